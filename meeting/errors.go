@@ -1,0 +1,69 @@
+package meeting
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+var (
+	ErrNotFound  = errors.New("not found")
+	ErrForbidden = errors.New("forbidden")
+)
+
+// Fault is one thing wrong with a request. Location names the field as the REST resource
+// does, e.g. "body.attendees[2].email".
+type Fault struct {
+	Location string
+	Code     string // stable, e.g. "required", "too_long", "unknown_room"
+	Message  string
+}
+
+// InvalidError lists all faults of a request at once.
+type InvalidError struct{ Faults []Fault }
+
+func (e *InvalidError) Error() string {
+	parts := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		parts[i] = f.Location + ": " + f.Message
+	}
+	return "invalid: " + strings.Join(parts, "; ")
+}
+
+// PolicyError lists all rules of the rooms that a meeting would break.
+type PolicyError struct{ Violations []Fault }
+
+func (e *PolicyError) Error() string {
+	return "policy: " + (&InvalidError{e.Violations}).Error()
+}
+
+// ConflictError says which rooms are taken, and when. It never tells by whom.
+type ConflictError struct{ Conflicts []Occupancy }
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%d room(s) taken", len(e.Conflicts))
+}
+
+// StateError says that a meeting's state does not allow what was asked.
+type StateError struct {
+	State  Status
+	Wanted string // what was asked, e.g. "approve"
+}
+
+func (e *StateError) Error() string { return fmt.Sprintf("cannot %s: it is %s", e.Wanted, e.State) }
+
+// InUseError says that something cannot be deleted because future meetings need it.
+type InUseError struct {
+	What  string
+	Until time.Time
+}
+
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("%s is in use until %s", e.What, e.Until.Format(time.RFC3339))
+}
+
+// VersionError says that a change was based on an older version (If-Match).
+type VersionError struct{ Current int64 }
+
+func (e *VersionError) Error() string { return fmt.Sprintf("the current version is %d", e.Current) }

@@ -1,0 +1,88 @@
+package meeting
+
+import "time"
+
+// Action is what happened to a meeting: the word in its history and in events.
+type Action string
+
+const (
+	ActionCreated   Action = "created"
+	ActionConfirmed Action = "confirmed"
+	ActionRejected  Action = "rejected"
+	ActionChanged   Action = "changed"
+	ActionCancelled Action = "cancelled"
+	ActionStarted   Action = "started"
+	ActionEnded     Action = "ended"
+	ActionReleased  Action = "released"
+	ActionCheckedIn Action = "checked_in"
+)
+
+// Entry is one line of a meeting's history. Every action except "changed" happens once.
+type Entry struct {
+	At      time.Time
+	Action  Action
+	Actor   Actor
+	Changes map[string]Change // by field of the REST resource
+	Reason  string
+}
+
+// Change of one field.
+type Change struct {
+	From any `json:"from"`
+	To   any `json:"to"`
+}
+
+// Notice is something to tell one person by one channel. It is recorded in the transaction
+// that caused it and delivered afterwards; a second one with the same DedupeKey is ignored.
+type Notice struct {
+	ID        int64 // set by the store; 0 if it was recorded before
+	DedupeKey string
+	Kind      NoticeKind
+	Channel   Channel
+	MeetingID ID
+	To        Person
+	Due       time.Time // when to send
+	Expires   time.Time // after it, it is recorded as skipped instead of sent; zero: never
+	Late      bool      // already too late: record as skipped, do not send
+	Facts     Facts
+}
+
+// NoticeKind is the value of X-Punctual-Kind.
+type NoticeKind string
+
+const (
+	NoticeReminder        NoticeKind = "reminder"
+	NoticeInvitation      NoticeKind = "invitation"
+	NoticeChange          NoticeKind = "change"
+	NoticeCancellation    NoticeKind = "cancellation"
+	NoticeApprovalRequest NoticeKind = "approval_request"
+	NoticeDecision        NoticeKind = "decision"
+	NoticeReleased        NoticeKind = "released"
+)
+
+// Facts are what the text of a notice needs, as they were when it was recorded.
+type Facts struct {
+	MeetingID   ID         `json:"meeting_id"`
+	Title       string     `json:"title"`
+	Description string     `json:"description,omitempty"`
+	Start       time.Time  `json:"start"`
+	End         time.Time  `json:"end"`
+	Timezone    string     `json:"timezone"` // of the meeting, for recipients without one
+	Rooms       []string   `json:"rooms"`
+	Organizer   Contact    `json:"organizer"`
+	Attendees   []Contact  `json:"attendees,omitempty"`
+	Sequence    int64      `json:"sequence"`           // iCalendar SEQUENCE: the schedule version
+	Before      Anchor     `json:"before,omitempty"`   // of a reminder
+	Offset      int64      `json:"offset,omitempty"`   // of a reminder, seconds
+	Decision    Status     `json:"decision,omitempty"` // confirmed or rejected
+	Reason      string     `json:"reason,omitempty"`   // "timeout", or what the canceller wrote
+	Comment     string     `json:"comment,omitempty"`  // of who decided
+	Deadline    *time.Time `json:"deadline,omitempty"` // of an approval request
+	By          string     `json:"by,omitempty"`       // name of who changed, cancelled or decided
+}
+
+// Contact is a name with its address.
+type Contact struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}

@@ -1,0 +1,130 @@
+package meeting
+
+import "time"
+
+// ID identifies a meeting; rooms, sites and people have integer ids of their own.
+type ID = int64
+
+// Status of a meeting. See [Meeting.EffectiveStatus] for what holds at an instant.
+type Status string
+
+const (
+	Pending    Status = "pending"     // waits for a decision
+	Confirmed  Status = "confirmed"   // will take place
+	InProgress Status = "in_progress" // takes place now
+	Ended      Status = "ended"
+	Rejected   Status = "rejected"  // decided against, or not decided in time
+	Cancelled  Status = "cancelled" // called off
+	Released   Status = "released"  // nobody came: the room was given back
+)
+
+// Visibility says who sees title, description and attendees.
+type Visibility string
+
+const (
+	Public  Visibility = "public"
+	Private Visibility = "private" // participants, approvers and admins only; "Busy" to others
+)
+
+// A Meeting holds one or more rooms for a slot. Methods that change it record what they did:
+// the store writes those entries and notices in the same transaction as the meeting.
+type Meeting struct {
+	ID               ID
+	Title            string
+	Description      string
+	Slot             Slot   // UTC, to the microsecond
+	Timezone         string // IANA zone its times were given in, or its first room's
+	Organizer        Person // UserID is set
+	RoomIDs          []int64
+	Attendees        []Attendee
+	Reminders        []Reminder // empty: none
+	DefaultReminders bool       // Reminders follow the installation's defaults
+	Visibility       Visibility
+	Status           Status
+	Approval         Approval
+
+	// Occupied is what the meeting takes of each room, buffers included; nil when it holds none.
+	Occupied []Occupancy
+
+	CheckedInAt, StartedAt, EndedAt time.Time // zero: has not happened
+
+	ScheduleVersion int64 // raised by the database with every change of time, room or cancellation
+	Version         int64 // raised with every change; the ETag
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+
+	history []Entry
+	notices []Notice
+}
+
+// Occupancy is the interval that a meeting takes of one room. The database refuses two that overlap.
+type Occupancy struct {
+	RoomID int64
+	Slot   Slot
+}
+
+// Person is somebody a meeting concerns.
+type Person struct {
+	UserID   int64 // 0: not a user of this installation
+	Email    string
+	Name     string
+	Phone    string
+	Locale   string
+	Timezone string
+}
+
+// Response of an attendee to the invitation.
+type Response string
+
+const (
+	NeedsAction Response = "needs_action"
+	Accepted    Response = "accepted"
+	Declined    Response = "declined"
+	Tentative   Response = "tentative"
+)
+
+// Attendee is a person invited to a meeting.
+type Attendee struct {
+	Person
+	Response Response
+}
+
+// Anchor is the edge of a meeting that a reminder counts from.
+type Anchor string
+
+const (
+	BeforeStart Anchor = "start"
+	BeforeEnd   Anchor = "end"
+)
+
+// Channel by which somebody is told.
+type Channel string
+
+const (
+	Email Channel = "email"
+	SMS   Channel = "sms"
+)
+
+// Reminder asks to tell everybody of a meeting some time before its start or end. A meeting
+// has at most one for each Before and Offset.
+type Reminder struct {
+	Before   Anchor
+	Offset   time.Duration // whole seconds, 0 to 366 days
+	Channels []Channel
+}
+
+// Approval of a meeting: whether somebody must decide, and what was decided.
+type Approval struct {
+	Required  bool
+	Deadline  time.Time // the earlier of the time-out and the start; zero if not Required
+	DecidedAt time.Time
+	DecidedBy int64  // user; 0: nobody (yet, or the time-out)
+	Comment   string // of who decided
+	Reason    string // "timeout" when nobody did
+}
+
+// TakeHistory hands over the entries recorded since the last call.
+func (m *Meeting) TakeHistory() []Entry { h := m.history; m.history = nil; return h }
+
+// TakeNotices hands over the notices recorded since the last call.
+func (m *Meeting) TakeNotices() []Notice { n := m.notices; m.notices = nil; return n }

@@ -1,0 +1,72 @@
+package meeting
+
+import "time"
+
+// Site is a place with rooms that share a time zone.
+type Site struct {
+	ID        int64
+	Name      string
+	Timezone  string // IANA; empty: the installation's
+	Version   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Room is what a meeting holds. Times of day in its policy are in its Zone.
+type Room struct {
+	ID        int64
+	Name      string
+	SiteID    int64 // 0: none
+	Floor     string
+	Capacity  int // 0: unknown
+	Features  []string
+	Timezone  string // IANA, as given for this room; empty: the site's, then the installation's
+	Zone      string // the zone in force; set by the store and the service, never empty
+	Active    bool   // an inactive room takes no new meeting
+	Approval  RoomApproval
+	Policy    Policy
+	CheckIn   CheckIn
+	Version   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// RoomApproval says who must agree to a meeting in the room.
+type RoomApproval struct {
+	Required    bool
+	ApproverIDs []int64       // users; empty: the admins decide
+	Timeout     time.Duration // 0: the installation's
+}
+
+// Policy limits the meetings of a room; a zero field does not limit.
+type Policy struct {
+	OpeningHours []OpeningHours
+	MinDuration  time.Duration
+	MaxDuration  time.Duration // 0: the installation's limit
+	MinNotice    time.Duration
+	MaxAdvance   time.Duration // 0: the installation's limit
+	BufferBefore time.Duration // kept free in front of each meeting
+	BufferAfter  time.Duration // and behind it
+	Quota        *Quota
+}
+
+// OpeningHours are times of day on some days of the week. To may be "24:00".
+type OpeningHours struct {
+	Days []string `json:"days"` // MO TU WE TH FR SA SU
+	From string   `json:"from"` // HH:MM
+	To   string   `json:"to"`
+}
+
+// Quota of one person for one room.
+type Quota struct {
+	Per      string        // day, week or month
+	Count    int           // 0: not limited
+	Duration time.Duration // 0: not limited
+}
+
+// CheckIn says whether people must say that they came, and when.
+type CheckIn struct {
+	Required bool
+	Opens    time.Duration // before the start
+	Grace    time.Duration // after the start, until the room is released
+}

@@ -1,0 +1,122 @@
+package meeting
+
+import (
+	"context"
+	"time"
+)
+
+// Store is what Service and the jobs need from persistence; it knows no rule. Methods return
+// [ErrNotFound] for what is not there and [*ConflictError] when the database refuses an
+// occupancy. Everything one method writes is one transaction, all or nothing. Update methods
+// lock the row, call the function with its current content, save, raise Version; an error of
+// the function undoes everything and is returned as it is. They may call the function again
+// after a serialisation failure. Safe for concurrent use.
+type Store interface {
+	CreateSite(ctx context.Context, s *Site) error
+	Site(ctx context.Context, id int64) (*Site, error)
+	UpdateSite(ctx context.Context, id int64, fn func(*Site) error) (*Site, error)
+	DeleteSite(ctx context.Context, id int64) error // [*InUseError] while rooms belong to it
+	ListSites(ctx context.Context, p Page) (sites []*Site, next string, err error)
+
+	CreateRoom(ctx context.Context, r *Room) error
+	Rooms(ctx context.Context, ids []int64) ([]*Room, error) // in the order of ids; those not there are left out
+	UpdateRoom(ctx context.Context, id int64, fn func(*Room) error) (*Room, error)
+	DeleteRoom(ctx context.Context, id int64, at time.Time) error // [*InUseError] while meetings after at hold it; its history stays
+	ListRooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error)
+
+	CreateMeeting(ctx context.Context, m *Meeting) error // sets ID, versions and the notices' IDs
+	Meeting(ctx context.Context, id ID) (*Meeting, error)
+	UpdateMeeting(ctx context.Context, id ID, fn func(*Meeting) error) (*Meeting, []Notice, error)
+	ListMeetings(ctx context.Context, q MeetingQuery, p Page) (ms []*Meeting, next string, err error)
+	History(ctx context.Context, id ID, p Page) (entries []Entry, next string, err error)
+
+	// Due pages through what falls due for one job, ordered by due time then key: pending
+	// rows with from < due <= to (zero from: no lower bound) after the cursor, at most limit.
+	// Rows whose job died (job_failures) at their present version are left out.
+	Due(ctx context.Context, job string, from, to time.Time, after DueCursor, limit int) ([]Due, error)
+
+	// Start makes confirmed meetings of the given versions that have not passed their end
+	// in_progress; End makes confirmed or in-progress ones ended. Each writes a history entry
+	// for every meeting it changed and returns one outcome per ref. One statement for all.
+	Start(ctx context.Context, refs []Ref, at time.Time) ([]Outcome, error)
+	End(ctx context.Context, refs []Ref, at time.Time) ([]Outcome, error)
+
+	// Remind marks due reminders as handled and records the notices that fn makes of each,
+	// for meetings of the given versions that are confirmed or in progress. It returns one
+	// outcome per ref and the recorded notices, with ID 0 where one had been recorded before.
+	Remind(ctx context.Context, refs []ReminderRef, at time.Time, fn func(*Meeting, ReminderRef) []Notice) ([]Outcome, []Notice, error)
+
+	// SetDefaultReminders gives every meeting that follows the installation's defaults and
+	// has not ended these reminders, and tells how many changed.
+	SetDefaultReminders(ctx context.Context, rs []Reminder, at time.Time) (changed int, err error)
+}
+
+// Page asks for part of a list: at most Limit after Cursor. An empty cursor starts; an empty
+// next cursor ends. A cursor that is not one of ours is an [*InvalidError] at "query.cursor".
+type Page struct {
+	Limit  int
+	Cursor string
+}
+
+// RoomQuery filters rooms; a zero field does not filter.
+type RoomQuery struct {
+	SiteID          int64
+	Features        []string // all of them
+	MinCapacity     int
+	Text            string // in name or floor, case-insensitive
+	IncludeInactive bool
+}
+
+// MeetingQuery filters meetings; a zero field does not filter.
+type MeetingQuery struct {
+	From, To      time.Time // overlapping [From, To)
+	RoomID        int64
+	SiteID        int64
+	OrganizerID   int64
+	AttendeeEmail string
+	Statuses      []Status // effective at Now
+	SeriesID      int64
+	Text          string    // in the title, case-insensitive
+	TextViewer    *Actor    // whose view Text searches: private titles of others do not match
+	Now           time.Time // for effective statuses
+}
+
+// DueCursor is where a page of Due ended.
+type DueCursor struct {
+	Due time.Time
+	ID  ID
+	Sub string
+}
+
+// Due is one pending timed event.
+type Due struct {
+	Key     string // of its message
+	Version int64
+	Due     time.Time
+	Cursor  DueCursor
+}
+
+// Ref names one state of a meeting's schedule.
+type Ref struct {
+	ID      ID
+	Version int64 // ScheduleVersion
+}
+
+// ReminderRef names one reminder of one state of a meeting's schedule.
+type ReminderRef struct {
+	Ref
+	Before Anchor
+	Offset time.Duration
+	Due    time.Time
+}
+
+// Outcome of a timed change.
+type Outcome int
+
+const (
+	Applied Outcome = iota // it took effect now
+	Done                   // it had taken effect before
+	Stale                  // the meeting has another schedule or state now; nothing was done
+)
+
+func (o Outcome) String() string { return [...]string{"applied", "done", "stale"}[o] }
