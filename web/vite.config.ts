@@ -1,0 +1,25 @@
+import { defineConfig } from 'vite'
+import { svelte } from '@sveltejs/vite-plugin-svelte'
+
+// Two pages: the application, and the description of the API. `npm run dev` talks to a
+// punctual that runs beside it.
+const server = process.env.PUNCTUAL_URL ?? 'http://localhost:8080'
+
+export default defineConfig({
+  plugins: [svelte()],
+  build: {
+    target: 'es2023',
+    // Nothing is inlined as data: or as a script, so that the Content-Security-Policy can be strict.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    // swagger-ui is one file of 1.7 MB, loaded by its own page only.
+    chunkSizeWarningLimit: 2000,
+    rolldownOptions: { input: { index: 'index.html', docs: 'docs.html' } },
+  },
+  server: {
+    proxy: {
+      '/api': { target: server, headers: { origin: server } },
+      '/openapi.json': server,
+    },
+  },
+})
