@@ -37,7 +37,7 @@ type Configurer interface{ Options() Options }
 // Options tune one job. A zero field means the default given here.
 type Options struct {
 	Concurrency int           // handlers at once in this process; 4
-	Batch       int           // messages a handler gets at once; 1, or 200 for a BatchJob
+	Batch       int           // messages a handler takes at once (a plain DelayJob runs them one after another); 1, or 200 for a BatchJob
 	Lease       time.Duration // how long a crashed process hides a message; renewed while it is held; 30s
 	MaxRuntime  time.Duration // after it the handler's context is cancelled and the lease no longer renewed; 5m
 	MaxAttempts int           // deliveries until a message is dead; 8; negative: no limit
@@ -61,7 +61,7 @@ func (o Options) WithDefaults(batch bool) Options {
 	if batch {
 		def(&o.Batch, 200)
 	} else {
-		o.Batch = 1
+		def(&o.Batch, 1)
 	}
 	def(&o.MaxAttempts, 8)
 	dur(&o.Lease, 30*time.Second)
@@ -136,6 +136,8 @@ const (
 	dead
 	unavailable
 	after
+	plain    // any other error
+	released // interrupted by shutdown; never returned by a job
 )
 
 type verdict struct {
@@ -154,3 +156,14 @@ func (v *verdict) Error() string {
 }
 
 func (v *verdict) Unwrap() error { return v.err }
+
+// verdictOf sorts what Execute returned; the zero verdict means success.
+func verdictOf(err error) verdict {
+	if err == nil {
+		return verdict{}
+	}
+	if v, ok := errors.AsType[*verdict](err); ok {
+		return *v
+	}
+	return verdict{kind: plain, err: err}
+}

@@ -1,0 +1,141 @@
+package delayjob
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// acks sends results to the queue. Whatever has gathered while the last call was on its way
+// goes out with the next one, so batches grow with the load and a single result waits for nothing.
+type acks struct {
+	queue Queue
+	log   *slog.Logger
+	wake  chan struct{}
+
+	mu     sync.Mutex
+	done   []*delivery
+	back   []*delivery
+	how    []Return // of back
+	closed bool
+}
+
+const (
+	ackTries = 8
+	ackPause = 250 * time.Millisecond
+)
+
+func newAcks(q Queue, l *slog.Logger) *acks {
+	return &acks{queue: q, log: l, wake: make(chan struct{}, 1)}
+}
+
+func (a *acks) ack(d *delivery) {
+	a.mu.Lock()
+	a.done = append(a.done, d)
+	a.mu.Unlock()
+	poke(a.wake)
+}
+
+func (a *acks) nack(d *delivery, r Return) {
+	a.mu.Lock()
+	a.back = append(a.back, d)
+	a.how = append(a.how, r)
+	a.mu.Unlock()
+	poke(a.wake)
+}
+
+// close lets run return once everything is sent.
+func (a *acks) close() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	poke(a.wake)
+}
+
+func (a *acks) run() {
+	for range a.wake {
+		for {
+			a.mu.Lock()
+			done, back, how, closed := a.done, a.back, a.how, a.closed
+			a.done, a.back, a.how = nil, nil, nil
+			a.mu.Unlock()
+			if len(done)+len(back) == 0 {
+				if closed {
+					return
+				}
+				break
+			}
+			ls := make([]Lease, len(done))
+			for i, d := range done {
+				ls[i] = d.Lease
+			}
+			a.send(done, func(ctx context.Context, at []int) []error { return a.queue.Ack(ctx, pick(ls, at)...) })
+			a.send(back, func(ctx context.Context, at []int) []error { return a.queue.Nack(ctx, pick(how, at)...) })
+		}
+	}
+}
+
+// send makes one call for ds, again for those that a broken connection left open. What stays
+// open is given up: its lease ends and its second run finds the work done. After a repeat a
+// lost lease is no news, for the first call may have arrived.
+func (a *acks) send(ds []*delivery, call func(ctx context.Context, at []int) []error) {
+	if len(ds) == 0 {
+		return
+	}
+	at := make([]int, len(ds))
+	for i := range at {
+		at[i] = i
+	}
+	for try := 1; ; try++ {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		errs := call(ctx, at)
+		cancel()
+		var open []int
+		var last error
+		for i, err := range errs {
+			switch {
+			case err == nil:
+			case errors.Is(err, ErrLeaseLost):
+				if d := ds[at[i]]; try == 1 {
+					d.lane.c.opts.Observer.Leases(d.Job, 0, 1)
+				}
+			default:
+				open, last = append(open, at[i]), err
+			}
+		}
+		if len(open) == 0 || try == ackTries {
+			if len(open) > 0 {
+				a.log.Error("results could not be stored; the messages will run again", "messages", len(open), "error", last)
+			}
+			break
+		}
+		at = open
+		time.Sleep(ackPause)
+	}
+	finish(ds)
+}
+
+// finish lets go of messages whose result is stored or given up.
+func finish(ds []*delivery) {
+	by := map[*lane]int{}
+	for _, d := range ds {
+		by[d.lane]++
+	}
+	ds[0].lane.c.leases.drop(ds)
+	for l, n := range by {
+		l.release(n)
+	}
+}
+
+func pick[T any](all []T, at []int) []T {
+	if len(at) == len(all) {
+		return all
+	}
+	some := make([]T, len(at))
+	for i, j := range at {
+		some[i] = all[j]
+	}
+	return some
+}

@@ -1,0 +1,91 @@
+package delayjob
+
+import (
+	"sync"
+	"time"
+)
+
+// A breaker keeps a job from working through its backlog while a dependency is down. An
+// Unavailable opens it; then shards may claim single messages as probes after 1, 2, 3, 3 ...
+// seconds, and the first success closes it.
+type breaker struct {
+	mu      sync.Mutex
+	open    bool
+	wait    time.Duration
+	probeAt time.Time
+
+	healthy  uint64             // successes so far
+	suspects map[string]suspect // messages that said Unavailable
+}
+
+type suspect struct {
+	times int    // that it said so with others succeeding in between
+	seen  uint64 // healthy at the last time
+}
+
+const (
+	probeFirst = time.Second
+	probeCap   = 3 * time.Second
+	// A message that says Unavailable more often than this, each time with others succeeding in
+	// between, is charged from then on: the fault is its own.
+	suspectTimes = 4
+	suspectsKept = 10_000
+)
+
+// allow tells how many of n messages may be claimed now.
+func (b *breaker) allow(n int) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case !b.open:
+		return n
+	case time.Now().Before(b.probeAt):
+		return 0
+	default:
+		return 1
+	}
+}
+
+// failed opens the breaker or, if a probe failed, lets it wait longer; it reports whether it opened.
+func (b *breaker) failed() (opened bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	switch {
+	case !b.open:
+		b.open, b.wait, opened = true, probeFirst, true
+	case now.Before(b.probeAt): // one more of the batch that opened it
+		return false
+	default:
+		b.wait = min(2*b.wait, probeCap)
+	}
+	b.probeAt = now.Add(b.wait)
+	return opened
+}
+
+// succeeded closes the breaker; it reports whether it was open.
+func (b *breaker) succeeded(id string) (closed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.healthy++
+	delete(b.suspects, id)
+	closed = b.open
+	b.open = false
+	return closed
+}
+
+// charge notes that a message said Unavailable and reports whether that is its own fault.
+func (b *breaker) charge(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.suspects == nil || len(b.suspects) > suspectsKept {
+		b.suspects = map[string]suspect{}
+	}
+	s, known := b.suspects[id]
+	if !known || b.healthy > s.seen {
+		s.times++
+	}
+	s.seen = b.healthy
+	b.suspects[id] = s
+	return s.times > suspectTimes
+}

@@ -1,0 +1,287 @@
+package delayjob
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// ConsumerOptions tune a Consumer. A zero field means the default given here.
+type ConsumerOptions struct {
+	Jobs       map[string]Options // by job name; override the job's own Options field by field
+	SafetyPoll time.Duration      // longest wait of a shard, +-20 %, in case hints are lost; 1s
+	Grace      time.Duration      // how long running handlers may go on when Run's context ends; 20s
+	Failures   FailureSink        // keeps dead letters; nil: they are only logged
+	OnEmpty    func()             // called when a shard shows no complete load or a subscription was restored; Loader.Trigger
+	Observer   Observer
+	Logger     *slog.Logger
+}
+
+// A FailureSink keeps dead letters where a flush of the queue cannot lose them.
+type FailureSink interface {
+	RecordFailures(ctx context.Context, fs ...Failure) error
+}
+
+// Failure is a message that died.
+type Failure struct {
+	Message
+	Error string
+	At    time.Time
+}
+
+// A Consumer claims due messages and gives each to the job of its name. Per job at most
+// Concurrency handlers run at once, and only what they can take is claimed: a backlog stays
+// in the queue, and a slow job cannot hold up another.
+type Consumer struct {
+	queue  Queue
+	opts   ConsumerOptions
+	lanes  []*lane
+	byJob  map[string]*lane
+	shards []*runner
+	leases *leases
+	acks   *acks
+}
+
+// NewConsumer returns a consumer for jobs. It does nothing until Run.
+func NewConsumer(q Queue, jobs []DelayJob, o ConsumerOptions) *Consumer {
+	if o.SafetyPoll == 0 {
+		o.SafetyPoll = time.Second
+	}
+	if o.Grace == 0 {
+		o.Grace = 20 * time.Second
+	}
+	if o.OnEmpty == nil {
+		o.OnEmpty = func() {}
+	}
+	o.Observer, o.Logger = orDefaults(o.Observer, o.Logger)
+	c := &Consumer{queue: q, opts: o, byJob: map[string]*lane{}}
+	c.leases = newLeases(q, o.Observer, o.Logger)
+	c.acks = newAcks(q, o.Logger)
+	for i := range q.Shards() {
+		c.shards = append(c.shards, &runner{c: c, shard: i, wake: make(chan struct{}, 1)})
+	}
+	for _, j := range jobs {
+		l := newLane(c, j)
+		c.lanes = append(c.lanes, l)
+		c.byJob[j.Name()] = l
+	}
+	return c
+}
+
+// Run works until ctx ends. Then it claims nothing more, gives back what has not begun, lets
+// running handlers finish within Grace, cancels those that do not, and returns when every
+// result is on its way to the queue. No attempt is charged for what it interrupts.
+func (c *Consumer) Run(ctx context.Context) error {
+	handlers, cancelHandlers := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancelHandlers(nil)
+	keep, stopKeeping := context.WithCancel(handlers)
+	defer stopKeeping()
+
+	var claiming, running, keeping sync.WaitGroup
+	keeping.Go(func() { c.leases.run(keep) })
+	keeping.Go(c.acks.run)
+	for _, l := range c.lanes {
+		for range l.opts.Concurrency {
+			running.Go(func() { l.work(ctx, handlers) })
+		}
+	}
+	claiming.Go(func() { c.listen(ctx) })
+	for _, r := range c.shards {
+		claiming.Go(func() { r.run(ctx) })
+	}
+
+	claiming.Wait() // until ctx ends
+	for _, l := range c.lanes {
+		close(l.in)
+	}
+	grace := time.AfterFunc(c.opts.Grace, func() { cancelHandlers(errShutdown) })
+	running.Wait()
+	grace.Stop()
+	c.acks.close()
+	stopKeeping()
+	keeping.Wait()
+	return nil
+}
+
+var errShutdown = errors.New("delayjob: the consumer stops")
+
+// listen hands the queue's hints to the runners and subscribes again when they end.
+func (c *Consumer) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		hints, err := c.queue.Wake(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				c.opts.Logger.Warn("no wake-up hints; polling meanwhile", "error", err)
+			}
+			sleep(ctx, time.Second)
+			continue
+		}
+		for h := range hints {
+			if h.Due.IsZero() {
+				c.opts.OnEmpty()
+			}
+			if h.Shard >= 0 && h.Shard < len(c.shards) {
+				c.shards[h.Shard].hint(h.Due)
+			}
+		}
+	}
+}
+
+// A runner claims what is due in one shard and waits for the next due time.
+type runner struct {
+	c     *Consumer
+	shard int
+	wake  chan struct{} // one slot: look at the fields below
+
+	mu     sync.Mutex
+	hinted bool
+	due    time.Time // earliest hint not yet looked at
+	slot   bool      // a lane that this shard may have more for can take some
+}
+
+// hint notes that the head became due at t; zero: unknown.
+func (r *runner) hint(t time.Time) {
+	r.mu.Lock()
+	if !r.hinted || t.Before(r.due) {
+		r.due = t
+	}
+	r.hinted = true
+	r.mu.Unlock()
+	poke(r.wake)
+}
+
+func (r *runner) slotFree() {
+	r.mu.Lock()
+	r.slot = true
+	r.mu.Unlock()
+	poke(r.wake)
+}
+
+func (r *runner) run(ctx context.Context) {
+	failures := 0
+	for ctx.Err() == nil {
+		next, err := r.claim(ctx)
+		if err != nil {
+			if failures++; ctx.Err() == nil && failures == 1 {
+				r.c.opts.Logger.Warn("claiming failed; trying on", "shard", r.shard, "error", err)
+			}
+			sleep(ctx, min(time.Second, 50*time.Millisecond<<min(failures, 5)))
+			continue
+		}
+		if failures > 0 {
+			r.c.opts.Logger.Info("claiming works again", "shard", r.shard, "failures", failures)
+			failures = 0
+		}
+		r.wait(ctx, next)
+	}
+}
+
+// claim takes what is due and what the lanes have room for, and tells when to come again (local clock).
+func (r *runner) claim(ctx context.Context) (next time.Time, err error) {
+	want := make([]Want, len(r.c.lanes))
+	for i, l := range r.c.lanes {
+		want[i] = Want{Job: l.job.Name(), Limit: l.reserve(r.shard), Lease: l.opts.Lease, MaxAttempts: l.opts.MaxAttempts}
+	}
+	begin := time.Now()
+	got, err := r.c.queue.Claim(ctx, r.shard, want)
+	end := time.Now()
+	r.c.opts.Observer.Claimed(r.shard, len(got.Messages), end.Sub(begin), err)
+
+	ms := got.Messages
+	for i, l := range r.c.lanes {
+		n := 0
+		for n < len(ms) && ms[n].Job == want[i].Job {
+			n++
+		}
+		l.accept(ms[:n], end)
+		l.release(want[i].Limit - n)
+		ms = ms[n:]
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	if !got.Epoch {
+		r.c.opts.OnEmpty()
+	}
+	if len(got.Dead) > 0 {
+		r.c.bury(ctx, got.Dead, got.Now)
+	}
+	next = end.Add(r.c.safety())
+	if !got.Next.IsZero() {
+		if t := end.Add(got.Next.Sub(got.Now)); t.Before(next) {
+			next = t
+		}
+	}
+	return next, nil
+}
+
+// bury records messages whose last lease ended with no attempt left: the process that held them died.
+func (c *Consumer) bury(ctx context.Context, ms []Message, at time.Time) {
+	fs := make([]Failure, len(ms))
+	for i, m := range ms {
+		fs[i] = Failure{Message: m, Error: "no attempt left: the process that ran it stopped answering", At: at}
+		c.opts.Logger.Error("dead letter", "id", m.ID(), "attempts", m.Attempt, "error", fs[i].Error)
+		c.opts.Observer.Finished(m.Job, ResultDead, at.Sub(m.Due), 0)
+	}
+	if c.opts.Failures == nil {
+		return
+	}
+	if err := c.opts.Failures.RecordFailures(ctx, fs...); err != nil {
+		c.opts.Logger.Error("recording dead letters failed; they are in the queue", "messages", len(ms), "error", err)
+	}
+}
+
+func (c *Consumer) safety() time.Duration {
+	p := c.opts.SafetyPoll
+	return p*4/5 + rand.N(p*2/5+1)
+}
+
+// wait returns at next, or earlier when a hint or a free handler asks for it.
+func (r *runner) wait(ctx context.Context, next time.Time) {
+	byTimer := CauseTimer
+	t := time.NewTimer(time.Until(next))
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			r.c.opts.Observer.Woken(byTimer)
+			return
+		case <-r.wake:
+			r.mu.Lock()
+			hinted, due, slot := r.hinted, r.due, r.slot
+			r.hinted, r.due, r.slot = false, time.Time{}, false
+			r.mu.Unlock()
+			if slot {
+				r.c.opts.Observer.Woken(CauseSlot)
+				return
+			}
+			if !hinted {
+				continue
+			}
+			at := time.Now().Add(due.Sub(r.c.queue.Now()))
+			if due.IsZero() || !at.After(time.Now()) {
+				r.c.opts.Observer.Woken(CauseHint)
+				return
+			}
+			if at.Before(next) {
+				next, byTimer = at, CauseHint
+				t.Reset(time.Until(next))
+			}
+		}
+	}
+}
+
+// sleep waits for d or the end of ctx.
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

@@ -1,0 +1,327 @@
+package delayjob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// A lane is one job in a consumer: how much it may hold, what waits for its handlers, and
+// how its handlers run.
+type lane struct {
+	c     *Consumer
+	job   DelayJob
+	batch BatchJob // nil for a plain job
+	opts  Options
+	in    chan []*delivery // claimed, not begun; never blocks, for what it can hold was reserved
+	brk   breaker
+	pace  pacer
+
+	mu     sync.Mutex
+	free   int    // messages that may still be claimed
+	hungry []bool // by shard: it was refused and may have more
+	from   int    // shard to look at first when some becomes free
+}
+
+// A delivery is one claimed message on its way through a handler.
+type delivery struct {
+	Message
+	lane *lane
+
+	// Guarded by leases.mu.
+	renew   time.Time          // when to extend the lease
+	begun   time.Time          // zero: waits for a handler
+	abandon context.CancelFunc // ends the handler if the lease is lost; nil in a batch
+	lost    bool
+}
+
+func newLane(c *Consumer, j DelayJob) *lane {
+	l := &lane{c: c, job: j}
+	l.batch, _ = j.(BatchJob)
+	if cf, ok := j.(Configurer); ok {
+		l.opts = cf.Options()
+	}
+	l.opts = l.opts.Merge(c.opts.Jobs[j.Name()]).WithDefaults(l.batch != nil)
+	l.free = l.opts.Concurrency*l.opts.Batch + l.opts.Batch // one batch waits while the handlers are busy
+	l.in = make(chan []*delivery, l.free)
+	l.hungry = make([]bool, c.queue.Shards())
+	l.pace = pacer{rate: l.opts.Rate}
+	return l
+}
+
+// reserve takes room for a claim: nothing while handlers are busy with nearly all they may
+// hold, so that a backlog comes in full batches, and single messages while the breaker probes.
+func (l *lane) reserve(shard int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(l.free, max(l.opts.Batch, 100))
+	if 2*l.free < l.opts.Batch {
+		n = 0
+	}
+	if n > 0 {
+		n = l.brk.allow(n)
+	}
+	l.hungry[shard] = n == 0
+	l.free -= n
+	return n
+}
+
+// release gives back room and wakes a shard that was refused.
+func (l *lane) release(n int) {
+	if n == 0 {
+		return
+	}
+	l.mu.Lock()
+	l.free += n
+	shard := -1
+	if 2*l.free >= l.opts.Batch {
+		for i := range l.hungry {
+			if s := (l.from + i) % len(l.hungry); l.hungry[s] {
+				shard, l.hungry[s], l.from = s, false, s+1
+				break
+			}
+		}
+	}
+	l.mu.Unlock()
+	if shard >= 0 {
+		l.c.shards[shard].slotFree()
+	}
+}
+
+// accept queues claimed messages for the handlers, a batch at a time.
+func (l *lane) accept(ms []Message, now time.Time) {
+	for len(ms) > 0 {
+		n := min(len(ms), l.opts.Batch)
+		ds := make([]*delivery, n)
+		all := make([]delivery, n)
+		for i, m := range ms[:n] {
+			all[i] = delivery{Message: m, lane: l, renew: now.Add(l.opts.Lease / 3)}
+			ds[i] = &all[i]
+		}
+		l.c.leases.hold(ds)
+		l.in <- ds
+		ms = ms[n:]
+	}
+}
+
+// work is one handler's loop. After ctx has ended it gives back what has not begun.
+func (l *lane) work(ctx, handlers context.Context) {
+	for ds := range l.in {
+		if l.batch != nil {
+			if l.pace.wait(ctx, len(ds)) != nil {
+				l.giveBack(ds)
+			} else {
+				l.runBatch(handlers, ds)
+			}
+			continue
+		}
+		for i := range ds {
+			if l.pace.wait(ctx, 1) != nil {
+				l.giveBack(ds[i:])
+				break
+			}
+			l.runOne(handlers, ds[i])
+		}
+	}
+}
+
+func (l *lane) giveBack(ds []*delivery) {
+	for _, d := range ds {
+		l.c.opts.Observer.Finished(l.job.Name(), ResultReleased, 0, 0)
+		l.c.acks.nack(d, Return{Lease: d.Lease, How: Release})
+	}
+}
+
+func (l *lane) runOne(handlers context.Context, d *delivery) {
+	ctx, cancel := context.WithTimeout(handlers, l.opts.MaxRuntime)
+	defer cancel()
+	if !l.c.leases.begin(d, cancel) {
+		l.release(1)
+		return
+	}
+	begin := time.Now()
+	l.started(d)
+	err := l.protect(func() error { return l.job.Execute(ctx, d.Message) })
+	l.settle(ctx, []*delivery{d}, []error{err}, time.Since(begin))
+}
+
+func (l *lane) runBatch(handlers context.Context, ds []*delivery) {
+	ctx, cancel := context.WithTimeout(handlers, l.opts.MaxRuntime)
+	defer cancel()
+	held := ds[:0]
+	for _, d := range ds {
+		if l.c.leases.begin(d, nil) {
+			held = append(held, d)
+		}
+	}
+	l.release(len(ds) - len(held))
+	if len(held) == 0 {
+		return
+	}
+	begin := time.Now()
+	ms := make([]Message, len(held))
+	for i, d := range held {
+		ms[i] = d.Message
+		l.started(d)
+	}
+	errs := l.split(ctx, ms)
+	l.settle(ctx, held, errs, time.Since(begin))
+}
+
+func (l *lane) started(d *delivery) {
+	l.c.opts.Observer.Started(l.job.Name(), l.c.queue.Now().Sub(d.Due))
+}
+
+// split runs a batch and, when it fails as a whole, its halves: one bad message costs
+// log2(n) further runs and only itself. A dependency that is down is not searched for.
+func (l *lane) split(ctx context.Context, ms []Message) []error {
+	var errs []error
+	err := l.protect(func() (err error) { errs, err = l.batch.ExecuteBatch(ctx, ms); return err })
+	switch {
+	case err == nil && errs == nil:
+		return make([]error, len(ms))
+	case err == nil && len(errs) == len(ms):
+		return errs
+	case err == nil:
+		err = fmt.Errorf("delayjob: %s returned %d results for %d messages", l.job.Name(), len(errs), len(ms))
+	case len(ms) > 1 && ctx.Err() == nil && verdictOf(err).kind != unavailable:
+		half := len(ms) / 2
+		return append(l.split(ctx, ms[:half]), l.split(ctx, ms[half:])...)
+	}
+	errs = make([]error, len(ms))
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}
+
+// protect turns a panic into an error with its stack.
+func (l *lane) protect(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// settle decides what becomes of each message, all of which were run together.
+func (l *lane) settle(ctx context.Context, ds []*delivery, errs []error, took time.Duration) {
+	obs, now := l.c.opts.Observer, l.c.queue.Now()
+	var died []*delivery
+	var fs []Failure
+	for i, d := range ds {
+		v := verdictOf(errs[i])
+		if v.kind != 0 && v.kind != drop && errors.Is(context.Cause(ctx), errShutdown) {
+			v = verdict{kind: released}
+		}
+		if v.kind == unavailable && l.brk.charge(d.ID()) {
+			v.kind = plain // others succeed: it is this message's fault
+		}
+		if exhausted := l.opts.MaxAttempts > 0 && d.Attempt >= l.opts.MaxAttempts; exhausted && (v.kind == plain || v.kind == after) {
+			v.kind = dead
+		}
+		r := Return{Lease: d.Lease}
+		result := ResultOK
+		switch v.kind {
+		case 0, drop:
+			if v.kind == drop {
+				result = ResultDrop
+				l.c.opts.Logger.Debug("dropped", "id", d.ID(), "reason", v.Error())
+			}
+			if l.brk.succeeded(d.ID()) {
+				l.opened(false, nil)
+			}
+			l.c.acks.ack(d)
+		case snooze:
+			result, r.How, r.Delay = ResultSnooze, Release, v.delay
+			l.c.acks.nack(d, r)
+		case released:
+			result, r.How = ResultReleased, Release
+			l.c.acks.nack(d, r)
+		case unavailable:
+			result, r.How = ResultUnavailable, Release
+			if l.brk.failed() {
+				l.opened(true, v.err)
+			}
+			l.c.acks.nack(d, r)
+		case dead:
+			result = ResultDead
+			died = append(died, d)
+			fs = append(fs, Failure{Message: d.Message, Error: v.Error(), At: now})
+		default:
+			result, r.How, r.Delay = ResultRetry, Retry, v.delay
+			if v.kind == plain {
+				r.Delay = l.opts.Backoff.Delay(d.Attempt)
+			}
+			l.c.opts.Logger.Warn("failed, trying again", "id", d.ID(), "attempt", d.Attempt, "in", r.Delay, "error", v.Error())
+			l.c.acks.nack(d, r)
+		}
+		obs.Finished(l.job.Name(), result, now.Sub(d.Due), took)
+	}
+	if len(died) > 0 {
+		l.bury(ctx, died, fs)
+	}
+}
+
+// bury records dead letters first and only then takes them out of the queue: when the record
+// cannot be written they come again.
+func (l *lane) bury(ctx context.Context, ds []*delivery, fs []Failure) {
+	how, delay := Bury, time.Duration(0)
+	if l.c.opts.Failures != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		if err := l.c.opts.Failures.RecordFailures(ctx, fs...); err != nil {
+			l.c.opts.Logger.Error("recording dead letters failed; they will be tried again", "messages", len(fs), "error", err)
+			how, delay = Release, 5*time.Second
+		}
+	}
+	for i, d := range ds {
+		if how == Bury {
+			l.c.opts.Logger.Error("dead letter", "id", d.ID(), "attempts", d.Attempt, "error", fs[i].Error)
+		}
+		l.c.acks.nack(d, Return{Lease: d.Lease, How: how, Delay: delay})
+	}
+}
+
+// opened tells that the breaker opened or closed.
+func (l *lane) opened(open bool, cause error) {
+	l.c.opts.Observer.Breaker(l.job.Name(), open)
+	if open {
+		l.c.opts.Logger.Error("a dependency is down; the job waits for it", "job", l.job.Name(), "error", cause)
+		return
+	}
+	l.c.opts.Logger.Info("the dependency is back", "job", l.job.Name())
+	for _, r := range l.c.shards {
+		r.slotFree()
+	}
+}
+
+// pacer spaces executions evenly at a rate.
+type pacer struct {
+	rate float64 // per second; 0: no limit
+	mu   sync.Mutex
+	next time.Time
+}
+
+// wait returns when n executions may begin, or the error of ctx when it ends before.
+func (p *pacer) wait(ctx context.Context, n int) error {
+	if p.rate <= 0 {
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	now := time.Now()
+	if p.next.Before(now) {
+		p.next = now
+	}
+	at := p.next
+	p.next = p.next.Add(time.Duration(float64(n) / p.rate * float64(time.Second)))
+	p.mu.Unlock()
+	if d := at.Sub(now); d > 0 {
+		sleep(ctx, d)
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,233 @@
+package delayjob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// LoaderOptions tune a Loader. A zero field means the default given here.
+type LoaderOptions struct {
+	Incremental string        // robfig/cron spec of passes over what came near since the last; "@every 15s"
+	Full        string        // spec of passes over everything pending up to the horizon; "@every 1m"
+	Horizon     time.Duration // how far ahead a pass loads; 2m
+	Overlap     time.Duration // how far an incremental pass reaches back, for transactions that were open; 30s
+	Chunk       int           // messages added at once; 1000
+	MaxWaiting  int           // a job with so many waiting gets no more in this pass; 200000
+	// Guard runs pass, or skips it if another process is just loading. It only saves work:
+	// adds are idempotent. nil always runs it. Passes asked for by Trigger are not guarded.
+	Guard    func(ctx context.Context, pass func(context.Context) error) error
+	Observer Observer
+	Logger   *slog.Logger
+}
+
+// A Loader fills a Queue from the jobs' Load methods on a cron schedule. Passes never run
+// side by side; a tick that comes while one runs waits, and further ones are merged with it.
+type Loader struct {
+	queue Queue
+	jobs  []DelayJob
+	opts  LoaderOptions
+
+	full, incremental, trigger chan struct{} // one slot each: merged requests
+	ready                      chan struct{} // closed by the first complete full pass
+	until                      map[string]time.Time
+	last                       atomic.Int64 // unix nanoseconds of the end of the last complete pass
+}
+
+// NewLoader returns a loader for jobs; earlier ones are loaded first. It does nothing until Run.
+func NewLoader(q Queue, jobs []DelayJob, o LoaderOptions) *Loader {
+	if o.Incremental == "" {
+		o.Incremental = "@every 15s"
+	}
+	if o.Full == "" {
+		o.Full = "@every 1m"
+	}
+	if o.Horizon == 0 {
+		o.Horizon = 2 * time.Minute
+	}
+	if o.Overlap == 0 {
+		o.Overlap = 30 * time.Second
+	}
+	if o.Chunk == 0 {
+		o.Chunk = 1000
+	}
+	if o.MaxWaiting == 0 {
+		o.MaxWaiting = 200_000
+	}
+	if o.Guard == nil {
+		o.Guard = func(ctx context.Context, pass func(context.Context) error) error { return pass(ctx) }
+	}
+	o.Observer, o.Logger = orDefaults(o.Observer, o.Logger)
+	return &Loader{
+		queue: q, jobs: jobs, opts: o,
+		full: make(chan struct{}, 1), incremental: make(chan struct{}, 1), trigger: make(chan struct{}, 1),
+		ready: make(chan struct{}), until: map[string]time.Time{},
+	}
+}
+
+// Run makes a full pass, then passes on schedule until ctx ends, and returns once none runs.
+// A failed pass is logged and made again after a second or on the next tick. The error is
+// not nil only for a bad schedule.
+func (l *Loader) Run(ctx context.Context) error {
+	ticker := cron.New(cron.WithLocation(time.UTC), cron.WithChain(cron.Recover(cron.DiscardLogger)))
+	for spec, ask := range map[*string]chan struct{}{&l.opts.Incremental: l.incremental, &l.opts.Full: l.full} {
+		if _, err := addCron(ticker, *spec, func() { poke(ask) }); err != nil {
+			return fmt.Errorf("delayjob: schedule %q: %w", *spec, err)
+		}
+	}
+	ticker.Start()
+	defer func() { <-ticker.Stop().Done() }()
+
+	poke(l.trigger)
+	for {
+		full := true
+		run := l.opts.Guard
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-l.trigger: // now, and not left to somebody else
+			run = func(ctx context.Context, pass func(context.Context) error) error { return pass(ctx) }
+		case <-l.full:
+		case <-l.incremental:
+			full = false
+		}
+		err := run(ctx, func(ctx context.Context) error { return l.pass(ctx, full) })
+		if err != nil && ctx.Err() == nil {
+			l.opts.Logger.Error("loading failed", "full", full, "error", err)
+			if full {
+				l.again(ctx, time.Second)
+			}
+		}
+	}
+}
+
+// Ready is closed when the first full pass is complete.
+func (l *Loader) Ready() <-chan struct{} { return l.ready }
+
+// Trigger asks for a full pass now. Requests are merged; it never blocks.
+func (l *Loader) Trigger() { poke(l.trigger) }
+
+// LastPass is when the last complete pass ended; zero before the first.
+func (l *Loader) LastPass() time.Time {
+	if ns := l.last.Load(); ns != 0 {
+		return time.Unix(0, ns)
+	}
+	return time.Time{}
+}
+
+// again asks for a full pass after d, unless the loop is asked before.
+func (l *Loader) again(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+		poke(l.trigger)
+	}
+}
+
+// pass loads all jobs. One that fails does not keep the others from being loaded.
+func (l *Loader) pass(ctx context.Context, full bool) error {
+	begin := time.Now()
+	rows, errs := 0, []error(nil)
+	for _, j := range l.jobs {
+		n, err := l.load(ctx, j, full)
+		rows += n
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", j.Name(), err))
+		}
+	}
+	err := errors.Join(errs...)
+	if err == nil && full {
+		err = l.queue.SetEpoch(ctx, strconv.FormatInt(begin.UnixMicro(), 10))
+	}
+	l.opts.Observer.Loaded(full, rows, time.Since(begin), err)
+	if err != nil {
+		return err
+	}
+	l.last.Store(time.Now().UnixNano())
+	if full {
+		select {
+		case <-l.ready:
+		default:
+			close(l.ready)
+		}
+	}
+	return nil
+}
+
+func (l *Loader) load(ctx context.Context, j DelayJob, full bool) (rows int, err error) {
+	w := Window{To: l.queue.Now().Add(l.opts.Horizon)}
+	if until := l.until[j.Name()]; !full && !until.IsZero() {
+		w.From = until.Add(-l.opts.Overlap)
+	}
+	chunk := make([]Message, 0, l.opts.Chunk)
+	flush := func() error {
+		if len(chunk) == 0 {
+			return nil
+		}
+		res, err := l.queue.Add(ctx, chunk...)
+		countAdded(l.opts.Observer, chunk, res)
+		rows += len(chunk)
+		chunk = chunk[:0]
+		return err
+	}
+	for m, err := range j.Load(ctx, w) {
+		if err != nil {
+			return rows, err
+		}
+		if chunk = append(chunk, m); len(chunk) < l.opts.Chunk {
+			continue
+		}
+		if err := flush(); err != nil {
+			return rows, err
+		}
+		if l.crowded(ctx, j.Name(), rows) {
+			l.opts.Logger.Warn("enough is waiting; the rest is left to a later pass", "job", j.Name(), "loaded", rows)
+			return rows, nil // until stays: the next pass begins where this one did
+		}
+	}
+	if err := flush(); err != nil {
+		return rows, err
+	}
+	l.until[j.Name()] = w.To
+	return rows, nil
+}
+
+// crowded looks, once every 20 chunks, whether the queue holds as much of the job as it should.
+func (l *Loader) crowded(ctx context.Context, job string, rows int) bool {
+	in, ok := l.queue.(Inspector)
+	if !ok || rows%(20*l.opts.Chunk) != 0 {
+		return false
+	}
+	s, err := in.Stats(ctx, job)
+	return err == nil && s.Delayed+s.Ready >= l.opts.MaxWaiting
+}
+
+// poke fills a one-slot channel, or leaves it full.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// CheckSchedule reports whether spec is a usable robfig/cron spec ("@every 15s", "*/5 * * * *").
+func CheckSchedule(spec string) error {
+	_, err := addCron(cron.New(), spec, func() {})
+	return err
+}
+
+// addCron turns the panics with which robfig/cron v3.0.1 answers some malformed specs into errors.
+func addCron(c *cron.Cron, spec string, f func()) (id cron.EntryID, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("malformed schedule: %v", p)
+		}
+	}()
+	return c.AddFunc(spec, f)
+}
