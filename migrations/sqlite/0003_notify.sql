@@ -18,10 +18,10 @@ CREATE TABLE notifications (
     due_at     DATETIME NOT NULL,
     expires_at DATETIME,
     state      TEXT NOT NULL DEFAULT 'pending' CONSTRAINT notifications_state
-               CHECK (state IN ('pending', 'sending', 'sent', 'failed', 'skipped_late', 'cancelled')),
+               CHECK (state IN ('pending', 'sending', 'sent', 'failed', 'skipped', 'skipped_late', 'cancelled')),
     version    INTEGER NOT NULL DEFAULT 1, -- of the delivery: raised by each resend, so that a dead message gives way
     attempts   INTEGER NOT NULL DEFAULT 0,
-    message_id TEXT NOT NULL DEFAULT '',   -- fixed by the first attempt
+    message_id TEXT NOT NULL DEFAULT '',   -- recorded with the first outcome
     last_error TEXT NOT NULL DEFAULT '',
     sending_at DATETIME,
     sent_at    DATETIME,
@@ -31,7 +31,7 @@ CREATE TABLE notifications (
 
 CREATE INDEX notifications_due ON notifications (channel, due_at, id) WHERE state IN ('pending', 'sending');
 CREATE INDEX notifications_meeting ON notifications (meeting_id, id);
-CREATE INDEX notifications_unsent ON notifications (state, id) WHERE state IN ('failed', 'skipped_late', 'cancelled');
+CREATE INDEX notifications_unsent ON notifications (state, id) WHERE state IN ('failed', 'skipped', 'skipped_late', 'cancelled');
 
 -- +goose Down
 DROP TABLE notifications;

@@ -1,0 +1,211 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// A Sender hands one notification to a provider. It must be safe for concurrent use.
+type Sender interface {
+	// Send returns nil once the provider has accepted n. n.MessageID is set and the same in
+	// every attempt. [Permanent], [Unavailable], [After] and [Off] classify an error; any
+	// other means that a later attempt may succeed, perhaps as a duplicate.
+	Send(ctx context.Context, n Notification) error
+}
+
+// DeliveryOptions tune a [Delivery].
+type DeliveryOptions struct {
+	// Job overrides what is not zero of the delay job's defaults: concurrency 20, lease 60s,
+	// 12 attempts spaced from 2s to 15m, at most 2m each. Its MaxAttempts must be the one the
+	// consumer uses, for after the last attempt the ledger says failed.
+	Job  delayjob.Options
+	Host string           // right side of the Message-IDs; empty: "localhost"
+	Now  func() time.Time // nil: time.Now
+	Log  *slog.Logger     // nil: silent
+}
+
+// Delivery is the delay job that sends what the ledger holds for one channel. The key of its
+// messages is the ID of the row, their version the row's.
+type Delivery struct {
+	channel Channel
+	ledger  Ledger
+	sender  Sender
+	opts    delayjob.Options
+	host    string
+	now     func() time.Time
+	log     *slog.Logger
+}
+
+// NewDelivery makes the delay job "notify.<channel>".
+func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
+	d := &Delivery{
+		channel: c,
+		ledger:  l,
+		sender:  s,
+		host:    o.Host,
+		now:     o.Now,
+		log:     o.Log,
+		opts: delayjob.Options{
+			Concurrency: 20,
+			Lease:       time.Minute,
+			MaxRuntime:  2 * time.Minute,
+			MaxAttempts: 12,
+			Backoff:     delayjob.Backoff{Base: 2 * time.Second, Cap: 15 * time.Minute},
+		}.Merge(o.Job).WithDefaults(false),
+	}
+	if d.host == "" {
+		d.host = "localhost"
+	}
+	if d.now == nil {
+		d.now = time.Now
+	}
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	return d
+}
+
+// Name implements [delayjob.DelayJob].
+func (d *Delivery) Name() string { return d.channel.Job() }
+
+// Options implements [delayjob.Configurer].
+func (d *Delivery) Options() delayjob.Options { return d.opts }
+
+const loadPage = 1000
+
+// Load yields a message for each row that is pending, or that a crash left in sending.
+func (d *Delivery) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
+	return func(yield func(delayjob.Message, error) bool) {
+		var after Point
+		for {
+			page, err := d.ledger.Due(ctx, d.channel, w, after, loadPage)
+			if err != nil {
+				yield(delayjob.Message{}, fmt.Errorf("load due notifications: %w", err))
+				return
+			}
+			for _, p := range page {
+				n := Notification{ID: p.ID, Channel: d.channel, Version: p.Version, Due: p.Due}
+				if !yield(n.Message(), nil) {
+					return
+				}
+			}
+			if len(page) < loadPage {
+				return
+			}
+			after = page[len(page)-1]
+		}
+	}
+}
+
+// Execute sends one row if it is still to be sent, and records how that ended. A crash before
+// the provider's answer, or between it and the record, leads to another attempt with the same
+// Message-ID.
+func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
+	id, err := strconv.ParseInt(m.Key, 10, 64)
+	if err != nil {
+		return delayjob.Dead(fmt.Errorf("key %q is no notification", m.Key))
+	}
+	// A failed row comes again with attempts left only if an operator put its dead message back.
+	revive := m.Attempt <= 1
+	n, err := d.ledger.Begin(ctx, id, m.Version, d.now(), revive)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return delayjob.Drop("no such notification")
+	case err != nil:
+		return fmt.Errorf("begin notification %d: %w", id, err)
+	case n.Version != m.Version:
+		return delayjob.Drop("superseded by a resend")
+	case n.State != Pending && n.State != Sending:
+		return delayjob.Drop("it is " + string(n.State))
+	case n.Expired(d.now()):
+		return d.skipLate(ctx, n)
+	}
+	n.MessageID = n.messageID(d.host)
+	return d.conclude(ctx, m, n, d.sender.Send(ctx, n))
+}
+
+func (d *Delivery) skipLate(ctx context.Context, n Notification) error {
+	reason := "too late: it was to be sent before " + n.Expires.UTC().Format(time.RFC3339)
+	if err := d.record(ctx, n, Outcome{State: SkippedLate, Error: reason}); err != nil {
+		return err
+	}
+	return delayjob.Drop(reason)
+}
+
+// conclude records what a Sender returned and tells the consumer how to go on.
+func (d *Delivery) conclude(ctx context.Context, m delayjob.Message, n Notification, err error) error {
+	if err == nil {
+		return d.record(ctx, n, Outcome{State: Sent})
+	}
+	r := classify(err)
+	o := Outcome{State: Pending, Error: err.Error()}
+	var verdict error
+	switch {
+	case r.class == permanent:
+		o.State, verdict = Failed, delayjob.Drop(err.Error())
+	case r.class == off:
+		o.State, o.Uncharged, verdict = Skipped, true, delayjob.Drop(err.Error())
+	case r.class == unavailable:
+		o.Uncharged, verdict = true, delayjob.Unavailable(err)
+	case ctx.Err() != nil: // we are stopping: not the notification's fault
+		verdict = err
+	case d.opts.MaxAttempts > 0 && m.Attempt >= d.opts.MaxAttempts:
+		o.State, verdict = Failed, delayjob.Dead(err)
+	case r.after > 0:
+		verdict = delayjob.After(r.after, err)
+	default:
+		verdict = err
+	}
+	if o.State == Failed {
+		d.log.WarnContext(ctx, "notification failed",
+			"notification_id", n.ID, "kind", n.Kind, "channel", n.Channel, "attempts", n.Attempts, "error", err)
+	}
+	if err := d.record(ctx, n, o); err != nil {
+		return err
+	}
+	return verdict
+}
+
+// record writes an outcome even while the process is being stopped, for what the provider has
+// accepted is accepted. Failing to write it costs a duplicate, so it is tried more than once.
+func (d *Delivery) record(ctx context.Context, n Notification, o Outcome) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	o.At = d.now()
+	o.MessageID = n.MessageID
+	o.Error = shorten(o.Error)
+	pause := 50 * time.Millisecond
+	for {
+		err := d.ledger.Record(ctx, n.ID, n.Version, o)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("record notification %d as %s: %w", n.ID, o.State, err)
+		case <-time.After(pause):
+			pause = min(2*pause, 2*time.Second)
+		}
+	}
+}
+
+// maxError bounds what a provider can make us store.
+const maxError = 1000
+
+func shorten(s string) string {
+	if len(s) <= maxError {
+		return s
+	}
+	cut := maxError
+	for cut > 0 && s[cut]&0xC0 == 0x80 { // not inside a rune
+		cut--
+	}
+	return s[:cut] + "..."
+}

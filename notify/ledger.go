@@ -1,0 +1,62 @@
+package notify
+
+import (
+	"context"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// A Ledger records what is to be told and what became of it. The one in gormstore also
+// inserts and withdraws, inside the transaction of whoever has something to tell.
+type Ledger interface {
+	// Due lists what is pending or sending on a channel with a due time in w, ordered by due
+	// time then ID, at most n, beginning behind after. Rows whose delivery is a dead letter
+	// of the same version are left out: nobody would accept another message for them.
+	Due(ctx context.Context, c Channel, w delayjob.Window, after Point, n int) ([]Point, error)
+
+	// Begin starts an attempt: a pending or sending row of that version that has not expired
+	// becomes sending and one more attempt is counted. With revive a failed one does too.
+	// Any other row is returned as it is, so send only what is sending and not expired.
+	// [ErrNotFound] if there is none.
+	Begin(ctx context.Context, id, version int64, now time.Time, revive bool) (Notification, error)
+
+	// Record writes down how an attempt ended. It does nothing if the row has another version
+	// or was already sent.
+	Record(ctx context.Context, id, version int64, o Outcome) error
+
+	// Resend makes a row that is in a final state, but not cancelled, pending again: due at
+	// now, never too late, with a new version, its attempts counted on. A row on its way or
+	// cancelled is a *[StateError]; [ErrNotFound] if there is none.
+	Resend(ctx context.Context, id int64, now time.Time) (Notification, error)
+
+	// Get returns one row, or [ErrNotFound].
+	Get(ctx context.Context, id int64) (Notification, error)
+
+	// List returns the rows that match f, newest first.
+	List(ctx context.Context, f Filter) ([]Notification, error)
+}
+
+// Point is the place of a row in the order of due times.
+type Point struct {
+	Due     time.Time
+	ID      int64
+	Version int64
+}
+
+// Outcome of an attempt.
+type Outcome struct {
+	State     State     // Sent, Failed, Skipped or SkippedLate; Pending: to be tried again
+	At        time.Time // when
+	MessageID string    // recorded unless empty
+	Error     string    // what the provider said; empty with Sent
+	Uncharged bool      // the attempt does not count
+}
+
+// Filter of a list; a zero field does not filter.
+type Filter struct {
+	MeetingID int64
+	State     State
+	Before    int64 // only IDs below it: the last one of the page before
+	Limit     int   // 0: 50
+}

@@ -1,0 +1,149 @@
+// Package notify tells people things: by e-mail and by SMS, once each, on time, in their
+// own language and time zone. It knows no meetings, only the [Facts] of a [Notification].
+//
+// # Two stages
+//
+// What is to be told is recorded in a [Ledger], in the transaction that caused it: that is
+// cheap, and a unique key makes a second record of the same thing impossible. A [Delivery],
+// a delay job for each channel, then sends one record at a time, which is slow and may fail.
+// So a mail server that hangs delays mails and nothing else.
+//
+// # What a crash costs
+//
+// A record goes from pending to sending before the provider is called and to sent after it
+// accepted. A crash in between leaves it sending; it is sent again with the same Message-ID
+// (e-mail) or idempotency key (SMS), by which the receiving side can tell the copy. That is
+// the one visible duplicate, and no protocol without it exists.
+package notify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// Kind of a notification: the value of X-Punctual-Kind.
+type Kind string
+
+const (
+	Reminder        Kind = "reminder"
+	Invitation      Kind = "invitation"
+	Change          Kind = "change"
+	Cancellation    Kind = "cancellation"
+	ApprovalRequest Kind = "approval_request"
+	Decision        Kind = "decision"
+	Released        Kind = "released"
+)
+
+// Channel by which somebody is told.
+type Channel string
+
+const (
+	Email Channel = "email"
+	SMS   Channel = "sms"
+)
+
+// Job is the name of the delay job that delivers the channel.
+func (c Channel) Job() string { return "notify." + string(c) }
+
+// State of a notification. Pending and Sending are on their way, the others are final until
+// somebody asks for a resend.
+type State string
+
+const (
+	Pending     State = "pending"      // waits for its time, or for the next attempt
+	Sending     State = "sending"      // handed to the provider, or a crash while it was
+	Sent        State = "sent"         // accepted by the provider
+	Failed      State = "failed"       // refused for good, or the attempts are used up
+	Skipped     State = "skipped"      // the channel was off
+	SkippedLate State = "skipped_late" // its time had passed
+	Cancelled   State = "cancelled"    // withdrawn before it was sent
+)
+
+// States are all there are.
+func States() []State {
+	return []State{Pending, Sending, Sent, Failed, Skipped, SkippedLate, Cancelled}
+}
+
+// A Notification is one thing to tell one person by one channel, and what became of it.
+type Notification struct {
+	ID        int64  // 0: not recorded
+	DedupeKey string // a second record with the same key is ignored
+	Kind      Kind
+	Channel   Channel
+	MeetingID int64 // 0: of no meeting
+	To        Recipient
+	Facts     Facts
+	Due       time.Time // when to send
+	Expires   time.Time // when it is too late to send; zero: never
+
+	State     State // empty on insert: Pending
+	Version   int64 // of the delivery: 1, raised by each resend
+	Attempts  int   // how often it was tried
+	MessageID string
+	LastError string
+	SendingAt time.Time // last attempt; zero: none
+	SentAt    time.Time // zero: not sent
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Recipient of a notification.
+type Recipient struct {
+	UserID   int64 // 0: not a user of this installation
+	Name     string
+	Address  string // e-mail address or phone number, by channel
+	Locale   string // BCP 47; empty or unknown: English
+	Timezone string // IANA; empty: that of the facts
+}
+
+// Facts are what the text of a notification needs, as they were when it was recorded.
+type Facts struct {
+	MeetingID   int64      `json:"meeting_id"`
+	Title       string     `json:"title"`
+	Description string     `json:"description,omitempty"`
+	Start       time.Time  `json:"start"`
+	End         time.Time  `json:"end"`
+	Timezone    string     `json:"timezone"` // of the rooms, for recipients without one
+	Rooms       []string   `json:"rooms"`
+	Organizer   Contact    `json:"organizer"`
+	Attendees   []Contact  `json:"attendees,omitempty"`
+	Sequence    int64      `json:"sequence"`           // iCalendar SEQUENCE
+	Before      string     `json:"before,omitempty"`   // of a reminder: start or end
+	Offset      int64      `json:"offset,omitempty"`   // of a reminder, seconds
+	Decision    string     `json:"decision,omitempty"` // confirmed or rejected
+	Reason      string     `json:"reason,omitempty"`   // "timeout", or what the canceller wrote
+	Comment     string     `json:"comment,omitempty"`  // of who decided
+	Deadline    *time.Time `json:"deadline,omitempty"` // of an approval request
+	By          string     `json:"by,omitempty"`       // name of who changed, cancelled or decided
+}
+
+// Contact is a name with its e-mail address.
+type Contact struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
+// Message is what makes the channel's delay job deliver n at its due time.
+func (n Notification) Message() delayjob.Message {
+	return delayjob.Message{Job: n.Channel.Job(), Key: strconv.FormatInt(n.ID, 10), Version: n.Version, Due: n.Due}
+}
+
+// Expired reports whether at is too late to send n.
+func (n Notification) Expired(at time.Time) bool {
+	return !n.Expires.IsZero() && at.After(n.Expires)
+}
+
+// messageID names n in the world, the same in every attempt: the recorded one, else one made
+// of what never changes. The hash keeps the IDs of two databases behind one host apart.
+func (n Notification) messageID(host string) string {
+	if n.MessageID != "" {
+		return n.MessageID
+	}
+	sum := sha256.Sum256([]byte(n.DedupeKey + "\x00" + n.CreatedAt.UTC().Format(time.RFC3339Nano)))
+	return fmt.Sprintf("<punctual-notification-%d-%s@%s>", n.ID, hex.EncodeToString(sum[:8]), host)
+}
