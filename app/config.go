@@ -1,0 +1,251 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is everything that can be set. config.yaml shows each key with its unit and default.
+// Tags: yaml is the key; restart marks what a running server does not take over; secret marks
+// what is never logged or shown.
+type Config struct {
+	HTTP     HTTPConfig     `yaml:"http"`
+	Database DatabaseConfig `yaml:"database"`
+	Queue    QueueConfig    `yaml:"queue"`
+	Booking  BookingConfig  `yaml:"booking"`
+	Email    EmailConfig    `yaml:"email"`
+	SMS      SMSConfig      `yaml:"sms"`
+	Auth     AuthConfig     `yaml:"auth"`
+	Log      LogConfig      `yaml:"log"`
+}
+
+// HTTPConfig is where the API and the page are served.
+type HTTPConfig struct {
+	Addr           string   `yaml:"addr" restart:"true"`
+	BaseURL        string   `yaml:"base_url" restart:"true"`
+	TrustedProxies []string `yaml:"trusted_proxies" restart:"true"`
+}
+
+// DatabaseConfig names the database, which is the truth.
+type DatabaseConfig struct {
+	URL string `yaml:"url" restart:"true" secret:"true"`
+}
+
+// QueueConfig tunes the engine. Jobs holds what was set per strategy; a zero field there
+// leaves the strategy its own default.
+type QueueConfig struct {
+	URL         string               `yaml:"url" restart:"true" secret:"true"`
+	Prefix      string               `yaml:"prefix" restart:"true"`
+	LoadEvery   Schedule             `yaml:"load_every" restart:"true"`
+	ReloadEvery Schedule             `yaml:"reload_every" restart:"true"`
+	Horizon     time.Duration        `yaml:"horizon" restart:"true"`
+	SafetyPoll  time.Duration        `yaml:"safety_poll" restart:"true"`
+	Jobs        map[string]JobConfig `yaml:"jobs" restart:"true"`
+}
+
+// JobConfig tunes one strategy.
+type JobConfig struct {
+	Concurrency int           `yaml:"concurrency"`
+	Batch       int           `yaml:"batch"`
+	Lease       time.Duration `yaml:"lease"`
+	MaxAttempts int           `yaml:"max_attempts"` // -1: no limit
+	Rate        float64       `yaml:"rate"`         // executions per second and process; 0: no limit
+}
+
+// BookingConfig holds the installation's rules for meetings.
+type BookingConfig struct {
+	Timezone    string           `yaml:"timezone"`
+	HoldPending bool             `yaml:"hold_pending"`
+	Reminders   []ReminderConfig `yaml:"reminders"`
+	Approval    ApprovalConfig   `yaml:"approval"`
+	CheckIn     CheckInConfig    `yaml:"check_in"`
+	Limits      LimitsConfig     `yaml:"limits"`
+}
+
+// ReminderConfig is one of the reminders of meetings that ask for none of their own.
+type ReminderConfig struct {
+	Before   string        `yaml:"before"`
+	Offset   time.Duration `yaml:"offset"`
+	Channels []string      `yaml:"channels"`
+}
+
+// ApprovalConfig says how long a request waits for a decision.
+type ApprovalConfig struct {
+	Timeout      time.Duration `yaml:"timeout"`
+	OnTimeout    string        `yaml:"on_timeout"`
+	RemindBefore time.Duration `yaml:"remind_before"`
+}
+
+// CheckInConfig is the default for rooms that do not say it themselves.
+type CheckInConfig struct {
+	Required bool          `yaml:"required"`
+	Opens    time.Duration `yaml:"opens"`
+	Grace    time.Duration `yaml:"grace"`
+}
+
+// LimitsConfig bounds every booking.
+type LimitsConfig struct {
+	MaxDuration    time.Duration `yaml:"max_duration"`
+	MaxAdvance     time.Duration `yaml:"max_advance"`
+	MaxOccurrences int           `yaml:"max_occurrences"`
+}
+
+// EmailConfig says how mail leaves.
+type EmailConfig struct {
+	Driver string     `yaml:"driver"`
+	From   string     `yaml:"from"`
+	SMTP   SMTPConfig `yaml:"smtp"`
+}
+
+// SMTPConfig is the mail server of the driver smtp.
+type SMTPConfig struct {
+	Host     string `yaml:"host"`
+	Port     int    `yaml:"port"`
+	Username string `yaml:"username"`
+	Password string `yaml:"password" secret:"true"`
+	TLS      string `yaml:"tls"`
+}
+
+// SMSConfig says how text messages leave.
+type SMSConfig struct {
+	Driver string        `yaml:"driver"`
+	HTTP   SMSHTTPConfig `yaml:"http"`
+}
+
+// SMSHTTPConfig is the request to a gateway; URL, header values and body are templates.
+type SMSHTTPConfig struct {
+	URL     string            `yaml:"url" secret:"true"`
+	Method  string            `yaml:"method"`
+	Headers map[string]string `yaml:"headers" secret:"true"`
+	Body    string            `yaml:"body" secret:"true"`
+}
+
+// AuthConfig limits sign-in.
+type AuthConfig struct {
+	SessionTTL time.Duration `yaml:"session_ttl"`
+	LoginRate  Rate          `yaml:"login_rate"`
+}
+
+// LogConfig says what is logged, and how.
+type LogConfig struct {
+	Level  string `yaml:"level"`
+	Format string `yaml:"format" restart:"true"`
+}
+
+// DefaultConfig is what holds without a file.
+func DefaultConfig() *Config {
+	return &Config{
+		HTTP:     HTTPConfig{Addr: ":8080", BaseURL: "http://localhost:8080", TrustedProxies: []string{}},
+		Database: DatabaseConfig{URL: "sqlite:data/punctual.db"},
+		Queue: QueueConfig{
+			URL: "memory:", Prefix: "punctual",
+			LoadEvery: Schedule{Every: 15 * time.Second}, ReloadEvery: Schedule{Every: time.Minute},
+			Horizon: 2 * time.Minute, SafetyPoll: time.Second,
+			Jobs: map[string]JobConfig{},
+		},
+		Booking: BookingConfig{
+			Timezone: "UTC", HoldPending: true,
+			Reminders: []ReminderConfig{
+				{Before: "start", Offset: 15 * time.Minute, Channels: []string{"email"}},
+				{Before: "end", Offset: 5 * time.Minute, Channels: []string{"email"}},
+			},
+			Approval: ApprovalConfig{Timeout: 24 * time.Hour, OnTimeout: "reject", RemindBefore: time.Hour},
+			CheckIn:  CheckInConfig{Opens: 15 * time.Minute, Grace: 10 * time.Minute},
+			Limits:   LimitsConfig{MaxDuration: 24 * time.Hour, MaxAdvance: 8760 * time.Hour, MaxOccurrences: 366},
+		},
+		Email: EmailConfig{
+			Driver: "outbox", From: "Punctual <rooms@example.org>",
+			SMTP: SMTPConfig{Port: 587, TLS: "starttls"},
+		},
+		SMS: SMSConfig{Driver: "off", HTTP: SMSHTTPConfig{
+			Method: "POST", Headers: map[string]string{},
+			Body: `{"id":"{{.ID}}","to":"{{.To}}","text":{{json .Text}}}`,
+		}},
+		Auth: AuthConfig{SessionTTL: 12 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
+		Log:  LogConfig{Level: "info", Format: "text"},
+	}
+}
+
+// level of the log; the value has been validated.
+func (c *Config) level() slog.Level {
+	var l slog.Level
+	_ = l.UnmarshalText([]byte(c.Log.Level))
+	return l
+}
+
+// A Schedule is a period or a robfig/cron spec.
+type Schedule struct {
+	Every time.Duration // zero: Spec counts
+	Spec  string
+}
+
+func (s *Schedule) parse(text string) error {
+	if d, err := parseDuration(text); err == nil {
+		*s = Schedule{Every: d}
+		return nil
+	}
+	if _, err := parseCron(text); err != nil {
+		return fmt.Errorf("%q is neither a duration such as 15s nor a cron schedule: %w", text, err)
+	}
+	*s = Schedule{Spec: text}
+	return nil
+}
+
+// Cron is the schedule as a robfig/cron spec.
+func (s Schedule) Cron() string {
+	if s.Every > 0 {
+		return "@every " + s.Every.String()
+	}
+	return s.Spec
+}
+
+func (s Schedule) String() string {
+	if s.Every > 0 {
+		return shortDuration(s.Every)
+	}
+	return s.Spec
+}
+
+// A Rate is a count per second, minute or hour: 10/m.
+type Rate struct {
+	Count int
+	Per   time.Duration
+}
+
+func (r *Rate) parse(text string) error {
+	count, unit, ok := strings.Cut(text, "/")
+	n, err := strconv.Atoi(count)
+	per := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+	if !ok || err != nil || n < 1 || per == 0 {
+		return fmt.Errorf("%q is not a rate; write a count from 1 and a unit, such as 10/m (s, m or h)", text)
+	}
+	*r = Rate{Count: n, Per: per}
+	return nil
+}
+
+func (r Rate) String() string {
+	return fmt.Sprintf("%d/%s", r.Count, map[time.Duration]string{time.Second: "s", time.Minute: "m", time.Hour: "h"}[r.Per])
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || strings.Trim(text, "+-0123456789.") == "" {
+		return 0, fmt.Errorf("%q is not a duration; write a number with a unit, such as 90s, 15m or 24h", text)
+	}
+	return d, nil
+}
+
+// shortDuration writes 15m instead of 15m0s.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

@@ -1,0 +1,281 @@
+package app
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// binder puts the nodes of a parsed file into a Config and collects everything that does not
+// fit, each with its place. goccy's own strict decoding stops at the first fault, forgets the
+// place of a bad duration and reads 080, 0x50 and 8_0 all as 80.
+type binder struct {
+	source  string
+	anchors map[string]ast.Node
+	origins map[string]origin // by path: where a value was set
+	secrets []string          // values that must not be shown
+	faults  []ConfigFault
+}
+
+// origin is where a value came from; line is 0 for an environment variable.
+type origin struct {
+	source       string
+	line, column int
+}
+
+// scalar is a value that is written as text.
+type scalar interface{ parse(text string) error }
+
+func (b *binder) fault(n ast.Node, format string, args ...any) {
+	o := b.at(n)
+	b.faults = append(b.faults, ConfigFault{o.source, o.line, o.column, fmt.Sprintf(format, args...)})
+}
+
+func (b *binder) at(n ast.Node) origin {
+	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+		n = m.Values[0].Key // a block has no token of its own; goccy gives its first colon
+	}
+	if v, ok := n.(*ast.MappingValueNode); ok {
+		n = v.Key
+	}
+	if n == nil || n.GetToken() == nil {
+		return origin{source: b.source, line: 1, column: 1}
+	}
+	p := n.GetToken().Position
+	return origin{b.source, p.Line, p.Column}
+}
+
+// bindDocument reads YAML text into v. Nothing but comments leaves v as it is.
+func (b *binder) bindDocument(text []byte, path string, v reflect.Value) {
+	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		b.syntaxFault(err)
+		return
+	}
+	bodies := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil })
+	for _, d := range bodies[min(1, len(bodies)):] {
+		b.fault(d.Body, "a second document; the file holds one, without ---")
+	}
+	if len(bodies) > 0 {
+		b.bind(path, bodies[0].Body, v, false)
+	}
+}
+
+func (b *binder) syntaxFault(err error) {
+	f := ConfigFault{Source: b.source, Line: 1, Column: 1, Message: err.Error()}
+	if e, ok := err.(yaml.Error); ok {
+		f.Message = e.GetMessage()
+		if t := e.GetToken(); t != nil {
+			f.Line, f.Column = t.Position.Line, t.Position.Column
+		}
+	}
+	b.faults = append(b.faults, f)
+}
+
+func (b *binder) bind(path string, n ast.Node, v reflect.Value, secret bool) {
+	n = b.resolve(n)
+	if n == nil {
+		return
+	}
+	if _, null := n.(*ast.NullNode); null {
+		return // "key:" alone: the default stays
+	}
+	if _, isBlock := n.(*ast.MappingNode); !isBlock {
+		b.origins[path] = b.at(n) // a section is found at its key
+	}
+	switch _, isScalar := v.Addr().Interface().(scalar); {
+	case isScalar:
+		b.bindScalar(path, n, v, secret)
+	case v.Kind() == reflect.Struct:
+		b.bindStruct(path, n, v)
+	case v.Kind() == reflect.Map:
+		b.bindMap(path, n, v, secret)
+	case v.Kind() == reflect.Slice:
+		b.bindSlice(path, n, v, secret)
+	default:
+		b.bindScalar(path, n, v, secret)
+	}
+}
+
+// resolve looks through anchors, aliases and tags.
+func (b *binder) resolve(n ast.Node) ast.Node {
+	switch n := n.(type) {
+	case *ast.AnchorNode:
+		b.anchors[n.Name.GetToken().Value] = n.Value
+		return b.resolve(n.Value)
+	case *ast.AliasNode:
+		target, ok := b.anchors[n.Value.GetToken().Value]
+		if !ok {
+			b.fault(n, "unknown alias")
+			return nil
+		}
+		delete(b.anchors, n.Value.GetToken().Value) // no alias within itself
+		defer func() { b.anchors[n.Value.GetToken().Value] = target }()
+		return b.resolve(target)
+	case *ast.TagNode:
+		b.fault(n, "tags such as !!str are not understood here")
+		return nil
+	default:
+		return n
+	}
+}
+
+// entries of a mapping, in the order of the file; the key of a duplicate is a fault.
+func (b *binder) entries(path string, n ast.Node) (keys []string, values map[string]*ast.MappingValueNode) {
+	var list []*ast.MappingValueNode
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		list = n.Values
+	case *ast.MappingValueNode:
+		list = []*ast.MappingValueNode{n}
+	default:
+		b.fault(n, "%s wants keys and values", name(path))
+		return nil, nil
+	}
+	values = map[string]*ast.MappingValueNode{}
+	for _, e := range list {
+		key := e.Key.GetToken().Value
+		if first, twice := values[key]; twice {
+			b.fault(e.Key, "%s is set twice; first in line %d", name(join(path, key)), b.at(first.Key).line)
+			continue
+		}
+		keys = append(keys, key)
+		values[key] = e
+	}
+	return keys, values
+}
+
+func (b *binder) bindStruct(path string, n ast.Node, v reflect.Value) {
+	fields := fieldsOf(v.Type())
+	keys, values := b.entries(path, n)
+	for _, key := range keys {
+		f, known := fields[key]
+		if !known {
+			b.fault(values[key].Key, "unknown key %s%s", name(join(path, key)), suggest(key, slices.Sorted(maps.Keys(fields))))
+			continue
+		}
+		b.origins[join(path, key)] = b.at(values[key].Key)
+		b.bind(join(path, key), values[key].Value, v.FieldByIndex(f.Index), f.Tag.Get("secret") != "")
+	}
+}
+
+// bindMap replaces the whole map: what the file lists is all there is.
+func (b *binder) bindMap(path string, n ast.Node, v reflect.Value, secret bool) {
+	keys, values := b.entries(path, n)
+	m := reflect.MakeMap(v.Type())
+	for _, key := range keys {
+		b.origins[join(path, key)] = b.at(values[key].Key)
+		e := reflect.New(v.Type().Elem()).Elem()
+		b.bind(join(path, key), values[key].Value, e, secret)
+		m.SetMapIndex(reflect.ValueOf(key), e)
+	}
+	v.Set(m)
+}
+
+func (b *binder) bindSlice(path string, n ast.Node, v reflect.Value, secret bool) {
+	list, ok := n.(*ast.SequenceNode)
+	if !ok {
+		b.fault(n, "%s wants a list", name(path))
+		return
+	}
+	s := reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values))
+	for i, e := range list.Values {
+		item := fmt.Sprintf("%s[%d]", path, i)
+		b.origins[item] = b.at(e)
+		b.bind(item, e, s.Index(i), secret)
+	}
+	v.Set(s)
+}
+
+func (b *binder) bindScalar(path string, n ast.Node, v reflect.Value, secret bool) {
+	text, quoted := "", false
+	switch n := n.(type) {
+	case *ast.StringNode:
+		text, quoted = n.Value, true
+	case *ast.LiteralNode:
+		text, quoted = n.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		text = n.GetToken().Value
+	default:
+		b.fault(n, "%s wants a single value", name(path))
+		return
+	}
+	if secret && text != "" {
+		b.secrets = append(b.secrets, text, n.GetToken().Value)
+	}
+	if v.Kind() == reflect.String && !quoted {
+		b.fault(n, "%s wants text: put it in quotes", name(path))
+		return
+	}
+	if err := setScalar(v, text); err != nil {
+		b.fault(n, "%s: %v", name(path), err)
+	}
+}
+
+// setScalar reads text as YAML's core types are usually written: plain decimals, true and false.
+func setScalar(v reflect.Value, text string) error {
+	if s, ok := v.Addr().Interface().(scalar); ok {
+		return s.parse(text)
+	}
+	if v.Type() == reflect.TypeFor[time.Duration]() {
+		d, err := parseDuration(text)
+		v.SetInt(int64(d))
+		return err
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		if text != "true" && text != "false" {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		v.SetBool(text == "true")
+	case reflect.Int:
+		i, err := strconv.Atoi(text)
+		if err != nil || strconv.Itoa(i) != text {
+			return fmt.Errorf("%q is not a whole number in plain decimals", text)
+		}
+		v.SetInt(int64(i))
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || strings.Trim(text, "-0123456789.") != "" {
+			return fmt.Errorf("%q is not a number", text)
+		}
+		v.SetFloat(f)
+	default:
+		panic("app: no way to set a " + v.Type().String())
+	}
+	return nil
+}
+
+// fieldsOf a struct by their key in the file.
+func fieldsOf(t reflect.Type) map[string]reflect.StructField {
+	fields := make(map[string]reflect.StructField, t.NumField())
+	for f := range t.Fields() {
+		fields[f.Tag.Get("yaml")] = f
+	}
+	return fields
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// name of a path in messages.
+func name(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	return path
+}

@@ -1,0 +1,137 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// defaultConfigFile is read if it is there.
+const defaultConfigFile = "config.yaml"
+
+// Variables of our prefix that are not settings.
+const (
+	envAdminEmail    = "PUNCTUAL_ADMIN_EMAIL"
+	envAdminPassword = "PUNCTUAL_ADMIN_PASSWORD"
+)
+
+// LoadConfig reads a file over the defaults, lets the PUNCTUAL_ variables of environ override
+// it, and checks the whole. A missing defaultConfigFile means the defaults. Faults come all
+// together as a [*ConfigError]. warnings name variables that look like settings and are none.
+func LoadConfig(file string, environ []string) (c *Config, warnings []string, err error) {
+	src, err := os.ReadFile(file)
+	if err != nil && (!errors.Is(err, fs.ErrNotExist) || file != defaultConfigFile) {
+		return nil, nil, err
+	}
+	return parseConfig(file, src, environ)
+}
+
+func parseConfig(file string, src []byte, environ []string) (*Config, []string, error) {
+	c := DefaultConfig()
+	b := &binder{source: file, anchors: map[string]ast.Node{}, origins: map[string]origin{}}
+	b.bindDocument(src, "", reflect.ValueOf(c).Elem())
+	warnings := b.override(c, environ)
+	if len(b.faults) == 0 { // else a rule would complain about what was not understood
+		for _, broken := range c.Validate() {
+			o := b.origin(broken.path)
+			b.faults = append(b.faults, ConfigFault{o.source, o.line, o.column, broken.path + " " + broken.message})
+		}
+	}
+	if err := newConfigError(file, src, b.secrets, b.faults); err != nil {
+		return nil, warnings, err
+	}
+	return c, warnings, nil
+}
+
+// origin of a value: its own place, or that of the nearest section around it.
+func (b *binder) origin(path string) origin {
+	for {
+		if o, ok := b.origins[path]; ok {
+			return o
+		}
+		i := strings.LastIndexAny(path, ".[")
+		if i < 0 {
+			return origin{source: b.source, line: 1, column: 1}
+		}
+		path = path[:i]
+	}
+}
+
+// override applies environment variables. A single value is taken as it is, a list or a
+// mapping is written as YAML or JSON: PUNCTUAL_HTTP_TRUSTED_PROXIES='["10.0.0.0/8"]'. An
+// empty variable counts as not set.
+func (b *binder) override(c *Config, environ []string) (warnings []string) {
+	vars := map[string]string{}
+	for _, e := range environ {
+		if k, v, _ := strings.Cut(e, "="); strings.HasPrefix(k, "PUNCTUAL_") && v != "" && k != envAdminEmail && k != envAdminPassword {
+			vars[k] = v
+		}
+	}
+	b.overrideStruct(vars, "", reflect.ValueOf(c).Elem(), false)
+	for _, k := range slices.Sorted(maps.Keys(vars)) {
+		if !strings.HasPrefix(k, "PUNCTUAL_SERVICE_") && !strings.HasPrefix(k, "PUNCTUAL_PORT") { // Kubernetes sets those
+			warnings = append(warnings, fmt.Sprintf("%s is set, but there is no such setting", k))
+		}
+	}
+	return warnings
+}
+
+func (b *binder) overrideStruct(vars map[string]string, path string, v reflect.Value, secret bool) {
+	for f := range v.Type().Fields() {
+		b.overrideValue(vars, join(path, f.Tag.Get("yaml")), v.FieldByIndex(f.Index), secret || f.Tag.Get("secret") != "")
+	}
+}
+
+func (b *binder) overrideValue(vars map[string]string, path string, v reflect.Value, secret bool) {
+	_, isScalar := v.Addr().Interface().(scalar)
+	if v.Kind() == reflect.Struct && !isScalar {
+		b.overrideStruct(vars, path, v, secret)
+		return
+	}
+	env := envName(path)
+	if text, ok := vars[env]; ok {
+		delete(vars, env)
+		b.setFromEnv(env, path, text, v, secret)
+	}
+	if jobs, ok := v.Interface().(map[string]JobConfig); ok {
+		for _, job := range strategies {
+			entry := reflect.New(reflect.TypeFor[JobConfig]()).Elem()
+			entry.Set(reflect.ValueOf(jobs[job]))
+			before := len(vars)
+			b.overrideStruct(vars, join(path, job), entry, secret)
+			if len(vars) < before {
+				jobs[job] = entry.Interface().(JobConfig)
+			}
+		}
+	}
+}
+
+func (b *binder) setFromEnv(env, path, text string, v reflect.Value, secret bool) {
+	b.origins[path] = origin{source: env}
+	if secret {
+		b.secrets = append(b.secrets, text)
+	}
+	if v.Kind() != reflect.Map && v.Kind() != reflect.Slice {
+		if err := setScalar(v, text); err != nil {
+			b.faults = append(b.faults, ConfigFault{Source: env, Message: err.Error()})
+		}
+		return
+	}
+	inner := &binder{source: env, anchors: map[string]ast.Node{}, origins: map[string]origin{}}
+	inner.bindDocument([]byte(text), path, v)
+	b.secrets = append(b.secrets, inner.secrets...)
+	maps.Copy(b.origins, inner.origins)
+	b.faults = append(b.faults, inner.faults...)
+}
+
+// envName of a setting: queue.jobs.meeting.start.lease is PUNCTUAL_QUEUE_JOBS_MEETING_START_LEASE.
+func envName(path string) string {
+	return "PUNCTUAL_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(path))
+}

@@ -1,0 +1,234 @@
+package app
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestConfig_faultsHaveTheirPlace(t *testing.T) {
+	for _, c := range []struct{ name, file, want string }{
+		{"unknown key", "http:\n  adr: \":80\"\n", "c.yaml:2:3: unknown key http.adr; did you mean addr?"},
+		{"unknown section", "htttp: {}\n", "c.yaml:1:1: unknown key htttp; did you mean http?"},
+		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; known are auth, booking, database, email, http, log, queue, sms"},
+		{"unit missing", "queue:\n  horizon: 120\n", `c.yaml:2:12: queue.horizon: "120" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},
+		{"unknown unit", "queue: {horizon: 2d}\n", `c.yaml:1:18: queue.horizon: "2d" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},
+		{"set twice", "log:\n  level: info\n  level: warn\n", "c.yaml:3:3: log.level is set twice; first in line 2"},
+		{"section twice", "log: {}\nlog: {}\n", "c.yaml:2:1: log is set twice; first in line 1"},
+		{"octal", "email: {smtp: {port: 0587}}\n", `c.yaml:1:22: email.smtp.port: "0587" is not a whole number in plain decimals`},
+		{"hex", "email: {smtp: {port: 0x50}}\n", `c.yaml:1:22: email.smtp.port: "0x50" is not a whole number in plain decimals`},
+		{"underscore", "email: {smtp: {port: 5_87}}\n", `c.yaml:1:22: email.smtp.port: "5_87" is not a whole number in plain decimals`},
+		{"yes", "booking: {hold_pending: yes}\n", `c.yaml:1:25: booking.hold_pending: "yes" is neither true nor false`},
+		{"number for text", "queue:\n  prefix: 12\n", "c.yaml:2:11: queue.prefix wants text: put it in quotes"},
+		{"text for section", "http: here\n", "c.yaml:1:7: http wants keys and values"},
+		{"text for list", "http:\n  trusted_proxies: 10.0.0.1\n", "c.yaml:2:20: http.trusted_proxies wants a list"},
+		{"section for text", "log:\n  level:\n    deep: 1\n", "c.yaml:3:5: log.level wants a single value"},
+		{"second document", "log: {}\n---\nhttp: {}\n", "c.yaml:3:1: a second document; the file holds one, without ---"},
+		{"tag", "log: {level: !!str info}\n", "c.yaml:1:14: tags such as !!str are not understood here"},
+		{"unknown alias", "log: {level: *x}\n", "c.yaml:1:14: unknown alias"},
+		{"no yaml", "http:\n  addr: \":80\n", "c.yaml:2:9: could not find end character of double-quoted text"},
+		{"horizon", "queue:\n  load_every: 2m\n  reload_every: 5m\n", "c.yaml:1:1: queue.horizon is 2m, less than twice queue.load_every (up to 2m between passes): what falls due in between would be late"},
+		{"horizon and cron", "queue:\n  load_every: \"*/5 * * * *\"\n  reload_every: 10m\n  horizon: 6m\n", "c.yaml:4:12: queue.horizon is 6m, less than twice queue.load_every (up to 5m between passes): what falls due in between would be late"},
+		{"cron that panics", "queue: {load_every: \"TZ=\"}\n", `c.yaml:1:21: queue.load_every: "TZ=" is neither a duration such as 15s nor a cron schedule: malformed schedule: runtime error: slice bounds out of range [:-1]`},
+		{"reload before load", "queue:\n  reload_every: 5s\n", "c.yaml:2:17: queue.reload_every is shorter than queue.load_every"},
+		{"unknown strategy", "queue:\n  jobs:\n    meeting.strat: {batch: 5}\n", "c.yaml:3:5: queue.jobs.meeting.strat is no strategy; did you mean meeting.start?"},
+		{"unknown key of a strategy", "queue: {jobs: {meeting.start: {retries: 5}}}\n", "c.yaml:1:32: unknown key queue.jobs.meeting.start.retries; known are batch, concurrency, lease, max_attempts, rate"},
+		{"attempts", "queue: {jobs: {meeting.start: {max_attempts: -2}}}\n", "c.yaml:1:46: queue.jobs.meeting.start.max_attempts is -2; it must be at least 1, -1 for no limit or 0 for the default"},
+		{"smtp without host", "email:\n  driver: smtp\n", "c.yaml:1:1: email.smtp.host is empty, but email.driver is smtp"},
+		{"from", "email: {from: nobody}\n", `c.yaml:1:15: email.from is "nobody"; it must be an address such as Punctual <rooms@example.org>`},
+		{"tls", "email: {smtp: {tls: ssl}}\n", `c.yaml:1:21: email.smtp.tls is "ssl"; it must be starttls, tls, none`},
+		{"port", "email: {smtp: {port: 99999}}\n", "c.yaml:1:22: email.smtp.port is 99999; it must be from 1 to 65535"},
+		{"sms without gateway", "sms: {driver: http}\n", "c.yaml:1:1: sms.http.url must be the http or https address of the gateway"},
+		{"template", "sms: {http: {body: '{{.Text'}}\n", "c.yaml:1:20: sms.http.body is no valid template"},
+		{"zone", "booking: {timezone: Mars/Base}\n", `c.yaml:1:21: booking.timezone is "Mars/Base"; it must be an IANA time zone such as Europe/Berlin`},
+		{"reminder twice", "booking:\n  reminders:\n    - {before: end, offset: 5m, channels: [email]}\n    - {before: end, offset: 5m, channels: [sms]}\n", "c.yaml:4:7: booking.reminders[1] is there twice: one reminder of each before and offset; list its channels together"},
+		{"channel", "booking: {reminders: [{before: end, offset: 5m, channels: [pigeon]}]}\n", `c.yaml:1:60: booking.reminders[0].channels[0] is "pigeon"; it must be email, sms`},
+		{"grace", "booking:\n  limits: {max_duration: 10m}\n  check_in: {grace: 20m}\n", "c.yaml:3:21: booking.check_in.grace is longer than any meeting may last (booking.limits.max_duration)"},
+		{"remind_before", "booking: {approval: {timeout: 30m}}\n", "c.yaml:1:11: booking.approval.remind_before is not before the time-out: it must be less than booking.approval.timeout"},
+		{"database", "database: {url: mysql://x}\n", "c.yaml:1:17: database.url must be sqlite:FILE or postgres://user:password@host/database"},
+		{"queue", "queue: {url: kafka://x}\n", "c.yaml:1:14: queue.url must be memory: or begin with redis://, rediss://, redis+sentinel:// or redis+cluster:// and name a host"},
+		{"proxy", "http: {trusted_proxies: [10.0.0.0/8, proxy]}\n", `c.yaml:1:38: http.trusted_proxies[1] is "proxy"; it must be an address or a network such as 10.0.0.0/8`},
+		{"rate", "auth: {login_rate: 10}\n", `c.yaml:1:20: auth.login_rate: "10" is not a rate; write a count from 1 and a unit, such as 10/m (s, m or h)`},
+		{"level", "log: {level: loud}\n", `c.yaml:1:14: log.level is "loud"; it must be debug, info, warn, error`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, _, err := parseConfig("c.yaml", []byte(c.file), nil)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if err.Error() != c.want {
+				t.Errorf("got  %s\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestConfig_tellsAllFaultsAtOnceWithTheirLines(t *testing.T) {
+	const file = `http:
+  adr: ":80"
+email:
+  smtp:
+    password: "hunter2"
+    port: x
+log: { level: info, colour: true }
+`
+	_, _, err := parseConfig("c.yaml", []byte(file), []string{"PUNCTUAL_QUEUE_HORIZON=soon"})
+	e, ok := isConfigError(err)
+	if !ok {
+		t.Fatalf("got %v", err)
+	}
+	want := `PUNCTUAL_QUEUE_HORIZON: "soon" is not a duration; write a number with a unit, such as 90s, 15m or 24h
+c.yaml:2:3: unknown key http.adr; did you mean addr?
+     1 | http:
+>    2 |   adr: ":80"
+       |   ^
+     3 | email:
+     4 |   smtp:
+c.yaml:6:11: email.smtp.port: "x" is not a whole number in plain decimals
+     4 |   smtp:
+     5 |     password: ***
+>    6 |     port: x
+       |           ^
+     7 | log: { level: info, colour: true }
+     8 | 
+c.yaml:7:21: unknown key log.colour; known are format, level
+     5 |     password: ***
+     6 |     port: x
+>    7 | log: { level: info, colour: true }
+       |                     ^
+     8 | 
+`
+	if d := cmp.Diff(want, e.Report()); d != "" {
+		t.Error(d)
+	}
+	if !strings.HasSuffix(err.Error(), "(and 3 more: run punctual config check c.yaml)") {
+		t.Errorf("got %s", err)
+	}
+}
+
+func TestConfig_neverShowsSecrets(t *testing.T) {
+	for _, file := range []string{
+		"database: { url: \"postgres://u:hunter2@h/d\", x: 1 }\n",
+		"email: { smtp: { password: hunter2, x: 1 } }\n",
+		"email:\n  smtp:\n    password: 'hunter2\n", // no YAML
+		"queue: {\n  url: redis://:hunter2@h,\n  x: 1}\n",
+		"sms: { http: { headers: { Authorization: \"Bearer hunter2\" }, x: 1 } }\n",
+		"sms: { http: { headers: { X-Whatever: \"hunter2\" }, x: 1 } }\n",
+		"sms: { http: { url: \"https://g.example/?k=hunter2\", x: 1 } }\n",
+		"database: { url: \"mysql://u:hunter2@h/d\" }\n",
+	} {
+		_, _, err := parseConfig("c.yaml", []byte(file), nil)
+		e, ok := isConfigError(err)
+		if !ok {
+			t.Fatalf("%s: got %v", file, err)
+		}
+		if strings.Contains(e.Report(), "hunter2") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("told the secret:\n%s", e.Report())
+		}
+	}
+}
+
+func TestConfig_environmentOverridesTheFile(t *testing.T) {
+	c, warnings, err := parseConfig("c.yaml", []byte("http: {addr: \":1\"}\nqueue: {jobs: {meeting.start: {batch: 7}}}\n"), []string{
+		"PUNCTUAL_HTTP_ADDR=:2",
+		"PUNCTUAL_HTTP_TRUSTED_PROXIES=[\"10.0.0.0/8\"]",
+		"PUNCTUAL_QUEUE_JOBS_MEETING_START_LEASE=20s",
+		"PUNCTUAL_QUEUE_JOBS_NOTIFY_EMAIL_RATE=2.5",
+		"PUNCTUAL_BOOKING_REMINDERS=[{before: end, offset: 1m, channels: [sms]}]",
+		"PUNCTUAL_BOOKING_HOLD_PENDING=false",
+		"PUNCTUAL_EMAIL_SMTP_PASSWORD=0123",
+		"PUNCTUAL_AUTH_LOGIN_RATE=5/h",
+		"PUNCTUAL_LOG_LEVEL=", // not set
+		"PUNCTUAL_EMAIL_SMTP_USERNAME=u",
+		"PUNCTUAL_HTPP_ADDR=:3",
+		"PUNCTUAL_ADMIN_EMAIL=a@example.org",
+		"PUNCTUAL_SERVICE_HOST=10.0.0.1",
+		"OTHER=1",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := DefaultConfig()
+	want.HTTP.Addr = ":2"
+	want.HTTP.TrustedProxies = []string{"10.0.0.0/8"}
+	want.Queue.Jobs = map[string]JobConfig{"meeting.start": {Batch: 7, Lease: 20 * time.Second}, "notify.email": {Rate: 2.5}}
+	want.Booking.Reminders = []ReminderConfig{{Before: "end", Offset: time.Minute, Channels: []string{"sms"}}}
+	want.Booking.HoldPending = false
+	want.Email.SMTP.Username, want.Email.SMTP.Password = "u", "0123"
+	want.Auth.LoginRate = Rate{5, time.Hour}
+	if d := cmp.Diff(want, c); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"PUNCTUAL_HTPP_ADDR is set, but there is no such setting"}, warnings); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestConfig_environmentFaultsNameTheVariable(t *testing.T) {
+	for env, want := range map[string]string{
+		"PUNCTUAL_HTTP_TRUSTED_PROXIES=[x]":       `PUNCTUAL_HTTP_TRUSTED_PROXIES:1:2: http.trusted_proxies[0] is "x"; it must be an address or a network such as 10.0.0.0/8`,
+		"PUNCTUAL_LOG_LEVEL=loud":                 `PUNCTUAL_LOG_LEVEL: log.level is "loud"; it must be debug, info, warn, error`,
+		"PUNCTUAL_QUEUE_JOBS={nothing.known: {}}": `PUNCTUAL_QUEUE_JOBS:1:2: queue.jobs.nothing.known is no strategy; known are meeting.start, meeting.end, meeting.remind, approval.expire, notify.email, notify.sms`,
+	} {
+		_, _, err := parseConfig("c.yaml", nil, []string{env})
+		if err == nil || err.Error() != want {
+			t.Errorf("%s:\ngot  %v\nwant %s", env, err, want)
+		}
+	}
+}
+
+// The file in the tree shows every key with its default.
+func TestConfig_shippedFileIsTheDefaults(t *testing.T) {
+	src, err := os.ReadFile("../config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := parseConfig("config.yaml", src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Queue.Jobs = map[string]JobConfig{} // there they are the strategies' own defaults
+	if d := cmp.Diff(DefaultConfig(), got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestConfig_nothingMeansDefaults(t *testing.T) {
+	for _, file := range []string{"", "# only a comment\n", "---\n", "http:\n  # addr: x\n", "http: {addr: }\n"} {
+		got, _, err := parseConfig("c.yaml", []byte(file), nil)
+		if err != nil {
+			t.Errorf("%q: %v", file, err)
+			continue
+		}
+		if d := cmp.Diff(DefaultConfig(), got); d != "" {
+			t.Errorf("%q: %s", file, d)
+		}
+	}
+}
+
+func TestConfig_anchors(t *testing.T) {
+	got, _, err := parseConfig("c.yaml", []byte("queue: {load_every: &x 20s, reload_every: *x}\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Queue.ReloadEvery.Every != 20*time.Second {
+		t.Errorf("got %v", got.Queue.ReloadEvery)
+	}
+	if _, _, err := parseConfig("c.yaml", []byte("http: &x {trusted_proxies: [*x]}\n"), nil); err == nil {
+		t.Error("an alias within itself was accepted")
+	}
+}
+
+func FuzzConfig(f *testing.F) {
+	f.Add("queue: {load_every: \"TZ=\"}")
+	f.Add("a: &a [*a]")
+	f.Fuzz(func(t *testing.T, file string) {
+		_, _, err := parseConfig("c.yaml", []byte(file), nil)
+		if e, ok := isConfigError(err); ok {
+			_ = e.Report()
+		}
+	})
+}

@@ -1,0 +1,231 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"punctual/delayjob"
+)
+
+// strategies that can be tuned under queue.jobs.
+var strategies = []string{"meeting.start", "meeting.end", "meeting.remind", "approval.expire", "notify.email", "notify.sms"}
+
+// brokenRule is a value that was understood and cannot be used.
+type brokenRule struct{ path, message string }
+
+// rules collects what a Config breaks.
+type rules []brokenRule
+
+func (r *rules) check(ok bool, path, format string, args ...any) {
+	if !ok {
+		*r = append(*r, brokenRule{path, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (r *rules) oneOf(path, value string, known ...string) {
+	r.check(slices.Contains(known, value), path, "is %q; it must be %s", value, strings.Join(known, ", "))
+}
+
+func (r *rules) within(path string, d, least, most time.Duration) {
+	r.check(d >= least && d <= most, path, "is %s; it must be from %s to %s", shortDuration(d), shortDuration(least), shortDuration(most))
+}
+
+const (
+	day  = 24 * time.Hour
+	year = 366 * day
+)
+
+// Validate tells everything that cannot work, values that contradict each other included.
+func (c *Config) Validate() []brokenRule {
+	var r rules
+	c.HTTP.validate(&r)
+	c.Database.validate(&r)
+	c.Queue.validate(&r)
+	c.Booking.validate(&r)
+	c.Email.validate(&r)
+	c.SMS.validate(&r)
+	r.within("auth.session_ttl", c.Auth.SessionTTL, time.Minute, year)
+	r.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	r.oneOf("log.format", c.Log.Format, "text", "json")
+	return r
+}
+
+func (c *HTTPConfig) validate(r *rules) {
+	_, port, err := net.SplitHostPort(c.Addr)
+	r.check(err == nil && isPort(port, 0), "http.addr", "is %q; it must be host:port or :port", c.Addr)
+	u, err := url.Parse(c.BaseURL)
+	r.check(err == nil && isHTTP(u) && u.RawQuery == "" && u.Fragment == "" && u.User == nil, "http.base_url",
+		"is %q; it must be the address people use, such as https://rooms.example.org", c.BaseURL)
+	for i, p := range c.TrustedProxies {
+		_, errAddr := netip.ParseAddr(p)
+		_, errNet := netip.ParsePrefix(p)
+		r.check(errAddr == nil || errNet == nil, fmt.Sprintf("http.trusted_proxies[%d]", i), "is %q; it must be an address or a network such as 10.0.0.0/8", p)
+	}
+}
+
+func (c *DatabaseConfig) validate(r *rules) {
+	const path = "database.url"
+	if file, ok := strings.CutPrefix(c.URL, "sqlite:"); ok {
+		r.check(file != "", path, "names no file: write sqlite:data/punctual.db")
+		return
+	}
+	u, err := url.Parse(c.URL)
+	r.check(err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql"), path, "must be sqlite:FILE or postgres://user:password@host/database")
+}
+
+var queuePrefix = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,64}$`)
+
+func (c *QueueConfig) validate(r *rules) {
+	r.check(isQueueURL(c.URL), "queue.url", "must be memory: or begin with redis://, rediss://, redis+sentinel:// or redis+cluster:// and name a host")
+	r.check(queuePrefix.MatchString(c.Prefix), "queue.prefix", "is %q; it must be 1 to 64 letters, digits or . _ : -", c.Prefix)
+	r.within("queue.safety_poll", c.SafetyPoll, 100*time.Millisecond, time.Minute)
+	r.within("queue.horizon", c.Horizon, 2*time.Second, day)
+	load, reload := c.LoadEvery.longest(), c.ReloadEvery.longest()
+	r.check(load >= time.Second, "queue.load_every", "is %s; the least is 1s", c.LoadEvery)
+	r.check(reload >= time.Second, "queue.reload_every", "is %s; the least is 1s", c.ReloadEvery)
+	r.check(c.Horizon >= 2*load, "queue.horizon", "is %s, less than twice queue.load_every (up to %s between passes): what falls due in between would be late",
+		shortDuration(c.Horizon), shortDuration(load))
+	r.check(reload >= load, "queue.reload_every", "is shorter than queue.load_every")
+	for _, job := range slices.Sorted(maps.Keys(c.Jobs)) {
+		c.Jobs[job].validate(r, job)
+	}
+}
+
+func (c JobConfig) validate(r *rules, job string) {
+	path := "queue.jobs." + job
+	if !slices.Contains(strategies, job) {
+		r.check(false, path, "is no strategy%s", suggest(job, strategies))
+		return
+	}
+	r.check(c.Concurrency >= 0 && c.Concurrency <= 1000, path+".concurrency", "is %d; it must be from 1 to 1000, or 0 for the default", c.Concurrency)
+	r.check(c.Batch >= 0 && c.Batch <= 10_000, path+".batch", "is %d; it must be from 1 to 10000, or 0 for the default", c.Batch)
+	r.check(c.MaxAttempts >= -1, path+".max_attempts", "is %d; it must be at least 1, -1 for no limit or 0 for the default", c.MaxAttempts)
+	r.check(c.Rate >= 0, path+".rate", "is negative; 0 means no limit")
+	if c.Lease != 0 {
+		r.within(path+".lease", c.Lease, time.Second, time.Hour)
+	}
+}
+
+func (c *BookingConfig) validate(r *rules) {
+	_, err := time.LoadLocation(c.Timezone)
+	r.check(err == nil && c.Timezone != "" && c.Timezone != "Local", "booking.timezone", "is %q; it must be an IANA time zone such as Europe/Berlin", c.Timezone)
+	c.validateReminders(r)
+	r.within("booking.approval.timeout", c.Approval.Timeout, time.Minute, year)
+	r.oneOf("booking.approval.on_timeout", c.Approval.OnTimeout, "reject")
+	r.within("booking.approval.remind_before", c.Approval.RemindBefore, 0, year)
+	r.check(c.Approval.RemindBefore < c.Approval.Timeout, "booking.approval.remind_before", "is not before the time-out: it must be less than booking.approval.timeout")
+	r.within("booking.limits.max_duration", c.Limits.MaxDuration, time.Minute, year)
+	r.within("booking.limits.max_advance", c.Limits.MaxAdvance, time.Hour, 10*year)
+	r.check(c.Limits.MaxOccurrences >= 1 && c.Limits.MaxOccurrences <= 10_000, "booking.limits.max_occurrences", "is %d; it must be from 1 to 10000", c.Limits.MaxOccurrences)
+	r.within("booking.check_in.opens", c.CheckIn.Opens, 0, day)
+	r.within("booking.check_in.grace", c.CheckIn.Grace, time.Minute, day)
+	r.check(c.CheckIn.Grace <= c.Limits.MaxDuration, "booking.check_in.grace", "is longer than any meeting may last (booking.limits.max_duration)")
+}
+
+func (c *BookingConfig) validateReminders(r *rules) {
+	r.check(len(c.Reminders) <= 20, "booking.reminders", "holds %d; the most is 20", len(c.Reminders))
+	for i, m := range c.Reminders {
+		path := fmt.Sprintf("booking.reminders[%d]", i)
+		r.oneOf(path+".before", m.Before, "start", "end")
+		r.within(path+".offset", m.Offset, 0, year)
+		r.check(m.Offset%time.Second == 0, path+".offset", "must be whole seconds")
+		r.check(len(m.Channels) > 0, path+".channels", "names none; it must be email, sms or both")
+		for k, ch := range m.Channels {
+			r.oneOf(fmt.Sprintf("%s.channels[%d]", path, k), ch, "email", "sms")
+			r.check(!slices.Contains(m.Channels[:k], ch), fmt.Sprintf("%s.channels[%d]", path, k), "names %s twice", ch)
+		}
+		same := func(o ReminderConfig) bool { return o.Before == m.Before && o.Offset == m.Offset }
+		r.check(!slices.ContainsFunc(c.Reminders[:i], same), path, "is there twice: one reminder of each before and offset; list its channels together")
+	}
+}
+
+func (c *EmailConfig) validate(r *rules) {
+	r.oneOf("email.driver", c.Driver, "smtp", "outbox", "off")
+	_, err := mail.ParseAddress(c.From)
+	r.check(err == nil, "email.from", `is %q; it must be an address such as Punctual <rooms@example.org>`, c.From)
+	r.check(c.Driver != "smtp" || c.SMTP.Host != "", "email.smtp.host", "is empty, but email.driver is smtp")
+	r.check(!strings.ContainsAny(c.SMTP.Host, ":/ "), "email.smtp.host", "is %q; it must be a name or an address alone, the port has a key of its own", c.SMTP.Host)
+	r.check(c.SMTP.Port >= 1 && c.SMTP.Port <= 65535, "email.smtp.port", "is %d; it must be from 1 to 65535", c.SMTP.Port)
+	r.oneOf("email.smtp.tls", c.SMTP.TLS, "starttls", "tls", "none")
+	r.check(c.SMTP.Password == "" || c.SMTP.Username != "", "email.smtp.username", "is empty, but a password is set")
+}
+
+func (c *SMSConfig) validate(r *rules) {
+	r.oneOf("sms.driver", c.Driver, "http", "outbox", "off")
+	if c.Driver == "http" || c.HTTP.URL != "" {
+		u, err := url.Parse(c.HTTP.URL)
+		r.check(err == nil && isHTTP(u), "sms.http.url", "must be the http or https address of the gateway")
+	}
+	r.oneOf("sms.http.method", c.HTTP.Method, http.MethodPost, http.MethodPut, http.MethodGet, http.MethodPatch)
+	for _, h := range slices.Sorted(maps.Keys(c.HTTP.Headers)) {
+		r.check(headerName.MatchString(h), "sms.http.headers", "holds %q, which is no header name", h)
+		r.check(isTemplate(c.HTTP.Headers[h]), "sms.http.headers."+h, "is no valid template")
+	}
+	r.check(isTemplate(c.HTTP.URL), "sms.http.url", "is no valid template")
+	r.check(isTemplate(c.HTTP.Body), "sms.http.body", "is no valid template")
+}
+
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+// isTemplate tells whether notify's SMS gateway could parse text.
+func isTemplate(text string) bool {
+	_, err := template.New("").Funcs(template.FuncMap{"json": json.Marshal, "query": url.QueryEscape}).Parse(text)
+	return err == nil
+}
+
+func isHTTP(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }
+
+func isPort(s string, least int) bool {
+	n, err := strconv.Atoi(s)
+	return err == nil && n >= least && n <= 65535
+}
+
+func isQueueURL(s string) bool {
+	if s == "memory:" {
+		return true
+	}
+	scheme, rest, ok := strings.Cut(s, "://")
+	return ok && rest != "" && slices.Contains([]string{"redis", "rediss", "redis+sentinel", "redis+cluster"}, scheme)
+}
+
+// parseCron survives the specs that make robfig/cron v3.0.1 panic.
+func parseCron(spec string) (cron.Schedule, error) {
+	if err := delayjob.CheckSchedule(spec); err != nil {
+		return nil, err
+	}
+	return cron.ParseStandard(spec)
+}
+
+// longest time between two ticks of a schedule, judged by its next thousand.
+func (s Schedule) longest() time.Duration {
+	if s.Every != 0 || s.Spec == "" {
+		return s.Every
+	}
+	spec, err := parseCron(s.Spec)
+	if err != nil {
+		return 0
+	}
+	longest, last := time.Duration(0), time.Now().UTC()
+	for range 1000 {
+		next := spec.Next(last)
+		if next.IsZero() {
+			return year // it never comes (again)
+		}
+		longest, last = max(longest, next.Sub(last)), next
+	}
+	return longest
+}
