@@ -1,0 +1,229 @@
+// Package testenv gives tests the real thing: private Postgres, Redis, SMTP and SMS servers,
+// and the built program itself. A server that tests can share is started once per test
+// binary, on first use; every test gets a database, server or prefix of its own, so that
+// tests run in parallel. Nothing survives the test binary, not even when it is killed.
+//
+// No test skips for want of a server: a missing one fails the test and names the Debian
+// package. `make test` installs them.
+package testenv
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startTimeout is how long a server may take to answer; far more than it needs, since the
+// machine may be busy with other tests.
+const startTimeout = 60 * time.Second
+
+// baseDir holds what this test binary's servers write. It is in memory when there is room.
+var baseDir = sync.OnceValues(func() (string, error) { return guardedDir(memoryDir()) })
+
+// diskDir is its counterpart on a disk, for servers that must pay for fsync.
+var diskDir = sync.OnceValues(func() (string, error) { return guardedDir(os.TempDir()) })
+
+// memoryDir is /dev/shm if it has room for a few databases (a container often gives it
+// 64 MB only), else the folder for temporary files.
+func memoryDir() string {
+	const shm = "/dev/shm"
+	var fs syscall.Statfs_t
+	if syscall.Statfs(shm, &fs) == nil && int64(fs.Bavail)*fs.Bsize >= 1<<30 && syscall.Access(shm, 2) == nil {
+		return shm
+	}
+	return os.TempDir()
+}
+
+// guard outlives the test binary by a moment: when the pipe to it closes, however that came
+// about, it ends the processes noted in the folder and removes the folder.
+const guard = `trap '' INT TERM HUP
+cat >/dev/null
+kill_all() { for f in "$1"/*/pid; do [ -e "$f" ] && kill -s $(cat "$f") 2>/dev/null; done; }
+kill_all "$1"
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	sleep 0.05
+	alive=
+	for f in "$1"/*/pid; do
+		[ -e "$f" ] || continue
+		set -- "$1" $(cat "$f")
+		[ -e "/proc/$3/cwd" ] && alive=1
+	done
+	[ -z "$alive" ] && break
+done
+rm -rf "$1"`
+
+// guardedDir makes a folder that other users can enter, with a guard of its own.
+func guardedDir(parent string) (string, error) {
+	dir, err := os.MkdirTemp(parent, "punctual-test-")
+	if err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o711); err != nil {
+		return "", err
+	}
+	cmd := exec.Command("/bin/sh", "-c", guard, "guard", dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the tests, not for the guard
+	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", fmt.Errorf("start the guard of %s: %w", dir, err)
+	}
+	keepOpen(pipe)
+	return dir, nil
+}
+
+// pipes are held until the process ends; a collected pipe would close.
+var pipes struct {
+	sync.Mutex
+	open []any
+}
+
+func keepOpen(pipe any) {
+	pipes.Lock()
+	defer pipes.Unlock()
+	pipes.open = append(pipes.open, pipe)
+}
+
+var serial atomic.Int64
+
+// serverDir makes a fresh folder for one server.
+func serverDir(base func() (string, error), kind string) (string, error) {
+	root, err := base()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, fmt.Sprintf("%s-%d", kind, serial.Add(1)))
+	return dir, os.Mkdir(dir, 0o711)
+}
+
+// process is a server that runs until it is stopped or the test binary ends.
+type process struct {
+	cmd  *exec.Cmd
+	log  string // path of what it writes
+	note string // path of the guard's note
+	done chan struct{}
+	err  error // of Wait; valid once done is closed
+}
+
+// startProcess runs cmd, whose output is appended to dir/log. At the end of the test binary
+// it gets the signal endSignal ("QUIT", "TERM", "KILL").
+func startProcess(dir, endSignal string, cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd, log: filepath.Join(dir, "log"), note: filepath.Join(dir, "pid"), done: make(chan struct{})}
+	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(p.note, fmt.Appendf(nil, "%s %d\n", endSignal, cmd.Process.Pid), 0o644); err != nil {
+		cmd.Process.Kill()
+		cmd.Wait()
+		return nil, err
+	}
+	go p.wait()
+	return p, nil
+}
+
+func (p *process) wait() {
+	p.err = p.cmd.Wait()
+	os.Remove(p.note)
+	close(p.done)
+}
+
+// stop sends sig and waits; after 20 s it kills.
+func (p *process) stop(sig os.Signal) {
+	p.cmd.Process.Signal(sig)
+	select {
+	case <-p.done:
+	case <-time.After(20 * time.Second):
+		p.cmd.Process.Kill()
+		<-p.done
+	}
+}
+
+// ready polls until probe succeeds, the process ends or time is up.
+func (p *process) ready(probe func() error) error {
+	deadline := time.Now().Add(startTimeout)
+	for {
+		err := probe()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return fmt.Errorf("%s ended: %v\n%s", filepath.Base(p.cmd.Path), p.err, p.tail())
+		case <-time.After(3 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s does not answer: %w\n%s", filepath.Base(p.cmd.Path), err, p.tail())
+		}
+	}
+}
+
+// tail is the end of what the process wrote.
+func (p *process) tail() string {
+	b, _ := os.ReadFile(p.log)
+	return string(b[max(0, len(b)-4000):])
+}
+
+// freePort finds a TCP port of the loopback interface. Somebody else may take it before its
+// server does, so callers try again with another one.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// onFreePort calls start with free ports until its server got the port.
+func onFreePort[T any](start func(port int) (T, error)) (T, error) {
+	var zero T
+	var errs []error
+	for range 4 {
+		port, err := freePort()
+		if err != nil {
+			return zero, err
+		}
+		v, err := start(port)
+		if err == nil {
+			return v, nil
+		}
+		errs = append(errs, err)
+		if !strings.Contains(strings.ToLower(err.Error()), "address already in use") {
+			break
+		}
+	}
+	return zero, errors.Join(errs...)
+}
+
+// binary finds a program of a Debian package.
+func binary(name, pkg string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s is not installed: apt-get install %s (make test does it)", name, pkg)
+	}
+	return path, nil
+}
+
+// Prefix is a string no other call of this test binary returned, for keys in shared servers.
+func Prefix(testing.TB) string { return fmt.Sprintf("t%d", serial.Add(1)) }
