@@ -1,6 +1,10 @@
 package meeting
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Action is what happened to a meeting: the word in its history and in events.
 type Action string
@@ -17,7 +21,8 @@ const (
 	ActionCheckedIn Action = "checked_in"
 )
 
-// Entry is one line of a meeting's history. Every action except "changed" happens once.
+// Entry is one line of a meeting's history. Every action happens once, except "changed", and
+// "confirmed": a confirmed meeting that moves in a room with approval must be confirmed again.
 type Entry struct {
 	At      time.Time
 	Action  Action
@@ -45,6 +50,8 @@ type Notice struct {
 	Expires   time.Time // after it, it is recorded as skipped instead of sent; zero: never
 	Late      bool      // already too late: record as skipped, do not send
 	Facts     Facts
+
+	occasion string // which of the meeting's notices of this kind it is; part of DedupeKey
 }
 
 // NoticeKind is the value of X-Punctual-Kind.
@@ -86,3 +93,13 @@ type Contact struct {
 	Name  string `json:"name"`
 	Email string `json:"email"`
 }
+
+// complete fills in what needs the meeting's ID.
+func (n *Notice) complete(id ID) {
+	n.MeetingID, n.Facts.MeetingID = id, id
+	n.DedupeKey = string(n.Kind) + ":" + strconv.FormatInt(id, 10) + ":" + n.occasion + ":" +
+		string(n.Channel) + ":" + strings.ToLower(n.address())
+}
+
+// address of the recipient on the notice's channel.
+func (n *Notice) address() string { return n.To.Address(n.Channel) }

@@ -36,6 +36,7 @@ type Meeting struct {
 	Timezone         string // IANA zone its times were given in, or its first room's
 	Organizer        Person // UserID is set
 	RoomIDs          []int64
+	RoomNames        []string // by RoomIDs, of deleted rooms too; read by the store, never written
 	Attendees        []Attendee
 	Reminders        []Reminder // empty: none
 	DefaultReminders bool       // Reminders follow the installation's defaults
@@ -71,6 +72,19 @@ type Person struct {
 	Phone    string
 	Locale   string
 	Timezone string
+	Role     Role // of a user, as the Directory tells it; not kept with a meeting
+}
+
+// Address of the person on a channel; empty if there is none.
+func (p Person) Address(c Channel) string {
+	switch c {
+	case Email:
+		return p.Email
+	case SMS:
+		return p.Phone
+	default:
+		return ""
+	}
 }
 
 // Response of an attendee to the invitation.
@@ -121,10 +135,24 @@ type Approval struct {
 	DecidedBy int64  // user; 0: nobody (yet, or the time-out)
 	Comment   string // of who decided
 	Reason    string // "timeout" when nobody did
+
+	// OnTimeout is what becomes of the request at its deadline: [Rejected], also when empty, or
+	// [Confirmed]. The service sets it from the installation's settings; it is not stored.
+	OnTimeout Status
 }
 
 // TakeHistory hands over the entries recorded since the last call.
 func (m *Meeting) TakeHistory() []Entry { h := m.history; m.history = nil; return h }
 
-// TakeNotices hands over the notices recorded since the last call.
-func (m *Meeting) TakeNotices() []Notice { n := m.notices; m.notices = nil; return n }
+// TakeNotices hands over the notices recorded since the last call, complete with the
+// meeting's ID: a store calls it once the meeting has one, and sets the notices' own IDs in
+// the slice it got. Both Takes may be called on a copy of the meeting to keep what they hand
+// over for another attempt.
+func (m *Meeting) TakeNotices() []Notice {
+	for i := range m.notices {
+		m.notices[i].complete(m.ID)
+	}
+	n := m.notices
+	m.notices = nil
+	return n
+}

@@ -24,7 +24,9 @@ type Store interface {
 	DeleteRoom(ctx context.Context, id int64, at time.Time) error // [*InUseError] while meetings after at hold it; its history stays
 	ListRooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error)
 
-	CreateMeeting(ctx context.Context, m *Meeting) error // sets ID, versions and the notices' IDs
+	// CreateMeeting sets ID, versions and the notices' IDs: in place, in the slice that
+	// [Meeting.TakeNotices] hands over.
+	CreateMeeting(ctx context.Context, m *Meeting) error
 	Meeting(ctx context.Context, id ID) (*Meeting, error)
 	UpdateMeeting(ctx context.Context, id ID, fn func(*Meeting) error) (*Meeting, []Notice, error)
 	ListMeetings(ctx context.Context, q MeetingQuery, p Page) (ms []*Meeting, next string, err error)
@@ -79,6 +81,7 @@ type MeetingQuery struct {
 	Text          string    // in the title, case-insensitive
 	TextViewer    *Actor    // whose view Text searches: private titles of others do not match
 	Now           time.Time // for effective statuses
+	OnTimeout     Status    // see [Approval]; if Confirmed, a pending request past its deadline still counts as pending
 }
 
 // DueCursor is where a page of Due ended.

@@ -1,0 +1,14 @@
+package meeting
+
+import "context"
+
+// Directory knows the users of the installation; disabled ones count as unknown. Safe for
+// concurrent use.
+type Directory interface {
+	// People tells about users by id, in any order; those not there are left out.
+	People(ctx context.Context, ids []int64) ([]Person, error)
+	// Admins are all users with the role admin.
+	Admins(ctx context.Context) ([]Person, error)
+	// ByEmail finds users by address; the keys are lower-case addresses.
+	ByEmail(ctx context.Context, emails []string) (map[string]Person, error)
+}
