@@ -1,0 +1,85 @@
+# make run    builds punctual and starts it with demo data
+# make test   everything that must hold, on private servers
+# make help   the rest
+#
+# Both install what is missing and may be run again and again; the second time they only do
+# what changed.
+
+.DEFAULT_GOAL := help
+.PHONY: help run build page program test lint race bench fmt clean
+
+GO ?= go
+# Packages where goroutines share something; the race detector makes SQLite some 20 times slower,
+# so the built program is driven without it.
+RACE := ./delayjob/... ./meeting ./meeting/jobs ./notify/... ./account/...
+
+PAGE := web/dist/index.html
+PAGE_SOURCE := $(shell find web/src web/public web/scripts web/*.html web/*.ts web/*.js web/package.json -type f 2>/dev/null)
+MODULES := web/node_modules/.package-lock.json
+
+help:
+	@echo 'make run     build and start on http://localhost:8080 with demo rooms, people and meetings'
+	@echo 'make test    install what is missing, check and test everything'
+	@echo 'make build   the page and bin/punctual'
+	@echo 'make lint    gofmt, vet, staticcheck, svelte-check'
+	@echo 'make race    the tests of concurrent packages under the race detector'
+	@echo 'make bench   measure; compare with docs/benchmarks.md'
+	@echo 'make fmt     format the Go source'
+	@echo 'make clean   remove what was built (not data/)'
+
+run:
+	@.ci/install run
+	@if .ci/node; then $(MAKE) --no-print-directory page; else echo 'going on without the page; the API works'; fi
+	@$(MAKE) --no-print-directory program
+	@bin/punctual demo --if-empty
+	@exec bin/punctual serve
+
+build: page program
+
+program:
+	@echo 'building bin/punctual'
+	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/punctual .
+
+page: $(PAGE)
+
+$(PAGE): $(MODULES) $(PAGE_SOURCE)
+	@echo 'building the page'
+	@cd web && npm run --silent build -- --logLevel warn
+	@touch $@
+
+$(MODULES): web/package-lock.json web/package.json
+	@.ci/node
+	@echo 'fetching what the page is built with'
+	@cd web && npm ci --silent
+	@touch $@
+
+test:
+	@.ci/install test
+	@$(MAKE) --no-print-directory lint
+	@echo 'testing'
+	@$(GO) test -vet=off -timeout 8m ./...
+	@$(MAKE) --no-print-directory race
+	@echo 'all tests passed'
+
+race: $(PAGE)
+	@echo 'testing for data races'
+	@$(GO) test -vet=off -race -timeout 8m $(RACE)
+
+lint: $(PAGE)
+	@echo 'checking'
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go' -not -path './web/node_modules/*')); \
+		[ -z "$$unformatted" ] || { echo "not formatted (make fmt does it):"; echo "$$unformatted"; exit 1; }
+	@$(GO) vet ./...
+	@$(GO) tool staticcheck ./...
+	@cd web && npm run --silent check
+
+bench:
+	@.ci/install test
+	@$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 30m ./tests/bench
+
+fmt:
+	@gofmt -w $$(git ls-files '*.go')
+
+clean:
+	rm -rf bin web/node_modules
+	find web/dist -mindepth 1 ! -name .gitkeep -delete
