@@ -1,0 +1,180 @@
+// Package render turns a notification into what a person reads: a mail as text and HTML with
+// its iCalendar part, or a short message, in the recipient's language and time zone.
+package render
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strconv"
+	"strings"
+	texttemplate "text/template"
+	"time"
+
+	"punctual/notify"
+)
+
+//go:embed templates
+var files embed.FS
+
+// Config of a [Renderer].
+type Config struct {
+	BaseURL string // of the web page, for links; empty: no links
+	Host    string // right side of calendar UIDs; empty: "localhost". Changing it orphans sent invitations
+}
+
+// Renderer makes mails and short messages. It is safe for concurrent use.
+type Renderer struct {
+	baseURL string
+	host    string
+	locales *locales
+	html    *template.Template
+	text    *texttemplate.Template
+}
+
+// New parses the templates. It fails on a base URL that is not http or https.
+func New(c Config) (*Renderer, error) {
+	if c.Host == "" {
+		c.Host = "localhost"
+	}
+	if c.BaseURL != "" {
+		u, err := url.Parse(c.BaseURL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, fmt.Errorf("base URL %q is not an http or https address", c.BaseURL)
+		}
+	}
+	ls, err := loadLocales(files)
+	if err != nil {
+		return nil, err
+	}
+	html, err := template.ParseFS(files, "templates/mail.html")
+	if err != nil {
+		return nil, err
+	}
+	text, err := texttemplate.ParseFS(files, "templates/mail.txt")
+	if err != nil {
+		return nil, err
+	}
+	return &Renderer{
+		baseURL: strings.TrimRight(c.BaseURL, "/"), host: c.Host, locales: ls, html: html, text: text,
+	}, nil
+}
+
+// Mail is a rendered mail.
+type Mail struct {
+	Subject  string // one line
+	Text     string
+	HTML     string
+	Calendar string // iCalendar; empty: none
+	Method   string // of the calendar: REQUEST or CANCEL
+}
+
+// Mail renders n as read at now. It fails on a kind it does not know.
+func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
+	v, err := r.view(n, now)
+	if err != nil {
+		return Mail{}, err
+	}
+	p, err := r.page(v)
+	if err != nil {
+		return Mail{}, err
+	}
+	var text, html strings.Builder
+	if err := r.text.Execute(&text, p); err != nil {
+		return Mail{}, err
+	}
+	if err := r.html.Execute(&html, p); err != nil {
+		return Mail{}, err
+	}
+	m := Mail{Subject: p.Subject, Text: text.String(), HTML: html.String()}
+	m.Calendar, m.Method = r.calendar(n)
+	return m, nil
+}
+
+// SMS renders n as a short message, as read at now.
+func (r *Renderer) SMS(n notify.Notification, now time.Time) (string, error) {
+	v, err := r.view(n, now)
+	if err != nil {
+		return "", err
+	}
+	return v.say(v.variant + ".sms")
+}
+
+// page is what the two layouts of a mail show.
+type page struct {
+	Lang     string
+	Subject  string
+	Tag      string
+	Headline string
+	Greeting string
+	Lead     string
+	Rows     []field
+	Tile     struct{ Month, Day, Weekday string }
+	Accent   accent
+	Void     bool // the meeting does not take place
+	Button   string
+	URL      string // of the meeting; empty: no button
+	BaseURL  string
+	Footer   string
+	SentBy   string
+}
+
+type field struct {
+	Label string
+	Lines []string
+}
+
+func (r *Renderer) page(v *view) (page, error) {
+	p := page{Lang: v.locale.tag.String(), BaseURL: r.baseURL, Accent: accents[v.variant]}
+	if p.Accent == (accent{}) {
+		p.Accent = blue
+	}
+	switch v.variant {
+	case "cancellation", "decision.rejected", "decision.timeout", "released":
+		p.Void = true
+	}
+	if r.baseURL != "" && v.meetingID != 0 {
+		p.URL = r.baseURL + "/meetings/" + strconv.FormatInt(v.meetingID, 10)
+	}
+	p.Tile.Day = strconv.Itoa(v.start.Day())
+	p.Rows = v.fields()
+	for name, into := range map[string]*string{
+		v.variant + ".subject":  &p.Subject,
+		v.variant + ".tag":      &p.Tag,
+		v.variant + ".headline": &p.Headline,
+		v.variant + ".lead":     &p.Lead,
+		"greeting":              &p.Greeting,
+		"button":                &p.Button,
+		"footer":                &p.Footer,
+		"sent-by":               &p.SentBy,
+	} {
+		s, err := v.say(name)
+		if err != nil {
+			return page{}, err
+		}
+		*into = s
+	}
+	p.Tile.Month = v.locale.must("month", v.start)
+	p.Tile.Weekday = v.locale.must("weekday", v.start)
+	return p, nil
+}
+
+// accent colours a mail by what it says. Bar carries white text; Ink is read on Tint and
+// DarkInk on DarkTint: each pair has a contrast of 4.5 or more.
+type accent struct{ Bar, Tint, Ink, DarkTint, DarkInk string }
+
+var (
+	blue   = accent{"#2459c9", "#e8effc", "#1d4aa8", "#152a52", "#a9c5ff"}
+	green  = accent{"#177a46", "#e4f4eb", "#12613a", "#10331f", "#8fe0b2"}
+	amber  = accent{"#a35a00", "#fdf1df", "#864a00", "#3c2604", "#f5c98a"}
+	red    = accent{"#b3261e", "#fceceb", "#96201a", "#43150f", "#ffb4ab"}
+	violet = accent{"#6b3fc4", "#f0eafc", "#5731a6", "#2a1a52", "#cdb8ff"}
+	slate  = accent{"#4b5866", "#eceff3", "#3d4955", "#262e37", "#c3ccd6"}
+
+	accents = map[string]accent{
+		"reminder.start": blue, "reminder.end": blue, "invitation": violet, "change": amber,
+		"cancellation": red, "approval_request": amber, "decision.confirmed": green,
+		"decision.rejected": red, "decision.timeout": slate, "released": slate,
+	}
+)

@@ -1,0 +1,344 @@
+package render
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	ics "github.com/arran4/golang-ical"
+	"github.com/google/go-cmp/cmp"
+
+	"punctual/notify"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var start = time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
+
+func newRenderer(t *testing.T) *Renderer {
+	t.Helper()
+	r, err := New(Config{BaseURL: "https://rooms.example.org/", Host: "rooms.example.org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// sample is a notification with everything in it, for a reader of that language.
+func sample(kind notify.Kind, locale string) notify.Notification {
+	n := notify.Notification{
+		ID: 7, Kind: kind, Channel: notify.Email, MeetingID: 42,
+		To: notify.Recipient{Name: "Ada Lovelace", Address: "ada@example.org", Locale: locale, Timezone: "Europe/Berlin"},
+		Facts: notify.Facts{
+			MeetingID: 42, Title: "Design review", Description: "Agenda:\n1. The engine\n2. Questions & answers",
+			Start: start, End: start.Add(time.Hour), Timezone: "Asia/Shanghai",
+			Rooms:     []string{"Turing", "Hopper"},
+			Organizer: notify.Contact{Name: "Grace Hopper", Email: "grace@example.org"},
+			Attendees: []notify.Contact{
+				{Name: "Ada Lovelace", Email: "ada@example.org"}, {Name: "O'Brien, Conan", Email: "conan@example.org"},
+				{Email: "wang@example.org"},
+			},
+			Sequence: 3,
+		},
+		CreatedAt: time.Date(2027, 2, 1, 8, 0, 0, 0, time.UTC),
+	}
+	if locale == "zh-CN" {
+		n.To.Name, n.To.Timezone = "王小明", "Asia/Shanghai"
+		n.Facts.Title, n.Facts.Rooms = "产品设计评审", []string{"图灵厅"}
+		n.Facts.Organizer.Name = "李雷"
+		n.Facts.Description = "议程:\n1. 引擎\n2. 问答"
+	}
+	return n
+}
+
+type scenario struct {
+	name string
+	n    notify.Notification
+	now  time.Time
+}
+
+func scenarios() []scenario {
+	var all []scenario
+	for _, lang := range []string{"en", "zh-CN"} {
+		add := func(name string, kind notify.Kind, now time.Time, fill func(*notify.Facts)) {
+			n := sample(kind, lang)
+			fill(&n.Facts)
+			all = append(all, scenario{lang + "/" + name, n, now})
+		}
+		by := "Grace Hopper"
+		if lang == "zh-CN" {
+			by = "李雷"
+		}
+		none := func(*notify.Facts) {}
+		add("reminder-start", notify.Reminder, start.Add(-15*time.Minute), func(f *notify.Facts) { f.Before, f.Offset = "start", 900 })
+		add("reminder-start-late", notify.Reminder, start.Add(2*time.Minute), func(f *notify.Facts) { f.Before, f.Offset = "start", 900 })
+		add("reminder-end", notify.Reminder, start.Add(55*time.Minute), func(f *notify.Facts) { f.Before, f.Offset = "end", 300 })
+		add("invitation", notify.Invitation, start.Add(-24*time.Hour), none)
+		add("change", notify.Change, start, func(f *notify.Facts) { f.By = by })
+		add("cancellation", notify.Cancellation, start, func(f *notify.Facts) { f.By, f.Reason, f.Sequence = by, "The projector\nis broken.", 4 })
+		add("approval-request", notify.ApprovalRequest, start, func(f *notify.Facts) { f.Deadline = new(start.Add(-90 * time.Minute)) })
+		add("decision-confirmed", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Comment = "confirmed", by, "Enjoy!" })
+		add("decision-rejected", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Comment = "rejected", by, "Too short notice." })
+		add("decision-timeout", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.Reason = "rejected", "timeout" })
+		add("released", notify.Released, start, none)
+	}
+	return all
+}
+
+func TestGolden(t *testing.T) {
+	r := newRenderer(t)
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			m, err := r.Mail(s.n, s.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sms, err := r.SMS(s.n, s.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fmt.Sprintf("Subject: %s\nSMS: %s\n\n%s", m.Subject, sms, m.Text)
+			if m.Calendar != "" {
+				got += "\n" + m.Method + "\n" + strings.ReplaceAll(m.Calendar, "\r\n", "\n")
+			}
+			golden(t, s.name+".golden", got)
+			golden(t, s.name+".html", m.HTML)
+		})
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", filepath.FromSlash(name))
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (run with -update)", err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s differs (-want +got):\n%s", name, d)
+	}
+}
+
+func TestLanguages(t *testing.T) {
+	ls, err := loadLocales(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, tags := range map[string][]string{
+		"en": {"", "en", "en-GB", "de", "de-AT", "tlh", "not a language!", "*"},
+		"zh": {"zh", "zh-CN", "zh_CN", "zh-Hans", "zh-TW", "zh-Hant-HK", "de, zh;q=0.5"},
+	} {
+		for _, tag := range tags {
+			if got := ls.of(tag).tag.String(); got != want {
+				t.Errorf("language for %q is %s, want %s", tag, got, want)
+			}
+		}
+	}
+}
+
+func TestLanguageMustBeComplete(t *testing.T) {
+	_, err := loadLocales(fstest.MapFS{"templates/fr.tmpl": {Data: []byte(`{{define "date"}}{{.Year}}{{end}}`)}})
+	if err == nil || !strings.Contains(err.Error(), "fr.tmpl") {
+		t.Errorf("a language without most of its texts: %v", err)
+	}
+}
+
+func TestReminderSaysHowLong(t *testing.T) {
+	r := newRenderer(t)
+	for _, c := range []struct {
+		offset, left time.Duration
+		want         string
+	}{
+		{15 * time.Minute, 15 * time.Minute, "starts in 15 minutes."},
+		{15 * time.Minute, 14*time.Minute + 10*time.Second, "starts in 15 minutes."}, // a slow server
+		{15 * time.Minute, 10 * time.Minute, "starts in 10 minutes."},
+		{15 * time.Minute, time.Minute, "starts in 1 minute."},
+		{15 * time.Minute, 20 * time.Second, "starts in 20 seconds."},
+		{90 * time.Minute, 90 * time.Minute, "starts in 1 hour 30 minutes."},
+		{26 * time.Hour, 26 * time.Hour, "starts in 1 day 2 hours."},
+		{0, 0, "starts now."},
+		{0, -20 * time.Second, "starts now."},
+		{10 * time.Second, 9 * time.Second, "starts in 10 seconds."},
+		{15 * time.Minute, -3 * time.Minute, "has started."},
+	} {
+		n := sample(notify.Reminder, "en")
+		n.Facts.Before, n.Facts.Offset = "start", int64(c.offset/time.Second)
+		m, err := r.Mail(n, start.Add(-c.left))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(m.Text, "Your meeting "+c.want) {
+			t.Errorf("%v before, read with %v left: want %q in\n%s", c.offset, c.left, c.want, m.Text)
+		}
+	}
+}
+
+func TestTimesAreTheRecipients(t *testing.T) {
+	r := newRenderer(t)
+	overnight := start.Add(9 * time.Hour)
+	for _, c := range []struct {
+		name, mine, rooms string
+		start             time.Time
+		want, wantNot     string
+	}{
+		{"own zone and the room's", "America/New_York", "Asia/Kolkata", start, "04:00\u201305:00 (America/New_York, UTC-5)", ""},
+		{"the room's too", "America/New_York", "Asia/Kolkata", start, "14:30\u201315:30 (Asia/Kolkata, UTC+5:30)", ""},
+		{"same clock, told once", "Europe/Berlin", "Europe/Paris", start, "10:00\u201311:00 (Europe/Berlin, UTC+1)", "At the room"},
+		{"no zone of one's own", "", "Asia/Shanghai", start, "17:00\u201318:00 (Asia/Shanghai, UTC+8)", "At the room"},
+		{"unknown zones", "Mars/Olympus", "Local", start, "09:00\u201310:00 (UTC)", "At the room"},
+		{"into the next day", "Europe/Berlin", "Europe/Berlin", start.Add(13*time.Hour + 30*time.Minute), "Thursday, 11 February 2027 00:30", ""},
+		{"another day there", "Asia/Tokyo", "UTC", overnight, "Thursday, 11 February 2027", ""},
+	} {
+		n := sample(notify.Invitation, "en")
+		n.To.Timezone, n.Facts.Timezone = c.mine, c.rooms
+		n.Facts.Start, n.Facts.End = c.start, c.start.Add(time.Hour)
+		if c.name == "into the next day" {
+			n.Facts.End = c.start.Add(time.Hour)
+		}
+		m, err := r.Mail(n, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(m.Text, c.want) {
+			t.Errorf("%s: want %q in\n%s", c.name, c.want, m.Text)
+		}
+		if c.wantNot != "" && strings.Contains(m.Text, c.wantNot) {
+			t.Errorf("%s: do not want %q in\n%s", c.name, c.wantNot, m.Text)
+		}
+	}
+}
+
+func TestHostileFacts(t *testing.T) {
+	r := newRenderer(t)
+	n := sample(notify.Invitation, "en")
+	n.Facts.Title = "Review\r\nBcc: all@example.org <script>alert(1)</script> \u202Egnp.exe \uE000x"
+	n.Facts.Rooms = []string{`<img src=x onerror="1">`}
+	n.Facts.Organizer = notify.Contact{Name: "Eve\"\r\nATTENDEE:mailto:x@example.org", Email: "eve@example.org\r\nX:y"}
+	n.Facts.Attendees = []notify.Contact{{Name: `Doe; John, "the: best" \o/`, Email: "doe@example.org"}}
+	m, err := r.Mail(n, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(m.Subject, "\r\n\u202E") {
+		t.Errorf("subject %q", m.Subject)
+	}
+	if strings.Contains(m.HTML, "<script") || strings.Contains(m.HTML, "<img") {
+		t.Errorf("markup of a title or room reached the page:\n%s", m.HTML)
+	}
+	cal, err := ics.ParseCalendar(strings.NewReader(m.Calendar))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, m.Calendar)
+	}
+	ev := cal.Events()[0]
+	if got := len(ev.Attendees()); got != 1 {
+		t.Errorf("%d attendees, want 1:\n%s", got, m.Calendar)
+	}
+	if ev.GetProperty(ics.ComponentPropertyOrganizer) != nil {
+		t.Errorf("an address with a line break was used:\n%s", m.Calendar)
+	}
+	unfolded := strings.ReplaceAll(m.Calendar, "\r\n ", "")
+	if want := `CN="Doe; John, 'the: best' \o/"`; !strings.Contains(unfolded, want) {
+		t.Errorf("want %s in\n%s", want, m.Calendar)
+	}
+}
+
+func TestCalendarZones(t *testing.T) {
+	r := newRenderer(t)
+	for _, c := range []struct {
+		zone  string
+		start time.Time
+		want  []string
+	}{
+		{"UTC", start, []string{"DTSTART:20270210T090000Z", "DTEND:20270210T100000Z"}},
+		{"", start, []string{"DTSTART:20270210T090000Z"}},
+		{"Asia/Shanghai", start, []string{"DTSTART;TZID=Asia/Shanghai:20270210T170000", "TZID:Asia/Shanghai", "TZOFFSETTO:+0800"}},
+		{"Europe/Berlin", start, []string{
+			"DTSTART;TZID=Europe/Berlin:20270210T100000",
+			"BEGIN:STANDARD\r\nDTSTART:20261025T030000\r\nTZOFFSETFROM:+0200\r\nTZOFFSETTO:+0100\r\nTZNAME:CET",
+		}},
+		// across the change of 28 March 2027, 01:00 UTC
+		{"Europe/Berlin", time.Date(2027, 3, 28, 0, 30, 0, 0, time.UTC), []string{
+			"DTSTART;TZID=Europe/Berlin:20270328T013000", "DTEND;TZID=Europe/Berlin:20270328T033000",
+			"BEGIN:DAYLIGHT\r\nDTSTART:20270328T020000\r\nTZOFFSETFROM:+0100\r\nTZOFFSETTO:+0200\r\nTZNAME:CEST",
+		}},
+	} {
+		n := sample(notify.Invitation, "en")
+		n.Facts.Timezone, n.Facts.Start, n.Facts.End = c.zone, c.start, c.start.Add(time.Hour)
+		m, err := r.Mail(n, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(m.Calendar, want) {
+				t.Errorf("%s: want %q in\n%s", c.zone, want, m.Calendar)
+			}
+		}
+		cal, err := ics.ParseCalendar(strings.NewReader(m.Calendar))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := cal.Events()[0].GetStartAt()
+		if err != nil || !got.Equal(c.start) {
+			t.Errorf("%s: starts at %v (%v), want %v", c.zone, got, err, c.start)
+		}
+	}
+}
+
+func TestUnknownKinds(t *testing.T) {
+	r := newRenderer(t)
+	for _, n := range []notify.Notification{
+		{Kind: "gossip"},
+		{Kind: notify.Reminder, Facts: notify.Facts{Before: "lunch"}},
+		{Kind: notify.Decision, Facts: notify.Facts{Decision: "maybe"}},
+	} {
+		if _, err := r.Mail(n, start); err == nil {
+			t.Errorf("%s %+v was rendered", n.Kind, n.Facts)
+		}
+	}
+}
+
+func TestShortMessagesAreShort(t *testing.T) {
+	r := newRenderer(t)
+	for _, s := range scenarios() {
+		s.n.Facts.Title = strings.Repeat("长", 300)
+		got, err := r.SMS(s.n, s.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len([]rune(got)); n > 134 || strings.Contains(got, "\n") { // two parts of UCS-2
+			t.Errorf("%s: %d characters: %s", s.name, n, got)
+		}
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	for _, u := range []string{"rooms.example.org", "ftp://x", "http://", "javascript:alert(1)", ":"} {
+		if _, err := New(Config{BaseURL: u}); err == nil {
+			t.Errorf("base URL %q was taken", u)
+		}
+	}
+	r, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.Mail(sample(notify.Invitation, "en"), start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(m.HTML, "<a ") || strings.Contains(m.Text, "View the meeting") {
+		t.Error("a link without a base URL")
+	}
+}

@@ -1,0 +1,292 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"punctual/notify"
+)
+
+// view is what the templates of a language see. Its strings are one line each and free of
+// control characters; times are in the recipient's zone.
+type view struct {
+	Kind       string
+	Recipient  string // name
+	Title      string
+	ShortTitle string
+	Where      string
+	Organizer  string
+	By         string // who changed, cancelled or decided
+	StartTime  string // 10:00
+	EndTime    string
+	ShortDay   string // 10 Feb
+	ShortStart string // 10 Feb 10:00 (UTC+1)
+	ShortEnd   string
+	Deadline   string // like ShortStart; empty: none
+	Remaining  string // until what a reminder speaks of: 15 minutes; empty: none
+	Past       bool   // what a reminder speaks of has happened
+
+	locale     *locale
+	variant    string
+	meetingID  int64
+	facts      notify.Facts
+	start, end time.Time // in the recipient's zone
+	room       *time.Location
+}
+
+const (
+	maxSMSTitle    = 40
+	maxDescription = 2000
+	maxAttendees   = 8
+)
+
+func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
+	variant, err := variantOf(n)
+	if err != nil {
+		return nil, err
+	}
+	f := n.Facts
+	room := zone(f.Timezone)
+	if room == nil {
+		room = time.UTC
+	}
+	mine := cmp.Or(zone(n.To.Timezone), room)
+	l := r.locales.of(n.To.Locale)
+	v := &view{
+		Kind:      string(n.Kind),
+		Recipient: line(n.To.Name),
+		Title:     line(f.Title),
+		Organizer: contact(f.Organizer),
+		By:        line(f.By),
+		locale:    l,
+		variant:   variant,
+		meetingID: cmp.Or(f.MeetingID, n.MeetingID),
+		facts:     f,
+		start:     f.Start.In(mine),
+		end:       f.End.In(mine),
+		room:      room,
+	}
+	v.ShortTitle = cut(v.Title, maxSMSTitle)
+	rooms := make([]string, len(f.Rooms))
+	for i, name := range f.Rooms {
+		rooms[i] = line(name)
+	}
+	v.Where = strings.Join(rooms, l.must("list-separator", nil))
+	v.StartTime, v.EndTime = l.must("time", v.start), l.must("time", v.end)
+	v.ShortDay = l.must("date-short", v.start)
+	v.ShortStart, v.ShortEnd = v.short(v.start), v.short(v.end)
+	if f.Deadline != nil {
+		v.Deadline = v.short(f.Deadline.In(mine))
+	}
+	if n.Kind == notify.Reminder {
+		v.remind(now)
+	}
+	return v, nil
+}
+
+func variantOf(n notify.Notification) (string, error) {
+	switch n.Kind {
+	case notify.Reminder:
+		switch n.Facts.Before {
+		case "start", "end":
+			return "reminder." + n.Facts.Before, nil
+		}
+		return "", fmt.Errorf("a reminder before %q is unknown", n.Facts.Before)
+	case notify.Decision:
+		switch {
+		case n.Facts.Decision == "confirmed":
+			return "decision.confirmed", nil
+		case n.Facts.Reason == "timeout":
+			return "decision.timeout", nil
+		case n.Facts.Decision == "rejected":
+			return "decision.rejected", nil
+		}
+		return "", fmt.Errorf("a decision %q is unknown", n.Facts.Decision)
+	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.Released:
+		return string(n.Kind), nil
+	}
+	return "", fmt.Errorf("a notification of kind %q is unknown", n.Kind)
+}
+
+// remind says how long it is until what the reminder is about. One that is sent about when it
+// should be says the round number that somebody asked for; a delayed one says the truth.
+func (v *view) remind(now time.Time) {
+	at, offset := v.start, time.Duration(v.facts.Offset)*time.Second
+	if v.facts.Before == "end" {
+		at = v.end
+	}
+	left := at.Sub(now)
+	if (left - offset).Abs() <= min(90*time.Second, offset/4) {
+		left = offset
+	} else if left >= time.Minute {
+		left = left.Round(time.Minute)
+	}
+	v.Past = left <= -time.Minute
+	if left >= time.Second {
+		v.Remaining = v.locale.must("duration", parts(left))
+	}
+}
+
+type part struct {
+	N    int64
+	Unit string // day, hour, minute or second
+}
+
+// parts of a duration, the two largest.
+func parts(d time.Duration) []part {
+	var ps []part
+	for _, u := range []struct {
+		size time.Duration
+		name string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		if n := d / u.size; n > 0 && len(ps) < 2 {
+			ps = append(ps, part{int64(n), u.name})
+			d -= n * u.size
+		}
+	}
+	return ps
+}
+
+func (v *view) say(name string) (string, error) { return v.locale.say(name, v) }
+
+// fields are the facts in the order people look for them.
+func (v *view) fields() []field {
+	var fs []field
+	add := func(label string, lines ...string) {
+		if len(lines) > 0 && lines[0] != "" {
+			fs = append(fs, field{v.locale.must("label-"+label, v), lines})
+		}
+	}
+	add("when", v.slot(v.start.Location())...)
+	if v.elsewhere() {
+		add("at-room", v.slot(v.room)...)
+	}
+	add("where", v.Where)
+	add("organizer", v.Organizer)
+	add("attendees", v.attendees())
+	if d := v.facts.Deadline; d != nil && v.Kind == string(notify.ApprovalRequest) {
+		at := d.In(v.start.Location())
+		add("deadline", v.locale.must("date", at), v.locale.must("time", at)+" ("+zoneName(at)+")")
+	}
+	if v.facts.Reason != "timeout" {
+		add("reason", lines(v.facts.Reason, maxDescription)...)
+	}
+	add("comment", lines(v.facts.Comment, maxDescription)...)
+	switch v.Kind {
+	case string(notify.Invitation), string(notify.Change), string(notify.ApprovalRequest):
+		add("description", lines(v.facts.Description, maxDescription)...)
+	}
+	return fs
+}
+
+// slot is the meeting's time in a zone, which it names.
+func (v *view) slot(in *time.Location) []string {
+	start, end := v.start.In(in), v.end.In(in)
+	date := func(t time.Time) string { return v.locale.must("date", t) }
+	clock := func(t time.Time) string { return v.locale.must("time", t) }
+	if start.YearDay() == end.YearDay() && start.Year() == end.Year() {
+		return []string{date(start), fmt.Sprintf("%s\u2013%s (%s)", clock(start), clock(end), zoneName(start))}
+	}
+	return []string{
+		date(start) + " " + clock(start) + " \u2013",
+		date(end) + " " + clock(end) + " (" + zoneName(end) + ")",
+	}
+}
+
+// elsewhere reports whether clocks at the room show another time than the recipient's.
+func (v *view) elsewhere() bool {
+	differ := func(t time.Time) bool {
+		_, a := t.Zone()
+		_, b := t.In(v.room).Zone()
+		return a != b
+	}
+	return differ(v.start) || differ(v.end)
+}
+
+func (v *view) attendees() string {
+	names := make([]string, 0, maxAttendees)
+	for _, a := range v.facts.Attendees {
+		if len(names) == maxAttendees {
+			break
+		}
+		names = append(names, contact(a))
+	}
+	s := strings.Join(names, v.locale.must("list-separator", nil))
+	if more := len(v.facts.Attendees) - len(names); more > 0 {
+		s += " " + v.locale.must("and-more", more)
+	}
+	return s
+}
+
+func (v *view) short(t time.Time) string {
+	return v.locale.must("date-short", t) + " " + v.locale.must("time", t) + " (" + offsetName(t) + ")"
+}
+
+// zoneName names the zone of t as people know it: Europe/Berlin, UTC+1.
+func zoneName(t time.Time) string {
+	if name := t.Location().String(); name != "UTC" {
+		return name + ", " + offsetName(t)
+	}
+	return "UTC"
+}
+
+func offsetName(t time.Time) string {
+	_, s := t.Zone()
+	if s == 0 {
+		return "UTC"
+	}
+	sign := '+'
+	if s < 0 {
+		sign, s = '-', -s
+	}
+	if m := s % 3600 / 60; m != 0 {
+		return fmt.Sprintf("UTC%c%d:%02d", sign, s/3600, m)
+	}
+	return fmt.Sprintf("UTC%c%d", sign, s/3600)
+}
+
+func contact(c notify.Contact) string { return cmp.Or(line(c.Name), line(c.Email)) }
+
+// line makes s a single line that shows what it is: no control characters, nothing that turns
+// the direction of writing, nothing of private use (which calendars quote with).
+func line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), r == '\u2028', r == '\u2029':
+			return ' '
+		case hidden(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.Join(strings.Fields(s), " ")
+}
+
+func hidden(r rune) bool {
+	return unicode.IsControl(r) || r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069' || unicode.Is(unicode.Co, r)
+}
+
+// lines splits a text that people wrote, of which it keeps at most n runes.
+func lines(s string, n int) []string {
+	s = strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n"))
+	if s == "" {
+		return nil
+	}
+	ls := strings.Split(cut(s, n), "\n")
+	for i := range ls {
+		ls[i] = line(ls[i])
+	}
+	return ls
+}
+
+// cut keeps at most n runes of s.
+func cut(s string, n int) string {
+	rs := []rune(s)
+	if len(rs) <= n {
+		return s
+	}
+	return strings.TrimSpace(string(rs[:n-1])) + "\u2026"
+}
