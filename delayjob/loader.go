@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,8 @@ type LoaderOptions struct {
 	Incremental string        // robfig/cron spec of passes over what came near since the last; "@every 15s"
 	Full        string        // spec of passes over everything pending up to the horizon; "@every 1m"
 	Horizon     time.Duration // how far ahead a pass loads; 2m
-	Overlap     time.Duration // how far an incremental pass reaches back, for transactions that were open; 30s
+	Near        time.Duration // what is due so soon, or was due so recently, is looked for by every pass; 30s
+	Overlap     time.Duration // how far an incremental pass reaches back behind the last one's horizon; 5s
 	Chunk       int           // messages added at once; 1000
 	MaxWaiting  int           // a job with so many waiting gets no more in this pass; 200000
 	// Guard runs pass, or skips it if another process is just loading. It only saves work:
@@ -29,16 +31,31 @@ type LoaderOptions struct {
 
 // A Loader fills a Queue from the jobs' Load methods on a cron schedule. Passes never run
 // side by side; a tick that comes while one runs waits, and further ones are merged with it.
+//
+// An incremental pass reads what came within the horizon since the last pass, and what is
+// due within Near: so whatever a crash kept from being added after its commit is at most one
+// interval late. A full pass reads everything pending, also the long overdue. What this
+// loader has added already is not added again until it is overdue or the queue may have lost
+// it (Trigger), so that a full queue costs little.
 type Loader struct {
 	queue Queue
 	jobs  []DelayJob
 	opts  LoaderOptions
 
-	full, incremental, trigger chan struct{} // one slot each: merged requests
-	ready                      chan struct{} // closed by the first complete full pass
-	until                      map[string]time.Time
-	last                       atomic.Int64 // unix nanoseconds of the end of the last complete pass
+	full, incremental, trigger chan struct{}        // one slot each: merged requests
+	ready                      chan struct{}        // closed by the first complete full pass
+	until                      map[string]time.Time // by job: how far it is loaded
+	known                      map[string]known     // by message ID: added, and not overdue
+	last                       atomic.Int64         // unix nanoseconds of the end of the last complete pass
 }
+
+type known struct {
+	version int64
+	due     time.Time
+}
+
+// overdueAfter is how late a known message must be until a full pass adds it again.
+const overdueAfter = 10 * time.Second
 
 // NewLoader returns a loader for jobs; earlier ones are loaded first. It does nothing until Run.
 func NewLoader(q Queue, jobs []DelayJob, o LoaderOptions) *Loader {
@@ -51,8 +68,11 @@ func NewLoader(q Queue, jobs []DelayJob, o LoaderOptions) *Loader {
 	if o.Horizon == 0 {
 		o.Horizon = 2 * time.Minute
 	}
+	if o.Near == 0 {
+		o.Near = 30 * time.Second
+	}
 	if o.Overlap == 0 {
-		o.Overlap = 30 * time.Second
+		o.Overlap = 5 * time.Second
 	}
 	if o.Chunk == 0 {
 		o.Chunk = 1000
@@ -67,7 +87,7 @@ func NewLoader(q Queue, jobs []DelayJob, o LoaderOptions) *Loader {
 	return &Loader{
 		queue: q, jobs: jobs, opts: o,
 		full: make(chan struct{}, 1), incremental: make(chan struct{}, 1), trigger: make(chan struct{}, 1),
-		ready: make(chan struct{}), until: map[string]time.Time{},
+		ready: make(chan struct{}), until: map[string]time.Time{}, known: map[string]known{},
 	}
 }
 
@@ -91,7 +111,8 @@ func (l *Loader) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-l.trigger: // now, and not left to somebody else
+		case <-l.trigger: // now, all of it, and not left to somebody else
+			clear(l.known)
 			run = func(ctx context.Context, pass func(context.Context) error) error { return pass(ctx) }
 		case <-l.full:
 		case <-l.incremental:
@@ -161,47 +182,82 @@ func (l *Loader) pass(ctx context.Context, full bool) error {
 }
 
 func (l *Loader) load(ctx context.Context, j DelayJob, full bool) (rows int, err error) {
-	w := Window{To: l.queue.Now().Add(l.opts.Horizon)}
-	if until := l.until[j.Name()]; !full && !until.IsZero() {
-		w.From = until.Add(-l.opts.Overlap)
+	now := l.queue.Now()
+	if full {
+		maps.DeleteFunc(l.known, func(_ string, k known) bool { return k.due.Before(now.Add(-overdueAfter)) })
 	}
-	chunk := make([]Message, 0, l.opts.Chunk)
-	flush := func() error {
-		if len(chunk) == 0 {
-			return nil
+	windows, until := l.windows(j.Name(), now, full)
+	for _, w := range windows {
+		n, complete, err := l.fill(ctx, j, w)
+		rows += n
+		if err != nil || !complete { // the next pass begins where this one did
+			return rows, err
 		}
-		res, err := l.queue.Add(ctx, chunk...)
-		countAdded(l.opts.Observer, chunk, res)
-		rows += len(chunk)
-		chunk = chunk[:0]
-		return err
 	}
+	l.until[j.Name()] = until
+	return rows, nil
+}
+
+// windows tells which due times a pass reads, and up to when the job is loaded afterwards.
+func (l *Loader) windows(job string, now time.Time, full bool) ([]Window, time.Time) {
+	horizon := now.Add(l.opts.Horizon)
+	last := l.until[job]
+	if full || last.IsZero() {
+		return []Window{{To: horizon}}, horizon
+	}
+	from, near, since := now.Add(-l.opts.Near), now.Add(l.opts.Near), last.Add(-l.opts.Overlap)
+	if !since.After(near) {
+		return []Window{{From: from, To: horizon}}, horizon
+	}
+	return []Window{{From: from, To: near}, {From: since, To: horizon}}, horizon
+}
+
+// fill adds what the job has in a window; it is not complete when enough is waiting already.
+func (l *Loader) fill(ctx context.Context, j DelayJob, w Window) (rows int, complete bool, err error) {
+	added := 0
+	chunk := make([]Message, 0, l.opts.Chunk)
 	for m, err := range j.Load(ctx, w) {
 		if err != nil {
-			return rows, err
+			return rows, false, err
+		}
+		rows++
+		if k, ok := l.known[m.ID()]; ok && k.version == m.Version {
+			continue
 		}
 		if chunk = append(chunk, m); len(chunk) < l.opts.Chunk {
 			continue
 		}
-		if err := flush(); err != nil {
-			return rows, err
+		if err := l.add(ctx, chunk); err != nil {
+			return rows, false, err
 		}
-		if l.crowded(ctx, j.Name(), rows) {
+		added += len(chunk)
+		chunk = chunk[:0]
+		if l.crowded(ctx, j.Name(), added) {
 			l.opts.Logger.Warn("enough is waiting; the rest is left to a later pass", "job", j.Name(), "loaded", rows)
-			return rows, nil // until stays: the next pass begins where this one did
+			return rows, false, nil
 		}
 	}
-	if err := flush(); err != nil {
-		return rows, err
+	return rows, true, l.add(ctx, chunk)
+}
+
+func (l *Loader) add(ctx context.Context, ms []Message) error {
+	if len(ms) == 0 {
+		return nil
 	}
-	l.until[j.Name()] = w.To
-	return rows, nil
+	res, err := l.queue.Add(ctx, ms...)
+	countAdded(l.opts.Observer, ms, res)
+	for i, r := range res {
+		if r != NotStored {
+			l.known[ms[i].ID()] = known{ms[i].Version, ms[i].Due}
+		}
+	}
+	return err
 }
 
 // crowded looks, once every 20 chunks, whether the queue holds as much of the job as it should.
-func (l *Loader) crowded(ctx context.Context, job string, rows int) bool {
+func (l *Loader) crowded(ctx context.Context, job string, added int) bool {
 	in, ok := l.queue.(Inspector)
-	if !ok || rows%(20*l.opts.Chunk) != 0 {
+	if !ok || added%(20*l.opts.Chunk) != 0 {
 		return false
 	}
 	s, err := in.Stats(ctx, job)
