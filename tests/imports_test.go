@@ -1,0 +1,127 @@
+// Package tests drives the built program from outside, on real servers, and checks what holds
+// of the whole source.
+package tests
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+type rule struct {
+	pattern      string
+	ours, others []string
+}
+
+// rules tell which packages of punctual a package may import (ours), and which modules
+// besides the standard library (others). The first rule whose pattern matches counts. In
+// ours "*" is everything and ".." the parent; others name modules or parts of their path.
+var rules = []rule{
+	{"punctual", []string{"app"}, nil},
+	{"app/database", []string{"migrations"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
+	{"app", []string{"*"}, []string{"*"}},
+	{"tests/testenv", []string{"app/database", "migrations"}, []string{"*"}},
+	{"tests", nil, nil},
+	{"tests/*", []string{"*"}, []string{"*"}},
+
+	// The engine is a library that knows no meetings.
+	{"delayjob", nil, []string{"robfig/cron"}},
+	{"delayjob/memqueue", []string{".."}, nil},
+	{"delayjob/redisqueue", []string{".."}, []string{"redis/go-redis"}},
+	{"delayjob/queuetest", []string{".."}, []string{"google/go-cmp"}},
+	{"delayjob/topics", []string{"..", "account"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
+
+	{"migrations", nil, []string{"pressly/goose"}},
+	{"web", nil, nil},
+	{"account", nil, []string{"alexedwards/argon2id", "coreos/go-oidc", "go-ldap/ldap", "golang.org/x/crypto", "golang.org/x/time", "golang.org/x/oauth2"}},
+	{"notify", []string{"delayjob"}, nil},
+	{"meeting", []string{"delayjob"}, []string{"teambition/rrule-go"}},
+	{"meeting/jobs", []string{"..", "notify", "delayjob"}, nil},
+
+	{"*/gormstore", []string{".."}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
+	{"*/httpapi", []string{"..", "account"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
+	{"notify/*", []string{"..", "delayjob"}, []string{"wneessen/go-mail", "arran4/golang-ical"}},
+}
+
+// TestImports keeps the table of who imports whom: so that the compiler, not discipline,
+// keeps SQL and HTTP out of the rules. Tests may import what they like.
+func TestImports(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for _, p := range listPackages(t, "punctual/...") {
+		name := strings.TrimPrefix(p.ImportPath, "punctual/")
+		i := slices.IndexFunc(rules, func(r rule) bool { ok, _ := path.Match(r.pattern, name); return ok })
+		if i < 0 {
+			t.Errorf("package %s: no rule says what it may import; add one to tests/imports_test.go", name)
+			continue
+		}
+		seen++
+		for _, imported := range p.Imports {
+			switch inner, ours := strings.CutPrefix(imported, "punctual/"); {
+			case ours && !mayImport(rules[i], name, inner):
+				t.Errorf("package %s imports %s; of punctual it may import %s", name, inner, listed(rules[i].ours))
+			case !ours && isModule(imported) && !mayDepend(rules[i], imported):
+				t.Errorf("package %s imports %s; besides the standard library it may import %s", name, imported, listed(rules[i].others))
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no package was looked at")
+	}
+}
+
+func mayImport(r rule, importer, imported string) bool {
+	return slices.ContainsFunc(r.ours, func(allowed string) bool {
+		return allowed == "*" || allowed == imported || allowed == ".." && imported == path.Dir(importer)
+	})
+}
+
+func mayDepend(r rule, imported string) bool {
+	return slices.ContainsFunc(r.others, func(allowed string) bool { return allowed == "*" || strings.Contains(imported, allowed) })
+}
+
+// isModule reports whether an import path is outside the standard library.
+func isModule(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return strings.Contains(first, ".")
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return strings.Join(names, ", ")
+}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+func listPackages(t *testing.T, pattern string) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", pattern)
+	cmd.Dir = ".."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	var packages []goPackage
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		packages = append(packages, p)
+	}
+}

@@ -1,0 +1,235 @@
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The first admin of every [Server].
+const (
+	AdminEmail    = "admin@example.org"
+	AdminPassword = "correct horse battery staple"
+)
+
+// program builds punctual once per test binary.
+var program = sync.OnceValues(func() (string, error) {
+	root, err := baseDir()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(root, "punctual")
+	if out, err := exec.Command("go", "build", "-o", path, "punctual").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// Program returns the path of the built program.
+func Program(t testing.TB) string {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatalf("build punctual: %v", err)
+	}
+	return path
+}
+
+// Config of a server under test; the zero value is the embedded default on a fresh database.
+type Config struct {
+	Database string      // URL; empty: a fresh SQLite file
+	Queue    string      // URL; empty: memory:
+	Mail     *MailServer // nil: the outbox under Dir
+	SMS      *SMSGateway // nil: off
+	Role     string      // all, api or worker; empty: all
+	YAML     string      // further sections of config.yaml: booking, auth, log
+	Jobs     string      // of queue.jobs, as a YAML mapping in braces
+	Env      []string    // NAME=value, further variables
+	NoAdmin  bool        // do not make the first admin
+}
+
+// ServerInstance is the built program, running from outside the test.
+type ServerInstance struct {
+	*process
+	URL    string // http://127.0.0.1:port
+	Dir    string // its working folder, with config.yaml and data/
+	config Config
+	env    []string
+	killed bool
+}
+
+// Server starts the program and waits until it is ready. At the end of the test it is stopped
+// as an operator would, and must exit with 0; its log is shown if the test failed.
+func Server(t testing.TB, c Config) *ServerInstance {
+	t.Helper()
+	s := PrepareServer(t, c)
+	s.Start(t)
+	return s
+}
+
+// PrepareServer does what [Server] does, up to the start.
+func PrepareServer(t testing.TB, c Config) *ServerInstance {
+	t.Helper()
+	Program(t)
+	dir, err := serverDir(baseDir, "server")
+	if err != nil {
+		t.Fatalf("server: %v", err)
+	}
+	port, err := freePort()
+	if err != nil {
+		t.Fatalf("server: %v", err)
+	}
+	addr := "127.0.0.1:" + strconv.Itoa(port)
+	s := &ServerInstance{URL: "http://" + addr, Dir: dir, config: c}
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "PUNCTUAL_") {
+			s.env = append(s.env, e)
+		}
+	}
+	if !c.NoAdmin {
+		s.env = append(s.env, "PUNCTUAL_ADMIN_EMAIL="+AdminEmail, "PUNCTUAL_ADMIN_PASSWORD="+AdminPassword)
+	}
+	s.env = append(s.env, c.Env...)
+	s.Configure(t, c.yaml(addr))
+	t.Cleanup(func() {
+		if s.process != nil && !s.killed {
+			if code := s.Stop(); code != 0 {
+				t.Errorf("the server stopped with exit code %d", code)
+			}
+		}
+		if t.Failed() && s.process != nil {
+			t.Logf("log of %s:\n%s", s.URL, s.tail())
+		}
+		removeAll(t, dir)
+	})
+	return s
+}
+
+func (c Config) yaml(addr string) string {
+	if c.Database == "" {
+		c.Database = "sqlite:data/punctual.db"
+	}
+	if c.Queue == "" {
+		c.Queue = "memory:"
+	}
+	if c.Jobs == "" {
+		c.Jobs = "{}"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "http: { addr: %q, base_url: %q }\n", addr, "http://"+addr)
+	fmt.Fprintf(&b, "database: { url: %q }\n", c.Database)
+	fmt.Fprintf(&b, "queue:\n  url: %q\n  jobs: %s\n", c.Queue, c.Jobs)
+	if c.Mail != nil {
+		fmt.Fprintf(&b, "email:\n  driver: smtp\n  smtp: { host: %q, port: %d, tls: none }\n", c.Mail.Host(), c.Mail.Port())
+	}
+	if c.SMS != nil {
+		fmt.Fprintf(&b, "sms:\n  driver: http\n  http: { url: %q }\n", c.SMS.URL)
+	}
+	b.WriteString(c.YAML)
+	return b.String()
+}
+
+// ConfigFile is the path of config.yaml.
+func (s *ServerInstance) ConfigFile() string { return filepath.Join(s.Dir, "config.yaml") }
+
+// Configure replaces config.yaml, as editors do: by renaming a new file over it.
+func (s *ServerInstance) Configure(t testing.TB, yaml string) {
+	t.Helper()
+	next := s.ConfigFile() + ".new"
+	if err := os.WriteFile(next, []byte(yaml), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(next, s.ConfigFile()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Config is the content of config.yaml.
+func (s *ServerInstance) Config(t testing.TB) string {
+	t.Helper()
+	b, err := os.ReadFile(s.ConfigFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Start runs the program and waits until it is ready.
+func (s *ServerInstance) Start(t testing.TB) {
+	t.Helper()
+	s.StartOnly(t)
+	if err := s.AwaitReady(); err != nil {
+		t.Fatalf("server: %v", err)
+	}
+}
+
+// StartOnly runs the program and does not wait.
+func (s *ServerInstance) StartOnly(t testing.TB) {
+	t.Helper()
+	args := []string{"serve", "--config", s.ConfigFile()}
+	if s.config.Role != "" {
+		args = append(args, "--role", s.config.Role)
+	}
+	p, err := startProcess(s.Dir, "KILL", s.Command(t, args...))
+	if err != nil {
+		t.Fatalf("server: %v", err)
+	}
+	s.process, s.killed = p, false
+}
+
+// AwaitReady waits until /readyz says yes.
+func (s *ServerInstance) AwaitReady() error {
+	return s.ready(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		res, err := plain.Do(req)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			return fmt.Errorf("/readyz answers %s", res.Status)
+		}
+		return nil
+	})
+}
+
+// Command prepares another run of the program in the server's folder and environment.
+func (s *ServerInstance) Command(t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(Program(t), args...)
+	cmd.Dir, cmd.Env = s.Dir, s.env
+	return cmd
+}
+
+// Stop sends SIGTERM, waits and returns the exit code.
+func (s *ServerInstance) Stop() int {
+	s.stop(syscall.SIGTERM)
+	s.killed = true
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// Kill sends SIGKILL and waits.
+func (s *ServerInstance) Kill() {
+	s.stop(syscall.SIGKILL)
+	s.killed = true
+}
+
+// Log is what the program wrote so far, over all its starts.
+func (s *ServerInstance) Log() string {
+	b, _ := os.ReadFile(filepath.Join(s.Dir, "log"))
+	return string(b)
+}
