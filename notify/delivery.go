@@ -20,6 +20,14 @@ type Sender interface {
 	Send(ctx context.Context, n Notification) error
 }
 
+// NoSender is the [Sender] of a channel that is switched off.
+type NoSender struct{ Setting string } // that did it, e.g. "sms.driver: off"
+
+// Send implements [Sender].
+func (s NoSender) Send(context.Context, Notification) error {
+	return Off("not sent: " + s.Setting)
+}
+
 // DeliveryOptions tune a [Delivery].
 type DeliveryOptions struct {
 	// Job overrides what is not zero of the delay job's defaults: concurrency 20, lease 60s,

@@ -63,6 +63,7 @@ func New(c Config) (*Renderer, error) {
 
 // Mail is a rendered mail.
 type Mail struct {
+	Lang     string // BCP 47
 	Subject  string // one line
 	Text     string
 	HTML     string
@@ -87,7 +88,7 @@ func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
 	if err := r.html.Execute(&html, p); err != nil {
 		return Mail{}, err
 	}
-	m := Mail{Subject: p.Subject, Text: text.String(), HTML: html.String()}
+	m := Mail{Lang: p.Lang, Subject: p.Subject, Text: text.String(), HTML: html.String()}
 	m.Calendar, m.Method = r.calendar(n)
 	return m, nil
 }

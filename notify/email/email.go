@@ -1,0 +1,138 @@
+// Package email sends notifications as mails: over SMTP, or into an outbox of files.
+package email
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	netmail "net/mail"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/wneessen/go-mail"
+
+	"punctual/notify"
+	"punctual/notify/outbox"
+	"punctual/notify/render"
+)
+
+// Sender implements [notify.Sender] for mails.
+type Sender struct {
+	from   *netmail.Address
+	render *render.Renderer
+	now    func() time.Time
+	post   func(context.Context, notify.Notification, *mail.Msg) error
+	close  func() error
+}
+
+// NewSMTP returns a Sender over a pool of connections to a mail server. It connects on demand
+// only; Close ends the connections.
+func NewSMTP(from string, c SMTP, r *render.Renderer) (*Sender, error) {
+	p, err := newPool(c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSender(from, r)
+	if err != nil {
+		return nil, err
+	}
+	s.post = func(ctx context.Context, _ notify.Notification, m *mail.Msg) error { return p.send(ctx, m) }
+	s.close = p.Close
+	return s, nil
+}
+
+// NewOutbox returns a Sender that writes each mail to a file named by its Message-ID, so that
+// another attempt overwrites it.
+func NewOutbox(from string, box *outbox.Outbox, r *render.Renderer) (*Sender, error) {
+	s, err := newSender(from, r)
+	if err != nil {
+		return nil, err
+	}
+	s.post = func(_ context.Context, n notify.Notification, m *mail.Msg) error {
+		err := box.Put(n.MessageID, ".eml", func(w io.Writer) error {
+			_, err := m.WriteTo(w)
+			return err
+		})
+		if err != nil { // a full disk is not the mail's fault
+			return notify.Unavailable(err)
+		}
+		return nil
+	}
+	return s, nil
+}
+
+func newSender(from string, r *render.Renderer) (*Sender, error) {
+	addr, err := netmail.ParseAddress(from)
+	if err != nil {
+		return nil, fmt.Errorf("sender %q: %w", from, err)
+	}
+	return &Sender{from: addr, render: r, now: time.Now, close: func() error { return nil }}, nil
+}
+
+// Domain is the right side of an address such as "Punctual <rooms@example.org>": the host that
+// Message-IDs and calendar UIDs belong to.
+func Domain(from string) (string, error) {
+	addr, err := netmail.ParseAddress(from)
+	if err != nil {
+		return "", fmt.Errorf("sender %q: %w", from, err)
+	}
+	return addr.Address[strings.LastIndexByte(addr.Address, '@')+1:], nil
+}
+
+// Send implements [notify.Sender].
+func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
+	m, err := s.compose(n)
+	if err != nil {
+		return notify.Permanent(err)
+	}
+	return s.post(ctx, n, m)
+}
+
+// Close frees what the Sender holds. Nothing may be sent any more.
+func (s *Sender) Close() error { return s.close() }
+
+// compose makes the mail. What it refuses no later attempt can mend.
+func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
+	to, err := netmail.ParseAddress(n.To.Address)
+	if err != nil || to.Name != "" {
+		return nil, fmt.Errorf("%q is not an e-mail address", n.To.Address)
+	}
+	now := s.now()
+	content, err := s.render.Mail(n, now)
+	if err != nil {
+		return nil, err
+	}
+	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	m.FromMailAddress(s.from)
+	m.ToMailAddress(&netmail.Address{Name: headerText(n.To.Name), Address: to.Address})
+	if org, err := netmail.ParseAddress(n.Facts.Organizer.Email); err == nil && org.Address != to.Address {
+		m.ReplyToMailAddress(&netmail.Address{Name: headerText(n.Facts.Organizer.Name), Address: org.Address})
+	}
+	m.Subject(content.Subject)
+	m.SetDateWithValue(now)
+	m.SetMessageIDWithValue(strings.Trim(n.MessageID, "<>"))
+	m.SetGenHeader("X-Punctual-Kind", string(n.Kind))
+	m.SetGenHeader("Auto-Submitted", "auto-generated")
+	m.SetGenHeader("X-Auto-Response-Suppress", "OOF, AutoReply")
+	m.SetGenHeader("Content-Language", content.Lang)
+	m.SetBodyString(mail.TypeTextPlain, content.Text)
+	m.AddAlternativeString(mail.TypeTextHTML, content.HTML)
+	if content.Calendar != "" {
+		m.AddAlternativeString(mail.ContentType("text/calendar; method="+content.Method), content.Calendar)
+		name := cmp.Or(map[string]string{"CANCEL": "cancel.ics"}[content.Method], "invite.ics")
+		if err := m.AttachReader(name, bytes.NewReader([]byte(content.Calendar)), mail.WithFileContentType("application/ics")); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// headerText drops what must not be in a header. The encoding of words is go-mail's.
+func headerText(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), func(r rune) bool {
+		return unicode.IsControl(r) || unicode.IsSpace(r)
+	}), " ")
+}

@@ -1,0 +1,358 @@
+package email
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
+
+	"punctual/notify"
+)
+
+// SMTP tells how to reach a mail server. A zero field means the default given here.
+type SMTP struct {
+	Host     string
+	Port     int    // 587
+	Username string // empty: no sign-in
+	Password string
+	TLS      string         // "starttls", required and not merely hoped for; "tls" from the first byte; "none"
+	Roots    *x509.CertPool // who may have signed the server's certificate; nil: the system's list
+
+	Connections int           // at most; 20
+	Timeout     time.Duration // for connecting, and for each mail; 30s
+	IdleFor     time.Duration // a connection unused for so long is closed; 20s
+	MaxAge      time.Duration // and one that has lived so long; 5m
+	MaxMails    int           // and one that has carried so many; 100
+}
+
+func (c SMTP) withDefaults() SMTP {
+	dur := func(p *time.Duration, v time.Duration) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	num := func(p *int, v int) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	num(&c.Port, 587)
+	num(&c.Connections, 20)
+	num(&c.MaxMails, 100)
+	dur(&c.Timeout, 30*time.Second)
+	dur(&c.IdleFor, 20*time.Second)
+	dur(&c.MaxAge, 5*time.Minute)
+	if c.TLS == "" {
+		c.TLS = "starttls"
+	}
+	return c
+}
+
+// pool keeps connections to one mail server. Each is used by one mail at a time.
+type pool struct {
+	config SMTP
+	slots  chan struct{} // one token for each connection in use
+
+	mu     sync.Mutex
+	idle   []*conn // the most recently used last
+	sweep  *time.Timer
+	closed bool
+	ending sync.WaitGroup // connections that say goodbye
+}
+
+// conn is a connection with a client of its own: a shared one has state that a dial changes.
+type conn struct {
+	client *mail.Client
+	smtp   *smtp.Client
+	raw    net.Conn
+	born   time.Time
+	used   time.Time
+	mails  int
+}
+
+var errClosed = errors.New("the mail pool is closed")
+
+func newPool(c SMTP) (*pool, error) {
+	c = c.withDefaults()
+	if c.Host == "" {
+		return nil, errors.New("smtp: no host")
+	}
+	switch c.TLS {
+	case "starttls", "tls", "none":
+	default:
+		return nil, fmt.Errorf("smtp: tls is %q, not starttls, tls or none", c.TLS)
+	}
+	return &pool{config: c, slots: make(chan struct{}, c.Connections)}, nil
+}
+
+// send delivers m over a connection of the pool. It returns soon after ctx ends, which leaves
+// open whether the server took the mail.
+func (p *pool) send(ctx context.Context, m *mail.Msg) error {
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for {
+		c, reused, err := p.get(ctx)
+		if err != nil {
+			return err
+		}
+		err = p.sendOver(ctx, c, m)
+		if err == nil {
+			return nil
+		}
+		// A server may close a connection that it finds too old or idle, and that shows only
+		// now. Nothing was sent yet, so another connection starts afresh.
+		if reused && isStale(err) && ctx.Err() == nil {
+			continue
+		}
+		return classify(ctx, err)
+	}
+}
+
+// sendOver sends m and puts the connection back or ends it.
+func (p *pool) sendOver(ctx context.Context, c *conn, m *mail.Msg) error {
+	// go-mail knows no context once it is connected, only a deadline.
+	stop := context.AfterFunc(ctx, func() { c.raw.Close() })
+	err := c.client.SendWithSMTPClient(c.smtp, m)
+	c.mails++
+	c.used = time.Now()
+	switch usable := stop(); {
+	case m.IsDelivered(): // an error is of what came after: the RSET
+		p.put(c, usable && err == nil)
+		return nil
+	case usable && answerCode(err) != 0 && answerCode(err) != 421:
+		p.put(c, c.smtp.Reset() == nil)
+	default:
+		p.put(c, false)
+	}
+	return err
+}
+
+// get returns an idle connection or a new one.
+func (p *pool) get(ctx context.Context) (c *conn, reused bool, err error) {
+	if c, err := p.takeIdle(); c != nil || err != nil {
+		return c, true, err
+	}
+	c, err = p.dial(ctx)
+	if err == nil {
+		return c, false, nil
+	}
+	if ctx.Err() != nil {
+		return nil, false, ctx.Err()
+	}
+	return nil, false, notify.Unavailable(fmt.Errorf("mail server %s: %w", net.JoinHostPort(p.config.Host, strconv.Itoa(p.config.Port)), err))
+}
+
+func (p *pool) takeIdle() (*conn, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errClosed
+	}
+	now := time.Now()
+	for len(p.idle) > 0 {
+		c := p.idle[len(p.idle)-1]
+		p.idle = p.idle[:len(p.idle)-1]
+		if !p.tired(c, now) {
+			return c, nil
+		}
+		p.end(c)
+	}
+	return nil, nil
+}
+
+func (p *pool) tired(c *conn, now time.Time) bool {
+	return now.Sub(c.used) >= p.config.IdleFor || now.Sub(c.born) >= p.config.MaxAge || c.mails >= p.config.MaxMails
+}
+
+// put takes a connection back, or ends it if it is of no more use.
+func (p *pool) put(c *conn, usable bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case !usable || p.closed:
+		c.raw.Close()
+		return
+	case p.tired(c, time.Now()):
+		p.end(c)
+		return
+	}
+	p.idle = append(p.idle, c)
+	if p.sweep == nil {
+		p.sweep = time.AfterFunc(p.config.IdleFor, p.sweepIdle)
+	}
+}
+
+// sweepIdle ends what has been idle for too long, and comes again while something is idle.
+func (p *pool) sweepIdle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sweep = nil
+	now := time.Now()
+	kept := p.idle[:0]
+	for _, c := range p.idle {
+		if p.tired(c, now) {
+			p.end(c)
+		} else {
+			kept = append(kept, c)
+		}
+	}
+	clear(p.idle[len(kept):])
+	p.idle = kept
+	if len(kept) > 0 && !p.closed {
+		p.sweep = time.AfterFunc(p.config.IdleFor, p.sweepIdle)
+	}
+}
+
+// end says goodbye to a server that may not answer, in the background. p.mu is held.
+func (p *pool) end(c *conn) {
+	p.ending.Go(func() {
+		defer c.raw.Close()
+		if c.smtp.UpdateDeadline(time.Second) == nil {
+			c.smtp.Quit() // a courtesy: there is nothing to do about a failure
+		}
+	})
+}
+
+// Close ends the idle connections. Those in use end when they are put back.
+func (p *pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	for _, c := range p.idle {
+		p.end(c)
+	}
+	p.idle = nil
+	if p.sweep != nil {
+		p.sweep.Stop()
+	}
+	p.mu.Unlock()
+	p.ending.Wait()
+	return nil
+}
+
+// dial connects, encrypts and signs in.
+func (p *pool) dial(ctx context.Context) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
+	defer cancel()
+	c := &conn{born: time.Now()}
+	stop := func() bool { return true }
+	tlsConfig := &tls.Config{ServerName: p.config.Host, RootCAs: p.config.Roots, MinVersion: tls.VersionTLS12}
+
+	opts := []mail.Option{
+		mail.WithPort(p.config.Port),
+		mail.WithTimeout(p.config.Timeout),
+		mail.WithTLSConfig(tlsConfig),
+		mail.WithoutNoop(), // it would run before the deadline is renewed; idle connections are retired instead
+		mail.WithDialContextFunc(func(dial context.Context, network, addr string) (net.Conn, error) {
+			raw, err := new(net.Dialer).DialContext(dial, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			c.raw = raw
+			stop = context.AfterFunc(ctx, func() { raw.Close() })
+			if p.config.TLS != "tls" {
+				return raw, nil
+			}
+			encrypted := tls.Client(raw, tlsConfig)
+			return encrypted, encrypted.HandshakeContext(dial)
+		}),
+	}
+	switch p.config.TLS {
+	case "starttls":
+		opts = append(opts, mail.WithTLSPolicy(mail.TLSMandatory))
+	default:
+		opts = append(opts, mail.WithTLSPolicy(mail.NoTLS))
+	}
+	if p.config.Username != "" {
+		opts = append(opts, mail.WithUsername(p.config.Username), mail.WithPassword(p.config.Password),
+			mail.WithOpportunisticSMTPAuth(p.mechanisms()...))
+	}
+	client, err := mail.NewClient(p.config.Host, opts...)
+	if err != nil {
+		return nil, err
+	}
+	c.client = client
+	c.smtp, err = client.DialToSMTPClientWithContext(ctx)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		if c.raw != nil {
+			c.raw.Close()
+		}
+		return nil, err
+	}
+	return c, nil
+}
+
+// mechanisms of signing in, the best first. In clear a password travels only where the
+// configuration says "none".
+func (p *pool) mechanisms() []mail.SMTPAuthType {
+	ms := []mail.SMTPAuthType{mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthCramMD5}
+	if p.config.TLS == "none" {
+		return append(ms, mail.SMTPAuthPlainNoEnc, mail.SMTPAuthLoginNoEnc)
+	}
+	return append(ms, mail.SMTPAuthPlain, mail.SMTPAuthLogin)
+}
+
+// answerCode is the code with which the server refused, or 0: it did not answer.
+func answerCode(err error) int {
+	if e, ok := errors.AsType[*mail.SendError](err); ok {
+		return e.ErrorCode()
+	}
+	return 0
+}
+
+// isStale tells the end of a connection before anything of the mail was sent over it.
+func isStale(err error) bool {
+	e, ok := errors.AsType[*mail.SendError](err)
+	if !ok {
+		return false
+	}
+	switch e.Reason {
+	case mail.ErrConnCheck, mail.ErrSMTPMailFrom, mail.ErrSMTPRcptTo:
+		return e.ErrorCode() == 0 || e.ErrorCode() == 421
+	}
+	return false
+}
+
+// classify says what a failed mail means for the next attempt.
+//
+//   - What the server says about us (it is closing, our sender or sign-in is refused) is no
+//     fault of the mail: unavailable.
+//   - What it refuses for good about the recipient or the content is permanent.
+//   - All else may pass: a 4xx, a time-out, a connection lost in the middle.
+func classify(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w while sending", ctx.Err())
+	}
+	e, ok := errors.AsType[*mail.SendError](err)
+	if !ok {
+		return err
+	}
+	text, _, _ := strings.Cut(e.Error(), ", affected ") // the ledger knows who and which
+	err = errors.New(strings.TrimSpace(text))
+	switch code := e.ErrorCode(); {
+	case e.Reason == mail.ErrGetSender, e.Reason == mail.ErrGetRcpts, e.Reason == mail.ErrNoUnencoded:
+		return notify.Permanent(err)
+	case code == 421, code == 530, code == 535, code == 538:
+		return notify.Unavailable(err)
+	case code >= 500 && e.Reason == mail.ErrSMTPMailFrom:
+		return notify.Unavailable(err)
+	case code >= 500:
+		return notify.Permanent(err)
+	}
+	return err
+}

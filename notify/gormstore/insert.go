@@ -1,0 +1,165 @@
+package gormstore
+
+import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/notify"
+)
+
+// batch bounds one statement: enough that its fixed cost vanishes, little enough that a
+// parameter stays below some megabytes.
+const batch = 2000
+
+// Insert records ns in the transaction tx and sets the ID of each. One whose DedupeKey was
+// recorded before, or stands earlier in ns, is ignored and keeps ID 0. An empty State means
+// pending. It is one statement for each batch, whose text never changes.
+func (l *Ledger) Insert(tx *gorm.DB, ns []notify.Notification) error {
+	// Everybody inserts in the order of the keys: two transactions that record some of the
+	// same notifications wait for each other but cannot deadlock.
+	order := make([]*notify.Notification, len(ns))
+	for i := range ns {
+		ns[i].ID = 0
+		order[i] = &ns[i]
+	}
+	slices.SortStableFunc(order, func(a, b *notify.Notification) int {
+		return cmp.Compare(a.DedupeKey, b.DedupeKey)
+	})
+	insert := insertSQLite
+	if tx.Name() == "postgres" {
+		insert = insertPostgres
+	}
+	now := micro(tx.NowFunc())
+	for part := range slices.Chunk(order, batch) {
+		if err := insert(tx, part, now); err != nil {
+			return fmt.Errorf("insert %d notifications: %w", len(ns), err)
+		}
+	}
+	return nil
+}
+
+// Withdraw cancels the reminders of these meetings that have not been sent yet, in the
+// transaction tx. One that is being sent right now is sent.
+func (l *Ledger) Withdraw(tx *gorm.DB, meetingIDs []int64) error {
+	if len(meetingIDs) == 0 {
+		return nil
+	}
+	err := tx.Exec(`UPDATE notifications SET state = 'cancelled', updated_at = ?
+		WHERE meeting_id IN ? AND kind = 'reminder' AND state = 'pending'`, micro(tx.NowFunc()), meetingIDs).Error
+	if err != nil {
+		return fmt.Errorf("withdraw notifications: %w", err)
+	}
+	return nil
+}
+
+const insertInto = `INSERT INTO notifications (dedupe_key, kind, channel, meeting_id, user_id, name, address, locale,
+	timezone, facts, due_at, expires_at, state, last_error, created_at, updated_at) `
+
+const onConflict = ` ON CONFLICT (dedupe_key) DO NOTHING RETURNING id, dedupe_key`
+
+func insertPostgres(tx *gorm.DB, ns []*notify.Notification, now time.Time) error {
+	const q = insertInto + `
+		SELECT k, kind, channel, NULLIF(meeting, 0), NULLIF(person, 0), name, address, locale, timezone, facts::jsonb,
+			due, expires, state, error, $15, $15
+		FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[],
+			$9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::text[])
+			AS x(k, kind, channel, meeting, person, name, address, locale, timezone, facts, due, expires, state, error)` +
+		onConflict
+	var (
+		text     [10][]string
+		meetings = make([]int64, len(ns))
+		people   = make([]int64, len(ns))
+		due      = make([]time.Time, len(ns))
+		expires  = make([]*time.Time, len(ns))
+	)
+	for i := range text {
+		text[i] = make([]string, len(ns))
+	}
+	for i, n := range ns {
+		facts, err := json.Marshal(n.Facts)
+		if err != nil {
+			return fmt.Errorf("facts: %w", err)
+		}
+		for j, s := range [...]string{
+			n.DedupeKey, string(n.Kind), string(n.Channel), n.To.Name, n.To.Address, n.To.Locale,
+			n.To.Timezone, string(facts), state(n), n.LastError,
+		} {
+			text[j][i] = s
+		}
+		meetings[i], people[i], due[i] = n.MeetingID, n.To.UserID, micro(n.Due)
+		if !n.Expires.IsZero() {
+			expires[i] = new(micro(n.Expires))
+		}
+	}
+	return setIDs(tx, ns, q, text[0], text[1], text[2], meetings, people, text[3], text[4], text[5],
+		text[6], text[7], due, expires, text[8], text[9], now)
+}
+
+func insertSQLite(tx *gorm.DB, ns []*notify.Notification, now time.Time) error {
+	const q = insertInto + `
+		SELECT value->>0, value->>1, value->>2, NULLIF(value->>3, 0), NULLIF(value->>4, 0), value->>5, value->>6, value->>7,
+			value->>8, value->>9, value->>10, value->>11, value->>12, value->>13, $2, $2
+		FROM json_each($1) WHERE true` + onConflict // "WHERE true" ends the SELECT where ON could begin a join
+	rows := make([][14]any, len(ns))
+	for i, n := range ns {
+		facts, err := json.Marshal(n.Facts)
+		if err != nil {
+			return fmt.Errorf("facts: %w", err)
+		}
+		var expires any
+		if !n.Expires.IsZero() {
+			expires = n.Expires.UnixMicro()
+		}
+		rows[i] = [...]any{
+			n.DedupeKey, n.Kind, n.Channel, n.MeetingID, n.To.UserID, n.To.Name, n.To.Address, n.To.Locale,
+			n.To.Timezone, string(facts), n.Due.UnixMicro(), expires, state(n), n.LastError,
+		}
+	}
+	table, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	return setIDs(tx, ns, q, string(table), now)
+}
+
+func state(n *notify.Notification) string {
+	return string(cmp.Or(n.State, notify.Pending))
+}
+
+// setIDs runs an insert that returns id and dedupe_key of the new rows. It speaks to the
+// connection itself, since gorm would take a slice for a list of parameters.
+func setIDs(tx *gorm.DB, ns []*notify.Notification, q string, args ...any) (err error) {
+	rows, err := tx.Statement.ConnPool.QueryContext(tx.Statement.Context, q, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, rows.Close()) }()
+	ids, err := readIDs(rows, len(ns))
+	if err != nil {
+		return err
+	}
+	for _, n := range ns {
+		n.ID = ids[n.DedupeKey]
+		delete(ids, n.DedupeKey) // the first of equals was the one that went in
+	}
+	return nil
+}
+
+func readIDs(rows *sql.Rows, n int) (map[string]int64, error) {
+	ids := make(map[string]int64, n)
+	for rows.Next() {
+		var id int64
+		var key string
+		if err := rows.Scan(&id, &key); err != nil {
+			return nil, err
+		}
+		ids[key] = id
+	}
+	return ids, rows.Err()
+}

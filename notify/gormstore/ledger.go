@@ -1,0 +1,231 @@
+// Package gormstore keeps the ledger of notifications in Postgres or SQLite.
+package gormstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/delayjob"
+	"punctual/notify"
+)
+
+// Ledger implements [notify.Ledger] on the table notifications. It also reads job_failures,
+// the dead letters of the engine.
+type Ledger struct{ db *gorm.DB }
+
+var _ notify.Ledger = (*Ledger)(nil)
+
+// New returns a Ledger on db, whose dialect is "postgres" or "sqlite".
+func New(db *gorm.DB) *Ledger { return &Ledger{db: db} }
+
+const columns = `id, dedupe_key, kind, channel, meeting_id, user_id, name, address, locale, timezone, facts,
+	due_at, expires_at, state, version, attempts, message_id, last_error, sending_at, sent_at, created_at, updated_at`
+
+// Due implements [notify.Ledger].
+func (l *Ledger) Due(ctx context.Context, c notify.Channel, w delayjob.Window, after notify.Point, n int) ([]notify.Point, error) {
+	// The states are literals so that the planner can prove the partial index.
+	q := `SELECT id, due_at, version FROM notifications n
+		WHERE channel = ? AND state IN ('pending', 'sending') AND due_at <= ?`
+	args := []any{c, micro(w.To)}
+	if !w.From.IsZero() {
+		q += ` AND due_at > ?`
+		args = append(args, micro(w.From))
+	}
+	if after.ID != 0 {
+		q += ` AND (due_at, id) > (?, ?)`
+		args = append(args, micro(after.Due), after.ID)
+	}
+	q += ` AND NOT EXISTS (SELECT 1 FROM job_failures f
+			WHERE f.job = ? AND f.key = CAST(n.id AS text) AND f.version >= n.version)
+		ORDER BY due_at, id LIMIT ?`
+	args = append(args, c.Job(), n)
+
+	var rows []struct {
+		ID      int64
+		DueAt   time.Time
+		Version int64
+	}
+	if err := l.db.WithContext(ctx).Raw(q, args...).Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list due notifications: %w", err)
+	}
+	points := make([]notify.Point, len(rows))
+	for i, r := range rows {
+		points[i] = notify.Point{Due: r.DueAt.UTC(), ID: r.ID, Version: r.Version}
+	}
+	return points, nil
+}
+
+// Begin implements [notify.Ledger].
+func (l *Ledger) Begin(ctx context.Context, id, version int64, now time.Time, revive bool) (notify.Notification, error) {
+	now = micro(now)
+	n, err := l.one(ctx, `UPDATE notifications
+		SET state = 'sending', attempts = attempts + 1, sending_at = ?, updated_at = ?
+		WHERE id = ? AND version = ? AND (state IN ('pending', 'sending') OR (state = 'failed' AND ?))
+			AND (expires_at IS NULL OR expires_at >= ?)
+		RETURNING `+columns, now, now, id, version, revive, now)
+	if errors.Is(err, notify.ErrNotFound) {
+		return l.Get(ctx, id)
+	}
+	return n, err
+}
+
+// Record implements [notify.Ledger].
+func (l *Ledger) Record(ctx context.Context, id, version int64, o notify.Outcome) error {
+	at := micro(o.At)
+	var sent *time.Time
+	if o.State == notify.Sent {
+		sent = &at
+	}
+	uncharged := 0
+	if o.Uncharged {
+		uncharged = 1
+	}
+	err := l.db.WithContext(ctx).Exec(`UPDATE notifications
+		SET state = ?, attempts = attempts - ?, message_id = COALESCE(NULLIF(?, ''), message_id),
+			last_error = ?, sent_at = COALESCE(?, sent_at), updated_at = ?
+		WHERE id = ? AND version = ? AND state <> 'sent'`,
+		o.State, uncharged, o.MessageID, clean(o.Error), sent, at, id, version).Error
+	if err != nil {
+		return fmt.Errorf("record notification: %w", err)
+	}
+	return nil
+}
+
+// Resend implements [notify.Ledger].
+func (l *Ledger) Resend(ctx context.Context, id int64, now time.Time) (notify.Notification, error) {
+	now = micro(now)
+	n, err := l.one(ctx, `UPDATE notifications
+		SET state = 'pending', version = version + 1, due_at = ?, expires_at = NULL, updated_at = ?
+		WHERE id = ? AND state IN ('sent', 'failed', 'skipped', 'skipped_late')
+		RETURNING `+columns, now, now, id)
+	if !errors.Is(err, notify.ErrNotFound) {
+		return n, err
+	}
+	if n, err = l.Get(ctx, id); err != nil {
+		return notify.Notification{}, err
+	}
+	return notify.Notification{}, &notify.StateError{State: n.State}
+}
+
+// Get implements [notify.Ledger].
+func (l *Ledger) Get(ctx context.Context, id int64) (notify.Notification, error) {
+	return l.one(ctx, `SELECT `+columns+` FROM notifications WHERE id = ?`, id)
+}
+
+// List implements [notify.Ledger].
+func (l *Ledger) List(ctx context.Context, f notify.Filter) ([]notify.Notification, error) {
+	q := strings.Builder{}
+	q.WriteString(`SELECT ` + columns + ` FROM notifications WHERE 1 = 1`)
+	var args []any
+	where := func(cond string, arg any) {
+		q.WriteString(` AND ` + cond)
+		args = append(args, arg)
+	}
+	if f.MeetingID != 0 {
+		where(`meeting_id = ?`, f.MeetingID)
+	}
+	if f.State != "" {
+		where(`state = ?`, f.State)
+	}
+	if f.Before != 0 {
+		where(`id < ?`, f.Before)
+	}
+	if f.Limit <= 0 {
+		f.Limit = 50
+	}
+	q.WriteString(` ORDER BY id DESC LIMIT ?`)
+	return l.all(ctx, q.String(), append(args, f.Limit)...)
+}
+
+func (l *Ledger) one(ctx context.Context, q string, args ...any) (notify.Notification, error) {
+	ns, err := l.all(ctx, q, args...)
+	if err != nil {
+		return notify.Notification{}, err
+	}
+	if len(ns) == 0 {
+		return notify.Notification{}, notify.ErrNotFound
+	}
+	return ns[0], nil
+}
+
+func (l *Ledger) all(ctx context.Context, q string, args ...any) ([]notify.Notification, error) {
+	var rows []row
+	if err := l.db.WithContext(ctx).Raw(q, args...).Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("notifications: %w", err)
+	}
+	ns := make([]notify.Notification, len(rows))
+	for i, r := range rows {
+		n, err := r.notification()
+		if err != nil {
+			return nil, err
+		}
+		ns[i] = n
+	}
+	return ns, nil
+}
+
+// row of the table notifications.
+type row struct {
+	ID        int64
+	DedupeKey string
+	Kind      string
+	Channel   string
+	MeetingID *int64
+	UserID    *int64
+	Name      string
+	Address   string
+	Locale    string
+	Timezone  string
+	Facts     string
+	DueAt     time.Time
+	ExpiresAt *time.Time
+	State     string
+	Version   int64
+	Attempts  int
+	MessageID string
+	LastError string
+	SendingAt *time.Time
+	SentAt    *time.Time
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+func (r row) notification() (notify.Notification, error) {
+	n := notify.Notification{
+		ID: r.ID, DedupeKey: r.DedupeKey, Kind: notify.Kind(r.Kind), Channel: notify.Channel(r.Channel),
+		MeetingID: orZero(r.MeetingID),
+		To: notify.Recipient{
+			UserID: orZero(r.UserID), Name: r.Name, Address: r.Address, Locale: r.Locale, Timezone: r.Timezone,
+		},
+		Due: r.DueAt.UTC(), Expires: orZero(r.ExpiresAt).UTC(),
+		State: notify.State(r.State), Version: r.Version, Attempts: r.Attempts,
+		MessageID: r.MessageID, LastError: r.LastError,
+		SendingAt: orZero(r.SendingAt).UTC(), SentAt: orZero(r.SentAt).UTC(),
+		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
+	}
+	if err := json.Unmarshal([]byte(r.Facts), &n.Facts); err != nil {
+		return notify.Notification{}, fmt.Errorf("facts of notification %d: %w", r.ID, err)
+	}
+	return n, nil
+}
+
+func orZero[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// micro is the precision both databases keep.
+func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// clean removes what Postgres refuses in a text: providers may answer anything.
+func clean(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+}
