@@ -1,0 +1,116 @@
+import createClient, { type Middleware } from 'openapi-fetch'
+import type { paths, components } from './schema'
+
+type Schemas = components['schemas']
+export type User = Schemas['User']
+export type Site = Schemas['Site']
+export type Room = Schemas['Room']
+export type Meeting = Schemas['Meeting']
+export type Reminder = Schemas['Reminder']
+export type HistoryEntry = Schemas['Entry']
+export type Notification = Schemas['Notification']
+export type Job = Schemas['Job']
+export type Status = Meeting['status']
+
+/** One thing wrong with a request; location is the field's path, such as "body.title". */
+export interface Fault {
+  location?: string
+  code?: string
+  message: string
+}
+
+export interface Conflict {
+  room_id: number
+  start: string
+  end: string
+}
+
+/** An answer that is not a success: a problem+json of the server, or no answer at all (status 0). */
+export class Problem extends Error {
+  readonly status: number
+  readonly code: string
+  readonly faults: Fault[]
+  readonly conflicts: Conflict[]
+  readonly retryAfter: number
+
+  constructor(status: number, body: unknown, retryAfter = 0) {
+    const b = (typeof body === 'object' && body ? body : {}) as Record<string, unknown>
+    super(String(b.detail || b.title || (status ? `HTTP ${status}` : 'no connection')))
+    this.status = status
+    this.code = typeof b.code === 'string' ? b.code : status ? 'internal' : 'offline'
+    this.faults = Array.isArray(b.errors) ? (b.errors as Fault[]) : []
+    this.conflicts = Array.isArray(b.conflicts) ? (b.conflicts as Conflict[]) : []
+    this.retryAfter = retryAfter
+  }
+}
+
+/** The typed client of the REST API; every call goes through {@link ask}. */
+export const api = createClient<paths>({
+  baseUrl: '/api/v1',
+  querySerializer: { array: { style: 'form', explode: false } },
+})
+
+let signedOut = () => {}
+
+/** Says what to do when the server no longer knows who we are. */
+export function onSignedOut(fn: () => void) {
+  signedOut = fn
+}
+
+const watch: Middleware = {
+  onResponse({ response, schemaPath }) {
+    if (response.status === 401 && !schemaPath.endsWith('/auth/login')) signedOut()
+  },
+}
+api.use(watch)
+
+interface Answer<T> {
+  data?: T
+  error?: unknown
+  response: Response
+}
+
+/** Waits for an answer and returns its body, or throws a {@link Problem}. */
+export async function ask<T>(call: Promise<Answer<T>>): Promise<T> {
+  let answer: Answer<T>
+  try {
+    answer = await call
+  } catch {
+    throw new Problem(0, null)
+  }
+  if (!answer.response.ok) {
+    throw new Problem(
+      answer.response.status,
+      answer.error,
+      Number(answer.response.headers.get('Retry-After')) || 0,
+    )
+  }
+  return answer.data as T
+}
+
+interface Page<T> {
+  items?: T[] | null
+  next_cursor?: string
+}
+
+/** Reads a list to its end, page by page, at most `most` items. */
+export async function all<T>(
+  page: (cursor: string | undefined) => Promise<Answer<Page<T>>>,
+  most = 2000,
+): Promise<T[]> {
+  const items: T[] = []
+  let cursor: string | undefined
+  do {
+    const answer = await ask(page(cursor))
+    items.push(...(answer.items ?? []))
+    cursor = answer.next_cursor || undefined
+  } while (cursor && items.length < most)
+  return items
+}
+
+/** A key under which the server runs a POST only once, however often it arrives. */
+export function idempotencyKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) =>
+    b.toString(16).padStart(2, '0'),
+  ).join('')
+}

@@ -1,0 +1,88 @@
+import { i18n } from './index.svelte'
+import { today, wallOf } from '../zone'
+
+const cache = new Map<string, Intl.DateTimeFormat>()
+
+function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const id = i18n.tag + zone + JSON.stringify(options)
+  let f = cache.get(id)
+  if (!f) {
+    f = new Intl.DateTimeFormat(i18n.tag, { ...options, timeZone: zone })
+    cache.set(id, f)
+  }
+  return f
+}
+
+const clock = { hour: 'numeric', minute: '2-digit' } as const
+
+/** "9:30 AM", "09:30" */
+export function time(at: Date | string, zone: string): string {
+  return format(zone, clock).format(new Date(at))
+}
+
+/** "9:30 – 10:30"; with dates where it crosses midnight. */
+export function timeRange(from: Date | string, to: Date | string, zone: string): string {
+  // Up to midnight is the same day.
+  const last = new Date(new Date(to).getTime() - 1)
+  const oneDay = wallOf(from, zone).slice(0, 10) === wallOf(last, zone).slice(0, 10)
+  if (oneDay) return `${time(from, zone)} – ${time(to, zone)}`
+  return `${dateTime(from, zone)} – ${dateTime(to, zone)}`
+}
+
+/** "Sat, 21 Nov, 09:30" */
+export function dateTime(at: Date | string, zone: string): string {
+  return format(zone, { weekday: 'short', day: 'numeric', month: 'short', ...clock }).format(new Date(at))
+}
+
+/** "21 Nov 2026, 09:30:15": exact, for records. */
+export function stamp(at: Date | string, zone: string): string {
+  return format(zone, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(at))
+}
+
+/** The parts of a calendar date's heading: "Saturday", "21 November". */
+export function heading(date: string): { weekday: string; day: string; year: string } {
+  const at = new Date(date + 'T12:00:00Z')
+  return {
+    weekday: format('UTC', { weekday: 'long' }).format(at),
+    day: format('UTC', { day: 'numeric', month: 'long' }).format(at),
+    year: date.slice(0, 4),
+  }
+}
+
+/** "Saturday, 21 November", and the year if it is another. */
+export function fullDate(date: string, zone = 'UTC'): string {
+  const year = date.slice(0, 4) === today(zone).slice(0, 4) ? undefined : ('numeric' as const)
+  return format('UTC', { weekday: 'long', day: 'numeric', month: 'long', year }).format(new Date(date + 'T12:00:00Z'))
+}
+
+/** Short names of the week's days, Monday first. */
+export function weekdays(): string[] {
+  const f = format('UTC', { weekday: 'short' })
+  return Array.from({ length: 7 }, (_, i) => f.format(new Date(Date.UTC(2024, 0, 1 + i))))
+}
+
+/** "in 5 minutes", "2 hours ago" */
+export function relative(at: Date | string, now: Date): string {
+  const f = new Intl.RelativeTimeFormat(i18n.tag, { numeric: 'auto' })
+  const minutes = Math.round((new Date(at).getTime() - now.getTime()) / 60_000)
+  if (Math.abs(minutes) < 60) return f.format(minutes, 'minute')
+  if (Math.abs(minutes) < 48 * 60) return f.format(Math.round(minutes / 60), 'hour')
+  return f.format(Math.round(minutes / 1440), 'day')
+}
+
+/** A duration of the API, "15m", in words: "15 minutes". */
+export function duration(totalSeconds: number): string {
+  const unit = totalSeconds % 86400 === 0 && totalSeconds ? 'day' : totalSeconds % 3600 === 0 && totalSeconds ? 'hour' : totalSeconds % 60 === 0 ? 'minute' : 'second'
+  const n = totalSeconds / { day: 86400, hour: 3600, minute: 60, second: 1 }[unit]
+  return number(n, { style: 'unit', unit, unitDisplay: 'long' })
+}
+
+/** A number as the language writes it. */
+export function number(n: number, options?: Intl.NumberFormatOptions): string {
+  return new Intl.NumberFormat(i18n.tag, options).format(n)
+}
+
+/** "A, B and C" */
+export function list(names: string[]): string {
+  return new Intl.ListFormat(i18n.tag, { type: 'conjunction' }).format(names)
+}

@@ -1,0 +1,56 @@
+import { all, api, type Room, type Site } from './api/client'
+
+/** Rooms and sites: few, and needed everywhere. */
+class Rooms {
+  list = $state.raw<Room[]>([])
+  sites = $state.raw<Site[]>([])
+  byID = $derived(new Map(this.list.map((r) => [r.id, r])))
+  siteByID = $derived(new Map(this.sites.map((s) => [s.id, s])))
+  loaded = $state(false)
+  #loading: Promise<void> | undefined
+
+  /** Waits until they have been loaded once. */
+  ready(): Promise<void> {
+    return this.loaded ? Promise.resolve() : this.load()
+  }
+
+  load(): Promise<void> {
+    this.#loading ??= this.#load().finally(() => (this.#loading = undefined))
+    return this.#loading
+  }
+
+  async #load() {
+    const [list, sites] = await Promise.all([
+      all((cursor) => api.GET('/rooms', { params: { query: { limit: 500, cursor } } })),
+      all((cursor) => api.GET('/sites', { params: { query: { limit: 500, cursor } } })),
+    ])
+    const order = new Map(sites.sort(byName).map((s, i) => [s.id, i]))
+    const place = (r: Room) => order.get(r.site_id ?? 0) ?? sites.length
+    this.sites = sites
+    this.list = list.sort((a, b) => place(a) - place(b) || byName(a, b))
+    this.loaded = true
+  }
+
+  name(id: number): string {
+    return this.byID.get(id)?.name ?? `#${id}`
+  }
+
+  /** The zone that a room's clock shows. */
+  zone(room: Room | undefined): string {
+    return room?.timezone || this.siteByID.get(room?.site_id ?? 0)?.timezone || 'UTC'
+  }
+
+  /** The zone of a meeting: its first room's. */
+  zoneOf(meeting: { room_ids: number[]; timezone: string }): string {
+    const room = this.byID.get(meeting.room_ids[0] ?? 0)
+    return room ? this.zone(room) : meeting.timezone
+  }
+}
+
+const collator = new Intl.Collator(undefined, { numeric: true })
+
+function byName(a: { name: string }, b: { name: string }): number {
+  return collator.compare(a.name, b.name)
+}
+
+export const rooms = new Rooms()

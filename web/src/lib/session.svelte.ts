@@ -1,0 +1,53 @@
+import { api, ask, onSignedOut, Problem, type User } from './api/client'
+import { i18n } from './i18n/index.svelte'
+import { localZone } from './zone'
+
+/** Who is signed in here. The cookie is the server's; the page never sees it. */
+class Session {
+  user = $state.raw<User | null>(null)
+  state = $state<'unknown' | 'in' | 'out' | 'unreachable'>('unknown')
+
+  /** The user's own zone: as in the profile, else the browser's. */
+  zone = $derived(this.user?.timezone || localZone())
+  admin = $derived(this.user?.role === 'admin')
+  decides = $derived(this.user?.role === 'admin' || this.user?.role === 'manager')
+
+  constructor() {
+    onSignedOut(() => this.#out())
+  }
+
+  #out() {
+    this.user = null
+    this.state = 'out'
+  }
+
+  async load() {
+    try {
+      await this.#in(await ask(api.GET('/me')))
+    } catch (err) {
+      if (err instanceof Problem && err.status === 401) return
+      this.state = 'unreachable'
+    }
+  }
+
+  async #in(user: User) {
+    await i18n.settle(user.locale)
+    this.user = user
+    this.state = 'in'
+  }
+
+  async signIn(email: string, password: string) {
+    const { user } = await ask(api.POST('/auth/login', { body: { email, password } }))
+    await this.#in(user)
+  }
+
+  async signOut() {
+    try {
+      await ask(api.POST('/auth/logout'))
+    } finally {
+      this.#out()
+    }
+  }
+}
+
+export const session = new Session()

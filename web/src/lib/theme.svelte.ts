@@ -1,0 +1,33 @@
+export type Theme = 'system' | 'light' | 'dark'
+
+const key = 'punctual.theme'
+
+function stored(): Theme {
+  const t = document.documentElement.dataset.theme // set by theme.js before the first paint
+  return t === 'light' || t === 'dark' ? t : 'system'
+}
+
+class ThemeChoice {
+  chosen = $state<Theme>(stored())
+
+  choose(theme: Theme) {
+    this.chosen = theme
+    if (theme === 'system') delete document.documentElement.dataset.theme
+    else document.documentElement.dataset.theme = theme
+    try {
+      if (theme === 'system') localStorage.removeItem(key)
+      else localStorage.setItem(key, theme)
+    } catch {
+      // It holds until the page is closed.
+    }
+  }
+
+  /** Whether the page is dark right now. */
+  get dark(): boolean {
+    return this.chosen === 'system'
+      ? matchMedia('(prefers-color-scheme: dark)').matches
+      : this.chosen === 'dark'
+  }
+}
+
+export const theme = new ThemeChoice()

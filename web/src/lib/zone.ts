@@ -1,0 +1,92 @@
+// Wall-clock times and instants. A wall time is written "2026-11-21T09:30" (or with seconds)
+// and means nothing without an IANA zone; an instant is a Date or an RFC 3339 string. The
+// server is the judge of times that do not exist or exist twice: here a time in a gap moves
+// behind it, and an ambiguous one is its first pass.
+
+const parts = new Map<string, Intl.DateTimeFormat>()
+
+function partsOf(zone: string): Intl.DateTimeFormat {
+  let f = parts.get(zone)
+  if (!f) {
+    f = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      calendar: 'iso8601',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    })
+    parts.set(zone, f)
+  }
+  return f
+}
+
+/** Whether this browser knows the zone. */
+export function isZone(zone: string): boolean {
+  try {
+    partsOf(zone)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The browser's own zone. */
+export function localZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
+}
+
+/** Minutes that clocks in the zone are ahead of UTC at the instant. */
+export function offsetAt(instant: Date, zone: string): number {
+  const p: Record<string, number> = {}
+  for (const { type, value } of partsOf(zone).formatToParts(instant)) p[type] = Number(value)
+  const wall = Date.UTC(p.year!, p.month! - 1, p.day, p.hour, p.minute, p.second)
+  return Math.round((wall - Math.floor(instant.getTime() / 1000) * 1000) / 60_000)
+}
+
+/** What a clock in the zone shows at the instant: "2026-11-21T09:30:00". */
+export function wallOf(instant: Date | string, zone: string): string {
+  const t = new Date(instant)
+  return new Date(t.getTime() + offsetAt(t, zone) * 60_000).toISOString().slice(0, 19)
+}
+
+/** The instant at which a clock in the zone shows the wall time. */
+export function instantOf(wall: string, zone: string): Date {
+  const utc = Date.parse(wall + 'Z')
+  // The offset half a day before and after: at a change of clocks they differ.
+  const before = offsetAt(new Date(utc - 43_200_000), zone)
+  const after = offsetAt(new Date(utc + 43_200_000), zone)
+  for (const offset of [before, after]) {
+    const t = new Date(utc - offset * 60_000)
+    if (offsetAt(t, zone) === offset) return t
+  }
+  return new Date(utc - before * 60_000)
+}
+
+/** The wall time some minutes later, across midnight too; clocks do not change here. */
+export function addMinutes(wall: string, minutes: number): string {
+  return new Date(Date.parse(wall + 'Z') + minutes * 60_000).toISOString().slice(0, 19)
+}
+
+/** The date some days later. */
+export function addDays(date: string, days: number): string {
+  return addMinutes(date + 'T00:00:00', days * 1440).slice(0, 10)
+}
+
+/** Minutes from one wall time to another. */
+export function minutesBetween(from: string, to: string): number {
+  return (Date.parse(to + 'Z') - Date.parse(from + 'Z')) / 60_000
+}
+
+/** Today's date in the zone. */
+export function today(zone: string, now = new Date()): string {
+  return wallOf(now, zone).slice(0, 10)
+}
+
+/** "Europe/Berlin" without its continent, as people say it. */
+export function zoneName(zone: string): string {
+  return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
+}
