@@ -1,5 +1,10 @@
 package meeting
 
+import (
+	"slices"
+	"strings"
+)
+
 // Role of a user, from the least to the most rights.
 type Role string
 
@@ -25,4 +30,72 @@ type Actor struct {
 	Name  string
 	Email string // of a user
 	Role  Role   // of a user
+}
+
+// Timer is the actor of a delay job.
+func Timer(job string) Actor { return Actor{Kind: ActorTimer, Name: job} }
+
+// rules reports whether nothing is closed to the actor. Timers are no rulers: they act by
+// transitions of their own.
+func (a Actor) rules() bool {
+	return a.Kind == ActorSystem || a.Kind == ActorUser && a.Role == Admin
+}
+
+// MayManageRooms reports whether the actor may create, change and delete sites and rooms.
+func (a Actor) MayManageRooms() bool { return a.rules() }
+
+// MayEdit reports whether the actor may change or cancel the meeting: its organizer and admins.
+func (a Actor) MayEdit(m *Meeting) bool { return a.rules() || a.organizes(m) }
+
+// MaySee reports whether the actor sees title, description and attendees: everybody, unless
+// the meeting is private; then its participants, the approvers of its rooms and admins.
+// Rooms may hold more than the meeting's.
+func (a Actor) MaySee(m *Meeting, rooms []*Room) bool {
+	if m.Visibility != Private || a.MayEdit(m) || a.attends(m) {
+		return true
+	}
+	return slices.ContainsFunc(rooms, func(r *Room) bool { return slices.Contains(m.RoomIDs, r.ID) && a.approves(r) })
+}
+
+// MaySeeNotices reports whether the actor sees what was sent to whom about the meeting: its
+// organizer, the approvers of its rooms and admins.
+func (a Actor) MaySeeNotices(m *Meeting, rooms []*Room) bool {
+	return a.MayEdit(m) || a.MayReject(rooms)
+}
+
+func (a Actor) organizes(m *Meeting) bool {
+	return a.Kind == ActorUser && a.ID == m.Organizer.UserID
+}
+
+func (a Actor) attends(m *Meeting) bool {
+	return a.Kind == ActorUser && slices.ContainsFunc(m.Attendees, a.is)
+}
+
+func (a Actor) is(p Attendee) bool {
+	return a.ID != 0 && a.ID == p.UserID || a.Email != "" && strings.EqualFold(a.Email, p.Email)
+}
+
+// Busy is the title of a private meeting for those who may not see it.
+const Busy = "Busy"
+
+// View is the meeting as the actor may see it. What they may not see is left out of the
+// copy: all content of a private meeting, and other people's telephone numbers. Rooms may
+// hold more than the meeting's.
+func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
+	seen := *m
+	if !by.MaySee(m, rooms) {
+		seen.Title, seen.Description = Busy, ""
+		seen.Attendees, seen.Reminders = nil, nil
+		seen.Approval.Comment = ""
+		return &seen
+	}
+	if !by.MayEdit(m) {
+		seen.Attendees = slices.Clone(m.Attendees)
+		for i := range seen.Attendees {
+			if p := &seen.Attendees[i]; !by.is(*p) {
+				p.Phone = ""
+			}
+		}
+	}
+	return &seen
 }

@@ -1,10 +1,6 @@
 package meeting
 
-import (
-	"strconv"
-	"strings"
-	"time"
-)
+import "time"
 
 // Action is what happened to a meeting: the word in its history and in events.
 type Action string
@@ -78,7 +74,7 @@ type Facts struct {
 	Rooms       []string   `json:"rooms"`
 	Organizer   Contact    `json:"organizer"`
 	Attendees   []Contact  `json:"attendees,omitempty"`
-	Sequence    int64      `json:"sequence"`           // iCalendar SEQUENCE: the schedule version
+	Sequence    int64      `json:"sequence"`           // iCalendar SEQUENCE: the version, which rises with every change
 	Before      Anchor     `json:"before,omitempty"`   // of a reminder
 	Offset      int64      `json:"offset,omitempty"`   // of a reminder, seconds
 	Decision    Status     `json:"decision,omitempty"` // confirmed or rejected
@@ -93,13 +89,3 @@ type Contact struct {
 	Name  string `json:"name"`
 	Email string `json:"email"`
 }
-
-// complete fills in what needs the meeting's ID.
-func (n *Notice) complete(id ID) {
-	n.MeetingID, n.Facts.MeetingID = id, id
-	n.DedupeKey = string(n.Kind) + ":" + strconv.FormatInt(id, 10) + ":" + n.occasion + ":" +
-		string(n.Channel) + ":" + strings.ToLower(n.address())
-}
-
-// address of the recipient on the notice's channel.
-func (n *Notice) address() string { return n.To.Address(n.Channel) }

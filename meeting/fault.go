@@ -1,0 +1,35 @@
+package meeting
+
+import (
+	"fmt"
+	"strings"
+)
+
+// faults collects what is wrong, so that whoever asked learns everything at once.
+type faults []Fault
+
+func (f *faults) add(location, code, format string, args ...any) {
+	*f = append(*f, Fault{Location: location, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// behind returns f without what first says already: a field that could not be decoded is
+// reported once, and not as missing too.
+func (f faults) behind(first []Fault) []Fault {
+	all := append([]Fault(nil), first...)
+	for _, fault := range f {
+		if !covered(fault.Location, first) {
+			all = append(all, fault)
+		}
+	}
+	return all
+}
+
+func covered(location string, by []Fault) bool {
+	for _, f := range by {
+		rest, ok := strings.CutPrefix(location, f.Location)
+		if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && f.Location != "body" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,419 @@
+package meeting
+
+import (
+	"cmp"
+	"net/mail"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of a request, far above what people need and far below what hurts.
+const (
+	maxTitle       = 200
+	maxDescription = 10_000
+	maxComment     = 1_000
+	maxRooms       = 50
+	maxAttendees   = 500
+	maxReminders   = 10
+	maxOffset      = 366 * 24 * time.Hour
+	maxAddress     = 254 // of an e-mail: RFC 5321
+)
+
+// Fields of a meeting as somebody asks for them, by booking or by changing; a nil field was
+// not given. Locations of faults are those of the REST resource.
+type Fields struct {
+	Title       *string
+	Description *string
+	RoomIDs     *[]int64
+	Start, End  *string // see [ParseTime]; local ones count in Timezone
+	Timezone    *string // IANA; empty: the first room's
+	Attendees   *[]Person
+	Reminders   *[]Reminder // empty: none
+	// DefaultReminders asks for the installation's reminders, now and when they change. It
+	// is what a booking without Reminders gets.
+	DefaultReminders bool
+	Visibility       *Visibility
+
+	Faults []Fault // found while decoding; reported together with the others
+}
+
+// roomIDs that the meeting will have: those asked for, or the ones it has.
+func (f *Fields) roomIDs(base *Meeting) []int64 {
+	switch {
+	case f.RoomIDs != nil:
+		return *f.RoomIDs
+	case base != nil:
+		return base.RoomIDs
+	default:
+		return nil
+	}
+}
+
+// known is what the fields refer to, looked up before.
+type known struct {
+	rooms     []*Room           // of those ids that exist
+	people    map[string]Person // users by lower-case e-mail
+	timezone  string            // of the installation
+	reminders []Reminder        // of the installation
+}
+
+// terms overlays base, nil for a new meeting, with the fields, and tells all their faults.
+func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
+	var t Terms
+	var found faults
+	if base != nil {
+		t = Terms{
+			Title: base.Title, Description: base.Description, Slot: base.Slot, Timezone: base.Timezone,
+			Attendees: base.Attendees, Reminders: base.Reminders, DefaultReminders: base.DefaultReminders,
+			Visibility: base.Visibility,
+		}
+	} else {
+		t.Visibility = Public
+		t.Reminders, t.DefaultReminders = k.reminders, true
+	}
+	f.texts(&t, base == nil, &found)
+	f.rooms(&t, base, k, &found)
+	f.times(&t, base == nil, k, &found)
+	if f.Attendees != nil {
+		t.Attendees = f.attendees(base, k.people, &found)
+	}
+	f.reminders(&t, k, &found)
+	if all := found.behind(f.Faults); len(all) > 0 {
+		return t, &InvalidError{Faults: all}
+	}
+	return t, nil
+}
+
+func (f *Fields) texts(t *Terms, required bool, found *faults) {
+	if f.Title != nil {
+		t.Title = strings.TrimSpace(*f.Title)
+		found.line("body.title", t.Title, 1, maxTitle)
+	} else if required {
+		found.add("body.title", "required", "is required")
+	}
+	if f.Description != nil {
+		t.Description = strings.ReplaceAll(*f.Description, "\r\n", "\n")
+		found.text("body.description", t.Description, maxDescription)
+	}
+	if f.Visibility != nil {
+		t.Visibility = cmp.Or(*f.Visibility, Public)
+		if t.Visibility != Public && t.Visibility != Private {
+			found.add("body.visibility", "unknown_value", "is public or private")
+		}
+	}
+}
+
+func (f *Fields) rooms(t *Terms, base *Meeting, k known, found *faults) {
+	want := f.roomIDs(base)
+	switch {
+	case f.RoomIDs == nil && base == nil:
+		found.add("body.room_ids", "required", "is required")
+	case len(want) == 0:
+		found.add("body.room_ids", "too_few", "names no room")
+	case len(want) > maxRooms:
+		found.add("body.room_ids", "too_many", "has at most %d rooms", maxRooms)
+		return
+	}
+	for i, id := range want {
+		at := slices.IndexFunc(k.rooms, func(r *Room) bool { return r.ID == id })
+		switch location := index("body.room_ids", i); {
+		case at < 0:
+			found.add(location, "unknown_room", "there is no room %d", id)
+		case slices.Contains(want[:i], id):
+			found.add(location, "duplicate", "room %d is named twice", id)
+		default:
+			t.Rooms = append(t.Rooms, k.rooms[at])
+		}
+	}
+}
+
+func (f *Fields) times(t *Terms, required bool, k known, found *faults) {
+	switch {
+	case f.Timezone != nil && *f.Timezone != "":
+		t.Timezone = *f.Timezone
+	case len(t.Rooms) > 0 && (required || f.Timezone != nil):
+		t.Timezone = t.Rooms[0].Zone
+	}
+	t.Timezone = cmp.Or(t.Timezone, k.timezone)
+	loc, err := Zone(t.Timezone)
+	if err != nil {
+		found.add("body.timezone", "unknown_timezone", "%v", err)
+		loc = time.UTC
+	}
+	okStart := parseField(f.Start, &t.Slot.Start, "body.start", required, loc, found)
+	okEnd := parseField(f.End, &t.Slot.End, "body.end", required, loc, found)
+	if okStart && okEnd && !t.Slot.Start.Before(t.Slot.End) {
+		found.add("body.end", "not_after_start", "is not after the start")
+	}
+}
+
+// parseField reads a time into t and reports whether t holds a valid one then.
+func parseField(s *string, t *time.Time, location string, required bool, loc *time.Location, found *faults) bool {
+	if s == nil {
+		if required {
+			found.add(location, "required", "is required")
+		}
+		return !required
+	}
+	parsed, err := ParseTime(*s, loc)
+	if err != nil {
+		code := "invalid_time"
+		if _, gap := err.(*GapError); gap {
+			code = "nonexistent_time"
+		}
+		found.add(location, code, "%v", err)
+		return false
+	}
+	*t = parsed
+	return true
+}
+
+// attendees as asked for, completed by what the directory knows of users. Who was invited
+// before keeps their response.
+func (f *Fields) attendees(base *Meeting, people map[string]Person, found *faults) []Attendee {
+	asked := *f.Attendees
+	if len(asked) > maxAttendees {
+		found.add("body.attendees", "too_many", "has at most %d people", maxAttendees)
+		return nil
+	}
+	as := make([]Attendee, 0, len(asked))
+	seen := make(map[string]bool, len(asked))
+	for i, p := range asked {
+		location := index("body.attendees", i)
+		checkPerson(location, &p, found)
+		key := strings.ToLower(p.Email)
+		if seen[key] && key != "" {
+			found.add(location+".email", "duplicate", "%s is invited twice", p.Email)
+		}
+		seen[key] = true
+		as = append(as, Attendee{Person: complete(p, people[key]), Response: response(base, key)})
+	}
+	return as
+}
+
+// complete what was asked of a person with what is known of the user, if it is one.
+func complete(p, user Person) Person {
+	return Person{
+		UserID:   user.UserID,
+		Email:    p.Email,
+		Name:     cmp.Or(p.Name, user.Name),
+		Phone:    cmp.Or(p.Phone, user.Phone),
+		Locale:   cmp.Or(p.Locale, user.Locale),
+		Timezone: cmp.Or(p.Timezone, user.Timezone),
+	}
+}
+
+func response(base *Meeting, email string) Response {
+	if base != nil {
+		for _, a := range base.Attendees {
+			if strings.EqualFold(a.Email, email) {
+				return a.Response
+			}
+		}
+	}
+	return NeedsAction
+}
+
+func (a Attendee) sameAddress(b Attendee) bool { return strings.EqualFold(a.Email, b.Email) }
+
+var (
+	phonePattern  = regexp.MustCompile(`^\+[1-9][0-9]{3,14}$`) // E.164
+	localePattern = regexp.MustCompile(`^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$`)
+	phoneNoise    = strings.NewReplacer(" ", "", "-", "", "(", "", ")", "", ".", "", "/", "")
+)
+
+// checkPerson tells what is wrong with an invited person, and strips spaces and separators.
+func checkPerson(location string, p *Person, found *faults) {
+	p.Email, p.Name, p.Phone = strings.TrimSpace(p.Email), strings.TrimSpace(p.Name), phoneNoise.Replace(p.Phone)
+	switch {
+	case p.Email == "":
+		found.add(location+".email", "required", "is required")
+	case !validEmail(p.Email):
+		found.add(location+".email", "invalid_email", "is not an e-mail address")
+	}
+	found.line(location+".name", p.Name, 0, maxTitle)
+	if p.Phone != "" && !phonePattern.MatchString(p.Phone) {
+		found.add(location+".phone", "invalid_phone", "is not an international number like +4930123")
+	}
+	if p.Locale != "" && (len(p.Locale) > 35 || !localePattern.MatchString(p.Locale)) {
+		found.add(location+".locale", "invalid_locale", "is not a language tag like en or zh-CN")
+	}
+	if p.Timezone != "" {
+		found.timezone(location+".timezone", p.Timezone)
+	}
+}
+
+func validEmail(s string) bool {
+	a, err := mail.ParseAddress(s)
+	return err == nil && a.Address == s && len(s) <= maxAddress && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+func (f *Fields) reminders(t *Terms, k known, found *faults) {
+	switch {
+	case f.DefaultReminders:
+		t.Reminders, t.DefaultReminders = k.reminders, true
+	case f.Reminders != nil:
+		t.Reminders, t.DefaultReminders = *f.Reminders, false
+		found.reminders("body.reminders", t.Reminders)
+	}
+}
+
+// CheckReminders tells what is wrong with reminders; location is that of their list.
+func CheckReminders(location string, rs []Reminder) []Fault {
+	var found faults
+	found.reminders(location, rs)
+	return found
+}
+
+func (f *faults) reminders(location string, rs []Reminder) {
+	if len(rs) > maxReminders {
+		f.add(location, "too_many", "has at most %d reminders", maxReminders)
+		return
+	}
+	for i, r := range rs {
+		location := index(location, i)
+		if r.Before != BeforeStart && r.Before != BeforeEnd {
+			f.add(location+".before", "unknown_value", "is start or end")
+		}
+		f.seconds(location+".offset", r.Offset, maxOffset)
+		f.channels(location+".channels", r.Channels)
+		same := func(o Reminder) bool { return o.Before == r.Before && o.Offset == r.Offset }
+		if slices.ContainsFunc(rs[:i], same) {
+			f.add(location, "duplicate", "reminds at the same time as another; name both channels in one")
+		}
+	}
+}
+
+func (f *faults) channels(location string, cs []Channel) {
+	if len(cs) == 0 {
+		f.add(location, "too_few", "names no channel")
+	}
+	for i, c := range cs {
+		if c != Email && c != SMS {
+			f.add(index(location, i), "unknown_value", "is email or sms")
+		} else if slices.Contains(cs[:i], c) {
+			f.add(index(location, i), "duplicate", "is named twice")
+		}
+	}
+}
+
+// seconds checks a duration that is stored in whole seconds.
+func (f *faults) seconds(location string, d, most time.Duration) {
+	switch {
+	case d < 0:
+		f.add(location, "negative", "is negative")
+	case d > most:
+		f.add(location, "too_long", "is at most %s", short(most))
+	case d%time.Second != 0:
+		f.add(location, "not_whole_seconds", "is not a whole number of seconds")
+	}
+}
+
+// line checks a text without line breaks.
+func (f *faults) line(location, s string, least, most int) {
+	n := utf8.RuneCountInString(s)
+	switch {
+	case n < least:
+		f.add(location, "too_short", "is empty")
+	case n > most:
+		f.add(location, "too_long", "has more than %d characters", most)
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
+		f.add(location, "control_character", "holds a control character or a line break")
+	}
+}
+
+// text checks a text of several lines.
+func (f *faults) text(location, s string, most int) {
+	control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+	switch {
+	case utf8.RuneCountInString(s) > most:
+		f.add(location, "too_long", "has more than %d characters", most)
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, control):
+		f.add(location, "control_character", "holds a control character")
+	}
+}
+
+func (f *faults) timezone(location, name string) {
+	if _, err := Zone(name); err != nil {
+		f.add(location, "unknown_timezone", "%v", err)
+	}
+}
+
+// violations tells all rules that the terms break of the rooms, judging what differs from
+// base, nil for a new meeting.
+func (t *Terms) violations(base *Meeting, limits Limits, at time.Time) error {
+	w := Wish{Slot: t.Slot, Persons: len(t.Attendees), Now: at}
+	var v faults
+	switch {
+	case base == nil || !base.Slot.Start.Equal(t.Slot.Start) || !slices.Equal(base.RoomIDs, ids(t.Rooms)):
+		for _, r := range t.Rooms {
+			v = append(v, r.Check(w, limits)...)
+		}
+	case !base.Slot.End.Equal(t.Slot.End):
+		w.EndOnly = true
+		if t.Slot.End.Before(at) {
+			v.add("body.end", "in_past", "the end has passed")
+		}
+		for _, r := range t.Rooms {
+			v = append(v, r.Check(w, limits)...)
+		}
+	case len(t.Attendees) > len(base.Attendees):
+		for _, r := range t.Rooms {
+			r.checkCapacity(w.Persons, &v)
+		}
+	}
+	if len(v) == 0 {
+		return nil
+	}
+	return &PolicyError{Violations: distinct(v)}
+}
+
+// distinct faults, in order: rooms share the installation's limits.
+func distinct(all []Fault) []Fault {
+	var out []Fault
+	for _, f := range all {
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func index(location string, i int) string { return location + "[" + strconv.Itoa(i) + "]" }
+
+// sameReminders compares in any order: a store need not keep it.
+func sameReminders(a, b []Reminder) bool {
+	order := func(x, y Reminder) int {
+		return cmp.Or(strings.Compare(string(x.Before), string(y.Before)), cmp.Compare(x.Offset, y.Offset))
+	}
+	a, b = slices.SortedFunc(slices.Values(a), order), slices.SortedFunc(slices.Values(b), order)
+	return slices.EqualFunc(a, b, func(x, y Reminder) bool {
+		return x.Before == y.Before && x.Offset == y.Offset && slices.Equal(x.Channels, y.Channels)
+	})
+}
+
+// reminderTexts are reminders as history shows them: "15m before start by email, sms".
+func reminderTexts(rs []Reminder) []string {
+	texts := make([]string, len(rs))
+	for i, r := range rs {
+		channels := make([]string, len(r.Channels))
+		for j, c := range r.Channels {
+			channels[j] = string(c)
+		}
+		texts[i] = short(r.Offset) + " before " + string(r.Before) + " by " + strings.Join(channels, ", ")
+	}
+	return texts
+}
+
+func emails(as []Attendee) []string {
+	out := make([]string, len(as))
+	for i, a := range as {
+		out[i] = a.Email
+	}
+	return out
+}

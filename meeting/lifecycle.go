@@ -1,0 +1,240 @@
+package meeting
+
+import (
+	"slices"
+	"time"
+)
+
+// Terms are the content of a booking. They have been checked; rooms are those of the slot.
+type Terms struct {
+	Title, Description string
+	Slot               Slot
+	Timezone           string
+	Rooms              []*Room
+	Attendees          []Attendee
+	Reminders          []Reminder
+	DefaultReminders   bool
+	Visibility         Visibility
+}
+
+// Asking is how a request for approval is made: whom it is for, until when it is decided,
+// and whether it takes its rooms meanwhile.
+type Asking struct {
+	Deciders []Person
+	Timeout  time.Duration // of rooms that name none; 0: until the start
+	Hold     bool
+}
+
+// Book makes a meeting of terms that have been checked. It is confirmed at once unless one
+// of its rooms needs approval by somebody else than the booker.
+func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
+	m := &Meeting{
+		Organizer:       Person{UserID: by.ID, Email: by.Email, Name: by.Name},
+		ScheduleVersion: 1,
+		CreatedAt:       at,
+	}
+	m.set(t, at)
+	m.record(Entry{At: at, Action: ActionCreated, Actor: by})
+	m.settle(t.Rooms, by, ask, at)
+	if m.Approval.Required && m.Status == Confirmed {
+		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by})
+	}
+	if m.Status == Confirmed {
+		m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
+	} else {
+		m.notifyDeciders(ask.Deciders, by, at)
+	}
+	return m
+}
+
+// settle puts the meeting into the state in which these rooms take it: confirmed, or waiting
+// for a decision. Whoever may decide has decided by asking.
+func (m *Meeting) settle(rooms []*Room, by Actor, ask Asking, at time.Time) {
+	m.Approval = Approval{Required: len(needApproval(rooms)) > 0, OnTimeout: m.Approval.OnTimeout}
+	switch {
+	case !m.Approval.Required:
+		m.Status = Confirmed
+	case by.MayApprove(rooms):
+		m.Status = Confirmed
+		m.Approval.DecidedAt, m.Approval.DecidedBy = at, by.ID
+	default:
+		m.Status = Pending
+		m.Approval.Deadline = deadline(rooms, m.Slot.Start, at, ask.Timeout)
+	}
+	m.Occupied = nil
+	if m.Status == Confirmed || ask.Hold {
+		m.occupy(rooms)
+	}
+}
+
+// occupy takes the slot in every room, with the room's buffers around it.
+func (m *Meeting) occupy(rooms []*Room) {
+	m.Occupied = make([]Occupancy, len(rooms))
+	for i, r := range rooms {
+		m.Occupied[i] = Occupancy{RoomID: r.ID, Slot: m.Slot.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter)}
+	}
+}
+
+// Revise gives the meeting new terms and reports whether anything changed. A new time or
+// room is settled like a new booking: where that needs a decision, the meeting waits for it,
+// and who was invited is told that it is off until then. While it takes place only its end
+// may move, and nothing moves into the past.
+func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed bool, err error) {
+	status := m.EffectiveStatus(at)
+	if status.Over() {
+		return false, &StateError{State: status, Wanted: "change"}
+	}
+	before := *m
+	changes := m.compare(t)
+	if len(changes) == 0 {
+		return false, nil
+	}
+	_, starts := changes["start"]
+	_, ends := changes["end"]
+	_, moves := changes["room_ids"]
+	if status == InProgress && (starts || moves) {
+		return false, &StateError{State: status, Wanted: "change the start or the rooms"}
+	}
+
+	m.set(t, at)
+	switch {
+	case status == InProgress && ends:
+		m.occupy(t.Rooms)
+	case starts || ends || moves:
+		m.settle(t.Rooms, by, ask, at)
+	}
+	m.recordRevision(changes, before.Status, by, at)
+	m.notifyRevision(&before, changes, ask.Deciders, by, at)
+	return true, nil
+}
+
+// recordRevision writes the change, and a confirmation that it brought about.
+func (m *Meeting) recordRevision(changes map[string]Change, was Status, by Actor, at time.Time) {
+	if m.Status != was {
+		changes["status"] = Change{From: was, To: m.Status}
+	}
+	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes})
+	if was == Pending && m.Status == Confirmed {
+		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by})
+	}
+}
+
+// notifyRevision tells those whom a change concerns.
+func (m *Meeting) notifyRevision(before *Meeting, changes map[string]Change, deciders []Person, by Actor, at time.Time) {
+	wasOn, isOn := before.Status != Pending, m.Status != Pending
+	asked := !isOn && (wasOn || concerns(changes, "start", "end", "room_ids"))
+	if asked {
+		m.notifyDeciders(deciders, by, at)
+	}
+	if concerns(changes, "title", "start", "end", "room_ids") {
+		m.notifyOrganizer(NoticeChange, by, at)
+	}
+	switch {
+	case wasOn && isOn:
+		stay, added, removed := split(before.Attendees, m.Attendees)
+		if concerns(changes, "title", "start", "end", "room_ids") {
+			m.notifyAttendees(NoticeChange, stay, by, at)
+		}
+		m.notifyAttendees(NoticeInvitation, added, by, at)
+		m.notifyAttendees(NoticeCancellation, removed, by, at)
+	case wasOn:
+		before.notices = nil
+		before.notifyAttendees(NoticeCancellation, before.Attendees, by, at)
+		m.notices = append(m.notices, before.notices...)
+	case isOn:
+		m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
+	}
+}
+
+// Cancel calls the meeting off; its slot is free again.
+func (m *Meeting) Cancel(reason string, by Actor, at time.Time) error {
+	status := m.EffectiveStatus(at)
+	if status != Pending && status != Confirmed {
+		return &StateError{State: status, Wanted: "cancel"}
+	}
+	m.Status = Cancelled
+	m.UpdatedAt = at
+	m.Occupied = nil
+	m.record(Entry{At: at, Action: ActionCancelled, Actor: by, Reason: reason})
+
+	to := []Person{m.Organizer}
+	if status == Confirmed {
+		to = append(to, persons(m.Attendees)...) // others were never invited
+	}
+	f := m.facts(by)
+	f.Reason = reason
+	m.notify(Notice{Kind: NoticeCancellation, Channel: Email, Due: at, Expires: m.Slot.End, Facts: f}, to, by)
+	return nil
+}
+
+// set takes over the terms.
+func (m *Meeting) set(t Terms, at time.Time) {
+	m.Title, m.Description = t.Title, t.Description
+	m.Slot, m.Timezone = t.Slot, t.Timezone
+	m.RoomIDs, m.RoomNames = ids(t.Rooms), names(t.Rooms)
+	m.Attendees = t.Attendees
+	m.Reminders, m.DefaultReminders = t.Reminders, t.DefaultReminders
+	m.Visibility = t.Visibility
+	m.UpdatedAt = at
+}
+
+// compare tells what the terms would change, by field of the REST resource.
+func (m *Meeting) compare(t Terms) map[string]Change {
+	changes := map[string]Change{}
+	note := func(field string, differs bool, from, to any) {
+		if differs {
+			changes[field] = Change{From: from, To: to}
+		}
+	}
+	note("title", m.Title != t.Title, m.Title, t.Title)
+	note("description", m.Description != t.Description, m.Description, t.Description)
+	note("start", !m.Slot.Start.Equal(t.Slot.Start), m.Slot.Start.UTC(), t.Slot.Start.UTC())
+	note("end", !m.Slot.End.Equal(t.Slot.End), m.Slot.End.UTC(), t.Slot.End.UTC())
+	note("timezone", m.Timezone != t.Timezone, m.Timezone, t.Timezone)
+	note("room_ids", !slices.Equal(m.RoomIDs, ids(t.Rooms)), m.RoomIDs, ids(t.Rooms))
+	note("attendees", !slices.Equal(m.Attendees, t.Attendees), emails(m.Attendees), emails(t.Attendees))
+	note("reminders", m.DefaultReminders != t.DefaultReminders || !sameReminders(m.Reminders, t.Reminders),
+		reminderTexts(m.Reminders), reminderTexts(t.Reminders))
+	note("visibility", m.Visibility != t.Visibility, m.Visibility, t.Visibility)
+	return changes
+}
+
+func concerns(changes map[string]Change, fields ...string) bool {
+	return slices.ContainsFunc(fields, func(f string) bool { _, ok := changes[f]; return ok })
+}
+
+// split tells who of the attendees stays, comes and goes.
+func split(before, after []Attendee) (stay, added, removed []Attendee) {
+	for _, a := range after {
+		if slices.ContainsFunc(before, a.sameAddress) {
+			stay = append(stay, a)
+		} else {
+			added = append(added, a)
+		}
+	}
+	for _, a := range before {
+		if !slices.ContainsFunc(after, a.sameAddress) {
+			removed = append(removed, a)
+		}
+	}
+	return stay, added, removed
+}
+
+// record adds an entry to what the next save writes into the history.
+func (m *Meeting) record(e Entry) { m.history = append(m.history, e) }
+
+func ids(rooms []*Room) []int64 {
+	out := make([]int64, len(rooms))
+	for i, r := range rooms {
+		out[i] = r.ID
+	}
+	return out
+}
+
+func names(rooms []*Room) []string {
+	out := make([]string, len(rooms))
+	for i, r := range rooms {
+		out[i] = r.Name
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package meeting
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits of the installation, for every room; a room may be stricter. Zero does not limit.
+type Limits struct {
+	MaxDuration time.Duration
+	MaxAdvance  time.Duration
+}
+
+// Tolerance for a start in the past: a request takes a moment to arrive, and clocks differ.
+const Tolerance = time.Minute
+
+// Wish is what somebody wants of a room, as its rules see it.
+type Wish struct {
+	Slot    Slot
+	Persons int       // who attend
+	Now     time.Time // when they ask
+	EndOnly bool      // the start and the rooms were agreed before and stay: nothing about them is judged again
+}
+
+// Check tells every rule of the room, and of the installation, that the wish breaks.
+func (r *Room) Check(w Wish, limits Limits) []Fault {
+	var v faults
+	r.checkCapacity(w.Persons, &v)
+	r.checkDuration(w.Slot.Duration(), limits, &v)
+	if !w.EndOnly {
+		if !r.Active {
+			v.add("body.room_ids", "room_inactive", "%s takes no bookings at present", r.Name)
+		}
+		r.checkLead(w.Slot.Start.Sub(w.Now), limits, &v)
+	}
+	if !r.Open(w.Slot) {
+		v.add("body.start", "opening_hours", "%s is not open all that time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
+	}
+	return v
+}
+
+func (r *Room) checkCapacity(persons int, v *faults) {
+	if r.Capacity > 0 && persons > r.Capacity {
+		v.add("body.attendees", "capacity", "%s has %d places, not %d", r.Name, r.Capacity, persons)
+	}
+}
+
+func (r *Room) checkDuration(d time.Duration, limits Limits, v *faults) {
+	if least := r.Policy.MinDuration; d < least {
+		v.add("body.end", "min_duration", "%s is booked for %s or longer", r.Name, short(least))
+	}
+	if most := stricter(r.Policy.MaxDuration, limits.MaxDuration); most > 0 && d > most {
+		v.add("body.end", "max_duration", "%s is booked for at most %s", r.Name, short(most))
+	}
+}
+
+func (r *Room) checkLead(lead time.Duration, limits Limits, v *faults) {
+	if lead < -Tolerance {
+		v.add("body.start", "in_past", "the start has passed")
+		return
+	}
+	if least := r.Policy.MinNotice; least > 0 && lead < least {
+		v.add("body.start", "min_notice", "%s is booked %s or longer ahead", r.Name, short(least))
+	}
+	if most := stricter(r.Policy.MaxAdvance, limits.MaxAdvance); most > 0 && lead > most {
+		v.add("body.start", "max_advance", "%s is booked at most %s ahead", r.Name, short(most))
+	}
+}
+
+// Open reports whether the room is open during the whole slot. A room without opening hours
+// always is.
+func (r *Room) Open(slot Slot) bool {
+	if len(r.Policy.OpeningHours) == 0 {
+		return true
+	}
+	loc := mustZone(r.Zone)
+	covered := slot.Start
+	for _, open := range r.Policy.intervals(slot, loc) {
+		if open.Start.After(covered) {
+			break
+		}
+		if open.End.After(covered) {
+			covered = open.End
+		}
+	}
+	return !covered.Before(slot.End)
+}
+
+// intervals in which the room is open on the days that slot touches, by start. Those of the
+// day before count too: a night reaches into the morning.
+func (p *Policy) intervals(slot Slot, loc *time.Location) []Slot {
+	y, mo, d := slot.Start.In(loc).Date()
+	day := time.Date(y, mo, d-1, 0, 0, 0, 0, time.UTC) // a date, not an instant
+	var open []Slot
+	for ; edge(day, loc).Before(slot.End); day = day.AddDate(0, 0, 1) {
+		for _, h := range p.OpeningHours {
+			if !slices.Contains(h.Days, weekday(day)) {
+				continue
+			}
+			from, to := h.minutes()
+			if to <= from {
+				to += 24 * 60
+			}
+			open = append(open, Slot{
+				Start: edge(day.Add(time.Duration(from)*time.Minute), loc),
+				End:   edge(day.Add(time.Duration(to)*time.Minute), loc),
+			})
+		}
+	}
+	slices.SortFunc(open, func(a, b Slot) int { return a.Start.Compare(b.Start) })
+	return open
+}
+
+// minutes since midnight of both ends.
+func (h OpeningHours) minutes() (from, to int) {
+	from, _ = timeOfDay(h.From)
+	to, _ = timeOfDay(h.To)
+	return from, to
+}
+
+// timeOfDay reads HH:MM, 00:00 to 24:00, as minutes since midnight.
+func timeOfDay(s string) (minutes int, ok bool) {
+	if s == "24:00" {
+		return 24 * 60, true
+	}
+	t, err := time.Parse("15:04", s)
+	if err != nil || len(s) != len("15:04") {
+		return 0, false
+	}
+	return t.Hour()*60 + t.Minute(), true
+}
+
+func weekday(t time.Time) string { return strings.ToUpper(t.Weekday().String()[:2]) }
+
+// hours as one reads them: "MO TU 08:00-20:00, SA 10:00-14:00".
+func (p *Policy) hours() string {
+	parts := make([]string, len(p.OpeningHours))
+	for i, h := range p.OpeningHours {
+		parts[i] = fmt.Sprintf("%s %s-%s", strings.Join(h.Days, " "), h.From, h.To)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// stricter of two upper limits of which 0 does not limit.
+func stricter(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// short form of a duration: "15m", "1h30m", "24h", "0s".
+func short(d time.Duration) string {
+	s := d.String()
+	if d%time.Minute == 0 && d != 0 {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if d%time.Hour == 0 && d != 0 {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

@@ -1,0 +1,130 @@
+package meeting
+
+import (
+	"strconv"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// Names of the delay jobs that drive meetings. They outlive refactoring: queues hold them.
+const (
+	JobStart  = "meeting.start"
+	JobEnd    = "meeting.end"
+	JobRemind = "meeting.remind"
+	JobExpire = "approval.expire"
+)
+
+// How late a reminder may still go out. One before the start is of use until the meeting
+// has begun, one before the end only while there is time to come to an end.
+const (
+	lateBeforeStart = 5 * time.Minute
+	lateBeforeEnd   = 2 * time.Minute
+)
+
+// Due is when the reminder of a meeting goes out.
+func (r Reminder) Due(m *Meeting) time.Time { return m.edge(r.Before).Add(-r.Offset) }
+
+// Expires is when the reminder is of no use any more. One without an offset announces the
+// edge itself, so that it has two minutes from there.
+func (r Reminder) Expires(m *Meeting) time.Time {
+	late := lateBeforeStart
+	if r.Before == BeforeEnd || r.Offset == 0 {
+		late = lateBeforeEnd
+	}
+	expires := r.Due(m).Add(late)
+	if edge := m.edge(r.Before); r.Offset > 0 && edge.Before(expires) {
+		return edge
+	}
+	return expires
+}
+
+// edge of the meeting that an anchor names.
+func (m *Meeting) edge(a Anchor) time.Time {
+	if a == BeforeEnd {
+		return m.Slot.End
+	}
+	return m.Slot.Start
+}
+
+// RemindNotices are the notices of one due reminder: to each attendee who has the channel's
+// address and has not declined, and to the organizer, each address once. Those that come too
+// late are marked so, to be recorded and not sent.
+//
+// Their keys hold the instant that is announced and not a version: a changed title must not
+// remind twice, a moved meeting must.
+func (m *Meeting) RemindNotices(r Reminder, at time.Time) []Notice {
+	f := m.facts(Actor{})
+	f.Before, f.Offset = r.Before, int64(r.Offset/time.Second)
+	n := Notice{
+		Kind:     NoticeReminder,
+		Due:      r.Due(m),
+		Expires:  r.Expires(m),
+		Facts:    f,
+		occasion: reminderKey(r) + ":" + strconv.FormatInt(m.edge(r.Before).Unix(), 10),
+	}
+	n.Late = !at.Before(n.Expires)
+
+	to := []Person{m.Organizer}
+	for _, a := range m.Attendees {
+		if a.Response != Declined {
+			to = append(to, a.Person)
+		}
+	}
+	var ns []Notice
+	for _, n.Channel = range r.Channels {
+		ns = append(ns, addressed(n, to, Actor{})...)
+	}
+	for i := range ns {
+		ns[i].complete(m.ID)
+	}
+	return ns
+}
+
+// Reminder finds the reminder of an anchor and offset.
+func (m *Meeting) Reminder(before Anchor, offset time.Duration) (Reminder, bool) {
+	for _, r := range m.Reminders {
+		if r.Before == before && r.Offset == offset {
+			return r, true
+		}
+	}
+	return Reminder{}, false
+}
+
+// Messages are the timed events that the meeting waits for in its present state, whether
+// near or far; reminders that had passed when it was last saved are not among them.
+func (m *Meeting) Messages() []delayjob.Message {
+	switch m.Status {
+	case Pending:
+		return []delayjob.Message{m.message(JobExpire, "", m.Approval.Deadline)}
+	case Confirmed:
+		return append(m.reminders(), m.message(JobStart, "", m.Slot.Start), m.message(JobEnd, "", m.Slot.End))
+	case InProgress:
+		return append(m.reminders(), m.message(JobEnd, "", m.Slot.End))
+	default:
+		return nil
+	}
+}
+
+func (m *Meeting) reminders() []delayjob.Message {
+	var ms []delayjob.Message
+	for _, r := range m.Reminders {
+		if due := r.Due(m); due.After(m.UpdatedAt) {
+			ms = append(ms, m.message(JobRemind, reminderKey(r), due))
+		}
+	}
+	return ms
+}
+
+func (m *Meeting) message(job, sub string, due time.Time) delayjob.Message {
+	key := strconv.FormatInt(m.ID, 10)
+	if sub != "" {
+		key += ":" + sub
+	}
+	return delayjob.Message{Job: job, Key: key, Version: m.ScheduleVersion, Due: due}
+}
+
+// reminderKey is "start:900": its part of message keys and dedupe keys.
+func reminderKey(r Reminder) string {
+	return string(r.Before) + ":" + strconv.FormatInt(int64(r.Offset/time.Second), 10)
+}

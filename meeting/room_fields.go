@@ -1,0 +1,285 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	maxFloor     = 50
+	maxCapacity  = 100_000
+	maxFeatures  = 50
+	maxApprovers = 50
+	maxHours     = 50
+	maxSpan      = 366 * 24 * time.Hour // of any duration in a room's rules
+	maxBuffer    = 24 * time.Hour
+)
+
+var weekdays = []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}
+
+// SiteFields are those of a site as an admin asks for them; a nil field was not given.
+type SiteFields struct {
+	Name     *string
+	Timezone *string // empty: the installation's
+
+	Faults []Fault // found while decoding
+}
+
+func (f *SiteFields) apply(s *Site) error {
+	var found faults
+	if f.Name != nil {
+		s.Name = strings.TrimSpace(*f.Name)
+		found.line("body.name", s.Name, 1, maxTitle)
+	} else if s.Name == "" {
+		found.add("body.name", "required", "is required")
+	}
+	if f.Timezone != nil {
+		s.Timezone = *f.Timezone
+		if s.Timezone != "" {
+			found.timezone("body.timezone", s.Timezone)
+		}
+	}
+	if all := found.behind(f.Faults); len(all) > 0 {
+		return &InvalidError{all}
+	}
+	return nil
+}
+
+// RoomFields are those of a room as an admin asks for them; a nil field was not given.
+type RoomFields struct {
+	Name     *string
+	SiteID   *int64 // 0: none
+	Floor    *string
+	Capacity *int
+	Features *[]string
+	Timezone *string // empty: the site's
+	Active   *bool
+
+	ApprovalRequired *bool
+	ApproverIDs      *[]int64
+	ApprovalTimeout  *time.Duration // 0: the installation's
+
+	OpeningHours *[]OpeningHours
+	MinDuration  *time.Duration
+	MaxDuration  *time.Duration // 0: the installation's
+	MinNotice    *time.Duration
+	MaxAdvance   *time.Duration // 0: the installation's
+	BufferBefore *time.Duration
+	BufferAfter  *time.Duration
+	Quota        *Quota // the zero Quota: none
+
+	CheckInRequired *bool
+	CheckInOpens    *time.Duration
+	CheckInGrace    *time.Duration
+
+	Faults []Fault // found while decoding
+}
+
+// roomLookUp is what the fields of a room refer to.
+type roomLookUp struct {
+	siteMissing bool
+	users       map[int64]Person
+}
+
+func (s *Service) lookUpRoom(ctx context.Context, f *RoomFields) (roomLookUp, error) {
+	look := roomLookUp{users: map[int64]Person{}}
+	if f.SiteID != nil && *f.SiteID != 0 {
+		_, err := s.store.Site(ctx, *f.SiteID)
+		look.siteMissing = errors.Is(err, ErrNotFound)
+		if err != nil && !look.siteMissing {
+			return look, err
+		}
+	}
+	if f.ApproverIDs != nil && len(*f.ApproverIDs) > 0 && len(*f.ApproverIDs) <= maxApprovers {
+		people, err := s.directory.People(ctx, *f.ApproverIDs)
+		if err != nil {
+			return look, err
+		}
+		for _, p := range people {
+			look.users[p.UserID] = p
+		}
+	}
+	return look, nil
+}
+
+// apply gives the room the fields and tells all their faults.
+func (f *RoomFields) apply(r *Room, look roomLookUp) error {
+	var found faults
+	f.place(r, look, &found)
+	f.approval(r, look, &found)
+	f.policy(&r.Policy, &found)
+	set(&r.CheckIn.Required, f.CheckInRequired)
+	found.span(&r.CheckIn.Opens, f.CheckInOpens, "body.check_in.opens", maxBuffer)
+	found.span(&r.CheckIn.Grace, f.CheckInGrace, "body.check_in.grace", maxBuffer)
+	if all := found.behind(f.Faults); len(all) > 0 {
+		return &InvalidError{all}
+	}
+	return nil
+}
+
+func (f *RoomFields) place(r *Room, look roomLookUp, found *faults) {
+	if f.Name != nil {
+		r.Name = strings.TrimSpace(*f.Name)
+		found.line("body.name", r.Name, 1, maxTitle)
+	} else if r.Name == "" {
+		found.add("body.name", "required", "is required")
+	}
+	set(&r.SiteID, f.SiteID)
+	if look.siteMissing {
+		found.add("body.site_id", "unknown_site", "there is no site %d", r.SiteID)
+	}
+	if f.Floor != nil {
+		r.Floor = strings.TrimSpace(*f.Floor)
+		found.line("body.floor", r.Floor, 0, maxFloor)
+	}
+	set(&r.Capacity, f.Capacity)
+	if r.Capacity < 0 || r.Capacity > maxCapacity {
+		found.add("body.capacity", "out_of_range", "is 0 (unknown) to %d", maxCapacity)
+	}
+	if f.Features != nil {
+		r.Features = slices.Clone(*f.Features)
+		found.features(r.Features)
+	}
+	if f.Timezone != nil {
+		r.Timezone = *f.Timezone
+		if r.Timezone != "" {
+			found.timezone("body.timezone", r.Timezone)
+		}
+	}
+	set(&r.Active, f.Active)
+}
+
+func (f *faults) features(features []string) {
+	if len(features) > maxFeatures {
+		f.add("body.features", "too_many", "has at most %d features", maxFeatures)
+		return
+	}
+	for i, s := range features {
+		f.line(index("body.features", i), s, 1, maxFloor)
+		if slices.Contains(features[:i], s) {
+			f.add(index("body.features", i), "duplicate", "is named twice")
+		}
+	}
+}
+
+func (f *RoomFields) approval(r *Room, look roomLookUp, found *faults) {
+	set(&r.Approval.Required, f.ApprovalRequired)
+	found.span(&r.Approval.Timeout, f.ApprovalTimeout, "body.approval.timeout", maxSpan)
+	if f.ApproverIDs == nil {
+		return
+	}
+	r.Approval.ApproverIDs = slices.Clone(*f.ApproverIDs)
+	if len(r.Approval.ApproverIDs) > maxApprovers {
+		found.add("body.approval.approver_ids", "too_many", "has at most %d approvers", maxApprovers)
+		return
+	}
+	for i, id := range r.Approval.ApproverIDs {
+		location := index("body.approval.approver_ids", i)
+		switch user, ok := look.users[id]; {
+		case !ok:
+			found.add(location, "unknown_user", "there is no user %d", id)
+		case user.Role == Member:
+			found.add(location, "not_a_manager", "%s is a member and cannot decide; make them manager first", user.Name)
+		case slices.Contains(r.Approval.ApproverIDs[:i], id):
+			found.add(location, "duplicate", "is named twice")
+		}
+	}
+}
+
+func (f *RoomFields) policy(p *Policy, found *faults) {
+	if f.OpeningHours != nil {
+		p.OpeningHours = slices.Clone(*f.OpeningHours)
+		found.hours(p.OpeningHours)
+	}
+	found.span(&p.MinDuration, f.MinDuration, "body.policy.min_duration", maxSpan)
+	found.span(&p.MaxDuration, f.MaxDuration, "body.policy.max_duration", maxSpan)
+	found.span(&p.MinNotice, f.MinNotice, "body.policy.min_notice", maxSpan)
+	found.span(&p.MaxAdvance, f.MaxAdvance, "body.policy.max_advance", 100*maxSpan)
+	found.span(&p.BufferBefore, f.BufferBefore, "body.policy.buffer_before", maxBuffer)
+	found.span(&p.BufferAfter, f.BufferAfter, "body.policy.buffer_after", maxBuffer)
+	if p.MaxDuration > 0 && p.MinDuration > p.MaxDuration {
+		found.add("body.policy.min_duration", "contradiction", "is longer than max_duration")
+	}
+	if p.MaxAdvance > 0 && p.MinNotice > p.MaxAdvance {
+		found.add("body.policy.min_notice", "contradiction", "is longer than max_advance")
+	}
+	if f.Quota != nil {
+		p.Quota = nil
+		if *f.Quota != (Quota{}) {
+			q := *f.Quota
+			p.Quota = &q
+			found.quota(q)
+		}
+	}
+}
+
+func (f *faults) hours(hours []OpeningHours) {
+	if len(hours) > maxHours {
+		f.add("body.policy.opening_hours", "too_many", "has at most %d entries", maxHours)
+		return
+	}
+	for i, h := range hours {
+		location := index("body.policy.opening_hours", i)
+		if len(h.Days) == 0 {
+			f.add(location+".days", "too_few", "names no day")
+		}
+		for j, d := range h.Days {
+			if !slices.Contains(weekdays, d) {
+				f.add(index(location+".days", j), "unknown_value", "is one of %s", strings.Join(weekdays, " "))
+			}
+		}
+		from, okFrom := timeOfDay(h.From)
+		to, okTo := timeOfDay(h.To)
+		if !okFrom || from == 24*60 {
+			f.add(location+".from", "invalid_time", "is not a time of day from 00:00 to 23:59")
+		}
+		if !okTo {
+			f.add(location+".to", "invalid_time", "is not a time of day from 00:00 to 24:00")
+		} else if okFrom && from == to {
+			f.add(location+".to", "not_after_from", "is the same as from; a whole day is 00:00 to 24:00")
+		}
+	}
+}
+
+func (f *faults) quota(q Quota) {
+	if q.Per != "day" && q.Per != "week" && q.Per != "month" {
+		f.add("body.policy.quota.per", "unknown_value", "is day, week or month")
+	}
+	if q.Count < 0 {
+		f.add("body.policy.quota.count", "out_of_range", "is negative")
+	}
+	f.seconds("body.policy.quota.duration", q.Duration, maxSpan)
+	if q.Count == 0 && q.Duration == 0 {
+		f.add("body.policy.quota.count", "required", "limits nothing; give count or duration")
+	}
+}
+
+// span takes over a duration that was given and checks it.
+func (f *faults) span(to, given *time.Duration, location string, most time.Duration) {
+	if given != nil {
+		*to = *given
+		f.seconds(location, *to, most)
+	}
+}
+
+// set takes over a value that was given.
+func set[T any](to, given *T) {
+	if given != nil {
+		*to = *given
+	}
+}
+
+// clone copies the room with everything that fields can change.
+func (r *Room) clone() *Room {
+	c := *r
+	c.Features = slices.Clone(r.Features)
+	c.Approval.ApproverIDs = slices.Clone(r.Approval.ApproverIDs)
+	c.Policy.OpeningHours = slices.Clone(r.Policy.OpeningHours)
+	if r.Policy.Quota != nil {
+		c.Policy.Quota = new(*r.Policy.Quota)
+	}
+	return &c
+}

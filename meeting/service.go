@@ -1,0 +1,112 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// Service is what people and jobs do with meetings: who may, under which rule, with which
+// consequences. Safe for concurrent use.
+//
+// Meetings that it returns show the status of the moment and only what the asking actor may
+// see. Errors are those of errors.go; any other is a failure of the store or the directory.
+type Service struct {
+	store     Store
+	directory Directory
+	scheduler Scheduler
+	settings  func() Settings
+	now       func() time.Time
+	log       *slog.Logger
+}
+
+// Settings of the installation. They may change while the service runs.
+type Settings struct {
+	Timezone        string        // IANA, of rooms whose site names none; empty: UTC
+	HoldPending     bool          // a request takes its rooms while it waits
+	Reminders       []Reminder    // of meetings that ask for none in particular
+	ApprovalTimeout time.Duration // of rooms that name none; 0: until the start
+	OnTimeout       Status        // of a request: [Rejected], also when empty, or [Confirmed]
+	CheckIn         CheckIn       // of new rooms
+	Limits          Limits
+}
+
+// Scheduler hands timed events straight to the queue, after the commit that made them. It is
+// best effort and must not block for long: what it misses, the loader brings.
+type Scheduler interface {
+	Schedule(ctx context.Context, ms ...delayjob.Message)
+	Forget(ctx context.Context, ids ...string)
+}
+
+// NewService returns a service; settings is asked anew for every use.
+func NewService(store Store, directory Directory, scheduler Scheduler, settings func() Settings, now func() time.Time, log *slog.Logger) *Service {
+	return &Service{store: store, directory: directory, scheduler: scheduler, settings: settings, now: now, log: log}
+}
+
+// clock is now as it is stored: UTC, to the microsecond.
+func (s *Service) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+
+// conf is the settings with their defaults.
+func (s *Service) conf() Settings {
+	c := s.settings()
+	if c.Timezone == "" {
+		c.Timezone = "UTC"
+	}
+	return c
+}
+
+// errUnchanged makes the store undo an update that would change nothing, so that no version rises.
+var errUnchanged = errors.New("unchanged")
+
+// checkVersion is the If-Match of a change; nil asks for none.
+func checkVersion(ifMatch *int64, current int64) error {
+	if ifMatch != nil && *ifMatch != current {
+		return &VersionError{Current: current}
+	}
+	return nil
+}
+
+// announce tells the queue what the meeting now waits for, what it no longer waits for, and
+// what there is to send. Called after the commit.
+func (s *Service) announce(ctx context.Context, before, m *Meeting, notices []Notice) {
+	ms := m.Messages()
+	if before != nil {
+		s.forget(ctx, before.Messages(), ms)
+	}
+	s.scheduler.Schedule(ctx, append(ms, Deliveries(notices)...)...)
+}
+
+// forget removes the messages of before that have no successor in after.
+func (s *Service) forget(ctx context.Context, before, after []delayjob.Message) {
+	keep := make(map[string]bool, len(after))
+	for _, m := range after {
+		keep[m.ID()] = true
+	}
+	var gone []string
+	for _, m := range before {
+		if !keep[m.ID()] {
+			gone = append(gone, m.ID())
+		}
+	}
+	if len(gone) > 0 {
+		s.scheduler.Forget(ctx, gone...)
+	}
+}
+
+// Deliveries are the messages that send notices: those that were recorded now and are not
+// too late. The delivery itself is another area's job, named for the channel.
+func Deliveries(notices []Notice) []delayjob.Message {
+	var ms []delayjob.Message
+	for _, n := range notices {
+		if n.ID != 0 && !n.Late {
+			ms = append(ms, delayjob.Message{
+				Job: "notify." + string(n.Channel), Key: strconv.FormatInt(n.ID, 10), Version: 1, Due: n.Due,
+			})
+		}
+	}
+	return ms
+}

@@ -1,0 +1,321 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Book makes a meeting, which is confirmed or, where a room needs approval by somebody else,
+// pending. All its rooms or none are taken.
+func (s *Service) Book(ctx context.Context, by Actor, f Fields) (*Meeting, error) {
+	conf, at := s.conf(), s.clock()
+	known, err := s.lookUp(ctx, &f, nil)
+	if err != nil {
+		return nil, err
+	}
+	terms, err := f.terms(nil, known)
+	if err != nil {
+		return nil, err
+	}
+	if err := terms.violations(nil, conf.Limits, at); err != nil {
+		return nil, err
+	}
+	ask, err := s.asking(ctx, by, terms.Rooms)
+	if err != nil {
+		return nil, err
+	}
+	m := Book(terms, by, ask, at)
+	notices := m.notices // the store gives them their IDs
+	if err := s.store.CreateMeeting(ctx, m); err != nil {
+		return nil, err
+	}
+	s.announce(ctx, nil, m, notices)
+	return s.show(ctx, by, m)
+}
+
+// Meeting finds a meeting.
+func (s *Service) Meeting(ctx context.Context, by Actor, id ID) (*Meeting, error) {
+	m, err := s.store.Meeting(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.show(ctx, by, m)
+}
+
+// Meetings lists meetings; the viewer and the instant of the query are set here.
+func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page) (ms []*Meeting, next string, err error) {
+	q.TextViewer, q.Now, q.OnTimeout = &by, s.clock(), s.conf().OnTimeout
+	ms, next, err = s.store.ListMeetings(ctx, q, p)
+	if err != nil {
+		return nil, "", err
+	}
+	ms, err = s.showAll(ctx, by, ms, q.Now)
+	return ms, next, err
+}
+
+// Update changes a meeting. A new time or room is checked and settled like a new booking; see
+// [Meeting.Revise]. If nothing differs, no version rises. ifMatch, unless nil, is the version
+// the change is based on.
+func (s *Service) Update(ctx context.Context, by Actor, id ID, ifMatch *int64, f Fields) (*Meeting, error) {
+	conf := s.conf()
+	return s.change(ctx, by, id, &f, func(m *Meeting, c changing) error {
+		if !by.MayEdit(m) {
+			return ErrForbidden
+		}
+		if err := checkVersion(ifMatch, m.Version); err != nil {
+			return err
+		}
+		if status := m.EffectiveStatus(c.at); status.Over() {
+			return &StateError{State: status, Wanted: "change"}
+		}
+		terms, err := f.terms(m, c.known)
+		if err != nil {
+			return err
+		}
+		if err := terms.violations(m, conf.Limits, c.at); err != nil {
+			return err
+		}
+		changed, err := m.Revise(terms, by, c.ask, c.at)
+		if err == nil && !changed {
+			return errUnchanged
+		}
+		return err
+	})
+}
+
+// Cancel calls a meeting off. The reason is told to those who were invited.
+func (s *Service) Cancel(ctx context.Context, by Actor, id ID, ifMatch *int64, reason string) (*Meeting, error) {
+	if err := checkComment("body.reason", &reason); err != nil {
+		return nil, err
+	}
+	return s.change(ctx, by, id, nil, func(m *Meeting, c changing) error {
+		if !by.MayEdit(m) {
+			return ErrForbidden
+		}
+		if err := checkVersion(ifMatch, m.Version); err != nil {
+			return err
+		}
+		return m.Cancel(reason, by, c.at)
+	})
+}
+
+// History of a meeting, oldest first, for those who may see it.
+func (s *Service) History(ctx context.Context, by Actor, id ID, p Page) (entries []Entry, next string, err error) {
+	m, err := s.store.Meeting(ctx, id)
+	if err != nil {
+		return nil, "", err
+	}
+	rooms, err := s.roomsToJudge(ctx, by, m)
+	if err != nil {
+		return nil, "", err
+	}
+	if !by.MaySee(m, rooms) {
+		return nil, "", ErrForbidden
+	}
+	return s.store.History(ctx, id, p)
+}
+
+// AuthorizeNotices is nil if the actor may see what was sent about a meeting.
+func (s *Service) AuthorizeNotices(ctx context.Context, by Actor, id ID) error {
+	m, err := s.store.Meeting(ctx, id)
+	if err != nil {
+		return err
+	}
+	rooms, err := s.rooms(ctx, m.RoomIDs)
+	if err != nil {
+		return err
+	}
+	if !by.MaySeeNotices(m, rooms) {
+		return ErrForbidden
+	}
+	return nil
+}
+
+// ApplyDefaultReminders gives the meetings that follow the installation's reminders the ones
+// of the present settings, and tells how many changed. Call it when the settings change.
+func (s *Service) ApplyDefaultReminders(ctx context.Context) (changed int, err error) {
+	return s.store.SetDefaultReminders(ctx, s.conf().Reminders, s.clock())
+}
+
+// Announce tells the queue once more what a meeting waits for. A job calls it that was sent
+// by an outdated message: the message of the present schedule may have been lost.
+func (s *Service) Announce(ctx context.Context, id ID) error {
+	m, err := s.store.Meeting(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.announce(ctx, nil, m, nil)
+	return nil
+}
+
+// changing is what a change of one meeting may refer to.
+type changing struct {
+	known known
+	rooms []*Room // of the meeting as it is; those that are known
+	ask   Asking
+	at    time.Time
+}
+
+// errRoomsMoved says that what was looked up belongs to other rooms than the meeting's.
+var errRoomsMoved = errors.New("the meeting has other rooms now")
+
+// change looks up what a change refers to, then changes the meeting. The look-up comes
+// first, because nothing else may be read inside the store's transaction; should another
+// change move the meeting to other rooms in between, both are done again.
+func (s *Service) change(ctx context.Context, by Actor, id ID, f *Fields, fn func(*Meeting, changing) error) (*Meeting, error) {
+	for try := 0; ; try++ {
+		m, err := s.tryChange(ctx, by, id, f, fn)
+		if errors.Is(err, errRoomsMoved) && try < 5 {
+			continue
+		}
+		return m, err
+	}
+}
+
+func (s *Service) tryChange(ctx context.Context, by Actor, id ID, f *Fields, fn func(*Meeting, changing) error) (*Meeting, error) {
+	seen, err := s.store.Meeting(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.prepare(ctx, by, f, seen)
+	if err != nil {
+		return nil, err
+	}
+	var before, unchanged *Meeting
+	onTimeout := s.conf().OnTimeout
+	m, notices, err := s.store.UpdateMeeting(ctx, id, func(m *Meeting) error {
+		if !slices.Equal(m.RoomIDs, seen.RoomIDs) {
+			return errRoomsMoved
+		}
+		before, unchanged = new(*m), m
+		m.Approval.OnTimeout = onTimeout
+		return fn(m, c)
+	})
+	if errors.Is(err, errUnchanged) {
+		return s.show(ctx, by, unchanged)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.announce(ctx, before, m, notices)
+	return s.show(ctx, by, m)
+}
+
+// prepare looks up what a change of the meeting refers to; without fields, its rooms alone.
+func (s *Service) prepare(ctx context.Context, by Actor, f *Fields, m *Meeting) (changing, error) {
+	c := changing{at: s.clock()}
+	var err error
+	if f == nil {
+		c.rooms, err = s.rooms(ctx, m.RoomIDs)
+		return c, err
+	}
+	if c.known, err = s.lookUp(ctx, f, m); err != nil {
+		return c, err
+	}
+	if f.RoomIDs != nil || f.Start != nil || f.End != nil { // nothing else can make it a request again
+		c.ask, err = s.asking(ctx, by, c.known.rooms)
+	}
+	return c, err
+}
+
+// lookUp finds the rooms and users that the fields name.
+func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, error) {
+	conf := s.conf()
+	k := known{timezone: conf.Timezone, reminders: conf.Reminders}
+	var err error
+	if want := f.roomIDs(base); len(want) <= maxRooms {
+		if k.rooms, err = s.rooms(ctx, want); err != nil {
+			return k, fmt.Errorf("look up rooms: %w", err)
+		}
+	}
+	if f.Attendees == nil || len(*f.Attendees) == 0 || len(*f.Attendees) > maxAttendees {
+		return k, nil
+	}
+	emails := make([]string, len(*f.Attendees))
+	for i, p := range *f.Attendees {
+		emails[i] = strings.ToLower(strings.TrimSpace(p.Email))
+	}
+	if k.people, err = s.directory.ByEmail(ctx, emails); err != nil {
+		return k, fmt.Errorf("look up attendees: %w", err)
+	}
+	return k, nil
+}
+
+// asking says how a request for these rooms is made. The deciders are looked up only if the
+// actor cannot decide.
+func (s *Service) asking(ctx context.Context, by Actor, rooms []*Room) (Asking, error) {
+	conf := s.conf()
+	ask := Asking{Timeout: conf.ApprovalTimeout, Hold: conf.HoldPending}
+	if len(needApproval(rooms)) == 0 || by.MayApprove(rooms) {
+		return ask, nil
+	}
+	var err error
+	if ids := approvers(rooms); len(ids) > 0 {
+		if ask.Deciders, err = s.directory.People(ctx, ids); err != nil {
+			return ask, fmt.Errorf("look up approvers: %w", err)
+		}
+		ask.Deciders = slices.DeleteFunc(ask.Deciders, func(p Person) bool { return p.Role == Member })
+	}
+	if len(ask.Deciders) == 0 { // none is named, or they have left
+		if ask.Deciders, err = s.directory.Admins(ctx); err != nil {
+			return ask, fmt.Errorf("look up admins: %w", err)
+		}
+	}
+	return ask, nil
+}
+
+// show is the meeting as the actor may see it now.
+func (s *Service) show(ctx context.Context, by Actor, m *Meeting) (*Meeting, error) {
+	ms, err := s.showAll(ctx, by, []*Meeting{m}, s.clock())
+	if err != nil {
+		return nil, err
+	}
+	return ms[0], nil
+}
+
+func (s *Service) showAll(ctx context.Context, by Actor, ms []*Meeting, at time.Time) ([]*Meeting, error) {
+	rooms, err := s.roomsToJudge(ctx, by, ms...)
+	if err != nil {
+		return nil, err
+	}
+	onTimeout := s.conf().OnTimeout
+	shown := make([]*Meeting, len(ms))
+	for i, m := range ms {
+		m.Approval.OnTimeout = onTimeout
+		shown[i] = m.At(at).View(by, rooms)
+	}
+	return shown, nil
+}
+
+// roomsToJudge are the rooms that decide whether the actor may see the meetings: those of
+// private ones, for a manager, who may be their approver. Others are judged without.
+func (s *Service) roomsToJudge(ctx context.Context, by Actor, ms ...*Meeting) ([]*Room, error) {
+	if by.Role != Manager {
+		return nil, nil
+	}
+	var want []int64
+	for _, m := range ms {
+		if m.Visibility == Private {
+			want = append(want, m.RoomIDs...)
+		}
+	}
+	slices.Sort(want)
+	return s.rooms(ctx, slices.Compact(want))
+}
+
+// checkComment checks a free text that goes with a decision, and trims it.
+func checkComment(location string, text *string) error {
+	var found faults
+	*text = strings.TrimSpace(*text)
+	if found.text(location, *text, maxComment); len(found) > 0 {
+		return &InvalidError{found}
+	}
+	return nil
+}

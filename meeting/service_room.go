@@ -1,0 +1,206 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+)
+
+// CreateSite adds a site.
+func (s *Service) CreateSite(ctx context.Context, by Actor, f SiteFields) (*Site, error) {
+	if !by.MayManageRooms() {
+		return nil, ErrForbidden
+	}
+	site := &Site{CreatedAt: s.clock()}
+	if err := f.apply(site); err != nil {
+		return nil, err
+	}
+	site.UpdatedAt = site.CreatedAt
+	if err := s.store.CreateSite(ctx, site); err != nil {
+		return nil, err
+	}
+	return site, nil
+}
+
+// Site finds a site.
+func (s *Service) Site(ctx context.Context, id int64) (*Site, error) { return s.store.Site(ctx, id) }
+
+// Sites lists sites.
+func (s *Service) Sites(ctx context.Context, p Page) (sites []*Site, next string, err error) {
+	return s.store.ListSites(ctx, p)
+}
+
+// UpdateSite changes a site. ifMatch, unless nil, is the version the change is based on.
+func (s *Service) UpdateSite(ctx context.Context, by Actor, id int64, ifMatch *int64, f SiteFields) (*Site, error) {
+	if !by.MayManageRooms() {
+		return nil, ErrForbidden
+	}
+	var same *Site
+	site, err := s.store.UpdateSite(ctx, id, func(site *Site) error {
+		if err := checkVersion(ifMatch, site.Version); err != nil {
+			return err
+		}
+		before := *site
+		if err := f.apply(site); err != nil {
+			return err
+		}
+		if *site == before {
+			same = site
+			return errUnchanged
+		}
+		site.UpdatedAt = s.clock()
+		return nil
+	})
+	if errors.Is(err, errUnchanged) {
+		return same, nil
+	}
+	return site, err
+}
+
+// DeleteSite removes a site without rooms.
+func (s *Service) DeleteSite(ctx context.Context, by Actor, id int64) error {
+	if !by.MayManageRooms() {
+		return ErrForbidden
+	}
+	return s.store.DeleteSite(ctx, id)
+}
+
+// CreateRoom adds a room; it is active unless the fields say otherwise.
+func (s *Service) CreateRoom(ctx context.Context, by Actor, f RoomFields) (*Room, error) {
+	if !by.MayManageRooms() {
+		return nil, ErrForbidden
+	}
+	r := &Room{Active: true, CheckIn: s.conf().CheckIn, CreatedAt: s.clock()}
+	look, err := s.lookUpRoom(ctx, &f)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.apply(r, look); err != nil {
+		return nil, err
+	}
+	r.UpdatedAt = r.CreatedAt
+	if err := s.store.CreateRoom(ctx, r); err != nil {
+		return nil, err
+	}
+	return s.Room(ctx, r.ID) // with the zone in force
+}
+
+// Room finds a room.
+func (s *Service) Room(ctx context.Context, id int64) (*Room, error) {
+	rooms, err := s.rooms(ctx, []int64{id})
+	if err != nil {
+		return nil, err
+	}
+	if len(rooms) == 0 {
+		return nil, ErrNotFound
+	}
+	return rooms[0], nil
+}
+
+// Rooms lists rooms.
+func (s *Service) Rooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error) {
+	rooms, next, err = s.store.ListRooms(ctx, q, p)
+	return s.zoned(rooms), next, err
+}
+
+// UpdateRoom changes a room. Meetings that are booked stay as they are, even if the room
+// would refuse them now. ifMatch, unless nil, is the version the change is based on.
+func (s *Service) UpdateRoom(ctx context.Context, by Actor, id int64, ifMatch *int64, f RoomFields) (*Room, error) {
+	if !by.MayManageRooms() {
+		return nil, ErrForbidden
+	}
+	look, err := s.lookUpRoom(ctx, &f)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.store.UpdateRoom(ctx, id, func(r *Room) error {
+		if err := checkVersion(ifMatch, r.Version); err != nil {
+			return err
+		}
+		before := r.clone()
+		if err := f.apply(r, look); err != nil {
+			return err
+		}
+		if reflect.DeepEqual(r, before) {
+			return errUnchanged
+		}
+		r.UpdatedAt = s.clock()
+		return nil
+	})
+	if err != nil && !errors.Is(err, errUnchanged) {
+		return nil, err
+	}
+	return s.Room(ctx, id)
+}
+
+// DeleteRoom removes a room that no coming meeting needs; the past keeps its name.
+func (s *Service) DeleteRoom(ctx context.Context, by Actor, id int64) error {
+	if !by.MayManageRooms() {
+		return ErrForbidden
+	}
+	return s.store.DeleteRoom(ctx, id, s.clock())
+}
+
+// Busytime is an interval in which a room is taken.
+type Busytime struct {
+	Slot    Slot     // buffers included
+	Meeting *Meeting // as the asking actor may see it
+}
+
+// maxFreeBusy is the longest span that FreeBusy answers for.
+const maxFreeBusy = 366 * 24 * time.Hour
+
+// FreeBusy tells when a room is taken in a span of at most 366 days, in order.
+func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slot) ([]Busytime, error) {
+	room, err := s.Room(ctx, roomID)
+	if err != nil {
+		return nil, err
+	}
+	if !span.Start.Before(span.End) || span.Duration() > maxFreeBusy {
+		return nil, &InvalidError{[]Fault{{Location: "query.to", Code: "invalid_span", Message: "is after from, by at most 366 days"}}}
+	}
+	// Meetings beside the span reach into it by their buffers.
+	near := span.Widen(room.Policy.BufferAfter, room.Policy.BufferBefore)
+	q := MeetingQuery{From: near.Start, To: near.End, RoomID: roomID, Statuses: []Status{Pending, Confirmed, InProgress, Ended}}
+	var busy []Busytime
+	for p := (Page{Limit: 500}); ; {
+		ms, next, err := s.Meetings(ctx, by, q, p)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range ms {
+			for _, o := range m.Occupied {
+				if o.RoomID == roomID && o.Slot.Overlaps(span) {
+					busy = append(busy, Busytime{Slot: o.Slot, Meeting: m})
+				}
+			}
+		}
+		if next == "" {
+			break
+		}
+		p.Cursor = next
+	}
+	slices.SortStableFunc(busy, func(a, b Busytime) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	return busy, nil
+}
+
+// rooms by id, in order; those not there are left out.
+func (s *Service) rooms(ctx context.Context, ids []int64) ([]*Room, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rooms, err := s.store.Rooms(ctx, ids)
+	return s.zoned(rooms), err
+}
+
+// zoned gives rooms that name no zone, and whose site names none, the installation's.
+func (s *Service) zoned(rooms []*Room) []*Room {
+	for _, r := range rooms {
+		if r.Zone == "" {
+			r.Zone = s.conf().Timezone
+		}
+	}
+	return rooms
+}
