@@ -72,6 +72,9 @@ func newConfigError(file string, src []byte, secrets []string, faults []ConfigFa
 	if len(faults) == 0 {
 		return nil
 	}
+	for i := range faults {
+		faults[i].Message = strings.Join(strings.Fields(hide(faults[i].Message, secrets, 6)), " ")
+	}
 	slices.SortStableFunc(faults, func(a, b ConfigFault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
@@ -86,10 +89,17 @@ var secretValue = regexp.MustCompile(`(?i)(password"?\s*:\s*)("[^"]*"?|'[^']*'?|
 // maskLines splits the file into lines fit to be shown.
 func maskLines(src []byte, secrets []string) []string {
 	text := secretValue.ReplaceAllString(string(src), "${1}${3}${5}"+mask+"${4}")
+	return strings.Split(strings.ReplaceAll(hide(text, secrets, 2), "\r\n", "\n"), "\n")
+}
+
+// hide masks secrets of at least so many bytes; less would mask every other word.
+func hide(text string, secrets []string, least int) string {
 	for _, s := range secrets {
-		text = strings.ReplaceAll(text, s, mask)
+		if len(s) >= least {
+			text = strings.ReplaceAll(text, s, mask)
+		}
 	}
-	return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	return text
 }
 
 // isConfigError is for callers that treat a refused file unlike any other failure.

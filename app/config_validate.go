@@ -1,7 +1,7 @@
 package app
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -13,12 +13,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 	"time"
 
 	"github.com/robfig/cron/v3"
 
 	"punctual/delayjob"
+	"punctual/notify/sms"
 )
 
 // strategies that can be tuned under queue.jobs.
@@ -171,20 +171,18 @@ func (c *SMSConfig) validate(r *rules) {
 		r.check(err == nil && isHTTP(u), "sms.http.url", "must be the http or https address of the gateway")
 	}
 	r.oneOf("sms.http.method", c.HTTP.Method, http.MethodPost, http.MethodPut, http.MethodGet, http.MethodPatch)
-	for _, h := range slices.Sorted(maps.Keys(c.HTTP.Headers)) {
-		r.check(headerName.MatchString(h), "sms.http.headers", "holds %q, which is no header name", h)
-		r.check(isTemplate(c.HTTP.Headers[h]), "sms.http.headers."+h, "is no valid template")
+	trial := c.gateway()
+	trial.URL = cmp.Or(trial.URL, "http://localhost/") // what is prepared but switched off must work, too
+	if _, err := sms.NewHTTP(trial, nil); err != nil {
+		path := "sms.http"
+		for _, key := range []string{"url", "headers", "body"} {
+			if strings.Contains(err.Error(), key) {
+				path += "." + key
+				break
+			}
+		}
+		r.check(false, path, "cannot work: %v", err)
 	}
-	r.check(isTemplate(c.HTTP.URL), "sms.http.url", "is no valid template")
-	r.check(isTemplate(c.HTTP.Body), "sms.http.body", "is no valid template")
-}
-
-var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
-
-// isTemplate tells whether notify's SMS gateway could parse text.
-func isTemplate(text string) bool {
-	_, err := template.New("").Funcs(template.FuncMap{"json": json.Marshal, "query": url.QueryEscape}).Parse(text)
-	return err == nil
 }
 
 func isHTTP(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }

@@ -1,0 +1,41 @@
+package app
+
+import (
+	"context"
+	"io"
+	"log/slog"
+)
+
+// newLogger writes text or JSON lines; level may change later. Lines about a request carry its id.
+func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: level}
+	if format == "json" {
+		return slog.New(requestHandler{slog.NewJSONHandler(w, opts)})
+	}
+	return slog.New(requestHandler{slog.NewTextHandler(w, opts)})
+}
+
+type requestIDKey struct{}
+
+// withRequestID lets everything that is logged about a request carry the same id.
+func withRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestIDKey{}, id)
+}
+
+// requestHandler adds the id of the request that the context belongs to.
+type requestHandler struct{ slog.Handler }
+
+func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
+	if id, ok := ctx.Value(requestIDKey{}).(string); ok {
+		r.AddAttrs(slog.String("request_id", id))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h requestHandler) WithAttrs(as []slog.Attr) slog.Handler {
+	return requestHandler{h.Handler.WithAttrs(as)}
+}
+
+func (h requestHandler) WithGroup(name string) slog.Handler {
+	return requestHandler{h.Handler.WithGroup(name)}
+}

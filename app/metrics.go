@@ -1,0 +1,162 @@
+package app
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"punctual/delayjob"
+)
+
+// metrics are what /metrics shows. It is the engine's Observer.
+type metrics struct {
+	registry *prometheus.Registry
+
+	late, doneLate, exec *prometheus.HistogramVec // by job
+	results              *prometheus.CounterVec   // job, result
+	claims               *prometheus.CounterVec   // empty
+	batch                prometheus.Histogram
+	wakes                *prometheus.CounterVec // cause
+	extended, lost       *prometheus.CounterVec // job
+	breaker              *prometheus.GaugeVec   // job
+	adds                 *prometheus.CounterVec // job, result
+	healed               prometheus.Counter
+	load                 *prometheus.HistogramVec // full
+	loadRows             *prometheus.CounterVec   // full
+	loadFailures         prometheus.Counter
+	http                 *prometheus.HistogramVec // method, route, status
+}
+
+var _ delayjob.Observer = (*metrics)(nil)
+
+// Buckets of seconds: lateness is judged in milliseconds, a catch-up in minutes.
+var (
+	lateBuckets = []float64{.001, .002, .005, .01, .02, .03, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300}
+	httpBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+)
+
+func newMetrics() *metrics {
+	m := &metrics{registry: prometheus.NewRegistry()}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+		m.registry.MustRegister(h)
+		return h
+	}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		m.registry.MustRegister(c)
+		return c
+	}
+	m.late = histogram("delayjob_late_seconds", "From due to the start of the handler.", lateBuckets, "job")
+	m.doneLate = histogram("delayjob_done_late_seconds", "From due to the end of the handler.", lateBuckets, "job")
+	m.exec = histogram("delayjob_exec_seconds", "How long a handler took.", lateBuckets, "job")
+	m.results = counter("delayjob_exec_total", "Executions by result.", "job", "result")
+	m.claims = counter("delayjob_claims_total", "Claims by whether they found something.", "result")
+	m.batch = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "delayjob_batch_size", Help: "Messages of one claim that found any.",
+		Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}})
+	m.wakes = counter("delayjob_wakes_total", "What ended a shard's wait.", "cause")
+	m.extended = counter("delayjob_lease_extended_total", "Leases extended.", "job")
+	m.lost = counter("delayjob_lease_lost_total", "Leases found lost.", "job")
+	m.breaker = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "delayjob_breaker_open", Help: "1 while the job backs off because a dependency is down."}, []string{"job"})
+	m.adds = counter("delayjob_adds_total", "Messages added by result.", "job", "result")
+	m.healed = prometheus.NewCounter(prometheus.CounterOpts{Name: "delayjob_load_healed_total", Help: "Messages that the queue knew but held in no set."})
+	m.load = histogram("delayjob_load_seconds", "How long a pass of the loader took.", lateBuckets, "full")
+	m.loadRows = counter("delayjob_load_rows_total", "Rows loaded.", "full")
+	m.loadFailures = prometheus.NewCounter(prometheus.CounterOpts{Name: "delayjob_load_failures_total", Help: "Passes of the loader that failed."})
+	m.http = histogram("http_request_duration_seconds", "Requests by route.", httpBuckets, "method", "route", "status")
+	m.registry.MustRegister(m.batch, m.breaker, m.healed, m.loadFailures,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) Started(job string, late time.Duration) {
+	m.late.WithLabelValues(job).Observe(max(0, late.Seconds()))
+}
+
+func (m *metrics) Finished(job string, r delayjob.Result, late, took time.Duration) {
+	m.results.WithLabelValues(job, string(r)).Inc()
+	if r == delayjob.ResultOK {
+		m.doneLate.WithLabelValues(job).Observe(max(0, late.Seconds()))
+	}
+	if r != delayjob.ResultReleased {
+		m.exec.WithLabelValues(job).Observe(took.Seconds())
+	}
+}
+
+func (m *metrics) Claimed(_, n int, _ time.Duration, err error) {
+	switch {
+	case err != nil:
+		m.claims.WithLabelValues("error").Inc()
+	case n == 0:
+		m.claims.WithLabelValues("empty").Inc()
+	default:
+		m.claims.WithLabelValues("some").Inc()
+		m.batch.Observe(float64(n))
+	}
+}
+
+func (m *metrics) Woken(c delayjob.Cause) { m.wakes.WithLabelValues(string(c)).Inc() }
+
+func (m *metrics) Leases(job string, extended, lost int) {
+	m.extended.WithLabelValues(job).Add(float64(extended))
+	m.lost.WithLabelValues(job).Add(float64(lost))
+}
+
+func (m *metrics) Breaker(job string, open bool) {
+	v := 0.0
+	if open {
+		v = 1
+	}
+	m.breaker.WithLabelValues(job).Set(v)
+}
+
+func (m *metrics) Added(job string, r delayjob.AddResult, n int) {
+	m.adds.WithLabelValues(job, r.String()).Add(float64(n))
+	if r == delayjob.Healed {
+		m.healed.Add(float64(n))
+	}
+}
+
+func (m *metrics) Loaded(full bool, rows int, took time.Duration, err error) {
+	if err != nil {
+		m.loadFailures.Inc()
+		return
+	}
+	label := strconv.FormatBool(full)
+	m.load.WithLabelValues(label).Observe(took.Seconds())
+	m.loadRows.WithLabelValues(label).Add(float64(rows))
+}
+
+// watchLoader adds the age of the last complete pass, which grows while the loader is stuck.
+func (m *metrics) watchLoader(l *delayjob.Loader, since time.Time) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Name: "delayjob_load_age_seconds", Help: "Since the last complete pass of the loader, or since the start."},
+		func() float64 {
+			if at := l.LastPass(); !at.IsZero() {
+				return time.Since(at).Seconds()
+			}
+			return time.Since(since).Seconds()
+		}))
+}
+
+// handler answers a scrape.
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}
+
+// measure is the middleware that times requests by route, not by path: ids would make a
+// series each.
+func (m *metrics) measure(c *gin.Context) {
+	begin := time.Now()
+	c.Next()
+	route := c.FullPath()
+	if route == "" {
+		route = "other"
+	}
+	m.http.WithLabelValues(c.Request.Method, route, strconv.Itoa(c.Writer.Status())).Observe(time.Since(begin).Seconds())
+}

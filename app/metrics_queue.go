@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"punctual/delayjob"
+)
+
+// queueCollector counts what a queue holds when somebody asks, so that an idle installation
+// asks nothing. Answers are kept for a second: two scrapers cost as much as one.
+type queueCollector struct {
+	queue delayjob.Inspector
+	jobs  []string
+
+	mu    sync.Mutex
+	at    time.Time
+	stats map[string]delayjob.Stats
+}
+
+func newQueueCollector(q delayjob.Inspector, jobs []string) *queueCollector {
+	return &queueCollector{queue: q, jobs: jobs}
+}
+
+var (
+	waitingDesc = queueDesc("delayjob_waiting", "Messages whose time has not come.")
+	readyDesc   = queueDesc("delayjob_ready", "Messages that are due and wait for a handler.")
+	leasedDesc  = queueDesc("delayjob_leased", "Messages that are being handled.")
+	deadDesc    = queueDesc("delayjob_dead", "Dead letters.")
+	pausedDesc  = queueDesc("delayjob_paused", "1 while the job is paused.")
+	oldestDesc  = queueDesc("delayjob_oldest_due_age_seconds", "How long the oldest due message has been waiting; 0 if none is due.")
+)
+
+func queueDesc(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, []string{"job"}, nil)
+}
+
+func (c *queueCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{waitingDesc, readyDesc, leasedDesc, deadDesc, pausedDesc, oldestDesc} {
+		ch <- d
+	}
+}
+
+func (c *queueCollector) Collect(ch chan<- prometheus.Metric) {
+	for job, s := range c.look() {
+		gauge := func(d *prometheus.Desc, v float64) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, job)
+		}
+		gauge(waitingDesc, float64(s.Delayed))
+		gauge(readyDesc, float64(s.Ready))
+		gauge(leasedDesc, float64(s.Reserved))
+		gauge(deadDesc, float64(s.Dead))
+		paused, age := 0.0, 0.0
+		if s.Paused {
+			paused = 1
+		}
+		if !s.Oldest.IsZero() {
+			age = max(0, time.Since(s.Oldest).Seconds())
+		}
+		gauge(pausedDesc, paused)
+		gauge(oldestDesc, age)
+	}
+}
+
+// look leaves out jobs of which the queue does not answer: an absent series is an alarm of
+// its own, a stale one would hide the trouble.
+func (c *queueCollector) look() map[string]delayjob.Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.at) < time.Second {
+		return c.stats
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	c.stats = map[string]delayjob.Stats{}
+	for _, job := range c.jobs {
+		if s, err := c.queue.Stats(ctx, job); err == nil {
+			c.stats[job] = s
+		}
+	}
+	c.at = time.Now()
+	return c.stats
+}

@@ -1,0 +1,137 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// logBuffer is a log that a test may read while it is written.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// await waits until the log holds want.
+func (l *logBuffer) await(t *testing.T, want string) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(l.String(), want); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no %q in the log:\n%s", want, l)
+		}
+	}
+}
+
+// replace does what an editor does: it writes a new file and renames it over the old one.
+func replace(t *testing.T, file, content string) {
+	t.Helper()
+	if err := os.WriteFile(file+"~", []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+"~", file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func startReloader(t *testing.T, file string) (*logBuffer, <-chan *Config) {
+	t.Helper()
+	started, _, err := LoadConfig(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, applied := &logBuffer{}, make(chan *Config, 10)
+	r := &reloader{
+		file: file, started: started, current: started, log: newLogger(log, "text", slog.LevelInfo),
+		apply: func(_ context.Context, _, now *Config) error { applied <- now; return nil },
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = r.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	time.Sleep(20 * time.Millisecond) // until it watches
+	return log, applied
+}
+
+func TestReloader(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	replace(t, file, "log: {level: info}\n")
+	log, applied := startReloader(t, file)
+
+	replace(t, file, "log: {level: debug}\n")
+	if c := <-applied; c.Log.Level != "debug" {
+		t.Errorf("applied level %s", c.Log.Level)
+	}
+	log.await(t, "keys=[log.level]")
+
+	replace(t, file, "log: {level: debug}\nbooking:\n  timezone: Nowhere\n")
+	log.await(t, "line=3 column=13")
+	log.await(t, "the old settings stay in force")
+
+	replace(t, file, "log: {level: debug}\nqueue: {prefix: other}\n")
+	<-applied
+	log.await(t, `msg="these settings differ from those in force until a restart"`)
+	log.await(t, "keys=[queue.prefix]")
+
+	if err := os.WriteFile(file, []byte("log: {level: warn}\n"), 0o600); err != nil { // in place
+		t.Fatal(err)
+	}
+	if c := <-applied; c.Log.Level != "warn" || c.Queue.Prefix != "punctual" {
+		t.Errorf("applied %+v", c)
+	}
+}
+
+func TestReloader_aFileThatIsWrittenSlowlyIsReadOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	replace(t, file, "")
+	_, applied := startReloader(t, file)
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, part := range []string{"log:", " {level:", " warn}\n"} {
+		if _, err := f.WriteString(part); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(editorPause / 5)
+	}
+	if c := <-applied; c.Log.Level != "warn" {
+		t.Errorf("applied %+v", c.Log)
+	}
+	time.Sleep(3 * editorPause)
+	if len(applied) > 0 {
+		t.Error("applied twice")
+	}
+}
+
+func TestChanges(t *testing.T) {
+	old, now := DefaultConfig(), DefaultConfig()
+	now.HTTP.Addr, now.Booking.HoldPending, now.Auth.LoginRate.Count, now.Queue.Jobs = ":1", false, 3, map[string]JobConfig{"notify.sms": {Batch: 1}}
+	live, restart := changes(old, now)
+	if d := cmp.Diff([]string{"booking.hold_pending", "auth.login_rate"}, live); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"http.addr", "queue.jobs"}, restart); d != "" {
+		t.Error(d)
+	}
+}

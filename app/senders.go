@@ -1,0 +1,151 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"punctual/notify"
+	"punctual/notify/email"
+	"punctual/notify/outbox"
+	"punctual/notify/render"
+	"punctual/notify/sms"
+)
+
+// outboxDir is where the drivers named outbox leave what they do not send.
+const outboxDir = "data/outbox"
+
+// switchSender hands everything to the sender of the settings in force.
+type switchSender struct {
+	mu      sync.Mutex
+	current *usedSender
+}
+
+// usedSender is closed once it was replaced and its last Send has ended.
+type usedSender struct {
+	notify.Sender
+	using    int
+	replaced bool
+}
+
+// Send implements [notify.Sender].
+func (s *switchSender) Send(ctx context.Context, n notify.Notification) error {
+	s.mu.Lock()
+	u := s.current
+	u.using++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		u.using--
+		last := u.replaced && u.using == 0
+		s.mu.Unlock()
+		if last {
+			_ = u.close()
+		}
+	}()
+	return u.Sender.Send(ctx, n)
+}
+
+// use makes next the sender; the old one finishes what it has begun.
+func (s *switchSender) use(next notify.Sender) {
+	s.mu.Lock()
+	old := s.current
+	s.current = &usedSender{Sender: next}
+	idle := false
+	if old != nil {
+		old.replaced = true
+		idle = old.using == 0
+	}
+	s.mu.Unlock()
+	if idle {
+		_ = old.close()
+	}
+}
+
+// Close frees the sender in force. Nothing may be sent any more.
+func (s *switchSender) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current.close()
+}
+
+func (u *usedSender) close() error {
+	if c, ok := u.Sender.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// senders of both channels, as the configuration wants them.
+type senders struct {
+	render     *render.Renderer
+	email, sms switchSender
+}
+
+func newSenders(c *Config) (*senders, error) {
+	host, err := email.Domain(c.Email.From)
+	if err != nil {
+		return nil, err
+	}
+	r, err := render.New(render.Config{BaseURL: c.HTTP.BaseURL, Host: host})
+	if err != nil {
+		return nil, err
+	}
+	s := &senders{render: r}
+	return s, s.apply(c)
+}
+
+// apply switches to what c says. On an error nothing is switched.
+func (s *senders) apply(c *Config) error {
+	mails, err := s.newEmail(c.Email)
+	if err != nil {
+		return err
+	}
+	texts, err := s.newSMS(c.SMS)
+	if err != nil {
+		return err
+	}
+	s.email.use(mails)
+	s.sms.use(texts)
+	return nil
+}
+
+func (s *senders) newEmail(c EmailConfig) (notify.Sender, error) {
+	switch c.Driver {
+	case "smtp":
+		return email.NewSMTP(c.From, email.SMTP{
+			Host: c.SMTP.Host, Port: c.SMTP.Port, Username: c.SMTP.Username, Password: c.SMTP.Password, TLS: c.SMTP.TLS,
+		}, s.render)
+	case "outbox":
+		box, err := outbox.Open(outboxDir)
+		if err != nil {
+			return nil, err
+		}
+		return email.NewOutbox(c.From, box, s.render)
+	default:
+		return notify.NoSender{Setting: "email.driver is off"}, nil
+	}
+}
+
+func (s *senders) newSMS(c SMSConfig) (notify.Sender, error) {
+	switch c.Driver {
+	case "http":
+		return sms.NewHTTP(c.gateway(), s.render)
+	case "outbox":
+		box, err := outbox.Open(outboxDir)
+		if err != nil {
+			return nil, err
+		}
+		return sms.NewOutbox(box, s.render), nil
+	default:
+		return notify.NoSender{Setting: "sms.driver is off"}, nil
+	}
+}
+
+func (c SMSConfig) gateway() sms.Gateway {
+	return sms.Gateway{URL: c.HTTP.URL, Method: c.HTTP.Method, Headers: c.HTTP.Headers, Body: c.HTTP.Body}
+}
+
+// Close frees both.
+func (s *senders) Close() error { return errors.Join(s.email.Close(), s.sms.Close()) }
