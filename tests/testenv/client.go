@@ -162,7 +162,9 @@ func (s *ServerInstance) Login(t testing.TB, email, password string) *Client {
 }
 
 // At is the same user at another instance.
-func (c *Client) At(s *ServerInstance) *Client { return &Client{Base: s.URL, Token: c.Token, User: c.User} }
+func (c *Client) At(s *ServerInstance) *Client {
+	return &Client{Base: s.URL, Token: c.Token, User: c.User}
+}
 
 // NewUser makes a user and signs in. Fields override the defaults.
 func (c *Client) NewUser(t testing.TB, name, role string, fields ...map[string]any) *Client {
