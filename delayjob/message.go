@@ -1,6 +1,7 @@
 package delayjob
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -22,6 +23,20 @@ type Message struct {
 
 // ID identifies the message in a queue: Job + ":" + Key.
 func (m Message) ID() string { return m.Job + ":" + m.Key }
+
+// Validate says what keeps a queue from storing m: a job without a name or with ':' in it, no
+// key, or a negative version.
+func (m Message) Validate() error {
+	switch {
+	case m.Job == "" || strings.Contains(m.Job, ":"):
+		return fmt.Errorf("delayjob: %q is not a job's name", m.Job)
+	case m.Key == "":
+		return fmt.Errorf("delayjob: a message of %s without a key", m.Job)
+	case m.Version < 0:
+		return fmt.Errorf("delayjob: version %d of %s is negative", m.Version, m.ID())
+	}
+	return nil
+}
 
 // MessageID is the [Message.ID] of a message of this job and key.
 func MessageID(job, key string) string { return job + ":" + key }

@@ -22,7 +22,8 @@ type Queue interface {
 	// there, whatever its state, and takes it away from a holder; an equal one does nothing;
 	// a lower one is ignored. Of several elements with one ID the highest version counts.
 	// The results are in the order of ms. If err is not nil, results hold what is known to
-	// have been stored and [NotStored] elsewhere; adding again is always safe.
+	// have been stored and [NotStored] elsewhere; adding again is always safe. One message
+	// that is not valid (see [Message.Validate]) fails the call before anything is stored.
 	Add(ctx context.Context, ms ...Message) ([]AddResult, error)
 
 	// Remove forgets messages whatever their state and tells the state each was in,
@@ -69,7 +70,7 @@ type Want struct {
 	Job         string
 	Limit       int           // at most so many; 0 asks for nothing, and the job does not count for Claimed.Next
 	Lease       time.Duration // how long they stay hidden; at least 1 ms
-	MaxAttempts int           // deliveries after which an ended lease means death; negative: no limit
+	MaxAttempts int           // deliveries after which an ended lease means death; 0 or negative: no limit
 }
 
 // Claimed is the answer to a claim.
@@ -155,6 +156,7 @@ type Inspector interface {
 type Info struct {
 	Message    // Attempt counts deliveries so far
 	State      State
+	WaitsUntil time.Time // when delayed or ready: Due, or later after a Nack
 	LeaseUntil time.Time // when reserved
 	DiedAt     time.Time // when dead
 }
@@ -162,6 +164,6 @@ type Info struct {
 // Stats are counts of a job's messages over all shards.
 type Stats struct {
 	Delayed, Ready, Reserved, Dead int
-	Oldest                         time.Time // due time of the earliest waiting message; zero: none
+	Oldest                         time.Time // WaitsUntil of the earliest waiting message; zero: none
 	Paused                         bool
 }

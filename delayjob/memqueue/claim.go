@@ -1,0 +1,92 @@
+package memqueue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// Claim implements [delayjob.Queue]. The bodies of one claim share an allocation, each with
+// its capacity cut to its length.
+func (q *Queue) Claim(_ context.Context, shard int, want []delayjob.Want) (delayjob.Claimed, error) {
+	if shard != 0 {
+		return delayjob.Claimed{}, fmt.Errorf("memqueue: no shard %d", shard)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.now()
+	c := claim{now: now, token: max(q.token+1, now.UnixMicro())}
+	for _, w := range want {
+		if t := q.topics[w.Job]; t != nil && !t.paused && w.Limit > 0 {
+			c.take(t, w)
+		}
+	}
+	if len(c.taken) > 0 {
+		q.token = c.token
+	}
+	out := delayjob.Claimed{
+		Now: now, Epoch: q.epoch != "",
+		Messages: messages(c.taken, now),
+		Dead:     messages(c.died, now),
+	}
+	if c.left {
+		out.Next = fromMilli(c.next)
+	}
+	return out, nil
+}
+
+// A claim is one call of Claim under way.
+type claim struct {
+	now   time.Time
+	token int64
+
+	taken, died []*item
+	left        bool  // something waits or is leased
+	next        int64 // the earliest of it, ms
+}
+
+// take leases what is due in t, those whose lease has ended first.
+func (c *claim) take(t *topic, w delayjob.Want) {
+	now, until := floorMilli(c.now), ceilMilli(c.now.Add(max(w.Lease, time.Millisecond)))
+	first, room := len(c.taken), w.Limit
+	for range (w.Limit + 1) / 2 {
+		it := t.sets[leased].due(now)
+		if it == nil {
+			break
+		}
+		room--
+		if w.MaxAttempts > 0 && int(it.attempts) >= w.MaxAttempts {
+			it.leave()
+			it.token = 0
+			it.enter(dead, now)
+			c.died = append(c.died, it)
+			continue
+		}
+		c.lease(it, until)
+	}
+	for ; room > 0; room-- {
+		it := t.sets[waiting].due(now)
+		if it == nil {
+			break
+		}
+		c.lease(it, until)
+	}
+	slices.SortStableFunc(c.taken[first:], func(a, b *item) int { return cmp.Compare(a.due, b.due) })
+	for _, p := range [...]place{waiting, leased} {
+		if h := t.sets[p]; len(h) > 0 && (!c.left || h[0].at < c.next) {
+			c.left, c.next = true, h[0].at
+		}
+	}
+}
+
+func (c *claim) lease(it *item, until int64) {
+	it.leave()
+	it.token = c.token
+	it.attempts++
+	it.enter(leased, until)
+	c.taken = append(c.taken, it)
+}

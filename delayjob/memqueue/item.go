@@ -1,0 +1,117 @@
+package memqueue
+
+import (
+	"maps"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// A topic holds the messages of one job; each is in exactly one of the sets.
+type topic struct {
+	name   string
+	sets   [3]heap // by place
+	seq    uint64  // of arrivals in a set: first in, first out at equal times
+	paused bool
+}
+
+type place uint8
+
+const (
+	waiting place = iota // ordered by due time
+	leased               // by the end of the lease
+	dead                 // by time of death
+)
+
+// An item is a message in a queue. The time it is ordered by stands in its slot of the heap.
+type item struct {
+	text     string // ID, then body: one allocation, whose first part is the map's key
+	topic    *topic
+	headers  map[string]string
+	version  int64
+	due      int64 // ms, as added
+	token    int64 // 0 unless leased
+	attempts int32
+	pos      int32 // in the heap of its place
+	idLen    int32
+	place    place
+}
+
+func (it *item) id() string   { return it.text[:it.idLen] }
+func (it *item) body() string { return it.text[it.idLen:] }
+
+// at is when the item is due, its lease ends or it died, in ms.
+func (it *item) at() int64 { return it.topic.sets[it.place][it.pos].at }
+
+// enter puts an item that is nowhere into a set.
+func (it *item) enter(p place, at int64) {
+	t := it.topic
+	t.seq++
+	it.place = p
+	t.sets[p].push(slot{at: at, seq: t.seq, item: it})
+}
+
+func (it *item) leave() { it.topic.sets[it.place].remove(int(it.pos)) }
+
+func (it *item) state(now int64) delayjob.State {
+	switch {
+	case it.place == leased:
+		return delayjob.StateReserved
+	case it.place == dead:
+		return delayjob.StateDead
+	case it.at() > now:
+		return delayjob.StateDelayed
+	default:
+		return delayjob.StateReady
+	}
+}
+
+// messages shows items to the outside. Their bodies share one allocation, each with its
+// capacity cut to its length.
+func messages(items []*item, claimed time.Time) []delayjob.Message {
+	if len(items) == 0 {
+		return nil
+	}
+	size := 0
+	for _, it := range items {
+		size += len(it.body())
+	}
+	ms, bodies := make([]delayjob.Message, len(items)), make([]byte, 0, size)
+	for i, it := range items {
+		begin := len(bodies)
+		bodies = append(bodies, it.body()...)
+		m := &ms[i]
+		m.Job, m.Key = it.topic.name, it.text[len(it.topic.name)+1:it.idLen]
+		m.Version, m.Due = it.version, fromMilli(it.due)
+		m.Body = bodies[begin:len(bodies):len(bodies)]
+		m.Headers = maps.Clone(it.headers)
+		m.Attempt, m.Claimed = int(it.attempts), claimed
+		if it.place == leased {
+			m.Lease = delayjob.Lease{ID: it.id(), Token: it.token, Until: fromMilli(it.at())}
+		}
+	}
+	return ms
+}
+
+// Instants are kept as Unix milliseconds. What must not happen before a time is rounded up,
+// the clock is rounded down.
+
+func floorMilli(t time.Time) int64 { return t.UnixMilli() }
+
+func ceilMilli(t time.Time) int64 {
+	ms := t.UnixMilli()
+	if t.Nanosecond()%int(time.Millisecond) != 0 {
+		ms++
+	}
+	return ms
+}
+
+func fromMilli(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// after is the time d from now; what is wanted at once is due already.
+func after(now time.Time, d time.Duration) int64 {
+	if d <= 0 {
+		return floorMilli(now)
+	}
+	return ceilMilli(now.Add(d))
+}

@@ -1,0 +1,267 @@
+// Package memqueue is a [delayjob.Queue] in memory, for one process. A crash empties it, as
+// a queue may be emptied; the loader fills it again.
+//
+// It has one shard and one mutex. Waiting messages stand in a heap by due time, leased ones
+// in a heap by the end of their lease, so that a claim costs O(log n) for each message it
+// hands out and nothing for those it does not. It starts no goroutine.
+package memqueue
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"punctual/delayjob"
+)
+
+var (
+	_ delayjob.Queue     = (*Queue)(nil)
+	_ delayjob.Inspector = (*Queue)(nil)
+)
+
+// Queue is a [delayjob.Queue] and [delayjob.Inspector] in memory. Methods never block and
+// never fail but for messages that are not valid; their contexts are not looked at.
+type Queue struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	items  map[string]*item
+	topics map[string]*topic
+	token  int64 // the last one given out
+	epoch  string
+	peak   int // most items since the map was made
+	subs   map[*subscriber]struct{}
+	closed bool
+
+	hinted  bool  // during a call: a head became earlier
+	earlier int64 // the earliest of them, ms
+}
+
+// An Option changes a Queue.
+type Option func(*Queue)
+
+// WithClock makes the queue tell the time by now instead of [time.Now].
+func WithClock(now func() time.Time) Option { return func(q *Queue) { q.now = now } }
+
+// New returns an empty queue.
+func New(opts ...Option) *Queue {
+	q := &Queue{
+		now:    time.Now,
+		items:  map[string]*item{},
+		topics: map[string]*topic{},
+		subs:   map[*subscriber]struct{}{},
+	}
+	for _, o := range opts {
+		o(q)
+	}
+	return q
+}
+
+func (q *Queue) topic(name string) *topic {
+	t := q.topics[name]
+	if t == nil {
+		t = &topic{name: name}
+		q.topics[name] = t
+	}
+	return t
+}
+
+// wait puts an item that is nowhere among the waiting and notes whether it is their new head.
+func (q *Queue) wait(it *item, at int64) {
+	it.enter(waiting, at)
+	if it.pos == 0 && (!q.hinted || at < q.earlier) {
+		q.hinted, q.earlier = true, at
+	}
+}
+
+// Add implements [delayjob.Queue].
+func (q *Queue) Add(_ context.Context, ms ...delayjob.Message) ([]delayjob.AddResult, error) {
+	res := make([]delayjob.AddResult, len(ms))
+	for i := range ms {
+		if err := ms[i].Validate(); err != nil {
+			return res, err
+		}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	allNew := true
+	for i := range ms {
+		res[i] = q.add(&ms[i])
+		allNew = allNew && res[i] == delayjob.Added
+	}
+	q.peak = max(q.peak, len(q.items))
+	q.announce()
+	if !allNew {
+		settleRepeats(ms, res)
+	}
+	return res, nil
+}
+
+func (q *Queue) add(m *delayjob.Message) delayjob.AddResult {
+	text := m.Job + ":" + m.Key + string(m.Body)
+	idLen := len(m.Job) + 1 + len(m.Key)
+	res := delayjob.Added
+	it := q.items[text[:idLen]]
+	switch {
+	case it == nil:
+		it = &item{topic: q.topic(m.Job)}
+	case it.version > m.Version:
+		return delayjob.Outdated
+	case it.version == m.Version:
+		return delayjob.Unchanged
+	default:
+		delete(q.items, it.id()) // its key is part of the old text and would keep it alive
+		it.leave()
+		res = delayjob.Replaced
+	}
+	it.text, it.idLen = text, int32(idLen)
+	it.headers, it.version, it.due = maps.Clone(m.Headers), m.Version, ceilMilli(m.Due)
+	it.token, it.attempts = 0, 0
+	q.items[it.id()] = it
+	q.wait(it, it.due)
+	return res
+}
+
+// settleRepeats corrects the results of IDs that stand in ms more than once: the first
+// element of the highest version is the one that was stored, the others came too late.
+func settleRepeats(ms []delayjob.Message, res []delayjob.AddResult) {
+	type key struct{ job, key string }
+	winner := make(map[key]int, len(ms))
+	for i, m := range ms {
+		k := key{m.Job, m.Key}
+		w, seen := winner[k]
+		switch {
+		case !seen:
+			winner[k] = i
+		case m.Version > ms[w].Version:
+			winner[k] = i
+			if res[w] == delayjob.Added {
+				res[i] = delayjob.Added // to the caller it is new
+			}
+		}
+	}
+	if len(winner) == len(ms) {
+		return
+	}
+	for i, m := range ms {
+		if w := winner[key{m.Job, m.Key}]; m.Version < ms[w].Version {
+			res[i] = delayjob.Outdated
+		}
+	}
+}
+
+// Remove implements [delayjob.Queue].
+func (q *Queue) Remove(_ context.Context, ids ...string) ([]delayjob.State, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := floorMilli(q.now())
+	states := make([]delayjob.State, len(ids))
+	for i, id := range ids {
+		if it := q.items[id]; it != nil {
+			states[i] = it.state(now)
+			q.forget(it)
+		}
+	}
+	return states, nil
+}
+
+// forget removes an item for good.
+func (q *Queue) forget(it *item) {
+	it.leave()
+	delete(q.items, it.id())
+	if len(q.items) == 0 && q.peak > 1024 { // a map never shrinks
+		q.items, q.peak = map[string]*item{}, 0
+	}
+}
+
+// Ack implements [delayjob.Queue].
+func (q *Queue) Ack(_ context.Context, ls ...delayjob.Lease) []error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var errs lost
+	for i, l := range ls {
+		if it := q.held(l); it != nil {
+			q.forget(it)
+		} else {
+			errs.mark(i, len(ls))
+		}
+	}
+	return errs
+}
+
+// Nack implements [delayjob.Queue].
+func (q *Queue) Nack(_ context.Context, rs ...delayjob.Return) []error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.now()
+	var errs lost
+	for i, r := range rs {
+		it := q.held(r.Lease)
+		if it == nil {
+			errs.mark(i, len(rs))
+			continue
+		}
+		it.leave()
+		it.token = 0
+		if r.How == delayjob.Bury {
+			it.enter(dead, floorMilli(now))
+			continue
+		}
+		if r.How == delayjob.Release {
+			it.attempts--
+		}
+		q.wait(it, after(now, r.Delay))
+	}
+	q.announce()
+	return errs
+}
+
+// Extend implements [delayjob.Queue].
+func (q *Queue) Extend(_ context.Context, d time.Duration, ls ...delayjob.Lease) []error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	until := ceilMilli(q.now().Add(max(d, time.Millisecond)))
+	var errs lost
+	for i, l := range ls {
+		if it := q.held(l); it != nil {
+			it.leave()
+			it.enter(leased, until)
+		} else {
+			errs.mark(i, len(ls))
+		}
+	}
+	return errs
+}
+
+// held returns the item of a lease that nobody else took over, or nil.
+func (q *Queue) held(l delayjob.Lease) *item {
+	if it := q.items[l.ID]; it != nil && l.Token != 0 && it.token == l.Token {
+		return it
+	}
+	return nil
+}
+
+// lost collects the errors of a batch; it is nil until there is one.
+type lost []error
+
+func (e *lost) mark(i, n int) {
+	if *e == nil {
+		*e = make(lost, n)
+	}
+	(*e)[i] = delayjob.ErrLeaseLost
+}
+
+// Shards implements [delayjob.Queue]: there is one.
+func (q *Queue) Shards() int { return 1 }
+
+// Now implements [delayjob.Queue].
+func (q *Queue) Now() time.Time { return q.now() }
+
+// SetEpoch implements [delayjob.Queue].
+func (q *Queue) SetEpoch(_ context.Context, id string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.epoch = id
+	return nil
+}
