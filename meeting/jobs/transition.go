@@ -1,0 +1,44 @@
+package jobs
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"punctual/delayjob"
+	"punctual/meeting"
+)
+
+// transition makes meetings begin or end, many in one statement: at nine o'clock everybody
+// meets. It depends on nothing but the schedule's version and the state, so a second run
+// finds the work done; there is nothing to do behind the transaction, and a crash costs
+// nothing but the lease.
+type transition struct {
+	Deps
+	name  string
+	apply func(context.Context, []meeting.Ref, time.Time) ([]meeting.Outcome, error)
+}
+
+func (j *transition) Name() string { return j.name }
+
+func (j *transition) Options() delayjob.Options {
+	return delayjob.Options{Concurrency: 2, Batch: 500, Lease: 10 * time.Second}
+}
+
+func (j *transition) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
+	return j.load(ctx, j.name, w)
+}
+
+func (j *transition) Execute(ctx context.Context, m delayjob.Message) error {
+	return only(j.ExecuteBatch(ctx, []delayjob.Message{m}))
+}
+
+func (j *transition) ExecuteBatch(ctx context.Context, ms []delayjob.Message) ([]error, error) {
+	return readable(ms, readRef, func(ms []delayjob.Message, refs []meeting.Ref) ([]error, error) {
+		outcomes, err := j.apply(ctx, refs, j.at(ms))
+		if err != nil {
+			return nil, j.classify(err)
+		}
+		return j.verdicts(ctx, ms, outcomes), nil
+	})
+}
