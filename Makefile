@@ -41,6 +41,7 @@ program:
 	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/punctual .
 
 page: $(PAGE)
+	@:
 
 $(PAGE): $(MODULES) $(PAGE_SOURCE)
 	@echo 'building the page'
