@@ -26,7 +26,8 @@ var rules = []rule{
 	{"punctual", []string{"app"}, nil},
 	{"app/database", []string{"migrations"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"app", []string{"*"}, []string{"*"}},
-	{"tests/testenv", []string{"app/database", "migrations"}, []string{"*"}},
+	{"tests/testenv", nil, []string{"*"}},
+	{"tests/testenv/testdb", []string{"app/database", "migrations", "tests/testenv"}, nil},
 	{"tests", nil, nil},
 	{"tests/*", []string{"*"}, []string{"*"}},
 

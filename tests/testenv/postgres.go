@@ -32,10 +32,11 @@ var shared = sync.OnceValues(func() (*PostgresInstance, error) { return startPos
 // Postgres returns the URL of a new empty database, dropped when the test ends.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	return sharedPostgres(t).Database(t)
+	return SharedPostgres(t).Database(t)
 }
 
-func sharedPostgres(t testing.TB) *PostgresInstance {
+// SharedPostgres is the server behind [Postgres], which all tests of this binary use.
+func SharedPostgres(t testing.TB) *PostgresInstance {
 	t.Helper()
 	s, err := shared()
 	if err != nil {
@@ -193,7 +194,8 @@ func (s *PostgresInstance) Database(t testing.TB) string {
 func (s *PostgresInstance) DatabaseFrom(t testing.TB, template string) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", serial.Add(1))
-	if err := s.exec(fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, template)); err != nil {
+	u, err := s.Create(name, template)
+	if err != nil {
 		t.Fatalf("create a database: %v", err)
 	}
 	t.Cleanup(func() {
@@ -206,7 +208,13 @@ func (s *PostgresInstance) DatabaseFrom(t testing.TB, template string) string {
 			t.Errorf("drop a database: %v", err)
 		}
 	})
-	return s.url(name)
+	return u
+}
+
+// Create makes a database with the content of a template, for as long as the server runs, and
+// returns its URL.
+func (s *PostgresInstance) Create(name, template string) (string, error) {
+	return s.url(name), s.exec(fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, template))
 }
 
 // Kill ends the server at once, as a power cut would, and waits for it.
