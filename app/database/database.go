@@ -1,0 +1,140 @@
+// Package database opens the database of an installation: a Postgres server, or a SQLite file
+// beside the program.
+package database
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"punctual/migrations"
+)
+
+// DB is an open database. Safe for concurrent use; Close it when its users have stopped.
+type DB struct {
+	Gorm    *gorm.DB
+	SQL     *sql.DB // for SQLite the one connection that writes
+	Dialect migrations.Dialect
+
+	readers *sql.DB // of SQLite; else nil
+}
+
+// Options tune the connections; a zero field means the default given here.
+type Options struct {
+	MaxConns    int           // open at once; 8 per processor, at least 16. Of SQLite those that read.
+	MaxIdleTime time.Duration // after which an unused connection is closed; 5m
+	MaxLifetime time.Duration // after which any connection is replaced, so that a fail-over is noticed; 30m
+}
+
+// Open connects to "postgres://user:password@host/database", whose parameters are pgx's, or
+// to "sqlite:FILE", creating the file and its folder if they are not there. It waits for an
+// answer of the database, at most until ctx ends. No error holds the password.
+//
+// Times are kept as instants, to the microsecond, and come back in UTC. On SQLite writes
+// take turns, and a SELECT outside a transaction does not wait for them; a transaction may
+// read only if it was begun with [sql.TxOptions] ReadOnly. Errors are the driver's own.
+func Open(ctx context.Context, url string, o Options) (*DB, error) {
+	o.MaxConns = cmp.Or(o.MaxConns, max(16, 8*runtime.GOMAXPROCS(0)))
+	o.MaxIdleTime = cmp.Or(o.MaxIdleTime, 5*time.Minute)
+	o.MaxLifetime = cmp.Or(o.MaxLifetime, 30*time.Minute)
+
+	open := openPostgres
+	switch scheme, _, _ := strings.Cut(url, ":"); scheme {
+	case "postgres", "postgresql":
+	case "sqlite":
+		open = openSQLite
+	default:
+		return nil, errors.New("open the database: the URL must be sqlite:FILE or postgres://user:password@host/database")
+	}
+	db, dialector, err := open(url, o)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	if err := db.connect(ctx, dialector); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the database: %w", err), db.Close())
+	}
+	return db, nil
+}
+
+// connect makes sure that the database answers and puts gorm on top of it. Statements are
+// not prepared by gorm: pgx keeps prepared ones itself, and SQLite's belong to one pool each.
+func (db *DB) connect(ctx context.Context, dialector gorm.Dialector) (err error) {
+	if err := db.Ping(ctx); err != nil {
+		return err
+	}
+	db.Gorm, err = gorm.Open(dialector, &gorm.Config{
+		SkipDefaultTransaction: true,
+		DisableAutomaticPing:   true,
+		Logger:                 logger.Discard, // errors are returned
+		NowFunc:                func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) },
+	})
+	return err
+}
+
+// Ping reports whether the database answers.
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.SQL.PingContext(ctx); err != nil {
+		return err
+	}
+	if db.readers != nil {
+		return db.readers.PingContext(ctx)
+	}
+	return nil
+}
+
+// Migrate brings the schema to the newest version; see [migrations.Up].
+func (db *DB) Migrate(ctx context.Context) error { return migrations.Up(ctx, db.SQL, db.Dialect) }
+
+// Close closes all connections.
+func (db *DB) Close() error {
+	err := db.SQL.Close()
+	if db.readers != nil {
+		err = errors.Join(db.readers.Close(), err) // the writer last: it tidies up the write-ahead log
+	}
+	return err
+}
+
+func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, nil, err // pgx leaves the password out
+	}
+	if config.Database == "" {
+		return nil, nil, errors.New("the URL names no database: postgres://user:password@host/database")
+	}
+	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 10*time.Second)
+	config.RuntimeParams["timezone"] = "UTC"
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "punctual"
+	}
+	pool := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(readInUTC))
+	limit(pool, o)
+	return &DB{SQL: pool, Dialect: migrations.Postgres}, postgres.New(postgres.Config{Conn: pool}), nil
+}
+
+// readInUTC makes times come back in UTC instead of the machine's zone.
+func readInUTC(_ context.Context, c *pgx.Conn) error {
+	c.TypeMap().RegisterType(&pgtype.Type{
+		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+	})
+	return nil
+}
+
+func limit(pool *sql.DB, o Options) {
+	pool.SetMaxOpenConns(o.MaxConns)
+	pool.SetMaxIdleConns(o.MaxConns)
+	pool.SetConnMaxIdleTime(o.MaxIdleTime)
+	pool.SetConnMaxLifetime(o.MaxLifetime)
+}

@@ -1,0 +1,108 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gorm.io/gorm"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"punctual/migrations"
+)
+
+func openSQLite(u string, o Options) (*DB, gorm.Dialector, error) {
+	path := strings.TrimPrefix(u, "sqlite:")
+	if strings.HasPrefix(path, "///") {
+		path = path[2:] // as other programs write absolute paths
+	}
+	switch {
+	case strings.TrimLeft(path, "/") == "":
+		return nil, nil, errors.New("the URL names no file: sqlite:FILE")
+	case strings.HasPrefix(path, "//"):
+		return nil, nil, errors.New("write sqlite:FILE, or sqlite:/FILE for an absolute path, without //")
+	case strings.Contains(path, ":memory:") || strings.HasPrefix(path, "file:"):
+		return nil, nil, errors.New("the database must be a plain file: sqlite:FILE")
+	case strings.Contains(path, "?"):
+		return nil, nil, errors.New("sqlite:FILE takes no parameters")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return nil, nil, err
+	}
+	writer, err := sql.Open("sqlite", dsn(path, nil))
+	if err != nil {
+		return nil, nil, err
+	}
+	// Writers that wait for this connection are served in turn, and much faster than those
+	// that wait for SQLite's lock.
+	writer.SetMaxOpenConns(1)
+	readers, err := sql.Open("sqlite", dsn(path, url.Values{"_query_only": {"1"}}))
+	if err != nil {
+		return nil, nil, err
+	}
+	limit(readers, o)
+	readers.SetConnMaxLifetime(0) // no fail-over to notice
+	db := &DB{SQL: writer, Dialect: migrations.SQLite, readers: readers}
+	return db, &dialector{&splitPool{writer, readers}}, nil
+}
+
+// dsn of a file. Times are written as integers: as text in the zone of the caller two of
+// them would not compare as instants, and a room could be taken twice.
+func dsn(path string, more url.Values) string {
+	query := url.Values{
+		"_pragma":              {"busy_timeout(10000)", "journal_mode(WAL)", "foreign_keys(1)", "synchronous(NORMAL)"},
+		"_txlock":              {"immediate"},
+		"_time_integer_format": {"unix_micro"},
+		"_inttotime":           {"1"},
+		"_timezone":            {"UTC"},
+	}
+	for k, v := range more {
+		query[k] = v
+	}
+	return fmt.Sprintf("file:%s?%s", (&url.URL{Path: path}).EscapedPath(), query.Encode())
+}
+
+// splitPool sends what only reads to a pool of its own, so that it does not wait for writes.
+// It is a [gorm.ConnPool] and a [gorm.TxBeginner].
+type splitPool struct{ writer, readers *sql.DB }
+
+// of chooses by the first word: only SELECT cannot write.
+func (p *splitPool) of(query string) *sql.DB {
+	const word = "SELECT"
+	query = strings.TrimLeft(query, " \t\r\n(")
+	if len(query) > len(word) && strings.EqualFold(query[:len(word)], word) {
+		return p.readers
+	}
+	return p.writer
+}
+
+func (p *splitPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	return p.of(query).PrepareContext(ctx, query)
+}
+
+func (p *splitPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return p.writer.ExecContext(ctx, query, args...)
+}
+
+func (p *splitPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return p.of(query).QueryContext(ctx, query, args...)
+}
+
+func (p *splitPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return p.of(query).QueryRowContext(ctx, query, args...)
+}
+
+func (p *splitPool) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
+	if o != nil && o.ReadOnly {
+		return p.readers.BeginTx(ctx, o)
+	}
+	return p.writer.BeginTx(ctx, o)
+}
+
+// GetDBConn is for [gorm.DB.DB].
+func (p *splitPool) GetDBConn() (*sql.DB, error) { return p.writer, nil }

@@ -1,0 +1,82 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Unavailable reports whether err says that the database does not serve anybody just now
+// (down, starting, stopping, out of connections or of disk space, a stand-by) instead of
+// what is wrong with one statement. Work that met it is not at fault and is worth
+// another try later. A context that ended counts only if it was the database that was slow:
+// its deadline passed; a cancelled one tells nothing of the database.
+func Unavailable(err error) bool {
+	if err == nil {
+		return false
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return postgresUnavailable(e.Code)
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return sqliteUnavailable(e.Code())
+	}
+	if errors.Is(err, context.Canceled) {
+		return false
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[net.Error](err); ok { // also context.DeadlineExceeded
+		return true
+	}
+	for _, lost := range []error{
+		driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+		syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE,
+	} {
+		if errors.Is(err, lost) {
+			return true
+		}
+	}
+	return strings.HasSuffix(err.Error(), "conn closed") // pgconn's own, which has no type
+}
+
+func postgresUnavailable(state string) bool {
+	switch state {
+	case "57014", // query_canceled: a statement's own time-out
+		"57P04": // database_dropped
+		return false
+	case "25006": // read_only_sql_transaction: a stand-by after a fail-over
+		return true
+	case "28000", "28P01", "3D000": // sign-in refused, no such database: for all alike
+		return true
+	case "55P03": // lock_not_available
+		return false
+	}
+	switch state[:min(2, len(state))] {
+	case "08", // connection
+		"53", // insufficient resources: too many connections, disk full
+		"57", // operator intervention: shutdown, starting up
+		"58": // system error, as of I/O
+		return true
+	}
+	return false
+}
+
+func sqliteUnavailable(code int) bool {
+	switch code & 0xff { // without the extension
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
+		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
+}
