@@ -32,18 +32,17 @@ const (
 	suspectsKept = 10_000
 )
 
-// allow tells how many of n messages may be claimed now.
-func (b *breaker) allow(n int) int {
+func (b *breaker) closed() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch {
-	case !b.open:
-		return n
-	case time.Now().Before(b.probeAt):
-		return 0
-	default:
-		return 1
-	}
+	return !b.open
+}
+
+// probing tells whether an open breaker lets a message through now.
+func (b *breaker) probing() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.open && !time.Now().Before(b.probeAt)
 }
 
 // failed opens the breaker or, if a probe failed, lets it wait longer; it reports whether it opened.

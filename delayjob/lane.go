@@ -45,12 +45,15 @@ func newLane(c *Consumer, j DelayJob) *lane {
 		l.opts = cf.Options()
 	}
 	l.opts = l.opts.Merge(c.opts.Jobs[j.Name()]).WithDefaults(l.batch != nil)
-	l.free = l.opts.Concurrency*l.opts.Batch + l.opts.Batch // one batch waits while the handlers are busy
+	l.free = l.room()
 	l.in = make(chan []*delivery, l.free)
 	l.hungry = make([]bool, c.queue.Shards())
 	l.pace = pacer{rate: l.opts.Rate}
 	return l
 }
+
+// room is how much a lane holds at most: a batch for each handler and one that waits.
+func (l *lane) room() int { return (l.opts.Concurrency + 1) * l.opts.Batch }
 
 // reserve takes room for a claim: nothing while handlers are busy with nearly all they may
 // hold, so that a backlog comes in full batches, and single messages while the breaker probes.
@@ -61,8 +64,11 @@ func (l *lane) reserve(shard int) int {
 	if 2*l.free < l.opts.Batch {
 		n = 0
 	}
-	if n > 0 {
-		n = l.brk.allow(n)
+	if n > 0 && !l.brk.closed() {
+		n = 0
+		if l.free == l.room() && l.brk.probing() { // one at a time
+			n = 1
+		}
 	}
 	l.hungry[shard] = n == 0
 	l.free -= n

@@ -1,0 +1,195 @@
+package delayjob_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"punctual/delayjob"
+	"punctual/delayjob/memqueue"
+)
+
+func load(t *testing.T, o delayjob.LoaderOptions, js []delayjob.DelayJob, act func(q *memqueue.Queue, l *delayjob.Loader)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		q := memqueue.New()
+		defer q.Close()
+		l := delayjob.NewLoader(q, js, o)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- l.Run(ctx) }()
+		act(q, l)
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+func TestLoader_loadsOverdueAndTheHorizonAtStart(t *testing.T) {
+	j := &fakeJob{name: "j"}
+	load(t, delayjob.LoaderOptions{}, jobs(j), func(q *memqueue.Queue, l *delayjob.Loader) {
+		// The first pass has found nothing, for there was nothing; what comes now is found by ticks.
+		<-l.Ready()
+		now := time.Now()
+		j.rows = []delayjob.Message{
+			msg("j", "overdue", now.Add(-time.Hour)),
+			msg("j", "near", now.Add(time.Minute)),
+			msg("j", "far", now.Add(10*time.Minute)),
+		}
+		time.Sleep(16 * time.Second)
+		synctest.Wait()
+		if s := left(t, q, "j"); s.Ready != 0 || s.Delayed != 0 {
+			t.Errorf("after an incremental pass %+v, want nothing: it was within the last pass's horizon", s)
+		}
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		if s := left(t, q, "j"); s.Ready != 0 || s.Delayed != 1 {
+			t.Errorf("30 s before the near one is due %+v, want it", s)
+		}
+		l.Trigger()
+		synctest.Wait()
+		if s := left(t, q, "j"); s.Ready != 1 || s.Delayed != 1 {
+			t.Errorf("after a full pass %+v, want the overdue one too", s)
+		}
+		time.Sleep(8 * time.Minute)
+		synctest.Wait()
+		if s := left(t, q, "j"); s.Ready != 2 || s.Delayed != 1 {
+			t.Errorf("later %+v, want the far one within the horizon", s)
+		}
+		if l.LastPass().IsZero() {
+			t.Error("LastPass is zero after passes")
+		}
+	})
+}
+
+func TestLoader_refillsAQueueThatLostItsContent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &fakeJob{name: "j"}
+		for i := range 2500 { // more than two chunks
+			j.rows = append(j.rows, msg("j", strconv.Itoa(i), time.Now().Add(30*time.Second)))
+		}
+		q := memqueue.New()
+		defer q.Close()
+		l := delayjob.NewLoader(q, jobs(j), delayjob.LoaderOptions{})
+		c := delayjob.NewConsumer(q, jobs(j), delayjob.ConsumerOptions{OnEmpty: l.Trigger})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 2)
+		go func() { done <- l.Run(ctx) }()
+		go func() { done <- c.Run(ctx) }()
+		<-l.Ready()
+		for _, m := range j.rows { // what a flush does
+			q.Remove(ctx, m.ID())
+		}
+		q.SetEpoch(ctx, "")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if s := left(t, q, "j"); s.Delayed != 2500 {
+			t.Errorf("2 s after the loss %+v, want all again", s)
+		}
+		time.Sleep(28 * time.Second)
+		synctest.Wait()
+		if n := len(j.ran()); n != 2500 {
+			t.Errorf("%d ran, want each once", n)
+		}
+		cancel()
+		<-done
+		<-done
+	})
+}
+
+// brokenJob fails to load until it is mended.
+type brokenJob struct {
+	fakeJob
+	mended atomic.Bool
+}
+
+func (j *brokenJob) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
+	if j.mended.Load() {
+		return j.fakeJob.Load(ctx, w)
+	}
+	return func(yield func(delayjob.Message, error) bool) {
+		yield(delayjob.Message{}, errors.New("no database"))
+	}
+}
+
+func TestLoader_oneFailingJobKeepsNoOtherBack(t *testing.T) {
+	broken := &brokenJob{fakeJob: fakeJob{name: "broken"}}
+	fine := &fakeJob{name: "fine"}
+	synctest.Test(t, func(t *testing.T) {
+		broken.rows = []delayjob.Message{msg("broken", "1", time.Now())}
+		fine.rows = []delayjob.Message{msg("fine", "1", time.Now())}
+		q := memqueue.New()
+		defer q.Close()
+		l := delayjob.NewLoader(q, jobs(broken, fine), delayjob.LoaderOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- l.Run(ctx) }()
+		time.Sleep(500 * time.Millisecond)
+		if s := left(t, q, "fine"); s.Ready != 1 {
+			t.Errorf("fine: %+v, want loaded", s)
+		}
+		select {
+		case <-l.Ready():
+			t.Error("ready although a job could not be loaded")
+		default:
+		}
+		broken.mended.Store(true)
+		time.Sleep(2 * time.Second)
+		<-l.Ready()
+		if s := left(t, q, "broken"); s.Ready != 1 {
+			t.Errorf("broken: %+v, want loaded soon after", s)
+		}
+		cancel()
+		<-done
+	})
+}
+
+func TestLoader_stopsAtWhatTheQueueShouldHold(t *testing.T) {
+	j := &fakeJob{name: "j"}
+	for i := range 1000 {
+		j.rows = append(j.rows, msg("j", strconv.Itoa(i), time.Unix(int64(i), 0)))
+	}
+	load(t, delayjob.LoaderOptions{Chunk: 10, MaxWaiting: 200}, jobs(j), func(q *memqueue.Queue, l *delayjob.Loader) {
+		<-l.Ready()
+		if s := left(t, q, "j"); s.Ready != 200 {
+			t.Errorf("%d are waiting, want 200", s.Ready)
+		}
+	})
+}
+
+func TestLoader_badSchedule(t *testing.T) {
+	for _, spec := range []string{"nonsense", "TZ=", "CRON_TZ=Europe/Berlin", "@every x", "* * *"} {
+		if err := delayjob.CheckSchedule(spec); err == nil {
+			t.Errorf("CheckSchedule(%q) = nil", spec)
+		}
+		err := delayjob.NewLoader(memqueue.New(), nil, delayjob.LoaderOptions{Full: spec}).Run(t.Context())
+		if err == nil {
+			t.Errorf("Run with schedule %q = nil", spec)
+		}
+	}
+	if err := delayjob.CheckSchedule("@every 15s"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestScheduler_addsOnlyWhatIsNear(t *testing.T) {
+	q := memqueue.New()
+	s := delayjob.NewScheduler(q, delayjob.SchedulerOptions{Horizon: time.Minute})
+	now := time.Now()
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel() // the request is over, the commit is not undone
+	s.Schedule(cancelled, msg("j", "near", now.Add(50*time.Second)), msg("j", "far", now.Add(time.Hour)))
+	if st := left(t, q, "j"); st.Delayed != 1 {
+		t.Errorf("%+v, want the near one", st)
+	}
+	s.Forget(cancelled, "j:near", "j:far")
+	if st := left(t, q, "j"); st.Delayed != 0 {
+		t.Errorf("%+v, want it forgotten", st)
+	}
+}
