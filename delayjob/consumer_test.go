@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +34,10 @@ func (j *fakeJob) Options() delayjob.Options { return j.opts }
 
 func (j *fakeJob) Load(_ context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
 	return func(yield func(delayjob.Message, error) bool) {
-		for _, m := range j.rows {
+		j.mu.Lock()
+		rows := j.rows
+		j.mu.Unlock()
+		for _, m := range rows {
 			if w.Contains(m.Due) && !yield(m, nil) {
 				return
 			}
@@ -47,6 +51,12 @@ func (j *fakeJob) Execute(ctx context.Context, m delayjob.Message) error {
 		return nil
 	}
 	return j.do(ctx, m)
+}
+
+func (j *fakeJob) has(rows ...delayjob.Message) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.rows = rows
 }
 
 func (j *fakeJob) note(m delayjob.Message) {
@@ -462,10 +472,11 @@ func TestConsumer_cancelsAfterGrace(t *testing.T) {
 }
 
 func TestConsumer_outageChargesNoAttempts(t *testing.T) {
-	down := true
+	var down atomic.Bool
+	down.Store(true)
 	j := &fakeJob{name: "j", opts: delayjob.Options{MaxAttempts: 3}}
 	j.do = func(context.Context, delayjob.Message) error {
-		if down {
+		if down.Load() {
 			return delayjob.Unavailable(errors.New("database down"))
 		}
 		return nil
@@ -479,7 +490,7 @@ func TestConsumer_outageChargesNoAttempts(t *testing.T) {
 		if n := len(j.ran()); n > 4+5+10*60/2 {
 			t.Errorf("%d attempts during the outage, want a few probes", n)
 		}
-		down = false
+		down.Store(false)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if st := left(t, q, "j"); st != (delayjob.Stats{}) || len(s.dead) != 0 {

@@ -37,11 +37,9 @@ func TestLoader_loadsOverdueAndTheHorizonAtStart(t *testing.T) {
 		// The first pass has found nothing, for there was nothing; what comes now is found by ticks.
 		<-l.Ready()
 		now := time.Now()
-		j.rows = []delayjob.Message{
-			msg("j", "overdue", now.Add(-time.Hour)),
+		j.has(msg("j", "overdue", now.Add(-time.Hour)),
 			msg("j", "near", now.Add(time.Minute)),
-			msg("j", "far", now.Add(10*time.Minute)),
-		}
+			msg("j", "far", now.Add(10*time.Minute)))
 		time.Sleep(16 * time.Second)
 		synctest.Wait()
 		if s := left(t, q, "j"); s.Ready != 0 || s.Delayed != 0 {
