@@ -20,12 +20,12 @@ export function time(at: Date | string, zone: string): string {
   return format(zone, clock).format(new Date(at))
 }
 
-/** "9:30 – 10:30"; with dates where it crosses midnight. */
+/** "9:30 – 10:30 AM"; with dates where it crosses midnight. */
 export function timeRange(from: Date | string, to: Date | string, zone: string): string {
   // Up to midnight is the same day.
   const last = new Date(new Date(to).getTime() - 1)
   const oneDay = wallOf(from, zone).slice(0, 10) === wallOf(last, zone).slice(0, 10)
-  if (oneDay) return `${time(from, zone)} – ${time(to, zone)}`
+  if (oneDay) return format(zone, clock).formatRange(new Date(from), new Date(to))
   return `${dateTime(from, zone)} – ${dateTime(to, zone)}`
 }
 
