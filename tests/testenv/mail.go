@@ -165,6 +165,7 @@ func MailWith(t testing.TB, c MailConfig) *MailServer {
 	t.Cleanup(func() {
 		close(s.closed)
 		server.Close()
+		l.Close() // Close knows no listener that Serve has not reached yet
 		wg.Wait()
 	})
 	return s
