@@ -308,7 +308,7 @@ func (f *faults) seconds(location string, d, most time.Duration) {
 	case d < 0:
 		f.add(location, "negative", "is negative")
 	case d > most:
-		f.add(location, "too_long", "is at most %s", short(most))
+		f.add(location, "too_long", "is at most %s", FormatDuration(most))
 	case d%time.Second != 0:
 		f.add(location, "not_whole_seconds", "is not a whole number of seconds")
 	}
@@ -405,7 +405,7 @@ func reminderTexts(rs []Reminder) []string {
 		for j, c := range r.Channels {
 			channels[j] = string(c)
 		}
-		texts[i] = short(r.Offset) + " before " + string(r.Before) + " by " + strings.Join(channels, ", ")
+		texts[i] = FormatDuration(r.Offset) + " before " + string(r.Before) + " by " + strings.Join(channels, ", ")
 	}
 	return texts
 }

@@ -49,10 +49,10 @@ func (r *Room) checkCapacity(persons int, v *faults) {
 
 func (r *Room) checkDuration(d time.Duration, limits Limits, v *faults) {
 	if least := r.Policy.MinDuration; d < least {
-		v.add("body.end", "min_duration", "%s is booked for %s or longer", r.Name, short(least))
+		v.add("body.end", "min_duration", "%s is booked for %s or longer", r.Name, FormatDuration(least))
 	}
 	if most := stricter(r.Policy.MaxDuration, limits.MaxDuration); most > 0 && d > most {
-		v.add("body.end", "max_duration", "%s is booked for at most %s", r.Name, short(most))
+		v.add("body.end", "max_duration", "%s is booked for at most %s", r.Name, FormatDuration(most))
 	}
 }
 
@@ -62,10 +62,10 @@ func (r *Room) checkLead(lead time.Duration, limits Limits, v *faults) {
 		return
 	}
 	if least := r.Policy.MinNotice; least > 0 && lead < least {
-		v.add("body.start", "min_notice", "%s is booked %s or longer ahead", r.Name, short(least))
+		v.add("body.start", "min_notice", "%s is booked %s or longer ahead", r.Name, FormatDuration(least))
 	}
 	if most := stricter(r.Policy.MaxAdvance, limits.MaxAdvance); most > 0 && lead > most {
-		v.add("body.start", "max_advance", "%s is booked at most %s ahead", r.Name, short(most))
+		v.add("body.start", "max_advance", "%s is booked at most %s ahead", r.Name, FormatDuration(most))
 	}
 }
 
@@ -151,8 +151,8 @@ func stricter(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// short form of a duration: "15m", "1h30m", "24h", "0s".
-func short(d time.Duration) string {
+// FormatDuration writes a duration as the REST resource does, without useless zeros: "15m", "1h30m", "24h", "0s".
+func FormatDuration(d time.Duration) string {
 	s := d.String()
 	if d%time.Minute == 0 && d != 0 {
 		s = strings.TrimSuffix(s, "0s")

@@ -59,10 +59,17 @@ func (s *Service) UpdateSite(ctx context.Context, by Actor, id int64, ifMatch *i
 	return site, err
 }
 
-// DeleteSite removes a site without rooms.
-func (s *Service) DeleteSite(ctx context.Context, by Actor, id int64) error {
+// DeleteSite removes a site without rooms. ifMatch, unless nil, is the version that was seen.
+func (s *Service) DeleteSite(ctx context.Context, by Actor, id int64, ifMatch *int64) error {
 	if !by.MayManageRooms() {
 		return ErrForbidden
+	}
+	site, err := s.store.Site(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := checkVersion(ifMatch, site.Version); err != nil {
+		return err
 	}
 	return s.store.DeleteSite(ctx, id)
 }
@@ -135,10 +142,18 @@ func (s *Service) UpdateRoom(ctx context.Context, by Actor, id int64, ifMatch *i
 	return s.Room(ctx, id)
 }
 
-// DeleteRoom removes a room that no coming meeting needs; the past keeps its name.
-func (s *Service) DeleteRoom(ctx context.Context, by Actor, id int64) error {
+// DeleteRoom removes a room that no coming meeting needs; the past keeps its name. ifMatch,
+// unless nil, is the version that was seen.
+func (s *Service) DeleteRoom(ctx context.Context, by Actor, id int64, ifMatch *int64) error {
 	if !by.MayManageRooms() {
 		return ErrForbidden
+	}
+	room, err := s.Room(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := checkVersion(ifMatch, room.Version); err != nil {
+		return err
 	}
 	return s.store.DeleteRoom(ctx, id, s.clock())
 }
@@ -152,11 +167,18 @@ type Busytime struct {
 // maxFreeBusy is the longest span that FreeBusy answers for.
 const maxFreeBusy = 366 * 24 * time.Hour
 
-// FreeBusy tells when a room is taken in a span of at most 366 days, in order.
+// FreeBusy tells when a room is taken in a span of at most 366 days, in order. A zero start
+// is now, a zero end a week after the start.
 func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slot) ([]Busytime, error) {
 	room, err := s.Room(ctx, roomID)
 	if err != nil {
 		return nil, err
+	}
+	if span.Start.IsZero() {
+		span.Start = s.clock()
+	}
+	if span.End.IsZero() {
+		span.End = span.Start.AddDate(0, 0, 7)
 	}
 	if !span.Start.Before(span.End) || span.Duration() > maxFreeBusy {
 		return nil, &InvalidError{[]Fault{{Location: "query.to", Code: "invalid_span", Message: "is after from, by at most 366 days"}}}

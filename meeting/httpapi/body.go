@@ -1,0 +1,231 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// Body is a JSON body whose faults do not end the request at once: those of its form join
+// those of its content, so that a client learns all of them from one answer.
+type Body[T any] struct {
+	value T
+	raw   any
+}
+
+// UnmarshalJSON decodes what can be decoded; what cannot is found by read.
+func (b *Body[T]) UnmarshalJSON(data []byte) error {
+	if err := json.Unmarshal(data, &b.raw); err != nil {
+		return err
+	}
+	_ = json.Unmarshal(data, &b.value)
+	return nil
+}
+
+// Schema is that of the content.
+func (Body[T]) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[T](), true, "")
+}
+
+// read returns the content, and what of its form is not as its schema says. Values are not
+// repeated in messages. What is missing is left to the domain, which knows it as well.
+func (b *Body[T]) read(r huma.Registry) (T, []meeting.Fault) {
+	path := huma.NewPathBuffer(nil, 0)
+	path.Push("body")
+	res := &huma.ValidateResult{}
+	huma.Validate(r, b.Schema(r), path, huma.ModeWriteToServer, b.raw, res)
+	var faults []meeting.Fault
+	for _, err := range res.Errors {
+		detail, ok := err.(*huma.ErrorDetail)
+		if !ok || strings.HasPrefix(detail.Message, "expected required property") {
+			continue
+		}
+		faults = append(faults, meeting.Fault{Location: detail.Location, Code: formCode(detail.Message), Message: detail.Message})
+	}
+	return b.value, faults
+}
+
+// formCode is the stable code of a message of huma's.
+func formCode(message string) string {
+	for _, known := range []struct{ prefix, code string }{
+		{"unexpected property", "unknown_field"},
+		{"expected value to be one of", "unknown_value"},
+		{"expected number <=", "out_of_range"},
+		{"expected number >=", "out_of_range"},
+	} {
+		if strings.HasPrefix(message, known.prefix) {
+			return known.code
+		}
+	}
+	return "invalid_type"
+}
+
+// Field of a body that may be left out, which is not the same as null: null clears it.
+type Field[T any] struct {
+	Value T // the zero value for null
+	Set   bool
+	Null  bool
+}
+
+// UnmarshalJSON never fails: a value of the wrong type is found by the schema.
+func (f *Field[T]) UnmarshalJSON(data []byte) error {
+	f.Set, f.Null = true, string(data) == "null"
+	_ = json.Unmarshal(data, &f.Value)
+	return nil
+}
+
+// Schema is that of the value.
+func (Field[T]) Schema(r huma.Registry) *huma.Schema {
+	s := r.Schema(reflect.TypeFor[T](), true, "")
+	if s.Ref != "" {
+		return s
+	}
+	c := *s
+	c.Nullable = true
+	return &c
+}
+
+// ptr is nil unless the field was given.
+func (f Field[T]) ptr() *T {
+	if !f.Set {
+		return nil
+	}
+	return &f.Value
+}
+
+// or is what null means, if not the zero value.
+func (f Field[T]) or(null T) Field[T] {
+	if f.Null {
+		f.Value = null
+	}
+	return f
+}
+
+// object is the value of a field that holds an object of fields; null clears each of them.
+func object[T any](f Field[T]) T {
+	if f.Null {
+		v := reflect.ValueOf(&f.Value).Elem()
+		for i := range v.NumField() {
+			_ = v.Field(i).Addr().Interface().(json.Unmarshaler).UnmarshalJSON([]byte("null"))
+		}
+	}
+	return f.Value
+}
+
+// mapField converts the value of a field that was given.
+func mapField[T, U any](f Field[T], convert func(T) U) *U {
+	if !f.Set {
+		return nil
+	}
+	u := convert(f.Value)
+	return &u
+}
+
+// decoder converts values whose form a schema cannot describe, and collects their faults.
+type decoder struct{ faults []meeting.Fault }
+
+// duration reads "15m"; empty is 0.
+func (d *decoder) duration(location, s string) time.Duration {
+	if s == "" {
+		return 0
+	}
+	v, err := time.ParseDuration(s)
+	if err != nil {
+		d.add(location, "invalid_duration", "is not a duration like 90s, 15m or 24h")
+	}
+	return v
+}
+
+func (d *decoder) field(location string, f Field[string]) *time.Duration {
+	return mapField(f, func(s string) time.Duration { return d.duration(location, s) })
+}
+
+// instant reads a time with an offset, or one in UTC without; empty is the zero time. The
+// plus sign of an offset may have become a space, as it does in a careless query.
+func (d *decoder) instant(location, s string) time.Time {
+	if s == "" {
+		return time.Time{}
+	}
+	t, err := meeting.ParseTime(strings.Replace(s, " ", "+", 1), time.UTC)
+	if err != nil {
+		d.add(location, "invalid_time", err.Error())
+	}
+	return t
+}
+
+func (d *decoder) add(location, code, message string) {
+	d.faults = append(d.faults, meeting.Fault{Location: location, Code: code, Message: message})
+}
+
+// err is all that was found.
+func (d *decoder) err() error {
+	if len(d.faults) == 0 {
+		return nil
+	}
+	return &meeting.InvalidError{Faults: d.faults}
+}
+
+// commas splits what is separated by commas.
+func commas(in []string) []string {
+	var out []string
+	for _, s := range in {
+		for part := range strings.SplitSeq(s, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
+}
+
+// Duration on the wire: "15m", "1h30m", "24h", "0s".
+func duration(d time.Duration) string { return meeting.FormatDuration(d) }
+
+// limit is a duration that 0 leaves unlimited: null.
+func limit(d time.Duration) *string {
+	if d == 0 {
+		return nil
+	}
+	return new(duration(d))
+}
+
+// instant is null for a time that has not come.
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC())
+}
+
+// text is null for an empty string.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// number is null for 0.
+func number(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+// list is never null.
+func list[T, U any](from []T, convert func(T) U) []U {
+	out := make([]U, len(from))
+	for i, v := range from {
+		out[i] = convert(v)
+	}
+	return out
+}
+
+func element(location string, i int) string { return fmt.Sprintf("%s[%d]", location, i) }

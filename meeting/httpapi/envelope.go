@@ -1,0 +1,73 @@
+package httpapi
+
+import (
+	"strconv"
+	"strings"
+
+	"punctual/meeting"
+)
+
+// Paging is how lists are asked for.
+type Paging struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many items at most"`
+	Cursor string `query:"cursor" maxLength:"1000" doc:"next_cursor of the page before"`
+}
+
+func (p Paging) page() meeting.Page { return meeting.Page{Limit: p.Limit, Cursor: p.Cursor} }
+
+// Listing is one page of a list.
+type Listing[T any] struct {
+	Items      []T     `json:"items" nullable:"false"`
+	NextCursor *string `json:"next_cursor" doc:"For the next page; null on the last"`
+}
+
+type listOutput[T any] struct{ Body Listing[T] }
+
+// listed is the answer to a list.
+func listed[T, U any](items []T, next string, convert func(T) U) *listOutput[U] {
+	return &listOutput[U]{Body: Listing[U]{Items: list(items, convert), NextCursor: text(next)}}
+}
+
+// one is an answer with a resource that can change.
+type one[T any] struct {
+	ETag string `header:"ETag" doc:"The version, for If-Match"`
+	Body T
+}
+
+// made is the answer to the creation of a resource.
+type made[T any] struct {
+	ETag     string `header:"ETag" doc:"The version, for If-Match"`
+	Location string `header:"Location"`
+	Body     T
+}
+
+func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+
+// locate is the address of a resource.
+func (h *handlers) locate(collection string, id int64) string {
+	return h.base + "/" + collection + "/" + strconv.FormatInt(id, 10)
+}
+
+// Target is one resource.
+type Target struct {
+	ID int64 `path:"id"`
+}
+
+// Guard makes a change depend on the version it is based on.
+type Guard struct {
+	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; if it is no longer the current one the answer is 412"`
+}
+
+// version is nil if any will do. A tag that is none of ours matches no version.
+func (g Guard) version() *int64 {
+	tag := strings.TrimSpace(g.IfMatch)
+	if tag == "" || tag == "*" {
+		return nil
+	}
+	tag = strings.Trim(strings.TrimPrefix(tag, "W/"), `"`)
+	v, err := strconv.ParseInt(tag, 10, 64)
+	if err != nil {
+		v = -1
+	}
+	return &v
+}

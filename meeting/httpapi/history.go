@@ -1,0 +1,94 @@
+package httpapi
+
+import (
+	"context"
+	"time"
+
+	"punctual/meeting"
+)
+
+// HistoryEntry is one thing that happened to a meeting.
+type HistoryEntry struct {
+	At      time.Time         `json:"at"`
+	Action  string            `json:"action" enum:"created,confirmed,rejected,changed,cancelled,started,ended,released,checked_in"`
+	Actor   HistoryActor      `json:"actor"`
+	Changes map[string]Change `json:"changes" doc:"By field"`
+	Reason  *string           `json:"reason" doc:"timeout, or what was said"`
+}
+
+// HistoryActor is who did it.
+type HistoryActor struct {
+	Kind string `json:"kind" enum:"user,timer,system"`
+	ID   int64  `json:"id,omitempty" doc:"Of a user"`
+	Name string `json:"name" doc:"Of a user, or of the delay job"`
+}
+
+// Change of one field.
+type Change struct {
+	From any `json:"from"`
+	To   any `json:"to"`
+}
+
+func entryOf(e meeting.Entry) HistoryEntry {
+	changes := make(map[string]Change, len(e.Changes))
+	for field, c := range e.Changes {
+		changes[field] = Change(c)
+	}
+	return HistoryEntry{
+		At: e.At.UTC(), Action: string(e.Action),
+		Actor:   HistoryActor{Kind: string(e.Actor.Kind), ID: e.Actor.ID, Name: e.Actor.Name},
+		Changes: changes,
+		Reason:  text(e.Reason),
+	}
+}
+
+type ofMeetingInput struct {
+	Target
+	Paging
+}
+
+func (h *handlers) history(ctx context.Context, in *ofMeetingInput) (*listOutput[HistoryEntry], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	entries, next, err := h.svc.History(ctx, by, in.ID, in.page())
+	if err != nil {
+		return nil, err
+	}
+	return listed(entries, next, entryOf), nil
+}
+
+// MeetingNotification is one thing that one person was told about a meeting, or will be.
+type MeetingNotification struct {
+	ID        int64      `json:"id"`
+	MeetingID int64      `json:"meeting_id"`
+	Kind      string     `json:"kind" doc:"reminder, invitation, change, cancellation, approval_request, decision ..."`
+	Channel   string     `json:"channel" enum:"email,sms"`
+	UserID    *int64     `json:"user_id"`
+	Name      string     `json:"name"`
+	Address   string     `json:"address"`
+	State     string     `json:"state" doc:"pending, sending, sent, failed, skipped, skipped_late or cancelled"`
+	Due       time.Time  `json:"due"`
+	Attempts  int        `json:"attempts"`
+	MessageID *string    `json:"message_id"`
+	LastError *string    `json:"last_error"`
+	SentAt    *time.Time `json:"sent_at" nullable:"true"`
+	CreatedAt time.Time  `json:"created_at"`
+	UpdatedAt time.Time  `json:"updated_at"`
+}
+
+func (h *handlers) notifications(ctx context.Context, in *ofMeetingInput) (*listOutput[MeetingNotification], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.svc.AuthorizeNotices(ctx, by, in.ID); err != nil {
+		return nil, err
+	}
+	items, next, err := h.notices.OfMeeting(ctx, in.ID, in.page())
+	if err != nil {
+		return nil, err
+	}
+	return listed(items, next, func(n MeetingNotification) MeetingNotification { return n }), nil
+}

@@ -1,0 +1,399 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// Meeting holds one or more rooms for a time.
+type Meeting struct {
+	ID               int64      `json:"id"`
+	RoomIDs          []int64    `json:"room_ids" nullable:"false"`
+	Rooms            []RoomRef  `json:"rooms" nullable:"false"`
+	Title            string     `json:"title" doc:"Busy, if the meeting is private and you may not see it"`
+	Description      string     `json:"description"`
+	Start            time.Time  `json:"start"`
+	End              time.Time  `json:"end"`
+	Timezone         string     `json:"timezone" doc:"The zone its times were given in, or its first room's"`
+	Organizer        Organizer  `json:"organizer"`
+	Attendees        []Attendee `json:"attendees" nullable:"false"`
+	Reminders        []Reminder `json:"reminders" nullable:"false"`
+	DefaultReminders bool       `json:"default_reminders" doc:"The reminders follow the installation's"`
+	Visibility       string     `json:"visibility" enum:"public,private"`
+	Status           string     `json:"status" enum:"pending,confirmed,in_progress,ended,rejected,cancelled,released" doc:"As it is at this instant"`
+	Approval         Approval   `json:"approval"`
+	SeriesID         *int64     `json:"series_id"`
+	OriginalStart    *time.Time `json:"original_start" nullable:"true"`
+	CheckedInAt      *time.Time `json:"checked_in_at" nullable:"true"`
+	StartedAt        *time.Time `json:"started_at" nullable:"true" doc:"When the start was applied"`
+	EndedAt          *time.Time `json:"ended_at" nullable:"true" doc:"When the end was applied"`
+	ScheduleVersion  int64      `json:"schedule_version" doc:"Rises with every change of time or room"`
+	Version          int64      `json:"version"`
+	CreatedAt        time.Time  `json:"created_at"`
+	UpdatedAt        time.Time  `json:"updated_at"`
+}
+
+// RoomRef names a room of a meeting.
+type RoomRef struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+}
+
+// Organizer is who booked.
+type Organizer struct {
+	ID    int64  `json:"id"`
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
+// Attendee is somebody invited.
+type Attendee struct {
+	UserID   *int64 `json:"user_id" doc:"null: not a user of this installation"`
+	Email    string `json:"email"`
+	Name     string `json:"name"`
+	Phone    string `json:"phone" doc:"Empty, unless it is yours or you may change the meeting"`
+	Locale   string `json:"locale"`
+	Timezone string `json:"timezone"`
+	Response string `json:"response" enum:"needs_action,accepted,declined,tentative"`
+}
+
+// Reminder tells everybody some time before the start or the end.
+type Reminder struct {
+	Before   string   `json:"before" enum:"start,end"`
+	Offset   string   `json:"offset" doc:"Whole seconds, at most 366 days" example:"15m"`
+	Channels []string `json:"channels" enum:"email,sms" nullable:"false"`
+}
+
+// Approval says whether somebody must decide, and what was decided.
+type Approval struct {
+	Required  bool       `json:"required"`
+	Deadline  *time.Time `json:"deadline" nullable:"true" doc:"The earlier of the time-out and the start"`
+	DecidedAt *time.Time `json:"decided_at" nullable:"true"`
+	DecidedBy *int64     `json:"decided_by" doc:"User; null: nobody, or the time-out"`
+	Comment   *string    `json:"comment"`
+	Reason    *string    `json:"reason" doc:"timeout, if nobody decided"`
+}
+
+func meetingOf(m *meeting.Meeting) Meeting {
+	return Meeting{
+		ID: m.ID, RoomIDs: append([]int64{}, m.RoomIDs...), Rooms: roomRefs(m),
+		Title: m.Title, Description: m.Description,
+		Start: m.Slot.Start.UTC(), End: m.Slot.End.UTC(), Timezone: m.Timezone,
+		Organizer:        Organizer{ID: m.Organizer.UserID, Name: m.Organizer.Name, Email: m.Organizer.Email},
+		Attendees:        list(m.Attendees, attendeeOf),
+		Reminders:        list(m.Reminders, reminderOf),
+		DefaultReminders: m.DefaultReminders,
+		Visibility:       string(m.Visibility),
+		Status:           string(m.Status),
+		Approval:         approvalOf(m.Approval),
+		CheckedInAt:      instant(m.CheckedInAt),
+		StartedAt:        instant(m.StartedAt),
+		EndedAt:          instant(m.EndedAt),
+		ScheduleVersion:  m.ScheduleVersion,
+		Version:          m.Version,
+		CreatedAt:        m.CreatedAt.UTC(),
+		UpdatedAt:        m.UpdatedAt.UTC(),
+	}
+}
+
+func roomRefs(m *meeting.Meeting) []RoomRef {
+	refs := make([]RoomRef, len(m.RoomIDs))
+	for i, id := range m.RoomIDs {
+		refs[i] = RoomRef{ID: id}
+		if i < len(m.RoomNames) {
+			refs[i].Name = m.RoomNames[i]
+		}
+	}
+	return refs
+}
+
+func attendeeOf(a meeting.Attendee) Attendee {
+	return Attendee{
+		UserID: number(a.UserID), Email: a.Email, Name: a.Name, Phone: a.Phone,
+		Locale: a.Locale, Timezone: a.Timezone, Response: string(a.Response),
+	}
+}
+
+func reminderOf(r meeting.Reminder) Reminder {
+	return Reminder{
+		Before: string(r.Before), Offset: duration(r.Offset),
+		Channels: list(r.Channels, func(c meeting.Channel) string { return string(c) }),
+	}
+}
+
+func approvalOf(a meeting.Approval) Approval {
+	return Approval{
+		Required: a.Required, Deadline: instant(a.Deadline), DecidedAt: instant(a.DecidedAt),
+		DecidedBy: number(a.DecidedBy), Comment: text(a.Comment), Reason: text(a.Reason),
+	}
+}
+
+// MeetingPatch changes a meeting; what is left out stays as it is.
+type MeetingPatch struct {
+	RoomIDs     Field[[]int64]         `json:"room_ids,omitempty" maximum:"9007199254740991" doc:"1 to 50; all are taken, or none"`
+	Title       Field[string]          `json:"title,omitempty" doc:"1 to 200 characters"`
+	Description Field[string]          `json:"description,omitempty" doc:"At most 10,000 characters"`
+	Start       Field[string]          `json:"start,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T09:00:00Z"`
+	End         Field[string]          `json:"end,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T10:00:00Z"`
+	Timezone    Field[string]          `json:"timezone,omitempty" doc:"IANA, of local times; null: the first room's" example:"Europe/Berlin"`
+	Attendees   Field[[]AttendeeInput] `json:"attendees,omitempty" doc:"At most 500"`
+	Reminders   Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10; empty: none, null: the installation's"`
+	Visibility  Field[string]          `json:"visibility,omitempty" enum:"public,private"`
+}
+
+// AttendeeInput invites somebody; what is left out is taken from the user of that address.
+type AttendeeInput struct {
+	Email    string `json:"email"`
+	Name     string `json:"name,omitempty"`
+	Phone    string `json:"phone,omitempty" doc:"E.164" example:"+4930123456"`
+	Locale   string `json:"locale,omitempty" example:"en"`
+	Timezone string `json:"timezone,omitempty" example:"Europe/Berlin"`
+	Response string `json:"response,omitempty" doc:"Ignored: it is the attendee's to give"`
+	UserID   *int64 `json:"user_id,omitempty" doc:"Ignored: it follows from the address"`
+}
+
+// ReminderInput asks for a reminder.
+type ReminderInput struct {
+	Before   string   `json:"before" enum:"start,end"`
+	Offset   string   `json:"offset" doc:"Whole seconds, at most 366 days" example:"15m"`
+	Channels []string `json:"channels" enum:"email,sms" nullable:"false"`
+}
+
+// MeetingInput is a new meeting.
+type MeetingInput MeetingPatch
+
+// TransformSchema names what a new meeting must have.
+func (MeetingInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Required = []string{"room_ids", "title", "start", "end"}
+	return s
+}
+
+func (p MeetingPatch) fields(faults []meeting.Fault) meeting.Fields {
+	d := decoder{faults: faults}
+	f := meeting.Fields{
+		Title: p.Title.ptr(), Description: p.Description.ptr(), RoomIDs: p.RoomIDs.ptr(),
+		Start: p.Start.ptr(), End: p.End.ptr(), Timezone: p.Timezone.ptr(),
+		Attendees:        mapField(p.Attendees, persons),
+		Reminders:        mapField(p.Reminders, d.reminders),
+		DefaultReminders: p.Reminders.Null,
+		Visibility:       mapField(p.Visibility, func(s string) meeting.Visibility { return meeting.Visibility(s) }),
+	}
+	f.Faults = d.faults
+	return f
+}
+
+func persons(as []AttendeeInput) []meeting.Person {
+	return list(as, func(a AttendeeInput) meeting.Person {
+		return meeting.Person{Email: a.Email, Name: a.Name, Phone: a.Phone, Locale: a.Locale, Timezone: a.Timezone}
+	})
+}
+
+func (d *decoder) reminders(in []ReminderInput) []meeting.Reminder {
+	rs := make([]meeting.Reminder, len(in))
+	for i, r := range in {
+		location := element("body.reminders", i) + ".offset"
+		rs[i] = meeting.Reminder{
+			Before:   meeting.Anchor(r.Before),
+			Offset:   d.duration(location, r.Offset),
+			Channels: list(r.Channels, func(c string) meeting.Channel { return meeting.Channel(c) }),
+		}
+		if r.Offset == "" {
+			d.add(location, "required", "is required")
+		}
+	}
+	return rs
+}
+
+func (h *handlers) registerMeetings(api huma.API) {
+	const tag = "Meetings"
+	huma.Register(api, operation("list-meetings", http.MethodGet, "/meetings", "List meetings by start", tag), h.listMeetings)
+	huma.Register(api, creates(operation("create-meeting", http.MethodPost, "/meetings", "Book rooms; the answer is confirmed, or pending until somebody decides", tag)), h.createMeeting)
+	huma.Register(api, operation("get-meeting", http.MethodGet, "/meetings/{id}", "One meeting", tag), h.meeting)
+	huma.Register(api, operation("update-meeting", http.MethodPatch, "/meetings/{id}", "Change a meeting; a new time or room is checked like a new booking", tag), h.updateMeeting)
+	huma.Register(api, operation("cancel-meeting", http.MethodPost, "/meetings/{id}/cancel", "Call a meeting off", tag), h.cancelMeeting)
+	huma.Register(api, operation("approve-meeting", http.MethodPost, "/meetings/{id}/approve", "Decide for a request", tag), h.approveMeeting)
+	huma.Register(api, operation("reject-meeting", http.MethodPost, "/meetings/{id}/reject", "Decide against a request", tag), h.rejectMeeting)
+	huma.Register(api, operation("meeting-history", http.MethodGet, "/meetings/{id}/history", "What happened to a meeting, oldest first", tag), h.history)
+	huma.Register(api, operation("meeting-notifications", http.MethodGet, "/meetings/{id}/notifications", "What was sent about a meeting, to whom, and what became of it", tag), h.notifications)
+}
+
+type listMeetingsInput struct {
+	Paging
+	From      string   `query:"from" doc:"Meetings that end after it" example:"2027-02-10T00:00:00Z"`
+	To        string   `query:"to" doc:"Meetings that begin before it" example:"2027-02-17T00:00:00Z"`
+	RoomID    int64    `query:"room_id"`
+	SiteID    int64    `query:"site_id"`
+	Organizer string   `query:"organizer" doc:"me, or a user's id"`
+	Attendee  string   `query:"attendee" doc:"me"`
+	Status    []string `query:"status,explode" doc:"Any of them; repeated, or separated by commas"`
+	Q         string   `query:"q" maxLength:"200" doc:"In the title"`
+}
+
+func (in *listMeetingsInput) query(by meeting.Actor) (meeting.MeetingQuery, error) {
+	var d decoder
+	q := meeting.MeetingQuery{
+		From: d.instant("query.from", in.From), To: d.instant("query.to", in.To),
+		RoomID: in.RoomID, SiteID: in.SiteID, Text: in.Q,
+	}
+	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
+		d.add("query.to", "invalid_span", "is not after from")
+	}
+	switch in.Organizer {
+	case "":
+	case "me":
+		q.OrganizerID = by.ID
+	default:
+		id, err := strconv.ParseInt(in.Organizer, 10, 64)
+		if err != nil || id <= 0 {
+			d.add("query.organizer", "unknown_value", "is me or the id of a user")
+		}
+		q.OrganizerID = id
+	}
+	switch in.Attendee {
+	case "":
+	case "me":
+		q.AttendeeEmail = by.Email
+	default:
+		d.add("query.attendee", "unknown_value", "is me")
+	}
+	for _, s := range commas(in.Status) {
+		status := meeting.Status(s)
+		if !status.Valid() {
+			d.add("query.status", "unknown_value", "is one of pending, confirmed, in_progress, ended, rejected, cancelled, released")
+			break
+		}
+		q.Statuses = append(q.Statuses, status)
+	}
+	return q, d.err()
+}
+
+func (h *handlers) listMeetings(ctx context.Context, in *listMeetingsInput) (*listOutput[Meeting], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q, err := in.query(by)
+	if err != nil {
+		return nil, err
+	}
+	ms, next, err := h.svc.Meetings(ctx, by, q, in.page())
+	if err != nil {
+		return nil, err
+	}
+	return listed(ms, next, meetingOf), nil
+}
+
+func (h *handlers) createMeeting(ctx context.Context, in *struct{ Body Body[MeetingInput] }) (*made[Meeting], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	input, faults := in.Body.read(h.registry)
+	m, err := h.svc.Book(ctx, by, MeetingPatch(input).fields(faults))
+	if err != nil {
+		return nil, err
+	}
+	return &made[Meeting]{ETag: etag(m.Version), Location: h.locate("meetings", m.ID), Body: meetingOf(m)}, nil
+}
+
+func (h *handlers) meeting(ctx context.Context, in *Target) (*one[Meeting], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answer(h.svc.Meeting(ctx, by, in.ID))
+}
+
+type updateMeetingInput struct {
+	Target
+	Guard
+	Body Body[MeetingPatch]
+}
+
+func (h *handlers) updateMeeting(ctx context.Context, in *updateMeetingInput) (*one[Meeting], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	patch, faults := in.Body.read(h.registry)
+	return answer(h.svc.Update(ctx, by, in.ID, in.version(), patch.fields(faults)))
+}
+
+// Reason of a cancellation.
+type Reason struct {
+	Reason string `json:"reason,omitempty" doc:"Told to those who were invited; at most 1,000 characters"`
+}
+
+// Comment on a decision.
+type Comment struct {
+	Comment string `json:"comment,omitempty" doc:"Told to the organizer; at most 1,000 characters"`
+}
+
+type cancelInput struct {
+	Target
+	Guard
+	Body *Body[Reason]
+}
+
+func (h *handlers) cancelMeeting(ctx context.Context, in *cancelInput) (*one[Meeting], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	said, err := optional(h.registry, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return answer(h.svc.Cancel(ctx, by, in.ID, in.version(), said.Reason))
+}
+
+type decideInput struct {
+	Target
+	Guard
+	Body *Body[Comment]
+}
+
+func (h *handlers) approveMeeting(ctx context.Context, in *decideInput) (*one[Meeting], error) {
+	return h.decide(ctx, in, h.svc.Approve)
+}
+
+func (h *handlers) rejectMeeting(ctx context.Context, in *decideInput) (*one[Meeting], error) {
+	return h.decide(ctx, in, h.svc.Reject)
+}
+
+type decision func(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, comment string) (*meeting.Meeting, error)
+
+func (h *handlers) decide(ctx context.Context, in *decideInput, how decision) (*one[Meeting], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	said, err := optional(h.registry, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return answer(how(ctx, by, in.ID, in.version(), said.Comment))
+}
+
+func answer(m *meeting.Meeting, err error) (*one[Meeting], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &one[Meeting]{ETag: etag(m.Version), Body: meetingOf(m)}, nil
+}
+
+// optional reads a body that may be left out and has nothing but its form to be wrong.
+func optional[T any](r huma.Registry, b *Body[T]) (T, error) {
+	var none T
+	if b == nil {
+		return none, nil
+	}
+	v, faults := b.read(r)
+	return v, (&decoder{faults}).err()
+}

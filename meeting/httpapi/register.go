@@ -1,0 +1,86 @@
+// Package httpapi is the REST resource of sites, rooms and meetings: it decodes, asks the
+// service and encodes. Errors are the domain's own; what a client sees of them is the
+// server's business.
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+	"punctual/meeting"
+)
+
+// Notices tells what was sent about a meeting, oldest first. Whether the reader may see it
+// has been checked.
+type Notices interface {
+	OfMeeting(ctx context.Context, id meeting.ID, p meeting.Page) (items []MeetingNotification, next string, err error)
+}
+
+// Register adds the operations to the API. Who is asking comes from [account.FromContext].
+func Register(api huma.API, svc *meeting.Service, notices Notices) {
+	h := &handlers{
+		svc:      svc,
+		notices:  notices,
+		registry: api.OpenAPI().Components.Schemas,
+	}
+	if servers := api.OpenAPI().Servers; len(servers) > 0 {
+		h.base = servers[0].URL
+	}
+	h.registerSites(api)
+	h.registerRooms(api)
+	h.registerMeetings(api)
+}
+
+type handlers struct {
+	svc      *meeting.Service
+	notices  Notices
+	registry huma.Registry
+	base     string // of Location headers
+}
+
+// operation describes one; bodies are validated by [Body], so that a client learns all
+// faults at once.
+func operation(id, method, path, summary, tag string) huma.Operation {
+	op := huma.Operation{
+		OperationID:      id,
+		Method:           method,
+		Path:             path,
+		Summary:          summary,
+		Tags:             []string{tag},
+		SkipValidateBody: true,
+		Errors:           []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
+	}
+	if method != http.MethodGet {
+		op.Errors = append(op.Errors, http.StatusConflict, http.StatusPreconditionFailed)
+	}
+	if path != "/sites" && path != "/rooms" && path != "/meetings" {
+		op.Errors = append(op.Errors, http.StatusNotFound)
+	}
+	return op
+}
+
+// creates makes an operation answer 201.
+func creates(op huma.Operation) huma.Operation {
+	op.DefaultStatus = http.StatusCreated
+	return op
+}
+
+// deletes makes an operation answer 204.
+func deletes(op huma.Operation) huma.Operation {
+	op.DefaultStatus = http.StatusNoContent
+	return op
+}
+
+// asking is who sent the request.
+func asking(ctx context.Context) (meeting.Actor, error) {
+	p, ok := account.FromContext(ctx)
+	if !ok {
+		return meeting.Actor{}, account.ErrUnauthorized
+	}
+	return meeting.Actor{
+		Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role),
+	}, nil
+}

@@ -1,0 +1,319 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// Room is what a meeting holds.
+type Room struct {
+	ID        int64        `json:"id"`
+	Name      string       `json:"name"`
+	SiteID    *int64       `json:"site_id"`
+	Floor     string       `json:"floor"`
+	Capacity  int          `json:"capacity" doc:"0: unknown"`
+	Features  []string     `json:"features" nullable:"false"`
+	Timezone  string       `json:"timezone" doc:"The zone in force: the room's, its site's or the installation's"`
+	Active    bool         `json:"active"`
+	Approval  RoomApproval `json:"approval"`
+	Policy    Policy       `json:"policy"`
+	CheckIn   CheckIn      `json:"check_in"`
+	Version   int64        `json:"version"`
+	CreatedAt time.Time    `json:"created_at"`
+	UpdatedAt time.Time    `json:"updated_at"`
+}
+
+// RoomApproval says who must agree to a meeting in the room.
+type RoomApproval struct {
+	Required    bool    `json:"required"`
+	ApproverIDs []int64 `json:"approver_ids" nullable:"false" doc:"Users; none: the admins decide"`
+	Timeout     *string `json:"timeout" doc:"null: the installation's" example:"24h"`
+}
+
+// Policy limits the meetings of a room.
+type Policy struct {
+	OpeningHours []OpeningHours `json:"opening_hours" nullable:"false"`
+	MinDuration  string         `json:"min_duration" example:"15m"`
+	MaxDuration  *string        `json:"max_duration" doc:"null: the installation's limit" example:"8h"`
+	MinNotice    string         `json:"min_notice" example:"0s"`
+	MaxAdvance   *string        `json:"max_advance" doc:"null: the installation's limit" example:"8760h"`
+	BufferBefore string         `json:"buffer_before" example:"0s"`
+	BufferAfter  string         `json:"buffer_after" example:"5m"`
+	Quota        *Quota         `json:"quota"`
+}
+
+// OpeningHours are times of day on some days of the week, in the room's zone. A time that
+// ends before it begins reaches into the next day.
+type OpeningHours struct {
+	Days []string `json:"days" enum:"MO,TU,WE,TH,FR,SA,SU" nullable:"false"`
+	From string   `json:"from" example:"08:00"`
+	To   string   `json:"to" example:"24:00"`
+}
+
+// Quota of one person for the room.
+type Quota struct {
+	Per      string  `json:"per" enum:"day,week,month"`
+	Count    *int    `json:"count,omitempty" minimum:"0" maximum:"1000000"`
+	Duration *string `json:"duration,omitempty" example:"10h"`
+}
+
+// CheckIn says whether people must say that they came, and when.
+type CheckIn struct {
+	Required bool   `json:"required"`
+	Opens    string `json:"opens" doc:"Before the start" example:"15m"`
+	Grace    string `json:"grace" doc:"After the start, until the room is released" example:"10m"`
+}
+
+func roomOf(r *meeting.Room) Room {
+	return Room{
+		ID: r.ID, Name: r.Name, SiteID: number(r.SiteID), Floor: r.Floor, Capacity: r.Capacity,
+		Features: append([]string{}, r.Features...),
+		Timezone: r.Zone,
+		Active:   r.Active,
+		Approval: RoomApproval{
+			Required:    r.Approval.Required,
+			ApproverIDs: append([]int64{}, r.Approval.ApproverIDs...),
+			Timeout:     limit(r.Approval.Timeout),
+		},
+		Policy:    policyOf(r.Policy),
+		CheckIn:   CheckIn{Required: r.CheckIn.Required, Opens: duration(r.CheckIn.Opens), Grace: duration(r.CheckIn.Grace)},
+		Version:   r.Version,
+		CreatedAt: r.CreatedAt.UTC(),
+		UpdatedAt: r.UpdatedAt.UTC(),
+	}
+}
+
+func policyOf(p meeting.Policy) Policy {
+	w := Policy{
+		OpeningHours: list(p.OpeningHours, func(h meeting.OpeningHours) OpeningHours { return OpeningHours(h) }),
+		MinDuration:  duration(p.MinDuration),
+		MaxDuration:  limit(p.MaxDuration),
+		MinNotice:    duration(p.MinNotice),
+		MaxAdvance:   limit(p.MaxAdvance),
+		BufferBefore: duration(p.BufferBefore),
+		BufferAfter:  duration(p.BufferAfter),
+	}
+	if q := p.Quota; q != nil {
+		w.Quota = &Quota{Per: q.Per, Duration: limit(q.Duration)}
+		if q.Count > 0 {
+			w.Quota.Count = &q.Count
+		}
+	}
+	return w
+}
+
+// RoomPatch changes a room. What is left out stays as it is, in nested objects too; null
+// clears it.
+type RoomPatch struct {
+	Name     Field[string]            `json:"name,omitempty" doc:"1 to 200 characters"`
+	SiteID   Field[int64]             `json:"site_id,omitempty" maximum:"9007199254740991"`
+	Floor    Field[string]            `json:"floor,omitempty" doc:"At most 50 characters"`
+	Capacity Field[int]               `json:"capacity,omitempty" minimum:"0" maximum:"100000" doc:"0: unknown"`
+	Features Field[[]string]          `json:"features,omitempty" doc:"At most 50, of at most 50 characters"`
+	Timezone Field[string]            `json:"timezone,omitempty" doc:"IANA; null: the site's" example:"Europe/Berlin"`
+	Active   Field[bool]              `json:"active,omitempty" doc:"An inactive room takes no new meeting"`
+	Approval Field[RoomApprovalPatch] `json:"approval,omitempty"`
+	Policy   Field[PolicyPatch]       `json:"policy,omitempty"`
+	CheckIn  Field[CheckInPatch]      `json:"check_in,omitempty"`
+}
+
+// RoomApprovalPatch changes who must agree to a meeting in the room.
+type RoomApprovalPatch struct {
+	Required    Field[bool]    `json:"required,omitempty"`
+	ApproverIDs Field[[]int64] `json:"approver_ids,omitempty" maximum:"9007199254740991" doc:"Managers or admins; none: the admins decide"`
+	Timeout     Field[string]  `json:"timeout,omitempty" doc:"null: the installation's" example:"24h"`
+}
+
+// PolicyPatch changes the rules of the room.
+type PolicyPatch struct {
+	OpeningHours Field[[]OpeningHours] `json:"opening_hours,omitempty" doc:"None: always open"`
+	MinDuration  Field[string]         `json:"min_duration,omitempty" example:"15m"`
+	MaxDuration  Field[string]         `json:"max_duration,omitempty" doc:"null: the installation's limit" example:"8h"`
+	MinNotice    Field[string]         `json:"min_notice,omitempty" example:"0s"`
+	MaxAdvance   Field[string]         `json:"max_advance,omitempty" doc:"null: the installation's limit" example:"8760h"`
+	BufferBefore Field[string]         `json:"buffer_before,omitempty" example:"0s"`
+	BufferAfter  Field[string]         `json:"buffer_after,omitempty" example:"5m"`
+	Quota        Field[Quota]          `json:"quota,omitempty" doc:"null: none"`
+}
+
+// CheckInPatch changes whether people must say that they came.
+type CheckInPatch struct {
+	Required Field[bool]   `json:"required,omitempty"`
+	Opens    Field[string] `json:"opens,omitempty" example:"15m"`
+	Grace    Field[string] `json:"grace,omitempty" example:"10m"`
+}
+
+// RoomInput is a new room; it needs only a name.
+type RoomInput RoomPatch
+
+// TransformSchema names what a new room must have.
+func (RoomInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Required = []string{"name"}
+	return s
+}
+
+func (p RoomPatch) fields(faults []meeting.Fault) meeting.RoomFields {
+	d := decoder{faults: faults}
+	approval, policy, checkIn := object(p.Approval), object(p.Policy), object(p.CheckIn)
+	f := meeting.RoomFields{
+		Name: p.Name.ptr(), SiteID: p.SiteID.ptr(), Floor: p.Floor.ptr(), Capacity: p.Capacity.ptr(),
+		Features: p.Features.ptr(), Timezone: p.Timezone.ptr(), Active: p.Active.or(true).ptr(),
+
+		ApprovalRequired: approval.Required.ptr(),
+		ApproverIDs:      approval.ApproverIDs.ptr(),
+		ApprovalTimeout:  d.field("body.approval.timeout", approval.Timeout),
+
+		OpeningHours: mapField(policy.OpeningHours, hours),
+		MinDuration:  d.field("body.policy.min_duration", policy.MinDuration),
+		MaxDuration:  d.field("body.policy.max_duration", policy.MaxDuration),
+		MinNotice:    d.field("body.policy.min_notice", policy.MinNotice),
+		MaxAdvance:   d.field("body.policy.max_advance", policy.MaxAdvance),
+		BufferBefore: d.field("body.policy.buffer_before", policy.BufferBefore),
+		BufferAfter:  d.field("body.policy.buffer_after", policy.BufferAfter),
+		Quota:        mapField(policy.Quota, d.quota),
+
+		CheckInRequired: checkIn.Required.ptr(),
+		CheckInOpens:    d.field("body.check_in.opens", checkIn.Opens),
+		CheckInGrace:    d.field("body.check_in.grace", checkIn.Grace),
+	}
+	f.Faults = d.faults
+	return f
+}
+
+func hours(hs []OpeningHours) []meeting.OpeningHours {
+	return list(hs, func(h OpeningHours) meeting.OpeningHours { return meeting.OpeningHours(h) })
+}
+
+func (d *decoder) quota(q Quota) meeting.Quota {
+	out := meeting.Quota{Per: q.Per}
+	if q.Count != nil {
+		out.Count = *q.Count
+	}
+	if q.Duration != nil {
+		out.Duration = d.duration("body.policy.quota.duration", *q.Duration)
+	}
+	return out
+}
+
+func (h *handlers) registerRooms(api huma.API) {
+	const tag = "Rooms"
+	huma.Register(api, operation("list-rooms", http.MethodGet, "/rooms", "List rooms", tag), h.listRooms)
+	huma.Register(api, creates(operation("create-room", http.MethodPost, "/rooms", "Add a room", tag)), h.createRoom)
+	huma.Register(api, operation("get-room", http.MethodGet, "/rooms/{id}", "One room", tag), h.room)
+	huma.Register(api, operation("update-room", http.MethodPatch, "/rooms/{id}", "Change a room; meetings that are booked stay as they are", tag), h.updateRoom)
+	huma.Register(api, deletes(operation("delete-room", http.MethodDelete, "/rooms/{id}", "Remove a room that no coming meeting needs", tag)), h.deleteRoom)
+	huma.Register(api, operation("room-free-busy", http.MethodGet, "/rooms/{id}/free-busy", "When a room is taken, buffers included", tag), h.freeBusy)
+}
+
+type listRoomsInput struct {
+	Paging
+	SiteID          int64    `query:"site_id"`
+	Features        []string `query:"features,explode" doc:"All of them; repeated, or separated by commas"`
+	MinCapacity     int      `query:"min_capacity" minimum:"0"`
+	Q               string   `query:"q" maxLength:"200" doc:"In name or floor"`
+	IncludeInactive bool     `query:"include_inactive"`
+}
+
+func (h *handlers) listRooms(ctx context.Context, in *listRoomsInput) (*listOutput[Room], error) {
+	q := meeting.RoomQuery{
+		SiteID: in.SiteID, Features: commas(in.Features), MinCapacity: in.MinCapacity,
+		Text: in.Q, IncludeInactive: in.IncludeInactive,
+	}
+	rooms, next, err := h.svc.Rooms(ctx, q, in.page())
+	if err != nil {
+		return nil, err
+	}
+	return listed(rooms, next, roomOf), nil
+}
+
+func (h *handlers) createRoom(ctx context.Context, in *struct{ Body Body[RoomInput] }) (*made[Room], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	input, faults := in.Body.read(h.registry)
+	r, err := h.svc.CreateRoom(ctx, by, RoomPatch(input).fields(faults))
+	if err != nil {
+		return nil, err
+	}
+	return &made[Room]{ETag: etag(r.Version), Location: h.locate("rooms", r.ID), Body: roomOf(r)}, nil
+}
+
+func (h *handlers) room(ctx context.Context, in *Target) (*one[Room], error) {
+	r, err := h.svc.Room(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &one[Room]{ETag: etag(r.Version), Body: roomOf(r)}, nil
+}
+
+type updateRoomInput struct {
+	Target
+	Guard
+	Body Body[RoomPatch]
+}
+
+func (h *handlers) updateRoom(ctx context.Context, in *updateRoomInput) (*one[Room], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	patch, faults := in.Body.read(h.registry)
+	r, err := h.svc.UpdateRoom(ctx, by, in.ID, in.version(), patch.fields(faults))
+	if err != nil {
+		return nil, err
+	}
+	return &one[Room]{ETag: etag(r.Version), Body: roomOf(r)}, nil
+}
+
+func (h *handlers) deleteRoom(ctx context.Context, in *deleteInput) (*struct{}, error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return nil, h.svc.DeleteRoom(ctx, by, in.ID, in.version())
+}
+
+// Busy is a time at which a room is taken.
+type Busy struct {
+	Start     time.Time `json:"start" doc:"Buffers included"`
+	End       time.Time `json:"end"`
+	Status    string    `json:"status" enum:"pending,confirmed,in_progress,ended"`
+	MeetingID int64     `json:"meeting_id"`
+	Title     string    `json:"title" doc:"Busy, if the meeting is private"`
+}
+
+func busyOf(b meeting.Busytime) Busy {
+	return Busy{
+		Start: b.Slot.Start.UTC(), End: b.Slot.End.UTC(),
+		Status: string(b.Meeting.Status), MeetingID: b.Meeting.ID, Title: b.Meeting.Title,
+	}
+}
+
+type freeBusyInput struct {
+	Target
+	From string `query:"from" doc:"Now, if it is left out" example:"2027-02-10T00:00:00Z"`
+	To   string `query:"to" doc:"Seven days after from, if it is left out; at most 366" example:"2027-02-17T00:00:00Z"`
+}
+
+func (h *handlers) freeBusy(ctx context.Context, in *freeBusyInput) (*listOutput[Busy], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var d decoder
+	span := meeting.Slot{Start: d.instant("query.from", in.From), End: d.instant("query.to", in.To)}
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	busy, err := h.svc.FreeBusy(ctx, by, in.ID, span)
+	if err != nil {
+		return nil, err
+	}
+	return listed(busy, "", busyOf), nil
+}

@@ -1,0 +1,117 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// Site is a place with rooms.
+type Site struct {
+	ID        int64     `json:"id"`
+	Name      string    `json:"name"`
+	Timezone  *string   `json:"timezone" doc:"IANA; null: the installation's"`
+	Version   int64     `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+func siteOf(s *meeting.Site) Site {
+	return Site{
+		ID: s.ID, Name: s.Name, Timezone: text(s.Timezone), Version: s.Version,
+		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(),
+	}
+}
+
+// SitePatch changes a site; what is left out stays as it is.
+type SitePatch struct {
+	Name     Field[string] `json:"name,omitempty" doc:"1 to 200 characters"`
+	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA, for the site's rooms; null: the installation's" example:"Europe/Berlin"`
+}
+
+// SiteInput is a new site.
+type SiteInput SitePatch
+
+// TransformSchema names what a new site must have.
+func (SiteInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Required = []string{"name"}
+	return s
+}
+
+func (p SitePatch) fields(faults []meeting.Fault) meeting.SiteFields {
+	return meeting.SiteFields{Name: p.Name.ptr(), Timezone: p.Timezone.ptr(), Faults: faults}
+}
+
+func (h *handlers) registerSites(api huma.API) {
+	const tag = "Rooms"
+	huma.Register(api, operation("list-sites", http.MethodGet, "/sites", "List sites", tag), h.listSites)
+	huma.Register(api, creates(operation("create-site", http.MethodPost, "/sites", "Add a site", tag)), h.createSite)
+	huma.Register(api, operation("get-site", http.MethodGet, "/sites/{id}", "One site", tag), h.site)
+	huma.Register(api, operation("update-site", http.MethodPatch, "/sites/{id}", "Change a site", tag), h.updateSite)
+	huma.Register(api, deletes(operation("delete-site", http.MethodDelete, "/sites/{id}", "Remove a site that has no rooms", tag)), h.deleteSite)
+}
+
+func (h *handlers) listSites(ctx context.Context, in *Paging) (*listOutput[Site], error) {
+	sites, next, err := h.svc.Sites(ctx, in.page())
+	if err != nil {
+		return nil, err
+	}
+	return listed(sites, next, siteOf), nil
+}
+
+func (h *handlers) createSite(ctx context.Context, in *struct{ Body Body[SiteInput] }) (*made[Site], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	input, faults := in.Body.read(h.registry)
+	s, err := h.svc.CreateSite(ctx, by, SitePatch(input).fields(faults))
+	if err != nil {
+		return nil, err
+	}
+	return &made[Site]{ETag: etag(s.Version), Location: h.locate("sites", s.ID), Body: siteOf(s)}, nil
+}
+
+func (h *handlers) site(ctx context.Context, in *Target) (*one[Site], error) {
+	s, err := h.svc.Site(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &one[Site]{ETag: etag(s.Version), Body: siteOf(s)}, nil
+}
+
+type updateSiteInput struct {
+	Target
+	Guard
+	Body Body[SitePatch]
+}
+
+func (h *handlers) updateSite(ctx context.Context, in *updateSiteInput) (*one[Site], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	patch, faults := in.Body.read(h.registry)
+	s, err := h.svc.UpdateSite(ctx, by, in.ID, in.version(), patch.fields(faults))
+	if err != nil {
+		return nil, err
+	}
+	return &one[Site]{ETag: etag(s.Version), Body: siteOf(s)}, nil
+}
+
+type deleteInput struct {
+	Target
+	Guard
+}
+
+func (h *handlers) deleteSite(ctx context.Context, in *deleteInput) (*struct{}, error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return nil, h.svc.DeleteSite(ctx, by, in.ID, in.version())
+}
