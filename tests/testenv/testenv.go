@@ -148,6 +148,9 @@ func (p *process) wait() {
 	close(p.done)
 }
 
+// PID of the server while it runs.
+func (p *process) PID() int { return p.cmd.Process.Pid }
+
 // stop sends sig and waits; after 20 s it kills.
 func (p *process) stop(sig os.Signal) {
 	p.cmd.Process.Signal(sig)
