@@ -33,7 +33,7 @@ type Ledger interface {
 	// Get returns one row, or [ErrNotFound].
 	Get(ctx context.Context, id int64) (Notification, error)
 
-	// List returns the rows that match f, newest first.
+	// List returns the rows that match f, newest first unless it says otherwise.
 	List(ctx context.Context, f Filter) ([]Notification, error)
 }
 
@@ -55,8 +55,9 @@ type Outcome struct {
 
 // Filter of a list; a zero field does not filter.
 type Filter struct {
-	MeetingID int64
-	State     State
-	Before    int64 // only IDs below it: the last one of the page before
-	Limit     int   // 0: 50
+	MeetingID   int64
+	State       State
+	OldestFirst bool
+	Cursor      int64 // begin behind this ID in the order of the list: the last one of the page before
+	Limit       int   // 0: 50
 }

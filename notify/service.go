@@ -28,7 +28,7 @@ func NewService(l Ledger, s Scheduler, now func() time.Time) *Service {
 	return &Service{ledger: l, scheduler: s, now: now}
 }
 
-// Page is a part of a list, newest first. Next is the Before of the following page; 0: there is none.
+// Page is a part of a list. Next is the Cursor of the following page; 0: there is none.
 type Page struct {
 	Items []Notification
 	Next  int64

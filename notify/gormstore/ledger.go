@@ -133,13 +133,17 @@ func (l *Ledger) List(ctx context.Context, f notify.Filter) ([]notify.Notificati
 	if f.State != "" {
 		where(`state = ?`, f.State)
 	}
-	if f.Before != 0 {
-		where(`id < ?`, f.Before)
+	past, order := `id < ?`, `DESC`
+	if f.OldestFirst {
+		past, order = `id > ?`, `ASC`
+	}
+	if f.Cursor != 0 {
+		where(past, f.Cursor)
 	}
 	if f.Limit <= 0 {
 		f.Limit = 50
 	}
-	q.WriteString(` ORDER BY id DESC LIMIT ?`)
+	q.WriteString(` ORDER BY id ` + order + ` LIMIT ?`)
 	return l.all(ctx, q.String(), append(args, f.Limit)...)
 }
 

@@ -1,0 +1,145 @@
+// Package httpapi is the REST resource of notifications: the ledger, for administrators.
+package httpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/notify"
+)
+
+// Register adds the operations to the API. Who may call them is decided by the table of
+// authorisation, for there is no rule about a single notification.
+func Register(api huma.API, svc *notify.Service) {
+	h := &handlers{svc}
+	op := func(id, method, path, summary string, errors ...int) huma.Operation {
+		return huma.Operation{
+			OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Notifications"},
+			Errors: append(errors, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity),
+		}
+	}
+	huma.Register(api, op("list-notifications", http.MethodGet, "/notifications",
+		"What was told to whom, the newest first"), h.list)
+	huma.Register(api, op("resend-notification", http.MethodPost, "/notifications/{id}/resend",
+		"Send it again, now", http.StatusNotFound, http.StatusConflict), h.resend)
+}
+
+type handlers struct{ svc *notify.Service }
+
+// Notification is one line of the ledger.
+type Notification struct {
+	ID        int64      `json:"id"`
+	Kind      string     `json:"kind" example:"reminder"`
+	Channel   string     `json:"channel" enum:"email,sms"`
+	MeetingID *int64     `json:"meeting_id"`
+	Title     string     `json:"title" doc:"Of the meeting, when this was recorded"`
+	To        Recipient  `json:"to"`
+	State     string     `json:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled"`
+	Due       time.Time  `json:"due" doc:"When to send it"`
+	Expires   *time.Time `json:"expires" doc:"When it is too late to send it; null: never"`
+	Attempts  int        `json:"attempts"`
+	MessageID string     `json:"message_id" doc:"The same in every attempt; empty before the first"`
+	LastError string     `json:"last_error" doc:"Why the last attempt failed, or why there was none"`
+	SentAt    *time.Time `json:"sent_at" doc:"When the provider accepted it"`
+	CreatedAt time.Time  `json:"created_at"`
+	UpdatedAt time.Time  `json:"updated_at"`
+}
+
+// Recipient of a notification.
+type Recipient struct {
+	UserID  *int64 `json:"user_id"`
+	Name    string `json:"name"`
+	Address string `json:"address" doc:"E-mail address or phone number"`
+}
+
+func view(n notify.Notification) Notification {
+	return Notification{
+		ID: n.ID, Kind: string(n.Kind), Channel: string(n.Channel), MeetingID: orNull(n.MeetingID), Title: n.Facts.Title,
+		To:    Recipient{UserID: orNull(n.To.UserID), Name: n.To.Name, Address: n.To.Address},
+		State: string(n.State), Due: n.Due, Expires: orNull(n.Expires), Attempts: n.Attempts,
+		MessageID: n.MessageID, LastError: n.LastError, SentAt: orNull(n.SentAt),
+		CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
+	}
+}
+
+func orNull[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
+}
+
+type listInput struct {
+	MeetingID int64  `query:"meeting_id" minimum:"1" doc:"Of this meeting only"`
+	State     string `query:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled" doc:"In this state only"`
+	Limit     int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many items at most"`
+	Cursor    string `query:"cursor" maxLength:"100" doc:"next_cursor of the page before"`
+}
+
+type listOutput struct {
+	Body struct {
+		Items      []Notification `json:"items" nullable:"false"`
+		NextCursor *string        `json:"next_cursor" doc:"For the next page; null on the last"`
+	}
+}
+
+func (h *handlers) list(ctx context.Context, in *listInput) (*listOutput, error) {
+	cursor, err := decodeCursor(in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	page, err := h.svc.List(ctx, notify.Filter{
+		MeetingID: in.MeetingID, State: notify.State(in.State), Cursor: cursor, Limit: in.Limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &listOutput{}
+	out.Body.Items = make([]Notification, len(page.Items))
+	for i, n := range page.Items {
+		out.Body.Items[i] = view(n)
+	}
+	if page.Next != 0 {
+		out.Body.NextCursor = new(encodeCursor(page.Next))
+	}
+	return out, nil
+}
+
+type target struct {
+	ID int64 `path:"id"`
+}
+
+type output struct{ Body Notification }
+
+func (h *handlers) resend(ctx context.Context, in *target) (*output, error) {
+	n, err := h.svc.Resend(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &output{Body: view(n)}, nil
+}
+
+// A cursor is opaque to clients, so that its content may change.
+func encodeCursor(id int64) string {
+	return base64.RawURLEncoding.EncodeToString([]byte("n" + strconv.FormatInt(id, 10)))
+}
+
+func decodeCursor(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err == nil && len(b) > 1 && b[0] == 'n' {
+		if id, err := strconv.ParseInt(string(b[1:]), 10, 64); err == nil && id > 0 {
+			return id, nil
+		}
+	}
+	return 0, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
+		Location: "query.cursor", Message: "is not a cursor of this list",
+	})
+}
