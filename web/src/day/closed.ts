@@ -1,17 +1,25 @@
-import type { components } from '../lib/api/schema'
+import type { Room } from '../lib/api/client'
 
-type OpeningHours = components['schemas']['OpeningHours']
+type OpeningHours = NonNullable<Room['policy']['opening_hours']>[number]
 
 const weekdays = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA']
 
-/** The parts of a date, in minutes after midnight, at which a room is closed. */
+/**
+ * The parts of a date, in minutes after midnight, at which a room is closed. Without any
+ * opening hours it never is. Hours that end before they begin reach into the next day.
+ */
 export function closedHours(hours: OpeningHours[], date: string): [from: number, to: number][] {
   if (!hours.length) return []
-  const weekday = weekdays[new Date(date + 'T00:00:00Z').getUTCDay()]!
-  const open = hours
-    .filter((h) => h.days?.includes(weekday))
-    .map((h) => [minutes(h.from), minutes(h.to)] as const)
-    .sort((a, b) => a[0] - b[0])
+  const weekday = new Date(date + 'T00:00:00Z').getUTCDay()
+  const today = weekdays[weekday]!
+  const yesterday = weekdays[(weekday + 6) % 7]!
+  const open: [number, number][] = []
+  for (const h of hours) {
+    const [from, to] = [minutes(h.from), minutes(h.to)]
+    if (h.days?.includes(today)) open.push([from, to > from ? to : 1440])
+    if (h.days?.includes(yesterday) && to <= from) open.push([0, to])
+  }
+  open.sort((a, b) => a[0] - b[0])
   const closed: [number, number][] = []
   let at = 0
   for (const [from, to] of open) {

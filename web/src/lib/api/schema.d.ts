@@ -426,7 +426,7 @@ export interface components {
             /** Format: int64 */
             id: number;
             name: string;
-            timezone: string;
+            timezone: string | null;
             /** Format: int64 */
             version: number;
         };
@@ -444,9 +444,9 @@ export interface components {
         Policy: {
             opening_hours?: components["schemas"]["OpeningHours"][];
             min_duration?: string;
-            max_duration?: string;
+            max_duration?: string | null;
             min_notice?: string;
-            max_advance?: string;
+            max_advance?: string | null;
             buffer_before?: string;
             buffer_after?: string;
             quota?: components["schemas"]["Quota"];
@@ -454,7 +454,7 @@ export interface components {
         RoomApproval: {
             required: boolean;
             approver_ids: number[];
-            timeout?: string;
+            timeout?: string | null;
         };
         CheckIn: {
             required?: boolean;
@@ -466,7 +466,7 @@ export interface components {
             id: number;
             name: string;
             /** Format: int64 */
-            site_id?: number;
+            site_id?: number | null;
             floor?: string;
             /** Format: int64 */
             capacity?: number;
@@ -530,6 +530,7 @@ export interface components {
             organizer: components["schemas"]["Person"];
             attendees: components["schemas"]["Attendee"][];
             reminders: components["schemas"]["Reminder"][];
+            default_reminders?: boolean;
             /** @enum {string} */
             visibility: "public" | "private";
             /** @enum {string} */
@@ -609,6 +610,10 @@ export interface components {
             start: string;
             /** Format: date-time */
             end: string;
+            /** Format: int64 */
+            meeting_id: number;
+            status: string;
+            title: string;
         };
         MeetingInput: {
             room_ids: number[];
@@ -622,7 +627,7 @@ export interface components {
                 name?: string;
                 phone?: string;
             }[];
-            reminders?: components["schemas"]["Reminder"][];
+            reminders?: components["schemas"]["Reminder"][] | null;
             /** @enum {string} */
             visibility?: "public" | "private";
         };
@@ -638,31 +643,31 @@ export interface components {
                 name?: string;
                 phone?: string;
             }[];
-            reminders?: components["schemas"]["Reminder"][];
+            reminders?: components["schemas"]["Reminder"][] | null;
             /** @enum {string} */
             visibility?: "public" | "private";
         };
         RoomInput: {
             name: string;
             /** Format: int64 */
-            site_id?: number;
+            site_id?: number | null;
             floor?: string;
             /** Format: int64 */
             capacity?: number;
             features?: string[];
-            timezone?: string;
+            timezone?: string | null;
             active?: boolean;
             approval?: {
                 required?: boolean;
                 approver_ids?: number[];
-                timeout?: string;
+                timeout?: string | null;
             };
             policy?: components["schemas"]["Policy"];
             check_in?: components["schemas"]["CheckIn"];
         };
         SiteInput: {
             name: string;
-            timezone?: string;
+            timezone?: string | null;
         };
         UserInput: {
             email: string;
@@ -1249,7 +1254,24 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RoomInput"];
+                "application/json": {
+                    name?: string;
+                    /** Format: int64 */
+                    site_id?: number | null;
+                    floor?: string;
+                    /** Format: int64 */
+                    capacity?: number;
+                    features?: string[];
+                    timezone?: string | null;
+                    active?: boolean;
+                    approval?: {
+                        required?: boolean;
+                        approver_ids?: number[];
+                        timeout?: string | null;
+                    };
+                    policy?: components["schemas"]["Policy"];
+                    check_in?: components["schemas"]["CheckIn"];
+                };
             };
         };
         responses: {

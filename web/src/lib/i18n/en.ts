@@ -335,9 +335,14 @@ const en = {
       seconds ? `Too many attempts. Try again in ${seconds} seconds.` : 'Too many attempts. Try again later.',
     unavailable: 'The server is busy. Try again in a moment.',
   } as Record<string, string | ((n: number) => string)>,
+  // By code. What is missing here is told in the server's words, which are English and may
+  // name figures.
   fault: {
     required: 'Please fill this in.',
-    in_the_past: 'This lies in the past.',
+    in_past: 'This lies in the past.',
+    not_after_start: 'This is not after the start.',
+    invalid_email: 'This is not an e-mail address.',
+    malformed: 'This cannot be read.',
   } as Record<string, string>,
 }
 
