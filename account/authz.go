@@ -1,0 +1,132 @@
+package account
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Scope narrows an API token to a part of its user's rights.
+type Scope string
+
+const (
+	MeetingsRead       Scope = "meetings:read"
+	MeetingsWrite      Scope = "meetings:write"
+	RoomsRead          Scope = "rooms:read" // also sites
+	RoomsWrite         Scope = "rooms:write"
+	UsersRead          Scope = "users:read"
+	UsersWrite         Scope = "users:write"
+	NotificationsRead  Scope = "notifications:read"
+	NotificationsWrite Scope = "notifications:write"
+	JobsAdmin          Scope = "jobs:admin"
+	TopicsProduce      Scope = "topics:produce" // these three may name one topic: "topics:produce:orders"
+	TopicsConsume      Scope = "topics:consume"
+	TopicsAdmin        Scope = "topics:admin"
+
+	// anyScope is for operations that every token reaches, unscoped for those that only a
+	// token without scopes does: what a narrow token could use to get more rights.
+	anyScope Scope = ""
+	unscoped Scope = "-"
+)
+
+// Scopes that a token may have.
+var Scopes = []Scope{
+	MeetingsRead, MeetingsWrite, RoomsRead, RoomsWrite, UsersRead, UsersWrite, NotificationsRead, NotificationsWrite,
+	JobsAdmin, TopicsProduce, TopicsConsume, TopicsAdmin,
+}
+
+func (s Scope) known() bool {
+	if slices.Contains(Scopes, s) {
+		return true
+	}
+	i := strings.LastIndexByte(string(s), ':')
+	return i >= 0 && len(s) <= 200 && i+1 < len(s) &&
+		slices.Contains([]Scope{TopicsProduce, TopicsConsume, TopicsAdmin}, s[:i])
+}
+
+// rule of one operation: who may call it at all.
+type rule struct {
+	least Role // "": public
+	scope Scope
+}
+
+// table has every operation of the REST API. It says who may knock; whether the door opens for
+// this meeting or that request is decided by the rules of the meeting.
+var table = map[string]rule{
+	"login": {},
+	"setup": {}, // its token is the proof
+
+	"logout":          {Member, anyScope}, // ends nothing but the token's own session
+	"me":              {Member, anyScope},
+	"update-me":       {Member, unscoped},
+	"list-my-tokens":  {Member, unscoped},
+	"create-my-token": {Member, unscoped},
+	"delete-my-token": {Member, unscoped},
+
+	"list-users":  {Admin, UsersRead},
+	"get-user":    {Admin, UsersRead},
+	"create-user": {Admin, UsersWrite},
+	"update-user": {Admin, UsersWrite},
+
+	"list-sites":     {Member, RoomsRead},
+	"get-site":       {Member, RoomsRead},
+	"create-site":    {Admin, RoomsWrite},
+	"update-site":    {Admin, RoomsWrite},
+	"delete-site":    {Admin, RoomsWrite},
+	"list-rooms":     {Member, RoomsRead},
+	"get-room":       {Member, RoomsRead},
+	"room-free-busy": {Member, RoomsRead},
+	"create-room":    {Admin, RoomsWrite},
+	"update-room":    {Admin, RoomsWrite},
+	"delete-room":    {Admin, RoomsWrite},
+
+	"list-meetings":         {Member, MeetingsRead},
+	"get-meeting":           {Member, MeetingsRead},
+	"meeting-history":       {Member, MeetingsRead},
+	"meeting-notifications": {Member, MeetingsRead},
+	"create-meeting":        {Member, MeetingsWrite},
+	"update-meeting":        {Member, MeetingsWrite},
+	"cancel-meeting":        {Member, MeetingsWrite},
+	"approve-meeting":       {Manager, MeetingsWrite},
+	"reject-meeting":        {Manager, MeetingsWrite},
+
+	"list-notifications":  {Admin, NotificationsRead},
+	"resend-notification": {Admin, NotificationsWrite},
+
+	"list-jobs":        {Admin, JobsAdmin},
+	"pause-job":        {Admin, JobsAdmin},
+	"resume-job":       {Admin, JobsAdmin},
+	"list-dead-jobs":   {Admin, JobsAdmin},
+	"requeue-dead-job": {Admin, JobsAdmin},
+
+	"get-config": {Admin, unscoped},
+}
+
+// Public tells whether anybody may call the operation, signed in or not.
+func Public(op string) bool {
+	r, ok := table[op]
+	return ok && r.least == ""
+}
+
+// Authorize tells whether p may call the operation: nil, [ErrUnauthorized] if it takes a
+// sign-in and p is nil, or [ErrForbidden]. An operation that is not in the table is forbidden
+// to all.
+func Authorize(p *Principal, op string) error {
+	r, ok := table[op]
+	switch {
+	case !ok:
+		return fmt.Errorf("operation %q is not in the table: %w", op, ErrForbidden)
+	case r.least == "":
+		return nil
+	case p == nil:
+		return ErrUnauthorized
+	case !p.Role.Covers(r.least), r.scope != anyScope && !p.HasScope(r.scope):
+		return ErrForbidden
+	}
+	return nil
+}
+
+// Operations yields the ids of the table in no particular order.
+func Operations() iter.Seq[string] { return maps.Keys(table) }

@@ -1,0 +1,119 @@
+// Package gormstore keeps accounts in Postgres or SQLite.
+package gormstore
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"gorm.io/gorm"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"punctual/account"
+)
+
+// Store implements [account.Store] on the tables users and tokens.
+type Store struct{ db *gorm.DB }
+
+var _ account.Store = (*Store)(nil)
+
+// New returns a Store on db, whose dialect is "postgres" or "sqlite".
+func New(db *gorm.DB) *Store { return &Store{db: db} }
+
+// locking is a clause for the end of a SELECT that keeps its rows as they are until the
+// transaction ends. On SQLite a transaction that writes is alone anyway.
+func locking(tx *gorm.DB) string {
+	if tx.Name() == "postgres" {
+		return " FOR UPDATE"
+	}
+	return ""
+}
+
+// refusal turns what the database refused into the domain's error.
+func refusal(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "23505" && e.ConstraintName == "users_email_unique" {
+		return account.ErrEmailTaken
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE &&
+		strings.Contains(e.Error(), "users_email_unique") {
+		return account.ErrEmailTaken
+	}
+	return err
+}
+
+// page reads rows after a cursor in the order of their ids, one more than asked for: it tells
+// whether there are more.
+func page[Row any](q *gorm.DB, p account.Page, id func(*Row) int64) (rows []Row, next string, err error) {
+	if p.Cursor != "" {
+		after, err := decodeCursor(p.Cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		q = q.Where("id > ?", after)
+	}
+	if err := q.Order("id").Limit(p.Limit + 1).Find(&rows).Error; err != nil {
+		return nil, "", err
+	}
+	if len(rows) > p.Limit {
+		rows = rows[:p.Limit]
+		next = encodeCursor(id(&rows[p.Limit-1]))
+	}
+	return rows, next, nil
+}
+
+func encodeCursor(id int64) string {
+	return base64.RawURLEncoding.EncodeToString([]byte("id:" + strconv.FormatInt(id, 10)))
+}
+
+func decodeCursor(s string) (int64, error) {
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	text, ok := strings.CutPrefix(string(b), "id:")
+	id, parseErr := strconv.ParseInt(text, 10, 64)
+	if err != nil || !ok || parseErr != nil {
+		return 0, &account.InvalidError{Faults: []account.Fault{{
+			Location: "query.cursor", Code: "malformed", Message: "is not a cursor of this list",
+		}}}
+	}
+	return id, nil
+}
+
+// one runs a query for one row into dest; no row is [account.ErrNotFound].
+func one(ctx context.Context, db *gorm.DB, dest any, sql string, args ...any) error {
+	res := db.WithContext(ctx).Raw(sql, args...).Scan(dest)
+	if res.Error != nil {
+		return res.Error
+	}
+	if res.RowsAffected == 0 {
+		return account.ErrNotFound
+	}
+	return nil
+}
+
+// instant is what the databases keep of t: microseconds, in UTC; nil is NULL.
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Microsecond)
+	return &t
+}
+
+func zeroOrUTC(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,153 @@
+package gormstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/account"
+)
+
+type tokenRow struct {
+	ID         int64
+	UserID     *int64
+	Kind       string
+	Name       string
+	Hash       string
+	Scopes     *string // JSON
+	ExpiresAt  *time.Time
+	LastUsedAt *time.Time
+	CreatedAt  time.Time `gorm:"autoCreateTime:false"`
+}
+
+func (tokenRow) TableName() string { return "tokens" }
+
+func rowOfToken(t *account.Token) (*tokenRow, error) {
+	r := &tokenRow{
+		ID: t.ID, Kind: string(t.Kind), Name: t.Name, Hash: t.Hash,
+		ExpiresAt: instant(t.ExpiresAt), LastUsedAt: instant(t.LastUsedAt), CreatedAt: *instant(t.CreatedAt),
+	}
+	if t.UserID != 0 {
+		r.UserID = &t.UserID
+	}
+	if t.Scopes != nil {
+		b, err := json.Marshal(t.Scopes)
+		if err != nil {
+			return nil, err
+		}
+		r.Scopes = new(string(b))
+	}
+	return r, nil
+}
+
+func (r *tokenRow) token() (*account.Token, error) {
+	t := &account.Token{
+		ID: r.ID, Kind: account.TokenKind(r.Kind), Name: r.Name, Hash: r.Hash,
+		ExpiresAt: zeroOrUTC(r.ExpiresAt), LastUsedAt: zeroOrUTC(r.LastUsedAt), CreatedAt: r.CreatedAt.UTC(),
+	}
+	if r.UserID != nil {
+		t.UserID = *r.UserID
+	}
+	if r.Scopes == nil {
+		return t, nil
+	}
+	if err := json.Unmarshal([]byte(*r.Scopes), &t.Scopes); err != nil {
+		return nil, fmt.Errorf("scopes of token %d: %w", r.ID, err)
+	}
+	if t.Scopes == nil { // JSON null must not give all rights
+		t.Scopes = []account.Scope{}
+	}
+	return t, nil
+}
+
+// CreateToken implements [account.Store].
+func (s *Store) CreateToken(ctx context.Context, t *account.Token) error {
+	r, err := rowOfToken(t)
+	if err == nil {
+		err = s.db.WithContext(ctx).Create(r).Error
+	}
+	if err != nil {
+		return wrap("insert token", err)
+	}
+	t.ID = r.ID
+	return nil
+}
+
+// TokenByHash implements [account.Store].
+func (s *Store) TokenByHash(ctx context.Context, hash string) (*account.Token, *account.User, error) {
+	var r struct {
+		Token tokenRow `gorm:"embedded;embeddedPrefix:t_"`
+		User  userRow  `gorm:"embedded;embeddedPrefix:u_"`
+	}
+	err := one(ctx, s.db, &r, `SELECT t.id AS t_id, t.user_id AS t_user_id, t.kind AS t_kind, t.name AS t_name, t.hash AS t_hash,
+			t.scopes AS t_scopes, t.expires_at AS t_expires_at, t.last_used_at AS t_last_used_at, t.created_at AS t_created_at,
+			u.id AS u_id, u.email AS u_email, u.name AS u_name, u.role AS u_role, u.phone AS u_phone, u.locale AS u_locale,
+			u.timezone AS u_timezone, u.password_hash AS u_password_hash, u.disabled_at AS u_disabled_at, u.version AS u_version,
+			u.created_at AS u_created_at, u.updated_at AS u_updated_at
+		FROM tokens t LEFT JOIN users u ON u.id = t.user_id
+		WHERE t.hash = ?`, hash)
+	if err != nil {
+		return nil, nil, wrap("select token", err)
+	}
+	t, err := r.Token.token()
+	if err != nil || t.UserID == 0 {
+		return t, nil, err
+	}
+	return t, r.User.user(), nil
+}
+
+// ListTokens implements [account.Store].
+func (s *Store) ListTokens(ctx context.Context, userID int64, kind account.TokenKind, p account.Page) ([]*account.Token, string, error) {
+	q := s.db.WithContext(ctx).Model(&tokenRow{}).Where("user_id = ? AND kind = ?", userID, kind)
+	rows, next, err := page(q, p, func(r *tokenRow) int64 { return r.ID })
+	if err != nil {
+		return nil, "", wrap("list tokens", err)
+	}
+	tokens := make([]*account.Token, len(rows))
+	for i := range rows {
+		if tokens[i], err = rows[i].token(); err != nil {
+			return nil, "", wrap("list tokens", err)
+		}
+	}
+	return tokens, next, nil
+}
+
+// DeleteToken implements [account.Store].
+func (s *Store) DeleteToken(ctx context.Context, userID, id int64, kind account.TokenKind) error {
+	res := s.db.WithContext(ctx).Exec("DELETE FROM tokens WHERE id = ? AND user_id = ? AND kind = ?", id, userID, kind)
+	if res.Error == nil && res.RowsAffected == 0 {
+		return account.ErrNotFound
+	}
+	return wrap("delete token", res.Error)
+}
+
+// TouchToken implements [account.Store].
+func (s *Store) TouchToken(ctx context.Context, id int64, at, unlessAfter time.Time) error {
+	err := s.db.WithContext(ctx).Exec("UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)",
+		instant(at), id, instant(unlessAfter)).Error
+	return wrap("note the use of a token", err)
+}
+
+// DeleteExpiredTokens implements [account.Store].
+func (s *Store) DeleteExpiredTokens(ctx context.Context, now time.Time) error {
+	err := s.db.WithContext(ctx).Exec("DELETE FROM tokens WHERE expires_at <= ?", instant(now)).Error
+	return wrap("delete expired tokens", err)
+}
+
+// revoke deletes tokens of a user.
+func revoke(tx *gorm.DB, userID int64, r account.Revocation) error {
+	var kinds []account.TokenKind
+	if r.Sessions {
+		kinds = append(kinds, account.Session)
+	}
+	if r.API {
+		kinds = append(kinds, account.API)
+	}
+	if len(kinds) == 0 {
+		return nil
+	}
+	return tx.Exec("DELETE FROM tokens WHERE user_id = ? AND id <> ? AND kind IN ?", userID, r.Except, kinds).Error
+}

@@ -1,0 +1,192 @@
+package gormstore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/account"
+)
+
+type userRow struct {
+	ID           int64
+	Email        string
+	Name         string
+	Role         string
+	Phone        string
+	Locale       string
+	Timezone     string
+	PasswordHash string
+	DisabledAt   *time.Time
+	Version      int64
+	CreatedAt    time.Time `gorm:"autoCreateTime:false"`
+	UpdatedAt    time.Time `gorm:"autoUpdateTime:false"`
+}
+
+func (userRow) TableName() string { return "users" }
+
+func rowOfUser(u *account.User) *userRow {
+	return &userRow{
+		ID: u.ID, Email: u.Email, Name: u.Name, Role: string(u.Role), Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone,
+		PasswordHash: u.PasswordHash, DisabledAt: instant(u.DisabledAt), Version: u.Version,
+		CreatedAt: *instant(u.CreatedAt), UpdatedAt: *instant(u.UpdatedAt),
+	}
+}
+
+func (r *userRow) user() *account.User {
+	return &account.User{
+		ID: r.ID, Email: r.Email, Name: r.Name, Role: account.Role(r.Role), Phone: r.Phone, Locale: r.Locale, Timezone: r.Timezone,
+		PasswordHash: r.PasswordHash, DisabledAt: zeroOrUTC(r.DisabledAt), Version: r.Version,
+		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
+	}
+}
+
+func users(rows []userRow) []*account.User {
+	us := make([]*account.User, len(rows))
+	for i := range rows {
+		us[i] = rows[i].user()
+	}
+	return us
+}
+
+// CreateUser implements [account.Store].
+func (s *Store) CreateUser(ctx context.Context, u *account.User) error {
+	return insertUser(s.db.WithContext(ctx), u)
+}
+
+func insertUser(tx *gorm.DB, u *account.User) error {
+	r := rowOfUser(u)
+	if err := tx.Create(r).Error; err != nil {
+		return wrap("insert user", refusal(err))
+	}
+	u.ID = r.ID
+	return nil
+}
+
+// CreateFirstUser implements [account.Store].
+func (s *Store) CreateFirstUser(ctx context.Context, u *account.User) (created bool, err error) {
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if tx.Name() == "postgres" { // a SQLite transaction that writes is alone
+			if err := tx.Exec("LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE").Error; err != nil {
+				return err
+			}
+		}
+		some, err := hasUsers(tx)
+		if err != nil || some {
+			return err
+		}
+		created = true
+		if err := insertUser(tx, u); err != nil {
+			return err
+		}
+		return tx.Exec("DELETE FROM tokens WHERE kind = 'setup'").Error
+	})
+	return created && err == nil, wrap("create the first user", err)
+}
+
+// HasUsers implements [account.Store].
+func (s *Store) HasUsers(ctx context.Context) (bool, error) {
+	some, err := hasUsers(s.db.WithContext(ctx))
+	return some, wrap("look for users", err)
+}
+
+func hasUsers(tx *gorm.DB) (some bool, err error) {
+	err = tx.Raw("SELECT EXISTS (SELECT 1 FROM users)").Scan(&some).Error
+	return some, err
+}
+
+// User implements [account.Store].
+func (s *Store) User(ctx context.Context, id int64) (*account.User, error) {
+	var r userRow
+	if err := one(ctx, s.db, &r, "SELECT * FROM users WHERE id = ?", id); err != nil {
+		return nil, wrap("select user", err)
+	}
+	return r.user(), nil
+}
+
+// UserByEmail implements [account.Store].
+func (s *Store) UserByEmail(ctx context.Context, email string) (*account.User, error) {
+	var r userRow
+	if err := one(ctx, s.db, &r, "SELECT * FROM users WHERE lower(email) = ?", email); err != nil {
+		return nil, wrap("select user", err)
+	}
+	return r.user(), nil
+}
+
+// ListUsers implements [account.Store].
+func (s *Store) ListUsers(ctx context.Context, p account.Page) ([]*account.User, string, error) {
+	rows, next, err := page(s.db.WithContext(ctx).Model(&userRow{}), p, func(r *userRow) int64 { return r.ID })
+	if err != nil {
+		return nil, "", wrap("list users", err)
+	}
+	return users(rows), next, nil
+}
+
+// UpdateUser implements [account.Store]. It locks the active admins, in the order of their
+// ids, before the user: so two who disable each other take turns instead of both being right.
+func (s *Store) UpdateUser(ctx context.Context, id int64, fn func(*account.User, int) (account.Revocation, error)) (u *account.User, err error) {
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		var admins []int64
+		err := tx.Raw("SELECT id FROM users WHERE role = 'admin' AND disabled_at IS NULL ORDER BY id" + locking(tx)).Scan(&admins).Error
+		if err != nil {
+			return err
+		}
+		var r userRow
+		if err := one(ctx, tx, &r, "SELECT * FROM users WHERE id = ?"+locking(tx), id); err != nil {
+			return err
+		}
+		others := len(admins)
+		for _, admin := range admins {
+			if admin == id {
+				others--
+			}
+		}
+		u = r.user()
+		revoked, err := fn(u, others)
+		if err != nil {
+			return err
+		}
+		u.ID, u.Version = r.ID, r.Version+1
+		if err := tx.Save(rowOfUser(u)).Error; err != nil {
+			return refusal(err)
+		}
+		return revoke(tx, id, revoked)
+	})
+	if err != nil {
+		return nil, wrap("update user", err)
+	}
+	return u, nil
+}
+
+// ActiveUsers returns those of the users that are there and active, in the order of their ids.
+func (s *Store) ActiveUsers(ctx context.Context, ids []int64) ([]*account.User, error) {
+	return s.active(ctx, len(ids), "id IN ?", ids)
+}
+
+// ActiveUsersByEmail returns the active users with these addresses, in any case of letters.
+func (s *Store) ActiveUsersByEmail(ctx context.Context, emails []string) ([]*account.User, error) {
+	lower := make([]string, len(emails))
+	for i, e := range emails {
+		lower[i] = strings.ToLower(e)
+	}
+	return s.active(ctx, len(lower), "lower(email) IN ?", lower)
+}
+
+// ActiveAdmins returns all of them, in the order of their ids.
+func (s *Store) ActiveAdmins(ctx context.Context) ([]*account.User, error) {
+	return s.active(ctx, 1, "role = ?", account.Admin)
+}
+
+func (s *Store) active(ctx context.Context, wanted int, where string, args ...any) ([]*account.User, error) {
+	if wanted == 0 {
+		return nil, nil
+	}
+	var rows []userRow
+	err := s.db.WithContext(ctx).Where(where, args...).Where("disabled_at IS NULL").Order("id").Find(&rows).Error
+	if err != nil {
+		return nil, wrap("select active users", err)
+	}
+	return users(rows), nil
+}

@@ -1,0 +1,92 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+)
+
+// Authenticate is a middleware that finds out who calls, by the header "Authorization: Bearer"
+// or else by the session cookie, and whether they may call the operation at all, by the table
+// of package account. Handlers find the caller in their context. It answers 401 or 403
+// itself. Operations that anybody may call do not look at credentials: with a session that
+// has ended one can still sign in.
+func Authenticate(api huma.API, svc *account.Service) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		op := ctx.Operation().OperationID
+		if account.Public(op) {
+			next(ctx)
+			return
+		}
+		p, err := svc.Authenticate(ctx.Context(), secret(ctx))
+		if err == nil {
+			err = account.Authorize(p, op)
+		}
+		if err != nil {
+			refuse(api, ctx, err)
+			return
+		}
+		next(huma.WithContext(ctx, account.WithPrincipal(ctx.Context(), p)))
+	}
+}
+
+// secret is what the caller shows. Next to an Authorization header the cookie does not count:
+// the protection against cross-site requests trusts that a request with that header is not
+// one that a browser was tricked into.
+func secret(ctx huma.Context) string {
+	if header := ctx.Header("Authorization"); header != "" {
+		scheme, value, _ := strings.Cut(header, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return ""
+		}
+		return strings.TrimSpace(value)
+	}
+	cookie, err := huma.ReadCookie(ctx, account.SessionCookie)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+func refuse(api huma.API, ctx huma.Context, err error) {
+	status := http.StatusInternalServerError
+	switch {
+	case errors.Is(err, account.ErrUnauthorized):
+		status = http.StatusUnauthorized
+		ctx.SetHeader("WWW-Authenticate", `Bearer realm="punctual"`)
+	case errors.Is(err, account.ErrForbidden):
+		status = http.StatusForbidden
+	}
+	_ = huma.WriteErr(api, ctx, status, "", err) // it has said so if the caller is gone
+}
+
+// MustCover panics if api has an operation that the table of package account does not know:
+// nobody could call it.
+func MustCover(api huma.API) {
+	known := map[string]bool{}
+	for op := range account.Operations() {
+		known[op] = true
+	}
+	for path, item := range api.OpenAPI().Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Put, item.Post, item.Delete, item.Options, item.Head, item.Patch, item.Trace} {
+			if op != nil && !known[op.OperationID] {
+				panic(fmt.Sprintf("%s %s: operation %q is not in the table of package account", op.Method, path, op.OperationID))
+			}
+		}
+	}
+}
+
+// caller is who [Authenticate] found; it lets nobody else through to a handler that asks.
+func caller(ctx context.Context) *account.Principal {
+	p, ok := account.FromContext(ctx)
+	if !ok {
+		panic("account/httpapi: the middleware Authenticate is missing")
+	}
+	return p
+}

@@ -1,0 +1,96 @@
+// Package httpapi is accounts over HTTP: signing in, one's own account, users, and the
+// middleware that knows who calls. Errors are the domain's own; app makes problems of them.
+package httpapi
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+)
+
+// Options of the API. A zero field means the default given here.
+type Options struct {
+	SecureCookie bool                      // the session cookie travels over HTTPS only; set it when people come by HTTPS
+	ClientIP     func(huma.Context) string // whom failed sign-ins are charged to; the peer of the connection
+}
+
+type handlers struct {
+	svc     *account.Service
+	options Options
+}
+
+// Register adds the operations to api, which has the middleware [Authenticate].
+func Register(api huma.API, svc *account.Service, o Options) {
+	if o.ClientIP == nil {
+		o.ClientIP = peer
+	}
+	h := &handlers{svc: svc, options: o}
+	h.registerSignIn(api)
+	h.registerMe(api)
+	h.registerTokens(api)
+	h.registerUsers(api)
+}
+
+func peer(ctx huma.Context) string {
+	host, _, err := net.SplitHostPort(ctx.RemoteAddr())
+	if err != nil {
+		return ctx.RemoteAddr()
+	}
+	return host
+}
+
+// anonymous is the security of operations without a sign-in.
+var anonymous = []map[string][]string{{}}
+
+func operation(id, method, path, tag, summary string, errors ...int) huma.Operation {
+	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tag}, Errors: errors}
+	if account.Public(id) {
+		op.Security = anonymous
+	} else {
+		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
+		slices.Sort(op.Errors)
+	}
+	return op
+}
+
+// pageInput is embedded in the input of lists.
+type pageInput struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100" doc:"At most this many items"`
+	Cursor string `query:"cursor" doc:"next_cursor of the page before"`
+}
+
+func (p pageInput) page() account.Page { return account.Page{Limit: p.Limit, Cursor: p.Cursor} }
+
+type idInput struct {
+	ID int64 `path:"id" minimum:"1"`
+}
+
+// ifMatchInput is embedded in the input of changes.
+type ifMatchInput struct {
+	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; another current version answers 412" example:"\"3\""`
+}
+
+// version is the one that the change is based on; nil: any.
+func (i ifMatchInput) version() (*int64, error) {
+	if i.IfMatch == "" || i.IfMatch == "*" {
+		return nil, nil
+	}
+	quoted, ok := strings.CutPrefix(i.IfMatch, `"`)
+	number, closed := strings.CutSuffix(quoted, `"`)
+	version, err := strconv.ParseInt(number, 10, 64)
+	if !ok || !closed || err != nil {
+		return nil, &account.InvalidError{Faults: []account.Fault{{
+			Location: "header.If-Match", Code: "malformed", Message: `is not an ETag of ours, such as "3"`,
+		}}}
+	}
+	return &version, nil
+}
+
+func etag(version int64) string { return fmt.Sprintf(`"%d"`, version) }

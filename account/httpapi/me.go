@@ -1,0 +1,52 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+)
+
+type updateMeInput struct {
+	ifMatchInput
+	Body struct {
+		Name            *string `json:"name,omitempty"`
+		Phone           *string `json:"phone,omitempty"`
+		Locale          *string `json:"locale,omitempty"`
+		Timezone        *string `json:"timezone,omitempty"`
+		Password        *string `json:"password,omitempty" format:"password" doc:"Takes current_password; ends all other sessions"`
+		CurrentPassword *string `json:"current_password,omitempty" format:"password"`
+	}
+}
+
+func (h *handlers) registerMe(api huma.API) {
+	huma.Register(api, operation("me", http.MethodGet, "/me", "People", "Who I am"), h.me)
+	huma.Register(api, operation("update-me", http.MethodPatch, "/me", "People", "Change my own account",
+		http.StatusPreconditionFailed, http.StatusUnprocessableEntity, http.StatusTooManyRequests), h.updateMe)
+}
+
+func (h *handlers) me(ctx context.Context, _ *struct{}) (*userOutput, error) {
+	u, err := h.svc.User(ctx, caller(ctx).UserID)
+	if err != nil {
+		return nil, err
+	}
+	return outputOfUser(u), nil
+}
+
+func (h *handlers) updateMe(ctx context.Context, in *updateMeInput) (*userOutput, error) {
+	version, err := in.version()
+	if err != nil {
+		return nil, err
+	}
+	b := &in.Body
+	u, err := h.svc.UpdateMe(ctx, caller(ctx), version, account.MePatch{
+		Name: b.Name, Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone,
+		Password: b.Password, CurrentPassword: b.CurrentPassword,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outputOfUser(u), nil
+}

@@ -1,0 +1,113 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+)
+
+type loginInput struct {
+	Body struct {
+		Email    string `json:"email"`
+		Password string `json:"password" format:"password"`
+	}
+}
+
+type setupInput struct {
+	Body struct {
+		Token    string `json:"token" doc:"Of the one-time link that the first start prints"`
+		Email    string `json:"email"`
+		Name     string `json:"name"`
+		Password string `json:"password" format:"password"`
+	}
+}
+
+type sessionBody struct {
+	Token     string    `json:"token" doc:"For the header Authorization: Bearer"`
+	ExpiresAt time.Time `json:"expires_at"`
+	User      userBody  `json:"user"`
+}
+
+type sessionOutput struct {
+	SetCookie    http.Cookie `header:"Set-Cookie"`
+	CacheControl string      `header:"Cache-Control"`
+	Body         sessionBody
+}
+
+type logoutOutput struct {
+	SetCookie http.Cookie `header:"Set-Cookie"`
+}
+
+func (h *handlers) registerSignIn(api huma.API) {
+	login := operation("login", http.MethodPost, "/auth/login", "People", "Sign in by password",
+		http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusTooManyRequests)
+	login.Middlewares = huma.Middlewares{h.noteClientIP}
+	huma.Register(api, login, h.login)
+
+	logout := operation("logout", http.MethodPost, "/auth/logout", "People", "Sign out")
+	logout.DefaultStatus = http.StatusNoContent
+	huma.Register(api, logout, h.logout)
+
+	setup := operation("setup", http.MethodPost, "/setup", "People", "Make the first admin, by the one-time link",
+		http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusTooManyRequests)
+	setup.DefaultStatus = http.StatusCreated
+	setup.Middlewares = huma.Middlewares{h.noteClientIP}
+	huma.Register(api, setup, h.setup)
+}
+
+type clientIPKey struct{}
+
+// noteClientIP keeps for the handler what only the middleware sees.
+func (h *handlers) noteClientIP(ctx huma.Context, next func(huma.Context)) {
+	next(huma.WithValue(ctx, clientIPKey{}, h.options.ClientIP(ctx)))
+}
+
+func clientIP(ctx context.Context) string {
+	ip, _ := ctx.Value(clientIPKey{}).(string)
+	return ip
+}
+
+func (h *handlers) login(ctx context.Context, in *loginInput) (*sessionOutput, error) {
+	s, err := h.svc.Login(ctx, in.Body.Email, in.Body.Password, clientIP(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return h.session(s), nil
+}
+
+func (h *handlers) setup(ctx context.Context, in *setupInput) (*sessionOutput, error) {
+	b := &in.Body
+	s, err := h.svc.Setup(ctx, b.Token, account.NewUser{Email: b.Email, Name: b.Name, Password: b.Password}, clientIP(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return h.session(s), nil
+}
+
+func (h *handlers) logout(ctx context.Context, _ *struct{}) (*logoutOutput, error) {
+	if err := h.svc.Logout(ctx, caller(ctx)); err != nil {
+		return nil, err
+	}
+	return &logoutOutput{SetCookie: h.cookie("", time.Unix(1, 0))}, nil
+}
+
+func (h *handlers) session(s *account.SignIn) *sessionOutput {
+	return &sessionOutput{
+		SetCookie:    h.cookie(s.Secret, s.ExpiresAt),
+		CacheControl: "no-store",
+		Body:         sessionBody{Token: s.Secret, ExpiresAt: s.ExpiresAt, User: bodyOfUser(s.User)},
+	}
+}
+
+// cookie is not readable by scripts, and not sent along with requests that other sites make,
+// but for following a link here.
+func (h *handlers) cookie(secret string, expires time.Time) http.Cookie {
+	return http.Cookie{
+		Name: account.SessionCookie, Value: secret, Path: "/", Expires: expires.UTC(),
+		HttpOnly: true, Secure: h.options.SecureCookie, SameSite: http.SameSiteLaxMode,
+	}
+}

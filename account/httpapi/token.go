@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+)
+
+type tokenBody struct {
+	ID         int64           `json:"id"`
+	Name       string          `json:"name"`
+	Scopes     []account.Scope `json:"scopes,omitempty" doc:"Left out: all rights of the user"`
+	ExpiresAt  *time.Time      `json:"expires_at,omitempty" doc:"Left out: never"`
+	LastUsedAt *time.Time      `json:"last_used_at,omitempty" doc:"To the minute; left out: never"`
+	CreatedAt  time.Time       `json:"created_at"`
+}
+
+type tokensOutput struct {
+	Body struct {
+		Items      []tokenBody `json:"items" nullable:"false"`
+		NextCursor string      `json:"next_cursor" doc:"Empty: this was the last page"`
+	}
+}
+
+type createTokenInput struct {
+	Body struct {
+		Name      string          `json:"name" doc:"What it is for"`
+		Scopes    []account.Scope `json:"scopes,omitempty" nullable:"false" doc:"Left out: all rights of the user"`
+		ExpiresAt time.Time       `json:"expires_at,omitempty" doc:"Left out: never"`
+	}
+}
+
+type createTokenOutput struct {
+	CacheControl string `header:"Cache-Control"`
+	Body         struct {
+		ID    int64  `json:"id"`
+		Token string `json:"token" doc:"Told only now"`
+	}
+}
+
+func (h *handlers) registerTokens(api huma.API) {
+	huma.Register(api, operation("list-my-tokens", http.MethodGet, "/me/tokens", "People", "My API tokens",
+		http.StatusUnprocessableEntity), h.listTokens)
+	create := operation("create-my-token", http.MethodPost, "/me/tokens", "People", "Make an API token", http.StatusUnprocessableEntity)
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(api, create, h.createToken)
+	remove := operation("delete-my-token", http.MethodDelete, "/me/tokens/{id}", "People", "End an API token", http.StatusNotFound)
+	remove.DefaultStatus = http.StatusNoContent
+	huma.Register(api, remove, h.deleteToken)
+}
+
+func (h *handlers) listTokens(ctx context.Context, in *struct{ pageInput }) (*tokensOutput, error) {
+	tokens, next, err := h.svc.ListTokens(ctx, caller(ctx), in.page())
+	if err != nil {
+		return nil, err
+	}
+	out := &tokensOutput{}
+	out.Body.Items, out.Body.NextCursor = make([]tokenBody, len(tokens)), next
+	for i, t := range tokens {
+		out.Body.Items[i] = tokenBody{
+			ID: t.ID, Name: t.Name, Scopes: t.Scopes, CreatedAt: t.CreatedAt,
+			ExpiresAt: unlessZero(t.ExpiresAt), LastUsedAt: unlessZero(t.LastUsedAt),
+		}
+	}
+	return out, nil
+}
+
+func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (*createTokenOutput, error) {
+	t, secret, err := h.svc.CreateToken(ctx, caller(ctx), account.NewToken{
+		Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: in.Body.ExpiresAt,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &createTokenOutput{CacheControl: "no-store"}
+	out.Body.ID, out.Body.Token = t.ID, secret
+	return out, nil
+}
+
+func (h *handlers) deleteToken(ctx context.Context, in *struct{ idInput }) (*struct{}, error) {
+	return nil, h.svc.DeleteToken(ctx, caller(ctx), in.ID)
+}
+
+func unlessZero(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,141 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+)
+
+type userBody struct {
+	ID        int64        `json:"id"`
+	Email     string       `json:"email"`
+	Name      string       `json:"name"`
+	Role      account.Role `json:"role" enum:"member,manager,admin"`
+	Phone     string       `json:"phone"`
+	Locale    string       `json:"locale" doc:"BCP 47"`
+	Timezone  string       `json:"timezone" doc:"IANA"`
+	Disabled  bool         `json:"disabled"`
+	Version   int64        `json:"version"`
+	CreatedAt time.Time    `json:"created_at"`
+	UpdatedAt time.Time    `json:"updated_at"`
+}
+
+func bodyOfUser(u *account.User) userBody {
+	return userBody{
+		ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone,
+		Disabled: !u.Active(), Version: u.Version, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
+	}
+}
+
+type userOutput struct {
+	ETag string `header:"ETag"`
+	Body userBody
+}
+
+func outputOfUser(u *account.User) *userOutput {
+	return &userOutput{ETag: etag(u.Version), Body: bodyOfUser(u)}
+}
+
+type usersOutput struct {
+	Body struct {
+		Items      []userBody `json:"items" nullable:"false"`
+		NextCursor string     `json:"next_cursor" doc:"Empty: this was the last page"`
+	}
+}
+
+type createUserInput struct {
+	Body struct {
+		Email    string       `json:"email"`
+		Name     string       `json:"name"`
+		Role     account.Role `json:"role" enum:"member,manager,admin"`
+		Password string       `json:"password,omitempty" format:"password" doc:"8 characters at least; without one there is no sign-in by password"`
+		Phone    string       `json:"phone,omitempty" doc:"International, such as +4930123"`
+		Locale   string       `json:"locale,omitempty" doc:"BCP 47; en if left out"`
+		Timezone string       `json:"timezone,omitempty" doc:"IANA; the installation's if left out"`
+	}
+}
+
+type createUserOutput struct {
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Body     userBody
+}
+
+type updateUserInput struct {
+	idInput
+	ifMatchInput
+	Body struct {
+		Email    *string       `json:"email,omitempty"`
+		Name     *string       `json:"name,omitempty"`
+		Role     *account.Role `json:"role,omitempty" enum:"member,manager,admin"`
+		Password *string       `json:"password,omitempty" format:"password" doc:"Ends the user's sessions; empty: no more sign-in by password"`
+		Phone    *string       `json:"phone,omitempty"`
+		Locale   *string       `json:"locale,omitempty"`
+		Timezone *string       `json:"timezone,omitempty"`
+		Disabled *bool         `json:"disabled,omitempty" doc:"true ends the user's sessions and tokens for good"`
+	}
+}
+
+func (h *handlers) registerUsers(api huma.API) {
+	huma.Register(api, operation("list-users", http.MethodGet, "/users", "People", "List users",
+		http.StatusUnprocessableEntity), h.listUsers)
+	create := operation("create-user", http.MethodPost, "/users", "People", "Add a user", http.StatusUnprocessableEntity)
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(api, create, h.createUser)
+	huma.Register(api, operation("get-user", http.MethodGet, "/users/{id}", "People", "A user", http.StatusNotFound), h.user)
+	huma.Register(api, operation("update-user", http.MethodPatch, "/users/{id}", "People", "Change or disable a user",
+		http.StatusNotFound, http.StatusPreconditionFailed, http.StatusUnprocessableEntity), h.updateUser)
+}
+
+func (h *handlers) listUsers(ctx context.Context, in *struct{ pageInput }) (*usersOutput, error) {
+	users, next, err := h.svc.ListUsers(ctx, in.page())
+	if err != nil {
+		return nil, err
+	}
+	out := &usersOutput{}
+	out.Body.Items, out.Body.NextCursor = make([]userBody, len(users)), next
+	for i, u := range users {
+		out.Body.Items[i] = bodyOfUser(u)
+	}
+	return out, nil
+}
+
+func (h *handlers) createUser(ctx context.Context, in *createUserInput) (*createUserOutput, error) {
+	b := &in.Body
+	u, err := h.svc.CreateUser(ctx, account.NewUser{
+		Email: b.Email, Name: b.Name, Role: b.Role, Password: b.Password, Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &createUserOutput{Location: fmt.Sprintf("/api/v1/users/%d", u.ID), ETag: etag(u.Version), Body: bodyOfUser(u)}, nil
+}
+
+func (h *handlers) user(ctx context.Context, in *struct{ idInput }) (*userOutput, error) {
+	u, err := h.svc.User(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return outputOfUser(u), nil
+}
+
+func (h *handlers) updateUser(ctx context.Context, in *updateUserInput) (*userOutput, error) {
+	version, err := in.version()
+	if err != nil {
+		return nil, err
+	}
+	b := &in.Body
+	u, err := h.svc.UpdateUser(ctx, in.ID, version, account.UserPatch{
+		Email: b.Email, Name: b.Name, Role: b.Role, Password: b.Password,
+		Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone, Disabled: b.Disabled,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outputOfUser(u), nil
+}

@@ -1,0 +1,106 @@
+package account
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Limiter counts failed attempts per key. Safe for concurrent use.
+type Limiter interface {
+	// Allow charges one attempt to key. If the key has none left, it charges nothing and
+	// tells after which time it has one again.
+	Allow(ctx context.Context, key string) (ok bool, retryAfter time.Duration)
+	// Forgive gives an attempt back: it succeeded. Charging first and forgiving later keeps
+	// attempts at the same time from slipping through between a check and its charge.
+	Forgive(ctx context.Context, key string)
+}
+
+// Rate allows Count at once and then Count more evenly spread over each Per. A Rate that is
+// not positive allows everything.
+type Rate struct {
+	Count int
+	Per   time.Duration
+}
+
+// Interval after which one more is allowed.
+func (r Rate) Interval() time.Duration {
+	if r.Count <= 0 || r.Per <= 0 {
+		return 0
+	}
+	return max(1, r.Per/time.Duration(r.Count))
+}
+
+// MemoryLimiter is a [Limiter] of this process alone. It forgets keys that have all their
+// attempts again, so that its size follows the number of failures within one Per.
+//
+// It keeps one instant per key, as the generic cell rate algorithm does: when the key will
+// have been idle long enough to have all attempts back.
+type MemoryLimiter struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	rate    Rate
+	full    map[string]time.Time // instant at which the key has all attempts again
+	sweepAt int                  // size at which idle keys are thrown out
+}
+
+const firstSweep = 1024
+
+// NewMemoryLimiter returns a Limiter at the given rate.
+func NewMemoryLimiter(r Rate) *MemoryLimiter {
+	return &MemoryLimiter{now: time.Now, rate: r, full: map[string]time.Time{}, sweepAt: firstSweep}
+}
+
+// SetRate changes the rate. What was charged stays charged.
+func (l *MemoryLimiter) SetRate(r Rate) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rate = r
+}
+
+// Allow implements [Limiter].
+func (l *MemoryLimiter) Allow(_ context.Context, key string) (ok bool, retryAfter time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	interval := l.rate.Interval()
+	if interval == 0 {
+		return true, 0
+	}
+	now := l.now()
+	full := l.full[key]
+	if full.Before(now) {
+		full = now
+	}
+	full = full.Add(interval)
+	if wait := full.Sub(now) - interval*time.Duration(l.rate.Count); wait > 0 {
+		return false, wait
+	}
+	l.full[key] = full
+	l.sweep(now)
+	return true, 0
+}
+
+// Forgive implements [Limiter].
+func (l *MemoryLimiter) Forgive(_ context.Context, key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if full, ok := l.full[key]; ok {
+		l.full[key] = full.Add(-l.rate.Interval())
+	}
+	l.sweep(l.now())
+}
+
+// sweep throws out idle keys when the map has doubled since the last time: its cost per
+// attempt is constant.
+func (l *MemoryLimiter) sweep(now time.Time) {
+	if len(l.full) < l.sweepAt {
+		return
+	}
+	for key, full := range l.full {
+		if !full.After(now) {
+			delete(l.full, key)
+		}
+	}
+	l.sweepAt = max(firstSweep, 2*len(l.full))
+}

@@ -1,0 +1,48 @@
+package account
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// Principal is who makes a request. It is read only once made.
+type Principal struct {
+	UserID   int64
+	Email    string
+	Name     string
+	Role     Role
+	Locale   string
+	Timezone string
+	TokenID  int64
+	Kind     TokenKind // of the token: Session or API
+	Scopes   []Scope   // of the token; nil: all
+}
+
+func principal(u *User, t *Token) *Principal {
+	return &Principal{
+		UserID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Locale: u.Locale, Timezone: u.Timezone,
+		TokenID: t.ID, Kind: t.Kind, Scopes: t.Scopes,
+	}
+}
+
+// HasScope tells whether the token reaches s: it has no scopes, names s, or names what s is a
+// part of ("topics:produce" reaches "topics:produce:orders").
+func (p *Principal) HasScope(s Scope) bool {
+	return p.Scopes == nil || slices.ContainsFunc(p.Scopes, func(have Scope) bool {
+		return s == have || strings.HasPrefix(string(s), string(have)+":")
+	})
+}
+
+type principalKey struct{}
+
+// WithPrincipal returns a context of a request that p makes.
+func WithPrincipal(ctx context.Context, p *Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// FromContext tells who makes the request; false: nobody signed in.
+func FromContext(ctx context.Context) (*Principal, bool) {
+	p, ok := ctx.Value(principalKey{}).(*Principal)
+	return p, ok && p != nil
+}

@@ -1,0 +1,81 @@
+// Package redislimit counts failed attempts in Redis, so that several instances share the count.
+package redislimit
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/redis/go-redis/v9"
+
+	"punctual/account"
+)
+
+// patience bounds what a Redis that does not answer adds to a sign-in.
+const patience = 250 * time.Millisecond
+
+// Limiter is an [account.Limiter] on Redis. While Redis does not answer it counts in memory:
+// people can still sign in, and guessing stays limited, per instance.
+type Limiter struct {
+	redis    *redis_rate.Limiter
+	prefix   string
+	fallback *account.MemoryLimiter
+
+	mu   sync.RWMutex
+	rate account.Rate
+}
+
+var _ account.Limiter = (*Limiter)(nil)
+
+// New returns a Limiter whose keys begin with "rate:" and prefix. The client stays the caller's.
+func New(client redis.UniversalClient, prefix string, r account.Rate) *Limiter {
+	return &Limiter{redis: redis_rate.NewLimiter(client), prefix: prefix, fallback: account.NewMemoryLimiter(r), rate: r}
+}
+
+// SetRate changes the rate. What was charged stays charged.
+func (l *Limiter) SetRate(r account.Rate) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rate = r
+	l.fallback.SetRate(r)
+}
+
+// limit is the rate in redis_rate's terms; false: everything is allowed.
+func (l *Limiter) limit() (redis_rate.Limit, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return redis_rate.Limit{Rate: l.rate.Count, Burst: l.rate.Count, Period: l.rate.Per}, l.rate.Interval() > 0
+}
+
+// Allow implements [account.Limiter].
+func (l *Limiter) Allow(ctx context.Context, key string) (ok bool, retryAfter time.Duration) {
+	limit, limited := l.limit()
+	if !limited {
+		return true, 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	res, err := l.redis.Allow(ctx, l.prefix+key, limit)
+	if err != nil {
+		return l.fallback.Allow(ctx, key)
+	}
+	return res.Allowed > 0, max(0, res.RetryAfter)
+}
+
+// Forgive implements [account.Limiter].
+func (l *Limiter) Forgive(ctx context.Context, key string) {
+	limit, limited := l.limit()
+	if !limited {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // it succeeded, even if the caller left
+	defer cancel()
+	l.fallback.Forgive(ctx, key)
+	// The script takes a negative cost as a refund, but does not store a count of zero: then
+	// the key is to go.
+	res, err := l.redis.AllowN(ctx, l.prefix+key, limit, -1)
+	if err == nil && res.ResetAfter <= 0 {
+		_ = l.redis.Reset(ctx, l.prefix+key) // at worst one success stays counted
+	}
+}

@@ -1,0 +1,107 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Bootstrapped tells how the first admin comes to be. Both fields are empty if there are users.
+type Bootstrapped struct {
+	Admin      *User  // was made now
+	SetupToken string // lets somebody make it, see [Service.Setup]; told only now
+}
+
+// Bootstrap makes sure that an installation without users gets its first admin: with this
+// address and password or, if both are empty, by a set-up token. Several instances may do
+// this at once: one makes the admin, and each set-up token works until there is one.
+func (s *Service) Bootstrap(ctx context.Context, email, password string) (*Bootstrapped, error) {
+	var b Bootstrapped
+	some, err := s.store.HasUsers(ctx)
+	switch {
+	case err != nil || some:
+	case email == "" && password == "":
+		b.SetupToken, err = s.newSetupToken(ctx)
+	default:
+		name, _, _ := strings.Cut(email, "@")
+		b.Admin, err = s.createFirst(ctx, NewUser{Email: email, Name: name, Password: password})
+		if errors.Is(err, ErrUnauthorized) {
+			err = nil // another instance was faster
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("first admin: %w", err)
+	}
+	return &b, nil
+}
+
+func (s *Service) newSetupToken(ctx context.Context) (string, error) {
+	now := s.instant()
+	if err := s.store.DeleteExpiredTokens(ctx, now); err != nil {
+		return "", err
+	}
+	secret := newSecret()
+	t := &Token{Kind: Setup, Hash: hashSecret(secret), ExpiresAt: now.Add(s.setupTTL), CreatedAt: now}
+	return secret, s.store.CreateToken(ctx, t)
+}
+
+// Setup makes the first admin and signs them in; n.Role does not count. The token works once,
+// and not at all once there is a user: [ErrUnauthorized].
+func (s *Service) Setup(ctx context.Context, secret string, n NewUser, clientIP string) (*SignIn, error) {
+	var in *SignIn
+	// Checked before the fields, so that only who has the token can make us hash passwords.
+	err := s.limited(ctx, []string{limitKey("setup", network(clientIP))}, func() error { return s.checkSetup(ctx, secret) })
+	if err == nil {
+		var u *User
+		if u, err = s.createFirst(ctx, n); err == nil {
+			in, err = s.begin(ctx, u)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("set-up: %w", err)
+	}
+	return in, nil
+}
+
+func (s *Service) checkSetup(ctx context.Context, secret string) error {
+	if !isSecret(secret) {
+		return ErrUnauthorized
+	}
+	t, _, err := s.store.TokenByHash(ctx, hashSecret(secret))
+	if errors.Is(err, ErrNotFound) {
+		return ErrUnauthorized
+	}
+	if err == nil && (t.Kind != Setup || t.expired(s.instant())) {
+		return ErrUnauthorized
+	}
+	return err
+}
+
+// createFirst returns [ErrUnauthorized] once there is a user.
+func (s *Service) createFirst(ctx context.Context, n NewUser) (*User, error) {
+	n.Role = Admin
+	var fs faults
+	if n.Password == "" {
+		fs.add("password", "required", "is required")
+	}
+	u, err := s.newUser(ctx, n)
+	if invalid, ok := errors.AsType[*InvalidError](err); ok {
+		fs = append(fs, invalid.Faults...)
+		err = nil
+	}
+	if err == nil {
+		err = fs.err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	created, err := s.store.CreateFirstUser(ctx, u)
+	if err == nil && !created {
+		err = ErrUnauthorized
+	}
+	if err != nil {
+		return nil, err
+	}
+	return u, nil
+}

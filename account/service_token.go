@@ -1,0 +1,58 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+const maxScopes = 50
+
+// CreateToken makes an API token of p's user and returns its secret, which is told only now.
+func (s *Service) CreateToken(ctx context.Context, p *Principal, n NewToken) (t *Token, secret string, err error) {
+	now := s.instant()
+	var fs faults
+	n.Name = fs.text("name", n.Name, maxName)
+	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
+		fs.add("expires_at", "in_past", "has passed")
+	}
+	if n.Scopes != nil && len(n.Scopes) == 0 {
+		fs.add("scopes", "too_few", "names no scope; without scopes a token has all rights")
+	}
+	if len(n.Scopes) > maxScopes {
+		fs.add("scopes", "too_many", fmt.Sprintf("has more than %d scopes", maxScopes))
+	}
+	for i, scope := range n.Scopes {
+		if !scope.known() {
+			fs.add(fmt.Sprintf("scopes[%d]", i), "unknown_value", "is no scope")
+		}
+	}
+	if err := fs.err(); err != nil {
+		return nil, "", fmt.Errorf("create token: %w", err)
+	}
+	scopes := slices.Clone(n.Scopes)
+	slices.Sort(scopes)
+	secret = newSecret()
+	t = &Token{
+		UserID: p.UserID, Kind: API, Name: n.Name, Hash: hashSecret(secret), Scopes: slices.Compact(scopes),
+		CreatedAt: now,
+	}
+	if !n.ExpiresAt.IsZero() {
+		t.ExpiresAt = n.ExpiresAt.UTC()
+	}
+	if err := s.store.CreateToken(ctx, t); err != nil {
+		return nil, "", fmt.Errorf("create token: %w", err)
+	}
+	return t, secret, nil
+}
+
+// ListTokens returns the API tokens of p's user, expired ones until they are cleared away.
+func (s *Service) ListTokens(ctx context.Context, p *Principal, page Page) (tokens []*Token, next string, err error) {
+	tokens, next, err = s.store.ListTokens(ctx, p.UserID, API, page)
+	return tokens, next, wrap("list tokens", err)
+}
+
+// DeleteToken ends an API token of p's user; that of another is [ErrNotFound].
+func (s *Service) DeleteToken(ctx context.Context, p *Principal, id int64) error {
+	return wrap("delete token", s.store.DeleteToken(ctx, p.UserID, id, API))
+}

@@ -1,0 +1,163 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// CreateUser adds a user. It returns an [*InvalidError] with all faults, among them an
+// address that another user has.
+func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
+	u, err := s.newUser(ctx, n)
+	if err == nil {
+		err = s.store.CreateUser(ctx, u)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create user: %w", err)
+	}
+	return u, nil
+}
+
+// newUser checks n and hashes the password.
+func (s *Service) newUser(ctx context.Context, n NewUser) (*User, error) {
+	var fs faults
+	u := n.user(&fs, s.timezone, s.instant())
+	if n.Password != "" {
+		fs.password(n.Password)
+	}
+	if err := fs.err(); err != nil {
+		return nil, s.alsoTaken(ctx, 0, &u.Email, err)
+	}
+	if n.Password != "" {
+		var err error
+		if u.PasswordHash, err = s.hasher.hash(ctx, n.Password); err != nil {
+			return nil, err
+		}
+	}
+	return u, nil
+}
+
+// alsoTaken adds to other faults that the address is taken, so that all are told at once;
+// that it is not is left to the store, which decides without a race.
+func (s *Service) alsoTaken(ctx context.Context, id int64, email *string, err error) error {
+	invalid, ok := errors.AsType[*InvalidError](err)
+	if !ok || email == nil {
+		return err
+	}
+	for _, f := range invalid.Faults {
+		if f.Location == "body.email" {
+			return err
+		}
+	}
+	switch other, lookup := s.store.UserByEmail(ctx, *email); {
+	case errors.Is(lookup, ErrNotFound), lookup == nil && other.ID == id:
+		return err
+	case lookup != nil:
+		return lookup
+	default:
+		return &InvalidError{append([]Fault{emailTaken}, invalid.Faults...)}
+	}
+}
+
+// User returns a user.
+func (s *Service) User(ctx context.Context, id int64) (*User, error) {
+	u, err := s.store.User(ctx, id)
+	return u, wrap(fmt.Sprintf("user %d", id), err)
+}
+
+// UserByEmail returns the user with this address, in any case of letters.
+func (s *Service) UserByEmail(ctx context.Context, email string) (*User, error) {
+	var fs faults
+	if email = fs.email(email); len(fs) > 0 {
+		return nil, fmt.Errorf("user by address: %w", ErrNotFound)
+	}
+	u, err := s.store.UserByEmail(ctx, email)
+	return u, wrap("user by address", err)
+}
+
+// ListUsers returns users in the order in which they were made, disabled ones too.
+func (s *Service) ListUsers(ctx context.Context, p Page) (users []*User, next string, err error) {
+	users, next, err = s.store.ListUsers(ctx, p)
+	return users, next, wrap("list users", err)
+}
+
+// UpdateUser changes a user. A disabled user's tokens and sessions end at once and for good; a
+// new password ends the sessions. ifMatch, unless nil, must be the current version:
+// [*VersionError]. The last active admin stays one: [*InvalidError].
+func (s *Service) UpdateUser(ctx context.Context, id int64, ifMatch *int64, p UserPatch) (*User, error) {
+	u, err := s.updateUser(ctx, id, ifMatch, 0, p)
+	return u, wrap(fmt.Sprintf("update user %d", id), err)
+}
+
+// updateUser spares one token when sessions end; 0: none.
+func (s *Service) updateUser(ctx context.Context, id int64, ifMatch *int64, spare int64, p UserPatch) (*User, error) {
+	hash, err := s.checkPatch(ctx, &p)
+	if err != nil {
+		return nil, s.alsoTaken(ctx, id, p.Email, err)
+	}
+	return s.store.UpdateUser(ctx, id, func(u *User, otherAdmins int) (Revocation, error) {
+		if err := checkIfMatch(ifMatch, u.Version); err != nil {
+			return Revocation{}, err
+		}
+		wasAdmin, wasActive := u.Role == Admin && u.Active(), u.Active()
+		now := s.instant()
+		p.apply(u, now)
+		if p.Password != nil {
+			u.PasswordHash = hash
+		}
+		if wasAdmin && otherAdmins == 0 {
+			if err := p.leavesNoAdmin(u); err != nil {
+				return Revocation{}, err
+			}
+		}
+		disabled := wasActive && !u.Active()
+		return Revocation{Sessions: disabled || p.Password != nil, API: disabled, Except: spare}, nil
+	})
+}
+
+// checkPatch checks and normalises p and hashes its password.
+func (s *Service) checkPatch(ctx context.Context, p *UserPatch) (hash string, err error) {
+	var fs faults
+	fs.profile(p.Email, p.Name, p.Phone, p.Locale, p.Timezone)
+	if p.Role != nil {
+		fs.role(*p.Role)
+	}
+	if p.Password != nil && *p.Password != "" {
+		fs.password(*p.Password)
+	}
+	if err := fs.err(); err != nil || p.Password == nil || *p.Password == "" {
+		return "", err
+	}
+	return s.hasher.hash(ctx, *p.Password)
+}
+
+// UpdateMe changes what users may change of themselves. A new password takes the current one
+// and ends all other sessions.
+func (s *Service) UpdateMe(ctx context.Context, by *Principal, ifMatch *int64, p MePatch) (*User, error) {
+	patch := UserPatch{Name: p.Name, Phone: p.Phone, Locale: p.Locale, Timezone: p.Timezone, Password: p.Password}
+	if p.Password != nil {
+		if err := s.checkOwnPassword(ctx, by.UserID, p); err != nil {
+			return nil, fmt.Errorf("update own account: %w", err)
+		}
+	}
+	u, err := s.updateUser(ctx, by.UserID, ifMatch, by.TokenID, patch)
+	return u, wrap("update own account", err)
+}
+
+func (s *Service) checkOwnPassword(ctx context.Context, id int64, p MePatch) error {
+	var fs faults
+	fs.profile(nil, p.Name, p.Phone, p.Locale, p.Timezone)
+	fs.password(*p.Password)
+	if p.CurrentPassword == nil {
+		fs.add("current_password", "required", "is required to change the password")
+	}
+	if err := fs.err(); err != nil {
+		return err
+	}
+	u, err := s.store.User(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.confirm(ctx, u, *p.CurrentPassword)
+}
