@@ -1,0 +1,424 @@
+package gormstore_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"gorm.io/gorm"
+
+	"punctual/app/database"
+	"punctual/delayjob"
+	"punctual/notify"
+	"punctual/notify/gormstore"
+	"punctual/tests/testenv/testdb"
+)
+
+// due is a time with more digits than the databases keep.
+var due = time.Date(2027, 2, 10, 9, 45, 0, 123456789, time.FixedZone("", 3600))
+
+func reminder(key string, meeting int64) notify.Notification {
+	return notify.Notification{
+		DedupeKey: key, Kind: notify.Reminder, Channel: notify.Email, MeetingID: meeting,
+		To:  notify.Recipient{UserID: 7, Name: "Zoë", Address: "zoe@example.org", Locale: "de", Timezone: "Europe/Berlin"},
+		Due: due, Expires: due.Add(5 * time.Minute),
+		Facts: notify.Facts{
+			MeetingID: meeting, Title: `Übersicht "quoted" \ 开会`, Start: due.Add(15 * time.Minute), End: due.Add(time.Hour),
+			Rooms: []string{"Turing"}, Before: "start", Offset: 900, Deadline: new(due),
+		},
+	}
+}
+
+func insert(t *testing.T, db *database.DB, ns []notify.Notification) {
+	t.Helper()
+	l := gormstore.New(db.Gorm)
+	err := db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error { return l.Insert(tx, ns) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func one(t *testing.T, db *database.DB, n notify.Notification) int64 {
+	t.Helper()
+	ns := []notify.Notification{n}
+	insert(t, db, ns)
+	if ns[0].ID == 0 {
+		t.Fatalf("%s was not recorded", n.DedupeKey)
+	}
+	return ns[0].ID
+}
+
+func TestRoundTrip(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		l := gormstore.New(db.Gorm)
+		want := reminder("a", 42)
+		want.ID = one(t, db, want)
+		got, err := l.Get(t.Context(), want.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.CreatedAt.IsZero() || got.Due.Location() != time.UTC {
+			t.Errorf("created %v, due %v", got.CreatedAt, got.Due)
+		}
+		want.State, want.Version, want.CreatedAt, want.UpdatedAt = notify.Pending, 1, got.CreatedAt, got.UpdatedAt
+		want.Due, want.Expires = want.Due.UTC().Truncate(time.Microsecond), want.Expires.UTC().Truncate(time.Microsecond)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+
+		bare := one(t, db, notify.Notification{DedupeKey: "bare", Kind: notify.Released, Channel: notify.SMS, Due: due})
+		got, err = l.Get(t.Context(), bare)
+		if err != nil || got.MeetingID != 0 || got.To.UserID != 0 || !got.Expires.IsZero() || !got.SentAt.IsZero() {
+			t.Errorf("zero values came back as %+v, %v", got, err)
+		}
+		if _, err := l.Get(t.Context(), 999); !errors.Is(err, notify.ErrNotFound) {
+			t.Errorf("a row that is not there: %v", err)
+		}
+	})
+}
+
+func TestInsertIgnoresWhatWasRecorded(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		first := one(t, db, reminder("b", 1))
+		late := reminder("c", 1)
+		late.State, late.LastError = notify.SkippedLate, "too late"
+		ns := []notify.Notification{reminder("d", 1), reminder("b", 2), late, reminder("a", 1), reminder("d", 3)}
+		insert(t, db, ns)
+		if ns[1].ID != 0 || ns[4].ID != 0 {
+			t.Errorf("a repeated key got IDs %d and %d", ns[1].ID, ns[4].ID)
+		}
+		l := gormstore.New(db.Gorm)
+		for _, i := range []int{0, 2, 3} {
+			n, err := l.Get(t.Context(), ns[i].ID)
+			if err != nil || n.DedupeKey != ns[i].DedupeKey || n.MeetingID != 1 {
+				t.Errorf("%q has ID %d, which is %+v, %v", ns[i].DedupeKey, ns[i].ID, n, err)
+			}
+		}
+		if n, _ := l.Get(t.Context(), ns[2].ID); n.State != notify.SkippedLate || n.LastError != "too late" {
+			t.Errorf("the late one is %+v", n)
+		}
+		if n, _ := l.Get(t.Context(), first); n.MeetingID != 1 {
+			t.Errorf("the recorded one was changed: %+v", n)
+		}
+	})
+}
+
+func TestInsertIsPartOfTheTransaction(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		l := gormstore.New(db.Gorm)
+		sorry := errors.New("sorry")
+		err := db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error {
+			if err := l.Insert(tx, []notify.Notification{reminder("a", 1)}); err != nil {
+				return err
+			}
+			return sorry
+		})
+		if !errors.Is(err, sorry) {
+			t.Fatal(err)
+		}
+		if ns, err := l.List(t.Context(), notify.Filter{}); err != nil || len(ns) != 0 {
+			t.Errorf("%d rows after a rollback, %v", len(ns), err)
+		}
+	})
+}
+
+// Two transactions that record the same things in opposite order must not deadlock.
+func TestInsertsThatOverlap(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		l := gormstore.New(db.Gorm)
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		recorded := 0
+		for i := range 8 {
+			wg.Go(func() {
+				ns := make([]notify.Notification, 300)
+				for j := range ns {
+					ns[j] = reminder(fmt.Sprint("k", j), 1)
+				}
+				if i%2 == 1 {
+					slices.Reverse(ns)
+				}
+				if err := db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error { return l.Insert(tx, ns) }); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for _, n := range ns {
+					if n.ID != 0 {
+						recorded++
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if recorded != 300 {
+			t.Errorf("%d recorded, want 300", recorded)
+		}
+	})
+}
+
+func TestInsertMany(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		ns := make([]notify.Notification, 20_000)
+		for i := range ns {
+			ns[i] = reminder(fmt.Sprint("reminder:42:", i), int64(i/6))
+		}
+		began := time.Now()
+		insert(t, db, ns)
+		t.Logf("%.0f rows a second", float64(len(ns))/time.Since(began).Seconds())
+		seen := map[int64]bool{}
+		for _, n := range ns {
+			if n.ID == 0 || seen[n.ID] {
+				t.Fatalf("%s has ID %d", n.DedupeKey, n.ID)
+			}
+			seen[n.ID] = true
+		}
+	})
+}
+
+func TestWithdraw(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		l := gormstore.New(db.Gorm)
+		mine, other := one(t, db, reminder("a", 1)), one(t, db, reminder("b", 2))
+		n := reminder("c", 1)
+		n.Kind = notify.Invitation
+		invitation := one(t, db, n)
+		begun := one(t, db, reminder("d", 1))
+		if _, err := l.Begin(t.Context(), begun, 1, due, false); err != nil {
+			t.Fatal(err)
+		}
+		err := db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error {
+			return errors.Join(l.Withdraw(tx, nil), l.Withdraw(tx, []int64{1, 3}))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[int64]notify.State{
+			mine: notify.Cancelled, other: notify.Pending, invitation: notify.Pending, begun: notify.Sending,
+		} {
+			if n, err := l.Get(t.Context(), id); err != nil || n.State != want {
+				t.Errorf("%s is %s, want %s (%v)", n.DedupeKey, n.State, want, err)
+			}
+		}
+		// What was withdrawn is not sent, not even by a message that is under way.
+		if n, err := l.Begin(t.Context(), mine, 1, due, false); err != nil || n.State != notify.Cancelled {
+			t.Errorf("begun: %s, %v", n.State, err)
+		}
+		if _, err := l.Resend(t.Context(), mine, due); !isState(err, notify.Cancelled) {
+			t.Errorf("resend: %v", err)
+		}
+	})
+}
+
+func isState(err error, want notify.State) bool {
+	e, ok := errors.AsType[*notify.StateError](err)
+	return ok && e.State == want
+}
+
+func TestAttempts(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		ctx := t.Context()
+		l := gormstore.New(db.Gorm)
+		id := one(t, db, reminder("a", 1))
+		must := func(n notify.Notification, err error) notify.Notification {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		record := func(version int64, o notify.Outcome) notify.Notification {
+			t.Helper()
+			if err := l.Record(ctx, id, version, o); err != nil {
+				t.Fatal(err)
+			}
+			return must(l.Get(ctx, id))
+		}
+
+		if n := must(l.Begin(ctx, id, 1, due, false)); n.State != notify.Sending || n.Attempts != 1 || !n.SendingAt.Equal(due.Truncate(time.Microsecond)) {
+			t.Errorf("begun: %+v", n)
+		}
+		if n := must(l.Begin(ctx, id, 1, due, false)); n.State != notify.Sending || n.Attempts != 2 {
+			t.Errorf("begun again after a crash: %s, %d attempts", n.State, n.Attempts)
+		}
+		n := record(1, notify.Outcome{State: notify.Pending, At: due, MessageID: "<m>", Error: "server \x00 down \xff", Uncharged: true})
+		if n.State != notify.Pending || n.Attempts != 1 || n.MessageID != "<m>" || !strings.HasPrefix(n.LastError, "server  down ") {
+			t.Errorf("uncharged: %+v", n)
+		}
+		if n := must(l.Begin(ctx, id, 1, due.Add(time.Hour), false)); n.State != notify.Pending || n.Attempts != 1 {
+			t.Errorf("begun when it had expired: %s, %d attempts", n.State, n.Attempts)
+		}
+		must(l.Begin(ctx, id, 1, due, false))
+		n = record(1, notify.Outcome{State: notify.Failed, At: due, Error: "no such mailbox"})
+		if n.State != notify.Failed || n.LastError != "no such mailbox" || n.MessageID != "<m>" {
+			t.Errorf("failed: %+v", n)
+		}
+		if n := must(l.Begin(ctx, id, 1, due, false)); n.State != notify.Failed {
+			t.Errorf("a failed one was begun: %s", n.State)
+		}
+		if n := must(l.Begin(ctx, id, 1, due, true)); n.State != notify.Sending {
+			t.Errorf("a failed one was not revived: %s", n.State)
+		}
+		n = record(1, notify.Outcome{State: notify.Sent, At: due.Add(time.Second)})
+		if n.State != notify.Sent || n.LastError != "" || !n.SentAt.Equal(due.Add(time.Second).Truncate(time.Microsecond)) {
+			t.Errorf("sent: %+v", n)
+		}
+		if n := record(1, notify.Outcome{State: notify.Failed, At: due, Error: "a slow copy"}); n.State != notify.Sent {
+			t.Errorf("sent became %s", n.State)
+		}
+
+		n = must(l.Resend(ctx, id, due.Add(24*time.Hour)))
+		if n.State != notify.Pending || n.Version != 2 || !n.Expires.IsZero() || !n.Due.Equal(due.Add(24*time.Hour).Truncate(time.Microsecond)) || n.MessageID != "<m>" {
+			t.Errorf("again: %+v", n)
+		}
+		if _, err := l.Resend(ctx, id, due); !isState(err, notify.Pending) {
+			t.Errorf("again, twice: %v", err)
+		}
+		if n := must(l.Begin(ctx, id, 1, due, false)); n.State != notify.Pending || n.Version != 2 {
+			t.Errorf("begun by an old message: %+v", n)
+		}
+		if n := record(1, notify.Outcome{State: notify.Sent, At: due}); n.State != notify.Pending {
+			t.Errorf("recorded by an old message: %s", n.State)
+		}
+		if n := must(l.Begin(ctx, id, 2, due.Add(48*time.Hour), false)); n.State != notify.Sending || n.Attempts != 4 {
+			t.Errorf("begun: %s, %d attempts", n.State, n.Attempts)
+		}
+		if _, err := l.Resend(ctx, 999, due); !errors.Is(err, notify.ErrNotFound) {
+			t.Errorf("again, what is not there: %v", err)
+		}
+		if _, err := l.Begin(ctx, 999, 1, due, false); !errors.Is(err, notify.ErrNotFound) {
+			t.Errorf("begun, what is not there: %v", err)
+		}
+	})
+}
+
+func TestDue(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		ctx := t.Context()
+		l := gormstore.New(db.Gorm)
+		at := func(key string, after time.Duration, channel notify.Channel) int64 {
+			n := reminder(key, 1)
+			n.Due, n.Expires, n.Channel = due.Add(after), time.Time{}, channel
+			return one(t, db, n)
+		}
+		var ids []int64
+		for i, after := range []time.Duration{3, 1, 2, 2, 9} {
+			ids = append(ids, at(fmt.Sprint(i), after*time.Minute, notify.Email))
+		}
+		at("sms", time.Minute, notify.SMS)
+		sent := at("sent", time.Minute, notify.Email)
+		stuck := at("stuck", time.Minute, notify.Email)
+		for _, id := range []int64{sent, stuck} {
+			if _, err := l.Begin(ctx, id, 1, due, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Record(ctx, sent, 1, notify.Outcome{State: notify.Sent, At: due}); err != nil {
+			t.Fatal(err)
+		}
+
+		all := func(w delayjob.Window) (got []int64) {
+			t.Helper()
+			var after notify.Point
+			for {
+				page, err := l.Due(ctx, notify.Email, w, after, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, p := range page {
+					got = append(got, p.ID)
+				}
+				if len(page) < 2 {
+					return got
+				}
+				after = page[1]
+			}
+		}
+		to := due.Add(5 * time.Minute)
+		if got, want := all(delayjob.Window{To: to}), []int64{ids[1], stuck, ids[2], ids[3], ids[0]}; !slices.Equal(got, want) {
+			t.Errorf("due are %v, want %v", got, want)
+		}
+		if got, want := all(delayjob.Window{From: due.Add(time.Minute), To: due.Add(2 * time.Minute)}), []int64{ids[2], ids[3]}; !slices.Equal(got, want) {
+			t.Errorf("due in the window are %v, want %v", got, want)
+		}
+
+		dead := `INSERT INTO job_failures (job, key, version, attempts, error, dead_at) VALUES (?, ?, 1, 12, 'x', ?)`
+		if err := db.Gorm.WithContext(ctx).Exec(dead, "notify.email", fmt.Sprint(stuck), due.UTC()).Error; err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Gorm.WithContext(ctx).Exec(dead, "notify.email", fmt.Sprint(sent), due.UTC()).Error; err != nil {
+			t.Fatal(err)
+		}
+		if got := all(delayjob.Window{To: to}); slices.Contains(got, stuck) {
+			t.Error("a dead letter is loaded again")
+		}
+		// Sending it again makes a new version, which the dead letter does not hold back.
+		if _, err := l.Resend(ctx, sent, due); err != nil {
+			t.Fatal(err)
+		}
+		if got := all(delayjob.Window{To: to}); !slices.Contains(got, sent) {
+			t.Error("a resent one is not loaded")
+		}
+	})
+}
+
+func TestList(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		ctx := t.Context()
+		l := gormstore.New(db.Gorm)
+		var ids []int64
+		for i := range 5 {
+			ids = append(ids, one(t, db, reminder(fmt.Sprint(i), int64(1+i%2))))
+		}
+		if _, err := l.Begin(ctx, ids[3], 1, due, false); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			name string
+			f    notify.Filter
+			want []int64
+		}{
+			{"all", notify.Filter{}, []int64{ids[4], ids[3], ids[2], ids[1], ids[0]}},
+			{"page", notify.Filter{Limit: 2, Cursor: ids[3]}, []int64{ids[2], ids[1]}},
+			{"oldest first", notify.Filter{OldestFirst: true, Limit: 2, Cursor: ids[1]}, []int64{ids[2], ids[3]}},
+			{"meeting", notify.Filter{MeetingID: 2}, []int64{ids[3], ids[1]}},
+			{"state", notify.Filter{State: notify.Sending}, []int64{ids[3]}},
+			{"both", notify.Filter{State: notify.Sending, MeetingID: 1}, nil},
+		} {
+			ns, err := l.List(ctx, c.f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int64
+			for _, n := range ns {
+				got = append(got, n.ID)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s: %v, want %v", c.name, got, c.want)
+			}
+		}
+	})
+}
+
+func TestStatesMatchTheSchema(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		for i, s := range notify.States() {
+			n := reminder(fmt.Sprint(i), 1)
+			n.State = s
+			one(t, db, n)
+		}
+		n := reminder("x", 1)
+		n.State = "lost"
+		err := db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error {
+			return gormstore.New(db.Gorm).Insert(tx, []notify.Notification{n})
+		})
+		if err == nil {
+			t.Error("an unknown state was recorded")
+		}
+	})
+}

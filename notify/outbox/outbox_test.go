@@ -1,0 +1,115 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func put(t *testing.T, o *Outbox, id, content string) {
+	t.Helper()
+	err := o.Put(id, ".txt", func(w io.Writer) error {
+		_, err := io.WriteString(w, content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T) *Outbox {
+	t.Helper()
+	o, err := Open(filepath.Join(t.TempDir(), "outbox"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestPages(t *testing.T) {
+	o := open(t)
+	for i := range 5 {
+		id := fmt.Sprintf("<%d@example.org>", i)
+		put(t, o, id, "To: x\r\n\r\nhello")
+		at := time.Now().Add(time.Duration(i) * time.Minute)
+		if err := os.Chtimes(filepath.Join(o.Dir(), fmt.Sprintf("%d@example.org.txt", i)), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var names []string
+	after := ""
+	for {
+		items, total, err := o.List(after, 2)
+		if err != nil || total != 5 {
+			t.Fatalf("%d in all, %v", total, err)
+		}
+		if len(items) == 0 {
+			break
+		}
+		for _, it := range items {
+			names = append(names, it.Name)
+		}
+		after = items[len(items)-1].Name
+	}
+	if len(names) != 5 || names[0] != "4@example.org.txt" || names[4] != "0@example.org.txt" {
+		t.Errorf("listed %v", names)
+	}
+}
+
+func TestNamesStayInside(t *testing.T) {
+	o := open(t)
+	secret := filepath.Join(filepath.Dir(o.Dir()), "secret.txt")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, filepath.Join(o.Dir(), "link.txt")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", ".", "..", "../secret.txt", "/etc/passwd", "a/b.txt", ".hidden.txt", "x.exe", "none.txt", `..\secret.txt`} {
+		if _, err := o.Read(name); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if m, err := o.Read("link.txt"); err == nil {
+		t.Errorf("a link led outside: %q", m.Raw)
+	}
+	put(t, o, "../../<evil>/\x00x", "To: x\r\n\r\nhello")
+	items, _, err := o.List("", 10)
+	if err != nil || len(items) != 2 { // the link is listed, not read
+		t.Errorf("%+v, %v", items, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(o.Dir()), "*evil*")); len(left) != 0 {
+		t.Errorf("written outside: %v", left)
+	}
+}
+
+func TestAFailedWriteLeavesTheOldMail(t *testing.T) {
+	o := open(t)
+	put(t, o, "a", "To: x\r\n\r\nold")
+	full := errors.New("disk full")
+	err := o.Put("a", ".txt", func(w io.Writer) error {
+		io.WriteString(w, "To: x\r\n\r\nhalf")
+		return full
+	})
+	if !errors.Is(err, full) {
+		t.Errorf("error %v", err)
+	}
+	if m, err := o.Read("a.txt"); err != nil || m.Text != "old" {
+		t.Errorf("%q, %v", m.Text, err)
+	}
+	if entries, _ := os.ReadDir(o.Dir()); len(entries) != 1 {
+		t.Errorf("left over: %v", entries)
+	}
+}
+
+func TestWhatIsNoMailIsShownAsItIs(t *testing.T) {
+	o := open(t)
+	put(t, o, "a", "just text")
+	if m, err := o.Read("a.txt"); err != nil || m.Text != "just text" {
+		t.Errorf("%q, %v", m.Text, err)
+	}
+}
