@@ -181,7 +181,7 @@ func replaceLeased(f *fixture) {
 	f.lost(f.q.Nack(f.Context(), delayjob.Return{Lease: old.Lease}))
 	f.lost(f.q.Ack(f.Context(), old.Lease))
 	f.none()
-	f.Advance(2 * time.Hour)
+	f.pass(2 * time.Hour)
 	m := f.one()
 	if m.Version != 2 || m.Attempt != 1 {
 		f.Errorf("version %d, attempt %d; want 2 and a fresh count", m.Version, m.Attempt)
@@ -197,7 +197,7 @@ func replaceDead(f *fixture) {
 	equal(f, "same version", f.add(f.msg("a", 1, 0)), []delayjob.AddResult{delayjob.Unchanged})
 	f.is(id("a"), delayjob.StateDead)
 	equal(f, "higher version", f.add(f.msg("a", 2, 0)), []delayjob.AddResult{delayjob.Replaced})
-	f.Advance(time.Second)
+	f.pass(time.Second)
 	if m := f.one(); m.Attempt != 1 {
 		f.Errorf("attempt %d, want a fresh count", m.Attempt)
 	}
@@ -224,7 +224,7 @@ func addHeals(f *fixture) {
 		[]delayjob.AddResult{delayjob.Healed, delayjob.Healed, delayjob.Healed, delayjob.Added})
 	f.sound()
 	f.lost(f.q.Ack(f.Context(), c.Messages[1].Lease)) // it waits again, for anybody
-	f.Advance(time.Second)
+	f.pass(time.Second)
 	if got := f.claim(10); len(got.Messages) != 4 {
 		f.Errorf("claimed %v, want all four", names(got.Messages))
 	}
@@ -248,7 +248,7 @@ func removeStates(f *fixture) {
 		f.is(i, delayjob.StateAbsent)
 	}
 	f.sound()
-	f.Advance(2 * time.Hour)
+	f.pass(2 * time.Hour)
 	f.none()
 	equal(f, "after it", f.add(f.msg("reserved", 1, 0)), []delayjob.AddResult{delayjob.Added})
 }

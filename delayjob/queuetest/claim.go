@@ -11,11 +11,11 @@ import (
 
 func claimOrder(f *fixture) {
 	f.add(f.msg("c", 1, -time.Second), f.msg("a", 1, -time.Minute), f.msg("later", 1, time.Minute), f.msg("b", 1, -30*time.Second), f.msg("d", 1, 0))
-	f.Advance(time.Millisecond)
+	f.pass(time.Millisecond)
 	equal(f, "first", names(f.claim(2).Messages), []string{"e:a", "e:b"})
 	equal(f, "then", names(f.claim(10).Messages), []string{"e:c", "e:d"})
 	f.none()
-	f.Advance(time.Minute)
+	f.pass(time.Minute)
 	// What was leased comes back together with what has become due, by due time.
 	equal(f, "at last", names(f.claim(10).Messages), []string{"e:a", "e:b", "e:c", "e:d", "e:later"})
 }
@@ -53,7 +53,7 @@ func claimSeveralJobs(f *fixture) {
 	}
 	c = f.claimWant(delayjob.Want{Job: "other", Limit: 9, Lease: time.Hour}, delayjob.Want{Job: job, Limit: 9, Lease: time.Hour})
 	equal(f, "the rest", names(c.Messages), []string{"e:y", "e:z", "e:c"})
-	f.Advance(2 * time.Minute)
+	f.pass(2 * time.Minute)
 	equal(f, "each by its own lease", names(f.claim(9).Messages), []string{"e:a", "e:b"})
 }
 
@@ -153,11 +153,11 @@ func claimNext(f *fixture) {
 	f.ready("a", "b", "c")
 	near("there is more", f.claim(2), -time.Hour+2*time.Second)
 	near("lease end", f.claim(2), lease)
-	f.Advance(30 * time.Second)
+	f.pass(30 * time.Second)
 	near("lease end, later", f.claim(2), lease/2)
-	f.Advance(2 * time.Hour)
+	f.pass(2 * time.Hour)
 	near("after the leases ended", f.claim(10), lease)
-	f.Advance(2 * lease)
+	f.pass(2 * lease)
 	if c := f.claimWant(delayjob.Want{Job: "other", Limit: 1, Lease: lease}); !c.Next.IsZero() {
 		f.Errorf("next of another job is %v", c.Next)
 	}
@@ -170,7 +170,7 @@ func claimNext(f *fixture) {
 func claimExpiredHalf(f *fixture) {
 	f.ready(keys("old", 10)...)
 	f.claim(10)
-	f.Advance(2 * lease)
+	f.pass(2 * lease)
 	f.ready(keys("new", 10)...)
 	for _, tt := range []struct{ limit, old, fresh int }{{5, 3, 2}, {4, 2, 2}, {1, 1, 0}, {8, 4, 4}, {9, 0, 2}} {
 		old, fresh := 0, 0
@@ -204,9 +204,9 @@ func claimAttempts(f *fixture) {
 			f.lost(f.q.Ack(f.Context(), last))
 		}
 		f.none()
-		f.Advance(lease - 30*time.Second)
+		f.pass(lease - 30*time.Second)
 		f.none()
-		f.Advance(31 * time.Second)
+		f.pass(31 * time.Second)
 		last = m.Lease
 	}
 }
@@ -220,7 +220,7 @@ func claimDeath(f *fixture) {
 		if c := f.claimWant(want); len(c.Messages) != 2 || len(c.Dead) != 0 {
 			f.Fatalf("claimed %v, dead %v", names(c.Messages), names(c.Dead))
 		}
-		f.Advance(2 * lease)
+		f.pass(2 * lease)
 	}
 	c := f.claimWant(want)
 	equal(f, "died", names(c.Dead), []string{"e:a", "e:b"})
@@ -240,7 +240,7 @@ func claimDeath(f *fixture) {
 	f.ready(keys("x", 4)...)
 	want.MaxAttempts = 1
 	f.claimWant(want)
-	f.Advance(2 * lease)
+	f.pass(2 * lease)
 	f.ready(keys("y", 4)...)
 	want.Limit = 4
 	if c := f.claimWant(want); len(c.Dead) != 2 || len(c.Messages) != 2 {
@@ -256,7 +256,7 @@ func claimNoMaxAttempts(f *fixture) {
 		if len(c.Messages) != 1 || c.Messages[0].Attempt != attempt {
 			f.Fatalf("attempt %d: claimed %v, dead %v", attempt, names(c.Messages), names(c.Dead))
 		}
-		f.Advance(2 * lease)
+		f.pass(2 * lease)
 	}
 }
 

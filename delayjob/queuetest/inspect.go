@@ -21,14 +21,14 @@ func inspectGet(f *fixture) {
 		!info.WaitsUntil.Equal(info.Due) || !info.LeaseUntil.IsZero() || !info.DiedAt.IsZero() {
 		f.Errorf("delayed: %+v", info)
 	}
-	f.Advance(2 * time.Hour)
+	f.pass(2 * time.Hour)
 	f.is(m.ID(), delayjob.StateReady)
 	l := f.one().Lease
 	info = f.is(m.ID(), delayjob.StateReserved)
 	if info.Attempt != 1 || !info.LeaseUntil.Equal(l.Until) || !info.WaitsUntil.IsZero() || info.Lease.Token != 0 {
 		f.Errorf("reserved: %+v, lease %+v", info, l)
 	}
-	f.Advance(2 * lease)
+	f.pass(2 * lease)
 	f.is(m.ID(), delayjob.StateReserved) // until somebody takes it over
 }
 
@@ -152,7 +152,7 @@ func inspectStats(f *fixture) {
 	if err := f.q.Pause(f.Context(), job); err != nil {
 		f.Fatal(err)
 	}
-	f.Advance(2 * time.Hour)
+	f.pass(2 * time.Hour)
 	f.stats(delayjob.Stats{Ready: 40, Reserved: 2, Dead: 1, Oldest: ms[0].Due, Paused: true})
 	if s, err := f.q.Stats(f.Context(), "other"); err != nil || s != (delayjob.Stats{}) {
 		f.Errorf("another job: %+v, %v", s, err)
@@ -170,7 +170,7 @@ func inspectPause(f *fixture) {
 			f.Fatal(err)
 		}
 	}
-	f.Advance(2 * lease)
+	f.pass(2 * lease)
 	c := f.claimWant(
 		delayjob.Want{Job: job, Limit: 5, Lease: lease, MaxAttempts: 1},
 		delayjob.Want{Job: "other", Limit: 5, Lease: time.Hour})
@@ -254,7 +254,7 @@ func nowFollows(f *fixture) {
 	if d := c.Now.Sub(before); d < -time.Millisecond || d > 30*time.Second {
 		f.Errorf("a claim at %v, Now just before it was %v", c.Now, before)
 	}
-	f.Advance(time.Hour)
+	f.pass(time.Hour)
 	if d := f.q.Now().Sub(before); d < time.Hour-time.Millisecond || d > time.Hour+30*time.Second {
 		f.Errorf("Now went on by %v, want an hour", d)
 	}

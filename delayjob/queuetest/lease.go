@@ -10,7 +10,7 @@ import (
 func fencing(f *fixture) {
 	f.ready("a")
 	first := f.one().Lease
-	f.Advance(2 * lease)
+	f.pass(2 * lease)
 	second := f.one().Lease
 	forged := second
 	forged.Token = 0
@@ -38,7 +38,7 @@ func fencing(f *fixture) {
 func lateAck(f *fixture) {
 	f.ready("a", "b", "c")
 	ms := f.claim(3).Messages
-	f.Advance(2 * lease)
+	f.pass(2 * lease)
 	f.held(f.q.Ack(f.Context(), ms[0].Lease))
 	f.held(f.q.Extend(f.Context(), lease, ms[1].Lease))
 	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: ms[2].Lease, Delay: time.Hour}))
@@ -83,18 +83,18 @@ func extend(f *fixture) {
 	f.ready("a")
 	m := f.one()
 	for range 5 {
-		f.Advance(lease - 20*time.Second)
+		f.pass(lease - 20*time.Second)
 		f.held(f.q.Extend(f.Context(), lease, m.Lease))
 		f.none()
 	}
 	f.held(f.q.Extend(f.Context(), time.Hour, m.Lease))
-	f.Advance(2 * lease)
+	f.pass(2 * lease)
 	f.none()
 	if info := f.is(id("a"), delayjob.StateReserved); info.LeaseUntil.Sub(f.q.Now()) < time.Hour-3*lease {
 		f.Errorf("the lease ends at %v, now is %v", info.LeaseUntil, f.q.Now())
 	}
 	f.held(f.q.Extend(f.Context(), 0, m.Lease)) // let it go
-	f.Advance(time.Second)
+	f.pass(time.Second)
 	if again := f.one(); again.Attempt != 2 {
 		f.Errorf("attempt %d, want 2", again.Attempt)
 	}
@@ -104,9 +104,9 @@ func nackRetry(f *fixture) {
 	f.ready("a")
 	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: f.one().Lease, Delay: time.Hour}))
 	f.is(id("a"), delayjob.StateDelayed)
-	f.Advance(time.Hour - time.Minute)
+	f.pass(time.Hour - time.Minute)
 	f.none()
-	f.Advance(time.Minute)
+	f.pass(time.Minute)
 	m := f.one()
 	if m.Attempt != 2 {
 		f.Errorf("attempt %d, want 2", m.Attempt)
@@ -135,7 +135,7 @@ func nackRelease(f *fixture) {
 		f.Errorf("%d attempts, want none", info.Attempt)
 	}
 	f.none()
-	f.Advance(time.Hour)
+	f.pass(time.Hour)
 	if m := f.one(); m.Attempt != 1 {
 		f.Errorf("attempt %d, want 1", m.Attempt)
 	}
@@ -150,7 +150,7 @@ func nackBury(f *fixture) {
 		f.Errorf("dead: %+v", info)
 	}
 	f.lost(f.q.Ack(f.Context(), m.Lease))
-	f.Advance(24 * time.Hour)
+	f.pass(24 * time.Hour)
 	f.none()
 	f.sound()
 }
@@ -163,7 +163,7 @@ func nackKeepsDue(f *fixture) {
 	if wait := info.WaitsUntil.Sub(f.q.Now()); !info.Due.Equal(due.Due) || wait > time.Hour+time.Millisecond || wait < time.Hour-time.Minute {
 		f.Errorf("due %v, waits until %v; want %v and an hour from %v", info.Due, info.WaitsUntil, due.Due, f.q.Now())
 	}
-	f.Advance(time.Hour)
+	f.pass(time.Hour)
 	if m := f.one(); !m.Due.Equal(due.Due) {
 		f.Errorf("due %v, want %v as it was added", m.Due, due.Due)
 	}

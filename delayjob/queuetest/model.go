@@ -22,7 +22,7 @@ func model(f *fixture) {
 	rapid.Check(f.T, func(t *rapid.T) {
 		run++
 		m := &machine{
-			f: f, t: t, job: fmt.Sprintf("model%d", run), base: f.q.Now(),
+			f: f, t: t, job: fmt.Sprintf("model%d", run), base: f.q.Now().Add(-time.Millisecond).Truncate(time.Millisecond),
 			items: map[string]*modelItem{},
 			used:  map[delayjob.Lease]bool{},
 		}
@@ -37,8 +37,9 @@ func model(f *fixture) {
 			"requeue": m.requeue,
 			"pause":   m.pause,
 			"advance": m.advance,
-			"":        m.check,
+			"check":   m.check,
 		})
+		m.check(t)
 		m.clean()
 	})
 }
@@ -62,7 +63,7 @@ type machine struct {
 	f      *fixture
 	t      *rapid.T
 	job    string
-	base   time.Time // tick 0
+	base   time.Time // tick 0, just past
 	tick   int
 	paused bool
 	items  map[string]*modelItem // by key
@@ -332,7 +333,7 @@ func (m *machine) pause(t *rapid.T) {
 
 func (m *machine) advance(t *rapid.T) {
 	n := rapid.IntRange(1, 3).Draw(t, "ticks")
-	m.f.Advance(time.Duration(n) * tick)
+	m.f.pass(time.Duration(n) * tick)
 	m.tick += n
 }
 

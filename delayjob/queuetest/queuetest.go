@@ -161,6 +161,9 @@ func (f *fixture) claim(limit int) delayjob.Claimed {
 	return f.claimWant(delayjob.Want{Job: job, Limit: limit, Lease: lease, MaxAttempts: -1})
 }
 
+// pass lets d pass, and the millisecond by which what begins at a fraction of one is rounded up.
+func (f *fixture) pass(d time.Duration) { f.Advance(d + time.Millisecond) }
+
 // one claims the only message there is.
 func (f *fixture) one() delayjob.Message {
 	f.Helper()

@@ -77,7 +77,7 @@ func wakeNack(f *fixture) {
 	f.noHint(hints)
 	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: ms[1].Lease, Delay: time.Minute, How: delayjob.Release}))
 	f.hinted(hints, f.is(id("b"), delayjob.StateDelayed).WaitsUntil)
-	f.Advance(2 * time.Minute)
+	f.pass(2 * time.Minute)
 	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: f.one().Lease, How: delayjob.Bury}))
 	f.noHint(hints)
 	if _, err := f.q.Requeue(f.Context(), id("b")); err != nil {

@@ -1,0 +1,30 @@
+-- Verifies the invariants for some IDs of one job, each in an instant, so that what moves
+-- meanwhile raises no alarm.
+--
+-- KEYS 1 m  2 s  3 w  4 l  5 x
+-- ARGV id ...
+-- result: flat, of each id that breaks one: id, what is wrong
+local m, s, w, l, x = unpack(KEYS)
+local bodies, states = redis.call('HMGET', m, unpack(ARGV)), redis.call('HMGET', s, unpack(ARGV))
+local a, b, d = redis.call('ZMSCORE', w, unpack(ARGV)), redis.call('ZMSCORE', l, unpack(ARGV)), redis.call('ZMSCORE', x, unpack(ARGV))
+local res = {}
+for k, id in ipairs(ARGV) do
+  local sets = {}
+  if a[k] then sets[#sets + 1] = 'waiting' end
+  if b[k] then sets[#sets + 1] = 'leased' end
+  if d[k] then sets[#sets + 1] = 'dead' end
+  local token = states[k] and string.match(states[k], '^(%d+) %d+$') or '0'
+  local wrong = nil
+  if #sets > 1 then wrong = 'is ' .. table.concat(sets, ' and ')
+  elseif bodies[k] and #sets == 0 then wrong = 'has a body but is in no set'
+  elseif not bodies[k] and #sets == 1 then wrong = 'is ' .. sets[1] .. ' but has no body'
+  elseif not bodies[k] and states[k] then wrong = 'has a state but no body'
+  elseif (token ~= '0') ~= (b[k] and true or false) then
+    wrong = 'has the token ' .. token .. ' while it is ' .. (sets[1] or 'nowhere')
+  end
+  if wrong then
+    res[#res + 1] = id
+    res[#res + 1] = wrong
+  end
+end
+return res

@@ -1,0 +1,50 @@
+-- Gives messages of one job back.
+--
+-- KEYS 1 s  2 w  3 l  4 x
+-- ARGV 1 clock offset in us  2 channel for hints  3 PUBLISH or SPUBLISH, then id, token,
+--      delay in us, how: 0 retry, 1 release (the attempt is not charged), 2 bury ...
+-- result: per id 1 given back, 0 lost
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2] + tonumber(ARGV[1])
+local nowMs = math.floor(now / 1000)
+local s, w, l, x = unpack(KEYS)
+local n = (#ARGV - 3) / 4
+local ids = {}
+for k = 1, n do ids[k] = ARGV[4 * k] end
+local states = redis.call('HMGET', s, unpack(ids))
+local head = tonumber(redis.call('ZRANGE', w, 0, 0, 'WITHSCORES')[2])
+local res, held, done, wait, dead, keep, drop, least = {}, {}, {}, {}, {}, {}, {}, nil
+for k, id in ipairs(ids) do
+  local token, attempts = nil, nil
+  if states[k] then token, attempts = string.match(states[k], '^(%d+) (%d+)$') end
+  if done[id] or not token or token == '0' or token ~= ARGV[4 * k + 1] then
+    res[k] = 0
+  else
+    local delay, how = tonumber(ARGV[4 * k + 2]), ARGV[4 * k + 3]
+    attempts = tonumber(attempts)
+    if how == '1' then attempts = attempts - 1 end
+    if attempts > 0 then
+      keep[#keep + 1] = id; keep[#keep + 1] = '0 ' .. attempts
+    else
+      drop[#drop + 1] = id
+    end
+    if how == '2' then
+      dead[#dead + 1] = string.format('%.0f', nowMs); dead[#dead + 1] = id
+    else
+      local at = nowMs -- at once is now, rounded down; anything later is rounded up
+      if delay > 0 then at = math.ceil((now + delay) / 1000) end
+      wait[#wait + 1] = string.format('%.0f', at); wait[#wait + 1] = id
+      if not least or at < least then least = at end
+    end
+    held[#held + 1] = id
+    done[id] = true
+    res[k] = 1
+  end
+end
+if #wait > 0 then redis.call('ZADD', w, unpack(wait)) end
+if #dead > 0 then redis.call('ZADD', x, unpack(dead)) end
+if #keep > 0 then redis.call('HSET', s, unpack(keep)) end
+if #drop > 0 then redis.call('HDEL', s, unpack(drop)) end
+if #held > 0 then redis.call('ZREM', l, unpack(held)) end
+if least and (not head or least < head) then redis.call(ARGV[3], ARGV[2], string.format('%.0f', least)) end
+return res

@@ -1,0 +1,582 @@
+// Package redisqueue is a [delayjob.Queue] on Redis 6.2 or later: one server, a master under
+// Sentinel, or a cluster. Any number of processes share it; none of them has a special part.
+//
+// Every step is one Lua script, the clock is the server's, and a claim itself picks up leases
+// that have ended, so nothing has to watch over crashed processes. Redis may be emptied at
+// any moment; the loader fills it again.
+package redisqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"punctual/delayjob"
+)
+
+var (
+	_ delayjob.Queue     = (*Queue)(nil)
+	_ delayjob.Inspector = (*Queue)(nil)
+)
+
+// Queue is a [delayjob.Queue] and [delayjob.Inspector] on Redis. An error other than those of
+// its contract means that the outcome is unknown.
+type Queue struct {
+	single  *redis.Client // one of the two
+	cluster *redis.ClusterClient
+	owned   redis.UniversalClient // closed by Close; nil if it is the caller's
+	keys    []shardKeys
+	log     *slog.Logger
+
+	publish string // PUBLISH, or SPUBLISH where hints stay on the shard's node
+	offset  atomic.Int64
+	reading atomic.Pointer[reading]
+	loads   []load
+
+	closing context.Context
+	close   context.CancelFunc
+	wakes   sync.WaitGroup
+}
+
+// A reading of the server's clock, before the offset.
+type reading struct{ server, local time.Time }
+
+// A load is what the adds to a shard saw since the last [Queue.SetEpoch].
+type load struct {
+	mu   sync.Mutex
+	born string // of the content they wrote to; "": there were none
+	lost bool   // it was replaced by another in between
+}
+
+// An Option changes a Queue.
+type Option func(*options)
+
+type options struct {
+	prefix string
+	shards int
+	log    *slog.Logger
+}
+
+// WithPrefix sets the beginning of all keys, "punctual" by default. Two installations on one
+// server need two. It holds no braces.
+func WithPrefix(p string) Option { return func(o *options) { o.prefix = p } }
+
+// WithShards sets the number of shards, a power of two from 1 to 64; 4 by default, 16 in a
+// cluster. All processes must use the same number; with another one they see another, empty
+// queue.
+func WithShards(n int) Option { return func(o *options) { o.shards = n } }
+
+// WithLogger sets where warnings go; nowhere by default.
+func WithLogger(l *slog.Logger) Option { return func(o *options) { o.log = l } }
+
+// New returns a queue on a *redis.Client or *redis.ClusterClient, which stays the caller's;
+// [Dial] makes one that is fit for it. It fails if the servers cannot be reached or would
+// evict keys when their memory is full.
+func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Queue, error) {
+	o := options{prefix: "punctual", log: slog.New(slog.DiscardHandler)}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	q := &Queue{log: o.log, publish: "PUBLISH"}
+	shards := 4
+	switch c := client.(type) {
+	case *redis.Client:
+		q.single = c
+	case *redis.ClusterClient:
+		q.cluster, shards = c, 16
+	default:
+		return nil, fmt.Errorf("redisqueue: a %T cannot hold a queue", client)
+	}
+	if o.shards != 0 {
+		shards = o.shards
+	}
+	if shards < 1 || shards > 64 || bits.OnesCount(uint(shards)) != 1 {
+		return nil, fmt.Errorf("redisqueue: %d shards; it must be a power of two from 1 to 64", shards)
+	}
+	if o.prefix == "" || strings.ContainsAny(o.prefix, "{}") {
+		return nil, fmt.Errorf("redisqueue: %q is not a prefix", o.prefix)
+	}
+	q.keys = newShardKeys(o.prefix, shards, q.cluster != nil)
+	q.loads = make([]load, shards)
+	if err := q.probe(ctx); err != nil {
+		return nil, err
+	}
+	q.closing, q.close = context.WithCancel(context.WithoutCancel(ctx))
+	return q, nil
+}
+
+// probe asks all servers for what the queue depends on.
+func (q *Queue) probe(ctx context.Context) error {
+	if q.cluster == nil {
+		return q.probeServer(ctx, q.single)
+	}
+	var sharded atomic.Bool
+	sharded.Store(true)
+	err := q.cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
+		if v := majorVersion(ctx, c); v < 7 {
+			sharded.Store(false)
+		}
+		return q.probeServer(ctx, c)
+	})
+	if sharded.Load() {
+		q.publish = "SPUBLISH"
+	}
+	return err
+}
+
+func (q *Queue) probeServer(ctx context.Context, c *redis.Client) error {
+	addr := c.Options().Addr
+	t, err := c.Time(ctx).Result()
+	if err != nil {
+		return fmt.Errorf("redisqueue: reach Redis at %s: %w", addr, err)
+	}
+	q.read(t)
+	conf, err := c.ConfigGet(ctx, "maxmemory-policy").Result()
+	switch policy := conf["maxmemory-policy"]; {
+	case err != nil || policy == "":
+		q.log.Warn("cannot see whether Redis evicts keys; its maxmemory-policy must be noeviction", "address", addr, "error", err)
+	case policy != "noeviction":
+		return fmt.Errorf("redisqueue: Redis at %s has the maxmemory-policy %s and would drop messages when its memory is full; it must be noeviction", addr, policy)
+	}
+	return nil
+}
+
+// majorVersion is 0 if the server does not say.
+func majorVersion(ctx context.Context, c *redis.Client) int {
+	info, _ := c.Info(ctx, "server").Result()
+	_, version, _ := strings.Cut(info, "redis_version:")
+	major, _, _ := strings.Cut(version, ".")
+	n, _ := strconv.Atoi(major)
+	return n
+}
+
+// Close implements [delayjob.Queue].
+func (q *Queue) Close() error {
+	q.close()
+	q.wakes.Wait()
+	if q.owned == nil {
+		return nil
+	}
+	if err := q.owned.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// Shards implements [delayjob.Queue].
+func (q *Queue) Shards() int { return len(q.keys) }
+
+// SetClockOffset makes the engine clock the server's time plus d, from the next call on. It
+// is for a server whose clock differs from the database's, which decides what is due.
+// All processes should be told about the same.
+func (q *Queue) SetClockOffset(d time.Duration) { q.offset.Store(d.Microseconds()) }
+
+func (q *Queue) offsetArg() string { return strconv.FormatInt(q.offset.Load(), 10) }
+
+func (q *Queue) clockOffset() time.Duration { return time.Duration(q.offset.Load()) * time.Microsecond }
+
+// Now implements [delayjob.Queue].
+func (q *Queue) Now() time.Time {
+	r := q.reading.Load()
+	return r.server.Add(time.Since(r.local)).Add(q.clockOffset())
+}
+
+// read notes the server's time; a local clock that is set does not matter.
+func (q *Queue) read(server time.Time) {
+	q.reading.Store(&reading{server: server.UTC().Round(0), local: time.Now()})
+}
+
+// A batch is part of the elements of one call: those of one job in one shard.
+type batch struct {
+	shard int
+	job   string
+	at    []int // which elements
+	call  call
+}
+
+// batches groups elements by shard and job into parts of at most maxBatch. place tells an
+// element's shard and job; it may leave one out.
+func batches(n int, place func(i int) (shard int, job string, ok bool)) []*batch {
+	type where struct {
+		shard int
+		job   string
+	}
+	var all []*batch
+	open := map[where]*batch{}
+	for i := range n {
+		shard, job, ok := place(i)
+		if !ok {
+			continue
+		}
+		w := where{shard, job}
+		b := open[w]
+		if b == nil || len(b.at) == maxBatch {
+			b = &batch{shard: shard, job: job, at: make([]int, 0, min(n-i, maxBatch))}
+			open[w], all = b, append(all, b)
+		}
+		b.at = append(b.at, i)
+	}
+	return all
+}
+
+// runBatches makes one call for each batch, as prepare describes it.
+func (q *Queue) runBatches(ctx context.Context, bs []*batch, prepare func(b *batch, k shardKeys) call) {
+	calls := make([]*call, len(bs))
+	for i, b := range bs {
+		b.call = prepare(b, q.keys[b.shard])
+		b.call.shard = b.shard
+		calls[i] = &b.call
+	}
+	q.run(ctx, calls)
+}
+
+// codes are the replies of a batch, one for each of its elements after the first skip ones.
+func (b *batch) codes(skip int) ([]any, error) {
+	l, err := b.call.list(skip + len(b.at))
+	if err != nil {
+		return nil, err
+	}
+	return l[skip:], nil
+}
+
+// Add implements [delayjob.Queue]. A shard whose server is down holds up its own messages
+// only; if several fail the error joins theirs.
+func (q *Queue) Add(ctx context.Context, ms ...delayjob.Message) ([]delayjob.AddResult, error) {
+	res := make([]delayjob.AddResult, len(ms))
+	for i := range ms {
+		if err := ms[i].Validate(); err != nil {
+			return res, err
+		}
+	}
+	ids := make([]string, len(ms))
+	best := make(map[string]int, len(ms)) // by ID the element that counts: the first of the highest version
+	for i := range ms {
+		ids[i] = ms[i].ID()
+		if b, ok := best[ids[i]]; !ok || ms[i].Version > ms[b].Version {
+			best[ids[i]] = i
+		}
+	}
+	repeats := len(best) < len(ms)
+	bs := batches(len(ms), func(i int) (int, string, bool) {
+		return delayjob.ShardOf(ms[i].Key, len(q.keys)), ms[i].Job, !repeats || best[ids[i]] == i
+	})
+	q.runBatches(ctx, bs, func(b *batch, k shardKeys) call {
+		args := append(make([]any, 0, 2+2*len(b.at)), k.sig, q.publish)
+		for _, i := range b.at {
+			args = append(args, ids[i], encodeValue(&ms[i]))
+		}
+		return call{script: addScript, args: args,
+			keys: []string{k.m, k.s, k.waiting(b.job), k.leased(b.job), k.dead(b.job), k.c}}
+	})
+	var errs failures
+	for _, b := range bs {
+		codes, err := b.codes(1)
+		if err != nil {
+			errs.add(fmt.Errorf("redisqueue: add to shard %d: %w", b.shard, err))
+			continue
+		}
+		born, _ := b.call.reply.([]any)[0].(string)
+		q.loads[b.shard].saw(born)
+		for j, i := range b.at {
+			n, _ := codes[j].(int64)
+			res[i] = addResult(n)
+		}
+	}
+	if repeats {
+		for i, id := range ids {
+			switch b := best[id]; {
+			case b == i || res[b] == delayjob.NotStored:
+			case ms[i].Version < ms[b].Version || res[b] == delayjob.Outdated:
+				res[i] = delayjob.Outdated
+			default:
+				res[i] = delayjob.Unchanged
+			}
+		}
+	}
+	return res, errs.join()
+}
+
+func addResult(code int64) delayjob.AddResult {
+	switch code {
+	case 1:
+		return delayjob.Added
+	case 2:
+		return delayjob.Replaced
+	case 3:
+		return delayjob.Unchanged
+	case 4:
+		return delayjob.Healed
+	case 5:
+		return delayjob.Outdated
+	default:
+		return delayjob.NotStored
+	}
+}
+
+// failures collects the errors of batches, each text once: a server that is down fails all of
+// its batches alike.
+type failures []error
+
+func (f *failures) add(err error) {
+	if !slices.ContainsFunc(*f, func(e error) bool { return e.Error() == err.Error() }) {
+		*f = append(*f, err)
+	}
+}
+
+func (f failures) join() error {
+	if len(f) == 1 {
+		return f[0]
+	}
+	return errors.Join(f...)
+}
+
+// saw notes which content an add wrote to.
+func (l *load) saw(born string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost = l.lost || l.born != "" && l.born != born
+	l.born = born
+}
+
+// take tells what was seen since it was last called.
+func (l *load) take() (born string, lost bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	born, lost = l.born, l.lost
+	l.born, l.lost = "", false
+	return born, lost
+}
+
+// SetEpoch implements [delayjob.Queue]. A shard that lost its content since this process
+// began to add to it, as far as the last SetEpoch goes back, is not marked and nothing is
+// said: it needs another load, for which its claims ask by a missing epoch.
+func (q *Queue) SetEpoch(ctx context.Context, id string) error {
+	var calls []*call
+	for shard, k := range q.keys {
+		born, lost := q.loads[shard].take()
+		if !lost {
+			calls = append(calls, &call{script: epochScript, shard: shard, keys: []string{k.c}, args: []any{id, born}})
+		}
+	}
+	q.run(ctx, calls)
+	var errs failures
+	for _, c := range calls {
+		if c.err != nil {
+			errs.add(fmt.Errorf("redisqueue: set the epoch of shard %d: %w", c.shard, c.err))
+		}
+	}
+	return errs.join()
+}
+
+// Remove implements [delayjob.Queue].
+func (q *Queue) Remove(ctx context.Context, ids ...string) ([]delayjob.State, error) {
+	return q.states(ctx, "remove from", ids, func(b *batch, k shardKeys) call {
+		return call{script: removeScript, args: []any{q.offsetArg()},
+			keys: []string{k.m, k.s, k.waiting(b.job), k.leased(b.job), k.dead(b.job)}}
+	})
+}
+
+// states runs a script that takes IDs after its other arguments and answers with the state
+// that each was in.
+func (q *Queue) states(ctx context.Context, what string, ids []string, prepare func(b *batch, k shardKeys) call) ([]delayjob.State, error) {
+	bs := batches(len(ids), func(i int) (int, string, bool) {
+		job, key := delayjob.SplitID(ids[i])
+		return delayjob.ShardOf(key, len(q.keys)), job, true
+	})
+	q.runBatches(ctx, bs, func(b *batch, k shardKeys) call {
+		c := prepare(b, k)
+		for _, i := range b.at {
+			c.args = append(c.args, ids[i])
+		}
+		return c
+	})
+	states := make([]delayjob.State, len(ids))
+	var errs failures
+	for _, b := range bs {
+		codes, err := b.codes(0)
+		if err != nil {
+			errs.add(fmt.Errorf("redisqueue: %s shard %d: %w", what, b.shard, err))
+			continue
+		}
+		for j, i := range b.at {
+			n, _ := codes[j].(int64)
+			states[i] = [...]delayjob.State{"", delayjob.StateDelayed, delayjob.StateReady, delayjob.StateReserved, delayjob.StateDead}[n]
+		}
+	}
+	return states, errs.join()
+}
+
+// Claim implements [delayjob.Queue]. It hands out at most 500 messages of a job; Next then
+// says that there are more.
+func (q *Queue) Claim(ctx context.Context, shard int, want []delayjob.Want) (delayjob.Claimed, error) {
+	if shard < 0 || shard >= len(q.keys) {
+		return delayjob.Claimed{}, fmt.Errorf("redisqueue: no shard %d", shard)
+	}
+	k := q.keys[shard]
+	offset := q.clockOffset()
+	c := call{script: claimScript, shard: shard, keys: []string{k.m, k.s, k.c}, args: []any{q.offsetArg()}}
+	for _, w := range want {
+		if w.Limit > 0 {
+			c.keys = append(c.keys, k.waiting(w.Job), k.leased(w.Job), k.dead(w.Job))
+			c.args = append(c.args, w.Job, min(w.Limit, maxBatch), max(w.Lease, time.Millisecond).Microseconds(), w.MaxAttempts)
+		}
+	}
+	q.run(ctx, []*call{&c})
+	got, err := q.claimed(&c)
+	if err != nil {
+		return got, fmt.Errorf("redisqueue: claim from shard %d: %w", shard, err)
+	}
+	q.read(got.Now.Add(-offset))
+	return got, nil
+}
+
+// claimed reads what claim.lua answers.
+func (q *Queue) claimed(c *call) (got delayjob.Claimed, err error) {
+	r, err := c.list(4)
+	if err != nil {
+		return got, err
+	}
+	now, err1 := asInt(r[0])
+	token, err2 := asInt(r[1])
+	if err := errors.Join(err1, err2); err != nil {
+		return got, err
+	}
+	got.Now = time.UnixMicro(now).UTC()
+	got.Epoch = r[2] == int64(1)
+	if next, err := asInt(r[3]); err == nil {
+		got.Next = fromMilli(next)
+	}
+	for _, job := range r[4:] {
+		j, ok := job.([]any)
+		if !ok || len(j) != 3 {
+			return got, errReply
+		}
+		until, err := asInt(j[1])
+		if err != nil {
+			return got, err
+		}
+		first := len(got.Messages)
+		got.Messages = q.appendMessages(got.Messages, j[0], got.Now, delayjob.Lease{Shard: c.shard, Token: token, Until: fromMilli(until)})
+		slices.SortStableFunc(got.Messages[first:], func(a, b delayjob.Message) int { return a.Due.Compare(b.Due) })
+		got.Dead = q.appendMessages(got.Dead, j[2], got.Now, delayjob.Lease{})
+	}
+	return got, nil
+}
+
+// appendMessages reads a flat list of ID, attempt and value. A message that cannot be read is
+// logged and left out: its lease ends, and so in time do its attempts.
+func (q *Queue) appendMessages(ms []delayjob.Message, flat any, now time.Time, l delayjob.Lease) []delayjob.Message {
+	list, _ := flat.([]any)
+	ms = slices.Grow(ms, len(list)/3)
+	for ; len(list) >= 3; list = list[3:] {
+		id, _ := list[0].(string)
+		attempt, _ := list[1].(int64)
+		value, _ := list[2].(string)
+		m, err := decodeMessage(id, value)
+		if err != nil {
+			q.log.Error("a message in Redis cannot be read", "id", id, "error", err)
+			continue
+		}
+		m.Attempt, m.Claimed = int(attempt), now
+		if l.Token != 0 {
+			l.ID = id
+			m.Lease = l
+		}
+		ms = append(ms, m)
+	}
+	return ms
+}
+
+// asInt reads a number that a script gave as text, since Lua's numbers lose digits on the way.
+func asInt(v any) (int64, error) {
+	s, ok := v.(string)
+	if !ok {
+		return 0, errReply
+	}
+	return strconv.ParseInt(s, 10, 64)
+}
+
+// Ack implements [delayjob.Queue].
+func (q *Queue) Ack(ctx context.Context, ls ...delayjob.Lease) []error {
+	return q.settle(ctx, "acknowledge in", ls, func(b *batch, k shardKeys) call {
+		args := make([]any, 0, 2*len(b.at))
+		for _, i := range b.at {
+			args = append(args, ls[i].ID, ls[i].Token)
+		}
+		return call{script: ackScript, args: args, keys: []string{k.m, k.s, k.leased(b.job)}}
+	})
+}
+
+// Nack implements [delayjob.Queue].
+func (q *Queue) Nack(ctx context.Context, rs ...delayjob.Return) []error {
+	ls := make([]delayjob.Lease, len(rs))
+	for i, r := range rs {
+		ls[i] = r.Lease
+	}
+	return q.settle(ctx, "give back to", ls, func(b *batch, k shardKeys) call {
+		args := append(make([]any, 0, 3+4*len(b.at)), q.offsetArg(), k.sig, q.publish)
+		for _, i := range b.at {
+			args = append(args, rs[i].Lease.ID, rs[i].Lease.Token, micros(rs[i].Delay), int(rs[i].How))
+		}
+		return call{script: nackScript, args: args, keys: []string{k.s, k.waiting(b.job), k.leased(b.job), k.dead(b.job)}}
+	})
+}
+
+// Extend implements [delayjob.Queue].
+func (q *Queue) Extend(ctx context.Context, d time.Duration, ls ...delayjob.Lease) []error {
+	return q.settle(ctx, "extend leases of", ls, func(b *batch, k shardKeys) call {
+		args := append(make([]any, 0, 2+2*len(b.at)), q.offsetArg(), max(d, time.Millisecond).Microseconds())
+		for _, i := range b.at {
+			args = append(args, ls[i].ID, ls[i].Token)
+		}
+		return call{script: extendScript, args: args, keys: []string{k.s, k.leased(b.job)}}
+	})
+}
+
+// micros rounds up: never early.
+func micros(d time.Duration) int64 { return (d + time.Microsecond - 1).Microseconds() }
+
+// settle runs a script that answers for each lease whether it was held.
+func (q *Queue) settle(ctx context.Context, what string, ls []delayjob.Lease, prepare func(b *batch, k shardKeys) call) []error {
+	var errs []error
+	fail := func(i int, err error) {
+		if errs == nil {
+			errs = make([]error, len(ls))
+		}
+		errs[i] = err
+	}
+	bs := batches(len(ls), func(i int) (int, string, bool) {
+		job, _ := delayjob.SplitID(ls[i].ID)
+		if s := ls[i].Shard; s < 0 || s >= len(q.keys) {
+			fail(i, delayjob.ErrLeaseLost)
+			return 0, "", false
+		}
+		return ls[i].Shard, job, true
+	})
+	q.runBatches(ctx, bs, prepare)
+	for _, b := range bs {
+		codes, err := b.codes(0)
+		if err != nil {
+			err = fmt.Errorf("redisqueue: %s shard %d: %w", what, b.shard, err)
+		}
+		for j, i := range b.at {
+			switch {
+			case err != nil:
+				fail(i, err)
+			case codes[j] != int64(1):
+				fail(i, delayjob.ErrLeaseLost)
+			}
+		}
+	}
+	return errs
+}

@@ -1,0 +1,149 @@
+package redisqueue
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"punctual/delayjob"
+	"punctual/delayjob/queuetest"
+	"punctual/tests/testenv"
+)
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	url := testenv.Redis(t)
+	for _, shards := range []int{4, 1} {
+		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) {
+			t.Parallel()
+			queuetest.Run(t, func(t *testing.T) queuetest.Harness { return open(t, url, WithShards(shards)) })
+		})
+	}
+}
+
+func TestQueue_cluster(t *testing.T) {
+	t.Parallel()
+	url := "redis+cluster://" + strings.Join(testenv.Cluster(t), ",")
+	queuetest.Run(t, func(t *testing.T) queuetest.Harness { return open(t, url) })
+}
+
+var opened atomic.Int64
+
+// open returns a harness with keys and connections of its own. Time advances by the clock's
+// offset, so that leases can be long and nothing depends on how busy the machine is.
+func open(t *testing.T, url string, opts ...Option) queuetest.Harness {
+	name := fmt.Sprintf("test%d", opened.Add(1))
+	sep := "?"
+	if strings.Contains(url, "?") {
+		sep = "&"
+	}
+	q := openQueue(t, url+sep+"client_name="+name, append(opts, WithPrefix(name))...)
+	return queuetest.Harness{
+		Queue:   q,
+		Advance: func(d time.Duration) { q.SetClockOffset(q.clockOffset() + d) },
+		Flush:   func() { flush(t, q) },
+		Orphan: func(id string) {
+			job, key := delayjob.SplitID(id)
+			k := q.keys[delayjob.ShardOf(key, len(q.keys))]
+			for _, set := range []string{k.waiting(job), k.leased(job), k.dead(job)} {
+				if err := q.client().ZRem(t.Context(), set, id).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		Disconnect: func() {
+			for _, node := range q.masters(t) {
+				killPubSub(t, node, name)
+			}
+		},
+	}
+}
+
+func openQueue(t testing.TB, url string, opts ...Option) *Queue {
+	t.Helper()
+	q, err := Open(t.Context(), url, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := q.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return q
+}
+
+func (q *Queue) client() redis.UniversalClient { return q.owned }
+
+func (q *Queue) masters(t testing.TB) []*redis.Client {
+	if q.cluster == nil {
+		return []*redis.Client{q.single}
+	}
+	found := make(chan *redis.Client, 100)
+	if err := q.cluster.ForEachMaster(t.Context(), func(_ context.Context, c *redis.Client) error { found <- c; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	close(found)
+	var all []*redis.Client
+	for c := range found {
+		all = append(all, c)
+	}
+	return all
+}
+
+// flush deletes all keys of a queue.
+func flush(t testing.TB, q *Queue) {
+	t.Helper()
+	for _, k := range q.keys {
+		keys, err := q.nodeOf(t, k).Keys(t.Context(), globLiteral(k.tag)+"*").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(keys) > 0 {
+			if err := q.nodeOf(t, k).Del(t.Context(), keys...).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (q *Queue) nodeOf(t testing.TB, k shardKeys) *redis.Client {
+	if q.cluster == nil {
+		return q.single
+	}
+	c, err := q.cluster.MasterForKey(t.Context(), k.c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func globLiteral(s string) string { return strings.NewReplacer("{", `\{`, "}", `\}`).Replace(s) }
+
+var clientID = regexp.MustCompile(`(?m)^id=(\d+) .* name=(\S*) `)
+
+// killPubSub ends the subscriptions of the clients of a name.
+func killPubSub(t testing.TB, node *redis.Client, name string) {
+	list, err := node.Do(t.Context(), "client", "list", "type", "pubsub").Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range clientID.FindAllStringSubmatch(list, -1) {
+		if m[2] == name {
+			if err := node.ClientKillByFilter(t.Context(), "id", m[1]).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("punctual/tests/testenv.(*process).wait"))
+}

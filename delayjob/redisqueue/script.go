@@ -1,0 +1,220 @@
+package redisqueue
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Each atomic step is one script, which declares all its keys. They are sent by digest and,
+// to a server that does not know it, in full: a digest belongs to a version of the program,
+// so that two of them get along on one server.
+var (
+	//go:embed add.lua
+	addSource string
+	//go:embed claim.lua
+	claimSource string
+	//go:embed ack.lua
+	ackSource string
+	//go:embed nack.lua
+	nackSource string
+	//go:embed extend.lua
+	extendSource string
+	//go:embed remove.lua
+	removeSource string
+	//go:embed requeue.lua
+	requeueSource string
+	//go:embed epoch.lua
+	epochSource string
+	//go:embed pause.lua
+	pauseSource string
+	//go:embed resume.lua
+	resumeSource string
+	//go:embed get.lua
+	getSource string
+	//go:embed list.lua
+	listSource string
+	//go:embed stats.lua
+	statsSource string
+	//go:embed check.lua
+	checkSource string
+
+	addScript     = newScript(addSource)
+	claimScript   = newScript(claimSource)
+	ackScript     = newScript(ackSource)
+	nackScript    = newScript(nackSource)
+	extendScript  = newScript(extendSource)
+	removeScript  = newScript(removeSource)
+	requeueScript = newScript(requeueSource)
+	epochScript   = newScript(epochSource)
+	pauseScript   = newScript(pauseSource)
+	resumeScript  = newScript(resumeSource)
+	getScript     = newScript(getSource)
+	listScript    = newScript(listSource)
+	statsScript   = newScript(statsSource)
+	checkScript   = newScript(checkSource)
+)
+
+type script struct{ source, digest string }
+
+func newScript(source string) *script {
+	return &script{source, redis.NewScript(source).Hash()}
+}
+
+const (
+	// maxBatch is how many messages one run of a script handles: it holds the server up for
+	// a millisecond or two. (Lua's unpack ends at 8,000.)
+	maxBatch = 500
+	// maxPipeline is how many runs go out before their answers are awaited.
+	maxPipeline = 16
+)
+
+// A call is one run of a script on one shard.
+type call struct {
+	script *script
+	shard  int
+	keys   []string
+	args   []any
+
+	reply any
+	err   error
+}
+
+// A command is sent once. go-redis by itself repeats what a broken connection left open, but
+// a claim that arrived twice would lease a second batch to nobody.
+type command struct{ *redis.Cmd }
+
+func (command) NoRetry() bool { return true }
+
+func (c *call) command(ctx context.Context, full bool) command {
+	args := make([]any, 0, 3+len(c.keys)+len(c.args))
+	if full {
+		args = append(args, "eval", c.script.source, len(c.keys))
+	} else {
+		args = append(args, "evalsha", c.script.digest, len(c.keys))
+	}
+	for _, k := range c.keys {
+		args = append(args, k)
+	}
+	args = append(args, c.args...)
+	cmd := redis.NewCmd(ctx, args...)
+	cmd.SetFirstKeyPos(3)
+	return command{cmd}
+}
+
+// run makes the calls, those of one server in pipelines and the servers at once, and sets
+// their replies and errors. A server that is down holds up its own calls only.
+func (q *Queue) run(ctx context.Context, calls []*call) {
+	byNode := map[*redis.Client][]*call{}
+	for _, c := range calls {
+		node, err := q.node(ctx, c.shard)
+		if err != nil {
+			c.err = err
+			continue
+		}
+		byNode[node] = append(byNode[node], c)
+	}
+	if len(byNode) == 1 {
+		for node, cs := range byNode {
+			q.runOn(ctx, node, cs)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	for node, cs := range byNode {
+		wg.Go(func() { q.runOn(ctx, node, cs) })
+	}
+	wg.Wait()
+}
+
+func (q *Queue) runOn(ctx context.Context, node *redis.Client, calls []*call) {
+	for len(calls) > 0 {
+		part := calls[:min(maxPipeline, len(calls))]
+		calls = calls[len(part):]
+		send(ctx, node, part, false)
+		var unknown []*call
+		for _, c := range part {
+			if redis.HasErrorPrefix(c.err, "NOSCRIPT") {
+				unknown = append(unknown, c)
+			}
+		}
+		send(ctx, node, unknown, true)
+		for _, c := range part {
+			q.redirect(ctx, c)
+		}
+	}
+}
+
+// send makes calls in one round trip.
+func send(ctx context.Context, node *redis.Client, calls []*call, full bool) {
+	switch len(calls) {
+	case 0:
+	case 1:
+		cmd := calls[0].command(ctx, full)
+		_ = node.Process(ctx, cmd)
+		calls[0].reply, calls[0].err = cmd.Result()
+	default:
+		pipe := node.Pipeline()
+		cmds := make([]command, len(calls))
+		for i, c := range calls {
+			cmds[i] = c.command(ctx, full)
+			_ = pipe.Process(ctx, cmds[i])
+		}
+		_, _ = pipe.Exec(ctx) // each command has its own error
+		for i, c := range calls {
+			c.reply, c.err = cmds[i].Result()
+		}
+	}
+}
+
+// redirect makes a call again that a node of the cluster refused because the shard is not, or
+// not yet, its own; it was not run there. A node that does not answer may be dead, so the
+// slots are looked up anew for the next time.
+func (q *Queue) redirect(ctx context.Context, c *call) {
+	if q.cluster == nil || c.err == nil {
+		return
+	}
+	for _, prefix := range [...]string{"MOVED ", "ASK ", "TRYAGAIN ", "READONLY ", "CLUSTERDOWN "} {
+		if !redis.HasErrorPrefix(c.err, prefix) {
+			continue
+		}
+		cmd := c.command(ctx, true)
+		_ = q.cluster.Process(ctx, cmd)
+		c.reply, c.err = cmd.Result()
+		break
+	}
+	if c.err != nil {
+		q.cluster.ReloadState(ctx)
+	}
+}
+
+// node is the server that a shard is on.
+func (q *Queue) node(ctx context.Context, shard int) (*redis.Client, error) {
+	if q.cluster == nil {
+		return q.single, nil
+	}
+	node, err := q.cluster.MasterForKey(ctx, q.keys[shard].c)
+	if err != nil {
+		q.cluster.ReloadState(ctx)
+		return nil, fmt.Errorf("find the master of shard %d: %w", shard, err)
+	}
+	return node, nil
+}
+
+var errReply = errors.New("unexpected answer of a script")
+
+// list is the reply of a call as a list of at least n elements.
+func (c *call) list(n int) ([]any, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	l, ok := c.reply.([]any)
+	if !ok || len(l) < n {
+		return nil, errReply
+	}
+	return l, nil
+}
