@@ -1,5 +1,5 @@
-import { api, ask, onSignedOut, Problem, type User } from './api/client'
-import { i18n } from './i18n/index.svelte'
+import { api, ask, idempotencyKey, onSignedOut, Problem, type User } from './api/client'
+import { i18n, type Language } from './i18n/index.svelte'
 import { localZone } from './zone'
 
 /** Who is signed in here. The cookie is the server's; the page never sees it. */
@@ -39,6 +39,22 @@ class Session {
   async signIn(email: string, password: string) {
     const { user } = await ask(api.POST('/auth/login', { body: { email, password } }))
     await this.#in(user)
+  }
+
+  /** Makes the first admin by the one-time link, and signs in. */
+  async setUp(first: { token: string; name: string; email: string; password: string }) {
+    const { user } = await ask(
+      api.POST('/setup', { body: first, headers: { 'Idempotency-Key': idempotencyKey() } }),
+    )
+    await this.#in(user)
+  }
+
+  /** Uses a language here from now on, and for the user's mails too. */
+  async speak(language: Language) {
+    await i18n.choose(language)
+    if (this.user && this.user.locale?.split('-')[0] !== language) {
+      this.user = await ask(api.PATCH('/me', { body: { locale: language } }))
+    }
   }
 
   async signOut() {
