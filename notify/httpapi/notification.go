@@ -34,35 +34,30 @@ type handlers struct{ svc *notify.Service }
 // Notification is one line of the ledger.
 type Notification struct {
 	ID        int64      `json:"id"`
-	Kind      string     `json:"kind" example:"reminder"`
-	Channel   string     `json:"channel" enum:"email,sms"`
 	MeetingID *int64     `json:"meeting_id"`
 	Title     string     `json:"title" doc:"Of the meeting, when this was recorded"`
-	To        Recipient  `json:"to"`
+	Kind      string     `json:"kind" example:"reminder"`
+	Channel   string     `json:"channel" enum:"email,sms"`
+	UserID    *int64     `json:"user_id"`
+	Name      string     `json:"name"`
+	Address   string     `json:"address" doc:"E-mail address or phone number"`
 	State     string     `json:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled"`
 	Due       time.Time  `json:"due" doc:"When to send it"`
 	Expires   *time.Time `json:"expires" doc:"When it is too late to send it; null: never"`
 	Attempts  int        `json:"attempts"`
-	MessageID string     `json:"message_id" doc:"The same in every attempt; empty before the first"`
-	LastError string     `json:"last_error" doc:"Why the last attempt failed, or why there was none"`
+	MessageID *string    `json:"message_id" doc:"The same in every attempt; null before the first"`
+	LastError *string    `json:"last_error" doc:"Why the last attempt failed, or why there was none"`
 	SentAt    *time.Time `json:"sent_at" doc:"When the provider accepted it"`
 	CreatedAt time.Time  `json:"created_at"`
 	UpdatedAt time.Time  `json:"updated_at"`
 }
 
-// Recipient of a notification.
-type Recipient struct {
-	UserID  *int64 `json:"user_id"`
-	Name    string `json:"name"`
-	Address string `json:"address" doc:"E-mail address or phone number"`
-}
-
 func view(n notify.Notification) Notification {
 	return Notification{
-		ID: n.ID, Kind: string(n.Kind), Channel: string(n.Channel), MeetingID: orNull(n.MeetingID), Title: n.Facts.Title,
-		To:    Recipient{UserID: orNull(n.To.UserID), Name: n.To.Name, Address: n.To.Address},
+		ID: n.ID, MeetingID: orNull(n.MeetingID), Title: n.Facts.Title, Kind: string(n.Kind), Channel: string(n.Channel),
+		UserID: orNull(n.To.UserID), Name: n.To.Name, Address: n.To.Address,
 		State: string(n.State), Due: n.Due, Expires: orNull(n.Expires), Attempts: n.Attempts,
-		MessageID: n.MessageID, LastError: n.LastError, SentAt: orNull(n.SentAt),
+		MessageID: orNull(n.MessageID), LastError: orNull(n.LastError), SentAt: orNull(n.SentAt),
 		CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
 	}
 }

@@ -88,7 +88,7 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := decode[list](t, api.Get("/notifications?state=failed&meeting_id=1").Body.Bytes())
-	if len(got.Items) != 1 || got.Items[0].ID != 3 || got.Items[0].LastError != "no such mailbox" || got.Items[0].SentAt != nil || got.Items[0].Title != "Review" {
+	if len(got.Items) != 1 || got.Items[0].ID != 3 || *got.Items[0].LastError != "no such mailbox" || got.Items[0].SentAt != nil || got.Items[0].Title != "Review" {
 		t.Errorf("failed ones: %+v", got)
 	}
 	if body := api.Get("/notifications?meeting_id=99").Body.String(); decode[map[string]any](t, []byte(body))["items"] == nil {
@@ -113,7 +113,7 @@ func TestResend(t *testing.T) {
 	if resp.Code != http.StatusOK {
 		t.Fatalf("%d: %s", resp.Code, resp.Body)
 	}
-	if n := decode[httpapi.Notification](t, resp.Body.Bytes()); n.State != "pending" || n.MessageID != "<m>" || n.SentAt == nil {
+	if n := decode[httpapi.Notification](t, resp.Body.Bytes()); n.State != "pending" || *n.MessageID != "<m>" || n.SentAt == nil {
 		t.Errorf("answer %+v", n)
 	}
 	if len(*scheduled) != 1 || (*scheduled)[0].ID() != "notify.email:1" || (*scheduled)[0].Version != 2 {

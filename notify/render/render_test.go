@@ -3,6 +3,7 @@ package render
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -341,4 +342,38 @@ func TestBaseURL(t *testing.T) {
 	if strings.Contains(m.HTML, "<a ") || strings.Contains(m.Text, "View the meeting") {
 		t.Error("a link without a base URL")
 	}
+}
+
+// Small text is read by everybody at a contrast of 4.5 (WCAG AA).
+func TestColoursContrast(t *testing.T) {
+	for name, a := range accents {
+		for _, pair := range [][2]string{{"#ffffff", a.Bar}, {a.Ink, a.Tint}, {a.DarkInk, a.DarkTint}} {
+			if c := contrast(t, pair[0], pair[1]); c < 4.5 {
+				t.Errorf("%s: %s on %s has a contrast of %.1f", name, pair[0], pair[1], c)
+			}
+		}
+	}
+}
+
+func contrast(t *testing.T, a, b string) float64 {
+	light, dark := luminance(t, a), luminance(t, b)
+	return (max(light, dark) + 0.05) / (min(light, dark) + 0.05)
+}
+
+func luminance(t *testing.T, colour string) (sum float64) {
+	t.Helper()
+	var rgb [3]uint8
+	if _, err := fmt.Sscanf(colour, "#%02x%02x%02x", &rgb[0], &rgb[1], &rgb[2]); err != nil {
+		t.Fatalf("%s: %v", colour, err)
+	}
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		c := float64(rgb[i]) / 255
+		if c <= 0.04045 {
+			c /= 12.92
+		} else {
+			c = math.Pow((c+0.055)/1.055, 2.4)
+		}
+		sum += weight * c
+	}
+	return sum
 }
