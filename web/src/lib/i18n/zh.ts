@@ -116,7 +116,7 @@ const zh: Dictionary = {
     addReminder: '添加提醒',
     removeReminder: '移除此提醒',
     noReminders: '不会提醒任何人。',
-    before: '之前',
+    before: '早于',
     anchors: { start: '开始', end: '结束' },
     minutesField: '分钟',
     channels: '方式',
