@@ -1,12 +1,58 @@
 package app
 
 import (
+	"context"
+	"strconv"
+	"strings"
+
 	"gorm.io/gorm"
 
+	"punctual/account"
+	accountstore "punctual/account/gormstore"
 	"punctual/meeting"
+	meetinghttp "punctual/meeting/httpapi"
 	"punctual/notify"
 	ledger "punctual/notify/gormstore"
 )
+
+// directoryAdapter tells the meetings who the users are.
+type directoryAdapter struct{ users *accountstore.Store }
+
+var _ meeting.Directory = directoryAdapter{}
+
+// People implements [meeting.Directory].
+func (a directoryAdapter) People(ctx context.Context, ids []int64) ([]meeting.Person, error) {
+	return people(a.users.ActiveUsers(ctx, ids))
+}
+
+// Admins implements [meeting.Directory].
+func (a directoryAdapter) Admins(ctx context.Context) ([]meeting.Person, error) {
+	return people(a.users.ActiveAdmins(ctx))
+}
+
+// ByEmail implements [meeting.Directory].
+func (a directoryAdapter) ByEmail(ctx context.Context, emails []string) (map[string]meeting.Person, error) {
+	found, err := people(a.users.ActiveUsersByEmail(ctx, emails))
+	if err != nil {
+		return nil, err
+	}
+	byEmail := make(map[string]meeting.Person, len(found))
+	for _, p := range found {
+		byEmail[strings.ToLower(p.Email)] = p
+	}
+	return byEmail, nil
+}
+
+func people(users []*account.User, err error) ([]meeting.Person, error) {
+	if err != nil {
+		return nil, err
+	}
+	ps := make([]meeting.Person, len(users))
+	for i, u := range users {
+		ps[i] = meeting.Person{UserID: u.ID, Email: u.Email, Name: u.Name, Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone}
+	}
+	return ps, nil
+}
 
 // outboxAdapter lets the meetings' store record notices in the ledger, in its transaction.
 type outboxAdapter struct{ ledger *ledger.Ledger }
@@ -67,4 +113,48 @@ func facts(f meeting.Facts) notify.Facts {
 		Before: string(f.Before), Offset: f.Offset,
 		Decision: string(f.Decision), Reason: f.Reason, Comment: f.Comment, Deadline: f.Deadline, By: f.By,
 	}
+}
+
+// noticesAdapter tells what was sent about a meeting, out of the ledger.
+type noticesAdapter struct{ notifications *notify.Service }
+
+// OfMeeting implements meetinghttp.Notices.
+func (a noticesAdapter) OfMeeting(ctx context.Context, id meeting.ID, p meeting.Page) ([]meetinghttp.MeetingNotification, string, error) {
+	cursor := int64(0)
+	if p.Cursor != "" {
+		var err error
+		if cursor, err = strconv.ParseInt(p.Cursor, 36, 64); err != nil || cursor <= 0 {
+			return nil, "", &meeting.InvalidError{Faults: []meeting.Fault{{Location: "query.cursor", Code: "malformed", Message: "is not a cursor of this list"}}}
+		}
+	}
+	page, err := a.notifications.List(ctx, notify.Filter{MeetingID: id, OldestFirst: true, Cursor: cursor, Limit: p.Limit})
+	if err != nil {
+		return nil, "", err
+	}
+	items := make([]meetinghttp.MeetingNotification, len(page.Items))
+	for i, n := range page.Items {
+		items[i] = meetingNotification(n)
+	}
+	if page.Next == 0 {
+		return items, "", nil
+	}
+	return items, strconv.FormatInt(page.Next, 36), nil
+}
+
+func meetingNotification(n notify.Notification) meetinghttp.MeetingNotification {
+	return meetinghttp.MeetingNotification{
+		ID: n.ID, MeetingID: n.MeetingID, Kind: string(n.Kind), Channel: string(n.Channel),
+		UserID: orNull(n.To.UserID), Name: n.To.Name, Address: n.To.Address,
+		State: string(n.State), Due: n.Due, Attempts: n.Attempts,
+		MessageID: orNull(n.MessageID), LastError: orNull(n.LastError), SentAt: orNull(n.SentAt),
+		CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
+	}
+}
+
+// orNull is nil for the zero value.
+func orNull[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
 }

@@ -50,7 +50,7 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 		{"grace", "booking:\n  limits: {max_duration: 10m}\n  check_in: {grace: 20m}\n", "c.yaml:3:21: booking.check_in.grace is longer than any meeting may last (booking.limits.max_duration)"},
 		{"remind_before", "booking: {approval: {timeout: 30m}}\n", "c.yaml:1:11: booking.approval.remind_before is not before the time-out: it must be less than booking.approval.timeout"},
 		{"database", "database: {url: mysql://x}\n", "c.yaml:1:17: database.url must be sqlite:FILE or postgres://user:password@host/database"},
-		{"queue", "queue: {url: kafka://x}\n", "c.yaml:1:14: queue.url must be memory: or begin with redis://, rediss://, redis+sentinel:// or redis+cluster:// and name a host"},
+		{"queue", "queue: {url: kafka://x}\n", "c.yaml:1:14: queue.url cannot be used: it must be memory: or begin with redis://, rediss://, redis+sentinel:// or redis+cluster://"},
 		{"proxy", "http: {trusted_proxies: [10.0.0.0/8, proxy]}\n", `c.yaml:1:38: http.trusted_proxies[1] is "proxy"; it must be an address or a network such as 10.0.0.0/8`},
 		{"rate", "auth: {login_rate: 10}\n", `c.yaml:1:20: auth.login_rate: "10" is not a rate; write a count from 1 and a unit, such as 10/m (s, m or h)`},
 		{"level", "log: {level: loud}\n", `c.yaml:1:14: log.level is "loud"; it must be debug, info, warn, error`},

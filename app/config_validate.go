@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -18,6 +19,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"punctual/delayjob"
+	"punctual/delayjob/redisqueue"
 	"punctual/notify/sms"
 )
 
@@ -90,7 +92,8 @@ func (c *DatabaseConfig) validate(r *rules) {
 var queuePrefix = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,64}$`)
 
 func (c *QueueConfig) validate(r *rules) {
-	r.check(isQueueURL(c.URL), "queue.url", "must be memory: or begin with redis://, rediss://, redis+sentinel:// or redis+cluster:// and name a host")
+	err := checkQueueURL(c.URL)
+	r.check(err == nil, "queue.url", "cannot be used: %v", err)
 	r.check(queuePrefix.MatchString(c.Prefix), "queue.prefix", "is %q; it must be 1 to 64 letters, digits or . _ : -", c.Prefix)
 	r.within("queue.safety_poll", c.SafetyPoll, 100*time.Millisecond, time.Minute)
 	r.within("queue.horizon", c.Horizon, 2*time.Second, day)
@@ -192,12 +195,19 @@ func isPort(s string, least int) bool {
 	return err == nil && n >= least && n <= 65535
 }
 
-func isQueueURL(s string) bool {
+// checkQueueURL does what a start would, without connecting.
+func checkQueueURL(s string) error {
 	if s == "memory:" {
-		return true
+		return nil
 	}
-	scheme, rest, ok := strings.Cut(s, "://")
-	return ok && rest != "" && slices.Contains([]string{"redis", "rediss", "redis+sentinel", "redis+cluster"}, scheme)
+	if !strings.HasPrefix(s, "redis") {
+		return errors.New("it must be memory: or begin with redis://, rediss://, redis+sentinel:// or redis+cluster://")
+	}
+	client, err := redisqueue.Dial(s)
+	if err != nil {
+		return err
+	}
+	return client.Close()
 }
 
 // parseCron survives the specs that make robfig/cron v3.0.1 panic.

@@ -79,6 +79,7 @@ func (u *usedSender) close() error {
 
 // senders of both channels, as the configuration wants them.
 type senders struct {
+	host       string // right side of Message-IDs and calendar UIDs; fixed at the start, for it must not change
 	render     *render.Renderer
 	email, sms switchSender
 }
@@ -92,7 +93,7 @@ func newSenders(c *Config) (*senders, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &senders{render: r}
+	s := &senders{host: host, render: r}
 	return s, s.apply(c)
 }
 

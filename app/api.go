@@ -1,0 +1,36 @@
+package app
+
+import (
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+
+	accounthttp "punctual/account/httpapi"
+	meetinghttp "punctual/meeting/httpapi"
+	notifyhttp "punctual/notify/httpapi"
+)
+
+// register adds every operation of the REST API, behind the authentication. It panics on an
+// operation that the table of authorisation does not know: nobody could call it.
+func (a *application) register(api huma.API) {
+	api.UseMiddleware(accounthttp.Authenticate(api, a.accounts), a.idempotency.middleware)
+	accounthttp.Register(api, a.accounts, accounthttp.Options{
+		SecureCookie: strings.HasPrefix(a.config.HTTP.BaseURL, "https:"),
+		ClientIP:     func(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() }, // knows http.trusted_proxies
+	})
+	meetinghttp.Register(api, a.meetings, noticesAdapter{a.notifications})
+	notifyhttp.Register(api, a.notifications)
+	jobs := &jobsAPI{queue: a.queue, jobs: a.jobs, settings: settingsOf(a.jobs, a.config.Queue.options()), dead: a.failures, reload: a.reload}
+	jobs.register(api)
+	registerConfig(api, a.currentConfig)
+	accounthttp.MustCover(api)
+}
+
+// currentConfig is the file as it was last accepted, and the keys in which this process still
+// runs with what it was started with.
+func (a *application) currentConfig() (c *Config, restart []string) {
+	c = a.latest.Load()
+	_, restart = changes(a.config, c)
+	return c, restart
+}

@@ -1,0 +1,231 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"punctual/account"
+	accountstore "punctual/account/gormstore"
+	"punctual/app/database"
+	"punctual/delayjob"
+	failures "punctual/delayjob/gormstore"
+	"punctual/meeting"
+	meetingstore "punctual/meeting/gormstore"
+	meetingjobs "punctual/meeting/jobs"
+	"punctual/notify"
+	ledger "punctual/notify/gormstore"
+)
+
+// application is one process of punctual: every area, wired to the others.
+type application struct {
+	config *Config // as it was at the start
+	role   role
+	log    *slog.Logger
+	level  *slog.LevelVar
+
+	latest   atomic.Pointer[Config]           // as it was last accepted
+	settings atomic.Pointer[meeting.Settings] // in force now
+
+	db          *database.DB
+	queue       queue
+	redis       redis.UniversalClient // nil: the queue lives in memory
+	metrics     *metrics
+	idempotency *idempotency
+
+	accounts      *account.Service
+	limiter       limiter // of failed sign-ins
+	meetings      *meeting.Service
+	meetingStore  *meetingstore.Store
+	notifications *notify.Service
+	senders       *senders
+	failures      *failures.Failures
+
+	jobs     []delayjob.DelayJob
+	loader   *delayjob.Loader   // nil unless the role works
+	consumer *delayjob.Consumer // nil unless the role works
+}
+
+// newApplication opens what the role needs, migrates the database and wires the areas. Close it.
+func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, level *slog.LevelVar) (_ *application, err error) {
+	a := &application{config: c, role: r, log: log, level: level, metrics: newMetrics()}
+	a.latest.Store(c)
+	a.settings.Store(c.Booking.settings())
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if a.db, err = database.Open(ctx, c.Database.URL, database.Options{}); err != nil {
+		return nil, err
+	}
+	if err = a.db.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	if a.queue, a.redis, err = openQueue(ctx, c.Queue, log); err != nil {
+		return nil, err
+	}
+	if a.senders, err = newSenders(c); err != nil {
+		return nil, err
+	}
+	a.wireAreas()
+	a.wireEngine()
+	return a, nil
+}
+
+// wireAreas makes the services; each sees of the others only the interface it asked for.
+func (a *application) wireAreas() {
+	db := a.db.Gorm
+	scheduler := delayjob.NewScheduler(a.queue, delayjob.SchedulerOptions{Horizon: a.config.Queue.Horizon, Observer: a.metrics, Logger: a.log})
+	notices := ledger.New(db)
+	a.failures = failures.NewFailures(db)
+	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now}
+	a.limiter = newLimiter(a.redis, a.config)
+	people := accountstore.New(db)
+	a.accounts = account.New(people, account.Config{
+		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter,
+	})
+	a.notifications = notify.NewService(notices, scheduler, time.Now)
+	a.meetingStore = meetingstore.New(db, outboxAdapter{notices})
+	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people}, scheduler,
+		func() meeting.Settings { return *a.settings.Load() }, time.Now, a.log)
+
+	over := a.config.Queue.options()
+	a.jobs = meetingjobs.New(meetingjobs.Deps{
+		Service: a.meetings, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Down: database.Unavailable,
+	})
+	for channel, sender := range map[notify.Channel]notify.Sender{notify.Email: &a.senders.email, notify.SMS: &a.senders.sms} {
+		a.jobs = append(a.jobs, notify.NewDelivery(channel, notices, sender, notify.DeliveryOptions{
+			Job: over[channel.Job()], Host: a.senders.host, Now: time.Now, Log: a.log,
+		}))
+	}
+}
+
+// wireEngine makes loader and consumer, if the role works.
+func (a *application) wireEngine() {
+	names := make([]string, len(a.jobs))
+	for i, j := range a.jobs {
+		names[i] = j.Name()
+	}
+	a.metrics.registry.MustRegister(newQueueCollector(a.queue, names))
+	if !a.role.works() {
+		return
+	}
+	c := a.config.Queue
+	a.loader = delayjob.NewLoader(a.queue, a.jobs, delayjob.LoaderOptions{
+		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon, Overlap: overlap,
+		Guard: loaderGuard(a.db), Observer: a.metrics, Logger: a.log,
+	})
+	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
+		Jobs: c.options(), SafetyPoll: c.SafetyPoll, Failures: a.failures, OnEmpty: a.loader.Trigger,
+		Observer: a.metrics, Logger: a.log,
+	})
+	a.metrics.watchLoader(a.loader, time.Now())
+}
+
+// apply takes over what may change while the process runs. On an error nothing has changed.
+func (a *application) apply(ctx context.Context, old, now *Config) error {
+	if !reflect.DeepEqual(old.Email, now.Email) || !reflect.DeepEqual(old.SMS, now.SMS) {
+		if err := a.senders.apply(now); err != nil {
+			return err
+		}
+	}
+	a.level.Set(now.level())
+	a.settings.Store(now.Booking.settings())
+	a.accounts.SetSessionTTL(now.Auth.SessionTTL)
+	a.limiter.SetRate(account.Rate(now.Auth.LoginRate))
+	a.latest.Store(now)
+	return a.applyReminders(ctx, now.Booking)
+}
+
+// applyReminders gives the default reminders to the meetings that follow them, and has the
+// loader look for what that made due.
+func (a *application) applyReminders(ctx context.Context, c BookingConfig) error {
+	changed, err := a.meetingStore.SetDefaultReminders(ctx, c.reminders(), time.Now())
+	if err != nil {
+		return fmt.Errorf("set the default reminders: %w", err)
+	}
+	if changed > 0 {
+		a.log.Info("meetings follow the changed default reminders", "meetings", changed)
+		a.reload()
+	}
+	return nil
+}
+
+// firstAdmin makes the first admin of an empty database, with this address and password if
+// they are given, else by the link that it returns.
+func (a *application) firstAdmin(ctx context.Context, email, password string) (link string, err error) {
+	if !a.role.serves() {
+		return "", nil
+	}
+	b, err := a.accounts.Bootstrap(ctx, email, password)
+	if _, invalid := errors.AsType[*account.InvalidError](err); invalid {
+		return "", fmt.Errorf("first admin (%s, %s): %w", envAdminEmail, envAdminPassword, plainFaults(err))
+	}
+	if err != nil {
+		return "", err
+	}
+	if b.Admin != nil {
+		a.log.Info("made the first admin", "email", b.Admin.Email)
+	}
+	if b.SetupToken == "" {
+		return "", nil
+	}
+	return strings.TrimSuffix(a.config.HTTP.BaseURL, "/") + "/setup?token=" + b.SetupToken, nil
+}
+
+// reload asks for a full pass, where there is a loader.
+func (a *application) reload() {
+	if a.loader != nil {
+		a.loader.Trigger()
+	}
+}
+
+// Close frees everything that was opened. Nothing may run any more.
+func (a *application) Close() error {
+	var errs []error
+	if a.senders != nil {
+		errs = append(errs, a.senders.Close())
+	}
+	if a.queue != nil {
+		errs = append(errs, a.queue.Close())
+	}
+	if a.redis != nil {
+		errs = append(errs, a.redis.Close())
+	}
+	if a.db != nil {
+		errs = append(errs, a.db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// settings are those of the meetings.
+func (c BookingConfig) settings() *meeting.Settings {
+	return &meeting.Settings{
+		Timezone:        c.Timezone,
+		HoldPending:     c.HoldPending,
+		Reminders:       c.reminders(),
+		ApprovalTimeout: c.Approval.Timeout,
+		OnTimeout:       meeting.Rejected,
+		CheckIn:         meeting.CheckIn{Required: c.CheckIn.Required, Opens: c.CheckIn.Opens, Grace: c.CheckIn.Grace},
+		Limits:          meeting.Limits{MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance},
+	}
+}
+
+func (c BookingConfig) reminders() []meeting.Reminder {
+	rs := make([]meeting.Reminder, len(c.Reminders))
+	for i, r := range c.Reminders {
+		rs[i] = meeting.Reminder{Before: meeting.Anchor(r.Before), Offset: r.Offset}
+		for _, ch := range r.Channels {
+			rs[i].Channels = append(rs[i].Channels, meeting.Channel(ch))
+		}
+	}
+	return rs
+}

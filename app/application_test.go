@@ -1,0 +1,175 @@
+package app
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"punctual/migrations"
+	"punctual/tests/testenv/testdb"
+)
+
+// startApplication wires everything on a database of its own; loader and consumer do not run.
+func startApplication(t *testing.T, change func(*Config)) (*application, *httptest.Server) {
+	t.Helper()
+	t.Chdir(t.TempDir()) // for the outbox
+	c := DefaultConfig()
+	c.Database.URL = testdb.URL(t, migrations.SQLite)
+	if change != nil {
+		change(c)
+	}
+	level := new(slog.LevelVar)
+	a, err := newApplication(t.Context(), c, roleAll, newLogger(t.Output(), "text", level), level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	h, err := newRouter(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return a, s
+}
+
+// signIn makes the first admin and returns their token.
+func signIn(t *testing.T, a *application, s *httptest.Server) string {
+	t.Helper()
+	if _, err := a.firstAdmin(t.Context(), "root@example.org", "a long password"); err != nil {
+		t.Fatal(err)
+	}
+	res := send(t, s, "POST", "/api/v1/auth/login", `{"email":"root@example.org","password":"a long password"}`)
+	var body struct {
+		Token string `json:"token"`
+	}
+	if err := json.Unmarshal([]byte(res.body), &body); err != nil || res.status != 200 {
+		t.Fatalf("sign in: %d %s", res.status, res.body)
+	}
+	return body.Token
+}
+
+func TestApplication_strategiesAreThoseThatCanBeTuned(t *testing.T) {
+	a, _ := startApplication(t, nil)
+	var names []string
+	for _, j := range a.jobs {
+		names = append(names, j.Name())
+	}
+	slices.Sort(names)
+	if d := cmp.Diff(slices.Sorted(slices.Values(strategies)), names); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestApplication_isReadyAfterTheFirstLoad(t *testing.T) {
+	_, s := startApplication(t, nil)
+	if a := send(t, s, "GET", "/healthz", ""); a.status != 200 {
+		t.Errorf("healthz: %d", a.status)
+	}
+	if a := send(t, s, "GET", "/readyz", ""); a.status != 503 || a.Code != "unavailable" {
+		t.Errorf("readyz: %d %s", a.status, a.body)
+	}
+}
+
+func TestApplication_setUpLink(t *testing.T) {
+	a, _ := startApplication(t, nil)
+	link, err := a.firstAdmin(t.Context(), "", "")
+	if err != nil || !strings.HasPrefix(link, "http://localhost:8080/setup?token=pq_") {
+		t.Errorf("%q %v", link, err)
+	}
+	if _, err := a.firstAdmin(t.Context(), "root@example.org", "short"); err == nil || !strings.Contains(err.Error(), envAdminPassword) {
+		t.Errorf("a bad password: %v", err)
+	}
+	if link, err := a.firstAdmin(t.Context(), "root@example.org", "a long password"); err != nil || link != "" {
+		t.Errorf("%q %v", link, err)
+	}
+	if link, err := a.firstAdmin(t.Context(), "", ""); err != nil || link != "" {
+		t.Errorf("there is an admin, and yet %q %v", link, err)
+	}
+}
+
+func TestApplication_showsNoSecrets(t *testing.T) {
+	a, s := startApplication(t, func(c *Config) {
+		c.Email.SMTP.Username, c.Email.SMTP.Password = "u", "hunter2"
+		c.SMS.HTTP.Headers = map[string]string{"Authorization": "hunter2"}
+		c.SMS.HTTP.URL = "https://gateway.example/?key=hunter2"
+	})
+	token := signIn(t, a, s)
+	res := send(t, s, "GET", "/api/v1/config", "", "Authorization", "Bearer "+token)
+	if res.status != 200 || strings.Contains(res.body, "hunter2") || !strings.Contains(res.body, `"load_every":"15s"`) {
+		t.Errorf("%d %s", res.status, res.body)
+	}
+	if res := send(t, s, "GET", "/api/v1/config", ""); res.status != 401 {
+		t.Errorf("nobody: %d", res.status)
+	}
+}
+
+func TestApplication_jobs(t *testing.T) {
+	a, s := startApplication(t, func(c *Config) { c.Queue.Jobs = map[string]JobConfig{"notify.email": {Concurrency: 3, Rate: 1.5}} })
+	token := signIn(t, a, s)
+	ask := func(method, path string) answer {
+		t.Helper()
+		return send(t, s, method, "/api/v1"+path, "", "Authorization", "Bearer "+token)
+	}
+	var list struct{ Items []jobView }
+	if err := json.Unmarshal([]byte(ask("GET", "/jobs").body), &list); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(list.Items, func(j jobView) bool { return j.Name == "notify.email" })
+	if len(list.Items) != len(strategies) || i < 0 {
+		t.Fatalf("%+v", list)
+	}
+	want := jobSettings{Concurrency: 3, Batch: 1, Lease: "1m", MaxRuntime: "2m", MaxAttempts: 12, Rate: 1.5}
+	if d := cmp.Diff(want, list.Items[i].Settings); d != "" {
+		t.Error(d)
+	}
+	for _, step := range []struct {
+		path   string
+		status int
+		body   string
+	}{
+		{"/jobs/notify.email/pause", 200, `"paused":true`},
+		{"/jobs/notify.email/resume", 200, `"paused":false`},
+		{"/jobs/nothing/pause", 404, "not_found"},
+		{"/jobs/dead/notify.email:7/requeue", 404, "not_found"},
+	} {
+		if res := ask("POST", step.path); res.status != step.status || !strings.Contains(res.body, step.body) {
+			t.Errorf("%s: %d %s", step.path, res.status, res.body)
+		}
+	}
+	if res := ask("GET", "/jobs/dead?cursor=x"); res.status != 422 || res.Errors[0].Location != "query.cursor" {
+		t.Errorf("%d %s", res.status, res.body)
+	}
+}
+
+func TestApplication_deadLettersComeBack(t *testing.T) {
+	a, s := startApplication(t, nil)
+	token := signIn(t, a, s)
+	ask := func(method, path string) answer {
+		t.Helper()
+		return send(t, s, method, "/api/v1"+path, "", "Authorization", "Bearer "+token)
+	}
+	bury(t, a, "notify.email", "7")
+	if res := ask("GET", "/jobs/dead"); !strings.Contains(res.body, `"id":"notify.email:7"`) || !strings.Contains(res.body, `"error":"boom"`) {
+		t.Errorf("%d %s", res.status, res.body)
+	}
+	if res := ask("POST", "/jobs/dead/notify.email:7/requeue"); res.status != 204 {
+		t.Errorf("%d %s", res.status, res.body)
+	}
+	if res := ask("GET", "/jobs/dead"); !strings.Contains(res.body, `"items":[]`) {
+		t.Errorf("%d %s", res.status, res.body)
+	}
+	stats, err := a.queue.Stats(t.Context(), "notify.email")
+	if err != nil || stats.Dead != 0 || stats.Ready != 1 {
+		t.Errorf("%+v %v", stats, err)
+	}
+}

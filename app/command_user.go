@@ -1,0 +1,184 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"punctual/account"
+)
+
+// withApplication runs a command on the installation's data, beside the servers that may run.
+// It leaves the queue alone: what it makes due, their loaders find in the database.
+func (c *cli) withApplication(ctx context.Context, do func(*application) error) error {
+	config, err := c.load()
+	if err != nil {
+		return err
+	}
+	config.Queue.URL = "memory:"
+	level := new(slog.LevelVar)
+	level.Set(slog.LevelWarn)
+	a, err := newApplication(ctx, config, roleAPI, newLogger(c.stderr, config.Log.Format, level), level)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(a), a.Close())
+}
+
+func (c *cli) userCommand() *cobra.Command {
+	return group("user", "People who may sign in", c.userAddCommand(), c.userListCommand(), c.userDisableCommand())
+}
+
+func (c *cli) userAddCommand() *cobra.Command {
+	var n account.NewUser
+	var role string
+	var passwordStdin bool
+	cmd := &cobra.Command{
+		Use: "add", Short: "Add a user; the password is asked for", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			n.Role = account.Role(role)
+			switch {
+			case n.Email == "" || n.Name == "":
+				return usageError{errors.New("--email and --name are required; see punctual user add --help")}
+			case !slices.Contains(account.Roles, n.Role):
+				return usageError{fmt.Errorf("--role is %q; it must be member, manager or admin", role)}
+			}
+			var err error
+			if n.Password, err = c.readPassword(passwordStdin); err != nil {
+				return err
+			}
+			return c.withApplication(cmd.Context(), func(a *application) error {
+				u, err := a.accounts.CreateUser(cmd.Context(), n)
+				if err != nil {
+					return plainFaults(err)
+				}
+				fmt.Fprintf(c.stdout, "Added %s (%s, id %d).\n", u.Email, u.Role, u.ID)
+				return nil
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&n.Email, "email", "", "address to sign in with")
+	f.StringVar(&n.Name, "name", "", "name as others see it")
+	f.StringVar(&role, "role", string(account.Member), "member, manager or admin")
+	f.StringVar(&n.Phone, "phone", "", "number for text messages")
+	f.StringVar(&n.Locale, "locale", "", "language of messages, such as en or zh-CN")
+	f.StringVar(&n.Timezone, "timezone", "", "IANA time zone of messages; default booking.timezone")
+	f.BoolVar(&passwordStdin, "password-stdin", false, "read the password from the first line of standard input")
+	return cmd
+}
+
+func (c *cli) userListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the users", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withApplication(cmd.Context(), func(a *application) error { return c.listUsers(cmd.Context(), a) })
+		},
+	}
+}
+
+func (c *cli) listUsers(ctx context.Context, a *application) error {
+	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tEMAIL\tNAME\tROLE\tSTATE")
+	for page := (account.Page{Limit: 500}); ; {
+		users, next, err := a.accounts.ListUsers(ctx, page)
+		if err != nil {
+			return err
+		}
+		for _, u := range users {
+			state := "active"
+			if !u.Active() {
+				state = "disabled"
+			}
+			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", u.ID, u.Email, u.Name, u.Role, state)
+		}
+		if page.Cursor = next; next == "" {
+			return w.Flush()
+		}
+	}
+}
+
+func (c *cli) userDisableCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "disable EMAIL", Short: "End all sessions and tokens of a user, who cannot sign in again", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withApplication(cmd.Context(), func(a *application) error {
+				u, err := a.accounts.UserByEmail(cmd.Context(), args[0])
+				if errors.Is(err, account.ErrNotFound) {
+					return fmt.Errorf("no user has the address %s", args[0])
+				}
+				if err == nil {
+					_, err = a.accounts.UpdateUser(cmd.Context(), u.ID, nil, account.UserPatch{Disabled: new(true)})
+				}
+				if err != nil {
+					return plainFaults(err)
+				}
+				fmt.Fprintf(c.stdout, "Disabled %s.\n", u.Email)
+				return nil
+			})
+		},
+	}
+}
+
+// plainFaults names flags where the API would name fields of a body.
+func plainFaults(err error) error {
+	e, ok := errors.AsType[*account.InvalidError](err)
+	if !ok {
+		return err
+	}
+	parts := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		parts[i] = strings.TrimPrefix(f.Location, "body.") + " " + f.Message
+	}
+	return errors.New(strings.Join(parts, "; "))
+}
+
+// readPassword from the first line of standard input, or twice from a terminal that does not show it.
+func (c *cli) readPassword(fromStdin bool) (string, error) {
+	if fromStdin {
+		line, err := bufio.NewReader(io.LimitReader(c.stdin, 4096)).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("read the password: %w", err)
+		}
+		if line = strings.TrimRight(line, "\r\n"); line == "" {
+			return "", errors.New("standard input holds no password")
+		}
+		return line, nil
+	}
+	tty, ok := c.stdin.(*os.File)
+	if !ok || !term.IsTerminal(int(tty.Fd())) {
+		return "", usageError{errors.New("there is no terminal to ask for the password; use --password-stdin")}
+	}
+	first, err := c.ask(tty, "Password: ")
+	if err != nil {
+		return "", err
+	}
+	second, err := c.ask(tty, "Once more: ")
+	if err != nil {
+		return "", err
+	}
+	if first != second {
+		return "", errors.New("the passwords differ")
+	}
+	return first, nil
+}
+
+func (c *cli) ask(tty *os.File, prompt string) (string, error) {
+	fmt.Fprint(c.stderr, prompt)
+	b, err := term.ReadPassword(int(tty.Fd()))
+	fmt.Fprintln(c.stderr)
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	return string(b), nil
+}

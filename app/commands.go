@@ -1,0 +1,168 @@
+// Package app puts punctual together: the configuration, the commands, the HTTP server, and
+// the wiring of the areas, which do not know each other.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version of the program; release builds set it with -ldflags "-X punctual/app.version=v1.2.3".
+var version = "dev"
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError is a command line that makes no sense.
+type usageError struct{ error }
+
+// cli is what the commands share: the streams and the environment of the process.
+type cli struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	environ        []string
+	configFile     string
+}
+
+// Main runs one command and returns the exit code of the process.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	defer stop()
+
+	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, environ: os.Environ()}
+	root := c.root()
+	root.SetArgs(args[1:])
+	err := root.ExecuteContext(ctx)
+	switch _, usage := errors.AsType[usageError](err); {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errReported):
+		return exitFailed
+	case usage:
+		fmt.Fprintf(stderr, "punctual: %s\n", oneLine(err))
+		return exitUsage
+	default:
+		fmt.Fprintf(stderr, "punctual: %s\n", oneLine(err))
+		return exitFailed
+	}
+}
+
+// errReported is a failure that the command has told already.
+var errReported = errors.New("reported")
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// root is the tree of commands. Whatever cobra itself complains about is bad usage.
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "punctual",
+		Short:         "Meeting rooms, booked and on time",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unknown command %q; see punctual --help", args[0])}
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetIn(c.stdin)
+	root.SetOut(c.stdout)
+	root.SetErr(c.stderr)
+	root.PersistentFlags().StringVar(&c.configFile, "config", defaultConfigFile, "the configuration file")
+	root.AddCommand(c.serveCommand(), c.migrateCommand(), c.configCommand(), c.userCommand(), c.demoCommand(), c.versionCommand())
+	markUsageErrors(root)
+	return root
+}
+
+// markUsageErrors lets wrong flags and arguments of every command be told from failures.
+func markUsageErrors(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+	})
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		markUsageErrors(sub)
+	}
+}
+
+// group is a command that only holds others.
+func group(use, short string, subs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())}
+			}
+			return usageError{fmt.Errorf("%s wants a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())}
+		},
+	}
+	cmd.AddCommand(subs...)
+	return cmd
+}
+
+func (c *cli) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			fmt.Fprintln(c.stdout, "punctual", versionText())
+			return nil
+		},
+	}
+}
+
+// versionText adds the commit that the program was built from, if the build knew it.
+func versionText() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return version
+	}
+	text := version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			text += " (" + s.Value[:12] + ")"
+		}
+	}
+	return text + " " + info.GoVersion
+}
+
+// load reads the configuration of the command line.
+func (c *cli) load() (*Config, error) {
+	config, warnings, err := LoadConfig(c.configFile, c.environ)
+	for _, w := range warnings {
+		fmt.Fprintln(c.stderr, "punctual: warning:", w)
+	}
+	return config, err
+}
+
+// env is a variable of the environment.
+func (c *cli) env(name string) string {
+	for _, e := range c.environ {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,226 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"punctual/account"
+	"punctual/meeting"
+)
+
+// demoPassword is that of all people of the demonstration.
+const demoPassword = "punctual demo"
+
+func (c *cli) demoCommand() *cobra.Command {
+	var ifEmpty bool
+	cmd := &cobra.Command{
+		Use: "demo", Short: "Make rooms, people and a week of meetings to look at", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context(), ifEmpty) },
+	}
+	cmd.Flags().BoolVar(&ifEmpty, "if-empty", false, "do nothing, and say so, if there are rooms already")
+	return cmd
+}
+
+func (c *cli) demo(ctx context.Context, ifEmpty bool) error {
+	return c.withApplication(ctx, func(a *application) error {
+		rooms, _, err := a.meetingStore.ListRooms(ctx, meeting.RoomQuery{IncludeInactive: true}, meeting.Page{Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(rooms) > 0 {
+			if ifEmpty {
+				fmt.Fprintln(c.stdout, "There are rooms already; the demonstration leaves them alone.")
+				return nil
+			}
+			return fmt.Errorf("there are rooms already; the demonstration is for an empty installation")
+		}
+		d := &demo{a: a, now: time.Now().UTC().Truncate(time.Minute)}
+		if err := d.make(ctx); err != nil {
+			return fmt.Errorf("make the demonstration: %w", err)
+		}
+		fmt.Fprintf(c.stdout, `Made %d rooms at 2 sites, %d people and %d meetings. Some begin within the next minutes; one waits for a decision.
+
+  Sign in as   ada@example.org    admin
+               grace@example.org  manager, decides about the room Hopper
+               alan@example.org   member
+  Password     %s
+
+`, len(d.rooms), len(d.people), d.meetings, demoPassword)
+		return nil
+	})
+}
+
+// demo makes the demonstration through the services, as people would.
+type demo struct {
+	a        *application
+	now      time.Time
+	people   map[string]meeting.Actor // by given name
+	rooms    map[string]*meeting.Room // by name
+	meetings int
+}
+
+func (d *demo) make(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{d.makePeople, d.makeRooms, d.makeMeetingsOfToday, d.makeMeetingsOfTheWeek} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *demo) makePeople(ctx context.Context) error {
+	d.people = map[string]meeting.Actor{}
+	for _, p := range []struct {
+		given, name             string
+		role                    account.Role
+		phone, locale, timezone string
+	}{
+		{"ada", "Ada Lovelace", account.Admin, "", "en", "Europe/London"},
+		{"grace", "Grace Hopper", account.Manager, "+12025550143", "en", "America/New_York"},
+		{"alan", "Alan Turing", account.Member, "", "en", "Europe/London"},
+		{"emmy", "Emmy Noether", account.Member, "", "de", "Europe/Berlin"},
+		{"jianxiong", "吴健雄", account.Member, "+8613800138000", "zh", "Asia/Shanghai"},
+	} {
+		u, err := d.a.accounts.CreateUser(ctx, account.NewUser{
+			Email: p.given + "@example.org", Name: p.name, Role: p.role, Password: demoPassword,
+			Phone: p.phone, Locale: p.locale, Timezone: p.timezone,
+		})
+		if errors.Is(err, account.ErrEmailTaken) { // by a demonstration that was interrupted
+			u, err = d.a.accounts.UserByEmail(ctx, p.given+"@example.org")
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		d.people[p.given] = meeting.Actor{Kind: meeting.ActorUser, ID: u.ID, Name: u.Name, Email: u.Email, Role: meeting.Role(u.Role)}
+	}
+	return nil
+}
+
+func (d *demo) makeRooms(ctx context.Context) error {
+	ada := d.people["ada"]
+	sites := map[string]int64{"": 0}
+	for name, zone := range map[string]string{"Berlin": "Europe/Berlin", "Shanghai": "Asia/Shanghai"} {
+		s, err := d.a.meetings.CreateSite(ctx, ada, meeting.SiteFields{Name: &name, Timezone: &zone})
+		if err != nil {
+			return err
+		}
+		sites[name] = s.ID
+	}
+	d.rooms = map[string]*meeting.Room{}
+	for _, r := range []struct {
+		name, site, floor string
+		capacity          int
+		features          []string
+		approvers         []int64
+	}{
+		{"Turing", "Berlin", "3", 8, []string{"projector", "video"}, nil},
+		{"Lovelace", "Berlin", "3", 4, []string{"whiteboard"}, nil},
+		{"Noether", "Berlin", "4", 14, []string{"projector", "video", "whiteboard"}, nil},
+		{"Hopper", "Berlin", "5", 30, []string{"projector", "stage"}, []int64{d.people["grace"].ID}},
+		{"紫金", "Shanghai", "12", 10, []string{"video"}, nil},
+	} {
+		f := meeting.RoomFields{Name: &r.name, SiteID: new(sites[r.site]), Floor: &r.floor, Capacity: &r.capacity, Features: &r.features}
+		if len(r.approvers) > 0 {
+			f.ApprovalRequired, f.ApproverIDs = new(true), &r.approvers
+		}
+		room, err := d.a.meetings.CreateRoom(ctx, ada, f)
+		if err != nil {
+			return fmt.Errorf("room %s: %w", r.name, err)
+		}
+		d.rooms[r.name] = room
+	}
+	return nil
+}
+
+// makeMeetingsOfToday gives something to watch: beginnings, reminders and endings within
+// minutes, and a request to decide about.
+func (d *demo) makeMeetingsOfToday(ctx context.Context) error {
+	soon := []meeting.Reminder{
+		{Before: meeting.BeforeStart, Offset: time.Minute, Channels: []meeting.Channel{meeting.Email}},
+		{Before: meeting.BeforeEnd, Offset: time.Minute, Channels: []meeting.Channel{meeting.Email}},
+	}
+	at := func(minutes int) time.Time { return d.now.Add(time.Duration(minutes) * time.Minute) }
+	for _, m := range []booking{
+		{room: "Lovelace", by: "emmy", title: "Stand-up", start: at(2), length: 5 * time.Minute, with: []string{"alan", "ada"}, reminders: soon},
+		{room: "Turing", by: "alan", title: "Design review", start: at(3), length: 30 * time.Minute, with: []string{"ada", "grace"}, reminders: soon},
+		{room: "紫金", by: "jianxiong", title: "项目周会", start: at(4), length: 10 * time.Minute, with: []string{"emmy"}, reminders: soon},
+		{room: "Noether", by: "ada", title: "Interview", start: at(20), length: time.Hour, with: []string{"grace"}, private: true},
+		{room: "Hopper", by: "alan", title: "Town hall", start: at(26 * 60), length: 90 * time.Minute, with: []string{"ada", "emmy", "jianxiong"}},
+	} {
+		if err := d.book(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeMeetingsOfTheWeek fills the coming working days, in the time of each room.
+func (d *demo) makeMeetingsOfTheWeek(ctx context.Context) error {
+	type regular struct {
+		room, by, title string
+		clock           time.Duration // since midnight
+		length          time.Duration
+		with            []string
+	}
+	const hour = time.Hour
+	for day := 1; day <= 7; day++ {
+		for _, r := range []regular{
+			{"Lovelace", "emmy", "Stand-up", 9 * hour, 15 * time.Minute, []string{"alan", "ada"}},
+			{"Turing", "grace", "Planning", 10 * hour, 2 * hour, []string{"emmy"}},
+			{"Noether", "alan", "Reading group", 13 * hour, hour, []string{"ada", "emmy", "jianxiong"}},
+			{"Turing", "ada", "One to one", 15*hour + 30*time.Minute, 30 * time.Minute, []string{"alan"}},
+			{"紫金", "jianxiong", "客户电话会议", 16 * hour, hour, []string{"grace"}},
+		} {
+			zone, err := time.LoadLocation(d.rooms[r.room].Zone)
+			if err != nil {
+				return err
+			}
+			y, m, dd := d.now.In(zone).AddDate(0, 0, day).Date()
+			start := time.Date(y, m, dd, 0, int(r.clock.Minutes()), 0, 0, zone)
+			if start.Weekday() == time.Saturday || start.Weekday() == time.Sunday {
+				continue
+			}
+			if err := d.book(ctx, booking{room: r.room, by: r.by, title: r.title, start: start, length: r.length, with: r.with}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// booking is one meeting of the demonstration.
+type booking struct {
+	room, by, title string
+	start           time.Time
+	length          time.Duration
+	with            []string
+	reminders       []meeting.Reminder // nil: the installation's
+	private         bool
+}
+
+func (d *demo) book(ctx context.Context, b booking) error {
+	people := make([]meeting.Person, len(b.with))
+	for i, given := range b.with {
+		p := d.people[given]
+		people[i] = meeting.Person{Email: p.Email, Name: p.Name}
+	}
+	f := meeting.Fields{
+		Title: &b.title, RoomIDs: &[]int64{d.rooms[b.room].ID}, Attendees: &people,
+		Start: new(b.start.UTC().Format(time.RFC3339)), End: new(b.start.Add(b.length).UTC().Format(time.RFC3339)),
+	}
+	if b.reminders != nil {
+		f.Reminders = &b.reminders
+	}
+	if b.private {
+		f.Visibility = new(meeting.Private)
+	}
+	if _, err := d.a.meetings.Book(ctx, d.people[b.by], f); err != nil {
+		return fmt.Errorf("%s in %s: %w", b.title, b.room, err)
+	}
+	d.meetings++
+	return nil
+}

@@ -1,0 +1,264 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
+
+	"punctual/account"
+	"punctual/app/database"
+	"punctual/tests/testenv/testdb"
+)
+
+// counter is an operation that counts how often it ran, as user X-User.
+type counter struct {
+	*idempotency
+	runs   atomic.Int64
+	fail   atomic.Pointer[Problem]
+	took   time.Duration
+	offset atomic.Int64 // of the clock
+}
+
+type counted struct {
+	ETag string `header:"ETag"`
+	Body struct {
+		Run int64 `json:"run"`
+	}
+}
+
+func newCounter(t *testing.T, db *database.DB) *counter {
+	t.Helper()
+	insertUsers(t, db)
+	c := &counter{}
+	c.idempotency = &idempotency{
+		store: &idempotencyStore{db.Gorm}, log: slog.New(slog.DiscardHandler),
+		now: func() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) },
+	}
+	return c
+}
+
+func insertUsers(t *testing.T, db *database.DB) {
+	t.Helper()
+	for _, id := range []int{1, 2} {
+		err := db.Gorm.Exec("INSERT INTO users (id, email, name, role, created_at, updated_at) VALUES (?, ?, 'N', 'member', ?, ?)",
+			id, strconv.Itoa(id)+"@example.org", micro(time.Now()), micro(time.Now())).Error
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (c *counter) register(api huma.API, _ *gin.Engine) {
+	api.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) {
+		id, _ := strconv.ParseInt(ctx.Header("X-User"), 10, 64)
+		if id == 0 {
+			next(ctx)
+			return
+		}
+		next(huma.WithContext(ctx, account.WithPrincipal(ctx.Context(), &account.Principal{UserID: id})))
+	}, c.middleware)
+	op := huma.Operation{OperationID: "create-my-token", Method: http.MethodPost, Path: "/secret", DefaultStatus: http.StatusCreated}
+	huma.Register(api, op, c.run)
+	op.OperationID, op.Path = "create-meeting", "/things/{id}"
+	huma.Register(api, op, c.run)
+}
+
+type countInput struct {
+	Body struct {
+		Title string `json:"title"`
+	}
+}
+
+func (c *counter) run(context.Context, *countInput) (*counted, error) {
+	n := c.runs.Add(1)
+	time.Sleep(c.took)
+	if p := c.fail.Load(); p != nil {
+		if p.Code == "panic" {
+			panic("secret")
+		}
+		return nil, p
+	}
+	out := &counted{ETag: strconv.Quote(strconv.FormatInt(n, 10))}
+	out.Body.Run = n
+	return out, nil
+}
+
+const one, other = `{"title":"one"}`, `{"title":"other"}`
+
+func TestIdempotency(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		c := newCounter(t, db)
+		s, _ := testServer(t, c.register)
+		post := func(path, body, key, user string, headers ...string) answer {
+			t.Helper()
+			return send(t, s, "POST", path, body, append(headers, "Idempotency-Key", key, "X-User", user)...)
+		}
+		path := "/api/v1/things/1"
+		first := post(path, one, "k", "1")
+		if first.status != 201 || first.header.Get("ETag") != `"1"` {
+			t.Fatalf("%d %s", first.status, first.body)
+		}
+		again := post(path, one, "k", "1")
+		if again.status != 201 || again.body != first.body || again.header.Get("ETag") != `"1"` || again.header.Get("Content-Type") != first.header.Get("Content-Type") {
+			t.Errorf("%d %s %v", again.status, again.body, again.header)
+		}
+		if again.header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("not marked: %v", again.header)
+		}
+		for _, a := range []answer{post(path, other, "k", "1"), post("/api/v1/things/2", one, "k", "1"), post(path, one, "white space", "1"), post(path, one, strings.Repeat("x", 256), "1")} {
+			if a.status != 422 || a.Code != "invalid" || a.Errors[0].Location != "header.Idempotency-Key" {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		}
+		if n := c.runs.Load(); n != 1 {
+			t.Errorf("ran %d times", n)
+		}
+		if a := post(path, one, "k", "2"); a.status != 201 || a.body == first.body {
+			t.Errorf("another user: %d %s", a.status, a.body)
+		}
+		if a := post(path, one, "k", ""); a.status != 201 {
+			t.Errorf("nobody: %d %s", a.status, a.body)
+		}
+		c.offset.Store(int64(idempotencyTTL + time.Second))
+		if a := post(path, one, "k", "1"); a.body == first.body {
+			t.Errorf("the answer is older than a day: %s", a.body)
+		}
+	})
+}
+
+func TestIdempotency_whatIsNotFinalIsNotKept(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		c := newCounter(t, db)
+		s, _ := testServer(t, c.register)
+		for i, failure := range []*Problem{internalProblem(), newProblem(429, "rate_limited", ""), newProblem(503, "unavailable", ""), {Code: "panic"}} {
+			key := strconv.Itoa(i)
+			c.fail.Store(failure)
+			a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", key, "X-User", "1")
+			if a.status < 429 {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+			c.fail.Store(nil)
+			if a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", key, "X-User", "1"); a.status != 201 {
+				t.Errorf("%s: %d %s", failure.Code, a.status, a.body)
+			}
+		}
+		c.fail.Store(newProblem(409, "room_conflict", ""))
+		send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "final", "X-User", "1")
+		c.fail.Store(nil)
+		if a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "final", "X-User", "1"); a.status != 409 || a.Code != "room_conflict" {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	})
+}
+
+func TestIdempotency_oneOfManyRuns(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		c := newCounter(t, db)
+		c.took = 100 * time.Millisecond
+		s, _ := testServer(t, c.register)
+		bodies := make([]string, 10)
+		var wg sync.WaitGroup
+		for i := range bodies {
+			wg.Go(func() {
+				if a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "k", "X-User", "1"); a.status == 201 {
+					bodies[i] = a.body
+				}
+			})
+		}
+		wg.Wait()
+		if n := c.runs.Load(); n != 1 {
+			t.Errorf("ran %d times", n)
+		}
+		for _, b := range bodies {
+			if b != bodies[0] || b == "" {
+				t.Errorf("answers differ: %q", bodies)
+				break
+			}
+		}
+	})
+}
+
+func TestIdempotency_aProcessThatDiedFreesTheKey(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		c := newCounter(t, db)
+		s, _ := testServer(t, c.register)
+		now := time.Now()
+		post := func() answer {
+			return send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "k", "X-User", "1")
+		}
+		died := idempotentRequest{UserID: 1, Key: hashKey("k"), Method: "POST", Path: "/api/v1/things/1",
+			BodyHash: newSeal("k").fingerprint("POST", "/api/v1/things/1", one)}
+		if first, _, err := c.store.Claim(t.Context(), died, now, now.Add(idempotencyTTL), now.Add(-idempotencyLease)); err != nil || !first {
+			t.Fatal(first, err)
+		}
+		c.offset.Store(int64(idempotencyLease + time.Second))
+		if a := post(); a.status != 201 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	})
+}
+
+// Whoever reads the table learns neither the key nor the body nor the answer; and with an
+// answer that is a secret, even a guessed key is of no use.
+func TestIdempotency_keepsSecrets(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		c := newCounter(t, db)
+		s, _ := testServer(t, c.register)
+		post := func(token string) answer {
+			return send(t, s, "POST", "/api/v1/secret", one, "Idempotency-Key", "guessable", "X-User", "1", "Authorization", "Bearer "+token)
+		}
+		first := post("a")
+		if again := post("a"); again.status != 201 || again.body != first.body {
+			t.Errorf("%d %s", again.status, again.body)
+		}
+		if stranger := post("b"); stranger.status != 422 {
+			t.Errorf("%d %s", stranger.status, stranger.body)
+		}
+		var row idempotencyRow
+		if err := db.Gorm.Take(&row).Error; err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{row.Key, row.BodyHash, string(row.Body), row.Headers} {
+			if strings.Contains(part, "guessable") || strings.Contains(part, "run") || strings.Contains(part, "one") {
+				t.Errorf("%q", part)
+			}
+		}
+		if _, err := newSeal("guessable").open(row.Body); err == nil {
+			t.Error("the key alone opens the answer")
+		}
+	})
+}
+
+func TestIdempotency_trim(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		c := newCounter(t, db)
+		s, _ := testServer(t, c.register)
+		send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "k", "X-User", "1")
+		count := func() (n int64) {
+			if err := db.Gorm.Model(&idempotencyRow{}).Count(&n).Error; err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		for _, step := range []struct {
+			after time.Duration
+			want  int64
+		}{{0, 1}, {idempotencyTTL - time.Minute, 1}, {idempotencyTTL + time.Minute, 0}} {
+			if err := c.store.Trim(t.Context(), time.Now().Add(step.after)); err != nil {
+				t.Fatal(err)
+			}
+			if n := count(); n != step.want {
+				t.Errorf("after %v: %d rows, want %d", step.after, n, step.want)
+			}
+		}
+	})
+}

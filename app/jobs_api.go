@@ -1,0 +1,208 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/delayjob"
+	failures "punctual/delayjob/gormstore"
+)
+
+// jobsAPI shows the strategies to admins and lets them pause one and revive dead letters.
+type jobsAPI struct {
+	queue    delayjob.Inspector
+	jobs     []delayjob.DelayJob
+	settings map[string]delayjob.Options
+	dead     *failures.Failures
+	reload   func() // a full pass of the loader, if there is one in this process
+}
+
+type jobView struct {
+	Name      string      `json:"name" example:"meeting.start"`
+	Delayed   int         `json:"delayed" doc:"Waiting for their time, of those within the loader's horizon"`
+	Ready     int         `json:"ready" doc:"Due, waiting for a handler"`
+	Reserved  int         `json:"reserved" doc:"Being handled"`
+	Dead      int         `json:"dead" doc:"Given up"`
+	OldestDue *time.Time  `json:"oldest_due,omitempty" doc:"When the earliest waiting message is due"`
+	Paused    bool        `json:"paused"`
+	Settings  jobSettings `json:"settings"`
+}
+
+type jobSettings struct {
+	Concurrency int     `json:"concurrency"`
+	Batch       int     `json:"batch"`
+	Lease       string  `json:"lease" example:"30s"`
+	MaxRuntime  string  `json:"max_runtime" example:"5m"`
+	MaxAttempts int     `json:"max_attempts" doc:"-1: no limit"`
+	Rate        float64 `json:"rate" doc:"Executions per second and process; 0: no limit"`
+}
+
+type deadJobView struct {
+	ID       string    `json:"id" example:"notify.email:42"`
+	Job      string    `json:"job"`
+	Key      string    `json:"key"`
+	Version  int64     `json:"version"`
+	Attempts int       `json:"attempts"`
+	Error    string    `json:"error"`
+	DeadAt   time.Time `json:"dead_at"`
+}
+
+type jobName struct {
+	Name string `path:"name" maxLength:"64" example:"notify.email"`
+}
+
+func (a *jobsAPI) register(api huma.API) {
+	op := func(id, method, path, summary string) huma.Operation {
+		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Jobs"}}
+	}
+	huma.Register(api, op("list-jobs", http.MethodGet, "/jobs", "The strategies and what waits for them"), a.list)
+	huma.Register(api, op("pause-job", http.MethodPost, "/jobs/{name}/pause", "Hand out nothing of a strategy"), a.pause)
+	huma.Register(api, op("resume-job", http.MethodPost, "/jobs/{name}/resume", "Go on with a strategy"), a.resume)
+	huma.Register(api, op("list-dead-jobs", http.MethodGet, "/jobs/dead", "Dead letters, the latest first"), a.listDead)
+	huma.Register(api, op("requeue-dead-job", http.MethodPost, "/jobs/dead/{id}/requeue", "Try a dead letter again"), a.requeue)
+}
+
+type jobList struct {
+	Body struct {
+		Items []jobView `json:"items" nullable:"false"`
+	}
+}
+
+func (a *jobsAPI) list(ctx context.Context, _ *struct{}) (*jobList, error) {
+	out := &jobList{}
+	out.Body.Items = make([]jobView, 0, len(a.jobs))
+	for _, j := range a.jobs {
+		v, err := a.view(ctx, j.Name())
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Items = append(out.Body.Items, v)
+	}
+	return out, nil
+}
+
+func (a *jobsAPI) view(ctx context.Context, job string) (jobView, error) {
+	s, err := a.queue.Stats(ctx, job)
+	if err != nil {
+		return jobView{}, queueError(fmt.Errorf("count %s: %w", job, err))
+	}
+	o := a.settings[job]
+	v := jobView{
+		Name: job, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, Paused: s.Paused,
+		Settings: jobSettings{
+			Concurrency: o.Concurrency, Batch: o.Batch, Lease: shortDuration(o.Lease), MaxRuntime: shortDuration(o.MaxRuntime),
+			MaxAttempts: max(-1, o.MaxAttempts), Rate: o.Rate,
+		},
+	}
+	if !s.Oldest.IsZero() {
+		v.OldestDue = new(s.Oldest.UTC())
+	}
+	return v, nil
+}
+
+type jobAnswer struct{ Body jobView }
+
+func (a *jobsAPI) pause(ctx context.Context, in *jobName) (*jobAnswer, error) {
+	return a.change(ctx, in.Name, a.queue.Pause)
+}
+
+func (a *jobsAPI) resume(ctx context.Context, in *jobName) (*jobAnswer, error) {
+	return a.change(ctx, in.Name, a.queue.Resume)
+}
+
+func (a *jobsAPI) change(ctx context.Context, job string, change func(context.Context, string) error) (*jobAnswer, error) {
+	if !slices.ContainsFunc(a.jobs, func(j delayjob.DelayJob) bool { return j.Name() == job }) {
+		return nil, delayjob.ErrNotFound
+	}
+	if err := change(ctx, job); err != nil {
+		return nil, queueError(err)
+	}
+	v, err := a.view(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	return &jobAnswer{v}, nil
+}
+
+type deadQuery struct {
+	Job    string `query:"job" maxLength:"64" doc:"Of this strategy only"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	Cursor string `query:"cursor" maxLength:"500"`
+}
+
+type deadList struct {
+	Body struct {
+		Items      []deadJobView `json:"items" nullable:"false"`
+		NextCursor *string       `json:"next_cursor" doc:"For the next page; null on the last"`
+	}
+}
+
+func (a *jobsAPI) listDead(ctx context.Context, in *deadQuery) (*deadList, error) {
+	rows, next, err := a.dead.List(ctx, in.Job, in.Cursor, in.Limit)
+	if errors.Is(err, failures.ErrCursor) {
+		p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
+		p.Errors = []ProblemFault{{Location: "query.cursor", Message: "is no cursor of this list", Code: "malformed"}}
+		return nil, p
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &deadList{}
+	out.Body.NextCursor = orNull(next)
+	out.Body.Items = make([]deadJobView, len(rows))
+	for i, f := range rows {
+		out.Body.Items[i] = deadJobView{
+			ID: f.ID(), Job: f.Job, Key: f.Key, Version: f.Version,
+			Attempts: f.Attempts, Error: f.Error, DeadAt: f.DeadAt.UTC(),
+		}
+	}
+	return out, nil
+}
+
+type deadID struct {
+	ID string `path:"id" maxLength:"200" example:"notify.email:42"`
+}
+
+// requeue forgets the death in the database first: if the process dies in between, the next
+// full pass of a loader takes the message up all the same.
+func (a *jobsAPI) requeue(ctx context.Context, in *deadID) (*struct{}, error) {
+	recorded, err := a.dead.Forget(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	states, err := a.queue.Requeue(ctx, in.ID)
+	if err != nil {
+		return nil, queueError(err)
+	}
+	if recorded == 0 && (len(states) == 0 || states[0] != delayjob.StateDead) {
+		return nil, delayjob.ErrNotFound
+	}
+	a.reload()
+	return nil, nil
+}
+
+// errQueueDown says that the queue does not answer, whatever the reason: the database is the
+// truth, and nothing is lost.
+var errQueueDown = errors.New("the queue does not answer")
+
+func queueError(err error) error { return fmt.Errorf("%w: %w", errQueueDown, err) }
+
+// settingsOf are the options in force of each job, as its consumer makes them.
+func settingsOf(jobs []delayjob.DelayJob, over map[string]delayjob.Options) map[string]delayjob.Options {
+	m := map[string]delayjob.Options{}
+	for _, j := range jobs {
+		var o delayjob.Options
+		if c, ok := j.(delayjob.Configurer); ok {
+			o = c.Options()
+		}
+		_, batch := j.(delayjob.BatchJob)
+		m[j.Name()] = o.Merge(over[j.Name()]).WithDefaults(batch)
+	}
+	return m
+}

@@ -1,0 +1,112 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+const requestIDHeader = "X-Request-ID"
+
+var requestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
+
+// assignRequestID takes over the id that a proxy gave the request, or makes one.
+func assignRequestID(c *gin.Context) {
+	id := c.GetHeader(requestIDHeader)
+	if !requestID.MatchString(id) {
+		id = rand.Text()
+	}
+	c.Header(requestIDHeader, id)
+	c.Request = c.Request.WithContext(withRequestID(c.Request.Context(), id))
+}
+
+// accessLog writes one line for each request, without its query: that may hold names and
+// tokens. What went wrong inside is told here and nowhere else.
+func accessLog(log *slog.Logger) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		begin := time.Now()
+		c.Next()
+		level, status := slog.LevelInfo, c.Writer.Status()
+		switch {
+		case status >= http.StatusInternalServerError:
+			level = slog.LevelError
+		case !strings.HasPrefix(c.Request.URL.Path, apiBase):
+			level = slog.LevelDebug // probes, scrapes and the files of the page
+		}
+		if !log.Enabled(c.Request.Context(), level) {
+			return
+		}
+		attrs := []slog.Attr{
+			slog.String("method", c.Request.Method), slog.String("path", c.Request.URL.Path), slog.Int("status", status),
+			slog.Duration("took", time.Since(begin).Round(time.Microsecond)), slog.Int("bytes", max(0, c.Writer.Size())),
+			slog.String("client", c.ClientIP()),
+		}
+		if len(c.Errors) > 0 {
+			attrs = append(attrs, slog.String("error", c.Errors[0].Error()))
+		}
+		log.LogAttrs(c.Request.Context(), level, "request", attrs...)
+	}
+}
+
+// recoverPanics turns a panic into an internal error that the client learns nothing of.
+func recoverPanics(log *slog.Logger) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(p)
+			}
+			log.ErrorContext(c.Request.Context(), "a request panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			if !c.Writer.Written() {
+				writeProblem(c, internalProblem())
+			}
+			c.Abort()
+		}()
+		c.Next()
+	}
+}
+
+// limitRequest bounds what a request may send and how long it may take.
+func limitRequest(c *gin.Context) {
+	if c.Request.Body != nil {
+		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxBody)
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), handlerTimeout)
+	defer cancel()
+	c.Request = c.Request.WithContext(ctx)
+	c.Next()
+}
+
+// contentSecurityPolicy lets the page load from here and from nowhere else.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+func securityHeaders(baseURL string) gin.HandlerFunc {
+	secure := strings.HasPrefix(baseURL, "https://")
+	return func(c *gin.Context) {
+		c.Header("X-Content-Type-Options", "nosniff")
+		c.Header("Referrer-Policy", "same-origin")
+		c.Header("Content-Security-Policy", contentSecurityPolicy)
+		c.Header("Cross-Origin-Opener-Policy", "same-origin")
+		c.Header("Cross-Origin-Resource-Policy", "same-origin")
+		c.Header("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+		if secure {
+			c.Header("Strict-Transport-Security", "max-age=31536000")
+		}
+		if strings.HasPrefix(c.Request.URL.Path, apiBase) {
+			c.Header("Cache-Control", "no-store") // unless the operation says otherwise
+		}
+	}
+}

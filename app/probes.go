@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// probes answer to whoever watches the process. /healthz says that it lives, /readyz that it
+// can do its work: the database answers and, where a loader runs, everything pending was
+// loaded once.
+func probes(r *gin.Engine, a *application) {
+	r.GET("/healthz", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ok"}) })
+	r.GET("/readyz", func(c *gin.Context) {
+		if err := a.ready(c.Request.Context()); err != nil {
+			p := newProblem(http.StatusServiceUnavailable, "unavailable", "Not ready")
+			p.Detail = err.Error()
+			writeProblem(c, p)
+			return
+		}
+		c.JSON(http.StatusOK, gin.H{"status": "ready"})
+	})
+	r.GET("/metrics", gin.WrapH(a.metrics.handler()))
+}
+
+type notReady string
+
+func (e notReady) Error() string { return string(e) }
+
+// ready tells what is missing, without anything of the inside.
+func (a *application) ready(ctx context.Context) error {
+	if a.loader != nil {
+		select {
+		case <-a.loader.Ready():
+		default:
+			return notReady("The first full load is not complete.")
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if err := a.db.Ping(ctx); err != nil {
+		a.log.WarnContext(ctx, "not ready: the database does not answer", "error", err)
+		return notReady("The database does not answer.")
+	}
+	return nil
+}

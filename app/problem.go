@@ -1,0 +1,271 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+
+	"punctual/account"
+	"punctual/app/database"
+	"punctual/delayjob"
+	"punctual/meeting"
+	"punctual/notify"
+)
+
+// Problem is the body of every answer that is not a success (RFC 9457). Code is stable and
+// meant for programs, Title and Detail are meant for people and may change.
+type Problem struct {
+	Type      string            `json:"type" doc:"urn:punctual:problem: and the code"`
+	Title     string            `json:"title"`
+	Status    int               `json:"status"`
+	Detail    string            `json:"detail,omitempty"`
+	Code      string            `json:"code" doc:"Stable name of the problem" example:"room_conflict"`
+	State     string            `json:"state,omitempty" doc:"With state_conflict: the state the thing is in"`
+	Version   int64             `json:"version,omitempty" doc:"With version_mismatch: the current version"`
+	Errors    []ProblemFault    `json:"errors,omitempty" nullable:"false" doc:"All faults of the request"`
+	Conflicts []ProblemConflict `json:"conflicts,omitempty" nullable:"false" doc:"With room_conflict: which rooms are taken, and when"`
+
+	retryAfter time.Duration
+}
+
+// ProblemFault is one thing wrong with a request.
+type ProblemFault struct {
+	Location string `json:"location" example:"body.title"`
+	Message  string `json:"message"`
+	Code     string `json:"code" example:"required"`
+}
+
+// ProblemConflict is a time at which a room is taken; it does not tell by whom.
+type ProblemConflict struct {
+	RoomID int64     `json:"room_id"`
+	Start  time.Time `json:"start"`
+	End    time.Time `json:"end"`
+}
+
+func (p *Problem) Error() string { return cmp.Or(p.Detail, p.Title) }
+
+// GetStatus makes a Problem one of huma's errors.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType is what huma asks for before it writes a body.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// GetHeaders tells huma what else to send.
+func (p *Problem) GetHeaders() http.Header {
+	h := http.Header{}
+	if p.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((p.retryAfter+time.Second-1)/time.Second)))
+	}
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="punctual"`)
+	}
+	return h
+}
+
+// problem is the one map from the errors of the domains to what a client sees. An error it
+// does not know is nil.
+func problem(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	if p := invalidProblem(err); p != nil {
+		return p
+	}
+	if p := conflictProblem(err); p != nil {
+		return p
+	}
+	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		p := newProblem(http.StatusRequestEntityTooLarge, "too_large", "The body is too long")
+		p.Detail = "The limit is " + strconv.FormatInt(e.Limit, 10) + " bytes."
+		return p
+	}
+	if e, ok := errors.AsType[*account.RateLimitError](err); ok {
+		p := newProblem(http.StatusTooManyRequests, "rate_limited", "Too many attempts")
+		p.retryAfter = e.RetryAfter
+		return p
+	}
+	switch {
+	case errors.Is(err, account.ErrUnauthorized):
+		return newProblem(http.StatusUnauthorized, "unauthorized", "Sign in first")
+	case errors.Is(err, account.ErrForbidden), errors.Is(err, meeting.ErrForbidden):
+		return newProblem(http.StatusForbidden, "forbidden", "You may not do this")
+	case errors.Is(err, account.ErrNotFound), errors.Is(err, meeting.ErrNotFound),
+		errors.Is(err, notify.ErrNotFound), errors.Is(err, delayjob.ErrNotFound):
+		return newProblem(http.StatusNotFound, "not_found", "Not found")
+	case errors.Is(err, delayjob.ErrLeaseLost):
+		return newProblem(http.StatusConflict, "lease_lost", "The lease is no longer held")
+	case errors.Is(err, errQueueDown), database.Unavailable(err):
+		p := newProblem(http.StatusServiceUnavailable, "unavailable", "Unavailable")
+		p.Detail = "Something this needs does not answer at the moment. Try again."
+		p.retryAfter = time.Second
+		return p
+	case errors.Is(err, context.Canceled): // nobody waits for this answer
+		return newProblem(statusClientGone, "cancelled", "The client went away")
+	default:
+		return nil
+	}
+}
+
+// statusClientGone is what proxies log when a client did not wait for its answer.
+const statusClientGone = 499
+
+// invalidProblem is what is wrong with the request itself: 422 with all faults.
+func invalidProblem(err error) *Problem {
+	if e, ok := errors.AsType[*meeting.InvalidError](err); ok {
+		return faulty("invalid", "Invalid request", e.Faults)
+	}
+	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
+		return faulty("policy_violation", "The rules of the room do not allow this", e.Violations)
+	}
+	if e, ok := errors.AsType[*account.InvalidError](err); ok {
+		return faulty("invalid", "Invalid request", e.Faults)
+	}
+	return nil
+}
+
+func faulty[F meeting.Fault | account.Fault](code, title string, faults []F) *Problem {
+	p := newProblem(http.StatusUnprocessableEntity, code, title)
+	p.Errors = make([]ProblemFault, len(faults))
+	for i, f := range faults {
+		f := meeting.Fault(f)
+		p.Errors[i] = ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code}
+	}
+	return p
+}
+
+// conflictProblem is what the present state of things does not allow: 409 and 412.
+func conflictProblem(err error) *Problem {
+	if e, ok := errors.AsType[*meeting.ConflictError](err); ok {
+		p := newProblem(http.StatusConflict, "room_conflict", "The room is taken")
+		for _, c := range e.Conflicts {
+			p.Conflicts = append(p.Conflicts, ProblemConflict{c.RoomID, c.Slot.Start.UTC(), c.Slot.End.UTC()})
+		}
+		return p
+	}
+	if e, ok := errors.AsType[*meeting.StateError](err); ok {
+		return stateConflict(string(e.State), e.Error())
+	}
+	if e, ok := errors.AsType[*notify.StateError](err); ok {
+		return stateConflict(string(e.State), "The notification is "+string(e.State)+".")
+	}
+	if e, ok := errors.AsType[*meeting.InUseError](err); ok {
+		return stateConflict("in_use", e.Error())
+	}
+	if e, ok := errors.AsType[*meeting.VersionError](err); ok {
+		return versionMismatch(e.Current)
+	}
+	if e, ok := errors.AsType[*account.VersionError](err); ok {
+		return versionMismatch(e.Current)
+	}
+	return nil
+}
+
+func stateConflict(state, detail string) *Problem {
+	p := newProblem(http.StatusConflict, "state_conflict", "The present state does not allow this")
+	p.State, p.Detail = state, detail
+	return p
+}
+
+func versionMismatch(current int64) *Problem {
+	p := newProblem(http.StatusPreconditionFailed, "version_mismatch", "It was changed in the meantime")
+	p.Version = current
+	p.Detail = "If-Match names another version than the current one, which is " + strconv.FormatInt(current, 10) + "."
+	return p
+}
+
+// writeProblem answers with p and ends the chain.
+func writeProblem(c *gin.Context, p *Problem) {
+	for k, v := range p.GetHeaders() {
+		c.Header(k, v[0])
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // a Problem has nothing that cannot be encoded
+	}
+	c.Data(p.Status, p.ContentType(""), body)
+	c.Abort()
+}
+
+func newProblem(status int, code, title string) *Problem {
+	return &Problem{Type: "urn:punctual:problem:" + code, Title: title, Status: status, Code: code}
+}
+
+func internalProblem() *Problem {
+	return newProblem(http.StatusInternalServerError, "internal", "Internal Server Error")
+}
+
+// Every error that huma writes goes through the map above. What is not known is an internal
+// error: it is kept for the access log, and the client learns nothing of the inside.
+func init() {
+	huma.NewError = func(status int, detail string, errs ...error) huma.StatusError {
+		return humaProblem(status, detail, errs)
+	}
+	huma.NewErrorWithContext = func(ctx huma.Context, status int, detail string, errs ...error) huma.StatusError {
+		p := humaProblem(status, detail, errs)
+		for k, v := range p.GetHeaders() {
+			ctx.SetHeader(k, v[0])
+		}
+		if p.Status >= http.StatusInternalServerError {
+			_ = humagin.Unwrap(ctx).Error(errors.Join(append(errs, errors.New(detail))...))
+		}
+		return p
+	}
+}
+
+func humaProblem(status int, detail string, errs []error) *Problem {
+	for _, err := range errs {
+		if p := problem(err); p != nil {
+			return p
+		}
+	}
+	switch {
+	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity:
+		return schemaProblem(detail, errs)
+	case status >= http.StatusInternalServerError:
+		return internalProblem()
+	default:
+		p := newProblem(status, statusCode(status), http.StatusText(status))
+		p.Detail = detail
+		return p
+	}
+}
+
+// statusCode names a problem that no domain error stands for.
+func statusCode(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "unauthorized"
+	case http.StatusForbidden:
+		return "forbidden"
+	case http.StatusNotFound:
+		return "not_found"
+	case http.StatusMethodNotAllowed:
+		return "method_not_allowed"
+	case http.StatusNotAcceptable:
+		return "not_acceptable"
+	case http.StatusRequestTimeout:
+		return "timeout"
+	case http.StatusConflict:
+		return "state_conflict"
+	case http.StatusPreconditionFailed:
+		return "version_mismatch"
+	case http.StatusRequestEntityTooLarge:
+		return "too_large"
+	case http.StatusUnsupportedMediaType:
+		return "unsupported_media_type"
+	case http.StatusTooManyRequests:
+		return "rate_limited"
+	case http.StatusServiceUnavailable:
+		return "unavailable"
+	default:
+		return "invalid"
+	}
+}

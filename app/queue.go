@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"gorm.io/gorm"
+
+	"punctual/account"
+	"punctual/account/redislimit"
+	"punctual/app/database"
+	"punctual/delayjob"
+	"punctual/delayjob/memqueue"
+	"punctual/delayjob/redisqueue"
+	"punctual/migrations"
+)
+
+// queue is what both implementations offer.
+type queue interface {
+	delayjob.Queue
+	delayjob.Inspector
+}
+
+// openQueue returns the queue and, unless it lives in memory, the connections to Redis under
+// it, which are the caller's to close.
+func openQueue(ctx context.Context, c QueueConfig, log *slog.Logger) (queue, redis.UniversalClient, error) {
+	if c.URL == "memory:" {
+		return memqueue.New(), nil, nil
+	}
+	client, err := redisqueue.Dial(c.URL)
+	if err != nil {
+		return nil, nil, fmt.Errorf("queue.url: %w", err)
+	}
+	q, err := redisqueue.New(ctx, client, redisqueue.WithPrefix(c.Prefix), redisqueue.WithLogger(log))
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("queue.url: %w", err), client.Close())
+	}
+	return q, client, nil
+}
+
+// limiter counts failed sign-ins; its rate may change.
+type limiter interface {
+	account.Limiter
+	SetRate(account.Rate)
+}
+
+// newLimiter counts where all processes see it, if they share a Redis.
+func newLimiter(client redis.UniversalClient, c *Config) limiter {
+	if client == nil {
+		return account.NewMemoryLimiter(account.Rate(c.Auth.LoginRate))
+	}
+	return redislimit.New(client, c.Queue.Prefix+":", account.Rate(c.Auth.LoginRate))
+}
+
+// options of the strategies, as the configuration overrides them.
+func (c QueueConfig) options() map[string]delayjob.Options {
+	m := map[string]delayjob.Options{}
+	for name, j := range c.Jobs {
+		m[name] = delayjob.Options{Concurrency: j.Concurrency, Batch: j.Batch, Lease: j.Lease, MaxAttempts: j.MaxAttempts, Rate: j.Rate}
+	}
+	return m
+}
+
+// loaderLock is the advisory lock of loading; it only has to differ from others of this database.
+const loaderLock = 0x70756e6374 // "punct"
+
+// loaderGuard lets one process at a time load; nil where there is only one. The lock belongs
+// to a transaction, so it ends with a process that dies, and a pooler that shares sessions
+// does no harm.
+func loaderGuard(db *database.DB) func(context.Context, func(context.Context) error) error {
+	if db.Dialect != migrations.Postgres {
+		return nil
+	}
+	return func(ctx context.Context, pass func(context.Context) error) error {
+		return db.Gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			var mine bool
+			if err := tx.Raw("SELECT pg_try_advisory_xact_lock(?)", loaderLock).Scan(&mine).Error; err != nil {
+				return fmt.Errorf("lock of the loader: %w", err)
+			}
+			if !mine {
+				return nil
+			}
+			return pass(ctx)
+		})
+	}
+}
+
+// overlap is how far an incremental pass reaches back: longer than any transaction of ours
+// lasts, or a row committed late would wait for the next full pass.
+const overlap = handlerTimeout + 5*time.Second

@@ -1,0 +1,133 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+
+	"punctual/account"
+)
+
+// apiBase is where the REST API lives.
+const apiBase = "/api/v1"
+
+// Limits of one request. A handler's context ends before its answer could no longer be written.
+const (
+	maxBody        = 1 << 20
+	readTimeout    = 30 * time.Second
+	handlerTimeout = 30 * time.Second
+	writeTimeout   = 60 * time.Second
+)
+
+func init() {
+	gin.SetMode(gin.ReleaseMode)
+	huma.ValidateStrictCasing = true // "Title" is not "title"
+}
+
+// newHTTPServer serves h with the time-outs that keep slow clients from holding it up.
+func newHTTPServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+}
+
+// newEngine answers what no route does, and prepares every request: an id, a log line, a
+// time, limits, and safety from other sites.
+func newEngine(c HTTPConfig, log *slog.Logger, m *metrics) (*gin.Engine, error) {
+	r := gin.New()
+	r.HandleMethodNotAllowed = true
+	r.RedirectTrailingSlash = false
+	if err := r.SetTrustedProxies(c.TrustedProxies); err != nil {
+		return nil, fmt.Errorf("http.trusted_proxies: %w", err)
+	}
+	sameOrigin, err := crossOriginProtection(c.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("http.base_url: %w", err)
+	}
+	r.Use(assignRequestID, accessLog(log), m.measure, recoverPanics(log), securityHeaders(c.BaseURL), limitRequest, sameOrigin)
+	r.NoRoute(func(c *gin.Context) { // a page serves more than this
+		writeProblem(c, humaProblem(http.StatusNotFound, "There is nothing at this path.", nil))
+	})
+	r.NoMethod(func(c *gin.Context) {
+		writeProblem(c, humaProblem(http.StatusMethodNotAllowed, "The resource does not know this method.", nil))
+	})
+	return r, nil
+}
+
+// newRouter is everything that the process answers: a worker's are the probes alone.
+func newRouter(a *application) (http.Handler, error) {
+	r, err := newEngine(a.config.HTTP, a.log, a.metrics)
+	if err != nil {
+		return nil, err
+	}
+	probes(r, a)
+	if !a.role.serves() {
+		return r, nil
+	}
+	page(r)
+	api := newAPI(r)
+	a.register(api)
+	return r, serveDescription(r, api)
+}
+
+// serveDescription answers /openapi.json with what the operations registered so far say.
+func serveDescription(r *gin.Engine, api huma.API) error {
+	spec, err := json.Marshal(api.OpenAPI())
+	if err != nil {
+		return fmt.Errorf("describe the API: %w", err)
+	}
+	r.GET("/openapi.json", func(c *gin.Context) {
+		c.Header("Cache-Control", "no-cache")
+		c.Data(http.StatusOK, "application/openapi+json", spec)
+	})
+	return nil
+}
+
+// newAPI is huma under apiBase. Its own pages are off: they load from a public server.
+func newAPI(r *gin.Engine) huma.API {
+	cfg := huma.DefaultConfig("Punctual", version)
+	cfg.Info.Description = "Rooms, meetings and everything that happens on time. Errors are `application/problem+json` with a stable `code`. " +
+		"Every POST takes an `Idempotency-Key`: the same key and body give the same answer for 24 hours."
+	cfg.OpenAPIPath, cfg.DocsPath, cfg.SchemasPath = "", "", ""
+	cfg.CreateHooks = nil // no $schema in bodies
+	cfg.RejectUnknownQueryParameters = true
+	cfg.Servers = []*huma.Server{{URL: apiBase}}
+	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token":   {Type: "http", Scheme: "bearer", Description: "A token of POST /auth/login or POST /me/tokens"},
+		"session": {Type: "apiKey", In: "cookie", Name: account.SessionCookie, Description: "The session of a browser"},
+	}
+	cfg.Security = []map[string][]string{{"token": {}}, {"session": {}}}
+	return humagin.NewWithGroup(r, r.Group(apiBase), cfg)
+}
+
+// crossOriginProtection refuses what another site makes a browser send. A request with a
+// token needs none: no browser adds that by itself.
+func crossOriginProtection(baseURL string) (gin.HandlerFunc, error) {
+	protection := http.NewCrossOriginProtection()
+	base, err := url.Parse(baseURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := protection.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
+		return nil, err
+	}
+	return func(c *gin.Context) {
+		if c.GetHeader("Authorization") != "" || protection.Check(c.Request) == nil {
+			return
+		}
+		p := humaProblem(http.StatusForbidden, "The request comes from another site.", nil)
+		writeProblem(c, p)
+	}, nil
+}

@@ -1,0 +1,156 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+)
+
+// role is which part of the work a process does.
+type role string
+
+const (
+	roleAll    role = "all"
+	roleAPI    role = "api"    // answers HTTP
+	roleWorker role = "worker" // runs loader and consumer; of HTTP only the probes and metrics
+)
+
+func (r role) serves() bool { return r != roleWorker }
+func (r role) works() bool  { return r != roleAPI }
+
+func (c *cli) serveCommand() *cobra.Command {
+	var as string
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Migrate the database, then serve until SIGTERM or SIGINT", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch r := role(as); r {
+			case roleAll, roleAPI, roleWorker:
+				return c.serve(cmd.Context(), r)
+			default:
+				return usageError{fmt.Errorf("--role is %q; it must be all, api or worker", as)}
+			}
+		},
+	}
+	cmd.Flags().StringVar(&as, "role", string(roleAll), "all, api (HTTP only) or worker (loader and consumer only)")
+	return cmd
+}
+
+func (c *cli) serve(ctx context.Context, r role) (err error) {
+	defer func() {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			err = nil // told to stop before it had begun
+		}
+	}()
+	config, warnings, err := LoadConfig(c.configFile, c.environ)
+	if err != nil {
+		return err
+	}
+	if config.Queue.URL == "memory:" && r != roleAll {
+		return fmt.Errorf("--role %s needs a queue that processes share; queue.url is memory:, which lives in one", r)
+	}
+	level := new(slog.LevelVar)
+	level.Set(config.level())
+	log := newLogger(c.stderr, config.Log.Format, level)
+	for _, w := range warnings {
+		log.Warn(w)
+	}
+
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.HTTP.Addr) // first: a taken port shows before anything is done
+	if err != nil {
+		return fmt.Errorf("listen on http.addr: %w", err)
+	}
+	defer listener.Close()
+	a, err := newApplication(ctx, config, r, log, level)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	setUp, err := a.firstAdmin(ctx, c.env(envAdminEmail), c.env(envAdminPassword))
+	if err != nil {
+		return err
+	}
+	handler, err := newRouter(a)
+	if err != nil {
+		return err
+	}
+	c.banner(a, listener.Addr(), setUp)
+	reload := &reloader{file: c.configFile, environ: c.environ, started: config, current: config, apply: a.apply, log: log}
+	return a.run(ctx, listener, handler, reload)
+}
+
+// run does the work of the role until ctx ends or a part of it fails, then ends every part:
+// no new connection and no new claim, and what has begun is finished.
+func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, reload *reloader) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return serveHTTP(ctx, l, h) })
+	g.Go(func() error { return reload.Run(ctx) })
+	if a.role.serves() {
+		g.Go(func() error { return a.idempotency.RunTrimmer(ctx) })
+	}
+	if a.role.works() {
+		g.Go(func() error { return a.loader.Run(ctx) })
+		g.Go(func() error { return a.consumer.Run(ctx) })
+	}
+	a.log.Info("started", "version", version, "role", a.role, "addr", l.Addr().String(), "database", a.db.Dialect, "queue", scheme(a.config.Queue.URL))
+	err := g.Wait()
+	a.log.Info("stopped")
+	return err
+}
+
+// serveHTTP answers until ctx ends, then gives running requests time to end.
+func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
+	const grace = 15 * time.Second
+	server := newHTTPServer(h)
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		stopped <- server.Shutdown(ctx)
+	})
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		stop()
+		return fmt.Errorf("serve HTTP: %w", err)
+	}
+	if err := <-stopped; err != nil {
+		return errors.Join(fmt.Errorf("requests still run after %v: %w", grace, err), server.Close())
+	}
+	return nil
+}
+
+// banner tells the person who started it where to go. Where the log is for programs, it is a
+// line of the log. setUp is the one-time link to make the first admin; empty: there is one.
+func (c *cli) banner(a *application, addr net.Addr, setUp string) {
+	if a.config.Log.Format == "json" {
+		if setUp != "" {
+			a.log.Warn("nobody can sign in yet; make the first admin with this link, which works once", "link", setUp)
+		}
+		return
+	}
+	if !a.role.serves() {
+		fmt.Fprintf(c.stdout, "Punctual works. Probes and metrics are on %s.\n", addr)
+		return
+	}
+	base := strings.TrimSuffix(a.config.HTTP.BaseURL, "/")
+	fmt.Fprintf(c.stdout, "Punctual listens on %s.\n\n  Page:    %s/\n  API:     %s/docs\n", addr, base, base)
+	if a.config.Email.Driver == "outbox" {
+		fmt.Fprintf(c.stdout, "  Mails:   are kept in %s and sent to nobody (email.driver: outbox)\n", outboxDir)
+	}
+	if setUp != "" {
+		fmt.Fprintf(c.stdout, "  Sign-in: nobody can yet. Make the first admin with this link, which works once:\n\n  %s\n", setUp)
+	}
+	fmt.Fprintln(c.stdout)
+}
+
+// scheme of a URL, which tells the kind and no secret.
+func scheme(url string) string {
+	s, _, _ := strings.Cut(url, ":")
+	return s
+}

@@ -1,0 +1,12 @@
+// Command punctual books meeting rooms and makes everything that is due happen on time.
+package main
+
+import (
+	"os"
+
+	"punctual/app"
+)
+
+func main() {
+	os.Exit(app.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
