@@ -94,6 +94,8 @@ var table = map[string]rule{
 
 	"list-notifications":  {Admin, NotificationsRead},
 	"resend-notification": {Admin, NotificationsWrite},
+	"list-outbox":         {Admin, NotificationsRead}, // what the drivers named outbox kept
+	"get-outbox-message":  {Admin, NotificationsRead},
 
 	"list-jobs":        {Admin, JobsAdmin},
 	"pause-job":        {Admin, JobsAdmin},

@@ -9,6 +9,7 @@ import (
 	accounthttp "punctual/account/httpapi"
 	meetinghttp "punctual/meeting/httpapi"
 	notifyhttp "punctual/notify/httpapi"
+	"punctual/notify/outbox"
 )
 
 // register adds every operation of the REST API, behind the authentication. It panics on an
@@ -21,6 +22,7 @@ func (a *application) register(api huma.API) {
 	})
 	meetinghttp.Register(api, a.meetings, noticesAdapter{a.notifications})
 	notifyhttp.Register(api, a.notifications)
+	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))
 	jobs := &jobsAPI{queue: a.queue, jobs: a.jobs, settings: settingsOf(a.jobs, a.config.Queue.options()), dead: a.failures, reload: a.reload}
 	jobs.register(api)
 	registerConfig(api, a.currentConfig)

@@ -42,12 +42,17 @@ var rules = []rule{
 	{"web", nil, nil},
 	{"account", nil, []string{"alexedwards/argon2id", "coreos/go-oidc", "go-ldap/ldap", "golang.org/x/crypto", "golang.org/x/time", "golang.org/x/oauth2"}},
 	{"notify", []string{"delayjob"}, nil},
+	{"notify/gormstore", []string{"..", "delayjob"}, []string{"gorm.io/"}},
+	{"notify/httpapi", []string{"..", "notify/outbox"}, []string{"danielgtaylor/huma"}},
+	{"notify/email", []string{"..", "notify/outbox", "notify/render"}, []string{"wneessen/go-mail"}},
+	{"notify/sms", []string{"..", "notify/outbox", "notify/render"}, []string{"golang.org/x/net/http/httpguts"}},
+	{"notify/render", []string{".."}, []string{"arran4/golang-ical", "golang.org/x/text/language"}},
+	{"notify/outbox", nil, nil},
 	{"meeting", []string{"delayjob"}, []string{"teambition/rrule-go"}},
 	{"meeting/jobs", []string{"..", "notify", "delayjob"}, nil},
 
 	{"*/gormstore", []string{".."}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"*/httpapi", []string{"..", "account"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
-	{"notify/*", []string{"..", "delayjob"}, []string{"wneessen/go-mail", "arran4/golang-ical"}},
 }
 
 // TestImports keeps the table of who imports whom: so that the compiler, not discipline,

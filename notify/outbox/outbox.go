@@ -36,6 +36,9 @@ func Open(dir string) (*Outbox, error) {
 	return &Outbox{dir: dir}, nil
 }
 
+// At is an outbox to read from, whether or not anything was ever put there.
+func At(dir string) *Outbox { return &Outbox{dir: dir} }
+
 // Dir is the folder.
 func (o *Outbox) Dir() string { return o.dir }
 
@@ -99,7 +102,7 @@ type Message struct {
 // (empty: at the newest), and how many there are in all.
 func (o *Outbox) List(after string, n int) (items []Item, total int, err error) {
 	entries, err := os.ReadDir(o.dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, fmt.Errorf("outbox: %w", err)
 	}
 	for _, e := range entries {
@@ -133,6 +136,9 @@ func (o *Outbox) Read(name string) (Message, error) {
 		return Message{}, ErrNotFound
 	}
 	root, err := os.OpenRoot(o.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Message{}, ErrNotFound
+	}
 	if err != nil {
 		return Message{}, fmt.Errorf("outbox: %w", err)
 	}

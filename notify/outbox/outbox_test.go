@@ -113,3 +113,13 @@ func TestWhatIsNoMailIsShownAsItIs(t *testing.T) {
 		t.Errorf("%q, %v", m.Text, err)
 	}
 }
+
+func TestNothingWasEverPut(t *testing.T) {
+	o := At(filepath.Join(t.TempDir(), "none"))
+	if items, total, err := o.List("", 10); len(items) != 0 || total != 0 || err != nil {
+		t.Errorf("%v, %d, %v", items, total, err)
+	}
+	if _, err := o.Read("a.eml"); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+}
