@@ -186,14 +186,14 @@ func (q *Queue) Stats(ctx context.Context, job string) (delayjob.Stats, error) {
 // Pause implements [delayjob.Inspector]. A shard that loses its content forgets it; who
 // pauses a job for long must say so again after a load.
 func (q *Queue) Pause(ctx context.Context, job string) error {
-	return q.everyShard(ctx, "pause", func(k shardKeys) call {
+	return q.everyShard(ctx, "pause in", func(k shardKeys) call {
 		return call{script: pauseScript, keys: []string{k.c}, args: []any{job}}
 	})
 }
 
 // Resume implements [delayjob.Inspector].
 func (q *Queue) Resume(ctx context.Context, job string) error {
-	return q.everyShard(ctx, "resume", func(k shardKeys) call {
+	return q.everyShard(ctx, "resume in", func(k shardKeys) call {
 		return call{script: resumeScript, keys: []string{k.c}, args: []any{q.offsetArg(), k.sig, q.publish, job}}
 	})
 }
@@ -206,10 +206,10 @@ func (q *Queue) everyShard(ctx context.Context, what string, prepare func(shardK
 		calls[shard] = &c
 	}
 	q.run(ctx, calls)
-	var errs failures
+	errs := failures{what: what}
 	for shard, c := range calls {
 		if c.err != nil {
-			errs.add(fmt.Errorf("redisqueue: %s in shard %d: %w", what, shard, c.err))
+			errs.add(shard, c.err)
 		}
 	}
 	return errs.join()

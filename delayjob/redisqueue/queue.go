@@ -278,11 +278,11 @@ func (q *Queue) Add(ctx context.Context, ms ...delayjob.Message) ([]delayjob.Add
 		return call{script: addScript, args: args,
 			keys: []string{k.m, k.s, k.waiting(b.job), k.leased(b.job), k.dead(b.job), k.c}}
 	})
-	var errs failures
+	errs := failures{what: "add to"}
 	for _, b := range bs {
 		codes, err := b.codes(1)
 		if err != nil {
-			errs.add(fmt.Errorf("redisqueue: add to shard %d: %w", b.shard, err))
+			errs.add(b.shard, err)
 			continue
 		}
 		born, _ := b.call.reply.([]any)[0].(string)
@@ -323,21 +323,43 @@ func addResult(code int64) delayjob.AddResult {
 	}
 }
 
-// failures collects the errors of batches, each text once: a server that is down fails all of
-// its batches alike.
-type failures []error
+// failures collects what went wrong in which shards: a server that is down fails all of its
+// shards alike, and should be told of once.
+type failures struct {
+	what   string // add to
+	errs   []error
+	shards [][]int
+}
 
-func (f *failures) add(err error) {
-	if !slices.ContainsFunc(*f, func(e error) bool { return e.Error() == err.Error() }) {
-		*f = append(*f, err)
+func (f *failures) add(shard int, err error) {
+	i := slices.IndexFunc(f.errs, func(e error) bool { return e.Error() == err.Error() })
+	if i < 0 {
+		i = len(f.errs)
+		f.errs, f.shards = append(f.errs, err), append(f.shards, nil)
+	}
+	if !slices.Contains(f.shards[i], shard) {
+		f.shards[i] = append(f.shards[i], shard)
 	}
 }
 
-func (f failures) join() error {
-	if len(f) == 1 {
-		return f[0]
+// join is nil if nothing went wrong.
+func (f *failures) join() error {
+	if len(f.errs) == 0 {
+		return nil
 	}
-	return errors.Join(f...)
+	all := make([]error, len(f.errs))
+	for i, err := range f.errs {
+		shards := slices.Sorted(slices.Values(f.shards[i]))
+		name := fmt.Sprint("shards ", shards)
+		if len(shards) == 1 {
+			name = fmt.Sprint("shard ", shards[0])
+		}
+		all[i] = fmt.Errorf("redisqueue: %s %s: %w", f.what, name, err)
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return errors.Join(all...)
 }
 
 // saw notes which content an add wrote to.
@@ -369,10 +391,10 @@ func (q *Queue) SetEpoch(ctx context.Context, id string) error {
 		}
 	}
 	q.run(ctx, calls)
-	var errs failures
+	errs := failures{what: "set the epoch of"}
 	for _, c := range calls {
 		if c.err != nil {
-			errs.add(fmt.Errorf("redisqueue: set the epoch of shard %d: %w", c.shard, c.err))
+			errs.add(c.shard, c.err)
 		}
 	}
 	return errs.join()
@@ -401,11 +423,11 @@ func (q *Queue) states(ctx context.Context, what string, ids []string, prepare f
 		return c
 	})
 	states := make([]delayjob.State, len(ids))
-	var errs failures
+	errs := failures{what: what}
 	for _, b := range bs {
 		codes, err := b.codes(0)
 		if err != nil {
-			errs.add(fmt.Errorf("redisqueue: %s shard %d: %w", what, b.shard, err))
+			errs.add(b.shard, err)
 			continue
 		}
 		for j, i := range b.at {

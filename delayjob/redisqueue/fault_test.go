@@ -1,0 +1,539 @@
+package redisqueue
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"punctual/delayjob"
+	"punctual/tests/testenv"
+)
+
+func messages(n int, due time.Time) []delayjob.Message {
+	body := []byte(strings.Repeat("x", 100))
+	ms := make([]delayjob.Message, n)
+	for i := range ms {
+		ms[i] = delayjob.Message{Job: "meeting.start", Key: strconv.Itoa(100_000 + i), Version: 1, Due: due, Body: body}
+	}
+	return ms
+}
+
+func want(limit int) []delayjob.Want {
+	return []delayjob.Want{{Job: "meeting.start", Limit: limit, Lease: time.Minute, MaxAttempts: 3}}
+}
+
+func mustAdd(t testing.TB, q *Queue, ms ...delayjob.Message) {
+	t.Helper()
+	res, err := q.Add(t.Context(), ms...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range res {
+		if r != delayjob.Added {
+			t.Fatalf("%s: %v", ms[i].ID(), r)
+		}
+	}
+}
+
+// claimAll leases everything that is due, in all shards.
+func claimAll(t testing.TB, q *Queue) (ls []delayjob.Lease) {
+	t.Helper()
+	for shard := range q.Shards() {
+		for more := true; more; {
+			c, err := q.Claim(t.Context(), shard, want(500))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range c.Messages {
+				ls = append(ls, m.Lease)
+			}
+			more = !c.Next.IsZero() && !c.Next.After(c.Now)
+		}
+	}
+	return ls
+}
+
+func eventually(t testing.TB, what string, within time.Duration, ok func() bool) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	for !ok() {
+		if time.Since(begin) > within {
+			t.Fatalf("not within %v: %s", within, what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return time.Since(begin)
+}
+
+// A server that restarts, or is told to, forgets the scripts.
+func TestQueue_scriptsFlushed(t *testing.T) {
+	t.Parallel()
+	server := testenv.RedisServer(t)
+	q := openQueue(t, server.URL())
+	var done atomic.Bool
+	var flushing sync.WaitGroup
+	flushing.Go(func() {
+		for !done.Load() {
+			server.Do(t, "SCRIPT", "FLUSH")
+		}
+	})
+	defer flushing.Wait()
+	defer done.Store(true)
+	const n = 5000 // several runs in one pipeline
+	mustAdd(t, q, messages(n, q.Now().Add(-time.Second))...)
+	ls := claimAll(t, q)
+	if len(ls) != n {
+		t.Errorf("claimed %d of %d", len(ls), n)
+	}
+	if errs := q.Extend(t.Context(), time.Minute, ls...); errs != nil {
+		t.Error(errs)
+	}
+	if errs := q.Ack(t.Context(), ls...); errs != nil {
+		t.Error(errs)
+	}
+	if s, err := q.Stats(t.Context(), "meeting.start"); err != nil || s != (delayjob.Stats{}) {
+		t.Errorf("left: %+v, %v", s, err)
+	}
+}
+
+func TestQueue_flushAll(t *testing.T) {
+	t.Parallel()
+	server := testenv.RedisServer(t)
+	q := openQueue(t, server.URL())
+	mustAdd(t, q, messages(100, q.Now().Add(-time.Second))...)
+	if err := q.SetEpoch(t.Context(), "1"); err != nil {
+		t.Fatal(err)
+	}
+	before := claimAll(t, q)
+	server.Do(t, "FLUSHALL")
+	for shard := range q.Shards() {
+		if c, err := q.Claim(t.Context(), shard, want(1)); err != nil || c.Epoch || len(c.Messages) > 0 {
+			t.Errorf("shard %d after a flush: %+v, %v", shard, c, err)
+		}
+	}
+	for i, err := range q.Ack(t.Context(), before...) {
+		if err != delayjob.ErrLeaseLost {
+			t.Fatalf("ack %d: %v", i, err)
+		}
+	}
+	mustAdd(t, q, messages(100, q.Now().Add(-time.Second))...)
+	newest := int64(0)
+	for _, l := range before {
+		newest = max(newest, l.Token)
+	}
+	for _, l := range claimAll(t, q) {
+		if l.Token <= newest {
+			t.Fatalf("token %d after a flush, before it %d", l.Token, newest)
+		}
+	}
+}
+
+func TestQueue_serverRestarts(t *testing.T) {
+	t.Parallel()
+	server := testenv.RedisServer(t)
+	q := openQueue(t, server.URL())
+	hints, err := q.Wake(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAdd(t, q, messages(100, q.Now().Add(time.Hour))...)
+	if err := q.SetEpoch(t.Context(), "1"); err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	for range 20 {
+		begin := time.Now()
+		res, err := q.Add(t.Context(), messages(100, q.Now())...)
+		if err == nil || res[0] != delayjob.NotStored {
+			t.Fatalf("without a server: %v, %v", res[0], err)
+		}
+		if _, err := q.Claim(t.Context(), 0, want(1)); err == nil {
+			t.Fatal("claimed without a server")
+		}
+		if took := time.Since(begin); took > 3*time.Second {
+			t.Fatalf("it took %v to see that there is no server", took)
+		}
+	}
+	server.Start(t)
+	eventually(t, "claims work again", 5*time.Second, func() bool {
+		c, err := q.Claim(t.Context(), 0, want(1))
+		return err == nil && !c.Epoch
+	})
+	told := map[int]bool{}
+	deadline := time.After(5 * time.Second)
+	for len(told) < q.Shards() {
+		select {
+		case h := <-hints:
+			if h.Due.IsZero() {
+				told[h.Shard] = true
+			}
+		case <-deadline:
+			t.Fatalf("%d of %d shards were told to look", len(told), q.Shards())
+		}
+	}
+	soon := q.Now().Add(time.Minute)
+	m := delayjob.Message{Job: "meeting.start", Key: "1", Due: soon}
+	mustAdd(t, q, m)
+	select {
+	case h := <-hints:
+		if h.Due.Sub(soon).Abs() > time.Millisecond {
+			t.Errorf("a hint for %v, want %v", h.Due, soon)
+		}
+	case <-deadline:
+		t.Error("no hints after a restart")
+	}
+}
+
+// An add in one process wakes another.
+func TestWake_acrossProcesses(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{
+		"server":  testenv.Redis(t),
+		"cluster": "redis+cluster://" + strings.Join(testenv.Cluster(t), ","),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			prefix := "wake" + strconv.FormatInt(opened.Add(1), 10)
+			a, b := openQueue(t, url, WithPrefix(prefix)), openQueue(t, url, WithPrefix(prefix))
+			hints, err := a.Wake(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 50 {
+				m := delayjob.Message{Job: "job", Key: strconv.Itoa(i), Due: b.Now().Add(time.Hour - time.Duration(i)*time.Minute)}
+				mustAdd(t, b, m)
+				begin := time.Now()
+				select {
+				case h := <-hints:
+					if h.Shard != delayjob.ShardOf(m.Key, a.Shards()) || h.Due.Sub(m.Due).Abs() > time.Millisecond {
+						t.Errorf("hint %+v, want %v", h, m.Due)
+					}
+				case <-time.After(5 * time.Second):
+					t.Fatalf("no hint after %v", time.Since(begin))
+				}
+			}
+		})
+	}
+}
+
+// A full server refuses adds and loses nothing that it took.
+func TestQueue_outOfMemory(t *testing.T) {
+	t.Parallel()
+	server := testenv.RedisServer(t, "--maxmemory", "6mb")
+	q := openQueue(t, server.URL())
+	stored, full := 0, false
+	ms := messages(50_000, q.Now().Add(-time.Second))
+	for i := 0; i < len(ms) && !full; i += 1000 {
+		res, err := q.Add(t.Context(), ms[i:i+1000]...)
+		for _, r := range res {
+			if r == delayjob.Added {
+				stored++
+			}
+		}
+		full = err != nil
+	}
+	if !full || stored == 0 {
+		t.Fatalf("%d messages fit, full: %v", stored, full)
+	}
+	if breaches, err := q.Check(t.Context(), "meeting.start"); err != nil || len(breaches) > 0 {
+		t.Errorf("Check: %v, %v", breaches, err)
+	}
+	server.Do(t, "CONFIG", "SET", "maxmemory", "0")
+	for i := 0; i < len(ms); i += 1000 {
+		res, err := q.Add(t.Context(), ms[i:i+1000]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range res {
+			if r == delayjob.Added {
+				stored++
+			}
+		}
+	}
+	if stored != len(ms) {
+		t.Errorf("%d were stored, want each of %d once", stored, len(ms))
+	}
+	if n := len(claimAll(t, q)); n != len(ms) {
+		t.Errorf("claimed %d of %d", n, len(ms))
+	}
+}
+
+// A claim whose answer is lost has leased one batch to nobody; repeating it would lease another.
+func TestClaim_isNotRepeated(t *testing.T) {
+	t.Parallel()
+	server := testenv.RedisServer(t)
+	proxy := newCuttingProxy(t, server.Addr())
+	for _, repeating := range []bool{false, true} {
+		prefix := fmt.Sprint("repeat-", repeating)
+		retries := -1
+		if repeating {
+			retries = 5
+		}
+		client := redis.NewClient(&redis.Options{Addr: proxy.addr, MaxRetries: retries, MinRetryBackoff: time.Millisecond})
+		defer client.Close()
+		q, err := New(t.Context(), client, WithPrefix(prefix), WithShards(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.Close()
+		mustAdd(t, q, messages(100, q.Now().Add(-time.Second))...)
+		if _, err := q.Claim(t.Context(), 0, want(1)); err != nil { // the script is known from now on
+			t.Fatal(err)
+		}
+		proxy.cut.Store(true)
+		if c, err := q.Claim(t.Context(), 0, want(10)); err == nil {
+			t.Errorf("the answer was cut off, but %d messages arrived", len(c.Messages))
+		}
+		proxy.cut.Store(false)
+		s, err := q.Stats(t.Context(), "meeting.start")
+		if err != nil || s.Reserved != 11 {
+			t.Errorf("%d are leased, want 1 and 10; %v", s.Reserved, err)
+		}
+	}
+}
+
+// A cuttingProxy passes everything on; while cut is set it drops a connection instead of the
+// server's answer.
+type cuttingProxy struct {
+	addr string
+	cut  atomic.Bool
+}
+
+func newCuttingProxy(t *testing.T, server string) *cuttingProxy {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &cuttingProxy{addr: l.Addr().String()}
+	var wg sync.WaitGroup
+	t.Cleanup(func() { l.Close(); wg.Wait() })
+	wg.Go(func() {
+		for {
+			down, err := l.Accept()
+			if err != nil {
+				return
+			}
+			up, err := net.Dial("tcp", server)
+			if err != nil {
+				down.Close()
+				continue
+			}
+			wg.Go(func() { _, _ = io.Copy(up, down); up.Close() })
+			wg.Go(func() {
+				defer down.Close()
+				defer up.Close()
+				buf := make([]byte, 64<<10)
+				for {
+					n, err := up.Read(buf)
+					if err != nil || p.cut.Load() {
+						return
+					}
+					if _, err := down.Write(buf[:n]); err != nil {
+						return
+					}
+				}
+			})
+		}
+	})
+	return p
+}
+
+func TestNew_refusesEviction(t *testing.T) {
+	t.Parallel()
+	server := testenv.RedisServer(t, "--maxmemory-policy", "allkeys-lru")
+	_, err := Open(t.Context(), server.URL())
+	if err == nil || !strings.Contains(err.Error(), "maxmemory-policy allkeys-lru") || !strings.Contains(err.Error(), "noeviction") {
+		t.Errorf("opened on a server that evicts: %v", err)
+	}
+}
+
+// A user with few rights suffices; what cannot be checked is said.
+func TestNew_restrictedUser(t *testing.T) {
+	t.Parallel()
+	server := testenv.RedisServer(t)
+	server.Do(t, "ACL", "SETUSER", "pq", "on", ">secret", "~{pq:*", "&{pq:*", "-@all",
+		"+evalsha", "+eval", "+time", "+hget", "+hset", "+hmget", "+hdel", "+hexists", "+hscan",
+		"+zadd", "+zrem", "+zrange", "+zrangebyscore", "+zcard", "+zcount", "+zscore", "+zmscore", "+zscan",
+		"+publish", "+subscribe", "+unsubscribe", "+ping", "+hello", "+auth")
+	var log bytes.Buffer
+	url := strings.Replace(server.URL(), "redis://", "redis://pq:secret@", 1)
+	q := openQueue(t, url, WithPrefix("pq"), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	if !strings.Contains(log.String(), "noeviction") {
+		t.Errorf("no warning: %q", log.String())
+	}
+	if _, err := q.Wake(t.Context()); err != nil {
+		t.Error(err)
+	}
+	mustAdd(t, q, messages(10, q.Now().Add(-time.Second))...)
+	ls := claimAll(t, q)
+	if errs := q.Nack(t.Context(), delayjob.Return{Lease: ls[0], How: delayjob.Bury}); errs != nil {
+		t.Error(errs)
+	}
+	if errs := q.Ack(t.Context(), ls[1:]...); errs != nil {
+		t.Error(errs)
+	}
+	if breaches, err := q.Check(t.Context()); err != nil || len(breaches) > 0 {
+		t.Error(breaches, err)
+	}
+	if items, _, err := q.List(t.Context(), "meeting.start", delayjob.StateDead, "", 10); err != nil || len(items) != 1 {
+		t.Error(items, err)
+	}
+}
+
+// In a cluster a dead master holds up its own shards only, until its replica takes over.
+func TestCluster_failover(t *testing.T) {
+	t.Parallel()
+	cluster := testenv.ClusterServer(t, 1)
+	q := openQueue(t, "redis+cluster://"+strings.Join(cluster.Addrs(), ","))
+	hints, err := q.Wake(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAdd(t, q, messages(1000, q.Now().Add(time.Hour))...)
+	dead := cluster.Nodes[0]
+	gone := map[int]bool{}
+	for shard := range q.Shards() {
+		if node, err := q.node(t.Context(), shard); err == nil && node.Options().Addr == dead.Addr() {
+			gone[shard] = true
+		}
+	}
+	if len(gone) < 4 || len(gone) > 7 {
+		t.Errorf("%d of 16 shards are on one of three masters", len(gone))
+	}
+	dead.Kill()
+
+	ms := messages(1000, q.Now().Add(time.Hour))
+	for i := range ms {
+		ms[i].Version = 2
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	begin := time.Now()
+	res, err := q.Add(ctx, ms...)
+	if err == nil {
+		t.Fatal("an add to a dead master succeeded")
+	}
+	t.Logf("add with a dead master took %v: %v", time.Since(begin), err)
+	for i, r := range res {
+		shard := delayjob.ShardOf(ms[i].Key, q.Shards())
+		if want := map[bool]delayjob.AddResult{true: delayjob.NotStored, false: delayjob.Replaced}[gone[shard]]; r != want {
+			t.Fatalf("%s of shard %d: %v, want %v", ms[i].ID(), shard, r, want)
+		}
+	}
+	took := eventually(t, "the replica takes over", 30*time.Second, func() bool {
+		_, err := q.Add(t.Context(), ms...)
+		return err == nil
+	})
+	t.Logf("the replica took over after %v", took)
+	deadline := time.After(20 * time.Second)
+	for told := map[int]bool{}; len(told) < len(gone); {
+		select {
+		case h := <-hints:
+			if h.Due.IsZero() && gone[h.Shard] {
+				told[h.Shard] = true
+			}
+		case <-deadline:
+			t.Fatalf("%d of %d shards were told to look", len(told), len(gone))
+		}
+	}
+}
+
+// A shard whose slot moves to another node is found there at once.
+func TestCluster_slotMoves(t *testing.T) {
+	t.Parallel()
+	cluster := testenv.ClusterServer(t, 0)
+	q := openQueue(t, "redis+cluster://"+strings.Join(cluster.Addrs(), ",")+"?client_name=mover")
+	hints, err := q.Wake(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const shard = 5
+	slot := int(crc16(strings.Trim(q.keys[shard].tag, "{}"))) % slots
+	owner, err := q.node(t.Context(), shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var from, to *testenv.RedisInstance
+	for _, n := range cluster.Nodes {
+		if n.Addr() == owner.Options().Addr {
+			from = n
+		} else {
+			to = n
+		}
+	}
+	fromID, toID := from.Do(t, "CLUSTER", "MYID"), to.Do(t, "CLUSTER", "MYID")
+	to.Do(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID)
+	from.Do(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", toID)
+	for _, n := range []*testenv.RedisInstance{to, from} {
+		n.Do(t, "CLUSTER", "SETSLOT", slot, "NODE", toID)
+	}
+	key := ""
+	for i := 0; delayjob.ShardOf(key, q.Shards()) != shard || key == ""; i++ {
+		key = strconv.Itoa(i)
+	}
+	// At once: the client's table still has the old owner, which answers MOVED.
+	mustAdd(t, q, delayjob.Message{Job: "job", Key: key, Due: q.Now().Add(-time.Second)})
+	c, err := q.Claim(t.Context(), shard, []delayjob.Want{{Job: "job", Limit: 1, Lease: time.Minute}})
+	if err != nil || len(c.Messages) != 1 {
+		t.Fatalf("claimed %v, %v", c.Messages, err)
+	}
+	// The subscription follows.
+	deadline := time.After(10 * time.Second)
+	for n := 0; ; n++ {
+		due := q.Now().Add(time.Hour - time.Duration(n)*time.Minute)
+		mustAdd(t, q, delayjob.Message{Job: "job", Key: key + ":" + strconv.Itoa(n), Due: due})
+		select {
+		case h := <-hints:
+			if h.Shard == shard && h.Due.Sub(due).Abs() <= time.Millisecond {
+				return
+			}
+		case <-time.After(200 * time.Millisecond):
+		case <-deadline:
+			t.Fatal("hints do not come from the new node")
+		}
+	}
+}
+
+// What somebody else wrote there is left out and told, and does not stop the rest.
+func TestClaim_unreadable(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	q := openQueue(t, testenv.Redis(t), WithShards(1), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	mustAdd(t, q, messages(2, q.Now().Add(-time.Second))...)
+	q.single.HSet(t.Context(), q.keys[0].m, "meeting.start:100000", "nonsense")
+	c, err := q.Claim(t.Context(), 0, want(10))
+	if err != nil || len(c.Messages) != 1 || c.Messages[0].Key != "100001" {
+		t.Errorf("claimed %v, %v", c.Messages, err)
+	}
+	if !strings.Contains(log.String(), "meeting.start:100000") {
+		t.Errorf("not told: %q", log.String())
+	}
+}
+
+// An expired context ends a call though the server hangs.
+func TestQueue_hangingServer(t *testing.T) {
+	t.Parallel()
+	server := testenv.RedisServer(t)
+	q := openQueue(t, server.URL())
+	server.Do(t, "CLIENT", "PAUSE", 2000, "ALL")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	if _, err := q.Add(ctx, messages(1, q.Now())...); err == nil {
+		t.Error("the server was not paused")
+	}
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("a context of 100 ms ended the call after %v", took)
+	}
+}
