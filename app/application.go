@@ -103,7 +103,7 @@ func (a *application) wireAreas() {
 	})
 	for channel, sender := range map[notify.Channel]notify.Sender{notify.Email: &a.senders.email, notify.SMS: &a.senders.sms} {
 		a.jobs = append(a.jobs, notify.NewDelivery(channel, notices, sender, notify.DeliveryOptions{
-			Job: over[channel.Job()], Host: a.senders.host, Now: time.Now, Log: a.log,
+			Job: over[channel.Job()], Host: a.senders.host, Down: database.Unavailable, Now: time.Now, Log: a.log,
 		}))
 	}
 }

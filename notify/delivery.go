@@ -35,6 +35,7 @@ type DeliveryOptions struct {
 	// consumer uses, for after the last attempt the ledger says failed.
 	Job  delayjob.Options
 	Host string           // right side of the Message-IDs; empty: "localhost"
+	Down func(error) bool // whether an error of the ledger means that the database is away; nil: never
 	Now  func() time.Time // nil: time.Now
 	Log  *slog.Logger     // nil: silent
 }
@@ -47,6 +48,7 @@ type Delivery struct {
 	sender  Sender
 	opts    delayjob.Options
 	host    string
+	down    func(error) bool
 	now     func() time.Time
 	log     *slog.Logger
 }
@@ -58,6 +60,7 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 		ledger:  l,
 		sender:  s,
 		host:    o.Host,
+		down:    o.Down,
 		now:     o.Now,
 		log:     o.Log,
 		opts: delayjob.Options{
@@ -70,6 +73,9 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 	}
 	if d.host == "" {
 		d.host = "localhost"
+	}
+	if d.down == nil {
+		d.down = func(error) bool { return false }
 	}
 	if d.now == nil {
 		d.now = time.Now
@@ -127,7 +133,7 @@ func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 	case errors.Is(err, ErrNotFound):
 		return delayjob.Drop("no such notification")
 	case err != nil:
-		return fmt.Errorf("begin notification %d: %w", id, err)
+		return d.ledgerError(fmt.Errorf("begin notification %d: %w", id, err))
 	case n.Version != m.Version:
 		return delayjob.Drop("superseded by a resend")
 	case n.State != Pending && n.State != Sending:
@@ -197,11 +203,19 @@ func (d *Delivery) record(ctx context.Context, n Notification, o Outcome) error 
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("record notification %d as %s: %w", n.ID, o.State, err)
+			return d.ledgerError(fmt.Errorf("record notification %d as %s: %w", n.ID, o.State, err))
 		case <-time.After(pause):
 			pause = min(2*pause, 2*time.Second)
 		}
 	}
+}
+
+// ledgerError keeps an outage of the database from using up a notification's attempts.
+func (d *Delivery) ledgerError(err error) error {
+	if d.down(err) {
+		return delayjob.Unavailable(err)
+	}
+	return err
 }
 
 // maxError bounds what a provider can make us store.
