@@ -1,0 +1,583 @@
+package tests
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"punctual/tests/testenv"
+	"punctual/web"
+)
+
+const (
+	demoPassword = "punctual demo"
+	desk         = "desk"
+	phone        = "phone"
+)
+
+// demonstration starts the program on its demo data.
+func demonstration(t *testing.T) *testenv.ServerInstance {
+	t.Helper()
+	if !web.Built() {
+		t.Fatal("the page was not built: make page")
+	}
+	server := testenv.PrepareServer(t, testenv.Config{})
+	if out, err := server.Command(t, "demo", "--config", server.ConfigFile()).CombinedOutput(); err != nil {
+		t.Fatalf("demo: %v\n%s", err, out)
+	}
+	server.Start(t)
+	return server
+}
+
+// tab is one tab of a browser of its own, in the hands of one person.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	base string
+
+	mu         sync.Mutex
+	complaints []string // of the browser, and requests to other hosts
+}
+
+func browse(t *testing.T, server *testenv.ServerInstance) *tab {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 900), chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("lang", "en-GB"), chromedp.Env("LANGUAGE=en_GB"),
+	)
+	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(cancel)
+
+	b := &tab{t: t, ctx: ctx, base: server.URL}
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		if _, err := cdp.Call(ctx, target, log.Enable, cdp.Empty{}); err != nil {
+			return err
+		}
+		_, err := cdp.Call(ctx, target, network.Enable, network.EnableParams{})
+		return err
+	}))
+	if err := chromedp.Listen(ctx, b.listen); err != nil {
+		t.Fatal(err)
+	}
+	b.size(desk)
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if len(b.complaints) > 0 {
+			t.Errorf("the browser complained:\n%s", strings.Join(b.complaints, "\n"))
+		}
+	})
+	return b
+}
+
+// refused is how the browser logs what the API refused, which the page shows on its own.
+var refused = regexp.MustCompile(`status of (401|403|404|409|412|422)`)
+
+func (b *tab) listen(ev any) {
+	complaint := ""
+	switch ev := ev.(type) {
+	case *log.EventEntryAdded:
+		if e := ev.Entry; e.Level == log.EntryLevelError && !refused.MatchString(e.Text) {
+			complaint = e.Text + " " + e.URL
+		}
+	case *runtime.EventExceptionThrown:
+		complaint = ev.ExceptionDetails.Text
+		if e := ev.ExceptionDetails.Exception; e != nil {
+			complaint += " " + e.Description
+		}
+	case *network.EventRequestWillBeSent:
+		if url := ev.Request.URL; !strings.HasPrefix(url, b.base) && !strings.HasPrefix(url, "data:") {
+			complaint = "request to " + url
+		}
+	}
+	if complaint != "" {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.complaints = append(b.complaints, complaint)
+	}
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.shot("failed")
+		b.t.Fatal(err)
+	}
+}
+
+// eval runs an expression and waits for its promise.
+func eval[T any](b *tab, format string, args ...any) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](fmt.Sprintf(format, args...), chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.shot("failed")
+		b.t.Fatalf("%s: %v", format, err)
+	}
+	return v
+}
+
+// await waits until an expression is true. The page forbids eval, so it is asked from outside.
+func (b *tab) await(format string, args ...any) {
+	b.t.Helper()
+	expression := "Boolean(" + fmt.Sprintf(format, args...) + ")"
+	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(25 * time.Millisecond) {
+		if eval[bool](b, "%s", expression) {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.shot("failed")
+			b.t.Fatalf("%s did not become true; the page says\n%s", expression, eval[string](b, "document.body.innerText"))
+		}
+	}
+}
+
+// reads waits until a text is on the page.
+func (b *tab) reads(text string) {
+	b.t.Helper()
+	b.await("document.body.innerText.includes(%q)", text)
+}
+
+// open goes to a path and waits until the page stands.
+func (b *tab) open(path string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.base + path))
+	b.await("document.querySelector('main')")
+}
+
+func (b *tab) size(device string) {
+	b.t.Helper()
+	if device == phone {
+		b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(2), chromedp.EmulateMobile))
+	} else {
+		b.do(chromedp.EmulateViewport(1400, 900))
+	}
+}
+
+func (b *tab) dark(dark bool) {
+	b.t.Helper()
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		}})
+		return err
+	}))
+}
+
+// shot keeps a picture with the artefacts of the test.
+func (b *tab) shot(name string) {
+	b.t.Helper()
+	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		b.t.Logf("no picture: %v", err)
+		return
+	}
+	if err := os.WriteFile(filepath.Join(b.t.ArtifactDir(), name+".png"), png, 0o644); err != nil {
+		b.t.Error(err)
+	}
+}
+
+// key types on the keyboard, wherever the focus is.
+func (b *tab) key(keys string) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(keys))
+}
+
+// press clicks the button or link of that name with the mouse.
+func (b *tab) press(name string) {
+	b.t.Helper()
+	b.do(chromedp.Click(chromedp.Search(fmt.Sprintf(
+		`//*[self::button or self::a][normalize-space()=%[1]q or @aria-label=%[1]q]`, name))))
+}
+
+// fill types into the field of that label, over what is there.
+func (b *tab) fill(label, text string) {
+	b.t.Helper()
+	id := eval[string](b, "[...document.querySelectorAll('label')].find(l => l.textContent.trim() === %q)?.htmlFor ?? ''", label)
+	if id == "" {
+		b.shot("failed")
+		b.t.Fatalf("no field is labelled %q", label)
+	}
+	eval[bool](b, "(document.getElementById(%[1]q).focus(), document.getElementById(%[1]q).select?.(), true)", id)
+	b.key(text)
+}
+
+// choose sets a control that the keyboard reaches in ways that differ by platform.
+func (b *tab) choose(selector, value string) {
+	b.t.Helper()
+	eval[bool](b, `(() => { const e = document.querySelector(%q); e.value = %q
+		for (const type of ['input', 'change']) e.dispatchEvent(new Event(type, { bubbles: true })); return true })()`, selector, value)
+}
+
+func (b *tab) signIn(email, password string) {
+	b.t.Helper()
+	b.open("/")
+	b.fill("E-mail", email)
+	b.fill("Password", password)
+	b.press("Sign in")
+	b.await("document.querySelector('.shell')")
+}
+
+// point is where an hour of a room lies in the grid.
+func (b *tab) point(room string, hour float64) (x, y float64) {
+	b.t.Helper()
+	xy := eval[[]float64](b, `(() => {
+		const row = [...document.querySelectorAll('.ec-row-head')].findIndex((e) => e.innerText.includes(%q))
+		const r = document.querySelectorAll('.ec-body .ec-day')[row].getBoundingClientRect()
+		return [r.left + r.width * %f / 24, r.top + r.height / 2] })()`, room, hour)
+	return xy[0], xy[1]
+}
+
+// drag draws with the mouse from one hour of a room to another; the edges belong to it.
+func (b *tab) drag(fromRoom string, from float64, toRoom string, to float64) {
+	b.t.Helper()
+	x1, y1 := b.point(fromRoom, from)
+	x2, y2 := b.point(toRoom, to)
+	b.do(chromedp.DragAndDropXY(x1, y1, x2, y2))
+}
+
+// accessible lets axe-core look at the page.
+func (b *tab) accessible(view string) {
+	b.t.Helper()
+	axe, err := os.ReadFile("../web/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	eval[bool](b, "(() => { %s\n })() ?? true", axe)
+	found := eval[string](b, `axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations
+		.filter((v) => v.impact === 'serious' || v.impact === 'critical')
+		.map((v) => v.impact + ' ' + v.id + ': ' + v.nodes.map((n) => n.target.join(' ')).join(', ')).join('\n'))`)
+	if found != "" {
+		b.t.Errorf("%s: axe-core found\n%s", view, found)
+	}
+}
+
+// find waits for the meeting of a title.
+func find(t *testing.T, c *testenv.Client, title string) testenv.Meeting {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		for _, m := range testenv.All[testenv.Meeting](t, c, "/meetings?limit=500") {
+			if m.Title == title {
+				return m
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("there is no meeting %q", title)
+		}
+	}
+}
+
+// zoned is a time of day in Berlin, where the demo's first rooms are.
+func zoned(t *testing.T, date string, clock string) time.Time {
+	t.Helper()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := time.ParseInLocation("2006-01-02 15:04", date+" "+clock, berlin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// TestPageBooks: signing in, booking by form and by mouse, moving, and what the page says
+// when it cannot be.
+func TestPageBooks(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	alan := server.Login(t, "alan@example.org", demoPassword)
+	turing := ada.NewRoom(t, "Curie", map[string]any{"timezone": "Europe/Berlin", "capacity": 6})
+	other := ada.NewRoom(t, "Meitner", map[string]any{"timezone": "Europe/Berlin", "capacity": 6})
+	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly) // behind the demo's week
+
+	b := browse(t, server)
+	b.open("/")
+	b.fill("E-mail", "alan@example.org")
+	b.fill("Password", "not this")
+	b.press("Sign in")
+	b.reads("do not match")
+	b.signIn("alan@example.org", demoPassword)
+
+	// By the form: first all that is missing at once, then for real.
+	b.open("/?date=" + date)
+	b.await("document.querySelectorAll('.ec-row-head').length >= 2")
+	b.press("New booking")
+	b.await("document.querySelector('dialog[open]')")
+	b.press("Book")
+	b.await("document.querySelectorAll('dialog [aria-invalid=true]').length === 2")
+	b.fill("Title", "By the form")
+	b.choose("dialog select", strconv.FormatInt(turing.ID, 10))
+	b.reads("Free at that time")
+	b.press("Book")
+	b.await("!document.querySelector('dialog[open]')")
+	m := find(t, alan, "By the form")
+	if got, want := m.Start, zoned(t, date, "09:00"); !got.Equal(want) || m.End.Sub(got) != time.Hour || m.RoomIDs[0] != turing.ID {
+		t.Errorf("booked %v for %v in %v, want an hour from %v in %d", got, m.End.Sub(got), m.RoomIDs, want, turing.ID)
+	}
+	b.await("[...document.querySelectorAll('.ec-event')].some((e) => e.innerText.includes('By the form'))")
+
+	// The same again is taken, and the form says by when.
+	b.press("New booking")
+	b.await("document.querySelector('dialog[open]')")
+	b.fill("Title", "Too late")
+	b.choose("dialog select", strconv.FormatInt(turing.ID, 10))
+	b.reads("Taken")
+	b.press("Book")
+	b.reads("Somebody was faster")
+	b.press("Close")
+	b.await("!document.querySelector('dialog[open]')")
+
+	// By the mouse, in the room and at the time where it was drawn.
+	b.drag("Meitner", 10.1, "Meitner", 11.4)
+	b.await("document.querySelector('dialog[open]')")
+	b.fill("Title", "By the mouse")
+	b.press("Book")
+	b.await("!document.querySelector('dialog[open]')")
+	m = find(t, alan, "By the mouse")
+	if got, want := m.Start, zoned(t, date, "10:00"); !got.Equal(want) || m.End.Sub(got) != 90*time.Minute || m.RoomIDs[0] != other.ID {
+		t.Errorf("drew %v for %v in %v, want 90 minutes from %v in %d", got, m.End.Sub(got), m.RoomIDs, want, other.ID)
+	}
+	b.await("[...document.querySelectorAll('.ec-event')].some((e) => e.innerText.includes('By the mouse'))")
+	b.shot("grid")
+
+	// Dragged an hour on, and back again.
+	b.drag("Meitner", 10.5, "Meitner", 11.5)
+	b.reads("The meeting was moved")
+	if got, want := alan.Meeting(t, m.ID).Start, zoned(t, date, "11:00"); !got.Equal(want) {
+		t.Errorf("moved to %v, want %v", got, want)
+	}
+	b.press("Undo")
+	b.reads("Moved back")
+	if got := alan.Meeting(t, m.ID).Start; !got.Equal(m.Start) {
+		t.Errorf("moved back to %v, want %v", got, m.Start)
+	}
+
+	// Onto another meeting it springs back.
+	ada.Book(t, testenv.Booking(zoned(t, date, "13:00"), zoned(t, date, "15:00"), []int64{other.ID}))
+	b.drag("Meitner", 10.5, "Meitner", 13.5)
+	b.reads("The room is taken at that time")
+	if got := alan.Meeting(t, m.ID).Start; !got.Equal(m.Start) {
+		t.Errorf("moved to %v although it was taken", got)
+	}
+
+	// By keyboard: the meeting opens, tells its history and is cancelled.
+	eval[bool](b, "([...document.querySelectorAll('.ec-event')].find((e) => e.innerText.includes('By the mouse')).focus(), true)")
+	b.key("\r")
+	b.reads("History")
+	b.press("Cancel meeting")
+	b.await("document.activeElement.matches('dialog input')")
+	b.key("Rain\r")
+	b.reads("The meeting was cancelled")
+	if got := alan.Meeting(t, m.ID); got.Status != "cancelled" {
+		t.Errorf("status %s, want cancelled", got.Status)
+	}
+}
+
+// TestPageDecides: a manager finds a request, approves it, and rejects another.
+func TestPageDecides(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	alan := server.Login(t, "alan@example.org", demoPassword)
+	grace := server.Login(t, "grace@example.org", demoPassword)
+	hall := ada.NewRoom(t, "Hall", map[string]any{"approval": map[string]any{"required": true, "approver_ids": []int64{grace.User.ID}}})
+	soon := inSeconds(72 * 3600)
+	yes := alan.Book(t, testenv.Booking(soon, soon.Add(time.Hour), []int64{hall.ID}, with{"title": "Yes please"}))
+	no := alan.Book(t, testenv.Booking(soon.Add(2*time.Hour), soon.Add(3*time.Hour), []int64{hall.ID}, with{"title": "No thanks"}))
+
+	b := browse(t, server)
+	b.signIn("grace@example.org", demoPassword)
+	b.open("/decide")
+	b.reads("Yes please")
+	b.shot("decide")
+	b.accessible("decide")
+	button := func(title, name string) string {
+		return fmt.Sprintf(`//article[.//a[normalize-space()=%q]]//button[normalize-space()=%q]`, title, name)
+	}
+	b.do(chromedp.Click(chromedp.Search(button("Yes please", "Approve"))))
+	b.await("!document.querySelector('article')?.innerText.includes('Yes please')")
+	if got := alan.Meeting(t, yes.ID); got.Status != "confirmed" {
+		t.Errorf("status %s, want confirmed", got.Status)
+	}
+	b.do(chromedp.Click(chromedp.Search(button("No thanks", "Reject"))))
+	b.await("document.activeElement.matches('article input')")
+	b.key("Full that day\r")
+	b.reads("Rejected: No thanks")
+	if got := alan.Meeting(t, no.ID); got.Status != "rejected" || got.Approval.Comment != "Full that day" {
+		t.Errorf("status %s with %q, want rejected with the comment", got.Status, got.Approval.Comment)
+	}
+}
+
+// TestPageViews: every view on a desk and on a phone, light and dark, is accessible, fits its
+// width and asks nobody else for anything. The pictures are kept to be looked at.
+func TestPageViews(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	meetings := testenv.All[testenv.Meeting](t, ada, "/meetings?limit=500")
+	if len(meetings) == 0 {
+		t.Fatal("the demonstration made no meetings")
+	}
+
+	b := browse(t, server)
+	b.open("/")
+	b.accessible("sign-in")
+	b.shot("sign-in")
+	b.signIn("ada@example.org", demoPassword)
+	for _, view := range []struct{ name, path, shows string }{
+		{"grid", "/", ".ec-row-head"},
+		{"list", "/list", ".card"},
+		{"mine", "/mine", "h1"},
+		{"decide", "/decide", "article, .empty"},
+		{"meeting", at("/meetings/%d", meetings[0].ID), "dialog .history li"},
+		{"rooms", "/admin/rooms", "tbody tr"},
+		{"sites", "/admin/sites", "tbody tr"},
+		{"people", "/admin/people", "tbody tr"},
+		{"jobs", "/admin/jobs", "tbody tr"},
+		{"notifications", "/admin/notifications", "tbody tr, .empty"},
+	} {
+		for _, device := range []string{desk, phone} {
+			for _, dark := range []bool{false, true} {
+				name := view.name + "-" + device
+				if dark {
+					name += "-dark"
+				}
+				b.size(device)
+				b.dark(dark)
+				b.open(view.path)
+				b.await("document.querySelector(%q)", view.shows)
+				if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+					t.Errorf("%s: %d pixels wider than the screen", name, wide)
+				}
+				b.accessible(name)
+				b.shot(name)
+			}
+		}
+	}
+
+	b.size(desk)
+	b.dark(false)
+	b.open("/")
+	b.press("New booking")
+	b.await("document.querySelector('dialog[open]')")
+	b.press("Book")
+	b.await("document.querySelector('dialog [aria-invalid=true]')")
+	b.accessible("booking")
+	b.shot("booking")
+
+	b.do(chromedp.Navigate(server.URL + "/docs"))
+	b.await("document.querySelector('.opblock')")
+	b.shot("docs")
+}
+
+// TestPageLanguages: chosen by hand, by profile and by default.
+func TestPageLanguages(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	b := browse(t, server)
+	b.signIn("jianxiong@example.org", demoPassword)
+	b.open("/")
+	b.reads("我的会议") // as her profile says
+	b.await("document.documentElement.lang === 'zh-Hans'")
+	b.await("document.querySelector('.ec-row-head')")
+	b.accessible("grid in Chinese")
+	b.shot("chinese")
+	b.press("新建预订")
+	b.await("document.querySelector('dialog[open]')")
+	b.press("预订")
+	b.reads("请填写此项")
+	b.press("关闭")
+	b.await("!document.querySelector('dialog[open]')")
+	b.choose("#menu-language", "de")
+	b.reads("Meine Termine")
+	b.open("/list")
+	b.reads("Neue Buchung") // kept
+	b.shot("german")
+}
+
+// TestPageSetup: the one-time link of the first start makes the first admin, once.
+func TestPageSetup(t *testing.T) {
+	t.Parallel()
+	if !web.Built() {
+		t.Fatal("the page was not built: make page")
+	}
+	server := testenv.Server(t, testenv.Config{NoAdmin: true})
+	link := regexp.MustCompile(`/setup\?token=\S+`).FindString(server.Log())
+	if link == "" {
+		t.Fatalf("no link in the log:\n%s", server.Log())
+	}
+	b := browse(t, server)
+	b.open(link)
+	b.accessible("set-up")
+	b.fill("Your name", "First Admin")
+	b.fill("E-mail", "first@example.org")
+	b.fill("Password", "short")
+	b.fill("Repeat the password", "short")
+	b.press("Create and sign in")
+	b.await("document.querySelector('[aria-invalid=true]')")
+	b.fill("Password", "long enough for this")
+	b.fill("Repeat the password", "long enough for this")
+	b.press("Create and sign in")
+	b.await("location.pathname === '/admin/rooms'")
+	if got := server.Login(t, "first@example.org", "long enough for this").User; got.Role != "admin" {
+		t.Errorf("role %q, want admin", got.Role)
+	}
+
+	again := browse(t, server)
+	again.open(link)
+	again.fill("Your name", "Second Admin")
+	again.fill("E-mail", "second@example.org")
+	again.fill("Password", "long enough for this")
+	again.fill("Repeat the password", "long enough for this")
+	again.press("Create and sign in")
+	again.reads("used already")
+}
+
+// TestPageTypes: the types that the page is compiled against are those that the server describes.
+func TestPageTypes(t *testing.T) {
+	t.Parallel()
+	server := testenv.Server(t, testenv.Config{})
+	res, err := http.Get(server.URL + "/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var description struct {
+		OpenAPI string `json:"openapi"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&description); err != nil || !strings.HasPrefix(description.OpenAPI, "3.1") {
+		t.Fatalf("/openapi.json is %q, %v", description.OpenAPI, err)
+	}
+	cmd := exec.Command("node", "scripts/api.js", server.URL, "--check")
+	cmd.Dir = "../web"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
