@@ -65,7 +65,7 @@ type scenario struct {
 
 func scenarios() []scenario {
 	var all []scenario
-	for _, lang := range []string{"en", "zh-CN"} {
+	for _, lang := range []string{"en", "zh-CN", "de"} {
 		add := func(name string, kind notify.Kind, now time.Time, fill func(*notify.Facts)) {
 			n := sample(kind, lang)
 			fill(&n.Facts)
@@ -139,8 +139,9 @@ func TestLanguages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, tags := range map[string][]string{
-		"en": {"", "en", "en-GB", "de", "de-AT", "tlh", "not a language!", "*"},
-		"zh": {"zh", "zh-CN", "zh_CN", "zh-Hans", "zh-TW", "zh-Hant-HK", "de, zh;q=0.5"},
+		"en": {"", "en", "en-GB", "fr", "tlh", "not a language!", "*"},
+		"de": {"de", "de-AT", "fr, de;q=0.5"},
+		"zh": {"zh", "zh-CN", "zh_CN", "zh-Hans", "zh-TW", "zh-Hant-HK", "fr, zh;q=0.5"},
 	} {
 		for _, tag := range tags {
 			if got := ls.of(tag).tag.String(); got != want {
