@@ -1,12 +1,14 @@
 package app
 
 import (
-	"errors"
+	"bytes"
+	"compress/gzip"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/gin-gonic/gin"
 
@@ -16,21 +18,21 @@ import (
 // page serves the web page: its files, /docs, and index.html for every other path outside
 // the API, which the page itself makes sense of.
 func page(r *gin.Engine) {
-	files := web.FS()
-	r.GET("/docs", func(c *gin.Context) { serveFile(c, files, "docs.html") })
-	r.HEAD("/docs", func(c *gin.Context) { serveFile(c, files, "docs.html") })
+	files := newPageFiles(web.FS())
+	r.GET("/docs", func(c *gin.Context) { files.serve(c, "docs.html") })
+	r.HEAD("/docs", func(c *gin.Context) { files.serve(c, "docs.html") })
 	r.NoRoute(func(c *gin.Context) {
 		name := strings.TrimPrefix(path.Clean(c.Request.URL.Path), "/")
 		isRead := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
 		switch {
 		case !isRead, strings.HasPrefix(name, "api/"), name == "api":
 			writeProblem(c, humaProblem(http.StatusNotFound, "There is nothing at this path.", nil))
-		case name != "" && isFile(files, name):
-			serveFile(c, files, name)
+		case files[name] != nil:
+			files.serve(c, name)
 		case path.Ext(name) != "":
 			writeProblem(c, humaProblem(http.StatusNotFound, "There is no such file.", nil))
 		default:
-			serveFile(c, files, "index.html")
+			files.serve(c, "index.html")
 		}
 	})
 }
@@ -41,30 +43,75 @@ const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Pu
 its description is <a href="/openapi.json">openapi.json</a>.</p></html>
 `
 
-func isFile(files fs.FS, name string) bool {
-	info, err := fs.Stat(files, name)
-	return err == nil && !info.IsDir() && !strings.HasPrefix(path.Base(name), ".")
+// pageFile is one file as it is sent.
+type pageFile struct {
+	contentType  string
+	cacheControl string
+	body         []byte
+	zipped       func() []byte // made when somebody first wants it; nil: not worth it
 }
 
-// serveFile answers with an embedded file. Those under assets/ have their content in their
-// name and may be kept for ever.
-func serveFile(c *gin.Context, files fs.FS, name string) {
-	body, err := fs.ReadFile(files, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		c.Data(http.StatusOK, contentType(name), []byte(notBuilt))
-		return
-	}
+type pageFiles map[string]*pageFile
+
+// newPageFiles reads all files. Those under assets/ have their content in their name and may
+// be kept for ever.
+func newPageFiles(fsys fs.FS) pageFiles {
+	files := pageFiles{}
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+			return err
+		}
+		body, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		cacheControl := "no-cache"
+		if strings.HasPrefix(name, "assets/") {
+			cacheControl = "public, max-age=31536000, immutable"
+		}
+		files[name] = newPageFile(contentType(name), cacheControl, body)
+		return nil
+	})
 	if err != nil {
-		_ = c.Error(err)
-		writeProblem(c, internalProblem())
-		return
+		panic(err) // the files are a part of the program
 	}
-	if strings.HasPrefix(name, "assets/") {
-		c.Header("Cache-Control", "public, max-age=31536000, immutable")
-	} else {
-		c.Header("Cache-Control", "no-cache")
+	for _, name := range []string{"index.html", "docs.html"} {
+		if files[name] == nil {
+			files[name] = newPageFile(contentType(name), "no-cache", []byte(notBuilt))
+		}
 	}
-	c.Data(http.StatusOK, contentType(name), body)
+	return files
+}
+
+func newPageFile(contentType, cacheControl string, body []byte) *pageFile {
+	f := &pageFile{contentType: contentType, cacheControl: cacheControl, body: body}
+	if len(body) > 1024 && !strings.HasPrefix(contentType, "font/") {
+		f.zipped = sync.OnceValue(func() []byte { return zip(body) })
+	}
+	return f
+}
+
+func zip(body []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(body) // a buffer takes everything
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// serve answers with a file that is there.
+func (files pageFiles) serve(c *gin.Context, name string) {
+	f := files[name]
+	c.Header("Cache-Control", f.cacheControl)
+	body := f.body
+	if f.zipped != nil {
+		c.Header("Vary", "Accept-Encoding")
+		if strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
+			c.Header("Content-Encoding", "gzip")
+			body = f.zipped()
+		}
+	}
+	c.Data(http.StatusOK, f.contentType, body)
 }
 
 // contentType goes by the name alone; the tables of the machine may differ.

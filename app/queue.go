@@ -31,6 +31,7 @@ func openQueue(ctx context.Context, c QueueConfig, log *slog.Logger) (queue, red
 	if c.URL == "memory:" {
 		return memqueue.New(), nil, nil
 	}
+	redis.SetLogger(redisLog{log})
 	client, err := redisqueue.Dial(c.URL)
 	if err != nil {
 		return nil, nil, fmt.Errorf("queue.url: %w", err)
@@ -40,6 +41,16 @@ func openQueue(ctx context.Context, c QueueConfig, log *slog.Logger) (queue, red
 		return nil, nil, errors.Join(fmt.Errorf("queue.url: %w", err), client.Close())
 	}
 	return q, client, nil
+}
+
+// redisLog puts what the Redis client has to say, which is much during an outage, behind the
+// engine's own lines.
+type redisLog struct{ log *slog.Logger }
+
+func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
+	if l.log.Enabled(ctx, slog.LevelDebug) {
+		l.log.DebugContext(ctx, "redis client", "text", fmt.Sprintf(format, args...))
+	}
 }
 
 // limiter counts failed sign-ins; its rate may change.
