@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,10 +12,20 @@ import (
 	"strings"
 
 	"gorm.io/gorm"
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // also the driver "sqlite"
 
 	"punctual/migrations"
 )
+
+// fold(text) is for comparing in either case, which SQLite's own lower does for ASCII alone.
+func init() {
+	sqlite.MustRegisterDeterministicScalarFunction("fold", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		if s, ok := args[0].(string); ok {
+			return strings.ToLower(s), nil
+		}
+		return args[0], nil
+	})
+}
 
 func openSQLite(u string, o Options) (*DB, gorm.Dialector, error) {
 	path := strings.TrimPrefix(u, "sqlite:")

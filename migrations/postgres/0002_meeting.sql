@@ -101,6 +101,17 @@ CREATE TABLE occupancies (
     CONSTRAINT occupancies_no_overlap EXCLUDE USING gist (room_id WITH =, tstzrange(starts_at, ends_at) WITH &&)
 );
 
+-- The constraint itself would do, but two inserts that meet wait for each other until the
+-- deadlock is noticed, after a second. So they are made ON CONFLICT DO NOTHING, which has no
+-- such wait, and the loser calls this function, which fails as the constraint would have.
+-- +goose StatementBegin
+CREATE FUNCTION occupancies_refuse() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE exclusion_violation USING MESSAGE = 'a room is taken', TABLE = 'occupancies', CONSTRAINT = 'occupancies_no_overlap';
+END
+$$;
+-- +goose StatementEnd
+
 CREATE TABLE attendees (
     meeting_id bigint  NOT NULL REFERENCES meetings (id) ON DELETE CASCADE,
     position   integer NOT NULL,
@@ -175,7 +186,8 @@ CREATE TRIGGER meeting_rooms_schedule_version AFTER DELETE ON meeting_rooms
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT
     EXECUTE FUNCTION meeting_rooms_raise_schedule_version();
 
--- A reminder follows its edge and is open again. One of a meeting that will not be is closed.
+-- A reminder follows its edge and is open again. One of a meeting that will not be, or not
+-- until then, is closed.
 -- +goose StatementBegin
 CREATE FUNCTION meetings_move_reminders() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -190,7 +202,8 @@ $$;
 
 CREATE FUNCTION meetings_close_reminders() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE meeting_reminders SET handled_at = NEW.updated_at WHERE meeting_id = NEW.id AND handled_at IS NULL;
+    UPDATE meeting_reminders SET handled_at = NEW.updated_at
+     WHERE meeting_id = NEW.id AND handled_at IS NULL AND (NEW.status <> 'ended' OR due_at > NEW.ended_at);
     RETURN NULL;
 END
 $$;
@@ -201,10 +214,11 @@ CREATE TRIGGER meetings_reminders_move AFTER UPDATE ON meetings FOR EACH ROW
     EXECUTE FUNCTION meetings_move_reminders();
 
 CREATE TRIGGER meetings_reminders_stop AFTER UPDATE ON meetings FOR EACH ROW -- fires after _move: by name
-    WHEN (NEW.status <> OLD.status AND NEW.status IN ('cancelled', 'rejected', 'released'))
+    WHEN (NEW.status <> OLD.status AND (NEW.status IN ('cancelled', 'rejected', 'released')
+        OR NEW.status = 'ended' AND NEW.ended_at < NEW.ends_at))
     EXECUTE FUNCTION meetings_close_reminders();
 
 -- +goose Down
 
 DROP TABLE history, meeting_reminders, attendees, occupancies, meeting_rooms, meetings, room_approvers, rooms, sites;
-DROP FUNCTION meetings_close_reminders, meetings_move_reminders, meeting_rooms_raise_schedule_version, meetings_raise_schedule_version;
+DROP FUNCTION occupancies_refuse, meetings_close_reminders, meetings_move_reminders, meeting_rooms_raise_schedule_version, meetings_raise_schedule_version;

@@ -186,7 +186,8 @@ BEGIN
     UPDATE meetings SET schedule_version = schedule_version + 1 WHERE id = OLD.meeting_id;
 END;
 
--- A reminder follows its edge and is open again. One of a meeting that will not be is closed.
+-- A reminder follows its edge and is open again. One of a meeting that will not be, or not
+-- until then, is closed.
 CREATE TRIGGER meetings_reminders_move AFTER UPDATE ON meetings
 WHEN NEW.starts_at <> OLD.starts_at OR NEW.ends_at <> OLD.ends_at
 BEGIN
@@ -198,9 +199,11 @@ BEGIN
 END;
 
 CREATE TRIGGER meetings_reminders_stop AFTER UPDATE ON meetings
-WHEN NEW.status <> OLD.status AND NEW.status IN ('cancelled', 'rejected', 'released')
+WHEN NEW.status <> OLD.status AND (NEW.status IN ('cancelled', 'rejected', 'released')
+    OR NEW.status = 'ended' AND NEW.ended_at < NEW.ends_at)
 BEGIN
-    UPDATE meeting_reminders SET handled_at = NEW.updated_at WHERE meeting_id = NEW.id AND handled_at IS NULL;
+    UPDATE meeting_reminders SET handled_at = NEW.updated_at
+     WHERE meeting_id = NEW.id AND handled_at IS NULL AND (NEW.status <> 'ended' OR due_at > NEW.ended_at);
 END;
 -- +goose StatementEnd
 

@@ -1,0 +1,53 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"punctual/meeting"
+)
+
+var overlapping = write(`
+	SELECT o.room_id, o.starts_at, o.ends_at
+	FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}
+	JOIN occupancies o ON o.room_id = x.room_id AND
+		{postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange(x.starts_at, x.ends_at)}
+		{sqlite: o.starts_at < x.ends_at AND o.ends_at > x.starts_at}
+	WHERE o.meeting_id <> $2
+	ORDER BY o.room_id, o.starts_at`)
+
+// orConflict runs f, which saves a meeting and returns it as it was to be. If the database
+// refuses an occupancy the error tells which intervals were in the way. Should they be gone
+// when we look, it is tried again.
+func (s *Store) orConflict(ctx context.Context, f func() (*meeting.Meeting, error)) error {
+	for try := 1; ; try++ {
+		m, err := f()
+		if !errors.Is(taken(err), errTaken) {
+			return err
+		}
+		found, err := s.conflicts(ctx, m)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			return &meeting.ConflictError{Conflicts: found}
+		}
+		if try == attempts {
+			return &meeting.ConflictError{Conflicts: m.Occupied}
+		}
+	}
+}
+
+func (s *Store) conflicts(ctx context.Context, m *meeting.Meeting) ([]meeting.Occupancy, error) {
+	var found []meeting.Occupancy
+	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+		var o meeting.Occupancy
+		if err := rows.Scan(&o.RoomID, &o.Slot.Start, &o.Slot.End); err != nil {
+			return err
+		}
+		found = append(found, o)
+		return nil
+	}, overlapping, table(s.dialect.occupancyRows(m)), m.ID)
+	return found, err
+}

@@ -1,0 +1,57 @@
+package gormstore
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"punctual/meeting"
+)
+
+const defaultLimit = 50
+
+// position is where a page ended, in the order of its list; opaque to those who hold it.
+type position struct {
+	At   int64  `json:"t,omitempty"` // microseconds
+	Name string `json:"n,omitempty"`
+	ID   int64  `json:"i"`
+}
+
+func (p position) time() time.Time { return time.UnixMicro(p.At).UTC() }
+
+// readCursor returns nil for the start of a list.
+func readCursor(c string) (*position, error) {
+	if c == "" {
+		return nil, nil
+	}
+	var p position
+	b, err := base64.RawURLEncoding.DecodeString(c)
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err != nil || p.ID <= 0 {
+		return nil, &meeting.InvalidError{Faults: []meeting.Fault{
+			{Location: "query.cursor", Code: "invalid_cursor", Message: "is not a cursor of this list"},
+		}}
+	}
+	return &p, nil
+}
+
+// paged cuts the row that was read beyond the page, and makes the cursor if there was one.
+func paged[T any](rows []T, limit int, at func(T) position) (page []T, next string) {
+	if len(rows) <= limit {
+		return rows, ""
+	}
+	b, err := json.Marshal(at(rows[limit-1]))
+	if err != nil {
+		panic(err) // numbers and text
+	}
+	return rows[:limit], base64.RawURLEncoding.EncodeToString(b)
+}
+
+func limit(p meeting.Page) int {
+	if p.Limit <= 0 {
+		return defaultLimit
+	}
+	return p.Limit
+}

@@ -1,0 +1,47 @@
+package gormstore
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	driver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+const noOverlap = "occupancies_no_overlap" // the constraint, and the message of SQLite's triggers
+
+// errTaken says that the database refused an occupancy.
+var errTaken = errors.New("a room is taken")
+
+// taken turns the database's refusal into errTaken.
+func taken(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "23P01" && e.ConstraintName == noOverlap {
+		return errTaken
+	}
+	if e, ok := errors.AsType[*driver.Error](err); ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER &&
+		strings.Contains(e.Error(), noOverlap) {
+		return errTaken
+	}
+	return err
+}
+
+// retryable reports whether the database asks to try the transaction again.
+func retryable(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == "40001" || e.Code == "40P01" // serialisation failure, deadlock
+	}
+	if e, ok := errors.AsType[*driver.Error](err); ok {
+		return e.Code()&0xff == sqlite3.SQLITE_BUSY
+	}
+	return false
+}
+
+// refersToNothing reports whether err is a broken reference to another table.
+func refersToNothing(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == "23503"
+	}
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
+}

@@ -1,0 +1,176 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/meeting"
+)
+
+// selectMeetings reads meetings with all that belongs to them, in one look at the database.
+const selectMeetings = `
+	SELECT m.id, m.title, m.description, m.starts_at, m.ends_at, m.timezone, m.status, m.visibility,
+		m.approval_required, m.approval_deadline, m.decided_at, COALESCE(m.decided_by, 0), m.decision_comment, m.decision_reason,
+		m.default_reminders, m.checked_in_at, m.started_at, m.ended_at, m.schedule_version, m.version, m.created_at, m.updated_at,
+		u.id, u.email, u.name, u.phone, u.locale, u.timezone,
+		(SELECT {array}({object}('id', r.id, 'name', r.name, 'starts_at', o.starts_at, 'ends_at', o.ends_at) ORDER BY mr.position)
+		   FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id
+		   LEFT JOIN occupancies o ON o.meeting_id = mr.meeting_id AND o.room_id = mr.room_id
+		  WHERE mr.meeting_id = m.id),
+		(SELECT {array}({object}('user_id', a.user_id, 'email', a.email, 'name', a.name, 'phone', a.phone,
+				'locale', a.locale, 'timezone', a.timezone, 'response', a.response) ORDER BY a.position)
+		   FROM attendees a WHERE a.meeting_id = m.id),
+		(SELECT {array}({object}('before', r.before, 'offset', r.offset_seconds, 'channels', {json}(r.channels))
+				ORDER BY r.before DESC, r.offset_seconds DESC)
+		   FROM meeting_reminders r WHERE r.meeting_id = m.id)
+	FROM meetings m JOIN users u ON u.id = m.organizer_id`
+
+var meetingsByID = write(selectMeetings + `
+	WHERE m.id IN ` + idList + `
+	ORDER BY m.id`)
+
+func (s *Store) Meeting(ctx context.Context, id meeting.ID) (*meeting.Meeting, error) {
+	m, err := s.readMeeting(s.db.WithContext(ctx), id)
+	if err != nil {
+		return nil, fmt.Errorf("meeting %d: %w", id, err)
+	}
+	return m, nil
+}
+
+func (s *Store) readMeeting(tx *gorm.DB, id meeting.ID) (*meeting.Meeting, error) {
+	ms, err := s.readMeetings(tx, meetingsByID, s.ids(id))
+	if err != nil {
+		return nil, err
+	}
+	if len(ms) == 0 {
+		return nil, meeting.ErrNotFound
+	}
+	return ms[0], nil
+}
+
+// idList are the ids in $1; see [Store.ids].
+const idList = `{postgres: (SELECT unnest($1::bigint[]))}{sqlite: (SELECT value FROM json_each($1))}`
+
+// ids is the parameter for idList.
+func (s *Store) ids(ids ...int64) any {
+	if s.dialect == postgres {
+		return ids
+	}
+	b, err := json.Marshal(ids)
+	if err != nil {
+		panic(err) // numbers
+	}
+	return string(b)
+}
+
+// readMeetings runs a query that begins with selectMeetings.
+func (s *Store) readMeetings(tx *gorm.DB, q statement, args ...any) ([]*meeting.Meeting, error) {
+	var ms []*meeting.Meeting
+	err := s.query(tx, func(rows *sql.Rows) error {
+		m, err := scanMeeting(rows)
+		ms = append(ms, m)
+		return err
+	}, q, args...)
+	return ms, err
+}
+
+func scanMeeting(rows *sql.Rows) (*meeting.Meeting, error) {
+	m := &meeting.Meeting{}
+	var rooms, attendees, reminders []byte
+	err := rows.Scan(&m.ID, &m.Title, &m.Description, &m.Slot.Start, &m.Slot.End, &m.Timezone, &m.Status, &m.Visibility,
+		&m.Approval.Required, nullTime{&m.Approval.Deadline}, nullTime{&m.Approval.DecidedAt}, &m.Approval.DecidedBy, &m.Approval.Comment, &m.Approval.Reason,
+		&m.DefaultReminders, nullTime{&m.CheckedInAt}, nullTime{&m.StartedAt}, nullTime{&m.EndedAt}, &m.ScheduleVersion, &m.Version, &m.CreatedAt, &m.UpdatedAt,
+		&m.Organizer.UserID, &m.Organizer.Email, &m.Organizer.Name, &m.Organizer.Phone, &m.Organizer.Locale, &m.Organizer.Timezone,
+		&rooms, &attendees, &reminders)
+	if err != nil {
+		return nil, err
+	}
+	for part, add := range map[*[]byte]func([]byte) error{
+		&rooms:     func(b []byte) error { return readParts(b, func(r roomPart) { r.addTo(m) }) },
+		&attendees: func(b []byte) error { return readParts(b, func(a attendeePart) { a.addTo(m) }) },
+		&reminders: func(b []byte) error { return readParts(b, func(r reminderPart) { r.addTo(m) }) },
+	} {
+		if err := add(*part); err != nil {
+			return nil, fmt.Errorf("meeting %d: %w", m.ID, err)
+		}
+	}
+	return m, nil
+}
+
+// readParts reads a JSON array that a query made; nothing is an empty one.
+func readParts[T any](b []byte, add func(T)) error {
+	if len(b) == 0 {
+		return nil
+	}
+	var parts []T
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		add(p)
+	}
+	return nil
+}
+
+type roomPart struct {
+	ID       int64        `json:"id"`
+	Name     string       `json:"name"`
+	StartsAt *readInstant `json:"starts_at"`
+	EndsAt   *readInstant `json:"ends_at"`
+}
+
+func (p roomPart) addTo(m *meeting.Meeting) {
+	m.RoomIDs = append(m.RoomIDs, p.ID)
+	m.RoomNames = append(m.RoomNames, p.Name)
+	if p.StartsAt != nil && p.EndsAt != nil {
+		m.Occupied = append(m.Occupied, meeting.Occupancy{
+			RoomID: p.ID, Slot: meeting.Slot{Start: p.StartsAt.Time, End: p.EndsAt.Time},
+		})
+	}
+}
+
+type attendeePart struct {
+	UserID   int64            `json:"user_id"`
+	Email    string           `json:"email"`
+	Name     string           `json:"name"`
+	Phone    string           `json:"phone"`
+	Locale   string           `json:"locale"`
+	Timezone string           `json:"timezone"`
+	Response meeting.Response `json:"response"`
+}
+
+func (p attendeePart) addTo(m *meeting.Meeting) {
+	m.Attendees = append(m.Attendees, meeting.Attendee{
+		Person:   meeting.Person{UserID: p.UserID, Email: p.Email, Name: p.Name, Phone: p.Phone, Locale: p.Locale, Timezone: p.Timezone},
+		Response: p.Response,
+	})
+}
+
+type reminderPart struct {
+	Before   meeting.Anchor    `json:"before"`
+	Offset   int64             `json:"offset"`
+	Channels []meeting.Channel `json:"channels"`
+}
+
+func (p reminderPart) addTo(m *meeting.Meeting) {
+	m.Reminders = append(m.Reminders, meeting.Reminder{
+		Before: p.Before, Offset: time.Duration(p.Offset) * time.Second, Channels: p.Channels,
+	})
+}
+
+// nullTime scans NULL as the zero time.
+type nullTime struct{ to *time.Time }
+
+func (n nullTime) Scan(v any) error {
+	var t sql.NullTime
+	if err := t.Scan(v); err != nil {
+		return err
+	}
+	*n.to = t.Time
+	return nil
+}

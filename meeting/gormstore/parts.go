@@ -1,0 +1,122 @@
+package gormstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"punctual/meeting"
+)
+
+// What belongs to a meeting is written by these inserts. Each takes its rows as one table,
+// in $1, and in place of {meeting} a table m(id) of the one meeting.
+const (
+	insertRooms = `INSERT INTO meeting_rooms (meeting_id, room_id, position)
+		SELECT m.id, x.room_id, x.position FROM {meeting} AS m, {rows $1: room_id bigint, position integer}`
+
+	// In the order of rooms, so that two meetings that want the same rooms do not wait for each other.
+	insertOccupancies = `INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at)
+		SELECT m.id, x.room_id, x.starts_at, x.ends_at
+		FROM {meeting} AS m, {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz} ORDER BY x.room_id
+		{postgres: ON CONFLICT ON CONSTRAINT occupancies_no_overlap DO NOTHING}`
+
+	insertAttendees = `INSERT INTO attendees (meeting_id, position, user_id, email, name, phone, locale, timezone, response)
+		SELECT m.id, x.position, x.user_id, x.email, x.name, x.phone, x.locale, x.timezone, x.response
+		FROM {meeting} AS m, {rows $1: position integer, user_id bigint, email text, name text, phone text, locale text, timezone text, response text}`
+
+	insertReminders = `INSERT INTO meeting_reminders (meeting_id, before, offset_seconds, channels, due_at, handled_at)
+		SELECT m.id, x.before, x.offset_seconds, x.channels, x.due_at, x.handled_at
+		FROM {meeting} AS m, {rows $1: before text, offset_seconds bigint, channels jsonb, due_at timestamptz, handled_at timestamptz}
+		WHERE true` // lest SQLite takes an ON behind it for a join's
+
+	insertHistory = `INSERT INTO history (meeting_id, at, action, actor_kind, actor_id, actor_name, changes, reason)
+		SELECT m.id, x.at, x.action, x.actor_kind, x.actor_id, x.actor_name, x.changes, x.reason
+		FROM {meeting} AS m, {rows $1: position integer, at timestamptz, action text, actor_kind text, actor_id bigint, actor_name text, changes jsonb, reason text}
+		ORDER BY x.position`
+)
+
+// For one that is there, its id is $2.
+var (
+	addRooms       = partOf(insertRooms)
+	addOccupancies = partOf(insertOccupancies)
+	addAttendees   = partOf(insertAttendees)
+	addReminders   = partOf(insertReminders)
+	addHistory     = partOf(insertHistory)
+)
+
+func partOf(insert string) statement {
+	return write(strings.ReplaceAll(insert, "{meeting}", "(SELECT CAST($2 AS bigint) AS id)"))
+}
+
+func roomRows(m *meeting.Meeting) []row {
+	rows := make([]row, len(m.RoomIDs))
+	for i, id := range m.RoomIDs {
+		rows[i] = row{"room_id": id, "position": i}
+	}
+	return rows
+}
+
+func (d dialect) occupancyRows(m *meeting.Meeting) []row {
+	rows := make([]row, len(m.Occupied))
+	for i, o := range m.Occupied {
+		rows[i] = row{"room_id": o.RoomID, "starts_at": d.instant(o.Slot.Start), "ends_at": d.instant(o.Slot.End)}
+	}
+	return rows
+}
+
+func attendeeRows(m *meeting.Meeting) []row {
+	rows := make([]row, len(m.Attendees))
+	for i, a := range m.Attendees {
+		response := a.Response
+		if response == "" {
+			response = meeting.NeedsAction
+		}
+		rows[i] = row{
+			"position": i, "user_id": reference(a.UserID), "email": a.Email, "name": a.Name, "phone": a.Phone,
+			"locale": a.Locale, "timezone": a.Timezone, "response": response,
+		}
+	}
+	return rows
+}
+
+// reminderRows are handled already if their time had passed when the meeting was saved: a
+// booking made ten minutes ahead has no use for a reminder of fifteen.
+func (d dialect) reminderRows(m *meeting.Meeting) []row {
+	rows := make([]row, len(m.Reminders))
+	for i, r := range m.Reminders {
+		rows[i] = d.reminderRow(m, r)
+	}
+	return rows
+}
+
+func (d dialect) reminderRow(m *meeting.Meeting, r meeting.Reminder) row {
+	due := micro(r.Due(m))
+	var handled any
+	if now := micro(m.UpdatedAt); !due.After(now) {
+		handled = d.instant(now)
+	}
+	return row{
+		"before": r.Before, "offset_seconds": int64(r.Offset / time.Second), "channels": r.Channels,
+		"due_at": d.instant(due), "handled_at": handled,
+	}
+}
+
+func (d dialect) historyRows(entries []meeting.Entry) ([]row, error) {
+	rows := make([]row, len(entries))
+	for i, e := range entries {
+		var changes any
+		if len(e.Changes) > 0 {
+			b, err := json.Marshal(e.Changes)
+			if err != nil {
+				return nil, fmt.Errorf("changes: %w", err)
+			}
+			changes = json.RawMessage(b)
+		}
+		rows[i] = row{
+			"position": i, "at": d.instant(e.At), "action": e.Action, "actor_kind": e.Actor.Kind,
+			"actor_id": reference(e.Actor.ID), "actor_name": e.Actor.Name, "changes": changes, "reason": e.Reason,
+		}
+	}
+	return rows, nil
+}

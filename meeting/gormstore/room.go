@@ -1,0 +1,321 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"punctual/meeting"
+)
+
+type roomRow struct {
+	ID                     int64
+	SiteID                 *int64
+	Name                   string
+	Floor                  string
+	Capacity               int
+	Features               []string `gorm:"serializer:json"`
+	Timezone               string
+	Active                 bool
+	ApprovalRequired       bool
+	ApprovalTimeoutSeconds int64
+	Policy                 policyJSON  `gorm:"serializer:json"`
+	CheckIn                checkInJSON `gorm:"serializer:json"`
+	DeletedAt              *time.Time
+	Version                int64
+	CreatedAt              time.Time `gorm:"autoCreateTime:false"`
+	UpdatedAt              time.Time `gorm:"autoUpdateTime:false"`
+}
+
+func (roomRow) TableName() string { return "rooms" }
+
+// zonedRoom is a room with the zone that it or its site names.
+type zonedRoom struct {
+	roomRow
+	Zone string
+}
+
+type approverRow struct{ RoomID, UserID, Position int64 }
+
+func (approverRow) TableName() string { return "room_approvers" }
+
+// period is a duration in JSON, as "1h30m0s".
+type period time.Duration
+
+func (p period) MarshalText() ([]byte, error) { return []byte(time.Duration(p).String()), nil }
+
+func (p *period) UnmarshalText(b []byte) error {
+	d, err := time.ParseDuration(string(b))
+	*p = period(d)
+	return err
+}
+
+type policyJSON struct {
+	OpeningHours []meeting.OpeningHours `json:"opening_hours,omitempty"`
+	MinDuration  period                 `json:"min_duration"`
+	MaxDuration  period                 `json:"max_duration"`
+	MinNotice    period                 `json:"min_notice"`
+	MaxAdvance   period                 `json:"max_advance"`
+	BufferBefore period                 `json:"buffer_before"`
+	BufferAfter  period                 `json:"buffer_after"`
+	Quota        *quotaJSON             `json:"quota,omitempty"`
+}
+
+type quotaJSON struct {
+	Per      string `json:"per"`
+	Count    int    `json:"count"`
+	Duration period `json:"duration"`
+}
+
+type checkInJSON struct {
+	Required bool   `json:"required"`
+	Opens    period `json:"opens"`
+	Grace    period `json:"grace"`
+}
+
+func newRoomRow(r *meeting.Room) *roomRow {
+	p := r.Policy
+	row := &roomRow{
+		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: r.Features, Timezone: r.Timezone, Active: r.Active,
+		ApprovalRequired: r.Approval.Required, ApprovalTimeoutSeconds: int64(r.Approval.Timeout / time.Second),
+		Policy: policyJSON{
+			OpeningHours: p.OpeningHours, MinDuration: period(p.MinDuration), MaxDuration: period(p.MaxDuration),
+			MinNotice: period(p.MinNotice), MaxAdvance: period(p.MaxAdvance),
+			BufferBefore: period(p.BufferBefore), BufferAfter: period(p.BufferAfter),
+		},
+		CheckIn: checkInJSON{Required: r.CheckIn.Required, Opens: period(r.CheckIn.Opens), Grace: period(r.CheckIn.Grace)},
+		Version: r.Version, CreatedAt: micro(r.CreatedAt), UpdatedAt: micro(r.UpdatedAt),
+	}
+	if r.Features == nil {
+		row.Features = []string{}
+	}
+	if r.SiteID != 0 {
+		row.SiteID = &r.SiteID
+	}
+	if q := p.Quota; q != nil {
+		row.Policy.Quota = &quotaJSON{Per: q.Per, Count: q.Count, Duration: period(q.Duration)}
+	}
+	return row
+}
+
+func (r *zonedRoom) room() *meeting.Room {
+	p := r.Policy
+	room := &meeting.Room{
+		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Timezone: r.Timezone, Zone: r.Zone, Active: r.Active,
+		Approval: meeting.RoomApproval{Required: r.ApprovalRequired, Timeout: time.Duration(r.ApprovalTimeoutSeconds) * time.Second},
+		Policy: meeting.Policy{
+			OpeningHours: p.OpeningHours, MinDuration: time.Duration(p.MinDuration), MaxDuration: time.Duration(p.MaxDuration),
+			MinNotice: time.Duration(p.MinNotice), MaxAdvance: time.Duration(p.MaxAdvance),
+			BufferBefore: time.Duration(p.BufferBefore), BufferAfter: time.Duration(p.BufferAfter),
+		},
+		CheckIn: meeting.CheckIn{Required: r.CheckIn.Required, Opens: time.Duration(r.CheckIn.Opens), Grace: time.Duration(r.CheckIn.Grace)},
+		Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+	}
+	if len(r.Features) > 0 {
+		room.Features = r.Features
+	}
+	if r.SiteID != nil {
+		room.SiteID = *r.SiteID
+	}
+	if q := p.Quota; q != nil {
+		room.Policy.Quota = &meeting.Quota{Per: q.Per, Count: q.Count, Duration: time.Duration(q.Duration)}
+	}
+	return room
+}
+
+func (s *Store) CreateRoom(ctx context.Context, r *meeting.Room) error {
+	row := newRoomRow(r)
+	row.Version = 1
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		row.ID = 0
+		if err := tx.Create(row).Error; err != nil {
+			return err
+		}
+		return saveApprovers(tx, row.ID, r.Approval.ApproverIDs)
+	})
+	if err != nil {
+		return fmt.Errorf("create room: %w", err)
+	}
+	r.ID, r.Version = row.ID, row.Version
+	return nil
+}
+
+// Rooms leaves their Zone empty where neither room nor site names one.
+func (s *Store) Rooms(ctx context.Context, ids []int64) ([]*meeting.Room, error) {
+	found, err := readRooms(s.db.WithContext(ctx), func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id IN ?", ids) })
+	if err != nil {
+		return nil, fmt.Errorf("rooms: %w", err)
+	}
+	byID := make(map[int64]*meeting.Room, len(found))
+	for _, r := range found {
+		byID[r.ID] = r
+	}
+	rooms := make([]*meeting.Room, 0, len(ids))
+	for _, id := range ids {
+		if r := byID[id]; r != nil {
+			rooms = append(rooms, r)
+		}
+	}
+	return rooms, nil
+}
+
+func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room) error) (*meeting.Room, error) {
+	var room *meeting.Room
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		if _, err := take[roomRow](forUpdate(tx).Where("id = ? AND deleted_at IS NULL", id)); err != nil {
+			return fmt.Errorf("update room %d: %w", id, err)
+		}
+		found, err := readRooms(tx, func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id = ?", id) })
+		if err != nil || len(found) == 0 {
+			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))
+		}
+		room = found[0]
+		version := room.Version
+		if err := fn(room); err != nil {
+			return err
+		}
+		room.ID, room.Version = id, version+1
+		if err := tx.Select("*").Updates(newRoomRow(room)).Error; err != nil {
+			return fmt.Errorf("update room %d: %w", id, err)
+		}
+		if err := tx.Where("room_id = ?", id).Delete(&approverRow{}).Error; err != nil {
+			return fmt.Errorf("update room %d: %w", id, err)
+		}
+		if err := saveApprovers(tx, id, room.Approval.ApproverIDs); err != nil {
+			return fmt.Errorf("update room %d: %w", id, err)
+		}
+		if found, err = readRooms(tx, func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id = ?", id) }); err != nil || len(found) == 0 {
+			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))
+		}
+		room.Zone = found[0].Zone // of another site, perhaps
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return room, nil
+}
+
+// DeleteRoom excludes new meetings in the room by the row's lock: see insertMeeting.
+func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		if _, err := take[roomRow](tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ? AND deleted_at IS NULL", id)); err != nil {
+			return err
+		}
+		var last []time.Time
+		err := tx.Raw(`SELECT m.ends_at FROM meeting_rooms r JOIN meetings m ON m.id = r.meeting_id
+			WHERE r.room_id = ? AND m.status IN ('pending', 'confirmed', 'in_progress') AND m.ends_at > ?
+			ORDER BY m.ends_at DESC LIMIT 1`, id, micro(at)).Scan(&last).Error
+		if err != nil {
+			return err
+		}
+		if len(last) > 0 {
+			return &meeting.InUseError{What: "the room", Until: last[0].UTC()}
+		}
+		return tx.Model(&roomRow{ID: id}).Updates(map[string]any{
+			"deleted_at": micro(at), "updated_at": micro(at), "active": false, "version": gorm.Expr("version + 1"),
+		}).Error
+	})
+	if err != nil {
+		return fmt.Errorf("delete room %d: %w", id, err)
+	}
+	return nil
+}
+
+// ListRooms is ordered by name.
+func (s *Store) ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error) {
+	after, err := readCursor(p.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	rooms, err = readRooms(s.db.WithContext(ctx), func(db *gorm.DB) *gorm.DB {
+		if after != nil {
+			db = db.Where("(lower(rooms.name), rooms.id) > (lower(?), ?)", after.Name, after.ID)
+		}
+		return s.filterRooms(db, q).Order("lower(rooms.name), rooms.id").Limit(limit(p) + 1)
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("list rooms: %w", err)
+	}
+	rooms, next = paged(rooms, limit(p), func(r *meeting.Room) position { return position{Name: r.Name, ID: r.ID} })
+	return rooms, next, nil
+}
+
+var (
+	hasFeatures = write(`{postgres: rooms.features @> ?::jsonb}
+		{sqlite: NOT EXISTS (SELECT 1 FROM json_each(?) AS wanted WHERE wanted.value NOT IN (SELECT value FROM json_each(rooms.features)))}`)
+	hasText = write(`({fold}(rooms.name) LIKE {fold}(?) ESCAPE '\' OR {fold}(rooms.floor) LIKE {fold}(?) ESCAPE '\')`)
+)
+
+func (s *Store) filterRooms(db *gorm.DB, q meeting.RoomQuery) *gorm.DB {
+	if !q.IncludeInactive {
+		db = db.Where("rooms.active")
+	}
+	if q.SiteID != 0 {
+		db = db.Where("rooms.site_id = ?", q.SiteID)
+	}
+	if q.MinCapacity > 0 {
+		db = db.Where("rooms.capacity >= ?", q.MinCapacity)
+	}
+	if len(q.Features) > 0 {
+		wanted, err := json.Marshal(q.Features)
+		if err != nil {
+			panic(err) // strings
+		}
+		db = db.Where(hasFeatures[s.dialect], string(wanted))
+	}
+	if q.Text != "" {
+		pattern := containing(q.Text)
+		db = db.Where(hasText[s.dialect], pattern, pattern)
+	}
+	return db
+}
+
+// containing is a pattern for LIKE ... ESCAPE '\'.
+func containing(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
+}
+
+// readRooms reads the rooms that where chooses, with their zones and approvers.
+func readRooms(db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meeting.Room, error) {
+	var rows []*zonedRoom
+	q := db.Table("rooms").Joins("LEFT JOIN sites ON sites.id = rooms.site_id").
+		Select("rooms.*, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone").
+		Where("rooms.deleted_at IS NULL")
+	if err := where(q).Scan(&rows).Error; err != nil {
+		return nil, err
+	}
+	rooms := make([]*meeting.Room, len(rows))
+	byID := make(map[int64]*meeting.Room, len(rows))
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		rooms[i] = r.room()
+		ids[i], byID[r.ID] = r.ID, rooms[i]
+	}
+	var approvers []approverRow
+	if err := db.Where("room_id IN ?", ids).Order("room_id, position").Find(&approvers).Error; err != nil {
+		return nil, err
+	}
+	for _, a := range approvers {
+		r := byID[a.RoomID]
+		r.Approval.ApproverIDs = append(r.Approval.ApproverIDs, a.UserID)
+	}
+	return rooms, nil
+}
+
+func saveApprovers(tx *gorm.DB, roomID int64, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	rows := make([]approverRow, len(ids))
+	for i, id := range ids {
+		rows[i] = approverRow{RoomID: roomID, UserID: id, Position: int64(i)}
+	}
+	return tx.Create(&rows).Error
+}

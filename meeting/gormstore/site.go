@@ -1,0 +1,133 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"punctual/meeting"
+)
+
+type siteRow struct {
+	ID        int64
+	Name      string
+	Timezone  string
+	Version   int64
+	CreatedAt time.Time `gorm:"autoCreateTime:false"`
+	UpdatedAt time.Time `gorm:"autoUpdateTime:false"`
+}
+
+func (siteRow) TableName() string { return "sites" }
+
+func newSiteRow(s *meeting.Site) *siteRow {
+	return &siteRow{ID: s.ID, Name: s.Name, Timezone: s.Timezone, Version: s.Version, CreatedAt: micro(s.CreatedAt), UpdatedAt: micro(s.UpdatedAt)}
+}
+
+func (r *siteRow) site() *meeting.Site {
+	return &meeting.Site{ID: r.ID, Name: r.Name, Timezone: r.Timezone, Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+}
+
+func (s *Store) CreateSite(ctx context.Context, site *meeting.Site) error {
+	row := newSiteRow(site)
+	row.Version = 1
+	if err := s.db.WithContext(ctx).Create(row).Error; err != nil {
+		return fmt.Errorf("create site: %w", err)
+	}
+	site.ID, site.Version = row.ID, row.Version
+	return nil
+}
+
+func (s *Store) Site(ctx context.Context, id int64) (*meeting.Site, error) {
+	row, err := take[siteRow](s.db.WithContext(ctx).Where("id = ?", id))
+	if err != nil {
+		return nil, fmt.Errorf("site %d: %w", id, err)
+	}
+	return row.site(), nil
+}
+
+func (s *Store) UpdateSite(ctx context.Context, id int64, fn func(*meeting.Site) error) (*meeting.Site, error) {
+	var site *meeting.Site
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		row, err := take[siteRow](forUpdate(tx).Where("id = ?", id))
+		if err != nil {
+			return fmt.Errorf("update site %d: %w", id, err)
+		}
+		site = row.site()
+		if err := fn(site); err != nil {
+			return err
+		}
+		site.ID, site.Version = row.ID, row.Version+1
+		if err := tx.Select("*").Updates(newSiteRow(site)).Error; err != nil {
+			return fmt.Errorf("update site %d: %w", id, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return site, nil
+}
+
+func (s *Store) DeleteSite(ctx context.Context, id int64) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		if _, err := take[siteRow](tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", id)); err != nil {
+			return err
+		}
+		var rooms int64
+		if err := tx.Model(&roomRow{}).Where("site_id = ? AND deleted_at IS NULL", id).Count(&rooms).Error; err != nil {
+			return err
+		}
+		if rooms > 0 {
+			return &meeting.InUseError{What: "the site"}
+		}
+		if err := tx.Model(&roomRow{}).Where("site_id = ?", id).Update("site_id", nil).Error; err != nil {
+			return err
+		}
+		return tx.Delete(&siteRow{}, id).Error
+	})
+	if err != nil {
+		return fmt.Errorf("delete site %d: %w", id, err)
+	}
+	return nil
+}
+
+// ListSites is ordered by name.
+func (s *Store) ListSites(ctx context.Context, p meeting.Page) (sites []*meeting.Site, next string, err error) {
+	after, err := readCursor(p.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	q := s.db.WithContext(ctx).Order("lower(name), id").Limit(limit(p) + 1)
+	if after != nil {
+		q = q.Where("(lower(name), id) > (lower(?), ?)", after.Name, after.ID)
+	}
+	var rows []*siteRow
+	if err := q.Find(&rows).Error; err != nil {
+		return nil, "", fmt.Errorf("list sites: %w", err)
+	}
+	rows, next = paged(rows, limit(p), func(r *siteRow) position { return position{Name: r.Name, ID: r.ID} })
+	for _, r := range rows {
+		sites = append(sites, r.site())
+	}
+	return sites, next, nil
+}
+
+// take reads the one row of a query.
+func take[T any](q *gorm.DB) (*T, error) {
+	var row T
+	err := q.Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return nil, meeting.ErrNotFound
+	}
+	return &row, err
+}
+
+// forUpdate locks rows that are changed but neither deleted nor given another id: rows that
+// refer to them can still be written.
+func forUpdate(tx *gorm.DB) *gorm.DB {
+	return tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
+}

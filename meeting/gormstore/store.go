@@ -1,0 +1,115 @@
+// Package gormstore keeps meetings, rooms and sites in Postgres or SQLite.
+//
+// Rooms and sites go through gorm. Meetings are written and read by SQL of our own, the same
+// text for both databases but for a few words (dialect.go): a booking is one statement on
+// Postgres, and a meeting is read with all that belongs to it in one, so that its parts
+// always fit together.
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"math/rand/v2"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/meeting"
+)
+
+// Outbox records notices in the transaction of the change that caused them.
+type Outbox interface {
+	// Insert records ns and sets their IDs; one whose DedupeKey is known already is left out
+	// and keeps ID 0.
+	Insert(tx *gorm.DB, ns []meeting.Notice) error
+	// Withdraw cancels what is still to be sent of the reminders of these meetings.
+	Withdraw(tx *gorm.DB, ids []meeting.ID) error
+}
+
+// Store is a [meeting.Store] on a database whose schema is migrated. Safe for concurrent use.
+type Store struct {
+	db      *gorm.DB
+	outbox  Outbox
+	dialect dialect
+}
+
+var _ meeting.Store = (*Store)(nil)
+
+// New returns a store on db, which must come from package database: times have to be kept as
+// instants. Notices go to the outbox.
+func New(db *gorm.DB, outbox Outbox) *Store {
+	d := sqlite
+	if db.Name() == "postgres" {
+		d = postgres
+	}
+	return &Store{db: db, outbox: outbox, dialect: d}
+}
+
+// attempts bounds how often a transaction is tried that lost against others.
+const attempts = 6
+
+// transaction runs f in a transaction, again if the database asks for it: after a deadlock, a
+// serialisation failure, or on a SQLite file that another process holds for long.
+func (s *Store) transaction(ctx context.Context, f func(tx *gorm.DB) error) error {
+	return patiently(ctx, func() error { return s.db.WithContext(ctx).Transaction(f) })
+}
+
+// patiently runs f until it fails for good, at most some times, with growing pauses.
+func patiently(ctx context.Context, f func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := f()
+		if err == nil || attempt == attempts || !retryable(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(rand.N(time.Millisecond << (2 * attempt))): // up to 1 s
+		}
+	}
+}
+
+// exec and query speak to the connection itself: gorm takes slices and names in a statement
+// for something to expand.
+func (s *Store) exec(tx *gorm.DB, q statement, args ...any) (affected int64, err error) {
+	res, err := tx.Statement.ConnPool.ExecContext(tx.Statement.Context, q[s.dialect], args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// query calls scan for every row.
+func (s *Store) query(tx *gorm.DB, scan func(*sql.Rows) error, q statement, args ...any) (err error) {
+	rows, err := tx.Statement.ConnPool.QueryContext(tx.Statement.Context, q[s.dialect], args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, rows.Close()) }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// micro is t as it is stored: UTC, to the microsecond.
+func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// timestamp is t as a parameter; the zero time is NULL.
+func timestamp(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return micro(t)
+}
+
+// reference is an id as a parameter; 0 is NULL.
+func reference(id int64) any {
+	if id == 0 {
+		return nil
+	}
+	return id
+}

@@ -1,0 +1,166 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/meeting"
+)
+
+// transition is a timed change of status of many meetings at once. It looks at version and
+// status alone: that the time has come, the engine's clock has decided.
+type transition struct {
+	job     string
+	action  meeting.Action
+	reached []meeting.Status // in these it has taken effect, or has none any more
+	change  statement        // of the refs in $1, at $2; returns the ids of those it changed
+}
+
+var (
+	start = transition{
+		job: meeting.JobStart, action: meeting.ActionStarted, reached: []meeting.Status{meeting.InProgress, meeting.Ended},
+		change: write(recorded(`UPDATE meetings AS m SET status = 'in_progress', started_at = $2, updated_at = $2, version = m.version + 1
+			FROM {rows $1: id bigint, version bigint}
+			WHERE m.id = x.id AND m.schedule_version = x.version AND m.status = 'confirmed' AND m.ends_at > $2`)),
+	}
+	end = transition{
+		job: meeting.JobEnd, action: meeting.ActionEnded, reached: []meeting.Status{meeting.Ended},
+		change: write(recorded(`UPDATE meetings AS m SET status = 'ended', ended_at = $2, updated_at = $2, version = m.version + 1
+			FROM {rows $1: id bigint, version bigint}
+			WHERE m.id = x.id AND m.schedule_version = x.version AND m.status IN ('confirmed', 'in_progress')`)),
+	}
+)
+
+// recorded makes an update write the history ($3 action, $4 job) in the same statement, for
+// which SQLite has no way.
+func recorded(update string) string {
+	return `{postgres: WITH changed AS (` + update + ` RETURNING m.id), recorded AS (
+			INSERT INTO history (meeting_id, at, action, actor_kind, actor_name) SELECT id, $2, $3, 'timer', $4 FROM changed)
+		SELECT id FROM changed}{sqlite: ` + update + ` RETURNING id}`
+}
+
+var (
+	recordTransition = write(`INSERT INTO history (meeting_id, at, action, actor_kind, actor_name)
+		SELECT value, $2, $3, 'timer', $4 FROM json_each($1)`)  // SQLite
+	getSchedules = write(`SELECT id, schedule_version, status FROM meetings
+		WHERE id IN ` + idList)
+)
+
+func (s *Store) Start(ctx context.Context, refs []meeting.Ref, at time.Time) ([]meeting.Outcome, error) {
+	return s.apply(ctx, &start, refs, micro(at))
+}
+
+func (s *Store) End(ctx context.Context, refs []meeting.Ref, at time.Time) ([]meeting.Outcome, error) {
+	return s.apply(ctx, &end, refs, micro(at))
+}
+
+func (s *Store) apply(ctx context.Context, t *transition, refs []meeting.Ref, at time.Time) ([]meeting.Outcome, error) {
+	// Everybody takes the rows in the same order.
+	sorted := slices.SortedFunc(slices.Values(refs), func(a, b meeting.Ref) int { return cmp.Compare(a.ID, b.ID) })
+	var changed map[meeting.ID]bool
+	change := func(tx *gorm.DB) (err error) {
+		changed, err = s.change(tx, t, sorted, at)
+		return err
+	}
+	var err error
+	if s.dialect == postgres {
+		err = patiently(ctx, func() error { return change(s.db.WithContext(ctx)) }) // one statement
+	} else {
+		err = s.transaction(ctx, change)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s of %d meetings: %w", t.job, len(refs), err)
+	}
+	outcomes, err := s.outcomes(ctx, t, refs, changed)
+	if err != nil {
+		return nil, fmt.Errorf("%s of %d meetings: %w", t.job, len(refs), err)
+	}
+	return outcomes, nil
+}
+
+// change returns the meetings it changed.
+func (s *Store) change(tx *gorm.DB, t *transition, refs []meeting.Ref, at time.Time) (map[meeting.ID]bool, error) {
+	rows := make([]row, len(refs))
+	for i, r := range refs {
+		rows[i] = row{"id": r.ID, "version": r.Version}
+	}
+	args := []any{table(rows), at}
+	if s.dialect == postgres {
+		args = append(args, string(t.action), t.job)
+	}
+	changed := make(map[meeting.ID]bool, len(refs))
+	err := s.query(tx, func(rows *sql.Rows) error {
+		var id meeting.ID
+		err := rows.Scan(&id)
+		changed[id] = true
+		return err
+	}, t.change, args...)
+	if err != nil || s.dialect == postgres || len(changed) == 0 {
+		return changed, err
+	}
+	ids := make([]int64, 0, len(changed))
+	for _, r := range refs {
+		if changed[r.ID] {
+			ids = append(ids, r.ID)
+		}
+	}
+	_, err = s.exec(tx, recordTransition, s.ids(slices.Compact(ids)...), at, string(t.action), t.job)
+	return changed, err
+}
+
+// outcomes looks at the meetings that did not change. A ref that stands twice was applied once.
+func (s *Store) outcomes(ctx context.Context, t *transition, refs []meeting.Ref, changed map[meeting.ID]bool) ([]meeting.Outcome, error) {
+	outcomes := make([]meeting.Outcome, len(refs))
+	var rest []int64
+	for _, r := range refs {
+		if !changed[r.ID] {
+			rest = append(rest, r.ID)
+		}
+	}
+	if len(rest) == 0 {
+		return outcomes, nil
+	}
+	now, err := s.schedules(s.db.WithContext(ctx), getSchedules, rest)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range refs {
+		if changed[r.ID] {
+			continue
+		}
+		m, there := now[r.ID]
+		switch {
+		case !there || m.version != r.Version:
+			outcomes[i] = meeting.Stale
+		case slices.Contains(t.reached, m.status) || m.status == meeting.Confirmed: // past its end: only that has an effect
+			outcomes[i] = meeting.Done
+		default:
+			outcomes[i] = meeting.Stale
+		}
+	}
+	return outcomes, nil
+}
+
+type schedule struct {
+	version int64
+	status  meeting.Status
+}
+
+// schedules runs a query for id, version and status of meetings.
+func (s *Store) schedules(tx *gorm.DB, q statement, ids []int64) (map[meeting.ID]schedule, error) {
+	found := make(map[meeting.ID]schedule, len(ids))
+	err := s.query(tx, func(rows *sql.Rows) error {
+		var id meeting.ID
+		var m schedule
+		err := rows.Scan(&id, &m.version, &m.status)
+		found[id] = m
+		return err
+	}, q, s.ids(ids...))
+	return found, err
+}
