@@ -197,8 +197,10 @@ func TestService_Login_limit(t *testing.T) {
 	if !limited("u4@example.org", "wrong", "192.0.2.100") {
 		t.Error("the client has no limit")
 	}
-	if limited("u4@example.org", "wrong", "192.0.2.101") || limited("u4@example.org", "wrong", "192.0.2.101") {
-		t.Error("a refusal was charged to the address")
+	for range 3 {
+		if limited("u4@example.org", "wrong", "192.0.2.101") {
+			t.Error("what was refused to one client was charged to the address")
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *Service) CreateToken(ctx context.Context, p *Principal, n NewToken) (t 
 
 // ListTokens returns the API tokens of p's user, expired ones until they are cleared away.
 func (s *Service) ListTokens(ctx context.Context, p *Principal, page Page) (tokens []*Token, next string, err error) {
-	tokens, next, err = s.store.ListTokens(ctx, p.UserID, API, page)
+	tokens, next, err = s.store.ListTokens(ctx, p.UserID, API, page.bounded())
 	return tokens, next, wrap("list tokens", err)
 }
 

@@ -78,7 +78,7 @@ func (s *Service) UserByEmail(ctx context.Context, email string) (*User, error) 
 
 // ListUsers returns users in the order in which they were made, disabled ones too.
 func (s *Service) ListUsers(ctx context.Context, p Page) (users []*User, next string, err error) {
-	users, next, err = s.store.ListUsers(ctx, p)
+	users, next, err = s.store.ListUsers(ctx, p.bounded())
 	return users, next, wrap("list users", err)
 }
 

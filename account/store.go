@@ -40,10 +40,18 @@ type Revocation struct {
 	Except   int64 // the id of a token that stays; 0: none
 }
 
-// Page asks for part of a list: at most Limit, from 1 to 500, after Cursor. An empty cursor
-// starts; an empty next cursor ends. A cursor that is not one of ours is an [*InvalidError]
-// at "query.cursor".
+// Page asks for part of a list: at most Limit after Cursor. An empty cursor starts; an empty
+// next cursor ends. A cursor that is not one of ours is an [*InvalidError] at "query.cursor".
 type Page struct {
-	Limit  int
+	Limit  int // at most 500; 0: 100
 	Cursor string
+}
+
+// bounded is p with a limit that a store may take as it is.
+func (p Page) bounded() Page {
+	if p.Limit <= 0 {
+		p.Limit = 100
+	}
+	p.Limit = min(p.Limit, 500)
+	return p
 }

@@ -24,6 +24,7 @@ type Options struct {
 type handlers struct {
 	svc     *account.Service
 	options Options
+	base    string // of Location headers
 }
 
 // Register adds the operations to api, which has the middleware [Authenticate].
@@ -32,6 +33,9 @@ func Register(api huma.API, svc *account.Service, o Options) {
 		o.ClientIP = peer
 	}
 	h := &handlers{svc: svc, options: o}
+	if servers := api.OpenAPI().Servers; len(servers) > 0 {
+		h.base = servers[0].URL
+	}
 	h.registerSignIn(api)
 	h.registerMe(api)
 	h.registerTokens(api)
@@ -60,37 +64,36 @@ func operation(id, method, path, tag, summary string, errors ...int) huma.Operat
 	return op
 }
 
-// pageInput is embedded in the input of lists.
-type pageInput struct {
+// PageInput is embedded in the input of lists; huma passes over what is embedded unexported.
+type PageInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100" doc:"At most this many items"`
 	Cursor string `query:"cursor" doc:"next_cursor of the page before"`
 }
 
-func (p pageInput) page() account.Page { return account.Page{Limit: p.Limit, Cursor: p.Cursor} }
+func (p PageInput) page() account.Page { return account.Page{Limit: p.Limit, Cursor: p.Cursor} }
 
-type idInput struct {
+// IDInput is embedded in the input of operations on one thing.
+type IDInput struct {
 	ID int64 `path:"id" minimum:"1"`
 }
 
-// ifMatchInput is embedded in the input of changes.
-type ifMatchInput struct {
+// IfMatchInput is embedded in the input of changes.
+type IfMatchInput struct {
 	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; another current version answers 412" example:"\"3\""`
 }
 
-// version is the one that the change is based on; nil: any.
-func (i ifMatchInput) version() (*int64, error) {
-	if i.IfMatch == "" || i.IfMatch == "*" {
-		return nil, nil
+// version is nil if any will do. A tag that is none of ours matches no version.
+func (i IfMatchInput) version() *int64 {
+	tag := strings.TrimSpace(i.IfMatch)
+	if tag == "" || tag == "*" {
+		return nil
 	}
-	quoted, ok := strings.CutPrefix(i.IfMatch, `"`)
-	number, closed := strings.CutSuffix(quoted, `"`)
-	version, err := strconv.ParseInt(number, 10, 64)
-	if !ok || !closed || err != nil {
-		return nil, &account.InvalidError{Faults: []account.Fault{{
-			Location: "header.If-Match", Code: "malformed", Message: `is not an ETag of ours, such as "3"`,
-		}}}
+	tag = strings.TrimPrefix(tag, "W/") // a proxy that compressed the answer made it weak
+	version, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
+	if err != nil {
+		version = -1
 	}
-	return &version, nil
+	return &version
 }
 
 func etag(version int64) string { return fmt.Sprintf(`"%d"`, version) }

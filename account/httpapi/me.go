@@ -10,7 +10,7 @@ import (
 )
 
 type updateMeInput struct {
-	ifMatchInput
+	IfMatchInput
 	Body struct {
 		Name            *string `json:"name,omitempty"`
 		Phone           *string `json:"phone,omitempty"`
@@ -36,12 +36,8 @@ func (h *handlers) me(ctx context.Context, _ *struct{}) (*userOutput, error) {
 }
 
 func (h *handlers) updateMe(ctx context.Context, in *updateMeInput) (*userOutput, error) {
-	version, err := in.version()
-	if err != nil {
-		return nil, err
-	}
 	b := &in.Body
-	u, err := h.svc.UpdateMe(ctx, caller(ctx), version, account.MePatch{
+	u, err := h.svc.UpdateMe(ctx, caller(ctx), in.version(), account.MePatch{
 		Name: b.Name, Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone,
 		Password: b.Password, CurrentPassword: b.CurrentPassword,
 	})

@@ -26,16 +26,17 @@ type setupInput struct {
 	}
 }
 
-type sessionBody struct {
+// SessionBody is a sign-in that has begun.
+type SessionBody struct {
 	Token     string    `json:"token" doc:"For the header Authorization: Bearer"`
 	ExpiresAt time.Time `json:"expires_at"`
-	User      userBody  `json:"user"`
+	User      UserBody  `json:"user"`
 }
 
 type sessionOutput struct {
 	SetCookie    http.Cookie `header:"Set-Cookie"`
 	CacheControl string      `header:"Cache-Control"`
-	Body         sessionBody
+	Body         SessionBody
 }
 
 type logoutOutput struct {
@@ -99,7 +100,7 @@ func (h *handlers) session(s *account.SignIn) *sessionOutput {
 	return &sessionOutput{
 		SetCookie:    h.cookie(s.Secret, s.ExpiresAt),
 		CacheControl: "no-store",
-		Body:         sessionBody{Token: s.Secret, ExpiresAt: s.ExpiresAt, User: bodyOfUser(s.User)},
+		Body:         SessionBody{Token: s.Secret, ExpiresAt: s.ExpiresAt, User: userOf(s.User)},
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 	"punctual/account"
 )
 
-type tokenBody struct {
+// TokenBody is an API token as the API shows it.
+type TokenBody struct {
 	ID         int64           `json:"id"`
 	Name       string          `json:"name"`
 	Scopes     []account.Scope `json:"scopes,omitempty" doc:"Left out: all rights of the user"`
@@ -21,7 +22,7 @@ type tokenBody struct {
 
 type tokensOutput struct {
 	Body struct {
-		Items      []tokenBody `json:"items" nullable:"false"`
+		Items      []TokenBody `json:"items" nullable:"false"`
 		NextCursor string      `json:"next_cursor" doc:"Empty: this was the last page"`
 	}
 }
@@ -53,15 +54,15 @@ func (h *handlers) registerTokens(api huma.API) {
 	huma.Register(api, remove, h.deleteToken)
 }
 
-func (h *handlers) listTokens(ctx context.Context, in *struct{ pageInput }) (*tokensOutput, error) {
+func (h *handlers) listTokens(ctx context.Context, in *struct{ PageInput }) (*tokensOutput, error) {
 	tokens, next, err := h.svc.ListTokens(ctx, caller(ctx), in.page())
 	if err != nil {
 		return nil, err
 	}
 	out := &tokensOutput{}
-	out.Body.Items, out.Body.NextCursor = make([]tokenBody, len(tokens)), next
+	out.Body.Items, out.Body.NextCursor = make([]TokenBody, len(tokens)), next
 	for i, t := range tokens {
-		out.Body.Items[i] = tokenBody{
+		out.Body.Items[i] = TokenBody{
 			ID: t.ID, Name: t.Name, Scopes: t.Scopes, CreatedAt: t.CreatedAt,
 			ExpiresAt: unlessZero(t.ExpiresAt), LastUsedAt: unlessZero(t.LastUsedAt),
 		}
@@ -81,7 +82,7 @@ func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (*crea
 	return out, nil
 }
 
-func (h *handlers) deleteToken(ctx context.Context, in *struct{ idInput }) (*struct{}, error) {
+func (h *handlers) deleteToken(ctx context.Context, in *struct{ IDInput }) (*struct{}, error) {
 	return nil, h.svc.DeleteToken(ctx, caller(ctx), in.ID)
 }
 

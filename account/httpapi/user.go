@@ -11,7 +11,8 @@ import (
 	"punctual/account"
 )
 
-type userBody struct {
+// UserBody is a user as the API shows it.
+type UserBody struct {
 	ID        int64        `json:"id"`
 	Email     string       `json:"email"`
 	Name      string       `json:"name"`
@@ -25,8 +26,8 @@ type userBody struct {
 	UpdatedAt time.Time    `json:"updated_at"`
 }
 
-func bodyOfUser(u *account.User) userBody {
-	return userBody{
+func userOf(u *account.User) UserBody {
+	return UserBody{
 		ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone,
 		Disabled: !u.Active(), Version: u.Version, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
 	}
@@ -34,16 +35,16 @@ func bodyOfUser(u *account.User) userBody {
 
 type userOutput struct {
 	ETag string `header:"ETag"`
-	Body userBody
+	Body UserBody
 }
 
 func outputOfUser(u *account.User) *userOutput {
-	return &userOutput{ETag: etag(u.Version), Body: bodyOfUser(u)}
+	return &userOutput{ETag: etag(u.Version), Body: userOf(u)}
 }
 
 type usersOutput struct {
 	Body struct {
-		Items      []userBody `json:"items" nullable:"false"`
+		Items      []UserBody `json:"items" nullable:"false"`
 		NextCursor string     `json:"next_cursor" doc:"Empty: this was the last page"`
 	}
 }
@@ -63,12 +64,12 @@ type createUserInput struct {
 type createUserOutput struct {
 	Location string `header:"Location"`
 	ETag     string `header:"ETag"`
-	Body     userBody
+	Body     UserBody
 }
 
 type updateUserInput struct {
-	idInput
-	ifMatchInput
+	IDInput
+	IfMatchInput
 	Body struct {
 		Email    *string       `json:"email,omitempty"`
 		Name     *string       `json:"name,omitempty"`
@@ -92,15 +93,15 @@ func (h *handlers) registerUsers(api huma.API) {
 		http.StatusNotFound, http.StatusPreconditionFailed, http.StatusUnprocessableEntity), h.updateUser)
 }
 
-func (h *handlers) listUsers(ctx context.Context, in *struct{ pageInput }) (*usersOutput, error) {
+func (h *handlers) listUsers(ctx context.Context, in *struct{ PageInput }) (*usersOutput, error) {
 	users, next, err := h.svc.ListUsers(ctx, in.page())
 	if err != nil {
 		return nil, err
 	}
 	out := &usersOutput{}
-	out.Body.Items, out.Body.NextCursor = make([]userBody, len(users)), next
+	out.Body.Items, out.Body.NextCursor = make([]UserBody, len(users)), next
 	for i, u := range users {
-		out.Body.Items[i] = bodyOfUser(u)
+		out.Body.Items[i] = userOf(u)
 	}
 	return out, nil
 }
@@ -113,10 +114,10 @@ func (h *handlers) createUser(ctx context.Context, in *createUserInput) (*create
 	if err != nil {
 		return nil, err
 	}
-	return &createUserOutput{Location: fmt.Sprintf("/api/v1/users/%d", u.ID), ETag: etag(u.Version), Body: bodyOfUser(u)}, nil
+	return &createUserOutput{Location: fmt.Sprintf("%s/users/%d", h.base, u.ID), ETag: etag(u.Version), Body: userOf(u)}, nil
 }
 
-func (h *handlers) user(ctx context.Context, in *struct{ idInput }) (*userOutput, error) {
+func (h *handlers) user(ctx context.Context, in *struct{ IDInput }) (*userOutput, error) {
 	u, err := h.svc.User(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -125,12 +126,8 @@ func (h *handlers) user(ctx context.Context, in *struct{ idInput }) (*userOutput
 }
 
 func (h *handlers) updateUser(ctx context.Context, in *updateUserInput) (*userOutput, error) {
-	version, err := in.version()
-	if err != nil {
-		return nil, err
-	}
 	b := &in.Body
-	u, err := h.svc.UpdateUser(ctx, in.ID, version, account.UserPatch{
+	u, err := h.svc.UpdateUser(ctx, in.ID, in.version(), account.UserPatch{
 		Email: b.Email, Name: b.Name, Role: b.Role, Password: b.Password,
 		Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone, Disabled: b.Disabled,
 	})
