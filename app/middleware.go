@@ -37,10 +37,10 @@ func accessLog(log *slog.Logger) gin.HandlerFunc {
 		c.Next()
 		level, status := slog.LevelInfo, c.Writer.Status()
 		switch {
+		case !strings.HasPrefix(c.Request.URL.Path, apiBase) && len(c.Errors) == 0:
+			level = slog.LevelDebug // probes, also those that say no, scrapes and the files of the page
 		case status >= http.StatusInternalServerError:
 			level = slog.LevelError
-		case !strings.HasPrefix(c.Request.URL.Path, apiBase):
-			level = slog.LevelDebug // probes, scrapes and the files of the page
 		}
 		if !log.Enabled(c.Request.Context(), level) {
 			return
