@@ -47,13 +47,13 @@ func (l *Ledger) Insert(tx *gorm.DB, ns []notify.Notification) error {
 // Withdraw cancels the reminders of these meetings that have not been sent yet, in the
 // transaction tx. One that is being sent right now is sent.
 func (l *Ledger) Withdraw(tx *gorm.DB, meetingIDs []int64) error {
-	if len(meetingIDs) == 0 {
-		return nil
-	}
-	err := tx.Exec(`UPDATE notifications SET state = 'cancelled', updated_at = ?
-		WHERE meeting_id IN ? AND kind = 'reminder' AND state = 'pending'`, micro(tx.NowFunc()), meetingIDs).Error
-	if err != nil {
-		return fmt.Errorf("withdraw notifications: %w", err)
+	now := micro(tx.NowFunc())
+	for part := range slices.Chunk(meetingIDs, batch) {
+		err := tx.Exec(`UPDATE notifications SET state = 'cancelled', updated_at = ?
+			WHERE meeting_id IN ? AND kind = 'reminder' AND state = 'pending'`, now, part).Error
+		if err != nil {
+			return fmt.Errorf("withdraw notifications: %w", err)
+		}
 	}
 	return nil
 }
