@@ -17,7 +17,7 @@ const (
 	RoomsRead          Scope = "rooms:read" // also sites
 	RoomsWrite         Scope = "rooms:write"
 	UsersRead          Scope = "users:read"
-	UsersWrite         Scope = "users:write"
+	UsersWrite         Scope = "users:write" // as good as everything: it can make an admin
 	NotificationsRead  Scope = "notifications:read"
 	NotificationsWrite Scope = "notifications:write"
 	JobsAdmin          Scope = "jobs:admin"

@@ -214,10 +214,10 @@ func (p *UserPatch) apply(u *User, now time.Time) {
 func (p *UserPatch) leavesNoAdmin(u *User) error {
 	var fs faults
 	if u.Role != Admin {
-		fs.add("role", "last_admin", "this is the last active admin")
+		fs.add("role", "last_admin", "would leave no active admin")
 	}
 	if !u.Active() {
-		fs.add("disabled", "last_admin", "this is the last active admin")
+		fs.add("disabled", "last_admin", "would leave no active admin")
 	}
 	return fs.err()
 }
