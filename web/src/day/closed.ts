@@ -2,7 +2,7 @@ import type { Room } from '../lib/api/client'
 
 type OpeningHours = NonNullable<Room['policy']['opening_hours']>[number]
 
-const weekdays = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA']
+const weekdays = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'] as const
 
 /**
  * The parts of a date, in minutes after midnight, at which a room is closed. Without any

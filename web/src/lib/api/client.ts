@@ -2,14 +2,18 @@ import createClient, { type Middleware } from 'openapi-fetch'
 import type { paths, components } from './schema'
 
 type Schemas = components['schemas']
-export type User = Schemas['User']
+export type User = Schemas['UserBody']
 export type Site = Schemas['Site']
 export type Room = Schemas['Room']
 export type Meeting = Schemas['Meeting']
 export type Reminder = Schemas['Reminder']
-export type HistoryEntry = Schemas['Entry']
+export type HistoryEntry = Schemas['HistoryEntry']
 export type Notification = Schemas['Notification']
-export type Job = Schemas['Job']
+export type MeetingNotification = Schemas['MeetingNotification']
+export type Job = Schemas['JobView']
+export type DeadJob = Schemas['DeadJobView']
+export type OutboxItem = Schemas['OutboxItem']
+export type OutboxMessage = Schemas['OutboxMessage']
 export type Status = Meeting['status']
 
 /** One thing wrong with a request; location is the field's path, such as "body.title". */
@@ -90,7 +94,7 @@ export async function ask<T>(call: Promise<Answer<T>>): Promise<T> {
 
 interface Page<T> {
   items?: T[] | null
-  next_cursor?: string
+  next_cursor?: string | null
 }
 
 /** Reads a list to its end, page by page, at most `most` items. */

@@ -10,7 +10,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** login */
+        /** Sign in by password */
         post: operations["login"];
         delete?: never;
         options?: never;
@@ -27,7 +27,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** logout */
+        /** Sign out */
         post: operations["logout"];
         delete?: never;
         options?: never;
@@ -35,7 +35,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/setup": {
+    "/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The settings in force */
+        get: operations["get-config"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The strategies and what waits for them */
+        get: operations["list-jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/dead": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Dead letters, the latest first */
+        get: operations["list-dead-jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/dead/{id}/requeue": {
         parameters: {
             query?: never;
             header?: never;
@@ -44,8 +95,42 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** setup */
-        post: operations["setup"];
+        /** Try a dead letter again */
+        post: operations["requeue-dead-job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{name}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Hand out nothing of a strategy */
+        post: operations["pause-job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Go on with a strategy */
+        post: operations["resume-job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -59,36 +144,36 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** me */
+        /** Who I am */
         get: operations["me"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** update me */
+        /** Change my own account */
         patch: operations["update-me"];
         trace?: never;
     };
-    "/users": {
+    "/me/tokens": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** list users */
-        get: operations["list-users"];
+        /** My API tokens */
+        get: operations["list-my-tokens"];
         put?: never;
-        /** create user */
-        post: operations["create-user"];
+        /** Make an API token */
+        post: operations["create-my-token"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/users/{id}": {
+    "/me/tokens/{id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -98,98 +183,8 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /** update user */
-        patch: operations["update-user"];
-        trace?: never;
-    };
-    "/sites": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** list sites */
-        get: operations["list-sites"];
-        put?: never;
-        /** create site */
-        post: operations["create-site"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/sites/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** delete site */
-        delete: operations["delete-site"];
-        options?: never;
-        head?: never;
-        /** update site */
-        patch: operations["update-site"];
-        trace?: never;
-    };
-    "/rooms": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** list rooms */
-        get: operations["list-rooms"];
-        put?: never;
-        /** create room */
-        post: operations["create-room"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/rooms/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** get room */
-        get: operations["get-room"];
-        put?: never;
-        post?: never;
-        /** delete room */
-        delete: operations["delete-room"];
-        options?: never;
-        head?: never;
-        /** update room */
-        patch: operations["update-room"];
-        trace?: never;
-    };
-    "/rooms/{id}/free-busy": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** room free busy */
-        get: operations["room-free-busy"];
-        put?: never;
-        post?: never;
-        delete?: never;
+        /** End an API token */
+        delete: operations["delete-my-token"];
         options?: never;
         head?: never;
         patch?: never;
@@ -202,10 +197,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** list meetings */
+        /** List meetings by start */
         get: operations["list-meetings"];
         put?: never;
-        /** create meeting */
+        /** Book rooms; the answer is confirmed, or pending until somebody decides */
         post: operations["create-meeting"];
         delete?: never;
         options?: never;
@@ -220,32 +215,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** get meeting */
+        /** One meeting */
         get: operations["get-meeting"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** update meeting */
+        /** Change a meeting; a new time or room is checked like a new booking */
         patch: operations["update-meeting"];
-        trace?: never;
-    };
-    "/meetings/{id}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** cancel meeting */
-        post: operations["cancel-meeting"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
         trace?: never;
     };
     "/meetings/{id}/approve": {
@@ -257,7 +235,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** approve meeting */
+        /** Decide for a request */
         post: operations["approve-meeting"];
         delete?: never;
         options?: never;
@@ -265,7 +243,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/meetings/{id}/reject": {
+    "/meetings/{id}/cancel": {
         parameters: {
             query?: never;
             header?: never;
@@ -274,8 +252,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** reject meeting */
-        post: operations["reject-meeting"];
+        /** Call a meeting off */
+        post: operations["cancel-meeting"];
         delete?: never;
         options?: never;
         head?: never;
@@ -289,7 +267,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** meeting history */
+        /** What happened to a meeting, oldest first */
         get: operations["meeting-history"];
         put?: never;
         post?: never;
@@ -306,10 +284,27 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** meeting notifications */
+        /** What was sent about a meeting, to whom, and what became of it */
         get: operations["meeting-notifications"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/meetings/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Decide against a request */
+        post: operations["reject-meeting"];
         delete?: never;
         options?: never;
         head?: never;
@@ -323,7 +318,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** list notifications */
+        /** What was told to whom, the newest first */
         get: operations["list-notifications"];
         put?: never;
         post?: never;
@@ -342,7 +337,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** resend notification */
+        /** Send it again, now */
         post: operations["resend-notification"];
         delete?: never;
         options?: never;
@@ -350,15 +345,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/jobs": {
+    "/outbox": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** list jobs */
-        get: operations["list-jobs"];
+        /** Mails and short messages that were kept instead of sent, the newest first */
+        get: operations["list-outbox"];
         put?: never;
         post?: never;
         delete?: never;
@@ -367,24 +362,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/jobs/{name}/pause": {
+    "/outbox/{name}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** One of them */
+        get: operations["get-outbox-message"];
         put?: never;
-        /** pause job */
-        post: operations["pause-job"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/jobs/{name}/resume": {
+    "/rooms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List rooms */
+        get: operations["list-rooms"];
+        put?: never;
+        /** Add a room */
+        post: operations["create-room"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One room */
+        get: operations["get-room"];
+        put?: never;
+        post?: never;
+        /** Remove a room that no coming meeting needs */
+        delete: operations["delete-room"];
+        options?: never;
+        head?: never;
+        /** Change a room; meetings that are booked stay as they are */
+        patch: operations["update-room"];
+        trace?: never;
+    };
+    "/rooms/{id}/free-busy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** When a room is taken, buffers included */
+        get: operations["room-free-busy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/setup": {
         parameters: {
             query?: never;
             header?: never;
@@ -393,322 +442,950 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** resume job */
-        post: operations["resume-job"];
+        /** Make the first admin, by the one-time link */
+        post: operations["setup"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/sites": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List sites */
+        get: operations["list-sites"];
+        put?: never;
+        /** Add a site */
+        post: operations["create-site"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sites/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One site */
+        get: operations["get-site"];
+        put?: never;
+        post?: never;
+        /** Remove a site that has no rooms */
+        delete: operations["delete-site"];
+        options?: never;
+        head?: never;
+        /** Change a site */
+        patch: operations["update-site"];
+        trace?: never;
+    };
+    "/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List users */
+        get: operations["list-users"];
+        put?: never;
+        /** Add a user */
+        post: operations["create-user"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A user */
+        get: operations["get-user"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change or disable a user */
+        patch: operations["update-user"];
         trace?: never;
     };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        User: {
-            /** Format: int64 */
-            id: number;
-            email: string;
-            name: string;
-            /** @enum {string} */
-            role: "member" | "manager" | "admin";
-            phone?: string;
-            locale?: string;
-            timezone?: string;
-            disabled?: boolean;
-            /** Format: int64 */
-            version: number;
+        Approval: {
+            comment: string | null;
+            /**
+             * Format: date-time
+             * @description The earlier of the time-out and the start
+             */
+            deadline: string | null;
             /** Format: date-time */
-            created_at?: string;
-            /** Format: date-time */
-            updated_at?: string;
-        };
-        Site: {
-            /** Format: int64 */
-            id: number;
-            name: string;
-            timezone: string | null;
-            /** Format: int64 */
-            version: number;
-        };
-        OpeningHours: {
-            days: string[];
-            from: string;
-            to: string;
-        };
-        Quota: {
-            per: string;
-            /** Format: int64 */
-            count?: number;
-            duration?: string | null;
-        };
-        Policy: {
-            opening_hours?: components["schemas"]["OpeningHours"][];
-            min_duration?: string;
-            max_duration?: string | null;
-            min_notice?: string;
-            max_advance?: string | null;
-            buffer_before?: string;
-            buffer_after?: string;
-            quota?: components["schemas"]["Quota"];
-        };
-        RoomApproval: {
+            decided_at: string | null;
+            /**
+             * Format: int64
+             * @description User; null: nobody, or the time-out
+             */
+            decided_by: number | null;
+            /** @description timeout, if nobody decided */
+            reason: string | null;
             required: boolean;
-            approver_ids: number[];
-            timeout?: string | null;
+        };
+        Attendee: {
+            email: string;
+            locale: string;
+            name: string;
+            /** @description Empty, unless it is yours or you may change the meeting */
+            phone: string;
+            /** @enum {string} */
+            response: "needs_action" | "accepted" | "declined" | "tentative";
+            timezone: string;
+            /**
+             * Format: int64
+             * @description null: not a user of this installation
+             */
+            user_id: number | null;
+        };
+        AttendeeInput: {
+            email: string;
+            /** @example en */
+            locale?: string;
+            name?: string;
+            /**
+             * @description E.164
+             * @example +4930123456
+             */
+            phone?: string;
+            /** @description Ignored: it is the attendee's to give */
+            response?: string;
+            /** @example Europe/Berlin */
+            timezone?: string;
+            /**
+             * Format: int64
+             * @description Ignored: it follows from the address
+             */
+            user_id?: number;
+        };
+        Busy: {
+            /** Format: date-time */
+            end: string;
+            /** Format: int64 */
+            meeting_id: number;
+            /**
+             * Format: date-time
+             * @description Buffers included
+             */
+            start: string;
+            /** @enum {string} */
+            status: "pending" | "confirmed" | "in_progress" | "ended";
+            /** @description Busy, if the meeting is private */
+            title: string;
+        };
+        Change: {
+            from: unknown;
+            to: unknown;
         };
         CheckIn: {
-            required?: boolean;
-            opens?: string;
-            grace?: string;
+            /**
+             * @description After the start, until the room is released
+             * @example 10m
+             */
+            grace: string;
+            /**
+             * @description Before the start
+             * @example 15m
+             */
+            opens: string;
+            required: boolean;
         };
-        Room: {
+        CheckInPatch: {
+            /** @example 10m */
+            grace?: string | null;
+            /** @example 15m */
+            opens?: string | null;
+            required?: boolean | null;
+        };
+        Comment: {
+            /** @description Told to the organizer; at most 1,000 characters */
+            comment?: string;
+        };
+        ConfigAnswerBody: {
+            /** @description Keys whose new value waits for a restart */
+            restart: string[];
+            /** @description As in config.yaml; what may hold a secret is masked */
+            settings: {
+                [key: string]: unknown;
+            };
+        };
+        CreateTokenInputBody: {
+            /**
+             * Format: date-time
+             * @description Left out: never
+             */
+            expires_at?: string;
+            /** @description What it is for */
+            name: string;
+            /** @description Left out: all rights of the user */
+            scopes?: string[];
+        };
+        CreateTokenOutputBody: {
+            /** Format: int64 */
+            id: number;
+            /** @description Told only now */
+            token: string;
+        };
+        CreateUserInputBody: {
+            email: string;
+            /** @description BCP 47; en if left out */
+            locale?: string;
+            name: string;
+            /**
+             * Format: password
+             * @description 8 characters at least; without one there is no sign-in by password
+             */
+            password?: string;
+            /** @description International, such as +4930123 */
+            phone?: string;
+            /** @enum {string} */
+            role: "member" | "manager" | "admin";
+            /** @description IANA; the installation's if left out */
+            timezone?: string;
+        };
+        DeadJobView: {
+            /** Format: int64 */
+            attempts: number;
+            /** Format: date-time */
+            dead_at: string;
+            error: string;
+            /** @example notify.email:42 */
+            id: string;
+            job: string;
+            key: string;
+            /** Format: int64 */
+            version: number;
+        };
+        DeadListBody: {
+            items: components["schemas"]["DeadJobView"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
+        HistoryActor: {
+            /**
+             * Format: int64
+             * @description Of a user
+             */
+            id?: number;
+            /** @enum {string} */
+            kind: "user" | "timer" | "system";
+            /** @description Of a user, or of the delay job */
+            name: string;
+        };
+        HistoryEntry: {
+            /** @enum {string} */
+            action: "created" | "confirmed" | "rejected" | "changed" | "cancelled" | "started" | "ended" | "released" | "checked_in";
+            actor: components["schemas"]["HistoryActor"];
+            /** Format: date-time */
+            at: string;
+            /** @description By field */
+            changes: {
+                [key: string]: components["schemas"]["Change"];
+            };
+            /** @description timeout, or what was said */
+            reason: string | null;
+        };
+        JobListBody: {
+            items: components["schemas"]["JobView"][];
+        };
+        JobSettings: {
+            /** Format: int64 */
+            batch: number;
+            /** Format: int64 */
+            concurrency: number;
+            /** @example 30s */
+            lease: string;
+            /**
+             * Format: int64
+             * @description -1: no limit
+             */
+            max_attempts: number;
+            /** @example 5m */
+            max_runtime: string;
+            /**
+             * Format: double
+             * @description Executions per second and process; 0: no limit
+             */
+            rate: number;
+        };
+        JobView: {
+            /**
+             * Format: int64
+             * @description Given up
+             */
+            dead: number;
+            /**
+             * Format: int64
+             * @description Waiting for their time, of those within the loader's horizon
+             */
+            delayed: number;
+            /** @example meeting.start */
+            name: string;
+            /**
+             * Format: date-time
+             * @description When the earliest waiting message is due
+             */
+            oldest_due?: string;
+            paused: boolean;
+            /**
+             * Format: int64
+             * @description Due, waiting for a handler
+             */
+            ready: number;
+            /**
+             * Format: int64
+             * @description Being handled
+             */
+            reserved: number;
+            settings: components["schemas"]["JobSettings"];
+        };
+        ListOutputBody: {
+            items: components["schemas"]["Notification"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
+        ListingBusy: {
+            items: components["schemas"]["Busy"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
+        ListingHistoryEntry: {
+            items: components["schemas"]["HistoryEntry"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
+        ListingMeeting: {
+            items: components["schemas"]["Meeting"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
+        ListingMeetingNotification: {
+            items: components["schemas"]["MeetingNotification"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
+        ListingRoom: {
+            items: components["schemas"]["Room"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
+        ListingSite: {
+            items: components["schemas"]["Site"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
+        LoginInputBody: {
+            email: string;
+            /** Format: password */
+            password: string;
+        };
+        Meeting: {
+            approval: components["schemas"]["Approval"];
+            attendees: components["schemas"]["Attendee"][];
+            /** Format: date-time */
+            checked_in_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** @description The reminders follow the installation's */
+            default_reminders: boolean;
+            description: string;
+            /** Format: date-time */
+            end: string;
+            /**
+             * Format: date-time
+             * @description When the end was applied
+             */
+            ended_at: string | null;
+            /** Format: int64 */
+            id: number;
+            organizer: components["schemas"]["Organizer"];
+            /** Format: date-time */
+            original_start: string | null;
+            reminders: components["schemas"]["Reminder"][];
+            room_ids: number[];
+            rooms: components["schemas"]["RoomRef"][];
+            /**
+             * Format: int64
+             * @description Rises with every change of time or room
+             */
+            schedule_version: number;
+            /** Format: int64 */
+            series_id: number | null;
+            /** Format: date-time */
+            start: string;
+            /**
+             * Format: date-time
+             * @description When the start was applied
+             */
+            started_at: string | null;
+            /**
+             * @description As it is at this instant
+             * @enum {string}
+             */
+            status: "pending" | "confirmed" | "in_progress" | "ended" | "rejected" | "cancelled" | "released";
+            /** @description The zone its times were given in, or its first room's */
+            timezone: string;
+            /** @description Busy, if the meeting is private and you may not see it */
+            title: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+            /** @enum {string} */
+            visibility: "public" | "private";
+        };
+        MeetingInput: {
+            /** @description At most 500 */
+            attendees?: components["schemas"]["AttendeeInput"][] | null;
+            /** @description At most 10,000 characters */
+            description?: string | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T10:00:00Z
+             */
+            end: string | null;
+            /** @description At most 10; empty: none, null: the installation's */
+            reminders?: components["schemas"]["ReminderInput"][] | null;
+            /** @description 1 to 50; all are taken, or none */
+            room_ids: number[] | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T09:00:00Z
+             */
+            start: string | null;
+            /**
+             * @description IANA, of local times; null: the first room's
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
+            /** @description 1 to 200 characters */
+            title: string | null;
+            /** @enum {string|null} */
+            visibility?: "public" | "private" | null;
+        };
+        MeetingNotification: {
+            address: string;
+            /** Format: int64 */
+            attempts: number;
+            /** @enum {string} */
+            channel: "email" | "sms";
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            due: string;
+            /** Format: int64 */
+            id: number;
+            /** @description reminder, invitation, change, cancellation, approval_request, decision ... */
+            kind: string;
+            last_error: string | null;
+            /** Format: int64 */
+            meeting_id: number;
+            message_id: string | null;
+            name: string;
+            /** Format: date-time */
+            sent_at: string | null;
+            /** @description pending, sending, sent, failed, skipped, skipped_late or cancelled */
+            state: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            user_id: number | null;
+        };
+        MeetingPatch: {
+            /** @description At most 500 */
+            attendees?: components["schemas"]["AttendeeInput"][] | null;
+            /** @description At most 10,000 characters */
+            description?: string | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T10:00:00Z
+             */
+            end?: string | null;
+            /** @description At most 10; empty: none, null: the installation's */
+            reminders?: components["schemas"]["ReminderInput"][] | null;
+            /** @description 1 to 50; all are taken, or none */
+            room_ids?: number[] | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T09:00:00Z
+             */
+            start?: string | null;
+            /**
+             * @description IANA, of local times; null: the first room's
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
+            /** @description 1 to 200 characters */
+            title?: string | null;
+            /** @enum {string|null} */
+            visibility?: "public" | "private" | null;
+        };
+        Notification: {
+            /** @description E-mail address or phone number */
+            address: string;
+            /** Format: int64 */
+            attempts: number;
+            /** @enum {string} */
+            channel: "email" | "sms";
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When to send it
+             */
+            due: string;
+            /**
+             * Format: date-time
+             * @description When it is too late to send it; null: never
+             */
+            expires: string | null;
+            /** Format: int64 */
+            id: number;
+            /** @example reminder */
+            kind: string;
+            /** @description Why the last attempt failed, or why there was none */
+            last_error: string | null;
+            /** Format: int64 */
+            meeting_id: number | null;
+            /** @description The same in every attempt; null before the first */
+            message_id: string | null;
+            name: string;
+            /**
+             * Format: date-time
+             * @description When the provider accepted it
+             */
+            sent_at: string | null;
+            /** @enum {string} */
+            state: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled";
+            /** @description Of the meeting, when this was recorded */
+            title: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            user_id: number | null;
+        };
+        OpeningHours: {
+            days: ("MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU")[];
+            /** @example 08:00 */
+            from: string;
+            /** @example 24:00 */
+            to: string;
+        };
+        Organizer: {
+            email: string;
             /** Format: int64 */
             id: number;
             name: string;
+        };
+        OutboxItem: {
+            /**
+             * Format: date-time
+             * @description When it was last written
+             */
+            at: string;
+            /** @example invitation */
+            kind: string;
+            /** @description Of the file; .eml for mails, .txt for short messages */
+            name: string;
+            /**
+             * Format: int64
+             * @description Bytes
+             */
+            size: number;
+            subject: string;
+            to: string;
+        };
+        OutboxMessage: {
+            /**
+             * Format: date-time
+             * @description When it was last written
+             */
+            at: string;
+            /** @description As it was sent; empty for short messages. Show it in a sandbox */
+            html: string;
+            /** @example invitation */
+            kind: string;
+            /** @description Of the file; .eml for mails, .txt for short messages */
+            name: string;
+            /** @description The file */
+            raw: string;
+            /**
+             * Format: int64
+             * @description Bytes
+             */
+            size: number;
+            subject: string;
+            text: string;
+            to: string;
+        };
+        OutboxOutputBody: {
+            items: components["schemas"]["OutboxItem"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
+        Policy: {
+            /** @example 5m */
+            buffer_after: string;
+            /** @example 0s */
+            buffer_before: string;
+            /**
+             * @description null: the installation's limit
+             * @example 8760h
+             */
+            max_advance: string | null;
+            /**
+             * @description null: the installation's limit
+             * @example 8h
+             */
+            max_duration: string | null;
+            /** @example 15m */
+            min_duration: string;
+            /** @example 0s */
+            min_notice: string;
+            opening_hours: components["schemas"]["OpeningHours"][];
+            quota: components["schemas"]["Quota"];
+        };
+        PolicyPatch: {
+            /** @example 5m */
+            buffer_after?: string | null;
+            /** @example 0s */
+            buffer_before?: string | null;
+            /**
+             * @description null: the installation's limit
+             * @example 8760h
+             */
+            max_advance?: string | null;
+            /**
+             * @description null: the installation's limit
+             * @example 8h
+             */
+            max_duration?: string | null;
+            /** @example 15m */
+            min_duration?: string | null;
+            /** @example 0s */
+            min_notice?: string | null;
+            /** @description None: always open */
+            opening_hours?: components["schemas"]["OpeningHours"][] | null;
+            /** @description null: none */
+            quota?: components["schemas"]["Quota"];
+        };
+        Problem: {
+            /**
+             * @description Stable name of the problem
+             * @example room_conflict
+             */
+            code: string;
+            /** @description With room_conflict: which rooms are taken, and when */
+            conflicts?: components["schemas"]["ProblemConflict"][];
+            detail?: string;
+            /** @description All faults of the request */
+            errors?: components["schemas"]["ProblemFault"][];
+            /** @description With state_conflict: the state the thing is in */
+            state?: string;
             /** Format: int64 */
-            site_id?: number | null;
-            floor?: string;
+            status: number;
+            title: string;
+            /** @description urn:punctual:problem: and the code */
+            type: string;
+            /**
+             * Format: int64
+             * @description With version_mismatch: the current version
+             */
+            version?: number;
+        };
+        ProblemConflict: {
+            /** Format: date-time */
+            end: string;
             /** Format: int64 */
-            capacity?: number;
-            features: string[];
-            timezone: string;
+            room_id: number;
+            /** Format: date-time */
+            start: string;
+        };
+        ProblemFault: {
+            /** @example required */
+            code: string;
+            /** @example body.title */
+            location: string;
+            message: string;
+        };
+        Quota: {
+            /** Format: int64 */
+            count?: number;
+            /** @example 10h */
+            duration?: string;
+            /** @enum {string} */
+            per: "day" | "week" | "month";
+        };
+        Reason: {
+            /** @description Told to those who were invited; at most 1,000 characters */
+            reason?: string;
+        };
+        Reminder: {
+            /** @enum {string} */
+            before: "start" | "end";
+            channels: ("email" | "sms")[];
+            /**
+             * @description Whole seconds, at most 366 days
+             * @example 15m
+             */
+            offset: string;
+        };
+        ReminderInput: {
+            /** @enum {string} */
+            before: "start" | "end";
+            channels: ("email" | "sms")[];
+            /**
+             * @description Whole seconds, at most 366 days
+             * @example 15m
+             */
+            offset: string;
+        };
+        Room: {
             active: boolean;
             approval: components["schemas"]["RoomApproval"];
+            /**
+             * Format: int64
+             * @description 0: unknown
+             */
+            capacity: number;
+            check_in: components["schemas"]["CheckIn"];
+            /** Format: date-time */
+            created_at: string;
+            features: string[];
+            floor: string;
+            /** Format: int64 */
+            id: number;
+            name: string;
             policy: components["schemas"]["Policy"];
-            check_in?: components["schemas"]["CheckIn"];
+            /** Format: int64 */
+            site_id: number | null;
+            /** @description The zone in force: the room's, its site's or the installation's */
+            timezone: string;
+            /** Format: date-time */
+            updated_at: string;
             /** Format: int64 */
             version: number;
+        };
+        RoomApproval: {
+            /** @description Users; none: the admins decide */
+            approver_ids: number[];
+            required: boolean;
+            /**
+             * @description null: the installation's
+             * @example 24h
+             */
+            timeout: string | null;
+        };
+        RoomApprovalPatch: {
+            /** @description Managers or admins; none: the admins decide */
+            approver_ids?: number[] | null;
+            required?: boolean | null;
+            /**
+             * @description null: the installation's
+             * @example 24h
+             */
+            timeout?: string | null;
+        };
+        RoomInput: {
+            /** @description An inactive room takes no new meeting */
+            active?: boolean | null;
+            approval?: components["schemas"]["RoomApprovalPatch"];
+            /**
+             * Format: int64
+             * @description 0: unknown
+             */
+            capacity?: number | null;
+            check_in?: components["schemas"]["CheckInPatch"];
+            /** @description At most 50, of at most 50 characters */
+            features?: string[] | null;
+            /** @description At most 50 characters */
+            floor?: string | null;
+            /** @description 1 to 200 characters */
+            name: string | null;
+            policy?: components["schemas"]["PolicyPatch"];
+            /** Format: int64 */
+            site_id?: number | null;
+            /**
+             * @description IANA; null: the site's
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
+        };
+        RoomPatch: {
+            /** @description An inactive room takes no new meeting */
+            active?: boolean | null;
+            approval?: components["schemas"]["RoomApprovalPatch"];
+            /**
+             * Format: int64
+             * @description 0: unknown
+             */
+            capacity?: number | null;
+            check_in?: components["schemas"]["CheckInPatch"];
+            /** @description At most 50, of at most 50 characters */
+            features?: string[] | null;
+            /** @description At most 50 characters */
+            floor?: string | null;
+            /** @description 1 to 200 characters */
+            name?: string | null;
+            policy?: components["schemas"]["PolicyPatch"];
+            /** Format: int64 */
+            site_id?: number | null;
+            /**
+             * @description IANA; null: the site's
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
         };
         RoomRef: {
             /** Format: int64 */
             id: number;
             name: string;
         };
-        Person: {
+        SessionBody: {
+            /** Format: date-time */
+            expires_at: string;
+            /** @description For the header Authorization: Bearer */
+            token: string;
+            user: components["schemas"]["UserBody"];
+        };
+        SetupInputBody: {
+            email: string;
+            name: string;
+            /** Format: password */
+            password: string;
+            /** @description Of the one-time link that the first start prints */
+            token: string;
+        };
+        Site: {
+            /** Format: date-time */
+            created_at: string;
             /** Format: int64 */
             id: number;
             name: string;
-            email: string;
-        };
-        Attendee: {
-            email: string;
-            name?: string;
-            phone?: string;
-            locale?: string;
-            timezone?: string;
-            response: string;
-        };
-        Reminder: {
-            /** @enum {string} */
-            before: "start" | "end";
-            offset: string;
-            channels: ("email" | "sms")[];
-        };
-        Approval: {
-            required: boolean;
-            /** Format: date-time */
-            deadline?: string;
-            /** Format: date-time */
-            decided_at?: string;
-            /** Format: int64 */
-            decided_by?: number;
-            comment?: string;
-            reason?: string;
-        };
-        Meeting: {
-            /** Format: int64 */
-            id: number;
-            rooms: components["schemas"]["RoomRef"][];
-            room_ids: number[];
-            title: string;
-            description: string;
-            /** Format: date-time */
-            start: string;
-            /** Format: date-time */
-            end: string;
-            timezone: string;
-            organizer: components["schemas"]["Person"];
-            attendees: components["schemas"]["Attendee"][];
-            reminders: components["schemas"]["Reminder"][];
-            default_reminders?: boolean;
-            /** @enum {string} */
-            visibility: "public" | "private";
-            /** @enum {string} */
-            status: "pending" | "confirmed" | "in_progress" | "ended" | "rejected" | "cancelled" | "released";
-            approval: components["schemas"]["Approval"];
-            /** Format: date-time */
-            checked_in_at?: string;
-            /** Format: date-time */
-            started_at?: string;
-            /** Format: date-time */
-            ended_at?: string;
-            /** Format: int64 */
-            schedule_version: number;
-            /** Format: int64 */
-            version: number;
-            /** Format: date-time */
-            created_at: string;
+            /** @description IANA; null: the installation's */
+            timezone: string | null;
             /** Format: date-time */
             updated_at: string;
-        };
-        Entry: {
-            /** Format: date-time */
-            at: string;
-            action: string;
-            actor: {
-                kind: string;
-                /** Format: int64 */
-                id?: number;
-                name: string;
-            };
-            changes?: {
-                [key: string]: {
-                    from: unknown;
-                    to: unknown;
-                };
-            };
-            reason?: string;
-        };
-        Notification: {
             /** Format: int64 */
-            id: number;
-            kind: string;
-            channel: string;
-            /** Format: int64 */
-            meeting_id?: number;
-            /** Format: int64 */
-            user_id?: number;
-            name: string;
-            address: string;
-            state: string;
-            /** Format: int64 */
-            attempts: number;
-            /** Format: date-time */
-            due: string;
-            /** Format: date-time */
-            sent_at?: string;
-            last_error?: string;
-            /** Format: date-time */
-            created_at: string;
-        };
-        Job: {
-            name: string;
-            /** Format: int64 */
-            delayed: number;
-            /** Format: int64 */
-            ready: number;
-            /** Format: int64 */
-            reserved: number;
-            /** Format: int64 */
-            dead: number;
-            /** Format: date-time */
-            oldest_due?: string;
-            paused: boolean;
-        };
-        Busy: {
-            /** Format: date-time */
-            start: string;
-            /** Format: date-time */
-            end: string;
-            /** Format: int64 */
-            meeting_id: number;
-            status: string;
-            title: string;
-        };
-        MeetingInput: {
-            room_ids: number[];
-            title: string;
-            description?: string;
-            start: string;
-            end: string;
-            timezone?: string;
-            attendees?: {
-                email: string;
-                name?: string;
-                phone?: string;
-            }[];
-            reminders?: components["schemas"]["Reminder"][] | null;
-            /** @enum {string} */
-            visibility?: "public" | "private";
-        };
-        MeetingPatch: {
-            room_ids?: number[];
-            title?: string;
-            description?: string;
-            start?: string;
-            end?: string;
-            timezone?: string;
-            attendees?: {
-                email: string;
-                name?: string;
-                phone?: string;
-            }[];
-            reminders?: components["schemas"]["Reminder"][] | null;
-            /** @enum {string} */
-            visibility?: "public" | "private";
-        };
-        RoomInput: {
-            name: string;
-            /** Format: int64 */
-            site_id?: number | null;
-            floor?: string;
-            /** Format: int64 */
-            capacity?: number;
-            features?: string[];
-            timezone?: string | null;
-            active?: boolean;
-            approval?: {
-                required?: boolean;
-                approver_ids?: number[];
-                timeout?: string | null;
-            };
-            policy?: components["schemas"]["Policy"];
-            check_in?: components["schemas"]["CheckIn"];
+            version: number;
         };
         SiteInput: {
-            name: string;
+            /** @description 1 to 200 characters */
+            name: string | null;
+            /**
+             * @description IANA, for the site's rooms; null: the installation's
+             * @example Europe/Berlin
+             */
             timezone?: string | null;
         };
-        UserInput: {
-            email: string;
-            name: string;
-            role: string;
-            password?: string;
-            phone?: string;
-            locale?: string;
-            timezone?: string;
+        SitePatch: {
+            /** @description 1 to 200 characters */
+            name?: string | null;
+            /**
+             * @description IANA, for the site's rooms; null: the installation's
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
         };
-        UserPatch: {
-            email?: string;
-            name?: string;
-            role?: string;
-            password?: string;
-            phone?: string;
-            locale?: string;
-            timezone?: string;
-            disabled?: boolean;
-        };
-        Problem: {
-            type?: string;
-            title?: string;
+        TokenBody: {
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Left out: never
+             */
+            expires_at?: string;
             /** Format: int64 */
-            status?: number;
-            detail?: string;
-            code?: string;
-            errors?: {
-                location?: string;
-                message: string;
-                code?: string;
-            }[];
-            conflicts?: {
-                /** Format: int64 */
-                room_id: number;
-                /** Format: date-time */
-                start: string;
-                /** Format: date-time */
-                end: string;
-            }[];
+            id: number;
+            /**
+             * Format: date-time
+             * @description To the minute; left out: never
+             */
+            last_used_at?: string;
+            name: string;
+            /** @description Left out: all rights of the user */
+            scopes?: string[] | null;
+        };
+        TokensOutputBody: {
+            items: components["schemas"]["TokenBody"][];
+            /** @description Empty: this was the last page */
+            next_cursor: string;
+        };
+        UpdateMeInputBody: {
+            /** Format: password */
+            current_password?: string;
+            locale?: string;
+            name?: string;
+            /**
+             * Format: password
+             * @description Takes current_password; ends all other sessions
+             */
+            password?: string;
+            phone?: string;
+            timezone?: string;
+        };
+        UpdateUserInputBody: {
+            /** @description true ends the user's sessions and tokens for good */
+            disabled?: boolean;
+            email?: string;
+            locale?: string;
+            name?: string;
+            /**
+             * Format: password
+             * @description Ends the user's sessions; empty: no more sign-in by password
+             */
+            password?: string;
+            phone?: string;
+            /** @enum {string} */
+            role?: "member" | "manager" | "admin";
+            timezone?: string;
+        };
+        UserBody: {
+            /** Format: date-time */
+            created_at: string;
+            disabled: boolean;
+            email: string;
+            /** Format: int64 */
+            id: number;
+            /** @description BCP 47 */
+            locale: string;
+            name: string;
+            phone: string;
+            /** @enum {string} */
+            role: "member" | "manager" | "admin";
+            /** @description IANA */
+            timezone: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+        };
+        UsersOutputBody: {
+            items: components["schemas"]["UserBody"][];
+            /** @description Empty: this was the last page */
+            next_cursor: string;
         };
     };
     responses: never;
@@ -722,37 +1399,56 @@ export interface operations {
     login: {
         parameters: {
             query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": {
-                    email: string;
-                    password: string;
-                };
+                "application/json": components["schemas"]["LoginInputBody"];
             };
         };
         responses: {
             /** @description OK */
             200: {
                 headers: {
+                    "Cache-Control"?: string;
+                    "Set-Cookie"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        token: string;
-                        /** Format: date-time */
-                        expires_at: string;
-                        user: components["schemas"]["User"];
-                    };
+                    "application/json": components["schemas"]["SessionBody"];
                 };
             };
-            /** @description Error */
-            default: {
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -765,23 +1461,40 @@ export interface operations {
     logout: {
         parameters: {
             query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description No Content */
             204: {
                 headers: {
+                    "Set-Cookie"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Error */
-            default: {
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -791,52 +1504,7 @@ export interface operations {
             };
         };
     };
-    setup: {
-        parameters: {
-            query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    token: string;
-                    email: string;
-                    name: string;
-                    password: string;
-                };
-            };
-        };
-        responses: {
-            /** @description OK */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        token: string;
-                        /** Format: date-time */
-                        expires_at: string;
-                        user: components["schemas"]["User"];
-                    };
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    me: {
+    "get-config": {
         parameters: {
             query?: never;
             header?: never;
@@ -851,929 +1519,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["User"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "update-me": {
-        parameters: {
-            query?: never;
-            header?: {
-                "If-Match"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name?: string;
-                    phone?: string;
-                    locale?: string;
-                    timezone?: string;
-                    password?: string;
-                    current_password?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["User"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "list-users": {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-                q?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        items: components["schemas"]["User"][];
-                        next_cursor?: string;
-                    };
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "create-user": {
-        parameters: {
-            query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UserInput"];
-            };
-        };
-        responses: {
-            /** @description OK */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["User"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "update-user": {
-        parameters: {
-            query?: never;
-            header?: {
-                "If-Match"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UserPatch"];
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["User"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "list-sites": {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        items: components["schemas"]["Site"][];
-                        next_cursor?: string;
-                    };
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "create-site": {
-        parameters: {
-            query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["SiteInput"];
-            };
-        };
-        responses: {
-            /** @description OK */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Site"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "delete-site": {
-        parameters: {
-            query?: never;
-            header?: {
-                "If-Match"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "update-site": {
-        parameters: {
-            query?: never;
-            header?: {
-                "If-Match"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["SiteInput"];
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Site"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "list-rooms": {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-                site_id?: number;
-                min_capacity?: number;
-                q?: string;
-                include_inactive?: boolean;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        items: components["schemas"]["Room"][];
-                        next_cursor?: string;
-                    };
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "create-room": {
-        parameters: {
-            query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RoomInput"];
-            };
-        };
-        responses: {
-            /** @description OK */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Room"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "get-room": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Room"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "delete-room": {
-        parameters: {
-            query?: never;
-            header?: {
-                "If-Match"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "update-room": {
-        parameters: {
-            query?: never;
-            header?: {
-                "If-Match"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name?: string;
-                    /** Format: int64 */
-                    site_id?: number | null;
-                    floor?: string;
-                    /** Format: int64 */
-                    capacity?: number;
-                    features?: string[];
-                    timezone?: string | null;
-                    active?: boolean;
-                    approval?: {
-                        required?: boolean;
-                        approver_ids?: number[];
-                        timeout?: string | null;
-                    };
-                    policy?: components["schemas"]["Policy"];
-                    check_in?: components["schemas"]["CheckIn"];
-                };
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Room"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "room-free-busy": {
-        parameters: {
-            query?: {
-                from?: string;
-                to?: string;
-            };
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        items: components["schemas"]["Busy"][];
-                        next_cursor?: string;
-                    };
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "list-meetings": {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-                from?: string;
-                to?: string;
-                room_id?: number;
-                site_id?: number;
-                organizer?: string;
-                attendee?: string;
-                status?: string[];
-                q?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        items: components["schemas"]["Meeting"][];
-                        next_cursor?: string;
-                    };
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "create-meeting": {
-        parameters: {
-            query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["MeetingInput"];
-            };
-        };
-        responses: {
-            /** @description OK */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Meeting"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "get-meeting": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Meeting"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "update-meeting": {
-        parameters: {
-            query?: never;
-            header?: {
-                "If-Match"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["MeetingPatch"];
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Meeting"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "cancel-meeting": {
-        parameters: {
-            query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    reason?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Meeting"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "approve-meeting": {
-        parameters: {
-            query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    comment?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Meeting"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "reject-meeting": {
-        parameters: {
-            query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    comment?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Meeting"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "meeting-history": {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-            };
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        items: components["schemas"]["Entry"][];
-                        next_cursor?: string;
-                    };
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "meeting-notifications": {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-            };
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        items: components["schemas"]["Notification"][];
-                        next_cursor?: string;
-                    };
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "list-notifications": {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-                meeting_id?: number;
-                state?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        items: components["schemas"]["Notification"][];
-                        next_cursor?: string;
-                    };
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "resend-notification": {
-        parameters: {
-            query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Notification"];
+                    "application/json": components["schemas"]["ConfigAnswerBody"];
                 };
             };
             /** @description Error */
@@ -1802,11 +1548,71 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        items: components["schemas"]["Job"][];
-                        next_cursor?: string;
-                    };
+                    "application/json": components["schemas"]["JobListBody"];
                 };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-dead-jobs": {
+        parameters: {
+            query?: {
+                /** @description Of this strategy only */
+                job?: string;
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadListBody"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "requeue-dead-job": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Error */
             default: {
@@ -1822,9 +1628,7 @@ export interface operations {
     "pause-job": {
         parameters: {
             query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path: {
                 name: string;
             };
@@ -1832,12 +1636,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
-            204: {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["JobView"];
+                };
             };
             /** @description Error */
             default: {
@@ -1853,9 +1659,7 @@ export interface operations {
     "resume-job": {
         parameters: {
             query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path: {
                 name: string;
             };
@@ -1863,15 +1667,2534 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    me: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "update-me": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; another current version answers 412 */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateMeInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-my-tokens": {
+        parameters: {
+            query?: {
+                /** @description At most this many items */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokensOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-my-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateTokenInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreateTokenOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-my-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Error */
-            default: {
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-meetings": {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                /** @description Meetings that end after it */
+                from?: string;
+                /** @description Meetings that begin before it */
+                to?: string;
+                room_id?: number;
+                site_id?: number;
+                /** @description me, or a user's id */
+                organizer?: string;
+                /** @description me */
+                attendee?: string;
+                /** @description Any of them; repeated, or separated by commas */
+                status?: string[] | null;
+                /** @description In the title */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingMeeting"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-meeting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MeetingInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Meeting"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-meeting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Meeting"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "update-meeting": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MeetingPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Meeting"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "approve-meeting": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Comment"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Meeting"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "cancel-meeting": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Reason"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Meeting"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "meeting-history": {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingHistoryEntry"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "meeting-notifications": {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingMeetingNotification"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "reject-meeting": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Comment"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Meeting"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-notifications": {
+        parameters: {
+            query?: {
+                /** @description Of this meeting only */
+                meeting_id?: number;
+                /** @description In this state only */
+                state?: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled";
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "resend-notification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Notification"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-outbox": {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutboxOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-outbox-message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutboxMessage"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-rooms": {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                site_id?: number;
+                /** @description All of them; repeated, or separated by commas */
+                features?: string[] | null;
+                min_capacity?: number;
+                /** @description In name or floor */
+                q?: string;
+                include_inactive?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingRoom"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-room": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoomInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Room"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-room": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Room"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-room": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "update-room": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoomPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Room"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "room-free-busy": {
+        parameters: {
+            query?: {
+                /** @description Now, if it is left out */
+                from?: string;
+                /** @description Seven days after from, if it is left out; at most 366 */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingBusy"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetupInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "Cache-Control"?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-sites": {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingSite"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-site": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SiteInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Site"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-site": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Site"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-site": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "update-site": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SitePatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Site"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-users": {
+        parameters: {
+            query?: {
+                /** @description At most this many items */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsersOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateUserInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "update-user": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; another current version answers 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateUserInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };
