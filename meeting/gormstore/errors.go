@@ -36,12 +36,3 @@ func retryable(err error) bool {
 	}
 	return false
 }
-
-// refersToNothing reports whether err is a broken reference to another table.
-func refersToNothing(err error) bool {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code == "23503"
-	}
-	e, ok := errors.AsType[*driver.Error](err)
-	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
-}

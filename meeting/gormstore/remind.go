@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,10 +38,6 @@ func keyOf(r meeting.ReminderRef) reminderKey {
 	return reminderKey{r.ID, r.Before, int64(r.Offset / time.Second)}
 }
 
-func compareKeys(a, b reminderKey) int {
-	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.before, b.before), cmp.Compare(a.offset, b.offset))
-}
-
 // Remind also takes reminders of meetings that have ended meanwhile: fn marks as late what
 // is, so that the ledger tells what was missed.
 func (s *Store) Remind(ctx context.Context, refs []meeting.ReminderRef, at time.Time, fn func(*meeting.Meeting, meeting.ReminderRef) []meeting.Notice) ([]meeting.Outcome, []meeting.Notice, error) {
@@ -48,15 +45,11 @@ func (s *Store) Remind(ctx context.Context, refs []meeting.ReminderRef, at time.
 	var notices []meeting.Notice
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		outcomes, notices = make([]meeting.Outcome, len(refs)), nil
-		current, err := s.currentReminders(tx, refs)
+		current, err := s.current(tx, refs)
 		if err != nil {
 			return err
 		}
-		handled, err := s.reminders(tx, handleReminders, current, micro(at))
-		if err != nil {
-			return err
-		}
-		if err := s.judge(tx, refs, current, handled, outcomes); err != nil {
+		if err := s.handle(tx, refs, current, micro(at), outcomes); err != nil {
 			return err
 		}
 		if notices, err = s.remindNotices(tx, refs, outcomes, fn); err != nil || len(notices) == 0 {
@@ -70,9 +63,9 @@ func (s *Store) Remind(ctx context.Context, refs []meeting.ReminderRef, at time.
 	return outcomes, notices, nil
 }
 
-// currentReminders are the keys, in order, of those refs whose meetings have that schedule
-// and may still tell somebody of it.
-func (s *Store) currentReminders(tx *gorm.DB, refs []meeting.ReminderRef) ([]reminderKey, error) {
+// current tells which of the refs are of the schedule that their meeting has, if it may still
+// tell somebody of it.
+func (s *Store) current(tx *gorm.DB, refs []meeting.ReminderRef) ([]bool, error) {
 	ids := make([]int64, len(refs))
 	for i, r := range refs {
 		ids[i] = r.ID
@@ -82,18 +75,55 @@ func (s *Store) currentReminders(tx *gorm.DB, refs []meeting.ReminderRef) ([]rem
 	if err != nil {
 		return nil, err
 	}
-	var keys []reminderKey
-	for _, r := range refs {
+	current := make([]bool, len(refs))
+	for i, r := range refs {
 		m := meetings[r.ID]
 		switch m.status {
 		case meeting.Confirmed, meeting.InProgress, meeting.Ended:
-			if m.version == r.Version {
-				keys = append(keys, keyOf(r))
-			}
+			current[i] = m.version == r.Version
 		}
 	}
-	slices.SortFunc(keys, compareKeys)
-	return slices.Compact(keys), nil
+	return current, nil
+}
+
+// handle marks the reminders of current refs as handled and sets all outcomes. Of equal refs
+// the first is applied; one that is there but was not marked now had been before.
+func (s *Store) handle(tx *gorm.DB, refs []meeting.ReminderRef, current []bool, at time.Time, outcomes []meeting.Outcome) error {
+	var keys []reminderKey
+	for i, r := range refs {
+		if current[i] {
+			keys = append(keys, keyOf(r))
+		}
+	}
+	slices.SortFunc(keys, compareKeys) // everybody takes the rows in the same order
+	keys = slices.Compact(keys)
+	handled, err := s.reminders(tx, handleReminders, keys, at)
+	if err != nil {
+		return err
+	}
+	there := maps.Clone(handled)
+	if len(handled) < len(keys) {
+		if there, err = s.reminders(tx, getReminders, keys); err != nil {
+			return err
+		}
+	}
+	for i, r := range refs {
+		k := keyOf(r)
+		switch {
+		case !current[i] || !there[k]:
+			outcomes[i] = meeting.Stale
+		case handled[k]:
+			outcomes[i] = meeting.Applied
+			handled[k] = false
+		default:
+			outcomes[i] = meeting.Done
+		}
+	}
+	return nil
+}
+
+func compareKeys(a, b reminderKey) int {
+	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.before, b.before), cmp.Compare(a.offset, b.offset))
 }
 
 // reminders runs a query about rows of meeting_reminders and returns those it found.
@@ -113,33 +143,6 @@ func (s *Store) reminders(tx *gorm.DB, q statement, keys []reminderKey, args ...
 		return err
 	}, q, append([]any{table(rows)}, args...)...)
 	return found, err
-}
-
-// judge sets the outcomes: of equal refs the first is applied, and one that is there but was
-// not handled now had been before.
-func (s *Store) judge(tx *gorm.DB, refs []meeting.ReminderRef, current []reminderKey, handled map[reminderKey]bool, outcomes []meeting.Outcome) error {
-	there := handled
-	if len(handled) < len(current) {
-		var err error
-		if there, err = s.reminders(tx, getReminders, current); err != nil {
-			return err
-		}
-	}
-	applied := make(map[reminderKey]bool, len(handled))
-	for i, r := range refs {
-		k := keyOf(r)
-		_, ok := slices.BinarySearchFunc(current, k, compareKeys)
-		switch {
-		case !ok || !there[k]:
-			outcomes[i] = meeting.Stale
-		case handled[k] && !applied[k]:
-			outcomes[i] = meeting.Applied
-			applied[k] = true
-		default:
-			outcomes[i] = meeting.Done
-		}
-	}
-	return nil
 }
 
 // remindNotices asks fn for the notices of the reminders that were applied.

@@ -37,7 +37,7 @@ func (roomRow) TableName() string { return "rooms" }
 
 // zonedRoom is a room with the zone that it or its site names.
 type zonedRoom struct {
-	roomRow
+	Row  roomRow `gorm:"embedded"` // named: gorm passes over an embedded type that is not exported
 	Zone string
 }
 
@@ -104,10 +104,10 @@ func newRoomRow(r *meeting.Room) *roomRow {
 	return row
 }
 
-func (r *zonedRoom) room() *meeting.Room {
-	p := r.Policy
+func (z *zonedRoom) room() *meeting.Room {
+	r, p := &z.Row, z.Row.Policy
 	room := &meeting.Room{
-		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Timezone: r.Timezone, Zone: r.Zone, Active: r.Active,
+		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Timezone: r.Timezone, Zone: z.Zone, Active: r.Active,
 		Approval: meeting.RoomApproval{Required: r.ApprovalRequired, Timeout: time.Duration(r.ApprovalTimeoutSeconds) * time.Second},
 		Policy: meeting.Policy{
 			OpeningHours: p.OpeningHours, MinDuration: time.Duration(p.MinDuration), MaxDuration: time.Duration(p.MaxDuration),
@@ -296,7 +296,7 @@ func readRooms(db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meeting.Room, err
 	ids := make([]int64, len(rows))
 	for i, r := range rows {
 		rooms[i] = r.room()
-		ids[i], byID[r.ID] = r.ID, rooms[i]
+		ids[i], byID[r.Row.ID] = r.Row.ID, rooms[i]
 	}
 	var approvers []approverRow
 	if err := db.Where("room_id IN ?", ids).Order("room_id, position").Find(&approvers).Error; err != nil {

@@ -19,7 +19,7 @@ type transition struct {
 	job     string
 	action  meeting.Action
 	reached []meeting.Status // in these it has taken effect, or has none any more
-	change  statement        // of the refs in $1, at $2; returns the ids of those it changed
+	change  statement        // of the refs in $1, at $2; returns the refs that it changed
 }
 
 var (
@@ -40,9 +40,9 @@ var (
 // recorded makes an update write the history ($3 action, $4 job) in the same statement, for
 // which SQLite has no way.
 func recorded(update string) string {
-	return `{postgres: WITH changed AS (` + update + ` RETURNING m.id), recorded AS (
+	return `{postgres: WITH changed AS (` + update + ` RETURNING m.id, m.schedule_version), recorded AS (
 			INSERT INTO history (meeting_id, at, action, actor_kind, actor_name) SELECT id, $2, $3, 'timer', $4 FROM changed)
-		SELECT id FROM changed}{sqlite: ` + update + ` RETURNING id}`
+		SELECT id, schedule_version FROM changed}{sqlite: ` + update + ` RETURNING id, schedule_version}`
 }
 
 var (
@@ -63,7 +63,7 @@ func (s *Store) End(ctx context.Context, refs []meeting.Ref, at time.Time) ([]me
 func (s *Store) apply(ctx context.Context, t *transition, refs []meeting.Ref, at time.Time) ([]meeting.Outcome, error) {
 	// Everybody takes the rows in the same order.
 	sorted := slices.SortedFunc(slices.Values(refs), func(a, b meeting.Ref) int { return cmp.Compare(a.ID, b.ID) })
-	var changed map[meeting.ID]bool
+	var changed map[meeting.Ref]bool
 	change := func(tx *gorm.DB) (err error) {
 		changed, err = s.change(tx, t, sorted, at)
 		return err
@@ -84,8 +84,8 @@ func (s *Store) apply(ctx context.Context, t *transition, refs []meeting.Ref, at
 	return outcomes, nil
 }
 
-// change returns the meetings it changed.
-func (s *Store) change(tx *gorm.DB, t *transition, refs []meeting.Ref, at time.Time) (map[meeting.ID]bool, error) {
+// change returns the refs that took effect.
+func (s *Store) change(tx *gorm.DB, t *transition, refs []meeting.Ref, at time.Time) (map[meeting.Ref]bool, error) {
 	rows := make([]row, len(refs))
 	for i, r := range refs {
 		rows[i] = row{"id": r.ID, "version": r.Version}
@@ -94,11 +94,11 @@ func (s *Store) change(tx *gorm.DB, t *transition, refs []meeting.Ref, at time.T
 	if s.dialect == postgres {
 		args = append(args, string(t.action), t.job)
 	}
-	changed := make(map[meeting.ID]bool, len(refs))
+	changed := make(map[meeting.Ref]bool, len(refs))
 	err := s.query(tx, func(rows *sql.Rows) error {
-		var id meeting.ID
-		err := rows.Scan(&id)
-		changed[id] = true
+		var r meeting.Ref
+		err := rows.Scan(&r.ID, &r.Version)
+		changed[r] = true
 		return err
 	}, t.change, args...)
 	if err != nil || s.dialect == postgres || len(changed) == 0 {
@@ -106,7 +106,7 @@ func (s *Store) change(tx *gorm.DB, t *transition, refs []meeting.Ref, at time.T
 	}
 	ids := make([]int64, 0, len(changed))
 	for _, r := range refs {
-		if changed[r.ID] {
+		if changed[r] {
 			ids = append(ids, r.ID)
 		}
 	}
@@ -114,12 +114,12 @@ func (s *Store) change(tx *gorm.DB, t *transition, refs []meeting.Ref, at time.T
 	return changed, err
 }
 
-// outcomes looks at the meetings that did not change. A ref that stands twice was applied once.
-func (s *Store) outcomes(ctx context.Context, t *transition, refs []meeting.Ref, changed map[meeting.ID]bool) ([]meeting.Outcome, error) {
+// outcomes looks at the meetings whose refs did not take effect. Equal refs share their outcome.
+func (s *Store) outcomes(ctx context.Context, t *transition, refs []meeting.Ref, changed map[meeting.Ref]bool) ([]meeting.Outcome, error) {
 	outcomes := make([]meeting.Outcome, len(refs))
 	var rest []int64
 	for _, r := range refs {
-		if !changed[r.ID] {
+		if !changed[r] {
 			rest = append(rest, r.ID)
 		}
 	}
@@ -131,7 +131,7 @@ func (s *Store) outcomes(ctx context.Context, t *transition, refs []meeting.Ref,
 		return nil, err
 	}
 	for i, r := range refs {
-		if changed[r.ID] {
+		if changed[r] {
 			continue
 		}
 		m, there := now[r.ID]
