@@ -466,9 +466,9 @@ func TestOutboxKeepsOneFilePerMail(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	items, total, err := box.List("", 10)
-	if err != nil || total != 2 || len(items) != 2 {
-		t.Fatalf("%d of %d items, %v", len(items), total, err)
+	items, err := box.List("", 10)
+	if err != nil || len(items) != 2 {
+		t.Fatalf("%d items, %v", len(items), err)
 	}
 	if it := items[0]; it.Kind != "invitation" || !strings.Contains(it.To, "Zoë Müller") || !strings.HasPrefix(it.Subject, "Invitation: Übersicht") {
 		t.Errorf("item %+v", it)

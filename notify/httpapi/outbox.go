@@ -63,7 +63,7 @@ type outboxOutput struct {
 
 // The cursor is the name of the page's last item.
 func (h *outboxHandlers) list(_ context.Context, in *outboxInput) (*outboxOutput, error) {
-	items, _, err := h.box.List(in.Cursor, in.Limit+1)
+	items, err := h.box.List(in.Cursor, in.Limit+1)
 	if err != nil {
 		return nil, err
 	}

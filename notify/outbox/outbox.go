@@ -99,12 +99,13 @@ type Message struct {
 }
 
 // List returns the messages, newest first, at most n beginning behind the one named after
-// (empty: at the newest), and how many there are in all.
-func (o *Outbox) List(after string, n int) (items []Item, total int, err error) {
+// (empty: at the newest).
+func (o *Outbox) List(after string, n int) ([]Item, error) {
 	entries, err := os.ReadDir(o.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, fmt.Errorf("outbox: %w", err)
+		return nil, fmt.Errorf("outbox: %w", err)
 	}
+	var items []Item
 	for _, e := range entries {
 		if !valid(e.Name()) {
 			continue
@@ -116,7 +117,6 @@ func (o *Outbox) List(after string, n int) (items []Item, total int, err error) 
 	slices.SortFunc(items, func(a, b Item) int {
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Name, b.Name))
 	})
-	total = len(items)
 	if after != "" {
 		i := slices.IndexFunc(items, func(it Item) bool { return it.Name == after })
 		items = items[i+1:] // an unknown name starts from the newest
@@ -127,7 +127,7 @@ func (o *Outbox) List(after string, n int) (items []Item, total int, err error) 
 			items[i] = m.Item
 		}
 	}
-	return items, total, nil
+	return items, nil
 }
 
 // Read returns one message, or [ErrNotFound].

@@ -43,9 +43,9 @@ func TestPages(t *testing.T) {
 	var names []string
 	after := ""
 	for {
-		items, total, err := o.List(after, 2)
-		if err != nil || total != 5 {
-			t.Fatalf("%d in all, %v", total, err)
+		items, err := o.List(after, 2)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if len(items) == 0 {
 			break
@@ -78,7 +78,7 @@ func TestNamesStayInside(t *testing.T) {
 		t.Errorf("a link led outside: %q", m.Raw)
 	}
 	put(t, o, "../../<evil>/\x00x", "To: x\r\n\r\nhello")
-	items, _, err := o.List("", 10)
+	items, err := o.List("", 10)
 	if err != nil || len(items) != 2 { // the link is listed, not read
 		t.Errorf("%+v, %v", items, err)
 	}
@@ -116,8 +116,8 @@ func TestWhatIsNoMailIsShownAsItIs(t *testing.T) {
 
 func TestNothingWasEverPut(t *testing.T) {
 	o := At(filepath.Join(t.TempDir(), "none"))
-	if items, total, err := o.List("", 10); len(items) != 0 || total != 0 || err != nil {
-		t.Errorf("%v, %d, %v", items, total, err)
+	if items, err := o.List("", 10); len(items) != 0 || err != nil {
+		t.Errorf("%v, %v", items, err)
 	}
 	if _, err := o.Read("a.eml"); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
