@@ -255,7 +255,7 @@ func TestOutside(t *testing.T) {
 		if description.OpenAPI < "3.1" || len(description.Paths) < 15 {
 			t.Errorf("OpenAPI %s with %d paths", description.OpenAPI, len(description.Paths))
 		}
-		for _, family := range []string{"delayjob_late_seconds", "delayjob_waiting", "delayjob_load_age_seconds", "go_goroutines"} {
+		for _, family := range []string{"delayjob_waiting", "delayjob_load_age_seconds", "go_goroutines"} {
 			if res := nobody.Do(t, http.MethodGet, server.URL+"/metrics", nil); !bytes.Contains(res.Body, []byte(family)) {
 				t.Errorf("/metrics does not tell %s", family)
 			}

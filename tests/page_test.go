@@ -422,7 +422,7 @@ func TestPageDecides(t *testing.T) {
 		return fmt.Sprintf(`//article[.//a[normalize-space()=%q]]//button[normalize-space()=%q]`, title, name)
 	}
 	b.do(chromedp.Click(chromedp.Search(button("Yes please", "Approve"))))
-	b.await("!document.querySelector('article')?.innerText.includes('Yes please')")
+	b.await("![...document.querySelectorAll('article')].some((e) => e.innerText.includes('Yes please'))")
 	if got := alan.Meeting(t, yes.ID); got.Status != "confirmed" {
 		t.Errorf("status %s, want confirmed", got.Status)
 	}

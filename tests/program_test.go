@@ -179,11 +179,11 @@ func TestFirstAdmin(t *testing.T) {
 			t.Errorf("%s: %d", link, res.Status)
 		}
 		body := with{"token": token, "email": "root@example.org", "name": "Root", "password": "a good long password"}
-		nobody.WantProblem(t, http.StatusUnauthorized, "unauthorized", http.MethodPost, "/auth/setup", with{"token": "pq_wrong", "email": "root@example.org", "name": "Root", "password": "a good long password"})
-		if res := nobody.Do(t, http.MethodPost, "/auth/setup", body); res.Status/100 != 2 {
+		nobody.WantProblem(t, http.StatusUnauthorized, "unauthorized", http.MethodPost, "/setup", with{"token": "pq_wrong", "email": "root@example.org", "name": "Root", "password": "a good long password"})
+		if res := nobody.Do(t, http.MethodPost, "/setup", body); res.Status/100 != 2 {
 			t.Fatalf("set-up: %d %s", res.Status, res.Body)
 		}
-		if res := nobody.Do(t, http.MethodPost, "/auth/setup", body); res.Status/100 == 2 {
+		if res := nobody.Do(t, http.MethodPost, "/setup", body); res.Status/100 == 2 {
 			t.Error("the link worked twice")
 		}
 		root := server.Login(t, "root@example.org", "a good long password")

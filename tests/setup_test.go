@@ -46,7 +46,7 @@ func eventually(t *testing.T, deadline time.Time, what string, ok func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not so until %s: %s", deadline.Format(time.TimeOnly), what)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 

@@ -184,7 +184,7 @@ func (p *process) ready(probe func() error) error {
 // tail is the end of what the process wrote.
 func (p *process) tail() string {
 	b, _ := os.ReadFile(p.log)
-	return string(b[max(0, len(b)-4000):])
+	return string(b[max(0, len(b)-20000):])
 }
 
 // freePort finds a TCP port of the loopback interface. Somebody else may take it before its

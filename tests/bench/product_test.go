@@ -1,0 +1,372 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/redis/go-redis/v9"
+
+	"punctual/tests/testenv"
+)
+
+// product is the built program on Postgres with fsync and on Redis, with the databases at hand.
+type product struct {
+	*testenv.ServerInstance
+	db    *pgxpool.Pool
+	redis *redis.Client
+	admin *testenv.Client
+}
+
+// start runs the program on fresh servers. seed fills the migrated database before the
+// benchmark's own start of the program, so that the loader finds it at start.
+func start(b *testing.B, seed func(db *pgxpool.Pool)) *product {
+	b.Helper()
+	pg := testenv.PostgresServer(b, testenv.Durable)
+	url := pg.Database(b)
+	db, err := pgxpool.New(b.Context(), url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(db.Close)
+	exec(b, db, "ALTER SYSTEM SET track_commit_timestamp = on")
+	pg.Restart(b)
+	db.Reset()
+
+	server := testenv.RedisServer(b)
+	o, err := redis.ParseURL(server.URL())
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := &product{
+		ServerInstance: testenv.PrepareServer(b, testenv.Config{Database: url, Queue: server.URL(), YAML: "log: { level: warn }\nemail: { driver: off }\n"}),
+		db:             db, redis: redis.NewClient(o),
+	}
+	b.Cleanup(func() { p.redis.Close() })
+	p.Start(b)
+	p.admin = p.Admin(b)
+	if seed != nil {
+		if code := p.Stop(); code != 0 {
+			b.Fatalf("the program stopped with %d", code)
+		}
+		seed(db)
+		exec(b, db, "VACUUM ANALYZE")
+		p.Start(b)
+		p.admin = p.Admin(b)
+	}
+	return p
+}
+
+func exec(b *testing.B, db *pgxpool.Pool, sql string, args ...any) {
+	b.Helper()
+	if _, err := db.Exec(b.Context(), sql, args...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func query[T any](b *testing.B, db *pgxpool.Pool, sql string, args ...any) T {
+	b.Helper()
+	rows, _ := db.Query(b.Context(), sql, args...)
+	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
+	if err != nil {
+		b.Fatal(err)
+	}
+	return v
+}
+
+// meetings inserts n confirmed meetings of an hour, each in a room of its own.
+func meetings(b *testing.B, db *pgxpool.Pool, n int, starts func(i int) time.Time) {
+	b.Helper()
+	at := make([]time.Time, n)
+	for i := range at {
+		at[i] = starts(i)
+	}
+	exec(b, db, `INSERT INTO rooms (name, created_at, updated_at) SELECT 'Room ' || i, now(), now() FROM generate_series(1, $1) i`, n)
+	exec(b, db, `
+		WITH m AS (
+			INSERT INTO meetings (title, starts_at, ends_at, timezone, organizer_id, status, visibility, created_at, updated_at)
+			SELECT 'Stand-up', s, s + interval '1 hour', 'UTC', (SELECT min(id) FROM users), 'confirmed', 'public', now(), now()
+			FROM unnest($1::timestamptz[]) s
+			RETURNING id, starts_at, ends_at
+		), numbered AS (
+			SELECT m.*, r.id AS room_id FROM (SELECT *, row_number() OVER (ORDER BY id) n FROM m) m
+			JOIN (SELECT id, row_number() OVER (ORDER BY id) n FROM rooms) r USING (n)
+		), h AS (
+			INSERT INTO history (meeting_id, at, action, actor_kind, actor_name) SELECT id, now(), 'created', 'system', 'bench' FROM m
+		), mr AS (
+			INSERT INTO meeting_rooms (meeting_id, room_id, position) SELECT id, room_id, 0 FROM numbered
+		)
+		INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at) SELECT id, room_id, starts_at, ends_at FROM numbered`, at)
+}
+
+// started lists how long after its start each started meeting's new status was committed.
+func (p *product) started(b *testing.B) []time.Duration {
+	b.Helper()
+	rows, _ := p.db.Query(b.Context(), `
+		SELECT (extract(epoch FROM pg_xact_commit_timestamp(xmin) - starts_at) * 1e9)::bigint
+		FROM meetings WHERE status = 'in_progress'`)
+	late, err := pgx.CollectRows(rows, pgx.RowTo[time.Duration])
+	if err != nil {
+		b.Fatal(err)
+	}
+	return late
+}
+
+// await polls until n meetings have started.
+func (p *product) await(b *testing.B, n int64, limit time.Duration) {
+	b.Helper()
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		got := query[int64](b, p.db, `SELECT count(*) FROM meetings WHERE status = 'in_progress'`)
+		if got == n {
+			return
+		}
+		if time.Since(begin) > limit {
+			b.Fatalf("%d of %d meetings have started after %v", got, n, limit)
+		}
+	}
+}
+
+// BenchmarkStartLateness lets 5,000 meetings start at random microseconds over 25 s: from the
+// start to the commit of the new status, by the database's own commit time-stamps.
+func BenchmarkStartLateness(b *testing.B) {
+	for range b.N {
+		const n, span = 5000, 25 * time.Second
+		from := time.Now().Add(25 * time.Second)
+		p := start(b, func(db *pgxpool.Pool) {
+			meetings(b, db, n, func(int) time.Time { return from.Add(time.Duration(rand.Int64N(int64(span)))) })
+		})
+		if time.Now().After(from) {
+			b.Fatal("the set-up took too long")
+		}
+		time.Sleep(time.Until(from.Add(span)))
+		p.await(b, n, 10*time.Second)
+		report(b, "", p.started(b))
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkStartBurst lets 100,000 meetings start at one instant. Floor: the same rows changed
+// and their history written by one statement in this run's database.
+func BenchmarkStartBurst(b *testing.B) {
+	for range b.N {
+		const n = 100_000
+		from := time.Now().Add(50 * time.Second)
+		p := start(b, func(db *pgxpool.Pool) {
+			meetings(b, db, n, func(int) time.Time { return from })
+		})
+		if time.Now().After(from.Add(-5 * time.Second)) {
+			b.Fatal("the set-up took too long")
+		}
+		time.Sleep(time.Until(from))
+		p.await(b, n, 60*time.Second)
+		last := slices.Max(p.started(b))
+		if h := query[int64](b, p.db, `SELECT count(*) FROM history WHERE action = 'started'`); h != n {
+			b.Errorf("%d history rows, want %d", h, n)
+		}
+		p.Stop()
+		exec(b, p.db, `UPDATE meetings SET status = 'confirmed', started_at = NULL`)
+		exec(b, p.db, `DELETE FROM history WHERE action = 'started'`)
+		exec(b, p.db, `VACUUM ANALYZE`)
+		begin := time.Now()
+		exec(b, p.db, `WITH m AS (UPDATE meetings SET status = 'in_progress', started_at = now(), version = version + 1 RETURNING id)
+			INSERT INTO history (meeting_id, at, action, actor_kind, actor_name) SELECT id, now(), 'started', 'timer', 'meeting.start' FROM m`)
+		floor := time.Since(begin)
+		b.ReportMetric(last.Seconds(), "s/100k")
+		b.ReportMetric(floor.Seconds(), "floor-s/100k")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkIdle measures what a process costs while 100,000 messages wait, over 30 s.
+func BenchmarkIdle(b *testing.B) {
+	for range b.N {
+		const n, span = 100_000, 30 * time.Second
+		from := time.Now().Add(115 * time.Second)
+		p := start(b, func(db *pgxpool.Pool) {
+			meetings(b, db, n, func(i int) time.Time { return from.Add(time.Duration(i) * time.Microsecond) })
+		})
+		for p.redis.ZCard(b.Context(), "").Err() == nil && p.waiting(b) < n {
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(16 * time.Second) // past the next pass of the loader
+		calls, cpu := p.calls(b), p.cpu(b)
+		time.Sleep(span)
+		b.ReportMetric(float64(p.calls(b)-calls)/span.Seconds(), "redis-calls/s")
+		b.ReportMetric(100*(p.cpu(b)-cpu).Seconds()/span.Seconds(), "%core")
+		b.ReportMetric(float64(infoInt(b, p.redis, "memory", "used_memory"))/n, "redis-B/message")
+		if time.Now().After(from) {
+			b.Fatal("it was not idle: the meetings have started")
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+func (p *product) waiting(b *testing.B) (n int64) {
+	b.Helper()
+	keys, err := p.redis.Keys(b.Context(), "*:w:meeting.start").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, k := range keys {
+		n += p.redis.ZCard(b.Context(), k).Val()
+	}
+	return n
+}
+
+// calls counts what clients sent to Redis, without what scripts call inside and our own INFO.
+func (p *product) calls(b *testing.B) (n int64) {
+	b.Helper()
+	info, err := p.redis.Info(b.Context(), "commandstats").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(info) {
+		name, rest, ok := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":calls=")
+		inScript := map[string]bool{
+			"zadd": true, "zrem": true, "zrange": true, "zrangebyscore": true, "zmscore": true, "hset": true, "hget": true, "hmget": true,
+			"hdel": true, "time": true, "spublish": true, "publish": true, "zcard": true, "info": true, "keys": true,
+		}
+		if !ok || inScript[name] {
+			continue
+		}
+		c, _, _ := strings.Cut(rest, ",")
+		v, err := strconv.ParseInt(c, 10, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n += v
+	}
+	return n
+}
+
+// cpu is the processor time the program has used.
+func (p *product) cpu(b *testing.B) time.Duration {
+	b.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	var ticks int64
+	for _, s := range f[11:13] { // utime, stime; 100 ticks a second on Linux
+		v, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ticks += v
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// BenchmarkBookings books single slots by POST /meetings from 16 clients for some seconds.
+// Floor: 16 raw pgx connections insert the same rows, each booking one transaction.
+func BenchmarkBookings(b *testing.B) {
+	for range b.N {
+		const rooms, clients, each = 200, 16, 400
+		p := start(b, func(db *pgxpool.Pool) {
+			exec(b, db, `INSERT INTO rooms (name, created_at, updated_at) SELECT 'Room ' || i, now(), now() FROM generate_series(1, $1) i`, rooms)
+		})
+		day := time.Now().UTC().Truncate(24 * time.Hour).Add(48 * time.Hour)
+		slot := func(i int) (room int64, start time.Time) {
+			return int64(i%rooms) + 1, day.Add(time.Duration(i/rooms) * 15 * time.Minute)
+		}
+		var next atomic.Int64
+		var mu sync.Mutex
+		var took []time.Duration
+		all := together(clients, func() {
+			for range each {
+				room, at := slot(int(next.Add(1) - 1))
+				begin := time.Now()
+				r, err := p.admin.Try("POST", "/meetings", testenv.Booking(at, at.Add(15*time.Minute), []int64{room}))
+				d := time.Since(begin)
+				if err != nil || r.Status != http.StatusCreated {
+					b.Errorf("booking: %v, %+v", err, r)
+					return
+				}
+				mu.Lock()
+				took = append(took, d)
+				mu.Unlock()
+			}
+		})
+		rate := float64(len(took)) / all.Seconds()
+		report(b, "", took)
+		b.ReportMetric(rate, "bookings/s")
+		p.Stop()
+
+		floor := float64(clients*each) / p.rawBookings(b, clients, each, slot).Seconds()
+		b.ReportMetric(floor, "floor-bookings/s")
+		b.ReportMetric(rate/floor, "of-floor")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// together runs f n times side by side and tells how long that took.
+func together(n int, f func()) time.Duration {
+	begin := time.Now()
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(f)
+	}
+	wg.Wait()
+	return time.Since(begin)
+}
+
+// rawBookings repeats, for other days, the rows that one booking wrote.
+func (p *product) rawBookings(b *testing.B, clients, each int, slot func(i int) (int64, time.Time)) time.Duration {
+	b.Helper()
+	var next atomic.Int64
+	return together(clients, func() {
+		conn, err := p.db.Acquire(context.Background())
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		defer conn.Release()
+		for range each {
+			room, at := slot(int(next.Add(1) - 1))
+			if err := rawBooking(conn.Conn(), room, at.Add(30*24*time.Hour)); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+func rawBooking(c *pgx.Conn, room int64, at time.Time) error {
+	ctx := context.Background()
+	end, now := at.Add(15*time.Minute), time.Now()
+	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		var id int64
+		err := tx.QueryRow(ctx, `INSERT INTO meetings (title, starts_at, ends_at, timezone, organizer_id, status, visibility, default_reminders, created_at, updated_at)
+			VALUES ('Raw', $1, $2, 'UTC', 1, 'confirmed', 'public', true, $3, $3) RETURNING id`, at, end, now).Scan(&id)
+		if err != nil {
+			return err
+		}
+		for _, s := range []struct {
+			sql  string
+			args []any
+		}{
+			{`INSERT INTO meeting_rooms (meeting_id, room_id, position) VALUES ($1, $2, 0)`, []any{id, room}},
+			{`INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at) VALUES ($1, $2, $3, $4)`, []any{id, room, at, end}},
+			{`INSERT INTO meeting_reminders (meeting_id, before, offset_seconds, channels, due_at) VALUES
+				($1, 'start', 900, '["email"]', $2), ($1, 'end', 300, '["email"]', $3)`, []any{id, at.Add(-15 * time.Minute), end.Add(-5 * time.Minute)}},
+			{`INSERT INTO history (meeting_id, at, action, actor_kind, actor_id, actor_name) VALUES ($1, $2, 'created', 'user', 1, 'Raw')`, []any{id, now}},
+		} {
+			if _, err := tx.Exec(ctx, s.sql, s.args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
