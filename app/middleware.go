@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 )
@@ -88,6 +92,33 @@ func limitRequest(c *gin.Context) {
 	c.Request = c.Request.WithContext(ctx)
 	c.Next()
 }
+
+// refuseUnreadable answers a query that holds what no text does: bytes that are not UTF-8, or
+// NUL, which Postgres does not store. So no handler meets them.
+func refuseUnreadable(c *gin.Context) {
+	values, err := url.ParseQuery(c.Request.URL.RawQuery)
+	var faults []ProblemFault
+	if err != nil {
+		faults = append(faults, ProblemFault{Location: "query", Message: "cannot be read", Code: "malformed"})
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if !isText(key) {
+			faults = append(faults, ProblemFault{Location: "query", Message: "holds a name that is no text", Code: "malformed"})
+		} else if slices.ContainsFunc(values[key], func(v string) bool { return !isText(v) }) {
+			faults = append(faults, ProblemFault{Location: "query." + key, Message: "is no text", Code: "malformed"})
+		}
+	}
+	if !isText(c.Request.URL.Path) {
+		faults = append(faults, ProblemFault{Location: "path", Message: "is no text", Code: "malformed"})
+	}
+	if len(faults) > 0 {
+		p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
+		p.Errors = faults
+		writeProblem(c, p)
+	}
+}
+
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // contentSecurityPolicy lets the page load from here and from nowhere else.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +

@@ -46,7 +46,13 @@ func (r *reloader) Run(ctx context.Context) error {
 func (r *reloader) watch(ctx context.Context, w *fsnotify.Watcher) {
 	settled := time.NewTimer(editorPause)
 	settled.Stop()
-	last := fingerprint(r.file)
+	seen := fingerprint(r.file)
+	look := func() {
+		if now := fingerprint(r.file); now != seen {
+			seen = now
+			settled.Reset(editorPause)
+		}
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -55,21 +61,18 @@ func (r *reloader) watch(ctx context.Context, w *fsnotify.Watcher) {
 			if !ok {
 				return
 			}
-			settled.Reset(editorPause)
+			look()
 		case err := <-w.Errors:
 			r.log.Warn("watching the configuration file failed", "file", r.file, "error", err)
-			settled.Reset(editorPause)
+			look()
 		case <-settled.C:
-			if now := fingerprint(r.file); now != last {
-				last = now
-				r.reload(ctx)
-			}
+			r.reload(ctx)
 		}
 	}
 }
 
-// fingerprint tells whether a file may have changed, links followed; a database beside it
-// that is written all the time must not make us read the configuration each time.
+// fingerprint tells whether a file may have changed, links followed: a log or a database
+// beside it may be written all the time.
 func fingerprint(file string) string {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -100,6 +100,31 @@ func TestReloader(t *testing.T) {
 	}
 }
 
+func TestReloader_aBusyNeighbourKeepsNobodyWaiting(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	replace(t, file, "")
+	_, applied := startReloader(t, file)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() { // a log in the same folder
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(editorPause / 10):
+				_ = os.WriteFile(file+".log", []byte("line"), 0o600)
+			}
+		}
+	}()
+	defer func() { close(stop); <-done }()
+	replace(t, file, "log: {level: warn}\n")
+	select {
+	case <-applied:
+	case <-time.After(5 * time.Second):
+		t.Error("not applied")
+	}
+}
+
 func TestReloader_aFileThatIsWrittenSlowlyIsReadOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.yaml")
 	replace(t, file, "")

@@ -102,6 +102,10 @@ func TestRouter_requestsThatMakeNoSense(t *testing.T) {
 		{"case", "POST", "/api/v1/echo/1", `{"Title":"t"}`, 422, "invalid", "body.Title", "unknown_field"},
 		{"type", "POST", "/api/v1/echo/1", `{"title":5}`, 422, "invalid", "body.title", "wrong_type"},
 		{"query", "POST", "/api/v1/echo/1?x=1", `{"title":"t"}`, 422, "invalid", "query.x", "unknown_parameter"},
+		{"NUL", "GET", "/api/v1/nothing?q=a%00b", "", 422, "invalid", "query.q", "malformed"},
+		{"not UTF-8", "GET", "/api/v1/nothing?q=%FF", "", 422, "invalid", "query.q", "malformed"},
+		{"no query", "GET", "/api/v1/nothing?q=%zz", "", 422, "invalid", "query", "malformed"},
+		{"path with NUL", "GET", "/api/v1/nothing/%00", "", 422, "invalid", "path", "malformed"},
 		{"too large", "POST", "/api/v1/echo/1", `{"title":"` + strings.Repeat("x", maxBody) + `"}`, 413, "too_large", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
