@@ -58,7 +58,8 @@ type Queue interface {
 	Now() time.Time
 
 	// SetEpoch marks every shard as completely loaded. A shard that loses its content
-	// loses the mark too, which Claimed.Epoch shows.
+	// loses the mark too, which Claimed.Epoch shows. One that lost what this process added
+	// to it before the call is not marked: the load was not complete.
 	SetEpoch(ctx context.Context, id string) error
 
 	// Close ends subscriptions and frees what the queue itself opened.

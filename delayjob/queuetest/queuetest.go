@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Claim/used-up attempts mean death", claimDeath},
 		{"Claim/no limit of attempts", claimNoMaxAttempts},
 		{"Claim/concurrently", claimConcurrently},
+		{"Claim/everything at once", everythingAtOnce},
 		{"Claim/tokens grow", tokensGrow},
 		{"Claim/tokens grow over a flush", tokensGrowOverFlush},
 		{"Lease/only its holder may act", fencing},
@@ -108,6 +109,7 @@ type fixture struct {
 const (
 	job   = "job"
 	lease = time.Minute
+	slack = 10 * time.Second // that a clock may run on while a busy machine does other things
 )
 
 // msg is a message of the entity "e" that falls due in d.

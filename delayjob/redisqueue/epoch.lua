@@ -1,7 +1,7 @@
--- Marks a shard as completely loaded, unless it lost what was stored since the load began.
+-- Marks a shard as completely loaded, unless it lost what the loading process stored there.
 --
 -- KEYS 1 c
--- ARGV 1 id of the load  2 born as the load's adds saw it, '' if they stored nothing here
+-- ARGV 1 id of the load  2 born as the process knows it, '' if it stored nothing here yet
 -- result: 1 marked, 0 the content is another one
 if ARGV[2] ~= '' and redis.call('HGET', KEYS[1], 'born') ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], 'epoch', ARGV[1])

@@ -51,11 +51,11 @@ type Queue struct {
 // A reading of the server's clock, before the offset.
 type reading struct{ server, local time.Time }
 
-// A load is what the adds to a shard saw since the last [Queue.SetEpoch].
+// A load is what this process knows of a shard's content.
 type load struct {
 	mu   sync.Mutex
-	born string // of the content they wrote to; "": there were none
-	lost bool   // it was replaced by another in between
+	born string // of the content it last wrote to; "": it wrote nothing yet
+	lost bool   // since the last SetEpoch that content was replaced by another
 }
 
 // An Option changes a Queue.
@@ -123,7 +123,7 @@ func (q *Queue) probe(ctx context.Context) error {
 	var sharded atomic.Bool
 	sharded.Store(true)
 	err := q.cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
-		if v := majorVersion(ctx, c); v < 7 {
+		if major, _ := version(ctx, c); major < 7 {
 			sharded.Store(false)
 		}
 		return q.probeServer(ctx, c)
@@ -141,6 +141,9 @@ func (q *Queue) probeServer(ctx context.Context, c *redis.Client) error {
 		return fmt.Errorf("redisqueue: reach Redis at %s: %w", addr, err)
 	}
 	q.read(t)
+	if major, minor := version(ctx, c); major > 0 && (major < 6 || major == 6 && minor < 2) {
+		return fmt.Errorf("redisqueue: Redis at %s is %d.%d; 6.2 or later is needed", addr, major, minor)
+	}
 	conf, err := c.ConfigGet(ctx, "maxmemory-policy").Result()
 	switch policy := conf["maxmemory-policy"]; {
 	case err != nil || policy == "":
@@ -151,13 +154,12 @@ func (q *Queue) probeServer(ctx context.Context, c *redis.Client) error {
 	return nil
 }
 
-// majorVersion is 0 if the server does not say.
-func majorVersion(ctx context.Context, c *redis.Client) int {
+// version of a server; 0 if it does not say.
+func version(ctx context.Context, c *redis.Client) (major, minor int) {
 	info, _ := c.Info(ctx, "server").Result()
-	_, version, _ := strings.Cut(info, "redis_version:")
-	major, _, _ := strings.Cut(version, ".")
-	n, _ := strconv.Atoi(major)
-	return n
+	_, rest, _ := strings.Cut(info, "redis_version:")
+	_, _ = fmt.Sscanf(rest, "%d.%d", &major, &minor)
+	return major, minor
 }
 
 // Close implements [delayjob.Queue].
@@ -186,14 +188,27 @@ func (q *Queue) offsetArg() string { return strconv.FormatInt(q.offset.Load(), 1
 func (q *Queue) clockOffset() time.Duration { return time.Duration(q.offset.Load()) * time.Microsecond }
 
 // Now implements [delayjob.Queue].
-func (q *Queue) Now() time.Time {
-	r := q.reading.Load()
-	return r.server.Add(time.Since(r.local)).Add(q.clockOffset())
-}
+func (q *Queue) Now() time.Time { return q.reading.Load().at(time.Now()).Add(q.clockOffset()) }
 
-// read notes the server's time; a local clock that is set does not matter.
+// at is the server's time at a local time, by elapsed time: a local clock that is set does
+// not matter.
+func (r *reading) at(local time.Time) time.Time { return r.server.Add(local.Sub(r.local)) }
+
+const (
+	readingAge  = 10 * time.Second // for so long an earlier reading may be better
+	readingStep = time.Second      // by which the server's clock was set back rather than read late
+)
+
+// read notes the server's time. An answer is some time on its way, so of several readings the
+// one that makes it latest is the best.
 func (q *Queue) read(server time.Time) {
-	q.reading.Store(&reading{server: server.UTC().Round(0), local: time.Now()})
+	now := time.Now()
+	if old := q.reading.Load(); old != nil && now.Sub(old.local) < readingAge {
+		if behind := old.at(now).Sub(server); behind > 0 && behind < readingStep {
+			return
+		}
+	}
+	q.reading.Store(&reading{server: server.UTC(), local: now})
 }
 
 // A batch is part of the elements of one call: those of one job in one shard.
@@ -370,18 +385,26 @@ func (l *load) saw(born string) {
 	l.born = born
 }
 
-// take tells what was seen since it was last called.
+// take tells what to expect of the shard, and forgets a loss.
 func (l *load) take() (born string, lost bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	born, lost = l.born, l.lost
-	l.born, l.lost = "", false
-	return born, lost
+	lost, l.lost = l.lost, false
+	return l.born, lost
 }
 
-// SetEpoch implements [delayjob.Queue]. A shard that lost its content since this process
-// began to add to it, as far as the last SetEpoch goes back, is not marked and nothing is
-// said: it needs another load, for which its claims ask by a missing epoch.
+// forget drops what is no longer there.
+func (l *load) forget(born string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.born == born {
+		l.born = ""
+	}
+}
+
+// SetEpoch implements [delayjob.Queue]. A shard that lost what this process added to it is
+// not marked this time, and that is no error: its claims go on asking for a load by a missing
+// epoch. Otherwise a flush in the middle of a load would be taken for a complete one.
 func (q *Queue) SetEpoch(ctx context.Context, id string) error {
 	var calls []*call
 	for shard, k := range q.keys {
@@ -393,8 +416,11 @@ func (q *Queue) SetEpoch(ctx context.Context, id string) error {
 	q.run(ctx, calls)
 	errs := failures{what: "set the epoch of"}
 	for _, c := range calls {
-		if c.err != nil {
+		switch {
+		case c.err != nil:
 			errs.add(c.shard, c.err)
+		case c.reply != int64(1):
+			q.loads[c.shard].forget(c.args[1].(string))
 		}
 	}
 	return errs.join()

@@ -145,5 +145,13 @@ func killPubSub(t testing.TB, node *redis.Client, name string) {
 }
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("punctual/tests/testenv.(*process).wait"))
+	redis.SetLogger(silent{}) // what it says comes back as errors too
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("punctual/tests/testenv.(*process).wait"),
+		// of a pool whose server was dead; it sees within a second that the pool was closed
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}

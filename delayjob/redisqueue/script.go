@@ -146,7 +146,19 @@ func (q *Queue) runOn(ctx context.Context, node *redis.Client, calls []*call) {
 		for _, c := range part {
 			q.redirect(ctx, c)
 		}
+		if err := part[len(part)-1].err; unanswered(err) {
+			for _, c := range calls { // nor will it answer these
+				c.err = err
+			}
+			return
+		}
 	}
+}
+
+// unanswered tells an error of the connection from one that the server reports.
+func unanswered(err error) bool {
+	_, answered := errors.AsType[redis.Error](err)
+	return err != nil && !answered
 }
 
 // send makes calls in one round trip.
