@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,7 +12,10 @@ import (
 	"punctual/meeting"
 )
 
-// dueMeetings are the meetings that wait for one edge, and the words of its partial index.
+// dueQuery is what one job waits for. Its conditions repeat the words of a partial index.
+type dueQuery struct{ text, order string }
+
+// dueMeetings are the meetings that wait for one edge.
 func dueMeetings(column, statuses string) dueQuery {
 	return dueQuery{
 		order: column + ", m.id",
@@ -22,9 +26,7 @@ func dueMeetings(column, statuses string) dueQuery {
 	}
 }
 
-type dueQuery struct{ text, order string }
-
-// statements by what bounds them below: nothing, an instant ($4) or a cursor ($4, ...).
+// dueStatements differ in what bounds them below: nothing, an instant ($4) or a cursor ($4, ...).
 type dueStatements struct{ all, from, after statement }
 
 func (q dueQuery) statements() dueStatements {
@@ -58,26 +60,12 @@ var due = map[string]dueStatements{
 }
 
 func (s *Store) Due(ctx context.Context, job string, from, to time.Time, after meeting.DueCursor, limit int) ([]meeting.Due, error) {
-	q, ok := due[job]
-	if !ok {
-		return nil, fmt.Errorf("due: there is no job %q", job)
-	}
-	args := []any{micro(to), limit, job}
-	text := q.all
-	switch {
-	case after.ID != 0:
-		text = q.after
-		position, err := boundsAfter(job, after)
-		if err != nil {
-			return nil, fmt.Errorf("due for %s: %w", job, err)
-		}
-		args = append(args, position...)
-	case !from.IsZero():
-		text = q.from
-		args = append(args, micro(from))
+	text, args, err := dueStatement(job, from, to, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("due for %s: %w", job, err)
 	}
 	var found []meeting.Due
-	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+	err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var d meeting.Due
 		if err := rows.Scan(&d.Cursor.ID, &d.Cursor.Sub, &d.Version, &d.Due); err != nil {
 			return err
@@ -96,15 +84,28 @@ func (s *Store) Due(ctx context.Context, job string, from, to time.Time, after m
 	return found, nil
 }
 
-func boundsAfter(job string, c meeting.DueCursor) ([]any, error) {
-	args := []any{micro(c.Due), c.ID}
-	if job != meeting.JobRemind {
-		return args, nil
+// dueStatement chooses the statement by what bounds it below, and puts its parameters together.
+func dueStatement(job string, from, to time.Time, after meeting.DueCursor, limit int) (statement, []any, error) {
+	q, ok := due[job]
+	if !ok {
+		return statement{}, nil, errors.New("there is no such job")
 	}
-	before, offset, _ := strings.Cut(c.Sub, ":")
-	seconds, err := strconv.ParseInt(offset, 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("cursor %q: %w", c.Sub, err)
+	args := []any{micro(to), limit, job}
+	switch {
+	case after.ID != 0:
+		args = append(args, micro(after.Due), after.ID)
+		if job != meeting.JobRemind {
+			return q.after, args, nil
+		}
+		before, offset, _ := strings.Cut(after.Sub, ":")
+		seconds, err := strconv.ParseInt(offset, 10, 64)
+		if err != nil {
+			return statement{}, nil, fmt.Errorf("cursor %q: %w", after.Sub, err)
+		}
+		return q.after, append(args, before, seconds), nil
+	case !from.IsZero():
+		return q.from, append(args, micro(from)), nil
+	default:
+		return q.all, args, nil
 	}
-	return append(args, before, seconds), nil
 }

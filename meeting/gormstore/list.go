@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"punctual/meeting"
@@ -47,7 +48,7 @@ func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meet
 	if after != nil {
 		c.add("(m.starts_at, m.id) > (?, ?)", after.time(), after.ID)
 	}
-	s.within(&c, q.From, q.To)
+	within(&c, q.From, q.To)
 	matching(&c, q)
 	text := selectMeetings + "\nWHERE " + c.String() + "\nORDER BY m.starts_at, m.id LIMIT " + c.param(limit(p)+1)
 	ms, err = s.readMeetings(s.db.WithContext(ctx), write(text), c.args...)
@@ -62,7 +63,7 @@ func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meet
 
 // within asks for meetings that overlap [from, to). The bound by the longest meeting lets an
 // index by start find those that began before.
-func (s *Store) within(c *conditions, from, to time.Time) {
+func within(c *conditions, from, to time.Time) {
 	if !to.IsZero() {
 		c.add("m.starts_at < ?", micro(to))
 	}
@@ -101,24 +102,26 @@ func matching(c *conditions, q meeting.MeetingQuery) {
 
 // effective asks for meetings whose [meeting.Meeting.EffectiveStatus] at q.Now is one of those wanted.
 func (c *conditions) effective(q meeting.MeetingQuery) {
-	now := c.param(micro(q.Now))
-	undecided := "m.approval_deadline > " + now
-	if q.OnTimeout == meeting.Confirmed {
-		undecided = "true"
+	now := sync.OnceValue(func() string { return c.param(micro(q.Now)) }) // a parameter must not be left unused
+	undecided := func() string {
+		if q.OnTimeout == meeting.Confirmed {
+			return "true"
+		}
+		return "m.approval_deadline > " + now()
 	}
 	var any []string
 	for _, status := range q.Statuses {
 		switch status {
 		case meeting.Pending:
-			any = append(any, "m.status = 'pending' AND "+undecided)
+			any = append(any, "m.status = 'pending' AND "+undecided())
 		case meeting.Confirmed:
-			any = append(any, "m.status = 'confirmed' AND m.starts_at > "+now+" AND m.ends_at > "+now)
+			any = append(any, "m.status = 'confirmed' AND m.starts_at > "+now()+" AND m.ends_at > "+now())
 		case meeting.InProgress:
-			any = append(any, "(m.status = 'in_progress' OR m.status = 'confirmed' AND m.starts_at <= "+now+") AND m.ends_at > "+now)
+			any = append(any, "(m.status = 'in_progress' OR m.status = 'confirmed' AND m.starts_at <= "+now()+") AND m.ends_at > "+now())
 		case meeting.Ended:
-			any = append(any, "m.status = 'ended'", "m.status IN ('confirmed', 'in_progress') AND m.ends_at <= "+now)
+			any = append(any, "m.status = 'ended'", "m.status IN ('confirmed', 'in_progress') AND m.ends_at <= "+now())
 		case meeting.Rejected:
-			any = append(any, "m.status = 'rejected'", "m.status = 'pending' AND NOT ("+undecided+")")
+			any = append(any, "m.status = 'rejected'", "m.status = 'pending' AND NOT ("+undecided()+")")
 		default:
 			any = append(any, "m.status = "+c.param(string(status)))
 		}

@@ -1,0 +1,191 @@
+package gormstore_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"punctual/meeting"
+)
+
+// all reads a list in pages.
+func (f *fixture) all(q meeting.MeetingQuery, size int) []*meeting.Meeting {
+	f.Helper()
+	var all []*meeting.Meeting
+	p := meeting.Page{Limit: size}
+	for {
+		page, next, err := f.store.ListMeetings(f.Context(), q, p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if len(page) > size {
+			f.Errorf("a page of %d has %d", size, len(page))
+		}
+		all = append(all, page...)
+		if next == "" {
+			return all
+		}
+		p.Cursor = next
+	}
+}
+
+func ids(ms []*meeting.Meeting) []int64 {
+	out := make([]int64, len(ms))
+	for i, m := range ms {
+		out[i] = m.ID
+	}
+	return out
+}
+
+func TestListMeetings_filters(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		site := &meeting.Site{Name: "Berlin", CreatedAt: now, UpdatedAt: now}
+		if err := f.store.CreateSite(t.Context(), site); err != nil {
+			t.Fatal(err)
+		}
+		onSite := f.room("On site", func(r *meeting.Room) { r.SiteID = site.ID; r.Approval.ApproverIDs = []int64{f.manager.ID} })
+
+		book := func(by meeting.Actor, change func(*meeting.Terms), s meeting.Slot, rooms ...*meeting.Room) int64 {
+			t.Helper()
+			terms := terms(s, rooms...)
+			if change != nil {
+				change(&terms)
+			}
+			m, err := f.create(terms, by)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m.ID
+		}
+		early := book(f.anna, nil, slot("09:00", "10:00"), f.turing)
+		both := book(f.ben, func(t *meeting.Terms) { t.Title = "ÜBUNG 100%" }, slot("10:00", "11:00"), f.turing, f.hopper)
+		secret := book(f.anna, func(t *meeting.Terms) {
+			t.Title, t.Visibility = "übung geheim", meeting.Private
+			t.Attendees = []meeting.Attendee{{Person: meeting.Person{Email: "Guest@example.net"}, Response: meeting.NeedsAction}}
+		}, slot("12:00", "13:00"), onSite)
+		long := book(f.ben, nil, meeting.Slot{Start: at("10:00").AddDate(0, 0, -3), End: at("09:30")}, f.wide)
+
+		guest := meeting.Actor{Kind: meeting.ActorUser, ID: 999, Email: "guest@Example.net", Role: meeting.Member}
+		for _, c := range []struct {
+			name string
+			q    meeting.MeetingQuery
+			want []int64
+		}{
+			{"all", meeting.MeetingQuery{}, []int64{long, early, both, secret}},
+			{"from", meeting.MeetingQuery{From: at("10:00")}, []int64{both, secret}},
+			{"from, in a long one", meeting.MeetingQuery{From: at("09:15")}, []int64{long, early, both, secret}},
+			{"to", meeting.MeetingQuery{To: at("10:00")}, []int64{long, early}},
+			{"span", meeting.MeetingQuery{From: at("09:59"), To: at("12:00")}, []int64{early, both}},
+			{"span in another zone", meeting.MeetingQuery{From: at("09:59").In(time.FixedZone("", 8*3600)), To: at("12:00").In(time.FixedZone("", -5*3600))}, []int64{early, both}},
+			{"room", meeting.MeetingQuery{RoomID: f.turing.ID}, []int64{early, both}},
+			{"second room", meeting.MeetingQuery{RoomID: f.hopper.ID}, []int64{both}},
+			{"site", meeting.MeetingQuery{SiteID: site.ID}, []int64{secret}},
+			{"organizer", meeting.MeetingQuery{OrganizerID: f.ben.ID}, []int64{long, both}},
+			{"attendee", meeting.MeetingQuery{AttendeeEmail: "guest@example.NET"}, []int64{secret}},
+			{"series", meeting.MeetingQuery{SeriesID: 1}, []int64{}},
+			{"text", meeting.MeetingQuery{Text: "Übung"}, []int64{both, secret}},
+			{"text is no pattern", meeting.MeetingQuery{Text: "0%"}, []int64{both}},
+			{"text, nothing", meeting.MeetingQuery{Text: "_bung"}, []int64{}},
+			{"text as a stranger", meeting.MeetingQuery{Text: "übung", TextViewer: &f.ben}, []int64{both}},
+			{"text as the organizer", meeting.MeetingQuery{Text: "übung", TextViewer: &f.anna}, []int64{both, secret}},
+			{"text as an attendee", meeting.MeetingQuery{Text: "übung", TextViewer: &guest}, []int64{both, secret}},
+			{"text as an approver", meeting.MeetingQuery{Text: "übung", TextViewer: &f.manager}, []int64{both, secret}},
+			{"text as an admin", meeting.MeetingQuery{Text: "übung", TextViewer: &f.admin}, []int64{both, secret}},
+			{"several", meeting.MeetingQuery{From: at("09:00"), To: at("13:00"), RoomID: f.turing.ID, OrganizerID: f.ben.ID, Text: "100"}, []int64{both}},
+		} {
+			for _, size := range []int{1, 3, 100} {
+				f.want(c.name, ids(f.all(c.q, size)), c.want)
+			}
+		}
+		f.want("complete", f.all(meeting.MeetingQuery{}, 10)[2], f.read(both))
+	})
+}
+
+// The list filters by the very status that the meetings show.
+func TestListMeetings_effectiveStatus(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		asked := f.room("Asked", func(r *meeting.Room) { r.Approval.Required = true })
+		for i, status := range append(slices.Clone(meeting.Statuses), meeting.Confirmed, meeting.Pending) {
+			m := f.book(meeting.Slot{Start: at("09:00").AddDate(0, 0, i), End: at("10:00").AddDate(0, 0, i)}, asked)
+			f.sql("UPDATE meetings SET status = ?, starts_at = ?, ends_at = ?, approval_deadline = ? WHERE id = ?", string(status), at("09:00"), at("10:00"), at("08:30"), m.ID)
+		}
+		for _, onTimeout := range []meeting.Status{"", meeting.Rejected, meeting.Confirmed} {
+			for _, clock := range []string{"08:00", "08:29", "08:30", "08:59", "09:00", "09:59", "10:00", "11:00"} {
+				var all []int64
+				for _, status := range meeting.Statuses {
+					q := meeting.MeetingQuery{Statuses: []meeting.Status{status}, Now: at(clock), OnTimeout: onTimeout}
+					for _, m := range f.all(q, 4) {
+						m.Approval.OnTimeout = onTimeout
+						if got := m.EffectiveStatus(at(clock)); got != status {
+							t.Errorf("at %s, on time-out %q: %s is listed as %s", clock, onTimeout, got, status)
+						}
+						all = append(all, m.ID)
+					}
+				}
+				f.want("each once at "+clock, len(all), 9)
+				both := f.all(meeting.MeetingQuery{Statuses: []meeting.Status{meeting.Confirmed, meeting.Ended}, Now: at(clock), OnTimeout: onTimeout}, 2)
+				for _, m := range both {
+					if s := m.EffectiveStatus(at(clock)); s != meeting.Confirmed && s != meeting.Ended {
+						t.Errorf("at %s: %s is listed as confirmed or ended", clock, s)
+					}
+				}
+			}
+		}
+		f.want("no such status", f.all(meeting.MeetingQuery{Statuses: []meeting.Status{"other"}}, 10), []*meeting.Meeting(nil))
+	})
+}
+
+func TestListMeetings_cursorIsStable(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		for i := range 6 {
+			f.book(slot("09:00", "10:00"), f.room("R"+string(rune('a'+i))))
+		}
+		page, next, err := f.store.ListMeetings(t.Context(), meeting.MeetingQuery{}, meeting.Page{Limit: 3})
+		if err != nil || len(page) != 3 || next == "" {
+			t.Fatalf("%d, %q, %v", len(page), next, err)
+		}
+		f.book(slot("08:30", "08:45"), f.turing) // before the cursor
+		f.book(slot("09:00", "10:00"), f.hopper) // behind it, at the same instant
+		rest, next, err := f.store.ListMeetings(t.Context(), meeting.MeetingQuery{}, meeting.Page{Limit: 4, Cursor: next})
+		if err != nil || next != "" {
+			t.Fatalf("%q, %v", next, err)
+		}
+		f.want("rest", ids(rest), []int64{4, 5, 6, 8})
+
+		for _, bad := range []string{"x", "e30", "bnVsbA", "!!"} {
+			_, _, err := f.store.ListMeetings(t.Context(), meeting.MeetingQuery{}, meeting.Page{Cursor: bad})
+			invalid, ok := errors.AsType[*meeting.InvalidError](err)
+			if !ok || invalid.Faults[0].Location != "query.cursor" {
+				t.Errorf("cursor %q: %v", bad, err)
+			}
+		}
+	})
+}
+
+func TestHistory_pages(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		m := f.book(slot("09:00", "10:00"), f.turing)
+		for _, title := range []string{"a", "b", "c"} {
+			to := terms(slot("09:00", "10:00"), f.turing)
+			to.Title = title
+			f.change(m.ID, reschedule(f, to))
+		}
+		var titles []any
+		p := meeting.Page{Limit: 3}
+		for {
+			page, next, err := f.store.History(t.Context(), m.ID, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range page {
+				titles = append(titles, e.Changes["title"].To)
+				f.want("actor", e.Actor, meeting.Actor{Kind: meeting.ActorUser, ID: f.anna.ID, Name: f.anna.Name})
+			}
+			if p.Cursor = next; next == "" {
+				break
+			}
+		}
+		f.want("titles", titles, []any{nil, "a", "b", "c"})
+	})
+}
