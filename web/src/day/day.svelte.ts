@@ -56,8 +56,6 @@ class Day {
     router.keep({ date: date === today(this.zone) ? '' : date })
   }
 
-  /** While something is dragged the picture must not change under it. */
-  held = false
   #asked = 0
 
   async load() {
@@ -71,7 +69,7 @@ class Day {
       const meetings = await all((cursor) =>
         api.GET('/meetings', { params: { query: { from, to, limit: 500, cursor } } }),
       )
-      if (asked !== this.#asked || this.held) return
+      if (asked !== this.#asked) return
       this.#all = meetings
       this.#date = date
       this.error = null

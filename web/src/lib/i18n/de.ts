@@ -345,6 +345,7 @@ const de: Dictionary = {
   },
   fault: {
     required: 'Bitte ausfüllen.',
+    too_few: 'Bitte ausfüllen.',
     in_past: 'Das liegt in der Vergangenheit.',
     not_after_start: 'Das liegt nicht nach dem Beginn.',
     invalid_email: 'Das ist keine E-Mail-Adresse.',
@@ -354,7 +355,6 @@ const de: Dictionary = {
     invalid_duration: 'Das ist keine Dauer.',
     invalid_type: 'Das hat nicht die richtige Form.',
     malformed: 'Das ist nicht lesbar.',
-    too_few: 'Das genügt nicht.',
     too_many: 'Das sind zu viele.',
     too_short: 'Das ist zu kurz.',
     too_long: 'Das ist zu lang.',

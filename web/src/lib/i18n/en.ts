@@ -345,6 +345,7 @@ const en = {
   // name figures.
   fault: {
     required: 'Please fill this in.',
+    too_few: 'Please fill this in.',
     in_past: 'This lies in the past.',
     not_after_start: 'This is not after the start.',
     invalid_email: 'This is not an e-mail address.',

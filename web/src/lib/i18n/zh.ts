@@ -340,6 +340,7 @@ const zh: Dictionary = {
   },
   fault: {
     required: '请填写此项。',
+    too_few: '请填写此项。',
     in_past: '该时间已过去。',
     not_after_start: '必须晚于开始时间。',
     invalid_email: '不是有效的邮箱地址。',
@@ -349,7 +350,6 @@ const zh: Dictionary = {
     invalid_duration: '不是有效的时长。',
     invalid_type: '格式不正确。',
     malformed: '无法识别。',
-    too_few: '数量不足。',
     too_many: '数量过多。',
     too_short: '太短。',
     too_long: '太长。',
