@@ -146,8 +146,11 @@ func (a *application) apply(ctx context.Context, old, now *Config) error {
 }
 
 // applyReminders gives the default reminders to the meetings that follow them, and has the
-// loader look for what that made due.
+// loader look for what that made due. It is the workers' task.
 func (a *application) applyReminders(ctx context.Context, c BookingConfig) error {
+	if !a.role.works() {
+		return nil
+	}
 	changed, err := a.meetingStore.SetDefaultReminders(ctx, c.reminders(), time.Now())
 	if err != nil {
 		return fmt.Errorf("set the default reminders: %w", err)

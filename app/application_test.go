@@ -2,14 +2,18 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"punctual/account"
+	"punctual/meeting"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -171,5 +175,64 @@ func TestApplication_deadLettersComeBack(t *testing.T) {
 	stats, err := a.queue.Stats(t.Context(), "notify.email")
 	if err != nil || stats.Dead != 0 || stats.Ready != 1 {
 		t.Errorf("%+v %v", stats, err)
+	}
+}
+
+func TestApplication_changedDefaultsReachTheMeetings(t *testing.T) {
+	a, _ := startApplication(t, nil)
+	u, err := a.accounts.CreateUser(t.Context(), account.NewUser{Email: "root@example.org", Name: "Root", Role: account.Admin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := meeting.Actor{Kind: meeting.ActorUser, ID: u.ID, Name: u.Name, Email: u.Email, Role: meeting.Admin}
+	room, err := a.meetings.CreateRoom(t.Context(), root, meeting.RoomFields{Name: new("Turing")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	m, err := a.meetings.Book(t.Context(), root, meeting.Fields{
+		Title: new("Review"), RoomIDs: &[]int64{room.ID},
+		Start: new(start.Format(time.RFC3339)), End: new(start.Add(time.Hour).Format(time.RFC3339)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := *a.config
+	now.Log.Level = "error"
+	now.Booking.Limits.MaxDuration = time.Minute
+	now.Booking.Reminders = []ReminderConfig{{Before: "start", Offset: 7 * time.Minute, Channels: []string{"email", "sms"}}}
+	if err := a.apply(t.Context(), a.config, &now); err != nil {
+		t.Fatal(err)
+	}
+	m, err = a.meetings.Meeting(t.Context(), root, m.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []meeting.Reminder{{Before: meeting.BeforeStart, Offset: 7 * time.Minute, Channels: []meeting.Channel{meeting.Email, meeting.SMS}}}
+	if d := cmp.Diff(want, m.Reminders); d != "" {
+		t.Error(d)
+	}
+	if a.level.Level() != slog.LevelError {
+		t.Errorf("level %v", a.level.Level())
+	}
+	_, err = a.meetings.Book(t.Context(), root, meeting.Fields{
+		Title: new("Too long now"), RoomIDs: &[]int64{room.ID},
+		Start: new(start.Add(2 * time.Hour).Format(time.RFC3339)), End: new(start.Add(3 * time.Hour).Format(time.RFC3339)),
+	})
+	if _, ok := errors.AsType[*meeting.PolicyError](err); !ok {
+		t.Errorf("the new limit does not hold: %v", err)
+	}
+}
+
+func TestApplication_aChangeThatCannotBeAppliedChangesNothing(t *testing.T) {
+	a, _ := startApplication(t, nil)
+	now := *a.config
+	now.Log.Level = "error"
+	now.SMS = SMSConfig{Driver: "http", HTTP: SMSHTTPConfig{URL: "{{"}}
+	if err := a.apply(t.Context(), a.config, &now); err == nil {
+		t.Fatal("applied")
+	}
+	if a.level.Level() != slog.LevelInfo {
+		t.Errorf("level %v", a.level.Level())
 	}
 }

@@ -96,6 +96,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.idempotency.RunTrimmer(ctx) })
 	}
 	if a.role.works() {
+		g.Go(func() error { return a.catchUpReminders(ctx) })
 		g.Go(func() error { return a.loader.Run(ctx) })
 		g.Go(func() error { return a.consumer.Run(ctx) })
 	}
@@ -103,6 +104,15 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 	err := g.Wait()
 	a.log.Info("stopped")
 	return err
+}
+
+// catchUpReminders applies the default reminders once, for the file may have changed while
+// nothing ran. Failing at it must not keep the process from its work.
+func (a *application) catchUpReminders(ctx context.Context) error {
+	if err := a.applyReminders(ctx, a.config.Booking); err != nil && ctx.Err() == nil {
+		a.log.Error("meetings may still follow earlier default reminders", "error", err)
+	}
+	return nil
 }
 
 // serveHTTP answers until ctx ends, then gives running requests time to end.
