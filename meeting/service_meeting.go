@@ -238,9 +238,11 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 	if f.Attendees == nil || len(*f.Attendees) == 0 || len(*f.Attendees) > maxAttendees {
 		return k, nil
 	}
-	emails := make([]string, len(*f.Attendees))
-	for i, p := range *f.Attendees {
-		emails[i] = strings.ToLower(strings.TrimSpace(p.Email))
+	emails := make([]string, 0, len(*f.Attendees))
+	for _, p := range *f.Attendees {
+		if email := strings.ToLower(strings.TrimSpace(p.Email)); validEmail(email) { // else a fault, told by terms
+			emails = append(emails, email)
+		}
 	}
 	if k.people, err = s.directory.ByEmail(ctx, emails); err != nil {
 		return k, fmt.Errorf("look up attendees: %w", err)

@@ -214,7 +214,7 @@ type listRoomsInput struct {
 	Paging
 	SiteID          int64    `query:"site_id"`
 	Features        []string `query:"features,explode" doc:"All of them; repeated, or separated by commas"`
-	MinCapacity     int      `query:"min_capacity" minimum:"0"`
+	MinCapacity     int      `query:"min_capacity" minimum:"0" maximum:"100000"`
 	Q               string   `query:"q" maxLength:"200" doc:"In name or floor"`
 	IncludeInactive bool     `query:"include_inactive"`
 }
