@@ -462,6 +462,7 @@ func TestPageViews(t *testing.T) {
 		{"people", "/admin/people", "tbody tr"},
 		{"jobs", "/admin/jobs", "tbody tr"},
 		{"notifications", "/admin/notifications", "tbody tr, .empty"},
+		{"outbox", "/admin/outbox", "tbody tr, .empty"},
 	} {
 		for _, device := range []string{desk, phone} {
 			for _, dark := range []bool{false, true} {
