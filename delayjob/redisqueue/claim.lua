@@ -67,7 +67,7 @@ for i = 1, jobs do
         redis.call('ZADD', x, unpack(dead))
         redis.call('ZREM', l, unpack(deadIds))
       end
-      if #ready > 0 then redis.call('ZREM', w, unpack(ready)) end
+      if #ready > 0 then redis.call('ZREMRANGEBYRANK', w, 0, #ready - 1) end -- they are the first
       if #gone > 0 then
         redis.call('ZREM', l, unpack(gone))
         redis.call('HDEL', s, unpack(gone))
