@@ -39,8 +39,23 @@ export function localZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 }
 
+// Offsets change on a quarter of an hour only, and asking Intl is slow.
+const quarter = 900_000
+const offsets = new Map<string, number>()
+
 /** Minutes that clocks in the zone are ahead of UTC at the instant. */
 export function offsetAt(instant: Date, zone: string): number {
+  const key = `${zone} ${Math.floor(instant.getTime() / quarter)}`
+  let offset = offsets.get(key)
+  if (offset === undefined) {
+    if (offsets.size > 5000) offsets.clear()
+    offset = askOffset(instant, zone)
+    offsets.set(key, offset)
+  }
+  return offset
+}
+
+function askOffset(instant: Date, zone: string): number {
   const p: Record<string, number> = {}
   for (const { type, value } of partsOf(zone).formatToParts(instant)) p[type] = Number(value)
   const wall = Date.UTC(p.year!, p.month! - 1, p.day, p.hour, p.minute, p.second)

@@ -138,7 +138,7 @@ const en = {
     attendees: 'Attendees',
     description: 'Description',
     reminders: 'Reminders',
-    reminder: (n: string, anchor: 'start' | 'end', by: string) => `${n} before the ${anchor}, by ${by}`,
+    reminder: (n: string, anchor: 'start' | 'end', by: string) => `${n} before the ${anchor}, by ${by.replace('E-mail', 'e-mail')}`,
     private: 'Private',
     busy: 'Busy',
     approval: 'Approval',
