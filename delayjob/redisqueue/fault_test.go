@@ -364,7 +364,7 @@ func TestNew_restrictedUser(t *testing.T) {
 	server := testenv.RedisServer(t)
 	server.Do(t, "ACL", "SETUSER", "pq", "on", ">secret", "~{pq:*", "&{pq:*", "-@all",
 		"+evalsha", "+eval", "+time", "+hget", "+hset", "+hmget", "+hdel", "+hexists", "+hscan",
-		"+zadd", "+zrem", "+zrange", "+zrangebyscore", "+zcard", "+zcount", "+zscore", "+zmscore", "+zscan",
+		"+zadd", "+zrem", "+zremrangebyrank", "+zrange", "+zrangebyscore", "+zcard", "+zcount", "+zscore", "+zmscore", "+zscan",
 		"+publish", "+subscribe", "+unsubscribe", "+ping", "+hello", "+auth")
 	var log bytes.Buffer
 	url := strings.Replace(server.URL(), "redis://", "redis://pq:secret@", 1)
