@@ -1,6 +1,7 @@
 package gormstore_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -61,11 +62,11 @@ func TestCreateMeeting_readsBackTheSame(t *testing.T) {
 
 func TestCreateMeeting_onlyOneGetsTheSlot(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
+		ctx := f.withoutDeadlocks()
 		errs := together(100, func(i int) error {
 			// Each overlaps every other without being the same.
 			s := slot("09:00", "10:00").Widen(time.Duration(i)*time.Second, time.Duration(i)*time.Second)
-			_, err := f.create(terms(s, f.turing), f.anna)
-			return err
+			return f.store.CreateMeeting(ctx, meeting.Book(terms(s, f.turing), f.anna, ask, now))
 		})
 		if won, lost := f.tally(errs); won != 1 || lost != 99 {
 			t.Errorf("%d won, %d lost", won, lost)
@@ -76,27 +77,37 @@ func TestCreateMeeting_onlyOneGetsTheSlot(t *testing.T) {
 	})
 }
 
+// [A, B] against [B, A].
 func TestCreateMeeting_roomsInAnyOrder(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
+		ctx := f.withoutDeadlocks()
 		for round := range 10 {
 			s := meeting.Slot{Start: at("09:00").AddDate(0, 0, round), End: at("10:00").AddDate(0, 0, round)}
-			begin := time.Now()
 			errs := together(16, func(i int) error {
 				rooms := []*meeting.Room{f.turing, f.hopper}
 				if i%2 == 1 {
 					rooms[0], rooms[1] = rooms[1], rooms[0]
 				}
-				_, err := f.create(terms(s, rooms...), f.anna)
-				return err
+				return f.store.CreateMeeting(ctx, meeting.Book(terms(s, rooms...), f.anna, ask, now))
 			})
 			if won, lost := f.tally(errs); won != 1 || lost != 15 {
 				t.Errorf("round %d: %d won, %d lost", round, won, lost)
 			}
-			if took := time.Since(begin); took > 900*time.Millisecond {
-				t.Errorf("round %d took %v: as long as a deadlock", round, took)
-			}
 		}
 	})
+}
+
+// withoutDeadlocks tells Postgres not to look for deadlocks, and ends the context after a
+// minute: one that is resolved and retried would not be seen otherwise.
+func (f *fixture) withoutDeadlocks() context.Context {
+	f.Helper()
+	if f.db.Dialect == "postgres" {
+		f.sql("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = ''10min''', current_database()); END $$")
+		f.db.SQL.SetMaxIdleConns(0) // new connections from here on
+	}
+	ctx, cancel := context.WithTimeout(f.Context(), time.Minute)
+	f.Cleanup(cancel)
+	return ctx
 }
 
 // The same instants in another zone are the same slot: SQLite once compared them as text.
