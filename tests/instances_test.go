@@ -28,23 +28,25 @@ func twoServers(t *testing.T, c testenv.Config) (a, b *testenv.ServerInstance) {
 // TestInstances_eachEffectOnce: two instances share the work; nothing happens twice.
 func TestInstances_eachEffectOnce(t *testing.T) {
 	t.Parallel()
-	const meetings = 40
+	const meetings, length = 40, 4 * time.Second
 	on, mail := onServers(t), testenv.Mail(t)
 	on.Mail = mail
 	a, b := twoServers(t, on.Config)
 	admin := a.Admin(t)
 	clients := []*testenv.Client{admin, admin.At(b)}
-	start := inSeconds(5)
+	var rooms [meetings]testenv.Room
+	for i := range rooms {
+		rooms[i] = admin.NewRoom(t, fmt.Sprintf("Room %d", i))
+	}
+	start := inSeconds(8) // a reminder whose time has passed when its meeting is booked is never sent
 	var ids []int64
-	for i := range meetings {
-		c := clients[i%2]
-		room := c.NewRoom(t, fmt.Sprintf("Room %d", i))
-		ids = append(ids, c.Book(t, testenv.Booking(start, start.Add(2*time.Second), []int64{room.ID}, with{
+	for i, room := range rooms {
+		ids = append(ids, clients[i%2].Book(t, testenv.Booking(start, start.Add(length), []int64{room.ID}, with{
 			"attendees": []any{with{"email": fmt.Sprintf("guest%d@example.org", i), "name": "Guest"}},
-			"reminders": []any{reminder("start", time.Second, "email"), reminder("end", time.Second, "email")},
+			"reminders": []any{reminder("start", 3*time.Second, "email"), reminder("end", 3*time.Second, "email")},
 		})).ID)
 	}
-	end := start.Add(2 * time.Second)
+	end := start.Add(length)
 	eventually(t, end.Add(2*slack), "all ended", func() bool {
 		for _, id := range ids {
 			if len(entries(clients[1].History(t, id), "ended")) != 1 {

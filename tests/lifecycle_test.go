@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"bytes"
 	"net/http"
 	"testing"
 	"time"
@@ -14,13 +15,14 @@ func TestMeeting_fromBookingToEnd(t *testing.T) {
 	onBoth(t, func(t *testing.T, on setup) {
 		mail, sms := testenv.Mail(t), testenv.SMS(t)
 		on.Mail, on.SMS = mail, sms
+		on.LoadEvery = 15 * time.Second // the default: what is booked for soon does not wait for the loader
 		server := testenv.Server(t, on.Config)
 		admin := server.Admin(t)
 		room := admin.NewRoom(t, "Turing")
 		alice := admin.NewUser(t, "Alice", "member", with{"phone": "+4930111"})
 
-		const before = 2 * time.Second
-		start, end := inSeconds(3), inSeconds(6)
+		const before = 3 * time.Second // later than its start nobody is reminded of it
+		start, end := inSeconds(4), inSeconds(8)
 		m := alice.Book(t, testenv.Booking(start, end, []int64{room.ID}, with{
 			"attendees": []any{with{"email": "bob@example.org", "name": "Bob", "phone": "+4930222"}, with{"email": "nophone@example.org", "name": "Cleo"}},
 			"reminders": []any{reminder("start", before, "email", "sms"), reminder("end", before, "email", "sms")},
@@ -98,6 +100,9 @@ func TestMeeting_fromBookingToEnd(t *testing.T) {
 			}
 			return true
 		})
+		if res := admin.Do(t, http.MethodGet, server.URL+"/metrics", nil); !bytes.Contains(res.Body, []byte(`delayjob_late_seconds_count{job="meeting.start"} 1`)) {
+			t.Error("/metrics does not count the start")
+		}
 		if reminders != 10 {
 			t.Errorf("%d reminders in the ledger, want 10", reminders)
 		}
@@ -116,9 +121,9 @@ func TestMeeting_movedAndCancelled(t *testing.T) {
 		eve := admin.NewUser(t, "Eve", "member")
 		dan := admin.NewUser(t, "Dan", "member")
 
-		const before = time.Second
+		const before = 2 * time.Second
 		reminders := with{"reminders": []any{reminder("start", before, "email"), reminder("end", before, "email")}}
-		start, end := inSeconds(3), inSeconds(5)
+		start, end := inSeconds(4), inSeconds(7)
 		moved := eve.Book(t, testenv.Booking(start, end, []int64{a.ID}, reminders))
 		cancelled := dan.Book(t, testenv.Booking(start, end, []int64{b.ID}, reminders,
 			with{"attendees": []any{with{"email": "bob@example.org", "name": "Bob"}}}))

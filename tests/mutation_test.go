@@ -62,7 +62,16 @@ func TestMutations(t *testing.T) {
 			}
 		}
 		for _, path := range []string{"/meetings", "/rooms", "/sites", "/users", "/notifications", "/jobs", "/jobs/dead", at("/meetings/%d/history", m.ID), at("/rooms/%d/free-busy", room.ID)} {
-			for _, name := range []string{"limit", "cursor", "q", "from", "to", "status", "state", "organizer", "attendee", "room_id", "site_id", "meeting_id", "series_id", "features", "min_capacity"} {
+			names := []string{"cursor"}
+			switch path {
+			case "/meetings":
+				names = []string{"limit", "cursor", "q", "from", "to", "status", "organizer", "attendee", "room_id", "site_id", "series_id"}
+			case "/rooms":
+				names = []string{"cursor", "q", "site_id", "features", "min_capacity"}
+			case "/notifications":
+				names = []string{"cursor", "meeting_id", "state"}
+			}
+			for _, name := range names {
 				for _, value := range []string{"", "0", "-1", "9223372036854775807", "99999999999999999999", "\x00", "\xff", "%", "_", `\`, "'", "me", "😀",
 					"0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "bnVsbA", "eyJpZCI6MX0", strings.Repeat("A", 5000)} {
 					if res := admin.Do(t, http.MethodGet, path+"?"+url.Values{name: {value}}.Encode(), nil); res.Status >= 500 {

@@ -67,7 +67,7 @@ func browse(t *testing.T, server *testenv.ServerInstance) *tab {
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(cancel)
 
 	b := &tab{t: t, ctx: ctx, base: server.URL}

@@ -11,6 +11,7 @@ import (
 func TestRedis_flushed(t *testing.T) {
 	t.Parallel()
 	on := onServers(t)
+	on.LoadEvery = 15 * time.Second // the default: a flush is noticed at once, not by the next pass
 	server := testenv.Server(t, on.Config)
 	admin := server.Admin(t)
 	room := admin.NewRoom(t, "Turing")

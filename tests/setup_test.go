@@ -2,17 +2,31 @@ package tests
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
+	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"punctual/tests/testenv"
 )
 
+// TestMain lets more stories run side by side than there are processors, since they mostly
+// wait for the time to pass.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(max(8, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
 // slack is how late something may be before a story calls it late. The product is a hundred
 // times faster; the machine that runs the tests may be busy.
-const slack = 3 * time.Second
+const slack = 5 * time.Second
 
 // setup is one way to run punctual: what it stores in, with nothing in it yet.
 type setup struct {

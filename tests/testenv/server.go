@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -53,8 +54,13 @@ type Config struct {
 	Role     string      // all, api or worker; empty: all
 	YAML     string      // further sections of config.yaml: booking, auth, log
 	Jobs     string      // of queue.jobs, as a YAML mapping in braces
-	Env      []string    // NAME=value, further variables
-	NoAdmin  bool        // do not make the first admin
+
+	// LoadEvery is queue.load_every; zero: 2s, much less than the default, so that on a busy
+	// machine an add that took too long is made up for while the test still waits.
+	LoadEvery time.Duration
+
+	Env     []string // NAME=value, further variables
+	NoAdmin bool     // do not make the first admin
 }
 
 // ServerInstance is the built program, running from outside the test.
@@ -127,7 +133,10 @@ func (c Config) yaml(addr string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "http: { addr: %q, base_url: %q }\n", addr, "http://"+addr)
 	fmt.Fprintf(&b, "database: { url: %q }\n", c.Database)
-	fmt.Fprintf(&b, "queue:\n  url: %q\n  jobs: %s\n", c.Queue, c.Jobs)
+	fmt.Fprintf(&b, "queue:\n  url: %q\n  load_every: %v\n  jobs: %s\n", c.Queue, cmp.Or(c.LoadEvery, 2*time.Second), c.Jobs)
+	if !strings.Contains(c.YAML, "log:") {
+		b.WriteString("log: { level: warn }\n")
+	}
 	if c.Mail != nil {
 		fmt.Fprintf(&b, "email:\n  driver: smtp\n  smtp: { host: %q, port: %d, tls: none }\n", c.Mail.Host(), c.Mail.Port())
 	}
