@@ -40,12 +40,13 @@ type Store interface {
 	// Start makes confirmed meetings of the given versions that have not passed their end
 	// in_progress; End makes confirmed or in-progress ones ended. Each writes a history entry
 	// for every meeting it changed and returns one outcome per ref. One statement for all.
+	// A meeting that was never started but has passed its end is [Done] to Start.
 	Start(ctx context.Context, refs []Ref, at time.Time) ([]Outcome, error)
 	End(ctx context.Context, refs []Ref, at time.Time) ([]Outcome, error)
 
 	// Remind marks due reminders as handled and records the notices that fn makes of each,
-	// for meetings of the given versions that are confirmed or in progress. It returns one
-	// outcome per ref and the recorded notices, with ID 0 where one had been recorded before.
+	// for meetings of the given versions that are confirmed or in progress, or have ended: so
+	// that what was missed is recorded as skipped. It returns one outcome per ref and the recorded notices, with ID 0 where one had been recorded before.
 	Remind(ctx context.Context, refs []ReminderRef, at time.Time, fn func(*Meeting, ReminderRef) []Notice) ([]Outcome, []Notice, error)
 
 	// SetDefaultReminders gives every meeting that follows the installation's defaults and
