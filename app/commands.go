@@ -140,6 +140,9 @@ func versionText() string {
 		return version
 	}
 	text := version
+	if v := info.Main.Version; text == "dev" && v != "" && v != "(devel)" {
+		text = v // built by go install, or from a tagged commit
+	}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
 			text += " (" + s.Value[:12] + ")"

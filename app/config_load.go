@@ -39,7 +39,7 @@ func parseConfig(file string, src []byte, environ []string) (*Config, []string, 
 	b.bindDocument(src, "", reflect.ValueOf(c).Elem())
 	warnings := b.override(c, environ)
 	if len(b.faults) == 0 { // else a rule would complain about what was not understood
-		for _, broken := range c.Validate() {
+		for _, broken := range c.validate() {
 			o := b.origin(broken.path)
 			b.faults = append(b.faults, ConfigFault{o.source, o.line, o.column, broken.path + " " + broken.message})
 		}

@@ -51,8 +51,8 @@ const (
 	year = 366 * day
 )
 
-// Validate tells everything that cannot work, values that contradict each other included.
-func (c *Config) Validate() []brokenRule {
+// validate tells everything that cannot work, values that contradict each other included.
+func (c *Config) validate() []brokenRule {
 	var r rules
 	c.HTTP.validate(&r)
 	c.Database.validate(&r)
@@ -70,8 +70,8 @@ func (c *HTTPConfig) validate(r *rules) {
 	_, port, err := net.SplitHostPort(c.Addr)
 	r.check(err == nil && isPort(port, 0), "http.addr", "is %q; it must be host:port or :port", c.Addr)
 	u, err := url.Parse(c.BaseURL)
-	r.check(err == nil && isHTTP(u) && u.RawQuery == "" && u.Fragment == "" && u.User == nil, "http.base_url",
-		"is %q; it must be the address people use, such as https://rooms.example.org", c.BaseURL)
+	r.check(err == nil && isHTTP(u) && u.RawQuery == "" && u.Fragment == "" && u.User == nil && strings.Trim(u.Path, "/") == "", "http.base_url",
+		"is %q; it must be the address people use, without a path, such as https://rooms.example.org", c.BaseURL)
 	for i, p := range c.TrustedProxies {
 		_, errAddr := netip.ParseAddr(p)
 		_, errNet := netip.ParsePrefix(p)
