@@ -45,8 +45,9 @@ type Store interface {
 	End(ctx context.Context, refs []Ref, at time.Time) ([]Outcome, error)
 
 	// Remind marks due reminders as handled and records the notices that fn makes of each,
-	// for meetings of the given versions that are confirmed or in progress, or have ended: so
-	// that what was missed is recorded as skipped. It returns one outcome per ref and the recorded notices, with ID 0 where one had been recorded before.
+	// for meetings of the given versions that are confirmed, in progress or, so that what was
+	// missed is recorded as skipped, ended. It returns one outcome per ref and the recorded
+	// notices, with ID 0 where one had been recorded before.
 	Remind(ctx context.Context, refs []ReminderRef, at time.Time, fn func(*Meeting, ReminderRef) []Notice) ([]Outcome, []Notice, error)
 
 	// SetDefaultReminders gives every meeting that follows the installation's defaults and

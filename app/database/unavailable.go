@@ -47,7 +47,8 @@ func Unavailable(err error) bool {
 			return true
 		}
 	}
-	return strings.HasSuffix(err.Error(), "conn closed") // pgconn's own, which has no type
+	text := err.Error() // of pgconn and database/sql, which have no type for these
+	return strings.HasSuffix(text, "conn closed") || strings.HasSuffix(text, "database is closed")
 }
 
 func postgresUnavailable(state string) bool {
