@@ -28,7 +28,7 @@ func meetingValues(m *meeting.Meeting) []any {
 
 const columnCount = 20 // of meetingColumns
 
-// placeholders are $from to $to.
+// placeholders are "$from, ..., $to".
 func placeholders(from, to int) string {
 	var b strings.Builder
 	for i := from; i <= to; i++ {
@@ -92,14 +92,14 @@ func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 	if err != nil {
 		return err
 	}
-	silent := *m
-	if s.dialect == postgres && len(silent.TakeNotices()) == 0 {
+	quiet := *m // whose notices are only counted
+	if s.dialect == postgres && len(quiet.TakeNotices()) == 0 {
 		// One statement is a transaction of its own.
 		return patiently(ctx, func() error { return s.insertMeeting(s.db.WithContext(ctx), m, history) })
 	}
-	template := *m
+	draft := *m
 	return s.transaction(ctx, func(tx *gorm.DB) error {
-		*m = template
+		*m = draft
 		if err := s.insertMeeting(tx, m, history); err != nil {
 			return err
 		}
@@ -111,41 +111,50 @@ func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 }
 
 // insertMeeting gives m its ID and versions.
-func (s *Store) insertMeeting(tx *gorm.DB, m *meeting.Meeting, history []row) error {
-	var id int64
-	readID := func(rows *sql.Rows) error { return rows.Scan(&id) }
-	rooms, occupancies := table(roomRows(m)), table(s.dialect.occupancyRows(m))
-	attendees, reminders := table(attendeeRows(m)), table(s.dialect.reminderRows(m))
+func (s *Store) insertMeeting(tx *gorm.DB, m *meeting.Meeting, history []row) (err error) {
+	insert := s.insertAtOnce
+	if s.dialect == sqlite {
+		insert = s.insertInSteps
+	}
+	parts := []string{
+		table(roomRows(m)), table(s.dialect.occupancyRows(m)), table(attendeeRows(m)), table(s.dialect.reminderRows(m)), table(history),
+	}
+	if m.ID, err = insert(tx, m, parts); err != nil {
+		return err
+	}
+	m.Version, m.ScheduleVersion = 1, 1
+	return nil
+}
 
-	if s.dialect == postgres {
-		args := append(meetingValues(m), rooms, occupancies, attendees, reminders, table(history))
-		if err := s.query(tx, readID, createMeeting, args...); err != nil {
-			return err
+func (s *Store) insertAtOnce(tx *gorm.DB, m *meeting.Meeting, parts []string) (id meeting.ID, err error) {
+	args := meetingValues(m)
+	for _, rows := range parts {
+		args = append(args, rows)
+	}
+	err = s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&id) }, createMeeting, args...)
+	if err == nil && id == 0 {
+		err = errNoRoom
+	}
+	return id, err
+}
+
+func (s *Store) insertInSteps(tx *gorm.DB, m *meeting.Meeting, parts []string) (id meeting.ID, err error) {
+	if err := s.checkPresent(tx, m.RoomIDs); err != nil {
+		return 0, err
+	}
+	err = s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&id) }, createRow, meetingValues(m)...)
+	if err != nil {
+		return 0, err
+	}
+	for i, insert := range []statement{addRooms, addOccupancies, addAttendees, addReminders, addHistory} {
+		if parts[i] == table(nil) {
+			continue
 		}
-		if id == 0 {
-			return errNoRoom
-		}
-	} else {
-		if err := s.checkPresent(tx, m.RoomIDs); err != nil {
-			return err
-		}
-		if err := s.query(tx, readID, createRow, meetingValues(m)...); err != nil {
-			return err
-		}
-		for _, part := range []struct {
-			insert statement
-			rows   string
-		}{{addRooms, rooms}, {addOccupancies, occupancies}, {addAttendees, attendees}, {addReminders, reminders}, {addHistory, table(history)}} {
-			if part.rows == table(nil) {
-				continue
-			}
-			if _, err := s.exec(tx, part.insert, part.rows, id); err != nil {
-				return err
-			}
+		if _, err := s.exec(tx, insert, parts[i], id); err != nil {
+			return 0, err
 		}
 	}
-	m.ID, m.Version, m.ScheduleVersion = id, 1, 1
-	return nil
+	return id, nil
 }
 
 // errNoRoom: the service has looked, but a room may be deleted in between.
