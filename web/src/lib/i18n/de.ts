@@ -273,6 +273,7 @@ const de: Dictionary = {
     newPassword: 'Neues Passwort',
     passwordKeep: 'Leer: bleibt, wie es ist',
     phone: 'Telefon',
+    enabled: 'Aktiv',
     disabled: 'Gesperrt',
     enable: 'Entsperren',
     disable: 'Sperren',

@@ -271,6 +271,7 @@ const en = {
     newPassword: 'New password',
     passwordKeep: 'Empty: stays as it is',
     phone: 'Phone',
+    enabled: 'Active',
     disabled: 'Disabled',
     enable: 'Enable',
     disable: 'Disable',

@@ -269,6 +269,7 @@ const zh: Dictionary = {
     newPassword: '新密码',
     passwordKeep: '留空则不变',
     phone: '电话',
+    enabled: '正常',
     disabled: '已停用',
     enable: '启用',
     disable: '停用',
