@@ -38,14 +38,14 @@ build: page program
 
 program:
 	@echo 'building bin/punctual'
-	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/punctual .
+	@$(GO) build -o bin/punctual .
 
 page: $(PAGE)
 	@:
 
 $(PAGE): $(MODULES) $(PAGE_SOURCE)
 	@echo 'building the page'
-	@cd web && npm run --silent build -- --logLevel warn
+	@cd web && npm run --silent build -- --logLevel error
 	@touch $@
 
 $(MODULES): web/package-lock.json web/package.json
