@@ -49,7 +49,9 @@ func people(users []*account.User, err error) ([]meeting.Person, error) {
 	}
 	ps := make([]meeting.Person, len(users))
 	for i, u := range users {
-		ps[i] = meeting.Person{UserID: u.ID, Email: u.Email, Name: u.Name, Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone}
+		ps[i] = meeting.Person{
+			UserID: u.ID, Email: u.Email, Name: u.Name, Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone, Role: meeting.Role(u.Role),
+		}
 	}
 	return ps, nil
 }

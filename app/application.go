@@ -101,11 +101,12 @@ func (a *application) wireAreas() {
 	a.jobs = meetingjobs.New(meetingjobs.Deps{
 		Service: a.meetings, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Down: database.Unavailable,
 	})
-	for channel, sender := range map[notify.Channel]notify.Sender{notify.Email: &a.senders.email, notify.SMS: &a.senders.sms} {
-		a.jobs = append(a.jobs, notify.NewDelivery(channel, notices, sender, notify.DeliveryOptions{
+	delivery := func(channel notify.Channel, sender notify.Sender) delayjob.DelayJob {
+		return notify.NewDelivery(channel, notices, sender, notify.DeliveryOptions{
 			Job: over[channel.Job()], Host: a.senders.host, Down: database.Unavailable, Now: time.Now, Log: a.log,
-		}))
+		})
 	}
+	a.jobs = append(a.jobs, delivery(notify.Email, &a.senders.email), delivery(notify.SMS, &a.senders.sms))
 }
 
 // wireEngine makes loader and consumer, if the role works.

@@ -79,9 +79,10 @@ func (u *usedSender) close() error {
 
 // senders of both channels, as the configuration wants them.
 type senders struct {
-	host       string // right side of Message-IDs and calendar UIDs; fixed at the start, for it must not change
-	render     *render.Renderer
-	email, sms switchSender
+	host        string // right side of Message-IDs and calendar UIDs; fixed at the start, for it must not change
+	render      *render.Renderer
+	connections int // to the mail server: one for each handler; 0: the default, which is that of the handlers too
+	email, sms  switchSender
 }
 
 func newSenders(c *Config) (*senders, error) {
@@ -93,7 +94,7 @@ func newSenders(c *Config) (*senders, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &senders{host: host, render: r}
+	s := &senders{host: host, render: r, connections: c.Queue.Jobs[notify.Email.Job()].Concurrency}
 	return s, s.apply(c)
 }
 
@@ -117,6 +118,7 @@ func (s *senders) newEmail(c EmailConfig) (notify.Sender, error) {
 	case "smtp":
 		return email.NewSMTP(c.From, email.SMTP{
 			Host: c.SMTP.Host, Port: c.SMTP.Port, Username: c.SMTP.Username, Password: c.SMTP.Password, TLS: c.SMTP.TLS,
+			Connections: s.connections,
 		}, s.render)
 	case "outbox":
 		box, err := outbox.Open(outboxDir)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -150,7 +149,7 @@ func (l *lane) runOne(handlers context.Context, d *delivery) {
 	}
 	begin := time.Now()
 	l.started(d)
-	err := l.protect(func() error { return l.job.Execute(ctx, d.Message) })
+	err := protect(func() error { return l.job.Execute(ctx, d.Message) })
 	l.settle(ctx, []*delivery{d}, []error{err}, time.Since(begin))
 }
 
@@ -185,7 +184,7 @@ func (l *lane) started(d *delivery) {
 // log2(n) further runs and only itself. A dependency that is down is not searched for.
 func (l *lane) split(ctx context.Context, ms []Message) []error {
 	var errs []error
-	err := l.protect(func() (err error) { errs, err = l.batch.ExecuteBatch(ctx, ms); return err })
+	err := protect(func() (err error) { errs, err = l.batch.ExecuteBatch(ctx, ms); return err })
 	switch {
 	case err == nil && errs == nil:
 		return make([]error, len(ms))
@@ -202,16 +201,6 @@ func (l *lane) split(ctx context.Context, ms []Message) []error {
 		errs[i] = err
 	}
 	return errs
-}
-
-// protect turns a panic into an error with its stack.
-func (l *lane) protect(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return f()
 }
 
 // settle decides what becomes of each message, all of which were run together.

@@ -156,7 +156,8 @@ func (l *Loader) pass(ctx context.Context, full bool) error {
 	begin := time.Now()
 	rows, errs := 0, []error(nil)
 	for _, j := range l.jobs {
-		n, err := l.load(ctx, j, full)
+		var n int
+		err := protect(func() (err error) { n, err = l.load(ctx, j, full); return err })
 		rows += n
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", j.Name(), err))

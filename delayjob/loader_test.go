@@ -101,9 +101,10 @@ func TestLoader_refillsAQueueThatLostItsContent(t *testing.T) {
 	})
 }
 
-// brokenJob fails to load until it is mended.
+// brokenJob fails to load, at first by a panic, until it is mended.
 type brokenJob struct {
 	fakeJob
+	loads  atomic.Int32
 	mended atomic.Bool
 }
 
@@ -112,6 +113,9 @@ func (j *brokenJob) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delay
 		return j.fakeJob.Load(ctx, w)
 	}
 	return func(yield func(delayjob.Message, error) bool) {
+		if j.loads.Add(1) == 1 {
+			panic("oops")
+		}
 		yield(delayjob.Message{}, errors.New("no database"))
 	}
 }

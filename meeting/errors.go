@@ -56,10 +56,13 @@ func (e *StateError) Error() string { return fmt.Sprintf("cannot %s: it is %s", 
 // InUseError says that something cannot be deleted because future meetings need it.
 type InUseError struct {
 	What  string
-	Until time.Time
+	Until time.Time // zero: for as long as it stands
 }
 
 func (e *InUseError) Error() string {
+	if e.Until.IsZero() {
+		return e.What + " is in use"
+	}
 	return fmt.Sprintf("%s is in use until %s", e.What, e.Until.Format(time.RFC3339))
 }
 
