@@ -1,12 +1,13 @@
 import { defineConfig } from 'vite'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
+import { licenses } from './scripts/licenses.js'
 
 // Two pages: the application, and the description of the API. `npm run dev` talks to a
 // punctual that runs beside it.
 const server = process.env.PUNCTUAL_URL ?? 'http://localhost:8080'
 
 export default defineConfig({
-  plugins: [svelte()],
+  plugins: [svelte(), licenses()],
   build: {
     target: 'es2023',
     // Nothing is inlined as data: or as a script, so that the Content-Security-Policy can be strict.
