@@ -92,6 +92,7 @@ type Notification struct {
 	ID        int64  `json:"id"`
 	Kind      string `json:"kind"`
 	Channel   string `json:"channel"`
+	Address   string `json:"address"`
 	MeetingID int64  `json:"meeting_id"`
 	State     string `json:"state"`
 	Attempts  int    `json:"attempts"`

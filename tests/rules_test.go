@@ -1,0 +1,198 @@
+package tests
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"punctual/tests/testenv"
+)
+
+// TestRoomRules: buffers, opening hours and lengths of a room, all broken ones at once.
+func TestRoomRules(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		alice := admin.NewUser(t, "Alice", "member")
+		day := time.Now().UTC().AddDate(0, 0, 7).Truncate(24 * time.Hour)
+		for day.Weekday() != time.Wednesday {
+			day = day.AddDate(0, 0, 1)
+		}
+		hour := func(h float64) time.Time { return day.Add(time.Duration(h * float64(time.Hour))) }
+		room := admin.NewRoom(t, "Turing", with{"policy": with{
+			"opening_hours": []any{with{"days": []string{"MO", "TU", "WE", "TH", "FR"}, "from": "08:00", "to": "20:00"}},
+			"min_duration":  "15m", "max_duration": "4h", "buffer_before": "15m", "buffer_after": "15m",
+		}})
+		book := func(from, to float64) with { return testenv.Booking(hour(from), hour(to), []int64{room.ID}) }
+
+		alice.Book(t, book(9, 10))
+		// The buffers behind the one and before the other do not fit in.
+		alice.WantProblem(t, http.StatusConflict, "room_conflict", http.MethodPost, "/meetings", book(10.25, 11))
+		second := alice.Book(t, book(10.5, 11))
+		p := alice.WantProblem(t, http.StatusUnprocessableEntity, "policy_violation", http.MethodPost, "/meetings", book(5, 10))
+		if len(p.Errors) < 2 {
+			t.Errorf("violations %+v, want opening hours and length", p.Errors)
+		}
+		alice.WantProblem(t, http.StatusUnprocessableEntity, "policy_violation", http.MethodPost, "/meetings", book(12, 12.1))
+		alice.WantProblem(t, http.StatusUnprocessableEntity, "policy_violation", http.MethodPost, "/meetings",
+			testenv.Booking(day.AddDate(0, 0, 3).Add(9*time.Hour), day.AddDate(0, 0, 3).Add(10*time.Hour), []int64{room.ID})) // a Saturday
+		// What was cancelled leaves its slot and its buffers.
+		alice.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", second.ID), nil, nil)
+		alice.Book(t, book(10.5, 11.5))
+
+		// Where requests do not hold their slot, the first that is approved gets it.
+		t.Run("hold_pending off", func(t *testing.T) {
+			t.Parallel()
+			on := setup{}
+			on.YAML = "booking: { hold_pending: false }\n"
+			server := testenv.Server(t, on.Config)
+			admin := server.Admin(t)
+			room := admin.NewRoom(t, "Board", with{"approval": with{"required": true}})
+			booking := testenv.Booking(inSeconds(3600), inSeconds(7200), []int64{room.ID})
+			first, second := admin.Book(t, booking), admin.Book(t, booking)
+			admin.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/approve", second.ID), with{}, nil)
+			admin.WantProblem(t, http.StatusConflict, "room_conflict", http.MethodPost, at("/meetings/%d/approve", first.ID), with{})
+			if m := admin.Meeting(t, first.ID); m.Status != "pending" {
+				t.Errorf("the first is %s, want it pending", m.Status)
+			}
+		})
+	})
+}
+
+// TestPrivacy: of a private meeting others learn that the room is busy, and nothing else.
+func TestPrivacy(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
+		carol := admin.NewUser(t, "Carol", "member")
+		room := admin.NewRoom(t, "Turing")
+		start, end := inSeconds(3600), inSeconds(7200)
+		booking := testenv.Booking(start, end, []int64{room.ID}, with{"title": "Layoffs", "description": "who leaves", "visibility": "private",
+			"attendees": []any{with{"email": "carol@example.org", "name": "Carol"}}})
+		m := alice.Book(t, booking)
+		window := "from=" + start.Format(time.RFC3339) + "&to=" + end.Format(time.RFC3339)
+		secrets := []string{"Layoffs", "who leaves", "carol@example.org"}
+		for _, path := range []string{"/meetings", "/meetings?q=Layoffs", at("/meetings/%d", m.ID), at("/rooms/%d/free-busy?%s", room.ID, window), at("/meetings/%d/history", m.ID), at("/meetings/%d/notifications", m.ID)} {
+			res := bob.Do(t, http.MethodGet, path, nil)
+			for _, secret := range secrets {
+				if bytes.Contains(res.Body, []byte(secret)) {
+					t.Errorf("%s tells a stranger %q: %s", path, secret, res.Body)
+				}
+			}
+		}
+		if n := len(testenv.All[testenv.Meeting](t, bob, "/meetings?q=Layoffs")); n != 0 {
+			t.Error("a stranger finds it by its title")
+		}
+		res := bob.Do(t, http.MethodPost, "/meetings", testenv.Booking(start, end, []int64{room.ID}))
+		if res.Status != http.StatusConflict || bytes.Contains(res.Body, []byte("Layoffs")) || bytes.Contains(res.Body, []byte("Alice")) {
+			t.Errorf("the conflict: %d %s", res.Status, res.Body)
+		}
+		for _, who := range []*testenv.Client{alice, carol, admin} {
+			if got := who.Meeting(t, m.ID); got.Title != "Layoffs" || got.Description != "who leaves" {
+				t.Errorf("%s sees %q", who.User.Name, got.Title)
+			}
+		}
+		if got := testenv.All[testenv.Meeting](t, carol, "/meetings?attendee=me"); len(got) != 1 || got[0].Title != "Layoffs" {
+			t.Errorf("an attendee's list: %+v", got)
+		}
+	})
+}
+
+// TestTokens: told once, no mightier than their scopes, and gone when deleted.
+func TestTokens(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		room := admin.NewRoom(t, "Turing")
+		type token struct {
+			ID    int64  `json:"id"`
+			Token string `json:"token"`
+		}
+		var reader, all token
+		admin.Want(t, http.StatusCreated, http.MethodPost, "/me/tokens", with{"name": "reader", "scopes": []string{"meetings:read"}}, &reader)
+		admin.Want(t, http.StatusCreated, http.MethodPost, "/me/tokens", with{"name": "all", "expires_at": inSeconds(3).Format(time.RFC3339)}, &all)
+		listed := admin.Do(t, http.MethodGet, "/me/tokens", nil)
+		if bytes.Contains(listed.Body, []byte(reader.Token)) || !bytes.Contains(listed.Body, []byte("reader")) {
+			t.Errorf("the list: %s", listed.Body)
+		}
+		read := &testenv.Client{Base: server.URL, Token: reader.Token}
+		read.Want(t, http.StatusOK, http.MethodGet, "/meetings", nil, nil)
+		read.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodPost, "/meetings", testenv.Booking(inSeconds(3600), inSeconds(7200), []int64{room.ID}))
+		read.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodGet, "/users", nil)
+		read.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodPost, "/me/tokens", with{"name": "more"})
+		short := &testenv.Client{Base: server.URL, Token: all.Token}
+		short.Want(t, http.StatusOK, http.MethodGet, "/users", nil, nil)
+		eventually(t, time.Now().Add(4*time.Second+slack), "the token ran out", func() bool { return short.Do(t, http.MethodGet, "/me", nil).Status == http.StatusUnauthorized })
+		admin.Want(t, http.StatusNoContent, http.MethodDelete, "/me/tokens/"+strconv.FormatInt(reader.ID, 10), nil, nil)
+		read.WantProblem(t, http.StatusUnauthorized, "unauthorized", http.MethodGet, "/meetings", nil)
+	})
+}
+
+// TestLanguages: people are written to in their language and their time zone.
+func TestLanguages(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		mail := testenv.Mail(t)
+		on.Mail = mail
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		room := admin.NewRoom(t, "Turing", with{"timezone": "Europe/Berlin"})
+		day := time.Now().UTC().AddDate(0, 0, 3).Truncate(24 * time.Hour)
+		start, end := day.Add(9*time.Hour+30*time.Minute), day.Add(10*time.Hour+30*time.Minute)
+		m := admin.Book(t, testenv.Booking(start, end, []int64{room.ID}, with{"title": "季度评审", "attendees": []any{
+			with{"email": "wu@example.org", "name": "吴健雄", "locale": "zh-CN", "timezone": "Asia/Shanghai"},
+			with{"email": "mary@example.org", "name": "Mary", "locale": "en", "timezone": "Asia/Kolkata"},
+		}}))
+		eventually(t, time.Now().Add(slack), "two invitations", func() bool { return len(mail.Where("", "invitation")) == 2 })
+		for to, want := range map[string][]string{"wu@example.org": {"17:30", "邀请"}, "mary@example.org": {"15:00", "nvit"}} {
+			m := mail.Where(to, "invitation")[0]
+			text := m.Subject() + "\n" + m.Part("text/plain")
+			for _, w := range append(want, "季度评审", "Turing") {
+				if !strings.Contains(text, w) {
+					t.Errorf("the mail to %s lacks %q:\n%s", to, w, text)
+				}
+			}
+			if !strings.Contains(m.Part("text/html"), "季度评审") {
+				t.Errorf("no HTML for %s", to)
+			}
+			ics := strings.ReplaceAll(m.Part("text/calendar"), "\r\n ", "")
+			for _, w := range []string{"METHOD:REQUEST", "BEGIN:VTIMEZONE", "SUMMARY:季度评审", "UID:"} {
+				if !strings.Contains(ics, w) {
+					t.Errorf("the calendar for %s lacks %q:\n%s", to, w, ics)
+				}
+			}
+		}
+		// A change keeps the UID and raises the SEQUENCE; a cancellation too.
+		property := func(m testenv.Message, name string) string {
+			for line := range strings.Lines(strings.ReplaceAll(m.Part("text/calendar"), "\r\n ", "")) {
+				if v, ok := strings.CutPrefix(strings.TrimSpace(line), name+":"); ok {
+					return v
+				}
+			}
+			return ""
+		}
+		admin.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", m.ID), with{"start": start.Add(time.Hour).Format(time.RFC3339), "end": end.Add(time.Hour).Format(time.RFC3339)}, nil)
+		eventually(t, time.Now().Add(slack), "told of the change", func() bool { return len(mail.Where("mary@example.org", "change")) == 1 })
+		admin.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", m.ID), with{"reason": "holiday"}, nil)
+		eventually(t, time.Now().Add(slack), "told of the cancellation", func() bool { return len(mail.Where("mary@example.org", "cancellation")) == 1 })
+		var uids, methods []string
+		var sequences []int
+		for _, kind := range []string{"invitation", "change", "cancellation"} {
+			m := mail.Where("mary@example.org", kind)[0]
+			uids, methods = append(uids, property(m, "UID")), append(methods, property(m, "METHOD"))
+			n, err := strconv.Atoi(property(m, "SEQUENCE"))
+			if err != nil {
+				t.Errorf("SEQUENCE of the %s: %v", kind, err)
+			}
+			sequences = append(sequences, n)
+		}
+		if len(slices.Compact(uids)) != 1 || !slices.Equal(methods, []string{"REQUEST", "REQUEST", "CANCEL"}) || sequences[0] >= sequences[1] || sequences[1] >= sequences[2] {
+			t.Errorf("UIDs %v, methods %v, sequences %v", uids, methods, sequences)
+		}
+		wantNothingTwice(t, mail)
+	})
+}
