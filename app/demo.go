@@ -158,7 +158,7 @@ func (d *demo) makeMeetingsOfToday(ctx context.Context) error {
 	return nil
 }
 
-// makeMeetingsOfTheWeek fills the coming working days, in the time of each room.
+// makeMeetingsOfTheWeek fills the rest of today and the coming working days, in the time of each room.
 func (d *demo) makeMeetingsOfTheWeek(ctx context.Context) error {
 	type regular struct {
 		room, by, title string
@@ -167,7 +167,7 @@ func (d *demo) makeMeetingsOfTheWeek(ctx context.Context) error {
 		with            []string
 	}
 	const hour = time.Hour
-	for day := 1; day <= 7; day++ {
+	for day := range 8 {
 		for _, r := range []regular{
 			{"Lovelace", "emmy", "Stand-up", 9 * hour, 15 * time.Minute, []string{"alan", "ada"}},
 			{"Turing", "grace", "Planning", 10 * hour, 2 * hour, []string{"emmy"}},
@@ -181,7 +181,8 @@ func (d *demo) makeMeetingsOfTheWeek(ctx context.Context) error {
 			}
 			y, m, dd := d.now.In(zone).AddDate(0, 0, day).Date()
 			start := time.Date(y, m, dd, 0, int(r.clock.Minutes()), 0, 0, zone)
-			if start.Weekday() == time.Saturday || start.Weekday() == time.Sunday {
+			weekend := start.Weekday() == time.Saturday || start.Weekday() == time.Sunday
+			if day > 0 && weekend || start.Before(d.now.Add(2*time.Hour)) { // what begins before is in makeMeetingsOfToday
 				continue
 			}
 			if err := d.book(ctx, booking{room: r.room, by: r.by, title: r.title, start: start, length: r.length, with: r.with}); err != nil {
