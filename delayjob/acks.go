@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// acks sends results to the queue. Whatever has gathered while the last call was on its way
+// acks sends the results of one shard to the queue. Whatever has gathered while the last call was on its way
 // goes out with the next one, so batches grow with the load and a single result waits for nothing.
 type acks struct {
 	queue Queue

@@ -44,7 +44,7 @@ type Consumer struct {
 	byJob  map[string]*lane
 	shards []*runner
 	leases *leases
-	acks   *acks
+	acks   []*acks // by shard: one that does not answer holds up no other
 }
 
 // NewConsumer returns a consumer for jobs. It does nothing until Run.
@@ -61,8 +61,8 @@ func NewConsumer(q Queue, jobs []DelayJob, o ConsumerOptions) *Consumer {
 	o.Observer, o.Logger = orDefaults(o.Observer, o.Logger)
 	c := &Consumer{queue: q, opts: o, byJob: map[string]*lane{}}
 	c.leases = newLeases(q, o.Observer, o.Logger)
-	c.acks = newAcks(q, o.Logger)
 	for i := range q.Shards() {
+		c.acks = append(c.acks, newAcks(q, o.Logger))
 		c.shards = append(c.shards, &runner{c: c, shard: i, wake: make(chan struct{}, 1)})
 	}
 	for _, j := range jobs {
@@ -84,7 +84,9 @@ func (c *Consumer) Run(ctx context.Context) error {
 
 	var claiming, running, keeping sync.WaitGroup
 	keeping.Go(func() { c.leases.run(keep) })
-	keeping.Go(c.acks.run)
+	for _, a := range c.acks {
+		keeping.Go(a.run)
+	}
 	for _, l := range c.lanes {
 		for range l.opts.Concurrency {
 			running.Go(func() { l.work(ctx, handlers) })
@@ -102,7 +104,9 @@ func (c *Consumer) Run(ctx context.Context) error {
 	grace := time.AfterFunc(c.opts.Grace, func() { cancelHandlers(errShutdown) })
 	running.Wait()
 	grace.Stop()
-	c.acks.close()
+	for _, a := range c.acks {
+		a.close()
+	}
 	stopKeeping()
 	keeping.Wait()
 	return nil

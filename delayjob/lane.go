@@ -136,7 +136,7 @@ func (l *lane) work(ctx, handlers context.Context) {
 func (l *lane) giveBack(ds []*delivery) {
 	for _, d := range ds {
 		l.c.opts.Observer.Finished(l.job.Name(), ResultReleased, 0, 0)
-		l.c.acks.nack(d, Return{Lease: d.Lease, How: Release})
+		l.acks(d).nack(d, Return{Lease: d.Lease, How: Release})
 	}
 }
 
@@ -230,19 +230,19 @@ func (l *lane) settle(ctx context.Context, ds []*delivery, errs []error, took ti
 			if l.brk.succeeded(d.ID()) {
 				l.opened(false, nil)
 			}
-			l.c.acks.ack(d)
+			l.acks(d).ack(d)
 		case snooze:
 			result, r.How, r.Delay = ResultSnooze, Release, v.delay
-			l.c.acks.nack(d, r)
+			l.acks(d).nack(d, r)
 		case released:
 			result, r.How = ResultReleased, Release
-			l.c.acks.nack(d, r)
+			l.acks(d).nack(d, r)
 		case unavailable:
 			result, r.How = ResultUnavailable, Release
 			if l.brk.failed() {
 				l.opened(true, v.err)
 			}
-			l.c.acks.nack(d, r)
+			l.acks(d).nack(d, r)
 		case dead:
 			result = ResultDead
 			died = append(died, d)
@@ -253,7 +253,7 @@ func (l *lane) settle(ctx context.Context, ds []*delivery, errs []error, took ti
 				r.Delay = l.opts.Backoff.Delay(d.Attempt)
 			}
 			l.c.opts.Logger.Warn("failed, trying again", "id", d.ID(), "attempt", d.Attempt, "in", r.Delay, "error", v.Error())
-			l.c.acks.nack(d, r)
+			l.acks(d).nack(d, r)
 		}
 		obs.Finished(l.job.Name(), result, now.Sub(d.Due), took)
 	}
@@ -261,6 +261,9 @@ func (l *lane) settle(ctx context.Context, ds []*delivery, errs []error, took ti
 		l.bury(ctx, died, fs)
 	}
 }
+
+// acks is where the result of a message goes.
+func (l *lane) acks(d *delivery) *acks { return l.c.acks[d.Lease.Shard] }
 
 // bury records dead letters first and only then takes them out of the queue: when the record
 // cannot be written they come again.
@@ -278,7 +281,7 @@ func (l *lane) bury(ctx context.Context, ds []*delivery, fs []Failure) {
 		if how == Bury {
 			l.c.opts.Logger.Error("dead letter", "id", d.ID(), "attempts", d.Attempt, "error", fs[i].Error)
 		}
-		l.c.acks.nack(d, Return{Lease: d.Lease, How: how, Delay: delay})
+		l.acks(d).nack(d, Return{Lease: d.Lease, How: how, Delay: delay})
 	}
 }
 
