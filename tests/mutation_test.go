@@ -27,7 +27,7 @@ func TestMutations(t *testing.T) {
 		pending := admin.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{strict.ID}))
 
 		odd := []any{nil, true, 5, -1, 0.5, 1e300, json.Number(strings.Repeat("9", 40)), "", " ", "\x00", "a\x00b", "\u2028", "😀", "\U0010FFFF", "''; --", "%s%n", "../..",
-			strings.Repeat("long", 50_000), []any{}, []any{nil}, []any{"\x00"}, with{}, with{"": 1},
+			strings.Repeat("long", 5_000), []any{}, []any{nil}, []any{"\x00"}, with{}, with{"": 1},
 			"9999999h", "-1ns", "1e9h", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z", "2027-02-10T24:00:00Z", "2027-02-10T10:00:00+99:99"}
 		for _, request := range []struct {
 			method, path string
@@ -47,7 +47,8 @@ func TestMutations(t *testing.T) {
 					"max_advance": "1h", "buffer_before": "0s", "buffer_after": "0s", "quota": with{"per": "week", "count": 1, "duration": "1h"}},
 				"check_in": with{"required": false, "opens": "15m", "grace": "10m"}}},
 			{"POST", "/sites", with{"name": "n", "timezone": "UTC"}},
-			{"POST", "/users", with{"email": "u@example.org", "name": "U", "role": "member", "password": "a good long password", "phone": "+4930123", "locale": "en", "timezone": "UTC"}},
+			{"POST", "/users", with{"email": "u@example.org", "name": "U", "role": "member", "phone": "+4930123", "locale": "en", "timezone": "UTC"}},
+			{"POST", "/users", with{"password": "a good long password"}}, // apart: hashing is slow by design
 			{"POST", "/me/tokens", with{"name": "n", "scopes": []any{"meetings:read"}, "expires_at": start.Format(time.RFC3339)}},
 			{"POST", "/auth/login", with{"email": "u@example.org", "password": "p"}},
 			{"POST", "/setup", with{"token": "pq_x", "email": "u@example.org", "name": "U", "password": "a good long password"}},

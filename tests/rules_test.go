@@ -43,23 +43,28 @@ func TestRoomRules(t *testing.T) {
 		// What was cancelled leaves its slot and its buffers.
 		alice.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", second.ID), nil, nil)
 		alice.Book(t, book(10.5, 11.5))
+	})
+}
 
-		// Where requests do not hold their slot, the first that is approved gets it.
-		t.Run("hold_pending off", func(t *testing.T) {
-			t.Parallel()
-			on := setup{}
-			on.YAML = "booking: { hold_pending: false }\n"
-			server := testenv.Server(t, on.Config)
-			admin := server.Admin(t)
-			room := admin.NewRoom(t, "Board", with{"approval": with{"required": true}})
-			booking := testenv.Booking(inSeconds(3600), inSeconds(7200), []int64{room.ID})
-			first, second := admin.Book(t, booking), admin.Book(t, booking)
-			admin.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/approve", second.ID), with{}, nil)
-			admin.WantProblem(t, http.StatusConflict, "room_conflict", http.MethodPost, at("/meetings/%d/approve", first.ID), with{})
-			if m := admin.Meeting(t, first.ID); m.Status != "pending" {
-				t.Errorf("the first is %s, want it pending", m.Status)
-			}
-		})
+// TestHoldPending: where requests do not hold their slot, the first that is approved gets it.
+func TestHoldPending(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		on.YAML = "booking: { hold_pending: false }\n"
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		alice := admin.NewUser(t, "Alice", "member")
+		room := admin.NewRoom(t, "Board", with{"approval": with{"required": true}})
+		booking := testenv.Booking(inSeconds(3600), inSeconds(7200), []int64{room.ID})
+		first, second := alice.Book(t, booking), alice.Book(t, booking)
+		admin.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/approve", second.ID), with{}, nil)
+		admin.WantProblem(t, http.StatusConflict, "room_conflict", http.MethodPost, at("/meetings/%d/approve", first.ID), with{})
+		if m := alice.Meeting(t, first.ID); m.Status != "pending" {
+			t.Errorf("the first is %s, want it pending", m.Status)
+		}
+		// Who decides about a room need not ask.
+		if m := admin.Book(t, testenv.Booking(inSeconds(9000), inSeconds(9600), []int64{room.ID})); m.Status != "confirmed" {
+			t.Errorf("an admin's own booking is %s", m.Status)
+		}
 	})
 }
 
