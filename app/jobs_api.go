@@ -14,12 +14,12 @@ import (
 	failures "punctual/delayjob/gormstore"
 )
 
-// jobsAPI shows the strategies to admins and lets them pause one and revive dead letters.
+// jobsAPI shows the strategies to admins and lets them pause one, and revive or discard dead letters.
 type jobsAPI struct {
 	queue    delayjob.Inspector
 	jobs     []delayjob.DelayJob
 	settings map[string]delayjob.Options
-	dead     *failures.Failures
+	dead     *deadLetters
 	reload   func() // a full pass of the loader, if there is one in this process
 }
 
@@ -144,7 +144,7 @@ type deadList struct {
 }
 
 func (a *jobsAPI) listDead(ctx context.Context, in *deadQuery) (*deadList, error) {
-	rows, next, err := a.dead.List(ctx, in.Job, in.Cursor, in.Limit)
+	rows, next, err := a.dead.records.List(ctx, failures.Filter{Job: in.Job}, in.Cursor, in.Limit)
 	if errors.Is(err, failures.ErrCursor) {
 		p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
 		p.Errors = []ProblemFault{{Location: "query.cursor", Message: "is no cursor of this list", Code: "malformed"}}
@@ -157,31 +157,25 @@ func (a *jobsAPI) listDead(ctx context.Context, in *deadQuery) (*deadList, error
 	out.Body.NextCursor = orNull(next)
 	out.Body.Items = make([]deadJobView, len(rows))
 	for i, f := range rows {
-		out.Body.Items[i] = deadJobView{
-			ID: f.ID(), Job: f.Job, Key: f.Key, Version: f.Version,
-			Attempts: f.Attempts, Error: f.Error, DeadAt: f.DeadAt.UTC(),
-		}
+		out.Body.Items[i] = viewDead(f)
 	}
 	return out, nil
+}
+
+func viewDead(f failures.Failure) deadJobView {
+	return deadJobView{
+		ID: f.ID(), Job: f.Job, Key: f.Key, Version: f.Version,
+		Attempts: f.Attempts, Error: f.Error, DeadAt: f.DeadAt.UTC(),
+	}
 }
 
 type deadID struct {
 	ID string `path:"id" maxLength:"200" example:"notify.email:42"`
 }
 
-// requeue forgets the death in the database first: if the process dies in between, the next
-// full pass of a loader takes the message up all the same.
 func (a *jobsAPI) requeue(ctx context.Context, in *deadID) (*struct{}, error) {
-	recorded, err := a.dead.Forget(ctx, in.ID)
-	if err != nil {
+	if err := a.dead.requeue(ctx, in.ID); err != nil {
 		return nil, err
-	}
-	states, err := a.queue.Requeue(ctx, in.ID)
-	if err != nil {
-		return nil, queueError(err)
-	}
-	if recorded == 0 && (len(states) == 0 || states[0] != delayjob.StateDead) {
-		return nil, delayjob.ErrNotFound
 	}
 	a.reload()
 	return nil, nil

@@ -1,11 +1,12 @@
-// Package gormstore keeps the engine's dead letters in the database, where a flush of the
-// queue cannot lose them and the loaders' queries can leave them out.
+// Package gormstore keeps what of the engine a flush of the queue must not lose: dead letters,
+// which the loaders' queries can so leave out, and the jobs of topics.
 package gormstore
 
 import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -30,6 +31,8 @@ type Failure struct {
 	Attempts int
 	Error    string
 	DeadAt   time.Time
+
+	DiscardedAt *time.Time // nobody is to be shown it any more; nil: it is open
 }
 
 // ID of the message that died.
@@ -60,7 +63,7 @@ func (s *Failures) RecordFailures(ctx context.Context, fs ...delayjob.Failure) e
 	}
 	err := s.db.WithContext(ctx).Clauses(clause.OnConflict{
 		Columns:   []clause.Column{{Name: "job"}, {Name: "key"}},
-		DoUpdates: clause.AssignmentColumns([]string{"version", "attempts", "error", "dead_at"}),
+		DoUpdates: clause.AssignmentColumns([]string{"version", "attempts", "error", "dead_at", "discarded_at"}),
 	}).CreateInBatches(rows, 500).Error
 	if err != nil {
 		return fmt.Errorf("record dead letters: %w", err)
@@ -68,13 +71,28 @@ func (s *Failures) RecordFailures(ctx context.Context, fs ...delayjob.Failure) e
 	return nil
 }
 
-// List pages through dead letters, the latest first; an empty job means all. An empty cursor
-// starts, an empty next cursor ends.
-func (s *Failures) List(ctx context.Context, job, cursor string, limit int) (fs []Failure, next string, err error) {
-	q := s.db.WithContext(ctx).Order("dead_at DESC, job, key").Limit(limit + 1)
-	if job != "" {
-		q = q.Where("job = ?", job)
+// Filter chooses dead letters; a zero field chooses all.
+type Filter struct {
+	Job           string
+	ErrorContains string // in upper or lower case
+}
+
+func (f Filter) apply(q *gorm.DB) *gorm.DB {
+	q = q.Where("discarded_at IS NULL")
+	if f.Job != "" {
+		q = q.Where("job = ?", f.Job)
 	}
+	if f.ErrorContains != "" {
+		literal := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.ErrorContains)
+		q = q.Where(`lower(error) LIKE lower(?) ESCAPE '\'`, "%"+literal+"%")
+	}
+	return q
+}
+
+// List pages through dead letters that were not discarded, the latest first. An empty cursor
+// starts, an empty next cursor ends.
+func (s *Failures) List(ctx context.Context, f Filter, cursor string, limit int) (fs []Failure, next string, err error) {
+	q := f.apply(s.db.WithContext(ctx)).Order("dead_at DESC, job, key").Limit(limit + 1)
 	if cursor != "" {
 		at, err := decodeCursor(cursor)
 		if err != nil {
@@ -92,14 +110,38 @@ func (s *Failures) List(ctx context.Context, job, cursor string, limit int) (fs 
 	return fs, next, nil
 }
 
-// Forget deletes the records of messages, so that the loader takes them up again if they are
-// still pending; it tells how many there were.
-func (s *Failures) Forget(ctx context.Context, ids ...string) (int, error) {
+// Discard closes the record of a message: the loader goes on leaving it out at this version,
+// and List does so too. It tells whether there was an open one.
+func (s *Failures) Discard(ctx context.Context, id string, at time.Time) (bool, error) {
+	job, key := delayjob.SplitID(id)
+	res := s.db.WithContext(ctx).Model(&Failure{}).Where("job = ? AND key = ? AND discarded_at IS NULL", job, key).
+		Update("discarded_at", at.UTC().Truncate(time.Microsecond))
+	if res.Error != nil {
+		return false, fmt.Errorf("discard the dead letter %s: %w", id, res.Error)
+	}
+	return res.RowsAffected > 0, nil
+}
+
+// Get is the record of a message, discarded or not; [delayjob.ErrNotFound] if there is none.
+func (s *Failures) Get(ctx context.Context, id string) (f Failure, err error) {
+	job, key := delayjob.SplitID(id)
+	switch err := s.db.WithContext(ctx).Where("job = ? AND key = ?", job, key).Take(&f).Error; {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return f, delayjob.ErrNotFound
+	case err != nil:
+		return f, fmt.Errorf("read the dead letter %s: %w", id, err)
+	}
+	return f, nil
+}
+
+// Forget deletes records, so that the loader takes the messages up again if they are still
+// pending; it tells how many there were. A message that died again since the record was read
+// keeps its new one.
+func (s *Failures) Forget(ctx context.Context, fs ...Failure) (int, error) {
 	n := 0
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		for _, id := range ids {
-			job, key := delayjob.SplitID(id)
-			res := tx.Where("job = ? AND key = ?", job, key).Delete(&Failure{})
+		for _, f := range fs {
+			res := tx.Where("job = ? AND key = ? AND dead_at = ?", f.Job, f.Key, f.DeadAt.UTC()).Delete(&Failure{})
 			if res.Error != nil {
 				return res.Error
 			}

@@ -1,0 +1,414 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"punctual/app/database"
+	"punctual/delayjob"
+	failures "punctual/delayjob/gormstore"
+)
+
+func (c *cli) queueCommand() *cobra.Command {
+	return group("queue", "Look at the queue and mend it", c.queueStatsCommand(), c.queuePeekCommand(), c.queueDeadCommand(),
+		c.queueRequeueCommand(), c.queueDiscardCommand(), c.queueCheckCommand())
+}
+
+// withQueue runs a command on the queue of the installation, beside the servers that may run.
+// inside says what to use instead if the queue lives in the server.
+func (c *cli) withQueue(ctx context.Context, inside string, do func(*Config, queue) error) error {
+	config, err := c.load()
+	if err != nil {
+		return err
+	}
+	if config.Queue.URL == "memory:" {
+		return fmt.Errorf("queue.url is memory:, so the queue lives inside the server; ask that with %s", inside)
+	}
+	level := new(slog.LevelVar)
+	level.Set(slog.LevelWarn)
+	q, client, err := openQueue(ctx, config.Queue, newLogger(c.stderr, config.Log.Format, level))
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(config, q), q.Close(), client.Close())
+}
+
+// withDeadLetters does so with the database too.
+func (c *cli) withDeadLetters(ctx context.Context, inside string, do func(*deadLetters) error) error {
+	return c.withQueue(ctx, inside, func(config *Config, q queue) error {
+		db, err := database.Open(ctx, config.Database.URL, database.Options{})
+		if err != nil {
+			return err
+		}
+		return errors.Join(do(&deadLetters{failures.NewFailures(db.Gorm), q}), db.Close())
+	})
+}
+
+// knownJob is an error of usage unless the name is a strategy's or a topic's.
+func knownJob(name string) error {
+	if slices.Contains(strategies, name) || strings.HasPrefix(name, "topic.") {
+		return nil
+	}
+	return usageError{fmt.Errorf("%q is no strategy%s", name, suggest(name, strategies))}
+}
+
+func (c *cli) queueStatsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "stats", Short: "Count what waits, runs and died, by strategy", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withQueue(cmd.Context(), "GET /api/v1/jobs", func(_ *Config, q queue) error {
+				return c.queueStats(cmd.Context(), q, asJSON)
+			})
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func jsonFlag(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "json", false, "print JSON for programs instead of a table")
+}
+
+// jobCounts is one line of queue stats.
+type jobCounts struct {
+	Job       string     `json:"job"`
+	Delayed   int        `json:"delayed"`
+	Ready     int        `json:"ready"`
+	Reserved  int        `json:"reserved"`
+	Dead      int        `json:"dead"`
+	OldestDue *time.Time `json:"oldest_due"`
+	Paused    bool       `json:"paused"`
+}
+
+func (c *cli) queueStats(ctx context.Context, q queue, asJSON bool) error {
+	counts := make([]jobCounts, len(strategies))
+	for i, job := range strategies {
+		s, err := q.Stats(ctx, job)
+		if err != nil {
+			return fmt.Errorf("count %s: %w", job, err)
+		}
+		counts[i] = jobCounts{Job: job, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, Paused: s.Paused}
+		if !s.Oldest.IsZero() {
+			counts[i].OldestDue = new(s.Oldest.UTC())
+		}
+	}
+	if asJSON {
+		return c.printJSON(counts)
+	}
+	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "JOB\tDELAYED\tREADY\tRESERVED\tDEAD\tPAUSED\tOLDEST DUE")
+	for _, j := range counts {
+		paused, oldest := "no", "-"
+		if j.Paused {
+			paused = "yes"
+		}
+		if j.OldestDue != nil {
+			oldest = instant(*j.OldestDue) + ", " + distance(q.Now(), *j.OldestDue)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\n", j.Job, j.Delayed, j.Ready, j.Reserved, j.Dead, paused, oldest)
+	}
+	return w.Flush()
+}
+
+func (c *cli) queuePeekCommand() *cobra.Command {
+	var state string
+	var limit int
+	var asJSON bool
+	states := []string{string(delayjob.StateReserved), string(delayjob.StateReady), string(delayjob.StateDelayed), string(delayjob.StateDead)}
+	cmd := &cobra.Command{
+		Use: "peek JOB", Short: "List messages of a strategy, earliest first; it takes none away", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := knownJob(args[0]); err != nil {
+				return err
+			}
+			look := states
+			if state != "" {
+				if look = []string{state}; !slices.Contains(states, state) {
+					return usageError{fmt.Errorf("--state is %q; it must be delayed, ready, reserved or dead", state)}
+				}
+			}
+			if limit < 1 || limit > 10_000 {
+				return usageError{fmt.Errorf("--limit is %d; it must be 1 to 10000", limit)}
+			}
+			return c.withQueue(cmd.Context(), "GET /api/v1/jobs", func(_ *Config, q queue) error {
+				return c.queuePeek(cmd.Context(), q, args[0], look, limit, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&state, "state", "", "delayed, ready, reserved or dead only")
+	cmd.Flags().IntVar(&limit, "limit", 20, "how many at most")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// peeked is one message as queue peek shows it.
+type peeked struct {
+	ID       string    `json:"id"`
+	State    string    `json:"state"`
+	At       time.Time `json:"at"`  // until when it waits or is leased, or when it died
+	Due      time.Time `json:"due"` // as it was asked for
+	Version  int64     `json:"version"`
+	Attempts int       `json:"attempts"`
+}
+
+func (c *cli) queuePeek(ctx context.Context, q queue, job string, states []string, limit int, asJSON bool) error {
+	found := []peeked{}
+	for _, state := range states {
+		for cursor, more := "", true; more && len(found) < limit; more = cursor != "" {
+			items, next, err := q.List(ctx, job, delayjob.State(state), cursor, min(limit-len(found), 500))
+			if err != nil {
+				return fmt.Errorf("list %s: %w", job, err)
+			}
+			for _, i := range items {
+				at := i.WaitsUntil
+				switch i.State {
+				case delayjob.StateReserved:
+					at = i.LeaseUntil
+				case delayjob.StateDead:
+					at = i.DiedAt
+				}
+				found = append(found, peeked{i.ID(), string(i.State), at.UTC(), i.Due.UTC(), i.Version, i.Attempt})
+			}
+			cursor = next
+		}
+	}
+	if asJSON {
+		return c.printJSON(found)
+	}
+	if len(found) == 0 {
+		fmt.Fprintf(c.stdout, "The queue holds no such message of %s.\n", job)
+		return nil
+	}
+	now := q.Now()
+	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tSTATE\tDUE\tVERSION\tATTEMPTS\tAND")
+	for _, p := range found {
+		and := "runs " + distance(now, p.At)
+		switch delayjob.State(p.State) {
+		case delayjob.StateReady:
+			and = "waits for a handler"
+		case delayjob.StateReserved:
+			and = "its lease ends " + distance(now, p.At)
+		case delayjob.StateDead:
+			and = "died " + distance(now, p.At)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", printable(p.ID), p.State, instant(p.Due), p.Version, p.Attempts, and)
+	}
+	return w.Flush()
+}
+
+func (c *cli) queueDeadCommand() *cobra.Command {
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "dead [JOB]", Short: "List dead letters with their errors, the latest first", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var f failures.Filter
+			if len(args) > 0 {
+				if f.Job = args[0]; knownJob(f.Job) != nil {
+					return knownJob(f.Job)
+				}
+			}
+			if limit < 1 {
+				return usageError{fmt.Errorf("--limit is %d; it must be 1 or more", limit)}
+			}
+			return c.withDatabase(cmd.Context(), func(ctx context.Context, db *database.DB) error {
+				return c.queueDead(ctx, failures.NewFailures(db.Gorm), f, limit, asJSON)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 100, "how many at most")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (c *cli) queueDead(ctx context.Context, records *failures.Failures, f failures.Filter, limit int, asJSON bool) error {
+	found := []deadJobView{}
+	cursor, more := "", true
+	for ; more && len(found) < limit; more = cursor != "" {
+		rows, next, err := records.List(ctx, f, cursor, min(limit-len(found), deadPage))
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			found = append(found, viewDead(r))
+		}
+		cursor = next
+	}
+	if asJSON {
+		return c.printJSON(found)
+	}
+	if len(found) == 0 {
+		fmt.Fprintln(c.stdout, "There are no dead letters.")
+		return nil
+	}
+	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tDIED\tATTEMPTS\tERROR")
+	for _, d := range found {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", printable(d.ID), instant(d.DeadAt), d.Attempts, shortened(printable(d.Error), 200))
+	}
+	if err := w.Flush(); err != nil || cursor == "" {
+		return err
+	}
+	fmt.Fprintf(c.stdout, "There are more; --limit %d shows twice as many.\n", 2*limit)
+	return nil
+}
+
+func (c *cli) queueRequeueCommand() *cobra.Command {
+	var job string
+	var all bool
+	cmd := &cobra.Command{
+		Use: "requeue {ID... | --job JOB | --all}", Short: "Try dead letters again, now", Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			ways := 0
+			for _, way := range []bool{len(ids) > 0, job != "", all} {
+				if way {
+					ways++
+				}
+			}
+			if ways != 1 {
+				return usageError{errors.New("name dead letters, or --job JOB, or --all; see punctual queue requeue --help")}
+			}
+			if job != "" && knownJob(job) != nil {
+				return knownJob(job)
+			}
+			const inside = "POST /api/v1/jobs/dead/{id}/requeue or POST /api/v1/jobs/dead/requeue"
+			return c.withDeadLetters(cmd.Context(), inside, func(d *deadLetters) error {
+				if len(ids) > 0 {
+					return c.eachDeadLetter(ids, "Requeued", func(id string) error { return d.requeue(cmd.Context(), id) })
+				}
+				jobs := strategies
+				if job != "" {
+					jobs = []string{job}
+				}
+				n, err := d.requeueAll(cmd.Context(), failures.Filter{Job: job}, jobs)
+				if n > 0 || err == nil {
+					fmt.Fprintf(c.stdout, "Requeued %d.\n", n)
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&job, "job", "", "all of this strategy")
+	cmd.Flags().BoolVar(&all, "all", false, "all there are")
+	return cmd
+}
+
+func (c *cli) queueDiscardCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "discard ID...", Short: "Give dead letters up for good", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			return c.withDeadLetters(cmd.Context(), "DELETE /api/v1/jobs/dead/{id}", func(d *deadLetters) error {
+				return c.eachDeadLetter(ids, "Discarded", func(id string) error { return d.discard(cmd.Context(), id) })
+			})
+		},
+	}
+}
+
+// eachDeadLetter does something to each of them; those that are none it names in its error.
+func (c *cli) eachDeadLetter(ids []string, done string, do func(id string) error) error {
+	var missing []string
+	for _, id := range ids {
+		switch err := do(id); {
+		case errors.Is(err, delayjob.ErrNotFound):
+			missing = append(missing, printable(id))
+		case err != nil:
+			return fmt.Errorf("%s: %w", printable(id), err)
+		default:
+			fmt.Fprintf(c.stdout, "%s %s.\n", done, printable(id))
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("no dead letter: %s", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+func (c *cli) queueCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "check", Short: "Verify the invariants of the queue, while it works", Args: cobra.NoArgs,
+		Long: "Verify the invariants of the queue, while it works: a message has a body if and only if it is in exactly one of\n" +
+			"waiting, leased and dead, and a token if and only if it is leased. Each breach is a line; the exit code is 1 then.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withQueue(cmd.Context(), "GET /api/v1/jobs", func(_ *Config, q queue) error { return c.queueCheck(cmd.Context(), q) })
+		},
+	}
+}
+
+// queueCheck looks at whatever has a body, and at what strategies have without one.
+func (c *cli) queueCheck(ctx context.Context, q queue) error {
+	breaches, err := q.Check(ctx)
+	if err != nil {
+		return err
+	}
+	more, err := q.Check(ctx, strategies...)
+	if err != nil {
+		return err
+	}
+	breaches = append(breaches, more...)
+	slices.Sort(breaches)
+	breaches = slices.Compact(breaches)
+	for _, b := range breaches {
+		fmt.Fprintln(c.stdout, printable(b))
+	}
+	if len(breaches) > 0 {
+		return fmt.Errorf("the queue breaks its invariants in %d places", len(breaches))
+	}
+	fmt.Fprintln(c.stdout, "The queue keeps its invariants.")
+	return nil
+}
+
+func (c *cli) printJSON(v any) error {
+	e := json.NewEncoder(c.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000Z") }
+
+// distance tells how far t is, in words: "in 1m30s", "12s ago".
+func distance(now, t time.Time) string {
+	d := t.Sub(now)
+	unit := time.Second
+	if d.Abs() < 10*time.Second {
+		unit = 10 * time.Millisecond
+	}
+	if d < 0 {
+		return (-d).Round(unit).String() + " ago"
+	}
+	return "in " + d.Round(unit).String()
+}
+
+// printable is a text as one line that a terminal shows as it is.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return '\uFFFD'
+		default:
+			return r
+		}
+	}, strings.Join(strings.Fields(s), " "))
+}
+
+// shortened cuts a text after n runes and shows that it did.
+func shortened(s string, n int) string {
+	if rs := []rune(s); len(rs) > n {
+		return string(rs[:n]) + "…"
+	}
+	return s
+}
