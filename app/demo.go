@@ -15,6 +15,20 @@ import (
 // demoPassword is that of all people of the demonstration.
 const demoPassword = "punctual demo"
 
+// demoGuide says who to be and what to try; it wants the password.
+const demoGuide = `
+  Sign in as   ada@example.org    admin
+               grace@example.org  manager, decides about the room Hopper
+               alan@example.org   member
+  Password     %s
+
+  Try          Watch a meeting begin and end by itself within minutes of the first start.
+               Drag over a free hour to book it; then book the same hour as somebody else.
+               Book Hopper as alan; approve or reject it as grace.
+               Read the mails that were sent, as ada under Administration.
+
+`
+
 func (c *cli) demoCommand() *cobra.Command {
 	var ifEmpty bool
 	cmd := &cobra.Command{
@@ -34,6 +48,9 @@ func (c *cli) demo(ctx context.Context, ifEmpty bool) error {
 		if len(rooms) > 0 {
 			if ifEmpty {
 				fmt.Fprintln(c.stdout, "There are rooms already; the demonstration leaves them alone.")
+				if _, err := a.accounts.UserByEmail(ctx, "ada@example.org"); err == nil { // they are its own
+					fmt.Fprintf(c.stdout, demoGuide, demoPassword)
+				}
 				return nil
 			}
 			return fmt.Errorf("there are rooms already; the demonstration is for an empty installation")
@@ -42,14 +59,8 @@ func (c *cli) demo(ctx context.Context, ifEmpty bool) error {
 		if err := d.make(ctx); err != nil {
 			return fmt.Errorf("make the demonstration: %w", err)
 		}
-		fmt.Fprintf(c.stdout, `Made %d rooms at 2 sites, %d people and %d meetings. Some begin within the next minutes; one waits for a decision.
-
-  Sign in as   ada@example.org    admin
-               grace@example.org  manager, decides about the room Hopper
-               alan@example.org   member
-  Password     %s
-
-`, len(d.rooms), len(d.people), d.meetings, demoPassword)
+		fmt.Fprintf(c.stdout, "Made %d rooms at 2 sites, %d people and %d meetings.\n", len(d.rooms), len(d.people), d.meetings)
+		fmt.Fprintf(c.stdout, demoGuide, demoPassword)
 		return nil
 	})
 }
