@@ -23,6 +23,7 @@ type binder struct {
 	origins map[string]origin // by path: where a value was set
 	secrets []string          // values that must not be shown
 	faults  []ConfigFault
+	unread  map[string]bool // sections that were not understood in full; "" is the whole file
 }
 
 // origin is where a value came from; line is 0 for an environment variable.
@@ -53,16 +54,29 @@ func (b *binder) at(n ast.Node) origin {
 	return origin{b.source, p.Line, p.Column}
 }
 
+func newBinder(source string) *binder {
+	return &binder{source: source, anchors: map[string]ast.Node{}, origins: map[string]origin{}, unread: map[string]bool{}}
+}
+
+// understood reports whether a rule may judge the value at path: one about a section with
+// faults might complain about what was never read.
+func (b *binder) understood(path string) bool {
+	section, _, _ := strings.Cut(path, ".")
+	return !b.unread[""] && !b.unread[section]
+}
+
 // bindDocument reads YAML text into v. Nothing but comments leaves v as it is.
 func (b *binder) bindDocument(text []byte, path string, v reflect.Value) {
 	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		b.syntaxFault(err)
+		b.unread[""] = true
 		return
 	}
 	bodies := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil })
 	for _, d := range bodies[min(1, len(bodies)):] {
 		b.fault(d.Body, "a second document; the file holds one, without ---")
+		b.unread[""] = true
 	}
 	if len(bodies) > 0 {
 		b.bind(path, bodies[0].Body, v, false)
@@ -163,7 +177,11 @@ func (b *binder) bindStruct(path string, n ast.Node, v reflect.Value) {
 			continue
 		}
 		b.origins[join(path, key)] = b.at(values[key].Key)
+		before := len(b.faults)
 		b.bind(join(path, key), values[key].Value, v.FieldByIndex(f.Index), f.Tag.Get("secret") != "")
+		if path == "" && len(b.faults) > before {
+			b.unread[key] = true
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,8 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
 // defaultConfigFile is read if it is there.
@@ -35,11 +34,11 @@ func LoadConfig(file string, environ []string) (c *Config, warnings []string, er
 
 func parseConfig(file string, src []byte, environ []string) (*Config, []string, error) {
 	c := DefaultConfig()
-	b := &binder{source: file, anchors: map[string]ast.Node{}, origins: map[string]origin{}}
-	b.bindDocument(src, "", reflect.ValueOf(c).Elem())
+	b := newBinder(file)
+	b.bindDocument(bytes.TrimPrefix(src, []byte("\ufeff")), "", reflect.ValueOf(c).Elem())
 	warnings := b.override(c, environ)
-	if len(b.faults) == 0 { // else a rule would complain about what was not understood
-		for _, broken := range c.validate() {
+	for _, broken := range c.validate() {
+		if b.understood(broken.path) {
 			o := b.origin(broken.path)
 			b.faults = append(b.faults, ConfigFault{o.source, o.line, o.column, broken.path + " " + broken.message})
 		}
@@ -114,6 +113,12 @@ func (b *binder) overrideValue(vars map[string]string, path string, v reflect.Va
 }
 
 func (b *binder) setFromEnv(env, path, text string, v reflect.Value, secret bool) {
+	before := len(b.faults)
+	defer func() {
+		if section, _, _ := strings.Cut(path, "."); len(b.faults) > before {
+			b.unread[section] = true
+		}
+	}()
 	b.origins[path] = origin{source: env}
 	if secret {
 		b.secrets = append(b.secrets, text)
@@ -124,7 +129,7 @@ func (b *binder) setFromEnv(env, path, text string, v reflect.Value, secret bool
 		}
 		return
 	}
-	inner := &binder{source: env, anchors: map[string]ast.Node{}, origins: map[string]origin{}}
+	inner := newBinder(env)
 	inner.bindDocument([]byte(text), path, v)
 	b.secrets = append(b.secrets, inner.secrets...)
 	maps.Copy(b.origins, inner.origins)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,45 @@ c.yaml:7:21: unknown key log.colour; known are format, level
 	}
 	if !strings.HasSuffix(err.Error(), "(and 3 more: run punctual config check c.yaml)") {
 		t.Errorf("got %s", err)
+	}
+}
+
+func TestConfig_faultsOfFormDoNotHideOthers(t *testing.T) {
+	const file = `queue: { horizon: 20sec, load_every: 90s }
+email: { driver: pigeon }
+auth: { login_rate: 10/day }
+booking: { timezone: Mars/Base }
+`
+	_, _, err := parseConfig("c.yaml", []byte(file), []string{"PUNCTUAL_HTTP_TRUSTED_PROXIES=10.0.0.0/8", "PUNCTUAL_HTTP_ADDR=nowhere", "PUNCTUAL_LOG_LEVEL=loud"})
+	faults, ok := isConfigError(err)
+	if !ok {
+		t.Fatalf("got %v", err)
+	}
+	var got []string
+	for _, f := range faults.Faults {
+		got = append(got, f.Source+" "+strings.Join(strings.Fields(f.Message)[:2], " "))
+	}
+	slices.Sort(got)
+	want := []string{ // nothing of the horizon, nor of the address: what was not read is not judged
+		"PUNCTUAL_HTTP_TRUSTED_PROXIES http.trusted_proxies wants",
+		"PUNCTUAL_LOG_LEVEL log.level is",
+		"c.yaml auth.login_rate: \"10/day\"",
+		"c.yaml booking.timezone is",
+		"c.yaml email.driver is",
+		"c.yaml queue.horizon: \"20sec\"",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestConfig_fileWithByteOrderMark(t *testing.T) {
+	c, _, err := parseConfig("c.yaml", []byte("\ufeffhttp: {addr: \":9\"}\r\nlog: {level: warn}\r\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.HTTP.Addr != ":9" || c.Log.Level != "warn" {
+		t.Errorf("read %+v", c)
 	}
 }
 
