@@ -23,7 +23,10 @@ func (a *application) register(api huma.API) {
 	meetinghttp.Register(api, a.meetings, noticesAdapter{a.notifications})
 	notifyhttp.Register(api, a.notifications)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))
-	jobs := &jobsAPI{queue: a.queue, jobs: a.jobs, settings: settingsOf(a.jobs, a.config.Queue.options()), dead: &deadLetters{a.failures, a.queue}, reload: a.reload}
+	jobs := &jobsAPI{
+		queue: a.queue, jobs: a.jobs, settings: settingsOf(a.jobs, a.config.Queue.options()),
+		dead: &deadLetters{a.failures, a.queue}, pauses: a.pauses, reload: a.reload,
+	}
 	jobs.register(api)
 	registerConfig(api, a.currentConfig)
 	accounthttp.MustCover(api)

@@ -47,6 +47,7 @@ type application struct {
 	notifications *notify.Service
 	senders       *senders
 	failures      *failures.Failures
+	pauses        *pauses
 
 	jobs     []delayjob.DelayJob
 	loader   *delayjob.Loader   // nil unless the role works
@@ -77,6 +78,11 @@ func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, le
 	}
 	a.wireAreas()
 	a.wireEngine()
+	if r.works() {
+		if err := a.pauses.apply(ctx); err != nil { // the first pass of the loader tries again
+			log.Warn("what is paused may run until the first load", "error", err)
+		}
+	}
 	return a, nil
 }
 
@@ -115,6 +121,7 @@ func (a *application) wireEngine() {
 	for i, j := range a.jobs {
 		names[i] = j.Name()
 	}
+	a.pauses = &pauses{settings: failures.NewSettings(a.db.Gorm), queue: a.queue, jobs: names}
 	a.metrics.registry.MustRegister(newQueueCollector(a.queue, names))
 	if !a.role.works() {
 		return
@@ -122,7 +129,7 @@ func (a *application) wireEngine() {
 	c := a.config.Queue
 	a.loader = delayjob.NewLoader(a.queue, a.jobs, delayjob.LoaderOptions{
 		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon, Overlap: overlap,
-		Guard: loaderGuard(a.db), Observer: a.metrics, Logger: a.log,
+		Before: a.pauses.apply, Guard: loaderGuard(a.db), Observer: a.metrics, Logger: a.log,
 	})
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
 		Jobs: c.options(), SafetyPoll: c.SafetyPoll, Failures: a.failures, OnEmpty: a.loader.Trigger,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"punctual/account"
 	"punctual/delayjob"
 	failures "punctual/delayjob/gormstore"
 )
@@ -20,6 +21,7 @@ type jobsAPI struct {
 	jobs     []delayjob.DelayJob
 	settings map[string]delayjob.Options
 	dead     *deadLetters
+	pauses   *pauses
 	reload   func() // a full pass of the loader, if there is one in this process
 }
 
@@ -31,6 +33,8 @@ type jobView struct {
 	Dead      int         `json:"dead" doc:"Given up"`
 	OldestDue *time.Time  `json:"oldest_due,omitempty" doc:"When the earliest waiting message is due"`
 	Paused    bool        `json:"paused"`
+	PausedAt  *time.Time  `json:"paused_at,omitempty" doc:"Since when"`
+	PausedBy  string      `json:"paused_by,omitempty" doc:"By whom" example:"root@example.org"`
 	Settings  jobSettings `json:"settings"`
 }
 
@@ -75,10 +79,14 @@ type jobList struct {
 }
 
 func (a *jobsAPI) list(ctx context.Context, _ *struct{}) (*jobList, error) {
+	paused, err := a.pauses.settings.Paused(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := &jobList{}
 	out.Body.Items = make([]jobView, 0, len(a.jobs))
 	for _, j := range a.jobs {
-		v, err := a.view(ctx, j.Name())
+		v, err := a.view(ctx, j.Name(), paused)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +95,7 @@ func (a *jobsAPI) list(ctx context.Context, _ *struct{}) (*jobList, error) {
 	return out, nil
 }
 
-func (a *jobsAPI) view(ctx context.Context, job string) (jobView, error) {
+func (a *jobsAPI) view(ctx context.Context, job string, paused map[string]failures.Pause) (jobView, error) {
 	s, err := a.queue.Stats(ctx, job)
 	if err != nil {
 		return jobView{}, queueError(fmt.Errorf("count %s: %w", job, err))
@@ -103,27 +111,38 @@ func (a *jobsAPI) view(ctx context.Context, job string) (jobView, error) {
 	if !s.Oldest.IsZero() {
 		v.OldestDue = new(s.Oldest.UTC())
 	}
+	if p, ok := paused[job]; ok {
+		v.Paused, v.PausedAt, v.PausedBy = true, &p.At, p.By
+	}
 	return v, nil
 }
 
 type jobAnswer struct{ Body jobView }
 
 func (a *jobsAPI) pause(ctx context.Context, in *jobName) (*jobAnswer, error) {
-	return a.change(ctx, in.Name, a.queue.Pause)
+	by := ""
+	if who, ok := account.FromContext(ctx); ok {
+		by = who.Email
+	}
+	return a.change(ctx, in.Name, func() error { return a.pauses.pause(ctx, in.Name, by) })
 }
 
 func (a *jobsAPI) resume(ctx context.Context, in *jobName) (*jobAnswer, error) {
-	return a.change(ctx, in.Name, a.queue.Resume)
+	return a.change(ctx, in.Name, func() error { return a.pauses.resume(ctx, in.Name) })
 }
 
-func (a *jobsAPI) change(ctx context.Context, job string, change func(context.Context, string) error) (*jobAnswer, error) {
+func (a *jobsAPI) change(ctx context.Context, job string, change func() error) (*jobAnswer, error) {
 	if !slices.ContainsFunc(a.jobs, func(j delayjob.DelayJob) bool { return j.Name() == job }) {
 		return nil, delayjob.ErrNotFound
 	}
-	if err := change(ctx, job); err != nil {
-		return nil, queueError(err)
+	if err := change(); err != nil {
+		return nil, err
 	}
-	v, err := a.view(ctx, job)
+	paused, err := a.pauses.settings.Paused(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := a.view(ctx, job, paused)
 	if err != nil {
 		return nil, err
 	}

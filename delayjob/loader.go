@@ -22,6 +22,9 @@ type LoaderOptions struct {
 	Overlap     time.Duration // how far an incremental pass reaches back behind the last one's horizon; 5s
 	Chunk       int           // messages added at once; 1000
 	MaxWaiting  int           // a job with so many waiting gets no more in this pass; 200000
+	// Before runs before each full pass, in every process, and fails the pass with its error.
+	// It is for what a queue that lost its content must be told before it is filled. nil: nothing.
+	Before func(ctx context.Context) error
 	// Guard runs pass, or skips it if another process is just loading. It only saves work:
 	// adds are idempotent. nil always runs it. Passes asked for by Trigger are not guarded.
 	Guard    func(ctx context.Context, pass func(context.Context) error) error
@@ -83,6 +86,9 @@ func NewLoader(q Queue, jobs []DelayJob, o LoaderOptions) *Loader {
 	if o.Guard == nil {
 		o.Guard = func(ctx context.Context, pass func(context.Context) error) error { return pass(ctx) }
 	}
+	if o.Before == nil {
+		o.Before = func(context.Context) error { return nil }
+	}
 	o.Observer, o.Logger = orDefaults(o.Observer, o.Logger)
 	return &Loader{
 		queue: q, jobs: jobs, opts: o,
@@ -118,7 +124,13 @@ func (l *Loader) Run(ctx context.Context) error {
 		case <-l.incremental:
 			full = false
 		}
-		err := run(ctx, func(ctx context.Context) error { return l.pass(ctx, full) })
+		var err error
+		if full {
+			err = protect(func() error { return l.opts.Before(ctx) })
+		}
+		if err == nil {
+			err = run(ctx, func(ctx context.Context) error { return l.pass(ctx, full) })
+		}
 		if err != nil && ctx.Err() == nil {
 			l.opts.Logger.Error("loading failed", "full", full, "error", err)
 			if full {

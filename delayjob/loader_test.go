@@ -195,3 +195,34 @@ func TestScheduler_addsOnlyWhatIsNear(t *testing.T) {
 		t.Errorf("%+v, want it forgotten", st)
 	}
 }
+
+func TestLoader_preparesTheQueueBeforeItFillsIt(t *testing.T) {
+	j := &fakeJob{name: "j"}
+	j.has(msg("j", "1", time.Now().Add(-time.Hour)))
+	var calls, refuse atomic.Int32
+	refuse.Store(1)
+	o := delayjob.LoaderOptions{Before: func(context.Context) error {
+		if calls.Add(1) <= refuse.Load() {
+			return errors.New("not yet")
+		}
+		return nil
+	}}
+	load(t, o, jobs(j), func(q *memqueue.Queue, l *delayjob.Loader) {
+		synctest.Wait()
+		if s := left(t, q, "j"); calls.Load() != 1 || s.Ready != 0 {
+			t.Errorf("%d calls, %+v; want one that failed, and nothing loaded", calls.Load(), s)
+		}
+		<-l.Ready() // a second later
+		if s := left(t, q, "j"); calls.Load() != 2 || s.Ready != 1 {
+			t.Errorf("%d calls, %+v; want another one, and the message", calls.Load(), s)
+		}
+		time.Sleep(50 * time.Second)
+		if n := calls.Load(); n != 2 {
+			t.Errorf("%d calls; incremental passes make none", n)
+		}
+		time.Sleep(20 * time.Second)
+		if n := calls.Load(); n != 3 {
+			t.Errorf("%d calls, want one for the next full pass", n)
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"punctual/delayjob"
+	"punctual/delayjob/gormstore"
+)
+
+// pauses are the strategies that operators paused. The database keeps the decision; the queue
+// obeys it, but forgets it with its content.
+type pauses struct {
+	settings *gormstore.Settings
+	queue    delayjob.Inspector
+	jobs     []string
+}
+
+// pause a job, which is noted even if the queue does not answer; it obeys once it does.
+func (p *pauses) pause(ctx context.Context, job, by string) error {
+	if err := p.settings.Pause(ctx, job, by, time.Now()); err != nil {
+		return err
+	}
+	return p.apply(ctx)
+}
+
+func (p *pauses) resume(ctx context.Context, job string) error {
+	if err := p.settings.Resume(ctx, job); err != nil {
+		return err
+	}
+	return p.apply(ctx)
+}
+
+// apply makes the queue do as the database says. Several processes may do this while others
+// pause and resume: whoever acted on a decision that was overtaken meanwhile acts again, so
+// the last one holds.
+func (p *pauses) apply(ctx context.Context) error {
+	want, err := p.settings.Paused(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		if err := p.obey(ctx, want); err != nil {
+			return queueError(err)
+		}
+		now, err := p.settings.Paused(ctx)
+		if err != nil || maps.EqualFunc(want, now, gormstore.Pause.Equal) {
+			return err
+		}
+		want = now
+	}
+}
+
+func (p *pauses) obey(ctx context.Context, want map[string]gormstore.Pause) error {
+	for job := range want {
+		if err := p.queue.Pause(ctx, job); err != nil {
+			return err
+		}
+	}
+	for _, job := range p.jobs {
+		if _, paused := want[job]; paused {
+			continue
+		}
+		s, err := p.queue.Stats(ctx, job)
+		if err == nil && s.Paused {
+			err = p.queue.Resume(ctx, job)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
