@@ -97,3 +97,11 @@ func (i IfMatchInput) version() *int64 {
 }
 
 func etag(version int64) string { return fmt.Sprintf(`"%d"`, version) }
+
+// orNull is null for the empty cursor of a last page.
+func orNull(cursor string) *string {
+	if cursor == "" {
+		return nil
+	}
+	return &cursor
+}

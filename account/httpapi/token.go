@@ -23,7 +23,7 @@ type TokenBody struct {
 type tokensOutput struct {
 	Body struct {
 		Items      []TokenBody `json:"items" nullable:"false"`
-		NextCursor string      `json:"next_cursor" doc:"Empty: this was the last page"`
+		NextCursor *string     `json:"next_cursor" doc:"For the next page; null on the last"`
 	}
 }
 
@@ -60,7 +60,7 @@ func (h *handlers) listTokens(ctx context.Context, in *struct{ PageInput }) (*to
 		return nil, err
 	}
 	out := &tokensOutput{}
-	out.Body.Items, out.Body.NextCursor = make([]TokenBody, len(tokens)), next
+	out.Body.Items, out.Body.NextCursor = make([]TokenBody, len(tokens)), orNull(next)
 	for i, t := range tokens {
 		out.Body.Items[i] = TokenBody{
 			ID: t.ID, Name: t.Name, Scopes: t.Scopes, CreatedAt: t.CreatedAt,

@@ -45,7 +45,7 @@ func outputOfUser(u *account.User) *userOutput {
 type usersOutput struct {
 	Body struct {
 		Items      []UserBody `json:"items" nullable:"false"`
-		NextCursor string     `json:"next_cursor" doc:"Empty: this was the last page"`
+		NextCursor *string    `json:"next_cursor" doc:"For the next page; null on the last"`
 	}
 }
 
@@ -99,7 +99,7 @@ func (h *handlers) listUsers(ctx context.Context, in *struct{ PageInput }) (*use
 		return nil, err
 	}
 	out := &usersOutput{}
-	out.Body.Items, out.Body.NextCursor = make([]UserBody, len(users)), next
+	out.Body.Items, out.Body.NextCursor = make([]UserBody, len(users)), orNull(next)
 	for i, u := range users {
 		out.Body.Items[i] = userOf(u)
 	}
