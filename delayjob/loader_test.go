@@ -198,7 +198,7 @@ func TestScheduler_addsOnlyWhatIsNear(t *testing.T) {
 
 func TestLoader_preparesTheQueueBeforeItFillsIt(t *testing.T) {
 	j := &fakeJob{name: "j"}
-	j.has(msg("j", "1", time.Now().Add(-time.Hour)))
+	j.has(msg("j", "1", time.Unix(1, 0)))
 	var calls, refuse atomic.Int32
 	refuse.Store(1)
 	o := delayjob.LoaderOptions{Before: func(context.Context) error {
