@@ -109,6 +109,7 @@ func newAPI(r *gin.Engine) huma.API {
 		"session": {Type: "apiKey", In: "cookie", Name: account.SessionCookie, Description: "The session of a browser"},
 	}
 	cfg.Security = []map[string][]string{{"token": {}}, {"session": {}}}
+	cfg.OnAddOperation = append(cfg.OnAddOperation, describeShared)
 	return humagin.NewWithGroup(r, r.Group(apiBase), cfg)
 }
 

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -210,5 +212,40 @@ func TestRouter_requestIDsOfOthersAreChecked(t *testing.T) {
 	a := send(t, s, "GET", "/", "", "X-Request-ID", "forged level=ERROR")
 	if got := a.header.Get("X-Request-ID"); got == "" || strings.Contains(got, " ") {
 		t.Errorf("request id %q", got)
+	}
+}
+
+func TestRouter_describesWhatAllOperationsShare(t *testing.T) {
+	var description *huma.OpenAPI
+	testServer(t, func(api huma.API, _ *gin.Engine) {
+		type empty struct{}
+		type thing struct {
+			ID   int64 `path:"id"`
+			Body struct{ Name string }
+		}
+		huma.Register(api, huma.Operation{OperationID: "list-jobs", Method: http.MethodGet, Path: "/things"},
+			func(context.Context, *empty) (*empty, error) { return nil, nil })
+		huma.Register(api, huma.Operation{OperationID: "create-room", Method: http.MethodPost, Path: "/things/{id}", Errors: []int{409}},
+			func(context.Context, *thing) (*empty, error) { return nil, nil })
+		huma.Register(api, huma.Operation{OperationID: "login", Method: http.MethodPost, Path: "/login"},
+			func(context.Context, *empty) (*empty, error) { return nil, nil })
+		description = api.OpenAPI()
+	})
+	for _, c := range []struct {
+		op       *huma.Operation
+		statuses string
+		key      bool
+	}{
+		{description.Paths["/things"].Get, "204 401 403 500 503 default", false},
+		{description.Paths["/things/{id}"].Post, "204 401 403 404 409 413 422 500 503", true},
+		{description.Paths["/login"].Post, "204 500 503 default", false}, // nobody is known yet whose key it could be
+	} {
+		if got := strings.Join(slices.Sorted(maps.Keys(c.op.Responses)), " "); got != c.statuses {
+			t.Errorf("%s answers %s, want %s", c.op.OperationID, got, c.statuses)
+		}
+		key := slices.ContainsFunc(c.op.Parameters, func(p *huma.Param) bool { return p.Name == idempotencyKey && p.In == "header" && !p.Required })
+		if key != c.key {
+			t.Errorf("%s: takes a key is %t, want %t", c.op.OperationID, key, c.key)
+		}
 	}
 }

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+)
+
+// describeShared adds to an operation what the middleware around all of them takes and
+// answers, which no handler knows of.
+func describeShared(api *huma.OpenAPI, op *huma.Operation) {
+	statuses := []int{http.StatusInternalServerError, http.StatusServiceUnavailable}
+	if !account.Public(op.OperationID) {
+		statuses = append(statuses, http.StatusUnauthorized, http.StatusForbidden)
+		if op.Method == http.MethodPost {
+			op.Parameters = append(op.Parameters, idempotencyParameter())
+			statuses = append(statuses, http.StatusConflict, http.StatusUnprocessableEntity)
+		}
+	}
+	if strings.Contains(op.Path, "{") {
+		statuses = append(statuses, http.StatusNotFound, http.StatusUnprocessableEntity)
+	}
+	if op.RequestBody != nil {
+		statuses = append(statuses, http.StatusRequestEntityTooLarge)
+	}
+	if op.Responses == nil {
+		op.Responses = map[string]*huma.Response{}
+	}
+	for _, status := range statuses {
+		code := strconv.Itoa(status)
+		if op.Responses[code] == nil {
+			op.Responses[code] = problemResponse(http.StatusText(status), api.Components.Schemas)
+		}
+	}
+}
+
+func idempotencyParameter() *huma.Param {
+	least, most := 1, 255
+	return &huma.Param{
+		Name: idempotencyKey, In: "header",
+		Description: "The same key and body give the same answer for 24 hours, another body gives 422",
+		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most},
+		Example:     "9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55",
+	}
+}
+
+func problemResponse(description string, schemas huma.Registry) *huma.Response {
+	return &huma.Response{
+		Description: description,
+		Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: schemas.Schema(reflect.TypeFor[Problem](), true, "")}},
+	}
+}
