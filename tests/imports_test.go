@@ -36,6 +36,7 @@ var rules = []rule{
 	{"delayjob/memqueue", []string{".."}, nil},
 	{"delayjob/redisqueue", []string{".."}, []string{"redis/go-redis"}},
 	{"delayjob/queuetest", []string{".."}, []string{"google/go-cmp", "pgregory.net/rapid"}},
+	{"delayjob/gormstore", []string{"..", "delayjob/topics"}, []string{"gorm.io/"}},
 	{"delayjob/topics", []string{"..", "account"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
 
 	{"migrations", nil, []string{"pressly/goose"}},

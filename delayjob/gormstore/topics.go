@@ -1,0 +1,425 @@
+package gormstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/delayjob"
+	"punctual/delayjob/topics"
+)
+
+// Topics is a [topics.Store] on Postgres or SQLite. Safe for concurrent use.
+type Topics struct{ db *gorm.DB }
+
+var _ topics.Store = (*Topics)(nil)
+
+// NewTopics returns the topics of db, whose schema is migrated.
+func NewTopics(db *gorm.DB) *Topics { return &Topics{db: db} }
+
+type delayJob struct {
+	Topic       string
+	ID          string
+	Version     int64
+	Revision    int64
+	DueAt       time.Time
+	Body        string
+	TTRMs       int64 `gorm:"column:ttr_ms"`
+	TTLMs       int64 `gorm:"column:ttl_ms"`
+	MaxAttempts int
+	ExpiresAt   *time.Time
+	State       string
+	Attempts    int
+	LastError   string
+	LeaseToken  *int64
+	LeaseUntil  *time.Time
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+func (delayJob) TableName() string { return "delay_jobs" }
+
+func (r *delayJob) job() *topics.Job {
+	j := &topics.Job{
+		Key: topics.Key{Topic: r.Topic, ID: r.ID}, Version: r.Version, Revision: r.Revision, Due: r.DueAt.UTC(), Body: []byte(r.Body),
+		TTR: time.Duration(r.TTRMs) * time.Millisecond, TTL: time.Duration(r.TTLMs) * time.Millisecond, MaxAttempts: r.MaxAttempts,
+		Status: topics.Status(r.State), Attempts: r.Attempts, LastError: r.LastError, CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
+	}
+	if r.ExpiresAt != nil {
+		j.Expires = r.ExpiresAt.UTC()
+	}
+	if r.LeaseToken != nil && r.LeaseUntil != nil {
+		j.Token, j.LeaseUntil = *r.LeaseToken, r.LeaseUntil.UTC()
+	}
+	return j
+}
+
+func jobsOf(rows []delayJob) []*topics.Job {
+	js := make([]*topics.Job, len(rows))
+	for i := range rows {
+		js[i] = rows[i].job()
+	}
+	return js
+}
+
+// A statement about many jobs has one parameter: an array of arrays in JSON, which both
+// databases read with the same operators. So its text never changes with the number of jobs.
+type table struct {
+	from string              // a set of rows with the column "value"
+	time func(i int) string  // reads the instant at place i
+	arg  func(time.Time) any // writes it
+}
+
+func tableOf(db *gorm.DB) table {
+	if db.Name() == "postgres" {
+		return table{
+			from: "json_array_elements(CAST(? AS json))",
+			time: func(i int) string { return fmt.Sprintf("CAST(value->>%d AS timestamptz)", i) },
+			arg:  func(t time.Time) any { return t.UTC().Format(time.RFC3339Nano) },
+		}
+	}
+	return table{
+		from: "json_each(?)",
+		time: func(i int) string { return number(i) },
+		arg:  func(t time.Time) any { return t.UnixMicro() },
+	}
+}
+
+func number(i int) string { return "CAST(value->>" + strconv.Itoa(i) + " AS bigint)" }
+
+// or writes an instant that may be none.
+func (t table) or(at time.Time) any {
+	if at.IsZero() {
+		return nil
+	}
+	return t.arg(at)
+}
+
+func encode(rows [][]any) (string, error) {
+	b, err := json.Marshal(rows)
+	return string(b), err
+}
+
+// Insert implements [topics.Store].
+func (s *Topics) Insert(ctx context.Context, js []*topics.Job) ([]topics.Stored, error) {
+	stored, err := s.insert(ctx, js)
+	if err != nil {
+		return nil, fmt.Errorf("insert %d jobs: %w", len(js), err)
+	}
+	return stored, nil
+}
+
+func (s *Topics) insert(ctx context.Context, js []*topics.Job) ([]topics.Stored, error) {
+	if len(js) == 0 {
+		return nil, nil
+	}
+	db := s.db.WithContext(ctx)
+	t := tableOf(db)
+	rows := make([][]any, len(js))
+	for i, j := range js {
+		rows[i] = []any{
+			j.Topic, j.ID, j.Version, j.Revision, t.arg(j.Due), string(j.Body), j.TTR.Milliseconds(), j.TTL.Milliseconds(),
+			j.MaxAttempts, t.or(j.Expires), t.arg(j.UpdatedAt),
+		}
+	}
+	data, err := encode(rows)
+	if err != nil {
+		return nil, err
+	}
+	// "WHERE true" ends the SELECT where SQLite would take ON for that of a join. A row that is
+	// there under a newer or the same version is not returned.
+	q := `INSERT INTO delay_jobs (topic, id, version, revision, due_at, body, ttr_ms, ttl_ms, max_attempts, expires_at, state, attempts,
+			last_error, created_at, updated_at)
+		SELECT value->>0, value->>1, ` + number(2) + `, ` + number(3) + `, ` + t.time(4) + `, value->>5, ` + number(6) + `, ` + number(7) + `,
+			` + number(8) + `, ` + t.time(9) + `, 'pending', 0, '', ` + t.time(10) + `, ` + t.time(10) + `
+		FROM ` + t.from + ` WHERE true
+		ON CONFLICT (topic, id) DO UPDATE SET version = excluded.version,
+			revision = CASE WHEN excluded.revision > delay_jobs.revision THEN excluded.revision ELSE delay_jobs.revision + 1 END,
+			due_at = excluded.due_at, body = excluded.body, ttr_ms = excluded.ttr_ms, ttl_ms = excluded.ttl_ms,
+			max_attempts = excluded.max_attempts, expires_at = excluded.expires_at, state = 'pending', attempts = 0, last_error = '',
+			lease_token = NULL, lease_until = NULL, updated_at = excluded.updated_at
+		WHERE delay_jobs.version < excluded.version
+		RETURNING topic, id, revision, created_at = updated_at AS fresh`
+	var saved []struct {
+		Topic, ID string
+		Revision  int64
+		Fresh     bool
+	}
+	if err := db.Raw(q, data).Scan(&saved).Error; err != nil {
+		return nil, err
+	}
+	at := make(map[topics.Key]int, len(js))
+	for i, j := range js {
+		at[j.Key] = i
+	}
+	stored := make([]topics.Stored, len(js))
+	for i := range stored {
+		stored[i].Result = topics.Unchanged
+	}
+	for _, r := range saved {
+		i := at[topics.Key{Topic: r.Topic, ID: r.ID}]
+		js[i].Revision = r.Revision
+		stored[i].Result = topics.Replaced
+		if r.Fresh {
+			stored[i].Result = topics.Added
+		}
+	}
+	if len(saved) == len(js) {
+		return stored, nil
+	}
+	return stored, s.classify(ctx, js, stored, at)
+}
+
+// classify tells what kept jobs out.
+func (s *Topics) classify(ctx context.Context, js []*topics.Job, stored []topics.Stored, at map[topics.Key]int) error {
+	var keys []topics.Key
+	for i, j := range js {
+		if stored[i].Result == topics.Unchanged {
+			keys = append(keys, j.Key)
+		}
+	}
+	there, err := s.Jobs(ctx, keys...)
+	for _, j := range there {
+		if i := at[j.Key]; j.Version > js[i].Version {
+			stored[i] = topics.Stored{Result: topics.Outdated, Current: j.Version}
+		}
+	}
+	return err
+}
+
+// Jobs implements [topics.Store].
+func (s *Topics) Jobs(ctx context.Context, keys ...topics.Key) ([]*topics.Job, error) {
+	js, err := find(s.db.WithContext(ctx), keys, "")
+	if err != nil {
+		return nil, fmt.Errorf("look %d jobs up: %w", len(keys), err)
+	}
+	return js, nil
+}
+
+func find(db *gorm.DB, keys []topics.Key, lock string) ([]*topics.Job, error) {
+	rows := make([][]any, len(keys))
+	for i, k := range keys {
+		rows[i] = []any{k.Topic, k.ID}
+	}
+	data, err := encode(rows)
+	if err != nil {
+		return nil, err
+	}
+	q := `SELECT j.* FROM (SELECT DISTINCT value->>0 AS topic, value->>1 AS id FROM ` + tableOf(db).from + `) AS x
+		JOIN delay_jobs AS j ON j.topic = x.topic AND j.id = x.id ORDER BY j.topic, j.id` + lock
+	var found []delayJob
+	err = db.Raw(q, data).Scan(&found).Error
+	return jobsOf(found), err
+}
+
+// Update implements [topics.Store]. Everybody locks in the order of the keys, so that two
+// updates of some of the same jobs cannot deadlock.
+func (s *Topics) Update(ctx context.Context, keys []topics.Key, change func([]*topics.Job) ([]*topics.Job, error)) error {
+	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		lock := ""
+		if tx.Name() == "postgres" {
+			lock = " FOR UPDATE OF j"
+		}
+		js, err := find(tx, keys, lock)
+		if err != nil {
+			return fmt.Errorf("lock %d jobs: %w", len(keys), err)
+		}
+		changed, err := change(js)
+		if err != nil {
+			return err
+		}
+		if err := save(tx, changed); err != nil {
+			return fmt.Errorf("save %d jobs: %w", len(changed), err)
+		}
+		return nil
+	})
+}
+
+func save(tx *gorm.DB, js []*topics.Job) error {
+	if len(js) == 0 {
+		return nil
+	}
+	t := tableOf(tx)
+	rows := make([][]any, len(js))
+	for i, j := range js {
+		var token any
+		if j.Token != 0 {
+			token = j.Token
+		}
+		rows[i] = []any{
+			j.Topic, j.ID, j.Revision, t.arg(j.Due), t.or(j.Expires), j.Status, j.Attempts, j.LastError, token, t.or(j.LeaseUntil), t.arg(j.UpdatedAt),
+		}
+	}
+	data, err := encode(rows)
+	if err != nil {
+		return err
+	}
+	q := `UPDATE delay_jobs AS j SET revision = x.revision, due_at = x.due_at, expires_at = x.expires_at, state = x.state,
+			attempts = x.attempts, last_error = x.last_error, lease_token = x.token, lease_until = x.until, updated_at = x.updated_at
+		FROM (SELECT value->>0 AS topic, value->>1 AS id, ` + number(2) + ` AS revision, ` + t.time(3) + ` AS due_at, ` + t.time(4) + ` AS expires_at,
+			value->>5 AS state, ` + number(6) + ` AS attempts, value->>7 AS last_error, ` + number(8) + ` AS token, ` + t.time(9) + ` AS until,
+			` + t.time(10) + ` AS updated_at FROM ` + t.from + `) AS x
+		WHERE j.topic = x.topic AND j.id = x.id`
+	return tx.Exec(q, data).Error
+}
+
+// Due implements [topics.Store].
+func (s *Topics) Due(ctx context.Context, w delayjob.Window, after *topics.Job, limit int) ([]*topics.Job, error) {
+	q := s.db.WithContext(ctx).Where("state = 'pending' AND due_at <= ?", w.To.UTC()).
+		Select("topic", "id", "revision", "due_at", "lease_token", "lease_until").Order("due_at, topic, id").Limit(limit)
+	if !w.From.IsZero() {
+		q = q.Where("due_at > ?", w.From.UTC())
+	}
+	if after != nil {
+		q = q.Where("(due_at, topic, id) > (?, ?, ?)", after.Due, after.Topic, after.ID)
+	}
+	var rows []delayJob
+	if err := q.Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("look for due jobs: %w", err)
+	}
+	return jobsOf(rows), nil
+}
+
+// The states of a pending job, as [topics.Job.State] knows them; all of them with the one
+// parameter @now.
+const (
+	isLeased    = "(lease_token IS NOT NULL AND lease_until > @now)"
+	isExhausted = "(max_attempts > 0 AND attempts >= max_attempts)"
+	isExpired   = "(expires_at IS NOT NULL AND expires_at <= @now)"
+	isOpen      = "state = 'pending' AND NOT " + isLeased + " AND NOT " + isExhausted + " AND NOT " + isExpired
+)
+
+// Settle implements [topics.Store].
+func (s *Topics) Settle(ctx context.Context, now time.Time) error {
+	err := s.db.WithContext(ctx).Exec(`UPDATE delay_jobs SET
+			state = CASE WHEN `+isExhausted+` THEN 'dead' ELSE 'expired' END,
+			last_error = CASE WHEN `+isExhausted+` AND last_error = '' THEN @error ELSE last_error END,
+			lease_token = NULL, lease_until = NULL, updated_at = @now
+		WHERE state = 'pending' AND due_at <= @now AND NOT `+isLeased+` AND (`+isExhausted+` OR `+isExpired+`)`,
+		map[string]any{"now": now.UTC(), "error": topics.ErrorTimeOver}).Error
+	if err != nil {
+		return fmt.Errorf("settle the jobs that are over: %w", err)
+	}
+	return nil
+}
+
+// Trim implements [topics.Store].
+func (s *Topics) Trim(ctx context.Context, t time.Time) error {
+	err := s.db.WithContext(ctx).Exec("DELETE FROM delay_jobs WHERE state IN ('done', 'deleted', 'expired') AND updated_at < ?", t.UTC()).Error
+	if err != nil {
+		return fmt.Errorf("trim the jobs that are over: %w", err)
+	}
+	return nil
+}
+
+// Dead implements [topics.Store].
+func (s *Topics) Dead(ctx context.Context, topic string, after *topics.Job, limit int) ([]*topics.Job, error) {
+	q := s.db.WithContext(ctx).Where("state = 'dead' AND topic = ?", topic).Order("updated_at DESC, id DESC").Limit(limit)
+	if after != nil {
+		q = q.Where("(updated_at, id) < (?, ?)", after.UpdatedAt.UTC(), after.ID)
+	}
+	var rows []delayJob
+	if err := q.Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list dead jobs: %w", err)
+	}
+	return jobsOf(rows), nil
+}
+
+// Stats implements [topics.Store].
+func (s *Topics) Stats(ctx context.Context, now time.Time, names ...string) ([]topics.Stats, error) {
+	only, args := "", map[string]any{"now": now.UTC(), "names": names}
+	if len(names) > 0 {
+		only = " WHERE topic IN @names"
+	}
+	count := func(cond string) string { return "COUNT(CASE WHEN " + cond + " THEN 1 END)" }
+	q := `SELECT t.topic AS topic, COALESCE(delayed, 0) AS delayed, COALESCE(ready, 0) AS ready, COALESCE(reserved, 0) AS reserved,
+			COALESCE(dead, 0) AS dead, COALESCE(done, 0) AS done, COALESCE(expired, 0) AS expired, paused_at IS NOT NULL AS paused
+		FROM (SELECT topic FROM delay_jobs` + only + ` UNION SELECT topic FROM topic_settings` + only + `) AS t
+		LEFT JOIN (SELECT topic,
+			` + count(isOpen+" AND due_at > @now") + ` AS delayed,
+			` + count(isOpen+" AND due_at <= @now") + ` AS ready,
+			` + count("state = 'pending' AND "+isLeased) + ` AS reserved,
+			` + count("state = 'dead' OR state = 'pending' AND NOT "+isLeased+" AND "+isExhausted) + ` AS dead,
+			` + count("state = 'done'") + ` AS done,
+			` + count("state = 'expired' OR state = 'pending' AND NOT "+isLeased+" AND NOT "+isExhausted+" AND "+isExpired) + ` AS expired
+			FROM delay_jobs` + only + ` GROUP BY topic) AS c ON c.topic = t.topic
+		LEFT JOIN topic_settings AS o ON o.topic = t.topic ORDER BY t.topic`
+	var stats []topics.Stats
+	if err := s.db.WithContext(ctx).Raw(q, args).Scan(&stats).Error; err != nil {
+		return nil, fmt.Errorf("count the jobs of topics: %w", err)
+	}
+	for i := range stats {
+		if stats[i].Ready == 0 {
+			continue
+		}
+		var first []delayJob
+		err := s.db.WithContext(ctx).Where("topic = @topic AND due_at <= @now AND "+isOpen, map[string]any{"topic": stats[i].Topic, "now": now.UTC()}).
+			Select("due_at").Order("due_at").Limit(1).Find(&first).Error
+		if err != nil {
+			return nil, fmt.Errorf("look for the oldest due job: %w", err)
+		}
+		if len(first) > 0 {
+			stats[i].OldestDue = first[0].DueAt.UTC()
+		}
+	}
+	return stats, nil
+}
+
+// Minutes implements [topics.Store].
+func (s *Topics) Minutes(ctx context.Context, topic string, now time.Time) (counts [60]int, err error) {
+	db := s.db.WithContext(ctx)
+	minute := "(due_at - @micro) / 60000000"
+	if db.Name() == "postgres" {
+		minute = "CAST(FLOOR(EXTRACT(EPOCH FROM due_at - CAST(@now AS timestamptz)) / 60) AS bigint)"
+	}
+	var rows []struct{ Minute, Jobs int }
+	err = db.Raw("SELECT "+minute+" AS minute, COUNT(*) AS jobs FROM delay_jobs WHERE topic = @topic AND due_at > @now AND due_at < @until AND "+isOpen+" GROUP BY 1",
+		map[string]any{"now": now.UTC(), "micro": now.UnixMicro(), "until": now.Add(time.Hour).UTC(), "topic": topic}).Scan(&rows).Error
+	if err != nil {
+		return counts, fmt.Errorf("count the coming hour: %w", err)
+	}
+	for _, r := range rows {
+		if r.Minute >= 0 && r.Minute < len(counts) {
+			counts[r.Minute] = r.Jobs
+		}
+	}
+	return counts, nil
+}
+
+// SetPaused implements [topics.Store].
+func (s *Topics) SetPaused(ctx context.Context, topic string, paused bool, now time.Time) error {
+	var at any
+	if paused {
+		at = now.UTC()
+	}
+	err := s.db.WithContext(ctx).Exec(`INSERT INTO topic_settings (topic, paused_at, updated_at) VALUES (?, ?, ?)
+		ON CONFLICT (topic) DO UPDATE SET paused_at = excluded.paused_at, updated_at = excluded.updated_at`, topic, at, now.UTC()).Error
+	if err != nil {
+		return fmt.Errorf("pause or resume a topic: %w", err)
+	}
+	return nil
+}
+
+// Settings implements [topics.Store].
+func (s *Topics) Settings(ctx context.Context, since time.Time) (paused, resumed []string, err error) {
+	var rows []struct {
+		Topic    string
+		PausedAt *time.Time
+	}
+	err = s.db.WithContext(ctx).Table("topic_settings").Where("paused_at IS NOT NULL OR updated_at >= ?", since.UTC()).Find(&rows).Error
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the settings of topics: %w", err)
+	}
+	for _, r := range rows {
+		if r.PausedAt != nil {
+			paused = append(paused, r.Topic)
+		} else {
+			resumed = append(resumed, r.Topic)
+		}
+	}
+	return paused, resumed, nil
+}

@@ -1,0 +1,37 @@
+package topics
+
+import (
+	"errors"
+	"fmt"
+
+	"punctual/delayjob"
+)
+
+// ErrNotFound says that the topic has no such job.
+var ErrNotFound = fmt.Errorf("topics: %w", delayjob.ErrNotFound)
+
+// ErrQueueDown says that the queue does not answer. Nothing is lost by it.
+var ErrQueueDown = errors.New("topics: the queue does not answer")
+
+// Fault is one thing wrong with a request.
+type Fault struct{ Location, Code, Message string }
+
+// InvalidError says all that is wrong with a request.
+type InvalidError struct{ Faults []Fault }
+
+func (e *InvalidError) Error() string {
+	if len(e.Faults) == 0 {
+		return "topics: invalid"
+	}
+	return fmt.Sprintf("topics: %s %s", e.Faults[0].Location, e.Faults[0].Message)
+}
+
+// VersionError says that a newer version of a job is there.
+type VersionError struct{ Current int64 }
+
+func (e *VersionError) Error() string { return fmt.Sprintf("version %d is there", e.Current) }
+
+// StateError says that the state which a job is in does not allow the change.
+type StateError struct{ State State }
+
+func (e *StateError) Error() string { return "the job is " + string(e.State) }

@@ -1,0 +1,162 @@
+package topics
+
+import (
+	"time"
+
+	"punctual/delayjob"
+)
+
+// Limits and defaults of jobs.
+const (
+	DefaultTTR         = 30 * time.Second
+	DefaultMaxAttempts = 8
+	MaxTTR             = 24 * time.Hour
+	MaxTTL             = 5 * 366 * 24 * time.Hour
+	MaxAhead           = 5 * 366 * 24 * time.Hour // how far in the future a job may be due
+	MaxBody            = 64 << 10                 // bytes of JSON
+	MaxBatch           = 1000                     // jobs added or finished by one call
+	MaxPop             = 500                      // jobs of one pop
+	MaxWait            = 30 * time.Second         // of a pop
+)
+
+// retryAfter spaces the attempts of a job whose holder names no delay.
+var retryAfter = delayjob.Backoff{Base: time.Second, Cap: 5 * time.Minute}
+
+// Status is what the database says of a job.
+type Status string
+
+const (
+	Pending Status = "pending" // will be delivered, or was and has not ended
+	Done    Status = "done"
+	Deleted Status = "deleted"
+	Dead    Status = "dead" // gave up: its attempts are used up, or its holder said so
+	Expired Status = "expired"
+)
+
+// State is what a job is at one instant: a pending one is delayed, ready or reserved, and
+// other states are those of [Status].
+type State string
+
+const (
+	Delayed   State = "delayed"
+	Ready     State = "ready"
+	Reserved  State = "reserved"
+	IsDead    State = "dead"
+	IsDone    State = "done"
+	IsExpired State = "expired"
+	IsDeleted State = "deleted"
+)
+
+// Key names a job.
+type Key struct{ Topic, ID string }
+
+// Job is a body that becomes due.
+type Job struct {
+	Key
+	Version     int64 // the caller's; a higher one replaces a lower one
+	Revision    int64 // grows with every new schedule; the version of the queue's message
+	Due         time.Time
+	Body        []byte        // JSON
+	TTR         time.Duration // time to run: how long a pop reserves it
+	TTL         time.Duration // how long after its due time it is worth a delivery; 0: for ever
+	MaxAttempts int           // deliveries; negative: no limit
+	Expires     time.Time     // zero: never
+	Status      Status
+	Attempts    int // deliveries so far
+	LastError   string
+	Token       int64     // of the lease; 0: none since the last delivery ended
+	LeaseUntil  time.Time // zero without a token
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// State tells what j is at now.
+func (j *Job) State(now time.Time) State {
+	switch {
+	case j.Status != Pending:
+		return State(j.Status)
+	case j.leased(now):
+		return Reserved
+	case j.exhausted():
+		return IsDead
+	case j.expired(now):
+		return IsExpired
+	case j.Due.After(now):
+		return Delayed
+	default:
+		return Ready
+	}
+}
+
+func (j *Job) leased(now time.Time) bool { return j.Token != 0 && j.LeaseUntil.After(now) }
+
+func (j *Job) expired(now time.Time) bool { return !j.Expires.IsZero() && !j.Expires.After(now) }
+
+// exhausted tells whether no further delivery may follow the last one.
+func (j *Job) exhausted() bool { return j.MaxAttempts > 0 && j.Attempts >= j.MaxAttempts }
+
+// claimable is when the next delivery may be.
+func (j *Job) claimable() time.Time {
+	if j.Token != 0 && j.LeaseUntil.After(j.Due) {
+		return j.LeaseUntil
+	}
+	return j.Due
+}
+
+// message is what stands for j in the queue.
+func (j *Job) message() delayjob.Message {
+	return delayjob.Message{Job: jobName(j.Topic), Key: j.ID, Version: j.Revision, Due: j.claimable()}
+}
+
+// jobName is the name of a topic's messages.
+func jobName(topic string) string { return "topic." + topic }
+
+// schedule gives j a new due time, after which it has all its attempts again. Who held it
+// holds it no more.
+func (j *Job) schedule(due, now time.Time) {
+	j.Status, j.Due, j.Attempts, j.Expires = Pending, due, 0, time.Time{}
+	if j.TTL > 0 {
+		j.Expires = due.Add(j.TTL)
+	}
+	j.Revision = max(j.Revision+1, now.UnixMicro())
+	j.let()
+}
+
+// let ends the lease.
+func (j *Job) let() { j.Token, j.LeaseUntil = 0, time.Time{} }
+
+// take delivers j under a lease.
+func (j *Job) take(token int64, ttr time.Duration, now time.Time) {
+	if ttr == 0 {
+		ttr = j.TTR
+	}
+	j.Attempts++
+	j.Token, j.LeaseUntil = token, now.Add(ttr)
+}
+
+// settle makes of a job that is over what it is, and reports whether it changed.
+func (j *Job) settle(now time.Time) bool {
+	if j.Status != Pending {
+		return false
+	}
+	switch j.State(now) {
+	case IsDead:
+		j.Status = Dead
+		if j.LastError == "" {
+			j.LastError = ErrorTimeOver
+		}
+	case IsExpired:
+		j.Status = Expired
+	default:
+		return false
+	}
+	j.let()
+	return true
+}
+
+// ErrorTimeOver is the LastError of a job that no holder ever said anything of.
+const ErrorTimeOver = "the time to run was over at every attempt"
+
+// held tells whether token is the lease of the last delivery. It still counts after its end,
+// until somebody else is given the job.
+func (j *Job) held(token int64) bool { return j.Status == Pending && token != 0 && j.Token == token }

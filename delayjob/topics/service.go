@@ -1,0 +1,316 @@
+package topics
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// Queue is what the service needs of a queue.
+type Queue interface {
+	delayjob.Queue
+	Pause(ctx context.Context, job string) error
+	Resume(ctx context.Context, job string) error
+}
+
+// Scheduler puts messages into the queue after a commit and takes them out, as well as it can.
+type Scheduler interface {
+	Schedule(ctx context.Context, ms ...delayjob.Message)
+	Forget(ctx context.Context, ids ...string)
+}
+
+// Service is the use cases of topics. Safe for concurrent use.
+type Service struct {
+	store     Store
+	queue     Queue
+	scheduler Scheduler
+	onEmpty   func()
+	log       *slog.Logger
+
+	waiters waiters
+	batons  batons
+	stopped chan struct{} // closed when Run ends: nobody waits any more
+	turn    atomic.Uint64 // where the next pop begins
+}
+
+// New returns a service. onEmpty is called when the queue shows that it lost its content;
+// [delayjob.Loader.Trigger], if there is a loader in this process.
+func New(store Store, queue Queue, scheduler Scheduler, onEmpty func(), log *slog.Logger) *Service {
+	return &Service{store: store, queue: queue, scheduler: scheduler, onEmpty: onEmpty, log: log, stopped: make(chan struct{})}
+}
+
+// now is the engine's clock, which decides what is due.
+func (s *Service) now() time.Time { return micro(s.queue.Now()) }
+
+func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+const (
+	settleEvery = 10 * time.Second
+	trimEvery   = 10 * time.Minute
+	keepOver    = 24 * time.Hour // as long as an Idempotency-Key counts
+)
+
+// Run keeps the one subscription that wakes all waiting pops, and tidies the table up, until
+// ctx ends; then waiting pops return. It is called once.
+func (s *Service) Run(ctx context.Context) error {
+	defer close(s.stopped)
+	listening := make(chan struct{})
+	go func() { defer close(listening); s.listen(ctx) }()
+	settle, trim := time.NewTicker(settleEvery), time.NewTicker(trimEvery)
+	defer settle.Stop()
+	defer trim.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			<-listening
+			return nil
+		case <-settle.C:
+			err = s.store.Settle(ctx, s.now())
+		case <-trim.C:
+			err = s.store.Trim(ctx, s.now().Add(-keepOver))
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("tidying up the jobs of topics failed", "error", err)
+		}
+	}
+}
+
+// Add stores jobs and puts those that are due soon into the queue. The results are in the
+// order of js; of several with the same key the one of the highest version counts, of those
+// the first.
+func (s *Service) Add(ctx context.Context, js ...*Job) ([]Stored, error) {
+	now := s.now()
+	best := map[Key]*Job{}
+	for _, j := range js {
+		j.CreatedAt, j.UpdatedAt, j.LastError = now, now, ""
+		j.schedule(micro(j.Due), now)
+		if b := best[j.Key]; b == nil || b.Version < j.Version {
+			best[j.Key] = j
+		}
+	}
+	unique := make([]*Job, 0, len(best))
+	for _, j := range best {
+		unique = append(unique, j)
+	}
+	slices.SortFunc(unique, func(a, b *Job) int { return cmp.Or(strings.Compare(a.Topic, b.Topic), strings.Compare(a.ID, b.ID)) })
+	stored, err := s.store.Insert(ctx, unique)
+	if err != nil {
+		return nil, err
+	}
+	ms := make([]delayjob.Message, 0, len(unique))
+	became := map[*Job]Stored{}
+	for i, j := range unique {
+		became[j] = stored[i]
+		if r := stored[i].Result; r == Added || r == Replaced {
+			ms = append(ms, j.message())
+		}
+	}
+	s.scheduler.Schedule(ctx, ms...)
+	results := make([]Stored, len(js))
+	for i, j := range js {
+		b := best[j.Key]
+		switch {
+		case b == j:
+			results[i] = became[j]
+		case b.Version > j.Version:
+			results[i] = Stored{Outdated, b.Version}
+		default:
+			results[i] = Stored{Result: Unchanged}
+			if became[b].Result == Outdated {
+				results[i] = became[b]
+			}
+		}
+	}
+	return results, nil
+}
+
+// Job tells what is known of one, and what it is at now; [ErrNotFound] also if it was deleted.
+func (s *Service) Job(ctx context.Context, k Key) (*Job, State, error) {
+	js, err := s.store.Jobs(ctx, k)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(js) == 0 || js[0].Status == Deleted {
+		return nil, "", ErrNotFound
+	}
+	return js[0], js[0].State(s.now()), nil
+}
+
+// update changes one job.
+func (s *Service) update(ctx context.Context, k Key, change func(j *Job, now time.Time) error) (*Job, error) {
+	var job *Job
+	err := s.store.Update(ctx, []Key{k}, func(js []*Job) ([]*Job, error) {
+		if len(js) == 0 || js[0].Status == Deleted {
+			return nil, ErrNotFound
+		}
+		job = js[0]
+		now := s.now() // after the lock, so that it does not run backwards
+		job.UpdatedAt = now
+		if err := change(job, now); err != nil {
+			return nil, err
+		}
+		return js, nil
+	})
+	return job, err
+}
+
+// Reschedule gives a pending job another due time, with all its attempts before it. Who holds
+// it finds the lease lost.
+func (s *Service) Reschedule(ctx context.Context, k Key, due time.Time) (*Job, State, error) {
+	var state State
+	j, err := s.update(ctx, k, func(j *Job, now time.Time) error {
+		if state := j.State(now); j.Status != Pending || state == IsDead || state == IsExpired {
+			return &StateError{state}
+		}
+		j.schedule(micro(due), now)
+		state = j.State(now)
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	s.scheduler.Schedule(ctx, j.message())
+	return j, state, nil
+}
+
+// Delete makes sure that a job never runs again, and tells whether it is being run just now.
+func (s *Service) Delete(ctx context.Context, k Key) (running bool, err error) {
+	_, err = s.update(ctx, k, func(j *Job, now time.Time) error {
+		running = j.State(now) == Reserved
+		j.Status = Deleted
+		j.let()
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	s.scheduler.Forget(ctx, delayjob.MessageID(jobName(k.Topic), k.ID))
+	return running, nil
+}
+
+// Ending is a job that its holder has finished.
+type Ending struct {
+	Key
+	Lease Lease
+}
+
+// Finish ends jobs for good. errs[i] belongs to es[i]: nil, or [delayjob.ErrLeaseLost].
+func (s *Service) Finish(ctx context.Context, es ...Ending) (errs []error, err error) {
+	keys := make([]Key, len(es))
+	for i, e := range es {
+		keys[i] = e.Key
+	}
+	err = s.store.Update(ctx, keys, func(js []*Job) (changed []*Job, err error) {
+		errs = make([]error, len(es))
+		jobs := make(map[Key]*Job, len(js))
+		for _, j := range js {
+			jobs[j.Key] = j
+		}
+		now := s.now()
+		for i, e := range es {
+			j := jobs[e.Key]
+			if j == nil || !j.held(e.Lease.token) {
+				errs[i] = delayjob.ErrLeaseLost
+				continue
+			}
+			j.Status, j.UpdatedAt = Done, now
+			j.let()
+			changed = append(changed, j)
+		}
+		return changed, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	leases := make([]delayjob.Lease, 0, len(es))
+	for i, e := range es {
+		if errs[i] == nil {
+			leases = append(leases, e.lease())
+		}
+	}
+	s.tell(s.queue.Ack(context.WithoutCancel(ctx), leases...))
+	return errs, nil
+}
+
+func (e Ending) lease() delayjob.Lease {
+	return delayjob.Lease{ID: delayjob.MessageID(jobName(e.Topic), e.ID), Shard: e.Lease.shard, Token: e.Lease.token}
+}
+
+// tell logs what the queue could not do. The database knows already, so that it comes to
+// nothing: what is left in the queue is found to be over when it is claimed.
+func (s *Service) tell(errs []error) {
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, delayjob.ErrLeaseLost) {
+			s.log.Warn("the queue was not told of what became of a job; the next claim tells it", "error", err)
+			return
+		}
+	}
+}
+
+// Extend lets the lease end ttr from now.
+func (s *Service) Extend(ctx context.Context, e Ending, ttr time.Duration) (until time.Time, err error) {
+	_, err = s.update(ctx, e.Key, func(j *Job, now time.Time) error {
+		if !j.held(e.Lease.token) {
+			return delayjob.ErrLeaseLost
+		}
+		until = now.Add(ttr)
+		j.LeaseUntil = until
+		return nil
+	})
+	if errors.Is(err, ErrNotFound) {
+		err = delayjob.ErrLeaseLost
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	s.tell(s.queue.Extend(context.WithoutCancel(ctx), ttr, e.lease()))
+	return until, nil
+}
+
+// Failure is what a holder says of an attempt that came to nothing.
+type Failure struct {
+	Error string
+	Delay *time.Duration // until the next attempt; nil: longer from attempt to attempt
+	Dead  bool           // there must not be one
+}
+
+const errorKept = 4000 // bytes of an error text
+
+// Fail gives a job back. It is dead if its attempts are used up.
+func (s *Service) Fail(ctx context.Context, e Ending, f Failure) error {
+	back := delayjob.Return{Lease: e.lease()}
+	j, err := s.update(ctx, e.Key, func(j *Job, now time.Time) error {
+		if !j.held(e.Lease.token) {
+			return delayjob.ErrLeaseLost
+		}
+		j.LastError = strings.ReplaceAll(strings.ToValidUTF8(f.Error[:min(len(f.Error), errorKept)], ""), "\x00", "")
+		j.let()
+		if f.Dead || j.exhausted() {
+			j.Status, back.How = Dead, delayjob.Bury
+			return nil
+		}
+		delay := retryAfter.Delay(j.Attempts)
+		if f.Delay != nil {
+			delay = *f.Delay
+		}
+		j.Due = micro(now.Add(delay))
+		return nil
+	})
+	if errors.Is(err, ErrNotFound) {
+		return delayjob.ErrLeaseLost
+	}
+	if err != nil {
+		return err
+	}
+	back.Delay = j.Due.Sub(s.queue.Now())
+	s.tell(s.queue.Nack(context.WithoutCancel(ctx), back))
+	return nil
+}

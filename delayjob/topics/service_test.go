@@ -1,0 +1,470 @@
+package topics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"punctual/app/database"
+	"punctual/delayjob"
+	"punctual/delayjob/gormstore"
+	"punctual/delayjob/memqueue"
+	"punctual/delayjob/redisqueue"
+	"punctual/delayjob/topics"
+	"punctual/tests/testenv"
+	"punctual/tests/testenv/testdb"
+)
+
+// queue is what both implementations offer.
+type queue interface {
+	delayjob.Queue
+	delayjob.Inspector
+}
+
+// world is a service with its store and queue; the queue may be replaced by an empty one.
+type world struct {
+	*topics.Service
+	t     *testing.T
+	db    *database.DB
+	queue queue
+}
+
+// each runs a test on both databases, SQLite with the queue in memory and Postgres with Redis.
+func each(t *testing.T, test func(w *world)) {
+	t.Helper()
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		var q queue = memqueue.New()
+		if db.Dialect == "postgres" {
+			client, err := redisqueue.Dial(testenv.Redis(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { client.Close() })
+			if q, err = redisqueue.New(t.Context(), client); err != nil {
+				t.Fatal(err)
+			}
+		}
+		test(newWorld(t, db, q))
+	})
+}
+
+func newWorld(t *testing.T, db *database.DB, q queue) *world {
+	s := topics.New(gormstore.NewTopics(db.Gorm), q, delayjob.NewScheduler(q, delayjob.SchedulerOptions{Budget: 5 * time.Second}), func() {}, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return &world{s, t, db, q}
+}
+
+// emptied is the same database with an empty queue, as after a crash or a flush, filled again.
+func (w *world) emptied() *world {
+	n := newWorld(w.t, w.db, memqueue.New())
+	n.load()
+	return n
+}
+
+func (w *world) load() {
+	w.t.Helper()
+	window := delayjob.Window{To: w.queue.Now().Add(2 * time.Minute)}
+	for m, err := range w.Loading().Load(w.t.Context(), window) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if _, err := w.queue.Add(w.t.Context(), m); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// job is one of the topic "t" that is due after d.
+func (w *world) job(id string, d time.Duration) *topics.Job {
+	return &topics.Job{Key: topics.Key{Topic: "t", ID: id}, Version: 1, Due: w.queue.Now().Add(d), Body: []byte(`{"id": "` + id + `"}`), TTR: time.Minute, MaxAttempts: 3}
+}
+
+func (w *world) add(want topics.Result, js ...*topics.Job) {
+	w.t.Helper()
+	got, err := w.Add(w.t.Context(), js...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i, s := range got {
+		if s.Result != want {
+			w.t.Errorf("%s: result %d, want %d", js[i].ID, s.Result, want)
+		}
+	}
+}
+
+// pop wants these jobs within a second.
+func (w *world) pop(ids ...string) []topics.Delivery {
+	w.t.Helper()
+	var all []topics.Delivery
+	for end := time.Now().Add(time.Second); len(all) < max(1, len(ids)) && time.Now().Before(end); {
+		ds, err := w.Pop(w.t.Context(), topics.Pop{Topics: []string{"t"}, Max: 10, Wait: 100 * time.Millisecond})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		all = append(all, ds...)
+		if len(ids) == 0 && len(ds) == 0 {
+			return nil
+		}
+	}
+	var got []string
+	for _, d := range all {
+		got = append(got, d.ID)
+		if string(d.Body) != `{"id": "`+d.ID+`"}` {
+			w.t.Errorf("body of %s: %s", d.ID, d.Body)
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(ids) {
+		w.t.Fatalf("popped %v, want %v", got, ids)
+	}
+	return all
+}
+
+func (w *world) state(id string, want topics.State) *topics.Job {
+	w.t.Helper()
+	j, s, err := w.Job(w.t.Context(), topics.Key{Topic: "t", ID: id})
+	if err != nil || s != want {
+		w.t.Fatalf("%s is %q, %v; want %q", id, s, err, want)
+	}
+	return j
+}
+
+func (w *world) finish(d topics.Delivery) error {
+	errs, err := w.Finish(w.t.Context(), topics.Ending{Key: d.Key, Lease: d.Lease})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return errs[0]
+}
+
+func ending(d topics.Delivery) topics.Ending { return topics.Ending{Key: d.Key, Lease: d.Lease} }
+
+func TestAdd(t *testing.T) {
+	each(t, func(w *world) {
+		w.add(topics.Added, w.job("a", time.Hour), w.job("b", time.Hour))
+		w.add(topics.Unchanged, w.job("a", 0))
+		w.state("a", topics.Delayed)
+		newer := w.job("a", 0)
+		newer.Version = 3
+		w.add(topics.Replaced, newer)
+		older := w.job("a", time.Hour)
+		older.Version = 2
+		got, err := w.Add(t.Context(), older)
+		if err != nil || got[0] != (topics.Stored{Result: topics.Outdated, Current: 3}) {
+			t.Errorf("an older version: %+v, %v", got, err)
+		}
+		d := w.pop("a")[0]
+		if d.Attempts != 1 || w.state("a", topics.Reserved).LeaseUntil.IsZero() {
+			t.Errorf("delivered %+v", d.Job)
+		}
+		if err := w.finish(d); err != nil {
+			t.Error(err)
+		}
+		if err := w.finish(d); !errors.Is(err, delayjob.ErrLeaseLost) {
+			t.Errorf("finished twice: %v", err)
+		}
+		w.state("a", topics.IsDone)
+		got, err = w.Add(t.Context(), w.job("twice", 0), w.job("twice", time.Hour))
+		if err != nil || got[0].Result != topics.Added || got[1].Result != topics.Unchanged {
+			t.Errorf("one id twice: %+v, %v", got, err)
+		}
+		w.pop("twice")
+	})
+}
+
+func TestReplace_takesItFromItsHolder(t *testing.T) {
+	each(t, func(w *world) {
+		w.add(topics.Added, w.job("a", 0))
+		d := w.pop("a")[0]
+		newer := w.job("a", 0)
+		newer.Version = 2
+		w.add(topics.Replaced, newer)
+		if err := w.finish(d); !errors.Is(err, delayjob.ErrLeaseLost) {
+			t.Errorf("finish of the replaced one: %v", err)
+		}
+		if d := w.pop("a")[0]; d.Version != 2 || d.Attempts != 1 {
+			t.Errorf("delivered %+v", d.Job)
+		}
+	})
+}
+
+func TestAttempts(t *testing.T) {
+	each(t, func(w *world) {
+		j := w.job("a", 0)
+		j.TTR, j.MaxAttempts = 150*time.Millisecond, 2
+		w.add(topics.Added, j)
+		w.pop("a")
+		if d := w.pop("a")[0]; d.Attempts != 2 {
+			t.Errorf("attempt %d, want 2", d.Attempts)
+		}
+		time.Sleep(200 * time.Millisecond)
+		w.state("a", topics.IsDead)
+		w.pop()
+		if s, err := w.queue.Stats(t.Context(), "topic.t"); err != nil || s.Dead != 1 {
+			t.Errorf("in the queue %+v, %v", s, err)
+		}
+		dead, err := w.Dead(t.Context(), "t", nil, 10)
+		if err != nil || len(dead) != 1 || dead[0].LastError != topics.ErrorTimeOver {
+			t.Errorf("dead %+v, %v", dead, err)
+		}
+		if err := w.Requeue(t.Context(), j.Key); err != nil {
+			t.Fatal(err)
+		}
+		if d := w.pop("a")[0]; d.Attempts != 1 {
+			t.Errorf("attempt %d after the requeue", d.Attempts)
+		}
+		if _, ok := errors.AsType[*topics.StateError](w.Requeue(t.Context(), j.Key)); !ok {
+			t.Error("a job that is not dead was requeued")
+		}
+	})
+}
+
+func TestFail(t *testing.T) {
+	each(t, func(w *world) {
+		w.add(topics.Added, w.job("a", 0))
+		begin := w.queue.Now()
+		if err := w.Fail(t.Context(), ending(w.pop("a")[0]), topics.Failure{Error: "oh\x00 no", Delay: new(300 * time.Millisecond)}); err != nil {
+			t.Fatal(err)
+		}
+		if j := w.state("a", topics.Delayed); j.LastError != "oh no" {
+			t.Errorf("last error %q", j.LastError)
+		}
+		d := w.pop("a")[0]
+		if late := w.queue.Now().Sub(begin); d.Attempts != 2 || late < 300*time.Millisecond {
+			t.Errorf("attempt %d after %v", d.Attempts, late)
+		}
+		if err := w.Fail(t.Context(), ending(d), topics.Failure{Error: "never", Dead: true}); err != nil {
+			t.Fatal(err)
+		}
+		w.state("a", topics.IsDead)
+		if err := w.Fail(t.Context(), ending(d), topics.Failure{}); !errors.Is(err, delayjob.ErrLeaseLost) {
+			t.Errorf("failed twice: %v", err)
+		}
+	})
+}
+
+func TestExtend(t *testing.T) {
+	each(t, func(w *world) {
+		j := w.job("a", 0)
+		j.TTR = 200 * time.Millisecond
+		w.add(topics.Added, j)
+		d := w.pop("a")[0]
+		until, err := w.Extend(t.Context(), ending(d), time.Minute)
+		if err != nil || until.Before(w.queue.Now().Add(50*time.Second)) {
+			t.Fatalf("until %v, %v", until, err)
+		}
+		time.Sleep(300 * time.Millisecond)
+		w.pop()
+		if err := w.finish(d); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestReschedule(t *testing.T) {
+	each(t, func(w *world) {
+		w.add(topics.Added, w.job("a", time.Hour), w.job("b", 0))
+		if _, s, err := w.Reschedule(t.Context(), topics.Key{Topic: "t", ID: "a"}, w.queue.Now().Add(200*time.Millisecond)); err != nil || s != topics.Delayed {
+			t.Fatal(s, err)
+		}
+		b := w.pop("b")[0]
+		a := w.pop("a")[0]
+		if a.Due.After(w.queue.Now()) {
+			t.Error("early")
+		}
+		if _, _, err := w.Reschedule(t.Context(), b.Key, w.queue.Now()); err != nil { // while it is reserved
+			t.Fatal(err)
+		}
+		if err := w.finish(b); !errors.Is(err, delayjob.ErrLeaseLost) {
+			t.Errorf("finish of the rescheduled one: %v", err)
+		}
+		if err := w.finish(w.pop("b")[0]); err != nil {
+			t.Error(err)
+		}
+		if _, _, err := w.Reschedule(t.Context(), b.Key, w.queue.Now()); err == nil {
+			t.Error("a job that is done was rescheduled")
+		}
+	})
+}
+
+func TestDelete(t *testing.T) {
+	each(t, func(w *world) {
+		w.add(topics.Added, w.job("a", 100*time.Millisecond), w.job("b", 0))
+		b := w.pop("b")[0]
+		for id, want := range map[string]bool{"a": false, "b": true} {
+			if running, err := w.Delete(t.Context(), topics.Key{Topic: "t", ID: id}); err != nil || running != want {
+				t.Errorf("delete %s: running %v, %v", id, running, err)
+			}
+		}
+		if err := w.finish(b); !errors.Is(err, delayjob.ErrLeaseLost) {
+			t.Errorf("finish of the deleted one: %v", err)
+		}
+		time.Sleep(150 * time.Millisecond)
+		w.pop()
+		if _, _, err := w.Job(t.Context(), b.Key); !errors.Is(err, topics.ErrNotFound) {
+			t.Error(err)
+		}
+		w.add(topics.Unchanged, w.job("a", 0)) // a late repeat of the producer does not revive it
+	})
+}
+
+func TestExpired(t *testing.T) {
+	each(t, func(w *world) {
+		j := w.job("a", -time.Second)
+		j.TTL = 500 * time.Millisecond
+		w.add(topics.Added, j)
+		w.pop()
+		w.state("a", topics.IsExpired)
+		stats, _, _, err := w.Topic(t.Context(), "t")
+		if err != nil || stats.Expired != 1 || stats.Ready != 0 {
+			t.Errorf("%+v, %v", stats, err)
+		}
+	})
+}
+
+// A queue that lost everything is filled again: what is reserved stays so, attempts count on.
+func TestQueueLost(t *testing.T) {
+	each(t, func(w *world) {
+		short := w.job("short", 0)
+		short.TTR = 400 * time.Millisecond
+		w.add(topics.Added, w.job("held", -time.Second), short, w.job("later", 500*time.Millisecond))
+		w.add(topics.Added, w.job("year", 365*24*time.Hour))
+		held := w.pop("held", "short")[0]
+		n := w.emptied()
+		if s, err := n.queue.Stats(t.Context(), "topic.t"); err != nil || s.Delayed != 3 || s.Ready != 0 {
+			t.Errorf("loaded %+v, %v", s, err)
+		}
+		n.pop()
+		ds := append(n.pop("short"), n.pop("later")...)
+		if ds[0].Attempts != 2 || ds[1].Attempts != 1 {
+			t.Errorf("attempts %d and %d", ds[0].Attempts, ds[1].Attempts)
+		}
+		if err := n.finish(held); err != nil {
+			t.Errorf("finish of what was popped before: %v", err)
+		}
+		if err := n.finish(ds[0]); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPaused(t *testing.T) {
+	each(t, func(w *world) {
+		if err := w.SetPaused(t.Context(), "t", true); err != nil {
+			t.Fatal(err)
+		}
+		w.add(topics.Added, w.job("a", 0))
+		w.pop()
+		if stats, _, _, err := w.Topic(t.Context(), "t"); err != nil || !stats.Paused || stats.Ready != 1 {
+			t.Errorf("%+v, %v", stats, err)
+		}
+		n := w.emptied()
+		n.pop()
+		if s, err := n.queue.Stats(t.Context(), "topic.t"); err != nil || !s.Paused {
+			t.Errorf("not paused in the new queue: %+v, %v", s, err)
+		}
+		forgetful := newWorld(t, w.db, memqueue.New()) // not even told by a load
+		forgetful.add(topics.Added, forgetful.job("b", 0))
+		forgetful.pop()
+		if err := n.SetPaused(t.Context(), "t", false); err != nil {
+			t.Fatal(err)
+		}
+		if d := n.pop("a")[0]; d.Attempts != 1 {
+			t.Errorf("attempt %d", d.Attempts)
+		}
+	})
+}
+
+// A pop that waits is woken by an add and by a due time, and returns when its caller goes or
+// the service stops; what comes later is not lost to it.
+func TestPop_waits(t *testing.T) {
+	each(t, func(w *world) {
+		type answer struct {
+			ds  []topics.Delivery
+			err error
+		}
+		pop := func(ctx context.Context) chan answer {
+			c := make(chan answer, 1)
+			go func() {
+				ds, err := w.Pop(ctx, topics.Pop{Topics: []string{"t", "u"}, Max: 1, Wait: 20 * time.Second})
+				c <- answer{ds, err}
+			}()
+			return c
+		}
+		gone, leave := context.WithCancel(t.Context())
+		first := pop(gone)
+		time.Sleep(50 * time.Millisecond)
+		second, third := pop(t.Context()), pop(t.Context())
+		time.Sleep(50 * time.Millisecond)
+		leave()
+		if a := <-first; !errors.Is(a.err, context.Canceled) {
+			t.Errorf("%+v", a)
+		}
+		w.add(topics.Added, w.job("soon", 300*time.Millisecond))
+		begin := time.Now()
+		w.add(topics.Added, w.job("now", 0))
+		var got [2]answer
+		got[0] = <-chanOf(second, third)
+		t.Logf("woken by an add after %v", time.Since(begin))
+		got[1] = <-chanOf(second, third)
+		for i, id := range []string{"now", "soon"} {
+			if a := got[i]; a.err != nil || len(a.ds) != 1 || a.ds[0].ID != id {
+				t.Fatalf("%+v, want %s", a, id)
+			}
+		}
+		if late := w.queue.Now().Sub(got[1].ds[0].Due); late < 0 || late > 500*time.Millisecond {
+			t.Errorf("late by %v", late)
+		}
+	})
+}
+
+// chanOf yields the first value of either.
+func chanOf[T any](a, b chan T) chan T {
+	c := make(chan T, 1)
+	select {
+	case v := <-a:
+		c <- v
+	case v := <-b:
+		c <- v
+	}
+	return c
+}
+
+func TestStats(t *testing.T) {
+	each(t, func(w *world) {
+		w.add(topics.Added, w.job("ready", -2*time.Second), w.job("m0", 10*time.Second), w.job("m1", 70*time.Second), w.job("m59", 59*time.Minute+30*time.Second), w.job("far", 2*time.Hour))
+		other := w.job("x", 0)
+		other.Topic = "other"
+		w.add(topics.Added, other)
+		s, minutes, now, err := w.Topic(t.Context(), "t")
+		if err != nil || s.Ready != 1 || s.Delayed != 4 || now.Sub(s.OldestDue) < 2*time.Second {
+			t.Errorf("%+v, %v", s, err)
+		}
+		if minutes[0] != 1 || minutes[1] != 1 || minutes[59] != 1 || minutes[2] != 0 {
+			t.Errorf("by minute %v", minutes)
+		}
+		all, _, err := w.Stats(t.Context())
+		if err != nil || len(all) != 2 || all[0].Topic != "other" || all[1].Delayed != 4 {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}
+
+func TestLease(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"", "x", "AA", "!!", "AAAA", "////////////////"} {
+		if l, err := topics.ParseLease(s); err == nil {
+			t.Errorf("%q is the lease %v", s, l)
+		}
+	}
+}

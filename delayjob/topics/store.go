@@ -1,0 +1,66 @@
+package topics
+
+import (
+	"context"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// Store keeps jobs. Instants have the precision of a microsecond.
+type Store interface {
+	// Insert adds jobs, which are sorted by Key and of which no two have the same, in one
+	// statement. One whose Version is higher than that of the job which is there takes its
+	// place, with a Revision of its own or the next one, whichever is higher. The results are
+	// in the order of js.
+	Insert(ctx context.Context, js []*Job) ([]Stored, error)
+	// Jobs tells what there is of keys, in no particular order.
+	Jobs(ctx context.Context, keys ...Key) ([]*Job, error)
+	// Update locks the jobs of keys that there are, lets change change them, in no particular
+	// order, and saves those it returns: all or nothing. Key, Version, Body and CreatedAt stay.
+	Update(ctx context.Context, keys []Key, change func(js []*Job) (changed []*Job, err error)) error
+	// Due pages through the pending jobs with a due time in w, ordered by Due, Topic and ID, from
+	// the one after the given one on; nil starts. Their bodies are left out.
+	Due(ctx context.Context, w delayjob.Window, after *Job, limit int) ([]*Job, error)
+	// Settle makes those pending jobs that are over dead or expired; see [Job.State].
+	Settle(ctx context.Context, now time.Time) error
+	// Trim deletes what is done, deleted or expired since before t.
+	Trim(ctx context.Context, t time.Time) error
+	// Dead pages through the dead jobs of a topic, the latest first, from the one after the
+	// given one on; nil starts.
+	Dead(ctx context.Context, topic string, after *Job, limit int) ([]*Job, error)
+	// Stats counts what there is of each of these topics, or of all topics if there are none,
+	// in the order of their names. A topic that has neither jobs nor settings is left out.
+	Stats(ctx context.Context, now time.Time, topics ...string) ([]Stats, error)
+	// Minutes counts the jobs that become due in each of the sixty minutes from now on.
+	Minutes(ctx context.Context, topic string, now time.Time) ([60]int, error)
+	// SetPaused pauses a topic, or resumes it.
+	SetPaused(ctx context.Context, topic string, paused bool, now time.Time) error
+	// Settings tells which topics are paused, and which others changed since t.
+	Settings(ctx context.Context, since time.Time) (paused, resumed []string, err error)
+}
+
+// Stored is what became of an inserted job.
+type Stored struct {
+	Result  Result
+	Current int64 // with Outdated: the version that is there
+}
+
+// Result of an add.
+type Result int
+
+const (
+	Added     Result = iota // it is new
+	Replaced                // it took the place of an older version
+	Unchanged               // the same version was there, in whatever state
+	Outdated                // a newer version is there
+)
+
+// Stats are the counts of one topic.
+type Stats struct {
+	Topic                          string
+	Delayed, Ready, Reserved, Dead int
+	Done, Expired                  int       // within the last day
+	OldestDue                      time.Time // of what is ready; zero: nothing is
+	Paused                         bool
+}
