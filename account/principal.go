@@ -34,6 +34,13 @@ func (p *Principal) HasScope(s Scope) bool {
 	})
 }
 
+// reachesTopic tells whether the token reaches s, a scope of topics, for one topic at least.
+func (p *Principal) reachesTopic(s Scope) bool {
+	return strings.HasPrefix(string(s), string(anyTopics)) && slices.ContainsFunc(p.Scopes, func(have Scope) bool {
+		return strings.HasPrefix(string(have), string(s)+":")
+	})
+}
+
 type principalKey struct{}
 
 // WithPrincipal returns a context of a request that p makes.

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	accounthttp "punctual/account/httpapi"
+	"punctual/delayjob/topics"
 	meetinghttp "punctual/meeting/httpapi"
 	notifyhttp "punctual/notify/httpapi"
 	"punctual/notify/outbox"
@@ -28,6 +29,7 @@ func (a *application) register(api huma.API) {
 		dead: &deadLetters{a.failures, a.queue}, pauses: a.pauses, reload: a.reload,
 	}
 	jobs.register(api)
+	topics.Register(api, a.topics)
 	registerConfig(api, a.currentConfig)
 	accounthttp.MustCover(api)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"punctual/app/database"
 	"punctual/delayjob"
 	failures "punctual/delayjob/gormstore"
+	"punctual/delayjob/topics"
 	"punctual/meeting"
 	meetingstore "punctual/meeting/gormstore"
 	meetingjobs "punctual/meeting/jobs"
@@ -47,6 +49,7 @@ type application struct {
 	notifications *notify.Service
 	senders       *senders
 	failures      *failures.Failures
+	topics        *topics.Service
 	pauses        *pauses
 
 	jobs     []delayjob.DelayJob
@@ -92,6 +95,7 @@ func (a *application) wireAreas() {
 	scheduler := delayjob.NewScheduler(a.queue, delayjob.SchedulerOptions{Horizon: a.config.Queue.Horizon, Observer: a.metrics, Logger: a.log})
 	notices := ledger.New(db)
 	a.failures = failures.NewFailures(db)
+	a.topics = topics.New(failures.NewTopics(db), a.queue, scheduler, a.reload, a.log)
 	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now}
 	a.limiter = newLimiter(a.redis, a.config)
 	people := accountstore.New(db)
@@ -127,7 +131,8 @@ func (a *application) wireEngine() {
 		return
 	}
 	c := a.config.Queue
-	a.loader = delayjob.NewLoader(a.queue, a.jobs, delayjob.LoaderOptions{
+	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, never executed
+	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{
 		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon, Overlap: overlap,
 		Before: a.pauses.apply, Guard: loaderGuard(a.db), Observer: a.metrics, Logger: a.log,
 	})

@@ -16,6 +16,7 @@ import (
 	"punctual/account"
 	"punctual/app/database"
 	"punctual/delayjob"
+	"punctual/delayjob/topics"
 	"punctual/meeting"
 	"punctual/notify"
 )
@@ -102,7 +103,7 @@ func problem(err error) *Problem {
 		return newProblem(http.StatusNotFound, "not_found", "Not found")
 	case errors.Is(err, delayjob.ErrLeaseLost):
 		return newProblem(http.StatusConflict, "lease_lost", "The lease is no longer held")
-	case errors.Is(err, errQueueDown), database.Unavailable(err):
+	case errors.Is(err, errQueueDown), errors.Is(err, topics.ErrQueueDown), database.Unavailable(err):
 		p := newProblem(http.StatusServiceUnavailable, "unavailable", "Unavailable")
 		p.Detail = "Something this needs does not answer at the moment. Try again."
 		p.retryAfter = time.Second
@@ -128,10 +129,13 @@ func invalidProblem(err error) *Problem {
 	if e, ok := errors.AsType[*account.InvalidError](err); ok {
 		return faulty("invalid", "Invalid request", e.Faults)
 	}
+	if e, ok := errors.AsType[*topics.InvalidError](err); ok {
+		return faulty("invalid", "Invalid request", e.Faults)
+	}
 	return nil
 }
 
-func faulty[F meeting.Fault | account.Fault](code, title string, faults []F) *Problem {
+func faulty[F meeting.Fault | account.Fault | topics.Fault](code, title string, faults []F) *Problem {
 	p := newProblem(http.StatusUnprocessableEntity, code, title)
 	p.Errors = make([]ProblemFault, len(faults))
 	for i, f := range faults {
@@ -164,6 +168,14 @@ func conflictProblem(err error) *Problem {
 	}
 	if e, ok := errors.AsType[*account.VersionError](err); ok {
 		return versionMismatch(e.Current)
+	}
+	if e, ok := errors.AsType[*topics.StateError](err); ok {
+		return stateConflict(string(e.State), "The job is "+string(e.State)+".")
+	}
+	if e, ok := errors.AsType[*topics.VersionError](err); ok {
+		p := stateConflict("newer", "A newer version of the job is there: "+strconv.FormatInt(e.Current, 10)+".")
+		p.Version = e.Current
+		return p
 	}
 	return nil
 }

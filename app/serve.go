@@ -94,6 +94,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 	g.Go(func() error { return reload.Run(ctx) })
 	if a.role.serves() {
 		g.Go(func() error { return a.idempotency.RunTrimmer(ctx) })
+		g.Go(func() error { return a.topics.Run(ctx) })
 	}
 	if a.role.works() {
 		g.Go(func() error { return a.catchUpReminders(ctx) })
