@@ -100,11 +100,13 @@ var table = map[string]rule{
 	"list-outbox":         {Admin, NotificationsRead}, // what the drivers named outbox kept
 	"get-outbox-message":  {Admin, NotificationsRead},
 
-	"list-jobs":        {Admin, JobsAdmin},
-	"pause-job":        {Admin, JobsAdmin},
-	"resume-job":       {Admin, JobsAdmin},
-	"list-dead-jobs":   {Admin, JobsAdmin},
-	"requeue-dead-job": {Admin, JobsAdmin},
+	"list-jobs":         {Admin, JobsAdmin},
+	"pause-job":         {Admin, JobsAdmin},
+	"resume-job":        {Admin, JobsAdmin},
+	"list-dead-jobs":    {Admin, JobsAdmin},
+	"requeue-dead-job":  {Admin, JobsAdmin},
+	"requeue-dead-jobs": {Admin, JobsAdmin},
+	"discard-dead-job":  {Admin, JobsAdmin},
 
 	// A token with a scope of one topic gets past this table; the handler knows the topic.
 	"add-topic-jobs":         {Admin, TopicsProduce},

@@ -52,7 +52,7 @@ func (d *deadLetters) revive(ctx context.Context, records ...failures.Failure) (
 	var absent []delayjob.Message
 	for i, r := range records {
 		if states[i] == delayjob.StateAbsent {
-			absent = append(absent, delayjob.Message{Job: r.Job, Key: r.Key, Version: r.Version, Due: d.queue.Now()})
+			absent = append(absent, delayjob.Message{Job: r.Job, Key: r.Key, Version: r.Version, Due: d.queue.Now().Truncate(time.Millisecond)})
 		}
 	}
 	if _, err := d.queue.Add(ctx, absent...); err != nil {

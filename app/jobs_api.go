@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -70,6 +71,8 @@ func (a *jobsAPI) register(api huma.API) {
 	huma.Register(api, op("resume-job", http.MethodPost, "/jobs/{name}/resume", "Go on with a strategy"), a.resume)
 	huma.Register(api, op("list-dead-jobs", http.MethodGet, "/jobs/dead", "Dead letters, the latest first"), a.listDead)
 	huma.Register(api, op("requeue-dead-job", http.MethodPost, "/jobs/dead/{id}/requeue", "Try a dead letter again"), a.requeue)
+	huma.Register(api, op("requeue-dead-jobs", http.MethodPost, "/jobs/dead/requeue", "Try all dead letters again, or those of a strategy or with an error"), a.requeueAll)
+	huma.Register(api, op("discard-dead-job", http.MethodDelete, "/jobs/dead/{id}", "Give a dead letter up for good"), a.discard)
 }
 
 type jobList struct {
@@ -198,6 +201,52 @@ func (a *jobsAPI) requeue(ctx context.Context, in *deadID) (*struct{}, error) {
 	}
 	a.reload()
 	return nil, nil
+}
+
+type deadFilter struct {
+	Body struct {
+		Job           string `json:"job,omitempty" minLength:"1" maxLength:"64" doc:"Of this strategy only" example:"notify.email"`
+		ErrorContains string `json:"error_contains,omitempty" minLength:"1" maxLength:"1000" doc:"Whose error has this in it, in upper or lower case"`
+	}
+}
+
+type requeued struct {
+	Body struct {
+		Requeued int `json:"requeued" doc:"How many are tried again"`
+	}
+}
+
+func (a *jobsAPI) requeueAll(ctx context.Context, in *deadFilter) (*requeued, error) {
+	var jobs []string
+	for _, j := range a.jobs {
+		if in.Body.Job == "" || in.Body.Job == j.Name() {
+			jobs = append(jobs, j.Name())
+		}
+	}
+	var faults []ProblemFault
+	if len(jobs) == 0 && knownJob(in.Body.Job) != nil {
+		faults = append(faults, ProblemFault{Location: "body.job", Message: "is no strategy" + suggest(in.Body.Job, strategies), Code: "unknown"})
+	}
+	if strings.ContainsRune(in.Body.ErrorContains, 0) {
+		faults = append(faults, ProblemFault{Location: "body.error_contains", Message: "must not hold the character NUL", Code: "malformed"})
+	}
+	if len(faults) > 0 {
+		p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
+		p.Errors = faults
+		return nil, p
+	}
+	n, err := a.dead.requeueAll(ctx, failures.Filter{Job: in.Body.Job, ErrorContains: in.Body.ErrorContains}, jobs)
+	if err != nil {
+		return nil, err
+	}
+	a.reload()
+	out := &requeued{}
+	out.Body.Requeued = n
+	return out, nil
+}
+
+func (a *jobsAPI) discard(ctx context.Context, in *deadID) (*struct{}, error) {
+	return nil, a.dead.discard(ctx, in.ID)
 }
 
 // errQueueDown says that the queue does not answer, whatever the reason: the database is the

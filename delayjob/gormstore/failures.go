@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,8 +141,12 @@ func (s *Failures) Get(ctx context.Context, id string) (f Failure, err error) {
 func (s *Failures) Forget(ctx context.Context, fs ...Failure) (int, error) {
 	n := 0
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		for _, f := range fs {
-			res := tx.Where("job = ? AND key = ? AND dead_at = ?", f.Job, f.Key, f.DeadAt.UTC()).Delete(&Failure{})
+		for some := range slices.Chunk(fs, 200) {
+			q := tx.Where("1 = 0")
+			for _, f := range some {
+				q = q.Or("job = ? AND key = ? AND dead_at = ?", f.Job, f.Key, f.DeadAt.UTC())
+			}
+			res := q.Delete(&Failure{})
 			if res.Error != nil {
 				return res.Error
 			}
