@@ -81,6 +81,7 @@ func TestLoader_refillsAQueueThatLostItsContent(t *testing.T) {
 		go func() { done <- l.Run(ctx) }()
 		go func() { done <- c.Run(ctx) }()
 		<-l.Ready()
+		synctest.Wait()            // a pass that runs meanwhile would set the epoch that is taken away below
 		for _, m := range j.rows { // what a flush does
 			q.Remove(ctx, m.ID())
 		}
