@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	_ "punctual/app" // so that a changed program is tested anew instead of passing from go's cache
 	"punctual/tests/testenv"
 )
 
