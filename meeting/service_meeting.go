@@ -168,11 +168,12 @@ var errRoomsMoved = errors.New("the meeting has other rooms now")
 
 // change looks up what a change refers to, then changes the meeting. The look-up comes
 // first, because nothing else may be read inside the store's transaction; should another
-// change move the meeting to other rooms in between, both are done again.
+// change move the meeting to other rooms in between, both are done again. There is no end to
+// that but the request's: each time somebody else's change has succeeded.
 func (s *Service) change(ctx context.Context, by Actor, id ID, f *Fields, fn func(*Meeting, changing) error) (*Meeting, error) {
-	for try := 0; ; try++ {
+	for {
 		m, err := s.tryChange(ctx, by, id, f, fn)
-		if errors.Is(err, errRoomsMoved) && try < 5 {
+		if errors.Is(err, errRoomsMoved) && ctx.Err() == nil {
 			continue
 		}
 		return m, err
@@ -191,7 +192,7 @@ func (s *Service) tryChange(ctx context.Context, by Actor, id ID, f *Fields, fn 
 	var before, unchanged *Meeting
 	onTimeout := s.conf().OnTimeout
 	m, notices, err := s.store.UpdateMeeting(ctx, id, func(m *Meeting) error {
-		if !slices.Equal(m.RoomIDs, seen.RoomIDs) {
+		if newRooms := f != nil && f.RoomIDs != nil; !newRooms && !slices.Equal(m.RoomIDs, seen.RoomIDs) {
 			return errRoomsMoved
 		}
 		before, unchanged = new(*m), m
