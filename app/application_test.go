@@ -76,8 +76,10 @@ func TestApplication_strategiesAreThoseThatCanBeTuned(t *testing.T) {
 
 func TestApplication_isReadyAfterTheFirstLoad(t *testing.T) {
 	_, s := startApplication(t, nil)
-	if a := send(t, s, "GET", "/healthz", ""); a.status != 200 {
-		t.Errorf("healthz: %d", a.status)
+	for _, method := range []string{"GET", "HEAD"} {
+		if a := send(t, s, method, "/healthz", ""); a.status != 200 {
+			t.Errorf("%s healthz: %d", method, a.status)
+		}
 	}
 	if a := send(t, s, "GET", "/readyz", ""); a.status != 503 || a.Code != "unavailable" {
 		t.Errorf("readyz: %d %s", a.status, a.body)

@@ -12,8 +12,9 @@ import (
 // can do its work: the database answers and, where a loader runs, everything pending was
 // loaded once.
 func probes(r *gin.Engine, a *application) {
-	r.GET("/healthz", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ok"}) })
-	r.GET("/readyz", func(c *gin.Context) {
+	asked := []string{http.MethodGet, http.MethodHead} // some load balancers spare the body
+	r.Match(asked, "/healthz", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ok"}) })
+	r.Match(asked, "/readyz", func(c *gin.Context) {
 		if err := a.ready(c.Request.Context()); err != nil {
 			p := newProblem(http.StatusServiceUnavailable, "unavailable", "Not ready")
 			p.Detail = err.Error()
