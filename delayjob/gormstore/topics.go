@@ -210,19 +210,19 @@ func find(db *gorm.DB, keys []topics.Key, lock string) ([]*topics.Job, error) {
 		return nil, err
 	}
 	q := `SELECT j.* FROM (SELECT DISTINCT value->>0 AS topic, value->>1 AS id FROM ` + tableOf(db).from + `) AS x
-		JOIN delay_jobs AS j ON j.topic = x.topic AND j.id = x.id ORDER BY j.topic, j.id` + lock
+		JOIN delay_jobs AS j ON j.topic = x.topic AND j.id = x.id` + lock
 	var found []delayJob
 	err = db.Raw(q, data).Scan(&found).Error
 	return jobsOf(found), err
 }
 
-// Update implements [topics.Store]. Everybody locks in the order of the keys, so that two
-// updates of some of the same jobs cannot deadlock.
+// Update implements [topics.Store]. Everybody locks in the order of the keys' bytes, as Insert
+// does, so that two changes of some of the same jobs cannot deadlock.
 func (s *Topics) Update(ctx context.Context, keys []topics.Key, change func([]*topics.Job) ([]*topics.Job, error)) error {
 	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		lock := ""
 		if tx.Name() == "postgres" {
-			lock = " FOR UPDATE OF j"
+			lock = ` ORDER BY j.topic COLLATE "C", j.id COLLATE "C" FOR UPDATE OF j`
 		}
 		js, err := find(tx, keys, lock)
 		if err != nil {
