@@ -1,0 +1,347 @@
+package meeting
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// fakeStore keeps sites, rooms and meetings in memory, one transaction at a time. It refuses
+// overlaps as the database does, and hands out copies.
+type fakeStore struct {
+	mu       sync.Mutex
+	sites    map[int64]*Site
+	rooms    map[int64]*Room
+	meetings map[ID]*Meeting
+	history  map[ID][]Entry
+	notices  []Notice
+	last     int64
+}
+
+func newFakeStore() *fakeStore {
+	return &fakeStore{sites: map[int64]*Site{}, rooms: map[int64]*Room{}, meetings: map[ID]*Meeting{}, history: map[ID][]Entry{}}
+}
+
+func (s *fakeStore) next() int64 { s.last++; return s.last }
+
+func (s *fakeStore) CreateSite(_ context.Context, site *Site) error {
+	site.ID, site.Version = s.next(), 1
+	s.sites[site.ID] = new(*site)
+	return nil
+}
+
+func (s *fakeStore) Site(_ context.Context, id int64) (*Site, error) {
+	if site, ok := s.sites[id]; ok {
+		return new(*site), nil
+	}
+	return nil, ErrNotFound
+}
+
+func (s *fakeStore) UpdateSite(ctx context.Context, id int64, fn func(*Site) error) (*Site, error) {
+	site, err := s.Site(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := fn(site); err != nil {
+		return nil, err
+	}
+	site.Version++
+	s.sites[id] = new(*site)
+	return site, nil
+}
+
+func (s *fakeStore) DeleteSite(_ context.Context, id int64) error { delete(s.sites, id); return nil }
+
+func (s *fakeStore) ListSites(context.Context, Page) ([]*Site, string, error) {
+	var all []*Site
+	for _, site := range s.sites {
+		all = append(all, site)
+	}
+	return all, "", nil
+}
+
+func (s *fakeStore) CreateRoom(_ context.Context, r *Room) error {
+	r.ID, r.Version = s.next(), 1
+	s.rooms[r.ID] = r.clone()
+	return nil
+}
+
+func (s *fakeStore) Rooms(_ context.Context, ids []int64) ([]*Room, error) {
+	var rooms []*Room
+	for _, id := range ids {
+		if r, ok := s.rooms[id]; ok {
+			r = r.clone()
+			r.Zone = r.Timezone
+			if site := s.sites[r.SiteID]; r.Zone == "" && site != nil {
+				r.Zone = site.Timezone
+			}
+			rooms = append(rooms, r)
+		}
+	}
+	return rooms, nil
+}
+
+func (s *fakeStore) UpdateRoom(_ context.Context, id int64, fn func(*Room) error) (*Room, error) {
+	r, ok := s.rooms[id]
+	if !ok {
+		return nil, ErrNotFound
+	}
+	r = r.clone()
+	if err := fn(r); err != nil {
+		return nil, err
+	}
+	r.Version++
+	s.rooms[id] = r.clone()
+	return r, nil
+}
+
+func (s *fakeStore) DeleteRoom(_ context.Context, id int64, _ time.Time) error {
+	delete(s.rooms, id)
+	return nil
+}
+
+func (s *fakeStore) ListRooms(ctx context.Context, _ RoomQuery, _ Page) ([]*Room, string, error) {
+	var ids []int64
+	for id := range s.rooms {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	rooms, err := s.Rooms(ctx, ids)
+	return rooms, "", err
+}
+
+func (s *fakeStore) CreateMeeting(_ context.Context, m *Meeting) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.free(m); err != nil {
+		return err
+	}
+	m.ID, m.Version = s.next(), 1
+	s.save(m)
+	return nil
+}
+
+func (s *fakeStore) Meeting(_ context.Context, id ID) (*Meeting, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m, ok := s.meetings[id]; ok {
+		return new(*m), nil
+	}
+	return nil, ErrNotFound
+}
+
+func (s *fakeStore) UpdateMeeting(_ context.Context, id ID, fn func(*Meeting) error) (*Meeting, []Notice, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, ok := s.meetings[id]
+	if !ok {
+		return nil, nil, ErrNotFound
+	}
+	m := new(*before)
+	if err := fn(m); err != nil {
+		return nil, nil, err
+	}
+	if err := s.free(m); err != nil {
+		return nil, nil, err
+	}
+	m.Version++
+	over := m.Status != before.Status && m.Status.Over()
+	if m.Slot != before.Slot || !slices.Equal(m.RoomIDs, before.RoomIDs) || over || m.Approval.Deadline != before.Approval.Deadline {
+		m.ScheduleVersion++
+	}
+	return m, s.save(m), nil
+}
+
+// free is the exclusion constraint.
+func (s *fakeStore) free(m *Meeting) error {
+	var taken []Occupancy
+	for _, other := range s.meetings {
+		for _, o := range other.Occupied {
+			for _, mine := range m.Occupied {
+				if other.ID != m.ID && o.RoomID == mine.RoomID && o.Slot.Overlaps(mine.Slot) {
+					taken = append(taken, o)
+				}
+			}
+		}
+	}
+	if len(taken) > 0 {
+		return &ConflictError{taken}
+	}
+	return nil
+}
+
+func (s *fakeStore) save(m *Meeting) []Notice {
+	s.history[m.ID] = append(s.history[m.ID], m.TakeHistory()...)
+	notices := m.TakeNotices()
+	for i := range notices {
+		dup := slices.ContainsFunc(s.notices, func(n Notice) bool { return n.DedupeKey == notices[i].DedupeKey })
+		if !dup {
+			notices[i].ID = s.next()
+			s.notices = append(s.notices, notices[i])
+		}
+	}
+	s.meetings[m.ID] = new(*m)
+	return notices
+}
+
+func (s *fakeStore) ListMeetings(_ context.Context, q MeetingQuery, _ Page) ([]*Meeting, string, error) {
+	var ms []*Meeting
+	for _, m := range s.meetings {
+		if len(q.Statuses) == 0 || slices.Contains(q.Statuses, m.EffectiveStatus(q.Now)) {
+			ms = append(ms, new(*m))
+		}
+	}
+	slices.SortFunc(ms, func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	return ms, "", nil
+}
+
+func (s *fakeStore) History(_ context.Context, id ID, _ Page) ([]Entry, string, error) {
+	return s.history[id], "", nil
+}
+
+func (s *fakeStore) Due(context.Context, string, time.Time, time.Time, DueCursor, int) ([]Due, error) {
+	return nil, nil
+}
+func (s *fakeStore) Start(context.Context, []Ref, time.Time) ([]Outcome, error) { return nil, nil }
+func (s *fakeStore) End(context.Context, []Ref, time.Time) ([]Outcome, error)   { return nil, nil }
+func (s *fakeStore) Remind(context.Context, []ReminderRef, time.Time, func(*Meeting, ReminderRef) []Notice) ([]Outcome, []Notice, error) {
+	return nil, nil, nil
+}
+func (s *fakeStore) SetDefaultReminders(context.Context, []Reminder, time.Time) (int, error) {
+	return 0, nil
+}
+
+type fakeDirectory []Person
+
+func (d fakeDirectory) People(_ context.Context, ids []int64) ([]Person, error) {
+	var ps []Person
+	for _, p := range d {
+		if slices.Contains(ids, p.UserID) {
+			ps = append(ps, p)
+		}
+	}
+	return ps, nil
+}
+
+func (d fakeDirectory) Admins(context.Context) ([]Person, error) {
+	return slices.DeleteFunc(slices.Clone(d), func(p Person) bool { return p.Role != Admin }), nil
+}
+
+func (d fakeDirectory) ByEmail(_ context.Context, emails []string) (map[string]Person, error) {
+	found := map[string]Person{}
+	for _, p := range d {
+		if key := strings.ToLower(p.Email); slices.Contains(emails, key) {
+			found[key] = p
+		}
+	}
+	return found, nil
+}
+
+// fakeQueue keeps what was scheduled and not forgotten.
+type fakeQueue map[string]delayjob.Message
+
+func (q fakeQueue) Schedule(_ context.Context, ms ...delayjob.Message) {
+	for _, m := range ms {
+		q[m.ID()] = m
+	}
+}
+
+func (q fakeQueue) Forget(_ context.Context, ids ...string) {
+	for _, id := range ids {
+		delete(q, id)
+	}
+}
+
+// world is an installation with two people of each role and two rooms, at noon.
+type world struct {
+	*Service
+	store    *fakeStore
+	queue    fakeQueue
+	settings Settings
+	at       time.Time
+
+	ann, bob    Actor // members
+	mona, max   Actor // managers; mona approves the board room
+	root        Actor // admin
+	desk, board *Room // board needs approval
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	user := func(id int64, name string, role Role) Actor {
+		return Actor{Kind: ActorUser, ID: id, Name: name, Email: name + "@example.org", Role: role}
+	}
+	w := &world{
+		store: newFakeStore(), queue: fakeQueue{},
+		at:  time.Date(2027, 2, 10, 12, 0, 0, 0, time.UTC),
+		ann: user(1, "ann", Member), bob: user(2, "bob", Member),
+		mona: user(3, "mona", Manager), max: user(4, "max", Manager), root: user(5, "root", Admin),
+		settings: Settings{
+			Timezone: "Europe/Berlin", HoldPending: true, ApprovalTimeout: 24 * time.Hour,
+			Reminders: []Reminder{{Before: BeforeStart, Offset: 15 * time.Minute, Channels: []Channel{Email}}},
+			Limits:    Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 8760 * time.Hour},
+		},
+	}
+	var people fakeDirectory
+	for _, a := range []Actor{w.ann, w.bob, w.mona, w.max, w.root} {
+		people = append(people, Person{UserID: a.ID, Email: a.Email, Name: a.Name, Phone: fmt.Sprintf("+49300000%d", a.ID), Role: a.Role})
+	}
+	w.store.last = 100
+	w.Service = NewService(w.store, people, w.queue, func() Settings { return w.settings }, func() time.Time { return w.at }, slog.New(slog.DiscardHandler))
+	w.desk = w.room(t, RoomFields{Name: new("Desk")})
+	w.board = w.room(t, RoomFields{Name: new("Board"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
+	return w
+}
+
+func (w *world) room(t *testing.T, f RoomFields) *Room {
+	t.Helper()
+	r, err := w.CreateRoom(t.Context(), w.root, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// fields of an hour's meeting that begins some time from now.
+func (w *world) fields(in time.Duration, rooms ...*Room) Fields {
+	return Fields{
+		Title: new("Review"), RoomIDs: new(ids(rooms)),
+		Start: new(w.at.Add(in).Format(time.RFC3339Nano)), End: new(w.at.Add(in + time.Hour).Format(time.RFC3339Nano)),
+		Attendees: &[]Person{{Email: "BOB@example.org"}, {Email: "guest@example.net", Name: "Guest"}},
+	}
+}
+
+func (w *world) book(t *testing.T, by Actor, f Fields) *Meeting {
+	t.Helper()
+	m, err := w.Book(t.Context(), by, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// told lists "kind address" of the notices recorded since the last call.
+func (w *world) told() []string {
+	var out []string
+	for _, n := range w.store.notices {
+		out = append(out, string(n.Kind)+" "+strings.ToLower(n.To.Address(n.Channel)))
+	}
+	w.store.notices = nil
+	slices.Sort(out)
+	return out
+}
+
+func (w *world) actions(id ID) []Action {
+	var out []Action
+	for _, e := range w.store.history[id] {
+		out = append(out, e.Action)
+	}
+	return out
+}
