@@ -51,6 +51,7 @@ type application struct {
 	failures      *failures.Failures
 	topics        *topics.Service
 	pauses        *pauses
+	clock         *clockWatch // nil: there is one clock
 
 	jobs     []delayjob.DelayJob
 	loader   *delayjob.Loader   // nil unless the role works
@@ -127,6 +128,9 @@ func (a *application) wireEngine() {
 	}
 	a.pauses = &pauses{settings: failures.NewSettings(a.db.Gorm), queue: a.queue, jobs: names}
 	a.metrics.registry.MustRegister(newQueueCollector(a.queue, names))
+	if a.clock = newClockWatch(a.db, a.redis, a.queue, a.log); a.clock != nil {
+		a.metrics.registry.MustRegister(a.clock.offset)
+	}
 	if !a.role.works() {
 		return
 	}
@@ -134,13 +138,21 @@ func (a *application) wireEngine() {
 	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, never executed
 	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{
 		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon, Overlap: overlap,
-		Before: a.pauses.apply, Guard: loaderGuard(a.db), Observer: a.metrics, Logger: a.log,
+		Before: a.beforeLoad, Guard: loaderGuard(a.db), Observer: a.metrics, Logger: a.log,
 	})
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
 		Jobs: c.options(), SafetyPoll: c.SafetyPoll, Failures: a.failures, OnEmpty: a.loader.Trigger,
 		Observer: a.metrics, Logger: a.log,
 	})
 	a.metrics.watchLoader(a.loader, time.Now())
+}
+
+// beforeLoad sets the queue's clock right and tells it what is paused.
+func (a *application) beforeLoad(ctx context.Context) error {
+	if a.clock != nil {
+		a.clock.look(ctx)
+	}
+	return a.pauses.apply(ctx)
 }
 
 // apply takes over what may change while the process runs. On an error nothing has changed.

@@ -96,6 +96,9 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.idempotency.RunTrimmer(ctx) })
 		g.Go(func() error { return a.topics.Run(ctx) })
 	}
+	if a.clock != nil && !a.role.works() { // else the loader looks
+		g.Go(func() error { return a.clock.run(ctx, time.Minute) })
+	}
 	if a.role.works() {
 		g.Go(func() error { return a.catchUpReminders(ctx) })
 		g.Go(func() error { return a.loader.Run(ctx) })

@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"punctual/app/database"
+	"punctual/delayjob/redisqueue"
+	"punctual/migrations"
+)
+
+// clockTolerance is by how much the clocks of Redis and the database may differ before the
+// database's decides: more than a measurement is wrong by, less than anybody notices.
+const clockTolerance = 250 * time.Millisecond
+
+// clockWatch compares the clock of Redis, by which messages become due, with the database's,
+// by which they were booked, and corrects the former where they differ. Its methods are for
+// one goroutine.
+type clockWatch struct {
+	measure func(context.Context) (time.Duration, error) // how far the database's clock is ahead
+	correct func(time.Duration)                          // adds so much to Redis' clock
+	offset  prometheus.Gauge
+	log     *slog.Logger
+
+	told time.Duration // by how much it was off when the log last said so; 0: it is not
+}
+
+// newClockWatch returns nil where there are no two clocks to compare: the queue in memory and
+// SQLite both go by this machine's.
+func newClockWatch(db *database.DB, client redis.UniversalClient, q queue, log *slog.Logger) *clockWatch {
+	onRedis, ok := q.(*redisqueue.Queue)
+	if !ok || client == nil || db.Dialect != migrations.Postgres {
+		return nil
+	}
+	return &clockWatch{
+		measure: func(ctx context.Context) (time.Duration, error) { return measureClocks(ctx, db.SQL, client) },
+		correct: onRedis.SetClockOffset,
+		log:     log,
+		offset: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "delayjob_clock_offset_seconds", Help: "How far the database's clock is ahead of Redis'.",
+		}),
+	}
+}
+
+// look measures and corrects. If it cannot measure, the last correction stays in force;
+// whoever needs the servers says what is wrong with them.
+func (w *clockWatch) look(ctx context.Context) {
+	d, err := w.measure(ctx)
+	if err != nil {
+		w.log.Debug("the clocks of Redis and the database cannot be compared", "error", err)
+		return
+	}
+	w.offset.Set(d.Seconds())
+	if d.Abs() < clockTolerance {
+		w.correct(0)
+		if w.told != 0 {
+			w.log.Info("the clocks of Redis and the database agree again", "offset", d)
+			w.told = 0
+		}
+		return
+	}
+	w.correct(d)
+	if (d - w.told).Abs() >= clockTolerance {
+		w.log.Warn("the clocks of Redis and the database differ; the database's decides what is due", "offset", d)
+		w.told = d
+	}
+}
+
+// run looks every so often, for a process without a loader, which would ask for it.
+func (w *clockWatch) run(ctx context.Context, every time.Duration) error {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		w.look(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+	}
+}
+
+const clockRounds = 5 // the median of so many is not moved by a slow answer or two
+
+// measureClocks tells how far the database's clock is ahead of Redis'. Of a cluster it asks
+// any node: they are expected to agree.
+func measureClocks(ctx context.Context, db *sql.DB, client redis.UniversalClient) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	conn, err := db.Conn(ctx) // first: waiting for a connection is not the way of an answer
+	if err != nil {
+		return 0, fmt.Errorf("connect to the database: %w", err)
+	}
+	defer conn.Close()
+	return medianOffset(
+		func() (time.Time, error) { return client.Time(ctx).Result() },
+		func() (t time.Time, err error) {
+			err = conn.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&t)
+			return t, err
+		})
+}
+
+// medianOffset tells how far clock b is ahead of clock a. An answer is taken to be read
+// halfway between question and answer; only time that passed here counts, so that setting
+// this machine's clock does not matter.
+func medianOffset(a, b func() (time.Time, error)) (time.Duration, error) {
+	offsets := make([]time.Duration, clockRounds)
+	for i := range offsets {
+		begin := time.Now()
+		atA, err := a()
+		if err != nil {
+			return 0, err
+		}
+		atB, err := b()
+		if err != nil {
+			return 0, err
+		}
+		offsets[i] = atB.Sub(atA) - time.Since(begin)/2
+	}
+	slices.Sort(offsets)
+	return offsets[clockRounds/2], nil
+}
