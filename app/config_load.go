@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net"
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -37,6 +39,9 @@ func parseConfig(file string, src []byte, environ []string) (*Config, []string, 
 	b := newBinder(file)
 	b.bindDocument(bytes.TrimPrefix(src, []byte("\ufeff")), "", reflect.ValueOf(c).Elem())
 	warnings := b.override(c, environ)
+	if _, given := b.origins["http.base_url"]; !given {
+		c.HTTP.BaseURL = localURL(c.HTTP.Addr)
+	}
 	for _, broken := range c.validate() {
 		if b.understood(broken.path) {
 			o := b.origin(broken.path)
@@ -47,6 +52,18 @@ func parseConfig(file string, src []byte, environ []string) (*Config, []string, 
 		return nil, warnings, err
 	}
 	return c, warnings, nil
+}
+
+// localURL is the address of a server on this machine that listens on addr.
+func localURL(addr string) string {
+	host, port, _ := net.SplitHostPort(addr)
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return DefaultConfig().HTTP.BaseURL // the address is at fault, and is told so
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }
 
 // origin of a value: its own place, or that of the nearest section around it.

@@ -196,7 +196,7 @@ func TestConfig_environmentOverridesTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := DefaultConfig()
-	want.HTTP.Addr = ":2"
+	want.HTTP.Addr, want.HTTP.BaseURL = ":2", "http://localhost:2" // left out: follows the address
 	want.HTTP.TrustedProxies = []string{"10.0.0.0/8"}
 	want.Queue.Jobs = map[string]JobConfig{"meeting.start": {Batch: 7, Lease: 20 * time.Second}, "notify.email": {Rate: 2.5}}
 	want.Booking.Reminders = []ReminderConfig{{Before: "end", Offset: time.Minute, Channels: []string{"sms"}}}

@@ -245,7 +245,7 @@ func (l *Loader) fill(ctx context.Context, j DelayJob, w Window) (rows int, comp
 		}
 		added += len(chunk)
 		chunk = chunk[:0]
-		if l.crowded(ctx, j.Name(), added) {
+		if l.crowded(ctx, m.Job, added) {
 			l.opts.Logger.Warn("enough is waiting; the rest is left to a later pass", "job", j.Name(), "loaded", rows)
 			return rows, false, nil
 		}

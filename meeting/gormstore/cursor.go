@@ -12,6 +12,7 @@ const defaultLimit = 50
 
 // position is where a page ended, in the order of its list; opaque to those who hold it.
 type position struct {
+	List string `json:"l"`           // which list
 	At   int64  `json:"t,omitempty"` // microseconds
 	Name string `json:"n,omitempty"`
 	ID   int64  `json:"i"`
@@ -20,7 +21,7 @@ type position struct {
 func (p position) time() time.Time { return time.UnixMicro(p.At).UTC() }
 
 // readCursor returns nil for the start of a list.
-func readCursor(c string) (*position, error) {
+func readCursor(list, c string) (*position, error) {
 	if c == "" {
 		return nil, nil
 	}
@@ -29,7 +30,7 @@ func readCursor(c string) (*position, error) {
 	if err == nil {
 		err = json.Unmarshal(b, &p)
 	}
-	if err != nil || p.ID <= 0 {
+	if err != nil || p.List != list || p.ID <= 0 {
 		return nil, &meeting.InvalidError{Faults: []meeting.Fault{
 			{Location: "query.cursor", Code: "invalid_cursor", Message: "is not a cursor of this list"},
 		}}

@@ -20,7 +20,7 @@ type entry struct {
 
 // History is in the order of what happened.
 func (s *Store) History(ctx context.Context, id meeting.ID, p meeting.Page) (entries []meeting.Entry, next string, err error) {
-	after, err := readCursor(p.Cursor)
+	after, err := readCursor("history", p.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
@@ -37,7 +37,7 @@ func (s *Store) History(ctx context.Context, id meeting.ID, p meeting.Page) (ent
 	if err != nil {
 		return nil, "", fmt.Errorf("history of meeting %d: %w", id, err)
 	}
-	found, next = paged(found, limit(p), func(e entry) position { return position{ID: e.id} })
+	found, next = paged(found, limit(p), func(e entry) position { return position{List: "history", ID: e.id} })
 	for _, e := range found {
 		entries = append(entries, e.Entry)
 	}

@@ -40,7 +40,7 @@ func (c *conditions) String() string {
 
 // ListMeetings is ordered by start.
 func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meeting.Page) (ms []*meeting.Meeting, next string, err error) {
-	after, err := readCursor(p.Cursor)
+	after, err := readCursor("meetings", p.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
@@ -56,7 +56,7 @@ func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meet
 		return nil, "", fmt.Errorf("list meetings: %w", err)
 	}
 	ms, next = paged(ms, limit(p), func(m *meeting.Meeting) position {
-		return position{At: m.Slot.Start.UnixMicro(), ID: m.ID}
+		return position{List: "meetings", At: m.Slot.Start.UnixMicro(), ID: m.ID}
 	})
 	return ms, next, nil
 }

@@ -153,7 +153,11 @@ func TestListMeetings_cursorIsStable(t *testing.T) {
 		}
 		f.want("rest", ids(rest), []int64{4, 5, 6, 8})
 
-		for _, bad := range []string{"x", "e30", "bnVsbA", "!!"} {
+		_, ofRooms, err := f.store.ListRooms(t.Context(), meeting.RoomQuery{}, meeting.Page{Limit: 1})
+		if err != nil || ofRooms == "" {
+			t.Fatalf("%q, %v", ofRooms, err)
+		}
+		for _, bad := range []string{"x", "e30", "bnVsbA", "!!", ofRooms} {
 			_, _, err := f.store.ListMeetings(t.Context(), meeting.MeetingQuery{}, meeting.Page{Cursor: bad})
 			invalid, ok := errors.AsType[*meeting.InvalidError](err)
 			if !ok || invalid.Faults[0].Location != "query.cursor" {

@@ -230,7 +230,7 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time) error {
 
 // ListRooms is ordered by name.
 func (s *Store) ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error) {
-	after, err := readCursor(p.Cursor)
+	after, err := readCursor("rooms", p.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
@@ -243,7 +243,7 @@ func (s *Store) ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Pa
 	if err != nil {
 		return nil, "", fmt.Errorf("list rooms: %w", err)
 	}
-	rooms, next = paged(rooms, limit(p), func(r *meeting.Room) position { return position{Name: r.Name, ID: r.ID} })
+	rooms, next = paged(rooms, limit(p), func(r *meeting.Room) position { return position{List: "rooms", Name: r.Name, ID: r.ID} })
 	return rooms, next, nil
 }
 

@@ -97,7 +97,7 @@ func (s *Store) DeleteSite(ctx context.Context, id int64) error {
 
 // ListSites is ordered by name.
 func (s *Store) ListSites(ctx context.Context, p meeting.Page) (sites []*meeting.Site, next string, err error) {
-	after, err := readCursor(p.Cursor)
+	after, err := readCursor("sites", p.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
@@ -109,7 +109,7 @@ func (s *Store) ListSites(ctx context.Context, p meeting.Page) (sites []*meeting
 	if err := q.Find(&rows).Error; err != nil {
 		return nil, "", fmt.Errorf("list sites: %w", err)
 	}
-	rows, next = paged(rows, limit(p), func(r *siteRow) position { return position{Name: r.Name, ID: r.ID} })
+	rows, next = paged(rows, limit(p), func(r *siteRow) position { return position{List: "sites", Name: r.Name, ID: r.ID} })
 	for _, r := range rows {
 		sites = append(sites, r.site())
 	}
