@@ -192,7 +192,7 @@ func TestRooms(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	got = want[object](c, 200, root, "PATCH", "/rooms/1", `{"approval":{"required":true,"approver_ids":[3],"timeout":"24h"},
+	want[object](c, 200, root, "PATCH", "/rooms/1", `{"approval":{"required":true,"approver_ids":[3],"timeout":"24h"},
 		"policy":{"opening_hours":[{"days":["MO"],"from":"08:00","to":"24:00"}],"max_duration":"8h","quota":{"per":"week","count":3,"duration":null}}}`)
 	got = want[object](c, 200, root, "PATCH", "/rooms/1", `{"approval":{"required":false},"policy":{"max_duration":null}}`, `If-Match: "2"`)
 	if diff := cmp.Diff(object{"required": false, "approver_ids": []any{3.}, "timeout": "24h"}, got["approval"]); diff != "" {
