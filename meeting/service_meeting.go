@@ -135,12 +135,6 @@ func (s *Service) AuthorizeNotices(ctx context.Context, by Actor, id ID) error {
 	return nil
 }
 
-// ApplyDefaultReminders gives the meetings that follow the installation's reminders the ones
-// of the present settings, and tells how many changed. Call it when the settings change.
-func (s *Service) ApplyDefaultReminders(ctx context.Context) (changed int, err error) {
-	return s.store.SetDefaultReminders(ctx, s.conf().Reminders, s.clock())
-}
-
 // Announce tells the queue once more what a meeting waits for. A job calls it that was sent
 // by an outdated message: the message of the present schedule may have been lost.
 func (s *Service) Announce(ctx context.Context, id ID) error {
