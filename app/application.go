@@ -137,7 +137,7 @@ func (a *application) wireEngine() {
 	c := a.config.Queue
 	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, never executed
 	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{
-		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon, Overlap: overlap,
+		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon,
 		Before: a.beforeLoad, Guard: loaderGuard(a.db), Observer: a.metrics, Logger: a.log,
 	})
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{

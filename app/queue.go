@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"gorm.io/gorm"
@@ -99,7 +98,3 @@ func loaderGuard(db *database.DB) func(context.Context, func(context.Context) er
 		})
 	}
 }
-
-// overlap is how far an incremental pass reaches back: longer than any transaction of ours
-// lasts, or a row committed late would wait for the next full pass.
-const overlap = handlerTimeout + 5*time.Second

@@ -35,11 +35,15 @@ type roomRow struct {
 
 func (roomRow) TableName() string { return "rooms" }
 
-// zonedRoom is a room with the zone that it or its site names.
-type zonedRoom struct {
-	Row  roomRow `gorm:"embedded"` // named: gorm passes over an embedded type that is not exported
-	Zone string
+// fullRoom is a room with the zone that it or its site names, and with its approvers.
+type fullRoom struct {
+	Row       roomRow `gorm:"embedded"` // named: gorm passes over an embedded type that is not exported
+	Zone      string
+	Approvers []int64 `gorm:"serializer:json"`
 }
+
+var fullRoomColumns = write(`rooms.*, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone,
+	(SELECT {array}(a.user_id ORDER BY a.position) FROM room_approvers AS a WHERE a.room_id = rooms.id) AS approvers`)
 
 type approverRow struct{ RoomID, UserID, Position int64 }
 
@@ -104,7 +108,7 @@ func newRoomRow(r *meeting.Room) *roomRow {
 	return row
 }
 
-func (z *zonedRoom) room() *meeting.Room {
+func (z *fullRoom) room() *meeting.Room {
 	r, p := &z.Row, z.Row.Policy
 	room := &meeting.Room{
 		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Timezone: r.Timezone, Zone: z.Zone, Active: r.Active,
@@ -119,6 +123,9 @@ func (z *zonedRoom) room() *meeting.Room {
 	}
 	if len(r.Features) > 0 {
 		room.Features = r.Features
+	}
+	if len(z.Approvers) > 0 {
+		room.Approval.ApproverIDs = z.Approvers
 	}
 	if r.SiteID != nil {
 		room.SiteID = *r.SiteID
@@ -148,7 +155,7 @@ func (s *Store) CreateRoom(ctx context.Context, r *meeting.Room) error {
 
 // Rooms leaves their Zone empty where neither room nor site names one.
 func (s *Store) Rooms(ctx context.Context, ids []int64) ([]*meeting.Room, error) {
-	found, err := readRooms(s.db.WithContext(ctx), func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id IN ?", ids) })
+	found, err := s.readRooms(s.db.WithContext(ctx), func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id IN ?", ids) })
 	if err != nil {
 		return nil, fmt.Errorf("rooms: %w", err)
 	}
@@ -171,7 +178,7 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		if _, err := take[roomRow](forUpdate(tx).Where("id = ? AND deleted_at IS NULL", id)); err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
 		}
-		found, err := readRooms(tx, func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id = ?", id) })
+		found, err := s.readRooms(tx, func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id = ?", id) })
 		if err != nil || len(found) == 0 {
 			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))
 		}
@@ -190,7 +197,7 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		if err := saveApprovers(tx, id, room.Approval.ApproverIDs); err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
 		}
-		if found, err = readRooms(tx, func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id = ?", id) }); err != nil || len(found) == 0 {
+		if found, err = s.readRooms(tx, func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id = ?", id) }); err != nil || len(found) == 0 {
 			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))
 		}
 		room.Zone = found[0].Zone // of another site, perhaps
@@ -234,7 +241,7 @@ func (s *Store) ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Pa
 	if err != nil {
 		return nil, "", err
 	}
-	rooms, err = readRooms(s.db.WithContext(ctx), func(db *gorm.DB) *gorm.DB {
+	rooms, err = s.readRooms(s.db.WithContext(ctx), func(db *gorm.DB) *gorm.DB {
 		if after != nil {
 			db = db.Where("(lower(rooms.name), rooms.id) > (lower(?), ?)", after.Name, after.ID)
 		}
@@ -283,28 +290,16 @@ func containing(text string) string {
 }
 
 // readRooms reads the rooms that where chooses, with their zones and approvers.
-func readRooms(db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meeting.Room, error) {
-	var rows []*zonedRoom
+func (s *Store) readRooms(db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meeting.Room, error) {
+	var rows []*fullRoom
 	q := db.Table("rooms").Joins("LEFT JOIN sites ON sites.id = rooms.site_id").
-		Select("rooms.*, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone").
-		Where("rooms.deleted_at IS NULL")
+		Select(fullRoomColumns[s.dialect]).Where("rooms.deleted_at IS NULL")
 	if err := where(q).Scan(&rows).Error; err != nil {
 		return nil, err
 	}
 	rooms := make([]*meeting.Room, len(rows))
-	byID := make(map[int64]*meeting.Room, len(rows))
-	ids := make([]int64, len(rows))
 	for i, r := range rows {
 		rooms[i] = r.room()
-		ids[i], byID[r.Row.ID] = r.Row.ID, rooms[i]
-	}
-	var approvers []approverRow
-	if err := db.Where("room_id IN ?", ids).Order("room_id, position").Find(&approvers).Error; err != nil {
-		return nil, err
-	}
-	for _, a := range approvers {
-		r := byID[a.RoomID]
-		r.Approval.ApproverIDs = append(r.Approval.ApproverIDs, a.UserID)
 	}
 	return rooms, nil
 }
