@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -281,14 +282,23 @@ func BenchmarkBookings(b *testing.B) {
 		slot := func(i int) (room int64, start time.Time) {
 			return int64(i%rooms) + 1, day.Add(time.Duration(i/rooms) * 15 * time.Minute)
 		}
+		bodies := make([][]byte, clients*each)
+		for i := range bodies {
+			room, at := slot(i)
+			body, err := json.Marshal(testenv.Booking(at, at.Add(15*time.Minute), []int64{room}))
+			if err != nil {
+				b.Fatal(err)
+			}
+			bodies[i] = body
+		}
 		var next atomic.Int64
 		var mu sync.Mutex
 		var took []time.Duration
 		all := together(clients, func() {
 			for range each {
-				room, at := slot(int(next.Add(1) - 1))
+				body := bodies[next.Add(1)-1]
 				begin := time.Now()
-				r, err := p.admin.Try("POST", "/meetings", testenv.Booking(at, at.Add(15*time.Minute), []int64{room}))
+				r, err := p.admin.Try("POST", "/meetings", body)
 				d := time.Since(begin)
 				if err != nil || r.Status != http.StatusCreated {
 					b.Errorf("booking: %v, %+v", err, r)
