@@ -10,10 +10,12 @@ package testenv
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -187,15 +189,36 @@ func (p *process) tail() string {
 	return string(b[max(0, len(b)-20000):])
 }
 
-// freePort finds a TCP port of the loopback interface. Somebody else may take it before its
-// server does, so callers try again with another one.
+// ports are those already given out by this process.
+var ports struct {
+	sync.Mutex
+	given map[int]bool
+}
+
+// freePort finds a TCP port of the loopback interface, each one once. It lies below the range
+// from which the system takes the ports of outgoing connections, so that none of those gets
+// it before its server does, or while that is restarted.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	ports.Lock()
+	defer ports.Unlock()
+	var last error
+	for range 200 {
+		port := 10_000 + rand.IntN(22_000)
+		if ports.given[port] {
+			continue
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			last = err
+			continue
+		}
+		if ports.given == nil {
+			ports.given = map[int]bool{}
+		}
+		ports.given[port] = true
+		return port, l.Close()
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, fmt.Errorf("no free port: %w", last)
 }
 
 // onFreePort calls start with free ports until its server got the port.
