@@ -12,59 +12,36 @@ import (
 	"punctual/meeting"
 )
 
-const meetingColumns = `title, description, starts_at, ends_at, timezone, organizer_id, status, visibility,
-	approval_required, approval_deadline, decided_at, decided_by, decision_comment, decision_reason,
-	default_reminders, checked_in_at, started_at, ended_at, created_at, updated_at`
-
-// meetingValues are the values of meetingColumns.
-func meetingValues(m *meeting.Meeting) []any {
-	a := m.Approval
-	return []any{
-		m.Title, m.Description, micro(m.Slot.Start), micro(m.Slot.End), m.Timezone, m.Organizer.UserID, string(m.Status), string(m.Visibility),
-		a.Required, timestamp(a.Deadline), timestamp(a.DecidedAt), reference(a.DecidedBy), a.Comment, a.Reason,
-		m.DefaultReminders, timestamp(m.CheckedInAt), timestamp(m.StartedAt), timestamp(m.EndedAt), micro(m.CreatedAt), micro(m.UpdatedAt),
-	}
-}
-
-const columnCount = 20 // of meetingColumns
-
-// placeholders are "$from, ..., $to".
-func placeholders(from, to int) string {
-	var b strings.Builder
-	for i := from; i <= to; i++ {
-		if i > from {
-			b.WriteString(", ")
-		}
-		b.WriteString("$" + strconv.Itoa(i))
-	}
-	return b.String()
-}
-
 // createMeeting writes a meeting with all that belongs to it as one statement, and returns
 // its id: no row if a room is not there (any more). It fails with the constraint's error if
 // a room is taken.
 //
 // The rooms' row locks exclude [Store.DeleteRoom], not other bookings.
-var createMeeting = write(`
+var createMeeting = write(parts.Replace(`
 	WITH present AS (
 		SELECT id FROM rooms WHERE deleted_at IS NULL
-			AND id = ANY (ARRAY(SELECT (x ->> 'room_id')::bigint FROM jsonb_array_elements($21::jsonb) AS x)) -- an index scan, whatever the estimate
+			AND id = ANY (ARRAY(SELECT (x ->> 'room_id')::bigint FROM jsonb_array_elements({part 1}::jsonb) AS x)) -- an index scan, whatever the estimate
 		ORDER BY id FOR KEY SHARE
 	), new AS (
 		INSERT INTO meetings (` + meetingColumns + `) SELECT ` + placeholders(1, columnCount) + `
-		WHERE (SELECT count(*) FROM present) = jsonb_array_length($21::jsonb)
+		WHERE (SELECT count(*) FROM present) = jsonb_array_length({part 1}::jsonb)
 		RETURNING id
-	), its_rooms AS (` + partOfNew(insertRooms, 21) + `
-	), its_occupancies AS (` + partOfNew(insertOccupancies, 22) + ` RETURNING 1
-	), its_attendees AS (` + partOfNew(insertAttendees, 23) + `
-	), its_reminders AS (` + partOfNew(insertReminders, 24) + `
-	), its_history AS (` + partOfNew(insertHistory, 25) + `
+	), its_rooms AS (` + partOfNew(insertRooms, 1) + `
+	), its_occupancies AS (` + partOfNew(insertOccupancies, 2) + ` RETURNING 1
+	), its_attendees AS (` + partOfNew(insertAttendees, 3) + `
+	), its_reminders AS (` + partOfNew(insertReminders, 4) + `
+	), its_history AS (` + partOfNew(insertHistory, 5) + `
 	)
-	SELECT CASE WHEN (SELECT count(*) FROM its_occupancies) = jsonb_array_length($22::jsonb) THEN id ELSE occupancies_refuse() END
-	FROM new`)
+	SELECT CASE WHEN (SELECT count(*) FROM its_occupancies) = jsonb_array_length({part 2}::jsonb) THEN id ELSE occupancies_refuse() END
+	FROM new`))
 
-func partOfNew(insert string, param int) string {
-	return strings.NewReplacer("{meeting}", "new", "$1", "$"+strconv.Itoa(param)).Replace(insert)
+// parts are the parameters behind those of the columns: rooms, occupancies, attendees, reminders and history.
+var parts = strings.NewReplacer("{part 1}", part(1), "{part 2}", part(2))
+
+func part(n int) string { return "$" + strconv.Itoa(columnCount+n) }
+
+func partOfNew(insert string, n int) string {
+	return strings.NewReplacer("{meeting}", "new", "$1", part(n)).Replace(insert)
 }
 
 // SQLite has no inserts inside of queries, and no need to save a way to the server.
@@ -116,20 +93,20 @@ func (s *Store) insertMeeting(tx *gorm.DB, m *meeting.Meeting, history []row) (e
 	if s.dialect == sqlite {
 		insert = s.insertInSteps
 	}
-	parts := []string{
+	rows := []string{
 		table(roomRows(m)), table(s.dialect.occupancyRows(m)), table(attendeeRows(m)), table(s.dialect.reminderRows(m)), table(history),
 	}
-	if m.ID, err = insert(tx, m, parts); err != nil {
+	if m.ID, err = insert(tx, m, rows); err != nil {
 		return err
 	}
 	m.Version, m.ScheduleVersion = 1, 1
 	return nil
 }
 
-func (s *Store) insertAtOnce(tx *gorm.DB, m *meeting.Meeting, parts []string) (id meeting.ID, err error) {
+func (s *Store) insertAtOnce(tx *gorm.DB, m *meeting.Meeting, rows []string) (id meeting.ID, err error) {
 	args := meetingValues(m)
-	for _, rows := range parts {
-		args = append(args, rows)
+	for _, r := range rows {
+		args = append(args, r)
 	}
 	err = s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&id) }, createMeeting, args...)
 	if err == nil && id == 0 {
@@ -138,7 +115,7 @@ func (s *Store) insertAtOnce(tx *gorm.DB, m *meeting.Meeting, parts []string) (i
 	return id, err
 }
 
-func (s *Store) insertInSteps(tx *gorm.DB, m *meeting.Meeting, parts []string) (id meeting.ID, err error) {
+func (s *Store) insertInSteps(tx *gorm.DB, m *meeting.Meeting, rows []string) (id meeting.ID, err error) {
 	if err := s.checkPresent(tx, m.RoomIDs); err != nil {
 		return 0, err
 	}
@@ -147,10 +124,10 @@ func (s *Store) insertInSteps(tx *gorm.DB, m *meeting.Meeting, parts []string) (
 		return 0, err
 	}
 	for i, insert := range []statement{addRooms, addOccupancies, addAttendees, addReminders, addHistory} {
-		if parts[i] == table(nil) {
+		if rows[i] == table(nil) {
 			continue
 		}
-		if _, err := s.exec(tx, insert, parts[i], id); err != nil {
+		if _, err := s.exec(tx, insert, rows[i], id); err != nil {
 			return 0, err
 		}
 	}

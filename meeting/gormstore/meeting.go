@@ -13,11 +13,9 @@ import (
 )
 
 // selectMeetings reads meetings with all that belongs to them, in one look at the database.
-const selectMeetings = `
-	SELECT m.id, m.title, m.description, m.starts_at, m.ends_at, m.timezone, m.status, m.visibility,
-		m.approval_required, m.approval_deadline, m.decided_at, COALESCE(m.decided_by, 0), m.decision_comment, m.decision_reason,
-		m.default_reminders, m.checked_in_at, m.started_at, m.ended_at, m.schedule_version, m.version, m.created_at, m.updated_at,
-		u.id, u.email, u.name, u.phone, u.locale, u.timezone,
+var selectMeetings = `
+	SELECT m.id, m.schedule_version, m.version, ` + columnList("m.") + `,
+		u.email, u.name, u.phone, u.locale, u.timezone,
 		(SELECT {array}({object}('id', r.id, 'name', r.name, 'starts_at', o.starts_at, 'ends_at', o.ends_at) ORDER BY mr.position)
 		   FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id
 		   LEFT JOIN occupancies o ON o.meeting_id = mr.meeting_id AND o.room_id = mr.room_id
@@ -82,11 +80,9 @@ func (s *Store) readMeetings(tx *gorm.DB, q statement, args ...any) ([]*meeting.
 func scanMeeting(rows *sql.Rows) (*meeting.Meeting, error) {
 	m := &meeting.Meeting{}
 	var rooms, attendees, reminders []byte
-	err := rows.Scan(&m.ID, &m.Title, &m.Description, &m.Slot.Start, &m.Slot.End, &m.Timezone, &m.Status, &m.Visibility,
-		&m.Approval.Required, nullTime{&m.Approval.Deadline}, nullTime{&m.Approval.DecidedAt}, &m.Approval.DecidedBy, &m.Approval.Comment, &m.Approval.Reason,
-		&m.DefaultReminders, nullTime{&m.CheckedInAt}, nullTime{&m.StartedAt}, nullTime{&m.EndedAt}, &m.ScheduleVersion, &m.Version, &m.CreatedAt, &m.UpdatedAt,
-		&m.Organizer.UserID, &m.Organizer.Email, &m.Organizer.Name, &m.Organizer.Phone, &m.Organizer.Locale, &m.Organizer.Timezone,
-		&rooms, &attendees, &reminders)
+	targets := append([]any{&m.ID, &m.ScheduleVersion, &m.Version}, meetingTargets(m)...)
+	p := &m.Organizer
+	err := rows.Scan(append(targets, &p.Email, &p.Name, &p.Phone, &p.Locale, &p.Timezone, &rooms, &attendees, &reminders)...)
 	if err != nil {
 		return nil, err
 	}
@@ -161,16 +157,4 @@ func (p reminderPart) addTo(m *meeting.Meeting) {
 	m.Reminders = append(m.Reminders, meeting.Reminder{
 		Before: p.Before, Offset: time.Duration(p.Offset) * time.Second, Channels: p.Channels,
 	})
-}
-
-// nullTime scans NULL as the zero time.
-type nullTime struct{ to *time.Time }
-
-func (n nullTime) Scan(v any) error {
-	var t sql.NullTime
-	if err := t.Scan(v); err != nil {
-		return err
-	}
-	*n.to = t.Time
-	return nil
 }
