@@ -243,7 +243,9 @@ func (c BookingConfig) settings() *meeting.Settings {
 		ApprovalTimeout: c.Approval.Timeout,
 		OnTimeout:       meeting.Rejected,
 		CheckIn:         meeting.CheckIn{Required: c.CheckIn.Required, Opens: c.CheckIn.Opens, Grace: c.CheckIn.Grace},
-		Limits:          meeting.Limits{MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance},
+		Limits: meeting.Limits{
+			MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance, MaxOccurrences: c.Limits.MaxOccurrences,
+		},
 	}
 }
 

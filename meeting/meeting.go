@@ -47,6 +47,10 @@ type Meeting struct {
 	// Occupied is what the meeting takes of each room, buffers included; nil when it holds none.
 	Occupied []Occupancy
 
+	SeriesID      int64     // 0: none
+	OriginalStart time.Time // when the series' rule would have it, which it keeps if it is moved; zero: it is no date of the rule (any more)
+	SeriesVersion int64     // of the series; read by the store, never written
+
 	CheckedInAt, StartedAt, EndedAt time.Time // zero: has not happened
 
 	ScheduleVersion int64 // raised by the database with every change of time, room or cancellation

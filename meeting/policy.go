@@ -9,8 +9,9 @@ import (
 
 // Limits of the installation, for every room; a room may be stricter. Zero does not limit.
 type Limits struct {
-	MaxDuration time.Duration
-	MaxAdvance  time.Duration
+	MaxDuration    time.Duration
+	MaxAdvance     time.Duration
+	MaxOccurrences int // of one series
 }
 
 // Tolerance for a start in the past: a request takes a moment to arrive, and clocks differ.

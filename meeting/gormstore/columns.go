@@ -37,6 +37,8 @@ var columns = []column{
 	instantColumn("checked_in_at", func(m *meeting.Meeting) *time.Time { return &m.CheckedInAt }),
 	instantColumn("started_at", func(m *meeting.Meeting) *time.Time { return &m.StartedAt }),
 	instantColumn("ended_at", func(m *meeting.Meeting) *time.Time { return &m.EndedAt }),
+	referenceColumn("series_id", func(m *meeting.Meeting) *int64 { return &m.SeriesID }),
+	instantColumn("original_start", func(m *meeting.Meeting) *time.Time { return &m.OriginalStart }),
 	{"created_at", func(m *meeting.Meeting) any { return micro(m.CreatedAt) }, func(m *meeting.Meeting) any { return &m.CreatedAt }},
 	{"updated_at", func(m *meeting.Meeting) any { return micro(m.UpdatedAt) }, func(m *meeting.Meeting) any { return &m.UpdatedAt }},
 }

@@ -87,7 +87,7 @@ func matching(c *conditions, q meeting.MeetingQuery) {
 		c.add("EXISTS (SELECT 1 FROM attendees a WHERE a.meeting_id = m.id AND lower(a.email) = lower(?))", q.AttendeeEmail)
 	}
 	if q.SeriesID != 0 {
-		c.add("false") // no meeting belongs to a series yet
+		c.add("m.series_id = ?", q.SeriesID)
 	}
 	if len(q.Statuses) > 0 {
 		c.effective(q)

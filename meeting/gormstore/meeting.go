@@ -14,7 +14,7 @@ import (
 
 // selectMeetings reads meetings with all that belongs to them, in one look at the database.
 var selectMeetings = `
-	SELECT m.id, m.schedule_version, m.version, ` + columnList("m.") + `,
+	SELECT m.id, m.schedule_version, m.version, COALESCE((SELECT version FROM series WHERE id = m.series_id), 0), ` + columnList("m.") + `,
 		u.email, u.name, u.phone, u.locale, u.timezone,
 		(SELECT {array}({object}('id', r.id, 'name', r.name, 'starts_at', o.starts_at, 'ends_at', o.ends_at) ORDER BY mr.position)
 		   FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id
@@ -80,7 +80,7 @@ func (s *Store) readMeetings(tx *gorm.DB, q statement, args ...any) ([]*meeting.
 func scanMeeting(rows *sql.Rows) (*meeting.Meeting, error) {
 	m := &meeting.Meeting{}
 	var rooms, attendees, reminders []byte
-	targets := append([]any{&m.ID, &m.ScheduleVersion, &m.Version}, meetingTargets(m)...)
+	targets := append([]any{&m.ID, &m.ScheduleVersion, &m.Version, &m.SeriesVersion}, meetingTargets(m)...)
 	p := &m.Organizer
 	err := rows.Scan(append(targets, &p.Email, &p.Name, &p.Phone, &p.Locale, &p.Timezone, &rooms, &attendees, &reminders)...)
 	if err != nil {

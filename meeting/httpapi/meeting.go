@@ -92,6 +92,8 @@ func meetingOf(m *meeting.Meeting) Meeting {
 		Visibility:       string(m.Visibility),
 		Status:           string(m.Status),
 		Approval:         approvalOf(m.Approval),
+		SeriesID:         number(m.SeriesID),
+		OriginalStart:    instant(m.OriginalStart),
 		CheckedInAt:      instant(m.CheckedInAt),
 		StartedAt:        instant(m.StartedAt),
 		EndedAt:          instant(m.EndedAt),
@@ -229,6 +231,7 @@ type listMeetingsInput struct {
 	To        string   `query:"to" doc:"Meetings that begin before it" example:"2027-02-17T00:00:00Z"`
 	RoomID    int64    `query:"room_id"`
 	SiteID    int64    `query:"site_id"`
+	SeriesID  int64    `query:"series_id"`
 	Organizer string   `query:"organizer" doc:"me, or a user's id"`
 	Attendee  string   `query:"attendee" doc:"me"`
 	Status    []string `query:"status,explode" doc:"Any of them; repeated, or separated by commas"`
@@ -239,7 +242,7 @@ func (in *listMeetingsInput) query(by meeting.Actor) (meeting.MeetingQuery, erro
 	var d decoder
 	q := meeting.MeetingQuery{
 		From: d.instant("query.from", in.From), To: d.instant("query.to", in.To),
-		RoomID: in.RoomID, SiteID: in.SiteID, Text: in.Q,
+		RoomID: in.RoomID, SiteID: in.SiteID, SeriesID: in.SeriesID, Text: in.Q,
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
 		d.add("query.to", "invalid_span", "is not after from")

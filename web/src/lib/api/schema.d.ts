@@ -3196,6 +3196,7 @@ export interface operations {
                 to?: string;
                 room_id?: number;
                 site_id?: number;
+                series_id?: number;
                 /** @description me, or a user's id */
                 organizer?: string;
                 /** @description me */
