@@ -37,6 +37,9 @@ type Failure struct {
 // A Consumer claims due messages and gives each to the job of its name. Per job at most
 // Concurrency handlers run at once, and only what they can take is claimed: a backlog stays
 // in the queue, and a slow job cannot hold up another.
+//
+// It leases messages for a short time and extends the leases of what it holds, so that the
+// messages of a process that dies are run by another within three seconds.
 type Consumer struct {
 	queue  Queue
 	opts   ConsumerOptions
@@ -189,7 +192,7 @@ func (r *runner) run(ctx context.Context) {
 func (r *runner) claim(ctx context.Context) (next time.Time, err error) {
 	want := make([]Want, len(r.c.lanes))
 	for i, l := range r.c.lanes {
-		want[i] = Want{Job: l.job.Name(), Limit: l.reserve(r.shard), Lease: l.opts.Lease, MaxAttempts: l.opts.MaxAttempts}
+		want[i] = Want{Job: l.job.Name(), Limit: l.reserve(r.shard), Lease: l.lease, MaxAttempts: l.opts.MaxAttempts}
 	}
 	begin := time.Now()
 	got, err := r.c.queue.Claim(ctx, r.shard, want)
@@ -197,14 +200,18 @@ func (r *runner) claim(ctx context.Context) (next time.Time, err error) {
 	r.c.opts.Observer.Claimed(r.shard, len(got.Messages), end.Sub(begin), err)
 
 	ms := got.Messages
+	var suspects []Message
 	for i, l := range r.c.lanes {
 		n := 0
 		for n < len(ms) && ms[n].Job == want[i].Job {
 			n++
 		}
-		l.accept(ms[:n], end)
+		suspects = append(suspects, l.accept(ms[:n], begin)...)
 		l.release(want[i].Limit - n)
 		ms = ms[n:]
+	}
+	if len(suspects) > 0 {
+		r.isolate(ctx, suspects, begin)
 	}
 	if err != nil {
 		return time.Time{}, err

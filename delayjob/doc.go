@@ -21,8 +21,9 @@
 //
 // # What a crash costs
 //
-// Before the claim: nothing. Between claim and effect: the rest of the lease, then another
-// consumer runs it. Between effect and acknowledgement: the same, and the second run finds
+// Before the claim: nothing. Between claim and effect: the rest of the lease, at most two and
+// a half seconds, then another consumer runs it. A crash is charged as an attempt only to a
+// message that was held in several ([Want.FreeCrashes]). Between effect and acknowledgement: the same, and the second run finds
 // its work done. A queue that loses its content (a flush, a fail-over) shows it by a missing
 // epoch; the loader then fills it again at once.
 package delayjob

@@ -38,7 +38,7 @@ type Configurer interface{ Options() Options }
 type Options struct {
 	Concurrency int           // handlers at once in this process; 4
 	Batch       int           // messages a handler takes at once (a plain DelayJob runs them one after another); 1, or 200 for a BatchJob
-	Lease       time.Duration // how long a crashed process hides a message; renewed while it is held; 30s
+	Lease       time.Duration // the longest that a crashed process hides a message; a consumer takes at most 2.5s at a time and renews it while it holds the message; 30s
 	MaxRuntime  time.Duration // after it the handler's context is cancelled and the lease no longer renewed; 5m
 	MaxAttempts int           // deliveries until a message is dead; 8; negative: no limit
 	Backoff     Backoff       // between attempts

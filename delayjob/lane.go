@@ -15,6 +15,7 @@ type lane struct {
 	job   DelayJob
 	batch BatchJob // nil for a plain job
 	opts  Options
+	lease time.Duration    // taken at a time
 	in    chan []*delivery // claimed, not begun; never blocks, for what it can hold was reserved
 	brk   breaker
 	pace  pacer
@@ -37,6 +38,11 @@ type delivery struct {
 	lost    bool
 }
 
+// overdue tells whether a handler is past its MaxRuntime: the lease is let go.
+func (d *delivery) overdue(now time.Time) bool {
+	return !d.begun.IsZero() && now.Sub(d.begun) > d.lane.opts.MaxRuntime
+}
+
 func newLane(c *Consumer, j DelayJob) *lane {
 	l := &lane{c: c, job: j}
 	l.batch, _ = j.(BatchJob)
@@ -44,6 +50,7 @@ func newLane(c *Consumer, j DelayJob) *lane {
 		l.opts = cf.Options()
 	}
 	l.opts = l.opts.Merge(c.opts.Jobs[j.Name()]).WithDefaults(l.batch != nil)
+	l.lease = min(l.opts.Lease, shortLease)
 	l.free = l.room()
 	l.in = make(chan []*delivery, l.free)
 	l.hungry = make([]bool, c.queue.Shards())
@@ -96,20 +103,36 @@ func (l *lane) release(n int) {
 	}
 }
 
-// accept queues claimed messages for the handlers, a batch at a time.
-func (l *lane) accept(ms []Message, now time.Time) {
+// accept queues messages claimed at a time for the handlers, a batch at a time and those that
+// crashed before one by one. It returns the suspects, which it leaves out.
+func (l *lane) accept(ms []Message, at time.Time) (suspects []Message) {
 	for len(ms) > 0 {
-		n := min(len(ms), l.opts.Batch)
-		ds := make([]*delivery, n)
-		all := make([]delivery, n)
-		for i, m := range ms[:n] {
-			all[i] = delivery{Message: m, lane: l, renew: now.Add(l.opts.Lease / 3)}
-			ds[i] = &all[i]
+		n := 1
+		if ms[0].Crashes == 0 {
+			for n < min(len(ms), l.opts.Batch) && ms[n].Crashes == 0 {
+				n++
+			}
 		}
-		l.c.leases.hold(ds)
-		l.in <- ds
+		if suspected(ms[0]) {
+			suspects = append(suspects, ms[0])
+		} else {
+			ds := l.deliver(ms[:n], at)
+			l.c.leases.hold(ds)
+			l.in <- ds
+		}
 		ms = ms[n:]
 	}
+	return suspects
+}
+
+func (l *lane) deliver(ms []Message, at time.Time) []*delivery {
+	ds := make([]*delivery, len(ms))
+	all := make([]delivery, len(ms))
+	for i, m := range ms {
+		all[i] = delivery{Message: m, lane: l, renew: at.Add(l.lease / 3)}
+		ds[i] = &all[i]
+	}
+	return ds
 }
 
 // work is one handler's loop. After ctx has ended it gives back what has not begun.
@@ -205,6 +228,7 @@ func (l *lane) split(ctx context.Context, ms []Message) []error {
 
 // settle decides what becomes of each message, all of which were run together.
 func (l *lane) settle(ctx context.Context, ds []*delivery, errs []error, took time.Duration) {
+	l.c.leases.done(ds)
 	obs, now := l.c.opts.Observer, l.c.queue.Now()
 	var died []*delivery
 	var fs []Failure

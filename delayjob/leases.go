@@ -8,21 +8,29 @@ import (
 	"time"
 )
 
-// leases keeps what a consumer holds: every message from its claim until its result is in
-// the queue. It extends each lease after a third of its time, so that a lease may be short
-// (a crash costs little) and a handler long. It stops for a handler past its MaxRuntime.
+// shortLease is the longest lease that a consumer takes at a time. It is what a crash costs: two
+// and a half seconds are soon over, and yet a process may stall for one and a half of them
+// between two extensions and lose nothing.
+const shortLease = 2500 * time.Millisecond
+
+// leases keeps what a consumer holds: every message from its claim until its result is in the
+// queue. It extends each lease after a third of its time, so that a lease may be short (a crash
+// costs little) and a handler long; what is done sooner, as nearly all is, costs no call. It
+// stops for a handler past its MaxRuntime.
 type leases struct {
 	queue Queue
 	obs   Observer
 	log   *slog.Logger
+	wake  chan struct{} // something wants to be extended before next
 
-	mu   sync.Mutex
-	held map[*delivery]struct{}
-	tick time.Duration // a fifth of the shortest lease seen
+	mu    sync.Mutex
+	held  map[*delivery]struct{}
+	next  time.Time // when run looks again; zero: when it is woken
+	alone *delivery // the one suspect of many crashes that may be held; nil: none is
 }
 
 func newLeases(q Queue, o Observer, l *slog.Logger) *leases {
-	return &leases{queue: q, obs: o, log: l, held: map[*delivery]struct{}{}, tick: time.Second}
+	return &leases{queue: q, obs: o, log: l, wake: make(chan struct{}, 1), held: map[*delivery]struct{}{}}
 }
 
 func (k *leases) hold(ds []*delivery) {
@@ -31,7 +39,23 @@ func (k *leases) hold(ds []*delivery) {
 	for _, d := range ds {
 		k.held[d] = struct{}{}
 	}
-	k.tick = max(10*time.Millisecond, min(k.tick, ds[0].lane.opts.Lease/5))
+	if k.next.IsZero() || ds[0].renew.Before(k.next) {
+		poke(k.wake)
+	}
+}
+
+// isolate holds a suspect if no other one is held, and reports whether it does.
+func (k *leases) isolate(d *delivery) bool {
+	k.mu.Lock()
+	free := k.alone == nil || k.alone.lost || k.alone.overdue(time.Now())
+	if free {
+		k.alone = d
+	}
+	k.mu.Unlock()
+	if free {
+		k.hold([]*delivery{d})
+	}
+	return free
 }
 
 // begin marks a message as being run; false means that its lease is lost already, and it is
@@ -40,82 +64,133 @@ func (k *leases) begin(d *delivery, abandon context.CancelFunc) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if d.lost {
-		delete(k.held, d)
+		k.forget(d)
 		return false
 	}
 	d.begun, d.abandon = time.Now(), abandon
 	return true
 }
 
+// done puts off the extension of messages whose result is about to be sent to the queue.
+func (k *leases) done(ds []*delivery) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at := time.Now().Add(ds[0].lane.lease / 3)
+	for _, d := range ds {
+		d.renew = at
+	}
+}
+
 func (k *leases) drop(ds []*delivery) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, d := range ds {
-		delete(k.held, d)
+		k.forget(d)
+	}
+}
+
+func (k *leases) forget(d *delivery) {
+	delete(k.held, d)
+	if k.alone == d {
+		k.alone = nil
 	}
 }
 
 func (k *leases) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for ctx.Err() == nil {
-		k.mu.Lock()
-		tick := k.tick
-		k.mu.Unlock()
-		sleep(ctx, tick)
-		for l, ds := range k.due(time.Now()) {
-			k.extend(ctx, l, ds)
+		for lease, ds := range k.due(time.Now()) {
+			k.extend(ctx, lease, ds)
+		}
+		if next := k.plan(); next.IsZero() {
+			timer.Stop()
+		} else {
+			timer.Reset(time.Until(next))
+		}
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-k.wake:
 		}
 	}
 }
 
-// due lists by lane what wants its lease extended.
-func (k *leases) due(now time.Time) map[*lane][]*delivery {
+// plan tells when the first lease wants to be extended; zero: there is none.
+func (k *leases) plan() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var by map[*lane][]*delivery
+	k.next = time.Time{}
+	now := time.Now()
 	for d := range k.held {
-		overdue := !d.begun.IsZero() && now.Sub(d.begun) > d.lane.opts.MaxRuntime
-		if d.lost || overdue || now.Before(d.renew) {
-			continue
+		if !d.lost && !d.overdue(now) && (k.next.IsZero() || d.renew.Before(k.next)) {
+			k.next = d.renew
 		}
-		if by == nil {
-			by = map[*lane][]*delivery{}
+	}
+	return k.next
+}
+
+// due lists by lease what wants it extended now or a little later, so that messages claimed one
+// after the other do not take a call each.
+func (k *leases) due(now time.Time) map[time.Duration][]*delivery {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	by := map[time.Duration][]*delivery{}
+	urgent := false
+	for d := range k.held {
+		if lease := d.lane.lease; !d.lost && !d.overdue(now) && !now.Add(lease/10).Before(d.renew) {
+			by[lease] = append(by[lease], d)
+			urgent = urgent || !now.Before(d.renew)
 		}
-		by[d.lane] = append(by[d.lane], d)
+	}
+	if !urgent {
+		return nil
 	}
 	return by
 }
 
-func (k *leases) extend(ctx context.Context, l *lane, ds []*delivery) {
-	ctx, cancel := context.WithTimeout(ctx, l.opts.Lease/3)
+// extend makes one call for messages of any lanes.
+func (k *leases) extend(ctx context.Context, lease time.Duration, ds []*delivery) {
+	ctx, cancel := context.WithTimeout(ctx, lease/3)
 	defer cancel()
 	ls := make([]Lease, len(ds))
 	for i, d := range ds {
 		ls[i] = d.Lease
 	}
 	now := time.Now()
-	errs := k.queue.Extend(ctx, l.opts.Lease, ls...)
+	errs := k.queue.Extend(ctx, lease, ls...)
 
-	extended, lost := 0, 0
+	type count struct{ extended, lost int }
+	counts := map[*lane]*count{}
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	for i, d := range ds {
+		n := counts[d.lane]
+		if n == nil {
+			n = &count{}
+			counts[d.lane] = n
+		}
 		switch {
 		case errs == nil || errs[i] == nil:
-			d.renew = now.Add(l.opts.Lease / 3)
-			extended++
-		case errors.Is(errs[i], ErrLeaseLost):
+			d.renew = now.Add(lease / 3)
+			n.extended++
+		case !errors.Is(errs[i], ErrLeaseLost):
+			d.renew = now.Add(lease / 10)
+		default:
 			if _, held := k.held[d]; !held {
 				continue // finished in the meantime
 			}
 			d.lost = true
-			lost++
+			n.lost++
 			if d.abandon != nil {
 				d.abandon()
 			}
 		}
 	}
-	k.obs.Leases(l.job.Name(), extended, lost)
-	if lost > 0 {
-		k.log.Warn("leases lost", "job", l.job.Name(), "messages", lost)
+	k.mu.Unlock()
+	for l, n := range counts {
+		k.obs.Leases(l.job.Name(), n.extended, n.lost)
+		if n.lost > 0 {
+			k.log.Warn("leases lost", "job", l.job.Name(), "messages", n.lost)
+		}
 	}
 }

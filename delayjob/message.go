@@ -17,6 +17,7 @@ type Message struct {
 
 	// Set on delivery.
 	Attempt int       // from 1
+	Crashes int       // leases of it that ended without a word from their holder, see [Want.FreeCrashes]; at most 255
 	Claimed time.Time // engine clock
 	Lease   Lease
 }

@@ -32,8 +32,9 @@ type Queue interface {
 
 	// Claim leases due messages of one shard, earliest first and at most want[i].Limit of
 	// each job, and hides them from other consumers until the lease ends. Messages whose
-	// lease has ended are due again; they get at most half of a batch (rounded up), and
-	// those whose attempts are used up die instead. It never waits: Claimed.Next says when
+	// lease has ended are due again; they get at most half of a batch (rounded up). Each such
+	// end is a crash of the message; beyond [Want.FreeCrashes] it is charged as an attempt,
+	// and those without an attempt left die instead. It never waits: Claimed.Next says when
 	// to come again.
 	Claim(ctx context.Context, shard int, want []Want) (Claimed, error)
 
@@ -72,7 +73,24 @@ type Want struct {
 	Limit       int           // at most so many; 0 asks for nothing, and the job does not count for Claimed.Next
 	Lease       time.Duration // how long they stay hidden; at least 1 ms
 	MaxAttempts int           // deliveries after which an ended lease means death; 0 or negative: no limit
+
+	// ChargeExpired charges every ended lease as an attempt: for holders who let a lease end
+	// to say that they failed.
+	ChargeExpired bool
 }
+
+// FreeCrashes is how many ended leases of one message are not charged as attempts. A process
+// that dies takes along whatever it held, so the first crashes say little about a message;
+// one that was there each time is suspected, and charged from then on. See [Consumer] for how
+// those that merely were nearby are kept away from the culprit.
+func (w Want) FreeCrashes() int {
+	if w.ChargeExpired {
+		return 0
+	}
+	return freeCrashes
+}
+
+const freeCrashes = 2
 
 // Claimed is the answer to a claim.
 type Claimed struct {

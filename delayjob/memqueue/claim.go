@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -59,7 +60,12 @@ func (c *claim) take(t *topic, w delayjob.Want) {
 			break
 		}
 		room--
-		if w.MaxAttempts > 0 && int(it.attempts) >= w.MaxAttempts {
+		if it.crashes < math.MaxUint8 {
+			it.crashes++
+		}
+		if int(it.crashes) <= w.FreeCrashes() {
+			it.attempts-- // lease counts this one again
+		} else if w.MaxAttempts > 0 && int(it.attempts) >= w.MaxAttempts {
 			it.leave()
 			it.token = 0
 			it.enter(dead, now)

@@ -161,7 +161,7 @@ func (q *Queue) Requeue(_ context.Context, ids ...string) ([]delayjob.State, err
 		states[i] = it.state(now)
 		if it.place == dead {
 			it.leave()
-			it.attempts = 0
+			it.attempts, it.crashes = 0, 0
 			q.wait(it, now)
 		}
 	}

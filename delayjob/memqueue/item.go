@@ -34,6 +34,7 @@ type item struct {
 	attempts int32
 	pos      int32 // in the heap of its place
 	idLen    int32
+	crashes  uint8 // ended leases; no more are counted than it holds
 	place    place
 }
 
@@ -85,7 +86,7 @@ func messages(items []*item, claimed time.Time) []delayjob.Message {
 		m.Version, m.Due = it.version, fromMilli(it.due)
 		m.Body = bodies[begin:len(bodies):len(bodies)]
 		m.Headers = maps.Clone(it.headers)
-		m.Attempt, m.Claimed = int(it.attempts), claimed
+		m.Attempt, m.Crashes, m.Claimed = int(it.attempts), int(it.crashes), claimed
 		if it.place == leased {
 			m.Lease = delayjob.Lease{ID: it.id(), Token: it.token, Until: fromMilli(it.at())}
 		}

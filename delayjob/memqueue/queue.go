@@ -117,7 +117,7 @@ func (q *Queue) add(m *delayjob.Message) delayjob.AddResult {
 	}
 	it.text, it.idLen = text, int32(idLen)
 	it.headers, it.version, it.due = maps.Clone(m.Headers), m.Version, ceilMilli(m.Due)
-	it.token, it.attempts = 0, 0
+	it.token, it.attempts, it.crashes = 0, 0, 0
 	q.items[it.id()] = it
 	q.wait(it, it.due)
 	return res

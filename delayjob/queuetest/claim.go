@@ -176,7 +176,7 @@ func claimExpiredHalf(f *fixture) {
 		old, fresh := 0, 0
 		ms := f.claim(tt.limit).Messages
 		for _, m := range ms {
-			if m.Attempt == 2 {
+			if m.Crashes == 1 {
 				old++
 			} else {
 				fresh++
@@ -195,12 +195,15 @@ func claimExpiredHalf(f *fixture) {
 func claimAttempts(f *fixture) {
 	f.ready("a")
 	var last delayjob.Lease
-	for attempt := 1; attempt <= 4; attempt++ {
+	for crashes, attempt := range []int{1, 1, 1, 2, 3, 4} { // the first two crashes are free
 		m := f.one()
-		if m.Attempt != attempt {
-			f.Fatalf("attempt %d, want %d", m.Attempt, attempt)
+		if m.Attempt != attempt || m.Crashes != crashes {
+			f.Fatalf("attempt %d after %d crashes, want %d after %d", m.Attempt, m.Crashes, attempt, crashes)
 		}
-		if attempt > 1 {
+		if info := f.is(id("a"), delayjob.StateReserved); info.Attempt != attempt || info.Crashes != crashes {
+			f.Errorf("Get says %d attempts, %d crashes; want %d and %d", info.Attempt, info.Crashes, attempt, crashes)
+		}
+		if crashes > 0 {
 			f.lost(f.q.Ack(f.Context(), last))
 		}
 		f.none()
@@ -211,8 +214,81 @@ func claimAttempts(f *fixture) {
 	}
 }
 
+// claimPoison: what kills every process that runs it dies after a bounded number of them.
+func claimPoison(f *fixture) {
+	const attempts, free = 3, 2
+	want := delayjob.Want{Job: job, Limit: 10, Lease: lease, MaxAttempts: attempts}
+	f.ready("poison")
+	for delivery := 1; delivery <= attempts+free; delivery++ {
+		c := f.claimWant(want)
+		if len(c.Messages) != 1 || len(c.Dead) != 0 || c.Messages[0].Attempt != max(1, delivery-free) || c.Messages[0].Crashes != delivery-1 {
+			f.Fatalf("delivery %d: claimed %+v, dead %v", delivery, c.Messages, names(c.Dead))
+		}
+		f.pass(2 * lease)
+	}
+	c := f.claimWant(want)
+	if len(c.Messages) != 0 || len(c.Dead) != 1 || c.Dead[0].Attempt != attempts || c.Dead[0].Crashes != attempts+free {
+		f.Fatalf("claimed %v, dead %+v", names(c.Messages), c.Dead)
+	}
+	f.sound()
+}
+
+// claimCrashesKept: crashes are remembered whatever else happens to a message, but not beyond
+// a new version or an operator's requeue.
+func claimCrashesKept(f *fixture) {
+	crash := func(crashes, attempt int) delayjob.Message {
+		f.Helper()
+		m := f.one()
+		if m.Crashes != crashes || m.Attempt != attempt {
+			f.Fatalf("attempt %d after %d crashes, want %d after %d", m.Attempt, m.Crashes, attempt, crashes)
+		}
+		f.pass(2 * lease)
+		return m
+	}
+	f.ready("a")
+	crash(0, 1)
+	m := f.one()
+	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: m.Lease, How: delayjob.Release}))
+	if info := f.is(id("a"), delayjob.StateReady); info.Attempt != 0 || info.Crashes != 1 {
+		f.Errorf("released: %d attempts, %d crashes", info.Attempt, info.Crashes)
+	}
+	m = crash(1, 1)
+	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: m.Lease})) // late, but it counts: nobody took it over
+	crash(1, 2)
+	m = crash(2, 2)
+	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: m.Lease, How: delayjob.Bury}))
+	items, _, err := f.q.List(f.Context(), job, delayjob.StateDead, "", 5)
+	if err != nil || len(items) != 1 || items[0].Attempt != 2 || items[0].Crashes != 2 {
+		f.Errorf("dead: %+v, %v", items, err)
+	}
+	if _, err := f.q.Requeue(f.Context(), id("a")); err != nil {
+		f.Fatal(err)
+	}
+	crash(0, 1)
+	m = crash(1, 1)
+	f.add(f.msg("a", m.Version+1, -time.Minute))
+	crash(0, 1)
+	f.sound()
+}
+
+// claimChargeExpired: for some holders an ended lease is how an attempt fails.
+func claimChargeExpired(f *fixture) {
+	f.ready("a")
+	for attempt := 1; attempt <= 3; attempt++ {
+		c := f.claimWant(delayjob.Want{Job: job, Limit: 10, Lease: lease, MaxAttempts: 3, ChargeExpired: true})
+		if len(c.Messages) != 1 || c.Messages[0].Attempt != attempt || c.Messages[0].Crashes != attempt-1 {
+			f.Fatalf("attempt %d: claimed %+v", attempt, c.Messages)
+		}
+		f.pass(2 * lease)
+	}
+	// Whose crash is free depends on who claims next.
+	c := f.claimWant(delayjob.Want{Job: job, Limit: 10, Lease: lease, MaxAttempts: 3})
+	equal(f, "died", names(c.Dead), []string{"e:a"})
+	f.sound()
+}
+
 func claimDeath(f *fixture) {
-	want := delayjob.Want{Job: job, Limit: 10, Lease: lease, MaxAttempts: 2}
+	want := delayjob.Want{Job: job, Limit: 10, Lease: lease, MaxAttempts: 2, ChargeExpired: true}
 	m := f.msg("a", 3, -time.Minute)
 	m.Headers = map[string]string{"k": "v"}
 	f.add(m, f.msg("b", 1, -time.Second))
@@ -252,7 +328,7 @@ func claimDeath(f *fixture) {
 func claimNoMaxAttempts(f *fixture) {
 	f.ready("a")
 	for attempt := 1; attempt <= 20; attempt++ {
-		c := f.claimWant(delayjob.Want{Job: job, Limit: 1, Lease: lease, MaxAttempts: -(attempt % 2)})
+		c := f.claimWant(delayjob.Want{Job: job, Limit: 1, Lease: lease, MaxAttempts: -(attempt % 2), ChargeExpired: true})
 		if len(c.Messages) != 1 || c.Messages[0].Attempt != attempt {
 			f.Fatalf("attempt %d: claimed %v, dead %v", attempt, names(c.Messages), names(c.Dead))
 		}

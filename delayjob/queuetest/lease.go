@@ -23,8 +23,8 @@ func fencing(f *fixture) {
 			f.lost(f.q.Nack(f.Context(), delayjob.Return{Lease: l, How: how}))
 		}
 	}
-	if info := f.is(id("a"), delayjob.StateReserved); info.Attempt != 2 {
-		f.Errorf("%d attempts, want 2", info.Attempt)
+	if info := f.is(id("a"), delayjob.StateReserved); info.Attempt != 1 || info.Crashes != 1 {
+		f.Errorf("%d attempts, %d crashes; want 1 and 1", info.Attempt, info.Crashes)
 	}
 	f.held(f.q.Ack(f.Context(), second))
 	f.is(id("a"), delayjob.StateAbsent)
@@ -79,6 +79,29 @@ func repeatedLease(f *fixture) {
 	f.sound()
 }
 
+// extendSeveral: leases of several jobs in one call.
+func extendSeveral(f *fixture) {
+	var ls []delayjob.Lease
+	f.ready("a", "b")
+	other := f.msg("a", 1, -time.Minute)
+	other.Job = "other"
+	f.add(other)
+	want := []delayjob.Want{{Job: job, Limit: 9, Lease: lease}, {Job: "other", Limit: 9, Lease: lease}}
+	ls = append(ls, leases(f.claimWant(want...).Messages)...)
+	if len(ls) != 3 {
+		f.Fatalf("claimed %v", ls)
+	}
+	ls[1].Token++ // not the one that was given out
+	ls = append(ls, delayjob.Lease{ID: "third:e:a", Shard: f.home, Token: ls[0].Token})
+	errs := f.q.Extend(f.Context(), time.Hour, ls...)
+	if len(errs) != 4 || errs[0] != nil || !errors.Is(errs[1], delayjob.ErrLeaseLost) || errs[2] != nil || !errors.Is(errs[3], delayjob.ErrLeaseLost) {
+		f.Fatalf("Extend: %v", errs)
+	}
+	f.pass(2 * lease)
+	equal(f, "not extended", names(f.claimWant(want...).Messages), []string{"e:b"})
+	f.sound()
+}
+
 func extend(f *fixture) {
 	f.ready("a")
 	m := f.one()
@@ -95,8 +118,8 @@ func extend(f *fixture) {
 	}
 	f.held(f.q.Extend(f.Context(), 0, m.Lease)) // let it go
 	f.pass(time.Second)
-	if again := f.one(); again.Attempt != 2 {
-		f.Errorf("attempt %d, want 2", again.Attempt)
+	if again := f.one(); again.Crashes != 1 {
+		f.Errorf("%d crashes, want 1", again.Crashes)
 	}
 }
 

@@ -57,6 +57,22 @@ type modelItem struct {
 	state    delayjob.State
 	token    int64
 	attempts int
+	crashes  int
+}
+
+// crashed is what a claim makes of the attempts and crashes of an item whose lease has ended,
+// before the delivery itself is counted.
+func (it *modelItem) crashed(w delayjob.Want) (attempts, crashes int) {
+	if it.crashes+1 <= 2 && !w.ChargeExpired {
+		return it.attempts - 1, it.crashes + 1
+	}
+	return it.attempts, it.crashes + 1
+}
+
+// dies tells whether a claim finds the item's attempts used up.
+func (it *modelItem) dies(w delayjob.Want) bool {
+	attempts, _ := it.crashed(w)
+	return w.MaxAttempts > 0 && attempts == it.attempts && attempts >= w.MaxAttempts
 }
 
 type machine struct {
@@ -164,6 +180,8 @@ func (m *machine) claim(t *rapid.T) {
 		Limit:       rapid.IntRange(0, 5).Draw(t, "limit"),
 		Lease:       time.Duration(rapid.IntRange(1, 3).Draw(t, "lease")) * tick,
 		MaxAttempts: rapid.IntRange(-1, 3).Draw(t, "max attempts"),
+
+		ChargeExpired: rapid.Bool().Draw(t, "charge expired"),
 	}
 	got, err := m.f.q.Claim(m.f.Context(), shard, []delayjob.Want{w})
 	if err != nil {
@@ -184,22 +202,25 @@ func (m *machine) claim(t *rapid.T) {
 	fromExpired, fromDue := map[string]bool{}, map[string]bool{}
 	for _, d := range got.Dead {
 		it := m.items[d.Key]
-		if !slices.Contains(expired, it) || w.MaxAttempts <= 0 || it.attempts < w.MaxAttempts || d.Attempt != it.attempts || string(d.Body) != fmt.Sprint(d.Key, it.version) {
+		if !slices.Contains(expired, it) || !it.dies(w) || d.Attempt != it.attempts || d.Crashes != it.crashes+1 || string(d.Body) != fmt.Sprint(d.Key, it.version) {
 			t.Fatalf("died: %+v, model %+v", d, it)
 		}
 		fromExpired[d.Key] = true
 	}
 	for _, c := range got.Messages {
 		it := m.items[c.Key]
+		var attempts, crashes int
 		switch {
 		case slices.Contains(due, it):
 			fromDue[c.Key] = true
-		case slices.Contains(expired, it) && (w.MaxAttempts <= 0 || it.attempts < w.MaxAttempts):
+			attempts, crashes = it.attempts, it.crashes
+		case slices.Contains(expired, it) && !it.dies(w):
 			fromExpired[c.Key] = true
+			attempts, crashes = it.crashed(w)
 		default:
 			t.Fatalf("claimed: %+v, model %+v at tick %d", c, it, m.tick)
 		}
-		if c.Attempt != it.attempts+1 || c.Version != it.version || string(c.Body) != fmt.Sprint(c.Key, it.version) || got.Now.Before(c.Due) {
+		if c.Attempt != attempts+1 || c.Crashes != crashes || c.Version != it.version || string(c.Body) != fmt.Sprint(c.Key, it.version) || got.Now.Before(c.Due) {
 			t.Fatalf("claimed: %+v, model %+v", c, it)
 		}
 		for _, old := range m.leases {
@@ -226,11 +247,12 @@ func (m *machine) claim(t *rapid.T) {
 	for _, d := range got.Dead {
 		it := m.items[d.Key]
 		it.state, it.token, it.at = delayjob.StateDead, 0, m.tick
+		it.crashes++
 	}
 	for _, c := range got.Messages {
 		it := m.items[c.Key]
 		it.state, it.token, it.at = delayjob.StateReserved, c.Lease.Token, m.tick+int(w.Lease/tick)
-		it.attempts++
+		it.attempts, it.crashes = c.Attempt, c.Crashes
 		m.leases = append(m.leases, c.Lease)
 	}
 	next, any := 0, false
@@ -316,7 +338,7 @@ func (m *machine) requeue(t *rapid.T) {
 		t.Fatalf("Requeue: %s was %q, want %q", key, got[0], want)
 	}
 	if it != nil && it.state == delayjob.StateDead {
-		it.state, it.at, it.attempts = delayjob.StateDelayed, m.tick, 0
+		it.state, it.at, it.attempts, it.crashes = delayjob.StateDelayed, m.tick, 0, 0
 	}
 }
 
@@ -346,7 +368,7 @@ func (m *machine) check(t *rapid.T) {
 	for _, key := range slices.Sorted(maps.Keys(m.items)) {
 		it := m.items[key]
 		info, err := m.f.q.Get(m.f.Context(), delayjob.MessageID(m.job, key))
-		if err != nil || info.State != m.state(it) || info.Version != it.version || info.Attempt != it.attempts {
+		if err != nil || info.State != m.state(it) || info.Version != it.version || info.Attempt != it.attempts || info.Crashes != it.crashes {
 			t.Fatalf("%s is %+v, %v; want %s %+v", key, info, err, m.state(it), it)
 		}
 		switch info.State {

@@ -57,7 +57,7 @@ if #same > 0 then
   for i, k in ipairs(same) do
     if not (a[i] or b[i] or d[i]) then
       local st = redis.call('HGET', s, ids[k])
-      if st then redis.call('HSET', s, ids[k], '0 ' .. string.match(st, ' (%d+)')) end
+      if st then redis.call('HSET', s, ids[k], '0' .. string.match(st, ' .*')) end
       wait(ids[k], string.match(ARGV[2 * k + 2], '^%d+ (%-?%d+) '))
       res[k + 1] = 4
     end

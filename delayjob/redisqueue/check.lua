@@ -13,7 +13,7 @@ for k, id in ipairs(ARGV) do
   if a[k] then sets[#sets + 1] = 'waiting' end
   if b[k] then sets[#sets + 1] = 'leased' end
   if d[k] then sets[#sets + 1] = 'dead' end
-  local token = states[k] and string.match(states[k], '^(%d+) %d+$') or '0'
+  local token = states[k] and string.match(states[k], '^(%d+) %d+') or '0'
   local wrong = nil
   if #sets > 1 then wrong = 'is ' .. table.concat(sets, ' and ')
   elseif bodies[k] and #sets == 0 then wrong = 'has a body but is in no set'

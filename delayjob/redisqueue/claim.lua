@@ -1,11 +1,12 @@
 -- Leases due messages of one shard. Messages whose lease has ended get at most half of a
--- batch, rounded up; those of them without an attempt left die.
+-- batch, rounded up. Each such end is counted as a crash; from one more than the free ones on
+-- it is charged as an attempt, and those without an attempt left die.
 --
 -- KEYS 1 m  2 s  3 c, then w, l, x of each job
 -- ARGV 1 clock offset in us, then of each job: name, limit (from 1), lease in us, most
---      attempts (0 or less: no limit)
+--      attempts (0 or less: no limit), free crashes
 -- result: now in us, token, 1 if the shard was completely loaded, next in ms or '', then of
---      each job: {taken, until in ms, died}, both flat: id, attempt, value ...
+--      each job: {taken, until in ms, died}, both flat: id, attempt, crashes, value ...
 local t = redis.call('TIME')
 local clock = t[1] * 1000000 + t[2]
 local now = clock + tonumber(ARGV[1])
@@ -13,7 +14,7 @@ local due = string.format('%.0f', math.floor(now / 1000))
 local m, s, c = KEYS[1], KEYS[2], KEYS[3]
 local jobs = (#KEYS - 3) / 3
 local fields = {'seq', 'epoch'}
-for i = 1, jobs do fields[i + 2] = 'p:' .. ARGV[4 * i - 2] end
+for i = 1, jobs do fields[i + 2] = 'p:' .. ARGV[5 * i - 3] end
 local control = redis.call('HMGET', c, unpack(fields))
 
 -- Greater than any token before it, also after a flush took the last one with it.
@@ -29,8 +30,8 @@ end
 
 for i = 1, jobs do
   local w, l, x = KEYS[3 * i + 1], KEYS[3 * i + 2], KEYS[3 * i + 3]
-  local limit, most = tonumber(ARGV[4 * i - 1]), tonumber(ARGV[4 * i + 1])
-  local untilAt = string.format('%.0f', math.ceil((now + tonumber(ARGV[4 * i])) / 1000))
+  local limit, most, free = tonumber(ARGV[5 * i - 2]), tonumber(ARGV[5 * i]), tonumber(ARGV[5 * i + 1])
+  local untilAt = string.format('%.0f', math.ceil((now + tonumber(ARGV[5 * i - 1])) / 1000))
   local taken, died = {}, {}
   if not control[i + 2] then
     local ended = redis.call('ZRANGEBYSCORE', l, '-inf', due, 'LIMIT', 0, math.ceil(limit / 2))
@@ -43,19 +44,29 @@ for i = 1, jobs do
       local state, lease, dead, deadIds, gone = {}, {}, {}, {}, {}
       for j, id in ipairs(ids) do
         local value = values[j]
-        local attempts = states[j] and tonumber(string.match(states[j], ' (%d+)')) or 0
+        local attempts, crashes = 0, 0
+        if states[j] then
+          local a, c = string.match(states[j], ' (%d+) ?(%d*)')
+          attempts, crashes = tonumber(a) or 0, tonumber(c) or 0
+        end
+        local charged = true
+        if j <= #ended then
+          crashes = math.min(crashes + 1, 255)
+          charged = crashes > free
+        end
+        local suffix = crashes > 0 and ' ' .. crashes or ''
         if not value then -- a set without a body: nothing to run
           gone[#gone + 1] = id
-        elseif j <= #ended and most > 0 and attempts >= most then
+        elseif j <= #ended and charged and most > 0 and attempts >= most then
           deadIds[#deadIds + 1] = id
           dead[#dead + 1] = due; dead[#dead + 1] = id
-          state[#state + 1] = id; state[#state + 1] = '0 ' .. attempts
-          died[#died + 1] = id; died[#died + 1] = attempts; died[#died + 1] = value
+          state[#state + 1] = id; state[#state + 1] = '0 ' .. attempts .. suffix
+          died[#died + 1] = id; died[#died + 1] = attempts; died[#died + 1] = crashes; died[#died + 1] = value
         else
-          attempts = attempts + 1
+          if charged then attempts = attempts + 1 end
           lease[#lease + 1] = untilAt; lease[#lease + 1] = id
-          state[#state + 1] = id; state[#state + 1] = tokens .. ' ' .. attempts
-          taken[#taken + 1] = id; taken[#taken + 1] = attempts; taken[#taken + 1] = value
+          state[#state + 1] = id; state[#state + 1] = tokens .. ' ' .. attempts .. suffix
+          taken[#taken + 1] = id; taken[#taken + 1] = attempts; taken[#taken + 1] = crashes; taken[#taken + 1] = value
         end
       end
       if #state > 0 then redis.call('HSET', s, unpack(state)) end

@@ -2,7 +2,7 @@
 --
 -- KEYS 1 m  2 s  3 w  4 l  5 x
 -- ARGV 1 clock offset in us  2 id
--- result: now in ms, value, "<token> <attempts>", score in w, in l, in x; nil where there is none
+-- result: now in ms, value, "<token> <attempts> <crashes>", score in w, in l, in x; nil where there is none
 local t = redis.call('TIME')
 local now = math.floor((t[1] * 1000000 + t[2] + tonumber(ARGV[1])) / 1000)
 local id = ARGV[2]

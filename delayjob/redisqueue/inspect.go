@@ -58,8 +58,10 @@ type info struct{ delayjob.Info }
 func newInfo(id, value string, state any) (info, error) {
 	m, err := decodeMessage(id, value)
 	if st, ok := state.(string); ok {
-		_, attempts, _ := strings.Cut(st, " ")
+		_, counts, _ := strings.Cut(st, " ")
+		attempts, crashes, _ := strings.Cut(counts, " ")
 		m.Attempt, _ = strconv.Atoi(attempts)
+		m.Crashes, _ = strconv.Atoi(crashes)
 	}
 	return info{delayjob.Info{Message: m}}, err
 }

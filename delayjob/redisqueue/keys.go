@@ -12,7 +12,8 @@ const layout = 1
 // All keys of a shard share a hash tag T = {<prefix>:g<layout>.<shards>:<shard>} and so a slot:
 //
 //	T:m        hash  ID -> "<version> <due ms> <length of headers> <headers><body>"
-//	T:s        hash  ID -> "<token> <attempts>", from the first claim on; token 0: not leased
+//	T:s        hash  ID -> "<token> <attempts>", from the first claim on, and " <crashes>" from
+//	                 the first one on; token 0: not leased
 //	T:w:<job>  zset  waiting: ID -> due ms, or later after a Nack
 //	T:l:<job>  zset  leased: ID -> end of the lease, ms
 //	T:x:<job>  zset  dead: ID -> time of death, ms

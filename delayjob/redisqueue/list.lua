@@ -3,7 +3,7 @@
 -- KEYS 1 m  2 s  3 w, l or x
 -- ARGV 1 clock offset in us  2 'ready' (only up to now), 'delayed' (only after it) or ''
 --      3 how many  4 score and 5 id to go on after, both '' to start
--- result: flat: id, score, value, "<token> <attempts>" ...
+-- result: flat: id, score, value, "<token> <attempts> <crashes>" ...
 local t = redis.call('TIME')
 local now = math.floor((t[1] * 1000000 + t[2] + tonumber(ARGV[1])) / 1000)
 local m, s, z = unpack(KEYS)

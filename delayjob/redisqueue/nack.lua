@@ -15,16 +15,16 @@ local states = redis.call('HMGET', s, unpack(ids))
 local head = tonumber(redis.call('ZRANGE', w, 0, 0, 'WITHSCORES')[2])
 local res, held, done, wait, dead, keep, drop, least = {}, {}, {}, {}, {}, {}, {}, nil
 for k, id in ipairs(ids) do
-  local token, attempts = nil, nil
-  if states[k] then token, attempts = string.match(states[k], '^(%d+) (%d+)$') end
+  local token, attempts, crashes = nil, nil, nil
+  if states[k] then token, attempts, crashes = string.match(states[k], '^(%d+) (%d+)(.*)$') end
   if done[id] or not token or token == '0' or token ~= ARGV[4 * k + 1] then
     res[k] = 0
   else
     local delay, how = tonumber(ARGV[4 * k + 2]), ARGV[4 * k + 3]
     attempts = tonumber(attempts)
     if how == '1' then attempts = attempts - 1 end
-    if attempts > 0 then
-      keep[#keep + 1] = id; keep[#keep + 1] = '0 ' .. attempts
+    if attempts > 0 or crashes ~= '' then
+      keep[#keep + 1] = id; keep[#keep + 1] = '0 ' .. attempts .. crashes
     else
       drop[#drop + 1] = id
     end

@@ -476,7 +476,7 @@ func (q *Queue) Claim(ctx context.Context, shard int, want []delayjob.Want) (del
 	for _, w := range want {
 		if w.Limit > 0 {
 			c.keys = append(c.keys, k.waiting(w.Job), k.leased(w.Job), k.dead(w.Job))
-			c.args = append(c.args, w.Job, min(w.Limit, maxBatch), max(w.Lease, time.Millisecond).Microseconds(), w.MaxAttempts)
+			c.args = append(c.args, w.Job, min(w.Limit, maxBatch), max(w.Lease, time.Millisecond).Microseconds(), w.MaxAttempts, w.FreeCrashes())
 		}
 	}
 	q.run(ctx, []*call{&c})
@@ -521,21 +521,22 @@ func (q *Queue) claimed(c *call) (got delayjob.Claimed, err error) {
 	return got, nil
 }
 
-// appendMessages reads a flat list of ID, attempt and value. A message that cannot be read is
+// appendMessages reads a flat list of ID, attempt, crashes and value. A message that cannot be read is
 // logged and left out: its lease ends, and so in time do its attempts.
 func (q *Queue) appendMessages(ms []delayjob.Message, flat any, now time.Time, l delayjob.Lease) []delayjob.Message {
 	list, _ := flat.([]any)
-	ms = slices.Grow(ms, len(list)/3)
-	for ; len(list) >= 3; list = list[3:] {
+	ms = slices.Grow(ms, len(list)/4)
+	for ; len(list) >= 4; list = list[4:] {
 		id, _ := list[0].(string)
 		attempt, _ := list[1].(int64)
-		value, _ := list[2].(string)
+		crashes, _ := list[2].(int64)
+		value, _ := list[3].(string)
 		m, err := decodeMessage(id, value)
 		if err != nil {
 			q.log.Error("a message in Redis cannot be read", "id", id, "error", err)
 			continue
 		}
-		m.Attempt, m.Claimed = int(attempt), now
+		m.Attempt, m.Crashes, m.Claimed = int(attempt), int(crashes), now
 		if l.Token != 0 {
 			l.ID = id
 			m.Lease = l
@@ -556,7 +557,7 @@ func asInt(v any) (int64, error) {
 
 // Ack implements [delayjob.Queue].
 func (q *Queue) Ack(ctx context.Context, ls ...delayjob.Lease) []error {
-	return q.settle(ctx, "acknowledge in", ls, func(b *batch, k shardKeys) call {
+	return q.settle(ctx, "acknowledge in", ls, jobOf, func(b *batch, k shardKeys) call {
 		args := make([]any, 0, 2*len(b.at))
 		for _, i := range b.at {
 			args = append(args, ls[i].ID, ls[i].Token)
@@ -571,7 +572,7 @@ func (q *Queue) Nack(ctx context.Context, rs ...delayjob.Return) []error {
 	for i, r := range rs {
 		ls[i] = r.Lease
 	}
-	return q.settle(ctx, "give back to", ls, func(b *batch, k shardKeys) call {
+	return q.settle(ctx, "give back to", ls, jobOf, func(b *batch, k shardKeys) call {
 		args := append(make([]any, 0, 3+4*len(b.at)), q.offsetArg(), k.sig, q.publish)
 		for _, i := range b.at {
 			args = append(args, rs[i].Lease.ID, rs[i].Lease.Token, micros(rs[i].Delay), int(rs[i].How))
@@ -580,22 +581,37 @@ func (q *Queue) Nack(ctx context.Context, rs ...delayjob.Return) []error {
 	})
 }
 
-// Extend implements [delayjob.Queue].
+// Extend implements [delayjob.Queue]. It takes one call of a script for each shard, whatever
+// the jobs.
 func (q *Queue) Extend(ctx context.Context, d time.Duration, ls ...delayjob.Lease) []error {
-	return q.settle(ctx, "extend leases of", ls, func(b *batch, k shardKeys) call {
-		args := append(make([]any, 0, 2+2*len(b.at)), q.offsetArg(), max(d, time.Millisecond).Microseconds())
+	anyJob := func(string) string { return "" }
+	return q.settle(ctx, "extend leases of", ls, anyJob, func(b *batch, k shardKeys) call {
+		c := call{script: extendScript, keys: []string{k.s},
+			args: append(make([]any, 0, 2+3*len(b.at)), q.offsetArg(), max(d, time.Millisecond).Microseconds())}
+		key := map[string]int{} // by job, as Lua counts
 		for _, i := range b.at {
-			args = append(args, ls[i].ID, ls[i].Token)
+			job := jobOf(ls[i].ID)
+			if key[job] == 0 {
+				c.keys = append(c.keys, k.leased(job))
+				key[job] = len(c.keys)
+			}
+			c.args = append(c.args, ls[i].ID, ls[i].Token, key[job])
 		}
-		return call{script: extendScript, args: args, keys: []string{k.s, k.leased(b.job)}}
+		return c
 	})
+}
+
+func jobOf(id string) string {
+	job, _ := delayjob.SplitID(id)
+	return job
 }
 
 // micros rounds up: never early.
 func micros(d time.Duration) int64 { return (d + time.Microsecond - 1).Microseconds() }
 
-// settle runs a script that answers for each lease whether it was held.
-func (q *Queue) settle(ctx context.Context, what string, ls []delayjob.Lease, prepare func(b *batch, k shardKeys) call) []error {
+// settle runs a script that answers for each lease whether it was held, once for each shard
+// and what group makes of the ID.
+func (q *Queue) settle(ctx context.Context, what string, ls []delayjob.Lease, group func(id string) string, prepare func(b *batch, k shardKeys) call) []error {
 	var errs []error
 	fail := func(i int, err error) {
 		if errs == nil {
@@ -604,12 +620,11 @@ func (q *Queue) settle(ctx context.Context, what string, ls []delayjob.Lease, pr
 		errs[i] = err
 	}
 	bs := batches(len(ls), func(i int) (int, string, bool) {
-		job, _ := delayjob.SplitID(ls[i].ID)
 		if s := ls[i].Shard; s < 0 || s >= len(q.keys) {
 			fail(i, delayjob.ErrLeaseLost)
 			return 0, "", false
 		}
-		return ls[i].Shard, job, true
+		return ls[i].Shard, group(ls[i].ID), true
 	})
 	q.runBatches(ctx, bs, prepare)
 	for _, b := range bs {

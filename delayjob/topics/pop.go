@@ -95,7 +95,7 @@ func (s *Service) popShard(ctx context.Context, shard int, topic string, limit i
 	if lease == 0 {
 		lease = DefaultTTR
 	}
-	got, err := s.queue.Claim(act, shard, []delayjob.Want{{Job: jobName(topic), Limit: limit, Lease: lease, MaxAttempts: -1}})
+	got, err := s.queue.Claim(act, shard, []delayjob.Want{{Job: jobName(topic), Limit: limit, Lease: lease, MaxAttempts: -1, ChargeExpired: true}})
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("%w: %w", ErrQueueDown, err)
 	}
