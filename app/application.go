@@ -138,7 +138,7 @@ func (a *application) wireEngine() {
 	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, never executed
 	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{
 		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon,
-		Before: a.beforeLoad, Guard: loaderGuard(a.db), Observer: a.metrics, Logger: a.log,
+		Before: a.beforeLoad, Guard: loaderGuard(a.db, 3*c.LoadEvery.longest(), a.log), Observer: a.metrics, Logger: a.log,
 	})
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
 		Jobs: c.options(), SafetyPoll: c.SafetyPoll, Failures: a.failures, OnEmpty: a.loader.Trigger,

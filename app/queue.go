@@ -7,15 +7,12 @@ import (
 	"log/slog"
 
 	"github.com/redis/go-redis/v9"
-	"gorm.io/gorm"
 
 	"punctual/account"
 	"punctual/account/redislimit"
-	"punctual/app/database"
 	"punctual/delayjob"
 	"punctual/delayjob/memqueue"
 	"punctual/delayjob/redisqueue"
-	"punctual/migrations"
 )
 
 // queue is what both implementations offer.
@@ -73,28 +70,4 @@ func (c QueueConfig) options() map[string]delayjob.Options {
 		m[name] = delayjob.Options{Concurrency: j.Concurrency, Batch: j.Batch, Lease: j.Lease, MaxAttempts: j.MaxAttempts, Rate: j.Rate}
 	}
 	return m
-}
-
-// loaderLock is the advisory lock of loading; it only has to differ from others of this database.
-const loaderLock = 0x70756e6374 // "punct"
-
-// loaderGuard lets one process at a time load; nil where there is only one. The lock belongs
-// to a transaction, so it ends with a process that dies, and a pooler that shares sessions
-// does no harm.
-func loaderGuard(db *database.DB) func(context.Context, func(context.Context) error) error {
-	if db.Dialect != migrations.Postgres {
-		return nil
-	}
-	return func(ctx context.Context, pass func(context.Context) error) error {
-		return db.Gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			var mine bool
-			if err := tx.Raw("SELECT pg_try_advisory_xact_lock(?)", loaderLock).Scan(&mine).Error; err != nil {
-				return fmt.Errorf("lock of the loader: %w", err)
-			}
-			if !mine {
-				return nil
-			}
-			return pass(ctx)
-		})
-	}
 }

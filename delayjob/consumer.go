@@ -115,6 +115,8 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return nil
 }
 
+const burial = 10 * time.Second // how long a database may take to record dead letters
+
 var errShutdown = errors.New("delayjob: the consumer stops")
 
 // listen hands the queue's hints to the runners and subscribes again when they end.
@@ -169,15 +171,23 @@ func (r *runner) slotFree() {
 	poke(r.wake)
 }
 
+// run claims whenever there may be something. After a failure it first asks for nothing: a server
+// that does not answer must not keep room from the other shards, nor find, when it goes on,
+// claims for whose messages nobody waits any more.
 func (r *runner) run(ctx context.Context) {
-	failures := 0
+	failures, answers := 0, true
 	for ctx.Err() == nil {
-		next, err := r.claim(ctx)
+		next, err := r.claim(ctx, answers)
 		if err != nil {
+			answers = false
 			if failures++; ctx.Err() == nil && failures == 1 {
 				r.c.opts.Logger.Warn("claiming failed; trying on", "shard", r.shard, "error", err)
 			}
 			sleep(ctx, min(time.Second, 50*time.Millisecond<<min(failures, 5)))
+			continue
+		}
+		if !answers {
+			answers = true
 			continue
 		}
 		if failures > 0 {
@@ -188,11 +198,14 @@ func (r *runner) run(ctx context.Context) {
 	}
 }
 
-// claim takes what is due and what the lanes have room for, and tells when to come again (local clock).
-func (r *runner) claim(ctx context.Context) (next time.Time, err error) {
+// claim takes what is due and what the lanes have room for, or nothing, and tells when to come again (local clock).
+func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err error) {
 	want := make([]Want, len(r.c.lanes))
 	for i, l := range r.c.lanes {
-		want[i] = Want{Job: l.job.Name(), Limit: l.reserve(r.shard), Lease: l.lease, MaxAttempts: l.opts.MaxAttempts}
+		want[i] = Want{Job: l.job.Name(), Lease: l.lease, MaxAttempts: l.opts.MaxAttempts}
+		if some {
+			want[i].Limit = l.reserve(r.shard)
+		}
 	}
 	begin := time.Now()
 	got, err := r.c.queue.Claim(ctx, r.shard, want)
@@ -242,6 +255,8 @@ func (c *Consumer) bury(ctx context.Context, ms []Message, at time.Time) {
 	if c.opts.Failures == nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, burial)
+	defer cancel()
 	if err := c.opts.Failures.RecordFailures(ctx, fs...); err != nil {
 		c.opts.Logger.Error("recording dead letters failed; they are in the queue", "messages", len(ms), "error", err)
 	}

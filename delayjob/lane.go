@@ -294,7 +294,7 @@ func (l *lane) acks(d *delivery) *acks { return l.c.acks[d.Lease.Shard] }
 func (l *lane) bury(ctx context.Context, ds []*delivery, fs []Failure) {
 	how, delay := Bury, time.Duration(0)
 	if l.c.opts.Failures != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), burial)
 		defer cancel()
 		if err := l.c.opts.Failures.RecordFailures(ctx, fs...); err != nil {
 			l.c.opts.Logger.Error("recording dead letters failed; they will be tried again", "messages", len(fs), "error", err)

@@ -242,3 +242,26 @@ func TestUnavailable_restart(t *testing.T) {
 		t.Errorf("after the restart: %v", err)
 	}
 }
+
+// A statement that was cut off, by a time-out that somebody set or for a lock that another
+// session holds, tells of the database's state and not of the statement.
+func TestUnavailable_timeouts(t *testing.T) {
+	t.Parallel()
+	db := open(t, testenv.Postgres(t))
+	holding := db.Gorm.Begin()
+	defer holding.Rollback()
+	if err := holding.Exec("SELECT pg_advisory_xact_lock(1)").Error; err != nil {
+		t.Fatal(err)
+	}
+	for _, setting := range []string{"statement_timeout", "lock_timeout"} {
+		err := db.Gorm.Transaction(func(tx *gorm.DB) error {
+			if err := tx.Exec("SET LOCAL " + setting + " = 20").Error; err != nil {
+				return err
+			}
+			return tx.Exec("SELECT pg_advisory_xact_lock(1)").Error
+		})
+		if !database.Unavailable(err) {
+			t.Errorf("%s: %v", setting, err)
+		}
+	}
+}

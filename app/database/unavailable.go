@@ -16,9 +16,9 @@ import (
 )
 
 // Unavailable reports whether err says that the database does not serve anybody just now
-// (down, starting, stopping, out of connections or of disk space, a stand-by) instead of
-// what is wrong with one statement. Work that met it is not at fault and is worth
-// another try later. A context that ended counts only if it was the database that was slow:
+// (down, starting, stopping, out of connections or of disk space, a stand-by, or too slow for
+// the time-outs that its administrator set) instead of what is wrong with one statement. Work
+// that met it is not at fault and is worth another try later. A context that ended counts only if it was the database that was slow:
 // its deadline passed; a cancelled one tells nothing of the database.
 func Unavailable(err error) bool {
 	if err == nil {
@@ -53,20 +53,20 @@ func Unavailable(err error) bool {
 
 func postgresUnavailable(state string) bool {
 	switch state {
-	case "57014", // query_canceled: a statement's own time-out
-		"57P04": // database_dropped
+	case "57P04": // database_dropped
 		return false
-	case "25006": // read_only_sql_transaction: a stand-by after a fail-over
+	case "25006", // read_only_sql_transaction: a stand-by after a fail-over
+		"25P03", // idle_in_transaction_session_timeout: we were too slow for it
+		"55000", // object_not_in_prerequisite_state: nobody may connect to this database just now
+		"55P03": // lock_not_available: lock_timeout
 		return true
 	case "28000", "28P01", "3D000": // sign-in refused, no such database: for all alike
 		return true
-	case "55P03": // lock_not_available
-		return false
 	}
 	switch state[:min(2, len(state))] {
 	case "08", // connection
 		"53", // insufficient resources: too many connections, disk full
-		"57", // operator intervention: shutdown, starting up
+		"57", // operator intervention: shutdown, starting up, statement_timeout
 		"58": // system error, as of I/O
 		return true
 	}

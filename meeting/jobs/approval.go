@@ -14,6 +14,8 @@ type expire struct{ Deps }
 
 func (j *expire) Name() string { return meeting.JobExpire }
 
+func (j *expire) Options() delayjob.Options { return delayjob.Options{MaxRuntime: maxRuntime} }
+
 func (j *expire) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
 	return j.load(ctx, meeting.JobExpire, w)
 }

@@ -19,6 +19,10 @@ import (
 	"punctual/meeting"
 )
 
+// maxRuntime is how long the database may take over one batch, of which it does a thousand rows
+// in a second. One that has vanished without a word would otherwise be waited for.
+const maxRuntime = 30 * time.Second
+
 // page is how many rows a job loads at once.
 const page = 1000
 

@@ -18,7 +18,7 @@ type remind struct{ Deps }
 func (j *remind) Name() string { return meeting.JobRemind }
 
 func (j *remind) Options() delayjob.Options {
-	return delayjob.Options{Concurrency: 2, Batch: 200, Lease: 10 * time.Second}
+	return delayjob.Options{Concurrency: 2, Batch: 200, Lease: 10 * time.Second, MaxRuntime: maxRuntime}
 }
 
 func (j *remind) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {

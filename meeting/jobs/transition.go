@@ -22,7 +22,7 @@ type transition struct {
 func (j *transition) Name() string { return j.name }
 
 func (j *transition) Options() delayjob.Options {
-	return delayjob.Options{Concurrency: 2, Batch: 500, Lease: 10 * time.Second}
+	return delayjob.Options{Concurrency: 2, Batch: 500, Lease: 10 * time.Second, MaxRuntime: maxRuntime}
 }
 
 func (j *transition) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {

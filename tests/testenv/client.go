@@ -294,6 +294,9 @@ func (c *Client) WantProblem(t testing.TB, status int, code, method, path string
 	return p
 }
 
+// Decode reads a JSON body.
+func (r *Response) Decode(out any) error { return json.Unmarshal(r.Body, out) }
+
 // Problem decodes a problem+json body.
 func (r *Response) Problem() (Problem, error) {
 	var p Problem

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/app/database"
+	"punctual/migrations"
+)
+
+// loaderLock is the advisory lock of loading; it only has to differ from others of this database.
+const loaderLock = 0x70756e6374 // "punct"
+
+// loaderGuard lets one process at a time load; nil where there is only one. The lock belongs
+// to a transaction, so it ends with a process that dies, and a pooler that shares sessions
+// does no harm. A holder that has been at it for longer than patience may be stuck (frozen,
+// or cut off without the server noticing): then the others load beside it, which costs work
+// and nothing else.
+func loaderGuard(db *database.DB, patience time.Duration, log *slog.Logger) func(context.Context, func(context.Context) error) error {
+	if db.Dialect != migrations.Postgres {
+		return nil
+	}
+	return func(ctx context.Context, pass func(context.Context) error) error {
+		var stuck bool
+		err := db.Gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			var mine bool
+			if err := tx.Raw("SELECT pg_try_advisory_xact_lock(?)", loaderLock).Scan(&mine).Error; err != nil {
+				return fmt.Errorf("lock of the loader: %w", err)
+			}
+			if mine {
+				return pass(ctx)
+			}
+			held, err := loaderLockHeld(tx)
+			stuck = held > patience
+			return err
+		})
+		if err != nil || !stuck {
+			return err
+		}
+		log.Warn("another session has held the loader's lock for long; loading beside it", "lock", loaderLock)
+		return pass(ctx)
+	}
+}
+
+// loaderLockHeld is for how long the holder of the lock has been in its transaction, or idle.
+func loaderLockHeld(tx *gorm.DB) (time.Duration, error) {
+	var seconds float64
+	err := tx.Raw(`
+		SELECT coalesce(max(extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, a.state_change))), 0)
+		FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+		WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+			AND l.classid::bigint = ? AND l.objid::bigint = ? AND l.objsubid = 1`, loaderLock>>32, loaderLock&0xffffffff).Scan(&seconds).Error
+	if err != nil {
+		return 0, fmt.Errorf("holder of the loader's lock: %w", err)
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}

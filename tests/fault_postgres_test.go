@@ -1,0 +1,138 @@
+package tests
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"punctual/tests/audit"
+	"punctual/tests/testenv"
+)
+
+// TestFault_postgresRestarts: Postgres dies and comes back while a crowd of meetings begins.
+// That is nobody's fault: no attempt is charged, and nothing is lost or done twice.
+func TestFault_postgresRestarts(t *testing.T) {
+	t.Parallel()
+	on, pg := ownPostgres(t)
+	w := newWorld(t, on, 2, nil)
+	start := inSeconds(6)
+	w.crowd(150, start, 4*time.Second, time.Second)
+	traffic := w.traffic()
+	time.Sleep(time.Until(start.Add(500 * time.Millisecond)))
+	pg.Restart(t)
+	time.Sleep(time.Until(start.Add(2 * time.Second)))
+	pg.Kill()
+	time.Sleep(time.Second)
+	pg.Start(t)
+	// A mail that was accepted at the very moment of the fall may be on its way twice.
+	w.caughtUp(slack, 0)
+	traffic.wantOnly(t)
+	w.wantUncharged()
+	w.wantSound()
+}
+
+// TestFault_tableLocked: somebody locks the table of meetings for as long as an index takes to
+// build. What is due waits for it, and so do requests, or they are told to come again.
+func TestFault_tableLocked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, onServers(t), 2, nil)
+	start := inSeconds(4)
+	w.crowd(80, start, 2*time.Second, time.Second)
+	traffic := w.traffic()
+	time.Sleep(time.Until(start.Add(500 * time.Millisecond)))
+	lock(t, w.database, "LOCK TABLE meetings IN ACCESS EXCLUSIVE MODE", 6*time.Second)
+	w.caughtUp(slack, 0)
+	traffic.wantOnly(t)
+	w.wantUncharged()
+	w.wantSound()
+}
+
+// lock holds what a statement locks for so long.
+func lock(t *testing.T, url, statement string, d time.Duration) {
+	t.Helper()
+	c := connect(t, url)
+	tx, err := c.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(d)
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFault_statementTimeout: where the administrator bounds statements or the wait for a
+// lock, what is cut off is tried again uncharged, and requests are told to come again.
+func TestFault_statementTimeout(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{"statement_timeout", "lock_timeout"} {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, onServers(t), 1, func(c *testenv.Config) { c.Database += "&" + setting + "=1000" })
+			start := inSeconds(3)
+			w.crowd(40, start, time.Second, time.Second)
+			traffic := w.traffic()
+			time.Sleep(time.Until(start.Add(200 * time.Millisecond)))
+			lock(t, w.database, "LOCK TABLE meetings IN ACCESS EXCLUSIVE MODE", 4*time.Second)
+			w.caughtUp(slack, 0)
+			traffic.wantOnly(t)
+			w.wantUncharged()
+		})
+	}
+}
+
+// TestFault_outOfConnections: Postgres takes no more connections, and has ended those there were.
+func TestFault_outOfConnections(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, onServers(t), 1, nil)
+	slash, question := strings.LastIndexByte(w.database, '/'), strings.IndexByte(w.database, '?')
+	name := w.database[slash+1 : question]
+	c := connect(t, w.database[:slash+1]+"postgres"+w.database[question:])
+	start := inSeconds(3)
+	w.crowd(40, start, 2*time.Second, time.Second)
+	traffic := w.traffic()
+	time.Sleep(time.Until(start.Add(200 * time.Millisecond)))
+	run := func(sql string) {
+		t.Helper()
+		if _, err := c.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS false", name))
+	run(fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '%s'", name))
+	time.Sleep(3 * time.Second)
+	run(fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS true", name))
+	w.caughtUp(slack, 0)
+	traffic.wantOnly(t)
+	w.wantUncharged()
+}
+
+// TestFault_loaderLockHeld: the lock that lets one process load belongs to a session that
+// never ends its transaction. Loading goes on beside it.
+func TestFault_loaderLockHeld(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, onServers(t), 2, func(c *testenv.Config) {
+		c.LoadEvery = time.Second
+		c.Env = []string{"PUNCTUAL_QUEUE_HORIZON=8s"}
+	})
+	c := connect(t, w.database)
+	tx, err := c.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT pg_advisory_xact_lock($1)", 0x70756e6374); err != nil { // the loader's
+		t.Fatal(err)
+	}
+	w.crowd(20, inSeconds(13), time.Second, time.Second) // beyond the horizon: what is booked now is the loader's
+	r := w.caughtUp(slack, 0)
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if late := audit.Percentile(r.Began, 1); late > slack {
+		t.Errorf("a start was %v late", late)
+	}
+}
