@@ -94,6 +94,10 @@ var table = map[string]rule{
 	"cancel-meeting":        {Member, MeetingsWrite},
 	"approve-meeting":       {Manager, MeetingsWrite},
 	"reject-meeting":        {Manager, MeetingsWrite},
+	"check-in-meeting":      {Member, MeetingsWrite},
+	"end-meeting":           {Member, MeetingsWrite},
+	"extend-meeting":        {Member, MeetingsWrite},
+	"release-meeting":       {Manager, MeetingsWrite},
 
 	"list-notifications":  {Admin, NotificationsRead},
 	"resend-notification": {Admin, NotificationsWrite},

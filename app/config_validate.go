@@ -24,7 +24,7 @@ import (
 )
 
 // strategies that can be tuned under queue.jobs.
-var strategies = []string{"meeting.start", "meeting.end", "meeting.remind", "approval.expire", "notify.email", "notify.sms"}
+var strategies = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "notify.email", "notify.sms"}
 
 // brokenRule is a value that was understood and cannot be used.
 type brokenRule struct{ path, message string }
@@ -135,7 +135,7 @@ func (c *BookingConfig) validate(r *rules) {
 	r.within("booking.limits.max_advance", c.Limits.MaxAdvance, time.Hour, 10*year)
 	r.check(c.Limits.MaxOccurrences >= 1 && c.Limits.MaxOccurrences <= 10_000, "booking.limits.max_occurrences", "is %d; it must be from 1 to 10000", c.Limits.MaxOccurrences)
 	r.within("booking.check_in.opens", c.CheckIn.Opens, 0, day)
-	r.within("booking.check_in.grace", c.CheckIn.Grace, time.Minute, day)
+	r.within("booking.check_in.grace", c.CheckIn.Grace, time.Second, day)
 	r.check(c.CheckIn.Grace <= c.Limits.MaxDuration, "booking.check_in.grace", "is longer than any meeting may last (booking.limits.max_duration)")
 }
 

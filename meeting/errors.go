@@ -48,10 +48,16 @@ func (e *ConflictError) Error() string {
 // StateError says that a meeting's state does not allow what was asked.
 type StateError struct {
 	State  Status
-	Wanted string // what was asked, e.g. "approve"
+	Wanted string    // what was asked, e.g. "approve"
+	From   time.Time // it will be possible from then on; zero: not in this state
 }
 
-func (e *StateError) Error() string { return fmt.Sprintf("cannot %s: it is %s", e.Wanted, e.State) }
+func (e *StateError) Error() string {
+	if !e.From.IsZero() {
+		return fmt.Sprintf("cannot %s before %s: it is %s", e.Wanted, e.From.UTC().Format(time.RFC3339), e.State)
+	}
+	return fmt.Sprintf("cannot %s: it is %s", e.Wanted, e.State)
+}
 
 // InUseError says that something cannot be deleted because future meetings need it.
 type InUseError struct {

@@ -50,6 +50,7 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 // settle puts the meeting into the state in which these rooms take it: confirmed, or waiting
 // for a decision. Whoever may decide has decided by asking.
 func (m *Meeting) settle(rooms []*Room, by Actor, ask Asking, at time.Time) {
+	m.CheckIn = checkInWindow(m.Slot, rooms)
 	m.Approval = Approval{Required: len(needApproval(rooms)) > 0, OnTimeout: m.Approval.OnTimeout}
 	switch {
 	case !m.Approval.Required:
@@ -101,6 +102,9 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 	case status == InProgress && ends:
 		m.occupy(t.Rooms)
 	case starts || ends || moves:
+		if starts {
+			m.CheckedInAt = time.Time{} // that was to another time
+		}
 		m.settle(t.Rooms, by, ask, at)
 	}
 	m.recordRevision(changes, before.Status, by, at)

@@ -51,6 +51,7 @@ type Meeting struct {
 	OriginalStart time.Time // when the series' rule would have it, which it keeps if it is moved; zero: it is no date of the rule (any more)
 	SeriesVersion int64     // of the series; read by the store, never written
 
+	CheckIn                         CheckInWindow
 	CheckedInAt, StartedAt, EndedAt time.Time // zero: has not happened
 
 	ScheduleVersion int64 // raised by the database with every change of time, room or cancellation

@@ -13,6 +13,7 @@ const (
 	JobEnd    = "meeting.end"
 	JobRemind = "meeting.remind"
 	JobExpire = "approval.expire"
+	JobNoShow = "meeting.no_show"
 )
 
 // How late a reminder may still go out. One before the start is of use until the meeting
@@ -98,12 +99,21 @@ func (m *Meeting) Messages() []delayjob.Message {
 	case Pending:
 		return []delayjob.Message{m.message(JobExpire, "", m.Approval.Deadline)}
 	case Confirmed:
-		return append(m.reminders(), m.message(JobStart, "", m.Slot.Start), m.message(JobEnd, "", m.Slot.End))
+		return append(m.presence(), m.message(JobStart, "", m.Slot.Start), m.message(JobEnd, "", m.Slot.End))
 	case InProgress:
-		return append(m.reminders(), m.message(JobEnd, "", m.Slot.End))
+		return append(m.presence(), m.message(JobEnd, "", m.Slot.End))
 	default:
 		return nil
 	}
+}
+
+// presence are the messages to and about those who take part.
+func (m *Meeting) presence() []delayjob.Message {
+	ms := m.reminders()
+	if m.CheckedInAt.IsZero() && !m.CheckIn.Until.IsZero() {
+		ms = append(ms, m.message(JobNoShow, "", m.CheckIn.Until))
+	}
+	return ms
 }
 
 func (m *Meeting) reminders() []delayjob.Message {

@@ -63,28 +63,33 @@ func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page
 func (s *Service) Update(ctx context.Context, by Actor, id ID, ifMatch *int64, f Fields) (*Meeting, error) {
 	conf := s.conf()
 	return s.change(ctx, by, id, &f, func(m *Meeting, c changing) error {
-		if !by.MayEdit(m) {
-			return ErrForbidden
-		}
-		if err := checkVersion(ifMatch, m.Version); err != nil {
-			return err
-		}
-		if status := m.EffectiveStatus(c.at); status.Over() {
-			return &StateError{State: status, Wanted: "change"}
-		}
-		terms, err := f.terms(m, c.known)
-		if err != nil {
-			return err
-		}
-		if err := terms.violations(m, conf.Limits, c.at); err != nil {
-			return err
-		}
-		changed, err := m.Revise(terms, by, c.ask, c.at)
-		if err == nil && !changed {
-			return errUnchanged
-		}
-		return err
+		return s.revise(m, by, ifMatch, f, conf, c)
 	})
+}
+
+// revise gives a meeting the terms of the fields, or answers errUnchanged.
+func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Settings, c changing) error {
+	if !by.MayEdit(m) {
+		return ErrForbidden
+	}
+	if err := checkVersion(ifMatch, m.Version); err != nil {
+		return err
+	}
+	if status := m.EffectiveStatus(c.at); status.Over() {
+		return &StateError{State: status, Wanted: "change"}
+	}
+	terms, err := f.terms(m, c.known)
+	if err != nil {
+		return err
+	}
+	if err := terms.violations(m, conf.Limits, c.at); err != nil {
+		return err
+	}
+	changed, err := m.Revise(terms, by, c.ask, c.at)
+	if err == nil && !changed {
+		return errUnchanged
+	}
+	return err
 }
 
 // Cancel calls a meeting off. The reason is told to those who were invited.

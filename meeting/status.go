@@ -36,6 +36,8 @@ func (m *Meeting) EffectiveStatus(at time.Time) Status {
 		return Rejected
 	case (m.Status == Confirmed || m.Status == InProgress) && !at.Before(m.Slot.End):
 		return Ended
+	case (m.Status == Confirmed || m.Status == InProgress) && m.missed(at):
+		return Released
 	case m.Status == Confirmed && !at.Before(m.Slot.Start):
 		return InProgress
 	default:
@@ -56,6 +58,10 @@ func (m *Meeting) At(at time.Time) *Meeting {
 	if seen.Status == Rejected && m.Status == Pending {
 		seen.Approval.Reason = ReasonTimeout
 		seen.Approval.DecidedAt = m.Approval.Deadline
+		seen.Occupied = nil
+	}
+	if seen.Status == Released && m.Status != Released {
+		seen.EndedAt = m.CheckIn.Until
 		seen.Occupied = nil
 	}
 	return &seen

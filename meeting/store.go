@@ -20,6 +20,7 @@ type Store interface {
 
 	CreateRoom(ctx context.Context, r *Room) error
 	Rooms(ctx context.Context, ids []int64) ([]*Room, error) // in the order of ids; those not there are left out
+	// UpdateRoom also gives the coming meetings of the room the check-in that it asks for now.
 	UpdateRoom(ctx context.Context, id int64, fn func(*Room) error) (*Room, error)
 	DeleteRoom(ctx context.Context, id int64, at time.Time) error // [*InUseError] while meetings after at hold it; its history stays
 	ListRooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error)

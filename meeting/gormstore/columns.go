@@ -34,6 +34,8 @@ var columns = []column{
 	{"decision_comment", func(m *meeting.Meeting) any { return m.Approval.Comment }, func(m *meeting.Meeting) any { return &m.Approval.Comment }},
 	{"decision_reason", func(m *meeting.Meeting) any { return m.Approval.Reason }, func(m *meeting.Meeting) any { return &m.Approval.Reason }},
 	{"default_reminders", func(m *meeting.Meeting) any { return m.DefaultReminders }, func(m *meeting.Meeting) any { return &m.DefaultReminders }},
+	instantColumn("check_in_opens_at", func(m *meeting.Meeting) *time.Time { return &m.CheckIn.Opens }),
+	instantColumn("no_show_at", func(m *meeting.Meeting) *time.Time { return &m.CheckIn.Until }),
 	instantColumn("checked_in_at", func(m *meeting.Meeting) *time.Time { return &m.CheckedInAt }),
 	instantColumn("started_at", func(m *meeting.Meeting) *time.Time { return &m.StartedAt }),
 	instantColumn("ended_at", func(m *meeting.Meeting) *time.Time { return &m.EndedAt }),

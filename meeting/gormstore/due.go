@@ -46,6 +46,7 @@ var due = map[string]dueStatements{
 	meeting.JobStart:  dueMeetings("m.starts_at", "= 'confirmed'").statements(),
 	meeting.JobEnd:    dueMeetings("m.ends_at", "IN ('confirmed', 'in_progress')").statements(),
 	meeting.JobExpire: dueMeetings("m.approval_deadline", "= 'pending'").statements(),
+	meeting.JobNoShow: dueMeetings("m.no_show_at", "IN ('confirmed', 'in_progress') AND m.checked_in_at IS NULL").statements(),
 	// Reminders of meetings that ended while nobody was there to send them are due as well, to
 	// be recorded as skipped.
 	meeting.JobRemind: dueQuery{

@@ -118,7 +118,7 @@ func (z *fullRoom) room() *meeting.Room {
 			MinNotice: time.Duration(p.MinNotice), MaxAdvance: time.Duration(p.MaxAdvance),
 			BufferBefore: time.Duration(p.BufferBefore), BufferAfter: time.Duration(p.BufferAfter),
 		},
-		CheckIn: meeting.CheckIn{Required: r.CheckIn.Required, Opens: time.Duration(r.CheckIn.Opens), Grace: time.Duration(r.CheckIn.Grace)},
+		CheckIn: r.CheckIn.checkIn(),
 		Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	if len(r.Features) > 0 {
@@ -183,7 +183,7 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))
 		}
 		room = found[0]
-		version := room.Version
+		version, checkIn := room.Version, room.CheckIn
 		if err := fn(room); err != nil {
 			return err
 		}
@@ -196,6 +196,11 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		}
 		if err := saveApprovers(tx, id, room.Approval.ApproverIDs); err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
+		}
+		if room.CheckIn != checkIn {
+			if err := s.expectPeople(tx, id, room.UpdatedAt); err != nil {
+				return fmt.Errorf("update room %d: %w", id, err)
+			}
 		}
 		if found, err = s.readRooms(tx, func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id = ?", id) }); err != nil || len(found) == 0 {
 			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))

@@ -250,6 +250,7 @@ func TestMeetings(t *testing.T) {
 		"reminders": []any{object{"before": "start", "offset": "15m", "channels": []any{"email", "sms"}}}, "default_reminders": false,
 		"visibility": "public", "status": "confirmed",
 		"approval":  object{"required": false, "deadline": nil, "decided_at": nil, "decided_by": nil, "comment": nil, "reason": nil},
+		"check_in":  object{"required": false, "opens_at": "2027-02-10T08:45:00Z", "until": nil},
 		"series_id": nil, "original_start": nil, "checked_in_at": nil, "started_at": nil, "ended_at": nil,
 		"schedule_version": 1., "version": 1., "created_at": "2027-02-10T08:00:00Z", "updated_at": "2027-02-10T08:00:00Z",
 	}

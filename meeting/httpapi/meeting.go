@@ -13,30 +13,31 @@ import (
 
 // Meeting holds one or more rooms for a time.
 type Meeting struct {
-	ID               int64      `json:"id"`
-	RoomIDs          []int64    `json:"room_ids" nullable:"false"`
-	Rooms            []RoomRef  `json:"rooms" nullable:"false"`
-	Title            string     `json:"title" doc:"Busy, if the meeting is private and you may not see it"`
-	Description      string     `json:"description"`
-	Start            time.Time  `json:"start"`
-	End              time.Time  `json:"end"`
-	Timezone         string     `json:"timezone" doc:"The zone its times were given in, or its first room's"`
-	Organizer        Organizer  `json:"organizer"`
-	Attendees        []Attendee `json:"attendees" nullable:"false"`
-	Reminders        []Reminder `json:"reminders" nullable:"false"`
-	DefaultReminders bool       `json:"default_reminders" doc:"The reminders follow the installation's"`
-	Visibility       string     `json:"visibility" enum:"public,private"`
-	Status           string     `json:"status" enum:"pending,confirmed,in_progress,ended,rejected,cancelled,released" doc:"As it is at this instant"`
-	Approval         Approval   `json:"approval"`
-	SeriesID         *int64     `json:"series_id"`
-	OriginalStart    *time.Time `json:"original_start" nullable:"true"`
-	CheckedInAt      *time.Time `json:"checked_in_at" nullable:"true"`
-	StartedAt        *time.Time `json:"started_at" nullable:"true" doc:"When the start was applied"`
-	EndedAt          *time.Time `json:"ended_at" nullable:"true" doc:"When the end was applied"`
-	ScheduleVersion  int64      `json:"schedule_version" doc:"Rises with every change of time or room"`
-	Version          int64      `json:"version"`
-	CreatedAt        time.Time  `json:"created_at"`
-	UpdatedAt        time.Time  `json:"updated_at"`
+	ID               int64          `json:"id"`
+	RoomIDs          []int64        `json:"room_ids" nullable:"false"`
+	Rooms            []RoomRef      `json:"rooms" nullable:"false"`
+	Title            string         `json:"title" doc:"Busy, if the meeting is private and you may not see it"`
+	Description      string         `json:"description"`
+	Start            time.Time      `json:"start"`
+	End              time.Time      `json:"end"`
+	Timezone         string         `json:"timezone" doc:"The zone its times were given in, or its first room's"`
+	Organizer        Organizer      `json:"organizer"`
+	Attendees        []Attendee     `json:"attendees" nullable:"false"`
+	Reminders        []Reminder     `json:"reminders" nullable:"false"`
+	DefaultReminders bool           `json:"default_reminders" doc:"The reminders follow the installation's"`
+	Visibility       string         `json:"visibility" enum:"public,private"`
+	Status           string         `json:"status" enum:"pending,confirmed,in_progress,ended,rejected,cancelled,released" doc:"As it is at this instant"`
+	Approval         Approval       `json:"approval"`
+	CheckIn          MeetingCheckIn `json:"check_in"`
+	SeriesID         *int64         `json:"series_id"`
+	OriginalStart    *time.Time     `json:"original_start" nullable:"true"`
+	CheckedInAt      *time.Time     `json:"checked_in_at" nullable:"true"`
+	StartedAt        *time.Time     `json:"started_at" nullable:"true" doc:"When the start was applied"`
+	EndedAt          *time.Time     `json:"ended_at" nullable:"true" doc:"When the end was applied"`
+	ScheduleVersion  int64          `json:"schedule_version" doc:"Rises with every change of time or room"`
+	Version          int64          `json:"version"`
+	CreatedAt        time.Time      `json:"created_at"`
+	UpdatedAt        time.Time      `json:"updated_at"`
 }
 
 // RoomRef names a room of a meeting.
@@ -94,6 +95,7 @@ func meetingOf(m *meeting.Meeting) Meeting {
 		Approval:         approvalOf(m.Approval),
 		SeriesID:         number(m.SeriesID),
 		OriginalStart:    instant(m.OriginalStart),
+		CheckIn:          checkInOf(m),
 		CheckedInAt:      instant(m.CheckedInAt),
 		StartedAt:        instant(m.StartedAt),
 		EndedAt:          instant(m.EndedAt),
@@ -221,6 +223,7 @@ func (h *handlers) registerMeetings(api huma.API) {
 	huma.Register(api, operation("cancel-meeting", http.MethodPost, "/meetings/{id}/cancel", "Call a meeting off", tag), h.cancelMeeting)
 	huma.Register(api, operation("approve-meeting", http.MethodPost, "/meetings/{id}/approve", "Decide for a request", tag), h.approveMeeting)
 	huma.Register(api, operation("reject-meeting", http.MethodPost, "/meetings/{id}/reject", "Decide against a request", tag), h.rejectMeeting)
+	h.registerCheckIn(api, tag)
 	huma.Register(api, operation("meeting-history", http.MethodGet, "/meetings/{id}/history", "What happened to a meeting, oldest first", tag), h.history)
 	huma.Register(api, operation("meeting-notifications", http.MethodGet, "/meetings/{id}/notifications", "What was sent about a meeting, to whom, and what became of it", tag), h.notifications)
 }

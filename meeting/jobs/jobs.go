@@ -44,6 +44,7 @@ func New(d Deps) []delayjob.DelayJob {
 		&transition{Deps: d, name: meeting.JobEnd, apply: d.Store.End},
 		&remind{d},
 		&expire{d},
+		&noShow{d},
 	}
 }
 

@@ -87,6 +87,7 @@ func scenarios() []scenario {
 		add("decision-rejected", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Comment = "rejected", by, "Too short notice." })
 		add("decision-timeout", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.Reason = "rejected", "timeout" })
 		add("released", notify.Released, start, none)
+		add("released-by-somebody", notify.Released, start, func(f *notify.Facts) { f.By, f.Reason = by, "Nobody answered at the door." })
 	}
 	return all
 }

@@ -171,7 +171,7 @@ func (v *view) fields() []field {
 		at := d.In(v.start.Location())
 		add("deadline", v.locale.must("date", at), v.locale.must("time", at)+" ("+zoneName(at)+")")
 	}
-	if v.facts.Reason != "timeout" {
+	if r := v.facts.Reason; r != "timeout" && r != "no_show" { // those are told in full sentences
 		add("reason", lines(v.facts.Reason, maxDescription)...)
 	}
 	add("comment", lines(v.facts.Comment, maxDescription)...)

@@ -1,0 +1,155 @@
+package meeting
+
+import "time"
+
+// ReasonNoShow is the reason in the history of a meeting whose rooms were given back because
+// nobody came.
+const ReasonNoShow = "no_show"
+
+// CheckInWindow says when the people of a meeting may say that they came, and until when they must.
+type CheckInWindow struct {
+	Opens time.Time // from then on, until the end of the meeting
+	Until time.Time // then its rooms are given back unless somebody came; zero: nobody need say anything
+}
+
+// CheckInWindowOf a meeting in rooms with these settings. The most patient room counts: people
+// who wait for two rooms check in once. Where the grace reaches to the end of the meeting there
+// is nothing to give back, so that nobody has to check in.
+func CheckInWindowOf(slot Slot, rooms []CheckIn) CheckInWindow {
+	var opens, grace time.Duration
+	required := false
+	for _, r := range rooms {
+		opens = max(opens, r.Opens)
+		if r.Required {
+			required, grace = true, max(grace, r.Grace)
+		}
+	}
+	w := CheckInWindow{Opens: slot.Start.Add(-opens)}
+	if until := slot.Start.Add(grace); required && until.Before(slot.End) {
+		w.Until = until
+	}
+	return w
+}
+
+func checkInWindow(slot Slot, rooms []*Room) CheckInWindow {
+	settings := make([]CheckIn, len(rooms))
+	for i, r := range rooms {
+		settings[i] = r.CheckIn
+	}
+	return CheckInWindowOf(slot, settings)
+}
+
+// Equal reports whether both are the same instants.
+func (w CheckInWindow) Equal(o CheckInWindow) bool {
+	return w.Opens.Equal(o.Opens) && w.Until.Equal(o.Until)
+}
+
+// missed reports whether the time to check in has passed and nobody did.
+func (m *Meeting) missed(at time.Time) bool {
+	return m.CheckedInAt.IsZero() && !m.CheckIn.Until.IsZero() && !at.Before(m.CheckIn.Until)
+}
+
+// MayCheckIn reports whether the actor may say that the people of the meeting came: who takes
+// part, an approver of its rooms, an admin.
+func (a Actor) MayCheckIn(m *Meeting, rooms []*Room) bool {
+	return a.MayEdit(m) || a.attends(m) || a.MayReject(rooms)
+}
+
+// MayRelease reports whether the actor may give back rooms that others booked: their approvers
+// and admins. An organizer cancels or ends.
+func (a Actor) MayRelease(rooms []*Room) bool { return a.MayReject(rooms) }
+
+// Arrive notes that somebody came. The first one counts; it reports whether this was it.
+func (m *Meeting) Arrive(by Actor, at time.Time) (first bool, err error) {
+	if err := m.underway("check in", at); err != nil {
+		return false, err
+	}
+	if !m.CheckedInAt.IsZero() {
+		return false, nil
+	}
+	m.CheckedInAt, m.UpdatedAt = at, at
+	m.record(Entry{At: at, Action: ActionCheckedIn, Actor: by})
+	return true, nil
+}
+
+// Finish ends the meeting before its time. From then on its rooms are free again, but for the
+// time that they are kept free behind each meeting.
+func (m *Meeting) Finish(rooms []*Room, by Actor, at time.Time) error {
+	if s := m.EffectiveStatus(at); s != InProgress {
+		return &StateError{State: s, Wanted: "end"}
+	}
+	m.begun(at)
+	m.Status, m.EndedAt, m.UpdatedAt = Ended, at, at
+	m.vacate(rooms, at)
+	m.record(Entry{At: at, Action: ActionEnded, Actor: by})
+	return nil
+}
+
+// Release gives the rooms back because nobody is there, and tells the organizer. It is possible
+// from when people could have checked in.
+func (m *Meeting) Release(reason string, by Actor, at time.Time) error {
+	if err := m.underway("release", at); err != nil {
+		return err
+	}
+	m.release(reason, by, at)
+	return nil
+}
+
+// Forfeit releases the meeting since nobody checked in. It looks at the state alone: whoever
+// calls it knows by the engine's clock that the time has come.
+func (m *Meeting) Forfeit(by Actor, at time.Time) error {
+	if m.Status != Confirmed && m.Status != InProgress {
+		return &StateError{State: m.Status, Wanted: "release"}
+	}
+	m.release(ReasonNoShow, by, at)
+	return nil
+}
+
+func (m *Meeting) release(reason string, by Actor, at time.Time) {
+	m.Status, m.EndedAt, m.UpdatedAt = Released, at, at
+	m.Occupied = nil
+	m.record(Entry{At: at, Action: ActionReleased, Actor: by, Reason: reason})
+	f := m.facts(by)
+	f.Reason = reason
+	m.notify(Notice{Kind: NoticeReleased, Channel: Email, Due: at, Facts: f}, []Person{m.Organizer}, by)
+}
+
+// underway is nil while a meeting takes place or people may already check in to it.
+func (m *Meeting) underway(wanted string, at time.Time) error {
+	s := m.EffectiveStatus(at)
+	switch {
+	case s == InProgress:
+		return nil
+	case s != Confirmed:
+		return &StateError{State: s, Wanted: wanted}
+	case at.Before(m.CheckIn.Opens):
+		return &StateError{State: s, Wanted: wanted, From: m.CheckIn.Opens}
+	}
+	return nil
+}
+
+// begun notes the start, should its job be a moment behind.
+func (m *Meeting) begun(at time.Time) {
+	if m.Status == Confirmed {
+		m.Status, m.StartedAt = InProgress, at
+		m.record(Entry{At: at, Action: ActionStarted, Actor: Timer(JobStart)})
+	}
+}
+
+// vacate gives back what the meeting holds of its rooms after an instant, but for their buffers.
+func (m *Meeting) vacate(rooms []*Room, at time.Time) {
+	buffers := map[int64]time.Duration{}
+	for _, r := range rooms {
+		buffers[r.ID] = r.Policy.BufferAfter
+	}
+	var held []Occupancy
+	for _, o := range m.Occupied {
+		if end := at.Add(buffers[o.RoomID]); end.Before(o.Slot.End) {
+			o.Slot.End = end
+		}
+		if o.Slot.Start.Before(o.Slot.End) {
+			held = append(held, o)
+		}
+	}
+	m.Occupied = held
+}

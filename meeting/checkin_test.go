@@ -1,0 +1,256 @@
+package meeting
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestCheckInWindowOf(t *testing.T) {
+	start := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
+	hour := Slot{Start: start, End: start.Add(time.Hour)}
+	free := CheckIn{Opens: 15 * time.Minute, Grace: 10 * time.Minute}
+	strict := CheckIn{Required: true, Opens: 5 * time.Minute, Grace: 10 * time.Minute}
+	patient := CheckIn{Required: true, Opens: 30 * time.Minute, Grace: 20 * time.Minute}
+	for _, c := range []struct {
+		name         string
+		rooms        []CheckIn
+		opens, until time.Duration // from the start; 0: never
+	}{
+		{"nobody has to", []CheckIn{free}, -15 * time.Minute, 0},
+		{"one room asks", []CheckIn{strict}, -5 * time.Minute, 10 * time.Minute},
+		{"the longest grace counts", []CheckIn{strict, patient}, -30 * time.Minute, 20 * time.Minute},
+		{"a room that does not ask only opens earlier", []CheckIn{free, strict}, -15 * time.Minute, 10 * time.Minute},
+		{"a grace as long as the meeting", []CheckIn{{Required: true, Grace: time.Hour}}, 0, 0},
+		{"no room is known", nil, 0, 0},
+	} {
+		want := CheckInWindow{Opens: start.Add(c.opens)}
+		if c.until != 0 {
+			want.Until = start.Add(c.until)
+		}
+		if got := CheckInWindowOf(hour, c.rooms); got != want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, want)
+		}
+	}
+}
+
+// lounge is a room where people must check in within ten minutes.
+func (w *world) lounge(t *testing.T) *Room {
+	t.Helper()
+	r := w.room(t, RoomFields{
+		Name: new("Lounge"), BufferAfter: new(5 * time.Minute), ApproverIDs: &[]int64{w.mona.ID},
+		CheckInRequired: new(true), CheckInOpens: new(15 * time.Minute), CheckInGrace: new(10 * time.Minute),
+	})
+	return r
+}
+
+func (w *world) message(job string, id ID) bool {
+	m := &Meeting{ID: id}
+	_, there := w.queue[m.message(job, "", time.Time{}).ID()]
+	return there
+}
+
+func TestCheckIn(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		at   time.Duration // from the start
+		by   func(*world) Actor
+		want error // kind of
+	}{
+		{"the organizer, when it opens", -15 * time.Minute, func(w *world) Actor { return w.ann }, nil},
+		{"an attendee, a moment before it is too late", 10*time.Minute - time.Microsecond, func(w *world) Actor { return w.bob }, nil},
+		{"the approver", 0, func(w *world) Actor { return w.mona }, nil},
+		{"an admin", 0, func(w *world) Actor { return w.root }, nil},
+		{"somebody else", 0, func(w *world) Actor { return w.max }, ErrForbidden},
+		{"too early", -15*time.Minute - time.Microsecond, func(w *world) Actor { return w.ann }, &StateError{State: Confirmed}},
+		{"too late", 10 * time.Minute, func(w *world) Actor { return w.ann }, &StateError{State: Released}},
+		{"after the end", time.Hour, func(w *world) Actor { return w.ann }, &StateError{State: Ended}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			m := w.book(t, w.ann, w.fields(time.Hour, w.lounge(t)))
+			if !w.message(JobNoShow, m.ID) {
+				t.Fatal("nothing will release the meeting")
+			}
+			w.at = m.Slot.Start.Add(c.at)
+			got, err := w.CheckIn(t.Context(), c.by(w), m.ID, nil)
+			if c.want != nil {
+				want, state := c.want.(*StateError)
+				s, is := errors.AsType[*StateError](err)
+				if state != is || state && s.State != want.State || !state && !errors.Is(err, c.want) {
+					t.Errorf("%v, want %v", err, c.want)
+				}
+				if !w.message(JobNoShow, m.ID) {
+					t.Error("nothing will release the meeting any more")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !got.CheckedInAt.Equal(w.at) || w.message(JobNoShow, m.ID) {
+				t.Errorf("checked in at %v; the release still waits: %v", got.CheckedInAt, w.message(JobNoShow, m.ID))
+			}
+			again, err := w.CheckIn(t.Context(), w.root, m.ID, nil)
+			if err != nil || again.Version != got.Version {
+				t.Errorf("a second time: %+v, %v", again, err)
+			}
+			if want := []Action{ActionCreated, ActionCheckedIn}; !slices.Equal(w.actions(m.ID), want) {
+				t.Errorf("history %v, want %v", w.actions(m.ID), want)
+			}
+			w.at = m.Slot.Start.Add(30 * time.Minute)
+			if o, err := w.ReleaseNoShow(t.Context(), Ref{m.ID, m.ScheduleVersion}); o != Done || err != nil {
+				t.Errorf("its release: %v, %v", o, err)
+			}
+		})
+	}
+}
+
+func TestReleaseNoShow(t *testing.T) {
+	w := newWorld(t)
+	lounge := w.lounge(t)
+	m := w.book(t, w.ann, w.fields(time.Hour, lounge))
+	w.told()
+	w.at = m.CheckIn.Until
+	if got, err := w.Meeting(t.Context(), w.bob, m.ID); err != nil || got.Status != Released || got.Occupied != nil {
+		t.Errorf("before the job came: %+v, %v", got, err)
+	}
+	if o, err := w.ReleaseNoShow(t.Context(), Ref{m.ID, m.ScheduleVersion + 1}); o != Stale || err != nil {
+		t.Errorf("of another schedule: %v, %v", o, err)
+	}
+	w.at = w.at.Add(-time.Second) // this clock is behind the engine's
+	if o, err := w.ReleaseNoShow(t.Context(), Ref{m.ID, m.ScheduleVersion}); o != Applied || err != nil {
+		t.Fatalf("%v, %v", o, err)
+	}
+	got := w.store.meetings[m.ID]
+	if got.Status != Released || !got.EndedAt.Equal(m.CheckIn.Until) || got.Occupied != nil {
+		t.Errorf("released: %+v", got)
+	}
+	last := w.store.history[m.ID][len(w.store.history[m.ID])-1]
+	if last.Action != ActionReleased || last.Actor != Timer(JobNoShow) || last.Reason != ReasonNoShow {
+		t.Errorf("history: %+v", last)
+	}
+	if told := w.told(); !slices.Equal(told, []string{"released ann@example.org"}) {
+		t.Errorf("told %v", told)
+	}
+	if w.message(JobStart, m.ID) || w.message(JobEnd, m.ID) || w.message(JobNoShow, m.ID) {
+		t.Errorf("still waiting: %v", w.queue)
+	}
+	if o, err := w.ReleaseNoShow(t.Context(), Ref{m.ID, got.ScheduleVersion}); o != Done || err != nil {
+		t.Errorf("again: %v, %v", o, err)
+	}
+	f := w.fields(30*time.Minute, lounge)
+	w.book(t, w.bob, f) // the rest of the slot is free
+
+	ended := w.book(t, w.ann, w.fields(5*time.Hour, lounge))
+	w.at = ended.Slot.End
+	if o, err := w.ReleaseNoShow(t.Context(), Ref{ended.ID, ended.ScheduleVersion}); o != Done || err != nil {
+		t.Errorf("after its end: %v, %v", o, err)
+	}
+}
+
+// A check-in was to the time for which it was made.
+func TestCheckIn_movesAway(t *testing.T) {
+	w := newWorld(t)
+	m := w.book(t, w.ann, w.fields(10*time.Minute, w.lounge(t)))
+	if _, err := w.CheckIn(t.Context(), w.ann, m.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	f := w.fields(3*time.Hour, w.desk)
+	moved, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: f.Start, End: f.End})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !moved.CheckedInAt.IsZero() || !moved.CheckIn.Until.Equal(moved.Slot.Start.Add(10*time.Minute)) || !w.message(JobNoShow, m.ID) {
+		t.Errorf("moved: %+v", moved)
+	}
+	moved, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{RoomIDs: &[]int64{w.desk.ID}})
+	if err != nil || !moved.CheckIn.Until.IsZero() || w.message(JobNoShow, m.ID) {
+		t.Errorf("in a room without check-in: %+v, %v", moved, err)
+	}
+}
+
+func TestEnd(t *testing.T) {
+	w := newWorld(t)
+	lounge := w.lounge(t)
+	m := w.book(t, w.ann, w.fields(10*time.Minute, lounge))
+	if _, err := w.End(t.Context(), w.ann, m.ID, nil); !errors.As(err, new(*StateError)) {
+		t.Errorf("before it began: %v", err)
+	}
+	w.at = m.Slot.Start.Add(6 * time.Minute) // the job that starts it is behind
+	if _, err := w.End(t.Context(), w.bob, m.ID, nil); !errors.Is(err, ErrForbidden) {
+		t.Errorf("by an attendee: %v", err)
+	}
+	got, err := w.End(t.Context(), w.ann, m.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Status != Ended || !got.EndedAt.Equal(w.at) || !got.Slot.End.Equal(m.Slot.End) {
+		t.Errorf("ended: %+v", got)
+	}
+	if want := w.at.Add(5 * time.Minute); len(got.Occupied) != 1 || !got.Occupied[0].Slot.End.Equal(want) {
+		t.Errorf("holds %+v, want it until %v, its buffer", got.Occupied, want)
+	}
+	if want := []Action{ActionCreated, ActionStarted, ActionEnded}; !slices.Equal(w.actions(m.ID), want) {
+		t.Errorf("history %v, want %v", w.actions(m.ID), want)
+	}
+	if w.message(JobEnd, m.ID) || w.message(JobNoShow, m.ID) {
+		t.Errorf("still waiting: %v", w.queue)
+	}
+	w.book(t, w.bob, w.fields(5*time.Minute, lounge))
+	if _, err := w.End(t.Context(), w.ann, m.ID, nil); !errors.As(err, new(*StateError)) {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+func TestExtend(t *testing.T) {
+	w := newWorld(t)
+	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
+	w.at = m.Slot.Start.Add(50 * time.Minute)
+	extend := func(by Actor, d time.Duration) (*Meeting, error) {
+		return w.Extend(t.Context(), by, m.ID, nil, Fields{End: new(m.Slot.End.Add(d).Format(time.RFC3339))})
+	}
+	for _, d := range []time.Duration{0, -5 * time.Minute} {
+		if _, err := extend(w.ann, d); !errors.As(err, new(*InvalidError)) {
+			t.Errorf("by %v: %v", d, err)
+		}
+	}
+	if _, err := extend(w.bob, 15*time.Minute); !errors.Is(err, ErrForbidden) {
+		t.Errorf("by an attendee: %v", err)
+	}
+	next := w.book(t, w.bob, w.fields(40*time.Minute, w.desk)) // 30 minutes after the end
+	if _, err := extend(w.ann, 31*time.Minute); !errors.As(err, new(*ConflictError)) {
+		t.Errorf("into the next one: %v", err)
+	}
+	got, err := extend(w.ann, 30*time.Minute)
+	if err != nil || !got.Slot.End.Equal(next.Slot.Start) || got.Status != InProgress {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	w.at = got.Slot.End
+	if _, err := extend(w.ann, time.Hour); !errors.As(err, new(*StateError)) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestRelease(t *testing.T) {
+	w := newWorld(t)
+	m := w.book(t, w.ann, w.fields(time.Hour, w.lounge(t)))
+	w.told()
+	if _, err := w.Release(t.Context(), w.mona, m.ID, nil, ""); !errors.As(err, new(*StateError)) {
+		t.Errorf("before anybody could be there: %v", err)
+	}
+	w.at = m.Slot.Start.Add(time.Minute)
+	for _, by := range []Actor{w.ann, w.bob, w.max} {
+		if _, err := w.Release(t.Context(), by, m.ID, nil, ""); !errors.Is(err, ErrForbidden) {
+			t.Errorf("by %s: %v", by.Name, err)
+		}
+	}
+	got, err := w.Release(t.Context(), w.mona, m.ID, nil, "Nobody there")
+	if err != nil || got.Status != Released || got.Occupied != nil {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if told := w.told(); !slices.Equal(told, []string{"released ann@example.org"}) {
+		t.Errorf("told %v", told)
+	}
+}

@@ -1,0 +1,74 @@
+package gormstore
+
+import (
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/meeting"
+)
+
+var (
+	// getExpected are the coming meetings in a room ($1) at an instant ($2), with what all their
+	// rooms ask.
+	getExpected = write(`SELECT m.id, m.starts_at, m.ends_at, m.check_in_opens_at, m.no_show_at,
+			(SELECT {array}({json}(r.check_in)) FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id)
+		FROM meetings m
+		WHERE m.status IN ('pending', 'confirmed') AND m.starts_at > $2
+			AND m.id IN (SELECT meeting_id FROM meeting_rooms WHERE room_id = $1)
+		ORDER BY m.id {postgres: FOR NO KEY UPDATE OF m}`)
+	setExpected = write(`UPDATE meetings AS m SET check_in_opens_at = x.opens_at, no_show_at = x.no_show_at,
+			version = m.version + 1, updated_at = $2
+		FROM {rows $1: id bigint, opens_at timestamptz, no_show_at timestamptz} WHERE m.id = x.id`)
+)
+
+// expectPeople gives the coming meetings of a room the check-in that it asks for now, on top of
+// what their other rooms do. What has begun is left alone.
+func (s *Store) expectPeople(tx *gorm.DB, roomID int64, at time.Time) error {
+	var changed []row
+	err := s.query(tx, func(rows *sql.Rows) error {
+		var id meeting.ID
+		var slot meeting.Slot
+		var now meeting.CheckInWindow
+		var asked []byte
+		if err := rows.Scan(&id, &slot.Start, &slot.End, nullTime{&now.Opens}, nullTime{&now.Until}, &asked); err != nil {
+			return err
+		}
+		var settings []checkInJSON
+		if err := json.Unmarshal(asked, &settings); err != nil {
+			return err
+		}
+		var rooms []meeting.CheckIn
+		for _, c := range settings {
+			rooms = append(rooms, c.checkIn())
+		}
+		if w := meeting.CheckInWindowOf(slot, rooms); !w.Equal(now) {
+			changed = append(changed, row{"id": id, "opens_at": s.dialect.instant(w.Opens), "no_show_at": s.dialect.optional(w.Until)})
+		}
+		return nil
+	}, getExpected, roomID, micro(at))
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(changed, 5000) {
+		if _, err := s.exec(tx, setExpected, table(part), micro(at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// optional is t in a [row]; the zero time is NULL.
+func (d dialect) optional(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return d.instant(t)
+}
+
+func (c checkInJSON) checkIn() meeting.CheckIn {
+	return meeting.CheckIn{Required: c.Required, Opens: time.Duration(c.Opens), Grace: time.Duration(c.Grace)}
+}

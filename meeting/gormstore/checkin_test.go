@@ -1,0 +1,104 @@
+package gormstore_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"punctual/meeting"
+)
+
+func lounge(r *meeting.Room) {
+	r.CheckIn = meeting.CheckIn{Required: true, Opens: 15 * time.Minute, Grace: 10 * time.Minute}
+}
+
+func TestNoShow_isDueAndSeen(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		room := f.room("Lounge", lounge)
+		missed := f.book(slot("09:00", "10:00"), room)
+		came := f.book(slot("10:00", "11:00"), room)
+		f.change(came.ID, func(m *meeting.Meeting) error { _, err := m.Arrive(f.anna, at("10:00")); return err })
+		unasked := f.book(slot("09:00", "10:00"), f.turing)
+		if got := f.read(missed.ID); !got.CheckIn.Equal(missed.CheckIn) || !got.CheckIn.Until.Equal(at("09:10")) {
+			t.Errorf("read %+v, want %+v", got.CheckIn, missed.CheckIn)
+		}
+
+		due, err := f.store.Due(t.Context(), meeting.JobNoShow, time.Time{}, at("12:00"), meeting.DueCursor{}, 10)
+		if err != nil || len(due) != 1 || due[0].Cursor.ID != missed.ID || !due[0].Due.Equal(at("09:10")) {
+			t.Errorf("due %+v, %v", due, err)
+		}
+		list := func(clock string, s meeting.Status) []meeting.ID {
+			ms, _, err := f.store.ListMeetings(t.Context(), meeting.MeetingQuery{Statuses: []meeting.Status{s}, Now: at(clock)}, meeting.Page{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []meeting.ID
+			for _, m := range ms {
+				if m.EffectiveStatus(at(clock)) != s {
+					t.Errorf("at %s the list of %s has one that is %s", clock, s, m.EffectiveStatus(at(clock)))
+				}
+				ids = append(ids, m.ID)
+			}
+			slices.Sort(ids)
+			return ids
+		}
+		f.want("in progress at 9:09", list("09:09", meeting.InProgress), []meeting.ID{missed.ID, unasked.ID})
+		f.want("released at 9:09", list("09:09", meeting.Released), []meeting.ID(nil))
+		f.want("in progress at 9:10", list("09:10", meeting.InProgress), []meeting.ID{unasked.ID})
+		f.want("released at 9:10", list("09:10", meeting.Released), []meeting.ID{missed.ID})
+		f.want("in progress at 10:30", list("10:30", meeting.InProgress), []meeting.ID{came.ID})
+		f.want("ended at 10:30", list("10:30", meeting.Ended), []meeting.ID{missed.ID, unasked.ID})
+
+		f.change(missed.ID, func(m *meeting.Meeting) error { return m.Forfeit(meeting.Timer(meeting.JobNoShow), at("09:10")) })
+		f.want("released, then, at 10:30", list("10:30", meeting.Released), []meeting.ID{missed.ID})
+		f.book(slot("09:15", "10:00"), room)
+	})
+}
+
+// When a room begins to ask for it, coming meetings are expected to check in, but none that
+// has begun; and their messages follow.
+func TestUpdateRoom_checkIn(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		began := f.book(slot("09:00", "11:00"), f.turing)
+		coming := f.book(slot("11:00", "12:00"), f.turing)
+		both := f.book(slot("12:00", "13:00"), f.turing, f.room("Lounge", lounge))
+		elsewhere := f.book(slot("12:00", "13:00"), f.hopper)
+		cancelled := f.book(slot("14:00", "15:00"), f.turing)
+		f.change(cancelled.ID, func(m *meeting.Meeting) error { return m.Cancel("", f.anna, now) })
+
+		set := func(c meeting.CheckIn) {
+			t.Helper()
+			_, err := f.store.UpdateRoom(t.Context(), f.turing.ID, func(r *meeting.Room) error {
+				r.CheckIn, r.UpdatedAt = c, at("09:30")
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		until := func(m *meeting.Meeting) string {
+			if got := f.read(m.ID).CheckIn.Until; !got.IsZero() {
+				return got.Format("15:04")
+			}
+			return ""
+		}
+		all := func() []string {
+			return []string{until(began), until(coming), until(both), until(elsewhere), until(cancelled)}
+		}
+		set(meeting.CheckIn{Required: true, Opens: 30 * time.Minute, Grace: 20 * time.Minute})
+		f.want("switched on", all(), []string{"", "11:20", "12:20", "", ""})
+		got := f.read(coming.ID)
+		if got.ScheduleVersion != 2 || got.Version != 2 || !got.CheckIn.Opens.Equal(at("10:30")) {
+			t.Errorf("coming: %+v", got)
+		}
+		set(meeting.CheckIn{Required: true, Opens: 30 * time.Minute, Grace: 20 * time.Minute})
+		if again := f.read(coming.ID); again.Version != got.Version {
+			t.Error("the same setting changed the meeting")
+		}
+		set(meeting.CheckIn{})
+		f.want("switched off", all(), []string{"", "", "12:10", "", ""})
+		if got := f.read(coming.ID); got.ScheduleVersion != 3 {
+			t.Errorf("coming: %+v", got)
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// MeetingCheckIn says when the people of a meeting may say that they came, and until when they must.
+type MeetingCheckIn struct {
+	Required bool       `json:"required" doc:"Its rooms are given back at until, unless somebody checks in"`
+	OpensAt  *time.Time `json:"opens_at" nullable:"true"`
+	Until    *time.Time `json:"until" nullable:"true" doc:"null: nobody has to check in"`
+}
+
+func checkInOf(m *meeting.Meeting) MeetingCheckIn {
+	return MeetingCheckIn{Required: !m.CheckIn.Until.IsZero(), OpensAt: instant(m.CheckIn.Opens), Until: instant(m.CheckIn.Until)}
+}
+
+func (h *handlers) registerCheckIn(api huma.API, tag string) {
+	post := func(id, path, summary string) huma.Operation {
+		return operation(id, http.MethodPost, "/meetings/{id}"+path, summary, tag)
+	}
+	huma.Register(api, post("check-in-meeting", "/check-in", "Say that somebody came; the first one counts"), h.checkIn)
+	huma.Register(api, post("end-meeting", "/end", "End a meeting that takes place; its rooms are free at once"), h.endMeeting)
+	huma.Register(api, post("extend-meeting", "/extend", "Move the end to a later time, if nothing is in the way"), h.extendMeeting)
+	huma.Register(api, post("release-meeting", "/release", "Give back the rooms of a meeting to which nobody came"), h.releaseMeeting)
+}
+
+type guardedInput struct {
+	Target
+	Guard
+}
+
+func (h *handlers) checkIn(ctx context.Context, in *guardedInput) (*one[Meeting], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answer(h.svc.CheckIn(ctx, by, in.ID, in.version()))
+}
+
+func (h *handlers) endMeeting(ctx context.Context, in *guardedInput) (*one[Meeting], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answer(h.svc.End(ctx, by, in.ID, in.version()))
+}
+
+// Extension is the new end of a meeting.
+type Extension struct {
+	End      Field[string] `json:"end" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T10:30:00Z"`
+	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA, of a local time; null: the meeting's"`
+}
+
+type extendInput struct {
+	Target
+	Guard
+	Body Body[Extension]
+}
+
+func (h *handlers) extendMeeting(ctx context.Context, in *extendInput) (*one[Meeting], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body, faults := in.Body.read(h.registry)
+	patch := MeetingPatch{End: body.End, Timezone: body.Timezone}
+	return answer(h.svc.Extend(ctx, by, in.ID, in.version(), patch.fields(faults)))
+}
+
+type releaseInput struct {
+	Target
+	Guard
+	Body *Body[Reason]
+}
+
+func (h *handlers) releaseMeeting(ctx context.Context, in *releaseInput) (*one[Meeting], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	said, err := optional(h.registry, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return answer(h.svc.Release(ctx, by, in.ID, in.version(), said.Reason))
+}
