@@ -137,7 +137,7 @@ func (a *application) wireEngine() {
 	c := a.config.Queue
 	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, never executed
 	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{
-		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon,
+		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon, Near: max(30*time.Second, 2*c.LoadEvery.longest()),
 		Before: a.beforeLoad, Guard: loaderGuard(a.db, 3*c.LoadEvery.longest(), a.log), Observer: a.metrics, Logger: a.log,
 	})
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{

@@ -14,7 +14,7 @@ import (
 // ConsumerOptions tune a Consumer. A zero field means the default given here.
 type ConsumerOptions struct {
 	Jobs       map[string]Options // by job name; override the job's own Options field by field
-	SafetyPoll time.Duration      // longest wait of a shard, +-20 %, in case hints are lost; 1s
+	SafetyPoll time.Duration      // how long hints are trusted, +-20 %, before all shards are looked at; 1s
 	Grace      time.Duration      // how long running handlers may go on when Run's context ends; 20s
 	Failures   FailureSink        // keeps dead letters; nil: they are only logged
 	OnEmpty    func()             // called when a shard shows no complete load or a subscription was restored; Loader.Trigger
@@ -96,6 +96,9 @@ func (c *Consumer) Run(ctx context.Context) error {
 		}
 	}
 	claiming.Go(func() { c.listen(ctx) })
+	if p, ok := c.queue.(Poller); ok {
+		claiming.Go(func() { c.poll(ctx, p) })
+	}
 	for _, r := range c.shards {
 		claiming.Go(func() { r.run(ctx) })
 	}
@@ -151,6 +154,7 @@ type runner struct {
 	hinted bool
 	due    time.Time // earliest hint not yet looked at
 	slot   bool      // a lane that this shard may have more for can take some
+	looked bool      // a poll has just looked at the shard
 }
 
 // hint notes that the head became due at t; zero: unknown.
@@ -198,7 +202,8 @@ func (r *runner) run(ctx context.Context) {
 	}
 }
 
-// claim takes what is due and what the lanes have room for, or nothing, and tells when to come again (local clock).
+// claim takes what is due and what the lanes have room for, or nothing, and tells when the next
+// is due (local clock; zero: nothing is left).
 func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err error) {
 	want := make([]Want, len(r.c.lanes))
 	for i, l := range r.c.lanes {
@@ -235,11 +240,8 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 	if len(got.Dead) > 0 {
 		r.c.bury(ctx, got.Dead, got.Now)
 	}
-	next = end.Add(r.c.safety())
 	if !got.Next.IsZero() {
-		if t := end.Add(got.Next.Sub(got.Now)); t.Before(next) {
-			next = t
-		}
+		next = end.Add(got.Next.Sub(got.Now))
 	}
 	return next, nil
 }
@@ -267,41 +269,66 @@ func (c *Consumer) safety() time.Duration {
 	return p*4/5 + rand.N(p*2/5+1)
 }
 
-// wait returns at next, or earlier when a hint or a free handler asks for it.
-func (r *runner) wait(ctx context.Context, next time.Time) {
-	byTimer := CauseTimer
-	t := time.NewTimer(time.Until(next))
+// silence is how long a shard trusts that it would have heard of something: where a poll looks
+// at all shards, longer than the poll's interval, so that none looks for itself in health.
+func (r *runner) silence() time.Duration {
+	d := r.c.safety()
+	if _, ok := r.c.queue.(Poller); ok {
+		d += d / 2
+	}
+	return d
+}
+
+// wait returns when the head is due (zero: there is none), or earlier when a hint or a free
+// handler asks for it, or when nothing was heard for long.
+func (r *runner) wait(ctx context.Context, head time.Time) {
+	trust, cause := time.Now().Add(r.silence()), CauseTimer
+	t := time.NewTimer(time.Until(earlier(head, trust)))
 	defer t.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			r.c.opts.Observer.Woken(byTimer)
+			if earlier(head, trust).Equal(trust) {
+				cause = CauseSafety
+			}
+			r.c.opts.Observer.Woken(cause)
 			return
 		case <-r.wake:
 			r.mu.Lock()
-			hinted, due, slot := r.hinted, r.due, r.slot
-			r.hinted, r.due, r.slot = false, time.Time{}, false
+			hinted, due, slot, looked := r.hinted, r.due, r.slot, r.looked
+			r.hinted, r.due, r.slot, r.looked = false, time.Time{}, false, false
 			r.mu.Unlock()
 			if slot {
 				r.c.opts.Observer.Woken(CauseSlot)
 				return
 			}
-			if !hinted {
-				continue
+			now := time.Now()
+			if looked {
+				trust = now.Add(r.silence())
 			}
-			at := time.Now().Add(due.Sub(r.c.queue.Now()))
-			if due.IsZero() || !at.After(time.Now()) {
-				r.c.opts.Observer.Woken(CauseHint)
-				return
+			if hinted {
+				at := now.Add(due.Sub(r.c.queue.Now()))
+				if due.IsZero() || !at.After(now) {
+					r.c.opts.Observer.Woken(CauseHint)
+					return
+				}
+				if head.IsZero() || at.Before(head) {
+					head, cause = at, CauseHint
+				}
 			}
-			if at.Before(next) {
-				next, byTimer = at, CauseHint
-				t.Reset(time.Until(next))
-			}
+			t.Reset(time.Until(earlier(head, trust)))
 		}
 	}
+}
+
+// earlier of a head, zero if there is none, and another time.
+func earlier(head, t time.Time) time.Time {
+	if !head.IsZero() && head.Before(t) {
+		return head
+	}
+	return t
 }
 
 // sleep waits for d or the end of ctx.

@@ -16,9 +16,9 @@ import (
 // LoaderOptions tune a Loader. A zero field means the default given here.
 type LoaderOptions struct {
 	Incremental string        // robfig/cron spec of passes over what came near since the last; "@every 15s"
-	Full        string        // spec of passes over everything pending up to the horizon; "@every 1m"
+	Full        string        // spec of passes without a lower bound, for what is long overdue; "@every 1m"
 	Horizon     time.Duration // how far ahead a pass loads; 2m
-	Near        time.Duration // what is due so soon, or was due so recently, is looked for by every pass; 30s
+	Near        time.Duration // what is due so soon, or was due so recently, is looked for by every pass; at least twice the time between passes; 30s
 	Overlap     time.Duration // how far an incremental pass reaches back behind the last one's horizon; 5s
 	Chunk       int           // messages added at once; 1000
 	MaxWaiting  int           // a job with so many waiting gets no more in this pass; 200000
@@ -37,9 +37,10 @@ type LoaderOptions struct {
 //
 // An incremental pass reads what came within the horizon since the last pass, and what is
 // due within Near: so whatever a crash kept from being added after its commit is at most one
-// interval late. A full pass reads everything pending, also the long overdue. What this
-// loader has added already is not added again until it is overdue or the queue may have lost
-// it (Trigger), so that a full queue costs little.
+// interval late. A full pass reads the long overdue as well. Neither reads again what lies
+// between, as all of it comes within Near before it is due; a pass asked for by Trigger, and
+// the first, read everything. What this loader has added already is not added again until it
+// is overdue or the queue may have lost it (Trigger). So a full queue costs little.
 type Loader struct {
 	queue Queue
 	jobs  []DelayJob
@@ -119,6 +120,7 @@ func (l *Loader) Run(ctx context.Context) error {
 			return nil
 		case <-l.trigger: // now, all of it, and not left to somebody else
 			clear(l.known)
+			clear(l.until)
 			run = func(ctx context.Context, pass func(context.Context) error) error { return pass(ctx) }
 		case <-l.full:
 		case <-l.incremental:
@@ -215,10 +217,13 @@ func (l *Loader) load(ctx context.Context, j DelayJob, full bool) (rows int, err
 func (l *Loader) windows(job string, now time.Time, full bool) ([]Window, time.Time) {
 	horizon := now.Add(l.opts.Horizon)
 	last := l.until[job]
-	if full || last.IsZero() {
+	if last.IsZero() {
 		return []Window{{To: horizon}}, horizon
 	}
 	from, near, since := now.Add(-l.opts.Near), now.Add(l.opts.Near), last.Add(-l.opts.Overlap)
+	if full {
+		from = time.Time{}
+	}
 	if !since.After(near) {
 		return []Window{{From: from, To: horizon}}, horizon
 	}

@@ -227,3 +227,59 @@ func TestLoader_preparesTheQueueBeforeItFillsIt(t *testing.T) {
 		}
 	})
 }
+
+// countedJob counts the rows that passes read.
+type countedJob struct {
+	fakeJob
+	read atomic.Int32
+}
+
+func (j *countedJob) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
+	return func(yield func(delayjob.Message, error) bool) {
+		for m, err := range j.fakeJob.Load(ctx, w) {
+			j.read.Add(1)
+			if !yield(m, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestLoader_aFullQueueIsNotReadAgain(t *testing.T) {
+	j := &countedJob{fakeJob: fakeJob{name: "j"}}
+	synctest.Test(t, func(t *testing.T) {
+		q := memqueue.New()
+		defer q.Close()
+		start := time.Now()
+		for i := range 1000 {
+			j.rows = append(j.rows, msg("j", strconv.Itoa(i), start.Add(110*time.Second)))
+		}
+		l := delayjob.NewLoader(q, jobs(j), delayjob.LoaderOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- l.Run(ctx) }()
+		<-l.Ready()
+		j.has(append(j.rows, msg("j", "forgotten", start.Add(-time.Hour)), msg("j", "unseen", start.Add(100*time.Second)))...)
+		time.Sleep(70 * time.Second)
+		synctest.Wait()
+		if n := j.read.Load(); n != 1001 {
+			t.Errorf("%d rows read, want each once: the first pass's, and the overdue one", n)
+		}
+		if s := left(t, q, "j"); s.Ready != 1 || s.Delayed != 1000 {
+			t.Errorf("%+v, want the overdue one found by the full pass", s)
+		}
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if s := left(t, q, "j"); s.Delayed != 1001 {
+			t.Errorf("%+v, want also what was missed, before it is due", s)
+		}
+		j.read.Store(0)
+		l.Trigger()
+		synctest.Wait()
+		if n := j.read.Load(); n != 1002 {
+			t.Errorf("%d rows read, want all", n)
+		}
+		cancel()
+		<-done
+	})
+}

@@ -84,6 +84,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Wake/several subscribers", wakeSeveral},
 		{"Wake/lost subscription", wakeLost},
 		{"Wake/close", wakeClose},
+		{"Poll/tells what a claim would find", poll},
 		{"Inspector/get", inspectGet},
 		{"Inspector/list", inspectList},
 		{"Inspector/stats", inspectStats},

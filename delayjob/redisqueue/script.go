@@ -34,6 +34,8 @@ var (
 	pauseSource string
 	//go:embed resume.lua
 	resumeSource string
+	//go:embed poll.lua
+	pollSource string
 	//go:embed get.lua
 	getSource string
 	//go:embed list.lua
@@ -53,6 +55,7 @@ var (
 	epochScript   = newScript(epochSource)
 	pauseScript   = newScript(pauseSource)
 	resumeScript  = newScript(resumeSource)
+	pollScript    = newScript(pollSource)
 	getScript     = newScript(getSource)
 	listScript    = newScript(listSource)
 	statsScript   = newScript(statsSource)

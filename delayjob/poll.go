@@ -1,0 +1,57 @@
+package delayjob
+
+import (
+	"context"
+	"time"
+)
+
+// A Poller is a queue that can tell of all its shards at once whether they have something to
+// do. A [Consumer] asks it in place of an empty claim of every shard, so that looking after
+// hints that were lost costs a call a second instead of one for each shard.
+type Poller interface {
+	// Poll tells for each shard what a claim of these jobs would find. It takes nothing.
+	Poll(ctx context.Context, jobs []string) ([]Head, error)
+}
+
+// A Head is what stands first in a shard.
+type Head struct {
+	Next  time.Time // earliest due time or end of a lease of the jobs that are not paused, perhaps past; zero: none
+	Epoch bool      // as in [Claimed]
+}
+
+// poll looks at all shards every SafetyPoll until ctx ends. A poll that fails is no event:
+// the shards, which hear nothing then, claim by themselves and say what is wrong.
+func (c *Consumer) poll(ctx context.Context, p Poller) {
+	jobs := make([]string, len(c.lanes))
+	for i, l := range c.lanes {
+		jobs[i] = l.job.Name()
+	}
+	for ctx.Err() == nil {
+		sleep(ctx, c.safety())
+		asked, cancel := context.WithTimeout(ctx, c.opts.SafetyPoll)
+		heads, err := p.Poll(asked, jobs)
+		cancel()
+		if err != nil {
+			continue
+		}
+		for i, h := range heads[:min(len(heads), len(c.shards))] {
+			if !h.Epoch && ctx.Err() == nil {
+				c.opts.OnEmpty()
+			}
+			c.shards[i].polled(h.Next)
+		}
+	}
+}
+
+// polled notes what a poll found: its head, if there is one, and that the shard need not look
+// for itself yet.
+func (r *runner) polled(head time.Time) {
+	r.mu.Lock()
+	r.looked = true
+	r.mu.Unlock()
+	if !head.IsZero() {
+		r.hint(head)
+		return
+	}
+	poke(r.wake)
+}
