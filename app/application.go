@@ -152,7 +152,11 @@ func (a *application) beforeLoad(ctx context.Context) error {
 	if a.clock != nil {
 		a.clock.look(ctx)
 	}
-	return a.pauses.apply(ctx)
+	err := a.pauses.apply(ctx)
+	if errors.Is(err, errQueueDown) { // of a cluster the other shards may answer
+		return fmt.Errorf("%w: %w", delayjob.ErrPartly, err)
+	}
+	return err
 }
 
 // apply takes over what may change while the process runs. On an error nothing has changed.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"time"
 
@@ -52,11 +53,11 @@ func (p *pauses) apply(ctx context.Context) error {
 	}
 }
 
+// obey does as far as the queue answers: a part of it that does not keeps no other from it.
 func (p *pauses) obey(ctx context.Context, want map[string]gormstore.Pause) error {
+	var errs []error
 	for job := range want {
-		if err := p.queue.Pause(ctx, job); err != nil {
-			return err
-		}
+		errs = append(errs, p.queue.Pause(ctx, job))
 	}
 	for _, job := range p.jobs {
 		if _, paused := want[job]; paused {
@@ -66,9 +67,7 @@ func (p *pauses) obey(ctx context.Context, want map[string]gormstore.Pause) erro
 		if err == nil && s.Paused {
 			err = p.queue.Resume(ctx, job)
 		}
-		if err != nil {
-			return err
-		}
+		errs = append(errs, err)
 	}
-	return nil
+	return errors.Join(errs...)
 }

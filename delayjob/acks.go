@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -16,6 +17,7 @@ type acks struct {
 	wake  chan struct{}
 
 	mu     sync.Mutex
+	stuck  bool // the last call failed: what waits here takes no room of its lane
 	done   []*delivery
 	back   []*delivery
 	how    []Return // of back
@@ -35,6 +37,7 @@ func (a *acks) ack(d *delivery) {
 	a.mu.Lock()
 	a.done = append(a.done, d)
 	a.mu.Unlock()
+	a.makeRoom()
 	poke(a.wake)
 }
 
@@ -43,6 +46,7 @@ func (a *acks) nack(d *delivery, r Return) {
 	a.back = append(a.back, d)
 	a.how = append(a.how, r)
 	a.mu.Unlock()
+	a.makeRoom()
 	poke(a.wake)
 }
 
@@ -112,18 +116,50 @@ func (a *acks) send(ds []*delivery, call func(ctx context.Context, at []int) []e
 			break
 		}
 		at = open
+		a.failing(ds)
 		time.Sleep(ackPause)
 	}
-	finish(ds)
+	a.finish(ds)
+}
+
+// failing lets the messages whose results cannot be stored, and all that follow, take no room
+// of their lanes any more: it is for what handlers have to do yet, and other shards may have
+// much of it. The leases are kept.
+func (a *acks) failing(ds []*delivery) {
+	a.mu.Lock()
+	a.stuck = true
+	a.mu.Unlock()
+	release(ds)
+	a.makeRoom()
+}
+
+func (a *acks) makeRoom() {
+	a.mu.Lock()
+	var waiting []*delivery
+	if a.stuck {
+		waiting = slices.Concat(a.done, a.back)
+	}
+	a.mu.Unlock()
+	release(waiting)
 }
 
 // finish lets go of messages whose result is stored or given up.
-func finish(ds []*delivery) {
+func (a *acks) finish(ds []*delivery) {
+	a.mu.Lock()
+	a.stuck = false
+	a.mu.Unlock()
+	ds[0].lane.c.leases.drop(ds)
+	release(ds)
+}
+
+// release gives back the room that messages take, once.
+func release(ds []*delivery) {
 	by := map[*lane]int{}
 	for _, d := range ds {
-		by[d.lane]++
+		if d.freed.CompareAndSwap(false, true) {
+			by[d.lane]++
+		}
 	}
-	ds[0].lane.c.leases.drop(ds)
 	for l, n := range by {
 		l.release(n)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,7 +30,8 @@ type lane struct {
 // A delivery is one claimed message on its way through a handler.
 type delivery struct {
 	Message
-	lane *lane
+	lane  *lane
+	freed atomic.Bool // it takes no room any more
 
 	// Guarded by leases.mu.
 	renew   time.Time          // when to extend the lease

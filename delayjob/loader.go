@@ -1,6 +1,7 @@
 package delayjob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,10 @@ type LoaderOptions struct {
 	Overlap     time.Duration // how far an incremental pass reaches back behind the last one's horizon; 5s
 	Chunk       int           // messages added at once; 1000
 	MaxWaiting  int           // a job with so many waiting gets no more in this pass; 200000
+	Stall       time.Duration // a pass in which nothing moves for so long is given up; 30s
 	// Before runs before each full pass, in every process, and fails the pass with its error.
-	// It is for what a queue that lost its content must be told before it is filled. nil: nothing.
+	// It is for what a queue that lost its content must be told before it is filled. After an
+	// [ErrPartly] the pass goes on, but does not count as complete. nil: nothing.
 	Before func(ctx context.Context) error
 	// Guard runs pass, or skips it if another process is just loading. It only saves work:
 	// adds are idempotent. nil always runs it. Passes asked for by Trigger are not guarded.
@@ -31,6 +34,9 @@ type LoaderOptions struct {
 	Observer Observer
 	Logger   *slog.Logger
 }
+
+// ErrPartly says that not all of a queue answers; the rest of it can be filled.
+var ErrPartly = errors.New("delayjob: a part of the queue does not answer")
 
 // A Loader fills a Queue from the jobs' Load methods on a cron schedule. Passes never run
 // side by side; a tick that comes while one runs waits, and further ones are merged with it.
@@ -50,6 +56,7 @@ type Loader struct {
 	ready                      chan struct{}        // closed by the first complete full pass
 	until                      map[string]time.Time // by job: how far it is loaded
 	known                      map[string]known     // by message ID: added, and not overdue
+	away                       map[int]bool         // shards that did not take what this pass added
 	last                       atomic.Int64         // unix nanoseconds of the end of the last complete pass
 }
 
@@ -84,6 +91,9 @@ func NewLoader(q Queue, jobs []DelayJob, o LoaderOptions) *Loader {
 	if o.MaxWaiting == 0 {
 		o.MaxWaiting = 200_000
 	}
+	if o.Stall == 0 {
+		o.Stall = 30 * time.Second
+	}
 	if o.Guard == nil {
 		o.Guard = func(ctx context.Context, pass func(context.Context) error) error { return pass(ctx) }
 	}
@@ -94,7 +104,7 @@ func NewLoader(q Queue, jobs []DelayJob, o LoaderOptions) *Loader {
 	return &Loader{
 		queue: q, jobs: jobs, opts: o,
 		full: make(chan struct{}, 1), incremental: make(chan struct{}, 1), trigger: make(chan struct{}, 1),
-		ready: make(chan struct{}), until: map[string]time.Time{}, known: map[string]known{},
+		ready: make(chan struct{}), until: map[string]time.Time{}, known: map[string]known{}, away: map[int]bool{},
 	}
 }
 
@@ -126,13 +136,15 @@ func (l *Loader) Run(ctx context.Context) error {
 		case <-l.incremental:
 			full = false
 		}
-		var err error
-		if full {
-			err = protect(func() error { return l.opts.Before(ctx) })
-		}
-		if err == nil {
-			err = run(ctx, func(ctx context.Context) error { return l.pass(ctx, full) })
-		}
+		err := watch(ctx, l.opts.Stall, func(ctx context.Context, s *stall) (partly error) {
+			if full {
+				partly = protect(func() error { return l.opts.Before(ctx) })
+			}
+			if partly != nil && !errors.Is(partly, ErrPartly) {
+				return partly
+			}
+			return run(ctx, func(ctx context.Context) error { return l.pass(ctx, s, full, partly) })
+		})
 		if err != nil && ctx.Err() == nil {
 			l.opts.Logger.Error("loading failed", "full", full, "error", err)
 			if full {
@@ -165,22 +177,27 @@ func (l *Loader) again(ctx context.Context, d time.Duration) {
 	}
 }
 
-// pass loads all jobs. One that fails does not keep the others from being loaded.
-func (l *Loader) pass(ctx context.Context, full bool) error {
+// pass loads all jobs. One that fails does not keep the others from being loaded, nor does a
+// shard that is away keep them from the other shards; those are marked as complete. partly is
+// why the pass is not complete in any case.
+func (l *Loader) pass(ctx context.Context, s *stall, full bool, partly error) error {
 	begin := time.Now()
-	rows, errs := 0, []error(nil)
+	rows, errs, unread := 0, []error{partly}, partly != nil
+	clear(l.away)
 	for _, j := range l.jobs {
 		var n int
-		err := protect(func() (err error) { n, err = l.load(ctx, j, full); return err })
+		var missed error
+		err := protect(func() (err error) { n, missed, err = l.load(ctx, s, j, full); return err })
 		rows += n
-		if err != nil {
+		unread = unread || err != nil
+		if err := errors.Join(missed, err); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", j.Name(), err))
 		}
 	}
-	err := errors.Join(errs...)
-	if err == nil && full {
-		err = l.queue.SetEpoch(ctx, strconv.FormatInt(begin.UnixMicro(), 10))
+	if full && !unread {
+		errs = append(errs, l.queue.SetEpoch(ctx, strconv.FormatInt(begin.UnixMicro(), 10)))
 	}
+	err := errors.Join(errs...)
 	l.opts.Observer.Loaded(full, rows, time.Since(begin), err)
 	if err != nil {
 		return err
@@ -196,21 +213,25 @@ func (l *Loader) pass(ctx context.Context, full bool) error {
 	return nil
 }
 
-func (l *Loader) load(ctx context.Context, j DelayJob, full bool) (rows int, err error) {
+// load adds what is near of one job; missed tells why some of it is not in the queue.
+func (l *Loader) load(ctx context.Context, s *stall, j DelayJob, full bool) (rows int, missed, err error) {
 	now := l.queue.Now()
 	if full {
 		maps.DeleteFunc(l.known, func(_ string, k known) bool { return k.due.Before(now.Add(-overdueAfter)) })
 	}
 	windows, until := l.windows(j.Name(), now, full)
 	for _, w := range windows {
-		n, complete, err := l.fill(ctx, j, w)
+		n, complete, left, err := l.fill(ctx, s, j, w)
 		rows += n
+		missed = errors.Join(missed, left)
 		if err != nil || !complete { // the next pass begins where this one did
-			return rows, err
+			return rows, missed, err
 		}
 	}
-	l.until[j.Name()] = until
-	return rows, nil
+	if missed == nil {
+		l.until[j.Name()] = until
+	}
+	return rows, missed, nil
 }
 
 // windows tells which due times a pass reads, and up to when the job is loaded afterwards.
@@ -231,42 +252,60 @@ func (l *Loader) windows(job string, now time.Time, full bool) ([]Window, time.T
 }
 
 // fill adds what the job has in a window; it is not complete when enough is waiting already.
-func (l *Loader) fill(ctx context.Context, j DelayJob, w Window) (rows int, complete bool, err error) {
+// After a shard did not take what was for it, what follows for it is left out (missed says
+// why), unless no shard is left.
+func (l *Loader) fill(ctx context.Context, s *stall, j DelayJob, w Window) (rows int, complete bool, missed, err error) {
+	shards := l.queue.Shards()
 	added := 0
 	chunk := make([]Message, 0, l.opts.Chunk)
 	for m, err := range j.Load(ctx, w) {
 		if err != nil {
-			return rows, false, err
+			return rows, false, missed, err
+		}
+		if err := m.Validate(); err != nil {
+			return rows, false, missed, err
 		}
 		rows++
+		s.moved()
 		if k, ok := l.known[m.ID()]; ok && k.version == m.Version {
+			continue
+		}
+		if len(l.away) > 0 && l.away[ShardOf(m.Key, shards)] {
+			missed = cmp.Or(missed, errAway)
 			continue
 		}
 		if chunk = append(chunk, m); len(chunk) < l.opts.Chunk {
 			continue
 		}
-		if err := l.add(ctx, chunk); err != nil {
-			return rows, false, err
+		if err := l.add(ctx, s, chunk); err != nil {
+			if missed = err; len(l.away) == shards || ctx.Err() != nil {
+				return rows, false, nil, err
+			}
 		}
 		added += len(chunk)
 		chunk = chunk[:0]
 		if l.crowded(ctx, m.Job, added) {
 			l.opts.Logger.Warn("enough is waiting; the rest is left to a later pass", "job", j.Name(), "loaded", rows)
-			return rows, false, nil
+			return rows, false, missed, nil
 		}
 	}
-	return rows, true, l.add(ctx, chunk)
+	return rows, true, cmp.Or(l.add(ctx, s, chunk), missed), nil
 }
 
-func (l *Loader) add(ctx context.Context, ms []Message) error {
+var errAway = errors.New("a shard is away")
+
+func (l *Loader) add(ctx context.Context, s *stall, ms []Message) error {
 	if len(ms) == 0 {
 		return nil
 	}
 	res, err := l.queue.Add(ctx, ms...)
+	s.moved()
 	countAdded(l.opts.Observer, ms, res)
 	for i, r := range res {
 		if r != NotStored {
 			l.known[ms[i].ID()] = known{ms[i].Version, ms[i].Due}
+		} else {
+			l.away[ShardOf(ms[i].Key, l.queue.Shards())] = true
 		}
 	}
 	return err

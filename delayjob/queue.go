@@ -60,7 +60,8 @@ type Queue interface {
 
 	// SetEpoch marks every shard as completely loaded. A shard that loses its content
 	// loses the mark too, which Claimed.Epoch shows. One that lost what this process added
-	// to it before the call is not marked: the load was not complete.
+	// to it before the call is not marked, nor is one that an Add of this process did not
+	// reach since the last call: the load was not complete.
 	SetEpoch(ctx context.Context, id string) error
 
 	// Close ends subscriptions and frees what the queue itself opened.

@@ -55,7 +55,7 @@ type reading struct{ server, local time.Time }
 type load struct {
 	mu   sync.Mutex
 	born string // of the content it last wrote to; "": it wrote nothing yet
-	lost bool   // since the last SetEpoch that content was replaced by another
+	lost bool   // since the last SetEpoch that content was replaced by another, or an add failed
 }
 
 // An Option changes a Queue.
@@ -298,6 +298,7 @@ func (q *Queue) Add(ctx context.Context, ms ...delayjob.Message) ([]delayjob.Add
 		codes, err := b.codes(1)
 		if err != nil {
 			errs.add(b.shard, err)
+			q.loads[b.shard].missed()
 			continue
 		}
 		born, _ := b.call.reply.([]any)[0].(string)
@@ -383,6 +384,13 @@ func (l *load) saw(born string) {
 	defer l.mu.Unlock()
 	l.lost = l.lost || l.born != "" && l.born != born
 	l.born = born
+}
+
+// missed notes that an add failed.
+func (l *load) missed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost = true
 }
 
 // take tells what to expect of the shard, and forgets a loss.

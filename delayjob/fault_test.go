@@ -1,0 +1,318 @@
+package delayjob_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"punctual/delayjob"
+	"punctual/delayjob/memqueue"
+)
+
+// sharded is a queue of memory queues, each a shard of its own, whose servers may be away: a
+// call then takes its time-out.
+type sharded struct {
+	qs     []*memqueue.Queue
+	away   []atomic.Bool
+	epochs []atomic.Int32
+	failed []atomic.Bool // an add, since the last SetEpoch
+	asked  []atomic.Int32
+}
+
+const hang = 3 * time.Second
+
+var errHung = errors.New("i/o timeout")
+
+func newSharded(n int) *sharded {
+	q := &sharded{away: make([]atomic.Bool, n), epochs: make([]atomic.Int32, n), failed: make([]atomic.Bool, n), asked: make([]atomic.Int32, n)}
+	for range n {
+		q.qs = append(q.qs, memqueue.New())
+	}
+	return q
+}
+
+// reach waits for a shard that is away and fails.
+func (q *sharded) reach(ctx context.Context, shard int) error {
+	if !q.away[shard].Load() {
+		return nil
+	}
+	select {
+	case <-time.After(hang):
+		return errHung
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (q *sharded) Add(ctx context.Context, ms ...delayjob.Message) ([]delayjob.AddResult, error) {
+	res := make([]delayjob.AddResult, len(ms))
+	down := map[int]error{}
+	for shard := range q.qs {
+		for i, m := range ms {
+			if delayjob.ShardOf(m.Key, len(q.qs)) != shard || down[shard] != nil {
+				continue
+			}
+			if err := q.reach(ctx, shard); err != nil {
+				down[shard] = err
+				q.failed[shard].Store(true)
+				continue
+			}
+			r, _ := q.qs[shard].Add(ctx, m)
+			res[i] = r[0]
+		}
+	}
+	for shard, err := range down {
+		return res, fmt.Errorf("shard %d: %w", shard, err)
+	}
+	return res, nil
+}
+
+func (q *sharded) Remove(context.Context, ...string) ([]delayjob.State, error) { panic("not used") }
+
+func (q *sharded) Claim(ctx context.Context, shard int, want []delayjob.Want) (delayjob.Claimed, error) {
+	for _, w := range want {
+		if q.away[shard].Load() {
+			q.asked[shard].Add(int32(w.Limit))
+		}
+	}
+	if err := q.reach(ctx, shard); err != nil {
+		return delayjob.Claimed{}, err
+	}
+	c, err := q.qs[shard].Claim(ctx, 0, want)
+	for i := range c.Messages {
+		c.Messages[i].Lease.Shard = shard
+	}
+	return c, err
+}
+
+func (q *sharded) each(ctx context.Context, ls []delayjob.Lease, do func(q *memqueue.Queue, i int, l delayjob.Lease) error) []error {
+	errs := make([]error, len(ls))
+	failed := false
+	for i, l := range ls {
+		shard := l.Shard
+		l.Shard = 0
+		if errs[i] = q.reach(ctx, shard); errs[i] == nil {
+			errs[i] = do(q.qs[shard], i, l)
+		}
+		failed = failed || errs[i] != nil
+	}
+	if !failed {
+		return nil
+	}
+	return errs
+}
+
+func (q *sharded) Ack(ctx context.Context, ls ...delayjob.Lease) []error {
+	return q.each(ctx, ls, func(q *memqueue.Queue, _ int, l delayjob.Lease) error { return errors.Join(q.Ack(ctx, l)...) })
+}
+
+func (q *sharded) Nack(ctx context.Context, rs ...delayjob.Return) []error {
+	ls := make([]delayjob.Lease, len(rs))
+	for i, r := range rs {
+		ls[i] = r.Lease
+	}
+	return q.each(ctx, ls, func(q *memqueue.Queue, i int, l delayjob.Lease) error {
+		r := rs[i]
+		r.Lease = l
+		return errors.Join(q.Nack(ctx, r)...)
+	})
+}
+
+func (q *sharded) Extend(ctx context.Context, d time.Duration, ls ...delayjob.Lease) []error {
+	return q.each(ctx, ls, func(q *memqueue.Queue, _ int, l delayjob.Lease) error { return errors.Join(q.Extend(ctx, d, l)...) })
+}
+
+func (q *sharded) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
+	c := make(chan delayjob.Hint)
+	context.AfterFunc(ctx, func() { close(c) })
+	return c, nil
+}
+
+func (q *sharded) SetEpoch(ctx context.Context, id string) error {
+	for shard := range q.qs {
+		if !q.failed[shard].Swap(false) {
+			q.epochs[shard].Add(1)
+			if err := q.qs[shard].SetEpoch(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (q *sharded) Shards() int    { return len(q.qs) }
+func (q *sharded) Now() time.Time { return time.Now() }
+func (q *sharded) Close() error   { return nil }
+
+// keysOf are n keys of one shard.
+func keysOf(shard, shards, n int) []string {
+	var keys []string
+	for i := 0; len(keys) < n; i++ {
+		if k := strconv.Itoa(i); delayjob.ShardOf(k, shards) == shard {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// A shard whose server hangs costs the others a moment once, though it holds what the only
+// handler is to acknowledge.
+func TestConsumer_hangingShardKeepsNoOtherWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newSharded(2)
+		running := make(chan struct{})
+		var last time.Time
+		var late time.Duration // most, of the shard that answers
+		j := &fakeJob{name: "j", opts: delayjob.Options{Concurrency: 1, Batch: 1, MaxAttempts: -1}}
+		j.do = func(_ context.Context, m delayjob.Message) error {
+			switch delayjob.ShardOf(m.Key, 2) {
+			case 0:
+				if !q.away[0].Swap(true) { // it hangs before its first message can be acknowledged
+					close(running)
+				}
+			default:
+				if m.Due.Before(last) { // the first ones wait for the first time-out
+					return nil
+				}
+				late = max(late, time.Since(m.Due))
+			}
+			return nil
+		}
+		c := delayjob.NewConsumer(q, jobs(j), delayjob.ConsumerOptions{SafetyPoll: 100 * time.Millisecond})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- c.Run(ctx) }()
+
+		for _, k := range keysOf(0, 2, 10) {
+			add(t, q.qs[0], msg("j", k, time.Now()))
+		}
+		<-running
+		last = time.Now().Add(2 * hang)
+		for i, k := range keysOf(1, 2, 300) {
+			add(t, q.qs[1], msg("j", k, time.Now().Add(time.Duration(i)*100*time.Millisecond)))
+		}
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		if st := left(t, q.qs[1], "j"); st != (delayjob.Stats{}) {
+			t.Errorf("%+v is left of the shard that answers", st)
+		}
+		if late > 200*time.Millisecond {
+			t.Errorf("a message of the shard that answers was %v late", late)
+		}
+		if n := q.asked[0].Load(); n > 2 {
+			t.Errorf("the shard that hangs was asked for %d messages, which it may hand out to nobody when it goes on", n)
+		}
+		q.away[0].Store(false)
+		j.do = nil
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if st := left(t, q.qs[0], "j"); st != (delayjob.Stats{}) {
+			t.Errorf("%+v is left of the shard that came back", st)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A shard that is away does not keep the others from being loaded, whole and at once, and they
+// count as complete; it is loaded when it is back.
+func TestLoader_shardAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rows = 5000
+		j := &fakeJob{name: "j"}
+		for i := range rows {
+			j.rows = append(j.rows, msg("j", strconv.Itoa(i), time.Now().Add(time.Minute)))
+		}
+		q := newSharded(4)
+		q.away[2].Store(true)
+		partly := fmt.Errorf("%w: shard 2", delayjob.ErrPartly)
+		l := delayjob.NewLoader(q, jobs(j, &fakeJob{name: "other"}), delayjob.LoaderOptions{Chunk: 100, Before: func(context.Context) error {
+			if q.away[2].Load() {
+				return partly
+			}
+			return nil
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- l.Run(ctx) }()
+		time.Sleep(2 * hang) // one time-out, not one for each chunk
+		stored := 0
+		for shard, mem := range q.qs {
+			n := left(t, mem, "j").Delayed
+			if stored += n; (n == 0) != (shard == 2) {
+				t.Errorf("%d are in shard %d", n, shard)
+			}
+		}
+		q.away[2].Store(false)
+		<-l.Ready()
+		if n := left(t, q.qs[2], "j").Delayed; n != rows-stored {
+			t.Errorf("%d are in the shard that came back, want %d", n, rows-stored)
+		}
+		l.Trigger() // as claims ask for that find a shard without its mark
+		synctest.Wait()
+		for shard := range q.qs {
+			if q.epochs[shard].Load() == 0 {
+				t.Errorf("shard %d is not marked as loaded", shard)
+			}
+		}
+		cancel()
+		<-done
+	})
+}
+
+// A shard that an add does not reach is not marked, and the others are.
+func TestLoader_marksWhatIsComplete(t *testing.T) {
+	j := &fakeJob{name: "j"}
+	synctest.Test(t, func(t *testing.T) {
+		for i := range 100 {
+			j.rows = append(j.rows, msg("j", strconv.Itoa(i), time.Now().Add(time.Minute)))
+		}
+		q := newSharded(2)
+		q.away[1].Store(true)
+		l := delayjob.NewLoader(q, jobs(j), delayjob.LoaderOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- l.Run(ctx) }()
+		time.Sleep(2 * hang)
+		if a, b := q.epochs[0].Load(), q.epochs[1].Load(); a == 0 || b != 0 {
+			t.Errorf("marked %d and %d times; want only the shard that took everything", a, b)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// stuckJob loads nothing and does not come back unless it is told to.
+type stuckJob struct{ fakeJob }
+
+func (j *stuckJob) Load(ctx context.Context, _ delayjob.Window) iter.Seq2[delayjob.Message, error] {
+	return func(yield func(delayjob.Message, error) bool) {
+		<-ctx.Done()
+		yield(delayjob.Message{}, ctx.Err())
+	}
+}
+
+// A database that vanished without a word ends a pass, and the next one may work.
+func TestLoader_givesUpWhatStandsStill(t *testing.T) {
+	var log strings.Builder
+	j := &fakeJob{name: "j"}
+	stuck := &stuckJob{fakeJob{name: "stuck"}}
+	j.has(msg("j", "1", time.Unix(1, 0)))
+	load(t, delayjob.LoaderOptions{Stall: 10 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))}, jobs(stuck, j), func(q *memqueue.Queue, l *delayjob.Loader) {
+		time.Sleep(25 * time.Second)
+		synctest.Wait()
+	})
+	if n := strings.Count(log.String(), "nothing moved for 10s"); n != 2 {
+		t.Errorf("%d passes were given up within 25 s, want 2: %s", n, log.String())
+	}
+}
