@@ -109,3 +109,14 @@ func ParseTime(s string, loc *time.Location) (time.Time, error) {
 	}
 	return time.Time{}, fmt.Errorf("is not a time; write 2027-02-10T09:00:00Z, or 2027-02-10T09:00:00 with a timezone")
 }
+
+// occurs is Instant for dates that recur. On the day on which clocks skip the time it counts
+// by the offset before the change, as RFC 5545 has it: 02:30 becomes 03:30.
+func occurs(wall time.Time, loc *time.Location) time.Time {
+	t, err := Instant(wall, loc)
+	if err == nil {
+		return t.UTC()
+	}
+	_, before := edge(wall, loc).Add(-time.Nanosecond).Zone()
+	return wall.Add(-time.Duration(before) * time.Second)
+}

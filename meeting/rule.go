@@ -1,0 +1,273 @@
+package meeting
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Rule is a recurrence rule of RFC 5545 by which whole days recur: DAILY, WEEKLY, MONTHLY or
+// YEARLY, with an end. The time of day is the first date's.
+type Rule struct {
+	parts []rulePart // as given, upper case
+
+	freq      string
+	interval  int // at least 1
+	count     int // 0: by until
+	until     until
+	weekdays  []ruleDay
+	months    []int
+	monthDays []int // negative: from the end
+	yearDays  []int
+	weeks     []int
+	positions []int // BYSETPOS
+	weekStart time.Weekday
+}
+
+type rulePart struct{ name, value string }
+
+// ruleDay is a weekday, or its n-th in the month or year; negative n count from the end.
+type ruleDay struct {
+	n   int // 0: each
+	day time.Weekday
+}
+
+// until is the last instant at which a date may begin. Only one of the two is set.
+type until struct {
+	utc  time.Time // an instant
+	wall time.Time // what clocks show, in UTC; of a date its last second
+}
+
+// weekdayNames are those of RFC 5545, by [time.Weekday].
+var weekdayNames = []string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}
+
+const (
+	maxRule     = 500   // characters
+	maxInterval = 9_999 // far beyond what may be booked ahead
+)
+
+// String is the rule as it was given, in upper case.
+func (r *Rule) String() string {
+	texts := make([]string, len(r.parts))
+	for i, p := range r.parts {
+		texts[i] = p.name + "=" + p.value
+	}
+	return strings.Join(texts, ";")
+}
+
+// ParseRule reads a rule, with or without the word "RRULE:" in front, and tells all that is
+// wrong with it; the rule is nil then. Faults are at location.
+func ParseRule(location, text string) (*Rule, []Fault) {
+	p := ruleParser{location: location, rule: &Rule{interval: 1, weekStart: time.Monday}, seen: map[string]bool{}}
+	text = strings.ToUpper(strings.TrimSpace(text))
+	text = strings.TrimPrefix(text, "RRULE:")
+	switch {
+	case text == "":
+		p.fault("required", "is required")
+	case len(text) > maxRule:
+		p.fault("too_long", "has more than %d characters", maxRule)
+	default:
+		for part := range strings.SplitSeq(strings.TrimSuffix(text, ";"), ";") {
+			p.part(part)
+		}
+		p.together()
+	}
+	if len(p.found) > 0 {
+		return nil, p.found
+	}
+	return p.rule, nil
+}
+
+type ruleParser struct {
+	location string
+	rule     *Rule
+	seen     map[string]bool
+	found    faults
+}
+
+func (p *ruleParser) fault(code, format string, args ...any) {
+	p.found.add(p.location, code, format, args...)
+}
+
+// part reads one "NAME=value".
+func (p *ruleParser) part(text string) {
+	name, value, ok := strings.Cut(text, "=")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	switch {
+	case !ok || name == "" || value == "":
+		p.fault("invalid_part", "%q is not of the form NAME=VALUE", text)
+		return
+	case p.seen[name]:
+		p.fault("duplicate_part", "%s stands there twice", name)
+		return
+	}
+	p.seen[name] = true
+	r := p.rule
+	r.parts = append(r.parts, rulePart{name, value})
+	switch name {
+	case "FREQ":
+		p.frequency(value)
+	case "INTERVAL":
+		r.interval = p.number(name, value, 1, maxInterval)
+	case "COUNT":
+		r.count = p.number(name, value, 1, 1_000_000)
+	case "UNTIL":
+		p.until(value)
+	case "BYDAY":
+		p.weekdays(value)
+	case "BYMONTH":
+		r.months = p.numbers(name, value, 1, 12)
+	case "BYMONTHDAY":
+		r.monthDays = p.numbers(name, value, -31, 31)
+	case "BYYEARDAY":
+		r.yearDays = p.numbers(name, value, -366, 366)
+	case "BYWEEKNO":
+		r.weeks = p.numbers(name, value, -53, 53)
+	case "BYSETPOS":
+		r.positions = p.numbers(name, value, -366, 366)
+	case "WKST":
+		if i := slices.Index(weekdayNames, value); i >= 0 {
+			r.weekStart = time.Weekday(i)
+		} else {
+			p.fault("invalid_part", "WKST=%s: is one of MO TU WE TH FR SA SU", value)
+		}
+	case "BYHOUR", "BYMINUTE", "BYSECOND":
+		p.fault("sub_daily", "%s: a date has one time of day, that of the start", name)
+	default:
+		p.fault("unknown_part", "%s is not a part of a rule", name)
+	}
+}
+
+func (p *ruleParser) frequency(value string) {
+	switch value {
+	case "DAILY", "WEEKLY", "MONTHLY", "YEARLY":
+		p.rule.freq = value
+	case "SECONDLY", "MINUTELY", "HOURLY":
+		p.fault("sub_daily", "FREQ=%s: a series recurs once a day at most", value)
+	default:
+		p.fault("invalid_part", "FREQ=%s: is one of DAILY WEEKLY MONTHLY YEARLY", value)
+	}
+}
+
+// number reads one from least to most, without a sign.
+func (p *ruleParser) number(name, value string, least, most int) int {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < least || n > most || value[0] == '+' {
+		p.fault("invalid_part", "%s=%s: is a number from %d to %d", name, value, least, most)
+		return least
+	}
+	return n
+}
+
+// numbers reads a list of numbers from least to most, in which 0 has no place.
+func (p *ruleParser) numbers(name, value string, least, most int) []int {
+	var ns []int
+	for text := range strings.SplitSeq(value, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least || n > most || n == 0 {
+			if least < 0 {
+				p.fault("invalid_part", "%s=%s: %q is not from 1 to %d or from -1 to %d", name, value, text, most, least)
+			} else {
+				p.fault("invalid_part", "%s=%s: %q is not from %d to %d", name, value, text, least, most)
+			}
+			continue
+		}
+		if !slices.Contains(ns, n) {
+			ns = append(ns, n)
+		}
+	}
+	return ns
+}
+
+func (p *ruleParser) weekdays(value string) {
+	for text := range strings.SplitSeq(value, ",") {
+		d := ruleDay{}
+		i := -1
+		if len(text) >= 2 {
+			i = slices.Index(weekdayNames, text[len(text)-2:])
+		}
+		ok := i >= 0
+		if ok && len(text) > 2 {
+			n, err := strconv.Atoi(text[:len(text)-2])
+			ok, d.n = err == nil && n != 0 && n >= -53 && n <= 53, n
+		}
+		if !ok {
+			p.fault("invalid_part", "BYDAY=%s: %q is not a weekday like MO, 2MO or -1FR", value, text)
+			continue
+		}
+		if d.day = time.Weekday(i); !slices.Contains(p.rule.weekdays, d) {
+			p.rule.weekdays = append(p.rule.weekdays, d)
+		}
+	}
+}
+
+// until reads a date, of which every time counts, a local date and time, or one in UTC.
+func (p *ruleParser) until(value string) {
+	u := &p.rule.until
+	var err error
+	switch {
+	case len(value) == len("20060102"):
+		u.wall, err = time.Parse("20060102", value)
+		u.wall = u.wall.Add(24*time.Hour - time.Second)
+	case strings.HasSuffix(value, "Z"):
+		u.utc, err = time.Parse("20060102T150405Z", value)
+	default:
+		u.wall, err = time.Parse("20060102T150405", value)
+	}
+	if err != nil {
+		p.fault("invalid_part", "UNTIL=%s: is a date like 20271231, or a time like 20271231T090000 (local) or 20271231T080000Z", value)
+	}
+}
+
+// together tells which parts do not go with each other.
+func (p *ruleParser) together() {
+	r := p.rule
+	has := func(name string) bool { return p.seen[name] }
+	if !has("FREQ") {
+		p.fault("required", "FREQ is required")
+	}
+	switch {
+	case has("COUNT") && has("UNTIL"):
+		p.fault("contradiction", "COUNT and UNTIL exclude each other")
+	case !has("COUNT") && !has("UNTIL"):
+		p.fault("endless", "has no end: COUNT or UNTIL is required")
+	}
+	numbered := slices.ContainsFunc(r.weekdays, func(d ruleDay) bool { return d.n != 0 })
+	switch {
+	case numbered && (r.freq == "DAILY" || r.freq == "WEEKLY"):
+		p.fault("contradiction", "BYDAY: the n-th of a weekday goes with MONTHLY and YEARLY only")
+	case numbered && has("BYWEEKNO"):
+		p.fault("contradiction", "BYDAY: the n-th of a weekday does not go with BYWEEKNO")
+	}
+	if most := r.mostNth(); numbered && slices.ContainsFunc(r.weekdays, func(d ruleDay) bool { return d.n > most || d.n < -most }) {
+		p.fault("contradiction", "BYDAY: a month has at most %d of a weekday", most)
+	}
+	if r.freq == "WEEKLY" && has("BYMONTHDAY") {
+		p.fault("contradiction", "BYMONTHDAY does not go with WEEKLY")
+	}
+	for _, name := range []string{"BYYEARDAY", "BYWEEKNO"} {
+		if has(name) && r.freq != "YEARLY" && r.freq != "" {
+			p.fault("contradiction", "%s goes with YEARLY only", name)
+		}
+	}
+	if has("BYSETPOS") && has("BYWEEKNO") {
+		p.fault("unsupported", "BYSETPOS with BYWEEKNO is not supported")
+	}
+	if has("BYSETPOS") && !slices.ContainsFunc([]string{"BYDAY", "BYMONTH", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO"}, has) {
+		p.fault("contradiction", "BYSETPOS counts within what another BY... part gives, and there is none")
+	}
+}
+
+// ending is the rule with another end: part is COUNT or UNTIL, and replaces either.
+func (r *Rule) ending(part, value string) *Rule {
+	parts := slices.Clone(r.parts)
+	i := slices.IndexFunc(parts, func(p rulePart) bool { return p.name == "COUNT" || p.name == "UNTIL" })
+	parts[i] = rulePart{part, value}
+	changed := &Rule{parts: parts}
+	changed, found := ParseRule("", changed.String())
+	if len(found) > 0 {
+		panic("rule: " + (&InvalidError{found}).Error()) // the parts have been read before
+	}
+	return changed
+}
