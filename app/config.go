@@ -39,6 +39,7 @@ type DatabaseConfig struct {
 type QueueConfig struct {
 	URL         string               `yaml:"url" restart:"true" secret:"true"`
 	Prefix      string               `yaml:"prefix" restart:"true"`
+	Shards      int                  `yaml:"shards" restart:"true"`
 	LoadEvery   Schedule             `yaml:"load_every" restart:"true"`
 	ReloadEvery Schedule             `yaml:"reload_every" restart:"true"`
 	Horizon     time.Duration        `yaml:"horizon" restart:"true"`

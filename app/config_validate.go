@@ -95,6 +95,8 @@ func (c *QueueConfig) validate(r *rules) {
 	err := checkQueueURL(c.URL)
 	r.check(err == nil, "queue.url", "cannot be used: %v", err)
 	r.check(queuePrefix.MatchString(c.Prefix), "queue.prefix", "is %q; it must be 1 to 64 letters, digits or . _ : -", c.Prefix)
+	r.check(c.Shards >= 0 && c.Shards <= 64 && c.Shards&(c.Shards-1) == 0, "queue.shards", "is %d; it must be 1, 2, 4, 8, 16, 32 or 64, or 0 for the default", c.Shards)
+	r.check(c.Shards <= 1 || c.URL != "memory:", "queue.shards", "is %d, but the queue in memory (queue.url) has no parts", c.Shards)
 	r.within("queue.safety_poll", c.SafetyPoll, 100*time.Millisecond, time.Minute)
 	r.within("queue.horizon", c.Horizon, 2*time.Second, day)
 	load, reload := c.LoadEvery.longest(), c.ReloadEvery.longest()

@@ -32,7 +32,7 @@ func openQueue(ctx context.Context, c QueueConfig, log *slog.Logger) (queue, red
 	if err != nil {
 		return nil, nil, fmt.Errorf("queue.url: %w", err)
 	}
-	q, err := redisqueue.New(ctx, client, redisqueue.WithPrefix(c.Prefix), redisqueue.WithLogger(log))
+	q, err := redisqueue.New(ctx, client, redisqueue.WithPrefix(c.Prefix), redisqueue.WithShards(c.Shards), redisqueue.WithLogger(log))
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("queue.url: %w", err), client.Close())
 	}

@@ -99,6 +99,9 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 	if a.clock != nil && !a.role.works() { // else the loader looks
 		g.Go(func() error { return a.clock.run(ctx, time.Minute) })
 	}
+	if gs := newGenerations(a.queue, a.config.Queue.Horizon, a.log); gs != nil {
+		g.Go(func() error { return gs.run(ctx) })
+	}
 	if a.role.works() {
 		g.Go(func() error { return a.catchUpReminders(ctx) })
 		g.Go(func() error { return a.loader.Run(ctx) })

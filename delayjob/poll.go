@@ -19,8 +19,8 @@ type Head struct {
 	Epoch bool      // as in [Claimed]
 }
 
-// poll looks at all shards every SafetyPoll until ctx ends. A poll that fails is no event:
-// the shards, which hear nothing then, claim by themselves and say what is wrong.
+// poll looks at all shards every SafetyPoll until ctx ends. After a poll that fails the shards
+// look for themselves, and say what is wrong.
 func (c *Consumer) poll(ctx context.Context, p Poller) {
 	jobs := make([]string, len(c.lanes))
 	for i, l := range c.lanes {
@@ -32,6 +32,9 @@ func (c *Consumer) poll(ctx context.Context, p Poller) {
 		heads, err := p.Poll(asked, jobs)
 		cancel()
 		if err != nil {
+			for _, r := range c.shards {
+				r.hint(time.Time{})
+			}
 			continue
 		}
 		for i, h := range heads[:min(len(heads), len(c.shards))] {

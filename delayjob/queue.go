@@ -166,9 +166,11 @@ type Inspector interface {
 	Resume(ctx context.Context, job string) error
 	// Requeue makes dead messages due now with their attempts forgotten and tells the state each was in.
 	Requeue(ctx context.Context, ids ...string) ([]State, error)
-	// Check verifies the invariants on the live queue and describes each breach: an ID has
-	// a body if and only if it is in exactly one of waiting, leased and dead; it has a
-	// token if and only if it is leased.
+	// Check verifies the invariants on the live queue and describes each breach, beginning
+	// with the ID: a message has a body if and only if it is in exactly one of waiting,
+	// leased and dead; it has a token if and only if it is leased, and none later than the
+	// last one given out; it does not wait for another time than its due time, unless it
+	// was given back, and never for an earlier one.
 	Check(ctx context.Context, jobs ...string) ([]string, error)
 }
 

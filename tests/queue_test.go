@@ -145,8 +145,15 @@ func TestQueue_commands(t *testing.T) {
 	tag := strings.TrimSuffix(strings.Trim(waiting, "[]"), ":w:meeting.start")
 	on.redis.Do(t, "ZADD", tag+":x:meeting.start", 1, "meeting.start:42")
 	on.redis.Do(t, "ZADD", tag+":w:approval.expire", 1, "approval.expire:7")
+	on.redis.Do(t, "HSET", tag+":c", "seq", 9)
+	on.redis.Do(t, "HSET", tag+":m", "meeting.end:7", "1 2000 0 ", "meeting.end:8", "1 2000 0 ", "meeting.end:9", "1 2000 0 ")
+	on.redis.Do(t, "ZADD", tag+":w:meeting.end", 1000, "meeting.end:7")
+	on.redis.Do(t, "HSET", tag+":s", "meeting.end:8", "9 1", "meeting.end:9", "10 1")
+	on.redis.Do(t, "ZADD", tag+":l:meeting.end", 1000, "meeting.end:8", 4e15, "meeting.end:9")
 	broken := command(t, server, 1, "queue", "check")
-	has(broken, "meeting.start:42 is waiting and dead\n", "approval.expire:7 is waiting but has no body\n", "in 2 places")
+	has(broken, "meeting.start:42 is waiting and dead\n", "approval.expire:7 is waiting but has no body\n",
+		"meeting.end:7 waits until 1000, before it is due at 2000\n", "meeting.end:8 is leased until 00:00:01.000Z, and nobody took it over\n",
+		"meeting.end:9 has the token 10, later than the last one of its shard, 9\n", "in 5 places")
 
 	for _, args := range [][]string{
 		{"queue"}, {"queue", "nonsense"}, {"queue", "peek"}, {"queue", "peek", "meeting.begin"}, {"queue", "peek", "meeting.start", "--state", "tired"},

@@ -195,6 +195,10 @@ func (q *Queue) Check(_ context.Context, jobs ...string) ([]string, error) {
 					report("%s stands below a later one", it.id())
 				case (it.token != 0) != (it.place == leased):
 					report("%s has the token %d while it is %s", it.id(), it.token, it.state(floorMilli(q.now())))
+				case it.token > q.token:
+					report("%s has the token %d, later than the last one, %d", it.id(), it.token, q.token)
+				case it.place == waiting && s.at < it.due:
+					report("%s waits until %d, before it is due at %d", it.id(), s.at, it.due)
 				}
 			}
 		}

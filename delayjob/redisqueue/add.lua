@@ -58,7 +58,7 @@ if #same > 0 then
     if not (a[i] or b[i] or d[i]) then
       local st = redis.call('HGET', s, ids[k])
       if st then redis.call('HSET', s, ids[k], '0' .. string.match(st, ' .*')) end
-      wait(ids[k], string.match(ARGV[2 * k + 2], '^%d+ (%-?%d+) '))
+      wait(ids[k], string.match(old[k], '^%d+ (%-?%d+) '))
       res[k + 1] = 4
     end
   end

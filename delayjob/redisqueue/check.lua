@@ -1,10 +1,25 @@
 -- Verifies the invariants for some IDs of one job, each in an instant, so that what moves
 -- meanwhile raises no alarm.
 --
--- KEYS 1 m  2 s  3 w  4 l  5 x
+-- KEYS 1 m  2 s  3 w  4 l  5 x  6 c
 -- ARGV id ...
 -- result: flat, of each id that breaks one: id, what is wrong
-local m, s, w, l, x = unpack(KEYS)
+local m, s, w, l, x, c = unpack(KEYS)
+local last = redis.call('HGET', c, 'seq') or '0'
+
+local function later(a, b) -- decimals may exceed what a double holds
+  return #a > #b or #a == #b and a > b
+end
+
+-- What is wrong with when a waiting message runs.
+local function time(value, state, score)
+  local due = string.match(value, '^%d+ (%-?%d+) ')
+  local at = string.format('%.0f', score)
+  if not due then return 'has a body without a due time' end
+  if tonumber(at) < tonumber(due) then return 'waits until ' .. at .. ', before it is due at ' .. due end
+  if not state and at ~= due then return 'waits until ' .. at .. ', though it is due at ' .. due .. ' and was never given back' end
+end
+
 local bodies, states = redis.call('HMGET', m, unpack(ARGV)), redis.call('HMGET', s, unpack(ARGV))
 local a, b, d = redis.call('ZMSCORE', w, unpack(ARGV)), redis.call('ZMSCORE', l, unpack(ARGV)), redis.call('ZMSCORE', x, unpack(ARGV))
 local res = {}
@@ -22,6 +37,10 @@ for k, id in ipairs(ARGV) do
   elseif (token ~= '0') ~= (b[k] and true or false) then
     wrong = 'has the token ' .. token .. ' while it is ' .. (sets[1] or 'nowhere')
   end
+  if not wrong and token ~= '0' and later(token, last) then
+    wrong = 'has the token ' .. token .. ', later than the last one of its shard, ' .. last
+  end
+  if not wrong and a[k] then wrong = time(bodies[k], states[k], tonumber(a[k])) end
   if wrong then
     res[#res + 1] = id
     res[#res + 1] = wrong

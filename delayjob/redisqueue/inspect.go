@@ -243,7 +243,7 @@ func (q *Queue) Check(ctx context.Context, jobs ...string) ([]string, error) {
 			for j, i := range b.at {
 				args[j] = ids[i]
 			}
-			return call{script: checkScript, args: args, keys: []string{k.m, k.s, k.waiting(b.job), k.leased(b.job), k.dead(b.job)}}
+			return call{script: checkScript, args: args, keys: []string{k.m, k.s, k.waiting(b.job), k.leased(b.job), k.dead(b.job), k.c}}
 		})
 		for _, b := range bs {
 			r, err := b.call.list(0)

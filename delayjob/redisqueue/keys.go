@@ -21,13 +21,15 @@ const layout = 1
 //	                 it was last empty), epoch (the load that filled it), p:<job> (paused)
 //	T:sig      pub/sub channel: due ms of a new head
 //
+// Beside them, once for all generations: <prefix>:generations, a zset of when each was in use.
+//
 // A key per message would cost more memory, and scripts could not declare it.
 type shardKeys struct{ tag, m, s, c, sig string }
 
 func newShardKeys(prefix string, shards int, cluster bool) []shardKeys {
 	keys := make([]shardKeys, shards)
 	for i := range keys {
-		tag := fmt.Sprintf("%s:g%d.%d:%0*d", prefix, layout, shards, len(strconv.Itoa(shards-1)), i)
+		tag := fmt.Sprintf("%s:%s:%0*d", prefix, generation(shards), len(strconv.Itoa(shards-1)), i)
 		if cluster {
 			tag = spread(tag, i, shards)
 		}

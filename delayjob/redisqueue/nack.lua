@@ -13,7 +13,7 @@ local ids = {}
 for k = 1, n do ids[k] = ARGV[4 * k] end
 local states = redis.call('HMGET', s, unpack(ids))
 local head = tonumber(redis.call('ZRANGE', w, 0, 0, 'WITHSCORES')[2])
-local res, held, done, wait, dead, keep, drop, least = {}, {}, {}, {}, {}, {}, {}, nil
+local res, held, done, wait, dead, keep, least = {}, {}, {}, {}, {}, {}, nil
 for k, id in ipairs(ids) do
   local token, attempts, crashes = nil, nil, nil
   if states[k] then token, attempts, crashes = string.match(states[k], '^(%d+) (%d+)(.*)$') end
@@ -23,11 +23,7 @@ for k, id in ipairs(ids) do
     local delay, how = tonumber(ARGV[4 * k + 2]), ARGV[4 * k + 3]
     attempts = tonumber(attempts)
     if how == '1' then attempts = attempts - 1 end
-    if attempts > 0 or crashes ~= '' then
-      keep[#keep + 1] = id; keep[#keep + 1] = '0 ' .. attempts .. crashes
-    else
-      drop[#drop + 1] = id
-    end
+    keep[#keep + 1] = id; keep[#keep + 1] = '0 ' .. attempts .. crashes
     if how == '2' then
       dead[#dead + 1] = string.format('%.0f', nowMs); dead[#dead + 1] = id
     else
@@ -44,7 +40,6 @@ end
 if #wait > 0 then redis.call('ZADD', w, unpack(wait)) end
 if #dead > 0 then redis.call('ZADD', x, unpack(dead)) end
 if #keep > 0 then redis.call('HSET', s, unpack(keep)) end
-if #drop > 0 then redis.call('HDEL', s, unpack(drop)) end
 if #held > 0 then redis.call('ZREM', l, unpack(held)) end
 if least and (not head or least < head) then redis.call(ARGV[3], ARGV[2], string.format('%.0f', least)) end
 return res

@@ -35,6 +35,7 @@ type Queue struct {
 	single  *redis.Client // one of the two
 	cluster *redis.ClusterClient
 	owned   redis.UniversalClient // closed by Close; nil if it is the caller's
+	prefix  string
 	keys    []shardKeys
 	log     *slog.Logger
 
@@ -71,9 +72,9 @@ type options struct {
 // server need two. It holds no braces.
 func WithPrefix(p string) Option { return func(o *options) { o.prefix = p } }
 
-// WithShards sets the number of shards, a power of two from 1 to 64; 4 by default, 16 in a
-// cluster. All processes must use the same number; with another one they see another, empty
-// queue.
+// WithShards sets the number of shards, a power of two from 1 to 64; 0 means the default: 4, or
+// 16 in a cluster. Processes with another number work on other keys, a generation of their own,
+// see [Queue.RenewGeneration].
 func WithShards(n int) Option { return func(o *options) { o.shards = n } }
 
 // WithLogger sets where warnings go; nowhere by default.
@@ -87,7 +88,7 @@ func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Qu
 	for _, opt := range opts {
 		opt(&o)
 	}
-	q := &Queue{log: o.log, publish: "PUBLISH"}
+	q := &Queue{prefix: o.prefix, log: o.log, publish: "PUBLISH"}
 	shards := 4
 	switch c := client.(type) {
 	case *redis.Client:

@@ -125,8 +125,6 @@ func (q *Queue) nodeOf(t testing.TB, k shardKeys) *redis.Client {
 	return c
 }
 
-func globLiteral(s string) string { return strings.NewReplacer("{", `\{`, "}", `\}`).Replace(s) }
-
 var clientID = regexp.MustCompile(`(?m)^id=(\d+) .* name=(\S*) `)
 
 // killPubSub ends the subscriptions of the clients of a name.

@@ -10,7 +10,7 @@ local ids = {}
 for k = 4, #ARGV do ids[k - 3] = ARGV[k] end
 local head = tonumber(redis.call('ZRANGE', w, 0, 0, 'WITHSCORES')[2])
 local a, b, d = redis.call('ZMSCORE', w, unpack(ids)), redis.call('ZMSCORE', l, unpack(ids)), redis.call('ZMSCORE', x, unpack(ids))
-local res, zadd, dead, seen = {}, {}, {}, {}
+local res, zadd, dead, fresh, seen = {}, {}, {}, {}, {}
 for k, id in ipairs(ids) do
   if b[k] then res[k] = 3
   elseif a[k] then res[k] = tonumber(a[k]) > now and 1 or 2
@@ -19,6 +19,7 @@ for k, id in ipairs(ids) do
   else
     dead[#dead + 1] = id
     zadd[#zadd + 1] = string.format('%.0f', now); zadd[#zadd + 1] = id
+    fresh[#fresh + 1] = id; fresh[#fresh + 1] = '0 0'
     seen[id] = true
     res[k] = 4
   end
@@ -26,7 +27,7 @@ end
 if #dead > 0 then
   redis.call('ZADD', w, unpack(zadd))
   redis.call('ZREM', x, unpack(dead))
-  redis.call('HDEL', s, unpack(dead))
+  redis.call('HSET', s, unpack(fresh))
   if not head or now < head then redis.call(ARGV[3], ARGV[2], string.format('%.0f', now)) end
 end
 return res

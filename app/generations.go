@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"punctual/delayjob/redisqueue"
+)
+
+// generations keeps the keys in Redis of this process's number of shards, and has those
+// deleted that no process uses any more.
+type generations struct {
+	queue  *redisqueue.Queue
+	every  time.Duration
+	unused time.Duration // for so long nobody may have used what is deleted
+	log    *slog.Logger
+}
+
+// newGenerations returns nil for a queue that is not on Redis. After two horizons whatever an
+// old process had added is past due: if it still ran, it would have said so many times.
+func newGenerations(q queue, horizon time.Duration, log *slog.Logger) *generations {
+	onRedis, ok := q.(*redisqueue.Queue)
+	if !ok {
+		return nil
+	}
+	return &generations{queue: onRedis, every: time.Minute, unused: max(5*time.Minute, 2*horizon), log: log}
+}
+
+// run does so until ctx ends. An error is not told above debug: while Redis is away others tell.
+func (g *generations) run(ctx context.Context) error {
+	t := time.NewTicker(g.every)
+	defer t.Stop()
+	for {
+		deleted, err := g.queue.RenewGeneration(ctx, g.unused)
+		if err != nil {
+			g.log.Debug("the generation of keys could not be renewed", "error", err)
+		}
+		for _, name := range deleted {
+			g.log.Info("deleted what an earlier number of shards left in Redis", "generation", name)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+	}
+}
