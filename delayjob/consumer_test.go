@@ -348,6 +348,9 @@ func TestConsumer_cancelsHandlerWhoseLeaseIsLost(t *testing.T) {
 			return nil
 		}
 		<-ctx.Done()
+		if cause := context.Cause(ctx); !errors.Is(cause, delayjob.ErrLeaseLost) {
+			t.Errorf("cancelled because of %v, want ErrLeaseLost", cause)
+		}
 		ended <- time.Now()
 		return ctx.Err()
 	}

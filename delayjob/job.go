@@ -18,7 +18,9 @@ type DelayJob interface {
 	// Load yields the pending messages with Due in w, ordered by Due. It stops at the first error.
 	Load(ctx context.Context, w Window) iter.Seq2[Message, error]
 	// Execute does the work. nil acknowledges; see [Snooze], [Drop], [Dead] and [Unavailable].
-	// Any other error means: again after the job's Backoff.
+	// Any other error means: again after the job's Backoff. The context ends with the job's
+	// MaxRuntime, when the process stops, and with the cause [ErrLeaseLost] when somebody else
+	// may have been given the message.
 	Execute(ctx context.Context, m Message) error
 }
 

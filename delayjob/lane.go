@@ -34,9 +34,9 @@ type delivery struct {
 	freed atomic.Bool // it takes no room any more
 
 	// Guarded by leases.mu.
-	renew   time.Time          // when to extend the lease
-	begun   time.Time          // zero: waits for a handler
-	abandon context.CancelFunc // ends the handler if the lease is lost; nil in a batch
+	renew   time.Time // when to extend the lease
+	begun   time.Time // zero: waits for a handler
+	abandon func()    // ends the handler if the lease is lost; nil in a batch
 	lost    bool
 }
 
@@ -168,7 +168,9 @@ func (l *lane) giveBack(ds []*delivery) {
 func (l *lane) runOne(handlers context.Context, d *delivery) {
 	ctx, cancel := context.WithTimeout(handlers, l.opts.MaxRuntime)
 	defer cancel()
-	if !l.c.leases.begin(d, cancel) {
+	ctx, abandon := context.WithCancelCause(ctx)
+	defer abandon(nil)
+	if !l.c.leases.begin(d, func() { abandon(ErrLeaseLost) }) {
 		l.release(1)
 		return
 	}

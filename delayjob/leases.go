@@ -60,7 +60,7 @@ func (k *leases) isolate(d *delivery) bool {
 
 // begin marks a message as being run; false means that its lease is lost already, and it is
 // no longer held. abandon, if not nil, is called when the lease is lost later.
-func (k *leases) begin(d *delivery, abandon context.CancelFunc) bool {
+func (k *leases) begin(d *delivery, abandon func()) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if d.lost {

@@ -46,6 +46,7 @@ type Delivery struct {
 	channel Channel
 	ledger  Ledger
 	sender  Sender
+	sending *sendings
 	opts    delayjob.Options
 	host    string
 	down    func(error) bool
@@ -83,6 +84,7 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
+	d.sending = newSendings(l, d.now, d.log)
 	return d
 }
 
@@ -118,8 +120,9 @@ func (d *Delivery) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayj
 	}
 }
 
-// Execute sends one row if it is still to be sent, and records how that ended. A crash before
-// the provider's answer, or between it and the record, leads to another attempt with the same
+// Execute sends one row if it is still to be sent, and records how that ended. One that is being
+// sent, here or by another process, comes again when its lease has run out. A crash before the
+// provider's answer, or between it and the record, leads to another attempt with the same
 // Message-ID.
 func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 	id, err := strconv.ParseInt(m.Key, 10, 64)
@@ -128,7 +131,7 @@ func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 	}
 	// A failed row comes again with attempts left only if an operator put its dead message back.
 	revive := m.Attempt <= 1
-	n, err := d.ledger.Begin(ctx, id, m.Version, d.now(), revive)
+	n, busy, err := d.ledger.Begin(ctx, id, m.Version, d.now(), revive, sendingLease)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return delayjob.Drop("no such notification")
@@ -138,11 +141,39 @@ func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 		return delayjob.Drop("superseded by a resend")
 	case n.State != Pending && n.State != Sending:
 		return delayjob.Drop("it is " + string(n.State))
+	case busy > 0:
+		return delayjob.Snooze(busy)
 	case n.Expired(d.now()):
 		return d.skipLate(ctx, n)
 	}
 	n.MessageID = n.messageID(d.host)
-	return d.conclude(ctx, m, n, d.sender.Send(ctx, n))
+	lost, err := d.send(ctx, n)
+	if lost && err != nil {
+		return delayjob.Snooze(sendingLease) // to see what became of it
+	}
+	return d.conclude(ctx, m, n, err)
+}
+
+// send hands n to the provider and keeps its lease meanwhile; lost tells that somebody else took
+// it over. That the queue gave the message to somebody else does not matter: the lease in the
+// ledger keeps them from sending, and breaking off would leave it open whether the provider
+// accepted n.
+func (d *Delivery) send(ctx context.Context, n Notification) (lost bool, err error) {
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	if end, ok := ctx.Deadline(); ok {
+		sending, cancel = context.WithDeadline(sending, end)
+		defer cancel()
+	}
+	stop := context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), delayjob.ErrLeaseLost) {
+			cancel()
+		}
+	})
+	defer stop()
+	sending, end := d.sending.begin(sending, n)
+	defer func() { lost = end() }() // a Sender may panic
+	return false, d.sender.Send(sending, n)
 }
 
 func (d *Delivery) skipLate(ctx context.Context, n Notification) error {
@@ -156,10 +187,10 @@ func (d *Delivery) skipLate(ctx context.Context, n Notification) error {
 // conclude records what a Sender returned and tells the consumer how to go on.
 func (d *Delivery) conclude(ctx context.Context, m delayjob.Message, n Notification, err error) error {
 	if err == nil {
-		return d.record(ctx, n, Outcome{State: Sent})
+		return d.record(ctx, n, Outcome{State: Sent, Begun: n.SendingAt})
 	}
 	r := classify(err)
-	o := Outcome{State: Pending, Error: err.Error()}
+	o := Outcome{State: Pending, Begun: n.SendingAt, Error: err.Error()}
 	var verdict error
 	switch {
 	case r.class == permanent:

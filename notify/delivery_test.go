@@ -175,7 +175,7 @@ func TestDelivery_outcomes(t *testing.T) {
 func TestDelivery_skipsWhatIsTooLate(t *testing.T) {
 	b := newBench(t)
 	waiting, stuck := b.insert("a"), b.insert("b")
-	if _, err := b.ledger.Begin(t.Context(), stuck.ID, 1, b.now, false); err != nil {
+	if _, _, err := b.ledger.Begin(t.Context(), stuck.ID, 1, b.now, false, time.Second); err != nil {
 		t.Fatal(err)
 	}
 	b.now = b.now.Add(6 * time.Minute)
@@ -204,12 +204,17 @@ func TestDelivery_crashBetweenAcceptAndRecord(t *testing.T) {
 	if got := b.get(n.ID); got.State != notify.Sending {
 		t.Fatalf("the crash left it %s", got.State)
 	}
-	// The loader finds it, and it is sent once more under the same Message-ID.
+	// The loader finds it, and it is sent once more under the same Message-ID when it is known
+	// that nobody is sending it.
 	d := b.delivery(delayjob.Options{})
 	for m, err := range d.Load(t.Context(), delayjob.Window{To: b.now}) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := d.Execute(t.Context(), m); !snoozed(err) {
+			t.Errorf("right after the crash: %v, want a snooze", err)
+		}
+		b.now = b.now.Add(4 * time.Second)
 		for m.Attempt = 2; m.Attempt < 4; m.Attempt++ {
 			_ = d.Execute(t.Context(), m)
 		}

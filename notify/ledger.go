@@ -15,14 +15,23 @@ type Ledger interface {
 	// of the same version are left out: nobody would accept another message for them.
 	Due(ctx context.Context, c Channel, w delayjob.Window, after Point, n int) ([]Point, error)
 
-	// Begin starts an attempt: a pending or sending row of that version that has not expired
-	// becomes sending and one more attempt is counted. With revive a failed one does too.
-	// Any other row is returned as it is, so send only what is sending and not expired.
-	// [ErrNotFound] if there is none.
-	Begin(ctx context.Context, id, version int64, now time.Time, revive bool) (Notification, error)
+	// Begin starts an attempt: a pending row of that version that has not expired becomes
+	// sending for the time of lease, and one more attempt is counted. With revive a failed one
+	// does too, and so does a sending one whose lease has run out. While it has not, busy is
+	// the time that is left. Any other row is returned as it is, so send only what is sending,
+	// not expired and not busy. [ErrNotFound] if there is none.
+	//
+	// Leases go by the database's clock where it has one of its own, else by now.
+	Begin(ctx context.Context, id, version int64, now time.Time, revive bool, lease time.Duration) (n Notification, busy time.Duration, err error)
 
-	// Record writes down how an attempt ended. It does nothing if the row has another version
-	// or was already sent.
+	// Keep lets the leases of attempts, by ID of the row the SendingAt that Begin returned,
+	// end that much later than now. kept are those that are still the last of their row and
+	// have not ended.
+	Keep(ctx context.Context, begun map[int64]time.Time, now time.Time, lease time.Duration) (kept map[int64]bool, err error)
+
+	// Record writes down how an attempt ended and ends its lease. It does nothing if the row
+	// has another version or was already sent, nor for an attempt that is not the last one,
+	// unless it was accepted.
 	Record(ctx context.Context, id, version int64, o Outcome) error
 
 	// Resend makes a row that is in a final state, but not cancelled, pending again: due at
@@ -48,6 +57,7 @@ type Point struct {
 type Outcome struct {
 	State     State     // Sent, Failed, Skipped or SkippedLate; Pending: to be tried again
 	At        time.Time // when
+	Begun     time.Time // SendingAt of the attempt; zero: of none, but of the row as it is
 	MessageID string    // recorded unless empty
 	Error     string    // what the provider said; empty with Sent
 	Uncharged bool      // the attempt does not count

@@ -11,9 +11,11 @@
 // # What a crash costs
 //
 // A record goes from pending to sending before the provider is called and to sent after it
-// accepted. A crash in between leaves it sending; it is sent again with the same Message-ID
-// (e-mail) or idempotency key (SMS), by which the receiving side can tell the copy. That is
-// the one visible duplicate, and no protocol without it exists.
+// accepted. A crash in between leaves it sending; when the lease of the attempt has run out,
+// within three seconds, it is sent again with the same Message-ID (e-mail) or idempotency key
+// (SMS), by which the receiving side can tell the copy. That is the one visible duplicate, and
+// no protocol without it exists. Two processes that both hold the message, as after an outage
+// of the queue, do not send it twice: the lease is the ledger's own.
 package notify
 
 import (

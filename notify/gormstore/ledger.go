@@ -61,20 +61,6 @@ func (l *Ledger) Due(ctx context.Context, c notify.Channel, w delayjob.Window, a
 	return points, nil
 }
 
-// Begin implements [notify.Ledger].
-func (l *Ledger) Begin(ctx context.Context, id, version int64, now time.Time, revive bool) (notify.Notification, error) {
-	now = micro(now)
-	n, err := l.one(ctx, `UPDATE notifications
-		SET state = 'sending', attempts = attempts + 1, sending_at = ?, updated_at = ?
-		WHERE id = ? AND version = ? AND (state IN ('pending', 'sending') OR (state = 'failed' AND ?))
-			AND (expires_at IS NULL OR expires_at >= ?)
-		RETURNING `+columns, now, now, id, version, revive, now)
-	if errors.Is(err, notify.ErrNotFound) {
-		return l.Get(ctx, id)
-	}
-	return n, err
-}
-
 // Record implements [notify.Ledger].
 func (l *Ledger) Record(ctx context.Context, id, version int64, o notify.Outcome) error {
 	at := micro(o.At)
@@ -86,11 +72,14 @@ func (l *Ledger) Record(ctx context.Context, id, version int64, o notify.Outcome
 	if o.Uncharged {
 		uncharged = 1
 	}
+	last, args := ``, []any{o.State, uncharged, o.MessageID, clean(o.Error), sent, at, id, version}
+	if o.State != notify.Sent && !o.Begun.IsZero() {
+		last, args = ` AND sending_at = ?`, append(args, micro(o.Begun))
+	}
 	err := l.db.WithContext(ctx).Exec(`UPDATE notifications
 		SET state = ?, attempts = attempts - ?, message_id = COALESCE(NULLIF(?, ''), message_id),
-			last_error = ?, sent_at = COALESCE(?, sent_at), updated_at = ?
-		WHERE id = ? AND version = ? AND state <> 'sent'`,
-		o.State, uncharged, o.MessageID, clean(o.Error), sent, at, id, version).Error
+			last_error = ?, sent_at = COALESCE(?, sent_at), sending_until = NULL, updated_at = ?
+		WHERE id = ? AND version = ? AND state <> 'sent'`+last, args...).Error
 	if err != nil {
 		return fmt.Errorf("record notification: %w", err)
 	}

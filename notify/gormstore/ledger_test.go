@@ -189,7 +189,7 @@ func TestWithdraw(t *testing.T) {
 		n.Kind = notify.Invitation
 		invitation := one(t, db, n)
 		begun := one(t, db, reminder("d", 1))
-		if _, err := l.Begin(t.Context(), begun, 1, due, false); err != nil {
+		if _, _, err := l.Begin(t.Context(), begun, 1, due, false, time.Second); err != nil {
 			t.Fatal(err)
 		}
 		err := db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error {
@@ -206,7 +206,7 @@ func TestWithdraw(t *testing.T) {
 			}
 		}
 		// What was withdrawn is not sent, not even by a message that is under way.
-		if n, err := l.Begin(t.Context(), mine, 1, due, false); err != nil || n.State != notify.Cancelled {
+		if n, _, err := l.Begin(t.Context(), mine, 1, due, false, time.Second); err != nil || n.State != notify.Cancelled {
 			t.Errorf("begun: %s, %v", n.State, err)
 		}
 		if _, err := l.Resend(t.Context(), mine, due); !isState(err, notify.Cancelled) {
@@ -232,6 +232,11 @@ func TestAttempts(t *testing.T) {
 			}
 			return n
 		}
+		begin := func(id, version int64, now time.Time, revive bool) notify.Notification {
+			t.Helper()
+			n, _, err := l.Begin(ctx, id, version, now, revive, 0) // a lease that has run out at once
+			return must(n, err)
+		}
 		record := func(version int64, o notify.Outcome) notify.Notification {
 			t.Helper()
 			if err := l.Record(ctx, id, version, o); err != nil {
@@ -240,28 +245,28 @@ func TestAttempts(t *testing.T) {
 			return must(l.Get(ctx, id))
 		}
 
-		if n := must(l.Begin(ctx, id, 1, due, false)); n.State != notify.Sending || n.Attempts != 1 || !n.SendingAt.Equal(due.Truncate(time.Microsecond)) {
+		if n := begin(id, 1, due, false); n.State != notify.Sending || n.Attempts != 1 || !n.SendingAt.Equal(due.Truncate(time.Microsecond)) {
 			t.Errorf("begun: %+v", n)
 		}
-		if n := must(l.Begin(ctx, id, 1, due, false)); n.State != notify.Sending || n.Attempts != 2 {
+		if n := begin(id, 1, due, false); n.State != notify.Sending || n.Attempts != 2 {
 			t.Errorf("begun again after a crash: %s, %d attempts", n.State, n.Attempts)
 		}
 		n := record(1, notify.Outcome{State: notify.Pending, At: due, MessageID: "<m>", Error: "server \x00 down \xff", Uncharged: true})
 		if n.State != notify.Pending || n.Attempts != 1 || n.MessageID != "<m>" || !strings.HasPrefix(n.LastError, "server  down ") {
 			t.Errorf("uncharged: %+v", n)
 		}
-		if n := must(l.Begin(ctx, id, 1, due.Add(time.Hour), false)); n.State != notify.Pending || n.Attempts != 1 {
+		if n := begin(id, 1, due.Add(time.Hour), false); n.State != notify.Pending || n.Attempts != 1 {
 			t.Errorf("begun when it had expired: %s, %d attempts", n.State, n.Attempts)
 		}
-		must(l.Begin(ctx, id, 1, due, false))
+		begin(id, 1, due, false)
 		n = record(1, notify.Outcome{State: notify.Failed, At: due, Error: "no such mailbox"})
 		if n.State != notify.Failed || n.LastError != "no such mailbox" || n.MessageID != "<m>" {
 			t.Errorf("failed: %+v", n)
 		}
-		if n := must(l.Begin(ctx, id, 1, due, false)); n.State != notify.Failed {
+		if n := begin(id, 1, due, false); n.State != notify.Failed {
 			t.Errorf("a failed one was begun: %s", n.State)
 		}
-		if n := must(l.Begin(ctx, id, 1, due, true)); n.State != notify.Sending {
+		if n := begin(id, 1, due, true); n.State != notify.Sending {
 			t.Errorf("a failed one was not revived: %s", n.State)
 		}
 		n = record(1, notify.Outcome{State: notify.Sent, At: due.Add(time.Second)})
@@ -279,20 +284,103 @@ func TestAttempts(t *testing.T) {
 		if _, err := l.Resend(ctx, id, due); !isState(err, notify.Pending) {
 			t.Errorf("again, twice: %v", err)
 		}
-		if n := must(l.Begin(ctx, id, 1, due, false)); n.State != notify.Pending || n.Version != 2 {
+		if n := begin(id, 1, due, false); n.State != notify.Pending || n.Version != 2 {
 			t.Errorf("begun by an old message: %+v", n)
 		}
 		if n := record(1, notify.Outcome{State: notify.Sent, At: due}); n.State != notify.Pending {
 			t.Errorf("recorded by an old message: %s", n.State)
 		}
-		if n := must(l.Begin(ctx, id, 2, due.Add(48*time.Hour), false)); n.State != notify.Sending || n.Attempts != 4 {
+		if n := begin(id, 2, due.Add(48*time.Hour), false); n.State != notify.Sending || n.Attempts != 4 {
 			t.Errorf("begun: %s, %d attempts", n.State, n.Attempts)
 		}
 		if _, err := l.Resend(ctx, 999, due); !errors.Is(err, notify.ErrNotFound) {
 			t.Errorf("again, what is not there: %v", err)
 		}
-		if _, err := l.Begin(ctx, 999, 1, due, false); !errors.Is(err, notify.ErrNotFound) {
+		if _, _, err := l.Begin(ctx, 999, 1, due, false, 0); !errors.Is(err, notify.ErrNotFound) {
 			t.Errorf("begun, what is not there: %v", err)
+		}
+	})
+}
+
+// TestSendingLease: who sends a row holds it until the lease runs out, and is believed only as
+// long as nobody else has begun.
+func TestSendingLease(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		ctx := t.Context()
+		l := gormstore.New(db.Gorm)
+		ns := []notify.Notification{{DedupeKey: "a", Kind: notify.Reminder, Channel: notify.Email, To: notify.Recipient{Address: "a@example.org"}, Due: time.Now()}}
+		insert(t, db, ns)
+		id := ns[0].ID
+		const lease = 700 * time.Millisecond
+		begin := func() (notify.Notification, time.Duration) {
+			t.Helper()
+			n, busy, err := l.Begin(ctx, id, 1, time.Now(), false, lease)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n, busy
+		}
+		keep := func(n notify.Notification) bool {
+			t.Helper()
+			kept, err := l.Keep(ctx, map[int64]time.Time{id: n.SendingAt, 999: n.SendingAt}, time.Now(), lease)
+			if err != nil || kept[999] {
+				t.Fatal(kept, err)
+			}
+			return kept[id]
+		}
+		state := func() notify.State {
+			n, err := l.Get(ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n.State
+		}
+
+		first, busy := begin()
+		if first.State != notify.Sending || busy != 0 {
+			t.Fatalf("begun: %s, busy for %v", first.State, busy)
+		}
+		if n, busy := begin(); n.State != notify.Sending || n.Attempts != 1 || busy <= 0 || busy > lease {
+			t.Errorf("begun by somebody else: %s, %d attempts, busy for %v", n.State, n.Attempts, busy)
+		}
+		time.Sleep(lease * 2 / 3)
+		if !keep(first) {
+			t.Error("the holder could not keep it")
+		}
+		time.Sleep(lease / 2)
+		if _, busy := begin(); busy <= 0 {
+			t.Error("taken over although it was kept")
+		}
+		time.Sleep(lease)
+		second, busy := begin()
+		if second.State != notify.Sending || second.Attempts != 2 || busy != 0 {
+			t.Fatalf("taken over: %s, %d attempts, busy for %v", second.State, second.Attempts, busy)
+		}
+		if keep(first) || !keep(second) {
+			t.Error("it is kept by who held it before")
+		}
+
+		record := func(n notify.Notification, s notify.State) {
+			t.Helper()
+			if err := l.Record(ctx, id, 1, notify.Outcome{State: s, At: time.Now(), Begun: n.SendingAt, Error: "x"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		record(first, notify.Failed)
+		if got := state(); got != notify.Sending {
+			t.Errorf("who held it before made it %s", got)
+		}
+		record(second, notify.Pending)
+		third, busy := begin() // at once: the lease ended with the attempt
+		if third.State != notify.Sending || busy != 0 {
+			t.Errorf("begun after a failure: %s, busy for %v", third.State, busy)
+		}
+		record(first, notify.Sent)
+		if got := state(); got != notify.Sent {
+			t.Errorf("%s, want sent: the provider accepted it", got)
+		}
+		if keep(third) {
+			t.Error("what is sent can be kept")
 		}
 	})
 }
@@ -314,7 +402,7 @@ func TestDue(t *testing.T) {
 		sent := at("sent", time.Minute, notify.Email)
 		stuck := at("stuck", time.Minute, notify.Email)
 		for _, id := range []int64{sent, stuck} {
-			if _, err := l.Begin(ctx, id, 1, due, false); err != nil {
+			if _, _, err := l.Begin(ctx, id, 1, due, false, time.Second); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -375,7 +463,7 @@ func TestList(t *testing.T) {
 		for i := range 5 {
 			ids = append(ids, one(t, db, reminder(fmt.Sprint(i), int64(1+i%2))))
 		}
-		if _, err := l.Begin(ctx, ids[3], 1, due, false); err != nil {
+		if _, _, err := l.Begin(ctx, ids[3], 1, due, false, time.Second); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {

@@ -81,7 +81,7 @@ func TestList(t *testing.T) {
 		t.Errorf("listed %v", ids)
 	}
 
-	if _, err := ledger.Begin(t.Context(), 3, 1, time.Now(), false); err != nil {
+	if _, _, err := ledger.Begin(t.Context(), 3, 1, time.Now(), false, time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if err := ledger.Record(t.Context(), 3, 1, notify.Outcome{State: notify.Failed, At: time.Now(), Error: "no such mailbox"}); err != nil {
@@ -103,7 +103,7 @@ func TestList(t *testing.T) {
 
 func TestResend(t *testing.T) {
 	api, ledger, scheduled := newAPI(t, 1)
-	if _, err := ledger.Begin(t.Context(), 1, 1, time.Now(), false); err != nil {
+	if _, _, err := ledger.Begin(t.Context(), 1, 1, time.Now(), false, time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if err := ledger.Record(t.Context(), 1, 1, notify.Outcome{State: notify.Sent, At: time.Now(), MessageID: "<m>"}); err != nil {

@@ -1,0 +1,8 @@
+-- +goose Up
+
+-- Until when whoever sends a notification may be taken to live; null or past: take it over.
+ALTER TABLE notifications ADD COLUMN sending_until timestamptz;
+
+-- +goose Down
+
+ALTER TABLE notifications DROP COLUMN sending_until;

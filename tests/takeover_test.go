@@ -1,0 +1,69 @@
+package tests
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"punctual/tests/testenv"
+)
+
+// takeover is how long it may take until another process does what a killed one held. The
+// product takes three seconds; see docs/benchmarks.md.
+const takeover = 3*time.Second + slack
+
+// TestTakeover: a process is killed while the mail server hangs over its mails. Nobody else sends
+// them while it lives, not even when the queue has forgotten who holds them; when it is dead
+// another one does, soon and each once.
+func TestTakeover(t *testing.T) {
+	t.Parallel()
+	const guests = 5
+	on, mail := onServers(t), testenv.Mail(t)
+	on.Mail = mail
+	mail.OnData(func(testenv.Message) testenv.Answer { return testenv.Answer{Wait: time.Hour} }) // never accepted
+	first := testenv.Server(t, on.Config)
+	admin := first.Admin(t)
+	room := admin.NewRoom(t, "Turing")
+	start := inSeconds(3600)
+	var attendees []any
+	for i := range guests {
+		attendees = append(attendees, with{"email": fmt.Sprintf("guest%d@example.org", i), "name": "Guest"})
+	}
+	booked := admin.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{"attendees": attendees}))
+	eventually(t, time.Now().Add(slack), "all mails under way", func() bool { return mail.Tried() >= guests })
+	held := mail.Tried()
+
+	on.Config.NoAdmin = true
+	second := testenv.Server(t, on.Config)
+	time.Sleep(4 * time.Second) // longer than any lease
+	on.redis.Do(t, "FLUSHALL")
+	time.Sleep(4 * time.Second) // the loaders have found the rows again
+	if n := mail.Tried(); n != held {
+		t.Errorf("%d mails were begun, want the %d that the first process is sending", n, held)
+	}
+
+	mail.OnData(nil)
+	first.Kill()
+	killed := time.Now()
+	eventually(t, killed.Add(takeover), "every mail accepted", func() bool { return len(mail.Messages()) >= guests })
+	t.Logf("taken over %v after the kill", time.Since(killed).Round(time.Millisecond))
+	admin = admin.At(second)
+	eventually(t, killed.Add(takeover), "every mail recorded as sent", func() bool {
+		for _, n := range admin.Notifications(t, booked.ID) {
+			if n.State != "sent" {
+				return false
+			}
+		}
+		return true
+	})
+	for _, n := range admin.Notifications(t, booked.ID) {
+		if n.Attempts > 2 {
+			t.Errorf("%s took %d attempts", n.Kind, n.Attempts)
+		}
+	}
+	wantNothingTwice(t, mail)
+	if out := command(t, second, 0, "queue", "check"); !strings.Contains(out, "keeps its invariants") {
+		t.Error(out)
+	}
+}
