@@ -129,6 +129,9 @@ var table = map[string]rule{
 	"resume-topic":           {Admin, TopicsAdmin},
 	"list-dead-topic-jobs":   {Admin, TopicsAdmin},
 	"requeue-dead-topic-job": {Admin, TopicsAdmin},
+	"get-topic-webhook":      {Admin, TopicsAdmin},
+	"set-topic-webhook":      {Admin, TopicsAdmin},
+	"delete-topic-webhook":   {Admin, TopicsAdmin},
 
 	"get-config": {Admin, unscoped},
 }

@@ -29,7 +29,7 @@ func (a *application) register(api huma.API) {
 		dead: &deadLetters{a.failures, a.queue}, pauses: a.pauses, reload: a.reload,
 	}
 	jobs.register(api)
-	topics.Register(api, a.topics)
+	topics.Register(api, a.topics, a.topicsRate)
 	registerConfig(api, a.currentConfig)
 	accounthttp.MustCover(api)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"punctual/delayjob"
 	failures "punctual/delayjob/gormstore"
 	"punctual/delayjob/topics"
+	"punctual/delayjob/webhook"
 	"punctual/meeting"
 	meetingstore "punctual/meeting/gormstore"
 	meetingjobs "punctual/meeting/jobs"
@@ -50,12 +52,15 @@ type application struct {
 	senders       *senders
 	failures      *failures.Failures
 	topics        *topics.Service
+	webhooks      *webhook.Sender
+	topicsRate    limiter // of requests about topics
 	pauses        *pauses
 	clock         *clockWatch // nil: there is one clock
 
 	jobs     []delayjob.DelayJob
 	loader   *delayjob.Loader   // nil unless the role works
 	consumer *delayjob.Consumer // nil unless the role works
+	pusher   *topics.Pusher     // nil unless the role works
 }
 
 // newApplication opens what the role needs, migrates the database and wires the areas. Close it.
@@ -96,7 +101,10 @@ func (a *application) wireAreas() {
 	scheduler := delayjob.NewScheduler(a.queue, delayjob.SchedulerOptions{Horizon: a.config.Queue.Horizon, Observer: a.metrics, Logger: a.log})
 	notices := ledger.New(db)
 	a.failures = failures.NewFailures(db)
-	a.topics = topics.New(failures.NewTopics(db), a.queue, scheduler, a.reload, a.log)
+	a.webhooks = webhook.NewSender("punctual/"+version, a.config.Topics.allowed())
+	a.topics = topics.New(failures.NewTopics(db), a.queue, scheduler, a.webhooks, a.reload, a.log)
+	a.topics.SetLimits(a.config.Topics.limits())
+	a.topicsRate = newTopicsLimiter(a.redis, a.config)
 	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now}
 	a.limiter = newLimiter(a.redis, a.config)
 	people := accountstore.New(db)
@@ -135,7 +143,7 @@ func (a *application) wireEngine() {
 		return
 	}
 	c := a.config.Queue
-	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, never executed
+	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, or pushed by a consumer of their own
 	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{
 		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon, Near: max(30*time.Second, 2*c.LoadEvery.longest()),
 		Before: a.beforeLoad, Guard: loaderGuard(a.db, 3*c.LoadEvery.longest(), a.log), Observer: a.metrics, Logger: a.log,
@@ -143,6 +151,9 @@ func (a *application) wireEngine() {
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
 		Jobs: c.options(), SafetyPoll: c.SafetyPoll, Failures: a.failures, OnEmpty: a.loader.Trigger,
 		Observer: a.metrics, Logger: a.log,
+	})
+	a.pusher = topics.NewPusher(a.topics, delayjob.ConsumerOptions{
+		SafetyPoll: c.SafetyPoll, OnEmpty: a.loader.Trigger, Observer: a.metrics, Logger: a.log,
 	})
 	a.metrics.watchLoader(a.loader, time.Now())
 }
@@ -170,6 +181,9 @@ func (a *application) apply(ctx context.Context, old, now *Config) error {
 	a.settings.Store(now.Booking.settings())
 	a.accounts.SetSessionTTL(now.Auth.SessionTTL)
 	a.limiter.SetRate(account.Rate(now.Auth.LoginRate))
+	a.topics.SetLimits(now.Topics.limits())
+	a.topicsRate.SetRate(account.Rate(now.Topics.Rate))
+	a.webhooks.Allow(now.Topics.allowed())
 	a.latest.Store(now)
 	return a.applyReminders(ctx, now.Booking)
 }
@@ -226,6 +240,9 @@ func (a *application) Close() error {
 	if a.senders != nil {
 		errs = append(errs, a.senders.Close())
 	}
+	if a.webhooks != nil {
+		a.webhooks.Close()
+	}
 	if a.queue != nil {
 		errs = append(errs, a.queue.Close())
 	}
@@ -251,6 +268,22 @@ func (c BookingConfig) settings() *meeting.Settings {
 			MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance, MaxOccurrences: c.Limits.MaxOccurrences,
 		},
 	}
+}
+
+func (c TopicsConfig) limits() topics.Limits {
+	return topics.Limits{Pending: c.MaxPending, Topics: c.MaxTopics}
+}
+
+// allowed are the networks that webhooks may reach although they are not public; they have
+// been validated.
+func (c TopicsConfig) allowed() []netip.Prefix {
+	var ps []netip.Prefix
+	for _, n := range c.AllowNetworks {
+		if p, err := parseNetwork(n); err == nil {
+			ps = append(ps, p)
+		}
+	}
+	return ps
 }
 
 func (c BookingConfig) reminders() []meeting.Reminder {

@@ -18,6 +18,7 @@ type Config struct {
 	Booking  BookingConfig  `yaml:"booking"`
 	Email    EmailConfig    `yaml:"email"`
 	SMS      SMSConfig      `yaml:"sms"`
+	Topics   TopicsConfig   `yaml:"topics"`
 	Auth     AuthConfig     `yaml:"auth"`
 	Log      LogConfig      `yaml:"log"`
 }
@@ -124,6 +125,14 @@ type SMSHTTPConfig struct {
 	Body    string            `yaml:"body" secret:"true"`
 }
 
+// TopicsConfig bounds what other systems may do with delay jobs.
+type TopicsConfig struct {
+	MaxPending    int      `yaml:"max_pending"` // 0: no limit
+	MaxTopics     int      `yaml:"max_topics"`  // 0: no limit
+	Rate          Rate     `yaml:"rate"`
+	AllowNetworks []string `yaml:"allow_networks"`
+}
+
 // AuthConfig limits sign-in.
 type AuthConfig struct {
 	SessionTTL time.Duration `yaml:"session_ttl"`
@@ -165,8 +174,9 @@ func DefaultConfig() *Config {
 			Method: "POST", Headers: map[string]string{},
 			Body: `{"id":"{{.ID}}","to":"{{.To}}","text":{{json .Text}}}`,
 		}},
-		Auth: AuthConfig{SessionTTL: 12 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
-		Log:  LogConfig{Level: "info", Format: "text"},
+		Topics: TopicsConfig{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
+		Auth:   AuthConfig{SessionTTL: 12 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
+		Log:    LogConfig{Level: "info", Format: "text"},
 	}
 }
 

@@ -60,6 +60,7 @@ func (c *Config) validate() []brokenRule {
 	c.Booking.validate(&r)
 	c.Email.validate(&r)
 	c.SMS.validate(&r)
+	c.Topics.validate(&r)
 	r.within("auth.session_ttl", c.Auth.SessionTTL, time.Minute, year)
 	r.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	r.oneOf("log.format", c.Log.Format, "text", "json")
@@ -188,6 +189,25 @@ func (c *SMSConfig) validate(r *rules) {
 		}
 		r.check(false, path, "cannot work: %v", err)
 	}
+}
+
+func (c *TopicsConfig) validate(r *rules) {
+	r.check(c.MaxPending >= 0, "topics.max_pending", "is %d; it must be at least 1, or 0 for no limit", c.MaxPending)
+	r.check(c.MaxTopics >= 0, "topics.max_topics", "is %d; it must be at least 1, or 0 for no limit", c.MaxTopics)
+	for i, n := range c.AllowNetworks {
+		_, err := parseNetwork(n)
+		r.check(err == nil, fmt.Sprintf("topics.allow_networks[%d]", i), "is %q; it must be an address or a network such as 10.0.0.0/8", n)
+	}
+}
+
+// parseNetwork reads a network, or an address as the network of that alone.
+func parseNetwork(s string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(s); err == nil {
+		a = a.WithZone("").Unmap()
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(s)
+	return p.Masked(), err
 }
 
 func isHTTP(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }

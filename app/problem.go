@@ -93,6 +93,11 @@ func problem(err error) *Problem {
 		p.retryAfter = e.RetryAfter
 		return p
 	}
+	if e, ok := errors.AsType[*topics.QuotaError](err); ok {
+		p := newProblem(http.StatusTooManyRequests, "rate_limited", "There is no room for this")
+		p.Detail, p.retryAfter = e.Detail, e.RetryAfter
+		return p
+	}
 	switch {
 	case errors.Is(err, account.ErrUnauthorized):
 		return newProblem(http.StatusUnauthorized, "unauthorized", "Sign in first")
@@ -171,6 +176,12 @@ func conflictProblem(err error) *Problem {
 	}
 	if e, ok := errors.AsType[*topics.StateError](err); ok {
 		return stateConflict(string(e.State), "The job is "+string(e.State)+".")
+	}
+	if e, ok := errors.AsType[*topics.HookedError](err); ok {
+		return stateConflict("pushed", "The jobs of topic "+e.Topic+" are posted to its webhook; delete that to pop them.")
+	}
+	if e, ok := errors.AsType[*topics.StaleError](err); ok {
+		return versionMismatch(e.Current)
 	}
 	if e, ok := errors.AsType[*topics.VersionError](err); ok {
 		p := stateConflict("newer", "A newer version of the job is there: "+strconv.FormatInt(e.Current, 10)+".")

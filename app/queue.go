@@ -49,7 +49,7 @@ func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// limiter counts failed sign-ins; its rate may change.
+// limiter counts failed sign-ins, or requests; its rate may change.
 type limiter interface {
 	account.Limiter
 	SetRate(account.Rate)
@@ -61,6 +61,14 @@ func newLimiter(client redis.UniversalClient, c *Config) limiter {
 		return account.NewMemoryLimiter(account.Rate(c.Auth.LoginRate))
 	}
 	return redislimit.New(client, c.Queue.Prefix+":", account.Rate(c.Auth.LoginRate))
+}
+
+// newTopicsLimiter counts the requests of tokens about topics, where newLimiter counts sign-ins.
+func newTopicsLimiter(client redis.UniversalClient, c *Config) limiter {
+	if client == nil {
+		return account.NewMemoryLimiter(account.Rate(c.Topics.Rate))
+	}
+	return redislimit.New(client, c.Queue.Prefix+":topics:", account.Rate(c.Topics.Rate))
 }
 
 // options of the strategies, as the configuration overrides them.

@@ -106,6 +106,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.catchUpReminders(ctx) })
 		g.Go(func() error { return a.loader.Run(ctx) })
 		g.Go(func() error { return a.consumer.Run(ctx) })
+		g.Go(func() error { return a.pusher.Run(ctx) })
 	}
 	a.log.Info("started", "version", version, "role", a.role, "addr", l.Addr().String(), "database", a.db.Dialect, "queue", scheme(a.config.Queue.URL))
 	err := g.Wait()

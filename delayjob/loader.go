@@ -257,6 +257,7 @@ func (l *Loader) windows(job string, now time.Time, full bool) ([]Window, time.T
 func (l *Loader) fill(ctx context.Context, s *stall, j DelayJob, w Window) (rows int, complete bool, missed, err error) {
 	shards := l.queue.Shards()
 	added := 0
+	crowded := map[string]bool{} // by job of the messages, of which one Load may yield several
 	chunk := make([]Message, 0, l.opts.Chunk)
 	for m, err := range j.Load(ctx, w) {
 		if err != nil {
@@ -267,7 +268,7 @@ func (l *Loader) fill(ctx context.Context, s *stall, j DelayJob, w Window) (rows
 		}
 		rows++
 		s.moved()
-		if k, ok := l.known[m.ID()]; ok && k.version == m.Version {
+		if k, ok := l.known[m.ID()]; ok && k.version == m.Version || crowded[m.Job] {
 			continue
 		}
 		if len(l.away) > 0 && l.away[ShardOf(m.Key, shards)] {
@@ -285,11 +286,14 @@ func (l *Loader) fill(ctx context.Context, s *stall, j DelayJob, w Window) (rows
 		added += len(chunk)
 		chunk = chunk[:0]
 		if l.crowded(ctx, m.Job, added) {
-			l.opts.Logger.Warn("enough is waiting; the rest is left to a later pass", "job", j.Name(), "loaded", rows)
-			return rows, false, missed, nil
+			l.opts.Logger.Warn("enough is waiting; the rest is left to a later pass", "job", m.Job, "loaded", rows)
+			if m.Job == j.Name() {
+				return rows, false, missed, nil
+			}
+			crowded[m.Job] = true
 		}
 	}
-	return rows, true, cmp.Or(l.add(ctx, s, chunk), missed), nil
+	return rows, len(crowded) == 0, cmp.Or(l.add(ctx, s, chunk), missed), nil
 }
 
 var errAway = errors.New("a shard is away")

@@ -37,7 +37,8 @@ var rules = []rule{
 	{"delayjob/redisqueue", []string{".."}, []string{"redis/go-redis"}},
 	{"delayjob/queuetest", []string{".."}, []string{"google/go-cmp", "pgregory.net/rapid"}},
 	{"delayjob/gormstore", []string{"..", "delayjob/topics"}, []string{"gorm.io/"}},
-	{"delayjob/topics", []string{"..", "account"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
+	{"delayjob/webhook", nil, nil},
+	{"delayjob/topics", []string{"..", "account", "delayjob/webhook"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
 
 	{"migrations", nil, []string{"pressly/goose"}},
 	{"web", nil, nil},

@@ -268,9 +268,12 @@ func save(tx *gorm.DB, js []*topics.Job) error {
 }
 
 // Due implements [topics.Store].
-func (s *Topics) Due(ctx context.Context, w delayjob.Window, after *topics.Job, limit int) ([]*topics.Job, error) {
+func (s *Topics) Due(ctx context.Context, w delayjob.Window, topic string, after *topics.Job, limit int) ([]*topics.Job, error) {
 	q := s.db.WithContext(ctx).Where("state = 'pending' AND due_at <= ?", w.To.UTC()).
 		Select("topic", "id", "revision", "due_at", "lease_token", "lease_until").Order("due_at, topic, id").Limit(limit)
+	if topic != "" {
+		q = q.Where("topic = ?", topic)
+	}
 	if !w.From.IsZero() {
 		q = q.Where("due_at > ?", w.From.UTC())
 	}
@@ -284,6 +287,63 @@ func (s *Topics) Due(ctx context.Context, w delayjob.Window, after *topics.Job, 
 	return jobsOf(rows), nil
 }
 
+// counted is the number of a topic's jobs.
+type counted struct {
+	Topic string
+	Jobs  int
+}
+
+func byTopic(rows []counted) map[string]int {
+	m := make(map[string]int, len(rows))
+	for _, r := range rows {
+		m[r.Topic] = r.Jobs
+	}
+	return m
+}
+
+// Overdue implements [topics.Store].
+func (s *Topics) Overdue(ctx context.Context, t time.Time) (map[string]int, error) {
+	var rows []counted
+	err := s.db.WithContext(ctx).Raw("SELECT topic, COUNT(*) AS jobs FROM delay_jobs WHERE state = 'pending' AND due_at <= ? GROUP BY topic", t.UTC()).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("count overdue jobs: %w", err)
+	}
+	return byTopic(rows), nil
+}
+
+// Pending implements [topics.Store].
+func (s *Topics) Pending(ctx context.Context, topic string, most int) (n int, err error) {
+	err = s.db.WithContext(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM delay_jobs WHERE topic = ? AND state = 'pending' LIMIT ?) AS few", topic, most).Scan(&n).Error
+	if err != nil {
+		return 0, fmt.Errorf("count pending jobs: %w", err)
+	}
+	return n, nil
+}
+
+// Names implements [topics.Store]. It goes from name to name, whatever number of jobs is in
+// between.
+func (s *Topics) Names(ctx context.Context, most int) (names []string, err error) {
+	err = s.db.WithContext(ctx).Raw(`WITH RECURSIVE names AS (
+			SELECT (SELECT topic FROM delay_jobs ORDER BY topic LIMIT 1) AS topic
+			UNION ALL
+			SELECT (SELECT topic FROM delay_jobs WHERE topic > names.topic ORDER BY topic LIMIT 1) FROM names WHERE names.topic IS NOT NULL
+		) SELECT topic FROM names WHERE topic IS NOT NULL LIMIT ?`, most).Scan(&names).Error
+	if err != nil {
+		return nil, fmt.Errorf("list topics: %w", err)
+	}
+	return names, nil
+}
+
+// CountDead implements [topics.Store].
+func (s *Topics) CountDead(ctx context.Context, names []string) (map[string]int, error) {
+	var rows []counted
+	err := s.db.WithContext(ctx).Raw("SELECT topic, COUNT(*) AS jobs FROM delay_jobs WHERE state = 'dead' AND topic IN ? GROUP BY topic", names).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("count dead jobs: %w", err)
+	}
+	return byTopic(rows), nil
+}
+
 // The states of a pending job, as [topics.Job.State] knows them; all of them with the one
 // parameter @now.
 const (
@@ -293,27 +353,53 @@ const (
 	isOpen      = "state = 'pending' AND NOT " + isLeased + " AND NOT " + isExhausted + " AND NOT " + isExpired
 )
 
+// tidied is how many rows a statement that tidies up changes at most.
+const tidied = 1000
+
 // Settle implements [topics.Store].
 func (s *Topics) Settle(ctx context.Context, now time.Time) error {
-	err := s.db.WithContext(ctx).Exec(`UPDATE delay_jobs SET
-			state = CASE WHEN `+isExhausted+` THEN 'dead' ELSE 'expired' END,
-			last_error = CASE WHEN `+isExhausted+` AND last_error = '' THEN @error ELSE last_error END,
-			lease_token = NULL, lease_until = NULL, updated_at = @now
-		WHERE state = 'pending' AND due_at <= @now AND NOT `+isLeased+` AND (`+isExhausted+` OR `+isExpired+`)`,
-		map[string]any{"now": now.UTC(), "error": topics.ErrorTimeOver}).Error
-	if err != nil {
-		return fmt.Errorf("settle the jobs that are over: %w", err)
+	args := map[string]any{"now": now.UTC(), "error": topics.ErrorTimeOver}
+	for _, cond := range []string{ // each with an index of its own
+		isExhausted + " AND (lease_until IS NULL OR lease_until <= @now)",
+		isExpired + " AND NOT " + isLeased,
+	} {
+		err := s.tidy(ctx, `UPDATE delay_jobs SET
+				state = CASE WHEN `+isExhausted+` THEN 'dead' ELSE 'expired' END,
+				last_error = CASE WHEN `+isExhausted+` AND last_error = '' THEN @error ELSE last_error END,
+				lease_token = NULL, lease_until = NULL, updated_at = @now`,
+			"state = 'pending' AND due_at <= @now AND "+cond, args)
+		if err != nil {
+			return fmt.Errorf("settle the jobs that are over: %w", err)
+		}
 	}
 	return nil
 }
 
 // Trim implements [topics.Store].
 func (s *Topics) Trim(ctx context.Context, t time.Time) error {
-	err := s.db.WithContext(ctx).Exec("DELETE FROM delay_jobs WHERE state IN ('done', 'deleted', 'expired') AND updated_at < ?", t.UTC()).Error
+	err := s.tidy(ctx, "DELETE FROM delay_jobs", "state IN ('done', 'deleted', 'expired') AND updated_at < @t", map[string]any{"t": t.UTC()})
 	if err != nil {
 		return fmt.Errorf("trim the jobs that are over: %w", err)
 	}
 	return nil
+}
+
+// tidy does something to the rows of which cond holds, some at a time. Those that somebody has
+// locked it passes over until the next time: so it waits for nobody and cannot be part of a
+// deadlock, and two processes that tidy up share the work.
+func (s *Topics) tidy(ctx context.Context, do, cond string, args map[string]any) error {
+	db := s.db.WithContext(ctx)
+	lock := ""
+	if db.Name() == "postgres" {
+		lock = " FOR UPDATE SKIP LOCKED"
+	}
+	q := do + " WHERE (topic, id) IN (SELECT topic, id FROM delay_jobs WHERE " + cond + " LIMIT " + strconv.Itoa(tidied) + lock + ")"
+	for {
+		res := db.Exec(q, args)
+		if res.Error != nil || res.RowsAffected < tidied {
+			return res.Error
+		}
+	}
 }
 
 // Dead implements [topics.Store].
@@ -337,8 +423,8 @@ func (s *Topics) Stats(ctx context.Context, now time.Time, names ...string) ([]t
 	}
 	count := func(cond string) string { return "COUNT(CASE WHEN " + cond + " THEN 1 END)" }
 	q := `SELECT t.topic AS topic, COALESCE(delayed, 0) AS delayed, COALESCE(ready, 0) AS ready, COALESCE(reserved, 0) AS reserved,
-			COALESCE(dead, 0) AS dead, COALESCE(done, 0) AS done, COALESCE(expired, 0) AS expired, paused_at IS NOT NULL AS paused
-		FROM (SELECT topic FROM delay_jobs` + only + ` UNION SELECT topic FROM topic_settings` + only + `) AS t
+			COALESCE(dead, 0) AS dead, COALESCE(done, 0) AS done, COALESCE(expired, 0) AS expired, paused_at IS NOT NULL AS paused, w.topic IS NOT NULL AS pushed
+		FROM (SELECT topic FROM delay_jobs` + only + ` UNION SELECT topic FROM topic_settings` + only + ` UNION SELECT topic FROM topic_webhooks` + only + `) AS t
 		LEFT JOIN (SELECT topic,
 			` + count(isOpen+" AND due_at > @now") + ` AS delayed,
 			` + count(isOpen+" AND due_at <= @now") + ` AS ready,
@@ -347,7 +433,7 @@ func (s *Topics) Stats(ctx context.Context, now time.Time, names ...string) ([]t
 			` + count("state = 'done'") + ` AS done,
 			` + count("state = 'expired' OR state = 'pending' AND NOT "+isLeased+" AND NOT "+isExhausted+" AND "+isExpired) + ` AS expired
 			FROM delay_jobs` + only + ` GROUP BY topic) AS c ON c.topic = t.topic
-		LEFT JOIN topic_settings AS o ON o.topic = t.topic ORDER BY t.topic`
+		LEFT JOIN topic_settings AS o ON o.topic = t.topic LEFT JOIN topic_webhooks AS w ON w.topic = t.topic ORDER BY t.topic`
 	var stats []topics.Stats
 	if err := s.db.WithContext(ctx).Raw(q, args).Scan(&stats).Error; err != nil {
 		return nil, fmt.Errorf("count the jobs of topics: %w", err)

@@ -13,23 +13,33 @@ import (
 	"punctual/account"
 )
 
-// Register adds the operations to the API. Who is asking comes from [account.FromContext].
-func Register(api huma.API, s *Service) {
+// describe makes an operation of topics.
+type describe func(id, method, path, summary string, more ...func(*huma.Operation)) huma.Operation
+
+func status(n int) func(*huma.Operation) { return func(o *huma.Operation) { o.DefaultStatus = n } }
+
+func or(ns ...int) func(*huma.Operation) {
+	return func(o *huma.Operation) { o.Errors = append(o.Errors, ns...) }
+}
+
+// Register adds the operations to the API. Who is asking comes from [account.FromContext]; rate
+// limits the requests of each token.
+func Register(api huma.API, s *Service, rate account.Limiter) {
 	h := &handlers{s: s}
+	limited := huma.Middlewares{limit(api, rate)}
 	op := func(id, method, path, summary string, more ...func(*huma.Operation)) huma.Operation {
 		o := huma.Operation{
-			OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Topics"},
-			Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
+			OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Topics"}, Middlewares: limited,
+			Errors: []int{
+				http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusServiceUnavailable,
+			},
 		}
 		for _, m := range more {
 			m(&o)
 		}
 		return o
 	}
-	status := func(n int) func(*huma.Operation) { return func(o *huma.Operation) { o.DefaultStatus = n } }
-	or := func(ns ...int) func(*huma.Operation) {
-		return func(o *huma.Operation) { o.Errors = append(o.Errors, ns...) }
-	}
+	h.registerWebhooks(api, op)
 	leased := or(http.StatusConflict)
 	changes := or(http.StatusNotFound, http.StatusConflict)
 
@@ -39,8 +49,8 @@ func Register(api huma.API, s *Service) {
 	huma.Register(api, op("reschedule-topic-job", http.MethodPatch, "/topics/{topic}/jobs/{id}", "Give a job another due time", changes), h.reschedule)
 	huma.Register(api, op("delete-topic-job", http.MethodDelete, "/topics/{topic}/jobs/{id}", "Delete a job; 202 if it is being run",
 		status(http.StatusNoContent), or(http.StatusNotFound)), h.delete)
-	huma.Register(api, op("pop-topic-jobs", http.MethodPost, "/topics/{topic}/pop", "Reserve due jobs, waiting for the first one"), h.pop)
-	huma.Register(api, op("pop-jobs-of-topics", http.MethodPost, "/pop", "Reserve due jobs of several topics"), h.popMany)
+	huma.Register(api, op("pop-topic-jobs", http.MethodPost, "/topics/{topic}/pop", "Reserve due jobs, waiting for the first one", or(http.StatusConflict)), h.pop)
+	huma.Register(api, op("pop-jobs-of-topics", http.MethodPost, "/pop", "Reserve due jobs of several topics", or(http.StatusConflict)), h.popMany)
 	huma.Register(api, op("finish-topic-job", http.MethodPost, "/topics/{topic}/jobs/{id}/finish", "Say that a job is done", status(http.StatusNoContent), leased), h.finish)
 	huma.Register(api, op("finish-topic-jobs", http.MethodPost, "/topics/{topic}/finish", "Say that up to 1,000 jobs are done"), h.finishMany)
 	huma.Register(api, op("extend-topic-job", http.MethodPost, "/topics/{topic}/jobs/{id}/extend", "Keep a job reserved for longer", leased), h.extend)
@@ -480,11 +490,12 @@ type TopicCounts struct {
 	Expired          int     `json:"expired" doc:"Within the last day"`
 	OldestDueSeconds float64 `json:"oldest_due_seconds" doc:"How long the oldest job that is ready has been due"`
 	Paused           bool    `json:"paused"`
+	Pushed           bool    `json:"pushed" doc:"To a webhook, instead of being popped"`
 }
 
 func viewStats(s Stats, now time.Time) TopicCounts {
 	v := TopicCounts{
-		Topic: s.Topic, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, Done: s.Done, Expired: s.Expired, Paused: s.Paused,
+		Topic: s.Topic, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, Done: s.Done, Expired: s.Expired, Paused: s.Paused, Pushed: s.Pushed,
 	}
 	if !s.OldestDue.IsZero() {
 		v.OldestDueSeconds = max(0, now.Sub(s.OldestDue).Seconds())

@@ -3,6 +3,7 @@ package topics
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"punctual/delayjob"
 )
@@ -30,6 +31,27 @@ func (e *InvalidError) Error() string {
 type VersionError struct{ Current int64 }
 
 func (e *VersionError) Error() string { return fmt.Sprintf("version %d is there", e.Current) }
+
+// HookedError says that a topic is pushed to a webhook and so cannot be popped.
+type HookedError struct{ Topic string }
+
+func (e *HookedError) Error() string { return "topic " + e.Topic + " is pushed to a webhook" }
+
+// QuotaError says that there is no room for what was to be added.
+type QuotaError struct {
+	Detail     string
+	RetryAfter time.Duration
+}
+
+func (e *QuotaError) Error() string { return "topics: " + e.Detail }
+
+// StaleError says that a change was based on another version of a webhook than the current
+// one; 0: there is none.
+type StaleError struct{ Current int64 }
+
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("version %d of the webhook is there", e.Current)
+}
 
 // StateError says that the state which a job is in does not allow the change.
 type StateError struct{ State State }

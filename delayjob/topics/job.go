@@ -108,6 +108,12 @@ func (j *Job) message() delayjob.Message {
 	return delayjob.Message{Job: jobName(j.Topic), Key: j.ID, Version: j.Revision, Due: j.claimable()}
 }
 
+// far tells whether j is so far from being claimable that the queue need not hold it; the
+// loader adds it in time.
+func (j *Job) far(now time.Time) bool { return j.claimable().Sub(now) > farAway }
+
+const farAway = 2 * time.Minute
+
 // jobName is the name of a topic's messages.
 func jobName(topic string) string { return "topic." + topic }
 

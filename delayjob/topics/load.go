@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
+	"math"
+	"slices"
 	"time"
 
 	"punctual/delayjob"
@@ -22,33 +25,79 @@ func (*Loading) Name() string { return "topic" }
 const (
 	loadPage   = 1000
 	resumedFor = 10 * time.Minute // for so long a resumed topic is looked after
+	overdueFor = 30 * time.Second // what was due before counts as overdue
+	maxOverdue = 200_000          // overdue jobs of one topic in the queue
 )
 
 // Load implements [delayjob.DelayJob]. Before, it tells the queue which topics are paused,
-// which a flush makes it forget.
+// which a flush makes it forget. The overdue come first, by topic.
 func (l *Loading) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
 	return func(yield func(delayjob.Message, error) bool) {
 		if err := l.s.applySettings(ctx); err != nil {
 			yield(delayjob.Message{}, err)
 			return
 		}
-		for after := (*Job)(nil); ; {
-			js, err := l.s.store.Due(ctx, w, after, loadPage)
+		if w.From.IsZero() {
+			w.From = micro(l.s.now().Add(-overdueFor))
+			missing, err := l.s.missing(ctx, w.From)
 			if err != nil {
 				yield(delayjob.Message{}, err)
 				return
 			}
-			for _, j := range js {
-				if !yield(j.message(), nil) {
+			for _, topic := range missing {
+				if !l.each(ctx, delayjob.Window{To: w.From}, topic, maxOverdue, yield) {
 					return
 				}
 			}
-			if len(js) < loadPage {
-				return
+		}
+		l.each(ctx, w, "", math.MaxInt, yield)
+	}
+}
+
+// each yields the jobs of a topic, or of all if it is empty, in w, at most so many; false: no
+// more are wanted.
+func (l *Loading) each(ctx context.Context, w delayjob.Window, topic string, most int, yield func(delayjob.Message, error) bool) bool {
+	for after := (*Job)(nil); most > 0; {
+		js, err := l.s.store.Due(ctx, w, topic, after, min(most, loadPage))
+		if err != nil {
+			yield(delayjob.Message{}, err)
+			return false
+		}
+		for _, j := range js {
+			if !yield(j.message(), nil) {
+				return false
 			}
-			after = js[len(js)-1]
+		}
+		if len(js) < loadPage {
+			return true
+		}
+		most -= len(js)
+		after = js[len(js)-1]
+	}
+	return true
+}
+
+// missing lists the topics of whose overdue jobs the queue holds fewer than there are, and
+// fewer than it should hold at most. The others cost a pass nothing but a count, however many
+// wait for a pop that does not come. What a queue holds too much, because it was not told of
+// an end, could hide that it lacks something; it goes away with the next claim, and then the
+// next pass sees what is missing.
+func (s *Service) missing(ctx context.Context, before time.Time) ([]string, error) {
+	overdue, err := s.store.Overdue(ctx, before)
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for _, topic := range slices.Sorted(maps.Keys(overdue)) {
+		q, err := s.queue.Stats(ctx, jobName(topic))
+		if err != nil {
+			return nil, err
+		}
+		if q.Ready+q.Reserved < min(overdue[topic], maxOverdue) {
+			missing = append(missing, topic)
 		}
 	}
+	return missing, nil
 }
 
 // Execute implements [delayjob.DelayJob] by refusing: topics are popped.

@@ -26,7 +26,15 @@ type Delivery struct {
 
 // Pop reserves due jobs, of each topic the earliest first, and returns without any when the
 // waiting is over or the service stops. Nothing is reserved for a caller that is gone before.
+//
+// A topic with a webhook is not popped: a [*HookedError].
 func (s *Service) Pop(ctx context.Context, p Pop) ([]Delivery, error) {
+	if hooks, err := s.store.Webhooks(ctx, p.Topics...); err != nil || len(hooks) > 0 {
+		if err == nil {
+			err = &HookedError{hooks[0].Topic}
+		}
+		return nil, err
+	}
 	ds, _, err := s.pop(ctx, p)
 	if err != nil || len(ds) > 0 || p.Wait <= 0 {
 		return ds, err
@@ -109,6 +117,17 @@ func (s *Service) popShard(ctx context.Context, shard int, topic string, limit i
 		s.giveBack(act, got.Messages)
 		return nil, time.Time{}, err
 	}
+	control, err := s.store.Control(act, topic)
+	if err == nil && control.Webhook != nil { // since the pop began
+		err = &HookedError{topic}
+	}
+	if err != nil || control.Paused {
+		if control.Paused {
+			s.pauseQueue(act, topic)
+		}
+		s.giveBack(act, got.Messages)
+		return nil, time.Time{}, err
+	}
 	t, err := s.take(act, topic, got.Messages, ttr, micro(got.Now))
 	if err != nil {
 		s.giveBack(act, got.Messages)
@@ -116,6 +135,13 @@ func (s *Service) popShard(ctx context.Context, shard int, topic string, limit i
 	}
 	s.answer(act, &t, lease)
 	return t.taken, got.Next, nil
+}
+
+// pauseQueue tells the queue what it has forgotten.
+func (s *Service) pauseQueue(ctx context.Context, topic string) {
+	if err := s.queue.Pause(ctx, jobName(topic)); err != nil {
+		s.tell([]error{err})
+	}
 }
 
 // giveBack lets others claim messages of which nothing was taken.
@@ -133,22 +159,10 @@ type taking struct {
 	over  []delayjob.Lease   // nothing is left to do for them
 	back  []delayjob.Return  // not now, or dead
 	newer []delayjob.Message // what should have been there instead
-	pause string             // the topic is paused, which the queue has forgotten
 }
 
 // take takes the rows of messages, those that may be delivered.
 func (s *Service) take(ctx context.Context, topic string, ms []delayjob.Message, ttr time.Duration, now time.Time) (t taking, err error) {
-	paused, _, err := s.store.Settings(ctx, now)
-	if err != nil {
-		return t, err
-	}
-	if slices.Contains(paused, topic) {
-		t.pause = topic
-		for _, m := range ms {
-			t.back = append(t.back, delayjob.Return{Lease: m.Lease, How: delayjob.Release})
-		}
-		return t, nil
-	}
 	keys := make([]Key, len(ms))
 	for i, m := range ms {
 		keys[i] = Key{topic, m.Key}
@@ -185,6 +199,7 @@ func (t *taking) decide(j *Job, m delayjob.Message, ttr time.Duration, now time.
 		t.over = append(t.over, m.Lease)
 	case j.Revision > m.Version:
 		t.newer = append(t.newer, j.message())
+		t.over = append(t.over, m.Lease) // unless the newer one, if it is due soon, takes its place
 	case j.claimable().After(now): // the queue has forgotten a delivery, or that it was put off
 		t.back = append(t.back, delayjob.Return{Lease: m.Lease, How: delayjob.Release, Delay: j.claimable().Sub(now)})
 	default:
@@ -198,19 +213,14 @@ func (t *taking) decide(j *Job, m delayjob.Message, ttr time.Duration, now time.
 
 // answer tells the queue what the rows said. What it does not hear comes up again by itself.
 func (s *Service) answer(ctx context.Context, t *taking, lease time.Duration) {
-	if t.pause != "" {
-		if err := s.queue.Pause(ctx, jobName(t.pause)); err != nil {
-			s.tell([]error{err})
-		}
+	if len(t.newer) > 0 {
+		s.scheduler.Schedule(ctx, t.newer...)
 	}
 	if len(t.over) > 0 {
 		s.tell(s.queue.Ack(ctx, t.over...))
 	}
 	if len(t.back) > 0 {
 		s.tell(s.queue.Nack(ctx, t.back...))
-	}
-	if len(t.newer) > 0 {
-		s.scheduler.Schedule(ctx, t.newer...)
 	}
 	byTTR := map[time.Duration][]delayjob.Lease{}
 	for _, d := range t.taken {

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"punctual/delayjob"
+	"punctual/delayjob/webhook"
 )
 
 // Queue is what the service needs of a queue.
 type Queue interface {
 	delayjob.Queue
+	Stats(ctx context.Context, job string) (delayjob.Stats, error)
 	Pause(ctx context.Context, job string) error
 	Resume(ctx context.Context, job string) error
 }
@@ -31,9 +33,12 @@ type Service struct {
 	store     Store
 	queue     Queue
 	scheduler Scheduler
+	sender    *webhook.Sender
 	onEmpty   func()
 	log       *slog.Logger
 
+	quota   quota
+	changed chan struct{} // one slot: a webhook was changed here
 	waiters waiters
 	batons  batons
 	stopped chan struct{} // closed when Run ends: nobody waits any more
@@ -42,8 +47,11 @@ type Service struct {
 
 // New returns a service. onEmpty is called when the queue shows that it lost its content;
 // [delayjob.Loader.Trigger], if there is a loader in this process.
-func New(store Store, queue Queue, scheduler Scheduler, onEmpty func(), log *slog.Logger) *Service {
-	return &Service{store: store, queue: queue, scheduler: scheduler, onEmpty: onEmpty, log: log, stopped: make(chan struct{})}
+func New(store Store, queue Queue, scheduler Scheduler, sender *webhook.Sender, onEmpty func(), log *slog.Logger) *Service {
+	return &Service{
+		store: store, queue: queue, scheduler: scheduler, sender: sender, onEmpty: onEmpty, log: log,
+		changed: make(chan struct{}, 1), stopped: make(chan struct{}),
+	}
 }
 
 // now is the engine's clock, which decides what is due.
@@ -101,6 +109,9 @@ func (s *Service) Add(ctx context.Context, js ...*Job) ([]Stored, error) {
 		unique = append(unique, j)
 	}
 	slices.SortFunc(unique, func(a, b *Job) int { return cmp.Or(strings.Compare(a.Topic, b.Topic), strings.Compare(a.ID, b.ID)) })
+	if err := s.admit(ctx, unique); err != nil {
+		return nil, err
+	}
 	stored, err := s.store.Insert(ctx, unique)
 	if err != nil {
 		return nil, err
@@ -176,6 +187,9 @@ func (s *Service) Reschedule(ctx context.Context, k Key, due time.Time) (*Job, S
 	})
 	if err != nil {
 		return nil, "", err
+	}
+	if j.far(s.now()) {
+		s.scheduler.Forget(ctx, delayjob.MessageID(jobName(k.Topic), k.ID))
 	}
 	s.scheduler.Schedule(ctx, j.message())
 	return j, state, nil
@@ -257,22 +271,30 @@ func (s *Service) tell(errs []error) {
 
 // Extend lets the lease end ttr from now.
 func (s *Service) Extend(ctx context.Context, e Ending, ttr time.Duration) (until time.Time, err error) {
-	_, err = s.update(ctx, e.Key, func(j *Job, now time.Time) error {
-		if !j.held(e.Lease.token) {
-			return delayjob.ErrLeaseLost
-		}
+	_, err = s.updateHeld(ctx, e, func(j *Job, now time.Time) {
 		until = now.Add(ttr)
 		j.LeaseUntil = until
-		return nil
 	})
-	if errors.Is(err, ErrNotFound) {
-		err = delayjob.ErrLeaseLost
-	}
 	if err != nil {
 		return time.Time{}, err
 	}
 	s.tell(s.queue.Extend(context.WithoutCancel(ctx), ttr, e.lease()))
 	return until, nil
+}
+
+// updateHeld changes a job for its holder, and for nobody else: [delayjob.ErrLeaseLost].
+func (s *Service) updateHeld(ctx context.Context, e Ending, change func(j *Job, now time.Time)) (*Job, error) {
+	j, err := s.update(ctx, e.Key, func(j *Job, now time.Time) error {
+		if !j.held(e.Lease.token) {
+			return delayjob.ErrLeaseLost
+		}
+		change(j, now)
+		return nil
+	})
+	if errors.Is(err, ErrNotFound) {
+		err = delayjob.ErrLeaseLost
+	}
+	return j, err
 }
 
 // Failure is what a holder says of an attempt that came to nothing.
@@ -286,31 +308,44 @@ const errorKept = 4000 // bytes of an error text
 
 // Fail gives a job back. It is dead if its attempts are used up.
 func (s *Service) Fail(ctx context.Context, e Ending, f Failure) error {
-	back := delayjob.Return{Lease: e.lease()}
-	j, err := s.update(ctx, e.Key, func(j *Job, now time.Time) error {
-		if !j.held(e.Lease.token) {
-			return delayjob.ErrLeaseLost
-		}
-		j.LastError = strings.ReplaceAll(strings.ToValidUTF8(f.Error[:min(len(f.Error), errorKept)], ""), "\x00", "")
+	j, err := s.fail(ctx, e, f)
+	if err != nil {
+		return err
+	}
+	back := delayjob.Return{Lease: e.lease(), Delay: j.Due.Sub(s.queue.Now())}
+	act := context.WithoutCancel(ctx)
+	switch {
+	case j.Status == Dead:
+		back.How = delayjob.Bury
+		fallthrough
+	case !j.far(s.now()):
+		s.tell(s.queue.Nack(act, back))
+	default:
+		s.tell(s.queue.Ack(act, back.Lease))
+	}
+	return nil
+}
+
+// fail notes in the database that an attempt came to nothing.
+func (s *Service) fail(ctx context.Context, e Ending, f Failure) (*Job, error) {
+	return s.updateHeld(ctx, e, func(j *Job, now time.Time) {
+		j.LastError = errorText(f.Error)
 		j.let()
 		if f.Dead || j.exhausted() {
-			j.Status, back.How = Dead, delayjob.Bury
-			return nil
+			j.Status = Dead
+			return
 		}
 		delay := retryAfter.Delay(j.Attempts)
 		if f.Delay != nil {
 			delay = *f.Delay
 		}
-		j.Due = micro(now.Add(delay))
-		return nil
+		if j.Due = micro(now.Add(delay)); j.far(now) {
+			j.Revision++ // a loader that knows of it must add it anew
+		}
 	})
-	if errors.Is(err, ErrNotFound) {
-		return delayjob.ErrLeaseLost
-	}
-	if err != nil {
-		return err
-	}
-	back.Delay = j.Due.Sub(s.queue.Now())
-	s.tell(s.queue.Nack(context.WithoutCancel(ctx), back))
-	return nil
+}
+
+// errorText is what is kept of an error.
+func errorText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), errorKept)], ""), "\x00", "")
 }

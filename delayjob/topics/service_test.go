@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"punctual/delayjob/memqueue"
 	"punctual/delayjob/redisqueue"
 	"punctual/delayjob/topics"
+	"punctual/delayjob/webhook"
 	"punctual/tests/testenv"
 	"punctual/tests/testenv/testdb"
 )
@@ -52,7 +54,8 @@ func each(t *testing.T, test func(w *world)) {
 }
 
 func newWorld(t *testing.T, db *database.DB, q queue) *world {
-	s := topics.New(gormstore.NewTopics(db.Gorm), q, delayjob.NewScheduler(q, delayjob.SchedulerOptions{Budget: 5 * time.Second}), func() {}, slog.New(slog.DiscardHandler))
+	s := topics.New(gormstore.NewTopics(db.Gorm), q, delayjob.NewScheduler(q, delayjob.SchedulerOptions{Budget: 5 * time.Second}),
+		webhook.NewSender("test", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), func() {}, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
@@ -106,8 +109,13 @@ func (w *world) add(want topics.Result, js ...*topics.Job) {
 // pop wants these jobs within a second.
 func (w *world) pop(ids ...string) []topics.Delivery {
 	w.t.Helper()
+	return w.popWithin(time.Second, ids...)
+}
+
+func (w *world) popWithin(d time.Duration, ids ...string) []topics.Delivery {
+	w.t.Helper()
 	var all []topics.Delivery
-	for end := time.Now().Add(time.Second); len(all) < max(1, len(ids)) && time.Now().Before(end); {
+	for end := time.Now().Add(d); len(all) < max(1, len(ids)) && time.Now().Before(end); {
 		ds, err := w.Pop(w.t.Context(), topics.Pop{Topics: []string{"t"}, Max: 10, Wait: 100 * time.Millisecond})
 		if err != nil {
 			w.t.Fatal(err)
@@ -274,10 +282,10 @@ func TestExtend(t *testing.T) {
 func TestReschedule(t *testing.T) {
 	each(t, func(w *world) {
 		w.add(topics.Added, w.job("a", time.Hour), w.job("b", 0))
-		if _, s, err := w.Reschedule(t.Context(), topics.Key{Topic: "t", ID: "a"}, w.queue.Now().Add(200*time.Millisecond)); err != nil || s != topics.Delayed {
+		b := w.pop("b")[0]
+		if _, s, err := w.Reschedule(t.Context(), topics.Key{Topic: "t", ID: "a"}, w.queue.Now().Add(400*time.Millisecond)); err != nil || s != topics.Delayed {
 			t.Fatal(s, err)
 		}
-		b := w.pop("b")[0]
 		a := w.pop("a")[0]
 		if a.Due.After(w.queue.Now()) {
 			t.Error("early")
@@ -299,7 +307,7 @@ func TestReschedule(t *testing.T) {
 
 func TestDelete(t *testing.T) {
 	each(t, func(w *world) {
-		w.add(topics.Added, w.job("a", 100*time.Millisecond), w.job("b", 0))
+		w.add(topics.Added, w.job("a", 500*time.Millisecond), w.job("b", 0))
 		b := w.pop("b")[0]
 		for id, want := range map[string]bool{"a": false, "b": true} {
 			if running, err := w.Delete(t.Context(), topics.Key{Topic: "t", ID: id}); err != nil || running != want {
@@ -309,7 +317,7 @@ func TestDelete(t *testing.T) {
 		if err := w.finish(b); !errors.Is(err, delayjob.ErrLeaseLost) {
 			t.Errorf("finish of the deleted one: %v", err)
 		}
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(550 * time.Millisecond)
 		w.pop()
 		if _, _, err := w.Job(t.Context(), b.Key); !errors.Is(err, topics.ErrNotFound) {
 			t.Error(err)
@@ -336,8 +344,8 @@ func TestExpired(t *testing.T) {
 func TestQueueLost(t *testing.T) {
 	each(t, func(w *world) {
 		short := w.job("short", 0)
-		short.TTR = 400 * time.Millisecond
-		w.add(topics.Added, w.job("held", -time.Second), short, w.job("later", 500*time.Millisecond))
+		short.TTR = time.Second
+		w.add(topics.Added, w.job("held", -time.Second), short, w.job("later", 3*time.Second))
 		w.add(topics.Added, w.job("year", 365*24*time.Hour))
 		held := w.pop("held", "short")[0]
 		n := w.emptied()
@@ -345,7 +353,7 @@ func TestQueueLost(t *testing.T) {
 			t.Errorf("loaded %+v, %v", s, err)
 		}
 		n.pop()
-		ds := append(n.pop("short"), n.pop("later")...)
+		ds := append(n.popWithin(5*time.Second, "short"), n.popWithin(5*time.Second, "later")...)
 		if ds[0].Attempts != 2 || ds[1].Attempts != 1 {
 			t.Errorf("attempts %d and %d", ds[0].Attempts, ds[1].Attempts)
 		}
@@ -467,4 +475,135 @@ func TestLease(t *testing.T) {
 			t.Errorf("%q is the lease %v", s, l)
 		}
 	}
+}
+
+// A topic that is full takes nothing until something ends; so does a new topic when there are
+// enough.
+func TestLimits(t *testing.T) {
+	each(t, func(w *world) {
+		t := w.t
+		w.SetLimits(topics.Limits{Pending: 3, Topics: 2})
+		refused := func(js ...*topics.Job) {
+			t.Helper()
+			_, err := w.Add(t.Context(), js...)
+			if e, ok := errors.AsType[*topics.QuotaError](err); !ok || e.RetryAfter <= 0 || e.Detail == "" {
+				t.Errorf("added %d more: %v", len(js), err)
+			}
+		}
+		w.add(topics.Added, w.job("a", 0), w.job("b", time.Hour))
+		refused(w.job("c", 0), w.job("d", 0))
+		w.add(topics.Added, w.job("c", time.Hour))
+		refused(w.job("d", 0))
+		if err := w.finish(w.pop("a")[0]); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "there is room again", func() bool {
+			_, err := w.Add(t.Context(), w.job("d", time.Hour))
+			return err == nil
+		})
+		in := func(topic string) *topics.Job {
+			j := w.job("x", 0)
+			j.Topic = topic
+			return j
+		}
+		w.add(topics.Added, in("second"))
+		refused(in("third"))
+		w.SetLimits(topics.Limits{})
+		w.add(topics.Added, in("third"), w.job("e", 0), w.job("f", 0))
+	})
+}
+
+// What is overdue and in the queue is not loaded again and again, of whatever topic it is; what
+// the queue lacks is.
+func TestLoad_overdue(t *testing.T) {
+	each(t, func(w *world) {
+		t := w.t
+		for i := range 3 {
+			js := make([]*topics.Job, 1000)
+			for k := range js {
+				js[k] = w.job(fmt.Sprint(i, "-", k), -time.Hour)
+				js[k].Topic = []string{"t", "u", "u"}[i]
+			}
+			w.add(topics.Added, js...)
+		}
+		w.add(topics.Added, w.job("late", -5*time.Second), w.job("soon", time.Minute))
+		loaded := func(w *world) map[string]int {
+			t.Helper()
+			n := map[string]int{}
+			for m, err := range w.Loading().Load(t.Context(), delayjob.Window{To: w.queue.Now().Add(2 * time.Minute)}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := w.queue.Add(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				n[m.Job]++
+			}
+			return n
+		}
+		if n := loaded(w); n["topic.t"] != 2 || n["topic.u"] != 0 {
+			t.Errorf("loaded %v of what the queue holds, want late and soon", n)
+		}
+		ds, err := w.Pop(t.Context(), topics.Pop{Topics: []string{"t"}, Max: 100}) // reserved is in the queue, too
+		if err != nil || len(ds) == 0 {
+			t.Fatal(len(ds), err)
+		}
+		if n := loaded(w); n["topic.t"] != 2 || n["topic.u"] != 0 {
+			t.Errorf("loaded %v after a pop, want late and soon", n)
+		}
+		empty := newWorld(t, w.db, memqueue.New())
+		if n := loaded(empty); n["topic.t"] != 1002 || n["topic.u"] != 2000 {
+			t.Errorf("loaded %v into an empty queue", n)
+		}
+		if _, err := empty.queue.Remove(t.Context(), "topic.u:1-7"); err != nil {
+			t.Fatal(err)
+		}
+		if n := loaded(empty); n["topic.u"] != 2000 {
+			t.Errorf("loaded %v though one was lost", n)
+		}
+	})
+}
+
+// What is due long from now costs the queue nothing, however it came to be.
+func TestFarAway(t *testing.T) {
+	each(t, func(w *world) {
+		t := w.t
+		const year = 365 * 24 * time.Hour
+		w.add(topics.Added, w.job("added", year), w.job("moved", time.Minute), w.job("claimed", 0), w.job("failed", 0))
+		for _, d := range w.pop("claimed", "failed") {
+			if d.ID == "failed" {
+				if err := w.Fail(t.Context(), ending(d), topics.Failure{Delay: new(year)}); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if _, _, err := w.Reschedule(t.Context(), d.Key, w.queue.Now().Add(year)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := w.Reschedule(t.Context(), topics.Key{Topic: "t", ID: "moved"}, w.queue.Now().Add(year)); err != nil {
+			t.Fatal(err)
+		}
+		w.load()
+		if s, err := w.queue.Stats(t.Context(), "topic.t"); err != nil || s != (delayjob.Stats{}) {
+			t.Errorf("the queue holds %+v, %v", s, err)
+		}
+		for _, id := range []string{"added", "moved", "claimed", "failed"} {
+			w.state(id, topics.Delayed)
+		}
+		// A message that the queue was not told is outdated goes with its claim.
+		old := delayjob.Message{Job: "topic.t", Key: "moved", Version: 1, Due: w.queue.Now()}
+		if _, err := w.queue.Add(t.Context(), old); err != nil {
+			t.Fatal(err)
+		}
+		w.pop()
+		if s, err := w.queue.Stats(t.Context(), "topic.t"); err != nil || s != (delayjob.Stats{}) {
+			t.Errorf("the queue holds %+v, %v", s, err)
+		}
+		// It comes when its time has come.
+		if _, _, err := w.Reschedule(t.Context(), topics.Key{Topic: "t", ID: "failed"}, w.queue.Now()); err != nil {
+			t.Fatal(err)
+		}
+		w.pop("failed")
+	})
 }

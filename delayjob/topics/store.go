@@ -19,9 +19,18 @@ type Store interface {
 	// Update locks the jobs of keys that there are, lets change change them, in no particular
 	// order, and saves those it returns: all or nothing. Key, Version, Body and CreatedAt stay.
 	Update(ctx context.Context, keys []Key, change func(js []*Job) (changed []*Job, err error)) error
-	// Due pages through the pending jobs with a due time in w, ordered by Due, Topic and ID, from
-	// the one after the given one on; nil starts. Their bodies are left out.
-	Due(ctx context.Context, w delayjob.Window, after *Job, limit int) ([]*Job, error)
+	// Due pages through the pending jobs of a topic, or of all if it is empty, with a due time in
+	// w, ordered by Due, Topic and ID, from the one after the given one on; nil starts. Their
+	// bodies are left out.
+	Due(ctx context.Context, w delayjob.Window, topic string, after *Job, limit int) ([]*Job, error)
+	// Overdue counts by topic the pending jobs that were due at t or before.
+	Overdue(ctx context.Context, t time.Time) (map[string]int, error)
+	// Pending counts the pending jobs of a topic, but no further than to most.
+	Pending(ctx context.Context, topic string, most int) (int, error)
+	// Names lists the topics that have jobs, in whatever state, in order, at most so many.
+	Names(ctx context.Context, most int) ([]string, error)
+	// CountDead counts the dead jobs of these topics; those without any are left out.
+	CountDead(ctx context.Context, topics []string) (map[string]int, error)
 	// Settle makes those pending jobs that are over dead or expired; see [Job.State].
 	Settle(ctx context.Context, now time.Time) error
 	// Trim deletes what is done, deleted or expired since before t.
@@ -38,6 +47,19 @@ type Store interface {
 	SetPaused(ctx context.Context, topic string, paused bool, now time.Time) error
 	// Settings tells which topics are paused, and which others changed since t.
 	Settings(ctx context.Context, since time.Time) (paused, resumed []string, err error)
+	// Control tells how the jobs of a topic are handed out now.
+	Control(ctx context.Context, topic string) (Control, error)
+	// Webhooks lists the webhooks of these topics, or all, in the order of their topics.
+	Webhooks(ctx context.Context, topics ...string) ([]*Webhook, error)
+	// UpdateWebhook locks the webhook of a topic, nil if there is none, and saves what change
+	// makes of it; nil deletes it.
+	UpdateWebhook(ctx context.Context, topic string, change func(*Webhook) (*Webhook, error)) error
+}
+
+// Control is how the jobs of a topic are handed out.
+type Control struct {
+	Paused  bool
+	Webhook *Webhook // nil: they are popped
 }
 
 // Stored is what became of an inserted job.
@@ -63,4 +85,5 @@ type Stats struct {
 	Done, Expired                  int       // within the last day
 	OldestDue                      time.Time // of what is ready; zero: nothing is
 	Paused                         bool
+	Pushed                         bool // to a webhook
 }

@@ -1,0 +1,107 @@
+package gormstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"punctual/delayjob/topics"
+)
+
+type topicWebhook struct {
+	Topic       string `gorm:"primaryKey"`
+	URL         string
+	Secret      string
+	Concurrency int
+	TimeoutMs   int64
+	Version     int64
+	CreatedAt   time.Time `gorm:"autoCreateTime:false"`
+	UpdatedAt   time.Time `gorm:"autoUpdateTime:false"`
+}
+
+func (topicWebhook) TableName() string { return "topic_webhooks" }
+
+func (r *topicWebhook) webhook() *topics.Webhook {
+	return &topics.Webhook{
+		Topic: r.Topic, URL: r.URL, Secret: r.Secret, Concurrency: r.Concurrency, Timeout: time.Duration(r.TimeoutMs) * time.Millisecond,
+		Version: r.Version, CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
+	}
+}
+
+func rowOfWebhook(w *topics.Webhook) *topicWebhook {
+	return &topicWebhook{
+		Topic: w.Topic, URL: w.URL, Secret: w.Secret, Concurrency: w.Concurrency, TimeoutMs: w.Timeout.Milliseconds(),
+		Version: w.Version, CreatedAt: w.CreatedAt.UTC(), UpdatedAt: w.UpdatedAt.UTC(),
+	}
+}
+
+// Control implements [topics.Store].
+func (s *Topics) Control(ctx context.Context, topic string) (topics.Control, error) {
+	var row struct {
+		Hook   topicWebhook `gorm:"embedded"`
+		Paused bool
+		Pushed bool
+	}
+	err := s.db.WithContext(ctx).Raw(`SELECT w.*, w.topic IS NOT NULL AS pushed,
+			EXISTS (SELECT 1 FROM topic_settings WHERE topic = @topic AND paused_at IS NOT NULL) AS paused
+		FROM (SELECT 1 AS one) AS o LEFT JOIN topic_webhooks AS w ON w.topic = @topic`, map[string]any{"topic": topic}).Scan(&row).Error
+	if err != nil {
+		return topics.Control{}, fmt.Errorf("read how a topic is handed out: %w", err)
+	}
+	c := topics.Control{Paused: row.Paused}
+	if row.Pushed {
+		c.Webhook = row.Hook.webhook()
+	}
+	return c, nil
+}
+
+// Webhooks implements [topics.Store].
+func (s *Topics) Webhooks(ctx context.Context, names ...string) ([]*topics.Webhook, error) {
+	q := s.db.WithContext(ctx).Order("topic")
+	if len(names) > 0 {
+		q = q.Where("topic IN ?", names)
+	}
+	var rows []topicWebhook
+	if err := q.Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read the webhooks of topics: %w", err)
+	}
+	hooks := make([]*topics.Webhook, len(rows))
+	for i := range rows {
+		hooks[i] = rows[i].webhook()
+	}
+	return hooks, nil
+}
+
+// UpdateWebhook implements [topics.Store].
+func (s *Topics) UpdateWebhook(ctx context.Context, topic string, change func(*topics.Webhook) (*topics.Webhook, error)) error {
+	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		q := tx
+		if tx.Name() == "postgres" {
+			q = tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
+		}
+		var rows []topicWebhook
+		if err := q.Where("topic = ?", topic).Find(&rows).Error; err != nil {
+			return fmt.Errorf("lock the webhook of a topic: %w", err)
+		}
+		var old *topics.Webhook
+		if len(rows) > 0 {
+			old = rows[0].webhook()
+		}
+		w, err := change(old)
+		switch {
+		case err != nil:
+			return err
+		case w == nil:
+			err = tx.Delete(&topicWebhook{Topic: topic}).Error
+		default:
+			err = tx.Clauses(clause.OnConflict{UpdateAll: true, Columns: []clause.Column{{Name: "topic"}}}).Create(rowOfWebhook(w)).Error
+		}
+		if err != nil {
+			return fmt.Errorf("save the webhook of a topic: %w", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,106 @@
+package topics
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+)
+
+func (h *handlers) registerWebhooks(api huma.API, op describe) {
+	const path = "/topics/{topic}/webhook"
+	changes := or(http.StatusNotFound, http.StatusPreconditionFailed)
+	huma.Register(api, op("get-topic-webhook", http.MethodGet, path, "Where the jobs of a topic are posted", or(http.StatusNotFound)), h.webhook)
+	huma.Register(api, op("set-topic-webhook", http.MethodPut, path, "Post the jobs of a topic instead of having them popped", changes), h.setWebhook)
+	huma.Register(api, op("delete-topic-webhook", http.MethodDelete, path, "Have the jobs of a topic popped again",
+		status(http.StatusNoContent), changes), h.deleteWebhook)
+}
+
+// TopicWebhook is a webhook as the API shows it: without its secret.
+type TopicWebhook struct {
+	Topic       string    `json:"topic"`
+	URL         string    `json:"url"`
+	Concurrency int       `json:"concurrency"`
+	TimeoutMs   int64     `json:"timeout_ms"`
+	Version     int64     `json:"version"`
+	CreatedAt   time.Time `json:"created_at"`
+	UpdatedAt   time.Time `json:"updated_at"`
+}
+
+type webhookOutput struct {
+	ETag string `header:"ETag" doc:"The version, for If-Match"`
+	Body TopicWebhook
+}
+
+func viewWebhook(w *Webhook) *webhookOutput {
+	return &webhookOutput{ETag: fmt.Sprintf(`"%d"`, w.Version), Body: TopicWebhook{
+		Topic: w.Topic, URL: w.URL, Concurrency: w.Concurrency, TimeoutMs: w.Timeout.Milliseconds(),
+		Version: w.Version, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
+	}}
+}
+
+// WebhookInput is a change of a topic's webhook.
+type WebhookInput struct {
+	TopicInput
+	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; another current version answers 412"`
+}
+
+// based is nil if any version will do. A tag that is none of ours matches no version.
+func (i WebhookInput) based() *int64 {
+	tag := strings.TrimPrefix(strings.TrimSpace(i.IfMatch), "W/")
+	if tag == "" || tag == "*" {
+		return nil
+	}
+	version, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
+	if err != nil {
+		version = -1
+	}
+	return &version
+}
+
+type setWebhookInput struct {
+	WebhookInput
+	Body struct {
+		URL         string `json:"url" doc:"http or https; its host must be public, unless topics.allow_networks says otherwise" example:"https://shop.example.org/hooks/punctual"`
+		Secret      string `json:"secret,omitempty" format:"password" doc:"Signs each post; 16 to 200 printable ASCII characters; never told again. Left out: the one that is there"`
+		Concurrency int    `json:"concurrency,omitempty" minimum:"1" maximum:"100" default:"4" doc:"Posts at once in each process"`
+		TimeoutMs   int64  `json:"timeout_ms,omitempty" minimum:"100" maximum:"30000" default:"10000" doc:"Of one post"`
+	}
+}
+
+func (h *handlers) webhook(ctx context.Context, in *TopicInput) (*webhookOutput, error) {
+	if err := allow(ctx, in.Topic, account.TopicsAdmin); err != nil {
+		return nil, err
+	}
+	w, err := h.s.Webhook(ctx, in.Topic)
+	if err != nil {
+		return nil, err
+	}
+	return viewWebhook(w), nil
+}
+
+func (h *handlers) setWebhook(ctx context.Context, in *setWebhookInput) (*webhookOutput, error) {
+	if err := allow(ctx, in.Topic, account.TopicsAdmin); err != nil {
+		return nil, err
+	}
+	w, err := h.s.SetWebhook(ctx, Webhook{
+		Topic: in.Topic, URL: in.Body.URL, Secret: in.Body.Secret, Concurrency: in.Body.Concurrency, Timeout: millis(in.Body.TimeoutMs),
+	}, in.based())
+	if err != nil {
+		return nil, err
+	}
+	return viewWebhook(w), nil
+}
+
+func (h *handlers) deleteWebhook(ctx context.Context, in *WebhookInput) (*struct{}, error) {
+	if err := allow(ctx, in.Topic, account.TopicsAdmin); err != nil {
+		return nil, err
+	}
+	return nil, h.s.DeleteWebhook(ctx, in.Topic, in.based())
+}

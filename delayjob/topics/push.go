@@ -1,0 +1,245 @@
+package topics
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"punctual/delayjob"
+	"punctual/delayjob/webhook"
+)
+
+// A Pusher posts the jobs of topics that have a webhook. Every process that works runs one; they
+// need not know of each other. Which topics there are may change at any time: the consumer of
+// the old set then claims nothing more and finishes what it has begun, while one of the new set
+// is at work already, so that for a moment a topic may have twice its posts at once.
+type Pusher struct {
+	s    *Service
+	opts delayjob.ConsumerOptions
+}
+
+// NewPusher returns a pusher of the service's topics. Of o it uses SafetyPoll, Grace, OnEmpty,
+// Observer and Logger.
+func NewPusher(s *Service, o delayjob.ConsumerOptions) *Pusher {
+	o.Jobs, o.Failures = nil, nil // the rows keep what died
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Pusher{s, o}
+}
+
+// hooksEvery is how often a pusher looks which webhooks there are.
+const hooksEvery = time.Second
+
+// Run posts until ctx ends and what it has begun is finished or given back.
+func (p *Pusher) Run(ctx context.Context) error {
+	var consumers sync.WaitGroup
+	defer consumers.Wait()
+	stop := func() {}
+	defer func() { stop() }()
+	tick := time.NewTicker(hooksEvery)
+	defer tick.Stop()
+	var at []lane
+	for failing := false; ; {
+		hooks, err := p.s.store.Webhooks(ctx)
+		switch {
+		case err == nil:
+			failing = false
+			if want := lanes(hooks); !slices.Equal(want, at) {
+				stop()
+				at, stop = want, p.consume(ctx, want, &consumers)
+			}
+		case ctx.Err() == nil && !failing:
+			failing = true
+			p.opts.Logger.Warn("webhooks of topics may have changed; those known are served", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-p.s.changed:
+		}
+	}
+}
+
+// consume starts a consumer of these topics; stop has it finish what it has begun.
+func (p *Pusher) consume(ctx context.Context, topics []lane, running *sync.WaitGroup) (stop func()) {
+	if len(topics) == 0 {
+		return func() {}
+	}
+	jobs := make([]delayjob.DelayJob, len(topics))
+	for i, l := range topics {
+		jobs[i] = &push{p.s, l}
+	}
+	ctx, stop = context.WithCancel(ctx)
+	c := delayjob.NewConsumer(p.s.queue, jobs, p.opts)
+	running.Go(func() { _ = c.Run(ctx) }) // it returns no error
+	return stop
+}
+
+// lane is what a consumer must know of a webhook; each post reads the rest, so that a change of
+// it holds at once.
+type lane struct {
+	topic       string
+	concurrency int
+	timeout     time.Duration
+}
+
+func lanes(hooks []*Webhook) []lane {
+	var all []lane
+	for _, w := range hooks {
+		all = append(all, lane{w.Topic, w.Concurrency, w.Timeout})
+	}
+	return all
+}
+
+// push is the strategy that posts the jobs of one topic. The row decides: it counts the
+// attempts and holds the lease of a post, so that a process that dies in the middle of one
+// has spent an attempt, and another makes the next when the lease ends.
+type push struct {
+	s *Service
+	lane
+}
+
+const (
+	pushLease  = 5 * time.Second // of the queue, which a consumer renews
+	pushMargin = 2 * time.Second // of the row's lease, over the timeout of a post
+	noteTime   = 5 * time.Second // for what became of it
+)
+
+// Name implements [delayjob.DelayJob].
+func (p *push) Name() string { return jobName(p.topic) }
+
+// Options implements [delayjob.Configurer].
+func (p *push) Options() delayjob.Options {
+	return delayjob.Options{
+		Concurrency: p.concurrency, Batch: 1, Lease: pushLease, MaxRuntime: MaxTimeout + 2*noteTime, MaxAttempts: -1,
+	}
+}
+
+// Load implements [delayjob.DelayJob]; [Loading] is what loads.
+func (*push) Load(context.Context, delayjob.Window) iter.Seq2[delayjob.Message, error] {
+	return func(func(delayjob.Message, error) bool) {}
+}
+
+// Execute implements [delayjob.DelayJob].
+func (p *push) Execute(ctx context.Context, m delayjob.Message) error {
+	control, err := p.s.store.Control(ctx, p.topic)
+	switch {
+	case err != nil:
+		return delayjob.Unavailable(err)
+	case control.Paused:
+		p.s.pauseQueue(ctx, p.topic)
+		return delayjob.Snooze(hooksEvery)
+	case control.Webhook == nil: // the consumer is about to hear of it
+		return delayjob.Snooze(hooksEvery)
+	}
+	t, err := p.s.take(ctx, p.topic, []delayjob.Message{m}, control.Webhook.Timeout+pushMargin, p.s.now())
+	if err != nil {
+		return delayjob.Unavailable(err)
+	}
+	if len(t.taken) == 0 {
+		return p.refused(ctx, &t)
+	}
+	return p.post(ctx, control.Webhook, t.taken[0])
+}
+
+// refused is what becomes of a message whose row may not be delivered now.
+func (p *push) refused(ctx context.Context, t *taking) error {
+	p.s.scheduler.Schedule(ctx, t.newer...)
+	for _, r := range t.back {
+		if r.How == delayjob.Bury {
+			return delayjob.Dead(errors.New(ErrorTimeOver))
+		}
+		return delayjob.Snooze(r.Delay)
+	}
+	return nil
+}
+
+// post delivers a job and notes what became of it.
+func (p *push) post(ctx context.Context, w *Webhook, d Delivery) error {
+	posting, cancel := context.WithTimeout(ctx, w.Timeout)
+	answer, err := p.s.sender.Send(posting, webhook.Post{
+		URL: w.URL, Secret: w.Secret, Topic: d.Topic, ID: d.ID, Key: d.ID + ":" + strconv.FormatInt(d.Version, 10), Attempt: d.Attempts, Body: d.Body,
+	})
+	cancel()
+	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
+	defer cancel()
+	e := Ending{d.Key, d.Lease}
+	switch {
+	case err != nil && ctx.Err() != nil: // this process stops, or the job was taken away from it
+		_, noted := p.s.updateHeld(noting, e, func(j *Job, _ time.Time) {
+			j.Attempts--
+			j.let()
+		})
+		return cmp.Or(unlessLost(noted), err)
+	case err != nil:
+		return p.failed(noting, e, Failure{Error: err.Error()})
+	case answer.Status >= 200 && answer.Status < 300:
+		return p.ended(noting, e, "")
+	case answer.Status == http.StatusGone:
+		return p.ended(noting, e, "dropped: "+said(answer))
+	default:
+		f := Failure{Error: said(answer)}
+		if answer.RetryAfter > 0 {
+			f.Delay = new(answer.RetryAfter)
+		}
+		return p.failed(noting, e, f)
+	}
+}
+
+// ended notes that a job is done for good.
+func (p *push) ended(ctx context.Context, e Ending, note string) error {
+	_, err := p.s.updateHeld(ctx, e, func(j *Job, _ time.Time) {
+		j.Status = Done
+		if note != "" {
+			j.LastError = errorText(note)
+		}
+		j.let()
+	})
+	return unlessLost(err)
+}
+
+// failed notes that a post came to nothing.
+func (p *push) failed(ctx context.Context, e Ending, f Failure) error {
+	j, err := p.s.fail(ctx, e, f)
+	switch {
+	case err != nil:
+		return unlessLost(err)
+	case j.Status == Dead:
+		return delayjob.Dead(errors.New(f.Error))
+	case j.far(p.s.now()):
+		return nil // the loader adds it in time
+	default:
+		return delayjob.After(max(0, j.Due.Sub(p.s.queue.Now())), errors.New(f.Error))
+	}
+}
+
+// unlessLost is nil if somebody else has the job now, or it was deleted or rescheduled: then
+// there is nothing left to do. Otherwise the database does not answer.
+func unlessLost(err error) error {
+	if err == nil || errors.Is(err, delayjob.ErrLeaseLost) {
+		return nil
+	}
+	return delayjob.Unavailable(err)
+}
+
+const textKept = 500 // bytes of an answer's text
+
+// said is an answer as an error tells it.
+func said(a webhook.Answer) string {
+	s := strings.TrimSpace(fmt.Sprintf("the receiver answered %d %s", a.Status, http.StatusText(a.Status)))
+	if text := strings.TrimSpace(strings.ToValidUTF8(a.Text[:min(len(a.Text), textKept)], "")); text != "" {
+		s += ": " + text
+	}
+	return s
+}

@@ -1,0 +1,150 @@
+package topics
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Webhook is the receiver to which the jobs of a topic are posted when they are due, instead
+// of being popped.
+type Webhook struct {
+	Topic       string
+	URL         string
+	Secret      string        // signs each post; told to nobody
+	Concurrency int           // posts at once in each process
+	Timeout     time.Duration // of one post
+	Version     int64
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// Limits and defaults of webhooks.
+const (
+	DefaultConcurrency = 4
+	MaxConcurrency     = 100
+	DefaultTimeout     = 10 * time.Second
+	MinTimeout         = 100 * time.Millisecond
+	MaxTimeout         = 30 * time.Second
+	MinSecret          = 16 // characters
+	MaxSecret          = 200
+	MaxWebhooks        = 500 // of all topics
+)
+
+// Webhook tells the webhook of a topic, or [ErrNotFound].
+func (s *Service) Webhook(ctx context.Context, topic string) (*Webhook, error) {
+	hooks, err := s.store.Webhooks(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	if len(hooks) == 0 {
+		return nil, ErrNotFound
+	}
+	return hooks[0], nil
+}
+
+// SetWebhook sets the webhook of a topic. A zero Concurrency or Timeout is the default; an
+// empty Secret is that of the webhook that is there. If based is not nil, it is the version that
+// must be there. Every process takes the change over within two seconds.
+func (s *Service) SetWebhook(ctx context.Context, w Webhook, based *int64) (*Webhook, error) {
+	if w.Concurrency == 0 {
+		w.Concurrency = DefaultConcurrency
+	}
+	if w.Timeout == 0 {
+		w.Timeout = DefaultTimeout
+	}
+	faults := w.faults()
+	if err := s.sender.CheckURL(ctx, w.URL); err != nil {
+		faults = append([]Fault{{"body.url", "refused", err.Error()}}, faults...)
+	}
+	if all, err := s.store.Webhooks(ctx); err != nil {
+		return nil, err
+	} else if len(all) >= MaxWebhooks && hookOf(all, w.Topic) == nil {
+		return nil, &QuotaError{fmt.Sprintf("There are %d webhooks, as many as there may be.", len(all)), time.Hour}
+	}
+	err := s.store.UpdateWebhook(ctx, w.Topic, func(old *Webhook) (*Webhook, error) {
+		if err := old.based(based); err != nil {
+			return nil, err
+		}
+		now := s.now()
+		w.Version, w.CreatedAt, w.UpdatedAt = 1, now, now
+		missing := w.Secret == "" && old == nil
+		if old != nil {
+			w.Version, w.CreatedAt = old.Version+1, old.CreatedAt
+			if w.Secret == "" {
+				w.Secret = old.Secret
+			}
+		}
+		if missing {
+			faults = append(faults, Fault{"body.secret", "required", "is required for a new webhook"})
+		}
+		if len(faults) > 0 {
+			return nil, &InvalidError{faults}
+		}
+		return &w, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.hooksChanged()
+	return &w, nil
+}
+
+// DeleteWebhook lets the jobs of a topic be popped again.
+func (s *Service) DeleteWebhook(ctx context.Context, topic string, based *int64) error {
+	err := s.store.UpdateWebhook(ctx, topic, func(old *Webhook) (*Webhook, error) {
+		if old == nil && based == nil {
+			return nil, ErrNotFound
+		}
+		return nil, old.based(based)
+	})
+	if err == nil {
+		s.hooksChanged()
+	}
+	return err
+}
+
+// hooksChanged has the pusher of this process look at once.
+func (s *Service) hooksChanged() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// based tells whether w, nil if there is none, is of the version that a change is based on.
+func (w *Webhook) based(version *int64) error {
+	current := int64(0)
+	if w != nil {
+		current = w.Version
+	}
+	if version != nil && *version != current {
+		return &StaleError{current}
+	}
+	return nil
+}
+
+// faults are those of w besides its URL.
+func (w *Webhook) faults() (fs []Fault) {
+	if n := len(w.Secret); w.Secret != "" && (n < MinSecret || n > MaxSecret || strings.ContainsFunc(w.Secret, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) })) {
+		fs = append(fs, Fault{"body.secret", "malformed", fmt.Sprintf("must be %d to %d printable ASCII characters", MinSecret, MaxSecret)})
+	}
+	if w.Concurrency < 1 || w.Concurrency > MaxConcurrency {
+		fs = append(fs, Fault{"body.concurrency", "out_of_range", fmt.Sprintf("must be from 1 to %d", MaxConcurrency)})
+	}
+	if w.Timeout < MinTimeout || w.Timeout > MaxTimeout {
+		fs = append(fs, Fault{"body.timeout_ms", "out_of_range", fmt.Sprintf("must be from %d to %d", MinTimeout.Milliseconds(), MaxTimeout.Milliseconds())})
+	}
+	return fs
+}
+
+func hookOf(all []*Webhook, topic string) *Webhook {
+	for _, w := range all {
+		if w.Topic == topic {
+			return w
+		}
+	}
+	return nil
+}
