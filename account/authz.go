@@ -85,6 +85,12 @@ var table = map[string]rule{
 	"update-room":    {Admin, RoomsWrite},
 	"delete-room":    {Admin, RoomsWrite},
 
+	"list-blackouts":  {Member, RoomsRead},
+	"get-blackout":    {Member, RoomsRead},
+	"create-blackout": {Admin, RoomsWrite},
+	"update-blackout": {Admin, RoomsWrite},
+	"delete-blackout": {Admin, RoomsWrite},
+
 	"list-meetings":         {Member, MeetingsRead},
 	"get-meeting":           {Member, MeetingsRead},
 	"meeting-history":       {Member, MeetingsRead},

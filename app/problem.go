@@ -42,6 +42,32 @@ type ProblemFault struct {
 	Location string `json:"location" example:"body.title"`
 	Message  string `json:"message"`
 	Code     string `json:"code" example:"required"`
+
+	ProblemFigures
+}
+
+// ProblemFigures are what a broken rule allows and what was wanted. Only with policy_violation,
+// and only what applies to the rule.
+type ProblemFigures struct {
+	RoomID     int64      `json:"room_id,omitempty" doc:"Whose rule it is; left out: the installation's"`
+	Limit      any        `json:"limit,omitempty" doc:"What the rule allows: a count, a duration such as 4h, a time or a time of day"`
+	Actual     any        `json:"actual,omitempty" doc:"What it would be, in the same form"`
+	Used       any        `json:"used,omitempty" doc:"Of a quota: what the person's other meetings take"`
+	Per        string     `json:"per,omitempty" doc:"Of a quota: day, week or month"`
+	Start      *time.Time `json:"start,omitempty" doc:"Of the blackout, or of the period that a quota counts in"`
+	End        *time.Time `json:"end,omitempty"`
+	BlackoutID int64      `json:"blackout_id,omitempty"`
+	Reason     string     `json:"reason,omitempty" doc:"Of a blackout"`
+}
+
+func figuresOf(r meeting.Figures) ProblemFigures {
+	p := ProblemFigures{
+		RoomID: r.RoomID, Limit: r.Limit, Actual: r.Actual, Used: r.Used, Per: r.Per, BlackoutID: r.BlackoutID, Reason: r.Reason,
+	}
+	if !r.Span.Start.IsZero() {
+		p.Start, p.End = new(r.Span.Start.UTC()), new(r.Span.End.UTC())
+	}
+	return p
 }
 
 // ProblemConflict is a time at which a room is taken; it does not tell by whom.
@@ -126,26 +152,33 @@ const statusClientGone = 499
 // invalidProblem is what is wrong with the request itself: 422 with all faults.
 func invalidProblem(err error) *Problem {
 	if e, ok := errors.AsType[*meeting.InvalidError](err); ok {
-		return faulty("invalid", "Invalid request", e.Faults)
+		return faulty("invalid", "Invalid request", e.Faults, meetingFault)
 	}
 	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
-		return faulty("policy_violation", "The rules of the room do not allow this", e.Violations)
+		return faulty("policy_violation", "The rules of the room do not allow this", e.Violations, meetingFault)
 	}
 	if e, ok := errors.AsType[*account.InvalidError](err); ok {
-		return faulty("invalid", "Invalid request", e.Faults)
+		return faulty("invalid", "Invalid request", e.Faults, func(f account.Fault) ProblemFault {
+			return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code}
+		})
 	}
 	if e, ok := errors.AsType[*topics.InvalidError](err); ok {
-		return faulty("invalid", "Invalid request", e.Faults)
+		return faulty("invalid", "Invalid request", e.Faults, func(f topics.Fault) ProblemFault {
+			return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code}
+		})
 	}
 	return nil
 }
 
-func faulty[F meeting.Fault | account.Fault | topics.Fault](code, title string, faults []F) *Problem {
+func meetingFault(f meeting.Fault) ProblemFault {
+	return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, ProblemFigures: figuresOf(f.Figures)}
+}
+
+func faulty[F any](code, title string, faults []F, convert func(F) ProblemFault) *Problem {
 	p := newProblem(http.StatusUnprocessableEntity, code, title)
 	p.Errors = make([]ProblemFault, len(faults))
 	for i, f := range faults {
-		f := meeting.Fault(f)
-		p.Errors[i] = ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code}
+		p.Errors[i] = convert(f)
 	}
 	return p
 }

@@ -81,13 +81,13 @@ func TestSchemaFault(t *testing.T) {
 		in   huma.ErrorDetail
 		want ProblemFault
 	}{
-		{huma.ErrorDetail{Location: "body", Message: "expected required property title to be present"}, ProblemFault{"body.title", "is required", "required"}},
-		{huma.ErrorDetail{Location: "body.attendees[0]", Message: "expected required property email to be present"}, ProblemFault{"body.attendees[0].email", "is required", "required"}},
-		{huma.ErrorDetail{Location: "body.x", Message: "unexpected property", Value: "secret"}, ProblemFault{"body.x", "unexpected property", "unknown_field"}},
-		{huma.ErrorDetail{Location: "path.id", Message: "invalid integer", Value: "secret"}, ProblemFault{"path.id", "invalid integer", "malformed"}},
-		{huma.ErrorDetail{Location: "body.email", Message: "expected string to be RFC 5322 email: mail: missing 'secret'"}, ProblemFault{"body.email", "expected string to be RFC 5322 email", "malformed"}},
-		{huma.ErrorDetail{Location: "query.limit", Message: "expected number <= 500"}, ProblemFault{"query.limit", "expected number <= 500", "too_large"}},
-		{huma.ErrorDetail{Message: "unexpected end of JSON input"}, ProblemFault{"body", "unexpected end of JSON input", "invalid"}},
+		{huma.ErrorDetail{Location: "body", Message: "expected required property title to be present"}, ProblemFault{Location: "body.title", Message: "is required", Code: "required"}},
+		{huma.ErrorDetail{Location: "body.attendees[0]", Message: "expected required property email to be present"}, ProblemFault{Location: "body.attendees[0].email", Message: "is required", Code: "required"}},
+		{huma.ErrorDetail{Location: "body.x", Message: "unexpected property", Value: "secret"}, ProblemFault{Location: "body.x", Message: "unexpected property", Code: "unknown_field"}},
+		{huma.ErrorDetail{Location: "path.id", Message: "invalid integer", Value: "secret"}, ProblemFault{Location: "path.id", Message: "invalid integer", Code: "malformed"}},
+		{huma.ErrorDetail{Location: "body.email", Message: "expected string to be RFC 5322 email: mail: missing 'secret'"}, ProblemFault{Location: "body.email", Message: "expected string to be RFC 5322 email", Code: "malformed"}},
+		{huma.ErrorDetail{Location: "query.limit", Message: "expected number <= 500"}, ProblemFault{Location: "query.limit", Message: "expected number <= 500", Code: "too_large"}},
+		{huma.ErrorDetail{Message: "unexpected end of JSON input"}, ProblemFault{Location: "body", Message: "unexpected end of JSON input", Code: "invalid"}},
 	} {
 		if d := cmp.Diff(c.want, schemaFault(&c.in)); d != "" {
 			t.Error(d)

@@ -3,6 +3,7 @@ package meeting
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // Role of a user, from the least to the most rights.
@@ -47,7 +48,7 @@ func (a Actor) MayManageRooms() bool { return a.rules() }
 // MayEdit reports whether the actor may change or cancel the meeting: its organizer and admins.
 func (a Actor) MayEdit(m *Meeting) bool { return a.rules() || a.organizes(m) }
 
-// MaySee reports whether the actor sees title, description and attendees: everybody, unless
+// MaySee reports whether the actor sees what the meeting is about and whose it is: everybody, unless
 // the meeting is private; then its participants, the approvers of its rooms and admins.
 // Rooms may hold more than the meeting's.
 func (a Actor) MaySee(m *Meeting, rooms []*Room) bool {
@@ -79,14 +80,16 @@ func (a Actor) is(p Attendee) bool {
 const Busy = "Busy"
 
 // View is the meeting as the actor may see it. What they may not see is left out of the
-// copy: all content of a private meeting, and other people's telephone numbers. Rooms may
-// hold more than the meeting's.
+// copy: all content of a private meeting, its people and its series, and other people's
+// telephone numbers. Rooms may hold more than the meeting's.
 func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 	seen := *m
 	if !by.MaySee(m, rooms) {
 		seen.Title, seen.Description = Busy, ""
+		seen.Organizer = Person{}
 		seen.Attendees, seen.Reminders = nil, nil
-		seen.Approval.Comment = ""
+		seen.Approval.Comment, seen.Approval.DecidedBy = "", 0 // who approved their own is its organizer
+		seen.SeriesID, seen.OriginalStart = 0, time.Time{}
 		return &seen
 	}
 	if !by.MayEdit(m) {

@@ -10,6 +10,10 @@ import (
 var (
 	ErrNotFound  = errors.New("not found")
 	ErrForbidden = errors.New("forbidden")
+
+	// ErrRoomsChanged says that a meeting was judged by blackouts that have changed since. Look
+	// the rooms up and judge again.
+	ErrRoomsChanged = errors.New("the rooms have changed")
 )
 
 // Fault is one thing wrong with a request. Location names the field as the REST resource
@@ -18,6 +22,21 @@ type Fault struct {
 	Location string
 	Code     string // stable, e.g. "required", "too_long", "unknown_room"
 	Message  string
+	Figures  Figures // of a rule that would be broken; else zero
+}
+
+// Figures are what a broken rule allows and what was wanted; what does not apply is
+// zero. Limit, Actual and Used are durations ("4h"), times and times of day as strings, and
+// counts as int, so that two faults can be compared.
+type Figures struct {
+	RoomID     int64 // 0: of the installation
+	Limit      any
+	Actual     any    // what it would be
+	Used       any    // of a quota: what other meetings take
+	Per        string // of a quota: day, week or month
+	Span       Slot   // the period of a quota, or the blackout
+	BlackoutID int64
+	Reason     string // of a blackout
 }
 
 // InvalidError lists all faults of a request at once.

@@ -16,6 +16,7 @@ import (
 // fakeStore keeps sites, rooms and meetings in memory, one transaction at a time. It refuses
 // overlaps as the database does, and hands out copies.
 type fakeStore struct {
+	fakeRules
 	mu       sync.Mutex
 	sites    map[int64]*Site
 	rooms    map[int64]*Room
@@ -57,7 +58,17 @@ func (s *fakeStore) UpdateSite(ctx context.Context, id int64, fn func(*Site) err
 	return site, nil
 }
 
-func (s *fakeStore) DeleteSite(_ context.Context, id int64) error { delete(s.sites, id); return nil }
+func (s *fakeStore) DeleteSite(_ context.Context, id int64, fn func(*Site) error) error {
+	site, ok := s.sites[id]
+	if !ok {
+		return ErrNotFound
+	}
+	if err := fn(site); err != nil {
+		return err
+	}
+	delete(s.sites, id)
+	return nil
+}
 
 func (s *fakeStore) ListSites(context.Context, Page) ([]*Site, string, error) {
 	var all []*Site
@@ -102,7 +113,14 @@ func (s *fakeStore) UpdateRoom(_ context.Context, id int64, fn func(*Room) error
 	return r, nil
 }
 
-func (s *fakeStore) DeleteRoom(_ context.Context, id int64, _ time.Time) error {
+func (s *fakeStore) DeleteRoom(_ context.Context, id int64, _ time.Time, fn func(*Room) error) error {
+	r, ok := s.rooms[id]
+	if !ok {
+		return ErrNotFound
+	}
+	if err := fn(r); err != nil {
+		return err
+	}
 	delete(s.rooms, id)
 	return nil
 }
@@ -120,7 +138,7 @@ func (s *fakeStore) ListRooms(ctx context.Context, _ RoomQuery, _ Page) ([]*Room
 func (s *fakeStore) CreateMeeting(_ context.Context, m *Meeting) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.free(m); err != nil {
+	if err := s.allowed(m); err != nil {
 		return err
 	}
 	m.ID, m.Version = s.next(), 1
@@ -148,7 +166,7 @@ func (s *fakeStore) UpdateMeeting(_ context.Context, id ID, fn func(*Meeting) er
 	if err := fn(m); err != nil {
 		return nil, nil, err
 	}
-	if err := s.free(m); err != nil {
+	if err := s.allowed(m); err != nil {
 		return nil, nil, err
 	}
 	m.Version++
@@ -188,6 +206,7 @@ func (s *fakeStore) save(m *Meeting) []Notice {
 		}
 	}
 	s.meetings[m.ID] = new(*m)
+	s.meetings[m.ID].judged, s.meetings[m.ID].claims, s.meetings[m.ID].asked = nil, nil, nil // not stored
 	return notices
 }
 

@@ -12,6 +12,11 @@ func (f *faults) add(location, code, format string, args ...any) {
 	*f = append(*f, Fault{Location: location, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
+// broken adds a rule that would be broken, with its figures.
+func (f *faults) broken(location, code string, of Figures, format string, args ...any) {
+	*f = append(*f, Fault{Location: location, Code: code, Message: fmt.Sprintf(format, args...), Figures: of})
+}
+
 // behind returns f without what first says already: a field that could not be decoded is
 // reported once, and not as missing too.
 func (f faults) behind(first []Fault) []Fault {

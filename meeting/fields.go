@@ -38,6 +38,7 @@ type Fields struct {
 	// is what a booking without Reminders gets.
 	DefaultReminders bool
 	Visibility       *Visibility
+	Override         *Override // an admin's: nil for none; only its Reason is read
 
 	Faults []Fault // found while decoding; reported together with the others
 }
@@ -83,6 +84,7 @@ func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
 		t.Attendees = f.attendees(base, k.people, &found)
 	}
 	f.reminders(&t, k, &found)
+	f.override(&found)
 	if all := found.behind(f.Faults); len(all) > 0 {
 		return t, &InvalidError{Faults: all}
 	}
@@ -106,6 +108,17 @@ func (f *Fields) texts(t *Terms, required bool, found *faults) {
 			found.add("body.visibility", "unknown_value", "is public or private")
 		}
 	}
+}
+
+func (f *Fields) override(found *faults) {
+	if f.Override == nil {
+		return
+	}
+	f.Override.Reason = strings.TrimSpace(f.Override.Reason)
+	if f.Override.Reason == "" {
+		found.add("body.override.reason", "required", "is required: it is kept in the history")
+	}
+	found.text("body.override.reason", f.Override.Reason, maxComment)
 }
 
 func (f *Fields) rooms(t *Terms, base *Meeting, k known, found *faults) {
@@ -344,9 +357,16 @@ func (f *faults) timezone(location, name string) {
 	}
 }
 
-// violations tells all rules that the terms break of the rooms, judging what differs from
-// base, nil for a new meeting.
+// violations is a [*PolicyError] of all rules that the terms break of the rooms, judging what
+// differs from base, nil for a new meeting. Quotas are not among them: see [Meeting.Claims].
 func (t *Terms) violations(base *Meeting, limits Limits, at time.Time) error {
+	if v := t.broken(base, limits, at); len(v) > 0 {
+		return &PolicyError{Violations: v}
+	}
+	return nil
+}
+
+func (t *Terms) broken(base *Meeting, limits Limits, at time.Time) []Fault {
 	w := Wish{Slot: t.Slot, Persons: len(t.Attendees), Now: at}
 	var v faults
 	switch {
@@ -355,9 +375,9 @@ func (t *Terms) violations(base *Meeting, limits Limits, at time.Time) error {
 			v = append(v, r.Check(w, limits)...)
 		}
 	case !base.Slot.End.Equal(t.Slot.End):
-		w.EndOnly = true
+		w.EndOnly, w.Agreed = true, base.Slot
 		if t.Slot.End.Before(at) {
-			v.add("body.end", "in_past", "the end has passed")
+			v.broken("body.end", "in_past", Figures{Limit: instantText(at), Actual: instantText(t.Slot.End)}, "the end has passed")
 		}
 		for _, r := range t.Rooms {
 			v = append(v, r.Check(w, limits)...)
@@ -367,10 +387,7 @@ func (t *Terms) violations(base *Meeting, limits Limits, at time.Time) error {
 			r.checkCapacity(w.Persons, &v)
 		}
 	}
-	if len(v) == 0 {
-		return nil
-	}
-	return &PolicyError{Violations: distinct(v)}
+	return distinct(v)
 }
 
 // distinct faults, in order: rooms share the installation's limits.

@@ -15,6 +15,7 @@ type Terms struct {
 	Reminders          []Reminder
 	DefaultReminders   bool
 	Visibility         Visibility
+	Override           *Override // of the rules of the rooms; nil: they hold
 }
 
 // Asking is how a request for approval is made: whom it is for, until when it is decided,
@@ -34,8 +35,11 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 		CreatedAt:       at,
 	}
 	m.set(t, at)
-	m.record(Entry{At: at, Action: ActionCreated, Actor: by})
+	created := Entry{At: at, Action: ActionCreated, Actor: by}
+	t.Override.note(&created)
+	m.record(created)
 	m.settle(t.Rooms, by, ask, at)
+	m.takeOverride(t.Override)
 	if m.Approval.Required && m.Status == Confirmed {
 		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by})
 	}
@@ -62,17 +66,37 @@ func (m *Meeting) settle(rooms []*Room, by Actor, ask Asking, at time.Time) {
 		m.Status = Pending
 		m.Approval.Deadline = deadline(rooms, m.Slot.Start, at, ask.Timeout)
 	}
-	m.Occupied = nil
+	m.Occupied, m.asked = nil, nil
 	if m.Status == Confirmed || ask.Hold {
 		m.occupy(rooms)
+	} else {
+		m.asked = m.occupancies(rooms)
 	}
 }
 
-// occupy takes the slot in every room, with the room's buffers around it.
+// occupy takes the slot in every room, and claims it of the organizer's quotas.
 func (m *Meeting) occupy(rooms []*Room) {
-	m.Occupied = make([]Occupancy, len(rooms))
+	m.Occupied = m.occupancies(rooms)
+	m.claim(rooms)
+}
+
+// occupancies are the slot in every room, with the room's buffers around it.
+func (m *Meeting) occupancies(rooms []*Room) []Occupancy {
+	os := make([]Occupancy, len(rooms))
 	for i, r := range rooms {
-		m.Occupied[i] = Occupancy{RoomID: r.ID, Slot: m.Slot.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter)}
+		os[i] = Occupancy{RoomID: r.ID, Slot: m.Slot.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter)}
+	}
+	return os
+}
+
+// Asked is what a request wants that does not hold it. A store that saves the request refuses
+// with a [*ConflictError] what is taken already; two requests may ask for the same.
+func (m *Meeting) Asked() []Occupancy { return m.asked }
+
+// takeOverride lets the meeting pass over quotas, which are judged when it is saved.
+func (m *Meeting) takeOverride(o *Override) {
+	if o != nil {
+		m.claims = nil
 	}
 }
 
@@ -107,17 +131,23 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 		}
 		m.settle(t.Rooms, by, ask, at)
 	}
-	m.recordRevision(changes, before.Status, by, at)
+	for i := range m.claims {
+		m.claims[i] = m.claims[i].after(&before)
+	}
+	m.takeOverride(t.Override)
+	m.recordRevision(changes, before.Status, t.Override, by, at)
 	m.notifyRevision(&before, changes, ask.Deciders, by, at)
 	return true, nil
 }
 
 // recordRevision writes the change, and a confirmation that it brought about.
-func (m *Meeting) recordRevision(changes map[string]Change, was Status, by Actor, at time.Time) {
+func (m *Meeting) recordRevision(changes map[string]Change, was Status, override *Override, by Actor, at time.Time) {
 	if m.Status != was {
 		changes["status"] = Change{From: was, To: m.Status}
 	}
-	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes})
+	changed := Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes}
+	override.note(&changed)
+	m.record(changed)
 	if was == Pending && m.Status == Confirmed {
 		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by})
 	}
@@ -140,7 +170,9 @@ func (m *Meeting) notifyRevision(before *Meeting, changes map[string]Change, dec
 			m.notifyAttendees(NoticeChange, stay, by, at)
 		}
 		m.notifyAttendees(NoticeInvitation, added, by, at)
-		m.notifyAttendees(NoticeCancellation, removed, by, at)
+		before.notices = nil // of the meeting as they knew it: what it says now is not for them
+		before.notifyAttendees(NoticeCancellation, removed, by, at)
+		m.notices = append(m.notices, before.notices...)
 	case wasOn:
 		before.notices = nil
 		before.notifyAttendees(NoticeCancellation, before.Attendees, by, at)
@@ -180,6 +212,10 @@ func (m *Meeting) set(t Terms, at time.Time) {
 	m.Reminders, m.DefaultReminders = t.Reminders, t.DefaultReminders
 	m.Visibility = t.Visibility
 	m.UpdatedAt = at
+	m.judged = m.judged[:0:0]
+	for _, r := range t.Rooms {
+		m.judged = append(m.judged, judgement{r.ID, r.Closures})
+	}
 }
 
 // compare tells what the terms would change, by field of the REST resource.

@@ -18,7 +18,7 @@ const (
 	Released   Status = "released"  // nobody came: the room was given back
 )
 
-// Visibility says who sees title, description and attendees.
+// Visibility says who sees what the meeting is about and whose it is.
 type Visibility string
 
 const (
@@ -61,6 +61,9 @@ type Meeting struct {
 
 	history []Entry
 	notices []Notice
+	judged  []judgement // see Judged
+	claims  []Claim     // see Claims
+	asked   []Occupancy // see Asked
 }
 
 // Occupancy is the interval that a meeting takes of one room. The database refuses two that overlap.

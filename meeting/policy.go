@@ -20,54 +20,111 @@ const Tolerance = time.Minute
 // Wish is what somebody wants of a room, as its rules see it.
 type Wish struct {
 	Slot    Slot
-	Persons int       // who attend
+	Persons int       // who are invited
 	Now     time.Time // when they ask
 	EndOnly bool      // the start and the rooms were agreed before and stay: nothing about them is judged again
+	Agreed  Slot      // with EndOnly: the slot as it was agreed before
 }
 
-// Check tells every rule of the room, and of the installation, that the wish breaks.
+// Check tells every rule of the room, and of the installation, that the wish breaks, except
+// quotas: what other meetings take, only the store knows (see [Meeting.Claims]).
 func (r *Room) Check(w Wish, limits Limits) []Fault {
 	var v faults
 	r.checkCapacity(w.Persons, &v)
 	r.checkDuration(w.Slot.Duration(), limits, &v)
+	r.checkStep(w, &v)
 	if !w.EndOnly {
 		if !r.Active {
-			v.add("body.room_ids", "room_inactive", "%s takes no bookings at present", r.Name)
+			v.broken("body.room_ids", "room_inactive", Figures{RoomID: r.ID}, "%s takes no bookings at present", r.Name)
 		}
-		r.checkLead(w.Slot.Start.Sub(w.Now), limits, &v)
+		r.checkLead(w, limits, &v)
 	}
 	if !r.Open(w.Slot) {
-		v.add("body.start", "opening_hours", "%s is not open all that time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
+		loc := mustZone(r.Zone)
+		figures := Figures{RoomID: r.ID, Limit: r.Policy.hours(), Actual: wallClock(w.Slot.Start, loc) + " to " + wallClock(w.Slot.End, loc)}
+		v.broken("body.start", "opening_hours", figures, "%s is not open all that time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
 	}
+	r.checkBlackouts(w, &v)
 	return v
 }
 
 func (r *Room) checkCapacity(persons int, v *faults) {
 	if r.Capacity > 0 && persons > r.Capacity {
-		v.add("body.attendees", "capacity", "%s has %d places, not %d", r.Name, r.Capacity, persons)
+		figures := Figures{RoomID: r.ID, Limit: r.Capacity, Actual: persons}
+		v.broken("body.attendees", "capacity", figures, "%s has %d places, not %d", r.Name, r.Capacity, persons)
 	}
 }
 
 func (r *Room) checkDuration(d time.Duration, limits Limits, v *faults) {
 	if least := r.Policy.MinDuration; d < least {
-		v.add("body.end", "min_duration", "%s is booked for %s or longer", r.Name, FormatDuration(least))
+		v.broken("body.end", "min_duration", r.bound(least, d), "%s is booked for %s or longer", r.Name, FormatDuration(least))
 	}
 	if most := stricter(r.Policy.MaxDuration, limits.MaxDuration); most > 0 && d > most {
-		v.add("body.end", "max_duration", "%s is booked for at most %s", r.Name, FormatDuration(most))
+		v.broken("body.end", "max_duration", r.bound(most, d), "%s is booked for at most %s", r.Name, FormatDuration(most))
 	}
 }
 
-func (r *Room) checkLead(lead time.Duration, limits Limits, v *faults) {
+// checkStep wants both ends on the grid of the room's clock. So the length is a multiple of
+// the step by that clock, also when it is put forward or back meanwhile.
+func (r *Room) checkStep(w Wish, v *faults) {
+	step := r.Policy.Step
+	if step == 0 {
+		return
+	}
+	loc := mustZone(r.Zone)
+	check := func(location, edge string, t time.Time) {
+		if t = t.In(loc); sinceMidnight(t)%step != 0 {
+			figures := Figures{RoomID: r.ID, Limit: FormatDuration(step), Actual: timeText(t)}
+			v.broken(location, "step", figures, "%s is booked in steps of %s from midnight (%s); the %s is at %s",
+				r.Name, FormatDuration(step), r.Zone, edge, timeText(t))
+		}
+	}
+	if !w.EndOnly {
+		check("body.start", "start", w.Slot.Start)
+	}
+	check("body.end", "end", w.Slot.End)
+}
+
+// sinceMidnight is what clocks show.
+func sinceMidnight(t time.Time) time.Duration {
+	h, m, s := t.Clock()
+	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(s)*time.Second + time.Duration(t.Nanosecond())
+}
+
+func (r *Room) checkLead(w Wish, limits Limits, v *faults) {
+	lead := w.Slot.Start.Sub(w.Now)
 	if lead < -Tolerance {
-		v.add("body.start", "in_past", "the start has passed")
+		v.broken("body.start", "in_past", Figures{Limit: instantText(w.Now), Actual: instantText(w.Slot.Start)}, "the start has passed")
 		return
 	}
 	if least := r.Policy.MinNotice; least > 0 && lead < least {
-		v.add("body.start", "min_notice", "%s is booked %s or longer ahead", r.Name, FormatDuration(least))
+		v.broken("body.start", "min_notice", r.bound(least, lead), "%s is booked %s or longer ahead", r.Name, FormatDuration(least))
 	}
 	if most := stricter(r.Policy.MaxAdvance, limits.MaxAdvance); most > 0 && lead > most {
-		v.add("body.start", "max_advance", "%s is booked at most %s ahead", r.Name, FormatDuration(most))
+		v.broken("body.start", "max_advance", r.bound(most, lead), "%s is booked at most %s ahead", r.Name, FormatDuration(most))
 	}
+}
+
+// bound are the figures of a rule about a length of time.
+func (r *Room) bound(limit, actual time.Duration) Figures {
+	return Figures{RoomID: r.ID, Limit: FormatDuration(limit), Actual: FormatDuration(actual.Truncate(time.Second))}
+}
+
+// instantText is t as the REST resource shows it.
+func instantText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// wallClock is t as clocks in loc show it.
+func wallClock(t time.Time, loc *time.Location) string {
+	t = t.In(loc)
+	return t.Format(time.DateOnly) + " " + timeText(t)
+}
+
+// timeText is the time of day, as short as it can be.
+func timeText(t time.Time) string {
+	if t.Second() == 0 && t.Nanosecond() == 0 {
+		return t.Format("15:04")
+	}
+	return t.Format("15:04:05.999999")
 }
 
 // Open reports whether the room is open during the whole slot. A room without opening hours

@@ -26,6 +26,8 @@ type Room struct {
 	Approval  RoomApproval
 	Policy    Policy
 	CheckIn   CheckIn
+	Closures  int64      // raised by the store with every change of a blackout of the room or its site; 0: there was never one
+	Blackouts []Blackout // that are not over, by start; set by the service for bookings and answers
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -43,6 +45,7 @@ type Policy struct {
 	OpeningHours []OpeningHours
 	MinDuration  time.Duration
 	MaxDuration  time.Duration // 0: the installation's limit
+	Step         time.Duration // starts and ends are on this grid, counted from midnight in the room's zone; divides a day
 	MinNotice    time.Duration
 	MaxAdvance   time.Duration // 0: the installation's limit
 	BufferBefore time.Duration // kept free in front of each meeting

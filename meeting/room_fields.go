@@ -65,6 +65,7 @@ type RoomFields struct {
 	OpeningHours *[]OpeningHours
 	MinDuration  *time.Duration
 	MaxDuration  *time.Duration // 0: the installation's
+	Step         *time.Duration // 0: none
 	MinNotice    *time.Duration
 	MaxAdvance   *time.Duration // 0: the installation's
 	BufferBefore *time.Duration
@@ -196,6 +197,10 @@ func (f *RoomFields) policy(p *Policy, found *faults) {
 	}
 	found.span(&p.MinDuration, f.MinDuration, "body.policy.min_duration", maxSpan)
 	found.span(&p.MaxDuration, f.MaxDuration, "body.policy.max_duration", maxSpan)
+	found.span(&p.Step, f.Step, "body.policy.step", 24*time.Hour)
+	if f.Step != nil && p.Step > 0 && 24*time.Hour%p.Step != 0 {
+		found.add("body.policy.step", "contradiction", "does not divide a day into equal parts, as 5m, 15m or 1h do")
+	}
 	found.span(&p.MinNotice, f.MinNotice, "body.policy.min_notice", maxSpan)
 	found.span(&p.MaxAdvance, f.MaxAdvance, "body.policy.max_advance", 100*maxSpan)
 	found.span(&p.BufferBefore, f.BufferBefore, "body.policy.buffer_before", maxBuffer)
@@ -245,7 +250,7 @@ func (f *faults) hours(hours []OpeningHours) {
 }
 
 func (f *faults) quota(q Quota) {
-	if q.Per != "day" && q.Per != "week" && q.Per != "month" {
+	if q.Per != PerDay && q.Per != PerWeek && q.Per != PerMonth {
 		f.add("body.policy.quota.per", "unknown_value", "is day, week or month")
 	}
 	if q.Count < 0 {

@@ -47,7 +47,9 @@ func (s *Service) ExpireApproval(ctx context.Context, ref Ref) (Outcome, error) 
 		to = Confirmed
 	}
 	outcome, err := s.expire(ctx, ref, to)
-	if _, taken := errors.AsType[*ConflictError](err); taken {
+	_, taken := errors.AsType[*ConflictError](err)
+	_, refused := errors.AsType[*PolicyError](err) // by a quota
+	if taken || refused {
 		return s.expire(ctx, ref, Rejected)
 	}
 	return outcome, err

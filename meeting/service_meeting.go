@@ -12,7 +12,20 @@ import (
 // Book makes a meeting, which is confirmed or, where a room needs approval by somebody else,
 // pending. All its rooms or none are taken.
 func (s *Service) Book(ctx context.Context, by Actor, f Fields) (*Meeting, error) {
-	conf, at := s.conf(), s.clock()
+	if f.Override != nil && !by.rules() {
+		return nil, ErrForbidden
+	}
+	for {
+		m, err := s.tryBook(ctx, by, f)
+		if errors.Is(err, ErrRoomsChanged) && ctx.Err() == nil {
+			continue // each time a blackout was made or changed
+		}
+		return m, err
+	}
+}
+
+func (s *Service) tryBook(ctx context.Context, by Actor, f Fields) (*Meeting, error) {
+	at := s.clock()
 	known, err := s.lookUp(ctx, &f, nil)
 	if err != nil {
 		return nil, err
@@ -21,7 +34,7 @@ func (s *Service) Book(ctx context.Context, by Actor, f Fields) (*Meeting, error
 	if err != nil {
 		return nil, err
 	}
-	if err := terms.violations(nil, conf.Limits, at); err != nil {
+	if err := s.judge(ctx, by, &terms, f.Override, at); err != nil {
 		return nil, err
 	}
 	ask, err := s.asking(ctx, by, terms.Rooms)
@@ -48,7 +61,7 @@ func (s *Service) Meeting(ctx context.Context, by Actor, id ID) (*Meeting, error
 
 // Meetings lists meetings; the viewer and the instant of the query are set here.
 func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page) (ms []*Meeting, next string, err error) {
-	q.TextViewer, q.Now, q.OnTimeout = &by, s.clock(), s.conf().OnTimeout
+	q.Viewer, q.Now, q.OnTimeout = &by, s.clock(), s.conf().OnTimeout
 	ms, next, err = s.store.ListMeetings(ctx, q, p)
 	if err != nil {
 		return nil, "", err
@@ -69,7 +82,7 @@ func (s *Service) Update(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 
 // revise gives a meeting the terms of the fields, or answers errUnchanged.
 func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Settings, c changing) error {
-	if !by.MayEdit(m) {
+	if !by.MayEdit(m) || f.Override != nil && !by.rules() {
 		return ErrForbidden
 	}
 	if err := checkVersion(ifMatch, m.Version); err != nil {
@@ -82,7 +95,11 @@ func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Se
 	if err != nil {
 		return err
 	}
-	if err := terms.violations(m, conf.Limits, c.at); err != nil {
+	broken := terms.broken(m, conf.Limits, c.at)
+	if len(broken) > 0 || f.Override != nil {
+		broken = append(broken, c.overQuota...)
+	}
+	if err := terms.accept(broken, f.Override); err != nil {
 		return err
 	}
 	changed, err := m.Revise(terms, by, c.ask, c.at)
@@ -160,6 +177,8 @@ type changing struct {
 	rooms []*Room // of the meeting as it is; those that are known
 	ask   Asking
 	at    time.Time
+
+	overQuota []Fault // by the new time or rooms, if other rules are broken or passed over
 }
 
 // errRoomsMoved says that what was looked up belongs to other rooms than the meeting's.
@@ -172,7 +191,7 @@ var errRoomsMoved = errors.New("the meeting has other rooms now")
 func (s *Service) change(ctx context.Context, by Actor, id ID, f *Fields, fn func(*Meeting, changing) error) (*Meeting, error) {
 	for {
 		m, err := s.tryChange(ctx, by, id, f, fn)
-		if errors.Is(err, errRoomsMoved) && ctx.Err() == nil {
+		if (errors.Is(err, errRoomsMoved) || errors.Is(err, ErrRoomsChanged)) && ctx.Err() == nil {
 			continue
 		}
 		return m, err
@@ -219,9 +238,13 @@ func (s *Service) prepare(ctx context.Context, by Actor, f *Fields, m *Meeting) 
 	if c.known, err = s.lookUp(ctx, f, m); err != nil {
 		return c, err
 	}
-	if f.RoomIDs != nil || f.Start != nil || f.End != nil { // nothing else can make it a request again
-		c.ask, err = s.asking(ctx, by, c.known.rooms)
+	if f.RoomIDs == nil && f.Start == nil && f.End == nil { // nothing else can make it a request again
+		return c, nil
 	}
+	if c.ask, err = s.asking(ctx, by, c.known.rooms); err != nil {
+		return c, err
+	}
+	c.overQuota, err = s.quotasOfChange(ctx, f, m, c.known, c.at)
 	return c, err
 }
 
@@ -233,6 +256,9 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 	if want := f.roomIDs(base); len(want) <= maxRooms {
 		if k.rooms, err = s.rooms(ctx, want); err != nil {
 			return k, fmt.Errorf("look up rooms: %w", err)
+		}
+		if err = s.withBlackouts(ctx, k.rooms, s.clock()); err != nil {
+			return k, err
 		}
 	}
 	if f.Attendees == nil || len(*f.Attendees) == 0 || len(*f.Attendees) > maxAttendees {

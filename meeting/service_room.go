@@ -64,14 +64,7 @@ func (s *Service) DeleteSite(ctx context.Context, by Actor, id int64, ifMatch *i
 	if !by.MayManageRooms() {
 		return ErrForbidden
 	}
-	site, err := s.store.Site(ctx, id)
-	if err != nil {
-		return err
-	}
-	if err := checkVersion(ifMatch, site.Version); err != nil {
-		return err
-	}
-	return s.store.DeleteSite(ctx, id)
+	return s.store.DeleteSite(ctx, id, func(site *Site) error { return checkVersion(ifMatch, site.Version) })
 }
 
 // CreateRoom adds a room; it is active unless the fields say otherwise.
@@ -94,7 +87,7 @@ func (s *Service) CreateRoom(ctx context.Context, by Actor, f RoomFields) (*Room
 	return s.Room(ctx, r.ID) // with the zone in force
 }
 
-// Room finds a room.
+// Room finds a room, with the blackouts that are not over.
 func (s *Service) Room(ctx context.Context, id int64) (*Room, error) {
 	rooms, err := s.rooms(ctx, []int64{id})
 	if err != nil {
@@ -103,13 +96,16 @@ func (s *Service) Room(ctx context.Context, id int64) (*Room, error) {
 	if len(rooms) == 0 {
 		return nil, ErrNotFound
 	}
-	return rooms[0], nil
+	return rooms[0], s.withBlackouts(ctx, rooms, s.clock())
 }
 
-// Rooms lists rooms.
+// Rooms lists rooms, with the blackouts that are not over.
 func (s *Service) Rooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error) {
 	rooms, next, err = s.store.ListRooms(ctx, q, p)
-	return s.zoned(rooms), next, err
+	if err != nil {
+		return nil, "", err
+	}
+	return s.zoned(rooms), next, s.withBlackouts(ctx, rooms, s.clock())
 }
 
 // UpdateRoom changes a room. Meetings that are booked stay as they are, even if the room
@@ -148,20 +144,14 @@ func (s *Service) DeleteRoom(ctx context.Context, by Actor, id int64, ifMatch *i
 	if !by.MayManageRooms() {
 		return ErrForbidden
 	}
-	room, err := s.Room(ctx, id)
-	if err != nil {
-		return err
-	}
-	if err := checkVersion(ifMatch, room.Version); err != nil {
-		return err
-	}
-	return s.store.DeleteRoom(ctx, id, s.clock())
+	return s.store.DeleteRoom(ctx, id, s.clock(), func(room *Room) error { return checkVersion(ifMatch, room.Version) })
 }
 
-// Busytime is an interval in which a room is taken.
+// Busytime is an interval in which a room is taken: by a meeting, or by a blackout.
 type Busytime struct {
-	Slot    Slot     // buffers included
-	Meeting *Meeting // as the asking actor may see it
+	Slot     Slot      // buffers included
+	Meeting  *Meeting  // as the asking actor may see it; nil: a blackout
+	Blackout *Blackout // nil: a meeting
 }
 
 // maxFreeBusy is the longest span that FreeBusy answers for.
@@ -204,8 +194,33 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slo
 		}
 		p.Cursor = next
 	}
+	if room.Closures > 0 {
+		closed, err := s.closed(ctx, roomID, span)
+		if err != nil {
+			return nil, err
+		}
+		busy = append(busy, closed...)
+	}
 	slices.SortStableFunc(busy, func(a, b Busytime) int { return a.Slot.Start.Compare(b.Slot.Start) })
 	return busy, nil
+}
+
+// closed are the blackouts of a room within the span.
+func (s *Service) closed(ctx context.Context, roomID int64, span Slot) ([]Busytime, error) {
+	var closed []Busytime
+	for p := (Page{Limit: 500}); ; {
+		bs, next, err := s.store.ListBlackouts(ctx, BlackoutQuery{RoomID: roomID, From: span.Start, To: span.End}, p)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range bs {
+			closed = append(closed, Busytime{Slot: b.Slot, Blackout: b})
+		}
+		if next == "" {
+			return closed, nil
+		}
+		p.Cursor = next
+	}
 }
 
 // rooms by id, in order; those not there are left out.

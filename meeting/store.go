@@ -12,18 +12,26 @@ import (
 // the function undoes everything and is returned as it is. They may call the function again
 // after a serialisation failure. Safe for concurrent use.
 type Store interface {
+	RulesStore
+
 	CreateSite(ctx context.Context, s *Site) error
 	Site(ctx context.Context, id int64) (*Site, error)
 	UpdateSite(ctx context.Context, id int64, fn func(*Site) error) (*Site, error)
-	DeleteSite(ctx context.Context, id int64) error // [*InUseError] while rooms belong to it
+	// DeleteSite and DeleteRoom call the function with the locked content; its error keeps it.
+	DeleteSite(ctx context.Context, id int64, fn func(*Site) error) error // [*InUseError] while rooms belong to it
 	ListSites(ctx context.Context, p Page) (sites []*Site, next string, err error)
 
 	CreateRoom(ctx context.Context, r *Room) error
 	Rooms(ctx context.Context, ids []int64) ([]*Room, error) // in the order of ids; those not there are left out
 	// UpdateRoom also gives the coming meetings of the room the check-in that it asks for now.
 	UpdateRoom(ctx context.Context, id int64, fn func(*Room) error) (*Room, error)
-	DeleteRoom(ctx context.Context, id int64, at time.Time) error // [*InUseError] while meetings after at hold it; its history stays
+	DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(*Room) error) error // [*InUseError] while meetings after at hold it; its history stays
 	ListRooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error)
+
+	// A meeting is saved only if its rooms' blackouts are those it was judged by
+	// ([Meeting.Judged]; else [ErrRoomsChanged]), what it asks for without holding it is free
+	// ([Meeting.Asked]; else [*ConflictError]) and quotas allow it ([Meeting.Claims]; else
+	// [*PolicyError]), whoever saves another at the same time.
 
 	// CreateMeeting sets ID, versions and the notices' IDs: in place, in the slice that
 	// [Meeting.TakeNotices] hands over.
@@ -82,9 +90,15 @@ type MeetingQuery struct {
 	Statuses      []Status // effective at Now
 	SeriesID      int64
 	Text          string    // in the title, case-insensitive
-	TextViewer    *Actor    // whose view Text searches: private titles of others do not match
+	Viewer        *Actor    // to whom a filter must not tell what a private meeting hides: see Reveals
 	Now           time.Time // for effective statuses
 	OnTimeout     Status    // see [Approval]; if Confirmed, a pending request past its deadline still counts as pending
+}
+
+// Reveals reports whether being listed tells something about a meeting that a private one
+// hides: its title, its people or its series. Then it is listed only to those who may see it.
+func (q MeetingQuery) Reveals() bool {
+	return q.Text != "" || q.OrganizerID != 0 || q.AttendeeEmail != "" || q.SeriesID != 0
 }
 
 // DueCursor is where a page of Due ended.

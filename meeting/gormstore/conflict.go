@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 
+	"gorm.io/gorm"
+
 	"punctual/meeting"
 )
 
@@ -40,14 +42,19 @@ func (s *Store) orConflict(ctx context.Context, f func() (*meeting.Meeting, erro
 }
 
 func (s *Store) conflicts(ctx context.Context, m *meeting.Meeting) ([]meeting.Occupancy, error) {
+	return s.overlaps(s.db.WithContext(ctx), m.ID, m.Occupied)
+}
+
+// overlaps tells what other meetings hold of the given.
+func (s *Store) overlaps(tx *gorm.DB, except meeting.ID, wanted []meeting.Occupancy) ([]meeting.Occupancy, error) {
 	var found []meeting.Occupancy
-	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+	err := s.query(tx, func(rows *sql.Rows) error {
 		var o meeting.Occupancy
 		if err := rows.Scan(&o.RoomID, &o.Slot.Start, &o.Slot.End); err != nil {
 			return err
 		}
 		found = append(found, o)
 		return nil
-	}, overlapping, table(s.dialect.occupancyRows(m)), m.ID)
+	}, overlapping, table(s.dialect.occupancyRows(wanted)), except)
 	return found, err
 }

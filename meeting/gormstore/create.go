@@ -13,14 +13,16 @@ import (
 )
 
 // createMeeting writes a meeting with all that belongs to it as one statement, and returns
-// its id: no row if a room is not there (any more). It fails with the constraint's error if
-// a room is taken.
+// its id: no row if a room is not there (any more), or its blackouts are others than those the
+// meeting was judged by. It fails with the constraint's error if a room is taken.
 //
-// The rooms' row locks exclude [Store.DeleteRoom], not other bookings.
+// The rooms' row locks exclude [Store.DeleteRoom] and new blackouts, not other bookings. A row
+// that was changed while the statement waited for its lock is judged as it is then.
 var createMeeting = write(parts.Replace(`
 	WITH present AS (
 		SELECT id FROM rooms WHERE deleted_at IS NULL
 			AND id = ANY (ARRAY(SELECT (x ->> 'room_id')::bigint FROM jsonb_array_elements({part 1}::jsonb) AS x)) -- an index scan, whatever the estimate
+			AND closures = COALESCE((SELECT (x ->> 'closures')::bigint FROM jsonb_array_elements({part 1}::jsonb) AS x WHERE (x ->> 'room_id')::bigint = rooms.id), closures)
 		ORDER BY id FOR KEY SHARE
 	), new AS (
 		INSERT INTO meetings (` + meetingColumns + `) SELECT ` + placeholders(1, columnCount) + `
@@ -48,7 +50,9 @@ func partOfNew(insert string, n int) string {
 var (
 	createRow    = write(`INSERT INTO meetings (` + meetingColumns + `) VALUES (` + placeholders(1, columnCount) + `) RETURNING id`)
 	presentRooms = write(`SELECT id FROM rooms WHERE id IN (SELECT x.room_id FROM {rows $1: room_id bigint}) AND deleted_at IS NULL
+		AND closures = COALESCE((SELECT x.closures FROM {rows $1: room_id bigint, closures bigint} WHERE x.room_id = rooms.id), closures)
 		ORDER BY id {postgres: FOR KEY SHARE}`)
+	thereRooms = write(`SELECT id FROM rooms WHERE id IN (SELECT x.room_id FROM {rows $1: room_id bigint}) AND deleted_at IS NULL`)
 )
 
 func (s *Store) CreateMeeting(ctx context.Context, m *meeting.Meeting) error {
@@ -70,7 +74,7 @@ func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 		return err
 	}
 	quiet := *m // whose notices are only counted
-	if s.dialect == postgres && len(quiet.TakeNotices()) == 0 {
+	if s.dialect == postgres && len(quiet.TakeNotices()) == 0 && len(m.Claims()) == 0 {
 		// One statement is a transaction of its own.
 		return patiently(ctx, func() error { return s.insertMeeting(s.db.WithContext(ctx), m, history) })
 	}
@@ -87,14 +91,20 @@ func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 	})
 }
 
-// insertMeeting gives m its ID and versions.
+// insertMeeting gives m its ID and versions. With claims it has to run in a transaction.
 func (s *Store) insertMeeting(tx *gorm.DB, m *meeting.Meeting, history []row) (err error) {
+	if err := s.claimQuotas(tx, m); err != nil {
+		return err
+	}
+	if err := s.refuseTaken(tx, m); err != nil {
+		return err
+	}
 	insert := s.insertAtOnce
 	if s.dialect == sqlite {
 		insert = s.insertInSteps
 	}
 	rows := []string{
-		table(roomRows(m)), table(s.dialect.occupancyRows(m)), table(attendeeRows(m)), table(s.dialect.reminderRows(m)), table(history),
+		table(roomRows(m)), table(s.dialect.occupancyRows(m.Occupied)), table(attendeeRows(m)), table(s.dialect.reminderRows(m)), table(history),
 	}
 	if m.ID, err = insert(tx, m, rows); err != nil {
 		return err
@@ -110,13 +120,13 @@ func (s *Store) insertAtOnce(tx *gorm.DB, m *meeting.Meeting, rows []string) (id
 	}
 	err = s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&id) }, createMeeting, args...)
 	if err == nil && id == 0 {
-		err = errNoRoom
+		err = s.whyNot(tx, roomRows(m))
 	}
 	return id, err
 }
 
 func (s *Store) insertInSteps(tx *gorm.DB, m *meeting.Meeting, rows []string) (id meeting.ID, err error) {
-	if err := s.checkPresent(tx, m.RoomIDs); err != nil {
+	if err := s.checkPresent(tx, roomRows(m)); err != nil {
 		return 0, err
 	}
 	err = s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&id) }, createRow, meetingValues(m)...)
@@ -139,22 +149,35 @@ var errNoRoom = &meeting.InvalidError{Faults: []meeting.Fault{
 	{Location: "body.room_ids", Code: "unknown_room", Message: "names a room that is not there any more"},
 }}
 
-// checkPresent excludes [Store.DeleteRoom] until the end of the transaction.
-func (s *Store) checkPresent(tx *gorm.DB, rooms []int64) error {
+// checkPresent excludes [Store.DeleteRoom] and new blackouts until the end of the transaction.
+func (s *Store) checkPresent(tx *gorm.DB, rooms []row) error {
 	if len(rooms) == 0 {
 		return nil
 	}
-	rows := make([]row, len(rooms))
-	for i, id := range rooms {
-		rows[i] = row{"room_id": id}
-	}
-	found := 0
-	count := func(*sql.Rows) error { found++; return nil }
-	if err := s.query(tx, count, presentRooms, table(rows)); err != nil {
+	found, err := s.countRooms(tx, presentRooms, rooms)
+	if err != nil {
 		return err
 	}
 	if found < len(rooms) {
-		return errNoRoom
+		return s.whyNot(tx, rooms)
 	}
 	return nil
+}
+
+// whyNot tells whether a room is gone or has other blackouts.
+func (s *Store) whyNot(tx *gorm.DB, rooms []row) error {
+	there, err := s.countRooms(tx, thereRooms, rooms)
+	switch {
+	case err != nil:
+		return err
+	case there < len(rooms):
+		return errNoRoom
+	default:
+		return meeting.ErrRoomsChanged
+	}
+}
+
+func (s *Store) countRooms(tx *gorm.DB, q statement, rooms []row) (found int, err error) {
+	err = s.query(tx, func(*sql.Rows) error { found++; return nil }, q, table(rooms))
+	return found, err
 }

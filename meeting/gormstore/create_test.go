@@ -173,7 +173,7 @@ func TestCreateMeeting_conflicts(t *testing.T) {
 
 func TestCreateMeeting_roomIsGone(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		if err := f.store.DeleteRoom(t.Context(), f.hopper.ID, now); err != nil {
+		if err := f.store.DeleteRoom(t.Context(), f.hopper.ID, now, anyRoom); err != nil {
 			t.Fatal(err)
 		}
 		_, err := f.create(terms(slot("09:00", "10:00"), f.turing, f.hopper), f.anna)
@@ -191,7 +191,7 @@ func TestDeleteRoom_againstBooking(t *testing.T) {
 			r := f.room("Doomed")
 			errs := together(2, func(i int) error {
 				if i == 0 {
-					return f.store.DeleteRoom(t.Context(), r.ID, now)
+					return f.store.DeleteRoom(t.Context(), r.ID, now, anyRoom)
 				}
 				_, err := f.create(terms(slot("09:00", "10:00"), r), f.anna)
 				return err

@@ -94,9 +94,9 @@ func matching(c *conditions, q meeting.MeetingQuery) {
 	}
 	if q.Text != "" {
 		c.add(`{fold}(m.title) LIKE {fold}(?) ESCAPE '\'`, containing(q.Text))
-		if v := q.TextViewer; v != nil {
-			c.visible(*v)
-		}
+	}
+	if v := q.Viewer; v != nil && q.Reveals() && q.OrganizerID != v.ID {
+		c.visible(*v)
 	}
 }
 

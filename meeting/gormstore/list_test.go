@@ -87,11 +87,11 @@ func TestListMeetings_filters(t *testing.T) {
 			{"text", meeting.MeetingQuery{Text: "Übung"}, []int64{both, secret}},
 			{"text is no pattern", meeting.MeetingQuery{Text: "0%"}, []int64{both}},
 			{"text, nothing", meeting.MeetingQuery{Text: "_bung"}, []int64{}},
-			{"text as a stranger", meeting.MeetingQuery{Text: "übung", TextViewer: &f.ben}, []int64{both}},
-			{"text as the organizer", meeting.MeetingQuery{Text: "übung", TextViewer: &f.anna}, []int64{both, secret}},
-			{"text as an attendee", meeting.MeetingQuery{Text: "übung", TextViewer: &guest}, []int64{both, secret}},
-			{"text as an approver", meeting.MeetingQuery{Text: "übung", TextViewer: &f.manager}, []int64{both, secret}},
-			{"text as an admin", meeting.MeetingQuery{Text: "übung", TextViewer: &f.admin}, []int64{both, secret}},
+			{"text as a stranger", meeting.MeetingQuery{Text: "übung", Viewer: &f.ben}, []int64{both}},
+			{"text as the organizer", meeting.MeetingQuery{Text: "übung", Viewer: &f.anna}, []int64{both, secret}},
+			{"text as an attendee", meeting.MeetingQuery{Text: "übung", Viewer: &guest}, []int64{both, secret}},
+			{"text as an approver", meeting.MeetingQuery{Text: "übung", Viewer: &f.manager}, []int64{both, secret}},
+			{"text as an admin", meeting.MeetingQuery{Text: "übung", Viewer: &f.admin}, []int64{both, secret}},
 			{"several", meeting.MeetingQuery{From: at("09:00"), To: at("13:00"), RoomID: f.turing.ID, OrganizerID: f.ben.ID, Text: "100"}, []int64{both}},
 		} {
 			for _, size := range []int{1, 3, 100} {

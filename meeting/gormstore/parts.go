@@ -52,14 +52,22 @@ func partOf(insert string) statement {
 func roomRows(m *meeting.Meeting) []row {
 	rows := make([]row, len(m.RoomIDs))
 	for i, id := range m.RoomIDs {
-		rows[i] = row{"room_id": id, "position": i}
+		rows[i] = row{"room_id": id, "position": i, "closures": judgedBy(m, id)}
 	}
 	return rows
 }
 
-func (d dialect) occupancyRows(m *meeting.Meeting) []row {
-	rows := make([]row, len(m.Occupied))
-	for i, o := range m.Occupied {
+// judgedBy is null for a room by whose blackouts the meeting was not judged.
+func judgedBy(m *meeting.Meeting, roomID int64) any {
+	if n, ok := m.Judged(roomID); ok {
+		return n
+	}
+	return nil
+}
+
+func (d dialect) occupancyRows(os []meeting.Occupancy) []row {
+	rows := make([]row, len(os))
+	for i, o := range os {
 		rows[i] = row{"room_id": o.RoomID, "starts_at": d.instant(o.Slot.Start), "ends_at": d.instant(o.Slot.End)}
 	}
 	return rows

@@ -39,6 +39,7 @@ func (roomRow) TableName() string { return "rooms" }
 type fullRoom struct {
 	Row       roomRow `gorm:"embedded"` // named: gorm passes over an embedded type that is not exported
 	Zone      string
+	Closures  int64
 	Approvers []int64 `gorm:"serializer:json"`
 }
 
@@ -64,6 +65,7 @@ type policyJSON struct {
 	OpeningHours []meeting.OpeningHours `json:"opening_hours,omitempty"`
 	MinDuration  period                 `json:"min_duration"`
 	MaxDuration  period                 `json:"max_duration"`
+	Step         period                 `json:"step,omitempty"`
 	MinNotice    period                 `json:"min_notice"`
 	MaxAdvance   period                 `json:"max_advance"`
 	BufferBefore period                 `json:"buffer_before"`
@@ -89,7 +91,7 @@ func newRoomRow(r *meeting.Room) *roomRow {
 		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: r.Features, Timezone: r.Timezone, Active: r.Active,
 		ApprovalRequired: r.Approval.Required, ApprovalTimeoutSeconds: int64(r.Approval.Timeout / time.Second),
 		Policy: policyJSON{
-			OpeningHours: p.OpeningHours, MinDuration: period(p.MinDuration), MaxDuration: period(p.MaxDuration),
+			OpeningHours: p.OpeningHours, MinDuration: period(p.MinDuration), MaxDuration: period(p.MaxDuration), Step: period(p.Step),
 			MinNotice: period(p.MinNotice), MaxAdvance: period(p.MaxAdvance),
 			BufferBefore: period(p.BufferBefore), BufferAfter: period(p.BufferAfter),
 		},
@@ -114,12 +116,13 @@ func (z *fullRoom) room() *meeting.Room {
 		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Timezone: r.Timezone, Zone: z.Zone, Active: r.Active,
 		Approval: meeting.RoomApproval{Required: r.ApprovalRequired, Timeout: time.Duration(r.ApprovalTimeoutSeconds) * time.Second},
 		Policy: meeting.Policy{
-			OpeningHours: p.OpeningHours, MinDuration: time.Duration(p.MinDuration), MaxDuration: time.Duration(p.MaxDuration),
+			OpeningHours: p.OpeningHours, MinDuration: time.Duration(p.MinDuration), MaxDuration: time.Duration(p.MaxDuration), Step: time.Duration(p.Step),
 			MinNotice: time.Duration(p.MinNotice), MaxAdvance: time.Duration(p.MaxAdvance),
 			BufferBefore: time.Duration(p.BufferBefore), BufferAfter: time.Duration(p.BufferAfter),
 		},
-		CheckIn: r.CheckIn.checkIn(),
-		Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		CheckIn:  r.CheckIn.checkIn(),
+		Closures: z.Closures,
+		Version:  r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	if len(r.Features) > 0 {
 		room.Features = r.Features
@@ -142,6 +145,9 @@ func (s *Store) CreateRoom(ctx context.Context, r *meeting.Room) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		row.ID = 0
 		if err := tx.Create(row).Error; err != nil {
+			return err
+		}
+		if err := joinSite(tx, row.ID, r.SiteID); err != nil {
 			return err
 		}
 		return saveApprovers(tx, row.ID, r.Approval.ApproverIDs)
@@ -183,13 +189,18 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))
 		}
 		room = found[0]
-		version, checkIn := room.Version, room.CheckIn
+		version, site, checkIn := room.Version, room.SiteID, room.CheckIn
 		if err := fn(room); err != nil {
 			return err
 		}
 		room.ID, room.Version = id, version+1
 		if err := tx.Select("*").Updates(newRoomRow(room)).Error; err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
+		}
+		if room.SiteID != site {
+			if err := joinSite(tx, id, room.SiteID); err != nil {
+				return fmt.Errorf("update room %d: %w", id, err)
+			}
 		}
 		if err := tx.Where("room_id = ?", id).Delete(&approverRow{}).Error; err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
@@ -215,13 +226,17 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 }
 
 // DeleteRoom excludes new meetings in the room by the row's lock: see insertMeeting.
-func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time) error {
+func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(*meeting.Room) error) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
-		if _, err := take[roomRow](tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ? AND deleted_at IS NULL", id)); err != nil {
+		row, err := take[roomRow](tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ? AND deleted_at IS NULL", id))
+		if err != nil {
+			return err
+		}
+		if err := fn((&fullRoom{Row: *row}).room()); err != nil {
 			return err
 		}
 		var last []time.Time
-		err := tx.Raw(`SELECT m.ends_at FROM meeting_rooms r JOIN meetings m ON m.id = r.meeting_id
+		err = tx.Raw(`SELECT m.ends_at FROM meeting_rooms r JOIN meetings m ON m.id = r.meeting_id
 			WHERE r.room_id = ? AND m.status IN ('pending', 'confirmed', 'in_progress') AND m.ends_at > ?
 			ORDER BY m.ends_at DESC LIMIT 1`, id, micro(at)).Scan(&last).Error
 		if err != nil {
@@ -229,6 +244,9 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time) error {
 		}
 		if len(last) > 0 {
 			return &meeting.InUseError{What: "the room", Until: last[0].UTC()}
+		}
+		if err := tx.Where("room_id = ?", id).Delete(&blackoutRow{}).Error; err != nil {
+			return err
 		}
 		return tx.Model(&roomRow{ID: id}).Updates(map[string]any{
 			"deleted_at": micro(at), "updated_at": micro(at), "active": false, "version": gorm.Expr("version + 1"),

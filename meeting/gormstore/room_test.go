@@ -122,17 +122,17 @@ func TestDeleteRoom(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		m := f.book(slot("09:00", "10:00"), f.turing)
 		f.book(slot("09:00", "11:00"), f.hopper, f.wide)
-		err := f.store.DeleteRoom(t.Context(), f.wide.ID, at("10:30"))
+		err := f.store.DeleteRoom(t.Context(), f.wide.ID, at("10:30"), anyRoom)
 		inUse, ok := errors.AsType[*meeting.InUseError](err)
 		if !ok || !inUse.Until.Equal(at("11:00")) {
 			t.Errorf("in use: %v", err)
 		}
-		if err := f.store.DeleteRoom(t.Context(), f.turing.ID, at("10:00")); err != nil {
+		if err := f.store.DeleteRoom(t.Context(), f.turing.ID, at("10:00"), anyRoom); err != nil {
 			t.Fatal(err)
 		}
 		for name, err := range map[string]error{
-			"delete again": f.store.DeleteRoom(t.Context(), f.turing.ID, now),
-			"unknown":      f.store.DeleteRoom(t.Context(), 999, now),
+			"delete again": f.store.DeleteRoom(t.Context(), f.turing.ID, now, anyRoom),
+			"unknown":      f.store.DeleteRoom(t.Context(), 999, now, anyRoom),
 			"update": func() error {
 				_, err := f.store.UpdateRoom(t.Context(), f.turing.ID, func(*meeting.Room) error { return nil })
 				return err
@@ -183,22 +183,25 @@ func TestSites(t *testing.T) {
 			t.Errorf("changed %+v, %v", changed, err)
 		}
 		r := f.room("Here", func(r *meeting.Room) { r.SiteID = 1 })
-		if err := f.store.DeleteSite(t.Context(), 1); err == nil {
+		if err := f.store.DeleteSite(t.Context(), 1, anySite); err == nil {
 			t.Error("deleted a site with a room")
 		} else if _, ok := errors.AsType[*meeting.InUseError](err); !ok {
 			t.Errorf("in use: %v", err)
 		}
-		if err := f.store.DeleteRoom(t.Context(), r.ID, now); err != nil {
+		if err := f.store.DeleteRoom(t.Context(), r.ID, now, anyRoom); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.store.DeleteSite(t.Context(), 1); err != nil {
+		if err := f.store.DeleteSite(t.Context(), 1, anySite); err != nil {
 			t.Errorf("without rooms: %v", err)
 		}
 		if _, err := f.store.Site(t.Context(), 1); !errors.Is(err, meeting.ErrNotFound) {
 			t.Errorf("deleted: %v", err)
 		}
-		if err := f.store.DeleteSite(t.Context(), 1); !errors.Is(err, meeting.ErrNotFound) {
+		if err := f.store.DeleteSite(t.Context(), 1, anySite); !errors.Is(err, meeting.ErrNotFound) {
 			t.Errorf("deleted again: %v", err)
 		}
 	})
 }
+
+func anyRoom(*meeting.Room) error { return nil }
+func anySite(*meeting.Site) error { return nil }

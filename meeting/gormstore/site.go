@@ -72,9 +72,13 @@ func (s *Store) UpdateSite(ctx context.Context, id int64, fn func(*meeting.Site)
 	return site, nil
 }
 
-func (s *Store) DeleteSite(ctx context.Context, id int64) error {
+func (s *Store) DeleteSite(ctx context.Context, id int64, fn func(*meeting.Site) error) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
-		if _, err := take[siteRow](tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", id)); err != nil {
+		row, err := take[siteRow](tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", id))
+		if err != nil {
+			return err
+		}
+		if err := fn(row.site()); err != nil {
 			return err
 		}
 		var rooms int64

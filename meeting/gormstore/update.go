@@ -90,6 +90,12 @@ func snapshot(m *meeting.Meeting) *meeting.Meeting {
 
 // save writes what differs, and brings m's versions up to date.
 func (s *Store) save(tx *gorm.DB, before, m *meeting.Meeting) ([]meeting.Notice, error) {
+	if err := s.claimQuotas(tx, m); err != nil {
+		return nil, err
+	}
+	if err := s.refuseTaken(tx, m); err != nil {
+		return nil, err
+	}
 	if _, err := s.exec(tx, saveMeeting, append(meetingValues(m), m.ID)...); err != nil {
 		return nil, err
 	}
@@ -133,11 +139,10 @@ func (s *Store) replace(tx *gorm.DB, id meeting.ID, remove, add statement, rows 
 }
 
 func (s *Store) saveRooms(tx *gorm.DB, before, m *meeting.Meeting) error {
+	if err := s.checkPresent(tx, roomsToCheck(before, m)); err != nil {
+		return err
+	}
 	if !slices.Equal(before.RoomIDs, m.RoomIDs) {
-		added := slices.DeleteFunc(slices.Clone(m.RoomIDs), func(id int64) bool { return slices.Contains(before.RoomIDs, id) })
-		if err := s.checkPresent(tx, added); err != nil {
-			return err
-		}
 		if err := s.replace(tx, m.ID, removeRooms, addRooms, roomRows(m)); err != nil {
 			return err
 		}
@@ -148,7 +153,16 @@ func (s *Store) saveRooms(tx *gorm.DB, before, m *meeting.Meeting) error {
 	if slices.EqualFunc(before.Occupied, m.Occupied, same) {
 		return nil
 	}
-	return s.replace(tx, m.ID, removeOccupancies, addOccupancies, s.dialect.occupancyRows(m))
+	return s.replace(tx, m.ID, removeOccupancies, addOccupancies, s.dialect.occupancyRows(m.Occupied))
+}
+
+// roomsToCheck are those that are new, and all of them if the meeting was judged anew.
+func roomsToCheck(before, m *meeting.Meeting) []row {
+	moved := !before.Slot.Start.Equal(m.Slot.Start) || !before.Slot.End.Equal(m.Slot.End)
+	return slices.DeleteFunc(roomRows(m), func(r row) bool {
+		id, _ := r["room_id"].(int64)
+		return slices.Contains(before.RoomIDs, id) && (!moved || r["closures"] == nil)
+	})
 }
 
 // saveReminders leaves the moving of due times to the database. What is past when it comes

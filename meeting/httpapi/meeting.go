@@ -21,7 +21,7 @@ type Meeting struct {
 	Start            time.Time      `json:"start"`
 	End              time.Time      `json:"end"`
 	Timezone         string         `json:"timezone" doc:"The zone its times were given in, or its first room's"`
-	Organizer        Organizer      `json:"organizer"`
+	Organizer        Organizer      `json:"organizer" doc:"Empty, if the meeting is private and you may not see it"`
 	Attendees        []Attendee     `json:"attendees" nullable:"false"`
 	Reminders        []Reminder     `json:"reminders" nullable:"false"`
 	DefaultReminders bool           `json:"default_reminders" doc:"The reminders follow the installation's"`
@@ -149,6 +149,12 @@ type MeetingPatch struct {
 	Attendees   Field[[]AttendeeInput] `json:"attendees,omitempty" doc:"At most 500"`
 	Reminders   Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10; empty: none, null: the installation's"`
 	Visibility  Field[string]          `json:"visibility,omitempty" enum:"public,private"`
+	Override    *OverrideInput         `json:"override,omitempty" doc:"Admins only: pass over the rules of the rooms, not over other meetings"`
+}
+
+// OverrideInput makes a booking pass that breaks rules.
+type OverrideInput struct {
+	Reason string `json:"reason" doc:"Kept in the history with the rules that were broken; at most 1,000 characters"`
 }
 
 // AttendeeInput invites somebody; what is left out is taken from the user of that address.
@@ -187,6 +193,9 @@ func (p MeetingPatch) fields(faults []meeting.Fault) meeting.Fields {
 		Reminders:        mapField(p.Reminders, d.reminders),
 		DefaultReminders: p.Reminders.Null,
 		Visibility:       mapField(p.Visibility, func(s string) meeting.Visibility { return meeting.Visibility(s) }),
+	}
+	if p.Override != nil {
+		f.Override = &meeting.Override{Reason: p.Override.Reason}
 	}
 	f.Faults = d.faults
 	return f

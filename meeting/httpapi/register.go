@@ -6,6 +6,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -31,6 +32,7 @@ func Register(api huma.API, svc *meeting.Service, notices Notices) {
 	}
 	h.registerSites(api)
 	h.registerRooms(api)
+	h.registerBlackouts(api)
 	h.registerMeetings(api)
 }
 
@@ -53,10 +55,15 @@ func operation(id, method, path, summary, tag string) huma.Operation {
 		SkipValidateBody: true,
 		Errors:           []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
 	}
-	if method != http.MethodGet {
+	one := strings.Contains(path, "{") // else a collection, which has no version
+	switch {
+	case method == http.MethodGet:
+	case one:
 		op.Errors = append(op.Errors, http.StatusConflict, http.StatusPreconditionFailed)
+	default:
+		op.Errors = append(op.Errors, http.StatusConflict)
 	}
-	if path != "/sites" && path != "/rooms" && path != "/meetings" {
+	if one {
 		op.Errors = append(op.Errors, http.StatusNotFound)
 	}
 	return op

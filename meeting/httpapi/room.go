@@ -23,6 +23,7 @@ type Room struct {
 	Approval  RoomApproval `json:"approval"`
 	Policy    Policy       `json:"policy"`
 	CheckIn   CheckIn      `json:"check_in"`
+	Blackouts []Blackout   `json:"blackouts" nullable:"false" doc:"Of the room and its site, that are not over"`
 	Version   int64        `json:"version"`
 	CreatedAt time.Time    `json:"created_at"`
 	UpdatedAt time.Time    `json:"updated_at"`
@@ -40,6 +41,7 @@ type Policy struct {
 	OpeningHours []OpeningHours `json:"opening_hours" nullable:"false"`
 	MinDuration  string         `json:"min_duration" example:"15m"`
 	MaxDuration  *string        `json:"max_duration" doc:"null: the installation's limit" example:"8h"`
+	Step         *string        `json:"step" doc:"Starts and ends are on this grid, counted from midnight in the room's zone; null: none" example:"15m"`
 	MinNotice    string         `json:"min_notice" example:"0s"`
 	MaxAdvance   *string        `json:"max_advance" doc:"null: the installation's limit" example:"8760h"`
 	BufferBefore string         `json:"buffer_before" example:"0s"`
@@ -82,6 +84,7 @@ func roomOf(r *meeting.Room) Room {
 		},
 		Policy:    policyOf(r.Policy),
 		CheckIn:   CheckIn{Required: r.CheckIn.Required, Opens: duration(r.CheckIn.Opens), Grace: duration(r.CheckIn.Grace)},
+		Blackouts: list(r.Blackouts, func(b meeting.Blackout) Blackout { return blackoutOf(&b) }),
 		Version:   r.Version,
 		CreatedAt: r.CreatedAt.UTC(),
 		UpdatedAt: r.UpdatedAt.UTC(),
@@ -93,6 +96,7 @@ func policyOf(p meeting.Policy) Policy {
 		OpeningHours: list(p.OpeningHours, func(h meeting.OpeningHours) OpeningHours { return OpeningHours(h) }),
 		MinDuration:  duration(p.MinDuration),
 		MaxDuration:  limit(p.MaxDuration),
+		Step:         limit(p.Step),
 		MinNotice:    duration(p.MinNotice),
 		MaxAdvance:   limit(p.MaxAdvance),
 		BufferBefore: duration(p.BufferBefore),
@@ -134,6 +138,7 @@ type PolicyPatch struct {
 	OpeningHours Field[[]OpeningHours] `json:"opening_hours,omitempty" doc:"None: always open"`
 	MinDuration  Field[string]         `json:"min_duration,omitempty" example:"15m"`
 	MaxDuration  Field[string]         `json:"max_duration,omitempty" doc:"null: the installation's limit" example:"8h"`
+	Step         Field[string]         `json:"step,omitempty" doc:"Divides a day; null: none" example:"15m"`
 	MinNotice    Field[string]         `json:"min_notice,omitempty" example:"0s"`
 	MaxAdvance   Field[string]         `json:"max_advance,omitempty" doc:"null: the installation's limit" example:"8760h"`
 	BufferBefore Field[string]         `json:"buffer_before,omitempty" example:"0s"`
@@ -171,6 +176,7 @@ func (p RoomPatch) fields(faults []meeting.Fault) meeting.RoomFields {
 		OpeningHours: mapField(policy.OpeningHours, hours),
 		MinDuration:  d.field("body.policy.min_duration", policy.MinDuration),
 		MaxDuration:  d.field("body.policy.max_duration", policy.MaxDuration),
+		Step:         d.field("body.policy.step", policy.Step),
 		MinNotice:    d.field("body.policy.min_notice", policy.MinNotice),
 		MaxAdvance:   d.field("body.policy.max_advance", policy.MaxAdvance),
 		BufferBefore: d.field("body.policy.buffer_before", policy.BufferBefore),
@@ -281,18 +287,22 @@ func (h *handlers) deleteRoom(ctx context.Context, in *deleteInput) (*struct{}, 
 
 // Busy is a time at which a room is taken.
 type Busy struct {
-	Start     time.Time `json:"start" doc:"Buffers included"`
-	End       time.Time `json:"end"`
-	Status    string    `json:"status" enum:"pending,confirmed,in_progress,ended"`
-	MeetingID int64     `json:"meeting_id"`
-	Title     string    `json:"title" doc:"Busy, if the meeting is private"`
+	Start      time.Time `json:"start" doc:"Buffers included"`
+	End        time.Time `json:"end"`
+	Status     string    `json:"status" enum:"pending,confirmed,in_progress,ended,blackout" doc:"Of the meeting; blackout: the room is closed"`
+	MeetingID  *int64    `json:"meeting_id" doc:"null: a blackout"`
+	BlackoutID *int64    `json:"blackout_id" doc:"null: a meeting"`
+	Title      string    `json:"title" doc:"Busy, if the meeting is private; of a blackout its reason"`
 }
 
 func busyOf(b meeting.Busytime) Busy {
-	return Busy{
-		Start: b.Slot.Start.UTC(), End: b.Slot.End.UTC(),
-		Status: string(b.Meeting.Status), MeetingID: b.Meeting.ID, Title: b.Meeting.Title,
+	busy := Busy{Start: b.Slot.Start.UTC(), End: b.Slot.End.UTC()}
+	if b.Blackout != nil {
+		busy.Status, busy.BlackoutID, busy.Title = "blackout", &b.Blackout.ID, b.Blackout.Reason
+	} else {
+		busy.Status, busy.MeetingID, busy.Title = string(b.Meeting.Status), &b.Meeting.ID, b.Meeting.Title
 	}
+	return busy
 }
 
 type freeBusyInput struct {

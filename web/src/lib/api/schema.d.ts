@@ -35,6 +35,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/blackouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List blackouts by start */
+        get: operations["list-blackouts"];
+        put?: never;
+        /** Close a room or a site for a time; booked meetings stay */
+        post: operations["create-blackout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/blackouts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One blackout */
+        get: operations["get-blackout"];
+        put?: never;
+        post?: never;
+        /** Open what was closed */
+        delete: operations["delete-blackout"];
+        options?: never;
+        head?: never;
+        /** Change a blackout */
+        patch: operations["update-blackout"];
+        trace?: never;
+    };
     "/config": {
         parameters: {
             query?: never;
@@ -941,19 +978,97 @@ export interface components {
              */
             user_id?: number;
         };
-        Busy: {
+        Blackout: {
+            /** Format: date-time */
+            created_at: string;
             /** Format: date-time */
             end: string;
             /** Format: int64 */
-            meeting_id: number;
+            id: number;
+            reason: string;
+            /**
+             * Format: int64
+             * @description null: a whole site
+             */
+            room_id: number | null;
+            /**
+             * Format: int64
+             * @description null: one room
+             */
+            site_id: number | null;
+            /** Format: date-time */
+            start: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+        };
+        BlackoutInput: {
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-11T09:00:00Z
+             */
+            end: string | null;
+            /** @description Told to everybody who asks for the room; at most 200 characters */
+            reason?: string | null;
+            /** Format: int64 */
+            room_id?: number | null;
+            /** Format: int64 */
+            site_id?: number | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T09:00:00Z
+             */
+            start: string | null;
+            /**
+             * @description IANA, of local times; left out: the room's or the site's
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
+        };
+        BlackoutPatch: {
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-11T09:00:00Z
+             */
+            end?: string | null;
+            /** @description Told to everybody who asks for the room; at most 200 characters */
+            reason?: string | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T09:00:00Z
+             */
+            start?: string | null;
+            /**
+             * @description IANA, of local times; left out: the room's or the site's
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
+        };
+        Busy: {
+            /**
+             * Format: int64
+             * @description null: a meeting
+             */
+            blackout_id: number | null;
+            /** Format: date-time */
+            end: string;
+            /**
+             * Format: int64
+             * @description null: a blackout
+             */
+            meeting_id: number | null;
             /**
              * Format: date-time
              * @description Buffers included
              */
             start: string;
-            /** @enum {string} */
-            status: "pending" | "confirmed" | "in_progress" | "ended";
-            /** @description Busy, if the meeting is private */
+            /**
+             * @description Of the meeting; blackout: the room is closed
+             * @enum {string}
+             */
+            status: "pending" | "confirmed" | "in_progress" | "ended" | "blackout";
+            /** @description Busy, if the meeting is private; of a blackout its reason */
             title: string;
         };
         Change: {
@@ -1068,6 +1183,33 @@ export interface components {
             due: string;
             error: string;
             id: string;
+            /** Format: int64 */
+            version: number;
+        };
+        EffectiveBlackout: {
+            /** @description Meetings in the way, the first 500 by start; none is changed */
+            affected: components["schemas"]["Meeting"][];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            end: string;
+            /** Format: int64 */
+            id: number;
+            reason: string;
+            /**
+             * Format: int64
+             * @description null: a whole site
+             */
+            room_id: number | null;
+            /**
+             * Format: int64
+             * @description null: one room
+             */
+            site_id: number | null;
+            /** Format: date-time */
+            start: string;
+            /** Format: date-time */
+            updated_at: string;
             /** Format: int64 */
             version: number;
         };
@@ -1204,6 +1346,11 @@ export interface components {
             /** @description For the next page; null on the last */
             next_cursor: string | null;
         };
+        ListingBlackout: {
+            items: components["schemas"]["Blackout"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
         ListingBusy: {
             items: components["schemas"]["Busy"][];
             /** @description For the next page; null on the last */
@@ -1259,6 +1406,7 @@ export interface components {
             ended_at: string | null;
             /** Format: int64 */
             id: number;
+            /** @description Empty, if the meeting is private and you may not see it */
             organizer: components["schemas"]["Organizer"];
             /** Format: date-time */
             original_start: string | null;
@@ -1316,6 +1464,8 @@ export interface components {
              * @example 2027-02-10T10:00:00Z
              */
             end: string | null;
+            /** @description Admins only: pass over the rules of the rooms, not over other meetings */
+            override?: components["schemas"]["OverrideInput"];
             /** @description At most 10; empty: none, null: the installation's */
             reminders?: components["schemas"]["ReminderInput"][] | null;
             /** @description 1 to 50; all are taken, or none */
@@ -1373,6 +1523,8 @@ export interface components {
              * @example 2027-02-10T10:00:00Z
              */
             end?: string | null;
+            /** @description Admins only: pass over the rules of the rooms, not over other meetings */
+            override?: components["schemas"]["OverrideInput"];
             /** @description At most 10; empty: none, null: the installation's */
             reminders?: components["schemas"]["ReminderInput"][] | null;
             /** @description 1 to 50; all are taken, or none */
@@ -1531,6 +1683,10 @@ export interface components {
             /** @description For the next page; null on the last */
             next_cursor: string | null;
         };
+        OverrideInput: {
+            /** @description Kept in the history with the rules that were broken; at most 1,000 characters */
+            reason: string;
+        };
         Policy: {
             /** @example 5m */
             buffer_after: string;
@@ -1552,6 +1708,11 @@ export interface components {
             min_notice: string;
             opening_hours: components["schemas"]["OpeningHours"][];
             quota: components["schemas"]["Quota"];
+            /**
+             * @description Starts and ends are on this grid, counted from midnight in the room's zone; null: none
+             * @example 15m
+             */
+            step: string | null;
         };
         PolicyPatch: {
             /** @example 5m */
@@ -1576,6 +1737,11 @@ export interface components {
             opening_hours?: components["schemas"]["OpeningHours"][] | null;
             /** @description null: none */
             quota?: components["schemas"]["Quota"];
+            /**
+             * @description Divides a day; null: none
+             * @example 15m
+             */
+            step?: string | null;
         };
         PopManyInputBody: {
             /**
@@ -1666,11 +1832,35 @@ export interface components {
             start: string;
         };
         ProblemFault: {
+            /** @description What it would be, in the same form */
+            actual?: unknown;
+            /** Format: int64 */
+            blackout_id?: number;
             /** @example required */
             code: string;
+            /** Format: date-time */
+            end?: string;
+            /** @description What the rule allows: a count, a duration such as 4h, a time or a time of day */
+            limit?: unknown;
             /** @example body.title */
             location: string;
             message: string;
+            /** @description Of a quota: day, week or month */
+            per?: string;
+            /** @description Of a blackout */
+            reason?: string;
+            /**
+             * Format: int64
+             * @description Whose rule it is; left out: the installation's
+             */
+            room_id?: number;
+            /**
+             * Format: date-time
+             * @description Of the blackout, or of the period that a quota counts in
+             */
+            start?: string;
+            /** @description Of a quota: what the person's other meetings take */
+            used?: unknown;
         };
         Quota: {
             /** Format: int64 */
@@ -1720,6 +1910,8 @@ export interface components {
         Room: {
             active: boolean;
             approval: components["schemas"]["RoomApproval"];
+            /** @description Of the room and its site, that are not over */
+            blackouts: components["schemas"]["Blackout"][];
             /**
              * Format: int64
              * @description 0: unknown
@@ -2219,6 +2411,462 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-blackouts": {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                /** @description That close the room: its own and its site's */
+                room_id?: number;
+                /** @description Of the site and of its rooms */
+                site_id?: number;
+                /** @description Ends after it */
+                from?: string;
+                /** @description Begins before it */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingBlackout"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-blackout": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BlackoutInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EffectiveBlackout"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-blackout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Blackout"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-blackout": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "update-blackout": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BlackoutPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EffectiveBlackout"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3468,15 +4116,6 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Precondition Failed */
-            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5205,15 +5844,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed */
-            412: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description Request Entity Too Large */
             413: {
                 headers: {
@@ -5816,15 +6446,6 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Precondition Failed */
-            412: {
                 headers: {
                     [name: string]: unknown;
                 };

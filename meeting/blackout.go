@@ -1,0 +1,60 @@
+package meeting
+
+import "time"
+
+// Blackout is a time at which a room, or every room of a site, takes no meetings. Those that
+// were booked before stay.
+type Blackout struct {
+	ID        int64
+	RoomID    int64 // 0: of a site
+	SiteID    int64 // 0: of a room
+	Slot      Slot  // UTC, to the microsecond
+	Reason    string
+	Version   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// covers reports whether the blackout closes the room.
+func (b *Blackout) covers(r *Room) bool {
+	return b.RoomID == r.ID || b.SiteID != 0 && b.SiteID == r.SiteID
+}
+
+// checkBlackouts tells which blackouts are in the way of what is new in the wish: of a longer
+// end, the time that it adds.
+func (r *Room) checkBlackouts(w Wish, v *faults) {
+	location, wanted := "body.start", w.Slot
+	if w.EndOnly {
+		location, wanted.Start = "body.end", w.Agreed.End
+	}
+	if !wanted.Start.Before(wanted.End) {
+		return
+	}
+	loc := mustZone(r.Zone)
+	for _, b := range r.Blackouts {
+		if !b.Slot.Overlaps(wanted) {
+			continue
+		}
+		why := ""
+		if b.Reason != "" {
+			why = ": " + b.Reason
+		}
+		figures := Figures{RoomID: r.ID, Span: b.Slot, BlackoutID: b.ID, Reason: b.Reason}
+		v.broken(location, "blackout", figures, "%s is closed from %s to %s%s", r.Name, wallClock(b.Slot.Start, loc), wallClock(b.Slot.End, loc), why)
+	}
+}
+
+// judgement is the state of a room's blackouts that a meeting was judged by.
+type judgement struct{ roomID, closures int64 }
+
+// Judged tells by which [Room.Closures] the meeting's time and rooms were judged since it was
+// read: a store that saves them refuses with [ErrRoomsChanged] if the room has another number
+// now. ok is false if they were not judged at all.
+func (m *Meeting) Judged(roomID int64) (closures int64, ok bool) {
+	for _, j := range m.judged {
+		if j.roomID == roomID {
+			return j.closures, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,129 @@
+package meeting
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// fakeRules keeps blackouts; what they close is looked up in the store.
+type fakeRules struct{ blackouts map[int64]*Blackout }
+
+func (s *fakeStore) CreateBlackout(_ context.Context, b *Blackout) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b.ID, b.Version = s.next(), 1
+	s.keep(b)
+	return nil
+}
+
+func (s *fakeStore) keep(b *Blackout) {
+	if s.blackouts == nil {
+		s.blackouts = map[int64]*Blackout{}
+	}
+	s.blackouts[b.ID] = new(*b)
+	for _, r := range s.rooms {
+		if b.covers(r) {
+			r.Closures++
+		}
+	}
+}
+
+func (s *fakeStore) UpdateBlackout(_ context.Context, id int64, fn func(*Blackout) error) (*Blackout, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, ok := s.blackouts[id]
+	if !ok {
+		return nil, ErrNotFound
+	}
+	b = new(*b)
+	if err := fn(b); err != nil {
+		return nil, err
+	}
+	b.Version++
+	s.keep(b)
+	return b, nil
+}
+
+func (s *fakeStore) DeleteBlackout(_ context.Context, id int64, fn func(*Blackout) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, ok := s.blackouts[id]
+	if !ok {
+		return ErrNotFound
+	}
+	if err := fn(b); err != nil {
+		return err
+	}
+	delete(s.blackouts, id)
+	return nil
+}
+
+func (s *fakeStore) Blackout(_ context.Context, id int64) (*Blackout, error) {
+	if b, ok := s.blackouts[id]; ok {
+		return new(*b), nil
+	}
+	return nil, ErrNotFound
+}
+
+func (s *fakeStore) ListBlackouts(_ context.Context, q BlackoutQuery, _ Page) ([]*Blackout, string, error) {
+	var bs []*Blackout
+	for _, b := range s.blackouts {
+		room := s.rooms[q.RoomID]
+		if (q.To.IsZero() || b.Slot.Start.Before(q.To)) && b.Slot.End.After(q.From) && (room == nil || b.covers(room)) {
+			bs = append(bs, new(*b))
+		}
+	}
+	slices.SortFunc(bs, func(a, b *Blackout) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	return bs, "", nil
+}
+
+func (s *fakeStore) BlackoutsAfter(_ context.Context, rooms []int64, at time.Time) ([]Blackout, error) {
+	var bs []Blackout
+	for _, b := range s.blackouts {
+		closes := func(id int64) bool { return b.covers(s.rooms[id]) }
+		if b.Slot.End.After(at) && slices.ContainsFunc(rooms, closes) {
+			bs = append(bs, *b)
+		}
+	}
+	slices.SortFunc(bs, func(a, b Blackout) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	return bs, nil
+}
+
+func (s *fakeStore) Held(_ context.Context, c Claim, except ID) ([]Slot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held(c, except), nil
+}
+
+func (s *fakeStore) held(c Claim, except ID) []Slot {
+	var slots []Slot
+	for _, m := range s.meetings {
+		holds := slices.ContainsFunc(m.Occupied, func(o Occupancy) bool { return o.RoomID == c.RoomID })
+		if m.ID != except && holds && m.Organizer.UserID == c.UserID && m.Slot.Overlaps(c.Span) {
+			slots = append(slots, m.Slot)
+		}
+	}
+	return slots
+}
+
+// allowed is what a store checks before it saves a meeting, besides overlaps.
+func (s *fakeStore) allowed(m *Meeting) error {
+	for _, id := range m.RoomIDs {
+		if n, ok := m.Judged(id); ok && s.rooms[id] != nil && n != s.rooms[id].Closures {
+			return ErrRoomsChanged
+		}
+	}
+	var broken []Fault
+	for _, c := range m.Claims() {
+		broken = append(broken, c.Check(s.held(c, m.ID))...)
+	}
+	if len(broken) > 0 {
+		return &PolicyError{broken}
+	}
+	asked := *m
+	if m.Asked() != nil {
+		asked.Occupied = m.Asked()
+	}
+	return s.free(&asked)
+}

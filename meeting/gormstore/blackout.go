@@ -1,0 +1,216 @@
+package gormstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"punctual/meeting"
+)
+
+type blackoutRow struct {
+	ID        int64
+	RoomID    *int64
+	SiteID    *int64
+	StartsAt  time.Time
+	EndsAt    time.Time
+	Reason    string
+	Version   int64
+	CreatedAt time.Time `gorm:"autoCreateTime:false"`
+	UpdatedAt time.Time `gorm:"autoUpdateTime:false"`
+}
+
+func (blackoutRow) TableName() string { return "blackouts" }
+
+func newBlackoutRow(b *meeting.Blackout) *blackoutRow {
+	row := &blackoutRow{
+		ID: b.ID, StartsAt: micro(b.Slot.Start), EndsAt: micro(b.Slot.End), Reason: b.Reason,
+		Version: b.Version, CreatedAt: micro(b.CreatedAt), UpdatedAt: micro(b.UpdatedAt),
+	}
+	if b.RoomID != 0 {
+		row.RoomID = &b.RoomID
+	}
+	if b.SiteID != 0 {
+		row.SiteID = &b.SiteID
+	}
+	return row
+}
+
+func (r *blackoutRow) blackout() *meeting.Blackout {
+	b := &meeting.Blackout{
+		ID: r.ID, Slot: meeting.Slot{Start: r.StartsAt.UTC(), End: r.EndsAt.UTC()}, Reason: r.Reason,
+		Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+	}
+	if r.RoomID != nil {
+		b.RoomID = *r.RoomID
+	}
+	if r.SiteID != nil {
+		b.SiteID = *r.SiteID
+	}
+	return b
+}
+
+func (s *Store) CreateBlackout(ctx context.Context, b *meeting.Blackout) error {
+	row := newBlackoutRow(b)
+	row.Version = 1
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		row.ID = 0
+		if err := closeRooms(tx, row); err != nil {
+			return err
+		}
+		return tx.Create(row).Error
+	})
+	if err != nil {
+		return fmt.Errorf("create blackout: %w", err)
+	}
+	b.ID, b.Version = row.ID, row.Version
+	return nil
+}
+
+// closeRooms makes every booking that was judged before fail, or wait until it is saved. A
+// booking takes a shared lock of its rooms and compares closures: it is ahead of the lock here,
+// and so among the meetings that are read afterwards, or it meets another number.
+//
+// The site's lock excludes rooms that come to it: their foreign key takes a shared one.
+func closeRooms(tx *gorm.DB, b *blackoutRow) error {
+	exclusive := clause.Locking{Strength: "UPDATE"}
+	rooms := tx.Clauses(exclusive).Select("id").Where("deleted_at IS NULL").Order("id")
+	if b.SiteID != nil {
+		if _, err := take[siteRow](tx.Clauses(exclusive).Where("id = ?", *b.SiteID)); err != nil {
+			return err
+		}
+		rooms = rooms.Where("site_id = ?", *b.SiteID)
+	} else {
+		rooms = rooms.Where("id = ?", *b.RoomID)
+	}
+	var locked []*roomRow
+	if err := rooms.Find(&locked).Error; err != nil {
+		return err
+	}
+	if len(locked) == 0 {
+		if b.SiteID == nil {
+			return meeting.ErrNotFound
+		}
+		return nil
+	}
+	ids := make([]int64, len(locked))
+	for i, r := range locked {
+		ids[i] = r.ID
+	}
+	return tx.Exec("UPDATE rooms SET closures = closures + 1 WHERE id IN ?", ids).Error
+}
+
+// joinSite makes a room that has come to a site subject to its blackouts. By now the site
+// cannot get one at the same time: see closeRooms.
+func joinSite(tx *gorm.DB, roomID, siteID int64) error {
+	if siteID == 0 {
+		return nil
+	}
+	return tx.Exec("UPDATE rooms SET closures = closures + 1 WHERE id = ? AND EXISTS (SELECT 1 FROM blackouts WHERE site_id = ?)", roomID, siteID).Error
+}
+
+func (s *Store) Blackout(ctx context.Context, id int64) (*meeting.Blackout, error) {
+	row, err := take[blackoutRow](s.db.WithContext(ctx).Where("id = ?", id))
+	if err != nil {
+		return nil, fmt.Errorf("blackout %d: %w", id, err)
+	}
+	return row.blackout(), nil
+}
+
+func (s *Store) UpdateBlackout(ctx context.Context, id int64, fn func(*meeting.Blackout) error) (*meeting.Blackout, error) {
+	var b *meeting.Blackout
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		row, err := take[blackoutRow](forUpdate(tx).Where("id = ?", id))
+		if err != nil {
+			return fmt.Errorf("update blackout %d: %w", id, err)
+		}
+		b = row.blackout()
+		if err := fn(b); err != nil {
+			return err
+		}
+		b.ID, b.RoomID, b.SiteID, b.Version = id, row.blackout().RoomID, row.blackout().SiteID, row.Version+1
+		changed := newBlackoutRow(b)
+		if err := closeRooms(tx, changed); err != nil {
+			return fmt.Errorf("update blackout %d: %w", id, err)
+		}
+		if err := tx.Select("*").Updates(changed).Error; err != nil {
+			return fmt.Errorf("update blackout %d: %w", id, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// DeleteBlackout leaves the rooms' closures alone: who was judged by the blackout was refused.
+func (s *Store) DeleteBlackout(ctx context.Context, id int64, fn func(*meeting.Blackout) error) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		row, err := take[blackoutRow](tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", id))
+		if err != nil {
+			return err
+		}
+		if err := fn(row.blackout()); err != nil {
+			return err
+		}
+		return tx.Delete(&blackoutRow{}, id).Error
+	})
+	if err != nil {
+		return fmt.Errorf("delete blackout %d: %w", id, err)
+	}
+	return nil
+}
+
+// ListBlackouts is ordered by start.
+func (s *Store) ListBlackouts(ctx context.Context, q meeting.BlackoutQuery, p meeting.Page) (bs []*meeting.Blackout, next string, err error) {
+	after, err := readCursor("blackouts", p.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	db := s.db.WithContext(ctx).Order("starts_at, id").Limit(limit(p) + 1)
+	if after != nil {
+		db = db.Where("(starts_at, id) > (?, ?)", after.time(), after.ID)
+	}
+	if !q.From.IsZero() {
+		db = db.Where("ends_at > ?", micro(q.From))
+	}
+	if !q.To.IsZero() {
+		db = db.Where("starts_at < ?", micro(q.To))
+	}
+	if q.RoomID != 0 {
+		db = db.Where("(room_id = ? OR site_id = (SELECT site_id FROM rooms WHERE id = ?))", q.RoomID, q.RoomID)
+	}
+	if q.SiteID != 0 {
+		db = db.Where("(site_id = ? OR room_id IN (SELECT id FROM rooms WHERE site_id = ?))", q.SiteID, q.SiteID)
+	}
+	var rows []*blackoutRow
+	if err := db.Find(&rows).Error; err != nil {
+		return nil, "", fmt.Errorf("list blackouts: %w", err)
+	}
+	rows, next = paged(rows, limit(p), func(r *blackoutRow) position {
+		return position{List: "blackouts", At: r.StartsAt.UnixMicro(), ID: r.ID}
+	})
+	for _, r := range rows {
+		bs = append(bs, r.blackout())
+	}
+	return bs, next, nil
+}
+
+func (s *Store) BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]meeting.Blackout, error) {
+	var rows []*blackoutRow
+	err := s.db.WithContext(ctx).Where("ends_at > ?", micro(at)).
+		Where("(room_id IN ? OR site_id IN (SELECT site_id FROM rooms WHERE id IN ?))", rooms, rooms).
+		Order("starts_at, id").Find(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("blackouts of rooms: %w", err)
+	}
+	bs := make([]meeting.Blackout, len(rows))
+	for i, r := range rows {
+		bs[i] = *r.blackout()
+	}
+	return bs, nil
+}

@@ -1,0 +1,100 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"hash/fnv"
+	"slices"
+	"strconv"
+
+	"gorm.io/gorm"
+
+	"punctual/meeting"
+)
+
+var (
+	// Held until the end of the transaction. SQLite writes one transaction at a time.
+	lockClaims = write(`SELECT pg_advisory_xact_lock(k) FROM unnest($1::bigint[]) AS k`)
+
+	// An occupancy is there exactly while its meeting holds the room or has held it. Buffers
+	// make it longer than the meeting, never shorter.
+	heldSlots = write(`SELECT m.starts_at, m.ends_at FROM occupancies o JOIN meetings m ON m.id = o.meeting_id
+		WHERE o.room_id = $1 AND m.organizer_id = $2 AND m.id <> $3 AND m.starts_at < $5 AND m.ends_at > $4
+			AND {postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange($4, $5)}
+			{sqlite: o.starts_at < $5 AND o.ends_at > $4}`)
+)
+
+// lockQuotas makes whoever saves another meeting of the same people in the same rooms wait
+// until tx is over; quotas are to be read in a statement after it. Who saves several meetings
+// in one transaction calls it once for all of them, so that locks are taken in one order.
+func (s *Store) lockQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
+	var keys []int64
+	for _, m := range ms {
+		for _, c := range m.Claims() {
+			keys = append(keys, lockKey(c))
+		}
+	}
+	if len(keys) == 0 || s.dialect == sqlite {
+		return nil
+	}
+	slices.Sort(keys)
+	return s.query(tx, func(*sql.Rows) error { return nil }, lockClaims, slices.Compact(keys))
+}
+
+// lockKey of a room and a user. Two pairs that share one wait for each other without need.
+func lockKey(c meeting.Claim) int64 {
+	h := fnv.New64a()
+	h.Write([]byte("punctual quota " + strconv.FormatInt(c.RoomID, 10) + " " + strconv.FormatInt(c.UserID, 10)))
+	return int64(h.Sum64())
+}
+
+// claimQuotas refuses a meeting that exceeds quotas. It has to run in a transaction.
+func (s *Store) claimQuotas(tx *gorm.DB, m *meeting.Meeting) error {
+	claims := m.Claims()
+	if len(claims) == 0 {
+		return nil
+	}
+	if err := s.lockQuotas(tx, m); err != nil {
+		return err
+	}
+	var broken []meeting.Fault
+	for _, c := range claims {
+		others, err := s.held(tx, c, m.ID)
+		if err != nil {
+			return err
+		}
+		broken = append(broken, c.Check(others)...)
+	}
+	if len(broken) > 0 {
+		return &meeting.PolicyError{Violations: broken}
+	}
+	return nil
+}
+
+func (s *Store) Held(ctx context.Context, c meeting.Claim, except meeting.ID) ([]meeting.Slot, error) {
+	return s.held(s.db.WithContext(ctx), c, except)
+}
+
+func (s *Store) held(tx *gorm.DB, c meeting.Claim, except meeting.ID) ([]meeting.Slot, error) {
+	var slots []meeting.Slot
+	err := s.query(tx, func(rows *sql.Rows) error {
+		var slot meeting.Slot
+		err := rows.Scan(&slot.Start, &slot.End)
+		slots = append(slots, slot)
+		return err
+	}, heldSlots, c.RoomID, c.UserID, except, micro(c.Span.Start), micro(c.Span.End))
+	return slots, err
+}
+
+// refuseTaken refuses a request for what others hold.
+func (s *Store) refuseTaken(tx *gorm.DB, m *meeting.Meeting) error {
+	asked := m.Asked()
+	if len(asked) == 0 {
+		return nil
+	}
+	found, err := s.overlaps(tx, m.ID, asked)
+	if err == nil && len(found) > 0 {
+		err = &meeting.ConflictError{Conflicts: found}
+	}
+	return err
+}

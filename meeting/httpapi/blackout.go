@@ -1,0 +1,163 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// Blackout is a time at which a room, or every room of a site, takes no meetings.
+type Blackout struct {
+	ID        int64     `json:"id"`
+	RoomID    *int64    `json:"room_id" doc:"null: a whole site"`
+	SiteID    *int64    `json:"site_id" doc:"null: one room"`
+	Start     time.Time `json:"start"`
+	End       time.Time `json:"end"`
+	Reason    string    `json:"reason"`
+	Version   int64     `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+func blackoutOf(b *meeting.Blackout) Blackout {
+	return Blackout{
+		ID: b.ID, RoomID: number(b.RoomID), SiteID: number(b.SiteID),
+		Start: b.Slot.Start.UTC(), End: b.Slot.End.UTC(), Reason: b.Reason,
+		Version: b.Version, CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(),
+	}
+}
+
+// EffectiveBlackout is a blackout with the meetings that are in its way.
+type EffectiveBlackout struct {
+	Blackout
+	Affected []Meeting `json:"affected" nullable:"false" doc:"Meetings in the way, the first 500 by start; none is changed"`
+}
+
+// BlackoutPatch changes a blackout; what is left out stays as it is.
+type BlackoutPatch struct {
+	Start    Field[string] `json:"start,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T09:00:00Z"`
+	End      Field[string] `json:"end,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-11T09:00:00Z"`
+	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA, of local times; left out: the room's or the site's" example:"Europe/Berlin"`
+	Reason   Field[string] `json:"reason,omitempty" doc:"Told to everybody who asks for the room; at most 200 characters"`
+}
+
+// BlackoutInput is a new blackout, of a room or of a site.
+type BlackoutInput struct {
+	RoomID Field[int64] `json:"room_id,omitempty" maximum:"9007199254740991"`
+	SiteID Field[int64] `json:"site_id,omitempty" maximum:"9007199254740991"`
+	BlackoutPatch
+}
+
+// TransformSchema names what a new blackout must have.
+func (BlackoutInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Required = []string{"start", "end"}
+	return s
+}
+
+func (p BlackoutPatch) fields(faults []meeting.Fault) meeting.BlackoutFields {
+	return meeting.BlackoutFields{
+		Start: p.Start.ptr(), End: p.End.ptr(), Timezone: p.Timezone.ptr(), Reason: p.Reason.ptr(), Faults: faults,
+	}
+}
+
+func (p BlackoutInput) fields(faults []meeting.Fault) meeting.BlackoutFields {
+	f := p.BlackoutPatch.fields(faults)
+	if !p.RoomID.Null {
+		f.RoomID = p.RoomID.ptr()
+	}
+	if !p.SiteID.Null {
+		f.SiteID = p.SiteID.ptr()
+	}
+	return f
+}
+
+func (h *handlers) registerBlackouts(api huma.API) {
+	const tag = "Rooms"
+	huma.Register(api, operation("list-blackouts", http.MethodGet, "/blackouts", "List blackouts by start", tag), h.listBlackouts)
+	huma.Register(api, creates(operation("create-blackout", http.MethodPost, "/blackouts", "Close a room or a site for a time; booked meetings stay", tag)), h.createBlackout)
+	huma.Register(api, operation("get-blackout", http.MethodGet, "/blackouts/{id}", "One blackout", tag), h.blackout)
+	huma.Register(api, operation("update-blackout", http.MethodPatch, "/blackouts/{id}", "Change a blackout", tag), h.updateBlackout)
+	huma.Register(api, deletes(operation("delete-blackout", http.MethodDelete, "/blackouts/{id}", "Open what was closed", tag)), h.deleteBlackout)
+}
+
+type listBlackoutsInput struct {
+	Paging
+	RoomID int64  `query:"room_id" doc:"That close the room: its own and its site's"`
+	SiteID int64  `query:"site_id" doc:"Of the site and of its rooms"`
+	From   string `query:"from" doc:"Ends after it" example:"2027-02-10T00:00:00Z"`
+	To     string `query:"to" doc:"Begins before it" example:"2027-02-17T00:00:00Z"`
+}
+
+func (h *handlers) listBlackouts(ctx context.Context, in *listBlackoutsInput) (*listOutput[Blackout], error) {
+	var d decoder
+	q := meeting.BlackoutQuery{
+		From: d.instant("query.from", in.From), To: d.instant("query.to", in.To), RoomID: in.RoomID, SiteID: in.SiteID,
+	}
+	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
+		d.add("query.to", "invalid_span", "is not after from")
+	}
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	bs, next, err := h.svc.Blackouts(ctx, q, in.page())
+	if err != nil {
+		return nil, err
+	}
+	return listed(bs, next, blackoutOf), nil
+}
+
+func (h *handlers) createBlackout(ctx context.Context, in *struct{ Body Body[BlackoutInput] }) (*made[EffectiveBlackout], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	input, faults := in.Body.read(h.registry)
+	b, affected, err := h.svc.CreateBlackout(ctx, by, input.fields(faults))
+	if err != nil {
+		return nil, err
+	}
+	return &made[EffectiveBlackout]{ETag: etag(b.Version), Location: h.locate("blackouts", b.ID), Body: effective(b, affected)}, nil
+}
+
+func effective(b *meeting.Blackout, affected []*meeting.Meeting) EffectiveBlackout {
+	return EffectiveBlackout{Blackout: blackoutOf(b), Affected: list(affected, meetingOf)}
+}
+
+func (h *handlers) blackout(ctx context.Context, in *Target) (*one[Blackout], error) {
+	b, err := h.svc.Blackout(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &one[Blackout]{ETag: etag(b.Version), Body: blackoutOf(b)}, nil
+}
+
+type updateBlackoutInput struct {
+	Target
+	Guard
+	Body Body[BlackoutPatch]
+}
+
+func (h *handlers) updateBlackout(ctx context.Context, in *updateBlackoutInput) (*one[EffectiveBlackout], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	patch, faults := in.Body.read(h.registry)
+	b, affected, err := h.svc.UpdateBlackout(ctx, by, in.ID, in.version(), patch.fields(faults))
+	if err != nil {
+		return nil, err
+	}
+	return &one[EffectiveBlackout]{ETag: etag(b.Version), Body: effective(b, affected)}, nil
+}
+
+func (h *handlers) deleteBlackout(ctx context.Context, in *deleteInput) (*struct{}, error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return nil, h.svc.DeleteBlackout(ctx, by, in.ID, in.version())
+}

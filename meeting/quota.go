@@ -1,0 +1,161 @@
+package meeting
+
+import (
+	"slices"
+	"time"
+)
+
+// Periods that a [Quota] counts in, in the room's zone. Weeks begin on Monday.
+const (
+	PerDay   = "day"
+	PerWeek  = "week"
+	PerMonth = "month"
+)
+
+// Claim is what a meeting takes of its organizer's quota for one room. What counts are the
+// meetings that hold the room, past ones too: a request only while it holds its slot, one
+// that was cancelled, rejected or released not at all. A meeting counts in every period that
+// it touches, with the part of its length that lies there.
+type Claim struct {
+	RoomID int64
+	UserID int64 // the organizer
+	Span   Slot  // the periods that the meeting touches
+
+	room   *Room
+	wanted Slot
+	had    Slot // what the meeting held of the room before; zero: nothing
+}
+
+// Claims are the quotas that the meeting takes more of since it was read. A store that saves
+// it locks each pair of room and user, in an order that all share, asks [Claim.Check] what
+// their other meetings leave, and refuses with a [*PolicyError].
+func (m *Meeting) Claims() []Claim { return m.claims }
+
+// claim puts down what the meeting takes of its organizer's quotas, given the rooms that it
+// now holds.
+func (m *Meeting) claim(rooms []*Room) {
+	m.claims = claims(m.Organizer.UserID, rooms, m.Slot, nil)
+}
+
+// claims of a person who wants the slot of the rooms; held is what the meeting has of them.
+func claims(userID int64, rooms []*Room, wanted Slot, held *Meeting) []Claim {
+	var cs []Claim
+	for _, r := range rooms {
+		if r.Policy.Quota == nil {
+			continue
+		}
+		periods := r.Policy.Quota.periods(wanted, mustZone(r.Zone))
+		c := Claim{
+			RoomID: r.ID, UserID: userID, room: r, wanted: wanted,
+			Span: Slot{Start: periods[0].Start, End: periods[len(periods)-1].End},
+		}
+		cs = append(cs, c.after(held))
+	}
+	return cs
+}
+
+// after takes account of what the meeting held before.
+func (c Claim) after(held *Meeting) Claim {
+	if held != nil && slices.ContainsFunc(held.Occupied, func(o Occupancy) bool { return o.RoomID == c.RoomID }) {
+		c.had = held.Slot
+	}
+	return c
+}
+
+// Check tells how the meeting would exceed the quota. others are the slots, within Span and
+// without buffers, of the user's other meetings that hold the room. A meeting that was over
+// the quota before, because that has been lowered, may still be moved within the period.
+func (c *Claim) Check(others []Slot) []Fault {
+	var v faults
+	q := c.room.Policy.Quota
+	for _, period := range q.periods(c.wanted, mustZone(c.room.Zone)) {
+		used := usageOf(period, others...)
+		before, after := used.plus(usageOf(period, c.had)), used.plus(usageOf(period, c.wanted))
+		figures := Figures{RoomID: c.RoomID, Per: q.Per, Span: period}
+		day := period.Start.In(mustZone(c.room.Zone)).Format(time.DateOnly)
+		if q.Count > 0 && after.count > q.Count && after.count > before.count {
+			figures.Limit, figures.Used, figures.Actual = q.Count, used.count, after.count
+			v.broken("body.room_ids", "quota", figures, "one person books %s at most %d times a %s; with this it would be %d (%s from %s)",
+				c.room.Name, q.Count, q.Per, after.count, q.Per, day)
+		}
+		if q.Duration > 0 && after.length > q.Duration && after.length > before.length {
+			figures.Limit, figures.Used, figures.Actual = FormatDuration(q.Duration), FormatDuration(used.length), FormatDuration(after.length)
+			v.broken("body.room_ids", "quota", figures, "one person books %s for at most %s a %s; with this it would be %s (%s from %s)",
+				c.room.Name, FormatDuration(q.Duration), q.Per, FormatDuration(after.length), q.Per, day)
+		}
+	}
+	return v
+}
+
+// usage of a room by one person in one period.
+type usage struct {
+	count  int
+	length time.Duration
+}
+
+func usageOf(period Slot, slots ...Slot) usage {
+	var u usage
+	for _, s := range slots {
+		if !s.Overlaps(period) {
+			continue
+		}
+		u.count++
+		u.length += earlier(s.End, period.End).Sub(later(s.Start, period.Start))
+	}
+	return u
+}
+
+func (u usage) plus(o usage) usage { return usage{u.count + o.count, u.length + o.length} }
+
+// periods that the slot touches, in order; there is always one.
+func (q *Quota) periods(slot Slot, loc *time.Location) []Slot {
+	var ps []Slot
+	for day := q.first(slot.Start.In(loc)); ; {
+		next := q.next(day)
+		p := Slot{Start: edge(day, loc).UTC(), End: edge(next, loc).UTC()}
+		if len(ps) > 0 && !p.Start.Before(slot.End) {
+			return ps
+		}
+		if p.End.After(slot.Start) {
+			ps = append(ps, p)
+		}
+		day = next
+	}
+}
+
+// first day of the period that holds t, as a date and not an instant.
+func (q *Quota) first(t time.Time) time.Time {
+	y, mo, d := t.Date()
+	switch q.Per {
+	case PerMonth:
+		d = 1
+	case PerWeek:
+		d -= (int(t.Weekday()) + 6) % 7
+	}
+	return time.Date(y, mo, d, 0, 0, 0, 0, time.UTC)
+}
+
+func (q *Quota) next(day time.Time) time.Time {
+	switch q.Per {
+	case PerMonth:
+		return day.AddDate(0, 1, 0)
+	case PerWeek:
+		return day.AddDate(0, 0, 7)
+	default:
+		return day.AddDate(0, 0, 1)
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,177 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+)
+
+// BlackoutFields are those of a blackout as an admin asks for them; a nil field was not given.
+type BlackoutFields struct {
+	RoomID, SiteID *int64 // one of them, of a new one
+	Start, End     *string
+	Timezone       *string // IANA, of local times; empty: the room's or the site's
+	Reason         *string
+
+	Faults []Fault // found while decoding
+}
+
+const maxReason = 200 // of a blackout, in characters
+
+// CreateBlackout closes a room or a site for a time, and tells the first meetings in the way
+// (at most 500, by start); none is changed.
+func (s *Service) CreateBlackout(ctx context.Context, by Actor, f BlackoutFields) (b *Blackout, affected []*Meeting, err error) {
+	if !by.MayManageRooms() {
+		return nil, nil, ErrForbidden
+	}
+	b = &Blackout{CreatedAt: s.clock()}
+	var found faults
+	switch {
+	case f.RoomID == nil && f.SiteID == nil:
+		found.add("body.room_id", "required", "name a room or a site")
+	case f.RoomID != nil && f.SiteID != nil:
+		found.add("body.site_id", "contradiction", "name a room or a site, not both")
+	default:
+		set(&b.RoomID, f.RoomID)
+		set(&b.SiteID, f.SiteID)
+	}
+	zone, err := s.blackoutZone(ctx, b, &found)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := f.apply(b, zone, found); err != nil {
+		return nil, nil, err
+	}
+	b.UpdatedAt = b.CreatedAt
+	if err := s.store.CreateBlackout(ctx, b); err != nil {
+		return nil, nil, err
+	}
+	affected, err = s.affected(ctx, by, b)
+	return b, affected, err
+}
+
+// Blackout finds a blackout.
+func (s *Service) Blackout(ctx context.Context, id int64) (*Blackout, error) {
+	return s.store.Blackout(ctx, id)
+}
+
+// Blackouts lists blackouts by start.
+func (s *Service) Blackouts(ctx context.Context, q BlackoutQuery, p Page) (bs []*Blackout, next string, err error) {
+	return s.store.ListBlackouts(ctx, q, p)
+}
+
+// UpdateBlackout changes the time or the reason of a blackout, and tells the first meetings
+// that are in the way now. ifMatch, unless nil, is the version the change is based on.
+func (s *Service) UpdateBlackout(ctx context.Context, by Actor, id int64, ifMatch *int64, f BlackoutFields) (b *Blackout, affected []*Meeting, err error) {
+	if !by.MayManageRooms() {
+		return nil, nil, ErrForbidden
+	}
+	seen, err := s.store.Blackout(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	var found faults
+	zone, err := s.blackoutZone(ctx, seen, &found)
+	if err != nil {
+		return nil, nil, err
+	}
+	var same *Blackout
+	b, err = s.store.UpdateBlackout(ctx, id, func(b *Blackout) error {
+		if err := checkVersion(ifMatch, b.Version); err != nil {
+			return err
+		}
+		before := *b
+		if err := f.apply(b, zone, nil); err != nil {
+			return err
+		}
+		if *b == before {
+			same = b
+			return errUnchanged
+		}
+		b.UpdatedAt = s.clock()
+		return nil
+	})
+	if errors.Is(err, errUnchanged) {
+		b, err = same, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	affected, err = s.affected(ctx, by, b)
+	return b, affected, err
+}
+
+// DeleteBlackout opens what was closed. ifMatch, unless nil, is the version that was seen.
+func (s *Service) DeleteBlackout(ctx context.Context, by Actor, id int64, ifMatch *int64) error {
+	if !by.MayManageRooms() {
+		return ErrForbidden
+	}
+	return s.store.DeleteBlackout(ctx, id, func(b *Blackout) error { return checkVersion(ifMatch, b.Version) })
+}
+
+// blackoutZone is the zone in which local times of the blackout count.
+func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *faults) (string, error) {
+	zone := s.conf().Timezone
+	switch {
+	case b.RoomID != 0:
+		rooms, err := s.rooms(ctx, []int64{b.RoomID})
+		if err != nil {
+			return "", err
+		}
+		if len(rooms) == 0 {
+			found.add("body.room_id", "unknown_room", "there is no room %d", b.RoomID)
+			break
+		}
+		zone = rooms[0].Zone
+	case b.SiteID != 0:
+		site, err := s.store.Site(ctx, b.SiteID)
+		if errors.Is(err, ErrNotFound) {
+			found.add("body.site_id", "unknown_site", "there is no site %d", b.SiteID)
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		if site.Timezone != "" {
+			zone = site.Timezone
+		}
+	}
+	return zone, nil
+}
+
+// apply gives the blackout the fields and tells all their faults, and those found before.
+func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
+	isNew := b.ID == 0
+	if f.Timezone != nil && *f.Timezone != "" {
+		zone = *f.Timezone
+	}
+	loc, err := Zone(zone)
+	if err != nil {
+		found.add("body.timezone", "unknown_timezone", "%v", err)
+		loc = time.UTC
+	}
+	okStart := parseField(f.Start, &b.Slot.Start, "body.start", isNew, loc, &found)
+	okEnd := parseField(f.End, &b.Slot.End, "body.end", isNew, loc, &found)
+	if okStart && okEnd && !b.Slot.Start.Before(b.Slot.End) {
+		found.add("body.end", "not_after_start", "is not after the start")
+	}
+	if f.Reason != nil {
+		b.Reason = strings.TrimSpace(*f.Reason)
+		found.line("body.reason", b.Reason, 0, maxReason)
+	}
+	if all := found.behind(f.Faults); len(all) > 0 {
+		return &InvalidError{all}
+	}
+	return nil
+}
+
+// affected are the first meetings that a blackout is in the way of, as the actor may see them.
+func (s *Service) affected(ctx context.Context, by Actor, b *Blackout) ([]*Meeting, error) {
+	q := MeetingQuery{
+		From: b.Slot.Start, To: b.Slot.End, RoomID: b.RoomID, SiteID: b.SiteID,
+		Statuses: []Status{Pending, Confirmed, InProgress},
+	}
+	ms, _, err := s.Meetings(ctx, by, q, Page{Limit: 500})
+	return ms, err
+}

@@ -1,0 +1,95 @@
+package meeting
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// accept lets the terms pass if they break no rule, or by an override, which they then carry.
+func (t *Terms) accept(broken []Fault, o *Override) error {
+	switch {
+	case o != nil:
+		t.Override = &Override{Reason: o.Reason, Broken: broken}
+		return nil
+	case len(broken) > 0:
+		return &PolicyError{Violations: broken}
+	default:
+		return nil
+	}
+}
+
+// judge tells all rules that a new meeting of somebody would break.
+func (s *Service) judge(ctx context.Context, by Actor, t *Terms, o *Override, at time.Time) error {
+	broken := t.broken(nil, s.conf().Limits, at)
+	if len(broken) > 0 || o != nil {
+		quotas, err := s.overQuota(ctx, by.ID, t, nil)
+		if err != nil {
+			return err
+		}
+		broken = append(broken, quotas...)
+	}
+	return t.accept(broken, o)
+}
+
+// overQuota tells which quotas the terms exceed as things are now. It is asked when other
+// rules are broken or passed over, so that all are told at once. Otherwise it is enough that
+// quotas are judged when the meeting is saved, which alone is sure.
+func (s *Service) overQuota(ctx context.Context, userID int64, t *Terms, base *Meeting) ([]Fault, error) {
+	var id ID
+	if base != nil {
+		id = base.ID
+		if base.Slot.Start.Equal(t.Slot.Start) && base.Slot.End.Equal(t.Slot.End) && slices.Equal(base.RoomIDs, ids(t.Rooms)) {
+			return nil, nil
+		}
+	}
+	var found []Fault
+	for _, c := range claims(userID, t.Rooms, t.Slot, base) {
+		others, err := s.store.Held(ctx, c, id)
+		if err != nil {
+			return nil, fmt.Errorf("look up quotas: %w", err)
+		}
+		found = append(found, c.Check(others)...)
+	}
+	return found, nil
+}
+
+// quotasOfChange is overQuota for a change, which must ask before it locks the meeting.
+func (s *Service) quotasOfChange(ctx context.Context, f *Fields, m *Meeting, k known, at time.Time) ([]Fault, error) {
+	t, err := f.terms(m, k)
+	if err != nil {
+		return nil, nil // told with the meeting locked
+	}
+	if f.Override == nil && len(t.broken(m, s.conf().Limits, at)) == 0 {
+		return nil, nil
+	}
+	return s.overQuota(ctx, m.Organizer.UserID, &t, m)
+}
+
+// withBlackouts gives the rooms the blackouts that end after an instant. Rooms that never had
+// one cost nothing. They are read after the rooms: a change in between makes the number by
+// which the rooms are judged an old one, and is noticed.
+func (s *Service) withBlackouts(ctx context.Context, rooms []*Room, at time.Time) error {
+	var closed []int64
+	for _, r := range rooms {
+		if r.Closures > 0 {
+			closed = append(closed, r.ID)
+		}
+	}
+	if len(closed) == 0 {
+		return nil
+	}
+	bs, err := s.store.BlackoutsAfter(ctx, closed, at)
+	if err != nil {
+		return fmt.Errorf("look up blackouts: %w", err)
+	}
+	for _, r := range rooms {
+		for _, b := range bs {
+			if b.covers(r) {
+				r.Blackouts = append(r.Blackouts, b)
+			}
+		}
+	}
+	return nil
+}

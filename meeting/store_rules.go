@@ -1,0 +1,32 @@
+package meeting
+
+import (
+	"context"
+	"time"
+)
+
+// RulesStore is the part of [Store] that rules need beyond rooms and meetings.
+type RulesStore interface {
+	// CreateBlackout, UpdateBlackout and DeleteBlackout exclude bookings in the rooms that the
+	// blackout closes while they run: each of those either was saved before, or fails with
+	// [ErrRoomsChanged]. [ErrNotFound], if the room or site is not there.
+	CreateBlackout(ctx context.Context, b *Blackout) error
+	UpdateBlackout(ctx context.Context, id int64, fn func(*Blackout) error) (*Blackout, error)
+	DeleteBlackout(ctx context.Context, id int64, fn func(*Blackout) error) error // as it is, locked; an error keeps it
+	Blackout(ctx context.Context, id int64) (*Blackout, error)
+	ListBlackouts(ctx context.Context, q BlackoutQuery, p Page) (bs []*Blackout, next string, err error) // by start
+	// BlackoutsAfter are all blackouts of these rooms, and of their sites, that end after an
+	// instant, by start.
+	BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]Blackout, error)
+
+	// Held tells the slots, without buffers, of the claimant's meetings that hold the room
+	// within the claim's span, except one meeting's.
+	Held(ctx context.Context, c Claim, except ID) ([]Slot, error)
+}
+
+// BlackoutQuery filters blackouts; a zero field does not filter.
+type BlackoutQuery struct {
+	From, To time.Time // overlapping [From, To)
+	RoomID   int64     // that close the room: its own and its site's
+	SiteID   int64     // of the site and of its rooms
+}
