@@ -12,9 +12,11 @@ import (
 // acks sends the results of one shard to the queue. Whatever has gathered while the last call was on its way
 // goes out with the next one, so batches grow with the load and a single result waits for nothing.
 type acks struct {
-	queue Queue
-	log   *slog.Logger
-	wake  chan struct{}
+	queue  Queue
+	log    *slog.Logger
+	wake   chan struct{}
+	ctx    context.Context // ends some time after close
+	giveUp context.CancelFunc
 
 	mu     sync.Mutex
 	stuck  bool // the last call failed: what waits here takes no room of its lane
@@ -27,10 +29,13 @@ type acks struct {
 const (
 	ackTries = 8
 	ackPause = 250 * time.Millisecond
+	lastAcks = 2 * time.Second // how long a process that stops tries to send what it has
 )
 
 func newAcks(q Queue, l *slog.Logger) *acks {
-	return &acks{queue: q, log: l, wake: make(chan struct{}, 1)}
+	a := &acks{queue: q, log: l, wake: make(chan struct{}, 1)}
+	a.ctx, a.giveUp = context.WithCancel(context.Background())
+	return a
 }
 
 func (a *acks) ack(d *delivery) {
@@ -50,15 +55,17 @@ func (a *acks) nack(d *delivery, r Return) {
 	poke(a.wake)
 }
 
-// close lets run return once everything is sent.
+// close lets run return once everything is sent or given up.
 func (a *acks) close() {
 	a.mu.Lock()
 	a.closed = true
 	a.mu.Unlock()
 	poke(a.wake)
+	time.AfterFunc(lastAcks, a.giveUp)
 }
 
 func (a *acks) run() {
+	defer a.giveUp()
 	for range a.wake {
 		for {
 			a.mu.Lock()
@@ -93,7 +100,7 @@ func (a *acks) send(ds []*delivery, call func(ctx context.Context, at []int) []e
 		at[i] = i
 	}
 	for try := 1; ; try++ {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(a.ctx, 5*time.Second)
 		errs := call(ctx, at)
 		cancel()
 		var open []int
@@ -109,7 +116,7 @@ func (a *acks) send(ds []*delivery, call func(ctx context.Context, at []int) []e
 				open, last = append(open, at[i]), err
 			}
 		}
-		if len(open) == 0 || try == ackTries {
+		if len(open) == 0 || try == ackTries || a.ctx.Err() != nil {
 			if len(open) > 0 {
 				a.log.Error("results could not be stored; the messages will run again", "messages", len(open), "error", last)
 			}
@@ -117,7 +124,7 @@ func (a *acks) send(ds []*delivery, call func(ctx context.Context, at []int) []e
 		}
 		at = open
 		a.failing(ds)
-		time.Sleep(ackPause)
+		sleep(a.ctx, ackPause)
 	}
 	a.finish(ds)
 }

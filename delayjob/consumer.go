@@ -48,6 +48,7 @@ type Consumer struct {
 	shards []*runner
 	leases *leases
 	acks   []*acks // by shard: one that does not answer holds up no other
+	health Health
 }
 
 // NewConsumer returns a consumer for jobs. It does nothing until Run.
@@ -76,9 +77,13 @@ func NewConsumer(q Queue, jobs []DelayJob, o ConsumerOptions) *Consumer {
 	return c
 }
 
+// Health tells whether the queue answers the consumer's claims.
+func (c *Consumer) Health() *Health { return &c.health }
+
 // Run works until ctx ends. Then it claims nothing more, gives back what has not begun, lets
 // running handlers finish within Grace, cancels those that do not, and returns when every
-// result is on its way to the queue. No attempt is charged for what it interrupts.
+// result is in the queue, or after some seconds if that does not answer. No attempt is charged
+// for what it interrupts.
 func (c *Consumer) Run(ctx context.Context) error {
 	handlers, cancelHandlers := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelHandlers(nil)
@@ -124,14 +129,19 @@ var errShutdown = errors.New("delayjob: the consumer stops")
 
 // listen hands the queue's hints to the runners and subscribes again when they end.
 func (c *Consumer) listen(ctx context.Context) {
+	failures := 0
 	for ctx.Err() == nil {
 		hints, err := c.queue.Wake(ctx)
 		if err != nil {
-			if ctx.Err() == nil {
+			if failures++; ctx.Err() == nil && failures == 1 {
 				c.opts.Logger.Warn("no wake-up hints; polling meanwhile", "error", err)
 			}
 			sleep(ctx, time.Second)
 			continue
+		}
+		if failures > 0 {
+			failures = 0
+			c.opts.OnEmpty() // for what was added in vain
 		}
 		for h := range hints {
 			if h.Due.IsZero() {
@@ -213,7 +223,11 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 		}
 	}
 	begin := time.Now()
+	r.c.health.asked(r.shard)
 	got, err := r.c.queue.Claim(ctx, r.shard, want)
+	if err == nil {
+		r.c.health.answered(r.shard)
+	}
 	end := time.Now()
 	r.c.opts.Observer.Claimed(r.shard, len(got.Messages), end.Sub(begin), err)
 
@@ -261,6 +275,15 @@ func (c *Consumer) bury(ctx context.Context, ms []Message, at time.Time) {
 	defer cancel()
 	if err := c.opts.Failures.RecordFailures(ctx, fs...); err != nil {
 		c.opts.Logger.Error("recording dead letters failed; they are in the queue", "messages", len(ms), "error", err)
+	}
+}
+
+// closeBreakers tells that the jobs of a consumer that has stopped wait for no dependency.
+func (c *Consumer) closeBreakers() {
+	for _, l := range c.lanes {
+		if !l.brk.closed() {
+			c.opts.Observer.Breaker(l.job.Name(), false)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -31,6 +32,7 @@ type LoaderOptions struct {
 	// Guard runs pass, or skips it if another process is just loading. It only saves work:
 	// adds are idempotent. nil always runs it. Passes asked for by Trigger are not guarded.
 	Guard    func(ctx context.Context, pass func(context.Context) error) error
+	Health   *Health // is told whether the queue takes what it is given; nil: nobody is
 	Observer Observer
 	Logger   *slog.Logger
 }
@@ -109,8 +111,8 @@ func NewLoader(q Queue, jobs []DelayJob, o LoaderOptions) *Loader {
 }
 
 // Run makes a full pass, then passes on schedule until ctx ends, and returns once none runs.
-// A failed pass is logged and made again after a second or on the next tick. The error is
-// not nil only for a bad schedule.
+// A failed full pass is made again after a second, an incremental one on the next tick. Of
+// failures in a row the first is logged. The error is not nil only for a bad schedule.
 func (l *Loader) Run(ctx context.Context) error {
 	ticker := cron.New(cron.WithLocation(time.UTC), cron.WithChain(cron.Recover(cron.DiscardLogger)))
 	for spec, ask := range map[*string]chan struct{}{&l.opts.Incremental: l.incremental, &l.opts.Full: l.full} {
@@ -122,6 +124,7 @@ func (l *Loader) Run(ctx context.Context) error {
 	defer func() { <-ticker.Stop().Done() }()
 
 	poke(l.trigger)
+	failures := 0
 	for {
 		full := true
 		run := l.opts.Guard
@@ -145,11 +148,19 @@ func (l *Loader) Run(ctx context.Context) error {
 			}
 			return run(ctx, func(ctx context.Context) error { return l.pass(ctx, s, full, partly) })
 		})
-		if err != nil && ctx.Err() == nil {
-			l.opts.Logger.Error("loading failed", "full", full, "error", err)
-			if full {
-				l.again(ctx, time.Second)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			if failures++; failures == 1 {
+				l.opts.Logger.Error("loading failed; trying on", "full", full, "error", err)
 			}
+			if full {
+				sleep(ctx, time.Second)
+				poke(l.trigger)
+			}
+		case failures > 0:
+			l.opts.Logger.Info("loading works again", "failures", failures)
+			failures = 0
 		}
 	}
 }
@@ -166,15 +177,6 @@ func (l *Loader) LastPass() time.Time {
 		return time.Unix(0, ns)
 	}
 	return time.Time{}
-}
-
-// again asks for a full pass after d, unless the loop is asked before.
-func (l *Loader) again(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-		poke(l.trigger)
-	}
 }
 
 // pass loads all jobs. One that fails does not keep the others from being loaded, nor does a
@@ -195,12 +197,16 @@ func (l *Loader) pass(ctx context.Context, s *stall, full bool, partly error) er
 		}
 	}
 	if full && !unread {
+		l.opts.Health.asked(filling)
 		errs = append(errs, l.queue.SetEpoch(ctx, strconv.FormatInt(begin.UnixMicro(), 10)))
 	}
 	err := errors.Join(errs...)
 	l.opts.Observer.Loaded(full, rows, time.Since(begin), err)
 	if err != nil {
 		return err
+	}
+	if full {
+		l.opts.Health.answered(filling)
 	}
 	l.last.Store(time.Now().UnixNano())
 	if full {
@@ -302,8 +308,12 @@ func (l *Loader) add(ctx context.Context, s *stall, ms []Message) error {
 	if len(ms) == 0 {
 		return nil
 	}
+	l.opts.Health.asked(filling)
 	res, err := l.queue.Add(ctx, ms...)
 	s.moved()
+	if err == nil || slices.ContainsFunc(ms, func(m Message) bool { return m.Validate() != nil }) { // that is the job's fault
+		l.opts.Health.answered(filling)
+	}
 	countAdded(l.opts.Observer, ms, res)
 	for i, r := range res {
 		if r != NotStored {

@@ -196,11 +196,14 @@ func (q *Queue) Pause(ctx context.Context, job string) error {
 // Resume implements [delayjob.Inspector].
 func (q *Queue) Resume(ctx context.Context, job string) error {
 	return q.everyShard(ctx, "resume in", func(k shardKeys) call {
-		return call{script: resumeScript, keys: []string{k.c}, args: []any{q.offsetArg(), k.sig, q.publish, job}}
+		return call{script: resumeScript, keys: []string{k.c}, args: []any{q.offsetArg(), k.sig, q.publish(), job}}
 	})
 }
 
 func (q *Queue) everyShard(ctx context.Context, what string, prepare func(shardKeys) call) error {
+	if err := q.ready(ctx); err != nil { // the calls' arguments depend on it
+		return err
+	}
 	calls := make([]*call, len(q.keys))
 	for shard, k := range q.keys {
 		c := prepare(k)
@@ -220,7 +223,7 @@ func (q *Queue) everyShard(ctx context.Context, what string, prepare func(shardK
 // Requeue implements [delayjob.Inspector].
 func (q *Queue) Requeue(ctx context.Context, ids ...string) ([]delayjob.State, error) {
 	return q.states(ctx, "requeue in", ids, func(b *batch, k shardKeys) call {
-		return call{script: requeueScript, args: []any{q.offsetArg(), k.sig, q.publish},
+		return call{script: requeueScript, args: []any{q.offsetArg(), k.sig, q.publish()},
 			keys: []string{k.s, k.waiting(b.job), k.leased(b.job), k.dead(b.job)}}
 	})
 }

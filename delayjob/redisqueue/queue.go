@@ -39,7 +39,8 @@ type Queue struct {
 	keys    []shardKeys
 	log     *slog.Logger
 
-	publish string // PUBLISH, or SPUBLISH where hints stay on the shard's node
+	probed  probed
+	sharded atomic.Bool // hints stay on the shard's node; known once probed
 	offset  atomic.Int64
 	reading atomic.Pointer[reading]
 	loads   []load
@@ -50,7 +51,10 @@ type Queue struct {
 }
 
 // A reading of the server's clock, before the offset.
-type reading struct{ server, local time.Time }
+type reading struct {
+	server, local time.Time
+	guess         bool // made up, for no server has answered yet
+}
 
 // A load is what this process knows of a shard's content.
 type load struct {
@@ -63,9 +67,10 @@ type load struct {
 type Option func(*options)
 
 type options struct {
-	prefix string
-	shards int
-	log    *slog.Logger
+	prefix  string
+	shards  int
+	log     *slog.Logger
+	patient bool
 }
 
 // WithPrefix sets the beginning of all keys, "punctual" by default. Two installations on one
@@ -80,15 +85,19 @@ func WithShards(n int) Option { return func(o *options) { o.shards = n } }
 // WithLogger sets where warnings go; nowhere by default.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 
+// WithPatience lets New succeed while the servers do not answer, or are not ready to. Calls
+// then fail until they are, and until they prove fit, which the calls find out themselves.
+func WithPatience() Option { return func(o *options) { o.patient = true } }
+
 // New returns a queue on a *redis.Client or *redis.ClusterClient, which stays the caller's;
-// [Dial] makes one that is fit for it. It fails if the servers cannot be reached or would
-// evict keys when their memory is full.
+// [Dial] makes one that is fit for it. It fails if the servers cannot be reached (but see
+// [WithPatience]), refuse the user, or would evict keys when their memory is full.
 func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Queue, error) {
 	o := options{prefix: "punctual", log: slog.New(slog.DiscardHandler)}
 	for _, opt := range opts {
 		opt(&o)
 	}
-	q := &Queue{prefix: o.prefix, log: o.log, publish: "PUBLISH"}
+	q := &Queue{prefix: o.prefix, log: o.log}
 	shards := 4
 	switch c := client.(type) {
 	case *redis.Client:
@@ -109,58 +118,18 @@ func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Qu
 	}
 	q.keys = newShardKeys(o.prefix, shards, q.cluster != nil)
 	q.loads = make([]load, shards)
-	if err := q.probe(ctx); err != nil {
+	now := time.Now()
+	q.reading.Store(&reading{server: now.UTC(), local: now, guess: true})
+	switch err := q.probe(ctx); {
+	case err == nil:
+		q.probed.done.Store(true)
+	case !o.patient || !notReady(err):
 		return nil, err
+	default:
+		q.log.Warn("Redis does not answer; it is taken into use as soon as it does", "error", err)
 	}
 	q.closing, q.close = context.WithCancel(context.WithoutCancel(ctx))
 	return q, nil
-}
-
-// probe asks all servers for what the queue depends on.
-func (q *Queue) probe(ctx context.Context) error {
-	if q.cluster == nil {
-		return q.probeServer(ctx, q.single)
-	}
-	var sharded atomic.Bool
-	sharded.Store(true)
-	err := q.cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
-		if major, _ := version(ctx, c); major < 7 {
-			sharded.Store(false)
-		}
-		return q.probeServer(ctx, c)
-	})
-	if sharded.Load() {
-		q.publish = "SPUBLISH"
-	}
-	return err
-}
-
-func (q *Queue) probeServer(ctx context.Context, c *redis.Client) error {
-	addr := c.Options().Addr
-	t, err := c.Time(ctx).Result()
-	if err != nil {
-		return fmt.Errorf("redisqueue: reach Redis at %s: %w", addr, err)
-	}
-	q.read(t)
-	if major, minor := version(ctx, c); major > 0 && (major < 6 || major == 6 && minor < 2) {
-		return fmt.Errorf("redisqueue: Redis at %s is %d.%d; 6.2 or later is needed", addr, major, minor)
-	}
-	conf, err := c.ConfigGet(ctx, "maxmemory-policy").Result()
-	switch policy := conf["maxmemory-policy"]; {
-	case err != nil || policy == "":
-		q.log.Warn("cannot see whether Redis evicts keys; its maxmemory-policy must be noeviction", "address", addr, "error", err)
-	case policy != "noeviction":
-		return fmt.Errorf("redisqueue: Redis at %s has the maxmemory-policy %s and would drop messages when its memory is full; it must be noeviction", addr, policy)
-	}
-	return nil
-}
-
-// version of a server; 0 if it does not say.
-func version(ctx context.Context, c *redis.Client) (major, minor int) {
-	info, _ := c.Info(ctx, "server").Result()
-	_, rest, _ := strings.Cut(info, "redis_version:")
-	_, _ = fmt.Sscanf(rest, "%d.%d", &major, &minor)
-	return major, minor
 }
 
 // Close implements [delayjob.Queue].
@@ -204,7 +173,7 @@ const (
 // one that makes it latest is the best.
 func (q *Queue) read(server time.Time) {
 	now := time.Now()
-	if old := q.reading.Load(); old != nil && now.Sub(old.local) < readingAge {
+	if old := q.reading.Load(); !old.guess && now.Sub(old.local) < readingAge {
 		if behind := old.at(now).Sub(server); behind > 0 && behind < readingStep {
 			return
 		}
@@ -247,6 +216,12 @@ func batches(n int, place func(i int) (shard int, job string, ok bool)) []*batch
 
 // runBatches makes one call for each batch, as prepare describes it.
 func (q *Queue) runBatches(ctx context.Context, bs []*batch, prepare func(b *batch, k shardKeys) call) {
+	if err := q.ready(ctx); err != nil { // the calls' arguments depend on it
+		for _, b := range bs {
+			b.call.err = err
+		}
+		return
+	}
 	calls := make([]*call, len(bs))
 	for i, b := range bs {
 		b.call = prepare(b, q.keys[b.shard])
@@ -287,7 +262,7 @@ func (q *Queue) Add(ctx context.Context, ms ...delayjob.Message) ([]delayjob.Add
 		return delayjob.ShardOf(ms[i].Key, len(q.keys)), ms[i].Job, !repeats || best[ids[i]] == i
 	})
 	q.runBatches(ctx, bs, func(b *batch, k shardKeys) call {
-		args := append(make([]any, 0, 2+2*len(b.at)), k.sig, q.publish)
+		args := append(make([]any, 0, 2+2*len(b.at)), k.sig, q.publish())
 		for _, i := range b.at {
 			args = append(args, ids[i], encodeValue(&ms[i]))
 		}
@@ -582,7 +557,7 @@ func (q *Queue) Nack(ctx context.Context, rs ...delayjob.Return) []error {
 		ls[i] = r.Lease
 	}
 	return q.settle(ctx, "give back to", ls, jobOf, func(b *batch, k shardKeys) call {
-		args := append(make([]any, 0, 3+4*len(b.at)), q.offsetArg(), k.sig, q.publish)
+		args := append(make([]any, 0, 3+4*len(b.at)), q.offsetArg(), k.sig, q.publish())
 		for _, i := range b.at {
 			args = append(args, rs[i].Lease.ID, rs[i].Lease.Token, micros(rs[i].Delay), int(rs[i].How))
 		}

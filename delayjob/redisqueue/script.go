@@ -112,6 +112,12 @@ func (c *call) command(ctx context.Context, full bool) command {
 // run makes the calls, those of one server in pipelines and the servers at once, and sets
 // their replies and errors. A server that is down holds up its own calls only.
 func (q *Queue) run(ctx context.Context, calls []*call) {
+	if err := q.ready(ctx); err != nil {
+		for _, c := range calls {
+			c.err = err
+		}
+		return
+	}
 	byNode := map[*redis.Client][]*call{}
 	for _, c := range calls {
 		node, err := q.node(ctx, c.shard)

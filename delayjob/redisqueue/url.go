@@ -48,9 +48,7 @@ func Dial(url string) (redis.UniversalClient, error) {
 		if err != nil {
 			return nil, u.hide(err)
 		}
-		if !u.query.Has("dial_timeout") {
-			o.DialTimeout = dialTimeout
-		}
+		u.limit(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
 		o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
 		o.MaintNotificationsConfig = noNotifications()
 		return redis.NewClient(o), nil
@@ -59,9 +57,7 @@ func Dial(url string) (redis.UniversalClient, error) {
 		if err != nil {
 			return nil, u.hide(err)
 		}
-		if !u.query.Has("dial_timeout") {
-			o.DialTimeout = dialTimeout
-		}
+		u.limit(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
 		o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
 		// A dead master answers neither MOVED nor READONLY, so its successor is found by
 		// asking. The default is a minute.
@@ -78,15 +74,25 @@ func Dial(url string) (redis.UniversalClient, error) {
 		if err != nil {
 			return nil, u.hide(err)
 		}
-		if !u.query.Has("dial_timeout") {
-			o.DialTimeout = dialTimeout
-		}
+		u.limit(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
 		o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
 		return redis.NewFailoverClient(o), nil
 	}
 }
 
-const dialTimeout = time.Second
+// limit sets the time-outs that the URL leaves open, so that a server that is there but silent
+// holds nobody up for long. Its longest answer takes some ten milliseconds.
+func (u *serverURL) limit(dial, read, write *time.Duration) {
+	for _, l := range []struct {
+		name    string
+		timeout *time.Duration
+		d       time.Duration
+	}{{"dial_timeout", dial, time.Second}, {"read_timeout", read, 2 * time.Second}, {"write_timeout", write, 2 * time.Second}} {
+		if !u.query.Has(l.name) {
+			*l.timeout = l.d
+		}
+	}
+}
 
 // noNotifications spares each connection the asking for notices of maintenance, which only a
 // hosted offering gives.

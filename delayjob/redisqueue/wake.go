@@ -25,6 +25,9 @@ func (q *Queue) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
 	if q.closing.Err() != nil {
 		return nil, errors.New("redisqueue: closed")
 	}
+	if err := q.ready(ctx); err != nil { // it tells which way hints go
+		return nil, fmt.Errorf("redisqueue: subscribe to hints: %w", err)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(q.closing, cancel)
 	h := newHub(len(q.keys))
@@ -70,7 +73,7 @@ func (q *Queue) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
 // channels groups the shards whose hints come over one connection. With SPUBLISH a hint stays
 // on the node of its shard, and any shard may move to another node by itself.
 func (q *Queue) channels() [][]int {
-	if q.publish != "SPUBLISH" {
+	if !q.sharded.Load() {
 		all := make([]int, len(q.keys))
 		for i := range all {
 			all[i] = i
@@ -116,7 +119,7 @@ func (q *Queue) listen(ctx context.Context, h *hub, shards []int) {
 
 func (q *Queue) subscribe(ctx context.Context, channels []string) (*redis.PubSub, error) {
 	switch {
-	case q.publish == "SPUBLISH":
+	case q.sharded.Load():
 		ps := q.cluster.SSubscribe(ctx)
 		return ps, ps.SSubscribe(ctx, channels...)
 	case q.cluster != nil:
