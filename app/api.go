@@ -25,7 +25,7 @@ func (a *application) register(api huma.API) {
 	notifyhttp.Register(api, a.notifications)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))
 	jobs := &jobsAPI{
-		queue: a.queue, jobs: a.jobs, settings: settingsOf(a.jobs, a.config.Queue.options()),
+		queue: a.inForce, jobs: a.jobs, settings: settingsOf(a.jobs, a.config.Queue.options()),
 		dead: &deadLetters{a.failures, a.queue}, pauses: a.pauses, reload: a.reload,
 	}
 	jobs.register(api)

@@ -19,6 +19,7 @@ import (
 	"punctual/app/database"
 	"punctual/delayjob"
 	failures "punctual/delayjob/gormstore"
+	"punctual/delayjob/redisqueue"
 	"punctual/delayjob/topics"
 	"punctual/delayjob/webhook"
 	"punctual/meeting"
@@ -41,6 +42,7 @@ type application struct {
 	db          *database.DB
 	queue       queue
 	redis       redis.UniversalClient // nil: the queue lives in memory
+	scheduler   *delayjob.Scheduler
 	metrics     *metrics
 	idempotency *idempotency
 
@@ -61,6 +63,7 @@ type application struct {
 	loader   *delayjob.Loader   // nil unless the role works
 	consumer *delayjob.Consumer // nil unless the role works
 	pusher   *topics.Pusher     // nil unless the role works
+	fallback *delayjob.Fallback // nil unless the role works, on Redis
 }
 
 // newApplication opens what the role needs, migrates the database and wires the areas. Close it.
@@ -79,7 +82,7 @@ func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, le
 	if err = a.db.Migrate(ctx); err != nil {
 		return nil, err
 	}
-	if a.queue, a.redis, err = openQueue(ctx, c.Queue, log); err != nil {
+	if a.queue, a.redis, err = openQueue(ctx, c.Queue, log, redisqueue.WithPatience()); err != nil {
 		return nil, err
 	}
 	if a.senders, err = newSenders(c); err != nil {
@@ -98,7 +101,10 @@ func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, le
 // wireAreas makes the services; each sees of the others only the interface it asked for.
 func (a *application) wireAreas() {
 	db := a.db.Gorm
-	scheduler := delayjob.NewScheduler(a.queue, delayjob.SchedulerOptions{Horizon: a.config.Queue.Horizon, Observer: a.metrics, Logger: a.log})
+	scheduler := delayjob.NewScheduler(a.queue, delayjob.SchedulerOptions{
+		Horizon: a.config.Queue.Horizon, Fallback: a.fallbackQueue, Observer: a.metrics, Logger: a.log,
+	})
+	a.scheduler = scheduler
 	notices := ledger.New(db)
 	a.failures = failures.NewFailures(db)
 	a.webhooks = webhook.NewSender("punctual/"+version, a.config.Topics.allowed())
@@ -134,8 +140,8 @@ func (a *application) wireEngine() {
 	for i, j := range a.jobs {
 		names[i] = j.Name()
 	}
-	a.pauses = &pauses{settings: failures.NewSettings(a.db.Gorm), queue: a.queue, jobs: names}
-	a.metrics.registry.MustRegister(newQueueCollector(a.queue, names))
+	a.pauses = &pauses{settings: failures.NewSettings(a.db.Gorm), queue: a.queue, standIn: a.standIn, jobs: names}
+	a.metrics.registry.MustRegister(newQueueCollector(a.inForce, names))
 	if a.clock = newClockWatch(a.db, a.redis, a.queue, a.log); a.clock != nil {
 		a.metrics.registry.MustRegister(a.clock.offset)
 	}
@@ -144,18 +150,23 @@ func (a *application) wireEngine() {
 	}
 	c := a.config.Queue
 	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, or pushed by a consumer of their own
+	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
+		Jobs: c.options(), SafetyPoll: c.SafetyPoll, Failures: a.failures, OnEmpty: a.reload,
+		Observer: a.metrics, Logger: a.log,
+	})
 	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{
 		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon, Near: max(30*time.Second, 2*c.LoadEvery.longest()),
-		Before: a.beforeLoad, Guard: loaderGuard(a.db, 3*c.LoadEvery.longest(), a.log), Observer: a.metrics, Logger: a.log,
-	})
-	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
-		Jobs: c.options(), SafetyPoll: c.SafetyPoll, Failures: a.failures, OnEmpty: a.loader.Trigger,
+		Before: a.beforeLoad, Guard: loaderGuard(a.db, 3*c.LoadEvery.longest(), a.log), Health: a.consumer.Health(),
 		Observer: a.metrics, Logger: a.log,
 	})
 	a.pusher = topics.NewPusher(a.topics, delayjob.ConsumerOptions{
-		SafetyPoll: c.SafetyPoll, OnEmpty: a.loader.Trigger, Observer: a.metrics, Logger: a.log,
+		SafetyPoll: c.SafetyPoll, OnEmpty: a.reload, Observer: a.metrics, Logger: a.log,
 	})
-	a.metrics.watchLoader(a.loader, time.Now())
+	if a.redis != nil {
+		a.fallback = a.newFallback()
+		a.metrics.registry.MustRegister(fallbackActive(a.fallback))
+	}
+	a.metrics.watchLoader(a.loader, a.fallback, time.Now())
 }
 
 // beforeLoad sets the queue's clock right and tells it what is paused.
@@ -242,6 +253,9 @@ func (a *application) Close() error {
 	}
 	if a.webhooks != nil {
 		a.webhooks.Close()
+	}
+	if a.scheduler != nil {
+		a.scheduler.Close()
 	}
 	if a.queue != nil {
 		errs = append(errs, a.queue.Close())

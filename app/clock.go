@@ -94,13 +94,17 @@ const clockRounds = 5 // the median of so many is not moved by a slow answer or 
 func measureClocks(ctx context.Context, db *sql.DB, client redis.UniversalClient) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
+	return measureDatabaseClock(ctx, db, func() (time.Time, error) { return client.Time(ctx).Result() })
+}
+
+// measureDatabaseClock tells how far the database's clock is ahead of another.
+func measureDatabaseClock(ctx context.Context, db *sql.DB, other func() (time.Time, error)) (time.Duration, error) {
 	conn, err := db.Conn(ctx) // first: waiting for a connection is not the way of an answer
 	if err != nil {
 		return 0, fmt.Errorf("connect to the database: %w", err)
 	}
 	defer conn.Close()
-	return medianOffset(
-		func() (time.Time, error) { return client.Time(ctx).Result() },
+	return medianOffset(other,
 		func() (t time.Time, err error) {
 			err = conn.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&t)
 			return t, err

@@ -18,7 +18,7 @@ import (
 
 // jobsAPI shows the strategies to admins and lets them pause one, and revive or discard dead letters.
 type jobsAPI struct {
-	queue    delayjob.Inspector
+	queue    func() delayjob.Inspector // that in force
 	jobs     []delayjob.DelayJob
 	settings map[string]delayjob.Options
 	dead     *deadLetters
@@ -99,7 +99,7 @@ func (a *jobsAPI) list(ctx context.Context, _ *struct{}) (*jobList, error) {
 }
 
 func (a *jobsAPI) view(ctx context.Context, job string, paused map[string]failures.Pause) (jobView, error) {
-	s, err := a.queue.Stats(ctx, job)
+	s, err := a.queue().Stats(ctx, job)
 	if err != nil {
 		return jobView{}, queueError(fmt.Errorf("count %s: %w", job, err))
 	}

@@ -133,14 +133,18 @@ func (m *metrics) Loaded(full bool, rows int, took time.Duration, err error) {
 }
 
 // watchLoader adds the age of the last complete pass, which grows while the loader is stuck.
-func (m *metrics) watchLoader(l *delayjob.Loader, since time.Time) {
+// While the fall-back works its loader counts.
+func (m *metrics) watchLoader(l *delayjob.Loader, f *delayjob.Fallback, since time.Time) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "delayjob_load_age_seconds", Help: "Since the last complete pass of the loader, or since the start."},
 		func() float64 {
-			if at := l.LastPass(); !at.IsZero() {
-				return time.Since(at).Seconds()
+			last := since
+			for _, at := range []time.Time{l.LastPass(), f.LastPass()} {
+				if at.After(last) {
+					last = at
+				}
 			}
-			return time.Since(since).Seconds()
+			return time.Since(last).Seconds()
 		}))
 }
 

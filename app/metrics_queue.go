@@ -13,7 +13,7 @@ import (
 // queueCollector counts what a queue holds when somebody asks, so that an idle installation
 // asks nothing. Answers are kept for a second: two scrapers cost as much as one.
 type queueCollector struct {
-	queue delayjob.Inspector
+	queue func() delayjob.Inspector // that in force
 	jobs  []string
 
 	mu    sync.Mutex
@@ -21,7 +21,7 @@ type queueCollector struct {
 	stats map[string]delayjob.Stats
 }
 
-func newQueueCollector(q delayjob.Inspector, jobs []string) *queueCollector {
+func newQueueCollector(q func() delayjob.Inspector, jobs []string) *queueCollector {
 	return &queueCollector{queue: q, jobs: jobs}
 }
 
@@ -76,8 +76,9 @@ func (c *queueCollector) look() map[string]delayjob.Stats {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	c.stats = map[string]delayjob.Stats{}
+	queue := c.queue()
 	for _, job := range c.jobs {
-		if s, err := c.queue.Stats(ctx, job); err == nil {
+		if s, err := queue.Stats(ctx, job); err == nil {
 			c.stats[job] = s
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // probes answer to whoever watches the process. /healthz says that it lives, /readyz that it
 // can do its work: the database answers and, where a loader runs, everything pending was
-// loaded once.
+// loaded once, be it into Redis or into what stands in for it.
 func probes(r *gin.Engine, a *application) {
 	asked := []string{http.MethodGet, http.MethodHead} // some load balancers spare the body
 	r.Match(asked, "/healthz", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ok"}) })
@@ -35,6 +35,7 @@ func (a *application) ready(ctx context.Context) error {
 	if a.loader != nil {
 		select {
 		case <-a.loader.Ready():
+		case <-a.fallback.Ready():
 		default:
 			return notReady("The first full load is not complete.")
 		}

@@ -23,7 +23,7 @@ type queue interface {
 
 // openQueue returns the queue and, unless it lives in memory, the connections to Redis under
 // it, which are the caller's to close.
-func openQueue(ctx context.Context, c QueueConfig, log *slog.Logger) (queue, redis.UniversalClient, error) {
+func openQueue(ctx context.Context, c QueueConfig, log *slog.Logger, opts ...redisqueue.Option) (queue, redis.UniversalClient, error) {
 	if c.URL == "memory:" {
 		return memqueue.New(), nil, nil
 	}
@@ -32,7 +32,8 @@ func openQueue(ctx context.Context, c QueueConfig, log *slog.Logger) (queue, red
 	if err != nil {
 		return nil, nil, fmt.Errorf("queue.url: %w", err)
 	}
-	q, err := redisqueue.New(ctx, client, redisqueue.WithPrefix(c.Prefix), redisqueue.WithShards(c.Shards), redisqueue.WithLogger(log))
+	opts = append(opts, redisqueue.WithPrefix(c.Prefix), redisqueue.WithShards(c.Shards), redisqueue.WithLogger(log))
+	q, err := redisqueue.New(ctx, client, opts...)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("queue.url: %w", err), client.Close())
 	}

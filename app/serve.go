@@ -107,6 +107,9 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.loader.Run(ctx) })
 		g.Go(func() error { return a.consumer.Run(ctx) })
 		g.Go(func() error { return a.pusher.Run(ctx) })
+		if a.fallback != nil {
+			g.Go(func() error { return a.fallback.Run(ctx) })
+		}
 	}
 	a.log.Info("started", "version", version, "role", a.role, "addr", l.Addr().String(), "database", a.db.Dialect, "queue", scheme(a.config.Queue.URL))
 	err := g.Wait()

@@ -1,0 +1,176 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"punctual/app/database"
+	"punctual/delayjob"
+	"punctual/delayjob/memqueue"
+	"punctual/migrations"
+)
+
+// newFallback makes what does the work while Redis is away; nil where there is no Redis.
+func (a *application) newFallback() *delayjob.Fallback {
+	if a.redis == nil {
+		return nil
+	}
+	c := a.config.Queue
+	clock := &databaseClock{db: a.db, log: a.log}
+	return delayjob.NewFallback(a.jobs, delayjob.FallbackOptions{
+		NewQueue: func() delayjob.Queue { return memqueue.New(memqueue.WithClock(clock.now)) },
+		Health:   a.consumer.Health(),
+		Lock:     fallbackLock(a.db),
+		Loader:   delayjob.LoaderOptions{Horizon: c.Horizon, Observer: a.metrics, Logger: a.log},
+		Consumer: delayjob.ConsumerOptions{
+			Jobs: c.options(), SafetyPoll: c.SafetyPoll, Failures: a.failures, Observer: a.metrics, Logger: a.log,
+		},
+		Before: func(ctx context.Context, q delayjob.Queue) error {
+			clock.look(ctx)
+			return a.pauses.applyTo(ctx, q.(delayjob.Inspector))
+		},
+		Back:   a.loader.Trigger,
+		Logger: a.log,
+	})
+}
+
+// fallbackQueue is the queue from which this process works while Redis is away; nil if it does not.
+func (a *application) fallbackQueue() delayjob.Queue { return a.fallback.Queue() }
+
+// standIn is the same, for operators.
+func (a *application) standIn() delayjob.Inspector {
+	q, _ := a.fallback.Queue().(delayjob.Inspector)
+	return q
+}
+
+// inForce is the queue whose content tells what there is to do.
+func (a *application) inForce() delayjob.Inspector {
+	if q := a.standIn(); q != nil {
+		return q
+	}
+	return a.queue
+}
+
+// fallbackActive is the gauge of who works from memory.
+func fallbackActive(f *delayjob.Fallback) prometheus.Collector {
+	return prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Name: "delayjob_fallback_active", Help: "1 while Redis is away and this process does its work from memory."},
+		func() float64 {
+			if f.Queue() != nil {
+				return 1
+			}
+			return 0
+		})
+}
+
+// databaseClock is this machine's clock set right by the database's, which decides what is due.
+type databaseClock struct {
+	db     *database.DB
+	log    *slog.Logger
+	offset atomic.Int64 // nanoseconds by which the database's is ahead, if that is worth correcting
+}
+
+func (c *databaseClock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+
+// look measures anew. If it cannot, the last measurement stays in force.
+func (c *databaseClock) look(ctx context.Context) {
+	if c.db.Dialect != migrations.Postgres {
+		return // it goes by this machine's
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	d, err := measureDatabaseClock(ctx, c.db.SQL, func() (time.Time, error) { return time.Now(), nil })
+	if err != nil {
+		c.log.Debug("this machine's clock and the database's cannot be compared", "error", err)
+		return
+	}
+	if d.Abs() < clockTolerance {
+		d = 0
+	}
+	c.offset.Store(int64(d))
+}
+
+// fallbackKey is the advisory lock of the one process that works from memory.
+const fallbackKey = 0x70756e6375 // the loader's, and one
+
+const (
+	fallbackPing  = 500 * time.Millisecond // how often the holder makes sure that it still has the lock
+	fallbackPong  = 2 * time.Second        // how long the answer may take
+	fallbackQuiet = "3s"                   // after which the database takes the lock from a holder that it hears nothing of
+)
+
+// fallbackLock lets one process at a time do the work of a Redis that is away; nil where
+// there is only one process. Like the loader's it belongs to a transaction: it ends with a
+// process that dies, and with a session that breaks.
+func fallbackLock(db *database.DB) delayjob.Lock {
+	if db.Dialect != migrations.Postgres {
+		return nil
+	}
+	return func(ctx context.Context, hold func(context.Context)) (held bool, err error) {
+		// The lock outlasts ctx, for when that ends the work is still being finished.
+		session, leave := context.WithCancel(context.WithoutCancel(ctx))
+		defer leave()
+		tx, err := lockFallback(session, leave, db.SQL)
+		if err != nil || tx == nil {
+			return false, err
+		}
+		defer func() { _ = tx.Rollback() }() // frees it; a broken session has freed it already
+		holding, lose := context.WithCancel(ctx)
+		var watching sync.WaitGroup
+		watching.Go(func() { defer lose(); watchLock(session, tx) })
+		hold(holding)
+		leave()
+		watching.Wait()
+		return true, nil
+	}
+}
+
+// lockFallback returns the transaction that has the lock; nil if another process has it. It
+// calls giveUp if the database does not answer.
+func lockFallback(ctx context.Context, giveUp func(), db *sql.DB) (_ *sql.Tx, err error) {
+	limit := time.AfterFunc(fallbackPong, giveUp)
+	defer limit.Stop()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("lock of the fall-back: %w", err)
+	}
+	mine := false
+	_, err = tx.ExecContext(ctx, "SET LOCAL idle_in_transaction_session_timeout = '"+fallbackQuiet+"'")
+	if err == nil {
+		err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", fallbackKey).Scan(&mine)
+	}
+	if err == nil && mine {
+		return tx, nil
+	}
+	_ = tx.Rollback()
+	if err != nil {
+		return nil, fmt.Errorf("lock of the fall-back: %w", err)
+	}
+	return nil, nil
+}
+
+// watchLock returns when ctx ends or the session with the lock does not answer.
+func watchLock(ctx context.Context, tx *sql.Tx) {
+	ping := time.NewTicker(fallbackPing)
+	defer ping.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ping.C:
+		}
+		asking, cancel := context.WithTimeout(ctx, fallbackPong)
+		_, err := tx.ExecContext(asking, "SELECT 1")
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+}
