@@ -9,12 +9,15 @@ import (
 // make anyway. The zero value is that of a queue nobody has asked yet. A nil Health notes nothing.
 type Health struct {
 	mu    sync.Mutex
-	since map[int]time.Time // by shard: when the call began that no answered one has followed
+	since map[int]time.Time // by shard: when the claim began that no answered one has followed
 }
 
-// filling stands for the loader's calls, which concern all shards: a server that is out of
-// memory may answer claims and refuse what is to be claimed.
-const filling = -1
+// What stands for calls that concern all shards. Each kind is judged by itself: a server that
+// is out of memory answers polls, and claims of nothing, and refuses what is to be claimed.
+const (
+	filling = -1 - iota // the loader's
+	polling
+)
 
 // Away is how long the shard that is worst off has not answered: the time since the first
 // call that had no answer, also while it still waits for one. 0: all answer.

@@ -29,6 +29,7 @@ func (c *Consumer) poll(ctx context.Context, p Poller) {
 	for ctx.Err() == nil {
 		sleep(ctx, c.safety())
 		asked, cancel := context.WithTimeout(ctx, c.opts.SafetyPoll)
+		c.health.asked(polling)
 		heads, err := p.Poll(asked, jobs)
 		cancel()
 		if err != nil {
@@ -37,6 +38,7 @@ func (c *Consumer) poll(ctx context.Context, p Poller) {
 			}
 			continue
 		}
+		c.health.answered(polling)
 		for i, h := range heads[:min(len(heads), len(c.shards))] {
 			if !h.Epoch && ctx.Err() == nil {
 				c.opts.OnEmpty()
