@@ -67,6 +67,9 @@ type known struct {
 	due     time.Time
 }
 
+// tellEvery spaces the lines of the log about failures in a row.
+const tellEvery = 10 * time.Second
+
 // overdueAfter is how late a known message must be until a full pass adds it again.
 const overdueAfter = 10 * time.Second
 
@@ -111,8 +114,8 @@ func NewLoader(q Queue, jobs []DelayJob, o LoaderOptions) *Loader {
 }
 
 // Run makes a full pass, then passes on schedule until ctx ends, and returns once none runs.
-// A failed full pass is made again after a second, an incremental one on the next tick. Of
-// failures in a row the first is logged. The error is not nil only for a bad schedule.
+// A failed full pass is made again after a second, an incremental one on the next tick; the
+// log tells of failures in a row every ten seconds. The error is not nil only for a bad schedule.
 func (l *Loader) Run(ctx context.Context) error {
 	ticker := cron.New(cron.WithLocation(time.UTC), cron.WithChain(cron.Recover(cron.DiscardLogger)))
 	for spec, ask := range map[*string]chan struct{}{&l.opts.Incremental: l.incremental, &l.opts.Full: l.full} {
@@ -124,7 +127,7 @@ func (l *Loader) Run(ctx context.Context) error {
 	defer func() { <-ticker.Stop().Done() }()
 
 	poke(l.trigger)
-	failures := 0
+	failures, told := 0, time.Time{}
 	for {
 		full := true
 		run := l.opts.Guard
@@ -151,8 +154,9 @@ func (l *Loader) Run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			if failures++; failures == 1 {
-				l.opts.Logger.Error("loading failed; trying on", "full", full, "error", err)
+			if failures++; time.Since(told) >= tellEvery {
+				l.opts.Logger.Error("loading failed; trying on", "full", full, "failures", failures, "error", err)
+				told = time.Now()
 			}
 			if full {
 				sleep(ctx, time.Second)
@@ -160,7 +164,7 @@ func (l *Loader) Run(ctx context.Context) error {
 			}
 		case failures > 0:
 			l.opts.Logger.Info("loading works again", "failures", failures)
-			failures = 0
+			failures, told = 0, time.Time{}
 		}
 	}
 }
