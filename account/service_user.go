@@ -92,7 +92,7 @@ func (s *Service) UpdateUser(ctx context.Context, id int64, ifMatch *int64, p Us
 
 // updateUser spares one token when sessions end; 0: none.
 func (s *Service) updateUser(ctx context.Context, id int64, ifMatch *int64, spare int64, p UserPatch) (*User, error) {
-	hash, err := s.checkPatch(ctx, &p)
+	hash, err := s.checkPatch(ctx, id, &p)
 	if err != nil {
 		return nil, s.alsoTaken(ctx, id, p.Email, err)
 	}
@@ -116,10 +116,15 @@ func (s *Service) updateUser(ctx context.Context, id int64, ifMatch *int64, spar
 	})
 }
 
-// checkPatch checks and normalises p and hashes its password.
-func (s *Service) checkPatch(ctx context.Context, p *UserPatch) (hash string, err error) {
+// checkPatch checks and normalises p, of the user with an id, and hashes its password.
+func (s *Service) checkPatch(ctx context.Context, id int64, p *UserPatch) (hash string, err error) {
 	var fs faults
 	fs.profile(p.Email, p.Name, p.Phone, p.Locale, p.Timezone)
+	if p.Away != nil {
+		if err := s.checkAway(ctx, id, p.Away, &fs); err != nil {
+			return "", err
+		}
+	}
 	if p.Role != nil {
 		fs.role(*p.Role)
 	}
@@ -135,7 +140,7 @@ func (s *Service) checkPatch(ctx context.Context, p *UserPatch) (hash string, er
 // UpdateMe changes what users may change of themselves. A new password takes the current one
 // and ends all other sessions.
 func (s *Service) UpdateMe(ctx context.Context, by *Principal, ifMatch *int64, p MePatch) (*User, error) {
-	patch := UserPatch{Name: p.Name, Phone: p.Phone, Locale: p.Locale, Timezone: p.Timezone, Password: p.Password}
+	patch := UserPatch{Name: p.Name, Phone: p.Phone, Locale: p.Locale, Timezone: p.Timezone, Password: p.Password, Away: p.Away}
 	if p.Password != nil {
 		if err := s.checkOwnPassword(ctx, by.UserID, p); err != nil {
 			return nil, fmt.Errorf("update own account: %w", err)

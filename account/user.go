@@ -40,10 +40,17 @@ type User struct {
 	Locale       string    // BCP 47, e.g. "en", "zh-CN"
 	Timezone     string    // IANA
 	PasswordHash string    // PHC string; empty: no sign-in by password
+	Away         Away      // when others decide in the user's place
 	DisabledAt   time.Time // zero: active
 	Version      int64     // raised by each change
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+}
+
+// Away is a time, half-open, in which the user is not there; the zero value: none.
+type Away struct {
+	From, Until time.Time
+	DeputyID    int64 // a manager or admin who decides in the user's place; 0: nobody
 }
 
 // Active tells whether the user may sign in.
@@ -65,12 +72,14 @@ type UserPatch struct {
 	Password                *string // empty takes the sign-in by password away
 	Phone, Locale, Timezone *string
 	Disabled                *bool
+	Away                    *Away // the zero Away: there again
 }
 
 // MePatch is what users may change of themselves. Password needs CurrentPassword.
 type MePatch struct {
 	Name, Phone, Locale, Timezone *string
 	Password, CurrentPassword     *string
+	Away                          *Away // the zero Away: there again
 }
 
 const (
@@ -200,6 +209,7 @@ func (p *UserPatch) apply(u *User, now time.Time) {
 	set(&u.Phone, p.Phone)
 	set(&u.Locale, p.Locale)
 	set(&u.Timezone, p.Timezone)
+	set(&u.Away, p.Away)
 	switch {
 	case p.Disabled == nil:
 	case !*p.Disabled:

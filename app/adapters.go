@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -28,6 +29,16 @@ func (a directoryAdapter) People(ctx context.Context, ids []int64) ([]meeting.Pe
 // Admins implements [meeting.Directory].
 func (a directoryAdapter) Admins(ctx context.Context) ([]meeting.Person, error) {
 	return people(a.users.ActiveAdmins(ctx))
+}
+
+// Absences implements [meeting.Directory].
+func (a directoryAdapter) Absences(ctx context.Context, at time.Time) ([]meeting.Absence, error) {
+	away, err := a.users.Away(ctx, at)
+	absences := make([]meeting.Absence, len(away))
+	for i, u := range away {
+		absences[i] = meeting.Absence{UserID: u.ID, DeputyID: u.Away.DeputyID}
+	}
+	return absences, err
 }
 
 // ByEmail implements [meeting.Directory].
@@ -74,9 +85,13 @@ func (a outboxAdapter) Insert(tx *gorm.DB, ns []meeting.Notice) error {
 	return nil
 }
 
-// Withdraw cancels reminders that have not been sent.
-func (a outboxAdapter) Withdraw(tx *gorm.DB, ids []meeting.ID) error {
-	return a.ledger.Withdraw(tx, ids)
+// Withdraw cancels what has not been sent of these kinds.
+func (a outboxAdapter) Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error {
+	ks := make([]notify.Kind, len(kinds))
+	for i, k := range kinds {
+		ks[i] = notify.Kind(k)
+	}
+	return a.ledger.Withdraw(tx, ids, ks...)
 }
 
 func notification(n meeting.Notice) notify.Notification {
@@ -114,7 +129,22 @@ func facts(f meeting.Facts) notify.Facts {
 		Organizer: notify.Contact(f.Organizer), Attendees: attendees, Sequence: f.Sequence,
 		Before: string(f.Before), Offset: f.Offset,
 		Decision: string(f.Decision), Reason: f.Reason, Comment: f.Comment, Deadline: f.Deadline, By: f.By,
+		Request: requested(f.Request), Move: placement(f.Move),
 	}
+}
+
+func requested(r *meeting.Requested) *notify.Requested {
+	if r == nil {
+		return nil
+	}
+	return &notify.Requested{Number: r.Number, OnTimeout: string(r.OnTimeout), Agreed: r.Agreed, For: r.For}
+}
+
+func placement(p *meeting.Placement) *notify.Placement {
+	if p == nil {
+		return nil
+	}
+	return new(notify.Placement(*p))
 }
 
 // noticesAdapter tells what was sent about a meeting, out of the ledger.

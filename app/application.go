@@ -276,7 +276,9 @@ func (c BookingConfig) settings() *meeting.Settings {
 		HoldPending:     c.HoldPending,
 		Reminders:       c.reminders(),
 		ApprovalTimeout: c.Approval.Timeout,
-		OnTimeout:       meeting.Rejected,
+		OnTimeout:       c.Approval.onTimeout(),
+		RemindBefore:    c.Approval.RemindBefore,
+		EscalateAfter:   c.Approval.EscalateAfter,
 		CheckIn:         meeting.CheckIn{Required: c.CheckIn.Required, Opens: c.CheckIn.Opens, Grace: c.CheckIn.Grace},
 		Limits: meeting.Limits{
 			MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance, MaxOccurrences: c.Limits.MaxOccurrences,
@@ -298,6 +300,13 @@ func (c TopicsConfig) allowed() []netip.Prefix {
 		}
 	}
 	return ps
+}
+
+func (c ApprovalConfig) onTimeout() meeting.Status {
+	if c.OnTimeout == "approve" {
+		return meeting.Confirmed
+	}
+	return meeting.Rejected
 }
 
 func (c BookingConfig) reminders() []meeting.Reminder {

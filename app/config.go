@@ -76,9 +76,10 @@ type ReminderConfig struct {
 
 // ApprovalConfig says how long a request waits for a decision.
 type ApprovalConfig struct {
-	Timeout      time.Duration `yaml:"timeout"`
-	OnTimeout    string        `yaml:"on_timeout"`
-	RemindBefore time.Duration `yaml:"remind_before"`
+	Timeout       time.Duration `yaml:"timeout"`
+	OnTimeout     string        `yaml:"on_timeout"`
+	RemindBefore  time.Duration `yaml:"remind_before"`
+	EscalateAfter time.Duration `yaml:"escalate_after"` // 0: never
 }
 
 // CheckInConfig is the default for rooms that do not say it themselves.

@@ -31,6 +31,10 @@ type Actor struct {
 	Name  string
 	Email string // of a user
 	Role  Role   // of a user
+
+	// StandsFor are users who are away, in whose place a manager decides; the service looks
+	// them up where it matters. nil: it has not.
+	StandsFor *[]int64
 }
 
 // Timer is the actor of a delay job.
@@ -55,7 +59,9 @@ func (a Actor) MaySee(m *Meeting, rooms []*Room) bool {
 	if m.Visibility != Private || a.MayEdit(m) || a.attends(m) {
 		return true
 	}
-	return slices.ContainsFunc(rooms, func(r *Room) bool { return slices.Contains(m.RoomIDs, r.ID) && a.approves(r) })
+	return slices.ContainsFunc(rooms, func(r *Room) bool {
+		return (slices.Contains(m.RoomIDs, r.ID) || slices.Contains(m.requestedRooms(), r.ID)) && a.approves(r)
+	})
 }
 
 // MaySeeNotices reports whether the actor sees what was sent to whom about the meeting: its
@@ -90,6 +96,7 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		seen.Attendees, seen.Reminders = nil, nil
 		seen.Approval.Comment, seen.Approval.DecidedBy = "", 0 // who approved their own is its organizer
 		seen.SeriesID, seen.OriginalStart = 0, time.Time{}
+		seen.Approval.Agreed, seen.Approval.Verdict, seen.Request = nil, nil, nil
 		return &seen
 	}
 	if !by.MayEdit(m) {

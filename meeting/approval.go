@@ -6,8 +6,17 @@ import (
 	"time"
 )
 
-// ReasonTimeout is the [Approval] reason of a request that nobody decided in time.
-const ReasonTimeout = "timeout"
+// Reasons of an [Approval] that no person decided.
+const (
+	ReasonTimeout  = "timeout"  // nobody decided in time
+	ReasonConflict = "conflict" // another meeting took the room meanwhile
+)
+
+// Levels of a decision. The second is asked when the first has agreed.
+const (
+	firstLevel  = 1
+	secondLevel = 2
+)
 
 // needApproval are those of the rooms that need somebody's agreement. A meeting needs it as
 // soon as one of its rooms does.
@@ -21,52 +30,117 @@ func needApproval(rooms []*Room) []*Room {
 	return need
 }
 
-// MayApprove reports whether the actor may agree to a meeting in these rooms alone: an admin,
-// or a manager whom each of them that needs approval names as approver.
+// needLevel are those of the rooms that need an agreement at a level.
+func needLevel(rooms []*Room, level int) []*Room {
+	need := needApproval(rooms)
+	if level == secondLevel {
+		need = slices.DeleteFunc(need, func(r *Room) bool { return len(r.Approval.SecondIDs) == 0 })
+	}
+	return need
+}
+
+// levels is how many must agree to a meeting in these rooms: 0, 1 or 2.
+func levels(rooms []*Room) int {
+	switch {
+	case len(needLevel(rooms, secondLevel)) > 0:
+		return secondLevel
+	case len(needApproval(rooms)) > 0:
+		return firstLevel
+	default:
+		return 0
+	}
+}
+
+// deciders are the users whom the room names at a level.
+func (r *Room) deciders(level int) []int64 {
+	if level == secondLevel {
+		return r.Approval.SecondIDs
+	}
+	return r.Approval.ApproverIDs
+}
+
+// MayApprove reports whether the actor may agree to a meeting in these rooms alone, at every
+// level: an admin, or a manager whom each of them that needs approval names, or who stands in
+// for one it names.
 func (a Actor) MayApprove(rooms []*Room) bool {
 	if a.rules() {
 		return true
 	}
-	need := needApproval(rooms)
-	return len(need) > 0 && !slices.ContainsFunc(need, func(r *Room) bool { return !a.approves(r) })
+	for level := range levels(rooms) {
+		if !a.mayAgree(rooms, level+1) {
+			return false
+		}
+	}
+	return levels(rooms) > 0
+}
+
+// mayAgree reports whether the actor may agree at a level.
+func (a Actor) mayAgree(rooms []*Room, level int) bool {
+	need := needLevel(rooms, level)
+	return a.rules() || len(need) > 0 && !slices.ContainsFunc(need, func(r *Room) bool { return !a.isOneOf(r.deciders(level)) })
+}
+
+// mayStepIn reports whether the actor may agree at any level because the request took too
+// long: those whom a room names for that.
+func (a Actor) mayStepIn(rooms []*Room, r *Request) bool {
+	return r != nil && !r.EscalatedAt.IsZero() &&
+		slices.ContainsFunc(needApproval(rooms), func(r *Room) bool { return a.isOneOf(r.Approval.EscalateTo) })
 }
 
 // MayReject reports whether the actor may decide against a meeting in these rooms: an admin,
-// or an approver of any of them.
+// or an approver of any of them, at any level.
 func (a Actor) MayReject(rooms []*Room) bool {
 	return a.rules() || slices.ContainsFunc(rooms, a.approves)
 }
 
-// approves reports whether the room names the actor as approver.
+// approves reports whether the room names the actor, or somebody for whom they stand in, at
+// any level.
 func (a Actor) approves(r *Room) bool {
-	return a.Kind == ActorUser && a.Role == Manager && slices.Contains(r.Approval.ApproverIDs, a.ID)
+	return a.isOneOf(r.Approval.ApproverIDs) || a.isOneOf(r.Approval.SecondIDs) || a.isOneOf(r.Approval.EscalateTo)
 }
 
-// approvers who may each agree to a meeting in these rooms alone. None means that only the
-// admins can: a room names nobody, or the rooms have no approver in common.
-func approvers(rooms []*Room) []int64 {
+// isOneOf reports whether the actor, as a manager, is one of the users or stands in for one.
+func (a Actor) isOneOf(ids []int64) bool {
+	return a.Kind == ActorUser && a.Role == Manager &&
+		slices.ContainsFunc(a.DecidesAs(), func(id int64) bool { return slices.Contains(ids, id) })
+}
+
+// DecidesAs are the users as whom the actor decides: themselves and those who are away.
+func (a Actor) DecidesAs() []int64 {
+	if a.StandsFor == nil {
+		return []int64{a.ID}
+	}
+	return append([]int64{a.ID}, *a.StandsFor...)
+}
+
+// approvers who may each agree at a level alone. None means that only the admins can: a room
+// names nobody, or the rooms have no approver in common.
+func approvers(rooms []*Room, level int) []int64 {
 	var common []int64
-	for i, r := range needApproval(rooms) {
+	for i, r := range needLevel(rooms, level) {
 		if i == 0 {
-			common = slices.Clone(r.Approval.ApproverIDs)
+			common = slices.Clone(r.deciders(level))
 			continue
 		}
-		common = slices.DeleteFunc(common, func(id int64) bool { return !slices.Contains(r.Approval.ApproverIDs, id) })
+		common = slices.DeleteFunc(common, func(id int64) bool { return !slices.Contains(r.deciders(level), id) })
 	}
 	return common
+}
+
+// escalateTo are the users whom the rooms name for requests that take long.
+func escalateTo(rooms []*Room) []int64 {
+	var ids []int64
+	for _, r := range needApproval(rooms) {
+		ids = append(ids, r.Approval.EscalateTo...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // deadline of a request made at an instant: when the strictest room's time-out ends, but
 // not after the start. A timeout of 0 is the installation's.
 func deadline(rooms []*Room, start, at time.Time, timeout time.Duration) time.Time {
-	var wait time.Duration
-	for _, r := range needApproval(rooms) {
-		own := r.Approval.Timeout
-		if own == 0 {
-			own = timeout
-		}
-		wait = stricter(wait, own)
-	}
+	wait := strictest(rooms, timeout, func(r *Room) time.Duration { return r.Approval.Timeout })
 	if wait == 0 {
 		return start
 	}
@@ -76,69 +150,139 @@ func deadline(rooms []*Room, start, at time.Time, timeout time.Duration) time.Ti
 	return start
 }
 
-// Approve confirms the request. A request that does not hold its rooms takes them now, so
-// that saving it may end in a [*ConflictError].
-func (m *Meeting) Approve(rooms []*Room, comment string, by Actor, at time.Time) error {
+// strictest of what the rooms say, where 0 is what the installation says.
+func strictest(rooms []*Room, installation time.Duration, of func(*Room) time.Duration) time.Duration {
+	var least time.Duration
+	for _, r := range needApproval(rooms) {
+		least = stricter(least, cmp.Or(of(r), installation))
+	}
+	return least
+}
+
+// onTimeout is what becomes of a request that nobody decides: it is confirmed only if every
+// room says so.
+func onTimeout(rooms []*Room, installation Status) Status {
+	for _, r := range needApproval(rooms) {
+		if cmp.Or(r.Approval.OnTimeout, installation, Rejected) != Confirmed {
+			return Rejected
+		}
+	}
+	return Confirmed
+}
+
+// Approve agrees to the request at the level that is asked, and at the next if that is the
+// actor's, too. When the last has agreed the meeting is confirmed, or changed as it was asked
+// for; saving it may end in a [*ConflictError] if the request does not hold its rooms.
+// Otherwise the next level is asked. Rooms are those of the request.
+func (m *Meeting) Approve(rooms []*Room, ask Asking, comment string, by Actor, at time.Time) error {
 	if err := m.undecided("approve", at); err != nil {
 		return err
 	}
-	m.confirm(rooms, comment, by, at)
+	r, stepsIn := m.Request, by.mayStepIn(rooms, m.Request)
+	last := max(levels(rooms), firstLevel)
+	level := min(r.Level, last)
+	if !stepsIn && !by.mayAgree(rooms, level) {
+		return m.notYours(rooms, level, by)
+	}
+	for ; level <= last && (stepsIn || by.mayAgree(rooms, level)); level++ {
+		m.agree(level, comment, by, at)
+	}
+	if level > last {
+		m.confirm(rooms, "", comment, by, at)
+		return nil
+	}
+	m.askNext(rooms, level, ask, comment, by, at)
 	return nil
 }
 
-// Reject decides against the request; its slot is free again.
+// notYours says why the actor, who may decide at some level, cannot agree now.
+func (m *Meeting) notYours(rooms []*Room, level int, by Actor) error {
+	switch {
+	case slices.ContainsFunc(m.Request.Agreed, func(a Agreement) bool { return a.UserID == by.ID }):
+		return &StateError{State: m.Status, Wanted: "agree a second time"}
+	case level == firstLevel && by.mayAgree(rooms, secondLevel):
+		return &StateError{State: m.Status, Wanted: "agree at the second level before the first has"}
+	default:
+		return ErrForbidden
+	}
+}
+
+// Reject decides against the request: the meeting's slot is free again, or it stays as it was
+// before the change.
 func (m *Meeting) Reject(comment string, by Actor, at time.Time) error {
 	if err := m.undecided("reject", at); err != nil {
 		return err
 	}
-	m.decide(Rejected, comment, by, at)
+	m.refuse("", comment, by, at)
 	return nil
 }
 
 // Expire ends a request that nobody decided in time: to is [Rejected], or [Confirmed] where
-// the installation wants that. It looks at the state alone: whoever calls it knows by the
-// engine's clock that the deadline has come.
+// the rooms want that. It looks at the state alone: whoever calls it knows by the engine's
+// clock that the deadline has come.
 func (m *Meeting) Expire(to Status, rooms []*Room, by Actor, at time.Time) error {
-	if m.Status != Pending {
+	switch {
+	case m.Request == nil:
 		return &StateError{State: m.Status, Wanted: "expire"}
-	}
-	m.Approval.Reason = ReasonTimeout
-	if to == Confirmed {
-		m.confirm(rooms, "", by, at)
-	} else {
-		m.decide(Rejected, "", by, at)
+	case to == Confirmed && (m.Request.Change == nil || m.EffectiveStatus(at) == Confirmed): // what has begun does not move
+		m.confirm(rooms, ReasonTimeout, "", by, at)
+	default:
+		m.refuse(ReasonTimeout, "", by, at)
 	}
 	return nil
 }
 
 func (m *Meeting) undecided(wanted string, at time.Time) error {
-	if s := m.EffectiveStatus(at); s != Pending {
-		return &StateError{State: s, Wanted: wanted}
+	if !m.Waits(at) {
+		return &StateError{State: m.EffectiveStatus(at), Wanted: wanted}
 	}
 	return nil
 }
 
-// decide gives a request its outcome, and its organizer the news.
-func (m *Meeting) decide(to Status, comment string, by Actor, at time.Time) {
-	m.Status = to
-	m.UpdatedAt = at
-	m.Approval.DecidedAt = at
-	m.Approval.DecidedBy = by.ID
-	m.Approval.Comment = comment
-	action := ActionConfirmed
-	if to == Rejected {
-		action = ActionRejected
-		m.Occupied = nil
-	}
-	m.record(Entry{At: at, Action: action, Actor: by, Reason: cmp.Or(m.Approval.Reason, comment)})
-	m.notifyDecision(by, at)
-}
-
 // confirm decides for the request. It takes its rooms if it does not hold them already.
-func (m *Meeting) confirm(rooms []*Room, comment string, by Actor, at time.Time) {
-	m.decide(Confirmed, comment, by, at)
+// Reason is one of the Reason constants, or empty if somebody decided.
+func (m *Meeting) confirm(rooms []*Room, reason, comment string, by Actor, at time.Time) {
+	m.Approval.DecidedAt, m.Approval.DecidedBy, m.Approval.Comment, m.Approval.Reason = at, by.ID, comment, reason
+	m.UpdatedAt = at
+	said, level := cmp.Or(reason, comment), m.Request.Level
+	if c := m.Request.Change; c != nil {
+		m.conclude(Confirmed, said, by, at)
+		m.apply(c, rooms, said, by, at)
+		return
+	}
+	m.Status = Confirmed
+	m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Reason: said, Changes: decidedAt(level)})
+	m.conclude(Confirmed, said, by, at)
+	m.notifyDecision(Confirmed, reason, comment, nil, by, at)
 	if m.Occupied == nil {
 		m.occupy(rooms)
 	}
 	m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
+}
+
+// decidedAt is the level that was asked when a decision came, for the history; the first goes
+// without saying.
+func decidedAt(level int) map[string]Change {
+	if level <= firstLevel {
+		return nil
+	}
+	return map[string]Change{"approval.level": {From: level}}
+}
+
+// refuse decides against the request. Reason is one of the Reason constants, or empty if
+// somebody decided.
+func (m *Meeting) refuse(reason, comment string, by Actor, at time.Time) {
+	m.UpdatedAt = at
+	said := cmp.Or(reason, comment)
+	if c := m.Request.Change; c != nil {
+		m.conclude(Rejected, said, by, at)
+		m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: said, Changes: map[string]Change{"pending_change": {From: c.summary()}}})
+		m.notifyDecision(Rejected, reason, comment, c, by, at)
+		return
+	}
+	m.Approval.DecidedAt, m.Approval.DecidedBy, m.Approval.Comment, m.Approval.Reason = at, by.ID, comment, reason
+	m.Status, m.Occupied = Rejected, nil
+	m.record(Entry{At: at, Action: ActionRejected, Actor: by, Reason: said, Changes: decidedAt(m.Request.Level)})
+	m.conclude(Rejected, said, by, at)
+	m.notifyDecision(Rejected, reason, comment, nil, by, at)
 }

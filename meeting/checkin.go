@@ -106,6 +106,7 @@ func (m *Meeting) Forfeit(by Actor, at time.Time) error {
 }
 
 func (m *Meeting) release(reason string, by Actor, at time.Time) {
+	m.withdraw("released", by, at)
 	m.Status, m.EndedAt, m.UpdatedAt = Released, at, at
 	m.Occupied = nil
 	m.record(Entry{At: at, Action: ActionReleased, Actor: by, Reason: reason})

@@ -1,12 +1,17 @@
 package meeting
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Directory knows the users of the installation; disabled ones count as unknown. Safe for
 // concurrent use.
 type Directory interface {
 	// People tells about users by id, in any order; those not there are left out.
 	People(ctx context.Context, ids []int64) ([]Person, error)
+	// Absences are those of users who are away at an instant and named a deputy.
+	Absences(ctx context.Context, at time.Time) ([]Absence, error)
 	// Admins are all users with the role admin.
 	Admins(ctx context.Context) ([]Person, error)
 	// ByEmail finds users by address; the keys are lower-case addresses.

@@ -169,6 +169,9 @@ func (s *fakeStore) UpdateMeeting(_ context.Context, id ID, fn func(*Meeting) er
 	if err := s.allowed(m); err != nil {
 		return nil, nil, err
 	}
+	if before.Request != nil && m.Request != nil && before.Request.Number == m.Request.Number && m.Untouched(before) {
+		return m, s.save(m), nil // a timer went off
+	}
 	m.Version++
 	over := m.Status != before.Status && m.Status.Over()
 	if m.Slot != before.Slot || !slices.Equal(m.RoomIDs, before.RoomIDs) || over || m.Approval.Deadline != before.Approval.Deadline {
@@ -181,8 +184,8 @@ func (s *fakeStore) UpdateMeeting(_ context.Context, id ID, fn func(*Meeting) er
 func (s *fakeStore) free(m *Meeting) error {
 	var taken []Occupancy
 	for _, other := range s.meetings {
-		for _, o := range other.Occupied {
-			for _, mine := range m.Occupied {
+		for _, o := range takenBy(other) {
+			for _, mine := range takenBy(m) {
 				if other.ID != m.ID && o.RoomID == mine.RoomID && o.Slot.Overlaps(mine.Slot) {
 					taken = append(taken, o)
 				}

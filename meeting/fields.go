@@ -65,11 +65,11 @@ type known struct {
 
 // terms overlays base, nil for a new meeting, with the fields, and tells all their faults.
 func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
-	var t Terms
+	t := Terms{Placed: f.Start != nil || f.End != nil || f.RoomIDs != nil}
 	var found faults
 	if base != nil {
 		t = Terms{
-			Title: base.Title, Description: base.Description, Slot: base.Slot, Timezone: base.Timezone,
+			Placed: t.Placed, Title: base.Title, Description: base.Description, Slot: base.Slot, Timezone: base.Timezone,
 			Attendees: base.Attendees, Reminders: base.Reminders, DefaultReminders: base.DefaultReminders,
 			Visibility: base.Visibility,
 		}

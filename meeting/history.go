@@ -54,13 +54,15 @@ type Notice struct {
 type NoticeKind string
 
 const (
-	NoticeReminder        NoticeKind = "reminder"
-	NoticeInvitation      NoticeKind = "invitation"
-	NoticeChange          NoticeKind = "change"
-	NoticeCancellation    NoticeKind = "cancellation"
-	NoticeApprovalRequest NoticeKind = "approval_request"
-	NoticeDecision        NoticeKind = "decision"
-	NoticeReleased        NoticeKind = "released"
+	NoticeReminder         NoticeKind = "reminder"
+	NoticeInvitation       NoticeKind = "invitation"
+	NoticeChange           NoticeKind = "change"
+	NoticeCancellation     NoticeKind = "cancellation"
+	NoticeApprovalRequest  NoticeKind = "approval_request"
+	NoticeApprovalReminder NoticeKind = "approval_reminder"
+	NoticeEscalation       NoticeKind = "escalation"
+	NoticeDecision         NoticeKind = "decision"
+	NoticeReleased         NoticeKind = "released"
 )
 
 // Facts are what the text of a notice needs, as they were when it was recorded.
@@ -82,6 +84,23 @@ type Facts struct {
 	Comment     string     `json:"comment,omitempty"`  // of who decided
 	Deadline    *time.Time `json:"deadline,omitempty"` // of an approval request
 	By          string     `json:"by,omitempty"`       // name of who changed, cancelled or decided
+	Request     *Requested `json:"request,omitempty"`  // of an approval request, a reminder of it, an escalation
+	Move        *Placement `json:"move,omitempty"`     // where it was to move: the request or the decision is about that alone
+}
+
+// Requested is a request as the one who is asked reads of it.
+type Requested struct {
+	Number    int64    `json:"number"`               // names it in links
+	OnTimeout Status   `json:"on_timeout,omitempty"` // what becomes of it when nobody decides
+	Agreed    []string `json:"agreed,omitempty"`     // names of those who have agreed at a level before
+	For       []string `json:"for,omitempty"`        // names of those for whom the reader stands in
+}
+
+// Placement is a time and the names of rooms.
+type Placement struct {
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+	Rooms []string  `json:"rooms"`
 }
 
 // Contact is a name with its address.

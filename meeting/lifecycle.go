@@ -16,14 +16,8 @@ type Terms struct {
 	DefaultReminders   bool
 	Visibility         Visibility
 	Override           *Override // of the rules of the rooms; nil: they hold
-}
 
-// Asking is how a request for approval is made: whom it is for, until when it is decided,
-// and whether it takes its rooms meanwhile.
-type Asking struct {
-	Deciders []Person
-	Timeout  time.Duration // of rooms that name none; 0: until the start
-	Hold     bool
+	Placed bool // time or rooms were asked for; see [Meeting.Revise]
 }
 
 // Book makes a meeting of terms that have been checked. It is confirmed at once unless one
@@ -45,8 +39,6 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 	}
 	if m.Status == Confirmed {
 		m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
-	} else {
-		m.notifyDeciders(ask.Deciders, by, at)
 	}
 	return m
 }
@@ -55,16 +47,21 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 // for a decision. Whoever may decide has decided by asking.
 func (m *Meeting) settle(rooms []*Room, by Actor, ask Asking, at time.Time) {
 	m.CheckIn = checkInWindow(m.Slot, rooms)
-	m.Approval = Approval{Required: len(needApproval(rooms)) > 0, OnTimeout: m.Approval.OnTimeout}
+	m.withdraw("changed", by, at)
+	m.Approval = Approval{Required: len(needApproval(rooms)) > 0, Asked: m.Approval.Asked, Verdict: m.Approval.Verdict}
 	switch {
 	case !m.Approval.Required:
 		m.Status = Confirmed
 	case by.MayApprove(rooms):
 		m.Status = Confirmed
 		m.Approval.DecidedAt, m.Approval.DecidedBy = at, by.ID
+		for level := range levels(rooms) {
+			m.Approval.Agreed = append(m.Approval.Agreed, Agreement{Level: level + 1, UserID: by.ID, Name: by.Name, At: at})
+		}
 	default:
 		m.Status = Pending
-		m.Approval.Deadline = deadline(rooms, m.Slot.Start, at, ask.Timeout)
+		m.ask(rooms, nil, by, ask, at)
+		m.Approval.Deadline = m.Request.Deadline
 	}
 	m.Occupied, m.asked = nil, nil
 	if m.Status == Confirmed || ask.Hold {
@@ -78,16 +75,24 @@ func (m *Meeting) settle(rooms []*Room, by Actor, ask Asking, at time.Time) {
 func (m *Meeting) occupy(rooms []*Room) {
 	m.Occupied = m.occupancies(rooms)
 	m.claim(rooms)
+	if r := m.Request; r != nil && r.Change != nil { // it holds only what the meeting does not have
+		held, c := *r, *r.Change
+		c.Held = beyond(c.Held, m.Occupied)
+		held.Change, m.Request = &c, &held
+	}
 }
 
 // occupancies are the slot in every room, with the room's buffers around it.
 func (m *Meeting) occupancies(rooms []*Room) []Occupancy {
 	os := make([]Occupancy, len(rooms))
 	for i, r := range rooms {
-		os[i] = Occupancy{RoomID: r.ID, Slot: m.Slot.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter)}
+		os[i] = Occupancy{RoomID: r.ID, Slot: r.occupied(m.Slot)}
 	}
 	return os
 }
+
+// occupied is what a meeting takes of the room: its slot with the room's buffers around it.
+func (r *Room) occupied(s Slot) Slot { return s.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter) }
 
 // Asked is what a request wants that does not hold it. A store that saves the request refuses
 // with a [*ConflictError] what is taken already; two requests may ask for the same.
@@ -101,9 +106,10 @@ func (m *Meeting) takeOverride(o *Override) {
 }
 
 // Revise gives the meeting new terms and reports whether anything changed. A new time or
-// room is settled like a new booking: where that needs a decision, the meeting waits for it,
-// and who was invited is told that it is off until then. While it takes place only its end
-// may move, and nothing moves into the past.
+// room is settled like a new booking. Where that needs a decision, a confirmed meeting stays
+// where it is and the move alone waits; another that is asked for takes its place, and one
+// back to where the meeting is withdraws it. While it takes place only its end may move, and
+// nothing moves into the past.
 func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed bool, err error) {
 	status := m.EffectiveStatus(at)
 	if status.Over() {
@@ -111,7 +117,12 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 	}
 	before := *m
 	changes := m.compare(t)
-	if len(changes) == 0 {
+	move, placed := m.moveToAsk(t, changes, status, by), t.Placed || concerns(changes, "start", "end", "room_ids")
+	if move != nil && m.Request != nil && m.Request.Change.same(move) || !placed {
+		move, placed = nil, false // what waits goes on waiting
+	}
+	withdrawn := placed && m.Request != nil && m.Request.Change != nil
+	if len(changes) == 0 && move == nil && !withdrawn {
 		return false, nil
 	}
 	_, starts := changes["start"]
@@ -130,14 +141,50 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 			m.CheckedInAt = time.Time{} // that was to another time
 		}
 		m.settle(t.Rooms, by, ask, at)
+	default:
+		m.Slot, m.Timezone, m.RoomIDs, m.RoomNames = before.Slot, before.Timezone, before.RoomIDs, before.RoomNames
+		if withdrawn {
+			changes["pending_change"] = Change{From: m.Request.Change.summary()}
+			m.withdraw("changed", by, at)
+		}
+		if move != nil {
+			m.askToMove(move, t.Rooms, changes, by, ask, at)
+		}
 	}
 	for i := range m.claims {
 		m.claims[i] = m.claims[i].after(&before)
 	}
 	m.takeOverride(t.Override)
 	m.recordRevision(changes, before.Status, t.Override, by, at)
-	m.notifyRevision(&before, changes, ask.Deciders, by, at)
+	m.notifyRevision(&before, changes, by, at)
 	return true, nil
+}
+
+// moveToAsk is the move of a confirmed meeting that these terms mean, if somebody else must
+// decide on it; it takes the move out of the changes.
+func (m *Meeting) moveToAsk(t Terms, changes map[string]Change, status Status, by Actor) *PendingChange {
+	if status != Confirmed || !concerns(changes, "start", "end", "room_ids") || levels(t.Rooms) == 0 || by.MayApprove(t.Rooms) {
+		return nil
+	}
+	for _, field := range []string{"start", "end", "room_ids", "timezone"} {
+		delete(changes, field)
+	}
+	return &PendingChange{Slot: t.Slot, Timezone: t.Timezone, RoomIDs: ids(t.Rooms), RoomNames: names(t.Rooms)}
+}
+
+// askToMove makes the move a request.
+func (m *Meeting) askToMove(move *PendingChange, rooms []*Room, changes map[string]Change, by Actor, ask Asking, at time.Time) {
+	needs := beyond(move.occupancies(rooms), m.Occupied)
+	if ask.Hold {
+		move.Held, m.asked = needs, nil
+	} else {
+		m.asked = needs
+	}
+	m.claims = claims(m.Organizer.UserID, rooms, move.Slot, m)
+	m.ask(rooms, move, by, ask, at)
+	c := changes["pending_change"]
+	c.To = move.summary()
+	changes["pending_change"] = c
 }
 
 // recordRevision writes the change, and a confirmation that it brought about.
@@ -154,12 +201,8 @@ func (m *Meeting) recordRevision(changes map[string]Change, was Status, override
 }
 
 // notifyRevision tells those whom a change concerns.
-func (m *Meeting) notifyRevision(before *Meeting, changes map[string]Change, deciders []Person, by Actor, at time.Time) {
+func (m *Meeting) notifyRevision(before *Meeting, changes map[string]Change, by Actor, at time.Time) {
 	wasOn, isOn := before.Status != Pending, m.Status != Pending
-	asked := !isOn && (wasOn || concerns(changes, "start", "end", "room_ids"))
-	if asked {
-		m.notifyDeciders(deciders, by, at)
-	}
 	if concerns(changes, "title", "start", "end", "room_ids") {
 		m.notifyOrganizer(NoticeChange, by, at)
 	}
@@ -173,10 +216,6 @@ func (m *Meeting) notifyRevision(before *Meeting, changes map[string]Change, dec
 		before.notices = nil // of the meeting as they knew it: what it says now is not for them
 		before.notifyAttendees(NoticeCancellation, removed, by, at)
 		m.notices = append(m.notices, before.notices...)
-	case wasOn:
-		before.notices = nil
-		before.notifyAttendees(NoticeCancellation, before.Attendees, by, at)
-		m.notices = append(m.notices, before.notices...)
 	case isOn:
 		m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
 	}
@@ -189,6 +228,7 @@ func (m *Meeting) Cancel(reason string, by Actor, at time.Time) error {
 		return &StateError{State: status, Wanted: "cancel"}
 	}
 	m.Status = Cancelled
+	m.withdraw("cancelled", by, at)
 	m.UpdatedAt = at
 	m.Occupied = nil
 	m.record(Entry{At: at, Action: ActionCancelled, Actor: by, Reason: reason})

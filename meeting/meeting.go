@@ -1,6 +1,9 @@
 package meeting
 
-import "time"
+import (
+	"reflect"
+	"time"
+)
 
 // ID identifies a meeting; rooms, sites and people have integer ids of their own.
 type ID = int64
@@ -43,6 +46,7 @@ type Meeting struct {
 	Visibility       Visibility
 	Status           Status
 	Approval         Approval
+	Request          *Request // the decision that it waits for; nil: none
 
 	// Occupied is what the meeting takes of each room, buffers included; nil when it holds none.
 	Occupied []Occupancy
@@ -142,11 +146,25 @@ type Approval struct {
 	DecidedAt time.Time
 	DecidedBy int64  // user; 0: nobody (yet, or the time-out)
 	Comment   string // of who decided
-	Reason    string // "timeout" when nobody did
+	Reason    string // one of the Reason constants when nobody did
 
-	// OnTimeout is what becomes of the request at its deadline: [Rejected], also when empty, or
-	// [Confirmed]. The service sets it from the installation's settings; it is not stored.
+	// OnTimeout is what becomes of the last request at its deadline: [Rejected], also when
+	// empty, or [Confirmed].
 	OnTimeout Status
+
+	Agreed  []Agreement // who agreed to the meeting as it is, at each level
+	Asked   int64       // how often a level was asked: the Number of the last request
+	Verdict *Verdict    // on the last request; nil: none has ended
+}
+
+// Untouched reports whether nothing of the meeting differs from an earlier copy, and there is
+// no history to write; its request may differ.
+func (m *Meeting) Untouched(before *Meeting) bool {
+	a, b := *m, *before
+	for _, c := range []*Meeting{&a, &b} {
+		c.Request, c.notices, c.history = nil, nil, nil
+	}
+	return len(m.history) == 0 && reflect.DeepEqual(a, b)
 }
 
 // TakeHistory hands over the entries recorded since the last call.

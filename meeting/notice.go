@@ -10,7 +10,9 @@ import (
 // notify records one notice for each of the people who has an address on the channel, each
 // address once. Whoever caused it knows already and is left out.
 func (m *Meeting) notify(n Notice, to []Person, by Actor) {
-	n.occasion = strconv.FormatInt(m.revision(), 10)
+	if n.occasion == "" {
+		n.occasion = strconv.FormatInt(m.revision(), 10)
+	}
 	m.notices = append(m.notices, addressed(n, to, by)...)
 }
 
@@ -47,20 +49,38 @@ func (m *Meeting) notifyOrganizer(kind NoticeKind, by Actor, at time.Time) {
 	}, []Person{m.Organizer}, by)
 }
 
-// notifyDecision tells the organizer how the request was decided. It never expires: a
-// rejection at the start itself must be told as well.
-func (m *Meeting) notifyDecision(by Actor, at time.Time) {
+// notifyDecision tells the organizer how the request was decided; move is where the meeting
+// was to go, if it does not. It never expires: a rejection at the start itself must be told
+// as well.
+func (m *Meeting) notifyDecision(decision Status, reason, comment string, move *PendingChange, by Actor, at time.Time) {
 	f := m.facts(by)
-	f.Decision, f.Comment, f.Reason = m.Status, m.Approval.Comment, m.Approval.Reason
+	f.Decision, f.Comment, f.Reason, f.Move = decision, comment, reason, move.placement()
 	m.notify(Notice{Kind: NoticeDecision, Channel: Email, Due: at, Facts: f}, []Person{m.Organizer}, by)
 }
 
-// notifyDeciders asks those who may decide, until the deadline.
-func (m *Meeting) notifyDeciders(deciders []Person, by Actor, at time.Time) {
+// notifyDeciders asks those who may decide, until the deadline, once for each request and level.
+func (m *Meeting) notifyDeciders(kind NoticeKind, deciders []Decider, by Actor, at time.Time) {
+	r := m.Request
 	f := m.facts(by)
-	until := m.Approval.Deadline
-	f.Deadline = &until
-	m.notify(Notice{Kind: NoticeApprovalRequest, Channel: Email, Due: at, Expires: until, Facts: f}, deciders, by)
+	f.Deadline, f.Move = new(r.Deadline), r.Change.placement()
+	var agreed []string
+	for _, a := range r.Agreed {
+		agreed = append(agreed, a.Name)
+	}
+	for _, d := range deciders {
+		f.Request = &Requested{Number: r.Number, OnTimeout: m.Approval.OnTimeout, Agreed: agreed, For: d.For}
+		m.notify(Notice{
+			Kind: kind, Channel: Email, Due: at, Expires: r.Deadline, Facts: f, occasion: "request-" + strconv.FormatInt(r.Number, 10),
+		}, []Person{d.Person}, by)
+	}
+}
+
+// placement of the change; nil for none.
+func (c *PendingChange) placement() *Placement {
+	if c == nil {
+		return nil
+	}
+	return &Placement{Start: c.Slot.Start, End: c.Slot.End, Rooms: slices.Clone(c.RoomNames)}
 }
 
 // facts about the meeting as it is now.

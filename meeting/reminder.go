@@ -14,6 +14,9 @@ const (
 	JobRemind = "meeting.remind"
 	JobExpire = "approval.expire"
 	JobNoShow = "meeting.no_show"
+
+	JobApprovalRemind = "approval.remind"
+	JobEscalate       = "approval.escalate"
 )
 
 // How late a reminder may still go out. One before the start is of use until the meeting
@@ -95,9 +98,29 @@ func (m *Meeting) Reminder(before Anchor, offset time.Duration) (Reminder, bool)
 // Messages are the timed events that the meeting waits for in its present state, whether
 // near or far; reminders that had passed when it was last saved are not among them.
 func (m *Meeting) Messages() []delayjob.Message {
+	return append(m.Request.messages(m.ID), m.timers()...)
+}
+
+// messages are the timers of the request.
+func (r *Request) messages(id ID) []delayjob.Message {
+	if r == nil {
+		return nil
+	}
+	var ms []delayjob.Message
+	add := func(job string, due time.Time) {
+		if !due.IsZero() {
+			ms = append(ms, delayjob.Message{Job: job, Key: strconv.FormatInt(id, 10), Version: r.Number, Due: due})
+		}
+	}
+	add(JobExpire, r.Deadline)
+	add(JobApprovalRemind, r.RemindAt)
+	add(JobEscalate, r.EscalateAt)
+	return ms
+}
+
+// timers are what the meeting waits for as it stands.
+func (m *Meeting) timers() []delayjob.Message {
 	switch m.Status {
-	case Pending:
-		return []delayjob.Message{m.message(JobExpire, "", m.Approval.Deadline)}
 	case Confirmed:
 		return append(m.presence(), m.message(JobStart, "", m.Slot.Start), m.message(JobEnd, "", m.Slot.End))
 	case InProgress:

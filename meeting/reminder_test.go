@@ -73,7 +73,6 @@ func TestMeeting_RemindNotices_late(t *testing.T) {
 func TestMeeting_Messages(t *testing.T) {
 	m := reminded()
 	m.Reminders = []Reminder{{BeforeStart, time.Hour, nil}, {BeforeStart, 15 * time.Minute, nil}, {BeforeEnd, 0, nil}}
-	m.Approval.Deadline = m.Slot.Start
 	for status, want := range map[Status][]string{
 		Pending:    {"approval.expire:42"},
 		Confirmed:  {"meeting.remind:42:start:900", "meeting.remind:42:end:0", "meeting.start:42", "meeting.end:42"},
@@ -81,6 +80,10 @@ func TestMeeting_Messages(t *testing.T) {
 		Ended:      nil, Cancelled: nil, Rejected: nil, Released: nil,
 	} {
 		m.Status = status
+		m.Request = nil
+		if status == Pending {
+			m.Request = &Request{Number: 3, Deadline: m.Slot.Start}
+		}
 		var got []string
 		for _, msg := range m.Messages() {
 			got = append(got, msg.ID())

@@ -35,9 +35,13 @@ type Room struct {
 
 // RoomApproval says who must agree to a meeting in the room.
 type RoomApproval struct {
-	Required    bool
-	ApproverIDs []int64       // users; empty: the admins decide
-	Timeout     time.Duration // 0: the installation's
+	Required      bool
+	ApproverIDs   []int64       // users; empty: the admins decide
+	SecondIDs     []int64       // users who decide when the approvers have agreed; empty: there is no second level
+	Timeout       time.Duration // 0: the installation's
+	OnTimeout     Status        // [Rejected] or [Confirmed]; empty: the installation's
+	EscalateAfter time.Duration // until others are asked as well; 0: the installation's
+	EscalateTo    []int64       // users; empty: the admins
 }
 
 // Policy limits the meetings of a room; a zero field does not limit.

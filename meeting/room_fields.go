@@ -61,6 +61,10 @@ type RoomFields struct {
 	ApprovalRequired *bool
 	ApproverIDs      *[]int64
 	ApprovalTimeout  *time.Duration // 0: the installation's
+	SecondIDs        *[]int64       // none: there is no second level
+	OnTimeout        *Status        // empty: the installation's
+	EscalateAfter    *time.Duration // 0: the installation's
+	EscalateTo       *[]int64       // none: the admins
 
 	OpeningHours *[]OpeningHours
 	MinDuration  *time.Duration
@@ -94,8 +98,14 @@ func (s *Service) lookUpRoom(ctx context.Context, f *RoomFields) (roomLookUp, er
 			return look, err
 		}
 	}
-	if f.ApproverIDs != nil && len(*f.ApproverIDs) > 0 && len(*f.ApproverIDs) <= maxApprovers {
-		people, err := s.directory.People(ctx, *f.ApproverIDs)
+	var deciders []int64
+	for _, ids := range []*[]int64{f.ApproverIDs, f.SecondIDs, f.EscalateTo} {
+		if ids != nil && len(*ids) <= maxApprovers {
+			deciders = append(deciders, *ids...)
+		}
+	}
+	if len(deciders) > 0 {
+		people, err := s.directory.People(ctx, deciders)
 		if err != nil {
 			return look, err
 		}
@@ -169,23 +179,41 @@ func (f *faults) features(features []string) {
 func (f *RoomFields) approval(r *Room, look roomLookUp, found *faults) {
 	set(&r.Approval.Required, f.ApprovalRequired)
 	found.span(&r.Approval.Timeout, f.ApprovalTimeout, "body.approval.timeout", maxSpan)
-	if f.ApproverIDs == nil {
+	found.span(&r.Approval.EscalateAfter, f.EscalateAfter, "body.approval.escalate_after", maxSpan)
+	set(&r.Approval.OnTimeout, f.OnTimeout)
+	if to := r.Approval.OnTimeout; to != "" && to != Rejected && to != Confirmed {
+		found.add("body.approval.on_timeout", "unknown_value", "is reject or approve")
+	}
+	found.deciders(&r.Approval.ApproverIDs, f.ApproverIDs, "body.approval.approver_ids", look)
+	found.deciders(&r.Approval.SecondIDs, f.SecondIDs, "body.approval.second_level.approver_ids", look)
+	found.deciders(&r.Approval.EscalateTo, f.EscalateTo, "body.approval.escalate_to", look)
+	if len(r.Approval.SecondIDs) > 0 && len(r.Approval.ApproverIDs) == 0 {
+		found.add("body.approval.second_level", "contradiction", "follows a first level, but approver_ids names nobody")
+	}
+	if limit := r.Approval.Timeout; limit > 0 && r.Approval.EscalateAfter >= limit {
+		found.add("body.approval.escalate_after", "contradiction", "is not before the time-out")
+	}
+}
+
+// deciders takes over people who decide, if they were given, and checks them.
+func (f *faults) deciders(to, given *[]int64, location string, look roomLookUp) {
+	if given == nil {
 		return
 	}
-	r.Approval.ApproverIDs = slices.Clone(*f.ApproverIDs)
-	if len(r.Approval.ApproverIDs) > maxApprovers {
-		found.add("body.approval.approver_ids", "too_many", "has at most %d approvers", maxApprovers)
+	*to = slices.Clone(*given)
+	if len(*to) > maxApprovers {
+		f.add(location, "too_many", "has at most %d people", maxApprovers)
 		return
 	}
-	for i, id := range r.Approval.ApproverIDs {
-		location := index("body.approval.approver_ids", i)
+	for i, id := range *to {
+		location := index(location, i)
 		switch user, ok := look.users[id]; {
 		case !ok:
-			found.add(location, "unknown_user", "there is no user %d", id)
+			f.add(location, "unknown_user", "there is no user %d", id)
 		case user.Role == Member:
-			found.add(location, "not_a_manager", "%s is a member and cannot decide; make them manager first", user.Name)
-		case slices.Contains(r.Approval.ApproverIDs[:i], id):
-			found.add(location, "duplicate", "is named twice")
+			f.add(location, "not_a_manager", "%s is a member and cannot decide; make them manager first", user.Name)
+		case slices.Contains((*to)[:i], id):
+			f.add(location, "duplicate", "is named twice")
 		}
 	}
 }
@@ -282,6 +310,7 @@ func (r *Room) clone() *Room {
 	c := *r
 	c.Features = slices.Clone(r.Features)
 	c.Approval.ApproverIDs = slices.Clone(r.Approval.ApproverIDs)
+	c.Approval.SecondIDs, c.Approval.EscalateTo = slices.Clone(r.Approval.SecondIDs), slices.Clone(r.Approval.EscalateTo)
 	c.Policy.OpeningHours = slices.Clone(r.Policy.OpeningHours)
 	if r.Policy.Quota != nil {
 		c.Policy.Quota = new(*r.Policy.Quota)

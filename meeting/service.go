@@ -31,6 +31,8 @@ type Settings struct {
 	Reminders       []Reminder    // of meetings that ask for none in particular
 	ApprovalTimeout time.Duration // of rooms that name none; 0: until the start
 	OnTimeout       Status        // of a request: [Rejected], also when empty, or [Confirmed]
+	RemindBefore    time.Duration // the deadline of a request; 0: nobody is reminded
+	EscalateAfter   time.Duration // of rooms that name none; 0: never
 	CheckIn         CheckIn       // of new rooms
 	Limits          Limits
 }

@@ -3,76 +3,229 @@ package meeting
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 )
 
-// Approve confirms a pending meeting. Where requests do not hold their rooms it may end in a
-// [*ConflictError]; the request then stays pending.
+// Approve agrees to a pending meeting, or to the change that a confirmed one waits for; see
+// [Meeting.Approve]. Where requests do not hold their rooms it may end in a [*ConflictError];
+// the request then goes on waiting.
 func (s *Service) Approve(ctx context.Context, by Actor, id ID, ifMatch *int64, comment string) (*Meeting, error) {
-	if err := checkComment("body.comment", &comment); err != nil {
-		return nil, err
-	}
-	return s.change(ctx, by, id, nil, func(m *Meeting, c changing) error {
-		if !by.MayApprove(c.rooms) {
-			return ErrForbidden
-		}
-		if err := checkVersion(ifMatch, m.Version); err != nil {
-			return err
-		}
-		return m.Approve(c.rooms, comment, by, c.at)
+	return s.decide(ctx, by, id, ifMatch, &comment, func(m *Meeting, c changing, by Actor) error {
+		return m.Approve(c.rooms, c.ask, comment, by, c.at)
 	})
 }
 
-// Reject decides against a pending meeting.
+// Reject decides against a pending meeting, or against the change that a confirmed one waits for.
 func (s *Service) Reject(ctx context.Context, by Actor, id ID, ifMatch *int64, comment string) (*Meeting, error) {
-	if err := checkComment("body.comment", &comment); err != nil {
+	return s.decide(ctx, by, id, ifMatch, &comment, func(m *Meeting, c changing, by Actor) error {
+		return m.Reject(comment, by, c.at)
+	})
+}
+
+// decide runs a decision of somebody who may decide at some level.
+func (s *Service) decide(ctx context.Context, by Actor, id ID, ifMatch *int64, comment *string, fn func(*Meeting, changing, Actor) error) (*Meeting, error) {
+	if err := checkComment("body.comment", comment); err != nil {
 		return nil, err
 	}
-	return s.change(ctx, by, id, nil, func(m *Meeting, c changing) error {
+	by, err := s.standing(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	return s.changing(ctx, by, id, s.preparingDecision, false, func(m *Meeting, c changing) error {
 		if !by.MayReject(c.rooms) {
 			return ErrForbidden
 		}
 		if err := checkVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
-		return m.Reject(comment, by, c.at)
+		return fn(m, c, by)
 	})
 }
 
-// ExpireApproval ends the request that waited since the given schedule, as the settings say:
-// it is rejected, or approved if its rooms are free. The caller knows that its deadline has
-// come. It may be called again: a request that is decided, or has moved, stays as it is.
-func (s *Service) ExpireApproval(ctx context.Context, ref Ref) (Outcome, error) {
-	to := Rejected
-	if s.conf().OnTimeout == Confirmed {
-		to = Confirmed
+// preparingDecision looks up the rooms that a request is about, and who may be asked next.
+func (s *Service) preparingDecision(ctx context.Context, m *Meeting) (changing, error) {
+	c := changing{at: s.clock()}
+	var err error
+	if c.rooms, err = s.rooms(ctx, m.requestedRooms()); err != nil || m.Request == nil {
+		return c, err
 	}
-	outcome, err := s.expire(ctx, ref, to)
+	if c.ask, err = s.askingAll(ctx, c.rooms); err != nil || m.Request.EscalateAt.IsZero() {
+		return c, err
+	}
+	c.others, err = s.deciders(ctx, escalateTo(c.rooms))
+	return c, err
+}
+
+// ExpireApproval ends the request of the given number, as was settled when it was made: it is
+// rejected, or approved if its rooms are free. The caller knows that its deadline has come.
+// It may be called again: a request that is decided, or was replaced, stays as it is.
+func (s *Service) ExpireApproval(ctx context.Context, ref Ref) (Outcome, error) {
+	expire := func(refuse bool) (Outcome, error) {
+		return s.onRequest(ctx, JobExpire, ref, func(m *Meeting, c changing, by Actor) error {
+			to := m.Approval.OnTimeout
+			if refuse {
+				to = Rejected
+			}
+			return m.Expire(to, c.rooms, by, c.at)
+		})
+	}
+	outcome, err := expire(false)
 	_, taken := errors.AsType[*ConflictError](err)
 	_, refused := errors.AsType[*PolicyError](err) // by a quota
 	if taken || refused {
-		return s.expire(ctx, ref, Rejected)
+		return expire(true)
 	}
 	return outcome, err
 }
 
-func (s *Service) expire(ctx context.Context, ref Ref, to Status) (Outcome, error) {
-	by := Timer(JobExpire)
-	outcome := Applied
-	_, err := s.change(ctx, by, ref.ID, nil, func(m *Meeting, c changing) error {
-		switch {
-		case m.ScheduleVersion != ref.Version:
-			outcome = Stale
+// RemindApproval tells those who have not decided on the request of the given number that its
+// deadline comes. It may be called again: it happens once.
+func (s *Service) RemindApproval(ctx context.Context, ref Ref) (Outcome, error) {
+	return s.onRequest(ctx, JobApprovalRemind, ref, func(m *Meeting, c changing, by Actor) error {
+		if m.Request.RemindAt.IsZero() {
 			return errUnchanged
-		case m.Status != Pending:
+		}
+		m.Remind(c.ask.Deciders[m.Request.Level-1], by, c.at)
+		return nil
+	})
+}
+
+// EscalateApproval asks others to decide on the request of the given number as well. It may be
+// called again: it happens once.
+func (s *Service) EscalateApproval(ctx context.Context, ref Ref) (Outcome, error) {
+	return s.onRequest(ctx, JobEscalate, ref, func(m *Meeting, c changing, by Actor) error {
+		if m.Request.EscalateAt.IsZero() {
+			return errUnchanged
+		}
+		m.Escalate(c.others, c.ask.Deciders[m.Request.Level-1], by, c.at)
+		return nil
+	})
+}
+
+// onRequest runs what a timer does to the request of a number, if that still waits.
+func (s *Service) onRequest(ctx context.Context, job string, ref Ref, fn func(*Meeting, changing, Actor) error) (Outcome, error) {
+	by := Timer(job)
+	outcome := Applied
+	_, err := s.changing(ctx, by, ref.ID, s.preparingDecision, false, func(m *Meeting, c changing) error {
+		outcome = Applied
+		switch {
+		case m.Request == nil && m.Approval.Asked == ref.Version:
 			outcome = Done
 			return errUnchanged
-		default:
-			outcome = Applied
-			return m.Expire(to, c.rooms, by, c.at)
+		case m.Request == nil || m.Request.Number != ref.Version:
+			outcome = Stale
+			return errUnchanged
 		}
+		err := fn(m, c, by)
+		if errors.Is(err, errUnchanged) {
+			outcome = Done
+		}
+		return err
 	})
 	if errors.Is(err, ErrNotFound) {
 		return Stale, nil
 	}
 	return outcome, err
+}
+
+// asking says how a request for these rooms is made. Who is asked is looked up only if the
+// actor cannot decide.
+func (s *Service) asking(ctx context.Context, by Actor, rooms []*Room) (Asking, error) {
+	if levels(rooms) == 0 || by.MayApprove(rooms) {
+		return s.terms(), nil
+	}
+	return s.askingAll(ctx, rooms)
+}
+
+// terms on which requests are made.
+func (s *Service) terms() Asking {
+	conf := s.conf()
+	return Asking{
+		Timeout: conf.ApprovalTimeout, OnTimeout: conf.OnTimeout, Hold: conf.HoldPending,
+		RemindBefore: conf.RemindBefore, EscalateAfter: conf.EscalateAfter,
+	}
+}
+
+// askingAll says who is asked at each level.
+func (s *Service) askingAll(ctx context.Context, rooms []*Room) (Asking, error) {
+	ask := s.terms()
+	var err error
+	for i := range max(levels(rooms), firstLevel) {
+		if ask.Deciders[i], err = s.deciders(ctx, approvers(rooms, i+1)); err != nil {
+			return ask, err
+		}
+	}
+	return ask, nil
+}
+
+// deciders are those of the users who can decide, or who stand in for them; the admins if
+// none is named or all have left.
+func (s *Service) deciders(ctx context.Context, ids []int64) ([]Decider, error) {
+	away, err := s.directory.Absences(ctx, s.clock())
+	if err != nil {
+		return nil, fmt.Errorf("look up absences: %w", err)
+	}
+	wanted := slices.Clone(ids)
+	for _, id := range ids {
+		wanted = append(wanted, absences(away).chain(id)...)
+	}
+	known := map[int64]Person{}
+	if len(wanted) > 0 {
+		people, err := s.directory.People(ctx, wanted)
+		if err != nil {
+			return nil, fmt.Errorf("look up approvers: %w", err)
+		}
+		for _, p := range people {
+			known[p.UserID] = p
+		}
+	}
+	var named []Person
+	for _, id := range ids {
+		if p, ok := known[id]; ok && p.Role != Member {
+			named = append(named, p)
+		}
+	}
+	if len(named) > 0 {
+		return absences(away).stand(named, known), nil
+	}
+	admins, err := s.directory.Admins(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look up admins: %w", err)
+	}
+	return absences(nil).stand(admins, nil), nil
+}
+
+// standing is the actor with those for whom they stand in at the moment.
+func (s *Service) standing(ctx context.Context, by Actor) (Actor, error) {
+	if by.Kind != ActorUser || by.Role != Manager || by.StandsFor != nil {
+		return by, nil
+	}
+	away, err := s.directory.Absences(ctx, s.clock())
+	if err != nil {
+		return by, fmt.Errorf("look up absences: %w", err)
+	}
+	by.StandsFor = new(absences(away).standsFor(by.ID))
+	return by, nil
+}
+
+// addHeld adds to when a room is busy what is held for changes that wait; it shows as pending.
+func (s *Service) addHeld(ctx context.Context, by Actor, roomID int64, span Slot, busy []Busytime) ([]Busytime, error) {
+	held, err := s.store.HeldForChanges(ctx, roomID, span)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range held {
+		m, err := s.Meeting(ctx, by, h.MeetingID)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		pending := *m
+		pending.Status = Pending
+		busy = append(busy, Busytime{Slot: h.Slot, Meeting: &pending})
+	}
+	return busy, nil
 }

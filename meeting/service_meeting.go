@@ -26,6 +26,10 @@ func (s *Service) Book(ctx context.Context, by Actor, f Fields) (*Meeting, error
 
 func (s *Service) tryBook(ctx context.Context, by Actor, f Fields) (*Meeting, error) {
 	at := s.clock()
+	by, err := s.standing(ctx, by)
+	if err != nil {
+		return nil, err
+	}
 	known, err := s.lookUp(ctx, &f, nil)
 	if err != nil {
 		return nil, err
@@ -61,7 +65,12 @@ func (s *Service) Meeting(ctx context.Context, by Actor, id ID) (*Meeting, error
 
 // Meetings lists meetings; the viewer and the instant of the query are set here.
 func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page) (ms []*Meeting, next string, err error) {
-	q.Viewer, q.Now, q.OnTimeout = &by, s.clock(), s.conf().OnTimeout
+	if q.Reveals() || q.Awaiting {
+		if by, err = s.standing(ctx, by); err != nil {
+			return nil, "", err
+		}
+	}
+	q.Viewer, q.Now = &by, s.clock()
 	ms, next, err = s.store.ListMeetings(ctx, q, p)
 	if err != nil {
 		return nil, "", err
@@ -75,6 +84,10 @@ func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page
 // the change is based on.
 func (s *Service) Update(ctx context.Context, by Actor, id ID, ifMatch *int64, f Fields) (*Meeting, error) {
 	conf := s.conf()
+	by, err := s.standing(ctx, by)
+	if err != nil {
+		return nil, err
+	}
 	return s.change(ctx, by, id, &f, func(m *Meeting, c changing) error {
 		return s.revise(m, by, ifMatch, f, conf, c)
 	})
@@ -131,7 +144,7 @@ func (s *Service) History(ctx context.Context, by Actor, id ID, p Page) (entries
 	if err != nil {
 		return nil, "", err
 	}
-	rooms, err := s.roomsToJudge(ctx, by, m)
+	by, rooms, err := s.roomsToJudge(ctx, by, m)
 	if err != nil {
 		return nil, "", err
 	}
@@ -147,7 +160,10 @@ func (s *Service) AuthorizeNotices(ctx context.Context, by Actor, id ID) error {
 	if err != nil {
 		return err
 	}
-	rooms, err := s.rooms(ctx, m.RoomIDs)
+	if by, err = s.standing(ctx, by); err != nil {
+		return err
+	}
+	rooms, err := s.rooms(ctx, m.requestedRooms())
 	if err != nil {
 		return err
 	}
@@ -174,11 +190,12 @@ func (s *Service) Announce(ctx context.Context, id ID) error {
 // changing is what a change of one meeting may refer to.
 type changing struct {
 	known known
-	rooms []*Room // of the meeting as it is; those that are known
+	rooms []*Room // of the meeting as it is, or of the change it waits for; those that are known
 	ask   Asking
 	at    time.Time
 
-	overQuota []Fault // by the new time or rooms, if other rules are broken or passed over
+	overQuota []Fault   // by the new time or rooms, if other rules are broken or passed over
+	others    []Decider // who is asked when those who were asked take long
 }
 
 // errRoomsMoved says that what was looked up belongs to other rooms than the meeting's.
@@ -189,8 +206,17 @@ var errRoomsMoved = errors.New("the meeting has other rooms now")
 // change move the meeting to other rooms in between, both are done again. There is no end to
 // that but the request's: each time somebody else's change has succeeded.
 func (s *Service) change(ctx context.Context, by Actor, id ID, f *Fields, fn func(*Meeting, changing) error) (*Meeting, error) {
+	return s.changing(ctx, by, id, s.preparing(by, f), f != nil && f.RoomIDs != nil, fn)
+}
+
+// prepare looks up what a change of the meeting refers to.
+type prepare func(context.Context, *Meeting) (changing, error)
+
+// changing is [Service.change] with another look-up; newRooms tells that the meeting's own do
+// not matter to it.
+func (s *Service) changing(ctx context.Context, by Actor, id ID, look prepare, newRooms bool, fn func(*Meeting, changing) error) (*Meeting, error) {
 	for {
-		m, err := s.tryChange(ctx, by, id, f, fn)
+		m, err := s.tryChange(ctx, by, id, look, newRooms, fn)
 		if (errors.Is(err, errRoomsMoved) || errors.Is(err, ErrRoomsChanged)) && ctx.Err() == nil {
 			continue
 		}
@@ -198,23 +224,21 @@ func (s *Service) change(ctx context.Context, by Actor, id ID, f *Fields, fn fun
 	}
 }
 
-func (s *Service) tryChange(ctx context.Context, by Actor, id ID, f *Fields, fn func(*Meeting, changing) error) (*Meeting, error) {
+func (s *Service) tryChange(ctx context.Context, by Actor, id ID, look prepare, newRooms bool, fn func(*Meeting, changing) error) (*Meeting, error) {
 	seen, err := s.store.Meeting(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.prepare(ctx, by, f, seen)
+	c, err := look(ctx, seen)
 	if err != nil {
 		return nil, err
 	}
 	var before, unchanged *Meeting
-	onTimeout := s.conf().OnTimeout
 	m, notices, err := s.store.UpdateMeeting(ctx, id, func(m *Meeting) error {
-		if newRooms := f != nil && f.RoomIDs != nil; !newRooms && !slices.Equal(m.RoomIDs, seen.RoomIDs) {
+		if !newRooms && (!slices.Equal(m.RoomIDs, seen.RoomIDs) || !slices.Equal(m.requestedRooms(), seen.requestedRooms())) {
 			return errRoomsMoved
 		}
 		before, unchanged = new(*m), m
-		m.Approval.OnTimeout = onTimeout
 		return fn(m, c)
 	})
 	if errors.Is(err, errUnchanged) {
@@ -227,25 +251,27 @@ func (s *Service) tryChange(ctx context.Context, by Actor, id ID, f *Fields, fn 
 	return s.show(ctx, by, m)
 }
 
-// prepare looks up what a change of the meeting refers to; without fields, its rooms alone.
-func (s *Service) prepare(ctx context.Context, by Actor, f *Fields, m *Meeting) (changing, error) {
-	c := changing{at: s.clock()}
-	var err error
-	if f == nil {
-		c.rooms, err = s.rooms(ctx, m.RoomIDs)
+// preparing looks up what the fields refer to; without fields, the rooms alone.
+func (s *Service) preparing(by Actor, f *Fields) prepare {
+	return func(ctx context.Context, m *Meeting) (changing, error) {
+		c := changing{at: s.clock()}
+		var err error
+		if f == nil {
+			c.rooms, err = s.rooms(ctx, m.requestedRooms())
+			return c, err
+		}
+		if c.known, err = s.lookUp(ctx, f, m); err != nil {
+			return c, err
+		}
+		if f.RoomIDs == nil && f.Start == nil && f.End == nil { // nothing else can make it a request again
+			return c, nil
+		}
+		if c.ask, err = s.asking(ctx, by, c.known.rooms); err != nil {
+			return c, err
+		}
+		c.overQuota, err = s.quotasOfChange(ctx, f, m, c.known, c.at)
 		return c, err
 	}
-	if c.known, err = s.lookUp(ctx, f, m); err != nil {
-		return c, err
-	}
-	if f.RoomIDs == nil && f.Start == nil && f.End == nil { // nothing else can make it a request again
-		return c, nil
-	}
-	if c.ask, err = s.asking(ctx, by, c.known.rooms); err != nil {
-		return c, err
-	}
-	c.overQuota, err = s.quotasOfChange(ctx, f, m, c.known, c.at)
-	return c, err
 }
 
 // lookUp finds the rooms and users that the fields name.
@@ -276,29 +302,6 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 	return k, nil
 }
 
-// asking says how a request for these rooms is made. The deciders are looked up only if the
-// actor cannot decide.
-func (s *Service) asking(ctx context.Context, by Actor, rooms []*Room) (Asking, error) {
-	conf := s.conf()
-	ask := Asking{Timeout: conf.ApprovalTimeout, Hold: conf.HoldPending}
-	if len(needApproval(rooms)) == 0 || by.MayApprove(rooms) {
-		return ask, nil
-	}
-	var err error
-	if ids := approvers(rooms); len(ids) > 0 {
-		if ask.Deciders, err = s.directory.People(ctx, ids); err != nil {
-			return ask, fmt.Errorf("look up approvers: %w", err)
-		}
-		ask.Deciders = slices.DeleteFunc(ask.Deciders, func(p Person) bool { return p.Role == Member })
-	}
-	if len(ask.Deciders) == 0 { // none is named, or they have left
-		if ask.Deciders, err = s.directory.Admins(ctx); err != nil {
-			return ask, fmt.Errorf("look up admins: %w", err)
-		}
-	}
-	return ask, nil
-}
-
 // show is the meeting as the actor may see it now.
 func (s *Service) show(ctx context.Context, by Actor, m *Meeting) (*Meeting, error) {
 	ms, err := s.showAll(ctx, by, []*Meeting{m}, s.clock())
@@ -309,33 +312,40 @@ func (s *Service) show(ctx context.Context, by Actor, m *Meeting) (*Meeting, err
 }
 
 func (s *Service) showAll(ctx context.Context, by Actor, ms []*Meeting, at time.Time) ([]*Meeting, error) {
-	rooms, err := s.roomsToJudge(ctx, by, ms...)
+	by, rooms, err := s.roomsToJudge(ctx, by, ms...)
 	if err != nil {
 		return nil, err
 	}
-	onTimeout := s.conf().OnTimeout
 	shown := make([]*Meeting, len(ms))
 	for i, m := range ms {
-		m.Approval.OnTimeout = onTimeout
 		shown[i] = m.At(at).View(by, rooms)
 	}
 	return shown, nil
 }
 
 // roomsToJudge are the rooms that decide whether the actor may see the meetings: those of
-// private ones, for a manager, who may be their approver. Others are judged without.
-func (s *Service) roomsToJudge(ctx context.Context, by Actor, ms ...*Meeting) ([]*Room, error) {
+// private ones, for a manager, who may be their approver, or stand in for one. Others are
+// judged without.
+func (s *Service) roomsToJudge(ctx context.Context, by Actor, ms ...*Meeting) (Actor, []*Room, error) {
 	if by.Role != Manager {
-		return nil, nil
+		return by, nil, nil
 	}
 	var want []int64
 	for _, m := range ms {
 		if m.Visibility == Private {
-			want = append(want, m.RoomIDs...)
+			want = append(append(want, m.RoomIDs...), m.requestedRooms()...)
 		}
 	}
+	if len(want) == 0 {
+		return by, nil, nil
+	}
+	by, err := s.standing(ctx, by)
+	if err != nil {
+		return by, nil, err
+	}
 	slices.Sort(want)
-	return s.rooms(ctx, slices.Compact(want))
+	rooms, err := s.rooms(ctx, slices.Compact(want))
+	return by, rooms, err
 }
 
 // checkComment checks a free text that goes with a decision, and trims it.

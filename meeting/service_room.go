@@ -201,6 +201,9 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slo
 		}
 		busy = append(busy, closed...)
 	}
+	if busy, err = s.addHeld(ctx, by, roomID, span, busy); err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(busy, func(a, b Busytime) int { return a.Slot.Start.Compare(b.Slot.Start) })
 	return busy, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -352,20 +351,23 @@ func TestService_movingIntoApproval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "status", m.Status, Pending)
-	same(t, "deadline", m.Approval.Deadline, m.Slot.Start)
-	same(t, "told", w.told(), []string{"approval_request mona@example.org", "cancellation bob@example.org", "cancellation guest@example.net"})
-	for id := range w.queue {
-		if strings.HasPrefix(id, "meeting.") {
-			t.Errorf("%s still waits", id)
+	same(t, "status", m.Status, Confirmed)
+	same(t, "rooms", m.RoomIDs, []int64{w.desk.ID})
+	same(t, "where to", m.Request.Change.RoomIDs, []int64{w.board.ID})
+	same(t, "deadline", m.Request.Deadline, m.Slot.Start)
+	same(t, "told", w.told(), []string{"approval_request mona@example.org"})
+	for _, id := range []string{"meeting.start:103", "meeting.end:103", "meeting.remind:103:start:900", "approval.expire:103"} {
+		if _, waits := w.queue[id]; !waits {
+			t.Errorf("%s does not wait", id)
 		}
 	}
 	m, err = w.Approve(t.Context(), w.mona, m.ID, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "told", w.told(), []string{"decision ann@example.org", "invitation bob@example.org", "invitation guest@example.net"})
-	same(t, "history", w.actions(m.ID), []Action{ActionCreated, ActionChanged, ActionConfirmed})
+	same(t, "rooms", m.RoomIDs, []int64{w.board.ID})
+	same(t, "told", w.told(), []string{"change bob@example.org", "change guest@example.net", "decision ann@example.org"})
+	same(t, "history", w.actions(m.ID), []Action{ActionCreated, ActionChanged, ActionChanged})
 
 	// Whoever may decide moves it without asking.
 	m, err = w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(m.Slot.End.Add(time.Hour).Format(time.RFC3339))})

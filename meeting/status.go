@@ -64,5 +64,8 @@ func (m *Meeting) At(at time.Time) *Meeting {
 		seen.EndedAt = m.CheckIn.Until
 		seen.Occupied = nil
 	}
+	if !m.Waits(at) {
+		seen.Request = nil
+	}
 	return &seen
 }

@@ -13,6 +13,7 @@ import (
 // after a serialisation failure. Safe for concurrent use.
 type Store interface {
 	RulesStore
+	ApprovalStore
 
 	CreateSite(ctx context.Context, s *Site) error
 	Site(ctx context.Context, id int64) (*Site, error)
@@ -90,9 +91,9 @@ type MeetingQuery struct {
 	Statuses      []Status // effective at Now
 	SeriesID      int64
 	Text          string    // in the title, case-insensitive
+	Awaiting      bool      // waiting for a decision to which Viewer may agree now
 	Viewer        *Actor    // to whom a filter must not tell what a private meeting hides: see Reveals
 	Now           time.Time // for effective statuses
-	OnTimeout     Status    // see [Approval]; if Confirmed, a pending request past its deadline still counts as pending
 }
 
 // Reveals reports whether being listed tells something about a meeting that a private one

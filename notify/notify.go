@@ -32,13 +32,15 @@ import (
 type Kind string
 
 const (
-	Reminder        Kind = "reminder"
-	Invitation      Kind = "invitation"
-	Change          Kind = "change"
-	Cancellation    Kind = "cancellation"
-	ApprovalRequest Kind = "approval_request"
-	Decision        Kind = "decision"
-	Released        Kind = "released"
+	Reminder         Kind = "reminder"
+	Invitation       Kind = "invitation"
+	Change           Kind = "change"
+	Cancellation     Kind = "cancellation"
+	ApprovalRequest  Kind = "approval_request"
+	ApprovalReminder Kind = "approval_reminder"
+	Escalation       Kind = "escalation"
+	Decision         Kind = "decision"
+	Released         Kind = "released"
 )
 
 // Channel by which somebody is told.
@@ -122,6 +124,23 @@ type Facts struct {
 	Comment     string     `json:"comment,omitempty"`  // of who decided
 	Deadline    *time.Time `json:"deadline,omitempty"` // of an approval request
 	By          string     `json:"by,omitempty"`       // name of who changed, cancelled or decided
+	Request     *Requested `json:"request,omitempty"`  // of an approval request, a reminder of it, an escalation
+	Move        *Placement `json:"move,omitempty"`     // where it was to move: the request or the decision is about that alone
+}
+
+// Requested is a request for a decision as the one who is asked reads of it.
+type Requested struct {
+	Number    int64    `json:"number"`               // names it in links
+	OnTimeout string   `json:"on_timeout,omitempty"` // what becomes of it when nobody decides: rejected or confirmed
+	Agreed    []string `json:"agreed,omitempty"`     // names of those who have agreed at a level before
+	For       []string `json:"for,omitempty"`        // names of those for whom the reader stands in
+}
+
+// Placement is a time and the names of rooms.
+type Placement struct {
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+	Rooms []string  `json:"rooms"`
 }
 
 // Contact is a name with its e-mail address.

@@ -20,6 +20,9 @@ type userRow struct {
 	Timezone     string
 	PasswordHash string
 	DisabledAt   *time.Time
+	AwayFrom     *time.Time
+	AwayUntil    *time.Time
+	DeputyID     *int64
 	Version      int64
 	CreatedAt    time.Time `gorm:"autoCreateTime:false"`
 	UpdatedAt    time.Time `gorm:"autoUpdateTime:false"`
@@ -31,13 +34,27 @@ func rowOfUser(u *account.User) *userRow {
 	return &userRow{
 		ID: u.ID, Email: u.Email, Name: u.Name, Role: string(u.Role), Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone,
 		PasswordHash: u.PasswordHash, DisabledAt: instant(u.DisabledAt), Version: u.Version,
+		AwayFrom: instant(u.Away.From), AwayUntil: instant(u.Away.Until), DeputyID: reference(u.Away.DeputyID),
 		CreatedAt: *instant(u.CreatedAt), UpdatedAt: *instant(u.UpdatedAt),
 	}
 }
 
+// reference is an id that may be missing: 0 is NULL.
+func reference(id int64) *int64 {
+	if id == 0 {
+		return nil
+	}
+	return &id
+}
+
 func (r *userRow) user() *account.User {
+	away := account.Away{From: zeroOrUTC(r.AwayFrom), Until: zeroOrUTC(r.AwayUntil)}
+	if r.DeputyID != nil {
+		away.DeputyID = *r.DeputyID
+	}
 	return &account.User{
-		ID: r.ID, Email: r.Email, Name: r.Name, Role: account.Role(r.Role), Phone: r.Phone, Locale: r.Locale, Timezone: r.Timezone,
+		Away: away,
+		ID:   r.ID, Email: r.Email, Name: r.Name, Role: account.Role(r.Role), Phone: r.Phone, Locale: r.Locale, Timezone: r.Timezone,
 		PasswordHash: r.PasswordHash, DisabledAt: zeroOrUTC(r.DisabledAt), Version: r.Version,
 		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
 	}
@@ -177,6 +194,12 @@ func (s *Store) ActiveUsersByEmail(ctx context.Context, emails []string) ([]*acc
 // ActiveAdmins returns all of them, in the order of their ids.
 func (s *Store) ActiveAdmins(ctx context.Context) ([]*account.User, error) {
 	return s.active(ctx, 1, "role = ?", account.Admin)
+}
+
+// Away returns who is away at an instant and has a deputy.
+func (s *Store) Away(ctx context.Context, at time.Time) ([]*account.User, error) {
+	at = at.UTC().Truncate(time.Microsecond)
+	return s.active(ctx, 1, "deputy_id IS NOT NULL AND away_from <= ? AND away_until > ?", at, at)
 }
 
 func (s *Store) active(ctx context.Context, wanted int, where string, args ...any) ([]*account.User, error) {

@@ -18,6 +18,8 @@ type updateMeInput struct {
 		Timezone        *string `json:"timezone,omitempty"`
 		Password        *string `json:"password,omitempty" format:"password" doc:"Takes current_password; ends all other sessions"`
 		CurrentPassword *string `json:"current_password,omitempty" format:"password"`
+
+		Away AwayInput `json:"away,omitempty" doc:"When I am away and who decides in my place; null: I am there"`
 	}
 }
 
@@ -39,7 +41,7 @@ func (h *handlers) updateMe(ctx context.Context, in *updateMeInput) (*userOutput
 	b := &in.Body
 	u, err := h.svc.UpdateMe(ctx, caller(ctx), in.version(), account.MePatch{
 		Name: b.Name, Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone,
-		Password: b.Password, CurrentPassword: b.CurrentPassword,
+		Password: b.Password, CurrentPassword: b.CurrentPassword, Away: b.Away.away(),
 	})
 	if err != nil {
 		return nil, err

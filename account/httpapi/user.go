@@ -21,6 +21,7 @@ type UserBody struct {
 	Locale    string       `json:"locale" doc:"BCP 47"`
 	Timezone  string       `json:"timezone" doc:"IANA"`
 	Disabled  bool         `json:"disabled"`
+	Away      *AwayBody    `json:"away" doc:"null: there"`
 	Version   int64        `json:"version"`
 	CreatedAt time.Time    `json:"created_at"`
 	UpdatedAt time.Time    `json:"updated_at"`
@@ -29,7 +30,7 @@ type UserBody struct {
 func userOf(u *account.User) UserBody {
 	return UserBody{
 		ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone,
-		Disabled: !u.Active(), Version: u.Version, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
+		Disabled: !u.Active(), Away: awayOf(u.Away), Version: u.Version, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
 	}
 }
 
@@ -79,6 +80,7 @@ type updateUserInput struct {
 		Locale   *string       `json:"locale,omitempty"`
 		Timezone *string       `json:"timezone,omitempty"`
 		Disabled *bool         `json:"disabled,omitempty" doc:"true ends the user's sessions and tokens for good"`
+		Away     AwayInput     `json:"away,omitempty" doc:"When the user is away and who decides in their place; null: they are there"`
 	}
 }
 
@@ -129,7 +131,7 @@ func (h *handlers) updateUser(ctx context.Context, in *updateUserInput) (*userOu
 	b := &in.Body
 	u, err := h.svc.UpdateUser(ctx, in.ID, in.version(), account.UserPatch{
 		Email: b.Email, Name: b.Name, Role: b.Role, Password: b.Password,
-		Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone, Disabled: b.Disabled,
+		Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone, Disabled: b.Disabled, Away: b.Away.away(),
 	})
 	if err != nil {
 		return nil, err

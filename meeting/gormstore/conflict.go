@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -42,7 +43,7 @@ func (s *Store) orConflict(ctx context.Context, f func() (*meeting.Meeting, erro
 }
 
 func (s *Store) conflicts(ctx context.Context, m *meeting.Meeting) ([]meeting.Occupancy, error) {
-	return s.overlaps(s.db.WithContext(ctx), m.ID, m.Occupied)
+	return s.overlaps(s.db.WithContext(ctx), m.ID, append(slices.Clip(m.Occupied), heldBy(m)...))
 }
 
 // overlaps tells what other meetings hold of the given.
@@ -55,6 +56,6 @@ func (s *Store) overlaps(tx *gorm.DB, except meeting.ID, wanted []meeting.Occupa
 		}
 		found = append(found, o)
 		return nil
-	}, overlapping, table(s.dialect.occupancyRows(wanted)), except)
+	}, overlapping, table(s.dialect.occupancyRows(wanted, false)), except)
 	return found, err
 }

@@ -74,7 +74,7 @@ func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 		return err
 	}
 	quiet := *m // whose notices are only counted
-	if s.dialect == postgres && len(quiet.TakeNotices()) == 0 && len(m.Claims()) == 0 {
+	if s.dialect == postgres && len(quiet.TakeNotices()) == 0 && len(m.Claims()) == 0 && m.Request == nil && len(m.Approval.Agreed) == 0 {
 		// One statement is a transaction of its own.
 		return patiently(ctx, func() error { return s.insertMeeting(s.db.WithContext(ctx), m, history) })
 	}
@@ -82,6 +82,9 @@ func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 	return s.transaction(ctx, func(tx *gorm.DB) error {
 		*m = draft
 		if err := s.insertMeeting(tx, m, history); err != nil {
+			return err
+		}
+		if err := s.saveApproval(tx, nil, m); err != nil {
 			return err
 		}
 		if notices := m.TakeNotices(); len(notices) > 0 {
@@ -104,7 +107,7 @@ func (s *Store) insertMeeting(tx *gorm.DB, m *meeting.Meeting, history []row) (e
 		insert = s.insertInSteps
 	}
 	rows := []string{
-		table(roomRows(m)), table(s.dialect.occupancyRows(m.Occupied)), table(attendeeRows(m)), table(s.dialect.reminderRows(m)), table(history),
+		table(roomRows(m)), table(s.dialect.takenRows(m)), table(attendeeRows(m)), table(s.dialect.reminderRows(m)), table(history),
 	}
 	if m.ID, err = insert(tx, m, rows); err != nil {
 		return err

@@ -26,6 +26,17 @@ func dueMeetings(column, statuses string) dueQuery {
 	}
 }
 
+// dueRequests are the meetings whose request waits for one timer.
+func dueRequests(column string) dueQuery {
+	return dueQuery{
+		order: column + ", q.meeting_id",
+		text: `SELECT q.meeting_id, '', q.number, ` + column + ` FROM approvals q
+			WHERE q.waiting AND ` + column + ` <= $1 AND {lower bound}
+			AND NOT EXISTS (SELECT 1 FROM job_failures f WHERE f.job = $3 AND f.key = CAST(q.meeting_id AS text) AND f.version = q.number)
+			ORDER BY {order} LIMIT $2`,
+	}
+}
+
 // dueStatements differ in what bounds them below: nothing, an instant ($4) or a cursor ($4, ...).
 type dueStatements struct{ all, from, after statement }
 
@@ -43,10 +54,12 @@ func (q dueQuery) statements() dueStatements {
 }
 
 var due = map[string]dueStatements{
-	meeting.JobStart:  dueMeetings("m.starts_at", "= 'confirmed'").statements(),
-	meeting.JobEnd:    dueMeetings("m.ends_at", "IN ('confirmed', 'in_progress')").statements(),
-	meeting.JobExpire: dueMeetings("m.approval_deadline", "= 'pending'").statements(),
-	meeting.JobNoShow: dueMeetings("m.no_show_at", "IN ('confirmed', 'in_progress') AND m.checked_in_at IS NULL").statements(),
+	meeting.JobStart:          dueMeetings("m.starts_at", "= 'confirmed'").statements(),
+	meeting.JobEnd:            dueMeetings("m.ends_at", "IN ('confirmed', 'in_progress')").statements(),
+	meeting.JobNoShow:         dueMeetings("m.no_show_at", "IN ('confirmed', 'in_progress') AND m.checked_in_at IS NULL").statements(),
+	meeting.JobExpire:         dueRequests("q.deadline").statements(),
+	meeting.JobApprovalRemind: dueRequests("q.remind_at").statements(),
+	meeting.JobEscalate:       dueRequests("q.escalate_at").statements(),
 	// Reminders of meetings that ended while nobody was there to send them are due as well, to
 	// be recorded as skipped.
 	meeting.JobRemind: dueQuery{

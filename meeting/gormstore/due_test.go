@@ -95,7 +95,7 @@ func TestDue_agreesWithMessages(t *testing.T) {
 				want = append(want, fmt.Sprint(m.Job, m.Key, m.Version, m.Due.UnixMicro()))
 			}
 		}
-		for _, job := range []string{meeting.JobStart, meeting.JobEnd, meeting.JobExpire, meeting.JobRemind} {
+		for _, job := range []string{meeting.JobStart, meeting.JobEnd, meeting.JobExpire, meeting.JobRemind, meeting.JobApprovalRemind, meeting.JobEscalate} {
 			for _, d := range f.pages(job, time.Time{}, at("09:00").AddDate(1, 0, 0), 3) {
 				got = append(got, fmt.Sprint(job, d.Key, d.Version, d.Due.UnixMicro()))
 			}
@@ -117,10 +117,12 @@ func TestDue_usesTheIndexes(t *testing.T) {
 		f.sql("INSERT INTO meeting_reminders (meeting_id, before, offset_seconds, channels, due_at) SELECT id, 'start', 900, '[\"email\"]', starts_at FROM meetings")
 		f.sql("UPDATE meetings SET status = 'ended' WHERE id > 100")
 		f.sql("UPDATE meeting_reminders SET handled_at = due_at WHERE meeting_id > 100")
+		f.sql(`INSERT INTO approvals (meeting_id, number, waiting, level, asked_at, deadline, remind_at, escalate_at)
+			SELECT id, 1, id <= 100, 1, starts_at, starts_at, starts_at, starts_at FROM meetings`)
 		f.sql("ANALYZE")
 		for job, index := range map[string]string{
 			meeting.JobStart: "meetings_start_due", meeting.JobEnd: "meetings_end_due",
-			meeting.JobExpire: "meetings_approval_due", meeting.JobRemind: "meeting_reminders_due",
+			meeting.JobExpire: "approvals_deadline", meeting.JobApprovalRemind: "approvals_remind", meeting.JobEscalate: "approvals_escalate", meeting.JobRemind: "meeting_reminders_due",
 		} {
 			for _, from := range []time.Time{{}, now} {
 				for _, after := range []meeting.DueCursor{{}, {Due: now, ID: 5, Sub: "start:900"}} {

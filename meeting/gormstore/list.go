@@ -92,6 +92,9 @@ func matching(c *conditions, q meeting.MeetingQuery) {
 	if len(q.Statuses) > 0 {
 		c.effective(q)
 	}
+	if q.Awaiting {
+		c.awaiting(q)
+	}
 	if q.Text != "" {
 		c.add(`{fold}(m.title) LIKE {fold}(?) ESCAPE '\'`, containing(q.Text))
 	}
@@ -104,10 +107,7 @@ func matching(c *conditions, q meeting.MeetingQuery) {
 func (c *conditions) effective(q meeting.MeetingQuery) {
 	now := sync.OnceValue(func() string { return c.param(micro(q.Now)) }) // a parameter must not be left unused
 	undecided := func() string {
-		if q.OnTimeout == meeting.Confirmed {
-			return "true"
-		}
-		return "m.approval_deadline > " + now()
+		return "(m.approval_deadline > " + now() + " OR COALESCE(q.on_timeout, 'rejected') = 'confirmed')"
 	}
 	expected := func() string { // somebody has come, still may, or need not
 		return "(m.checked_in_at IS NOT NULL OR m.no_show_at IS NULL OR m.no_show_at > " + now() + ")"
@@ -146,7 +146,11 @@ func (c *conditions) visible(v meeting.Actor) {
 		"EXISTS (SELECT 1 FROM attendees a WHERE a.meeting_id = m.id AND (a.user_id = " + who + " OR lower(a.email) = lower(" + c.param(v.Email) + ")))",
 	}
 	if v.Role == meeting.Manager {
-		sees = append(sees, "EXISTS (SELECT 1 FROM meeting_rooms mr JOIN room_approvers ra ON ra.room_id = mr.room_id WHERE mr.meeting_id = m.id AND ra.user_id = "+who+")")
+		var names []string
+		for _, id := range v.DecidesAs() {
+			names = append(names, c.param(id))
+		}
+		sees = append(sees, "EXISTS (SELECT 1 FROM meeting_rooms mr JOIN room_approvers ra ON ra.room_id = mr.room_id WHERE mr.meeting_id = m.id AND ra.user_id IN ("+strings.Join(names, ", ")+"))")
 	}
 	c.all = append(c.all, "("+strings.Join(sees, " OR ")+")")
 }

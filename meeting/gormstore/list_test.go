@@ -110,13 +110,13 @@ func TestListMeetings_effectiveStatus(t *testing.T) {
 			m := f.book(meeting.Slot{Start: at("09:00").AddDate(0, 0, i), End: at("10:00").AddDate(0, 0, i)}, asked)
 			f.sql("UPDATE meetings SET status = ?, starts_at = ?, ends_at = ?, approval_deadline = ? WHERE id = ?", string(status), at("09:00"), at("10:00"), at("08:30"), m.ID)
 		}
-		for _, onTimeout := range []meeting.Status{"", meeting.Rejected, meeting.Confirmed} {
+		for _, onTimeout := range []meeting.Status{meeting.Rejected, meeting.Confirmed} {
+			f.sql("UPDATE approvals SET on_timeout = ?", string(onTimeout))
 			for _, clock := range []string{"08:00", "08:29", "08:30", "08:59", "09:00", "09:59", "10:00", "11:00"} {
 				var all []int64
 				for _, status := range meeting.Statuses {
-					q := meeting.MeetingQuery{Statuses: []meeting.Status{status}, Now: at(clock), OnTimeout: onTimeout}
+					q := meeting.MeetingQuery{Statuses: []meeting.Status{status}, Now: at(clock)}
 					for _, m := range f.all(q, 4) {
-						m.Approval.OnTimeout = onTimeout
 						if got := m.EffectiveStatus(at(clock)); got != status {
 							t.Errorf("at %s, on time-out %q: %s is listed as %s", clock, onTimeout, got, status)
 						}
@@ -124,7 +124,7 @@ func TestListMeetings_effectiveStatus(t *testing.T) {
 					}
 				}
 				f.want("each once at "+clock, len(all), 9)
-				both := f.all(meeting.MeetingQuery{Statuses: []meeting.Status{meeting.Confirmed, meeting.Ended}, Now: at(clock), OnTimeout: onTimeout}, 2)
+				both := f.all(meeting.MeetingQuery{Statuses: []meeting.Status{meeting.Confirmed, meeting.Ended}, Now: at(clock)}, 2)
 				for _, m := range both {
 					if s := m.EffectiveStatus(at(clock)); s != meeting.Confirmed && s != meeting.Ended {
 						t.Errorf("at %s: %s is listed as confirmed or ended", clock, s)

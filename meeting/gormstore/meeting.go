@@ -16,9 +16,10 @@ import (
 var selectMeetings = `
 	SELECT m.id, m.schedule_version, m.version, COALESCE((SELECT version FROM series WHERE id = m.series_id), 0), ` + columnList("m.") + `,
 		u.email, u.name, u.phone, u.locale, u.timezone,
+		` + selectApproval + `,
 		(SELECT {array}({object}('id', r.id, 'name', r.name, 'starts_at', o.starts_at, 'ends_at', o.ends_at) ORDER BY mr.position)
 		   FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id
-		   LEFT JOIN occupancies o ON o.meeting_id = mr.meeting_id AND o.room_id = mr.room_id
+		   LEFT JOIN occupancies o ON o.meeting_id = mr.meeting_id AND o.room_id = mr.room_id AND NOT o.held
 		  WHERE mr.meeting_id = m.id),
 		(SELECT {array}({object}('user_id', a.user_id, 'email', a.email, 'name', a.name, 'phone', a.phone,
 				'locale', a.locale, 'timezone', a.timezone, 'response', a.response) ORDER BY a.position)
@@ -26,7 +27,7 @@ var selectMeetings = `
 		(SELECT {array}({object}('before', r.before, 'offset', r.offset_seconds, 'channels', {json}(r.channels))
 				ORDER BY r.before DESC, r.offset_seconds DESC)
 		   FROM meeting_reminders r WHERE r.meeting_id = m.id)
-	FROM meetings m JOIN users u ON u.id = m.organizer_id`
+	FROM meetings m JOIN users u ON u.id = m.organizer_id LEFT JOIN approvals q ON q.meeting_id = m.id`
 
 var meetingsByID = write(selectMeetings + `
 	WHERE m.id IN ` + idList + `
@@ -80,11 +81,15 @@ func (s *Store) readMeetings(tx *gorm.DB, q statement, args ...any) ([]*meeting.
 func scanMeeting(rows *sql.Rows) (*meeting.Meeting, error) {
 	m := &meeting.Meeting{}
 	var rooms, attendees, reminders []byte
+	var approval approvalPart
 	targets := append([]any{&m.ID, &m.ScheduleVersion, &m.Version, &m.SeriesVersion}, meetingTargets(m)...)
 	p := &m.Organizer
-	err := rows.Scan(append(targets, &p.Email, &p.Name, &p.Phone, &p.Locale, &p.Timezone, &rooms, &attendees, &reminders)...)
-	if err != nil {
+	targets = append(append(targets, &p.Email, &p.Name, &p.Phone, &p.Locale, &p.Timezone), approval.scans()...)
+	if err := rows.Scan(append(targets, &rooms, &attendees, &reminders)...); err != nil {
 		return nil, err
+	}
+	if err := approval.addTo(m); err != nil {
+		return nil, fmt.Errorf("meeting %d: %w", m.ID, err)
 	}
 	for part, add := range map[*[]byte]func([]byte) error{
 		&rooms:     func(b []byte) error { return readParts(b, func(r roomPart) { r.addTo(m) }) },

@@ -16,9 +16,9 @@ const (
 		SELECT m.id, x.room_id, x.position FROM {meeting} AS m, {rows $1: room_id bigint, position integer}`
 
 	// In the order of rooms, so that two meetings that want the same rooms do not wait for each other.
-	insertOccupancies = `INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at)
-		SELECT m.id, x.room_id, x.starts_at, x.ends_at
-		FROM {meeting} AS m, {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz} ORDER BY x.room_id
+	insertOccupancies = `INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at, held)
+		SELECT m.id, x.room_id, x.starts_at, x.ends_at, x.held
+		FROM {meeting} AS m, {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz, held boolean} ORDER BY x.room_id, x.starts_at
 		{postgres: ON CONFLICT ON CONSTRAINT occupancies_no_overlap DO NOTHING}`
 
 	insertAttendees = `INSERT INTO attendees (meeting_id, position, user_id, email, name, phone, locale, timezone, response)
@@ -65,12 +65,25 @@ func judgedBy(m *meeting.Meeting, roomID int64) any {
 	return nil
 }
 
-func (d dialect) occupancyRows(os []meeting.Occupancy) []row {
+// takenRows are all that a meeting takes, for a change that waits included.
+func (d dialect) takenRows(m *meeting.Meeting) []row {
+	return append(d.occupancyRows(m.Occupied, false), d.occupancyRows(heldBy(m), true)...)
+}
+
+func (d dialect) occupancyRows(os []meeting.Occupancy, held bool) []row {
 	rows := make([]row, len(os))
 	for i, o := range os {
-		rows[i] = row{"room_id": o.RoomID, "starts_at": d.instant(o.Slot.Start), "ends_at": d.instant(o.Slot.End)}
+		rows[i] = row{"room_id": o.RoomID, "starts_at": d.instant(o.Slot.Start), "ends_at": d.instant(o.Slot.End), "held": held}
 	}
 	return rows
+}
+
+// heldBy is what a change that waits holds beyond what the meeting has.
+func heldBy(m *meeting.Meeting) []meeting.Occupancy {
+	if m.Request == nil || m.Request.Change == nil {
+		return nil
+	}
+	return m.Request.Change.Held
 }
 
 func attendeeRows(m *meeting.Meeting) []row {

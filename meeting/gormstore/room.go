@@ -15,22 +15,24 @@ import (
 )
 
 type roomRow struct {
-	ID                     int64
-	SiteID                 *int64
-	Name                   string
-	Floor                  string
-	Capacity               int
-	Features               []string `gorm:"serializer:json"`
-	Timezone               string
-	Active                 bool
-	ApprovalRequired       bool
-	ApprovalTimeoutSeconds int64
-	Policy                 policyJSON  `gorm:"serializer:json"`
-	CheckIn                checkInJSON `gorm:"serializer:json"`
-	DeletedAt              *time.Time
-	Version                int64
-	CreatedAt              time.Time `gorm:"autoCreateTime:false"`
-	UpdatedAt              time.Time `gorm:"autoUpdateTime:false"`
+	ID                           int64
+	SiteID                       *int64
+	Name                         string
+	Floor                        string
+	Capacity                     int
+	Features                     []string `gorm:"serializer:json"`
+	Timezone                     string
+	Active                       bool
+	ApprovalRequired             bool
+	ApprovalTimeoutSeconds       int64
+	ApprovalOnTimeout            string
+	ApprovalEscalateAfterSeconds int64
+	Policy                       policyJSON  `gorm:"serializer:json"`
+	CheckIn                      checkInJSON `gorm:"serializer:json"`
+	DeletedAt                    *time.Time
+	Version                      int64
+	CreatedAt                    time.Time `gorm:"autoCreateTime:false"`
+	UpdatedAt                    time.Time `gorm:"autoUpdateTime:false"`
 }
 
 func (roomRow) TableName() string { return "rooms" }
@@ -40,13 +42,25 @@ type fullRoom struct {
 	Row       roomRow `gorm:"embedded"` // named: gorm passes over an embedded type that is not exported
 	Zone      string
 	Closures  int64
-	Approvers []int64 `gorm:"serializer:json"`
+	Approvers []approverPart `gorm:"serializer:json"`
+}
+
+// Levels of approvers that only the store knows by number.
+const (
+	firstLevel = 1 + iota
+	secondLevel
+	escalated
+)
+
+type approverPart struct {
+	UserID int64 `json:"user"`
+	Level  int   `json:"level"`
 }
 
 var fullRoomColumns = write(`rooms.*, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone,
-	(SELECT {array}(a.user_id ORDER BY a.position) FROM room_approvers AS a WHERE a.room_id = rooms.id) AS approvers`)
+	(SELECT {array}({object}('user', a.user_id, 'level', a.level) ORDER BY a.level, a.position) FROM room_approvers AS a WHERE a.room_id = rooms.id) AS approvers`)
 
-type approverRow struct{ RoomID, UserID, Position int64 }
+type approverRow struct{ RoomID, UserID, Position, Level int64 }
 
 func (approverRow) TableName() string { return "room_approvers" }
 
@@ -90,6 +104,7 @@ func newRoomRow(r *meeting.Room) *roomRow {
 	row := &roomRow{
 		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: r.Features, Timezone: r.Timezone, Active: r.Active,
 		ApprovalRequired: r.Approval.Required, ApprovalTimeoutSeconds: int64(r.Approval.Timeout / time.Second),
+		ApprovalOnTimeout: string(r.Approval.OnTimeout), ApprovalEscalateAfterSeconds: int64(r.Approval.EscalateAfter / time.Second),
 		Policy: policyJSON{
 			OpeningHours: p.OpeningHours, MinDuration: period(p.MinDuration), MaxDuration: period(p.MaxDuration), Step: period(p.Step),
 			MinNotice: period(p.MinNotice), MaxAdvance: period(p.MaxAdvance),
@@ -114,7 +129,10 @@ func (z *fullRoom) room() *meeting.Room {
 	r, p := &z.Row, z.Row.Policy
 	room := &meeting.Room{
 		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Timezone: r.Timezone, Zone: z.Zone, Active: r.Active,
-		Approval: meeting.RoomApproval{Required: r.ApprovalRequired, Timeout: time.Duration(r.ApprovalTimeoutSeconds) * time.Second},
+		Approval: meeting.RoomApproval{
+			Required: r.ApprovalRequired, Timeout: time.Duration(r.ApprovalTimeoutSeconds) * time.Second,
+			OnTimeout: meeting.Status(r.ApprovalOnTimeout), EscalateAfter: time.Duration(r.ApprovalEscalateAfterSeconds) * time.Second,
+		},
 		Policy: meeting.Policy{
 			OpeningHours: p.OpeningHours, MinDuration: time.Duration(p.MinDuration), MaxDuration: time.Duration(p.MaxDuration), Step: time.Duration(p.Step),
 			MinNotice: time.Duration(p.MinNotice), MaxAdvance: time.Duration(p.MaxAdvance),
@@ -127,8 +145,15 @@ func (z *fullRoom) room() *meeting.Room {
 	if len(r.Features) > 0 {
 		room.Features = r.Features
 	}
-	if len(z.Approvers) > 0 {
-		room.Approval.ApproverIDs = z.Approvers
+	for _, a := range z.Approvers {
+		switch into := &room.Approval; a.Level {
+		case firstLevel:
+			into.ApproverIDs = append(into.ApproverIDs, a.UserID)
+		case secondLevel:
+			into.SecondIDs = append(into.SecondIDs, a.UserID)
+		case escalated:
+			into.EscalateTo = append(into.EscalateTo, a.UserID)
+		}
 	}
 	if r.SiteID != nil {
 		room.SiteID = *r.SiteID
@@ -150,7 +175,7 @@ func (s *Store) CreateRoom(ctx context.Context, r *meeting.Room) error {
 		if err := joinSite(tx, row.ID, r.SiteID); err != nil {
 			return err
 		}
-		return saveApprovers(tx, row.ID, r.Approval.ApproverIDs)
+		return saveApprovers(tx, row.ID, r.Approval)
 	})
 	if err != nil {
 		return fmt.Errorf("create room: %w", err)
@@ -205,7 +230,7 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		if err := tx.Where("room_id = ?", id).Delete(&approverRow{}).Error; err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
 		}
-		if err := saveApprovers(tx, id, room.Approval.ApproverIDs); err != nil {
+		if err := saveApprovers(tx, id, room.Approval); err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
 		}
 		if room.CheckIn != checkIn {
@@ -241,6 +266,12 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(
 			ORDER BY m.ends_at DESC LIMIT 1`, id, micro(at)).Scan(&last).Error
 		if err != nil {
 			return err
+		}
+		if len(last) == 0 { // or will be, if a change is approved
+			err := tx.Raw("SELECT ends_at FROM occupancies WHERE room_id = ? AND held ORDER BY ends_at DESC LIMIT 1", id).Scan(&last).Error
+			if err != nil {
+				return err
+			}
 		}
 		if len(last) > 0 {
 			return &meeting.InUseError{What: "the room", Until: last[0].UTC()}
@@ -327,13 +358,15 @@ func (s *Store) readRooms(db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meetin
 	return rooms, nil
 }
 
-func saveApprovers(tx *gorm.DB, roomID int64, ids []int64) error {
-	if len(ids) == 0 {
-		return nil
+func saveApprovers(tx *gorm.DB, roomID int64, a meeting.RoomApproval) error {
+	var rows []approverRow
+	for level, ids := range map[int64][]int64{firstLevel: a.ApproverIDs, secondLevel: a.SecondIDs, escalated: a.EscalateTo} {
+		for i, id := range ids {
+			rows = append(rows, approverRow{RoomID: roomID, UserID: id, Position: int64(i), Level: level})
+		}
 	}
-	rows := make([]approverRow, len(ids))
-	for i, id := range ids {
-		rows[i] = approverRow{RoomID: roomID, UserID: id, Position: int64(i)}
+	if len(rows) == 0 {
+		return nil
 	}
 	return tx.Create(&rows).Error
 }

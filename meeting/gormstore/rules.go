@@ -19,7 +19,7 @@ var (
 	// An occupancy is there exactly while its meeting holds the room or has held it. Buffers
 	// make it longer than the meeting, never shorter.
 	heldSlots = write(`SELECT m.starts_at, m.ends_at FROM occupancies o JOIN meetings m ON m.id = o.meeting_id
-		WHERE o.room_id = $1 AND m.organizer_id = $2 AND m.id <> $3 AND m.starts_at < $5 AND m.ends_at > $4
+		WHERE o.room_id = $1 AND NOT o.held AND m.organizer_id = $2 AND m.id <> $3 AND m.starts_at < $5 AND m.ends_at > $4
 			AND {postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange($4, $5)}
 			{sqlite: o.starts_at < $5 AND o.ends_at > $4}`)
 )

@@ -23,8 +23,8 @@ type Outbox interface {
 	// Insert records ns and sets their IDs; one whose DedupeKey is known already is left out
 	// and keeps ID 0.
 	Insert(tx *gorm.DB, ns []meeting.Notice) error
-	// Withdraw cancels what is still to be sent of the reminders of these meetings.
-	Withdraw(tx *gorm.DB, ids []meeting.ID) error
+	// Withdraw cancels what is still to be sent about these meetings of some kinds.
+	Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error
 }
 
 // Store is a [meeting.Store] on a database whose schema is migrated. Safe for concurrent use.

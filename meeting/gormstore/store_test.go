@@ -58,8 +58,8 @@ func (outbox) Insert(tx *gorm.DB, ns []meeting.Notice) error {
 	return nil
 }
 
-func (outbox) Withdraw(tx *gorm.DB, ids []meeting.ID) error {
-	return tx.Model(&told{}).Where("meeting_id IN ?", ids).Update("withdrawn", true).Error
+func (outbox) Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error {
+	return tx.Model(&told{}).Where("meeting_id IN ? AND kind IN ?", ids, kinds).Update("withdrawn", true).Error
 }
 
 // fixture is a store with an admin, a manager, two members and two rooms.

@@ -82,19 +82,29 @@ func snapshot(m *meeting.Meeting) *meeting.Meeting {
 	c := *m
 	c.RoomIDs, c.Occupied = slices.Clone(m.RoomIDs), slices.Clone(m.Occupied)
 	c.Attendees, c.Reminders = slices.Clone(m.Attendees), slices.Clone(m.Reminders)
+	if m.Request != nil {
+		c.Request = new(*m.Request)
+	}
 	for i, r := range c.Reminders {
 		c.Reminders[i].Channels = slices.Clone(r.Channels)
 	}
 	return &c
 }
 
-// save writes what differs, and brings m's versions up to date.
+// save writes what differs, and brings m's versions up to date. A timer of a request that went
+// off is nothing a reader sees: it raises no version.
 func (s *Store) save(tx *gorm.DB, before, m *meeting.Meeting) ([]meeting.Notice, error) {
 	if err := s.claimQuotas(tx, m); err != nil {
 		return nil, err
 	}
 	if err := s.refuseTaken(tx, m); err != nil {
 		return nil, err
+	}
+	if err := s.saveApproval(tx, before, m); err != nil {
+		return nil, err
+	}
+	if before.Request != nil && m.Request != nil && before.Request.Number == m.Request.Number && m.Untouched(before) {
+		return s.saveNotices(tx, before, m)
 	}
 	if _, err := s.exec(tx, saveMeeting, append(meetingValues(m), m.ID)...); err != nil {
 		return nil, err
@@ -150,19 +160,38 @@ func (s *Store) saveRooms(tx *gorm.DB, before, m *meeting.Meeting) error {
 	same := func(a, b meeting.Occupancy) bool {
 		return a.RoomID == b.RoomID && a.Slot.Start.Equal(b.Slot.Start) && a.Slot.End.Equal(b.Slot.End)
 	}
-	if slices.EqualFunc(before.Occupied, m.Occupied, same) {
+	if slices.EqualFunc(before.Occupied, m.Occupied, same) && slices.EqualFunc(heldBy(before), heldBy(m), same) {
 		return nil
 	}
-	return s.replace(tx, m.ID, removeOccupancies, addOccupancies, s.dialect.occupancyRows(m.Occupied))
+	return s.replace(tx, m.ID, removeOccupancies, addOccupancies, s.dialect.takenRows(m))
 }
 
-// roomsToCheck are those that are new, and all of them if the meeting was judged anew.
+// roomsToCheck are those that are new, and all of them if the meeting was judged anew; and
+// those that it asks to move to.
 func roomsToCheck(before, m *meeting.Meeting) []row {
+	return append(newRooms(before, m), askedRooms(before, m)...)
+}
+
+func newRooms(before, m *meeting.Meeting) []row {
 	moved := !before.Slot.Start.Equal(m.Slot.Start) || !before.Slot.End.Equal(m.Slot.End)
 	return slices.DeleteFunc(roomRows(m), func(r row) bool {
 		id, _ := r["room_id"].(int64)
 		return slices.Contains(before.RoomIDs, id) && (!moved || r["closures"] == nil)
 	})
+}
+
+// askedRooms are those of a new request to move, as far as the meeting does not have them.
+func askedRooms(before, m *meeting.Meeting) []row {
+	if len(heldBy(m)) == 0 || before.Request != nil && before.Request.Number == m.Request.Number {
+		return nil
+	}
+	var rows []row
+	for _, id := range m.Request.Change.RoomIDs {
+		if !slices.Contains(m.RoomIDs, id) {
+			rows = append(rows, row{"room_id": id, "closures": judgedBy(m, id)})
+		}
+	}
+	return rows
 }
 
 // saveReminders leaves the moving of due times to the database. What is past when it comes
@@ -195,13 +224,19 @@ func (s *Store) saveReminders(tx *gorm.DB, before, m *meeting.Meeting) error {
 	return err
 }
 
-// saveNotices withdraws reminders that are recorded but not sent if what they say is not so
-// any more. When only the end of a coming meeting moved, its start is as announced.
+// saveNotices withdraws reminders and requests that are recorded but not sent if what they say
+// is not so any more. When only the end of a coming meeting moved, its start is as announced.
 func (s *Store) saveNotices(tx *gorm.DB, before, m *meeting.Meeting) ([]meeting.Notice, error) {
 	startsAsAnnounced := m.Status == before.Status && before.Slot.Start.Equal(m.Slot.Start) &&
 		slices.Equal(before.RoomIDs, m.RoomIDs) && before.Slot.Start.After(m.UpdatedAt)
 	if m.ScheduleVersion != before.ScheduleVersion && !startsAsAnnounced {
-		if err := s.outbox.Withdraw(tx, []meeting.ID{m.ID}); err != nil {
+		if err := s.outbox.Withdraw(tx, []meeting.ID{m.ID}, meeting.NoticeReminder); err != nil {
+			return nil, err
+		}
+	}
+	if before.Request != nil && (m.Request == nil || m.Request.Number != before.Request.Number) { // nobody need decide on that any more
+		err := s.outbox.Withdraw(tx, []meeting.ID{m.ID}, meeting.NoticeApprovalRequest, meeting.NoticeApprovalReminder, meeting.NoticeEscalation)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -273,7 +273,7 @@ func TestUpdateMeeting_confirmedLate(t *testing.T) {
 		m := f.book(slot("09:00", "10:00"), r)
 		f.want("open", f.openReminders(m.ID), 1)
 		confirmed, _ := f.change(m.ID, func(m *meeting.Meeting) error {
-			return m.Approve([]*meeting.Room{r}, "fine", f.manager, at("08:50"))
+			return m.Approve([]*meeting.Room{r}, ask, "fine", f.manager, at("08:50"))
 		})
 		f.want("open", f.openReminders(m.ID), 0)
 		f.want("read", f.read(m.ID), confirmed)

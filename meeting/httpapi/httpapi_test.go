@@ -57,6 +57,8 @@ func (directory) Admins(context.Context) ([]meeting.Person, error) {
 	return []meeting.Person{users[root]}, nil
 }
 
+func (directory) Absences(context.Context, time.Time) ([]meeting.Absence, error) { return nil, nil }
+
 func (directory) ByEmail(_ context.Context, emails []string) (map[string]meeting.Person, error) {
 	found := map[string]meeting.Person{}
 	for _, p := range users {
@@ -69,10 +71,10 @@ func (directory) ByEmail(_ context.Context, emails []string) (map[string]meeting
 
 type nobody struct{}
 
-func (nobody) Schedule(context.Context, ...delayjob.Message) {}
-func (nobody) Forget(context.Context, ...string)             {}
-func (nobody) Insert(_ *gorm.DB, ns []meeting.Notice) error  { return nil }
-func (nobody) Withdraw(_ *gorm.DB, ids []meeting.ID) error   { return nil }
+func (nobody) Schedule(context.Context, ...delayjob.Message)                {}
+func (nobody) Forget(context.Context, ...string)                            {}
+func (nobody) Insert(_ *gorm.DB, ns []meeting.Notice) error                 { return nil }
+func (nobody) Withdraw(*gorm.DB, []meeting.ID, ...meeting.NoticeKind) error { return nil }
 func (nobody) OfMeeting(_ context.Context, id meeting.ID, _ meeting.Page) ([]httpapi.MeetingNotification, string, error) {
 	return []httpapi.MeetingNotification{{ID: 1, MeetingID: id, Kind: "invitation"}}, "more", nil
 }
@@ -181,7 +183,7 @@ func TestRooms(t *testing.T) {
 	delete(got, "updated_at")
 	plain := object{
 		"id": 1., "name": "Turing", "site_id": nil, "floor": "", "capacity": 0., "features": []any{}, "timezone": "Europe/Berlin", "active": true,
-		"approval": object{"required": false, "approver_ids": []any{}, "timeout": nil},
+		"approval": object{"required": false, "approver_ids": []any{}, "timeout": nil, "second_level": nil, "on_timeout": nil, "escalate_after": nil, "escalate_to": []any{}},
 		"policy": object{
 			"opening_hours": []any{}, "min_duration": "0s", "max_duration": nil, "step": nil, "min_notice": "0s", "max_advance": nil,
 			"buffer_before": "0s", "buffer_after": "0s", "quota": nil,
@@ -195,7 +197,7 @@ func TestRooms(t *testing.T) {
 	want[object](c, 200, root, "PATCH", "/rooms/1", `{"approval":{"required":true,"approver_ids":[3],"timeout":"24h"},
 		"policy":{"opening_hours":[{"days":["MO"],"from":"08:00","to":"24:00"}],"max_duration":"8h","quota":{"per":"week","count":3,"duration":null}}}`)
 	got = want[object](c, 200, root, "PATCH", "/rooms/1", `{"approval":{"required":false},"policy":{"max_duration":null}}`, `If-Match: "2"`)
-	if diff := cmp.Diff(object{"required": false, "approver_ids": []any{3.}, "timeout": "24h"}, got["approval"]); diff != "" {
+	if diff := cmp.Diff(object{"required": false, "approver_ids": []any{3.}, "timeout": "24h", "second_level": nil, "on_timeout": nil, "escalate_after": nil, "escalate_to": []any{}}, got["approval"]); diff != "" {
 		t.Errorf("what a patch leaves out stays (-want +got):\n%s", diff)
 	}
 	policy := got["policy"].(object)
@@ -249,9 +251,11 @@ func TestMeetings(t *testing.T) {
 		"attendees": []any{object{"user_id": 2., "email": "BOB@example.org", "name": "Bob", "phone": "", "locale": "", "timezone": "", "response": "needs_action"}},
 		"reminders": []any{object{"before": "start", "offset": "15m", "channels": []any{"email", "sms"}}}, "default_reminders": false,
 		"visibility": "public", "status": "confirmed",
-		"approval":  object{"required": false, "deadline": nil, "decided_at": nil, "decided_by": nil, "comment": nil, "reason": nil},
-		"check_in":  object{"required": false, "opens_at": "2027-02-10T08:45:00Z", "until": nil},
-		"series_id": nil, "original_start": nil, "checked_in_at": nil, "started_at": nil, "ended_at": nil,
+		"approval": object{"required": false, "deadline": nil, "decided_at": nil, "decided_by": nil, "comment": nil, "reason": nil,
+			"level": nil, "agreed": []any{}, "escalated_at": nil, "on_timeout": nil},
+		"pending_change": nil,
+		"check_in":       object{"required": false, "opens_at": "2027-02-10T08:45:00Z", "until": nil},
+		"series_id":      nil, "original_start": nil, "checked_in_at": nil, "started_at": nil, "ended_at": nil,
 		"schedule_version": 1., "version": 1., "created_at": "2027-02-10T08:00:00Z", "updated_at": "2027-02-10T08:00:00Z",
 	}
 	for _, as := range []int{ann, bob} {

@@ -28,6 +28,7 @@ type Meeting struct {
 	Visibility       string         `json:"visibility" enum:"public,private"`
 	Status           string         `json:"status" enum:"pending,confirmed,in_progress,ended,rejected,cancelled,released" doc:"As it is at this instant"`
 	Approval         Approval       `json:"approval"`
+	PendingChange    *PendingChange `json:"pending_change" doc:"Where the meeting is to move once that is decided; until then it stays where it is. null: nowhere"`
 	CheckIn          MeetingCheckIn `json:"check_in"`
 	SeriesID         *int64         `json:"series_id"`
 	OriginalStart    *time.Time     `json:"original_start" nullable:"true"`
@@ -79,6 +80,35 @@ type Approval struct {
 	DecidedBy *int64     `json:"decided_by" doc:"User; null: nobody, or the time-out"`
 	Comment   *string    `json:"comment"`
 	Reason    *string    `json:"reason" doc:"timeout, if nobody decided"`
+
+	Level       *int        `json:"level" doc:"That is asked now: 1 or 2; null: none"`
+	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Who agreed, at which level"`
+	EscalatedAt *time.Time  `json:"escalated_at" nullable:"true" doc:"When others were asked as well because it took long"`
+	OnTimeout   *string     `json:"on_timeout" enum:"reject,approve" doc:"What becomes of the request at its deadline; null: nobody is asked"`
+}
+
+// Agreement of one person at one level.
+type Agreement struct {
+	Level   int       `json:"level"`
+	UserID  *int64    `json:"user_id"`
+	Name    string    `json:"name"`
+	At      time.Time `json:"at"`
+	Comment *string   `json:"comment"`
+}
+
+// PendingChange is where a confirmed meeting is to move, and how far the decision on it is.
+type PendingChange struct {
+	Start       time.Time   `json:"start"`
+	End         time.Time   `json:"end"`
+	Timezone    string      `json:"timezone"`
+	RoomIDs     []int64     `json:"room_ids" nullable:"false"`
+	Rooms       []RoomRef   `json:"rooms" nullable:"false"`
+	AskedAt     time.Time   `json:"asked_at"`
+	Deadline    time.Time   `json:"deadline" doc:"The earliest of the time-out, the new start and the start it has"`
+	OnTimeout   string      `json:"on_timeout" enum:"reject,approve"`
+	Level       int         `json:"level" doc:"That is asked now: 1 or 2"`
+	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Who agreed so far, at which level"`
+	EscalatedAt *time.Time  `json:"escalated_at" nullable:"true"`
 }
 
 func meetingOf(m *meeting.Meeting) Meeting {
@@ -92,7 +122,8 @@ func meetingOf(m *meeting.Meeting) Meeting {
 		DefaultReminders: m.DefaultReminders,
 		Visibility:       string(m.Visibility),
 		Status:           string(m.Status),
-		Approval:         approvalOf(m.Approval),
+		Approval:         approvalOf(m),
+		PendingChange:    pendingChangeOf(m),
 		SeriesID:         number(m.SeriesID),
 		OriginalStart:    instant(m.OriginalStart),
 		CheckIn:          checkInOf(m),
@@ -106,12 +137,14 @@ func meetingOf(m *meeting.Meeting) Meeting {
 	}
 }
 
-func roomRefs(m *meeting.Meeting) []RoomRef {
-	refs := make([]RoomRef, len(m.RoomIDs))
-	for i, id := range m.RoomIDs {
+func roomRefs(m *meeting.Meeting) []RoomRef { return roomRefsOf(m.RoomIDs, m.RoomNames) }
+
+func roomRefsOf(ids []int64, names []string) []RoomRef {
+	refs := make([]RoomRef, len(ids))
+	for i, id := range ids {
 		refs[i] = RoomRef{ID: id}
-		if i < len(m.RoomNames) {
-			refs[i].Name = m.RoomNames[i]
+		if i < len(names) {
+			refs[i].Name = names[i]
 		}
 	}
 	return refs
@@ -131,10 +164,34 @@ func reminderOf(r meeting.Reminder) Reminder {
 	}
 }
 
-func approvalOf(a meeting.Approval) Approval {
-	return Approval{
+func approvalOf(m *meeting.Meeting) Approval {
+	a := m.Approval
+	w := Approval{
 		Required: a.Required, Deadline: instant(a.Deadline), DecidedAt: instant(a.DecidedAt),
-		DecidedBy: number(a.DecidedBy), Comment: text(a.Comment), Reason: text(a.Reason),
+		DecidedBy: number(a.DecidedBy), Comment: text(a.Comment), Reason: text(a.Reason), Agreed: list(a.Agreed, agreementOf),
+	}
+	if r := m.Request; r != nil && r.Change == nil {
+		w.Level, w.Agreed, w.EscalatedAt = &r.Level, list(r.Agreed, agreementOf), instant(r.EscalatedAt)
+		w.OnTimeout = text(outcomes[a.OnTimeout])
+	}
+	return w
+}
+
+func agreementOf(a meeting.Agreement) Agreement {
+	return Agreement{Level: a.Level, UserID: number(a.UserID), Name: a.Name, At: a.At.UTC(), Comment: text(a.Comment)}
+}
+
+func pendingChangeOf(m *meeting.Meeting) *PendingChange {
+	r := m.Request
+	if r == nil || r.Change == nil {
+		return nil
+	}
+	c := r.Change
+	return &PendingChange{
+		Start: c.Slot.Start.UTC(), End: c.Slot.End.UTC(), Timezone: c.Timezone,
+		RoomIDs: append([]int64{}, c.RoomIDs...), Rooms: roomRefsOf(c.RoomIDs, c.RoomNames),
+		AskedAt: r.AskedAt.UTC(), Deadline: r.Deadline.UTC(), OnTimeout: outcomes[m.Approval.OnTimeout],
+		Level: r.Level, Agreed: list(r.Agreed, agreementOf), EscalatedAt: instant(r.EscalatedAt),
 	}
 }
 
@@ -248,6 +305,7 @@ type listMeetingsInput struct {
 	Attendee  string   `query:"attendee" doc:"me"`
 	Status    []string `query:"status,explode" doc:"Any of them; repeated, or separated by commas"`
 	Q         string   `query:"q" maxLength:"200" doc:"In the title"`
+	Awaiting  string   `query:"awaiting" doc:"me: those that wait for a decision which I may make now, changes of confirmed ones included"`
 }
 
 func (in *listMeetingsInput) query(by meeting.Actor) (meeting.MeetingQuery, error) {
@@ -276,6 +334,13 @@ func (in *listMeetingsInput) query(by meeting.Actor) (meeting.MeetingQuery, erro
 		q.AttendeeEmail = by.Email
 	default:
 		d.add("query.attendee", "unknown_value", "is me")
+	}
+	switch in.Awaiting {
+	case "":
+	case "me":
+		q.Awaiting = true
+	default:
+		d.add("query.awaiting", "unknown_value", "is me")
 	}
 	for _, s := range commas(in.Status) {
 		status := meeting.Status(s)

@@ -34,6 +34,16 @@ type RoomApproval struct {
 	Required    bool    `json:"required"`
 	ApproverIDs []int64 `json:"approver_ids" nullable:"false" doc:"Users; none: the admins decide"`
 	Timeout     *string `json:"timeout" doc:"null: the installation's" example:"24h"`
+
+	SecondLevel   *SecondLevel `json:"second_level" doc:"Asked when the approvers have agreed; null: nobody"`
+	OnTimeout     *string      `json:"on_timeout" enum:"reject,approve" doc:"What becomes of a request that nobody decides; null: the installation's"`
+	EscalateAfter *string      `json:"escalate_after" doc:"Until others are asked as well; null: the installation's" example:"4h"`
+	EscalateTo    []int64      `json:"escalate_to" nullable:"false" doc:"Users; none: the admins"`
+}
+
+// SecondLevel decides when the approvers have agreed.
+type SecondLevel struct {
+	ApproverIDs []int64 `json:"approver_ids" nullable:"false" maximum:"9007199254740991" doc:"Managers or admins"`
 }
 
 // Policy limits the meetings of a room.
@@ -74,14 +84,10 @@ type CheckIn struct {
 func roomOf(r *meeting.Room) Room {
 	return Room{
 		ID: r.ID, Name: r.Name, SiteID: number(r.SiteID), Floor: r.Floor, Capacity: r.Capacity,
-		Features: append([]string{}, r.Features...),
-		Timezone: r.Zone,
-		Active:   r.Active,
-		Approval: RoomApproval{
-			Required:    r.Approval.Required,
-			ApproverIDs: append([]int64{}, r.Approval.ApproverIDs...),
-			Timeout:     limit(r.Approval.Timeout),
-		},
+		Features:  append([]string{}, r.Features...),
+		Timezone:  r.Zone,
+		Active:    r.Active,
+		Approval:  roomApprovalOf(r.Approval),
 		Policy:    policyOf(r.Policy),
 		CheckIn:   CheckIn{Required: r.CheckIn.Required, Opens: duration(r.CheckIn.Opens), Grace: duration(r.CheckIn.Grace)},
 		Blackouts: list(r.Blackouts, func(b meeting.Blackout) Blackout { return blackoutOf(&b) }),
@@ -89,6 +95,29 @@ func roomOf(r *meeting.Room) Room {
 		CreatedAt: r.CreatedAt.UTC(),
 		UpdatedAt: r.UpdatedAt.UTC(),
 	}
+}
+
+func roomApprovalOf(a meeting.RoomApproval) RoomApproval {
+	w := RoomApproval{
+		Required: a.Required, ApproverIDs: append([]int64{}, a.ApproverIDs...), Timeout: limit(a.Timeout),
+		OnTimeout: text(outcomes[a.OnTimeout]), EscalateAfter: limit(a.EscalateAfter), EscalateTo: append([]int64{}, a.EscalateTo...),
+	}
+	if len(a.SecondIDs) > 0 {
+		w.SecondLevel = &SecondLevel{ApproverIDs: a.SecondIDs}
+	}
+	return w
+}
+
+// outcomes are what a time-out leads to, as the API says it.
+var outcomes = map[meeting.Status]string{meeting.Rejected: "reject", meeting.Confirmed: "approve"}
+
+func onTimeout(s string) meeting.Status {
+	for status, word := range outcomes {
+		if s == word {
+			return status
+		}
+	}
+	return meeting.Status(s)
 }
 
 func policyOf(p meeting.Policy) Policy {
@@ -131,6 +160,11 @@ type RoomApprovalPatch struct {
 	Required    Field[bool]    `json:"required,omitempty"`
 	ApproverIDs Field[[]int64] `json:"approver_ids,omitempty" maximum:"9007199254740991" doc:"Managers or admins; none: the admins decide"`
 	Timeout     Field[string]  `json:"timeout,omitempty" doc:"null: the installation's" example:"24h"`
+
+	SecondLevel   Field[SecondLevel] `json:"second_level,omitempty" doc:"Asked when the approvers have agreed; null: nobody"`
+	OnTimeout     Field[string]      `json:"on_timeout,omitempty" enum:"reject,approve" doc:"null: the installation's"`
+	EscalateAfter Field[string]      `json:"escalate_after,omitempty" doc:"Until others are asked as well; null: the installation's" example:"4h"`
+	EscalateTo    Field[[]int64]     `json:"escalate_to,omitempty" maximum:"9007199254740991" doc:"Managers or admins; none: the admins"`
 }
 
 // PolicyPatch changes the rules of the room.
@@ -172,6 +206,10 @@ func (p RoomPatch) fields(faults []meeting.Fault) meeting.RoomFields {
 		ApprovalRequired: approval.Required.ptr(),
 		ApproverIDs:      approval.ApproverIDs.ptr(),
 		ApprovalTimeout:  d.field("body.approval.timeout", approval.Timeout),
+		SecondIDs:        mapField(approval.SecondLevel, func(l SecondLevel) []int64 { return l.ApproverIDs }),
+		OnTimeout:        mapField(approval.OnTimeout, onTimeout),
+		EscalateAfter:    d.field("body.approval.escalate_after", approval.EscalateAfter),
+		EscalateTo:       approval.EscalateTo.ptr(),
 
 		OpeningHours: mapField(policy.OpeningHours, hours),
 		MinDuration:  d.field("body.policy.min_duration", policy.MinDuration),

@@ -39,13 +39,12 @@ type Deps struct {
 
 // New returns all jobs of meetings.
 func New(d Deps) []delayjob.DelayJob {
-	return []delayjob.DelayJob{
+	return append([]delayjob.DelayJob{
 		&transition{Deps: d, name: meeting.JobStart, apply: d.Store.Start},
 		&transition{Deps: d, name: meeting.JobEnd, apply: d.Store.End},
 		&remind{d},
-		&expire{d},
 		&noShow{d},
-	}
+	}, requests(d)...)
 }
 
 // load pages through what falls due for one job.

@@ -68,6 +68,18 @@ func (s *store) Remind(_ context.Context, refs []meeting.ReminderRef, at time.Ti
 	return s.outcomes, all, s.err
 }
 
+// directory knows nobody.
+type directory struct{}
+
+func (directory) People(context.Context, []int64) ([]meeting.Person, error) { return nil, nil }
+func (directory) Absences(context.Context, time.Time) ([]meeting.Absence, error) {
+	return nil, nil
+}
+func (directory) Admins(context.Context) ([]meeting.Person, error) { return nil, nil }
+func (directory) ByEmail(context.Context, []string) (map[string]meeting.Person, error) {
+	return nil, nil
+}
+
 // queue notes what it was told.
 type queue struct{ ids []string }
 
@@ -83,7 +95,7 @@ var errDown = errors.New("connection refused")
 func newJobs(s *store) (map[string]delayjob.DelayJob, *queue) {
 	q := &queue{}
 	now := func() time.Time { return start }
-	svc := meeting.NewService(s, nil, q, func() meeting.Settings { return meeting.Settings{} }, now, slog.New(slog.DiscardHandler))
+	svc := meeting.NewService(s, directory{}, q, func() meeting.Settings { return meeting.Settings{} }, now, slog.New(slog.DiscardHandler))
 	byName := map[string]delayjob.DelayJob{}
 	for _, j := range jobs.New(jobs.Deps{
 		Service: svc, Store: s, Scheduler: q, Now: now, Down: func(err error) bool { return errors.Is(err, errDown) },
@@ -198,7 +210,7 @@ func TestRemind(t *testing.T) {
 func TestExpire(t *testing.T) {
 	s := &store{meeting: &meeting.Meeting{
 		ID: 1, Status: meeting.Pending, ScheduleVersion: 3, Slot: meeting.Slot{Start: start.Add(time.Hour), End: start.Add(2 * time.Hour)},
-		Approval: meeting.Approval{Required: true, Deadline: start}, Organizer: meeting.Person{Email: "ann@example.org"},
+		Approval: meeting.Approval{Required: true, Deadline: start, Asked: 3}, Request: &meeting.Request{Number: 3, Level: 1, Deadline: start}, Organizer: meeting.Person{Email: "ann@example.org"},
 	}}
 	all, _ := newJobs(s)
 	for run := range 2 {
@@ -209,7 +221,7 @@ func TestExpire(t *testing.T) {
 			t.Errorf("run %d: %+v", run, s.meeting)
 		}
 	}
-	s.meeting.ScheduleVersion = 4
+	s.meeting.Approval.Asked = 4
 	if err := all[meeting.JobExpire].Execute(t.Context(), message(meeting.JobExpire, "1", start)); !is(err, delayjob.Drop("the meeting has another schedule or state")) {
 		t.Errorf("outdated: %v", err)
 	}

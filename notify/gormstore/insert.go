@@ -44,13 +44,16 @@ func (l *Ledger) Insert(tx *gorm.DB, ns []notify.Notification) error {
 	return nil
 }
 
-// Withdraw cancels the reminders of these meetings that have not been sent yet, in the
-// transaction tx. One that is being sent right now is sent.
-func (l *Ledger) Withdraw(tx *gorm.DB, meetingIDs []int64) error {
+// Withdraw cancels what has not been sent yet about these meetings of some kinds, in the
+// transaction tx. One that is being sent right now is sent. No kinds: reminders.
+func (l *Ledger) Withdraw(tx *gorm.DB, meetingIDs []int64, kinds ...notify.Kind) error {
+	if len(kinds) == 0 {
+		kinds = []notify.Kind{notify.Reminder}
+	}
 	now := micro(tx.NowFunc())
 	for part := range slices.Chunk(meetingIDs, batch) {
 		err := tx.Exec(`UPDATE notifications SET state = 'cancelled', updated_at = ?
-			WHERE meeting_id IN ? AND kind = 'reminder' AND state = 'pending'`, now, part).Error
+			WHERE meeting_id IN ? AND kind IN ? AND state = 'pending'`, now, part, kinds).Error
 		if err != nil {
 			return fmt.Errorf("withdraw notifications: %w", err)
 		}

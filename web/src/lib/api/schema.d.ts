@@ -925,7 +925,19 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Agreement: {
+            /** Format: date-time */
+            at: string;
+            comment: string | null;
+            /** Format: int64 */
+            level: number;
+            name: string;
+            /** Format: int64 */
+            user_id: number | null;
+        };
         Approval: {
+            /** @description Who agreed, at which level */
+            agreed: components["schemas"]["Agreement"][];
             comment: string | null;
             /**
              * Format: date-time
@@ -939,6 +951,21 @@ export interface components {
              * @description User; null: nobody, or the time-out
              */
             decided_by: number | null;
+            /**
+             * Format: date-time
+             * @description When others were asked as well because it took long
+             */
+            escalated_at: string | null;
+            /**
+             * Format: int64
+             * @description That is asked now: 1 or 2; null: none
+             */
+            level: number | null;
+            /**
+             * @description What becomes of the request at its deadline; null: nobody is asked
+             * @enum {string|null}
+             */
+            on_timeout: "reject" | "approve" | null;
             /** @description timeout, if nobody decided */
             reason: string | null;
             required: boolean;
@@ -977,6 +1004,17 @@ export interface components {
              * @description Ignored: it follows from the address
              */
             user_id?: number;
+        };
+        AwayBody: {
+            /**
+             * Format: int64
+             * @description A manager or admin; null: nobody
+             */
+            deputy_id?: number | null;
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            until: string;
         };
         Blackout: {
             /** Format: date-time */
@@ -1410,6 +1448,8 @@ export interface components {
             organizer: components["schemas"]["Organizer"];
             /** Format: date-time */
             original_start: string | null;
+            /** @description Where the meeting is to move once that is decided; until then it stays where it is. null: nowhere */
+            pending_change: components["schemas"]["PendingChange"];
             reminders: components["schemas"]["Reminder"][];
             room_ids: number[];
             rooms: components["schemas"]["RoomRef"][];
@@ -1687,6 +1727,33 @@ export interface components {
             /** @description Kept in the history with the rules that were broken; at most 1,000 characters */
             reason: string;
         };
+        PendingChange: {
+            /** @description Who agreed so far, at which level */
+            agreed: components["schemas"]["Agreement"][];
+            /** Format: date-time */
+            asked_at: string;
+            /**
+             * Format: date-time
+             * @description The earliest of the time-out, the new start and the start it has
+             */
+            deadline: string;
+            /** Format: date-time */
+            end: string;
+            /** Format: date-time */
+            escalated_at: string | null;
+            /**
+             * Format: int64
+             * @description That is asked now: 1 or 2
+             */
+            level: number;
+            /** @enum {string} */
+            on_timeout: "reject" | "approve";
+            room_ids: number[];
+            rooms: components["schemas"]["RoomRef"][];
+            /** Format: date-time */
+            start: string;
+            timezone: string;
+        };
         Policy: {
             /** @example 5m */
             buffer_after: string;
@@ -1938,7 +2005,21 @@ export interface components {
         RoomApproval: {
             /** @description Users; none: the admins decide */
             approver_ids: number[];
+            /**
+             * @description Until others are asked as well; null: the installation's
+             * @example 4h
+             */
+            escalate_after: string | null;
+            /** @description Users; none: the admins */
+            escalate_to: number[];
+            /**
+             * @description What becomes of a request that nobody decides; null: the installation's
+             * @enum {string|null}
+             */
+            on_timeout: "reject" | "approve" | null;
             required: boolean;
+            /** @description Asked when the approvers have agreed; null: nobody */
+            second_level: components["schemas"]["SecondLevel"];
             /**
              * @description null: the installation's
              * @example 24h
@@ -1948,7 +2029,21 @@ export interface components {
         RoomApprovalPatch: {
             /** @description Managers or admins; none: the admins decide */
             approver_ids?: number[] | null;
+            /**
+             * @description Until others are asked as well; null: the installation's
+             * @example 4h
+             */
+            escalate_after?: string | null;
+            /** @description Managers or admins; none: the admins */
+            escalate_to?: number[] | null;
+            /**
+             * @description null: the installation's
+             * @enum {string|null}
+             */
+            on_timeout?: "reject" | "approve" | null;
             required?: boolean | null;
+            /** @description Asked when the approvers have agreed; null: nobody */
+            second_level?: components["schemas"]["SecondLevel"];
             /**
              * @description null: the installation's
              * @example 24h
@@ -2009,6 +2104,10 @@ export interface components {
             /** Format: int64 */
             id: number;
             name: string;
+        };
+        SecondLevel: {
+            /** @description Managers or admins */
+            approver_ids: number[];
         };
         SessionBody: {
             /** Format: date-time */
@@ -2226,6 +2325,8 @@ export interface components {
             next_cursor: string | null;
         };
         UpdateMeInputBody: {
+            /** @description When I am away and who decides in my place; null: I am there */
+            away?: components["schemas"]["AwayBody"] | null;
             /** Format: password */
             current_password?: string;
             locale?: string;
@@ -2239,6 +2340,8 @@ export interface components {
             timezone?: string;
         };
         UpdateUserInputBody: {
+            /** @description When the user is away and who decides in their place; null: they are there */
+            away?: components["schemas"]["AwayBody"] | null;
             /** @description true ends the user's sessions and tokens for good */
             disabled?: boolean;
             email?: string;
@@ -2255,6 +2358,8 @@ export interface components {
             timezone?: string;
         };
         UserBody: {
+            /** @description null: there */
+            away: components["schemas"]["AwayBody"];
             /** Format: date-time */
             created_at: string;
             disabled: boolean;
@@ -4003,6 +4108,8 @@ export interface operations {
                 status?: string[] | null;
                 /** @description In the title */
                 q?: string;
+                /** @description me: those that wait for a decision which I may make now, changes of confirmed ones included */
+                awaiting?: string;
             };
             header?: never;
             path?: never;

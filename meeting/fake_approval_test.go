@@ -1,0 +1,34 @@
+package meeting
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+func (s *fakeStore) HeldForChanges(_ context.Context, roomID int64, span Slot) ([]HeldSlot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var held []HeldSlot
+	for _, m := range s.meetings {
+		if m.Request == nil || m.Request.Change == nil {
+			continue
+		}
+		for _, o := range m.Request.Change.Held {
+			if o.RoomID == roomID && o.Slot.Overlaps(span) {
+				held = append(held, HeldSlot{m.ID, o.Slot})
+			}
+		}
+	}
+	return held, nil
+}
+
+// takenBy is all that a meeting takes, for a change that waits included.
+func takenBy(m *Meeting) []Occupancy {
+	if m.Request == nil || m.Request.Change == nil {
+		return m.Occupied
+	}
+	return append(slices.Clip(m.Occupied), m.Request.Change.Held...)
+}
+
+func (d fakeDirectory) Absences(context.Context, time.Time) ([]Absence, error) { return nil, nil }

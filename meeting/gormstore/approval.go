@@ -1,0 +1,186 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"punctual/meeting"
+)
+
+const approvalColumns = `number, waiting, first_number, level, asked_at, deadline, on_timeout,
+	remind_at, escalate_at, escalated_at, change, agreed_now, agreed, verdict`
+
+// selectApproval are approvalColumns in selectMeetings, where a meeting need not have them.
+const selectApproval = `COALESCE(q.number, 0), COALESCE(q.waiting, false), COALESCE(q.first_number, 0), COALESCE(q.level, 0), q.asked_at, q.deadline,
+		COALESCE(q.on_timeout, ''), q.remind_at, q.escalate_at, q.escalated_at, q.change, q.agreed_now, q.agreed, q.verdict`
+
+var saveApproval = write(`INSERT INTO approvals (meeting_id, ` + approvalColumns + `) VALUES (` + placeholders(1, 15) + `)
+	ON CONFLICT (meeting_id) DO UPDATE SET ` + fromExcluded(approvalColumns))
+
+// fromExcluded are "a = excluded.a, b = excluded.b" for a list of columns.
+func fromExcluded(columns string) string {
+	list := strings.Split(columns, ",")
+	for i, c := range list {
+		c = strings.TrimSpace(c)
+		list[i] = c + " = excluded." + c
+	}
+	return strings.Join(list, ", ")
+}
+
+// approvalValues are the values of approvalColumns; nil if nobody had to decide yet.
+func approvalValues(m *meeting.Meeting) ([]any, error) {
+	a, r := m.Approval, m.Request
+	if a.Asked == 0 && len(a.Agreed) == 0 {
+		return nil, nil
+	}
+	waiting := r != nil
+	if r == nil {
+		r = &meeting.Request{}
+	}
+	var parts [4]any
+	for i, v := range []any{r.Change, list(r.Agreed), list(a.Agreed), a.Verdict} {
+		if reflect.ValueOf(v).Kind() == reflect.Pointer && reflect.ValueOf(v).IsNil() {
+			continue
+		}
+		b, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("approval: %w", err)
+		}
+		parts[i] = string(b)
+	}
+	return []any{
+		a.Asked, waiting, r.First, r.Level, timestamp(r.AskedAt), timestamp(r.Deadline), string(cmp.Or(a.OnTimeout, meeting.Rejected)),
+		timestamp(r.RemindAt), timestamp(r.EscalateAt), timestamp(r.EscalatedAt), parts[0], parts[1], parts[2], parts[3],
+	}, nil
+}
+
+// list is never null in JSON.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// approvalPart is read in selectMeetings.
+type approvalPart struct {
+	waiting                            bool
+	request                            meeting.Request
+	onTimeout                          meeting.Status
+	change, agreedNow, agreed, verdict []byte
+}
+
+func (p *approvalPart) scans() []any {
+	r := &p.request
+	return []any{
+		&r.Number, &p.waiting, &r.First, &r.Level, nullTime{&r.AskedAt}, nullTime{&r.Deadline}, &p.onTimeout,
+		nullTime{&r.RemindAt}, nullTime{&r.EscalateAt}, nullTime{&r.EscalatedAt}, &p.change, &p.agreedNow, &p.agreed, &p.verdict,
+	}
+}
+
+func (p *approvalPart) addTo(m *meeting.Meeting) error {
+	m.Approval.Asked = p.request.Number
+	if p.request.Number > 0 {
+		m.Approval.OnTimeout = p.onTimeout
+	}
+	for _, part := range []struct {
+		text []byte
+		into any
+	}{{p.agreed, &m.Approval.Agreed}, {p.verdict, &m.Approval.Verdict}, {p.agreedNow, &p.request.Agreed}, {p.change, &p.request.Change}} {
+		if len(part.text) == 0 || string(part.text) == "[]" {
+			continue
+		}
+		if err := json.Unmarshal(part.text, part.into); err != nil {
+			return fmt.Errorf("approval: %w", err)
+		}
+	}
+	if p.waiting {
+		m.Request = &p.request
+	}
+	return nil
+}
+
+// saveApproval writes what differs from before; before is nil for a new meeting.
+func (s *Store) saveApproval(tx *gorm.DB, before, m *meeting.Meeting) error {
+	values, err := approvalValues(m)
+	if err != nil || values == nil {
+		return err
+	}
+	if before != nil {
+		old, err := approvalValues(before)
+		if err != nil {
+			return err
+		}
+		if reflect.DeepEqual(old, values) {
+			return nil
+		}
+	}
+	_, err = s.exec(tx, saveApproval, append([]any{m.ID}, values...)...)
+	return err
+}
+
+// heldSlots are held for changes that wait; the parts of one need not touch.
+var heldForChanges = write(`SELECT meeting_id, starts_at, ends_at FROM occupancies
+	WHERE room_id = $1 AND held AND starts_at < $3 AND ends_at > $2 ORDER BY starts_at`)
+
+// HeldForChanges tells which slots of a room are held for changes that wait, in a span.
+func (s *Store) HeldForChanges(ctx context.Context, roomID int64, span meeting.Slot) ([]meeting.HeldSlot, error) {
+	var found []meeting.HeldSlot
+	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+		var h meeting.HeldSlot
+		err := rows.Scan(&h.MeetingID, &h.Slot.Start, &h.Slot.End)
+		found = append(found, h)
+		return err
+	}, heldForChanges, roomID, micro(span.Start), micro(span.End))
+	if err != nil {
+		return nil, fmt.Errorf("held slots of room %d: %w", roomID, err)
+	}
+	return found, nil
+}
+
+// requestedRooms are the rooms that the request q of the meeting m is about, as far as they
+// need an agreement at the level that is asked.
+const requestedRooms = `(SELECT r.id FROM rooms r WHERE r.approval_required
+	AND r.id IN (SELECT mr.room_id FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND q.change IS NULL
+		UNION ALL {postgres: SELECT CAST(x AS bigint) FROM jsonb_array_elements_text(q.change -> 'room_ids') AS x}
+			{sqlite: SELECT value FROM json_each(q.change, '$.room_ids')})
+	AND (q.level = 1 OR EXISTS (SELECT 1 FROM room_approvers a WHERE a.room_id = r.id AND a.level = q.level)))`
+
+// awaiting asks for meetings that wait for a decision to which the viewer may agree now. Of
+// what admins may decide, it is what nobody else is asked for, or what took too long.
+func (c *conditions) awaiting(q meeting.MeetingQuery) {
+	now := c.param(micro(q.Now))
+	c.all = append(c.all, `q.waiting AND (q.deadline > `+now+` OR q.on_timeout = 'confirmed')`,
+		`(q.change IS NULL AND m.status = 'pending' OR q.change IS NOT NULL AND m.status = 'confirmed' AND m.starts_at > `+now+`)`)
+	v := q.Viewer
+	if v == nil || v.Kind != meeting.ActorUser || v.Role == meeting.Member {
+		c.all = append(c.all, "false")
+		return
+	}
+	var names []string
+	for _, id := range v.DecidesAs() {
+		names = append(names, c.param(id))
+	}
+	me := "a.user_id IN (" + strings.Join(names, ", ") + ")"
+	mine := []string{
+		"EXISTS (SELECT 1 FROM " + requestedRooms + " AS need) AND NOT EXISTS (SELECT 1 FROM " + requestedRooms + ` AS need
+			WHERE NOT EXISTS (SELECT 1 FROM room_approvers a WHERE a.room_id = need.id AND a.level = q.level AND ` + me + "))",
+		"q.escalated_at IS NOT NULL AND EXISTS (SELECT 1 FROM " + requestedRooms + ` AS need
+			JOIN room_approvers a ON a.room_id = need.id AND a.level = 3 AND ` + me + ")",
+	}
+	if v.Role == meeting.Admin {
+		mine = append(mine,
+			"NOT EXISTS (SELECT a.user_id FROM "+requestedRooms+` AS need JOIN room_approvers a ON a.room_id = need.id AND a.level = q.level
+				JOIN users decider ON decider.id = a.user_id AND decider.disabled_at IS NULL AND decider.role <> 'member'
+				GROUP BY a.user_id HAVING count(*) = (SELECT count(*) FROM `+requestedRooms+" AS needed))",
+			"q.escalated_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "+requestedRooms+" AS need JOIN room_approvers a ON a.room_id = need.id AND a.level = 3)")
+	}
+	c.all = append(c.all, "(("+strings.Join(mine, ")\n\tOR (")+"))")
+}

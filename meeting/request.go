@@ -1,0 +1,298 @@
+package meeting
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Request is a decision that a meeting waits for: on the meeting itself while it is pending,
+// or on a change of one that is confirmed.
+type Request struct {
+	Number      int64 // counts how often a level of the meeting was asked; the version of its timers' messages
+	First       int64 // the Number at which its first level was asked
+	Level       int   // that is asked: 1 or 2
+	AskedAt     time.Time
+	Deadline    time.Time // for all levels together
+	RemindAt    time.Time // zero: nobody is reminded (any more)
+	EscalateAt  time.Time // zero: it is not escalated (any more)
+	EscalatedAt time.Time // zero: has not happened
+	Agreed      []Agreement
+	Change      *PendingChange // nil: the meeting itself is asked for
+}
+
+// Agreement of one person at one level.
+type Agreement struct {
+	Level   int       `json:"level"`
+	UserID  int64     `json:"user_id,omitempty"`
+	Name    string    `json:"name"`
+	At      time.Time `json:"at"`
+	Comment string    `json:"comment,omitempty"`
+}
+
+// Verdict is how the last request of a meeting ended.
+type Verdict struct {
+	First    int64     `json:"first"` // and Number: those of the request
+	Number   int64     `json:"number"`
+	Decision Status    `json:"decision"` // Confirmed, Rejected, or Cancelled if it was withdrawn
+	UserID   int64     `json:"user_id,omitempty"`
+	Name     string    `json:"name,omitempty"` // of the user, or of the timer
+	At       time.Time `json:"at"`
+	Reason   string    `json:"reason,omitempty"`
+}
+
+// PendingChange is where a confirmed meeting is to move, once that is decided. Until then it
+// stays where it is.
+type PendingChange struct {
+	Slot      Slot        `json:"slot"`
+	Timezone  string      `json:"timezone"`
+	RoomIDs   []int64     `json:"room_ids"`
+	RoomNames []string    `json:"room_names"`
+	Held      []Occupancy `json:"held,omitempty"` // what it takes beyond what the meeting has; see [Asking]
+}
+
+// Asking is how a request for approval is made: whom it is for, until when it is decided,
+// and whether it takes its rooms meanwhile.
+type Asking struct {
+	Deciders      [secondLevel][]Decider // of each level
+	Timeout       time.Duration          // of rooms that name none; 0: until the start
+	RemindBefore  time.Duration          // the deadline; 0: nobody is reminded
+	EscalateAfter time.Duration          // of rooms that name none; 0: never
+	OnTimeout     Status                 // of rooms that name none; empty: [Rejected]
+	Hold          bool
+}
+
+// Decider is somebody who is asked.
+type Decider struct {
+	Person
+	For []string // names of those who are away, for whom they stand in
+}
+
+// Waits reports whether the meeting waits for a decision at an instant.
+func (m *Meeting) Waits(at time.Time) bool {
+	switch r := m.Request; {
+	case r == nil:
+		return false
+	case r.Change == nil:
+		return m.EffectiveStatus(at) == Pending
+	default:
+		return m.EffectiveStatus(at) == Confirmed && (at.Before(r.Deadline) || m.Approval.OnTimeout == Confirmed)
+	}
+}
+
+// requestedRooms are the rooms that a decision is about.
+func (m *Meeting) requestedRooms() []int64 {
+	if m.Request != nil && m.Request.Change != nil {
+		return m.Request.Change.RoomIDs
+	}
+	return m.RoomIDs
+}
+
+// ask makes a request, on the meeting itself or on a change of it. What the actor may agree
+// to they have agreed to by asking; they may not at every level.
+func (m *Meeting) ask(rooms []*Room, c *PendingChange, by Actor, ask Asking, at time.Time) {
+	start := m.Slot.Start
+	if c != nil && c.Slot.Start.Before(start) {
+		start = c.Slot.Start
+	}
+	m.Approval.OnTimeout = onTimeout(rooms, ask.OnTimeout)
+	m.Approval.Asked++
+	r := &Request{
+		Number: m.Approval.Asked, First: m.Approval.Asked, Level: firstLevel,
+		AskedAt: at, Deadline: deadline(rooms, start, at, ask.Timeout), Change: c,
+	}
+	m.Request = r
+	if by.mayAgree(rooms, firstLevel) {
+		m.agree(firstLevel, "", by, at)
+		r = m.Request
+		r.Level = secondLevel
+	}
+	if remind := r.Deadline.Add(-ask.RemindBefore); ask.RemindBefore > 0 && remind.After(at) {
+		r.RemindAt = remind
+	}
+	r.escalateAfter(strictest(rooms, ask.EscalateAfter, func(r *Room) time.Duration { return r.Approval.EscalateAfter }))
+	m.notifyDeciders(NoticeApprovalRequest, ask.Deciders[r.Level-1], by, at)
+}
+
+// escalateAfter sets the time at which others are asked as well, if that is before the deadline.
+func (r *Request) escalateAfter(d time.Duration) {
+	r.EscalateAt = time.Time{}
+	if due := r.AskedAt.Add(d); d > 0 && due.Before(r.Deadline) {
+		r.EscalateAt = due
+	}
+}
+
+func (m *Meeting) agree(level int, comment string, by Actor, at time.Time) {
+	r := *m.Request
+	r.Agreed = append(slices.Clip(r.Agreed), Agreement{Level: level, UserID: by.ID, Name: by.Name, At: at, Comment: comment})
+	m.Request = &r
+}
+
+// askNext asks the next level, by the same deadline.
+func (m *Meeting) askNext(rooms []*Room, level int, ask Asking, comment string, by Actor, at time.Time) {
+	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: comment,
+		Changes: map[string]Change{"approval.level": {From: m.Request.Level, To: level}}})
+	m.UpdatedAt = at
+	m.Approval.Asked++
+	r := *m.Request
+	r.Number, r.Level, r.AskedAt, r.EscalatedAt = m.Approval.Asked, level, at, time.Time{}
+	r.escalateAfter(strictest(rooms, ask.EscalateAfter, func(r *Room) time.Duration { return r.Approval.EscalateAfter }))
+	m.Request = &r
+	m.notifyDeciders(NoticeApprovalRequest, ask.Deciders[level-1], by, at)
+}
+
+// conclude ends the request.
+func (m *Meeting) conclude(decision Status, reason string, by Actor, at time.Time) {
+	r := m.Request
+	if r.Change == nil || decision == Confirmed {
+		m.Approval.Agreed = r.Agreed
+	}
+	m.Approval.Verdict = &Verdict{First: r.First, Number: r.Number, Decision: decision, UserID: by.ID, Name: by.Name, At: at, Reason: reason}
+	m.Request = nil
+}
+
+// withdraw ends a request without a decision, if there is one: the meeting is cancelled, or
+// something else is asked for.
+func (m *Meeting) withdraw(reason string, by Actor, at time.Time) {
+	if m.Request != nil {
+		m.conclude(Cancelled, reason, by, at)
+	}
+}
+
+// apply makes the change that was asked for.
+func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor, at time.Time) {
+	before := *m
+	m.Slot, m.Timezone = c.Slot, c.Timezone
+	m.RoomIDs, m.RoomNames = ids(rooms), names(rooms)
+	m.CheckIn = checkInWindow(m.Slot, rooms)
+	if !before.Slot.Start.Equal(m.Slot.Start) {
+		m.CheckedInAt = time.Time{} // that was to another time
+	}
+	m.occupy(rooms)
+	changes := map[string]Change{"pending_change": {From: c.summary()}}
+	for i := range m.claims {
+		m.claims[i] = m.claims[i].after(&before)
+	}
+	before.placement(m, changes)
+	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes, Reason: reason})
+	m.notifyDecision(Confirmed, m.Approval.Reason, m.Approval.Comment, nil, by, at)
+	m.notifyAttendees(NoticeChange, m.Attendees, by, at)
+}
+
+// placement notes what differs between two of when and where.
+func (m *Meeting) placement(other *Meeting, changes map[string]Change) {
+	if !m.Slot.Start.Equal(other.Slot.Start) {
+		changes["start"] = Change{From: m.Slot.Start.UTC(), To: other.Slot.Start.UTC()}
+	}
+	if !m.Slot.End.Equal(other.Slot.End) {
+		changes["end"] = Change{From: m.Slot.End.UTC(), To: other.Slot.End.UTC()}
+	}
+	if !slices.Equal(m.RoomIDs, other.RoomIDs) {
+		changes["room_ids"] = Change{From: m.RoomIDs, To: other.RoomIDs}
+	}
+}
+
+// summary of the change, for the history.
+func (c *PendingChange) summary() map[string]any {
+	return map[string]any{"start": c.Slot.Start.UTC(), "end": c.Slot.End.UTC(), "room_ids": c.RoomIDs}
+}
+
+// same reports whether the two lead to the same place.
+func (c *PendingChange) same(o *PendingChange) bool {
+	return c != nil && c.Slot.Start.Equal(o.Slot.Start) && c.Slot.End.Equal(o.Slot.End) && slices.Equal(c.RoomIDs, o.RoomIDs)
+}
+
+// occupancies that the meeting will have.
+func (c *PendingChange) occupancies(rooms []*Room) []Occupancy {
+	return (&Meeting{Slot: c.Slot}).occupancies(rooms)
+}
+
+// beyond is what is left of occupancies when others are taken out.
+func beyond(needs, has []Occupancy) []Occupancy {
+	var rest []Occupancy
+	for _, n := range needs {
+		left := []Slot{n.Slot}
+		for _, o := range has {
+			if o.RoomID == n.RoomID {
+				left = cut(left, o.Slot)
+			}
+		}
+		for _, s := range left {
+			rest = append(rest, Occupancy{RoomID: n.RoomID, Slot: s})
+		}
+	}
+	return rest
+}
+
+// cut takes a slot out of others.
+func cut(from []Slot, out Slot) []Slot {
+	var rest []Slot
+	for _, s := range from {
+		if !s.Overlaps(out) {
+			rest = append(rest, s)
+			continue
+		}
+		if s.Start.Before(out.Start) {
+			rest = append(rest, Slot{Start: s.Start, End: out.Start})
+		}
+		if out.End.Before(s.End) {
+			rest = append(rest, Slot{Start: out.End, End: s.End})
+		}
+	}
+	return rest
+}
+
+// Remind tells those who have not decided yet that the deadline comes, once.
+func (m *Meeting) Remind(deciders []Decider, by Actor, at time.Time) {
+	r := *m.Request
+	r.RemindAt = time.Time{}
+	m.Request = &r
+	m.notifyDeciders(NoticeApprovalReminder, m.undecidedOf(deciders), by, at)
+}
+
+// Escalate asks others as well, because those who were asked take long. Who was asked before
+// is not asked again.
+func (m *Meeting) Escalate(others, asked []Decider, by Actor, at time.Time) {
+	r := *m.Request
+	r.EscalateAt, r.EscalatedAt = time.Time{}, at
+	m.Request = &r
+	m.UpdatedAt = at
+	others = slices.DeleteFunc(slices.Clone(others), func(d Decider) bool {
+		return slices.ContainsFunc(asked, func(a Decider) bool { return a.UserID == d.UserID })
+	})
+	to := make([]string, len(others))
+	for i, d := range others {
+		to[i] = d.Name
+	}
+	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: "escalated", Changes: map[string]Change{
+		"approval.escalated_at": {To: at}, "approval.escalated_to": {To: strings.Join(to, ", ")},
+	}})
+	m.notifyDeciders(NoticeEscalation, m.undecidedOf(others), by, at)
+}
+
+// undecidedOf leaves out who has agreed already.
+func (m *Meeting) undecidedOf(ds []Decider) []Decider {
+	return slices.DeleteFunc(slices.Clone(ds), func(d Decider) bool {
+		return slices.ContainsFunc(m.Request.Agreed, func(a Agreement) bool { return a.UserID == d.UserID })
+	})
+}
+
+// sameDeciders joins people who are asked for several reasons.
+func sameDeciders(ds []Decider) []Decider {
+	var out []Decider
+	for _, d := range ds {
+		i := slices.IndexFunc(out, func(o Decider) bool { return o.UserID == d.UserID })
+		if i < 0 {
+			out = append(out, d)
+			continue
+		}
+		if len(out[i].For) == 0 || len(d.For) == 0 {
+			out[i].For = nil // they are asked themselves
+			continue
+		}
+		out[i].For = append(slices.Clip(out[i].For), d.For...)
+	}
+	slices.SortStableFunc(out, func(a, b Decider) int { return cmp.Compare(a.UserID, b.UserID) })
+	return out
+}

@@ -1,0 +1,15 @@
+package meeting
+
+import "context"
+
+// ApprovalStore is what requests for a decision need from persistence besides their meetings.
+type ApprovalStore interface {
+	// HeldForChanges tells which slots of a room are held for changes that wait, in a span, in order.
+	HeldForChanges(ctx context.Context, roomID int64, span Slot) ([]HeldSlot, error)
+}
+
+// HeldSlot is a part of a room's time that a meeting's pending change holds.
+type HeldSlot struct {
+	MeetingID ID
+	Slot      Slot
+}
