@@ -69,6 +69,9 @@ for i = 1, jobs do
           taken[#taken + 1] = id; taken[#taken + 1] = attempts; taken[#taken + 1] = crashes; taken[#taken + 1] = value
         end
       end
+      -- A server whose memory is full refuses what may take more of it, but not to a script that
+      -- has written before. Were nothing handed out, nothing would be finished and freed.
+      redis.call('HDEL', s, '')
       if #state > 0 then redis.call('HSET', s, unpack(state)) end
       if #lease > 0 then
         used = true

@@ -20,6 +20,7 @@ for k, id in ipairs(ids) do
     res[k] = 0
   end
 end
+redis.call('HDEL', KEYS[1], '') -- also where memory is full, see claim.lua
 for j = 2, #KEYS do
   if #zadd[j] > 0 then redis.call('ZADD', KEYS[j], unpack(zadd[j])) end
 end

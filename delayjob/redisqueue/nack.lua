@@ -37,6 +37,7 @@ for k, id in ipairs(ids) do
     res[k] = 1
   end
 end
+if #held > 0 then redis.call('HDEL', s, '') end -- also where memory is full, see claim.lua
 if #wait > 0 then redis.call('ZADD', w, unpack(wait)) end
 if #dead > 0 then redis.call('ZADD', x, unpack(dead)) end
 if #keep > 0 then redis.call('HSET', s, unpack(keep)) end
