@@ -19,7 +19,7 @@ type acks struct {
 	giveUp context.CancelFunc
 
 	mu     sync.Mutex
-	stuck  bool // the last call failed: what waits here takes no room of its lane
+	stuck  bool // the call of the moment fails or takes long: what waits here takes no room of its lane
 	done   []*delivery
 	back   []*delivery
 	how    []Return // of back
@@ -101,7 +101,9 @@ func (a *acks) send(ds []*delivery, call func(ctx context.Context, at []int) []e
 	}
 	for try := 1; ; try++ {
 		ctx, cancel := context.WithTimeout(a.ctx, 5*time.Second)
+		slow := time.AfterFunc(slowCall, func() { a.failing(ds) })
 		errs := call(ctx, at)
+		slow.Stop()
 		cancel()
 		var open []int
 		var last error
@@ -129,7 +131,7 @@ func (a *acks) send(ds []*delivery, call func(ctx context.Context, at []int) []e
 	a.finish(ds)
 }
 
-// failing lets the messages whose results cannot be stored, and all that follow, take no room
+// failing lets the messages whose results cannot be stored now, and all that follow, take no room
 // of their lanes any more: it is for what handlers have to do yet, and other shards may have
 // much of it. The leases are kept.
 func (a *acks) failing(ds []*delivery) {

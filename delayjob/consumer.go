@@ -212,6 +212,10 @@ func (r *runner) run(ctx context.Context) {
 	}
 }
 
+// slowCall is for how long a call of one shard keeps the room that it asked for, or that what
+// it is about takes, from the other shards. What it brings later is taken all the same.
+const slowCall = 250 * time.Millisecond
+
 // claim takes what is due and what the lanes have room for, or nothing, and tells when the next
 // is due (local clock; zero: nothing is left).
 func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err error) {
@@ -222,6 +226,11 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 			want[i].Limit = l.reserve(r.shard)
 		}
 	}
+	slow := time.AfterFunc(slowCall, func() {
+		for i, l := range r.c.lanes {
+			l.release(want[i].Limit)
+		}
+	})
 	begin := time.Now()
 	r.c.health.asked(r.shard)
 	got, err := r.c.queue.Claim(ctx, r.shard, want)
@@ -229,6 +238,7 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 		r.c.health.answered(r.shard)
 	}
 	end := time.Now()
+	released := !slow.Stop()
 	r.c.opts.Observer.Claimed(r.shard, len(got.Messages), end.Sub(begin), err)
 
 	ms := got.Messages
@@ -239,7 +249,11 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 			n++
 		}
 		suspects = append(suspects, l.accept(ms[:n], begin)...)
-		l.release(want[i].Limit - n)
+		if released {
+			l.release(-n)
+		} else {
+			l.release(want[i].Limit - n)
+		}
 		ms = ms[n:]
 	}
 	if len(suspects) > 0 {

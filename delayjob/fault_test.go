@@ -169,7 +169,6 @@ func TestConsumer_hangingShardKeepsNoOtherWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newSharded(2)
 		running := make(chan struct{})
-		var last time.Time
 		var late time.Duration // most, of the shard that answers
 		j := &fakeJob{name: "j", opts: delayjob.Options{Concurrency: 1, Batch: 1, MaxAttempts: -1}}
 		j.do = func(_ context.Context, m delayjob.Message) error {
@@ -179,9 +178,6 @@ func TestConsumer_hangingShardKeepsNoOtherWaiting(t *testing.T) {
 					close(running)
 				}
 			default:
-				if m.Due.Before(last) { // the first ones wait for the first time-out
-					return nil
-				}
 				late = max(late, time.Since(m.Due))
 			}
 			return nil
@@ -195,7 +191,6 @@ func TestConsumer_hangingShardKeepsNoOtherWaiting(t *testing.T) {
 			add(t, q.qs[0], msg("j", k, time.Now()))
 		}
 		<-running
-		last = time.Now().Add(2 * hang)
 		for i, k := range keysOf(1, 2, 300) {
 			add(t, q.qs[1], msg("j", k, time.Now().Add(time.Duration(i)*100*time.Millisecond)))
 		}
@@ -204,7 +199,7 @@ func TestConsumer_hangingShardKeepsNoOtherWaiting(t *testing.T) {
 		if st := left(t, q.qs[1], "j"); st != (delayjob.Stats{}) {
 			t.Errorf("%+v is left of the shard that answers", st)
 		}
-		if late > 200*time.Millisecond {
+		if late > 700*time.Millisecond {
 			t.Errorf("a message of the shard that answers was %v late", late)
 		}
 		if n := q.asked[0].Load(); n > 2 {

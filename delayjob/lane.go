@@ -83,7 +83,8 @@ func (l *lane) reserve(shard int) int {
 	return n
 }
 
-// release gives back room and wakes a shard that was refused.
+// release gives back room and wakes a shard that was refused. A negative n takes room, even if
+// there is none.
 func (l *lane) release(n int) {
 	if n == 0 {
 		return

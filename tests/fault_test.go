@@ -235,8 +235,8 @@ func (w *world) caughtUp(within time.Duration, twice int) *audit.Report {
 	if n := len(again); n > twice {
 		w.t.Errorf("%d mails came more than once, want at most %d: %v", n, twice, slices.Collect(maps.Keys(again)))
 	}
-	w.t.Logf("%d meetings, %d notifications sent, %d of them again; starts p50 %v, p99 %v, max %v late; ends max %v",
-		r.Meetings, r.Sent, len(again), audit.Percentile(r.Began, .5).Round(time.Millisecond), audit.Percentile(r.Began, .99).Round(time.Millisecond),
+	w.t.Logf("%d meetings (%d never began), %d notifications sent, %d of them again, %d too late; starts p50 %v, p99 %v, max %v late; ends max %v",
+		r.Meetings, r.Never, r.Sent, len(again), r.TooLate, audit.Percentile(r.Began, .5).Round(time.Millisecond), audit.Percentile(r.Began, .99).Round(time.Millisecond),
 		audit.Percentile(r.Began, 1).Round(time.Millisecond), audit.Percentile(r.Ended, 1).Round(time.Millisecond))
 	return r
 }

@@ -93,6 +93,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Inspector/check", inspectCheck},
 		{"Now/follows the clock", nowFollows},
 		{"Model", model},
+		{"Linearizable", linearizable},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

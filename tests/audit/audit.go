@@ -18,6 +18,8 @@ type Report struct {
 	Faults []string // what must never be
 
 	Meetings, Sent int // meetings that were booked, notifications that were sent
+	Never          int // meetings that ended without having begun, since they were over by then
+	TooLate        int // notifications that were skipped because their time was over
 	Began          []time.Duration
 	Ended          []time.Duration // lateness of each start and end, sorted
 }
@@ -62,8 +64,9 @@ func Database(ctx context.Context, c *pgx.Conn) (*Report, error) {
 	if r.Faults, err = list[string](ctx, c, never); err != nil {
 		return nil, err
 	}
-	const counts = `SELECT (SELECT count(*) FROM meetings), (SELECT count(*) FROM notifications WHERE state = 'sent')`
-	if err = c.QueryRow(ctx, counts).Scan(&r.Meetings, &r.Sent); err != nil {
+	const counts = `SELECT (SELECT count(*) FROM meetings), (SELECT count(*) FROM notifications WHERE state = 'sent'),
+		(SELECT count(*) FROM meetings WHERE status = 'ended' AND started_at IS NULL), (SELECT count(*) FROM notifications WHERE state = 'skipped_late')`
+	if err = c.QueryRow(ctx, counts).Scan(&r.Meetings, &r.Sent, &r.Never, &r.TooLate); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	const late = `SELECT (extract(epoch FROM at - CASE action WHEN 'started' THEN starts_at ELSE ends_at END) * 1e9)::bigint

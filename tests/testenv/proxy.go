@@ -62,6 +62,16 @@ func NewProxy(t testing.TB, addr string) *Proxy {
 // Addr is host:port of the proxy.
 func (p *Proxy) Addr() string { return p.ln.Addr().String() }
 
+// Host is host:port of a URL.
+func Host(t testing.TB, server string) string {
+	t.Helper()
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Host
+}
+
 // Before is the URL of a server with the proxy in its place.
 func (p *Proxy) Before(t testing.TB, server string) string {
 	t.Helper()

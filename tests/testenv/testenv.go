@@ -153,6 +153,12 @@ func (p *process) wait() {
 // PID of the server while it runs.
 func (p *process) PID() int { return p.cmd.Process.Pid }
 
+// Freeze stops the process as a machine that hangs does: its connections stay, and nobody answers.
+func (p *process) Freeze() { p.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen process go on.
+func (p *process) Thaw() { p.cmd.Process.Signal(syscall.SIGCONT) }
+
 // stop sends sig and waits; after 20 s it kills.
 func (p *process) stop(sig os.Signal) {
 	p.cmd.Process.Signal(sig)
