@@ -13,7 +13,7 @@ import (
 
 // variants of a text; a kind of notification has one or more.
 var variants = []string{
-	"reminder.start", "reminder.end", "invitation", "change", "cancellation", "approval_request",
+	"reminder.start", "reminder.end", "invitation", "change", "cancellation", "approval_request", "approval_reminder", "escalation",
 	"decision.confirmed", "decision.rejected", "decision.timeout", "released",
 }
 
@@ -23,6 +23,7 @@ func required() []string {
 		"date", "date-short", "weekday", "month", "time", "duration", "list-separator", "and-more",
 		"greeting", "button", "footer", "sent-by", "label-when", "label-at-room", "label-where",
 		"label-organizer", "label-attendees", "label-description", "label-deadline", "label-reason", "label-comment",
+		"label-move", "approve", "reject",
 	}
 	for _, v := range variants {
 		for _, part := range []string{"tag", "subject", "headline", "lead", "sms"} {

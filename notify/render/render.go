@@ -22,12 +22,17 @@ var files embed.FS
 type Config struct {
 	BaseURL string // of the web page, for links; empty: no links
 	Host    string // right side of calendar UIDs; empty: "localhost". Changing it orphans sent invitations
+
+	// Decide is the address at which the reader of a request for a decision decides without
+	// signing in; empty: they have none. nil: nobody has.
+	Decide func(notify.Notification) string
 }
 
 // Renderer makes mails and short messages. It is safe for concurrent use.
 type Renderer struct {
 	baseURL string
 	host    string
+	decide  func(notify.Notification) string
 	locales *locales
 	html    *template.Template
 	text    *texttemplate.Template
@@ -57,7 +62,7 @@ func New(c Config) (*Renderer, error) {
 		return nil, err
 	}
 	return &Renderer{
-		baseURL: strings.TrimRight(c.BaseURL, "/"), host: c.Host, locales: ls, html: html, text: text,
+		baseURL: strings.TrimRight(c.BaseURL, "/"), host: c.Host, decide: c.Decide, locales: ls, html: html, text: text,
 	}, nil
 }
 
@@ -81,6 +86,7 @@ func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
 	if err != nil {
 		return Mail{}, err
 	}
+	r.offerDecision(&p, v, n)
 	var text, html strings.Builder
 	if err := r.text.Execute(&text, p); err != nil {
 		return Mail{}, err
@@ -116,9 +122,26 @@ type page struct {
 	Void     bool // the meeting does not take place
 	Button   string
 	URL      string // of the meeting; empty: no button
+	Actions  []action
 	BaseURL  string
 	Footer   string
 	SentBy   string
+}
+
+// action is a button that leads to a page which asks before it acts.
+type action struct{ Label, URL, Colour string }
+
+// offerDecision adds the links by which the reader decides.
+func (r *Renderer) offerDecision(p *page, v *view, n notify.Notification) {
+	if r.decide == nil || !v.asks() {
+		return
+	}
+	if url := r.decide(n); url != "" {
+		p.Actions = []action{
+			{v.locale.must("approve", nil), url + "&choice=approve", green.Bar},
+			{v.locale.must("reject", nil), url + "&choice=reject", red.Bar},
+		}
+	}
 }
 
 type field struct {
@@ -133,7 +156,7 @@ func (r *Renderer) page(v *view) (page, error) {
 	}
 	switch v.variant {
 	case "cancellation", "decision.rejected", "decision.timeout", "released":
-		p.Void = true
+		p.Void = v.facts.Move == nil // else it takes place, where it was
 	}
 	if r.baseURL != "" && v.meetingID != 0 {
 		p.URL = r.baseURL + "/meetings/" + strconv.FormatInt(v.meetingID, 10)
@@ -175,7 +198,7 @@ var (
 
 	accents = map[string]accent{
 		"reminder.start": blue, "reminder.end": blue, "invitation": violet, "change": amber,
-		"cancellation": red, "approval_request": amber, "decision.confirmed": green,
+		"cancellation": red, "approval_request": amber, "approval_reminder": amber, "escalation": red, "decision.confirmed": green,
 		"decision.rejected": red, "decision.timeout": slate, "released": slate,
 	}
 )

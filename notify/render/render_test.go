@@ -23,11 +23,18 @@ var start = time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 
 func newRenderer(t *testing.T) *Renderer {
 	t.Helper()
-	r, err := New(Config{BaseURL: "https://rooms.example.org/", Host: "rooms.example.org"})
+	r, err := New(Config{BaseURL: "https://rooms.example.org/", Host: "rooms.example.org", Decide: decide})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+func decide(n notify.Notification) string {
+	if n.Facts.Request == nil {
+		return ""
+	}
+	return fmt.Sprintf("https://rooms.example.org/decide?token=%d", n.Facts.Request.Number)
 }
 
 // sample is a notification with everything in it, for a reader of that language.
@@ -83,6 +90,22 @@ func scenarios() []scenario {
 		add("change", notify.Change, start, func(f *notify.Facts) { f.By = by })
 		add("cancellation", notify.Cancellation, start, func(f *notify.Facts) { f.By, f.Reason, f.Sequence = by, "The projector\nis broken.", 4 })
 		add("approval-request", notify.ApprovalRequest, start, func(f *notify.Facts) { f.Deadline = new(start.Add(-90 * time.Minute)) })
+		asked := func(f *notify.Facts) {
+			f.Deadline = new(start.Add(-90 * time.Minute))
+			f.Request = &notify.Requested{Number: 3, OnTimeout: "rejected"}
+		}
+		move := &notify.Placement{Start: start.Add(26 * time.Hour), End: start.Add(27 * time.Hour), Rooms: []string{"Board"}}
+		add("approval-request-second", notify.ApprovalRequest, start, func(f *notify.Facts) {
+			asked(f)
+			f.Request.Agreed, f.Request.For, f.Request.OnTimeout = []string{by}, []string{"Mona", "Max"}, "confirmed"
+		})
+		add("approval-request-move", notify.ApprovalRequest, start, func(f *notify.Facts) { asked(f); f.Move = move })
+		add("approval-reminder", notify.ApprovalReminder, start.Add(-150*time.Minute), asked)
+		add("approval-reminder-move", notify.ApprovalReminder, start.Add(-150*time.Minute), func(f *notify.Facts) { asked(f); f.Move = move })
+		add("escalation", notify.Escalation, start.Add(-4*time.Hour), asked)
+		add("decision-approved-by-timeout", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.Reason = "confirmed", "timeout" })
+		add("decision-move-rejected", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Move = "rejected", by, move })
+		add("decision-move-timeout", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.Reason, f.Move = "rejected", "timeout", move })
 		add("decision-confirmed", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Comment = "confirmed", by, "Enjoy!" })
 		add("decision-rejected", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Comment = "rejected", by, "Too short notice." })
 		add("decision-timeout", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.Reason = "rejected", "timeout" })

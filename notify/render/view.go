@@ -26,6 +26,11 @@ type view struct {
 	ShortStart string // 10 Feb 10:00 (UTC+1)
 	ShortEnd   string
 	Deadline   string // like ShortStart; empty: none
+	Move       bool   // the request or decision is about a move of a meeting that takes place anyhow
+	Approves   bool   // nobody's decision is an approval
+	Agreed     string // names of those who have agreed at a level before
+	For        string // names of those for whom the reader stands in
+	TimedOut   bool   // nobody decided
 	Remaining  string // until what a reminder speaks of: 15 minutes; empty: none
 	Past       bool   // what a reminder speaks of has happened
 
@@ -70,19 +75,25 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 		room:      room,
 	}
 	v.ShortTitle = cut(v.Title, maxSMSTitle)
-	rooms := make([]string, len(f.Rooms))
-	for i, name := range f.Rooms {
-		rooms[i] = line(name)
-	}
-	v.Where = strings.Join(rooms, l.must("list-separator", nil))
+	v.Where = v.names(f.Rooms)
 	v.StartTime, v.EndTime = l.must("time", v.start), l.must("time", v.end)
 	v.ShortDay = l.must("date-short", v.start)
 	v.ShortStart, v.ShortEnd = v.short(v.start), v.short(v.end)
 	if f.Deadline != nil {
 		v.Deadline = v.short(f.Deadline.In(mine))
 	}
-	if n.Kind == notify.Reminder {
+	v.Move, v.TimedOut = f.Move != nil, f.Reason == "timeout"
+	if q := f.Request; q != nil {
+		v.Approves = q.OnTimeout == "confirmed"
+		v.Agreed, v.For = v.names(q.Agreed), v.names(q.For)
+	}
+	switch n.Kind {
+	case notify.Reminder:
 		v.remind(now)
+	case notify.ApprovalReminder:
+		if f.Deadline != nil && f.Deadline.After(now) {
+			v.Remaining = l.must("duration", parts(f.Deadline.Sub(now).Round(time.Minute)))
+		}
 	}
 	return v, nil
 }
@@ -105,10 +116,28 @@ func variantOf(n notify.Notification) (string, error) {
 			return "decision.rejected", nil
 		}
 		return "", fmt.Errorf("a decision %q is unknown", n.Facts.Decision)
-	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.Released:
+	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released:
 		return string(n.Kind), nil
 	}
 	return "", fmt.Errorf("a notification of kind %q is unknown", n.Kind)
+}
+
+// asks reports whether the reader is to decide.
+func (v *view) asks() bool {
+	switch notify.Kind(v.Kind) {
+	case notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation:
+		return true
+	}
+	return false
+}
+
+// names in a row.
+func (v *view) names(ns []string) string {
+	out := make([]string, len(ns))
+	for i, n := range ns {
+		out[i] = line(n)
+	}
+	return strings.Join(out, v.locale.must("list-separator", nil))
 }
 
 // remind says how long it is until what the reminder is about. One that is sent about when it
@@ -165,9 +194,12 @@ func (v *view) fields() []field {
 		add("at-room", v.slot(v.room)...)
 	}
 	add("where", v.Where)
+	if m := v.facts.Move; m != nil {
+		add("move", append(v.slotOf(m.Start.In(v.start.Location()), m.End.In(v.start.Location())), v.names(m.Rooms))...)
+	}
 	add("organizer", v.Organizer)
 	add("attendees", v.attendees())
-	if d := v.facts.Deadline; d != nil && v.Kind == string(notify.ApprovalRequest) {
+	if d := v.facts.Deadline; d != nil && v.asks() {
 		at := d.In(v.start.Location())
 		add("deadline", v.locale.must("date", at), v.locale.must("time", at)+" ("+zoneName(at)+")")
 	}
@@ -176,7 +208,7 @@ func (v *view) fields() []field {
 	}
 	add("comment", lines(v.facts.Comment, maxDescription)...)
 	switch v.Kind {
-	case string(notify.Invitation), string(notify.Change), string(notify.ApprovalRequest):
+	case string(notify.Invitation), string(notify.Change), string(notify.ApprovalRequest), string(notify.Escalation):
 		add("description", lines(v.facts.Description, maxDescription)...)
 	}
 	return fs
@@ -184,7 +216,11 @@ func (v *view) fields() []field {
 
 // slot is the meeting's time in a zone, which it names.
 func (v *view) slot(in *time.Location) []string {
-	start, end := v.start.In(in), v.end.In(in)
+	return v.slotOf(v.start.In(in), v.end.In(in))
+}
+
+// slotOf is a time in the zone of both.
+func (v *view) slotOf(start, end time.Time) []string {
 	date := func(t time.Time) string { return v.locale.must("date", t) }
 	clock := func(t time.Time) string { return v.locale.must("time", t) }
 	if start.YearDay() == end.YearDay() && start.Year() == end.Year() {
