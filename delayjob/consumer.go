@@ -80,7 +80,7 @@ func NewConsumer(q Queue, jobs []DelayJob, o ConsumerOptions) *Consumer {
 // Health tells whether the queue answers the consumer's claims.
 func (c *Consumer) Health() *Health { return &c.health }
 
-// Run works until ctx ends. Then it claims nothing more, gives back what has not begun, lets
+// Run works until ctx ends. Then it claims nothing more, gives back at once what has not begun, lets
 // running handlers finish within Grace, cancels those that do not, and returns when every
 // result is in the queue, or after some seconds if that does not answer. No attempt is charged
 // for what it interrupts.
@@ -111,6 +111,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	claiming.Wait() // until ctx ends
 	for _, l := range c.lanes {
 		close(l.in)
+		running.Go(l.drain)
 	}
 	grace := time.AfterFunc(c.opts.Grace, func() { cancelHandlers(errShutdown) })
 	running.Wait()

@@ -449,6 +449,33 @@ func TestConsumer_gracefulStop(t *testing.T) {
 	})
 }
 
+// TestConsumer_givesBackAtOnce: what waits for a busy handler is others' when the process stops,
+// not when the handler is done.
+func TestConsumer_givesBackAtOnce(t *testing.T) {
+	j := &fakeJob{name: "j", opts: delayjob.Options{Concurrency: 1}}
+	j.do = func(context.Context, delayjob.Message) error { time.Sleep(15 * time.Second); return nil }
+	synctest.Test(t, func(t *testing.T) {
+		q := memqueue.New()
+		stop := start(t, q, jobs(j))
+		add(t, q, msg("j", "1", time.Now()), msg("j", "2", time.Now()))
+		time.Sleep(time.Second)
+		if s := left(t, q, "j"); s.Reserved != 2 {
+			t.Fatalf("%+v, want both claimed", s)
+		}
+		begin := time.Now()
+		go func() {
+			time.Sleep(100 * time.Millisecond)
+			if s := left(t, q, "j"); s.Ready != 1 || s.Reserved != 1 {
+				t.Errorf("right after the stop: %+v, want the second one ready", s)
+			}
+		}()
+		stop()
+		if d := time.Since(begin); d != 14*time.Second {
+			t.Errorf("stopped after %v, want when the running handler was done", d)
+		}
+	})
+}
+
 func TestConsumer_cancelsAfterGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &fakeJob{name: "j"}

@@ -159,6 +159,13 @@ func (l *lane) work(ctx, handlers context.Context) {
 	}
 }
 
+// drain gives back what waits for handlers when no more comes: they may be busy for long.
+func (l *lane) drain() {
+	for ds := range l.in {
+		l.giveBack(ds)
+	}
+}
+
 func (l *lane) giveBack(ds []*delivery) {
 	for _, d := range ds {
 		l.c.opts.Observer.Finished(l.job.Name(), ResultReleased, 0, 0)
