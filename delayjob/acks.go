@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"punctual/delayjob/failpoint"
 )
 
 // acks sends the results of one shard to the queue. Whatever has gathered while the last call was on its way
@@ -82,7 +84,13 @@ func (a *acks) run() {
 			for i, d := range done {
 				ls[i] = d.Lease
 			}
+			if len(done) > 0 {
+				failpoint.Reach("ack.before", done[0].Job)
+			}
 			a.send(done, func(ctx context.Context, at []int) []error { return a.queue.Ack(ctx, pick(ls, at)...) })
+			if len(done) > 0 {
+				failpoint.Reach("ack.after", done[0].Job)
+			}
 			a.send(back, func(ctx context.Context, at []int) []error { return a.queue.Nack(ctx, pick(how, at)...) })
 		}
 	}

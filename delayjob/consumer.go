@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"punctual/delayjob/failpoint"
 )
 
 // ConsumerOptions tune a Consumer. A zero field means the default given here.
@@ -248,6 +250,9 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 		n := 0
 		for n < len(ms) && ms[n].Job == want[i].Job {
 			n++
+		}
+		if n > 0 {
+			failpoint.Reach("claim.after", want[i].Job)
 		}
 		suspects = append(suspects, l.accept(ms[:n], begin)...)
 		if released {

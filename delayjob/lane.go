@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"punctual/delayjob/failpoint"
 )
 
 // A lane is one job in a consumer: how much it may hold, what waits for its handlers, and
@@ -167,6 +169,7 @@ func (l *lane) drain() {
 }
 
 func (l *lane) giveBack(ds []*delivery) {
+	failpoint.Reach("release.before", l.job.Name())
 	for _, d := range ds {
 		l.c.opts.Observer.Finished(l.job.Name(), ResultReleased, 0, 0)
 		l.acks(d).nack(d, Return{Lease: d.Lease, How: Release})

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"punctual/delayjob/failpoint"
 )
 
 // shortLease is the longest lease that a consumer takes at a time. It is what a crash costs: two
@@ -158,7 +160,9 @@ func (k *leases) extend(ctx context.Context, lease time.Duration, ds []*delivery
 		ls[i] = d.Lease
 	}
 	now := time.Now()
+	failpoint.Reach("extend.before", ds[0].Job)
 	errs := k.queue.Extend(ctx, lease, ls...)
+	failpoint.Reach("extend.after", ds[0].Job)
 
 	type count struct{ extended, lost int }
 	counts := map[*lane]*count{}

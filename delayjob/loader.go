@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"punctual/delayjob/failpoint"
 )
 
 // LoaderOptions tune a Loader. A zero field means the default given here.
@@ -202,7 +204,9 @@ func (l *Loader) pass(ctx context.Context, s *stall, full bool, partly error) er
 	}
 	if full && !unread {
 		l.opts.Health.asked(filling)
+		failpoint.Reach("epoch.before", "")
 		errs = append(errs, l.queue.SetEpoch(ctx, strconv.FormatInt(begin.UnixMicro(), 10)))
+		failpoint.Reach("epoch.after", "")
 	}
 	err := errors.Join(errs...)
 	l.opts.Observer.Loaded(full, rows, time.Since(begin), err)
@@ -314,6 +318,7 @@ func (l *Loader) add(ctx context.Context, s *stall, ms []Message) error {
 	}
 	l.opts.Health.asked(filling)
 	res, err := l.queue.Add(ctx, ms...)
+	failpoint.Reach("load.page", ms[0].Job)
 	s.moved()
 	if err == nil || slices.ContainsFunc(ms, func(m Message) bool { return m.Validate() != nil }) { // that is the job's fault
 		l.opts.Health.answered(filling)

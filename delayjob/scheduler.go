@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"punctual/delayjob/failpoint"
 )
 
 // A Scheduler adds messages directly after the commit that made them, so that what is due
@@ -124,7 +126,9 @@ func (s *Scheduler) Close() {
 func (s *Scheduler) add(ctx context.Context, budget time.Duration, ms []Message) error {
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
+	failpoint.Reach("add.before", ms[0].Job)
 	res, err := s.queue.Add(ctx, ms...)
+	failpoint.Reach("add.after", ms[0].Job)
 	countAdded(s.opts.Observer, ms, res)
 	return err
 }

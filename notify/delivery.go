@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"punctual/delayjob"
+	"punctual/delayjob/failpoint"
 )
 
 // A Sender hands one notification to a provider. It must be safe for concurrent use.
@@ -147,7 +148,9 @@ func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 		return d.skipLate(ctx, n)
 	}
 	n.MessageID = n.messageID(d.host)
+	failpoint.Reach("send.before", m.Job)
 	lost, err := d.send(ctx, n)
+	failpoint.Reach("send.after", m.Job)
 	if lost && err != nil {
 		return delayjob.Snooze(sendingLease) // to see what became of it
 	}

@@ -31,8 +31,10 @@ var rules = []rule{
 	{"tests", nil, nil},
 	{"tests/*", []string{"*"}, []string{"*"}},
 
-	// The engine is a library that knows no meetings.
-	{"delayjob", nil, []string{"robfig/cron"}},
+	// The engine is a library that knows no meetings. Its failpoint is nothing in the program
+	// that people run, so who may use delayjob may use it, and so may the stores.
+	{"delayjob/failpoint", nil, nil},
+	{"delayjob", []string{"delayjob/failpoint"}, []string{"robfig/cron"}},
 	{"delayjob/memqueue", []string{".."}, nil},
 	{"delayjob/redisqueue", []string{".."}, []string{"redis/go-redis"}},
 	{"delayjob/queuetest", []string{".."}, []string{"google/go-cmp", "pgregory.net/rapid"}},
@@ -44,7 +46,7 @@ var rules = []rule{
 	{"web", nil, nil},
 	{"account", nil, []string{"alexedwards/argon2id", "coreos/go-oidc", "go-ldap/ldap", "golang.org/x/crypto", "golang.org/x/time", "golang.org/x/oauth2"}},
 	{"account/redislimit", []string{".."}, []string{"go-redis/redis_rate", "redis/go-redis"}},
-	{"notify", []string{"delayjob"}, nil},
+	{"notify", []string{"delayjob", "delayjob/failpoint"}, nil},
 	{"notify/gormstore", []string{"..", "delayjob"}, []string{"gorm.io/"}},
 	{"notify/httpapi", []string{"..", "notify/outbox"}, []string{"danielgtaylor/huma"}},
 	{"notify/email", []string{"..", "notify/outbox", "notify/render"}, []string{"wneessen/go-mail"}},
@@ -52,7 +54,8 @@ var rules = []rule{
 	{"notify/render", []string{".."}, []string{"arran4/golang-ical", "golang.org/x/text/language"}},
 	{"notify/outbox", nil, nil},
 	{"meeting", []string{"delayjob"}, []string{"teambition/rrule-go"}},
-	{"meeting/jobs", []string{"..", "notify", "delayjob"}, nil},
+	{"meeting/jobs", []string{"..", "notify", "delayjob", "delayjob/failpoint"}, nil},
+	{"meeting/gormstore", []string{"..", "delayjob/failpoint"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 
 	{"*/gormstore", []string{".."}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"*/httpapi", []string{"..", "account"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},

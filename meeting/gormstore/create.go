@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"punctual/delayjob/failpoint"
 	"punctual/meeting"
 )
 
@@ -64,6 +65,7 @@ func (s *Store) CreateMeeting(ctx context.Context, m *meeting.Meeting) error {
 	if err != nil {
 		return fmt.Errorf("create meeting: %w", err)
 	}
+	failpoint.Reach("booking.after", "")
 	*m = created
 	return nil
 }
@@ -87,9 +89,13 @@ func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 		if err := s.saveApproval(tx, nil, m); err != nil {
 			return err
 		}
+		failpoint.Reach("booking.middle", "")
 		if notices := m.TakeNotices(); len(notices) > 0 {
-			return s.outbox.Insert(tx, notices)
+			if err := s.outbox.Insert(tx, notices); err != nil {
+				return err
+			}
 		}
+		failpoint.Reach("booking.before", "")
 		return nil
 	})
 }

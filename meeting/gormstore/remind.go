@@ -11,6 +11,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"punctual/delayjob/failpoint"
 	"punctual/meeting"
 )
 
@@ -55,6 +56,7 @@ func (s *Store) Remind(ctx context.Context, refs []meeting.ReminderRef, at time.
 		if notices, err = s.remindNotices(tx, refs, outcomes, fn); err != nil || len(notices) == 0 {
 			return err
 		}
+		failpoint.Reach("remind.middle", "")
 		return s.outbox.Insert(tx, notices)
 	})
 	if err != nil {

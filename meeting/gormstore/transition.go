@@ -10,6 +10,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"punctual/delayjob/failpoint"
 	"punctual/meeting"
 )
 
@@ -77,6 +78,7 @@ func (s *Store) apply(ctx context.Context, t *transition, refs []meeting.Ref, at
 	if err != nil {
 		return nil, fmt.Errorf("%s of %d meetings: %w", t.job, len(refs), err)
 	}
+	failpoint.Reach("transition.after", t.job)
 	outcomes, err := s.outcomes(ctx, t, refs, changed)
 	if err != nil {
 		return nil, fmt.Errorf("%s of %d meetings: %w", t.job, len(refs), err)
@@ -104,6 +106,7 @@ func (s *Store) change(tx *gorm.DB, t *transition, refs []meeting.Ref, at time.T
 	if err != nil || s.dialect == postgres || len(changed) == 0 {
 		return changed, err
 	}
+	failpoint.Reach("transition.middle", t.job)
 	ids := make([]int64, 0, len(changed))
 	for _, r := range refs {
 		if changed[r] {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punctual/delayjob"
+	"punctual/delayjob/failpoint"
 	"punctual/meeting"
 )
 
@@ -43,6 +44,7 @@ func (j *remind) ExecuteBatch(ctx context.Context, ms []delayjob.Message) ([]err
 			return nil, j.classify(err)
 		}
 		if deliveries := meeting.Deliveries(notices); len(deliveries) > 0 {
+			failpoint.Reach("remind.after", "")
 			j.Scheduler.Schedule(ctx, deliveries...)
 		}
 		return j.verdicts(ctx, ms, outcomes), nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,23 +23,40 @@ const (
 	AdminPassword = "correct horse battery staple"
 )
 
-// program builds punctual once per test binary.
-var program = sync.OnceValues(func() (string, error) {
+// programs builds punctual once per test binary and build tags.
+var programs = struct {
+	sync.Mutex
+	build map[string]func() (string, error)
+}{build: map[string]func() (string, error){}}
+
+func build(tags string) (string, error) {
 	root, err := baseDir()
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(root, "punctual")
-	if out, err := exec.Command("go", "build", "-o", path, "punctual").CombinedOutput(); err != nil {
+	path := filepath.Join(root, "punctual"+tags)
+	if out, err := exec.Command("go", "build", "-tags", tags, "-o", path, "punctual").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return path, nil
-})
+}
 
 // Program returns the path of the built program.
 func Program(t testing.TB) string {
 	t.Helper()
-	path, err := program()
+	return programWith(t, "")
+}
+
+func programWith(t testing.TB, tags string) string {
+	t.Helper()
+	programs.Lock()
+	once := programs.build[tags]
+	if once == nil {
+		once = sync.OnceValues(func() (string, error) { return build(tags) })
+		programs.build[tags] = once
+	}
+	programs.Unlock()
+	path, err := once()
 	if err != nil {
 		t.Fatalf("build punctual: %v", err)
 	}
@@ -60,6 +78,7 @@ type Config struct {
 	LoadEvery time.Duration
 
 	Env     []string // NAME=value, further variables
+	Tags    string   // a build tag of the program; empty: none
 	NoAdmin bool     // do not make the first admin
 }
 
@@ -85,7 +104,7 @@ func Server(t testing.TB, c Config) *ServerInstance {
 // PrepareServer does what [Server] does, up to the start.
 func PrepareServer(t testing.TB, c Config) *ServerInstance {
 	t.Helper()
-	Program(t)
+	programWith(t, c.Tags)
 	dir, err := serverDir(baseDir, "server")
 	if err != nil {
 		t.Fatalf("server: %v", err)
@@ -219,7 +238,7 @@ func (s *ServerInstance) AwaitReady() error {
 // Command prepares another run of the program in the server's folder and environment.
 func (s *ServerInstance) Command(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(Program(t), args...)
+	cmd := exec.Command(programWith(t, s.config.Tags), args...)
 	cmd.Dir, cmd.Env = s.Dir, s.env
 	return cmd
 }
@@ -229,6 +248,27 @@ func (s *ServerInstance) Stop() int {
 	s.stop(syscall.SIGTERM)
 	s.killed = true
 	return s.cmd.ProcessState.ExitCode()
+}
+
+// Setenv sets a variable for the starts and commands to come; an empty value takes it away.
+func (s *ServerInstance) Setenv(name, value string) {
+	s.env = slices.DeleteFunc(s.env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+	if value != "" {
+		s.env = append(s.env, name+"="+value)
+	}
+}
+
+// AwaitKilled waits until the program was killed by SIGKILL, from outside or by itself, and reports
+// whether it was within that time.
+func (s *ServerInstance) AwaitKilled(timeout time.Duration) bool {
+	select {
+	case <-s.done:
+		status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus)
+		s.killed = ok && status.Signal() == syscall.SIGKILL
+		return s.killed
+	case <-time.After(timeout):
+		return false
+	}
 }
 
 // Kill sends SIGKILL and waits.

@@ -1,0 +1,39 @@
+//go:build failpoint
+
+package failpoint
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+var (
+	wanted, nth = parse(os.Getenv("FAILPOINT"))
+	times       atomic.Int64
+)
+
+func parse(s string) (place string, nth int64) {
+	place, count, ok := strings.Cut(s, ":")
+	if !ok {
+		return place, 1
+	}
+	nth, err := strconv.ParseInt(count, 10, 64)
+	if err != nil || nth < 1 {
+		panic(fmt.Sprintf("FAILPOINT=%s: not a place or place:n", s))
+	}
+	return place, nth
+}
+
+// Reach kills the process if it is the wanted place, and does not return then.
+func Reach(place, about string) {
+	if wanted == "" || place != wanted && place+"/"+about != wanted || times.Add(1) != nth {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "failpoint %s reached\n", wanted)
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
