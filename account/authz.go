@@ -8,7 +8,9 @@ import (
 	"strings"
 )
 
-// Scope narrows an API token to a part of its user's rights.
+// Scope narrows an API token to a part of its user's rights. Those of topics give a right
+// instead, which a user who is no admin has not: an admin gives them to the token of a program,
+// which can then do that and nothing else.
 type Scope string
 
 const (
@@ -49,6 +51,11 @@ func (s Scope) known() bool {
 		slices.Contains([]Scope{TopicsProduce, TopicsConsume, TopicsAdmin}, s[:i])
 }
 
+// ofTopics tells whether s is one of the scopes of topics, or an operation's that takes one.
+func (s Scope) ofTopics() bool {
+	return s == anyTopics || strings.HasPrefix(string(s), string(anyTopics)+":")
+}
+
 // rule of one operation: who may call it at all.
 type rule struct {
 	least Role // "": public
@@ -67,6 +74,10 @@ var table = map[string]rule{
 	"list-my-tokens":  {Member, unscoped},
 	"create-my-token": {Member, unscoped},
 	"delete-my-token": {Member, unscoped},
+
+	"list-user-tokens":  {Admin, UsersRead},
+	"create-user-token": {Admin, unscoped},
+	"delete-user-token": {Admin, UsersWrite},
 
 	"list-users":  {Admin, UsersRead},
 	"get-user":    {Admin, UsersRead},
@@ -160,7 +171,9 @@ func Authorize(p *Principal, op string) error {
 		return nil
 	case p == nil:
 		return ErrUnauthorized
-	case !p.Role.Covers(r.least), r.scope != anyScope && !p.HasScope(r.scope) && !p.reachesTopic(r.scope):
+	case p.grants(r.scope):
+		return nil
+	case !p.Role.Covers(r.least), r.scope != anyScope && !p.HasScope(r.scope):
 		return ErrForbidden
 	}
 	return nil

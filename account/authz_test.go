@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func TestAuthorize(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-24s%-10s%-10s%-10s%-10s%s\n", "operation", "nobody", "member", "manager", "admin", "scopes that reach it")
+	fmt.Fprintf(&b, "%-24s%-10s%-10s%-10s%-10s%s\n", "operation", "nobody", "member", "manager", "admin", "scopes that reach it; +: whatever the role")
 	for _, op := range slices.Sorted(account.Operations()) {
 		fmt.Fprintf(&b, "%-24s%-10s", op, verdict(t, nil, op))
 		for _, r := range account.Roles {
@@ -31,6 +31,10 @@ func TestAuthorize(t *testing.T) {
 		for _, s := range append(account.Scopes, "other:scope") {
 			p := &account.Principal{Role: account.Admin, Scopes: []account.Scope{s}}
 			if account.Authorize(p, op) == nil {
+				narrow := &account.Principal{Role: account.Member, Scopes: p.Scopes}
+				if account.Authorize(&account.Principal{Role: account.Member}, op) != nil && account.Authorize(narrow, op) == nil {
+					s = "+" + s
+				}
 				reach = append(reach, string(s))
 			}
 		}
@@ -124,5 +128,24 @@ func TestFromContext(t *testing.T) {
 	want := &account.Principal{UserID: 3}
 	if got, ok := account.FromContext(account.WithPrincipal(t.Context(), want)); !ok || got != want {
 		t.Errorf("got %v, %v", got, ok)
+	}
+}
+
+// A token of a program does what its scopes of topics say, and nothing else, whoever it belongs to.
+func TestAuthorize_topics(t *testing.T) {
+	t.Parallel()
+	p := &account.Principal{Role: account.Member, Scopes: []account.Scope{"topics:produce:orders"}}
+	for op, want := range map[string]bool{
+		"add-topic-jobs": true, "get-topic-job": true, "list-topics": true, "me": true,
+		"pop-topic-jobs": false, "set-topic-webhook": false, "pause-topic": false, "list-rooms": false, "create-meeting": false, "list-jobs": false, "create-my-token": false,
+	} {
+		if got := account.Authorize(p, op) == nil; got != want {
+			t.Errorf("%s: %v, want %v", op, got, want)
+		}
+	}
+	for _, scopes := range [][]account.Scope{nil, {}, {"topicsproduce"}, {"topics"}, {"topics:producer:orders"}, {account.JobsAdmin}} {
+		if p := (&account.Principal{Role: account.Manager, Scopes: scopes}); account.Authorize(p, "add-topic-jobs") == nil {
+			t.Errorf("a manager with the scopes %q adds jobs", scopes)
+		}
 	}
 }

@@ -34,10 +34,11 @@ func (p *Principal) HasScope(s Scope) bool {
 	})
 }
 
-// reachesTopic tells whether the token reaches s, a scope of topics, for one topic at least.
-func (p *Principal) reachesTopic(s Scope) bool {
-	return strings.HasPrefix(string(s), string(anyTopics)) && slices.ContainsFunc(p.Scopes, func(have Scope) bool {
-		return strings.HasPrefix(string(have), string(s)+":")
+// grants tells whether the token itself gives the right to s, a scope of topics, for one topic
+// at least, whatever the role of its user.
+func (p *Principal) grants(s Scope) bool {
+	return s.ofTopics() && slices.ContainsFunc(p.Scopes, func(have Scope) bool {
+		return have == s || strings.HasPrefix(string(have), string(s)+":")
 	})
 }
 

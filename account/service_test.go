@@ -280,7 +280,7 @@ func TestService_lastUse(t *testing.T) {
 func TestService_CreateToken(t *testing.T) {
 	t.Parallel()
 	f := newService(t, account.Config{})
-	f.mustCreate(t, email, account.Member)
+	f.mustCreate(t, email, account.Admin)
 	_, p := f.mustLogin(t, email, password)
 	bob := f.mustCreate(t, "bob@example.org", account.Member)
 
@@ -320,6 +320,54 @@ func TestService_CreateToken(t *testing.T) {
 	if err := f.DeleteToken(t.Context(), p, tok.ID); err != nil || f.works(t, secret) {
 		t.Errorf("deleted: %v, still works: %v", err, f.works(t, secret))
 	}
+}
+
+// Scopes of topics give a right that only an admin has to give.
+func TestService_CreateToken_topics(t *testing.T) {
+	t.Parallel()
+	f := newService(t, account.Config{})
+	admin := f.mustCreate(t, email, account.Admin)
+	f.mustCreate(t, "root@example.org", account.Admin)
+	bob := f.mustCreate(t, "bob@example.org", account.Member)
+	scopes := []account.Scope{"topics:produce:orders", account.TopicsConsume}
+
+	_, _, err := f.CreateToken(t.Context(), &account.Principal{UserID: bob.ID, Role: account.Manager}, account.NewToken{Name: "x", Scopes: append(scopes, account.RoomsRead)})
+	wantFaults(t, err, "body.scopes[0] not_allowed", "body.scopes[1] not_allowed")
+	_, _, err = f.CreateUserToken(t.Context(), bob.ID, account.NewToken{Name: "x", Scopes: append(scopes, account.RoomsRead)})
+	wantFaults(t, err, "body.scopes[2] not_allowed")
+	_, _, err = f.CreateUserToken(t.Context(), bob.ID, account.NewToken{Name: "x"})
+	wantFaults(t, err, "body.scopes too_few")
+	if _, _, err = f.CreateUserToken(t.Context(), 1<<40, account.NewToken{Name: "x", Scopes: scopes}); !errors.Is(err, account.ErrNotFound) {
+		t.Error(err)
+	}
+
+	_, shop, err := f.CreateUserToken(t.Context(), bob.ID, account.NewToken{Name: "shop", Scopes: scopes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.Authenticate(t.Context(), shop)
+	if err != nil || p.UserID != bob.ID || account.Authorize(p, "pop-topic-jobs") != nil || account.Authorize(p, "list-rooms") == nil {
+		t.Errorf("%+v, %v", p, err)
+	}
+	var own []string
+	for _, scopes := range [][]account.Scope{scopes, {account.MeetingsRead}} {
+		_, secret, err := f.CreateToken(t.Context(), &account.Principal{UserID: admin.ID, Role: account.Admin}, account.NewToken{Name: "x", Scopes: scopes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own = append(own, secret)
+	}
+	if _, err := f.UpdateUser(t.Context(), admin.ID, nil, account.UserPatch{Role: new(account.Member)}); err != nil {
+		t.Fatal(err)
+	}
+	if f.works(t, own[0]) || !f.works(t, own[1]) {
+		t.Error("of the tokens of who was an admin those with scopes of topics must end, and no others")
+	}
+	if _, err := f.UpdateUser(t.Context(), bob.ID, nil, account.UserPatch{Disabled: new(true)}); err != nil || f.works(t, shop) {
+		t.Errorf("the token of a disabled user works; %v", err)
+	}
+	_, _, err = f.CreateUserToken(t.Context(), bob.ID, account.NewToken{Name: "x", Scopes: scopes})
+	wantFaults(t, err, "path.id disabled")
 }
 
 func TestService_CreateUser_faults(t *testing.T) {

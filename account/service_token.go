@@ -9,7 +9,39 @@ import (
 const maxScopes = 50
 
 // CreateToken makes an API token of p's user and returns its secret, which is told only now.
+// Scopes of topics are for admins to give.
 func (s *Service) CreateToken(ctx context.Context, p *Principal, n NewToken) (t *Token, secret string, err error) {
+	return s.createToken(ctx, p.UserID, n, func(scope Scope) (code, message string) {
+		if scope.ofTopics() && p.Role != Admin {
+			return "not_allowed", "is for an admin to give"
+		}
+		return "", ""
+	})
+}
+
+// CreateUserToken makes an API token of another user for an admin: it can have the scopes of
+// topics alone, so that nobody acts in the name of somebody else.
+func (s *Service) CreateUserToken(ctx context.Context, userID int64, n NewToken) (t *Token, secret string, err error) {
+	u, err := s.store.User(ctx, userID)
+	if err == nil && !u.Active() {
+		err = &InvalidError{[]Fault{{"path.id", "disabled", "is disabled"}}}
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("create token of user %d: %w", userID, err)
+	}
+	if n.Scopes == nil {
+		n.Scopes = []Scope{}
+	}
+	return s.createToken(ctx, userID, n, func(scope Scope) (code, message string) {
+		if !scope.ofTopics() {
+			return "not_allowed", "is for the user to give; a token made for somebody else has scopes of topics alone"
+		}
+		return "", ""
+	})
+}
+
+// createToken refuses the scopes of which refuse tells a reason.
+func (s *Service) createToken(ctx context.Context, userID int64, n NewToken, refuse func(Scope) (code, message string)) (t *Token, secret string, err error) {
 	now := s.instant()
 	var fs faults
 	n.Name = fs.text("name", n.Name, maxName)
@@ -25,6 +57,8 @@ func (s *Service) CreateToken(ctx context.Context, p *Principal, n NewToken) (t 
 	for i, scope := range n.Scopes {
 		if !scope.known() {
 			fs.add(fmt.Sprintf("scopes[%d]", i), "unknown_value", "is no scope")
+		} else if code, message := refuse(scope); code != "" {
+			fs.add(fmt.Sprintf("scopes[%d]", i), code, message)
 		}
 	}
 	if err := fs.err(); err != nil {
@@ -34,7 +68,7 @@ func (s *Service) CreateToken(ctx context.Context, p *Principal, n NewToken) (t 
 	slices.Sort(scopes)
 	secret = newSecret()
 	t = &Token{
-		UserID: p.UserID, Kind: API, Name: n.Name, Hash: hashSecret(secret), Scopes: slices.Compact(scopes),
+		UserID: userID, Kind: API, Name: n.Name, Hash: hashSecret(secret), Scopes: slices.Compact(scopes),
 		CreatedAt: now,
 	}
 	if !n.ExpiresAt.IsZero() {

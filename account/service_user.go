@@ -83,7 +83,8 @@ func (s *Service) ListUsers(ctx context.Context, p Page) (users []*User, next st
 }
 
 // UpdateUser changes a user. A disabled user's tokens and sessions end at once and for good; a
-// new password ends the sessions. ifMatch, unless nil, must be the current version:
+// new password ends the sessions. Who ceases to be an admin loses the tokens with scopes of
+// topics, which only an admin could make. ifMatch, unless nil, must be the current version:
 // [*VersionError]. The last active admin stays one: [*InvalidError].
 func (s *Service) UpdateUser(ctx context.Context, id int64, ifMatch *int64, p UserPatch) (*User, error) {
 	u, err := s.updateUser(ctx, id, ifMatch, 0, p)
@@ -112,7 +113,9 @@ func (s *Service) updateUser(ctx context.Context, id int64, ifMatch *int64, spar
 			}
 		}
 		disabled := wasActive && !u.Active()
-		return Revocation{Sessions: disabled || p.Password != nil, API: disabled, Except: spare}, nil
+		return Revocation{
+			Sessions: disabled || p.Password != nil, API: disabled, Topics: wasAdmin && u.Role != Admin, Except: spare,
+		}, nil
 	})
 }
 

@@ -37,6 +37,7 @@ type Store interface {
 type Revocation struct {
 	Sessions bool
 	API      bool
+	Topics   bool  // API tokens with a scope of topics
 	Except   int64 // the id of a token that stays; 0: none
 }
 

@@ -141,7 +141,7 @@ func (a *application) wireEngine() {
 		names[i] = j.Name()
 	}
 	a.pauses = &pauses{settings: failures.NewSettings(a.db.Gorm), queue: a.queue, standIn: a.standIn, jobs: names}
-	a.metrics.registry.MustRegister(newQueueCollector(a.inForce, names))
+	a.metrics.registry.MustRegister(newQueueCollector(a.inForce, names, failures.NewTopics(a.db.Gorm)))
 	if a.clock = newClockWatch(a.db, a.redis, a.queue, a.log); a.clock != nil {
 		a.metrics.registry.MustRegister(a.clock.offset)
 	}

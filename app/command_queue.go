@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -65,10 +66,10 @@ func knownJob(name string) error {
 func (c *cli) queueStatsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "stats", Short: "Count what waits, runs and died, by strategy", Args: cobra.NoArgs,
+		Use: "stats", Short: "Count what waits, runs and died, by strategy and topic", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withQueue(cmd.Context(), "GET /api/v1/jobs", func(_ *Config, q queue) error {
-				return c.queueStats(cmd.Context(), q, asJSON)
+			return c.withQueue(cmd.Context(), "GET /api/v1/jobs and GET /api/v1/topics", func(config *Config, q queue) error {
+				return c.queueStats(cmd.Context(), config, q, asJSON)
 			})
 		},
 	}
@@ -91,18 +92,48 @@ type jobCounts struct {
 	Paused    bool       `json:"paused"`
 }
 
-func (c *cli) queueStats(ctx context.Context, q queue, asJSON bool) error {
+func countsOf(job string, s delayjob.Stats) jobCounts {
+	c := jobCounts{Job: job, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, Paused: s.Paused}
+	if !s.Oldest.IsZero() {
+		c.OldestDue = new(s.Oldest.UTC())
+	}
+	return c
+}
+
+// listedTopics is how many topics queue stats lists at most.
+const listedTopics = 1000
+
+func (c *cli) queueStats(ctx context.Context, config *Config, q queue, asJSON bool) error {
 	counts := make([]jobCounts, len(strategies))
 	for i, job := range strategies {
 		s, err := q.Stats(ctx, job)
 		if err != nil {
 			return fmt.Errorf("count %s: %w", job, err)
 		}
-		counts[i] = jobCounts{Job: job, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, Paused: s.Paused}
-		if !s.Oldest.IsZero() {
-			counts[i].OldestDue = new(s.Oldest.UTC())
-		}
+		counts[i] = countsOf(job, s)
 	}
+	ofTopics, err := topicCounts(ctx, config, q)
+	if err != nil {
+		err = fmt.Errorf("topics are not listed: %w", err)
+	}
+	return errors.Join(c.printCounts(append(counts, ofTopics...), q, asJSON), err)
+}
+
+// topicCounts asks the database which topics there are.
+func topicCounts(ctx context.Context, config *Config, q queue) ([]jobCounts, error) {
+	db, err := database.Open(ctx, config.Database.URL, database.Options{})
+	if err != nil {
+		return nil, err
+	}
+	stats, err := topicStats(ctx, q, failures.NewTopics(db.Gorm), listedTopics)
+	var counts []jobCounts
+	for _, job := range slices.Sorted(maps.Keys(stats)) {
+		counts = append(counts, countsOf(job, stats[job]))
+	}
+	return counts, errors.Join(err, db.Close())
+}
+
+func (c *cli) printCounts(counts []jobCounts, q queue, asJSON bool) error {
 	if asJSON {
 		return c.printJSON(counts)
 	}

@@ -3,6 +3,8 @@ package app
 import (
 	"net/http"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -30,6 +32,8 @@ type metrics struct {
 	loadRows             *prometheus.CounterVec   // full
 	loadFailures         prometheus.Counter
 	http                 *prometheus.HistogramVec // method, route, status
+
+	topics topicLabels
 }
 
 var _ delayjob.Observer = (*metrics)(nil)
@@ -75,10 +79,12 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) Started(job string, late time.Duration) {
+	job = m.topics.label(job)
 	m.late.WithLabelValues(job).Observe(max(0, late.Seconds()))
 }
 
 func (m *metrics) Finished(job string, r delayjob.Result, late, took time.Duration) {
+	job = m.topics.label(job)
 	m.results.WithLabelValues(job, string(r)).Inc()
 	if r == delayjob.ResultOK {
 		m.doneLate.WithLabelValues(job).Observe(max(0, late.Seconds()))
@@ -103,11 +109,13 @@ func (m *metrics) Claimed(_, n int, _ time.Duration, err error) {
 func (m *metrics) Woken(c delayjob.Cause) { m.wakes.WithLabelValues(string(c)).Inc() }
 
 func (m *metrics) Leases(job string, extended, lost int) {
+	job = m.topics.label(job)
 	m.extended.WithLabelValues(job).Add(float64(extended))
 	m.lost.WithLabelValues(job).Add(float64(lost))
 }
 
 func (m *metrics) Breaker(job string, open bool) {
+	job = m.topics.label(job)
 	v := 0.0
 	if open {
 		v = 1
@@ -116,6 +124,7 @@ func (m *metrics) Breaker(job string, open bool) {
 }
 
 func (m *metrics) Added(job string, r delayjob.AddResult, n int) {
+	job = m.topics.label(job)
 	m.adds.WithLabelValues(job, r.String()).Add(float64(n))
 	if r == delayjob.Healed {
 		m.healed.Add(float64(n))
@@ -130,6 +139,38 @@ func (m *metrics) Loaded(full bool, rows int, took time.Duration, err error) {
 	label := strconv.FormatBool(full)
 	m.load.WithLabelValues(label).Observe(took.Seconds())
 	m.loadRows.WithLabelValues(label).Add(float64(rows))
+}
+
+// shownTopics is how many topics have series of their own in the metrics; their names are for
+// others to choose.
+const shownTopics = 100
+
+// otherTopics is the label of all further ones.
+const otherTopics = "topic.*"
+
+// topicLabels are the topics that have series of their own: the first ones seen.
+type topicLabels struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// label is the job, or that of all further topics.
+func (l *topicLabels) label(job string) string {
+	if !strings.HasPrefix(job, "topic.") {
+		return job
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil {
+		l.seen = map[string]bool{}
+	}
+	if !l.seen[job] {
+		if len(l.seen) >= shownTopics {
+			return otherTopics
+		}
+		l.seen[job] = true
+	}
+	return job
 }
 
 // watchLoader adds the age of the last complete pass, which grows while the loader is stuck.

@@ -2,27 +2,37 @@ package app
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"punctual/delayjob"
+	"punctual/delayjob/topics"
 )
 
 // queueCollector counts what a queue holds when somebody asks, so that an idle installation
 // asks nothing. Answers are kept for a second: two scrapers cost as much as one.
 type queueCollector struct {
-	queue func() delayjob.Inspector // that in force
-	jobs  []string
+	queue  func() delayjob.Inspector // that in force
+	jobs   []string
+	topics topicCounter
 
 	mu    sync.Mutex
 	at    time.Time
 	stats map[string]delayjob.Stats
 }
 
-func newQueueCollector(q func() delayjob.Inspector, jobs []string) *queueCollector {
-	return &queueCollector{queue: q, jobs: jobs}
+// topicCounter tells which topics there are. Their dead jobs are the database's: a queue that
+// was flushed knows of none.
+type topicCounter interface {
+	Names(ctx context.Context, most int) ([]string, error)
+	CountDead(ctx context.Context, topics []string) (map[string]int, error)
+}
+
+func newQueueCollector(q func() delayjob.Inspector, jobs []string, topics topicCounter) *queueCollector {
+	return &queueCollector{queue: q, jobs: jobs, topics: topics}
 }
 
 var (
@@ -82,6 +92,30 @@ func (c *queueCollector) look() map[string]delayjob.Stats {
 			c.stats[job] = s
 		}
 	}
+	ofTopics, _ := topicStats(ctx, queue, c.topics, shownTopics) // absent, too, if the database does not answer
+	maps.Copy(c.stats, ofTopics)
 	c.at = time.Now()
 	return c.stats
+}
+
+// topicStats counts what there is of the first topics by name, by the names of their jobs. It
+// leaves out those of which the queue does not answer.
+func topicStats(ctx context.Context, queue delayjob.Inspector, counter topicCounter, most int) (map[string]delayjob.Stats, error) {
+	stats := map[string]delayjob.Stats{}
+	names, err := counter.Names(ctx, most)
+	if err != nil || len(names) == 0 {
+		return stats, err
+	}
+	dead, err := counter.CountDead(ctx, names)
+	if err != nil {
+		return stats, err
+	}
+	for _, name := range names {
+		job := topics.JobName(name)
+		if s, err := queue.Stats(ctx, job); err == nil {
+			s.Dead = dead[name]
+			stats[job] = s
+		}
+	}
+	return stats, nil
 }

@@ -418,6 +418,36 @@ func TestTokens(t *testing.T) {
 	s.call(http.StatusNotFound, "DELETE", path, nil, admin)
 }
 
+func TestUserTokens(t *testing.T) {
+	t.Parallel()
+	s, admin := newServerWithAdmin(t, httpapi.Options{})
+	member := s.newUser(admin, "m@example.org", "member")
+	_, me := s.call(http.StatusOK, "GET", "/me", nil, member)
+	path := fmt.Sprintf("/users/%v/tokens", me["id"])
+	in := body{"name": "shop", "scopes": []string{"topics:produce:orders"}}
+	s.call(http.StatusForbidden, "POST", path, in, member)
+	_, out := s.call(http.StatusUnprocessableEntity, "POST", "/me/tokens", in, member)
+	wantFaults(t, out, "body.scopes[0] not_allowed")
+	res, out := s.call(http.StatusCreated, "POST", path, in, admin)
+	if len(out) != 2 || res.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("answer %v", out)
+	}
+	id, token := out["id"], bearer(out["token"])
+	_, out = s.call(http.StatusOK, "GET", "/me", nil, token)
+	if out["id"] != me["id"] {
+		t.Errorf("the token is of %v", out)
+	}
+	s.call(http.StatusForbidden, "GET", "/me/tokens", nil, token)
+	_, out = s.call(http.StatusOK, "GET", path, nil, admin)
+	if items := out["items"].([]any); len(items) != 1 || items[0].(body)["id"] != id {
+		t.Errorf("tokens %v", out)
+	}
+	s.call(http.StatusNotFound, "GET", "/users/999999/tokens", nil, admin)
+	s.call(http.StatusNotFound, "DELETE", fmt.Sprintf("/users/1000000/tokens/%v", id), nil, admin)
+	s.call(http.StatusNoContent, "DELETE", fmt.Sprintf("%s/%v", path, id), nil, admin)
+	s.call(http.StatusUnauthorized, "GET", "/me", nil, token)
+}
+
 func TestSetup(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, httpapi.Options{})

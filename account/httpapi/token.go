@@ -52,10 +52,23 @@ func (h *handlers) registerTokens(api huma.API) {
 	remove := operation("delete-my-token", http.MethodDelete, "/me/tokens/{id}", "People", "End an API token", http.StatusNotFound)
 	remove.DefaultStatus = http.StatusNoContent
 	huma.Register(api, remove, h.deleteToken)
+
+	huma.Register(api, operation("list-user-tokens", http.MethodGet, "/users/{id}/tokens", "People", "API tokens of a user",
+		http.StatusNotFound, http.StatusUnprocessableEntity), h.listUserTokens)
+	create = operation("create-user-token", http.MethodPost, "/users/{id}/tokens", "People", "Make an API token of a program, with scopes of topics alone",
+		http.StatusNotFound, http.StatusUnprocessableEntity)
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(api, create, h.createUserToken)
+	remove = operation("delete-user-token", http.MethodDelete, "/users/{id}/tokens/{token_id}", "People", "End an API token of a user", http.StatusNotFound)
+	remove.DefaultStatus = http.StatusNoContent
+	huma.Register(api, remove, h.deleteUserToken)
 }
 
 func (h *handlers) listTokens(ctx context.Context, in *struct{ PageInput }) (*tokensOutput, error) {
-	tokens, next, err := h.svc.ListTokens(ctx, caller(ctx), in.page())
+	return viewTokens(h.svc.ListTokens(ctx, caller(ctx), in.page()))
+}
+
+func viewTokens(tokens []*account.Token, next string, err error) (*tokensOutput, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +84,12 @@ func (h *handlers) listTokens(ctx context.Context, in *struct{ PageInput }) (*to
 }
 
 func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (*createTokenOutput, error) {
-	t, secret, err := h.svc.CreateToken(ctx, caller(ctx), account.NewToken{
+	return viewSecret(h.svc.CreateToken(ctx, caller(ctx), account.NewToken{
 		Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: in.Body.ExpiresAt,
-	})
+	}))
+}
+
+func viewSecret(t *account.Token, secret string, err error) (*createTokenOutput, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +100,42 @@ func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (*crea
 
 func (h *handlers) deleteToken(ctx context.Context, in *struct{ IDInput }) (*struct{}, error) {
 	return nil, h.svc.DeleteToken(ctx, caller(ctx), in.ID)
+}
+
+type userTokensInput struct {
+	IDInput
+	PageInput
+}
+
+func (h *handlers) listUserTokens(ctx context.Context, in *userTokensInput) (*tokensOutput, error) {
+	if _, err := h.svc.User(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	return viewTokens(h.svc.ListTokens(ctx, &account.Principal{UserID: in.ID}, in.page()))
+}
+
+type createUserTokenInput struct {
+	IDInput
+	Body struct {
+		Name      string          `json:"name" doc:"What it is for"`
+		Scopes    []account.Scope `json:"scopes" nullable:"false" doc:"topics:produce, topics:consume, topics:admin; with a colon and its name, of one topic" example:"[\"topics:produce:orders\"]"`
+		ExpiresAt time.Time       `json:"expires_at,omitempty" doc:"Left out: never"`
+	}
+}
+
+func (h *handlers) createUserToken(ctx context.Context, in *createUserTokenInput) (*createTokenOutput, error) {
+	return viewSecret(h.svc.CreateUserToken(ctx, in.ID, account.NewToken{
+		Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: in.Body.ExpiresAt,
+	}))
+}
+
+type userTokenInput struct {
+	IDInput
+	TokenID int64 `path:"token_id" minimum:"1"`
+}
+
+func (h *handlers) deleteUserToken(ctx context.Context, in *userTokenInput) (*struct{}, error) {
+	return nil, h.svc.DeleteToken(ctx, &account.Principal{UserID: in.ID}, in.TokenID)
 }
 
 func unlessZero(t time.Time) *time.Time {

@@ -15,7 +15,7 @@ func (s *Service) SetPaused(ctx context.Context, topic string, paused bool) erro
 	if paused {
 		change = s.queue.Pause
 	}
-	if err := change(context.WithoutCancel(ctx), jobName(topic)); err != nil {
+	if err := change(context.WithoutCancel(ctx), JobName(topic)); err != nil {
 		s.tell([]error{err}) // a pop asks the database, and the loader tells the queue again
 	}
 	return nil

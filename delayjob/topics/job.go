@@ -105,7 +105,7 @@ func (j *Job) claimable() time.Time {
 
 // message is what stands for j in the queue.
 func (j *Job) message() delayjob.Message {
-	return delayjob.Message{Job: jobName(j.Topic), Key: j.ID, Version: j.Revision, Due: j.claimable()}
+	return delayjob.Message{Job: JobName(j.Topic), Key: j.ID, Version: j.Revision, Due: j.claimable()}
 }
 
 // far tells whether j is so far from being claimable that the queue need not hold it; the
@@ -114,8 +114,8 @@ func (j *Job) far(now time.Time) bool { return j.claimable().Sub(now) > farAway 
 
 const farAway = 2 * time.Minute
 
-// jobName is the name of a topic's messages.
-func jobName(topic string) string { return "topic." + topic }
+// JobName is the name of a topic's messages.
+func JobName(topic string) string { return "topic." + topic }
 
 // schedule gives j a new due time, after which it has all its attempts again. Who held it
 // holds it no more.

@@ -89,7 +89,7 @@ func (s *Service) missing(ctx context.Context, before time.Time) ([]string, erro
 	}
 	var missing []string
 	for _, topic := range slices.Sorted(maps.Keys(overdue)) {
-		q, err := s.queue.Stats(ctx, jobName(topic))
+		q, err := s.queue.Stats(ctx, JobName(topic))
 		if err != nil {
 			return nil, err
 		}
@@ -112,12 +112,12 @@ func (s *Service) applySettings(ctx context.Context) error {
 		return err
 	}
 	for _, t := range paused {
-		if err := s.queue.Pause(ctx, jobName(t)); err != nil {
+		if err := s.queue.Pause(ctx, JobName(t)); err != nil {
 			return err
 		}
 	}
 	for _, t := range resumed {
-		if err := s.queue.Resume(ctx, jobName(t)); err != nil {
+		if err := s.queue.Resume(ctx, JobName(t)); err != nil {
 			return err
 		}
 	}

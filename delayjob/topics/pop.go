@@ -103,7 +103,7 @@ func (s *Service) popShard(ctx context.Context, shard int, topic string, limit i
 	if lease == 0 {
 		lease = DefaultTTR
 	}
-	got, err := s.queue.Claim(act, shard, []delayjob.Want{{Job: jobName(topic), Limit: limit, Lease: lease, MaxAttempts: -1, ChargeExpired: true}})
+	got, err := s.queue.Claim(act, shard, []delayjob.Want{{Job: JobName(topic), Limit: limit, Lease: lease, MaxAttempts: -1, ChargeExpired: true}})
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("%w: %w", ErrQueueDown, err)
 	}
@@ -139,7 +139,7 @@ func (s *Service) popShard(ctx context.Context, shard int, topic string, limit i
 
 // pauseQueue tells the queue what it has forgotten.
 func (s *Service) pauseQueue(ctx context.Context, topic string) {
-	if err := s.queue.Pause(ctx, jobName(topic)); err != nil {
+	if err := s.queue.Pause(ctx, JobName(topic)); err != nil {
 		s.tell([]error{err})
 	}
 }

@@ -117,7 +117,7 @@ const (
 )
 
 // Name implements [delayjob.DelayJob].
-func (p *push) Name() string { return jobName(p.topic) }
+func (p *push) Name() string { return JobName(p.topic) }
 
 // Options implements [delayjob.Configurer].
 func (p *push) Options() delayjob.Options {

@@ -189,7 +189,7 @@ func (s *Service) Reschedule(ctx context.Context, k Key, due time.Time) (*Job, S
 		return nil, "", err
 	}
 	if j.far(s.now()) {
-		s.scheduler.Forget(ctx, delayjob.MessageID(jobName(k.Topic), k.ID))
+		s.scheduler.Forget(ctx, delayjob.MessageID(JobName(k.Topic), k.ID))
 	}
 	s.scheduler.Schedule(ctx, j.message())
 	return j, state, nil
@@ -206,7 +206,7 @@ func (s *Service) Delete(ctx context.Context, k Key) (running bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	s.scheduler.Forget(ctx, delayjob.MessageID(jobName(k.Topic), k.ID))
+	s.scheduler.Forget(ctx, delayjob.MessageID(JobName(k.Topic), k.ID))
 	return running, nil
 }
 
@@ -255,7 +255,7 @@ func (s *Service) Finish(ctx context.Context, es ...Ending) (errs []error, err e
 }
 
 func (e Ending) lease() delayjob.Lease {
-	return delayjob.Lease{ID: delayjob.MessageID(jobName(e.Topic), e.ID), Shard: e.Lease.shard, Token: e.Lease.token}
+	return delayjob.Lease{ID: delayjob.MessageID(JobName(e.Topic), e.ID), Shard: e.Lease.shard, Token: e.Lease.token}
 }
 
 // tell logs what the queue could not do. The database knows already, so that it comes to

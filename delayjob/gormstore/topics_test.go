@@ -1,0 +1,181 @@
+package gormstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"punctual/app/database"
+	"punctual/delayjob/gormstore"
+	"punctual/delayjob/topics"
+	"punctual/tests/testenv/testdb"
+)
+
+func topicJob(id string, version int64, due time.Time) *topics.Job {
+	return &topics.Job{
+		Key: topics.Key{Topic: "t", ID: id}, Version: version, Revision: version, Due: due, Body: []byte("1"), TTR: time.Minute, MaxAttempts: 1,
+		Status: topics.Pending, CreatedAt: due, UpdatedAt: due,
+	}
+}
+
+// Whoever adds, takes, finishes, settles and trims the same jobs at the same time waits for
+// others or passes them over, but none is ever chosen as the victim of a deadlock.
+func TestTopics_concurrently(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.NewTopics(db.Gorm)
+		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
+		defer stop()
+		past := time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond)
+		const jobs = 60
+		some := func(n int) (ids []string) {
+			for _, i := range rand.Perm(jobs)[:n] {
+				ids = append(ids, fmt.Sprint(i))
+			}
+			return ids
+		}
+		var versions sync.Mutex
+		version := int64(0)
+		work := map[string]func() error{
+			"add": func() error {
+				versions.Lock()
+				version++
+				v := version
+				versions.Unlock()
+				ids := some(30)
+				slices.Sort(ids)
+				js := make([]*topics.Job, len(ids))
+				for i, id := range ids {
+					js[i] = topicJob(id, v, past)
+					if rand.N(2) == 0 {
+						js[i].Expires = past.Add(time.Minute)
+					}
+				}
+				_, err := s.Insert(ctx, js)
+				return err
+			},
+			"change": func() error {
+				var keys []topics.Key
+				for _, id := range some(30) {
+					keys = append(keys, topics.Key{Topic: "t", ID: id})
+				}
+				return s.Update(ctx, keys, func(js []*topics.Job) ([]*topics.Job, error) {
+					for _, j := range js {
+						switch rand.N(3) {
+						case 0:
+							j.Status, j.Token, j.LeaseUntil = topics.Done, 0, time.Time{}
+						case 1:
+							j.Attempts, j.Token, j.LeaseUntil = 1, 1, past
+						}
+					}
+					return js, nil
+				})
+			},
+			"settle": func() error { return s.Settle(ctx, time.Now().UTC()) },
+			"trim":   func() error { return s.Trim(ctx, time.Now().UTC()) },
+		}
+		var running sync.WaitGroup
+		var counted sync.Mutex
+		counts := map[string]int{}
+		for name, do := range work {
+			for range 3 {
+				running.Go(func() {
+					for ctx.Err() == nil {
+						err := do()
+						if err != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+							t.Errorf("%s: %v", name, err)
+							return
+						}
+						counted.Lock()
+						counts[name]++
+						counted.Unlock()
+					}
+				})
+			}
+		}
+		running.Wait()
+		for name := range work {
+			if counts[name] < 3 {
+				t.Errorf("%s ran %d times", name, counts[name])
+			}
+		}
+		t.Log(counts)
+	})
+}
+
+// What is locked is left to the next time.
+func TestTopics_tidyPasses(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		if db.Dialect != "postgres" {
+			return // one writer at a time
+		}
+		s := gormstore.NewTopics(db.Gorm)
+		past := time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond)
+		js := []*topics.Job{topicJob("a", 1, past), topicJob("b", 1, past)}
+		for _, j := range js {
+			j.Expires = past.Add(time.Minute)
+		}
+		if _, err := s.Insert(t.Context(), js); err != nil {
+			t.Fatal(err)
+		}
+		state := func(id string) string {
+			found, err := s.Jobs(t.Context(), topics.Key{Topic: "t", ID: id})
+			if err != nil || len(found) != 1 {
+				t.Fatal(found, err)
+			}
+			return string(found[0].Status)
+		}
+		err := s.Update(t.Context(), []topics.Key{js[0].Key}, func(held []*topics.Job) ([]*topics.Job, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if err := s.Settle(ctx, time.Now().UTC()); err != nil {
+				t.Errorf("settle beside a lock: %v", err)
+			}
+			return nil, nil
+		})
+		if err != nil || state("a") != "pending" || state("b") != "expired" {
+			t.Errorf("a is %s, b is %s, %v", state("a"), state("b"), err)
+		}
+		if err := s.Settle(t.Context(), time.Now().UTC()); err != nil || state("a") != "expired" {
+			t.Errorf("a is %s, %v", state("a"), err)
+		}
+	})
+}
+
+// Tidying up and counting are found by indexes, however many jobs wait.
+func TestTopics_plans(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		if db.Dialect != "postgres" {
+			return
+		}
+		const open = "state = 'pending' AND due_at <= now() AND "
+		if err := db.Gorm.Exec(`INSERT INTO delay_jobs (topic, id, version, revision, due_at, body, ttr_ms, ttl_ms, max_attempts, state, attempts, last_error, created_at, updated_at)
+			SELECT 't' || i % 7, i, 1, 1, now() - interval '1 hour', '1', 1, 0, 8, 'pending', 0, '', now(), now() FROM generate_series(1, 20000) AS i`).Error; err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Gorm.Exec("ANALYZE delay_jobs").Error; err != nil {
+			t.Fatal(err)
+		}
+		for cond, index := range map[string]string{
+			open + "(max_attempts > 0 AND attempts >= max_attempts) AND (lease_until IS NULL OR lease_until <= now())": "delay_jobs_exhausted",
+			open + "(expires_at IS NOT NULL AND expires_at <= now())":                                                  "delay_jobs_expiring",
+		} {
+			var plan []string
+			if err := db.Gorm.Raw("EXPLAIN SELECT topic, id FROM delay_jobs WHERE " + cond + " LIMIT 1000").Scan(&plan).Error; err != nil {
+				t.Fatal(err)
+			}
+			if p := strings.Join(plan, "\n"); !strings.Contains(p, index) {
+				t.Errorf("%s is not used:\n%s", index, p)
+			}
+		}
+		names, err := gormstore.NewTopics(db.Gorm).Names(t.Context(), 5)
+		if err != nil || fmt.Sprint(names) != "[t0 t1 t2 t3 t4]" {
+			t.Errorf("%v, %v", names, err)
+		}
+	})
+}
