@@ -144,7 +144,7 @@ func (c *Consumer) listen(ctx context.Context) {
 		}
 		if failures > 0 {
 			failures = 0
-			c.opts.OnEmpty() // for what was added in vain
+			c.opts.OnEmpty() // for hints of what nobody was told
 		}
 		for h := range hints {
 			if h.Due.IsZero() {
@@ -210,6 +210,7 @@ func (r *runner) run(ctx context.Context) {
 		if failures > 0 {
 			r.c.opts.Logger.Info("claiming works again", "shard", r.shard, "failures", failures)
 			failures = 0
+			r.c.opts.OnEmpty() // for what was added in vain
 		}
 		r.wait(ctx, next)
 	}

@@ -50,8 +50,13 @@ type fallbackWork struct {
 	loader *Loader
 }
 
-// fallbackPoll is how often the health is looked at, which costs nothing.
-const fallbackPoll = 200 * time.Millisecond
+const (
+	// fallbackPoll is how often the health is looked at, which costs nothing.
+	fallbackPoll = 200 * time.Millisecond
+	// fallbackLinger is how long the lock is kept after the work, until those that stand by
+	// have noticed as well that the queue is back.
+	fallbackLinger = 3 * time.Second
+)
 
 // NewFallback returns a Fallback for jobs. It does nothing until Run.
 func NewFallback(jobs []DelayJob, o FallbackOptions) *Fallback {
@@ -180,6 +185,7 @@ func (f *Fallback) standIn(ctx, held context.Context) {
 	switch {
 	case err == nil:
 		f.opts.Logger.Info("the queue answers again and has its work back", "after", took)
+		sleep(held, fallbackLinger)
 	case ctx.Err() != nil:
 		f.opts.Logger.Info("the process stops; what the queue does not do is left to others", "after", took)
 	default:

@@ -34,7 +34,8 @@ type SchedulerOptions struct {
 	Budget  time.Duration // how long a caller may be held up; 200ms
 	Retry   time.Duration // how often a queue that did not answer is tried; 500ms
 	// Fallback returns the queue that stands in for one that is away, nil if there is none in
-	// this process, see [Fallback.Queue]. It gets the messages too. nil: there never is one.
+	// this process, see [Fallback.Queue]. It gets the messages then: what is left of them when
+	// the queue is back the loader brings. nil: there never is one.
 	Fallback func() Queue
 	Observer Observer
 	Logger   *slog.Logger
@@ -82,6 +83,7 @@ func (s *Scheduler) Schedule(ctx context.Context, ms ...Message) {
 	if q := s.opts.Fallback(); q != nil {
 		res, _ := q.Add(ctx, soon...) // it lives in memory
 		countAdded(s.opts.Observer, soon, res)
+		return
 	}
 	if s.putAside(soon) {
 		return
@@ -100,6 +102,7 @@ func (s *Scheduler) Forget(ctx context.Context, ids ...string) {
 	ctx = context.WithoutCancel(ctx)
 	if q := s.opts.Fallback(); q != nil {
 		_, _ = q.Remove(ctx, ids...)
+		return
 	}
 	s.mu.Lock()
 	s.aside = slices.DeleteFunc(s.aside, func(m Message) bool { return slices.Contains(ids, m.ID()) })

@@ -57,23 +57,33 @@ func TestScheduler_leavesOutWhatIsNotValid(t *testing.T) {
 	}
 }
 
+// While another queue stands in it gets everything, and the one that is away is not asked.
 func TestScheduler_addsToTheFallback(t *testing.T) {
+	q, standIn := &remote{Queue: memqueue.New()}, memqueue.New()
+	q.away.Store(true)
+	s := delayjob.NewScheduler(q, delayjob.SchedulerOptions{Fallback: func() delayjob.Queue { return standIn }})
+	defer s.Close()
+	for i := range 3 {
+		s.Schedule(t.Context(), msg("j", strconv.Itoa(i), time.Unix(1, 0)))
+	}
+	s.Forget(t.Context(), "j:1")
+	if st := left(t, standIn, "j"); st.Ready != 2 || q.calls.Load() != 0 {
+		t.Errorf("%+v and %d calls, want two messages and no call", st, q.calls.Load())
+	}
+}
+
+func TestScheduler_closeEndsTheTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, standIn := &remote{Queue: memqueue.New()}, memqueue.New()
+		q := &remote{Queue: memqueue.New()}
 		q.away.Store(true)
-		s := delayjob.NewScheduler(q, delayjob.SchedulerOptions{Fallback: func() delayjob.Queue { return standIn }})
-		for i := range 3 {
-			s.Schedule(t.Context(), msg("j", strconv.Itoa(i), time.Now()))
-		}
-		s.Forget(t.Context(), "j:1")
-		if st := left(t, standIn, "j"); st.Ready != 2 {
-			t.Errorf("%+v, want two", st)
-		}
-		s.Close() // ends the tries
-		calls := q.calls.Load()
+		s := delayjob.NewScheduler(q, delayjob.SchedulerOptions{})
+		s.Schedule(t.Context(), msg("j", "1", time.Now()))
+		time.Sleep(5 * time.Second)
+		tries := q.calls.Load()
+		s.Close()
 		time.Sleep(time.Minute)
-		if n := q.calls.Load() - calls; n != 0 {
-			t.Errorf("%d calls after Close", n)
+		if n := q.calls.Load(); tries < 5 || n != tries {
+			t.Errorf("%d calls before Close and %d after, want some and none", tries, n-tries)
 		}
 	})
 }

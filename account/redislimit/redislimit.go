@@ -12,8 +12,10 @@ import (
 	"punctual/account"
 )
 
-// patience bounds what a Redis that does not answer adds to a sign-in.
-const patience = 250 * time.Millisecond
+const (
+	patience = 250 * time.Millisecond // bounds what a Redis that does not answer adds to a sign-in
+	pause    = time.Second            // after which it is asked again
+)
 
 // Limiter is an [account.Limiter] on Redis. While Redis does not answer it counts in memory:
 // people can still sign in, and guessing stays limited, per instance.
@@ -22,13 +24,15 @@ type Limiter struct {
 	prefix   string
 	fallback *account.MemoryLimiter
 
-	mu   sync.RWMutex
-	rate account.Rate
+	mu    sync.RWMutex
+	rate  account.Rate
+	again time.Time // until then Redis is not asked, for it did not answer
 }
 
 var _ account.Limiter = (*Limiter)(nil)
 
-// New returns a Limiter whose keys begin with "rate:" and prefix. The client stays the caller's.
+// New returns a Limiter whose keys begin with "rate:" and prefix. The client stays the caller's;
+// it should heed the contexts' deadlines.
 func New(client redis.UniversalClient, prefix string, r account.Rate) *Limiter {
 	return &Limiter{redis: redis_rate.NewLimiter(client), prefix: prefix, fallback: account.NewMemoryLimiter(r), rate: r}
 }
@@ -54,10 +58,16 @@ func (l *Limiter) Allow(ctx context.Context, key string) (ok bool, retryAfter ti
 	if !limited {
 		return true, 0
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	if l.away() {
+		return l.fallback.Allow(ctx, key)
+	}
+	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	res, err := l.redis.Allow(ctx, l.prefix+key, limit)
+	res, err := l.redis.Allow(asking, l.prefix+key, limit)
 	if err != nil {
+		if ctx.Err() == nil { // it was not the caller who left
+			l.failed()
+		}
 		return l.fallback.Allow(ctx, key)
 	}
 	return res.Allowed > 0, max(0, res.RetryAfter)
@@ -72,10 +82,29 @@ func (l *Limiter) Forgive(ctx context.Context, key string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // it succeeded, even if the caller left
 	defer cancel()
 	l.fallback.Forgive(ctx, key)
+	if l.away() {
+		return
+	}
 	// The script takes a negative cost as a refund, but does not store a count of zero: then
 	// the key is to go.
 	res, err := l.redis.AllowN(ctx, l.prefix+key, limit, -1)
-	if err == nil && res.ResetAfter <= 0 {
+	if err != nil {
+		l.failed()
+		return
+	}
+	if res.ResetAfter <= 0 {
 		_ = l.redis.Reset(ctx, l.prefix+key) // at worst one success stays counted
 	}
+}
+
+func (l *Limiter) away() bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return time.Now().Before(l.again)
+}
+
+func (l *Limiter) failed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.again = time.Now().Add(pause)
 }

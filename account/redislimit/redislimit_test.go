@@ -3,6 +3,7 @@ package redislimit_test
 import (
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ func client(t *testing.T, url string) *redis.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.ContextTimeoutEnabled = true
 	c := redis.NewClient(o)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -102,5 +104,23 @@ func TestLimiter_withoutRedis(t *testing.T) {
 	}
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("five calls took %v", took)
+	}
+}
+
+// A Redis that is there but silent holds up one attempt a second, and not for long.
+func TestLimiter_silentRedis(t *testing.T) {
+	t.Parallel()
+	server := testenv.RedisServer(t)
+	l := redislimit.New(client(t, server.URL()), "", account.Rate{Count: 1000, Per: time.Hour})
+	if err := syscall.Kill(server.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	for range 100 {
+		l.Allow(t.Context(), "k")
+		l.Forgive(t.Context(), "k")
+	}
+	if took := time.Since(begin); took > 5*time.Second { // asking each time would take 50 s
+		t.Errorf("a hundred attempts took %v", took)
 	}
 }

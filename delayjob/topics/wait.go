@@ -72,15 +72,16 @@ func (ws *waiters) hint(due time.Time) {
 
 // listen hands the queue's hints to all waiters and subscribes again when they end.
 func (s *Service) listen(ctx context.Context) {
-	for ctx.Err() == nil {
+	for failures := 0; ctx.Err() == nil; {
 		hints, err := s.queue.Wake(ctx)
 		if err != nil {
-			if ctx.Err() == nil {
+			if failures++; ctx.Err() == nil && failures == 1 {
 				s.log.Warn("no wake-up hints for pops; polling meanwhile", "error", err)
 			}
 			pause(ctx, time.Second)
 			continue
 		}
+		failures = 0
 		for h := range hints {
 			s.waiters.hint(h.Due)
 		}
