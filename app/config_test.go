@@ -34,6 +34,8 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 		{"horizon", "queue:\n  load_every: 2m\n  reload_every: 5m\n", "c.yaml:1:1: queue.horizon is 2m, less than twice queue.load_every (up to 2m between passes): what falls due in between would be late"},
 		{"horizon and cron", "queue:\n  load_every: \"*/5 * * * *\"\n  reload_every: 10m\n  horizon: 6m\n", "c.yaml:4:12: queue.horizon is 6m, less than twice queue.load_every (up to 5m between passes): what falls due in between would be late"},
 		{"cron that panics", "queue: {load_every: \"TZ=\"}\n", `c.yaml:1:21: queue.load_every: "TZ=" is neither a duration such as 15s nor a cron schedule: malformed schedule: runtime error: slice bounds out of range [:-1]`},
+		{"shards", "queue:\n  url: redis://localhost\n  shards: 6\n", "c.yaml:3:11: queue.shards is 6; it must be 1, 2, 4, 8, 16, 32 or 64, or 0 for the default"},
+		{"shards in memory", "queue: {shards: 4}\n", "c.yaml:1:17: queue.shards is 4, but the queue in memory (queue.url) has no parts"},
 		{"reload before load", "queue:\n  reload_every: 5s\n", "c.yaml:2:17: queue.reload_every is shorter than queue.load_every"},
 		{"unknown strategy", "queue:\n  jobs:\n    meeting.strat: {batch: 5}\n", "c.yaml:3:5: queue.jobs.meeting.strat is no strategy; did you mean meeting.start?"},
 		{"unknown key of a strategy", "queue: {jobs: {meeting.start: {retries: 5}}}\n", "c.yaml:1:32: unknown key queue.jobs.meeting.start.retries; known are batch, concurrency, lease, max_attempts, rate"},
