@@ -24,6 +24,7 @@ import (
 	"punctual/delayjob/webhook"
 	"punctual/meeting"
 	meetingstore "punctual/meeting/gormstore"
+	meetinghttp "punctual/meeting/httpapi"
 	meetingjobs "punctual/meeting/jobs"
 	"punctual/notify"
 	ledger "punctual/notify/gormstore"
@@ -52,6 +53,7 @@ type application struct {
 	meetingStore  *meetingstore.Store
 	notifications *notify.Service
 	senders       *senders
+	links         *meetinghttp.Links // by which readers of a mail decide
 	failures      *failures.Failures
 	topics        *topics.Service
 	webhooks      *webhook.Sender
@@ -85,7 +87,12 @@ func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, le
 	if a.queue, a.redis, err = openQueue(ctx, c.Queue, log, redisqueue.WithPatience()); err != nil {
 		return nil, err
 	}
-	if a.senders, err = newSenders(c); err != nil {
+	key, err := signingKey(ctx, a.db.Gorm, "decision links")
+	if err != nil {
+		return nil, err
+	}
+	a.links = meetinghttp.NewLinks(c.HTTP.BaseURL, key)
+	if a.senders, err = newSenders(c, a.decisionURL); err != nil {
 		return nil, err
 	}
 	a.wireAreas()
@@ -214,6 +221,14 @@ func (a *application) applyReminders(ctx context.Context, c BookingConfig) error
 		a.reload()
 	}
 	return nil
+}
+
+// decisionURL is where the reader of a request for a decision decides.
+func (a *application) decisionURL(n notify.Notification) string {
+	if n.Facts.Request == nil || n.To.UserID == 0 {
+		return ""
+	}
+	return a.links.URL(meeting.Link{MeetingID: n.MeetingID, Number: n.Facts.Request.Number, UserID: n.To.UserID})
 }
 
 // firstAdmin makes the first admin of an empty database, with this address and password if

@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
+	meetinghttp "punctual/meeting/httpapi"
 )
 
 // apiBase is where the REST API lives.
@@ -77,6 +78,7 @@ func newRouter(a *application) (http.Handler, error) {
 		return r, nil
 	}
 	page(r)
+	(&meetinghttp.DecidePage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
 	api := newAPI(r)
 	a.register(api)
 	return r, serveDescription(r, api)

@@ -85,12 +85,13 @@ type senders struct {
 	email, sms  switchSender
 }
 
-func newSenders(c *Config) (*senders, error) {
+// newSenders also says, by decide, where readers of a request decide.
+func newSenders(c *Config, decide func(notify.Notification) string) (*senders, error) {
 	host, err := email.Domain(c.Email.From)
 	if err != nil {
 		return nil, err
 	}
-	r, err := render.New(render.Config{BaseURL: c.HTTP.BaseURL, Host: host})
+	r, err := render.New(render.Config{BaseURL: c.HTTP.BaseURL, Host: host, Decide: decide})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,131 @@
+package httpapi
+
+import "strings"
+
+// words of the page in one language.
+type words struct {
+	Lang     string // BCP 47
+	Comma    string
+	Weekdays [7]string
+	Approve  string
+	Reject   string
+	Remark   string // label of the comment
+	Optional string
+	Confirm  map[string]string // by choice: that nothing has happened yet
+	Taken    string
+	Rules    string
+	TooLong  string
+	Labels   map[string]string
+	States   map[string]stateWords
+}
+
+// stateWords have {who} and {when} in their lead.
+type stateWords struct{ Tag, Lead string }
+
+// wordsFor are those of the language nearest to what a person wants; English if none is.
+func wordsFor(locale string) *words {
+	for wish := range strings.SplitSeq(strings.ToLower(locale), ",") {
+		switch lang := strings.TrimSpace(wish); {
+		case strings.HasPrefix(lang, "zh"):
+			return chinese
+		case strings.HasPrefix(lang, "de"):
+			return german
+		case strings.HasPrefix(lang, "en"):
+			return english
+		}
+	}
+	return english
+}
+
+var english = &words{
+	Lang: "en", Comma: ", ",
+	Weekdays: [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
+	Approve:  "Approve", Reject: "Reject", Remark: "Comment", Optional: "optional, told to the organiser",
+	Confirm: map[string]string{
+		"approve": "You are about to approve. Nothing has happened yet: please confirm below.",
+		"reject":  "You are about to reject. Nothing has happened yet: please confirm below.",
+	},
+	Taken:   "The room was taken by another meeting in the meantime, so this cannot be approved now.",
+	Rules:   "The rules of the room do not allow this:",
+	TooLong: "The comment cannot be used: it may have at most 1,000 characters and no control characters.",
+	Labels: map[string]string{
+		"when": "When", "where": "Where", "instead": "Wanted instead", "deadline": "Decide by", "agreed": "Agreed so far",
+		"organizer": "Organiser", "comment": "Comment", "description": "Description",
+	},
+	States: map[string]stateWords{
+		"open":                {"Decision wanted", "{who} asks for a room. Do you agree?"},
+		"move":                {"Decision wanted", "{who} asks to move this meeting. Until that is decided it stays where it is. Do you agree?"},
+		"agreed":              {"Agreed", "{who} agreed on {when}. The second level decides now; there is nothing more for you to do."},
+		"approved":            {"Approved", "{who} approved this request on {when}."},
+		"approved-by-timeout": {"Approved", "Nobody decided in time, so this request was approved on {when}."},
+		"rejected":            {"Rejected", "{who} rejected this request on {when}."},
+		"withdrawn":           {"Withdrawn", "This request was withdrawn: the meeting was cancelled, or something else is asked for now. There is nothing to decide any more."},
+		"expired":             {"Too late", "The time to decide has passed. There is nothing to decide any more."},
+		"closed":              {"Not yours to decide", "Others decide on this request now."},
+		"unknown":             {"This link does not work", "It may be incomplete. Open it from the mail again, or sign in to decide."},
+		"limited":             {"Too many attempts", "Please try again in a minute."},
+		"failed":              {"This did not work", "Nothing was decided. Please try again in a moment."},
+	},
+}
+
+var german = &words{
+	Lang: "de", Comma: ", ",
+	Weekdays: [7]string{"So", "Mo", "Di", "Mi", "Do", "Fr", "Sa"},
+	Approve:  "Zustimmen", Reject: "Ablehnen", Remark: "Kommentar", Optional: "freiwillig, geht an die organisierende Person",
+	Confirm: map[string]string{
+		"approve": "Sie sind dabei zuzustimmen. Noch ist nichts geschehen: Bitte bestätigen Sie unten.",
+		"reject":  "Sie sind dabei abzulehnen. Noch ist nichts geschehen: Bitte bestätigen Sie unten.",
+	},
+	Taken:   "Der Raum ist inzwischen anderweitig belegt. Deshalb lässt sich der Anfrage jetzt nicht zustimmen.",
+	Rules:   "Die Regeln des Raums lassen das nicht zu:",
+	TooLong: "Der Kommentar kann so nicht verwendet werden: höchstens 1.000 Zeichen, keine Steuerzeichen.",
+	Labels: map[string]string{
+		"when": "Wann", "where": "Wo", "instead": "Stattdessen", "deadline": "Entscheiden bis", "agreed": "Bisher zugestimmt",
+		"organizer": "Organisiert von", "comment": "Kommentar", "description": "Beschreibung",
+	},
+	States: map[string]stateWords{
+		"open":                {"Bitte entscheiden", "{who} bittet um einen Raum. Stimmen Sie zu?"},
+		"move":                {"Bitte entscheiden", "{who} möchte diese Besprechung verlegen. Bis zur Entscheidung bleibt es beim bisherigen Termin. Stimmen Sie zu?"},
+		"agreed":              {"Zugestimmt", "{who} hat am {when} zugestimmt. Jetzt entscheidet die zweite Stufe; für Sie ist nichts mehr zu tun."},
+		"approved":            {"Genehmigt", "{who} hat der Anfrage am {when} zugestimmt."},
+		"approved-by-timeout": {"Genehmigt", "Niemand hat rechtzeitig entschieden. Die Anfrage gilt seit {when} als genehmigt."},
+		"rejected":            {"Abgelehnt", "{who} hat die Anfrage am {when} abgelehnt."},
+		"withdrawn":           {"Zurückgezogen", "Die Anfrage wurde zurückgezogen: Die Besprechung wurde abgesagt, oder es wird inzwischen um etwas anderes gebeten. Es gibt nichts mehr zu entscheiden."},
+		"expired":             {"Zu spät", "Die Frist für die Entscheidung ist abgelaufen. Es gibt nichts mehr zu entscheiden."},
+		"closed":              {"Nicht mehr bei Ihnen", "Über diese Anfrage entscheiden jetzt andere."},
+		"unknown":             {"Dieser Link funktioniert nicht", "Vielleicht ist er unvollständig. Öffnen Sie ihn noch einmal aus der Mail, oder melden Sie sich an."},
+		"limited":             {"Zu viele Versuche", "Bitte versuchen Sie es in einer Minute noch einmal."},
+		"failed":              {"Das hat nicht geklappt", "Es wurde nichts entschieden. Bitte versuchen Sie es gleich noch einmal."},
+	},
+}
+
+var chinese = &words{
+	Lang: "zh-CN", Comma: "、",
+	Weekdays: [7]string{"周日", "周一", "周二", "周三", "周四", "周五", "周六"},
+	Approve:  "批准", Reject: "拒绝", Remark: "备注", Optional: "选填，将告知组织者",
+	Confirm: map[string]string{
+		"approve": "您即将批准此申请。目前尚未生效，请在下方确认。",
+		"reject":  "您即将拒绝此申请。目前尚未生效，请在下方确认。",
+	},
+	Taken:   "会议室在此期间已被其他会议占用，目前无法批准。",
+	Rules:   "不符合该会议室的使用规则：",
+	TooLong: "备注无法使用：最多 1,000 个字符，且不能含有控制字符。",
+	Labels: map[string]string{
+		"when": "时间", "where": "地点", "instead": "申请改为", "deadline": "审批截止", "agreed": "已同意",
+		"organizer": "组织者", "comment": "备注", "description": "说明",
+	},
+	States: map[string]stateWords{
+		"open":                {"待审批", "{who} 申请使用会议室，您是否同意？"},
+		"move":                {"待审批", "{who} 申请变更本次会议的安排；审批之前会议维持原安排。您是否同意？"},
+		"agreed":              {"已同意", "{who} 已于 {when} 同意，现由第二级审批，您无需再操作。"},
+		"approved":            {"已批准", "{who} 已于 {when} 批准此申请。"},
+		"approved-by-timeout": {"已批准", "逾期无人审批，此申请已于 {when} 自动批准。"},
+		"rejected":            {"已拒绝", "{who} 已于 {when} 拒绝此申请。"},
+		"withdrawn":           {"已撤回", "此申请已撤回：会议已取消，或已改为其他申请，无需再审批。"},
+		"expired":             {"已逾期", "审批时间已过，无需再审批。"},
+		"closed":              {"不再由您审批", "此申请现由其他人审批。"},
+		"unknown":             {"链接无效", "链接可能不完整。请从邮件中重新打开，或登录后审批。"},
+		"limited":             {"尝试次数过多", "请一分钟后再试。"},
+		"failed":              {"操作未成功", "尚未作出任何决定，请稍后再试。"},
+	},
+}

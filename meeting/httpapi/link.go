@@ -1,0 +1,66 @@
+package httpapi
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+
+	"punctual/meeting"
+)
+
+// Links makes and reads the addresses at which readers of a mail decide. Each holds what it
+// is for and a signature, so that nothing has to be kept for it; that it is good only once
+// follows from the request that it names. Safe for concurrent use.
+type Links struct {
+	base string
+	key  []byte
+}
+
+// NewLinks returns links below the address of the installation. The key is a secret that all
+// its instances share.
+func NewLinks(baseURL string, key []byte) *Links {
+	return &Links{base: strings.TrimRight(baseURL, "/"), key: key}
+}
+
+// signatureSize is enough that nobody guesses one, and short enough for a mail.
+const signatureSize = 20
+
+// URL of the page on which the reader decides.
+func (l *Links) URL(link meeting.Link) string { return l.base + decidePath + "?token=" + l.token(link) }
+
+func (l *Links) token(link meeting.Link) string {
+	var b []byte
+	for _, n := range []int64{link.MeetingID, link.Number, link.UserID} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	return base64.RawURLEncoding.EncodeToString(append(b, l.sign(b)...))
+}
+
+func (l *Links) sign(b []byte) []byte {
+	mac := hmac.New(sha256.New, l.key)
+	mac.Write([]byte("punctual decision\x00"))
+	mac.Write(b)
+	return mac.Sum(nil)[:signatureSize]
+}
+
+// read returns what a token names; ok is false if we did not make it.
+func (l *Links) read(token string) (link meeting.Link, ok bool) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(b) <= signatureSize {
+		return link, false
+	}
+	content, signature := b[:len(b)-signatureSize], b[len(b)-signatureSize:]
+	if !hmac.Equal(signature, l.sign(content)) {
+		return link, false
+	}
+	for _, into := range []*int64{&link.MeetingID, &link.Number, &link.UserID} {
+		n, size := binary.Uvarint(content)
+		if size <= 0 {
+			return link, false
+		}
+		*into, content = int64(n), content[size:]
+	}
+	return link, len(content) == 0
+}

@@ -1,0 +1,51 @@
+package meeting
+
+import "time"
+
+// Link names one request to one person: what a mail carries so that its reader can decide
+// without signing in. It is good once, for that request and level, while they may decide.
+type Link struct {
+	MeetingID ID
+	Number    int64 // of the [Request]
+	UserID    int64 // of the reader
+}
+
+// LinkState is what a link still leads to.
+type LinkState string
+
+const (
+	LinkOpen      LinkState = "open"      // the reader may decide
+	LinkAgreed    LinkState = "agreed"    // its level has agreed, the next one decides
+	LinkDecided   LinkState = "decided"   // see Verdict
+	LinkWithdrawn LinkState = "withdrawn" // the meeting was cancelled, or something else is asked for
+	LinkExpired   LinkState = "expired"   // nobody decided in time
+	LinkClosed    LinkState = "closed"    // the reader may not decide on it any more
+)
+
+// Linked is what a link leads to.
+type Linked struct {
+	State   LinkState
+	Reader  Person
+	Meeting *Meeting // as the reader may see it; its Request is set while State is open or agreed
+	Verdict *Verdict // when it is decided or withdrawn; nil: not known any more
+}
+
+// lead tells what a link leads to at an instant; rooms are those that the request is about.
+func (m *Meeting) lead(l Link, by Actor, rooms []*Room, at time.Time) LinkState {
+	switch r, v := m.Request, m.Approval.Verdict; {
+	case r != nil && r.Number == l.Number && !m.Waits(at):
+		return LinkExpired
+	case r != nil && r.Number == l.Number && !by.MayReject(rooms):
+		return LinkClosed
+	case r != nil && r.Number == l.Number:
+		return LinkOpen
+	case r != nil && r.First <= l.Number && l.Number < r.Number:
+		return LinkAgreed
+	case v == nil || l.Number < v.First || l.Number > v.Number || v.Decision == Cancelled:
+		return LinkWithdrawn
+	case v.Reason == ReasonTimeout && v.Decision == Rejected:
+		return LinkExpired
+	default:
+		return LinkDecided
+	}
+}

@@ -1,0 +1,72 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+)
+
+// FollowLink tells what a link leads to and changes nothing: programs that look at mails
+// follow links, too. A link whose meeting or reader is not there (any more) is [ErrNotFound].
+func (s *Service) FollowLink(ctx context.Context, l Link) (*Linked, error) {
+	reader, by, err := s.reader(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.store.Meeting(ctx, l.MeetingID)
+	if err != nil {
+		return nil, err
+	}
+	rooms, err := s.rooms(ctx, m.requestedRooms())
+	if err != nil {
+		return nil, err
+	}
+	at := s.clock()
+	linked := &Linked{State: m.lead(l, by, rooms, at), Reader: reader, Meeting: m.At(at).View(by, rooms)}
+	if v := m.Approval.Verdict; v != nil && v.First <= l.Number && l.Number <= v.Number {
+		linked.Verdict = v
+	}
+	return linked, nil
+}
+
+// errLinkUsed says that a link does not lead to a request that waits.
+var errLinkUsed = errors.New("the link is used up")
+
+// DecideByLink decides for or against the request that the link names, as its reader, and
+// tells what the link leads to then. decided is false if it was not open (any more): then
+// nothing has changed. It may end in a [*ConflictError] or a [*PolicyError]; the request then
+// goes on waiting.
+func (s *Service) DecideByLink(ctx context.Context, l Link, approve bool, comment string) (linked *Linked, decided bool, err error) {
+	_, by, err := s.reader(ctx, l)
+	if err != nil {
+		return nil, false, err
+	}
+	_, err = s.decide(ctx, by, l.MeetingID, nil, &comment, func(m *Meeting, c changing, by Actor) error {
+		if m.Request == nil || m.Request.Number != l.Number {
+			return errLinkUsed
+		}
+		if approve {
+			return m.Approve(c.rooms, c.ask, comment, by, c.at)
+		}
+		return m.Reject(comment, by, c.at)
+	})
+	_, undecidable := errors.AsType[*StateError](err)
+	if err != nil && !undecidable && !errors.Is(err, errLinkUsed) && !errors.Is(err, ErrForbidden) {
+		return nil, false, err
+	}
+	linked, followed := s.FollowLink(ctx, l)
+	return linked, err == nil, followed
+}
+
+// reader of a link, as somebody who acts.
+func (s *Service) reader(ctx context.Context, l Link) (Person, Actor, error) {
+	people, err := s.directory.People(ctx, []int64{l.UserID})
+	if err != nil {
+		return Person{}, Actor{}, err
+	}
+	if len(people) == 0 {
+		return Person{}, Actor{}, ErrNotFound
+	}
+	p := people[0]
+	by, err := s.standing(ctx, Actor{Kind: ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: p.Role})
+	return p, by, err
+}
