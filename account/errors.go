@@ -11,6 +11,10 @@ var (
 	ErrNotFound     = errors.New("not found")
 	ErrForbidden    = errors.New("forbidden")
 	ErrUnauthorized = errors.New("unauthorized") // nobody knows the caller; never says why
+
+	// ErrWrongCredentials is an [ErrUnauthorized]: an unknown address, a wrong password or a
+	// disabled user. It does not say which.
+	ErrWrongCredentials = fmt.Errorf("wrong address or password: %w", ErrUnauthorized)
 )
 
 // Fault is one thing wrong with a request. Location names the field as the REST resource

@@ -15,7 +15,7 @@ type SignIn struct {
 	User      *User
 }
 
-// Login begins a session. It returns [ErrUnauthorized] for an unknown address, a wrong
+// Login begins a session. It returns [ErrWrongCredentials] for an unknown address, a wrong
 // password and a disabled user alike, after the same work; and a [*RateLimitError] after too
 // many failures for this address or from this client.
 func (s *Service) Login(ctx context.Context, email, password, clientIP string) (*SignIn, error) {
@@ -35,7 +35,7 @@ func (s *Service) Login(ctx context.Context, email, password, clientIP string) (
 			return err
 		}
 		if !ok || !u.Active() {
-			return ErrUnauthorized
+			return ErrWrongCredentials
 		}
 		in, err = s.begin(ctx, u)
 		return err

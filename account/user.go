@@ -153,14 +153,28 @@ func normalEmail(s string) string { return strings.ToLower(strings.TrimSpace(s))
 func (fs *faults) text(field, s string, most int) string {
 	s = strings.TrimSpace(s)
 	switch {
-	case s == "":
+	case !visible(s):
 		fs.add(field, "required", "is required")
 	case utf8.RuneCountInString(s) > most:
 		fs.add(field, "too_long", "has more than "+strconv.Itoa(most)+" characters")
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, disturbs):
 		fs.add(field, "control_character", "holds a control character or a line break")
 	}
 	return s
+}
+
+// visible reports whether a text shows anything at all: zero-width characters alone do not.
+func visible(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsSpace(r) && r != '\u2800' && // a braille cell without dots
+			!unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+	})
+}
+
+// disturbs reports whether a character has no place in a line: control characters, and those
+// that turn the writing around what follows, beyond the line itself.
+func disturbs(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) && r != '\u200e' && r != '\u200f' && r != '\u061c'
 }
 
 func (fs *faults) role(r Role) {

@@ -125,6 +125,8 @@ func problem(err error) *Problem {
 		return p
 	}
 	switch {
+	case errors.Is(err, account.ErrWrongCredentials):
+		return newProblem(http.StatusUnauthorized, "unauthorized", "The address or the password is wrong")
 	case errors.Is(err, account.ErrUnauthorized):
 		return newProblem(http.StatusUnauthorized, "unauthorized", "Sign in first")
 	case errors.Is(err, account.ErrForbidden), errors.Is(err, meeting.ErrForbidden):

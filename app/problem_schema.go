@@ -42,6 +42,12 @@ func schemaFault(d *huma.ErrorDetail) ProblemFault {
 	if strings.HasPrefix(d.Message, "required ") {
 		f.Message = "is required"
 	}
+	switch { // what the decoder says is about Go, not about the request
+	case strings.HasPrefix(d.Message, "json: cannot unmarshal number"):
+		f.Message, f.Code = "holds a number that is too large", "out_of_range"
+	case strings.HasPrefix(d.Message, "json: "):
+		f.Message, f.Code = "cannot be read", "malformed"
+	}
 	f.Location = cmp.Or(f.Location, "body")
 	return f
 }

@@ -331,18 +331,36 @@ func (f *faults) seconds(location string, d, most time.Duration) {
 func (f *faults) line(location, s string, least, most int) {
 	n := utf8.RuneCountInString(s)
 	switch {
-	case n < least:
+	case n < least, least > 0 && !visible(s):
 		f.add(location, "too_short", "is empty")
 	case n > most:
 		f.add(location, "too_long", "has more than %d characters", most)
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, disturbs):
 		f.add(location, "control_character", "holds a control character or a line break")
 	}
 }
 
+// visible reports whether a text shows anything at all: zero-width characters alone do not.
+func visible(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsSpace(r) && r != '\u2800' && // a braille cell without dots
+			!unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+	})
+}
+
+// disturbs reports whether a character has no place in a line: control characters, line
+// breaks, and those that turn the direction of writing, which reach beyond the line where it
+// stands among others. Marks of a direction are harmless, and so are joiners.
+func disturbs(r rune) bool {
+	mark := r == '\u200e' || r == '\u200f' || r == '\u061c'
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) && !mark
+}
+
 // text checks a text of several lines.
 func (f *faults) text(location, s string, most int) {
-	control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+	control := func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\u202d' || r == '\u202e' // force a direction upon letters
+	}
 	switch {
 	case utf8.RuneCountInString(s) > most:
 		f.add(location, "too_long", "has more than %d characters", most)

@@ -325,8 +325,8 @@ func TestUsers(t *testing.T) {
 	}
 	_, out = s.call(http.StatusUnprocessableEntity, "POST", "/users", body{"email": "ADA@example.org", "name": "", "role": "member", "password": "short"}, admin)
 	wantFaults(t, out, "body.email taken", "body.name required", "body.password too_short")
-	_, out = s.call(http.StatusUnprocessableEntity, "POST", "/users", body{"email": "x@example.org", "name": "X", "role": "king"}, admin)
-	wantFaults(t, out, "body.role")
+	_, out = s.call(http.StatusUnprocessableEntity, "POST", "/users", body{"email": "x@", "name": "\u200b", "role": "king", "phone": "1"}, admin)
+	wantFaults(t, out, "body.email invalid_email", "body.name required", "body.phone invalid_phone", "body.role unknown_value")
 
 	session := s.login("ada@example.org")
 	_, out = s.call(http.StatusOK, "PATCH", "/users/2", body{"disabled": true}, admin)

@@ -52,13 +52,13 @@ type usersOutput struct {
 
 type createUserInput struct {
 	Body struct {
-		Email    string       `json:"email"`
-		Name     string       `json:"name"`
-		Role     account.Role `json:"role" enum:"member,manager,admin"`
-		Password string       `json:"password,omitempty" format:"password" doc:"8 characters at least; without one there is no sign-in by password"`
-		Phone    string       `json:"phone,omitempty" doc:"International, such as +4930123"`
-		Locale   string       `json:"locale,omitempty" doc:"BCP 47; en if left out"`
-		Timezone string       `json:"timezone,omitempty" doc:"IANA; the installation's if left out"`
+		Email    string    `json:"email"`
+		Name     string    `json:"name"`
+		Role     roleInput `json:"role"`
+		Password string    `json:"password,omitempty" format:"password" doc:"8 characters at least; without one there is no sign-in by password"`
+		Phone    string    `json:"phone,omitempty" doc:"International, such as +4930123"`
+		Locale   string    `json:"locale,omitempty" doc:"BCP 47; en if left out"`
+		Timezone string    `json:"timezone,omitempty" doc:"IANA; the installation's if left out"`
 	}
 }
 
@@ -72,16 +72,25 @@ type updateUserInput struct {
 	IDInput
 	IfMatchInput
 	Body struct {
-		Email    *string       `json:"email,omitempty"`
-		Name     *string       `json:"name,omitempty"`
-		Role     *account.Role `json:"role,omitempty" enum:"member,manager,admin"`
-		Password *string       `json:"password,omitempty" format:"password" doc:"Ends the user's sessions; empty: no more sign-in by password"`
-		Phone    *string       `json:"phone,omitempty"`
-		Locale   *string       `json:"locale,omitempty"`
-		Timezone *string       `json:"timezone,omitempty"`
-		Disabled *bool         `json:"disabled,omitempty" doc:"true ends the user's sessions and tokens for good"`
-		Away     AwayInput     `json:"away,omitempty" doc:"When the user is away and who decides in their place; null: they are there"`
+		Email    *string    `json:"email,omitempty"`
+		Name     *string    `json:"name,omitempty"`
+		Role     *roleInput `json:"role,omitempty"`
+		Password *string    `json:"password,omitempty" format:"password" doc:"Ends the user's sessions; empty: no more sign-in by password"`
+		Phone    *string    `json:"phone,omitempty"`
+		Locale   *string    `json:"locale,omitempty"`
+		Timezone *string    `json:"timezone,omitempty"`
+		Disabled *bool      `json:"disabled,omitempty" doc:"true ends the user's sessions and tokens for good"`
+		Away     AwayInput  `json:"away,omitempty" doc:"When the user is away and who decides in their place; null: they are there"`
 	}
+}
+
+// roleInput is described with its values, but whether it is one of them is told by the service,
+// with what else is wrong. A schema's enum would end the request at the first fault.
+type roleInput account.Role
+
+// Schema implements [huma.SchemaProvider].
+func (roleInput) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Extensions: map[string]any{"enum": account.Roles}}
 }
 
 func (h *handlers) registerUsers(api huma.API) {
@@ -111,7 +120,7 @@ func (h *handlers) listUsers(ctx context.Context, in *struct{ PageInput }) (*use
 func (h *handlers) createUser(ctx context.Context, in *createUserInput) (*createUserOutput, error) {
 	b := &in.Body
 	u, err := h.svc.CreateUser(ctx, account.NewUser{
-		Email: b.Email, Name: b.Name, Role: b.Role, Password: b.Password, Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone,
+		Email: b.Email, Name: b.Name, Role: account.Role(b.Role), Password: b.Password, Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone,
 	})
 	if err != nil {
 		return nil, err
@@ -130,7 +139,7 @@ func (h *handlers) user(ctx context.Context, in *struct{ IDInput }) (*userOutput
 func (h *handlers) updateUser(ctx context.Context, in *updateUserInput) (*userOutput, error) {
 	b := &in.Body
 	u, err := h.svc.UpdateUser(ctx, in.ID, in.version(), account.UserPatch{
-		Email: b.Email, Name: b.Name, Role: b.Role, Password: b.Password,
+		Email: b.Email, Name: b.Name, Role: (*account.Role)(b.Role), Password: b.Password,
 		Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone, Disabled: b.Disabled, Away: b.Away.away(),
 	})
 	if err != nil {
