@@ -116,6 +116,13 @@ var table = map[string]rule{
 	"extend-meeting":        {Member, MeetingsWrite},
 	"release-meeting":       {Manager, MeetingsWrite},
 
+	"preview-series":  {Member, MeetingsWrite},
+	"create-series":   {Member, MeetingsWrite},
+	"get-series":      {Member, MeetingsRead},
+	"update-series":   {Member, MeetingsWrite},
+	"cancel-series":   {Member, MeetingsWrite},
+	"add-series-date": {Member, MeetingsWrite},
+
 	"list-notifications":  {Admin, NotificationsRead},
 	"resend-notification": {Admin, NotificationsWrite},
 	"list-outbox":         {Admin, NotificationsRead}, // what the drivers named outbox kept

@@ -130,7 +130,26 @@ func facts(f meeting.Facts) notify.Facts {
 		Before: string(f.Before), Offset: f.Offset,
 		Decision: string(f.Decision), Reason: f.Reason, Comment: f.Comment, Deadline: f.Deadline, By: f.By,
 		Request: requested(f.Request), Move: placement(f.Move),
+		SeriesID: f.SeriesID, OriginalStart: f.OriginalStart, Series: series(f.Series),
 	}
+}
+
+func series(s *meeting.SeriesFacts) *notify.Series {
+	if s == nil {
+		return nil
+	}
+	return &notify.Series{
+		ID: s.ID, Start: s.Start, End: s.End, Rule: s.Rule, ExDates: s.ExDates, RDates: s.RDates,
+		Count: s.Count, Dates: s.Dates, Last: s.Last, Overrides: occurrences(s.Overrides), Cancelled: occurrences(s.Cancelled),
+	}
+}
+
+func occurrences(os []meeting.Occurrence) []notify.Occurrence {
+	var all []notify.Occurrence
+	for _, o := range os {
+		all = append(all, notify.Occurrence(o))
+	}
+	return all
 }
 
 func requested(r *meeting.Requested) *notify.Requested {

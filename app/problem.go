@@ -43,6 +43,8 @@ type ProblemFault struct {
 	Message  string `json:"message"`
 	Code     string `json:"code" example:"required"`
 
+	OriginalStart *time.Time `json:"original_start,omitempty" doc:"Of the date of a series that it concerns; left out: all"`
+
 	ProblemFigures
 }
 
@@ -75,6 +77,8 @@ type ProblemConflict struct {
 	RoomID int64     `json:"room_id"`
 	Start  time.Time `json:"start"`
 	End    time.Time `json:"end"`
+
+	OriginalStart *time.Time `json:"original_start,omitempty" doc:"Of the date of a series that it is in the way of"`
 }
 
 func (p *Problem) Error() string { return cmp.Or(p.Detail, p.Title) }
@@ -190,9 +194,12 @@ func conflictProblem(err error) *Problem {
 	if e, ok := errors.AsType[*meeting.ConflictError](err); ok {
 		p := newProblem(http.StatusConflict, "room_conflict", "The room is taken")
 		for _, c := range e.Conflicts {
-			p.Conflicts = append(p.Conflicts, ProblemConflict{c.RoomID, c.Slot.Start.UTC(), c.Slot.End.UTC()})
+			p.Conflicts = append(p.Conflicts, ProblemConflict{RoomID: c.RoomID, Start: c.Slot.Start.UTC(), End: c.Slot.End.UTC()})
 		}
 		return p
+	}
+	if e, ok := errors.AsType[*meeting.SeriesConflictError](err); ok {
+		return seriesConflict(e)
 	}
 	if e, ok := errors.AsType[*meeting.StateError](err); ok {
 		return stateConflict(string(e.State), e.Error())
@@ -224,6 +231,38 @@ func conflictProblem(err error) *Problem {
 		return p
 	}
 	return nil
+}
+
+// seriesConflict names every date of a series that cannot be. What a rule says of all of them
+// is said once.
+func seriesConflict(e *meeting.SeriesConflictError) *Problem {
+	p := newProblem(http.StatusUnprocessableEntity, "policy_violation", "The rules of the room do not allow this")
+	if e.Taken() {
+		p = newProblem(http.StatusConflict, "room_conflict", "The room is taken on some of the dates")
+	}
+	dates := map[meeting.Fault]int{}
+	for _, d := range e.Dates {
+		for _, f := range d.Violations {
+			dates[f]++
+		}
+	}
+	for _, d := range e.Dates {
+		start := d.OriginalStart.UTC()
+		for _, c := range d.Conflicts {
+			p.Conflicts = append(p.Conflicts, ProblemConflict{RoomID: c.RoomID, Start: c.Slot.Start.UTC(), End: c.Slot.End.UTC(), OriginalStart: &start})
+		}
+		for _, f := range d.Violations {
+			fault := ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, OriginalStart: &start}
+			switch n := dates[f]; {
+			case n == 0: // has been said
+				continue
+			case n == len(e.Dates) && n > 1:
+				fault.OriginalStart, dates[f] = nil, 0
+			}
+			p.Errors = append(p.Errors, fault)
+		}
+	}
+	return p
 }
 
 func stateConflict(state, detail string) *Problem {

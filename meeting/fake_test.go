@@ -21,13 +21,14 @@ type fakeStore struct {
 	sites    map[int64]*Site
 	rooms    map[int64]*Room
 	meetings map[ID]*Meeting
+	series   map[int64]*Series
 	history  map[ID][]Entry
 	notices  []Notice
 	last     int64
 }
 
 func newFakeStore() *fakeStore {
-	return &fakeStore{sites: map[int64]*Site{}, rooms: map[int64]*Room{}, meetings: map[ID]*Meeting{}, history: map[ID][]Entry{}}
+	return &fakeStore{sites: map[int64]*Site{}, rooms: map[int64]*Room{}, meetings: map[ID]*Meeting{}, series: map[int64]*Series{}, history: map[ID][]Entry{}}
 }
 
 func (s *fakeStore) next() int64 { s.last++; return s.last }

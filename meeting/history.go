@@ -47,7 +47,8 @@ type Notice struct {
 	Late      bool      // already too late: record as skipped, do not send
 	Facts     Facts
 
-	occasion string // which of the meeting's notices of this kind it is; part of DedupeKey
+	about    *Meeting // of a series' notice: the meeting it is filed under
+	occasion string   // which of the meeting's notices of this kind it is; part of DedupeKey
 }
 
 // NoticeKind is the value of X-Punctual-Kind.
@@ -86,6 +87,10 @@ type Facts struct {
 	By          string     `json:"by,omitempty"`       // name of who changed, cancelled or decided
 	Request     *Requested `json:"request,omitempty"`  // of an approval request, a reminder of it, an escalation
 	Move        *Placement `json:"move,omitempty"`     // where it was to move: the request or the decision is about that alone
+
+	SeriesID      int64        `json:"series_id,omitempty"`      // that the meeting belongs to
+	OriginalStart *time.Time   `json:"original_start,omitempty"` // which of its dates it is; null: none of its rule
+	Series        *SeriesFacts `json:"series,omitempty"`         // if it is about all its dates, or many
 }
 
 // Requested is a request as the one who is asked reads of it.

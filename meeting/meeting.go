@@ -177,6 +177,7 @@ func (m *Meeting) TakeHistory() []Entry { h := m.history; m.history = nil; retur
 func (m *Meeting) TakeNotices() []Notice {
 	for i := range m.notices {
 		m.notices[i].complete(m.ID)
+		m.notices[i].Facts.of(m)
 	}
 	n := m.notices
 	m.notices = nil

@@ -94,7 +94,7 @@ func (m *Meeting) facts(by Actor) Facts {
 		Timezone:    m.Timezone,
 		Rooms:       slices.Clone(m.RoomNames),
 		Organizer:   Contact{Name: m.Organizer.Name, Email: m.Organizer.Email},
-		Sequence:    m.revision(),
+		Sequence:    m.revision() + m.SeriesVersion, // which rises in a series' every change
 	}
 	if by.Kind == ActorUser {
 		f.By = by.Name

@@ -14,6 +14,7 @@ import (
 type Store interface {
 	RulesStore
 	ApprovalStore
+	SeriesStore
 
 	CreateSite(ctx context.Context, s *Site) error
 	Site(ctx context.Context, id int64) (*Site, error)

@@ -126,6 +126,36 @@ type Facts struct {
 	By          string     `json:"by,omitempty"`       // name of who changed, cancelled or decided
 	Request     *Requested `json:"request,omitempty"`  // of an approval request, a reminder of it, an escalation
 	Move        *Placement `json:"move,omitempty"`     // where it was to move: the request or the decision is about that alone
+
+	SeriesID      int64      `json:"series_id,omitempty"`      // that the meeting belongs to
+	OriginalStart *time.Time `json:"original_start,omitempty"` // which of its dates it is; null: none of its rule
+	Series        *Series    `json:"series,omitempty"`         // if it is about all its dates, or many
+}
+
+// Series is a recurring meeting. Times without an offset are those of clocks in the zone of
+// the facts, as iCalendar writes them: 20270210T090000.
+type Series struct {
+	ID        int64        `json:"id"`
+	Start     string       `json:"start"` // of the first date
+	End       string       `json:"end"`
+	Rule      string       `json:"rule"`                // its UNTIL in UTC
+	ExDates   []string     `json:"exdates,omitempty"`   // all dates of the rule that the series has not
+	RDates    []string     `json:"rdates,omitempty"`    // dates that it has besides
+	Count     int64        `json:"count"`               // dates to come
+	Dates     []time.Time  `json:"dates,omitempty"`     // the first of them, to show
+	Last      time.Time    `json:"last"`                // the last of them
+	Overrides []Occurrence `json:"overrides,omitempty"` // dates that are not as the series has them
+	Cancelled []Occurrence `json:"cancelled,omitempty"` // of a cancellation of some dates; none: of all
+}
+
+// Occurrence is one date of a [Series].
+type Occurrence struct {
+	OriginalStart time.Time `json:"original_start"`
+	Start         time.Time `json:"start"`
+	End           time.Time `json:"end"`
+	Title         string    `json:"title,omitempty"` // empty: the series'
+	Rooms         []string  `json:"rooms,omitempty"` // none: the series'
+	Sequence      int64     `json:"sequence"`
 }
 
 // Requested is a request for a decision as the one who is asked reads of it.

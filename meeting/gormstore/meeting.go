@@ -145,11 +145,19 @@ type attendeePart struct {
 	Response meeting.Response `json:"response"`
 }
 
-func (p attendeePart) addTo(m *meeting.Meeting) {
-	m.Attendees = append(m.Attendees, meeting.Attendee{
+func (p attendeePart) addTo(m *meeting.Meeting) { m.Attendees = append(m.Attendees, p.attendee()) }
+
+func (p attendeePart) attendee() meeting.Attendee {
+	return meeting.Attendee{
 		Person:   meeting.Person{UserID: p.UserID, Email: p.Email, Name: p.Name, Phone: p.Phone, Locale: p.Locale, Timezone: p.Timezone},
 		Response: p.Response,
-	})
+	}
+}
+
+func partOfAttendee(a meeting.Attendee) attendeePart {
+	return attendeePart{
+		UserID: a.UserID, Email: a.Email, Name: a.Name, Phone: a.Phone, Locale: a.Locale, Timezone: a.Timezone, Response: a.Response,
+	}
 }
 
 type reminderPart struct {
@@ -158,8 +166,12 @@ type reminderPart struct {
 	Channels []meeting.Channel `json:"channels"`
 }
 
-func (p reminderPart) addTo(m *meeting.Meeting) {
-	m.Reminders = append(m.Reminders, meeting.Reminder{
-		Before: p.Before, Offset: time.Duration(p.Offset) * time.Second, Channels: p.Channels,
-	})
+func (p reminderPart) addTo(m *meeting.Meeting) { m.Reminders = append(m.Reminders, p.reminder()) }
+
+func (p reminderPart) reminder() meeting.Reminder {
+	return meeting.Reminder{Before: p.Before, Offset: time.Duration(p.Offset) * time.Second, Channels: p.Channels}
+}
+
+func partOfReminder(r meeting.Reminder) reminderPart {
+	return reminderPart{Before: r.Before, Offset: int64(r.Offset / time.Second), Channels: r.Channels}
 }

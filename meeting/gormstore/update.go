@@ -157,10 +157,7 @@ func (s *Store) saveRooms(tx *gorm.DB, before, m *meeting.Meeting) error {
 			return err
 		}
 	}
-	same := func(a, b meeting.Occupancy) bool {
-		return a.RoomID == b.RoomID && a.Slot.Start.Equal(b.Slot.Start) && a.Slot.End.Equal(b.Slot.End)
-	}
-	if slices.EqualFunc(before.Occupied, m.Occupied, same) && slices.EqualFunc(heldBy(before), heldBy(m), same) {
+	if slices.EqualFunc(before.Occupied, m.Occupied, sameOccupancy) && slices.EqualFunc(heldBy(before), heldBy(m), sameOccupancy) {
 		return nil
 	}
 	return s.replace(tx, m.ID, removeOccupancies, addOccupancies, s.dialect.takenRows(m))
@@ -192,6 +189,10 @@ func askedRooms(before, m *meeting.Meeting) []row {
 		}
 	}
 	return rows
+}
+
+func sameOccupancy(a, b meeting.Occupancy) bool {
+	return a.RoomID == b.RoomID && a.Slot.Start.Equal(b.Slot.Start) && a.Slot.End.Equal(b.Slot.End)
 }
 
 // saveReminders leaves the moving of due times to the database. What is past when it comes

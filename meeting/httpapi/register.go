@@ -34,6 +34,7 @@ func Register(api huma.API, svc *meeting.Service, notices Notices) {
 	h.registerRooms(api)
 	h.registerBlackouts(api)
 	h.registerMeetings(api)
+	h.registerSeries(api)
 }
 
 type handlers struct {

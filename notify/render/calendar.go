@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,24 +32,125 @@ func (r *Renderer) calendar(n notify.Notification) (body, method string) {
 	cal.SetMethod(ics.Method(method))
 	cal.SetCalscale("GREGORIAN")
 
-	id := strconv.FormatInt(cmp.Or(f.MeetingID, n.MeetingID), 10)
-	ev := ics.NewEvent("meeting-" + id + "@" + r.host)
-	ev.SetDtStampTime(n.CreatedAt.UTC())
-	ev.SetSequence(int(f.Sequence))
-	ev.SetStatus(status)
-	ev.SetSummary(line(f.Title))
+	c := &calendarOf{Renderer: r, n: n, status: status}
+	if f.Series != nil {
+		c.series(cal)
+	} else {
+		c.single(cal)
+	}
+	return unquote.Replace(cal.Serialize(ics.WithNewLineWindows)), method
+}
+
+// calendarOf makes the events of one notification.
+type calendarOf struct {
+	*Renderer
+	n      notify.Notification
+	status ics.ObjectStatus
+}
+
+// single is one meeting, which may be a date of a series.
+func (c *calendarOf) single(cal *ics.Calendar) {
+	f := c.n.Facts
+	ev := c.event(c.uid(), f.Sequence, f.Title, f.Rooms)
+	t := times{zoneOf(f), f.Start, f.End}
+	t.describe(cal)
+	if f.SeriesID != 0 && f.OriginalStart != nil {
+		t.set(ev, ics.ComponentPropertyRecurrenceId, *f.OriginalStart)
+	}
+	t.setBoth(ev)
+	cal.AddVEvent(ev)
+}
+
+// series is a recurring event with an event for each date that differs; of a cancellation of
+// some dates, an event for each of those.
+func (c *calendarOf) series(cal *ics.Calendar) {
+	f, s := c.n.Facts, c.n.Facts.Series
+	loc := zoneOf(f)
+	first, err := time.ParseInLocation(localTime, s.Start, orUTC(loc))
+	if err != nil {
+		first = f.Start
+	}
+	begin := first
+	if f.Start.Before(begin) {
+		begin = f.Start
+	}
+	times{loc, begin, s.Last.Add(f.End.Sub(f.Start))}.describe(cal)
+	if len(s.Cancelled) > 0 {
+		for _, o := range s.Cancelled {
+			c.occurrence(cal, loc, o)
+		}
+		return
+	}
+	ev := c.event(c.uid(), f.Sequence, f.Title, f.Rooms)
+	local := func(p ics.ComponentProperty, texts []string) {
+		if len(texts) == 0 {
+			return
+		}
+		if loc == nil {
+			for i, text := range texts {
+				texts[i] = text + "Z"
+			}
+			ev.SetProperty(p, strings.Join(texts, ","))
+			return
+		}
+		ev.SetProperty(p, strings.Join(texts, ","), ics.WithTZID(loc.String()))
+	}
+	local(ics.ComponentPropertyDtStart, []string{s.Start})
+	local(ics.ComponentPropertyDtEnd, []string{s.End})
+	ev.SetProperty(ics.ComponentPropertyRrule, s.Rule)
+	local(ics.ComponentPropertyExdate, slices.Clone(s.ExDates))
+	local(ics.ComponentPropertyRdate, slices.Clone(s.RDates))
+	cal.AddVEvent(ev)
+	for _, o := range s.Overrides {
+		c.occurrence(cal, loc, o)
+	}
+}
+
+func (c *calendarOf) occurrence(cal *ics.Calendar, loc *time.Location, o notify.Occurrence) {
+	f := c.n.Facts
+	rooms := o.Rooms
+	if len(rooms) == 0 {
+		rooms = f.Rooms
+	}
+	ev := c.event(c.uid(), max(o.Sequence, f.Sequence), cmp.Or(o.Title, f.Title), rooms)
+	t := times{loc, o.Start, o.End}
+	t.set(ev, ics.ComponentPropertyRecurrenceId, o.OriginalStart)
+	t.setBoth(ev)
+	cal.AddVEvent(ev)
+}
+
+// uid names the event in the world: all dates of a series share it.
+func (c *calendarOf) uid() string {
+	if id := c.n.Facts.SeriesID; id != 0 {
+		return "series-" + strconv.FormatInt(id, 10) + "@" + c.host
+	}
+	return "meeting-" + c.meetingID() + "@" + c.host
+}
+
+func (c *calendarOf) meetingID() string {
+	return strconv.FormatInt(cmp.Or(c.n.Facts.MeetingID, c.n.MeetingID), 10)
+}
+
+// event without its times.
+func (c *calendarOf) event(uid string, sequence int64, title string, roomNames []string) *ics.VEvent {
+	f := c.n.Facts
+	ev := ics.NewEvent(uid)
+	ev.SetDtStampTime(c.n.CreatedAt.UTC())
+	ev.SetSequence(int(sequence))
+	ev.SetStatus(c.status)
+	ev.SetSummary(line(title))
 	if d := strings.Join(lines(f.Description, maxDescription), "\n"); d != "" {
 		ev.SetDescription(d)
 	}
-	rooms := make([]string, len(f.Rooms))
-	for i, name := range f.Rooms {
+	rooms := make([]string, len(roomNames))
+	for i, name := range roomNames {
 		rooms[i] = line(name)
 	}
 	if len(rooms) > 0 {
 		ev.SetLocation(strings.Join(rooms, ", "))
 	}
-	if r.baseURL != "" {
-		ev.SetURL(r.baseURL + "/meetings/" + id)
+	if c.baseURL != "" {
+		ev.SetURL(c.baseURL + "/meetings/" + c.meetingID())
 	}
 	if addr := mailto(f.Organizer.Email); addr != "" {
 		ev.SetOrganizer(addr, cn(f.Organizer))
@@ -60,24 +162,43 @@ func (r *Renderer) calendar(n notify.Notification) (body, method string) {
 		}
 	}
 	ev.SetTimeTransparency(ics.TransparencyOpaque)
-	setTimes(cal, ev, f)
-	cal.AddVEvent(ev)
-	return unquote.Replace(cal.Serialize(ics.WithNewLineWindows)), method
+	return ev
 }
 
-// setTimes gives the event its times in the zone of its room, which the calendar describes;
-// in UTC when there is none.
-func setTimes(cal *ics.Calendar, ev *ics.VEvent, f notify.Facts) {
+// times of an event are in the zone of its room, which the calendar describes; in UTC when
+// there is none.
+type times struct {
+	loc        *time.Location // nil: UTC
+	start, end time.Time
+}
+
+func zoneOf(f notify.Facts) *time.Location {
 	loc := zone(f.Timezone)
-	if loc == nil || loc == time.UTC || loc.String() == "UTC" {
-		ev.SetStartAt(f.Start.UTC())
-		ev.SetEndAt(f.End.UTC())
+	if loc == time.UTC || loc != nil && loc.String() == "UTC" {
+		return nil
+	}
+	return loc
+}
+
+func orUTC(loc *time.Location) *time.Location { return cmp.Or(loc, time.UTC) }
+
+func (t times) describe(cal *ics.Calendar) {
+	if t.loc != nil {
+		cal.AddVTimezone(timezone(t.start.In(t.loc), t.end.In(t.loc)))
+	}
+}
+
+func (t times) setBoth(ev *ics.VEvent) {
+	t.set(ev, ics.ComponentPropertyDtStart, t.start)
+	t.set(ev, ics.ComponentPropertyDtEnd, t.end)
+}
+
+func (t times) set(ev *ics.VEvent, p ics.ComponentProperty, at time.Time) {
+	if t.loc == nil {
+		ev.SetProperty(p, at.UTC().Format(localTime+"Z"))
 		return
 	}
-	start, end := f.Start.In(loc), f.End.In(loc)
-	cal.AddVTimezone(timezone(start, end))
-	ev.SetProperty(ics.ComponentPropertyDtStart, start.Format(localTime), ics.WithTZID(loc.String()))
-	ev.SetProperty(ics.ComponentPropertyDtEnd, end.Format(localTime), ics.WithTZID(loc.String()))
+	ev.SetProperty(p, at.In(t.loc).Format(localTime), ics.WithTZID(t.loc.String()))
 }
 
 const localTime = "20060102T150405"

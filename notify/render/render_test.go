@@ -111,6 +111,26 @@ func scenarios() []scenario {
 		add("decision-timeout", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.Reason = "rejected", "timeout" })
 		add("released", notify.Released, start, none)
 		add("released-by-somebody", notify.Released, start, func(f *notify.Facts) { f.By, f.Reason = by, "Nobody answered at the door." })
+		series := func(f *notify.Facts) {
+			f.SeriesID = 5
+			f.Series = &notify.Series{
+				ID: 5, Start: "20270210T170000", End: "20270210T180000", Rule: "FREQ=WEEKLY;BYDAY=WE,FR;UNTIL=20270331T150000Z",
+				ExDates: []string{"20270212T170000", "20270217T170000"}, RDates: []string{"20270214T170000"},
+				Count: 14, Last: time.Date(2027, 3, 31, 9, 0, 0, 0, time.UTC),
+			}
+			for _, d := range []int{0, 4, 9, 14, 16, 21} {
+				f.Series.Dates = append(f.Series.Dates, start.AddDate(0, 0, d))
+			}
+		}
+		other := notify.Occurrence{OriginalStart: start.AddDate(0, 0, 9), Start: start.AddDate(0, 0, 9).Add(time.Hour), End: start.AddDate(0, 0, 9).Add(2 * time.Hour), Rooms: []string{"Board"}, Sequence: 7}
+		add("invitation-series", notify.Invitation, start, func(f *notify.Facts) { series(f); f.Series.Overrides = []notify.Occurrence{other} })
+		add("approval-request-series", notify.ApprovalRequest, start, func(f *notify.Facts) { asked(f); series(f) })
+		add("cancellation-series", notify.Cancellation, start, func(f *notify.Facts) { series(f); f.By = by })
+		add("cancellation-some-dates", notify.Cancellation, start, func(f *notify.Facts) {
+			series(f)
+			f.By, f.Series.Count, f.Series.Dates, f.Series.Cancelled = by, 1, f.Series.Dates[2:3], []notify.Occurrence{other}
+		})
+		add("change-date-of-series", notify.Change, start, func(f *notify.Facts) { f.By, f.SeriesID, f.OriginalStart = by, 5, new(start.Add(-time.Hour)) })
 	}
 	return all
 }

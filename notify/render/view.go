@@ -193,6 +193,7 @@ func (v *view) fields() []field {
 	if v.elsewhere() {
 		add("at-room", v.slot(v.room)...)
 	}
+	add("dates", v.dates()...)
 	add("where", v.Where)
 	if m := v.facts.Move; m != nil {
 		add("move", append(v.slotOf(m.Start.In(v.start.Location()), m.End.In(v.start.Location())), v.names(m.Rooms))...)
@@ -240,6 +241,24 @@ func (v *view) elsewhere() bool {
 		return a != b
 	}
 	return differ(v.start) || differ(v.end)
+}
+
+// dates of a series: the first ones and the last, and how many there are; nothing of a single
+// meeting.
+func (v *view) dates() []string {
+	s := v.facts.Series
+	if s == nil {
+		return nil
+	}
+	in := v.start.Location()
+	ls := []string{v.locale.must("dates-count", s.Count)}
+	for _, d := range s.Dates {
+		ls = append(ls, v.locale.must("date", d.In(in))+" "+v.locale.must("time", d.In(in)))
+	}
+	if int(s.Count) > len(s.Dates) {
+		ls = append(ls, v.locale.must("dates-last", v.locale.must("date", s.Last.In(in))))
+	}
+	return ls
 }
 
 func (v *view) attendees() string {

@@ -589,6 +589,92 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Book rooms for all dates of a rule, in one go */
+        post: operations["create-series"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/series/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What POST /series would save: all dates, and those that cannot be */
+        post: operations["preview-series"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/series/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One series, with counts and its next dates */
+        get: operations["get-series"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change all coming dates, or those from one on, which become a series of their own */
+        patch: operations["update-series"];
+        trace?: never;
+    };
+    "/series/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Call off all coming dates, or those from one on */
+        post: operations["cancel-series"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/series/{id}/dates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Add a date again that was skipped, cancelled or left out */
+        post: operations["add-series-date"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/setup": {
         parameters: {
             query?: never;
@@ -960,6 +1046,12 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AbsentDate: {
+            /** Format: date-time */
+            original_start: string;
+            /** @enum {string} */
+            reason: "cancelled" | "skipped";
+        };
         Agreement: {
             /** Format: date-time */
             at: string;
@@ -1229,6 +1321,28 @@ export interface components {
              *     ]
              */
             scopes: string[];
+        };
+        DateConflict: {
+            /** Format: date-time */
+            end: string;
+            /** Format: int64 */
+            room_id: number;
+            /** Format: date-time */
+            start: string;
+        };
+        DateError: {
+            code: string;
+            location: string;
+            message: string;
+        };
+        DateInput: {
+            /** @enum {string} */
+            on_conflict?: "fail" | "other_room";
+            /**
+             * @description When the rule has it
+             * @example 2027-02-17T08:00:00Z
+             */
+            original_start: string;
         };
         DeadFilterBody: {
             /** @description Whose error has this in it, in upper or lower case */
@@ -1944,6 +2058,11 @@ export interface components {
         ProblemConflict: {
             /** Format: date-time */
             end: string;
+            /**
+             * Format: date-time
+             * @description Of the date of a series that it is in the way of
+             */
+            original_start?: string;
             /** Format: int64 */
             room_id: number;
             /** Format: date-time */
@@ -1963,6 +2082,11 @@ export interface components {
             /** @example body.title */
             location: string;
             message: string;
+            /**
+             * Format: date-time
+             * @description Of the date of a series that it concerns; left out: all
+             */
+            original_start?: string;
             /** @description Of a quota: day, week or month */
             per?: string;
             /** @description Of a blackout */
@@ -2160,6 +2284,265 @@ export interface components {
             /** @description Managers or admins */
             approver_ids: number[];
         };
+        Series: {
+            attendees: components["schemas"]["Attendee"][];
+            /**
+             * Format: date-time
+             * @description When it was cancelled as a whole
+             */
+            cancelled_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** @description The reminders follow the installation's */
+            default_reminders: boolean;
+            description: string;
+            /**
+             * @description End of the first date, local in timezone
+             * @example 2027-02-10T10:00:00
+             */
+            dtend: string;
+            /**
+             * @description Start of the first date, local in timezone
+             * @example 2027-02-10T09:00:00
+             */
+            dtstart: string;
+            /** @description Local in timezone; a date alone stands for the whole day */
+            exdates: string[];
+            /**
+             * Format: int64
+             * @description 0 in a preview
+             */
+            id: number;
+            organizer: components["schemas"]["Organizer"];
+            /**
+             * Format: int64
+             * @description The series it was split off
+             */
+            previous_id: number | null;
+            /** @description Local in timezone; a date alone is at the time of day of the start */
+            rdates: string[];
+            reminders: components["schemas"]["Reminder"][];
+            room_ids: number[];
+            rooms: components["schemas"]["RoomRef"][];
+            /**
+             * @description RFC 5545
+             * @example FREQ=WEEKLY;COUNT=10
+             */
+            rrule: string;
+            /**
+             * Format: date-time
+             * @description Start of the first date
+             */
+            start: string;
+            /** @description IANA; the rule counts in its wall-clock time */
+            timezone: string;
+            /** @description Busy, if the series is private and you may not see it */
+            title: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+            /** @enum {string} */
+            visibility: "public" | "private";
+        };
+        SeriesInput: {
+            /** @description At most 500 */
+            attendees?: components["schemas"]["AttendeeInput"][] | null;
+            /** @description At most 10,000 characters */
+            description?: string | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T10:00:00Z
+             */
+            end: string | null;
+            /**
+             * @description To leave out: a day, or a time, local in timezone or with an offset
+             * @example [
+             *       "2027-02-17"
+             *     ]
+             */
+            exdates?: string[] | null;
+            /**
+             * @description What becomes of a date whose room is taken, or that breaks a rule: nothing is saved at all; the others are; another room of the site that is as good takes it
+             * @enum {string|null}
+             */
+            on_conflict?: "fail" | "skip" | "other_room" | null;
+            /** @description Admins only: pass over the rules of the rooms, not over other meetings */
+            override?: components["schemas"]["OverrideInput"];
+            /** @description On top: a day, at the time of day of the start, or a time, local in timezone or with an offset */
+            rdates?: string[] | null;
+            /** @description At most 10; empty: none, null: the installation's */
+            reminders?: components["schemas"]["ReminderInput"][] | null;
+            /** @description 1 to 50; all are taken, or none */
+            room_ids: number[] | null;
+            /**
+             * @description RFC 5545: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL; the start must be one of its dates
+             * @example FREQ=WEEKLY;COUNT=10
+             */
+            rrule: string | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T09:00:00Z
+             */
+            start: string | null;
+            /**
+             * @description IANA, of local times; null: the first room's
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
+            /** @description 1 to 200 characters */
+            title: string | null;
+            /** @enum {string|null} */
+            visibility?: "public" | "private" | null;
+        };
+        SeriesPatch: {
+            /** @description At most 500 */
+            attendees?: components["schemas"]["AttendeeInput"][] | null;
+            /** @description At most 10,000 characters */
+            description?: string | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T10:00:00Z
+             */
+            end?: string | null;
+            /**
+             * @description To leave out: a day, or a time, local in timezone or with an offset
+             * @example [
+             *       "2027-02-17"
+             *     ]
+             */
+            exdates?: string[] | null;
+            /** @description With following: the original_start of the first date that changes */
+            from?: string;
+            /**
+             * @description What becomes of a date whose room is taken, or that breaks a rule: nothing is saved at all; the others are; another room of the site that is as good takes it
+             * @enum {string|null}
+             */
+            on_conflict?: "fail" | "skip" | "other_room" | null;
+            /** @description Admins only: pass over the rules of the rooms, not over other meetings */
+            override?: components["schemas"]["OverrideInput"];
+            /** @description On top: a day, at the time of day of the start, or a time, local in timezone or with an offset */
+            rdates?: string[] | null;
+            /** @description At most 10; empty: none, null: the installation's */
+            reminders?: components["schemas"]["ReminderInput"][] | null;
+            /** @description 1 to 50; all are taken, or none */
+            room_ids?: number[] | null;
+            /**
+             * @description RFC 5545: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL; the start must be one of its dates
+             * @example FREQ=WEEKLY;COUNT=10
+             */
+            rrule?: string | null;
+            /**
+             * @description all, unless from is given; dates that have begun never change
+             * @enum {string}
+             */
+            scope?: "all" | "following";
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T09:00:00Z
+             */
+            start?: string | null;
+            /**
+             * @description IANA, of local times; null: the first room's
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
+            /** @description 1 to 200 characters */
+            title?: string | null;
+            /** @enum {string|null} */
+            visibility?: "public" | "private" | null;
+        };
+        SeriesReason: {
+            /** @description With following: the original_start of the first date that changes */
+            from?: string;
+            /** @description Told to those who were invited; at most 1,000 characters */
+            reason?: string;
+            /**
+             * @description all, unless from is given; dates that have begun never change
+             * @enum {string}
+             */
+            scope?: "all" | "following";
+        };
+        SeriesResult: {
+            /** @description Those made or changed, by start */
+            meetings: components["schemas"]["Meeting"][];
+            /** @description The series that the change split: it ends in front of the first date that changed */
+            previous?: components["schemas"]["Series"];
+            /** @description In a preview: whether it would be, which it would not with on_conflict fail and a conflict */
+            saved: boolean;
+            series: components["schemas"]["Series"];
+            /** @description Dates that cannot be as wanted */
+            skipped: components["schemas"]["SkippedDate"][];
+        };
+        SeriesState: {
+            /** @description Coming dates of the rule that the series has not; POST /series/{id}/dates adds them */
+            absent: components["schemas"]["AbsentDate"][];
+            attendees: components["schemas"]["Attendee"][];
+            /**
+             * Format: date-time
+             * @description When it was cancelled as a whole
+             */
+            cancelled_at: string | null;
+            /** @description Meetings by status */
+            counts: {
+                [key: string]: number;
+            };
+            /** Format: date-time */
+            created_at: string;
+            /** @description The reminders follow the installation's */
+            default_reminders: boolean;
+            description: string;
+            /**
+             * @description End of the first date, local in timezone
+             * @example 2027-02-10T10:00:00
+             */
+            dtend: string;
+            /**
+             * @description Start of the first date, local in timezone
+             * @example 2027-02-10T09:00:00
+             */
+            dtstart: string;
+            /** @description Local in timezone; a date alone stands for the whole day */
+            exdates: string[];
+            /**
+             * Format: int64
+             * @description 0 in a preview
+             */
+            id: number;
+            /** @description The next five */
+            next: components["schemas"]["Meeting"][];
+            organizer: components["schemas"]["Organizer"];
+            /**
+             * Format: int64
+             * @description The series it was split off
+             */
+            previous_id: number | null;
+            /** @description Local in timezone; a date alone is at the time of day of the start */
+            rdates: string[];
+            reminders: components["schemas"]["Reminder"][];
+            room_ids: number[];
+            rooms: components["schemas"]["RoomRef"][];
+            /**
+             * @description RFC 5545
+             * @example FREQ=WEEKLY;COUNT=10
+             */
+            rrule: string;
+            /**
+             * Format: date-time
+             * @description Start of the first date
+             */
+            start: string;
+            /** @description IANA; the rule counts in its wall-clock time */
+            timezone: string;
+            /** @description Busy, if the series is private and you may not see it */
+            title: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+            /** @enum {string} */
+            visibility: "public" | "private";
+        };
         SessionBody: {
             /** Format: date-time */
             expires_at: string;
@@ -2229,6 +2612,16 @@ export interface components {
              * @example Europe/Berlin
              */
             timezone?: string | null;
+        };
+        SkippedDate: {
+            /** @description Which rooms are taken, and when */
+            conflicts: components["schemas"]["DateConflict"][];
+            /** @description Which rules it would break */
+            errors?: components["schemas"]["DateError"][];
+            /** Format: date-time */
+            original_start: string;
+            /** @description room_conflict, or the code of a rule it would break: opening_hours, max_advance, ... */
+            reason: string;
         };
         TokenBody: {
             /** Format: date-time */
@@ -6368,6 +6761,615 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-series": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SeriesInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesResult"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "preview-series": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SeriesInput"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesResult"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesState"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "update-series": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SeriesPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesResult"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "cancel-series": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SeriesReason"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesResult"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "add-series-date": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DateInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Meeting"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };

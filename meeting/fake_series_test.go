@@ -1,0 +1,118 @@
+package meeting
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// Series of the store in memory.
+
+func (s *fakeStore) Series(_ context.Context, id int64) (*Series, error) {
+	if series, ok := s.series[id]; ok {
+		return series.clone(), nil
+	}
+	return nil, ErrNotFound
+}
+
+func (s *fakeStore) SeriesMeetings(_ context.Context, id int64) ([]*Meeting, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ms []*Meeting
+	for _, m := range s.meetings {
+		if m.SeriesID == id {
+			c := *m
+			c.SeriesVersion = s.series[id].Version
+			ms = append(ms, &c)
+		}
+	}
+	slices.SortFunc(ms, func(a, b *Meeting) int { return cmp.Or(a.Slot.Start.Compare(b.Slot.Start), cmp.Compare(a.ID, b.ID)) })
+	return ms, nil
+}
+
+func (s *fakeStore) Taken(_ context.Context, wanted []Occupancy, except []ID) ([][]Occupancy, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := make([][]Occupancy, len(wanted))
+	for i, o := range wanted {
+		taken[i] = s.inTheWay(o, except)
+	}
+	return taken, nil
+}
+
+func (s *fakeStore) inTheWay(o Occupancy, except []ID) (with []Occupancy) {
+	for _, m := range s.meetings {
+		for _, h := range m.Occupied {
+			if h.RoomID == o.RoomID && h.Slot.Overlaps(o.Slot) && !slices.Contains(except, m.ID) {
+				with = append(with, h)
+			}
+		}
+	}
+	return with
+}
+
+func (s *fakeStore) SaveSeries(_ context.Context, c *SeriesChange) ([]Notice, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var moving []ID
+	for _, m := range c.Update {
+		moving = append(moving, m.ID)
+		if s.meetings[m.ID].Version != m.Version {
+			return nil, ErrOutdated
+		}
+	}
+	if known := s.series[c.Series.ID]; c.Series.ID != 0 && known.Version != c.Series.Version {
+		return nil, ErrOutdated
+	}
+	all := append(slices.Clone(c.Update), c.Create...)
+	for i, m := range all {
+		for _, o := range m.Occupied {
+			with := s.inTheWay(o, moving)
+			for _, other := range all[:i] {
+				for _, h := range other.Occupied {
+					if h.RoomID == o.RoomID && h.Slot.Overlaps(o.Slot) {
+						with = append(with, h)
+					}
+				}
+			}
+			if len(with) > 0 {
+				return nil, &ConflictError{with}
+			}
+		}
+	}
+	for _, series := range []*Series{c.Series, c.Split} {
+		if series == nil {
+			continue
+		}
+		if series.ID == 0 {
+			series.ID = s.next()
+		}
+		if series == c.Split {
+			series.PreviousID = c.Series.ID
+		}
+		series.Version++
+		s.series[series.ID] = series.clone()
+	}
+	var notices []Notice
+	for _, m := range all {
+		if m.ID == 0 {
+			m.ID, m.SeriesID = s.next(), c.Target().ID
+		}
+		if m.SeriesID == 0 {
+			m.SeriesID = c.Split.ID
+		}
+		m.Version++
+		s.history[m.ID] = append(s.history[m.ID], m.TakeHistory()...)
+		notices = append(notices, m.TakeNotices()...)
+		s.meetings[m.ID] = new(*m)
+	}
+	notices = append(notices, c.Series.TakeNotices()...)
+	if c.Split != nil {
+		notices = append(notices, c.Split.TakeNotices()...)
+	}
+	for i := range notices {
+		notices[i].ID = s.next()
+	}
+	s.notices = append(s.notices, notices...)
+	return notices, nil
+}

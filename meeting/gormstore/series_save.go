@@ -1,0 +1,359 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"punctual/meeting"
+)
+
+const seriesColumns = `organizer_id, previous_id, title, description, timezone, starts, ends, rrule, exdates, rdates,
+	room_ids, attendees, reminders, default_reminders, visibility, cancelled_at, created_at, updated_at`
+
+var (
+	seriesColumnCount = len(strings.Split(seriesColumns, ","))
+
+	insertSeries = write(`INSERT INTO series (` + seriesColumns + `) VALUES (` + placeholders(1, seriesColumnCount) + `) RETURNING id`)
+	updateSeries = write(`UPDATE series SET ` + assignments(seriesColumns) + `, version = version + 1 WHERE id = $` + strconv.Itoa(seriesColumnCount+1))
+	lockSeries   = write(`SELECT version FROM series WHERE id = $1 {postgres: FOR NO KEY UPDATE}`)
+	lockMeetings = write(`SELECT id FROM meetings WHERE id IN ` + idList + ` ORDER BY id {postgres: FOR NO KEY UPDATE}`)
+
+	// Dates that move on may pass through each other's place and each other's time.
+	leavePlaces = write(`UPDATE meetings SET original_start = NULL WHERE id IN ` + idList)
+	leaveRooms  = write(`DELETE FROM occupancies WHERE meeting_id IN ` + idList)
+
+	idsOfDates = write(`SELECT id, original_start FROM meetings
+		WHERE series_id = $1 AND original_start IS NOT NULL AND status NOT IN ('cancelled', 'rejected')`)
+
+	addAllRooms = write(`INSERT INTO meeting_rooms (meeting_id, room_id, position)
+		SELECT x.meeting_id, x.room_id, x.position FROM {rows $1: meeting_id bigint, room_id bigint, position integer}`)
+	addAllOccupancies = write(`INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at, held)
+		SELECT x.meeting_id, x.room_id, x.starts_at, x.ends_at, x.held
+		FROM {rows $1: meeting_id bigint, room_id bigint, starts_at timestamptz, ends_at timestamptz, held boolean} ORDER BY x.room_id, x.starts_at
+		{postgres: ON CONFLICT ON CONSTRAINT occupancies_no_overlap DO NOTHING}`)
+	addAllReminders = write(`INSERT INTO meeting_reminders (meeting_id, before, offset_seconds, channels, due_at, handled_at)
+		SELECT x.meeting_id, x.before, x.offset_seconds, x.channels, x.due_at, x.handled_at
+		FROM {rows $1: meeting_id bigint, before text, offset_seconds bigint, channels jsonb, due_at timestamptz, handled_at timestamptz}`)
+	addAllHistory = write(`INSERT INTO history (meeting_id, at, action, actor_kind, actor_id, actor_name, changes, reason)
+		SELECT x.meeting_id, x.at, x.action, x.actor_kind, x.actor_id, x.actor_name, x.changes, x.reason
+		FROM {rows $1: meeting_id bigint, position integer, at timestamptz, action text, actor_kind text, actor_id bigint, actor_name text, changes jsonb, reason text}
+		ORDER BY x.meeting_id, x.position`)
+
+	// Each of the meetings $2 gets each of the people: their rows are sent once.
+	addAttendeesToAll = write(strings.ReplaceAll(insertAttendees, "{meeting}",
+		`{postgres: (SELECT unnest($2::bigint[]) AS id)}{sqlite: (SELECT value AS id FROM json_each($2))}`))
+)
+
+// createChunk bounds the parameters of one statement.
+const createChunk = 100
+
+func createRows(n int) statement {
+	values := make([]string, n)
+	for i := range values {
+		values[i] = "(" + placeholders(i*columnCount+1, (i+1)*columnCount) + ")"
+	}
+	return write(`INSERT INTO meetings (` + meetingColumns + `) VALUES ` + strings.Join(values, ", "))
+}
+
+func (s *Store) SaveSeries(ctx context.Context, c *meeting.SeriesChange) ([]meeting.Notice, error) {
+	var saved meeting.SeriesChange
+	var notices []meeting.Notice
+	err := s.transaction(ctx, func(tx *gorm.DB) (err error) {
+		saved = draftOf(c) // which keeps what there is to tell, for another try
+		notices, err = s.saveSeries(tx, &saved)
+		return err
+	})
+	if errors.Is(taken(err), errTaken) {
+		return nil, &meeting.ConflictError{}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("save series %d: %w", c.Series.ID, err)
+	}
+	*c = saved
+	return notices, nil
+}
+
+// draftOf is a copy whose series and meetings are its own.
+func draftOf(c *meeting.SeriesChange) meeting.SeriesChange {
+	d := meeting.SeriesChange{Series: new(*c.Series)}
+	if c.Split != nil {
+		d.Split = new(*c.Split)
+	}
+	copies := map[*meeting.Meeting]*meeting.Meeting{}
+	copied := func(ms []*meeting.Meeting) []*meeting.Meeting {
+		out := make([]*meeting.Meeting, len(ms))
+		for i, m := range ms {
+			out[i] = new(*m)
+			copies[m] = out[i]
+		}
+		return out
+	}
+	d.Update, d.Create = copied(c.Update), copied(c.Create)
+	for _, s := range []*meeting.Series{d.Series, d.Split} {
+		if s != nil {
+			s.FileNotices(copies)
+		}
+	}
+	return d
+}
+
+func (s *Store) saveSeries(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notice, error) {
+	if err := s.putSeries(tx, c.Series); err != nil {
+		return nil, err
+	}
+	if c.Split != nil {
+		c.Split.PreviousID = c.Series.ID
+		if err := s.putSeries(tx, c.Split); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.lockQuotas(tx, append(slices.Clone(c.Update), c.Create...)...); err != nil {
+		return nil, err
+	}
+	notices, err := s.updateAll(tx, c)
+	if err != nil {
+		return nil, err
+	}
+	some, err := s.createAll(tx, c.Target(), c.Create)
+	if err != nil {
+		return nil, err
+	}
+	own := c.Series.TakeNotices()
+	if c.Split != nil {
+		own = append(own, c.Split.TakeNotices()...)
+	}
+	if own = append(own, some...); len(own) > 0 {
+		if err := s.outbox.Insert(tx, own); err != nil {
+			return nil, err
+		}
+	}
+	return append(notices, own...), nil
+}
+
+// putSeries inserts a series, or saves one that has still the version that was read.
+func (s *Store) putSeries(tx *gorm.DB, series *meeting.Series) error {
+	values, err := seriesValues(series)
+	if err != nil {
+		return err
+	}
+	if series.ID == 0 {
+		series.Version = 1
+		return s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&series.ID) }, insertSeries, values...)
+	}
+	var version int64
+	if err := s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&version) }, lockSeries, series.ID); err != nil {
+		return err
+	}
+	if version != series.Version {
+		return meeting.ErrOutdated
+	}
+	series.Version++
+	_, err = s.exec(tx, updateSeries, append(values, series.ID)...)
+	return err
+}
+
+func seriesValues(s *meeting.Series) ([]any, error) {
+	attendees, reminders := make([]attendeePart, len(s.Attendees)), make([]reminderPart, len(s.Reminders))
+	for i, a := range s.Attendees {
+		attendees[i] = partOfAttendee(a)
+	}
+	for i, r := range s.Reminders {
+		reminders[i] = partOfReminder(r)
+	}
+	texts := func(ws []meeting.WallTime) []string {
+		out := make([]string, len(ws))
+		for i, w := range ws {
+			out[i] = w.String()
+		}
+		return out
+	}
+	var lists []any
+	for _, list := range []any{texts(s.ExDates), texts(s.RDates), s.RoomIDs, attendees, reminders} {
+		b, err := json.Marshal(list)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, string(b))
+	}
+	return append(append([]any{
+		s.Organizer.UserID, reference(s.PreviousID), s.Title, s.Description, s.Timezone,
+		s.Start.Format(wallLayout), s.End.Format(wallLayout), s.Rule.String(),
+	}, lists...), s.DefaultReminders, string(s.Visibility), timestamp(s.CancelledAt), micro(s.CreatedAt), micro(s.UpdatedAt)), nil
+}
+
+// updateAll saves the meetings that are there, if they are still as they were read.
+func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notice, error) {
+	if len(c.Update) == 0 {
+		return nil, nil
+	}
+	ids := make([]int64, len(c.Update))
+	for i, m := range c.Update {
+		ids[i] = m.ID
+	}
+	if _, err := s.readIDs(tx, lockMeetings, s.ids(ids...)); err != nil {
+		return nil, err
+	}
+	now, err := s.readMeetings(tx, meetingsByID, s.ids(ids...))
+	if err != nil {
+		return nil, err
+	}
+	before := make(map[int64]*meeting.Meeting, len(now))
+	for _, m := range now {
+		before[m.ID] = m
+	}
+	var leaving []int64
+	for _, m := range c.Update {
+		was := before[m.ID]
+		if was == nil || was.Version != m.Version {
+			return nil, meeting.ErrOutdated
+		}
+		if !slices.EqualFunc(was.Occupied, m.Occupied, sameOccupancy) {
+			leaving = append(leaving, m.ID)
+			was.Occupied = nil
+			if was.Request != nil && was.Request.Change != nil {
+				was.Request.Change.Held = nil
+			}
+		}
+	}
+	if _, err := s.exec(tx, leavePlaces, s.ids(ids...)); err != nil {
+		return nil, err
+	}
+	if len(leaving) > 0 {
+		if _, err := s.exec(tx, leaveRooms, s.ids(leaving...)); err != nil {
+			return nil, err
+		}
+	}
+	var notices []meeting.Notice
+	for _, m := range c.Update {
+		if m.SeriesID == 0 {
+			m.SeriesID = c.Split.ID
+		}
+		some, err := s.save(tx, before[m.ID], m)
+		if err != nil {
+			return nil, err
+		}
+		notices = append(notices, some...)
+	}
+	return notices, nil
+}
+
+// createAll writes new meetings of a series with a few statements, however many they are, and
+// returns their notices.
+func (s *Store) createAll(tx *gorm.DB, series *meeting.Series, ms []*meeting.Meeting) ([]meeting.Notice, error) {
+	if len(ms) == 0 {
+		return nil, nil
+	}
+	rooms := map[any]row{}
+	for _, m := range ms {
+		m.SeriesID, m.Version, m.ScheduleVersion = series.ID, 1, 1
+		for _, r := range roomRows(m) {
+			rooms[r["room_id"]] = r
+		}
+	}
+	if err := s.checkPresent(tx, slices.Collect(maps.Values(rooms))); err != nil {
+		return nil, err
+	}
+	for part := range slices.Chunk(ms, createChunk) {
+		var values []any
+		for _, m := range part {
+			values = append(values, meetingValues(m)...)
+		}
+		if _, err := s.exec(tx, createRows(len(part)), values...); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.findIDs(tx, series.ID, ms); err != nil {
+		return nil, err
+	}
+	if err := s.createParts(tx, ms); err != nil {
+		return nil, err
+	}
+	for _, m := range ms { // which count each other, since all are there
+		if err := s.claimQuotas(tx, m); err != nil {
+			return nil, err
+		}
+		if err := s.refuseTaken(tx, m); err != nil {
+			return nil, err
+		}
+		if err := s.saveApproval(tx, nil, m); err != nil {
+			return nil, err
+		}
+	}
+	var notices []meeting.Notice
+	for _, m := range ms {
+		notices = append(notices, m.TakeNotices()...)
+	}
+	return notices, nil
+}
+
+// findIDs tells the meetings that were just written by their dates, which no two share.
+func (s *Store) findIDs(tx *gorm.DB, series int64, ms []*meeting.Meeting) error {
+	ids := make(map[int64]int64, len(ms))
+	err := s.query(tx, func(rows *sql.Rows) error {
+		var id int64
+		var m meeting.Meeting
+		err := rows.Scan(&id, &m.OriginalStart)
+		ids[m.OriginalStart.UnixMicro()] = id
+		return err
+	}, idsOfDates, series)
+	for _, m := range ms {
+		m.ID = ids[m.OriginalStart.UnixMicro()]
+	}
+	return err
+}
+
+func (s *Store) createParts(tx *gorm.DB, ms []*meeting.Meeting) error {
+	var rooms, occupancies, reminders, history []row
+	attendees := map[string][]int64{} // by their rows
+	of := func(m *meeting.Meeting, rows []row) []row {
+		for _, r := range rows {
+			r["meeting_id"] = m.ID
+		}
+		return rows
+	}
+	for _, m := range ms {
+		entries, err := s.dialect.historyRows(m.TakeHistory())
+		if err != nil {
+			return err
+		}
+		rooms, occupancies = append(rooms, of(m, roomRows(m))...), append(occupancies, of(m, s.dialect.takenRows(m))...)
+		reminders, history = append(reminders, of(m, s.dialect.reminderRows(m))...), append(history, of(m, entries)...)
+		if len(m.Attendees) > 0 {
+			people := table(attendeeRows(m))
+			attendees[people] = append(attendees[people], m.ID)
+		}
+	}
+	for _, part := range []struct {
+		insert statement
+		rows   []row
+	}{{addAllRooms, rooms}, {addAllReminders, reminders}, {addAllHistory, history}} {
+		if len(part.rows) == 0 {
+			continue
+		}
+		if _, err := s.exec(tx, part.insert, table(part.rows)); err != nil {
+			return err
+		}
+	}
+	for people, ids := range attendees {
+		if _, err := s.exec(tx, addAttendeesToAll, people, s.ids(ids...)); err != nil {
+			return err
+		}
+	}
+	if len(occupancies) == 0 {
+		return nil
+	}
+	n, err := s.exec(tx, addAllOccupancies, table(occupancies))
+	if err == nil && n < int64(len(occupancies)) {
+		err = errTaken
+	}
+	return err
+}

@@ -1,0 +1,297 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// Series is a recurring meeting: a rule, and what all its dates have in common.
+type Series struct {
+	ID               int64      `json:"id" doc:"0 in a preview"`
+	PreviousID       *int64     `json:"previous_id" doc:"The series it was split off"`
+	RRule            string     `json:"rrule" doc:"RFC 5545" example:"FREQ=WEEKLY;COUNT=10"`
+	Timezone         string     `json:"timezone" doc:"IANA; the rule counts in its wall-clock time"`
+	DTStart          string     `json:"dtstart" doc:"Start of the first date, local in timezone" example:"2027-02-10T09:00:00"`
+	DTEnd            string     `json:"dtend" doc:"End of the first date, local in timezone" example:"2027-02-10T10:00:00"`
+	Start            time.Time  `json:"start" doc:"Start of the first date"`
+	ExDates          []string   `json:"exdates" nullable:"false" doc:"Local in timezone; a date alone stands for the whole day"`
+	RDates           []string   `json:"rdates" nullable:"false" doc:"Local in timezone; a date alone is at the time of day of the start"`
+	RoomIDs          []int64    `json:"room_ids" nullable:"false"`
+	Rooms            []RoomRef  `json:"rooms" nullable:"false"`
+	Title            string     `json:"title" doc:"Busy, if the series is private and you may not see it"`
+	Description      string     `json:"description"`
+	Organizer        Organizer  `json:"organizer"`
+	Attendees        []Attendee `json:"attendees" nullable:"false"`
+	Reminders        []Reminder `json:"reminders" nullable:"false"`
+	DefaultReminders bool       `json:"default_reminders" doc:"The reminders follow the installation's"`
+	Visibility       string     `json:"visibility" enum:"public,private"`
+	CancelledAt      *time.Time `json:"cancelled_at" nullable:"true" doc:"When it was cancelled as a whole"`
+	Version          int64      `json:"version"`
+	CreatedAt        time.Time  `json:"created_at"`
+	UpdatedAt        time.Time  `json:"updated_at"`
+}
+
+// SeriesState is a series with what has become of its dates.
+type SeriesState struct {
+	Series
+	Counts map[string]int `json:"counts" doc:"Meetings by status"`
+	Next   []Meeting      `json:"next" nullable:"false" doc:"The next five"`
+	Absent []AbsentDate   `json:"absent" nullable:"false" doc:"Coming dates of the rule that the series has not; POST /series/{id}/dates adds them"`
+}
+
+// AbsentDate is a date of the rule without a meeting.
+type AbsentDate struct {
+	OriginalStart time.Time `json:"original_start"`
+	Reason        string    `json:"reason" enum:"cancelled,skipped"`
+}
+
+// SeriesResult is what a change of a series made, or a preview would.
+type SeriesResult struct {
+	Series   Series        `json:"series"`
+	Previous *Series       `json:"previous,omitempty" doc:"The series that the change split: it ends in front of the first date that changed"`
+	Meetings []Meeting     `json:"meetings" nullable:"false" doc:"Those made or changed, by start"`
+	Skipped  []SkippedDate `json:"skipped" nullable:"false" doc:"Dates that cannot be as wanted"`
+	Saved    bool          `json:"saved" doc:"In a preview: whether it would be, which it would not with on_conflict fail and a conflict"`
+}
+
+// SkippedDate is a date that cannot be, and why.
+type SkippedDate struct {
+	OriginalStart time.Time      `json:"original_start"`
+	Reason        string         `json:"reason" doc:"room_conflict, or the code of a rule it would break: opening_hours, max_advance, ..."`
+	Conflicts     []DateConflict `json:"conflicts" nullable:"false" doc:"Which rooms are taken, and when"`
+	Errors        []DateError    `json:"errors,omitempty" nullable:"false" doc:"Which rules it would break"`
+}
+
+// DateConflict is a time at which a room is taken; it does not tell by whom.
+type DateConflict struct {
+	RoomID int64     `json:"room_id"`
+	Start  time.Time `json:"start"`
+	End    time.Time `json:"end"`
+}
+
+// DateError is a rule that a date would break.
+type DateError struct {
+	Location string `json:"location"`
+	Message  string `json:"message"`
+	Code     string `json:"code"`
+}
+
+func seriesOf(s *meeting.Series) Series {
+	texts := func(ws []meeting.WallTime) []string { return list(ws, meeting.WallTime.String) }
+	m := meetingOf(&meeting.Meeting{RoomIDs: s.RoomIDs, RoomNames: s.RoomNames})
+	const wall = "2006-01-02T15:04:05"
+	return Series{
+		ID: s.ID, PreviousID: number(s.PreviousID), RRule: s.Rule.String(), Timezone: s.Timezone,
+		DTStart: s.Start.Format(wall), DTEnd: s.End.Format(wall), Start: s.First(),
+		ExDates: texts(s.ExDates), RDates: texts(s.RDates), RoomIDs: m.RoomIDs, Rooms: m.Rooms,
+		Title: s.Title, Description: s.Description,
+		Organizer: Organizer{ID: s.Organizer.UserID, Name: s.Organizer.Name, Email: s.Organizer.Email},
+		Attendees: list(s.Attendees, attendeeOf), Reminders: list(s.Reminders, reminderOf), DefaultReminders: s.DefaultReminders,
+		Visibility: string(s.Visibility), CancelledAt: instant(s.CancelledAt),
+		Version: s.Version, CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(),
+	}
+}
+
+func seriesResultOf(r *meeting.SeriesResult) SeriesResult {
+	out := SeriesResult{
+		Series: seriesOf(r.Series), Meetings: list(r.Meetings, meetingOf), Skipped: list(r.Skipped, skippedOf), Saved: r.Saved,
+	}
+	if r.Previous != nil {
+		out.Previous = new(seriesOf(r.Previous))
+	}
+	return out
+}
+
+func skippedOf(s meeting.Skipped) SkippedDate {
+	return SkippedDate{
+		OriginalStart: s.OriginalStart.UTC(), Reason: s.Reason,
+		Conflicts: list(s.Conflicts, func(o meeting.Occupancy) DateConflict {
+			return DateConflict{RoomID: o.RoomID, Start: o.Slot.Start.UTC(), End: o.Slot.End.UTC()}
+		}),
+		Errors: list(s.Violations, func(f meeting.Fault) DateError {
+			return DateError{Location: f.Location, Message: f.Message, Code: f.Code}
+		}),
+	}
+}
+
+// Recurrence are the fields that a series has and a meeting has not.
+type Recurrence struct {
+	RRule      Field[string]   `json:"rrule,omitempty" doc:"RFC 5545: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL; the start must be one of its dates" example:"FREQ=WEEKLY;COUNT=10"`
+	ExDates    Field[[]string] `json:"exdates,omitempty" doc:"To leave out: a day, or a time, local in timezone or with an offset" example:"[\"2027-02-17\"]"`
+	RDates     Field[[]string] `json:"rdates,omitempty" doc:"On top: a day, at the time of day of the start, or a time, local in timezone or with an offset"`
+	OnConflict Field[string]   `json:"on_conflict,omitempty" enum:"fail,skip,other_room" doc:"What becomes of a date whose room is taken, or that breaks a rule: nothing is saved at all; the others are; another room of the site that is as good takes it"`
+}
+
+// SeriesInput is a new series: a new meeting, which is its first date, and a rule.
+type SeriesInput struct {
+	MeetingPatch
+	Recurrence
+}
+
+// TransformSchema names what a new series must have.
+func (SeriesInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Required = []string{"room_ids", "title", "start", "end", "rrule"}
+	return s
+}
+
+// SeriesPatch changes dates of a series; what is left out stays as it is. Start and end are
+// those of the first date that changes; without a new start all keep theirs.
+type SeriesPatch struct {
+	MeetingPatch
+	Recurrence
+	Scoped
+}
+
+// Scoped says which dates a change concerns.
+type Scoped struct {
+	Scope string `json:"scope,omitempty" enum:"all,following" doc:"all, unless from is given; dates that have begun never change"`
+	From  string `json:"from,omitempty" doc:"With following: the original_start of the first date that changes"`
+}
+
+func (in Recurrence) fields(f meeting.Fields) meeting.SeriesFields {
+	return meeting.SeriesFields{
+		Fields: f, Rule: in.RRule.ptr(), ExDates: in.ExDates.ptr(), RDates: in.RDates.ptr(),
+		OnConflict: meeting.OnConflict(in.OnConflict.Value),
+	}
+}
+
+// SeriesReason is which dates to cancel, and why.
+type SeriesReason struct {
+	Reason
+	Scoped
+}
+
+// DateInput is a date to add.
+type DateInput struct {
+	OriginalStart string `json:"original_start" doc:"When the rule has it" example:"2027-02-17T08:00:00Z"`
+	OnConflict    string `json:"on_conflict,omitempty" enum:"fail,other_room"`
+}
+
+func (h *handlers) registerSeries(api huma.API) {
+	const tag = "Series"
+	huma.Register(api, operation("preview-series", http.MethodPost, "/series/preview", "What POST /series would save: all dates, and those that cannot be", tag), h.previewSeries)
+	huma.Register(api, creates(operation("create-series", http.MethodPost, "/series", "Book rooms for all dates of a rule, in one go", tag)), h.createSeries)
+	huma.Register(api, operation("get-series", http.MethodGet, "/series/{id}", "One series, with counts and its next dates", tag), h.series)
+	huma.Register(api, operation("update-series", http.MethodPatch, "/series/{id}", "Change all coming dates, or those from one on, which become a series of their own", tag), h.updateSeries)
+	huma.Register(api, operation("cancel-series", http.MethodPost, "/series/{id}/cancel", "Call off all coming dates, or those from one on", tag), h.cancelSeries)
+	huma.Register(api, creates(operation("add-series-date", http.MethodPost, "/series/{id}/dates", "Add a date again that was skipped, cancelled or left out", tag)), h.addDate)
+}
+
+type seriesInput struct{ Body Body[SeriesInput] }
+
+func (h *handlers) newSeries(in *seriesInput) meeting.SeriesFields {
+	input, faults := in.Body.read(h.registry)
+	return input.Recurrence.fields(input.MeetingPatch.fields(faults))
+}
+
+func (h *handlers) previewSeries(ctx context.Context, in *seriesInput) (*struct{ Body SeriesResult }, error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.svc.PreviewSeries(ctx, by, h.newSeries(in))
+	if err != nil {
+		return nil, err
+	}
+	return &struct{ Body SeriesResult }{seriesResultOf(r)}, nil
+}
+
+func (h *handlers) createSeries(ctx context.Context, in *seriesInput) (*made[SeriesResult], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.svc.BookSeries(ctx, by, h.newSeries(in))
+	if err != nil {
+		return nil, err
+	}
+	return &made[SeriesResult]{ETag: etag(r.Series.Version), Location: h.locate("series", r.Series.ID), Body: seriesResultOf(r)}, nil
+}
+
+func (h *handlers) series(ctx context.Context, in *Target) (*one[SeriesState], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.svc.Series(ctx, by, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	state := SeriesState{Series: seriesOf(s.Series), Counts: map[string]int{}, Next: list(s.Next, meetingOf)}
+	for status, n := range s.Counts {
+		state.Counts[string(status)] = n
+	}
+	state.Absent = list(s.Absent, func(d meeting.Skipped) AbsentDate {
+		return AbsentDate{OriginalStart: d.OriginalStart.UTC(), Reason: d.Reason}
+	})
+	return &one[SeriesState]{ETag: etag(s.Version), Body: state}, nil
+}
+
+type updateSeriesInput struct {
+	Target
+	Guard
+	Body Body[SeriesPatch]
+}
+
+func (h *handlers) updateSeries(ctx context.Context, in *updateSeriesInput) (*one[SeriesResult], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	patch, faults := in.Body.read(h.registry)
+	f := patch.Recurrence.fields(patch.MeetingPatch.fields(faults))
+	f.Scope, f.From = meeting.Scope(patch.Scope), patch.From
+	return answerSeries(h.svc.UpdateSeries(ctx, by, in.ID, in.version(), f))
+}
+
+type cancelSeriesInput struct {
+	Target
+	Guard
+	Body *Body[SeriesReason]
+}
+
+func (h *handlers) cancelSeries(ctx context.Context, in *cancelSeriesInput) (*one[SeriesResult], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	said, err := optional(h.registry, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return answerSeries(h.svc.CancelSeries(ctx, by, in.ID, in.version(), meeting.Scope(said.Scope), said.From, said.Reason.Reason))
+}
+
+func answerSeries(r *meeting.SeriesResult, err error) (*one[SeriesResult], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &one[SeriesResult]{ETag: etag(r.Series.Version), Body: seriesResultOf(r)}, nil
+}
+
+type addDateInput struct {
+	Target
+	Guard
+	Body Body[DateInput]
+}
+
+func (h *handlers) addDate(ctx context.Context, in *addDateInput) (*made[Meeting], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	input, faults := in.Body.read(h.registry)
+	if len(faults) > 0 {
+		return nil, &meeting.InvalidError{Faults: faults}
+	}
+	m, err := h.svc.AddDate(ctx, by, in.ID, in.version(), input.OriginalStart, meeting.OnConflict(input.OnConflict))
+	if err != nil {
+		return nil, err
+	}
+	return &made[Meeting]{ETag: etag(m.Version), Location: h.locate("meetings", m.ID), Body: meetingOf(m)}, nil
+}

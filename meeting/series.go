@@ -1,0 +1,187 @@
+package meeting
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Series is what all dates of a recurring meeting have in common, and the rule that gives
+// them. Each date is a [Meeting] of its own, with the rooms it holds.
+type Series struct {
+	ID         int64
+	PreviousID int64  // of the series it was split off; 0: none
+	Organizer  Person // UserID is set
+	Title      string
+	// Description and the fields below are those of each date unless it was changed for itself.
+	Description      string
+	Timezone         string    // IANA, of all wall-clock times
+	Start, End       time.Time // of the first date as clocks show it, in UTC, in whole seconds
+	Rule             *Rule
+	ExDates, RDates  []WallTime
+	RoomIDs          []int64
+	RoomNames        []string // by RoomIDs; read by the store, never written
+	Attendees        []Attendee
+	Reminders        []Reminder // ignored if DefaultReminders
+	DefaultReminders bool
+	Visibility       Visibility
+	CancelledAt      time.Time // as a whole; zero: was not
+
+	Version   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+
+	notices []Notice
+}
+
+// ReasonSeries is the reason in a meeting's history of what came through its series.
+const ReasonSeries = "series"
+
+// everyDate is a limit that no series reaches: those of today may have been made when the
+// installation allowed more.
+const everyDate = 20_000
+
+// Recurrence is what makes the series' dates.
+func (s *Series) Recurrence() *Recurrence {
+	return &Recurrence{Start: s.Start, End: s.End, Zone: mustZone(s.Timezone), Rule: s.Rule, ExDates: s.ExDates, RDates: s.RDates}
+}
+
+// Dates of the series, in order.
+func (s *Series) Dates() []Date {
+	dates, _ := s.Recurrence().Dates(everyDate)
+	return dates
+}
+
+// First is when the series' first date begins by its rule.
+func (s *Series) First() time.Time { return occurs(s.Start, mustZone(s.Timezone)) }
+
+// terms of one date, as the series has them.
+func (s *Series) terms(d Date, rooms []*Room, defaults []Reminder) Terms {
+	t := Terms{
+		Title: s.Title, Description: s.Description, Slot: d.Slot, Timezone: s.Timezone, Rooms: rooms,
+		Attendees: s.Attendees, Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility,
+	}
+	if s.DefaultReminders {
+		t.Reminders = defaults
+	}
+	return t
+}
+
+// take makes the terms the series'.
+func (s *Series) take(t Terms, at time.Time) {
+	s.Title, s.Description, s.Timezone = t.Title, t.Description, t.Timezone
+	s.RoomIDs, s.RoomNames = ids(t.Rooms), names(t.Rooms)
+	s.Attendees, s.Visibility = t.Attendees, t.Visibility
+	s.Reminders, s.DefaultReminders = t.Reminders, t.DefaultReminders
+	s.UpdatedAt = at
+}
+
+// sample is a meeting like those of the series: for what is asked of meetings.
+func (s *Series) sample() *Meeting {
+	r := s.Recurrence()
+	return &Meeting{
+		Title: s.Title, Description: s.Description, Slot: r.date(s.Start, "").Slot, Timezone: s.Timezone,
+		Organizer: s.Organizer, RoomIDs: s.RoomIDs, RoomNames: s.RoomNames, Attendees: s.Attendees,
+		Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility,
+		SeriesID: s.ID, SeriesVersion: s.Version,
+	}
+}
+
+// View is the series as the actor may see it; see [Meeting.View].
+func (s *Series) View(by Actor, rooms []*Room) *Series {
+	m := s.sample().View(by, rooms)
+	seen := *s
+	seen.Organizer = m.Organizer
+	seen.Title, seen.Description, seen.Attendees, seen.Reminders = m.Title, m.Description, m.Attendees, m.Reminders
+	return &seen
+}
+
+// clone is a copy whose lists are its own.
+func (s *Series) clone() *Series {
+	c := *s
+	c.ExDates, c.RDates = slices.Clone(s.ExDates), slices.Clone(s.RDates)
+	c.RoomIDs, c.RoomNames = slices.Clone(s.RoomIDs), slices.Clone(s.RoomNames)
+	c.Attendees, c.Reminders = slices.Clone(s.Attendees), slices.Clone(s.Reminders)
+	c.notices = nil
+	return &c
+}
+
+// split cuts the series in front of a date. The second part, which has no ID yet, goes on
+// with the same rule; nil if nothing is in front of the date.
+func (s *Series) split(d Date, at time.Time) (first, second *Series) {
+	r := s.Recurrence()
+	walls, _ := r.walls(everyDate)
+	n, _ := slices.BinarySearchFunc(walls, d.Wall, time.Time.Compare)
+	if n == 0 {
+		return s, nil
+	}
+	first, second = s.clone(), s.clone()
+	second.ID, second.PreviousID, second.Version, second.CreatedAt, second.UpdatedAt = 0, s.ID, 0, at, at
+	first.UpdatedAt = at
+	if s.Rule.count > 0 {
+		first.Rule = s.Rule.ending("COUNT", itoa(n))
+	} else {
+		first.Rule = s.Rule.ending("UNTIL", walls[n-1].Format("20060102T150405"))
+	}
+	length := s.End.Sub(s.Start)
+	switch {
+	case n == len(walls): // nothing but RDATEs follows
+		second.Start = d.Wall
+		second.Rule, _ = ParseRule("", "FREQ=DAILY;COUNT=1")
+	case s.Rule.count > 0:
+		second.Start = walls[n]
+		second.Rule = s.Rule.ending("COUNT", itoa(len(walls)-n))
+	default:
+		second.Start = walls[n]
+	}
+	second.End = second.Start.Add(length)
+	before := func(w WallTime) bool { return w.on(s.Start).Before(d.Wall) }
+	after := func(w WallTime) bool { return !before(w) }
+	first.ExDates, first.RDates = slices.DeleteFunc(first.ExDates, after), slices.DeleteFunc(first.RDates, after)
+	second.ExDates, second.RDates = slices.DeleteFunc(second.ExDates, before), slices.DeleteFunc(second.RDates, before)
+	return first, second
+}
+
+// Skipped is a date that a series has not, and why.
+type Skipped struct {
+	OriginalStart time.Time
+	Reason        string      // "room_conflict", the code of a rule that it would break, or "cancelled"
+	Conflicts     []Occupancy // which rooms are taken, and when
+	Violations    []Fault     // which rules it would break
+}
+
+// ReasonTaken is the reason of a date whose rooms are taken.
+const ReasonTaken = "room_conflict"
+
+// SeriesConflictError lists the dates that a series could not have, all at once.
+type SeriesConflictError struct{ Dates []Skipped }
+
+func (e *SeriesConflictError) Error() string {
+	var reasons []string
+	for _, d := range e.Dates {
+		reasons = append(reasons, d.OriginalStart.Format(time.RFC3339)+": "+d.Reason)
+	}
+	return "dates that cannot be: " + strings.Join(reasons, ", ")
+}
+
+// Taken reports whether a room is in the way of a date, and not rules alone.
+func (e *SeriesConflictError) Taken() bool {
+	return slices.ContainsFunc(e.Dates, func(d Skipped) bool { return len(d.Conflicts) > 0 })
+}
+
+// OnConflict says what becomes of a date that cannot be as it is wanted.
+type OnConflict string
+
+const (
+	FailOnConflict OnConflict = "fail"       // nothing is saved
+	SkipOnConflict OnConflict = "skip"       // the others are saved
+	OtherRoom      OnConflict = "other_room" // another room of the site takes it, if one can; else nothing is saved
+)
+
+// Scope of a change: which dates of a series it concerns. Those that have begun never are.
+type Scope string
+
+const (
+	ScopeAll       Scope = "all"
+	ScopeFollowing Scope = "following" // from one date on
+)

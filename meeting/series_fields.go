@@ -1,0 +1,216 @@
+package meeting
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// SeriesFields are what somebody asks of a series, by making or by changing it; see [Fields].
+// Start and End are those of the first date.
+type SeriesFields struct {
+	Fields
+	Rule            *string
+	ExDates, RDates *[]string // 2027-02-10, 2027-02-10T09:00:00 in Timezone, or with an offset
+	OnConflict      OnConflict
+
+	Scope Scope  // of a change
+	From  string // with [ScopeFollowing]: the original start of the first date it concerns
+}
+
+// maxExDates bounds lists of dates: more than any series has.
+const maxExDates = 2_000
+
+// apply gives s, new if its ID is 0, what the fields say, and tells all their faults. The
+// fields of a meeting have been checked with the rest: t is nil if they have faults.
+func (f *SeriesFields) apply(s *Series, k known, limits Limits, at time.Time) (Terms, error) {
+	var base *Meeting
+	if s.ID != 0 || s.PreviousID != 0 {
+		base = s.sample()
+	}
+	var found faults
+	t, err := f.Fields.terms(base, k)
+	if e, ok := err.(*InvalidError); ok {
+		found = append(found, e.Faults...)
+	} else if err != nil {
+		return t, err
+	}
+	zone, zoneErr := Zone(t.Timezone)
+	if zoneErr != nil {
+		zone = time.UTC // told by terms
+	}
+	timed := !found.at("body.start") && !found.at("body.end") && zoneErr == nil
+	if timed {
+		f.times(s, t, zone, base == nil, &found)
+	}
+	s.take(t, at)
+	f.dates(s, zone, &found)
+	f.conflicts(&found)
+	if f.rule(s, base == nil, &found) && timed && !found.at("body.start") {
+		f.checkRule(s, limits, at, base == nil, &found)
+	}
+	if all := found.behind(nil); len(all) > 0 {
+		return t, &InvalidError{Faults: all}
+	}
+	return t, nil
+}
+
+// at reports whether something is wrong with a field.
+func (f faults) at(location string) bool {
+	return slices.ContainsFunc(f, func(fault Fault) bool { return fault.Location == location })
+}
+
+// times are what clocks show: a series that gets another zone keeps them.
+func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool, found *faults) {
+	start, end := s.Start, s.End
+	if f.Start != nil {
+		start = clock(t.Slot.Start, zone)
+	}
+	if f.End != nil {
+		end = clock(t.Slot.End, zone)
+	}
+	if start.Nanosecond() != 0 {
+		found.add("body.start", "not_whole_seconds", "is not a whole number of seconds")
+	}
+	if end.Nanosecond() != 0 {
+		found.add("body.end", "not_whole_seconds", "is not a whole number of seconds")
+	}
+	if !start.Before(end) && !found.at("body.end") {
+		found.add("body.end", "not_after_start", "is not after the start")
+	}
+	s.Start, s.End = start, end
+}
+
+func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {
+	read := func(name string, texts *[]string, into *[]WallTime) {
+		if texts == nil {
+			return
+		}
+		if len(*texts) > maxExDates {
+			found.add("body."+name, "too_many", "has at most %d dates", maxExDates)
+			return
+		}
+		*into = nil
+		for i, text := range *texts {
+			w, ok := ParseWallTime(text, zone)
+			if !ok {
+				found.add(index("body."+name, i), "invalid_time", "is not a date like 2027-02-15, or a time like 2027-02-15T09:00:00")
+				continue
+			}
+			*into = append(*into, w)
+		}
+	}
+	read("exdates", f.ExDates, &s.ExDates)
+	read("rdates", f.RDates, &s.RDates)
+	if f.RDates == nil {
+		return
+	}
+	for i, w := range s.RDates {
+		if len(s.RDates) == len(*f.RDates) && w.on(s.Start).Before(s.Start) {
+			found.add(index("body.rdates", i), "before_start", "is before the start of the series")
+		}
+	}
+}
+
+func (f *SeriesFields) conflicts(found *faults) {
+	switch f.OnConflict {
+	case "":
+		f.OnConflict = FailOnConflict
+	case FailOnConflict, SkipOnConflict, OtherRoom:
+	default:
+		found.add("body.on_conflict", "unknown_value", "is fail, skip or other_room")
+	}
+}
+
+// rule reads the rule and reports whether the series has one.
+func (f *SeriesFields) rule(s *Series, required bool, found *faults) bool {
+	switch {
+	case f.Rule != nil:
+		rule, wrong := ParseRule("body.rrule", *f.Rule)
+		*found = append(*found, wrong...)
+		if rule == nil {
+			return false
+		}
+		s.Rule = rule
+	case required:
+		found.add("body.rrule", "required", "is required")
+		return false
+	}
+	return true
+}
+
+// checkRule judges the rule and its dates, if something about them is new.
+func (f *SeriesFields) checkRule(s *Series, limits Limits, at time.Time, isNew bool, found *faults) {
+	if !isNew && f.Rule == nil && f.Start == nil && f.End == nil && f.Timezone == nil && f.RDates == nil {
+		return
+	}
+	limit := limits.MaxOccurrences
+	if limit == 0 || !isNew && f.Rule == nil && f.RDates == nil {
+		limit = everyDate
+	}
+	r := s.Recurrence()
+	if wrong := r.check("body.rrule", limit); len(wrong) > 0 {
+		*found = append(*found, wrong...)
+		return
+	}
+	dates, _ := r.Dates(limit)
+	switch last := len(dates) - 1; {
+	case last < 0:
+		found.add("body.exdates", "no_dates", "leaves no date")
+	case len(dates) > limit:
+		found.add("body.rdates", "too_many_dates", "makes %d dates, of which a series may have %d", len(dates), limit)
+	case limits.MaxAdvance > 0 && (isNew || f.Rule != nil) && dates[last].Slot.Start.Sub(at) > limits.MaxAdvance:
+		location, part := "body.rrule", "COUNT"
+		switch {
+		case dates[last].extra:
+			location, part = "body.rdates", "it"
+		case s.Rule.count == 0:
+			part = "UNTIL"
+		}
+		found.add(location, "max_advance", "%s reaches to %s, but rooms are booked at most %s ahead",
+			part, dates[last].Wall.Format(dayLayout), FormatDuration(limits.MaxAdvance))
+	}
+	for i := range len(dates) - 1 {
+		if a, b := dates[i], dates[i+1]; a.Slot.Overlaps(b.Slot) {
+			found.add("body.end", "overlaps_itself", "the date of %s would not be over when that of %s begins",
+				a.Wall.Format(wallLayout), b.Wall.Format(wallLayout))
+			return
+		}
+	}
+}
+
+// scope checks which dates a change concerns: with [ScopeFollowing], from what instant on.
+func (f *SeriesFields) scope(zone *time.Location) (from time.Time, err error) {
+	return readScope(&f.Scope, f.From, zone)
+}
+
+func readScope(scope *Scope, text string, zone *time.Location) (from time.Time, err error) {
+	var found faults
+	switch *scope {
+	case "":
+		*scope = ScopeAll
+		if text != "" {
+			*scope = ScopeFollowing
+		}
+	case ScopeAll, ScopeFollowing:
+	default:
+		found.add("body.scope", "unknown_value", "is all or following")
+	}
+	switch {
+	case *scope == ScopeFollowing && text == "":
+		found.add("body.from", "required", "is required: the original_start of the first date to change")
+	case *scope == ScopeAll && text != "":
+		found.add("body.from", "contradiction", "goes with the scope following only")
+	case text != "":
+		if from, err = ParseTime(strings.TrimSpace(text), zone); err != nil {
+			found.add("body.from", "invalid_time", "%v", err)
+		}
+	}
+	if len(found) > 0 {
+		return from, &InvalidError{found}
+	}
+	return from, nil
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

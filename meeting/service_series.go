@@ -1,0 +1,272 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// SeriesResult is what became of a series, or would: its meetings that a change made or
+// touched, by start, and the dates that it has not.
+type SeriesResult struct {
+	Series   *Series
+	Previous *Series // the one it was split off by this change; nil: none was
+	Meetings []*Meeting
+	Skipped  []Skipped
+	Saved    bool // or, of a preview, whether it would be
+}
+
+// planTries bounds how often a change is planned anew because somebody else was quicker.
+const planTries = 8
+
+// PreviewSeries tells what [Service.BookSeries] would save now, and writes nothing.
+func (s *Service) PreviewSeries(ctx context.Context, by Actor, f SeriesFields) (*SeriesResult, error) {
+	c, dates, err := s.planSeries(ctx, by, f)
+	if taken, ok := errors.AsType[*SeriesConflictError](err); ok {
+		return s.showSeriesResult(ctx, by, &SeriesResult{Series: c.Series, Meetings: c.Create, Skipped: taken.Dates})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.showSeriesResult(ctx, by, &SeriesResult{Series: c.Series, Meetings: c.Create, Skipped: skipped(dates), Saved: len(c.Create) > 0})
+}
+
+// BookSeries makes a series with a meeting for each of its dates, all or none but those that
+// are skipped. What the plan found free may be taken when it is saved: then it is made anew.
+func (s *Service) BookSeries(ctx context.Context, by Actor, f SeriesFields) (*SeriesResult, error) {
+	return s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
+		c, dates, err := s.planSeries(ctx, by, f)
+		if err == nil && len(c.Create) == 0 { // all would be skipped
+			err = &SeriesConflictError{Dates: skipped(dates)}
+		}
+		return c, dates, err
+	})
+}
+
+// carryOut plans a change and saves it.
+func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesChange, []*wanted, error)) (*SeriesResult, error) {
+	for try := 1; ; try++ {
+		c, dates, err := plan()
+		if err != nil {
+			return nil, err
+		}
+		before := make(map[ID]*Meeting, len(dates))
+		for _, w := range dates {
+			if w.base != nil {
+				before[w.base.ID] = w.base
+			}
+		}
+		notices, err := s.store.SaveSeries(ctx, c)
+		_, taken := errors.AsType[*ConflictError](err)
+		_, over := errors.AsType[*PolicyError](err)
+		if (taken || over || errors.Is(err, ErrRoomsChanged) || errors.Is(err, ErrOutdated)) && try < planTries && ctx.Err() == nil {
+			continue
+		}
+		if errors.Is(err, ErrOutdated) {
+			return nil, fmt.Errorf("series: others change it all the time: %w", err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.announceSeries(ctx, c, before, notices)
+		r := &SeriesResult{Series: c.Target(), Meetings: append(slices.Clone(c.Update), c.Create...), Skipped: skipped(dates), Saved: true}
+		if c.Split != nil {
+			r.Previous = c.Series
+		}
+		return s.showSeriesResult(ctx, by, r)
+	}
+}
+
+// announceSeries is announce for all meetings of a change at once.
+func (s *Service) announceSeries(ctx context.Context, c *SeriesChange, before map[ID]*Meeting, notices []Notice) {
+	messages := Deliveries(notices)
+	for _, m := range c.Update {
+		now := m.Messages()
+		if was := before[m.ID]; was != nil {
+			s.forget(ctx, was.Messages(), now)
+		}
+		messages = append(messages, now...)
+	}
+	for _, m := range c.Create {
+		messages = append(messages, m.Messages()...)
+	}
+	s.scheduler.Schedule(ctx, messages...)
+}
+
+// planSeries plans a new series. With a [*SeriesConflictError] comes what could be saved of it.
+func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*SeriesChange, []*wanted, error) {
+	p, err := s.planner(ctx, by, &f)
+	if err != nil {
+		return nil, nil, err
+	}
+	known, err := s.lookUp(ctx, &f.Fields, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	series := &Series{
+		Organizer: Person{UserID: by.ID, Email: by.Email, Name: by.Name}, CreatedAt: p.at,
+	}
+	terms, err := f.apply(series, known, p.conf.Limits, p.at)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.onConflict = f.OnConflict
+	var dates []*wanted
+	for _, d := range series.Dates() {
+		dates = append(dates, &wanted{date: d, terms: series.terms(d, terms.Rooms, p.conf.Reminders), room: true})
+	}
+	if err := p.judge(ctx, dates); err != nil {
+		return nil, nil, err
+	}
+	c := &SeriesChange{Series: series}
+	if c.Create, err = p.book(ctx, dates); err != nil {
+		return nil, nil, err
+	}
+	series.notifyBooked(c.Create, by, p.at)
+	return c, dates, p.verdict(dates)
+}
+
+// book makes the meetings of new dates that can be. A request for several is decided at once:
+// all wait until the same time, and the first of them alone reminds and is told of.
+func (p *planner) book(ctx context.Context, dates []*wanted) ([]*Meeting, error) {
+	var made []*Meeting
+	for _, w := range dates {
+		if w.base != nil || w.why != nil {
+			continue
+		}
+		ask, err := p.ask(ctx, w.terms.Rooms)
+		if err != nil {
+			return nil, err
+		}
+		m := Book(w.terms, p.by, ask, p.at)
+		m.OriginalStart = w.date.Slot.Start
+		m.throughSeries("")
+		made = append(made, m)
+	}
+	_, pending := byState(made)
+	together(pending)
+	return made, nil
+}
+
+// together makes the requests for several dates one: the first date's, until whose deadline
+// all wait.
+func together(ms []*Meeting) {
+	for i, m := range ms {
+		if i == 0 {
+			continue
+		}
+		r := *m.Request
+		r.Deadline, r.RemindAt, r.EscalateAt = earlier(r.Deadline, ms[0].Request.Deadline), time.Time{}, time.Time{}
+		m.Request = &r
+		if r.Change == nil {
+			m.Approval.Deadline = r.Deadline
+		}
+		m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.Kind == NoticeApprovalRequest })
+	}
+}
+
+// throughSeries marks what was just recorded as a part of a change of the series, of which
+// people are told as a whole.
+func (m *Meeting) throughSeries(reason string) {
+	for i := range m.history {
+		m.history[i].Reason = ReasonSeries
+		if reason != "" {
+			m.history[i].Reason += ": " + reason
+		}
+	}
+	m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.Kind != NoticeApprovalRequest })
+}
+
+// SeriesState is a series with what has become of its dates.
+type SeriesState struct {
+	*Series
+	Counts map[Status]int // by effective status
+	Next   []*Meeting     // the next ones that will take place or may
+	Absent []Skipped      // coming dates that it has not, as "cancelled" or "skipped"
+}
+
+// nextDates are shown of a series.
+const nextDates = 5
+
+// Series finds a series.
+func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState, error) {
+	series, err := s.store.Series(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	ms, err := s.store.SeriesMeetings(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	at := s.clock()
+	state := &SeriesState{Counts: map[Status]int{}, Absent: absent(series, ms, at)}
+	if state.Series, err = s.showSeries(ctx, by, series); err != nil {
+		return nil, err
+	}
+	if ms, err = s.showAll(ctx, by, ms, at); err != nil {
+		return nil, err
+	}
+	for _, m := range ms {
+		state.Counts[m.Status]++
+		if !m.Status.Over() && m.Slot.Start.After(at) && len(state.Next) < nextDates {
+			state.Next = append(state.Next, m)
+		}
+	}
+	return state, nil
+}
+
+// absent are the coming dates of the rule that no meeting takes.
+func absent(s *Series, ms []*Meeting, at time.Time) []Skipped {
+	there, cancelled := map[int64]bool{}, map[int64]bool{}
+	for _, m := range ms {
+		if m.gone() {
+			cancelled[m.OriginalStart.UnixMicro()] = true
+		} else {
+			there[m.OriginalStart.UnixMicro()] = true
+		}
+	}
+	var out []Skipped
+	for _, d := range s.Dates() {
+		start := d.Slot.Start.UnixMicro()
+		switch {
+		case !d.Slot.Start.After(at) || there[start]:
+		case cancelled[start]:
+			out = append(out, Skipped{OriginalStart: d.Slot.Start, Reason: string(Cancelled)})
+		default:
+			out = append(out, Skipped{OriginalStart: d.Slot.Start, Reason: "skipped"})
+		}
+	}
+	return out
+}
+
+// gone reports whether the meeting will not take place, so that its date may be added again.
+func (m *Meeting) gone() bool { return m.Status == Cancelled || m.Status == Rejected }
+
+// showSeries is the series as the actor may see it.
+func (s *Service) showSeries(ctx context.Context, by Actor, series *Series) (*Series, error) {
+	if series.DefaultReminders {
+		series.Reminders = s.conf().Reminders
+	}
+	by, rooms, err := s.roomsToJudge(ctx, by, series.sample())
+	if err != nil {
+		return nil, err
+	}
+	return series.View(by, rooms), nil
+}
+
+func (s *Service) showSeriesResult(ctx context.Context, by Actor, r *SeriesResult) (*SeriesResult, error) {
+	var err error
+	if r.Series, err = s.showSeries(ctx, by, r.Series); err != nil {
+		return nil, err
+	}
+	if r.Previous != nil {
+		if r.Previous, err = s.showSeries(ctx, by, r.Previous); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(r.Meetings, func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	r.Meetings, err = s.showAll(ctx, by, r.Meetings, s.clock())
+	return r, err
+}

@@ -1,0 +1,39 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrOutdated says that what a change of a series was planned on has changed meanwhile.
+var ErrOutdated = errors.New("changed meanwhile")
+
+// SeriesStore is what series need from persistence, on the terms of [Store].
+type SeriesStore interface {
+	Series(ctx context.Context, id int64) (*Series, error)
+	// SeriesMeetings are all meetings of a series, by start, those cancelled included.
+	SeriesMeetings(ctx context.Context, id int64) ([]*Meeting, error)
+	// Taken tells of each wanted occupancy what is in its way, the meetings of except not counted.
+	Taken(ctx context.Context, wanted []Occupancy, except []ID) ([][]Occupancy, error)
+	// SaveSeries saves all of a change or nothing. It fails with [ErrOutdated] if the series or
+	// a meeting is not as it was when it was read, and with a [*ConflictError] if a room is
+	// taken. It returns what there is to send.
+	SaveSeries(ctx context.Context, c *SeriesChange) ([]Notice, error)
+}
+
+// SeriesChange is a change of a series with all that it brings about, planned in full. IDs and
+// versions are set in it when it is saved.
+type SeriesChange struct {
+	Series *Series    // new if its ID is 0
+	Split  *Series    // new: takes over dates of Series; nil: none does
+	Update []*Meeting // of Series: as they are to be, with the versions they had; SeriesID 0: of Split from now on
+	Create []*Meeting // of Split, or else of Series
+}
+
+// Target is the series that new dates belong to.
+func (c *SeriesChange) Target() *Series {
+	if c.Split != nil {
+		return c.Split
+	}
+	return c.Series
+}
