@@ -25,5 +25,6 @@
 // a half seconds, then another consumer runs it. A crash is charged as an attempt only to a
 // message that was held in several ([Want.FreeCrashes]). Between effect and acknowledgement: the same, and the second run finds
 // its work done. A queue that loses its content (a flush, a fail-over) shows it by a missing
-// epoch; the loader then fills it again at once.
+// epoch; the loader then fills it again at once. While a queue does not answer at all a
+// [Fallback] works in its place.
 package delayjob

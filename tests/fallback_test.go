@@ -163,6 +163,9 @@ func TestFallback_holderKilled(t *testing.T) {
 		holder, other = b, a
 	}
 	eventually(t, first.Add(slack), "it does", func() bool { return len(entries(admin.At(other).History(t, booked[0].ID), "started")) == 1 })
+	// What waits in memory is known to one process only; the other says so.
+	admin.At(holder).Want(t, http.StatusOK, http.MethodGet, "/jobs", nil, nil)
+	admin.At(other).WantProblem(t, http.StatusServiceUnavailable, "unavailable", http.MethodGet, "/jobs", nil)
 	holder.Kill()
 	killed := time.Now()
 	eventually(t, killed.Add(slack), "the other works from memory", func() bool { return worksFromMemory(t, other) })
