@@ -115,6 +115,7 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 		return nil, nil, errors.New("the URL names no database: postgres://user:password@host/database")
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 10*time.Second)
+	config.DialFunc = dialer().DialContext
 	config.RuntimeParams["timezone"] = "UTC"
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "punctual"
