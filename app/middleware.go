@@ -17,6 +17,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
+
+	"punctual/app/database"
 )
 
 const requestIDHeader = "X-Request-ID"
@@ -82,12 +84,13 @@ func recoverPanics(log *slog.Logger) gin.HandlerFunc {
 	}
 }
 
-// limitRequest bounds what a request may send and how long it may take.
+// limitRequest bounds what a request may send, how long it may take, and which connections to
+// the database it may hold.
 func limitRequest(c *gin.Context) {
 	if c.Request.Body != nil {
 		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxBody)
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), handlerTimeout)
+	ctx, cancel := context.WithTimeout(database.ForRequest(c.Request.Context()), handlerTimeout)
 	defer cancel()
 	c.Request = c.Request.WithContext(ctx)
 	c.Next()

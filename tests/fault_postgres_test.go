@@ -3,6 +3,7 @@ package tests
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -134,5 +135,49 @@ func TestFault_loaderLockHeld(t *testing.T) {
 	}
 	if late := audit.Percentile(r.Began, 1); late > slack {
 		t.Errorf("a start was %v late", late)
+	}
+}
+
+// TestFault_poolExhausted: more people than there are connections wait for one room, which a
+// session that is stuck has locked. What is due does not wait with them.
+func TestFault_poolExhausted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, onServers(t), 1, nil)
+	room := w.admin.NewRoom(t, "Wanted")
+	start := inSeconds(4)
+	w.crowd(40, start, 3*time.Second, 2*time.Second)
+	c := connect(t, w.database)
+	tx, err := c.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT FROM rooms WHERE id = $1 FOR UPDATE", room.ID); err != nil {
+		t.Fatal(err)
+	}
+	var waiting sync.WaitGroup
+	for i := range 60 {
+		begin := inSeconds(3600 * (i + 1))
+		waiting.Go(func() {
+			_, err := w.admin.Try("POST", "/meetings", testenv.Booking(begin, begin.Add(time.Minute), []int64{room.ID}))
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	time.Sleep(time.Until(start.Add(4 * time.Second)))
+	var blocked int
+	if err := tx.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&blocked); err != nil {
+		t.Fatal(err)
+	}
+	if blocked < 4 {
+		t.Errorf("%d sessions wait for the room; the test proves nothing", blocked)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	waiting.Wait()
+	r := w.caughtUp(slack, 0)
+	if late := audit.Percentile(r.Began, 1); late > time.Second {
+		t.Errorf("a start was %v late: it waited with %d bookings", late, blocked)
 	}
 }

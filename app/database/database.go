@@ -25,15 +25,16 @@ import (
 // DB is an open database. Safe for concurrent use; Close it when its users have stopped.
 type DB struct {
 	Gorm    *gorm.DB
-	SQL     *sql.DB // for SQLite the one connection that writes
+	SQL     *sql.DB // for SQLite the one connection that writes, for Postgres those for work
 	Dialect migrations.Dialect
 
-	readers *sql.DB // of SQLite; else nil
+	readers  *sql.DB // of SQLite; else nil
+	requests *sql.DB // of Postgres, see [ForRequest]; else nil
 }
 
 // Options tune the connections; a zero field means the default given here.
 type Options struct {
-	MaxConns    int           // open at once; 8 per processor, at least 16. Of SQLite those that read.
+	MaxConns    int           // open at once for requests; 8 per processor, at least 16; half as many besides for work. Of SQLite those that read.
 	MaxIdleTime time.Duration // after which an unused connection is closed; 5m
 	MaxLifetime time.Duration // after which any connection is replaced, so that a fail-over is noticed; 30m
 }
@@ -100,6 +101,9 @@ func (db *DB) Migrate(ctx context.Context) error { return migrations.Up(ctx, db.
 // Close closes all connections.
 func (db *DB) Close() error {
 	err := db.SQL.Close()
+	if db.requests != nil {
+		err = errors.Join(db.requests.Close(), err)
+	}
 	if db.readers != nil {
 		err = errors.Join(db.readers.Close(), err) // the writer last: it tidies up the write-ahead log
 	}
@@ -120,9 +124,15 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "punctual"
 	}
-	pool := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(readInUTC))
-	limit(pool, o)
-	return &DB{SQL: pool, Dialect: migrations.Postgres}, postgres.New(postgres.Config{Conn: pool}), nil
+	pool := func(maxConns int) *sql.DB {
+		p := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(readInUTC))
+		o := o
+		o.MaxConns = maxConns
+		limit(p, o)
+		return p
+	}
+	l := &lanes{requests: pool(o.MaxConns), work: pool(max(2, o.MaxConns/2))}
+	return &DB{SQL: l.work, Dialect: migrations.Postgres, requests: l.requests}, postgres.New(postgres.Config{Conn: l}), nil
 }
 
 // readInUTC makes times come back in UTC instead of the machine's zone.

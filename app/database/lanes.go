@@ -1,0 +1,49 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+)
+
+type requestKey struct{}
+
+// ForRequest marks the context of what somebody asked for and waits for. On Postgres it has
+// connections of its own: however many requests wait there, for a lock or because the server
+// is slow, the work that is to be done on time finds a connection.
+func ForRequest(ctx context.Context) context.Context {
+	return context.WithValue(ctx, requestKey{}, true)
+}
+
+// lanes are the connections to Postgres for requests and for all else. It is a [gorm.ConnPool]
+// and a [gorm.TxBeginner].
+type lanes struct{ requests, work *sql.DB }
+
+func (l *lanes) of(ctx context.Context) *sql.DB {
+	if ctx.Value(requestKey{}) != nil {
+		return l.requests
+	}
+	return l.work
+}
+
+func (l *lanes) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	return l.of(ctx).PrepareContext(ctx, query)
+}
+
+func (l *lanes) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return l.of(ctx).ExecContext(ctx, query, args...)
+}
+
+func (l *lanes) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return l.of(ctx).QueryContext(ctx, query, args...)
+}
+
+func (l *lanes) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return l.of(ctx).QueryRowContext(ctx, query, args...)
+}
+
+func (l *lanes) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
+	return l.of(ctx).BeginTx(ctx, o)
+}
+
+// GetDBConn is for [gorm.DB.DB].
+func (l *lanes) GetDBConn() (*sql.DB, error) { return l.work, nil }
