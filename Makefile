@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test lint race bench soak fmt clean
+.PHONY: help run build page program test lint race bench soak crash fmt clean
 
 GO ?= go
 # Packages where goroutines share something; the race detector makes SQLite some 20 times slower,
@@ -23,6 +23,7 @@ help:
 	@echo 'make build   the page and bin/punctual'
 	@echo 'make lint    gofmt, vet, staticcheck, svelte-check'
 	@echo 'make race    the tests of concurrent packages under the race detector'
+	@echo 'make crash   kill the program at each of its crash points, CRASH_RUNS=20 times'
 	@echo 'make soak    three processes under load while everything fails at random, for SOAK=3m'
 	@echo 'make bench   measure; compare with docs/benchmarks.md'
 	@echo 'make fmt     format the Go source'
@@ -74,6 +75,11 @@ lint: $(PAGE)
 	@$(GO) vet ./...
 	@$(GO) tool staticcheck ./...
 	@cd web && npm run --silent check
+
+crash: export CRASH_RUNS ?= 20
+crash:
+	@.ci/install test
+	@$(GO) test -count=1 -run '^TestCrashPoints$$' -timeout 0 ./tests
 
 # SOAK is a duration (3m, 8h); SOAK_SEED repeats the faults of an earlier run.
 soak: export SOAK ?= 3m

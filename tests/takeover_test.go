@@ -10,7 +10,7 @@ import (
 )
 
 // takeover is how long it may take until another process does what a killed one held. The
-// product takes three seconds; see docs/benchmarks.md.
+// product takes three seconds; the machine that runs the tests may be busy.
 const takeover = 3*time.Second + slack
 
 // TestTakeover: a process is killed while the mail server hangs over its mails. Nobody else sends
