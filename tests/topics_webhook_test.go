@@ -214,6 +214,10 @@ func TestTopicWebhook_refused(t *testing.T) {
 	if len(r.of("b")) != 0 {
 		t.Error("it was posted")
 	}
+	p := c.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPut, "/topics/other/webhook", with{"url": named, "secret": "short", "timeout_ms": 5})
+	if len(p.Errors) != 3 {
+		t.Errorf("%+v, want all three faults", p.Errors)
+	}
 	for _, url := range []string{
 		"http://127.0.0.1:" + port + "/", "http://[::1]/", "http://[::ffff:127.0.0.1]/", "http://10.0.0.1/", "http://192.168.0.1/", "http://169.254.169.254/latest/meta-data/",
 		"http://100.100.100.200/", "http://[fd00:ec2::254]/", "http://0.0.0.0/", "http://[64:ff9b::7f00:1]/", "file:///etc/passwd", "http://u:p@1.1.1.1/",

@@ -69,8 +69,8 @@ type setWebhookInput struct {
 	Body struct {
 		URL         string `json:"url" doc:"http or https; its host must be public, unless topics.allow_networks says otherwise" example:"https://shop.example.org/hooks/punctual"`
 		Secret      string `json:"secret,omitempty" format:"password" doc:"Signs each post; 16 to 200 printable ASCII characters; never told again. Left out: the one that is there"`
-		Concurrency int    `json:"concurrency,omitempty" minimum:"1" maximum:"100" default:"4" doc:"Posts at once in each process"`
-		TimeoutMs   int64  `json:"timeout_ms,omitempty" minimum:"100" maximum:"30000" default:"10000" doc:"Of one post"`
+		Concurrency int    `json:"concurrency,omitempty" default:"4" doc:"Posts at once in each process, 1 to 100"`
+		TimeoutMs   int64  `json:"timeout_ms,omitempty" default:"10000" doc:"Of one post, 100 to 30,000"`
 	}
 }
 

@@ -2553,7 +2553,7 @@ export interface components {
         SetWebhookInputBody: {
             /**
              * Format: int64
-             * @description Posts at once in each process
+             * @description Posts at once in each process, 1 to 100
              * @default 4
              */
             concurrency: number;
@@ -2564,7 +2564,7 @@ export interface components {
             secret?: string;
             /**
              * Format: int64
-             * @description Of one post
+             * @description Of one post, 100 to 30,000
              * @default 10000
              */
             timeout_ms: number;
