@@ -27,13 +27,14 @@
 //
 // # Who may do what
 //
-//	see a meeting                everybody; a private one is "Busy" to all but its participants,
-//	                             the approvers of its rooms and admins
+//	see a meeting                everybody; a private one is "Busy" and nobody's to all but its
+//	                             participants, the approvers of its rooms and admins
 //	book                         every user
 //	change, cancel               its organizer and admins
 //	approve                      an approver whom all its rooms that need approval name, and admins
 //	reject                       an approver of one of its rooms, and admins
 //	create and change rooms      admins
+//	close rooms, override rules  admins; see [Blackout] and [Override]
 //
 // An approver is a user with the role manager, or admin, whom the room names; where it names
 // nobody the admins decide. Whoever may approve a meeting alone has approved it by booking.
