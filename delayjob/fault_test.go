@@ -312,3 +312,53 @@ func TestLoader_givesUpWhatStandsStill(t *testing.T) {
 		t.Errorf("%d passes were given up within 25 s, want 2: %s", n, log.String())
 	}
 }
+
+// deaf takes the first acknowledgements and loses its answer.
+type deaf struct {
+	*memqueue.Queue
+	calls atomic.Int32
+}
+
+func (q *deaf) Ack(ctx context.Context, ls ...delayjob.Lease) []error {
+	errs := q.Queue.Ack(ctx, ls...)
+	if q.calls.Add(1) == 1 {
+		errs = make([]error, len(ls))
+		for i := range errs {
+			errs[i] = errHung
+		}
+	}
+	return errs
+}
+
+// leaseCounter is an Observer of lost leases alone.
+type leaseCounter struct {
+	delayjob.NoObserver
+	lost atomic.Int32
+}
+
+func (o *leaseCounter) Leases(_ string, _, lost int) { o.lost.Add(int32(lost)) }
+
+// An acknowledgement whose answer was lost is sent again; that the lease is lost then means
+// that the first one arrived.
+func TestConsumer_lostAnswerOfAnAcknowledgement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &deaf{Queue: memqueue.New()}
+		var o leaseCounter
+		j := &fakeJob{name: "j"}
+		c := delayjob.NewConsumer(q, jobs(j), delayjob.ConsumerOptions{Observer: &o})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- c.Run(ctx) }()
+		add(t, q, msg("j", "1", time.Now()))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := q.calls.Load(); n != 2 || len(j.ran()) != 1 || o.lost.Load() != 0 {
+			t.Errorf("acknowledged in %d calls, ran %d times, %d leases lost; want 2, 1, 0", n, len(j.ran()), o.lost.Load())
+		}
+		if st := left(t, q, "j"); st != (delayjob.Stats{}) {
+			t.Errorf("%+v is left", st)
+		}
+		cancel()
+		<-done
+	})
+}

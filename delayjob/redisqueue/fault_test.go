@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -301,14 +299,14 @@ func TestQueue_outOfMemory(t *testing.T) {
 func TestClaim_isNotRepeated(t *testing.T) {
 	t.Parallel()
 	server := testenv.RedisServer(t)
-	proxy := newCuttingProxy(t, server.Addr())
+	proxy := testenv.NewProxy(t, server.Addr())
 	for _, repeating := range []bool{false, true} {
 		prefix := fmt.Sprint("repeat-", repeating)
 		retries := -1
 		if repeating {
 			retries = 5
 		}
-		client := redis.NewClient(&redis.Options{Addr: proxy.addr, MaxRetries: retries, MinRetryBackoff: time.Millisecond})
+		client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), MaxRetries: retries, MinRetryBackoff: time.Millisecond})
 		defer client.Close()
 		q, err := New(t.Context(), client, WithPrefix(prefix), WithShards(1))
 		if err != nil {
@@ -319,62 +317,15 @@ func TestClaim_isNotRepeated(t *testing.T) {
 		if _, err := q.Claim(t.Context(), 0, want(1)); err != nil { // the script is known from now on
 			t.Fatal(err)
 		}
-		proxy.cut.Store(true)
+		proxy.Cut(0)
 		if c, err := q.Claim(t.Context(), 0, want(10)); err == nil {
 			t.Errorf("the answer was cut off, but %d messages arrived", len(c.Messages))
 		}
-		proxy.cut.Store(false)
 		s, err := q.Stats(t.Context(), "meeting.start")
 		if err != nil || s.Reserved != 11 {
 			t.Errorf("%d are leased, want 1 and 10; %v", s.Reserved, err)
 		}
 	}
-}
-
-// A cuttingProxy passes everything on; while cut is set it drops a connection instead of the
-// server's answer.
-type cuttingProxy struct {
-	addr string
-	cut  atomic.Bool
-}
-
-func newCuttingProxy(t *testing.T, server string) *cuttingProxy {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &cuttingProxy{addr: l.Addr().String()}
-	var wg sync.WaitGroup
-	t.Cleanup(func() { l.Close(); wg.Wait() })
-	wg.Go(func() {
-		for {
-			down, err := l.Accept()
-			if err != nil {
-				return
-			}
-			up, err := net.Dial("tcp", server)
-			if err != nil {
-				down.Close()
-				continue
-			}
-			wg.Go(func() { _, _ = io.Copy(up, down); up.Close() })
-			wg.Go(func() {
-				defer down.Close()
-				defer up.Close()
-				buf := make([]byte, 64<<10)
-				for {
-					n, err := up.Read(buf)
-					if err != nil || p.cut.Load() {
-						return
-					}
-					if _, err := down.Write(buf[:n]); err != nil {
-						return
-					}
-				}
-			})
-		}
-	})
-	return p
 }
 
 func TestNew_refusesEviction(t *testing.T) {
