@@ -173,26 +173,20 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slo
 	if !span.Start.Before(span.End) || span.Duration() > maxFreeBusy {
 		return nil, &InvalidError{[]Fault{{Location: "query.to", Code: "invalid_span", Message: "is after from, by at most 366 days"}}}
 	}
-	// Meetings beside the span reach into it by their buffers.
-	near := span.Widen(room.Policy.BufferAfter, room.Policy.BufferBefore)
-	q := MeetingQuery{From: near.Start, To: near.End, RoomID: roomID, Statuses: []Status{Pending, Confirmed, InProgress, Ended}}
+	ms, err := s.store.Occupants(ctx, roomID, span)
+	if err != nil {
+		return nil, err
+	}
+	if ms, err = s.showAll(ctx, by, ms, s.clock()); err != nil {
+		return nil, err
+	}
 	var busy []Busytime
-	for p := (Page{Limit: 500}); ; {
-		ms, next, err := s.Meetings(ctx, by, q, p)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range ms {
-			for _, o := range m.Occupied {
-				if o.RoomID == roomID && o.Slot.Overlaps(span) {
-					busy = append(busy, Busytime{Slot: o.Slot, Meeting: m})
-				}
+	for _, m := range ms {
+		for _, o := range m.holds() {
+			if o.RoomID == roomID && o.Slot.Overlaps(span) {
+				busy = append(busy, Busytime{Slot: o.Slot, Meeting: m})
 			}
 		}
-		if next == "" {
-			break
-		}
-		p.Cursor = next
 	}
 	if room.Closures > 0 {
 		closed, err := s.closed(ctx, roomID, span)
@@ -206,6 +200,14 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slo
 	}
 	slices.SortStableFunc(busy, func(a, b Busytime) int { return a.Slot.Start.Compare(b.Slot.Start) })
 	return busy, nil
+}
+
+// holds is what the meeting takes of rooms, also for a change that waits for a decision.
+func (m *Meeting) holds() []Occupancy {
+	if m.Request == nil || m.Request.Change == nil {
+		return m.Occupied
+	}
+	return slices.Concat(m.Occupied, m.Request.Change.Held)
 }
 
 // closed are the blackouts of a room within the span.

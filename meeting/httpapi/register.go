@@ -35,6 +35,7 @@ func Register(api huma.API, svc *meeting.Service, notices Notices) {
 	h.registerBlackouts(api)
 	h.registerMeetings(api)
 	h.registerSeries(api)
+	h.registerFinding(api)
 }
 
 type handlers struct {

@@ -35,6 +35,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/availability": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which rooms are free for a time, and why the others are not */
+        get: operations["room-availability"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/blackouts": {
         parameters: {
             query?: never;
@@ -729,6 +746,23 @@ export interface paths {
         patch: operations["update-site"];
         trace?: never;
     };
+    "/suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Times and rooms that you may book */
+        get: operations["room-suggestions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/topics": {
         parameters: {
             query?: never;
@@ -1131,6 +1165,15 @@ export interface components {
              * @description Ignored: it follows from the address
              */
             user_id?: number;
+        };
+        Availability: {
+            /** @description You may book it for all that time, as things are now */
+            free: boolean;
+            /** @description Somebody else has to agree to a booking */
+            needs_approval: boolean;
+            /** @description Why it is not free, all of them */
+            reasons: components["schemas"]["Obstacle"][];
+            room: components["schemas"]["Room"];
         };
         AwayBody: {
             /**
@@ -1549,6 +1592,11 @@ export interface components {
             /** @description For the next page; null on the last */
             next_cursor: string | null;
         };
+        ListingAvailability: {
+            items: components["schemas"]["Availability"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
         ListingBlackout: {
             items: components["schemas"]["Blackout"][];
             /** @description For the next page; null on the last */
@@ -1581,6 +1629,11 @@ export interface components {
         };
         ListingSite: {
             items: components["schemas"]["Site"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
+        ListingSuggestion: {
+            items: components["schemas"]["Suggestion"][];
             /** @description For the next page; null on the last */
             next_cursor: string | null;
         };
@@ -1828,6 +1881,24 @@ export interface components {
             updated_at: string;
             /** Format: int64 */
             user_id: number | null;
+        };
+        Obstacle: {
+            /**
+             * @description room_conflict, features, no_time_to_decide, or the code of the fault that a booking would meet
+             * @example room_conflict
+             */
+            code: string;
+            /**
+             * Format: date-time
+             * @description With room_conflict: until when, buffers included
+             */
+            end?: string;
+            message: string;
+            /**
+             * Format: date-time
+             * @description With room_conflict: from when, buffers included
+             */
+            start?: string;
         };
         OpeningHours: {
             days: ("MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU")[];
@@ -2623,6 +2694,15 @@ export interface components {
             /** @description room_conflict, or the code of a rule it would break: opening_hours, max_advance, ... */
             reason: string;
         };
+        Suggestion: {
+            /** Format: date-time */
+            end: string;
+            /** @description Somebody else has to agree to a booking */
+            needs_approval: boolean;
+            room: components["schemas"]["Room"];
+            /** Format: date-time */
+            start: string;
+        };
         TokenBody: {
             /** Format: date-time */
             created_at: string;
@@ -2960,6 +3040,87 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "room-availability": {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                /** @description How many persons come, or their addresses separated by commas */
+                attendees?: string;
+                /** @description All of them; repeated, or separated by commas */
+                features?: string[] | null;
+                site_id?: number;
+                /** @description Required */
+                start?: string;
+                /** @description Required */
+                end?: string;
+                /** @description Only rooms that are free; a page may then hold less than its limit */
+                free?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingAvailability"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7898,6 +8059,87 @@ export interface operations {
             };
             /** @description Request Entity Too Large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "room-suggestions": {
+        parameters: {
+            query?: {
+                /** @description How many persons come, or their addresses separated by commas */
+                attendees?: string;
+                /** @description All of them; repeated, or separated by commas */
+                features?: string[] | null;
+                site_id?: number;
+                /** @description Other times of this room alone */
+                room_id?: number;
+                /** @description Required */
+                duration?: string;
+                /** @description Now, if it is left out */
+                from?: string;
+                /** @description Seven days after from, if it is left out; at most 31 */
+                to?: string;
+                /** @description How many items at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingSuggestion"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

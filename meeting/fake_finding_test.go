@@ -1,0 +1,43 @@
+package meeting
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+func (s *fakeStore) Candidates(ctx context.Context, n Need, skip, limit int) ([]*Room, error) {
+	rooms, _, err := s.ListRooms(ctx, RoomQuery{}, Page{})
+	rooms = slices.DeleteFunc(rooms, func(r *Room) bool {
+		return !r.Active || len(r.missing(n)) > 0 || n.SiteID != 0 && r.SiteID != n.SiteID || n.RoomID != 0 && r.ID != n.RoomID ||
+			r.Capacity != 0 && r.Capacity < n.Persons
+	})
+	slices.SortFunc(rooms, func(a, b *Room) int {
+		return cmp.Or(cmp.Compare(a.surplus(n.Persons), b.surplus(n.Persons)), cmp.Compare(a.Name, b.Name))
+	})
+	rooms = rooms[min(skip, len(rooms)):]
+	return rooms[:min(limit, len(rooms))], err
+}
+
+func (s *fakeStore) Busy(_ context.Context, rooms []int64, span Slot) (map[int64][]Slot, error) {
+	taken := map[int64][]Slot{}
+	for _, m := range s.meetings {
+		for _, o := range m.Occupied {
+			if slices.Contains(rooms, o.RoomID) && o.Slot.Overlaps(span) {
+				taken[o.RoomID] = append(taken[o.RoomID], o.Slot)
+			}
+		}
+	}
+	return taken, nil
+}
+
+func (s *fakeStore) Occupants(_ context.Context, roomID int64, span Slot) ([]*Meeting, error) {
+	var ms []*Meeting
+	for _, m := range s.meetings {
+		if slices.ContainsFunc(m.Occupied, func(o Occupancy) bool { return o.RoomID == roomID && o.Slot.Overlaps(span) }) {
+			ms = append(ms, new(*m))
+		}
+	}
+	slices.SortFunc(ms, func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	return ms, nil
+}

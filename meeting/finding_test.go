@@ -1,0 +1,184 @@
+package meeting
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestOpenings(t *testing.T) {
+	berlin := mustZone("Europe/Berlin")
+	day := func(clock string) time.Time { // Friday, 26 March 2027; clocks go forward on Sunday
+		at, err := time.ParseInLocation("02 15:04", clock, berlin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return time.Date(2027, 3, at.Day(), at.Hour(), at.Minute(), 0, 0, berlin)
+	}
+	slot := func(from, to string) Slot { return Slot{Start: day(from), End: day(to)} }
+	office := []OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR"}, From: "08:00", To: "12:00"}}
+	for _, c := range []struct {
+		name   string
+		room   Room
+		span   Slot
+		length time.Duration
+		taken  []Slot
+		want   []string
+	}{
+		{"all day free", Room{}, slot("26 09:00", "26 11:00"), time.Hour, nil, []string{"26 09:00", "26 10:00"}},
+		{"on the quarter", Room{}, slot("26 09:07", "26 10:20"), time.Hour, nil, []string{"26 09:15"}},
+		{"on the room's own step", Room{Policy: Policy{Step: time.Hour}}, slot("26 09:07", "26 11:00"), time.Hour, nil, []string{"26 10:00"}},
+		{"between what is taken", Room{}, slot("26 09:00", "26 12:00"), time.Hour,
+			[]Slot{slot("26 09:30", "26 10:00"), slot("26 11:00", "26 11:10")}, []string{"26 10:00"}},
+		{"with the room's buffers around", Room{Policy: Policy{BufferBefore: 10 * time.Minute, BufferAfter: 5 * time.Minute}}, slot("26 09:00", "26 12:00"), 45 * time.Minute,
+			[]Slot{slot("26 10:00", "26 10:30")}, []string{"26 09:00", "26 10:45"}},
+		{"in opening hours, over the weekend", Room{Policy: Policy{OpeningHours: office}}, slot("26 11:00", "29 10:00"), 2 * time.Hour, nil, []string{"29 08:00"}},
+		{"not in a blackout", Room{Blackouts: []Blackout{{Slot: slot("26 09:00", "26 10:00")}}}, slot("26 09:00", "26 11:00"), time.Hour, nil, []string{"26 10:00"}},
+		{"nothing is long enough", Room{}, slot("26 09:00", "26 10:00"), 2 * time.Hour, nil, nil},
+		{"an hour that clocks skip", Room{Policy: Policy{Step: time.Hour}}, slot("28 01:00", "28 05:00"), time.Hour, nil, []string{"28 01:00", "28 03:00", "28 04:00"}},
+	} {
+		c.room.Zone = "Europe/Berlin"
+		var got []string
+		for s := range c.room.Openings(c.span, c.length, c.taken) {
+			got = append(got, s.Start.In(berlin).Format("02 15:04"))
+			if s.Duration() != c.length {
+				t.Errorf("%s: %v is not %v long", c.name, s, c.length)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	nine := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
+	var all []Suggestion
+	for i, r := range []*Room{{ID: 1, Name: "Huge", Capacity: 100}, {ID: 2, Name: "Fits", Capacity: 8}, {ID: 3, Name: "Asks", Capacity: 8},
+		{ID: 4, Name: "Unknown"}, {ID: 5, Name: "Good", Capacity: 10}} {
+		for h := range 2 {
+			at := nine.Add(time.Duration(h) * time.Hour)
+			all = append(all, Suggestion{Room: r, Slot: Slot{Start: at, End: at.Add(time.Hour)}, NeedsApproval: i == 2})
+		}
+	}
+	var got []string
+	for _, s := range choose(all, 8, 8) {
+		got = append(got, s.Slot.Start.Format("15 ")+s.Room.Name)
+	}
+	want := []string{"09 Fits", "09 Good", "09 Huge", "09 Unknown", "09 Asks", "10 Fits", "10 Good", "10 Huge"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestAvailability(t *testing.T) {
+	w := newWorld(t)
+	w.store.rooms = map[int64]*Room{}
+	free := w.room(t, RoomFields{Name: new("Free"), Capacity: new(4), Features: &[]string{"video"}})
+	taken := w.room(t, RoomFields{Name: new("Taken"), BufferAfter: new(10 * time.Minute)})
+	small := w.room(t, RoomFields{Name: new("Small"), Capacity: new(2), MinNotice: new(48 * time.Hour)})
+	asks := w.room(t, RoomFields{Name: new("Asks"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
+	limited := w.room(t, RoomFields{Name: new("Limited"), Quota: &Quota{Per: PerDay, Count: 1}})
+	w.book(t, w.bob, w.fields(time.Hour, taken))
+
+	slot := Slot{Start: w.at.Add(2 * time.Hour), End: w.at.Add(3 * time.Hour)}
+	look := func(by Actor, n Need, s Slot) map[int64][]string {
+		t.Helper()
+		found, _, err := w.Availability(t.Context(), by, n, s, false, Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes := map[int64][]string{}
+		for _, a := range found {
+			codes[a.Room.ID] = nil
+			for _, r := range a.Reasons {
+				codes[a.Room.ID] = append(codes[a.Room.ID], r.Code)
+			}
+			if want := a.Room.ID == asks.ID && by.ID == w.ann.ID; a.NeedsApproval != want {
+				t.Errorf("%s needs approval: %v", a.Room.Name, a.NeedsApproval)
+			}
+		}
+		return codes
+	}
+	want := func(what string, got map[int64][]string, room *Room, codes ...string) {
+		t.Helper()
+		if !slices.Equal(got[room.ID], codes) {
+			t.Errorf("%s, %s: %v, want %v", what, room.Name, got[room.ID], codes)
+		}
+	}
+	got := look(w.ann, Need{Persons: 3}, slot)
+	want("three persons", got, free)
+	want("three persons", got, taken, "room_conflict") // until ten past, with the buffer
+	want("three persons", got, small, "capacity", "min_notice")
+	want("three persons", got, asks)
+	want("three persons", got, limited)
+	got = look(w.mona, Need{Features: []string{"video", "piano"}}, Slot{Start: slot.Start.Add(10 * time.Minute), End: slot.End})
+	want("with a piano", got, free, "features")
+	want("with a piano", got, taken, "features", "features")
+	w.book(t, w.ann, w.fields(5*time.Hour, limited))
+	want("who comes there today", look(w.ann, Need{}, slot), limited, "quota")
+
+	if _, _, err := w.Availability(t.Context(), w.ann, Need{}, Slot{Start: slot.End, End: slot.Start}, false, Page{}); !errors.As(err, new(*InvalidError)) {
+		t.Errorf("an end before the start: %v", err)
+	}
+	found, _, err := w.Availability(t.Context(), w.ann, Need{}, slot, true, Page{})
+	if err != nil || len(found) != 2 {
+		t.Errorf("free ones: %d, %v", len(found), err)
+	}
+}
+
+// Every suggestion can be booked.
+func TestSuggestions_areBookable(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t)
+		w.store.rooms = map[int64]*Room{}
+		for i := range rapid.IntRange(1, 4).Draw(rt, "rooms") {
+			minutes := func(name string, most int) *time.Duration {
+				return new(time.Duration(rapid.IntRange(0, most).Draw(rt, name)) * time.Minute)
+			}
+			f := RoomFields{
+				Name: new(string(rune('A' + i))), Capacity: new(rapid.IntRange(0, 6).Draw(rt, "capacity")),
+				BufferBefore: minutes("before", 20), BufferAfter: minutes("after", 20), MinNotice: minutes("notice", 300),
+				ApprovalRequired: new(rapid.Bool().Draw(rt, "asks")),
+			}
+			if rapid.Bool().Draw(rt, "step") {
+				f.Step = new(30 * time.Minute)
+			}
+			if rapid.Bool().Draw(rt, "hours") {
+				f.OpeningHours = &[]OpeningHours{{Days: []string{"WE", "TH", "FR"}, From: "08:00", To: "18:00"}}
+			}
+			w.room(t, f)
+		}
+		rooms, _, _ := w.store.ListRooms(t.Context(), RoomQuery{}, Page{})
+		for range rapid.IntRange(0, 20).Draw(rt, "meetings") {
+			at := time.Duration(rapid.IntRange(0, 48*4).Draw(rt, "at")) * 15 * time.Minute
+			f := w.fields(at, rapid.SampledFrom(rooms).Draw(rt, "room"))
+			_, _ = w.Book(t.Context(), w.bob, f) // some are refused
+		}
+		n := Need{Persons: rapid.IntRange(0, 4).Draw(rt, "persons")}
+		length := time.Duration(rapid.IntRange(1, 20).Draw(rt, "length")) * 10 * time.Minute
+		found, err := w.Suggestions(t.Context(), w.ann, n, length, Slot{End: w.at.Add(72 * time.Hour)}, 10)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, s := range found {
+			f := w.fields(0, s.Room)
+			f.Start, f.End = new(s.Slot.Start.Format(time.RFC3339)), new(s.Slot.End.Format(time.RFC3339))
+			f.Attendees = &[]Person{}
+			for i := range n.Persons {
+				*f.Attendees = append(*f.Attendees, Person{Email: string(rune('a'+i)) + "@example.org"})
+			}
+			m, err := w.Book(t.Context(), w.ann, f)
+			if err != nil {
+				rt.Fatalf("%s at %v: %v", s.Room.Name, s.Slot, err)
+			}
+			if pending := m.Status == Pending; pending != s.NeedsApproval {
+				rt.Errorf("%s: pending is %v, needs approval %v", s.Room.Name, pending, s.NeedsApproval)
+			}
+			delete(w.store.meetings, m.ID) // each is offered by itself, not all of them together
+		}
+	})
+}

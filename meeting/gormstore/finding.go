@@ -1,0 +1,66 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"punctual/meeting"
+)
+
+// Candidates leave their Zone empty where neither room nor site names one.
+func (s *Store) Candidates(ctx context.Context, n meeting.Need, skip, limit int) ([]*meeting.Room, error) {
+	rooms, err := s.readRooms(s.db.WithContext(ctx), func(db *gorm.DB) *gorm.DB {
+		if n.RoomID != 0 {
+			db = db.Where("rooms.id = ?", n.RoomID)
+		}
+		if n.Persons > 0 {
+			db = db.Where("(rooms.capacity = 0 OR rooms.capacity >= ?)", n.Persons)
+		}
+		return s.filterRooms(db, meeting.RoomQuery{SiteID: n.SiteID, Features: n.Features}).
+			Order("(rooms.capacity = 0), rooms.capacity, lower(rooms.name), rooms.id").Offset(skip).Limit(limit)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("candidates: %w", err)
+	}
+	return rooms, nil
+}
+
+// The rooms are looked up one by one in the index that guards against double booking, which
+// cannot be asked for several at once.
+var (
+	getTaken = write(`SELECT o.room_id, o.starts_at, o.ends_at FROM
+		{postgres: unnest($1::bigint[]) AS r(id) CROSS JOIN LATERAL (SELECT * FROM occupancies AS o
+			WHERE o.room_id = r.id AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)) AS o}{sqlite: occupancies AS o
+			WHERE o.room_id IN (SELECT value FROM json_each($1)) AND o.ends_at > $2 AND o.starts_at < $3}
+		ORDER BY o.room_id, o.starts_at`)
+	getOccupants = write(selectMeetings + `
+		WHERE m.id IN (SELECT o.meeting_id FROM occupancies AS o WHERE o.room_id = $1
+			{postgres: AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)}{sqlite: AND o.ends_at > $2 AND o.starts_at < $3})
+		ORDER BY m.starts_at, m.id`)
+)
+
+func (s *Store) Busy(ctx context.Context, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {
+	taken := make(map[int64][]meeting.Slot, len(rooms))
+	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+		var id int64
+		var t meeting.Slot
+		err := rows.Scan(&id, &t.Start, &t.End)
+		taken[id] = append(taken[id], t)
+		return err
+	}, getTaken, s.ids(rooms...), micro(span.Start), micro(span.End))
+	if err != nil {
+		return nil, fmt.Errorf("taken rooms: %w", err)
+	}
+	return taken, nil
+}
+
+func (s *Store) Occupants(ctx context.Context, roomID int64, span meeting.Slot) ([]*meeting.Meeting, error) {
+	ms, err := s.readMeetings(s.db.WithContext(ctx), getOccupants, roomID, micro(span.Start), micro(span.End))
+	if err != nil {
+		return nil, fmt.Errorf("occupants of room %d: %w", roomID, err)
+	}
+	return ms, nil
+}

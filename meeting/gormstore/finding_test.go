@@ -1,0 +1,84 @@
+package gormstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"punctual/meeting"
+)
+
+func TestCandidates(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		site := &meeting.Site{Name: "Here", CreatedAt: now, UpdatedAt: now}
+		if err := f.store.CreateSite(t.Context(), site); err != nil {
+			t.Fatal(err)
+		}
+		room := func(name string, capacity int, features ...string) {
+			f.room(name, func(r *meeting.Room) { r.SiteID, r.Capacity, r.Features = site.ID, capacity, features })
+		}
+		room("Unknown", 0, "video")
+		room("Large", 20, "video")
+		room("Small", 2, "video")
+		room("Bare", 8)
+		room("b fits", 8, "video")
+		room("A fits", 8, "video", "piano")
+		f.room("Closed", func(r *meeting.Room) { r.SiteID, r.Features, r.Active = site.ID, []string{"video"}, false })
+		find := func(n meeting.Need, skip, limit int) []string {
+			t.Helper()
+			rooms, err := f.store.Candidates(t.Context(), n, skip, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, r := range rooms {
+				names = append(names, r.Name)
+			}
+			return names
+		}
+		need := meeting.Need{Persons: 5, Features: []string{"video"}, SiteID: site.ID}
+		f.want("all that fit", find(need, 0, 10), []string{"A fits", "b fits", "Large", "Unknown"})
+		f.want("some", find(need, 1, 2), []string{"b fits", "Large"})
+		f.want("no more", find(need, 4, 10), []string(nil))
+		f.want("one", find(meeting.Need{RoomID: f.turing.ID}, 0, 10), []string{"Turing"})
+	})
+}
+
+func TestBusy(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		first := f.book(slot("09:00", "10:00"), f.turing, f.hopper)
+		second := f.book(slot("10:00", "11:00"), f.turing)
+		f.book(slot("11:00", "12:00"), f.wide) // 10:50 to 12:05
+		cancelled := f.book(slot("11:00", "12:00"), f.turing)
+		f.change(cancelled.ID, func(m *meeting.Meeting) error { return m.Cancel("", f.anna, now) })
+
+		taken, err := f.store.Busy(t.Context(), []int64{f.turing.ID, f.hopper.ID, f.wide.ID, 999}, slot("10:00", "10:51"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.want("taken", taken, map[int64][]meeting.Slot{
+			f.turing.ID: {slot("10:00", "11:00")},
+			f.wide.ID:   {{Start: at("10:50"), End: at("12:05")}},
+		}, cmpopts.EquateApproxTime(0))
+		if none, err := f.store.Busy(t.Context(), nil, slot("09:00", "10:00")); err != nil || len(none) != 0 {
+			t.Errorf("of no room: %v, %v", none, err)
+		}
+
+		occupants := func(room *meeting.Room, s meeting.Slot) []meeting.ID {
+			t.Helper()
+			ms, err := f.store.Occupants(t.Context(), room.ID, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []meeting.ID
+			for _, m := range ms {
+				ids = append(ids, m.ID)
+			}
+			return ids
+		}
+		f.want("all day", occupants(f.turing, slot("00:00", "23:00")), []meeting.ID{first.ID, second.ID})
+		f.want("from ten", occupants(f.turing, slot("10:00", "23:00")), []meeting.ID{second.ID})
+		f.want("by its buffer", len(occupants(f.wide, meeting.Slot{Start: at("12:04"), End: at("12:04").Add(time.Second)})), 1)
+	})
+}

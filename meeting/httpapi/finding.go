@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// Availability of a room at a time.
+type Availability struct {
+	Room          Room       `json:"room"`
+	Free          bool       `json:"free" doc:"You may book it for all that time, as things are now"`
+	NeedsApproval bool       `json:"needs_approval" doc:"Somebody else has to agree to a booking"`
+	Reasons       []Obstacle `json:"reasons" nullable:"false" doc:"Why it is not free, all of them"`
+}
+
+// Obstacle is why a room is not offered.
+type Obstacle struct {
+	Code    string     `json:"code" doc:"room_conflict, features, no_time_to_decide, or the code of the fault that a booking would meet" example:"room_conflict"`
+	Message string     `json:"message"`
+	Start   *time.Time `json:"start,omitempty" doc:"With room_conflict: from when, buffers included"`
+	End     *time.Time `json:"end,omitempty" doc:"With room_conflict: until when, buffers included"`
+}
+
+// Suggestion is a room at a time at which you may book it.
+type Suggestion struct {
+	Room          Room      `json:"room"`
+	Start         time.Time `json:"start"`
+	End           time.Time `json:"end"`
+	NeedsApproval bool      `json:"needs_approval" doc:"Somebody else has to agree to a booking"`
+}
+
+// Need is what a room is looked for for.
+type Need struct {
+	Attendees string   `query:"attendees" maxLength:"20000" doc:"How many persons come, or their addresses separated by commas" example:"8"`
+	Features  []string `query:"features,explode" doc:"All of them; repeated, or separated by commas"`
+	SiteID    int64    `query:"site_id"`
+}
+
+func (in *Need) need(d *decoder) meeting.Need {
+	n := meeting.Need{Features: commas(in.Features), SiteID: in.SiteID}
+	if in.Attendees == "" {
+		return n
+	}
+	persons, err := strconv.Atoi(in.Attendees)
+	switch {
+	case err == nil:
+		n.Persons = persons
+	case strings.Contains(in.Attendees, "@"):
+		n.Persons = len(commas([]string{in.Attendees}))
+	default:
+		d.add("query.attendees", "invalid_type", "is a number of persons, or their addresses separated by commas")
+	}
+	return n
+}
+
+// given reads an instant that must be there.
+func (d *decoder) given(location, s string) time.Time {
+	if s == "" {
+		d.add(location, "required", "is required")
+	}
+	return d.instant(location, s)
+}
+
+func (h *handlers) registerFinding(api huma.API) {
+	const tag = "Finding rooms"
+	huma.Register(api, operation("room-availability", http.MethodGet, "/availability", "Which rooms are free for a time, and why the others are not", tag), h.availability)
+	huma.Register(api, operation("room-suggestions", http.MethodGet, "/suggestions", "Times and rooms that you may book", tag), h.suggestions)
+}
+
+type availabilityInput struct {
+	Paging
+	Need
+	Start string `query:"start" doc:"Required" example:"2027-02-10T09:00:00Z"`
+	End   string `query:"end" doc:"Required" example:"2027-02-10T10:00:00Z"`
+	Free  bool   `query:"free" doc:"Only rooms that are free; a page may then hold less than its limit"`
+}
+
+func (h *handlers) availability(ctx context.Context, in *availabilityInput) (*listOutput[Availability], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var d decoder
+	slot := meeting.Slot{Start: d.given("query.start", in.Start), End: d.given("query.end", in.End)}
+	n := in.need(&d)
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	found, next, err := h.svc.Availability(ctx, by, n, slot, in.Free, in.page())
+	if err != nil {
+		return nil, err
+	}
+	return listed(found, next, availabilityOf), nil
+}
+
+func availabilityOf(a meeting.Availability) Availability {
+	return Availability{
+		Room: roomOf(a.Room), Free: len(a.Reasons) == 0, NeedsApproval: a.NeedsApproval,
+		Reasons: list(a.Reasons, func(r meeting.Reason) Obstacle {
+			return Obstacle{Code: r.Code, Message: r.Message, Start: instant(r.Span.Start), End: instant(r.Span.End)}
+		}),
+	}
+}
+
+type suggestionsInput struct {
+	Need
+	RoomID   int64  `query:"room_id" doc:"Other times of this room alone"`
+	Duration string `query:"duration" doc:"Required" example:"1h"`
+	From     string `query:"from" doc:"Now, if it is left out" example:"2027-02-10T09:00:00Z"`
+	To       string `query:"to" doc:"Seven days after from, if it is left out; at most 31" example:"2027-02-11T00:00:00Z"`
+	Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"10" doc:"How many items at most"`
+}
+
+func (h *handlers) suggestions(ctx context.Context, in *suggestionsInput) (*listOutput[Suggestion], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var d decoder
+	if in.Duration == "" {
+		d.add("query.duration", "required", "is required")
+	}
+	length := d.duration("query.duration", in.Duration)
+	span := meeting.Slot{Start: d.instant("query.from", in.From), End: d.instant("query.to", in.To)}
+	n := in.need(&d)
+	n.RoomID = in.RoomID
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	found, err := h.svc.Suggestions(ctx, by, n, length, span, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return listed(found, "", func(s meeting.Suggestion) Suggestion {
+		return Suggestion{Room: roomOf(s.Room), Start: s.Slot.Start.UTC(), End: s.Slot.End.UTC(), NeedsApproval: s.NeedsApproval}
+	}), nil
+}

@@ -1,0 +1,14 @@
+package meeting
+
+import "context"
+
+// FindingStore is the part of [Store] that finds rooms.
+type FindingStore interface {
+	// Candidates are active rooms that have what the need asks for, those that fit best first:
+	// least surplus capacity, unknown capacity last, then by name. skip are those seen before.
+	Candidates(ctx context.Context, n Need, skip, limit int) ([]*Room, error)
+	// Busy tells what overlaps span in each of the rooms, buffers included, by start.
+	Busy(ctx context.Context, rooms []int64, span Slot) (map[int64][]Slot, error)
+	// Occupants are the meetings that hold the room within span, by start.
+	Occupants(ctx context.Context, roomID int64, span Slot) ([]*Meeting, error)
+}
