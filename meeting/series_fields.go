@@ -84,7 +84,7 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 
 func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {
 	read := func(name string, texts *[]string, into *[]WallTime) {
-		if texts == nil {
+		if texts == nil || found.at("body."+name) {
 			return
 		}
 		if len(*texts) > maxExDates {
@@ -119,13 +119,17 @@ func (f *SeriesFields) conflicts(found *faults) {
 		f.OnConflict = FailOnConflict
 	case FailOnConflict, SkipOnConflict, OtherRoom:
 	default:
-		found.add("body.on_conflict", "unknown_value", "is fail, skip or other_room")
+		if !found.at("body.on_conflict") { // by its schema
+			found.add("body.on_conflict", "unknown_value", "is fail, skip or other_room")
+		}
 	}
 }
 
 // rule reads the rule and reports whether the series has one.
 func (f *SeriesFields) rule(s *Series, required bool, found *faults) bool {
 	switch {
+	case found.at("body.rrule"): // it is no text
+		return false
 	case f.Rule != nil:
 		rule, wrong := ParseRule("body.rrule", *f.Rule)
 		*found = append(*found, wrong...)

@@ -13,6 +13,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"punctual/delayjob/failpoint"
 	"punctual/meeting"
 )
 
@@ -78,6 +79,7 @@ func (s *Store) SaveSeries(ctx context.Context, c *meeting.SeriesChange) ([]meet
 	if err != nil {
 		return nil, fmt.Errorf("save series %d: %w", c.Series.ID, err)
 	}
+	failpoint.Reach("series.after", "")
 	*c = saved
 	return notices, nil
 }
@@ -127,6 +129,7 @@ func (s *Store) saveSeries(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Noti
 	if err != nil {
 		return nil, err
 	}
+	failpoint.Reach("series.middle", "")
 	own := c.Series.TakeNotices()
 	if c.Split != nil {
 		own = append(own, c.Split.TakeNotices()...)
@@ -136,6 +139,7 @@ func (s *Store) saveSeries(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Noti
 			return nil, err
 		}
 	}
+	failpoint.Reach("series.before", "")
 	return append(notices, own...), nil
 }
 
