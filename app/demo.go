@@ -75,7 +75,7 @@ type demo struct {
 }
 
 func (d *demo) make(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{d.makePeople, d.makeRooms, d.makeMeetingsOfToday, d.makeMeetingsOfTheWeek} {
+	for _, step := range []func(context.Context) error{d.makePeople, d.makeRooms, d.makeMeetingsOfToday, d.makeMeetingsOfTheWeek, d.makeSeries} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -201,6 +201,34 @@ func (d *demo) makeMeetingsOfTheWeek(ctx context.Context) error {
 			}
 		}
 	}
+	return nil
+}
+
+// makeSeries is a weekly meeting, one date of which is skipped since the room is taken.
+func (d *demo) makeSeries(ctx context.Context) error {
+	room := d.rooms["Turing"]
+	zone, err := time.LoadLocation(room.Zone)
+	if err != nil {
+		return err
+	}
+	y, m, dd := d.now.In(zone).Date()
+	first := time.Date(y, m, dd+int(8-d.now.In(zone).Weekday())%7+7, 13, 0, 0, 0, zone) // of the coming Mondays the first that the meetings of the week leave free
+	if err := d.book(ctx, booking{room: "Turing", by: "grace", title: "Board", start: first.AddDate(0, 0, 14), length: time.Hour}); err != nil {
+		return err
+	}
+	const wall = "2006-01-02T15:04:05"
+	r, err := d.a.meetings.BookSeries(ctx, d.people["alan"], meeting.SeriesFields{
+		Fields: meeting.Fields{
+			Title: new("Team meeting"), RoomIDs: &[]int64{room.ID}, Timezone: new(zone.String()),
+			Start: new(first.Format(wall)), End: new(first.Add(time.Hour).Format(wall)),
+			Attendees: &[]meeting.Person{{Email: d.people["ada"].Email}, {Email: d.people["emmy"].Email}},
+		},
+		Rule: new("FREQ=WEEKLY;COUNT=8"), OnConflict: meeting.SkipOnConflict,
+	})
+	if err != nil {
+		return fmt.Errorf("the weekly series: %w", err)
+	}
+	d.meetings += len(r.Meetings)
 	return nil
 }
 
