@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"punctual/delayjob"
@@ -67,7 +68,8 @@ func (p *pauses) applyTo(ctx context.Context, q delayjob.Inspector) error {
 	}
 }
 
-// obey does as far as the queue answers: a part of it that does not keeps no other from it.
+// obey does as far as the queue answers: a part of it that does not keeps no other from it,
+// and is told of once.
 func (p *pauses) obey(ctx context.Context, q delayjob.Inspector, want map[string]gormstore.Pause) error {
 	var errs []error
 	for job := range want {
@@ -83,5 +85,12 @@ func (p *pauses) obey(ctx context.Context, q delayjob.Inspector, want map[string
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	told := map[string]bool{}
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
+		if err == nil || told[err.Error()] {
+			return true
+		}
+		told[err.Error()] = true
+		return false
+	})...)
 }

@@ -27,6 +27,7 @@ type probed struct {
 const (
 	probeEvery   = 200 * time.Millisecond
 	probeTimeout = 2 * time.Second
+	firstTimeout = 5 * time.Second // for servers that are there and silent, one after the other
 )
 
 var errNotProbed = errors.New("redisqueue: Redis has not answered yet")
@@ -62,6 +63,16 @@ func (q *Queue) ready(ctx context.Context) error {
 	p.done.Store(true)
 	q.log.Info("Redis answers")
 	return nil
+}
+
+// firstProbe is New's.
+func (q *Queue) firstProbe(ctx context.Context, patient bool) error {
+	if patient {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, firstTimeout)
+		defer cancel()
+	}
+	return q.probe(ctx)
 }
 
 // notReady tells that no server answered, or that it is about to be fit, from an answer that

@@ -120,7 +120,7 @@ func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Qu
 	q.loads = make([]load, shards)
 	now := time.Now()
 	q.reading.Store(&reading{server: now.UTC(), local: now, guess: true})
-	switch err := q.probe(ctx); {
+	switch err := q.firstProbe(ctx, o.patient); {
 	case err == nil:
 		q.probed.done.Store(true)
 	case !o.patient || !notReady(err):
