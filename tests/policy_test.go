@@ -44,8 +44,8 @@ func violations(t *testing.T, c *testenv.Client, method, path string, body any) 
 	return found
 }
 
-// monday is the next but one, at midnight UTC.
-func monday() time.Time {
+// aMonday is the next but one, at midnight UTC.
+func aMonday() time.Time {
 	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 7)
 	for day.Weekday() != time.Monday {
 		day = day.AddDate(0, 0, 1)
@@ -60,7 +60,7 @@ func TestPolicy(t *testing.T) {
 		server := testenv.Server(t, on.Config)
 		admin := server.Admin(t)
 		alice := admin.NewUser(t, "Alice", "member")
-		day := monday()
+		day := aMonday()
 		hour := func(h float64) time.Time { return day.Add(time.Duration(h * float64(time.Hour))) }
 		lab := admin.NewRoom(t, "Lab", with{"capacity": 1, "policy": with{"step": "15m", "max_duration": "2h"}})
 		bar := admin.NewRoom(t, "Bar", with{"policy": with{
@@ -98,7 +98,7 @@ func TestQuota(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		y, m, d := monday().Date()
+		y, m, d := aMonday().Date()
 		week := time.Date(y, m, d, 0, 0, 0, 0, berlin)
 		book := func(from, to int) with {
 			return testenv.Booking(week.Add(time.Duration(from)*time.Hour), week.Add(time.Duration(to)*time.Hour), []int64{room.ID})
@@ -159,7 +159,7 @@ func TestBlackout(t *testing.T) {
 		var site struct{ ID int64 }
 		admin.Want(t, http.StatusCreated, http.MethodPost, "/sites", with{"name": "Berlin", "timezone": "Europe/Berlin"}, &site)
 		room := admin.NewRoom(t, "Lab", with{"site_id": site.ID})
-		day := monday()
+		day := aMonday()
 		hour := func(h int) time.Time { return day.Add(time.Duration(h) * time.Hour) }
 		held := alice.Book(t, testenv.Booking(hour(12), hour(14), []int64{room.ID}))
 		before := alice.Book(t, testenv.Booking(hour(8), hour(9), []int64{room.ID}))
@@ -230,7 +230,7 @@ func TestOverride(t *testing.T) {
 		admin := server.Admin(t)
 		alice := admin.NewUser(t, "Alice", "member")
 		room := admin.NewRoom(t, "Lab", with{"policy": with{"max_duration": "1h", "quota": with{"per": "day", "count": 1}}})
-		day := monday()
+		day := aMonday()
 		long := testenv.Booking(day.Add(9*time.Hour), day.Add(12*time.Hour), []int64{room.ID})
 		if v := violations(t, admin, http.MethodPost, "/meetings", long); len(v) != 1 {
 			t.Errorf("an admin without: %+v", v)
