@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -32,3 +33,13 @@ func takenBy(m *Meeting) []Occupancy {
 }
 
 func (d fakeDirectory) Absences(context.Context, time.Time) ([]Absence, error) { return nil, nil }
+
+// absentDirectory also knows who is away.
+type absentDirectory struct {
+	fakeDirectory
+	away *[]Absence
+}
+
+func (d absentDirectory) Absences(context.Context, time.Time) ([]Absence, error) { return *d.away, nil }
+
+func itoa(id ID) string { return strconv.FormatInt(id, 10) }

@@ -289,6 +289,7 @@ type world struct {
 	queue    fakeQueue
 	settings Settings
 	at       time.Time
+	away     []Absence
 
 	ann, bob    Actor // members
 	mona, max   Actor // managers; mona approves the board room
@@ -317,7 +318,7 @@ func newWorld(t *testing.T) *world {
 		people = append(people, Person{UserID: a.ID, Email: a.Email, Name: a.Name, Phone: fmt.Sprintf("+49300000%d", a.ID), Role: a.Role})
 	}
 	w.store.last = 100
-	w.Service = NewService(w.store, people, w.queue, func() Settings { return w.settings }, func() time.Time { return w.at }, slog.New(slog.DiscardHandler))
+	w.Service = NewService(w.store, absentDirectory{people, &w.away}, w.queue, func() Settings { return w.settings }, func() time.Time { return w.at }, slog.New(slog.DiscardHandler))
 	w.desk = w.room(t, RoomFields{Name: new("Desk")})
 	w.board = w.room(t, RoomFields{Name: new("Board"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
 	return w

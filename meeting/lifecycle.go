@@ -117,7 +117,8 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 	}
 	before := *m
 	changes := m.compare(t)
-	move, placed := m.moveToAsk(t, changes, status, by), t.Placed || concerns(changes, "start", "end", "room_ids")
+	placed := t.Placed || concerns(changes, "start", "end", "room_ids")
+	move := m.moveToAsk(t, changes, status, by)
 	if move != nil && m.Request != nil && m.Request.Change.same(move) || !placed {
 		move, placed = nil, false // what waits goes on waiting
 	}

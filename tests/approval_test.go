@@ -3,6 +3,8 @@ package tests
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -127,4 +129,262 @@ func TestApproval_byManager(t *testing.T) {
 		eventually(t, time.Now().Add(slack), "three decisions told", func() bool { return len(mail.Where("alice@example.org", "decision")) == 3 })
 		wantNothingTwice(t, mail)
 	})
+}
+
+var decisionLink = regexp.MustCompile(`http://\S+/decide\?token=[A-Za-z0-9_-]+`)
+
+// link waits for a mail and finds the address at which its reader decides.
+func link(t *testing.T, mail *testenv.MailServer, to, kind string) string {
+	t.Helper()
+	var found string
+	eventually(t, time.Now().Add(slack), kind+" to "+to, func() bool {
+		for _, m := range mail.Where(to, kind) {
+			if found = decisionLink.FindString(m.Part("text/plain")); found != "" {
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// openPage is what a browser does with a page that needs no sign-in.
+func openPage(t *testing.T, method, address string, form url.Values) (status int, body string) {
+	t.Helper()
+	res, err := testenv.Browse(method, address, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Status, string(res.Body)
+}
+
+// decideAt posts the form of the page of a link.
+func decideAt(t *testing.T, link, choice, comment string) (status int, body string) {
+	t.Helper()
+	u, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openPage(t, http.MethodPost, u.Scheme+"://"+u.Host+u.Path, url.Values{"token": {u.Query().Get("token")}, "choice": {choice}, "comment": {comment}})
+}
+
+// TestApproval_byLink: a link in the mail decides once, on a page that asks before it acts.
+func TestApproval_byLink(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		mail := testenv.Mail(t)
+		on.Mail = mail
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		boss := admin.NewUser(t, "Boss", "manager")
+		chef := admin.NewUser(t, "Chef", "manager", with{"locale": "de"})
+		alice := admin.NewUser(t, "Alice", "member")
+		room := admin.NewRoom(t, "Board", with{"approval": with{
+			"required": true, "approver_ids": []int64{boss.User.ID}, "second_level": with{"approver_ids": []int64{chef.User.ID}}, "timeout": "1h",
+		}})
+		m := alice.Book(t, testenv.Booking(inSeconds(7200), inSeconds(9000), []int64{room.ID}))
+
+		first := link(t, mail, "boss@example.org", "approval_request")
+		for _, method := range []string{http.MethodHead, http.MethodGet, http.MethodGet} { // programs look, too
+			if status, _ := openPage(t, method, first+"&choice=approve", nil); status != http.StatusOK {
+				t.Errorf("%s: %d", method, status)
+			}
+		}
+		if got := alice.Meeting(t, m.ID).Status; got != "pending" {
+			t.Fatalf("looking at the page made it %s", got)
+		}
+		if status, body := openPage(t, http.MethodGet, first[:len(first)-2]+"xx", nil); status != http.StatusNotFound || strings.Contains(body, "Design review") {
+			t.Errorf("a forged link: %d\n%s", status, body)
+		}
+		if status, _ := decideAt(t, first, "", ""); status != http.StatusUnprocessableEntity {
+			t.Errorf("no choice: %d", status)
+		}
+		if status, body := decideAt(t, first, "approve", "fine"); status != http.StatusSeeOther {
+			t.Fatalf("approve: %d\n%s", status, body)
+		}
+		if _, body := openPage(t, http.MethodGet, first, nil); !strings.Contains(body, "Boss agreed") || strings.Contains(body, "<form") {
+			t.Errorf("the page of the level that has agreed:\n%s", body)
+		}
+		if got := alice.Meeting(t, m.ID).Status; got != "pending" {
+			t.Fatalf("one of two levels made it %s", got)
+		}
+
+		second := link(t, mail, "chef@example.org", "approval_request")
+		if _, body := openPage(t, http.MethodGet, second, nil); !strings.Contains(body, `lang="de"`) || !strings.Contains(body, "Zustimmen") {
+			t.Errorf("not in German:\n%s", body)
+		}
+		if status, _ := decideAt(t, second, "approve", ""); status != http.StatusSeeOther {
+			t.Errorf("approve: %d", status)
+		}
+		if got := alice.Meeting(t, m.ID).Status; got != "confirmed" {
+			t.Errorf("%s, want confirmed", got)
+		}
+		if status, body := decideAt(t, first, "reject", ""); status != http.StatusConflict || !strings.Contains(body, "Chef approved") {
+			t.Errorf("a used link: %d\n%s", status, body)
+		}
+		eventually(t, time.Now().Add(slack), "the organizer is told", func() bool { return len(mail.Where("alice@example.org", "decision")) == 1 })
+
+		off := alice.Book(t, testenv.Booking(inSeconds(10800), inSeconds(12600), []int64{room.ID}))
+		eventually(t, time.Now().Add(slack), "asked again", func() bool { return len(mail.Where("boss@example.org", "approval_request")) == 2 })
+		asked := mail.Where("boss@example.org", "approval_request")
+		withdrawn := decisionLink.FindString(asked[1].Part("text/plain"))
+		alice.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", off.ID), with{}, nil)
+		if status, body := decideAt(t, withdrawn, "approve", ""); status != http.StatusConflict || !strings.Contains(body, "Withdrawn") {
+			t.Errorf("a withdrawn request: %d\n%s", status, body)
+		}
+		wantNothingTwice(t, mail)
+	})
+}
+
+// TestApproval_timers: those who were asked are reminded and others asked as well, each once;
+// a deputy is asked for who is away.
+func TestApproval_timers(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		mail := testenv.Mail(t)
+		on.Mail = mail
+		on.YAML = "booking: { approval: { timeout: 1m, remind_before: 57s, escalate_after: 4s, on_timeout: approve } }\n"
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		boss := admin.NewUser(t, "Boss", "manager")
+		stand := admin.NewUser(t, "Stand", "manager")
+		alice := admin.NewUser(t, "Alice", "member")
+		room := admin.NewRoom(t, "Board", with{"approval": with{"required": true, "approver_ids": []int64{boss.User.ID}}})
+		boss.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPatch, "/me", with{"away": with{
+			"from": inSeconds(-60), "until": inSeconds(3600), "deputy_id": alice.User.ID,
+		}})
+		boss.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"away": with{"from": inSeconds(-60), "until": inSeconds(3600), "deputy_id": stand.User.ID}}, nil)
+
+		m := alice.Book(t, testenv.Booking(inSeconds(7200), inSeconds(9000), []int64{room.ID}))
+		if got := testenv.All[testenv.Meeting](t, stand, "/meetings?status=pending&awaiting=me"); len(got) != 1 || got[0].ID != m.ID {
+			t.Errorf("waiting for the deputy: %+v", got)
+		}
+		if got := testenv.All[testenv.Meeting](t, admin, "/meetings?awaiting=me"); len(got) != 0 {
+			t.Errorf("waiting for the admin, whom nobody asked: %+v", got)
+		}
+		eventually(t, time.Now().Add(slack), "reminded", func() bool { return len(mail.Where("stand@example.org", "approval_reminder")) == 1 })
+		escalated := link(t, mail, testenv.AdminEmail, "escalation")
+		if n := len(mail.Where("boss@example.org", "")); n != 0 {
+			t.Errorf("%d mails to the one who is away", n)
+		}
+		if got := testenv.All[testenv.Meeting](t, admin, "/meetings?awaiting=me"); len(got) != 1 {
+			t.Errorf("waiting for the admin: %+v", got)
+		}
+		if status, body := decideAt(t, escalated, "approve", ""); status != http.StatusSeeOther {
+			t.Errorf("%d\n%s", status, body)
+		}
+		history := alice.History(t, m.ID)
+		if es := entries(history, "changed"); len(es) != 1 || es[0].Actor.Name != "approval.escalate" || es[0].Reason != "escalated" {
+			t.Errorf("escalated: %+v", es)
+		}
+		boss.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"away": nil}, nil)
+
+		// Nobody decides: the installation approves.
+		soon := alice.Book(t, testenv.Booking(inSeconds(3), inSeconds(60), []int64{room.ID}))
+		eventually(t, soon.Start.Add(slack), "approved in time", func() bool { return len(entries(alice.History(t, soon.ID), "confirmed")) == 1 })
+		wantOnce(t, alice.History(t, soon.ID), "confirmed", "timer", soon.Start)
+		wantNothingTwice(t, mail)
+	})
+}
+
+// TestApproval_move: a confirmed meeting that is to move stays where it is until that is decided.
+func TestApproval_move(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		mail := testenv.Mail(t)
+		on.Mail = mail
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		boss := admin.NewUser(t, "Boss", "manager")
+		alice := admin.NewUser(t, "Alice", "member")
+		room := admin.NewRoom(t, "Board", with{"approval": with{"required": true, "approver_ids": []int64{boss.User.ID}, "timeout": "3s"}})
+		mine := alice.Book(t, testenv.Booking(inSeconds(10800), inSeconds(12600), []int64{room.ID}))
+		boss.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/approve", mine.ID), with{}, nil)
+
+		type changing struct {
+			testenv.Meeting
+			PendingChange *struct {
+				Start    time.Time `json:"start"`
+				Deadline time.Time `json:"deadline"`
+			} `json:"pending_change"`
+		}
+		move := func(from, to int) (got changing) {
+			t.Helper()
+			alice.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", mine.ID), with{"start": inSeconds(from), "end": inSeconds(to)}, &got)
+			if got.Status != "confirmed" || got.PendingChange == nil || !got.Start.Equal(mine.Start) {
+				t.Fatalf("%+v", got)
+			}
+			return got
+		}
+		asked := move(14400, 16200)
+		for _, slot := range [][2]time.Time{{mine.Start, mine.End}, {asked.PendingChange.Start, asked.PendingChange.Start.Add(time.Minute)}} {
+			admin.WantProblem(t, http.StatusConflict, "room_conflict", http.MethodPost, "/meetings", testenv.Booking(slot[0], slot[1], []int64{room.ID}))
+		}
+		eventually(t, asked.PendingChange.Deadline.Add(slack), "dropped in time", func() bool {
+			var now changing
+			alice.Want(t, http.StatusOK, http.MethodGet, at("/meetings/%d", mine.ID), nil, &now)
+			return now.PendingChange == nil && len(mail.Where("alice@example.org", "decision")) == 2
+		})
+		admin.Book(t, testenv.Booking(asked.PendingChange.Start, asked.PendingChange.Start.Add(time.Minute), []int64{room.ID}))
+		if got := alice.Meeting(t, mine.ID); got.Status != "confirmed" || !got.Start.Equal(mine.Start) {
+			t.Errorf("%+v", got)
+		}
+
+		again := move(18000, 19800)
+		eventually(t, time.Now().Add(slack), "asked twice more", func() bool { return len(mail.Where("boss@example.org", "approval_request")) == 3 })
+		requests := mail.Where("boss@example.org", "approval_request")
+		if status, body := decideAt(t, decisionLink.FindString(requests[2].Part("text/plain")), "approve", "ok"); status != http.StatusSeeOther {
+			t.Fatalf("%d\n%s", status, body)
+		}
+		var done changing
+		alice.Want(t, http.StatusOK, http.MethodGet, at("/meetings/%d", mine.ID), nil, &done)
+		if done.PendingChange != nil || !done.Start.Equal(again.PendingChange.Start) || done.Status != "confirmed" {
+			t.Errorf("%+v", done)
+		}
+		admin.Book(t, testenv.Booking(mine.Start, mine.End, []int64{room.ID}))
+		wantNothingTwice(t, mail)
+	})
+}
+
+// TestApproval_twoInstances: of decisions made at two instances at once exactly one counts.
+func TestApproval_twoInstances(t *testing.T) {
+	t.Parallel()
+	on := onServers(t)
+	a, b := twoServers(t, on.Config)
+	admin := a.Admin(t)
+	boss := admin.NewUser(t, "Boss", "manager")
+	alice := admin.NewUser(t, "Alice", "member")
+	room := admin.NewRoom(t, "Board", with{"approval": with{"required": true, "approver_ids": []int64{boss.User.ID}, "timeout": "1h"}})
+	contestants := []struct {
+		by   *testenv.Client
+		verb string
+	}{{boss, "approve"}, {boss.At(b), "reject"}, {admin.At(b), "approve"}, {admin, "reject"}}
+	for round := range 10 {
+		m := alice.Book(t, testenv.Booking(inSeconds(7200+3600*round), inSeconds(7200+3600*round+1800), []int64{room.ID}))
+		results := make([]*testenv.Response, len(contestants))
+		var wg sync.WaitGroup
+		for i, c := range contestants {
+			wg.Go(func() {
+				res, err := c.by.Try(http.MethodPost, at("/meetings/%d/%s", m.ID, c.verb), with{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				results[i] = res
+			})
+		}
+		wg.Wait()
+		won := 0
+		final := alice.Meeting(t, m.ID).Status
+		for i, res := range results {
+			if res == nil {
+				continue
+			}
+			if res.Status == http.StatusOK {
+				won++
+			} else if p, err := res.Problem(); err != nil || p.Code != "state_conflict" || !strings.Contains(p.Detail, final) {
+				t.Errorf("%s: %d %s, but it is %s", contestants[i].verb, res.Status, res.Body, final)
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d decisions succeeded", won)
+		}
+	}
 }
