@@ -112,6 +112,8 @@ var table = map[string]rule{
 	"update-meeting":        {Member, MeetingsWrite},
 	"cancel-meeting":        {Member, MeetingsWrite},
 	"approve-meeting":       {Manager, MeetingsWrite},
+	"approve-series":        {Manager, MeetingsWrite},
+	"reject-series":         {Manager, MeetingsWrite},
 	"reject-meeting":        {Manager, MeetingsWrite},
 	"check-in-meeting":      {Member, MeetingsWrite},
 	"end-meeting":           {Member, MeetingsWrite},

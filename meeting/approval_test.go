@@ -3,6 +3,7 @@ package meeting
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -231,7 +232,7 @@ func TestService_remindsOnce(t *testing.T) {
 			t.Errorf("%v, %v", outcome, err)
 		}
 		same(t, "told", w.told(), nil)
-		if _, queued := w.queue["approval.remind:"+itoa(m.ID)]; queued {
+		if _, queued := w.queue["approval.remind:"+strconv.FormatInt(m.ID, 10)]; queued {
 			t.Error("the reminder still waits")
 		}
 	})

@@ -3,7 +3,6 @@ package meeting
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -41,5 +40,3 @@ type absentDirectory struct {
 }
 
 func (d absentDirectory) Absences(context.Context, time.Time) ([]Absence, error) { return *d.away, nil }
-
-func itoa(id ID) string { return strconv.FormatInt(id, 10) }

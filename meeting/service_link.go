@@ -31,7 +31,8 @@ func (s *Service) FollowLink(ctx context.Context, l Link) (*Linked, error) {
 // errLinkUsed says that a link does not lead to a request that waits.
 var errLinkUsed = errors.New("the link is used up")
 
-// DecideByLink decides for or against the request that the link names, as its reader, and
+// DecideByLink decides for or against the request that the link names, as its reader, with all
+// requests of a series that were made at once with it, and
 // tells what the link leads to then. decided is false if it was not open (any more): then
 // nothing has changed. It may end in a [*ConflictError] or a [*PolicyError]; the request then
 // goes on waiting.
@@ -39,6 +40,18 @@ func (s *Service) DecideByLink(ctx context.Context, l Link, approve bool, commen
 	_, by, err := s.reader(ctx, l)
 	if err != nil {
 		return nil, false, err
+	}
+	seen, err := s.store.Meeting(ctx, l.MeetingID)
+	if err != nil {
+		return nil, false, err
+	}
+	together, err := s.askedTogether(ctx, seen)
+	if err != nil {
+		return nil, false, err
+	}
+	if together != nil && seen.Request.Number == l.Number {
+		_, err = s.decideSeries(ctx, by, seen.SeriesID, nil, approve, comment, together)
+		return s.decided(ctx, l, err)
 	}
 	_, err = s.decide(ctx, by, l.MeetingID, nil, &comment, func(m *Meeting, c changing, by Actor) error {
 		if m.Request == nil || m.Request.Number != l.Number {
@@ -49,6 +62,11 @@ func (s *Service) DecideByLink(ctx context.Context, l Link, approve bool, commen
 		}
 		return m.Reject(comment, by, c.at)
 	})
+	return s.decided(ctx, l, err)
+}
+
+// decided is what a link leads to after a decision by it, or the attempt of one.
+func (s *Service) decided(ctx context.Context, l Link, err error) (*Linked, bool, error) {
 	_, undecidable := errors.AsType[*StateError](err)
 	if err != nil && !undecidable && !errors.Is(err, errLinkUsed) && !errors.Is(err, ErrForbidden) {
 		return nil, false, err

@@ -327,3 +327,74 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 		}
 	}
 }
+
+// A whole series is decided on at once, by the API or by the one link that asked for it.
+func TestApproval_series(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		hall := f.room("Hall", func(r *meeting.Room) {
+			r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}, SecondIDs: []int64{f.admin.ID}}
+		})
+		settings := func() meeting.Settings { return meeting.Settings{HoldPending: true, ApprovalTimeout: time.Hour} }
+		s := meeting.NewService(f.store, people{f}, deaf{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+		book := func(clock string) *meeting.SeriesResult {
+			t.Helper()
+			fields := meeting.SeriesFields{Rule: new("FREQ=DAILY;COUNT=3"), Fields: meeting.Fields{
+				Title: new("Stand-up"), RoomIDs: &[]int64{hall.ID}, Start: new("2027-02-11T" + clock + ":00"), End: new("2027-02-11T" + clock + ":30"),
+				Timezone: new("Europe/Berlin"), Reminders: &[]meeting.Reminder{}, Attendees: &[]meeting.Person{{Email: "guest@example.net"}},
+			}}
+			r, err := s.BookSeries(t.Context(), f.anna, fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		states := func(r *meeting.SeriesResult) (all []meeting.Status) {
+			for _, m := range r.Meetings {
+				all = append(all, f.read(m.ID).Status)
+			}
+			return all
+		}
+		pending := []meeting.Status{meeting.Pending, meeting.Pending, meeting.Pending}
+
+		r := book("09:00")
+		f.want("asked", states(r), pending)
+		f.want("one mail asks", f.told("approval_request"), int64(1))
+		if _, err := s.ApproveSeries(t.Context(), f.anna, r.Series.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
+			t.Errorf("a member: %v", err)
+		}
+		first := f.read(r.Meetings[0].ID)
+		linked, decided, err := s.DecideByLink(t.Context(), meeting.Link{MeetingID: first.ID, Number: first.Request.Number, UserID: f.manager.ID}, true, "fine")
+		if err != nil || !decided || linked.State != meeting.LinkAgreed {
+			t.Fatalf("%+v, %v, %v", linked, decided, err)
+		}
+		f.want("one level of two", states(r), pending)
+		f.want("one mail asks the next", f.told("approval_request"), int64(2))
+		for _, m := range r.Meetings {
+			f.want("level", f.read(m.ID).Request.Level, 2)
+		}
+		if _, err := s.ApproveSeries(t.Context(), f.admin, r.Series.ID, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		f.want("all", states(r), []meeting.Status{meeting.Confirmed, meeting.Confirmed, meeting.Confirmed})
+		f.want("one decision, one invitation", []int64{f.told("decision"), f.told("invitation")}, []int64{1, 1})
+		_, err = s.RejectSeries(t.Context(), f.admin, r.Series.ID, nil, "")
+		if e, ok := errors.AsType[*meeting.StateError](err); !ok || e.State != meeting.Confirmed {
+			t.Errorf("once more: %v", err)
+		}
+
+		r = book("11:00")
+		if _, err := s.RejectSeries(t.Context(), f.manager, r.Series.ID, nil, "no"); err != nil {
+			t.Fatal(err)
+		}
+		f.want("rejected", states(r), []meeting.Status{meeting.Rejected, meeting.Rejected, meeting.Rejected})
+		book("11:00") // the slots are free
+	})
+}
+
+func (f *fixture) told(kind meeting.NoticeKind) (n int64) {
+	f.Helper()
+	if err := f.db.Gorm.WithContext(f.Context()).Model(&told{}).Where("kind = ?", kind).Count(&n).Error; err != nil {
+		f.Fatal(err)
+	}
+	return n
+}

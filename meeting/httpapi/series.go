@@ -179,6 +179,8 @@ func (h *handlers) registerSeries(api huma.API) {
 	huma.Register(api, operation("get-series", http.MethodGet, "/series/{id}", "One series, with counts and its next dates", tag), h.series)
 	huma.Register(api, operation("update-series", http.MethodPatch, "/series/{id}", "Change all coming dates, or those from one on, which become a series of their own", tag), h.updateSeries)
 	huma.Register(api, operation("cancel-series", http.MethodPost, "/series/{id}/cancel", "Call off all coming dates, or those from one on", tag), h.cancelSeries)
+	huma.Register(api, operation("approve-series", http.MethodPost, "/series/{id}/approve", "Decide for all requests of a series that wait, all or none", tag), h.approveSeries)
+	huma.Register(api, operation("reject-series", http.MethodPost, "/series/{id}/reject", "Decide against all requests of a series that wait", tag), h.rejectSeries)
 	huma.Register(api, creates(operation("add-series-date", http.MethodPost, "/series/{id}/dates", "Add a date again that was skipped, cancelled or left out", tag)), h.addDate)
 }
 
@@ -265,6 +267,28 @@ func (h *handlers) cancelSeries(ctx context.Context, in *cancelSeriesInput) (*on
 		return nil, err
 	}
 	return answerSeries(h.svc.CancelSeries(ctx, by, in.ID, in.version(), meeting.Scope(said.Scope), said.From, said.Reason.Reason))
+}
+
+func (h *handlers) approveSeries(ctx context.Context, in *decideInput) (*one[SeriesResult], error) {
+	return h.decideSeries(ctx, in, h.svc.ApproveSeries)
+}
+
+func (h *handlers) rejectSeries(ctx context.Context, in *decideInput) (*one[SeriesResult], error) {
+	return h.decideSeries(ctx, in, h.svc.RejectSeries)
+}
+
+type seriesDecision func(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, comment string) (*meeting.SeriesResult, error)
+
+func (h *handlers) decideSeries(ctx context.Context, in *decideInput, how seriesDecision) (*one[SeriesResult], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	said, err := optional(h.registry, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return answerSeries(how(ctx, by, in.ID, in.version(), said.Comment))
 }
 
 func answerSeries(r *meeting.SeriesResult, err error) (*one[SeriesResult], error) {
