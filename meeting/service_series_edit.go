@@ -474,7 +474,7 @@ func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) err
 	if err != nil {
 		return err
 	}
-	own := m.notices
+	own := slices.Clone(m.notices)
 	m.throughSeries("")
 	m.notices = e.personal(own)
 	if m.Request != nil && (w.base.Request == nil || w.base.Request.Number != m.Request.Number) {
@@ -645,7 +645,7 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*wanted, error) {
 		if err := m.Cancel(reason, e.by, e.at); err != nil {
 			return nil, nil, err
 		}
-		own := m.notices
+		own := slices.Clone(m.notices)
 		m.throughSeries(reason)
 		m.notices = e.personal(own)
 		e.change.Update = append(e.change.Update, m)

@@ -1,0 +1,237 @@
+package meeting
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+// weekly is a series on Thursdays at ten in Berlin, from the day after the world's on.
+func (w *world) weekly(rule string, rooms ...*Room) SeriesFields {
+	return SeriesFields{
+		Fields: Fields{
+			Title: new("Weekly"), RoomIDs: new(ids(rooms)), Timezone: new("Europe/Berlin"),
+			Start: new("2027-02-11T10:00:00"), End: new("2027-02-11T11:00:00"),
+			Attendees: &[]Person{{Email: "bob@example.org"}, {Email: "guest@example.net"}},
+		},
+		Rule: &rule,
+	}
+}
+
+func (w *world) bookSeries(t *testing.T, by Actor, f SeriesFields) *SeriesResult {
+	t.Helper()
+	r, err := w.BookSeries(t.Context(), by, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.told()
+	return r
+}
+
+// look is all meetings of a series as "2027-02-11 10:00 title status", by the clocks of Berlin.
+func (w *world) look(t *testing.T, id int64) []string {
+	t.Helper()
+	ms, err := w.store.SeriesMeetings(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range ms {
+		out = append(out, m.Slot.Start.In(mustZone("Europe/Berlin")).Format("01-02 15:04 ")+m.Title+" "+string(m.Status))
+	}
+	return out
+}
+
+func (w *world) patchSeries(t *testing.T, id int64, f SeriesFields) *SeriesResult {
+	t.Helper()
+	r, err := w.UpdateSeries(t.Context(), w.ann, id, nil, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestSeries_fieldsThatDifferStay(t *testing.T) {
+	w := newWorld(t)
+	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk))
+	_, err := w.Update(t.Context(), w.ann, r.Meetings[1].ID, nil, Fields{
+		Title: new("Special"), Attendees: &[]Person{{Email: "bob@example.org"}, {Email: "extra@example.net"}}, // without the guest
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := w.room(t, RoomFields{Name: new("Other")})
+	if _, err := w.Update(t.Context(), w.ann, r.Meetings[2].ID, nil, Fields{RoomIDs: &[]int64{other.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	third := w.room(t, RoomFields{Name: new("Third")})
+	w.told()
+	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{
+		Title: new("Renamed"), Description: new("All"), RoomIDs: &[]int64{third.ID},
+		Attendees: &[]Person{{Email: "guest@example.net"}, {Email: "new@example.net"}}, // bob leaves
+	}})
+	ms, _ := w.store.SeriesMeetings(t.Context(), r.Series.ID)
+	type row struct {
+		Title, Room string
+		Attendees   []string
+	}
+	var got []row
+	for _, m := range ms {
+		as := emails(m.Attendees)
+		slices.Sort(as)
+		got = append(got, row{m.Title, m.RoomNames[0], as})
+		if m.Description != "All" {
+			t.Errorf("%s has the description %q", m.Title, m.Description)
+		}
+	}
+	all := []string{"guest@example.net", "new@example.net"}
+	same(t, "dates", got, []row{
+		{"Renamed", "Third", all}, {"Special", "Third", []string{"extra@example.net", "new@example.net"}},
+		{"Renamed", "Other", all}, {"Renamed", "Third", all},
+	})
+	same(t, "told", w.told(), []string{
+		"cancellation bob@example.org", "change extra@example.net", "change guest@example.net", "invitation new@example.net",
+	})
+}
+
+func TestSeries_conflictsOfAnEdit(t *testing.T) {
+	w := newWorld(t)
+	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk))
+	taken := w.fields(0, w.desk)
+	taken.Start, taken.End = new("2027-02-18T15:00:00+01:00"), new("2027-02-18T16:00:00+01:00")
+	w.book(t, w.bob, taken)
+	move := SeriesFields{Fields: Fields{Start: new("2027-02-11T15:00:00"), End: new("2027-02-11T16:00:00")}}
+
+	before := w.look(t, r.Series.ID)
+	_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, move)
+	e, ok := errors.AsType[*SeriesConflictError](err)
+	if !ok || len(e.Dates) != 1 || len(e.Dates[0].Conflicts) != 1 {
+		t.Fatalf("got %v", err)
+	}
+	same(t, "after a refusal", w.look(t, r.Series.ID), before)
+
+	move.OnConflict = SkipOnConflict
+	moved := w.patchSeries(t, r.Series.ID, move)
+	same(t, "skipped", len(moved.Skipped), 1)
+	same(t, "what cannot move stays", w.look(t, r.Series.ID), []string{
+		"02-11 15:00 Weekly confirmed", "02-18 10:00 Weekly confirmed", "02-25 15:00 Weekly confirmed",
+	})
+}
+
+func TestSeries_newRule(t *testing.T) {
+	w := newWorld(t)
+	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk))
+	id := r.Series.ID
+	if _, err := w.Cancel(t.Context(), w.ann, r.Meetings[0].ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	f := Fields{Start: new("2027-02-19T09:00:00+01:00"), End: new("2027-02-19T10:00:00+01:00")}
+	if _, err := w.Update(t.Context(), w.ann, r.Meetings[1].ID, nil, f); err != nil { // on a Friday
+		t.Fatal(err)
+	}
+	// Fridays from the twelfth on: what was moved stays, though its Thursday is none of the rule's.
+	w.patchSeries(t, id, SeriesFields{
+		Fields: Fields{Start: new("2027-02-12T10:00:00"), End: new("2027-02-12T11:00:00")}, Rule: new("FREQ=WEEKLY;COUNT=3"),
+	})
+	same(t, "another weekday", w.look(t, id), []string{
+		"02-11 10:00 Weekly cancelled", "02-12 10:00 Weekly confirmed", "02-19 09:00 Weekly confirmed", "02-19 10:00 Weekly confirmed",
+		"02-25 10:00 Weekly cancelled", "02-26 10:00 Weekly confirmed", "03-04 10:00 Weekly cancelled",
+	})
+	// Back again: the date that somebody cancelled stays so, those that the rule dropped come again.
+	w.patchSeries(t, id, SeriesFields{
+		Fields: Fields{Start: new("2027-02-11T10:00:00"), End: new("2027-02-11T11:00:00")}, Rule: new("FREQ=WEEKLY;UNTIL=20270304"),
+	})
+	live := slices.DeleteFunc(w.look(t, id), func(s string) bool { return s[len(s)-9:] == "cancelled" })
+	same(t, "back again", slices.Contains(live, "02-25 10:00 Weekly confirmed") && slices.Contains(live, "03-04 10:00 Weekly confirmed"), true)
+	same(t, "what was moved", slices.Contains(live, "02-19 09:00 Weekly confirmed"), true)
+}
+
+func TestSeries_pastStays(t *testing.T) {
+	w := newWorld(t)
+	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;UNTIL=20270304T100000", w.desk))
+	w.at = time.Date(2027, 2, 18, 9, 30, 0, 0, time.UTC) // in the midst of the second
+	all := w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Title: new("Late"), Start: new("2027-02-11T12:00:00"), End: new("2027-02-11T13:00:00")}, Rule: new("FREQ=WEEKLY;UNTIL=20270304")})
+	same(t, "touched", len(all.Meetings), 2)
+	same(t, "all", w.look(t, r.Series.ID), []string{
+		"02-11 10:00 Weekly confirmed", "02-18 10:00 Weekly confirmed", "02-25 12:00 Late confirmed", "03-04 12:00 Late confirmed",
+	})
+	following := w.patchSeries(t, r.Series.ID, SeriesFields{Scope: ScopeFollowing, From: "2027-03-04T12:00:00", Fields: Fields{Title: new("Last")}})
+	same(t, "the first part", following.Previous.Rule.String(), "FREQ=WEEKLY;UNTIL=20270225T120000")
+	same(t, "the second", w.look(t, following.Series.ID), []string{"03-04 12:00 Last confirmed"})
+	same(t, "the first's", len(w.look(t, r.Series.ID)), 3)
+	_, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeAll, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "cancelled", w.look(t, r.Series.ID), []string{"02-11 10:00 Weekly confirmed", "02-18 10:00 Weekly confirmed", "02-25 12:00 Late cancelled"})
+	_, err = w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeAll, "", "")
+	state(t, err, Cancelled)
+}
+
+func TestSeries_approval(t *testing.T) {
+	w := newWorld(t)
+	r, err := w.BookSeries(t.Context(), w.bob, w.weekly("FREQ=WEEKLY;COUNT=3", w.board))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "told of a request", w.told(), []string{"approval_request mona@example.org"})
+	for _, m := range r.Meetings {
+		if m.Status != Pending || !m.Approval.Deadline.Equal(r.Meetings[0].Approval.Deadline) {
+			t.Errorf("%s until %v", m.Status, m.Approval.Deadline)
+		}
+	}
+	if _, err := w.Approve(t.Context(), w.mona, r.Meetings[1].ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.told()
+	own := w.bookSeries(t, w.mona, SeriesFields{Fields: Fields{
+		Title: new("Own"), RoomIDs: new(ids([]*Room{w.board})), Start: new("2027-02-11T14:00:00"), End: new("2027-02-11T15:00:00"),
+	}, Rule: new("FREQ=DAILY;COUNT=2")})
+	same(t, "an approver's own", own.Meetings[0].Status, Confirmed)
+}
+
+func TestSeries_refusals(t *testing.T) {
+	w := newWorld(t)
+	w.settings.Limits.MaxOccurrences = 5
+	for name, c := range map[string]struct {
+		change func(*SeriesFields)
+		want   []string
+	}{
+		"too many by RDATE":      {func(f *SeriesFields) { f.RDates = &[]string{"2027-02-12", "2027-02-13"} }, []string{"body.rdates too_many_dates"}},
+		"nothing left":           {func(f *SeriesFields) { f.Rule, f.ExDates = new("FREQ=WEEKLY;COUNT=1"), &[]string{"2027-02-11"} }, []string{"body.exdates no_dates"}},
+		"an RDATE before":        {func(f *SeriesFields) { f.RDates = &[]string{"2027-02-01"} }, []string{"body.rdates[0] before_start"}},
+		"overlaps itself":        {func(f *SeriesFields) { f.Rule, f.End = new("FREQ=DAILY;COUNT=3"), new("2027-02-12T11:00:00") }, []string{"body.end overlaps_itself"}},
+		"not in whole seconds":   {func(f *SeriesFields) { f.Start = new("2027-02-11T10:00:00.5") }, []string{"body.start not_whole_seconds"}},
+		"starts in a gap":        {func(f *SeriesFields) { f.Start, f.End = new("2027-03-28T02:30:00"), new("2027-03-28T04:00:00") }, []string{"body.start nonexistent_time"}},
+		"far ahead":              {func(f *SeriesFields) { f.Rule = new("FREQ=MONTHLY;INTERVAL=6;COUNT=4") }, []string{"body.rrule max_advance"}},
+		"a start outside":        {func(f *SeriesFields) { f.Rule = new("FREQ=WEEKLY;BYDAY=MO;COUNT=3") }, []string{"body.start not_in_rule"}},
+		"no rule":                {func(f *SeriesFields) { f.Rule = nil }, []string{"body.rrule required"}},
+		"rule and title at once": {func(f *SeriesFields) { f.Rule, f.Title = new("FREQ=DAILY"), new("") }, []string{"body.title too_short", "body.rrule endless"}},
+	} {
+		f := w.weekly("FREQ=WEEKLY;COUNT=4", w.desk)
+		c.change(&f)
+		_, err := w.BookSeries(t.Context(), w.ann, f)
+		e, ok := errors.AsType[*InvalidError](err)
+		if !ok {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		same(t, name, codes(e.Faults), c.want)
+	}
+	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk))
+	for name, f := range map[string]SeriesFields{
+		"an unknown scope":    {Scope: "some"},
+		"following what":      {Scope: ScopeFollowing},
+		"all from":            {Scope: ScopeAll, From: "2027-02-18T10:00:00"},
+		"from none of them":   {From: "2027-02-19T10:00:00"},
+		"from no time":        {From: "soon"},
+		"null for the rule":   {Rule: new("")},
+		"unknown on_conflict": {OnConflict: "hope", Fields: Fields{Title: new("x")}},
+	} {
+		_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, f)
+		if _, ok := errors.AsType[*InvalidError](err); !ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
