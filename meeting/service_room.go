@@ -182,7 +182,7 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slo
 	}
 	var busy []Busytime
 	for _, m := range ms {
-		for _, o := range m.holds() {
+		for _, o := range m.Occupied {
 			if o.RoomID == roomID && o.Slot.Overlaps(span) {
 				busy = append(busy, Busytime{Slot: o.Slot, Meeting: m})
 			}
@@ -200,14 +200,6 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slo
 	}
 	slices.SortStableFunc(busy, func(a, b Busytime) int { return a.Slot.Start.Compare(b.Slot.Start) })
 	return busy, nil
-}
-
-// holds is what the meeting takes of rooms, also for a change that waits for a decision.
-func (m *Meeting) holds() []Occupancy {
-	if m.Request == nil || m.Request.Change == nil {
-		return m.Occupied
-	}
-	return slices.Concat(m.Occupied, m.Request.Change.Held)
 }
 
 // closed are the blackouts of a room within the span.
