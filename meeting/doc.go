@@ -21,8 +21,9 @@
 //	in_progress  -> ended | released
 //
 // A meeting is pending while somebody has to decide, and rejected when nobody has by its
-// deadline, the earlier of a time-out and the start. A confirmed one that moves in a room with
-// approval becomes pending again. Start and end are written by jobs; [Meeting.EffectiveStatus]
+// deadline, the earlier of a time-out and the start. A confirmed one that is to move where
+// somebody else must decide stays where it is; the move alone waits, as a [Request] with a
+// [PendingChange]. Start and end are written by jobs; [Meeting.EffectiveStatus]
 // is what holds at an instant, even if its job is a moment behind.
 //
 // # Who may do what
@@ -31,13 +32,14 @@
 //	                             participants, the approvers of its rooms and admins
 //	book                         every user
 //	change, cancel               its organizer and admins
-//	approve                      an approver whom all its rooms that need approval name, and admins
-//	reject                       an approver of one of its rooms, and admins
+//	approve                      an approver whom all its rooms that need approval name, level by
+//	                             level, and admins
+//	reject                       an approver of one of its rooms, at any level, and admins
 //	create and change rooms      admins
 //	close rooms, override rules  admins; see [Blackout] and [Override]
 //
 // An approver is a user with the role manager, or admin, whom the room names; where it names
-// nobody the admins decide. Whoever may approve a meeting alone has approved it by booking.
+// nobody the admins decide. While one is away their deputy is an approver, too. Whoever may approve a meeting alone has approved it by booking.
 //
 // # Shape
 //
