@@ -375,15 +375,8 @@ func (f *faults) timezone(location, name string) {
 	}
 }
 
-// violations is a [*PolicyError] of all rules that the terms break of the rooms, judging what
-// differs from base, nil for a new meeting. Quotas are not among them: see [Meeting.Claims].
-func (t *Terms) violations(base *Meeting, limits Limits, at time.Time) error {
-	if v := t.broken(base, limits, at); len(v) > 0 {
-		return &PolicyError{Violations: v}
-	}
-	return nil
-}
-
+// broken are all rules that the terms break of the rooms, judging what differs from base, nil
+// for a new meeting. Quotas are not among them: see [Meeting.Claims].
 func (t *Terms) broken(base *Meeting, limits Limits, at time.Time) []Fault {
 	w := Wish{Slot: t.Slot, Persons: len(t.Attendees), Now: at}
 	var v faults

@@ -259,6 +259,22 @@ func (p *ruleParser) together() {
 	}
 }
 
+// moved is the rule of a series whose start moves by the clocks of some zone: its UNTIL goes
+// along, so that it has as many dates as before.
+func (r *Rule) moved(from, to time.Time, zone *time.Location) *Rule {
+	i := slices.IndexFunc(r.parts, func(p rulePart) bool { return p.name == "UNTIL" })
+	switch {
+	case i < 0:
+		return r
+	case len(r.parts[i].value) == len("20060102"):
+		return r.ending("UNTIL", r.until.wall.Add(dayOf(to).Sub(dayOf(from))).Format("20060102"))
+	case !r.until.utc.IsZero():
+		return r.ending("UNTIL", clock(r.until.utc, zone).Add(to.Sub(from)).Format("20060102T150405"))
+	default:
+		return r.ending("UNTIL", r.until.wall.Add(to.Sub(from)).Format("20060102T150405"))
+	}
+}
+
 // ending is the rule with another end: part is COUNT or UNTIL, and replaces either.
 func (r *Rule) ending(part, value string) *Rule {
 	parts := slices.Clone(r.parts)

@@ -79,7 +79,26 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 	if !start.Before(end) && !found.at("body.end") {
 		found.add("body.end", "not_after_start", "is not after the start")
 	}
+	if f.Rule == nil && !isNew && (!start.Equal(s.Start) || t.Timezone != s.Timezone) {
+		s.Rule = s.Rule.moved(s.Start, start, mustZone(s.Timezone))
+	}
+	if f.ExDates == nil {
+		s.ExDates = movedDates(s.ExDates, s.Start, start)
+	}
 	s.Start, s.End = start, end
+}
+
+// movedDates are dates to leave out of a series whose start moves: they are the same ones.
+func movedDates(ws []WallTime, from, to time.Time) []WallTime {
+	out := slices.Clone(ws)
+	for i, w := range out {
+		if w.Day {
+			out[i].Time = w.Time.Add(dayOf(to).Sub(dayOf(from)))
+		} else {
+			out[i].Time = w.Time.Add(to.Sub(from))
+		}
+	}
+	return out
 }
 
 func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {

@@ -191,7 +191,7 @@ func (e *revision) plan(ctx context.Context) error {
 	if err := e.verdict(e.dates); err != nil {
 		return err
 	}
-	if err := e.settle(ctx, was, target); err != nil {
+	if err := e.settle(ctx, target); err != nil {
 		return err
 	}
 	if len(e.change.Create) == 0 && !e.touched(was, target) {
@@ -428,7 +428,7 @@ func followAttendees(mine, was, is []Attendee) []Attendee {
 
 // settle carries the plan out on the meetings: those that can be changed are, one that cannot
 // stays where it is, those that go are called off, those that come are booked.
-func (e *revision) settle(ctx context.Context, was, target *Series) error {
+func (e *revision) settle(ctx context.Context, target *Series) error {
 	for _, w := range e.dates {
 		if w.base == nil {
 			continue
@@ -442,7 +442,9 @@ func (e *revision) settle(ctx context.Context, was, target *Series) error {
 		if err := dropped.Cancel("", e.by, e.at); err != nil {
 			return err
 		}
+		own := slices.Clone(dropped.notices)
 		dropped.throughSeries("")
+		dropped.notices = e.personal(own)
 		dropped.OriginalStart = time.Time{}
 		e.change.Update = append(e.change.Update, dropped)
 	}

@@ -169,6 +169,29 @@ func TestSeries_pastStays(t *testing.T) {
 	state(t, err, Cancelled)
 }
 
+// The end of the rule and the dates left out move with the start.
+func TestSeries_movesAsAWhole(t *testing.T) {
+	for _, c := range []struct{ until, want string }{
+		{"20270304T100000", "20270305T120000"}, {"20270304T090000Z", "20270305T120000"}, {"20270304", "20270305"},
+	} {
+		w := newWorld(t)
+		f := w.weekly("FREQ=WEEKLY;UNTIL="+c.until, w.desk)
+		f.ExDates = &[]string{"2027-02-18T10:00:00"}
+		r := w.bookSeries(t, w.ann, f)
+		moved := w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Start: new("2027-02-12T12:00:00"), End: new("2027-02-12T13:00:00")}})
+		same(t, "rule", moved.Series.Rule.String(), "FREQ=WEEKLY;UNTIL="+c.want)
+		same(t, c.until, w.look(t, r.Series.ID), []string{
+			"02-12 12:00 Weekly confirmed", "02-26 12:00 Weekly confirmed", "03-05 12:00 Weekly confirmed",
+		})
+	}
+	w := newWorld(t)
+	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;UNTIL=20270304T090000Z", w.desk))
+	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Timezone: new("America/New_York")}})
+	same(t, "the same clock in another zone", w.look(t, r.Series.ID), []string{
+		"02-11 16:00 Weekly confirmed", "02-18 16:00 Weekly confirmed", "02-25 16:00 Weekly confirmed", "03-04 16:00 Weekly confirmed",
+	})
+}
+
 func TestSeries_approval(t *testing.T) {
 	w := newWorld(t)
 	r, err := w.BookSeries(t.Context(), w.bob, w.weekly("FREQ=WEEKLY;COUNT=3", w.board))
