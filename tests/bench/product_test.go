@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,12 @@ type product struct {
 // benchmark's own start of the program, so that the loader finds it at start.
 func start(b *testing.B, seed func(db *pgxpool.Pool)) *product {
 	b.Helper()
+	return startWith(b, testenv.Config{}, seed)
+}
+
+// startWith does so with further settings.
+func startWith(b *testing.B, c testenv.Config, seed func(db *pgxpool.Pool)) *product {
+	b.Helper()
 	pg := testenv.PostgresServer(b, testenv.Durable)
 	url := pg.Database(b)
 	db, err := pgxpool.New(b.Context(), url)
@@ -53,13 +60,20 @@ func start(b *testing.B, seed func(db *pgxpool.Pool)) *product {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := &product{
-		ServerInstance: testenv.PrepareServer(b, testenv.Config{Database: url, Queue: server.URL(), YAML: "log: { level: warn }\nemail: { driver: off }\n"}),
-		db:             db, redis: redis.NewClient(o),
+	c.Database, c.Queue, c.LoadEvery = url, server.URL(), 15*time.Second
+	c.YAML = "log: { level: warn }\n"
+	if c.Mail == nil {
+		c.YAML += "email: { driver: off }\n"
 	}
+	p := &product{ServerInstance: testenv.PrepareServer(b, c), db: db, redis: redis.NewClient(o)}
 	b.Cleanup(func() { p.redis.Close() })
 	p.Start(b)
 	p.admin = p.Admin(b)
+	if c.Mail != nil { // whose mails the benchmark's are like
+		far := time.Now().Add(240 * time.Hour).Truncate(time.Second)
+		p.admin.Book(b, testenv.Booking(far, far.Add(time.Hour), []int64{p.admin.NewRoom(b, "Template").ID},
+			map[string]any{"attendees": []any{map[string]any{"email": "guest@example.org", "name": "Guest"}}}))
+	}
 	if seed != nil {
 		if code := p.Stop(); code != 0 {
 			b.Fatalf("the program stopped with %d", code)
@@ -141,79 +155,141 @@ func (p *product) await(b *testing.B, n int64, limit time.Duration) {
 	}
 }
 
-// BenchmarkStartLateness lets 5,000 meetings start at random microseconds over 25 s: from the
-// start to the commit of the new status, by the database's own commit time-stamps.
+// BenchmarkStartLateness lets 2,000 meetings start at random microseconds over 10 s: from the
+// start to the commit of the new status, by the database's own commit time-stamps. Then the
+// same while a mail server that takes one mail a second has 100,000 queued.
 func BenchmarkStartLateness(b *testing.B) {
-	for range b.N {
-		const n, span = 5000, 25 * time.Second
-		from := time.Now().Add(25 * time.Second)
+	const n, span = 2000, 10 * time.Second
+	b.Run("alone", func(b *testing.B) {
+		var from time.Time
 		p := start(b, func(db *pgxpool.Pool) {
-			meetings(b, db, n, func(int) time.Time { return from.Add(time.Duration(rand.Int64N(int64(span)))) })
+			from = time.Now().Add(8 * time.Second)
+			meetings(b, db, n, func(int) time.Time { return from.Add(rand.N(span)) })
 		})
-		if time.Now().After(from) {
-			b.Fatal("the set-up took too long")
-		}
-		time.Sleep(time.Until(from.Add(span)))
-		p.await(b, n, 10*time.Second)
-		report(b, "", p.started(b))
+		late := p.startsLate(b, n, from, span)
+		tell("from a meeting's start to the commit of `in_progress` (2,000, by the database's commit time-stamps)", late.String(), "p99 <= 30 ms", "")
+	})
+	b.Run("behind 100000 mails", func(b *testing.B) {
+		const queued = 100_000
+		mail := testenv.Mail(b)
+		slow(mail)
+		var from time.Time
+		p := startWith(b, testenv.Config{Mail: mail, Jobs: "{ notify.email: { concurrency: 4 } }"}, func(db *pgxpool.Pool) {
+			mails(b, db, queued)
+			from = time.Now().Add(15 * time.Second)
+			meetings(b, db, n, func(int) time.Time { return from.Add(rand.N(span)) })
+		})
+		before := p.resident(b)
+		late := p.startsLate(b, n, from, span)
+		tell("... while a mail server that takes one mail a second has 100,000 queued", late.String()+
+			fmt.Sprintf("; the program has %d MB before and %d MB after", before>>20, p.resident(b)>>20), "within 100 ms, memory flat", "")
+	})
+}
+
+func (p *product) startsLate(b *testing.B, n int64, from time.Time, span time.Duration) spread {
+	b.Helper()
+	if time.Now().After(from) {
+		b.Fatal("the set-up took too long")
 	}
-	b.ReportMetric(0, "ns/op")
+	time.Sleep(time.Until(from.Add(span)))
+	p.await(b, n, 20*time.Second)
+	return report(b, "", p.started(b))
 }
 
 // BenchmarkStartBurst lets 100,000 meetings start at one instant. Floor: the same rows changed
 // and their history written by one statement in this run's database.
 func BenchmarkStartBurst(b *testing.B) {
-	for range b.N {
-		const n = 100_000
-		from := time.Now().Add(50 * time.Second)
-		p := start(b, func(db *pgxpool.Pool) {
-			meetings(b, db, n, func(int) time.Time { return from })
-		})
-		if time.Now().After(from.Add(-5 * time.Second)) {
-			b.Fatal("the set-up took too long")
-		}
-		time.Sleep(time.Until(from))
-		p.await(b, n, 60*time.Second)
-		last := slices.Max(p.started(b))
-		if h := query[int64](b, p.db, `SELECT count(*) FROM history WHERE action = 'started'`); h != n {
-			b.Errorf("%d history rows, want %d", h, n)
-		}
-		p.Stop()
-		exec(b, p.db, `UPDATE meetings SET status = 'confirmed', started_at = NULL`)
-		exec(b, p.db, `DELETE FROM history WHERE action = 'started'`)
-		exec(b, p.db, `VACUUM ANALYZE`)
-		begin := time.Now()
-		exec(b, p.db, `WITH m AS (UPDATE meetings SET status = 'in_progress', started_at = now(), version = version + 1 RETURNING id)
-			INSERT INTO history (meeting_id, at, action, actor_kind, actor_name) SELECT id, now(), 'started', 'timer', 'meeting.start' FROM m`)
-		floor := time.Since(begin)
-		b.ReportMetric(last.Seconds(), "s/100k")
-		b.ReportMetric(floor.Seconds(), "floor-s/100k")
+	const n = 100_000
+	var from time.Time
+	p := start(b, func(db *pgxpool.Pool) {
+		from = time.Now().Add(30 * time.Second)
+		meetings(b, db, n, func(int) time.Time { return from })
+	})
+	if time.Now().After(from.Add(-3 * time.Second)) {
+		b.Fatal("the set-up took too long")
 	}
+	time.Sleep(time.Until(from))
+	p.await(b, n, 60*time.Second)
+	last := slices.Max(p.started(b))
+	if h := query[int64](b, p.db, `SELECT count(*) FROM history WHERE action = 'started'`); h != n {
+		b.Errorf("%d history rows, want %d", h, n)
+	}
+	p.Stop()
+	exec(b, p.db, `UPDATE meetings SET status = 'confirmed', started_at = NULL`)
+	exec(b, p.db, `DELETE FROM history WHERE action = 'started'`)
+	exec(b, p.db, `VACUUM ANALYZE`)
+	begin := time.Now()
+	exec(b, p.db, `WITH m AS (UPDATE meetings SET status = 'in_progress', started_at = now(), version = version + 1 RETURNING id)
+		INSERT INTO history (meeting_id, at, action, actor_kind, actor_name) SELECT id, now(), 'started', 'timer', 'meeting.start' FROM m`)
+	floor := time.Since(begin)
+	b.ReportMetric(last.Seconds(), "s/100k")
+	b.ReportMetric(floor.Seconds(), "floor-s/100k")
 	b.ReportMetric(0, "ns/op")
+	tell("100,000 meetings start at one instant, all committed with history", fmt.Sprintf("%.1f s", last.Seconds()), "<= 3 s",
+		fmt.Sprintf("one SQL statement for all: %.1f s, %.2f times", floor.Seconds(), last.Seconds()/floor.Seconds()))
 }
 
-// BenchmarkIdle measures what a process costs while 100,000 messages wait, over 30 s.
+// BenchmarkIdle measures what a process and Redis cost while 100,000 messages wait, over a
+// minute: so each pass of the loader is part of it.
 func BenchmarkIdle(b *testing.B) {
-	for range b.N {
-		const n, span = 100_000, 30 * time.Second
-		from := time.Now().Add(115 * time.Second)
-		p := start(b, func(db *pgxpool.Pool) {
-			meetings(b, db, n, func(i int) time.Time { return from.Add(time.Duration(i) * time.Microsecond) })
-		})
-		for p.waiting(b) < n {
-			time.Sleep(100 * time.Millisecond)
-		}
-		time.Sleep(16 * time.Second) // past the next pass of the loader
-		calls, cpu := p.calls(b), p.cpu(b)
-		time.Sleep(span)
-		b.ReportMetric(float64(p.calls(b)-calls)/span.Seconds(), "redis-calls/s")
-		b.ReportMetric(100*(p.cpu(b)-cpu).Seconds()/span.Seconds(), "%core")
-		b.ReportMetric(float64(infoInt(b, p.redis, "memory", "used_memory"))/n, "redis-B/message")
-		if time.Now().After(from) {
-			b.Fatal("it was not idle: the meetings have started")
+	const n, span = 100_000, time.Minute
+	var from time.Time
+	p := startWith(b, testenv.Config{Env: []string{"PUNCTUAL_QUEUE_HORIZON=5m"}}, func(db *pgxpool.Pool) {
+		from = time.Now().Add(4 * time.Minute)
+		meetings(b, db, n, func(i int) time.Time { return from.Add(time.Duration(i) * time.Microsecond) })
+	})
+	for p.waiting(b) < n {
+		time.Sleep(100 * time.Millisecond)
+	}
+	time.Sleep(3 * time.Second) // for what a start still has to do
+	calls, cpu, redisCPU := p.calls(b), p.cpu(b), p.redisCPU(b)
+	time.Sleep(span)
+	rate := float64(p.calls(b)-calls) / span.Seconds()
+	share, redisShare := 100*(p.cpu(b)-cpu).Seconds()/span.Seconds(), 100*(p.redisCPU(b)-redisCPU)/span.Seconds()
+	b.ReportMetric(rate, "redis-calls/s")
+	b.ReportMetric(share, "%core")
+	b.ReportMetric(redisShare, "redis-%core")
+	b.ReportMetric(0, "ns/op")
+	if time.Now().After(from.Add(-time.Minute)) {
+		b.Fatal("it was not idle: the meetings are about to start")
+	}
+	tell("idle with 100,000 waiting, over a minute", fmt.Sprintf("%.1f calls to Redis a second, %.2f %% of a core; Redis %.2f %%", rate, share, redisShare),
+		"<= 5, <= 0.3 %, <= 0.3 %", "")
+}
+
+// redisCPU is the processor time Redis has used, in seconds.
+func (p *product) redisCPU(b *testing.B) (s float64) {
+	b.Helper()
+	info, err := p.redis.Info(b.Context(), "cpu").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(info) {
+		name, v, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name == "used_cpu_sys" || name == "used_cpu_user" {
+			f, err := strconv.ParseFloat(v, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			s += f
 		}
 	}
-	b.ReportMetric(0, "ns/op")
+	return s
+}
+
+// resident is the memory that the program has from the system.
+func (p *product) resident(b *testing.B) int64 {
+	b.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return kb << 10
 }
 
 func (p *product) waiting(b *testing.B) (n int64) {
@@ -276,81 +352,84 @@ func (p *product) cpu(b *testing.B) time.Duration {
 // BenchmarkBookings books single slots by POST /meetings from 16 clients for some seconds.
 // Floor: 16 raw pgx connections insert the same rows, each booking one transaction.
 func BenchmarkBookings(b *testing.B) {
-	for range b.N {
-		const rooms, clients, each = 200, 16, 400
-		p := start(b, func(db *pgxpool.Pool) {
-			exec(b, db, `INSERT INTO rooms (name, created_at, updated_at) SELECT 'Room ' || i, now(), now() FROM generate_series(1, $1) i`, rooms)
-		})
-		day := time.Now().UTC().Truncate(24 * time.Hour).Add(48 * time.Hour)
-		slot := func(i int) (room int64, start time.Time) {
-			return int64(i%rooms) + 1, day.Add(time.Duration(i/rooms) * 15 * time.Minute)
-		}
-		requests := make([][]byte, clients*each)
-		for i := range requests {
-			room, at := slot(i)
-			requests[i] = p.request(b, testenv.Booking(at, at.Add(15*time.Minute), []int64{room}))
-		}
-		var next atomic.Int64
-		var mu sync.Mutex
-		var took []time.Duration
-		all := together(clients, func() {
-			c, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
-			if err != nil {
-				b.Error(err)
+	const rooms, clients, each = 200, 16, 400
+	p := start(b, func(db *pgxpool.Pool) {
+		exec(b, db, `INSERT INTO rooms (name, created_at, updated_at) SELECT 'Room ' || i, now(), now() FROM generate_series(1, $1) i`, rooms)
+	})
+	day := time.Now().UTC().Truncate(24 * time.Hour).Add(48 * time.Hour)
+	slot := func(i int) (room int64, start time.Time) {
+		return int64(i%rooms) + 1, day.Add(time.Duration(i/rooms) * 15 * time.Minute)
+	}
+	requests := make([][]byte, clients*each)
+	for i := range requests {
+		room, at := slot(i)
+		requests[i] = p.request(b, "/meetings", testenv.Booking(at, at.Add(15*time.Minute), []int64{room}))
+	}
+	var next atomic.Int64
+	var mu sync.Mutex
+	var took []time.Duration
+	all := together(clients, func() {
+		c, answers := p.dial(b)
+		for range each {
+			request := requests[next.Add(1)-1]
+			begin := time.Now()
+			status, _, err := exchange(c, answers, request)
+			d := time.Since(begin)
+			if err != nil || status != http.StatusCreated {
+				b.Errorf("booking: %v, %d", err, status)
 				return
 			}
-			defer c.Close()
-			answers := bufio.NewReader(c)
-			for range each {
-				request := requests[next.Add(1)-1]
-				begin := time.Now()
-				status, err := exchange(c, answers, request)
-				d := time.Since(begin)
-				if err != nil || status != http.StatusCreated {
-					b.Errorf("booking: %v, %d", err, status)
-					return
-				}
-				mu.Lock()
-				took = append(took, d)
-				mu.Unlock()
-			}
-		})
-		rate := float64(len(took)) / all.Seconds()
-		report(b, "", took)
-		b.ReportMetric(rate, "bookings/s")
-		p.Stop()
+			mu.Lock()
+			took = append(took, d)
+			mu.Unlock()
+		}
+	})
+	rate := float64(len(took)) / all.Seconds()
+	late := report(b, "", took)
+	p.Stop()
 
-		floor := float64(clients*each) / p.rawBookings(b, clients, each, slot).Seconds()
-		b.ReportMetric(floor, "floor-bookings/s")
-		b.ReportMetric(rate/floor, "of-floor")
-	}
-	b.ReportMetric(0, "ns/op")
+	floor := float64(clients*each) / p.rawBookings(b, clients, each, slot).Seconds()
+	b.ReportMetric(rate, "bookings/s")
+	b.ReportMetric(rate/floor, "of-floor")
+	tell("bookings by `POST /meetings`, 16 clients", count(rate)+" per s; "+late.String(), ">= 0.60 of the floor, p99 <= 50 ms",
+		fmt.Sprintf("raw pgx, the same rows: %s per s; %.2f of it", count(floor), rate/floor))
 }
 
-// request is a booking as it goes over the wire. The client of the measurement is to cost
+// dial connects to the program's port.
+func (p *product) dial(b *testing.B) (net.Conn, *bufio.Reader) {
+	c, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
+	if err != nil {
+		b.Error(err)
+		runtime.Goexit()
+	}
+	b.Cleanup(func() { c.Close() })
+	return c, bufio.NewReader(c)
+}
+
+// request is a POST as it goes over the wire. The client of the measurement is to cost
 // little, for it shares the machine with what it measures.
-func (p *product) request(b *testing.B, booking map[string]any) []byte {
+func (p *product) request(b *testing.B, path string, body any) []byte {
 	b.Helper()
-	body, err := json.Marshal(booking)
+	text, err := json.Marshal(body)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return fmt.Appendf(nil, "POST /api/v1/meetings HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", p.admin.Token, len(body), body)
+	return fmt.Appendf(nil, "POST /api/v1%s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, p.admin.Token, len(text), text)
 }
 
 // exchange sends a request over a connection that is kept, and reads the whole answer.
-func exchange(c net.Conn, answers *bufio.Reader, request []byte) (status int, err error) {
+func exchange(c net.Conn, answers *bufio.Reader, request []byte) (status int, body []byte, err error) {
 	if _, err := c.Write(request); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	res, err := http.ReadResponse(answers, nil)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer res.Body.Close()
-	_, err = io.Copy(io.Discard, res.Body)
-	return res.StatusCode, err
+	body, err = io.ReadAll(res.Body)
+	return res.StatusCode, body, err
 }
 
 // together runs f n times side by side and tells how long that took.
