@@ -146,6 +146,9 @@ func (c *Consumer) listen(ctx context.Context) {
 			failures = 0
 			c.opts.OnEmpty() // for hints of what nobody was told
 		}
+		for _, r := range c.shards {
+			r.hint(time.Time{}) // what was added since the last claim, before the subscription
+		}
 		for h := range hints {
 			if h.Due.IsZero() {
 				c.opts.OnEmpty()

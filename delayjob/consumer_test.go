@@ -589,3 +589,30 @@ func claimElsewhere(t *testing.T, q *memqueue.Queue, due time.Time, lease time.D
 	}
 	return c.Messages[0]
 }
+
+// slowWake is a queue whose hints begin some time after they are asked for.
+type slowWake struct{ *memqueue.Queue }
+
+func (q slowWake) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
+	time.Sleep(100 * time.Millisecond)
+	return q.Queue.Wake(ctx)
+}
+
+// What is added between the first claim and the first hint is not left to the safety poll.
+func TestConsumer_addedBeforeTheHintsBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := slowWake{memqueue.New()}
+		j := &fakeJob{name: "j"}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = delayjob.NewConsumer(q, jobs(j), delayjob.ConsumerOptions{SafetyPoll: time.Hour}).Run(ctx) })
+		time.Sleep(50 * time.Millisecond)
+		add(t, q, msg("j", "1", time.Now()))
+		time.Sleep(time.Second)
+		if n := len(j.ran()); n != 1 {
+			t.Errorf("%d runs, want one", n)
+		}
+		cancel()
+		running.Wait()
+	})
+}

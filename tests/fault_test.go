@@ -22,7 +22,6 @@ import (
 type world struct {
 	t       *testing.T
 	on      setup
-	pg      *testenv.PostgresInstance // nil: the one that all tests share
 	mail    *testenv.MailServer
 	servers []*testenv.ServerInstance
 	admin   *testenv.Client

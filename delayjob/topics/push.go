@@ -156,13 +156,14 @@ func (p *push) Execute(ctx context.Context, m delayjob.Message) error {
 // refused is what becomes of a message whose row may not be delivered now.
 func (p *push) refused(ctx context.Context, t *taking) error {
 	p.s.scheduler.Schedule(ctx, t.newer...)
-	for _, r := range t.back {
-		if r.How == delayjob.Bury {
-			return delayjob.Dead(errors.New(ErrorTimeOver))
-		}
-		return delayjob.Snooze(r.Delay)
+	switch {
+	case len(t.back) == 0:
+		return nil
+	case t.back[0].How == delayjob.Bury:
+		return delayjob.Dead(errors.New(ErrorTimeOver))
+	default:
+		return delayjob.Snooze(t.back[0].Delay)
 	}
-	return nil
 }
 
 // post delivers a job and notes what became of it.
