@@ -26,7 +26,7 @@ type SeriesStore interface {
 type SeriesChange struct {
 	Series *Series    // new if its ID is 0
 	Split  *Series    // new: takes over dates of Series; nil: none does
-	Update []*Meeting // of Series: as they are to be, with the versions they had; SeriesID 0: of Split from now on
+	Update []*Meeting // as they are to be, with the versions they had; one with SeriesID 0 belongs to Split from now on
 	Create []*Meeting // of Split, or else of Series
 }
 
