@@ -93,6 +93,7 @@ var table = map[string]rule{
 	"get-room":          {Member, RoomsRead},
 	"room-availability": {Member, RoomsRead},
 	"room-suggestions":  {Member, RoomsRead},
+	"room-door-code":    {Manager, RoomsRead},
 	"room-free-busy":    {Member, RoomsRead},
 	"create-room":       {Admin, RoomsWrite},
 	"update-room":       {Admin, RoomsWrite},
@@ -122,6 +123,7 @@ var table = map[string]rule{
 
 	"preview-series":  {Member, MeetingsWrite},
 	"create-series":   {Member, MeetingsWrite},
+	"list-series":     {Member, MeetingsRead},
 	"get-series":      {Member, MeetingsRead},
 	"update-series":   {Member, MeetingsWrite},
 	"cancel-series":   {Member, MeetingsWrite},

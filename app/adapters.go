@@ -128,7 +128,7 @@ func facts(f meeting.Facts) notify.Facts {
 		Start: f.Start, End: f.End, Timezone: f.Timezone, Rooms: f.Rooms,
 		Organizer: notify.Contact(f.Organizer), Attendees: attendees, Sequence: f.Sequence,
 		Before: string(f.Before), Offset: f.Offset,
-		Decision: string(f.Decision), Reason: f.Reason, Comment: f.Comment, Deadline: f.Deadline, By: f.By,
+		Decision: string(f.Decision), Reason: f.Reason, Comment: f.Comment, Deadline: f.Deadline, CheckInBy: f.CheckInBy, NoShows: f.NoShows, By: f.By,
 		Request: requested(f.Request), Move: placement(f.Move),
 		SeriesID: f.SeriesID, OriginalStart: f.OriginalStart, Series: series(f.Series),
 	}

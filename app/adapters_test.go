@@ -70,7 +70,7 @@ func fill(v reflect.Value) {
 		fill(v.Index(0))
 	case reflect.String:
 		v.SetString("text")
-	case reflect.Int64:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(7)
 	default:
 		panic("fill: " + v.Type().String())

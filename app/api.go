@@ -2,6 +2,7 @@ package app
 
 import (
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
@@ -22,6 +23,7 @@ func (a *application) register(api huma.API) {
 		ClientIP:     func(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() }, // knows http.trusted_proxies
 	})
 	meetinghttp.Register(api, a.meetings, noticesAdapter{a.notifications})
+	meetinghttp.RegisterDoor(api, a.meetings, a.links, time.Now)
 	notifyhttp.Register(api, a.notifications)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))
 	jobs := &jobsAPI{

@@ -92,7 +92,7 @@ func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, le
 		return nil, err
 	}
 	a.links = meetinghttp.NewLinks(c.HTTP.BaseURL, key)
-	if a.senders, err = newSenders(c, a.decisionURL); err != nil {
+	if a.senders, err = newSenders(c, a.decisionURL, a.checkInURL); err != nil {
 		return nil, err
 	}
 	a.wireAreas()
@@ -229,6 +229,11 @@ func (a *application) decisionURL(n notify.Notification) string {
 		return ""
 	}
 	return a.links.URL(meeting.Link{MeetingID: n.MeetingID, Number: n.Facts.Request.Number, UserID: n.To.UserID})
+}
+
+// checkInURL is where the reader of a reminder says that they came.
+func (a *application) checkInURL(n notify.Notification) string {
+	return a.links.ArrivalURL(meetinghttp.Arrival{MeetingID: n.MeetingID, Email: n.To.Address})
 }
 
 // firstAdmin makes the first admin of an empty database, with this address and password if

@@ -79,6 +79,7 @@ func newRouter(a *application) (http.Handler, error) {
 	}
 	page(r)
 	(&meetinghttp.DecidePage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
+	(&meetinghttp.ArrivalPage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Now: time.Now}).Register(r)
 	api := newAPI(r)
 	a.register(api)
 	return r, serveDescription(r, api)

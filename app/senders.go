@@ -85,13 +85,13 @@ type senders struct {
 	email, sms  switchSender
 }
 
-// newSenders also says, by decide, where readers of a request decide.
-func newSenders(c *Config, decide func(notify.Notification) string) (*senders, error) {
+// newSenders also says where readers of a request decide, and where those of a reminder check in.
+func newSenders(c *Config, decide, checkIn func(notify.Notification) string) (*senders, error) {
 	host, err := email.Domain(c.Email.From)
 	if err != nil {
 		return nil, err
 	}
-	r, err := render.New(render.Config{BaseURL: c.HTTP.BaseURL, Host: host, Decide: decide})
+	r, err := render.New(render.Config{BaseURL: c.HTTP.BaseURL, Host: host, Decide: decide, CheckIn: checkIn})
 	if err != nil {
 		return nil, err
 	}

@@ -91,28 +91,32 @@ func (m *Meeting) Release(reason string, by Actor, at time.Time) error {
 	if err := m.underway("release", at); err != nil {
 		return err
 	}
-	m.release(reason, by, at)
+	m.release(reason, 0, nil, by, at)
 	return nil
 }
 
-// Forfeit releases the meeting since nobody checked in. It looks at the state alone: whoever
+// Forfeit releases the meeting since nobody checked in. inRow counts how often that has now
+// happened to its series, one date after the other; the admins are told when it is flagged. It looks at the state alone: whoever
 // calls it knows by the engine's clock that the time has come.
-func (m *Meeting) Forfeit(by Actor, at time.Time) error {
+func (m *Meeting) Forfeit(inRow int, admins []Person, by Actor, at time.Time) error {
 	if m.Status != Confirmed && m.Status != InProgress {
 		return &StateError{State: m.Status, Wanted: "release"}
 	}
-	m.release(ReasonNoShow, by, at)
+	if inRow != FlaggedAfter {
+		admins = nil
+	}
+	m.release(ReasonNoShow, inRow, admins, by, at)
 	return nil
 }
 
-func (m *Meeting) release(reason string, by Actor, at time.Time) {
+func (m *Meeting) release(reason string, inRow int, also []Person, by Actor, at time.Time) {
 	m.withdraw("released", by, at)
 	m.Status, m.EndedAt, m.UpdatedAt = Released, at, at
 	m.Occupied = nil
 	m.record(Entry{At: at, Action: ActionReleased, Actor: by, Reason: reason})
 	f := m.facts(by)
-	f.Reason = reason
-	m.notify(Notice{Kind: NoticeReleased, Channel: Email, Due: at, Facts: f}, []Person{m.Organizer}, by)
+	f.Reason, f.NoShows = reason, inRow
+	m.notify(Notice{Kind: NoticeReleased, Channel: Email, Due: at, Facts: f}, append([]Person{m.Organizer}, also...), by)
 }
 
 // underway is nil while a meeting takes place or people may already check in to it.

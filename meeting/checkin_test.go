@@ -254,3 +254,28 @@ func TestRelease(t *testing.T) {
 		t.Errorf("told %v", told)
 	}
 }
+
+func TestNoShowsInRow(t *testing.T) {
+	at := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		statuses []Status // of a date a day each, the last of them today
+		want     int
+	}{
+		{nil, 0},
+		{[]Status{Released, Released, Released}, 3},
+		{[]Status{Released, Ended, Released, Released}, 2},
+		{[]Status{Released, Cancelled, Released}, 2},
+		{[]Status{Released, Released, InProgress}, 0},
+		{[]Status{Released, Released, Ended}, 0},
+	} {
+		var ms []*Meeting
+		for i, s := range c.statuses {
+			start := at.AddDate(0, 0, i+1-len(c.statuses)).Add(-time.Minute)
+			ms = append(ms, &Meeting{Status: s, Slot: Slot{Start: start, End: start.Add(time.Hour)}})
+		}
+		ms = append(ms, &Meeting{Status: Confirmed, Slot: Slot{Start: at.Add(time.Hour), End: at.Add(2 * time.Hour)}})
+		if got := noShowsInRow(ms, at); got != c.want {
+			t.Errorf("%v: %d, want %d", c.statuses, got, c.want)
+		}
+	}
+}

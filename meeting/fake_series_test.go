@@ -116,3 +116,7 @@ func (s *fakeStore) SaveSeries(_ context.Context, c *SeriesChange) ([]Notice, er
 	s.notices = append(s.notices, notices...)
 	return notices, nil
 }
+
+func (s *fakeStore) ListSeries(context.Context, SeriesQuery, Page) ([]*Series, string, error) {
+	return nil, "", nil
+}

@@ -77,16 +77,18 @@ type Facts struct {
 	Rooms       []string   `json:"rooms"`
 	Organizer   Contact    `json:"organizer"`
 	Attendees   []Contact  `json:"attendees,omitempty"`
-	Sequence    int64      `json:"sequence"`           // iCalendar SEQUENCE: the version, which rises with every change
-	Before      Anchor     `json:"before,omitempty"`   // of a reminder
-	Offset      int64      `json:"offset,omitempty"`   // of a reminder, seconds
-	Decision    Status     `json:"decision,omitempty"` // confirmed or rejected
-	Reason      string     `json:"reason,omitempty"`   // "timeout", or what the canceller wrote
-	Comment     string     `json:"comment,omitempty"`  // of who decided
-	Deadline    *time.Time `json:"deadline,omitempty"` // of an approval request
-	By          string     `json:"by,omitempty"`       // name of who changed, cancelled or decided
-	Request     *Requested `json:"request,omitempty"`  // of an approval request, a reminder of it, an escalation
-	Move        *Placement `json:"move,omitempty"`     // where it was to move: the request or the decision is about that alone
+	Sequence    int64      `json:"sequence"`              // iCalendar SEQUENCE: the version, which rises with every change
+	Before      Anchor     `json:"before,omitempty"`      // of a reminder
+	Offset      int64      `json:"offset,omitempty"`      // of a reminder, seconds
+	Decision    Status     `json:"decision,omitempty"`    // confirmed or rejected
+	Reason      string     `json:"reason,omitempty"`      // "timeout", or what the canceller wrote
+	Comment     string     `json:"comment,omitempty"`     // of who decided
+	Deadline    *time.Time `json:"deadline,omitempty"`    // of an approval request
+	CheckInBy   *time.Time `json:"check_in_by,omitempty"` // of a reminder before the start: somebody must check in until then
+	NoShows     int        `json:"no_shows,omitempty"`    // of a release: how often in a row nobody came to its series
+	By          string     `json:"by,omitempty"`          // name of who changed, cancelled or decided
+	Request     *Requested `json:"request,omitempty"`     // of an approval request, a reminder of it, an escalation
+	Move        *Placement `json:"move,omitempty"`        // where it was to move: the request or the decision is about that alone
 
 	SeriesID      int64        `json:"series_id,omitempty"`      // that the meeting belongs to
 	OriginalStart *time.Time   `json:"original_start,omitempty"` // which of its dates it is; null: none of its rule

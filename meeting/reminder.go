@@ -60,6 +60,9 @@ func (m *Meeting) edge(a Anchor) time.Time {
 func (m *Meeting) RemindNotices(r Reminder, at time.Time) []Notice {
 	f := m.facts(Actor{})
 	f.Before, f.Offset = r.Before, int64(r.Offset/time.Second)
+	if r.Before == BeforeStart && m.CheckedInAt.IsZero() && !m.CheckIn.Until.IsZero() {
+		f.CheckInBy = &m.CheckIn.Until
+	}
 	n := Notice{
 		Kind:     NoticeReminder,
 		Due:      r.Due(m),

@@ -1,8 +1,10 @@
 package meeting
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -80,8 +82,15 @@ func (s *Service) Release(ctx context.Context, by Actor, id ID, ifMatch *int64, 
 // which somebody came, that has moved or is over, stays as it is.
 func (s *Service) ReleaseNoShow(ctx context.Context, ref Ref) (Outcome, error) {
 	by := Timer(JobNoShow)
+	inRow, admins, err := s.noShows(ctx, ref.ID)
+	if errors.Is(err, ErrNotFound) {
+		return Stale, nil
+	}
+	if err != nil {
+		return Applied, err
+	}
 	outcome := Applied
-	_, err := s.change(ctx, by, ref.ID, nil, func(m *Meeting, c changing) error {
+	_, err = s.change(ctx, by, ref.ID, nil, func(m *Meeting, c changing) error {
 		at := latest(c.at, m.CheckIn.Until) // this machine's clock may be behind the engine's
 		switch {
 		case m.ScheduleVersion != ref.Version || m.CheckIn.Until.IsZero():
@@ -92,7 +101,7 @@ func (s *Service) ReleaseNoShow(ctx context.Context, ref Ref) (Outcome, error) {
 			return errUnchanged
 		default:
 			outcome = Applied
-			return m.Forfeit(by, at)
+			return m.Forfeit(inRow, admins, by, at)
 		}
 	})
 	if errors.Is(err, ErrNotFound) {
@@ -101,9 +110,113 @@ func (s *Service) ReleaseNoShow(ctx context.Context, ref Ref) (Outcome, error) {
 	return outcome, err
 }
 
+// noShows counts how often nobody came to the series of a meeting, with this time, and who is
+// to know if that is too often.
+func (s *Service) noShows(ctx context.Context, id ID) (inRow int, admins []Person, err error) {
+	m, err := s.store.Meeting(ctx, id)
+	if err != nil || m.SeriesID == 0 {
+		return 0, nil, err
+	}
+	ms, err := s.store.SeriesMeetings(ctx, m.SeriesID)
+	if err != nil {
+		return 0, nil, err
+	}
+	if inRow = noShowsInRow(ms, m.Slot.Start) + 1; inRow == FlaggedAfter {
+		admins, err = s.directory.Admins(ctx)
+	}
+	return inRow, admins, err
+}
+
 func latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
 	return a
+}
+
+// Arrivable is what a link to check in leads to.
+type Arrivable struct {
+	Meeting *Meeting // nil: no meeting is at the room's door
+	Person  Person   // whom the link was sent to; zero: who stands at the door
+	Room    string   // of a code at a door
+}
+
+// Arrivable tells what a link to check in leads to and changes nothing: the meeting, as the
+// participant of this address may see it, or, where id is 0, the one that takes place in the
+// room or begins soon, as anybody at its door may. A link of somebody who takes no part (any
+// more) is [ErrForbidden].
+func (s *Service) Arrivable(ctx context.Context, id ID, roomID int64, email string) (*Arrivable, error) {
+	a, _, _, err := s.arrivable(ctx, id, roomID, email)
+	return a, err
+}
+
+// ArriveBy checks in to the meeting of a link. On a [*StateError] it also tells what the link
+// leads to.
+func (s *Service) ArriveBy(ctx context.Context, id ID, roomID int64, email string) (*Arrivable, error) {
+	a, by, found, err := s.arrivable(ctx, id, roomID, email)
+	if err != nil {
+		return nil, err
+	}
+	if found == 0 {
+		return a, &StateError{State: Ended, Wanted: "check in"}
+	}
+	_, err = s.change(ctx, by, found, nil, func(m *Meeting, c changing) error {
+		first, err := m.Arrive(by, c.at)
+		if err == nil && !first {
+			return errUnchanged
+		}
+		return err
+	})
+	return a, err
+}
+
+func (s *Service) arrivable(ctx context.Context, id ID, roomID int64, email string) (*Arrivable, Actor, ID, error) {
+	at := s.clock()
+	if id == 0 {
+		return s.atDoor(ctx, roomID, at)
+	}
+	m, err := s.store.Meeting(ctx, id)
+	if err != nil {
+		return nil, Actor{}, 0, err
+	}
+	p, ok := m.participant(email)
+	if !ok {
+		return nil, Actor{}, 0, ErrForbidden
+	}
+	by := Actor{Kind: ActorUser, ID: p.UserID, Name: cmp.Or(p.Name, p.Email), Email: p.Email}
+	return &Arrivable{Meeting: m.At(at), Person: p}, by, id, nil
+}
+
+// atDoor finds the meeting that takes place in a room or, if there is none, the next to which
+// one may check in.
+func (s *Service) atDoor(ctx context.Context, roomID int64, at time.Time) (*Arrivable, Actor, ID, error) {
+	room, err := s.Room(ctx, roomID)
+	if err != nil {
+		return nil, Actor{}, 0, err
+	}
+	ms, err := s.store.Occupants(ctx, roomID, Slot{Start: at, End: at.Add(24 * time.Hour)})
+	if err != nil {
+		return nil, Actor{}, 0, err
+	}
+	found := &Arrivable{Room: room.Name}
+	for _, m := range ms {
+		if m.underway("", at) == nil {
+			found.Meeting = m.At(at).View(Actor{}, nil)
+			return found, Actor{Kind: ActorSystem, Name: "door of " + room.Name}, m.ID, nil
+		}
+	}
+	return found, Actor{}, 0, nil
+}
+
+// participant of the meeting with this address.
+func (m *Meeting) participant(email string) (Person, bool) {
+	if strings.EqualFold(m.Organizer.Email, email) {
+		return m.Organizer, true
+	}
+	for _, a := range m.Attendees {
+		if strings.EqualFold(a.Email, email) {
+			return a.Person, true
+		}
+	}
+	return Person{}, false
 }

@@ -183,8 +183,10 @@ func (m *Meeting) throughSeries(reason string) {
 type SeriesState struct {
 	*Series
 	Counts map[Status]int // by effective status
-	Next   []*Meeting     // the next ones that will take place or may
-	Absent []Skipped      // coming dates that it has not, as "cancelled" or "skipped"
+	// NoShows is to how many of the latest dates nobody came, one after the other.
+	NoShows int
+	Next    []*Meeting // the next ones that will take place or may
+	Absent  []Skipped  // coming dates that it has not, as "cancelled" or "skipped"
 }
 
 // nextDates are shown of a series.
@@ -201,7 +203,7 @@ func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState,
 		return nil, err
 	}
 	at := s.clock()
-	state := &SeriesState{Counts: map[Status]int{}, Absent: absent(series, ms, at)}
+	state := &SeriesState{Counts: map[Status]int{}, NoShows: noShowsInRow(ms, at), Absent: absent(series, ms, at)}
 	if state.Series, err = s.showSeries(ctx, by, series); err != nil {
 		return nil, err
 	}
@@ -215,6 +217,27 @@ func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState,
 		}
 	}
 	return state, nil
+}
+
+// ListSeries lists series that are not cancelled as a whole, the latest first. Only admins list
+// those of others.
+func (s *Service) ListSeries(ctx context.Context, by Actor, q SeriesQuery, p Page) (series []*Series, next string, err error) {
+	if !by.rules() {
+		if q.OrganizerID != 0 && q.OrganizerID != by.ID {
+			return nil, "", ErrForbidden
+		}
+		q.OrganizerID = by.ID
+	}
+	series, next, err = s.store.ListSeries(ctx, q, p)
+	if err != nil {
+		return nil, "", err
+	}
+	for i := range series {
+		if series[i], err = s.showSeries(ctx, by, series[i]); err != nil {
+			return nil, "", err
+		}
+	}
+	return series, next, nil
 }
 
 // absent are the coming dates of the rule that no meeting takes.

@@ -11,6 +11,8 @@ var ErrOutdated = errors.New("changed meanwhile")
 // SeriesStore is what series need from persistence, on the terms of [Store].
 type SeriesStore interface {
 	Series(ctx context.Context, id int64) (*Series, error)
+	// ListSeries lists series that are not cancelled as a whole, the latest first.
+	ListSeries(ctx context.Context, q SeriesQuery, p Page) (series []*Series, next string, err error)
 	// SeriesMeetings are all meetings of a series, by start, those cancelled included.
 	SeriesMeetings(ctx context.Context, id int64) ([]*Meeting, error)
 	// Taken tells of each wanted occupancy what is in its way, the meetings of except not counted.
@@ -19,6 +21,12 @@ type SeriesStore interface {
 	// a meeting is not as it was when it was read, and with a [*ConflictError] if a room is
 	// taken. It returns what there is to send.
 	SaveSeries(ctx context.Context, c *SeriesChange) ([]Notice, error)
+}
+
+// SeriesQuery filters series; a zero field does not filter.
+type SeriesQuery struct {
+	OrganizerID int64
+	Flagged     bool // nobody came to the latest dates, as many as [FlaggedAfter] or more
 }
 
 // SeriesChange is a change of a series with all that it brings about, planned in full. IDs and

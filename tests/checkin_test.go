@@ -2,7 +2,11 @@ package tests
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,4 +76,93 @@ func TestCheckIn(t *testing.T) {
 		bob.Book(t, testenv.Booking(inSeconds(1), held.End, []int64{kept.ID}))
 		wantNothingTwice(t, mail)
 	})
+}
+
+// TestCheckInByLink: a guest checks in by the link in the reminder, and whoever stands at the
+// door by its code, without signing in; looking changes nothing, and a forged link does nothing.
+func TestCheckInByLink(t *testing.T) {
+	t.Parallel()
+	mail := testenv.Mail(t)
+	server := testenv.Server(t, testenv.Config{Mail: mail})
+	admin := server.Admin(t)
+	asking := with{"check_in": with{"required": true, "opens": "5m", "grace": "10m"}}
+	room, other := admin.NewRoom(t, "Kept", asking), admin.NewRoom(t, "Other", asking)
+	alice := admin.NewUser(t, "Alice", "member")
+	start := inSeconds(3)
+	m := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{
+		"attendees": []any{with{"email": "guest@example.net", "name": "Guest", "locale": "de"}},
+		"reminders": []any{reminder("start", 2*time.Second, "email")},
+	}))
+	eventually(t, start.Add(slack), "a reminder to the guest", func() bool { return len(mail.Where("guest@example.net", "reminder")) == 1 })
+	text := mail.Where("guest@example.net", "reminder")[0].Part("text/plain")
+	link := regexp.MustCompile(`Einchecken: (http\S+/check-in\?token=\S+)`).FindStringSubmatch(text)
+	if link == nil {
+		t.Fatalf("no link to check in:\n%s", text)
+	}
+
+	browser := &http.Client{}
+	look := func(address string, status int, words ...string) {
+		t.Helper()
+		res, err := browser.Get(address)
+		wantPage(t, res, err, status, words...)
+	}
+	press := func(address string, status int, words ...string) {
+		t.Helper()
+		token, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := browser.PostForm(server.URL+"/check-in", url.Values{"token": {token.Query().Get("token")}})
+		wantPage(t, res, err, status, words...)
+	}
+	look(link[1], http.StatusOK, "Wir sind da", m.Title, "Kept")
+	look(link[1], http.StatusOK, "Wir sind da")
+	if es := entries(alice.History(t, m.ID), "checked_in"); len(es) != 0 {
+		t.Errorf("looking checked in: %+v", es)
+	}
+	look(link[1][:len(link[1])-3]+"AAA", http.StatusNotFound)
+	press(link[1], http.StatusOK, "Eingecheckt")
+	press(link[1], http.StatusOK, "Eingecheckt")
+	es := entries(alice.History(t, m.ID), "checked_in")
+	if len(es) != 1 || es[0].Actor.Name != "Guest" || es[0].Actor.Kind != "user" {
+		t.Errorf("checked_in: %+v", es)
+	}
+
+	var code struct {
+		URL   string
+		Until time.Time
+	}
+	alice.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodGet, fmt.Sprintf("/rooms/%d/door-code", other.ID), nil)
+	admin.Want(t, http.StatusOK, http.MethodGet, fmt.Sprintf("/rooms/%d/door-code", other.ID), nil, &code)
+	if !code.Until.After(time.Now()) {
+		t.Errorf("the code ended at %v", code.Until)
+	}
+	look(code.URL, http.StatusOK, "The room is free")
+	secret := alice.Book(t, testenv.Booking(inSeconds(60), start.Add(time.Hour), []int64{other.ID}, with{"visibility": "private", "title": "Takeover of a rival"}))
+	look(code.URL, http.StatusOK, "We are here", "Busy")
+	press(code.URL, http.StatusOK, "Checked in")
+	if es := entries(alice.History(t, secret.ID), "checked_in"); len(es) != 1 || es[0].Actor.Name != "door of Other" {
+		t.Errorf("checked_in at the door: %+v", es)
+	}
+}
+
+// wantPage reads a page, which must not tell more than it may.
+func wantPage(t *testing.T, res *http.Response, err error, status int, words ...string) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != status {
+		t.Errorf("%s: %d, want %d (%v)\n%s", res.Request.URL.Path, res.StatusCode, status, err, body)
+	}
+	for _, w := range words {
+		if !strings.Contains(string(body), w) {
+			t.Errorf("%s does not say %q:\n%s", res.Request.URL.Path, w, body)
+		}
+	}
+	if strings.Contains(string(body), "rival") {
+		t.Error("a private title is shown")
+	}
 }

@@ -49,7 +49,9 @@ func TestNoShow_isDueAndSeen(t *testing.T) {
 		f.want("in progress at 10:30", list("10:30", meeting.InProgress), []meeting.ID{came.ID})
 		f.want("ended at 10:30", list("10:30", meeting.Ended), []meeting.ID{missed.ID, unasked.ID})
 
-		f.change(missed.ID, func(m *meeting.Meeting) error { return m.Forfeit(meeting.Timer(meeting.JobNoShow), at("09:10")) })
+		f.change(missed.ID, func(m *meeting.Meeting) error {
+			return m.Forfeit(0, nil, meeting.Timer(meeting.JobNoShow), at("09:10"))
+		})
 		f.want("released, then, at 10:30", list("10:30", meeting.Released), []meeting.ID{missed.ID})
 		f.book(slot("09:15", "10:00"), room)
 	})
@@ -99,6 +101,60 @@ func TestUpdateRoom_checkIn(t *testing.T) {
 		f.want("switched off", all(), []string{"", "", "12:10", "", ""})
 		if got := f.read(coming.ID); got.ScheduleVersion != 3 {
 			t.Errorf("coming: %+v", got)
+		}
+	})
+}
+
+func TestListSeries_flagged(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		series := func(title string, statuses ...meeting.Status) {
+			t.Helper()
+			s := &meeting.Series{
+				Title: title, Organizer: meeting.Person{UserID: f.anna.ID}, Timezone: "UTC", Start: at("09:00").AddDate(0, 0, -10), End: at("10:00").AddDate(0, 0, -10),
+				RoomIDs: []int64{f.turing.ID}, Visibility: meeting.Public, CreatedAt: now, UpdatedAt: now,
+			}
+			rule, faults := meeting.ParseRule("body.rrule", "FREQ=DAILY;COUNT=5")
+			if len(faults) > 0 {
+				t.Fatal(faults)
+			}
+			s.Rule = rule
+			c := &meeting.SeriesChange{Series: s}
+			for i := range statuses {
+				m := meeting.Book(terms(meeting.Slot{Start: s.Start.AddDate(0, 0, i), End: s.End.AddDate(0, 0, i)}, f.room(title+string(rune('0'+i)))), f.anna, ask, now)
+				m.OriginalStart = m.Slot.Start
+				c.Create = append(c.Create, m)
+			}
+			if _, err := f.store.SaveSeries(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			for i, status := range statuses {
+				f.sql("UPDATE meetings SET status = ? WHERE id = ?", string(status), c.Create[i].ID)
+			}
+		}
+		r, e := meeting.Released, meeting.Ended
+		series("forgotten", e, r, r, r)
+		series("once", r, r, e, r)
+		series("never", r, r, r, r)
+		list := func(q meeting.SeriesQuery, p meeting.Page) ([]string, string) {
+			t.Helper()
+			found, next, err := f.store.ListSeries(t.Context(), q, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var titles []string
+			for _, s := range found {
+				titles = append(titles, s.Title)
+			}
+			return titles, next
+		}
+		flagged, _ := list(meeting.SeriesQuery{Flagged: true}, meeting.Page{})
+		f.want("flagged", flagged, []string{"never", "forgotten"})
+		first, next := list(meeting.SeriesQuery{OrganizerID: f.anna.ID}, meeting.Page{Limit: 2})
+		second, end := list(meeting.SeriesQuery{OrganizerID: f.anna.ID}, meeting.Page{Limit: 2, Cursor: next})
+		f.want("pages", append(first, second...), []string{"never", "once", "forgotten"})
+		none, _ := list(meeting.SeriesQuery{OrganizerID: f.ben.ID}, meeting.Page{})
+		if end != "" || none != nil {
+			t.Errorf("after the end %q; of somebody else %v", end, none)
 		}
 	})
 }

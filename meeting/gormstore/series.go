@@ -12,13 +12,15 @@ import (
 	"punctual/meeting"
 )
 
-var (
-	selectSeries = write(`
+const seriesText = `
 		SELECT s.id, COALESCE(s.previous_id, 0), s.title, s.description, s.timezone, s.starts, s.ends, s.rrule, s.exdates, s.rdates,
 			s.room_ids, s.attendees, s.reminders, s.default_reminders, s.visibility, s.cancelled_at, s.version, s.created_at, s.updated_at,
 			u.id, u.email, u.name, u.phone, u.locale, u.timezone
 		FROM series s JOIN users u ON u.id = s.organizer_id
-		WHERE s.id = $1`)
+ 		WHERE s.id = $1`
+
+var (
+	selectSeries     = write(seriesText)
 	roomNames        = write(`SELECT id, name FROM rooms WHERE id IN ` + idList)
 	meetingsOfSeries = write(selectMeetings + `
 		WHERE m.series_id = $1

@@ -10,7 +10,7 @@ import (
 	"punctual/meeting"
 )
 
-// Links makes and reads the addresses at which readers of a mail decide. Each holds what it
+// Links makes and reads the addresses at which readers of a mail decide or check in. Each holds what it
 // is for and a signature, so that nothing has to be kept for it; that it is good only once
 // follows from the request that it names. Safe for concurrent use.
 type Links struct {
@@ -35,24 +35,40 @@ func (l *Links) token(link meeting.Link) string {
 	for _, n := range []int64{link.MeetingID, link.Number, link.UserID} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	return base64.RawURLEncoding.EncodeToString(append(b, l.sign(b)...))
+	return l.seal(forDecision, b)
 }
 
-func (l *Links) sign(b []byte) []byte {
+// What a link is for is signed with it, so that none passes for another.
+const (
+	forDecision = "punctual decision\x00"
+	forArrival  = "punctual check-in\x00"
+)
+
+func (l *Links) seal(purpose string, content []byte) string {
+	return base64.RawURLEncoding.EncodeToString(append(content, l.sign(purpose, content)...))
+}
+
+// open returns what seal was given; ok is false if we did not make the token, or for something else.
+func (l *Links) open(purpose, token string) (content []byte, ok bool) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(b) <= signatureSize {
+		return nil, false
+	}
+	content, signature := b[:len(b)-signatureSize], b[len(b)-signatureSize:]
+	return content, hmac.Equal(signature, l.sign(purpose, content))
+}
+
+func (l *Links) sign(purpose string, b []byte) []byte {
 	mac := hmac.New(sha256.New, l.key)
-	mac.Write([]byte("punctual decision\x00"))
+	mac.Write([]byte(purpose))
 	mac.Write(b)
 	return mac.Sum(nil)[:signatureSize]
 }
 
 // read returns what a token names; ok is false if we did not make it.
 func (l *Links) read(token string) (link meeting.Link, ok bool) {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(b) <= signatureSize {
-		return link, false
-	}
-	content, signature := b[:len(b)-signatureSize], b[len(b)-signatureSize:]
-	if !hmac.Equal(signature, l.sign(content)) {
+	content, ok := l.open(forDecision, token)
+	if !ok {
 		return link, false
 	}
 	for _, into := range []*int64{&link.MeetingID, &link.Number, &link.UserID} {

@@ -40,8 +40,11 @@ type Series struct {
 type SeriesState struct {
 	Series
 	Counts map[string]int `json:"counts" doc:"Meetings by status"`
-	Next   []Meeting      `json:"next" nullable:"false" doc:"The next five"`
-	Absent []AbsentDate   `json:"absent" nullable:"false" doc:"Coming dates of the rule that the series has not; POST /series/{id}/dates adds them"`
+	// NoShows and Flagged tell of a series that people may have forgotten.
+	NoShows int          `json:"no_shows_in_row" doc:"To how many of the latest dates nobody came"`
+	Flagged bool         `json:"flagged" doc:"Nobody came three times in a row, or more"`
+	Next    []Meeting    `json:"next" nullable:"false" doc:"The next five"`
+	Absent  []AbsentDate `json:"absent" nullable:"false" doc:"Coming dates of the rule that the series has not; POST /series/{id}/dates adds them"`
 }
 
 // AbsentDate is a date of the rule without a meeting.
@@ -176,6 +179,7 @@ func (h *handlers) registerSeries(api huma.API) {
 	const tag = "Series"
 	huma.Register(api, operation("preview-series", http.MethodPost, "/series/preview", "What POST /series would save: all dates, and those that cannot be", tag), h.previewSeries)
 	huma.Register(api, creates(operation("create-series", http.MethodPost, "/series", "Book rooms for all dates of a rule, in one go", tag)), h.createSeries)
+	huma.Register(api, operation("list-series", http.MethodGet, "/series", "Your series, the latest first; admins list all", tag), h.listSeries)
 	huma.Register(api, operation("get-series", http.MethodGet, "/series/{id}", "One series, with counts and its next dates", tag), h.series)
 	huma.Register(api, operation("update-series", http.MethodPatch, "/series/{id}", "Change all coming dates, or those from one on, which become a series of their own", tag), h.updateSeries)
 	huma.Register(api, operation("cancel-series", http.MethodPost, "/series/{id}/cancel", "Call off all coming dates, or those from one on", tag), h.cancelSeries)
@@ -215,6 +219,24 @@ func (h *handlers) createSeries(ctx context.Context, in *seriesInput) (*made[Ser
 	return &made[SeriesResult]{ETag: etag(r.Series.Version), Location: h.locate("series", r.Series.ID), Body: seriesResultOf(r)}, nil
 }
 
+type listSeriesInput struct {
+	Paging
+	OrganizerID int64 `query:"organizer_id" doc:"Of this user"`
+	Flagged     bool  `query:"flagged" doc:"Only those to which nobody came three times in a row, or more"`
+}
+
+func (h *handlers) listSeries(ctx context.Context, in *listSeriesInput) (*listOutput[Series], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	series, next, err := h.svc.ListSeries(ctx, by, meeting.SeriesQuery{OrganizerID: in.OrganizerID, Flagged: in.Flagged}, in.page())
+	if err != nil {
+		return nil, err
+	}
+	return listed(series, next, seriesOf), nil
+}
+
 func (h *handlers) series(ctx context.Context, in *Target) (*one[SeriesState], error) {
 	by, err := asking(ctx)
 	if err != nil {
@@ -224,7 +246,7 @@ func (h *handlers) series(ctx context.Context, in *Target) (*one[SeriesState], e
 	if err != nil {
 		return nil, err
 	}
-	state := SeriesState{Series: seriesOf(s.Series), Counts: map[string]int{}, Next: list(s.Next, meetingOf)}
+	state := SeriesState{Series: seriesOf(s.Series), Counts: map[string]int{}, NoShows: s.NoShows, Flagged: s.NoShows >= meeting.FlaggedAfter, Next: list(s.Next, meetingOf)}
 	for status, n := range s.Counts {
 		state.Counts[string(status)] = n
 	}

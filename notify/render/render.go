@@ -26,6 +26,9 @@ type Config struct {
 	// Decide is the address at which the reader of a request for a decision decides without
 	// signing in; empty: they have none. nil: nobody has.
 	Decide func(notify.Notification) string
+	// CheckIn is the address at which the reader of a reminder checks in without signing in;
+	// empty: they need not. nil: nobody need.
+	CheckIn func(notify.Notification) string
 }
 
 // Renderer makes mails and short messages. It is safe for concurrent use.
@@ -33,6 +36,7 @@ type Renderer struct {
 	baseURL string
 	host    string
 	decide  func(notify.Notification) string
+	checkIn func(notify.Notification) string
 	locales *locales
 	html    *template.Template
 	text    *texttemplate.Template
@@ -62,7 +66,7 @@ func New(c Config) (*Renderer, error) {
 		return nil, err
 	}
 	return &Renderer{
-		baseURL: strings.TrimRight(c.BaseURL, "/"), host: c.Host, decide: c.Decide, locales: ls, html: html, text: text,
+		baseURL: strings.TrimRight(c.BaseURL, "/"), host: c.Host, decide: c.Decide, checkIn: c.CheckIn, locales: ls, html: html, text: text,
 	}, nil
 }
 
@@ -87,6 +91,7 @@ func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
 		return Mail{}, err
 	}
 	r.offerDecision(&p, v, n)
+	r.offerCheckIn(&p, v, n)
 	var text, html strings.Builder
 	if err := r.text.Execute(&text, p); err != nil {
 		return Mail{}, err
@@ -141,6 +146,16 @@ func (r *Renderer) offerDecision(p *page, v *view, n notify.Notification) {
 			{v.locale.must("approve", nil), url + "&choice=approve", green.Bar},
 			{v.locale.must("reject", nil), url + "&choice=reject", red.Bar},
 		}
+	}
+}
+
+// offerCheckIn adds the link by which the reader says that they came.
+func (r *Renderer) offerCheckIn(p *page, v *view, n notify.Notification) {
+	if r.checkIn == nil || n.Kind != notify.Reminder || v.facts.CheckInBy == nil {
+		return
+	}
+	if url := r.checkIn(n); url != "" {
+		p.Actions = []action{{v.locale.must("check-in", nil), url, green.Bar}}
 	}
 }
 

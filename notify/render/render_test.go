@@ -23,11 +23,15 @@ var start = time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 
 func newRenderer(t *testing.T) *Renderer {
 	t.Helper()
-	r, err := New(Config{BaseURL: "https://rooms.example.org/", Host: "rooms.example.org", Decide: decide})
+	r, err := New(Config{BaseURL: "https://rooms.example.org/", Host: "rooms.example.org", Decide: decide, CheckIn: checkIn})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+func checkIn(n notify.Notification) string {
+	return "https://rooms.example.org/check-in?token=" + n.To.Address
 }
 
 func decide(n notify.Notification) string {
@@ -85,6 +89,9 @@ func scenarios() []scenario {
 		none := func(*notify.Facts) {}
 		add("reminder-start", notify.Reminder, start.Add(-15*time.Minute), func(f *notify.Facts) { f.Before, f.Offset = "start", 900 })
 		add("reminder-start-late", notify.Reminder, start.Add(2*time.Minute), func(f *notify.Facts) { f.Before, f.Offset = "start", 900 })
+		add("reminder-check-in", notify.Reminder, start.Add(-15*time.Minute), func(f *notify.Facts) {
+			f.Before, f.Offset, f.CheckInBy = "start", 900, new(start.Add(10*time.Minute))
+		})
 		add("reminder-end", notify.Reminder, start.Add(55*time.Minute), func(f *notify.Facts) { f.Before, f.Offset = "end", 300 })
 		add("invitation", notify.Invitation, start.Add(-24*time.Hour), none)
 		add("change", notify.Change, start, func(f *notify.Facts) { f.By = by })
@@ -110,6 +117,7 @@ func scenarios() []scenario {
 		add("decision-rejected", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Comment = "rejected", by, "Too short notice." })
 		add("decision-timeout", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.Reason = "rejected", "timeout" })
 		add("released", notify.Released, start, none)
+		add("released-third-time", notify.Released, start, func(f *notify.Facts) { f.Reason, f.NoShows = "no_show", 3 })
 		add("released-by-somebody", notify.Released, start, func(f *notify.Facts) { f.By, f.Reason = by, "Nobody answered at the door." })
 		series := func(f *notify.Facts) {
 			f.SeriesID = 5

@@ -30,6 +30,7 @@ type view struct {
 	Approves   bool   // nobody's decision is an approval
 	Agreed     string // names of those who have agreed at a level before
 	For        string // names of those for whom the reader stands in
+	NoShows    int    // in a row, of a series
 	TimedOut   bool   // nobody decided
 	Remaining  string // until what a reminder speaks of: 15 minutes; empty: none
 	Past       bool   // what a reminder speaks of has happened
@@ -66,6 +67,7 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 		Title:     line(f.Title),
 		Organizer: contact(f.Organizer),
 		By:        line(f.By),
+		NoShows:   f.NoShows,
 		locale:    l,
 		variant:   variant,
 		meetingID: cmp.Or(f.MeetingID, n.MeetingID),
@@ -194,6 +196,9 @@ func (v *view) fields() []field {
 		add("at-room", v.slot(v.room)...)
 	}
 	add("dates", v.dates()...)
+	if d := v.facts.CheckInBy; d != nil && v.Kind == string(notify.Reminder) {
+		add("check-in-by", v.locale.must("time", d.In(v.start.Location())))
+	}
 	add("where", v.Where)
 	if m := v.facts.Move; m != nil {
 		add("move", append(v.slotOf(m.Start.In(v.start.Location()), m.End.In(v.start.Location())), v.names(m.Rooms))...)

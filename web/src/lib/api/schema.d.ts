@@ -589,6 +589,23 @@ export interface paths {
         patch: operations["update-room"];
         trace?: never;
     };
+    "/rooms/{id}/door-code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The address to show as a QR code at the door, by which people check in; it changes every minute */
+        get: operations["room-door-code"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/rooms/{id}/free-busy": {
         parameters: {
             query?: never;
@@ -613,7 +630,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** Your series, the latest first; admins list all */
+        get: operations["list-series"];
         put?: never;
         /** Book rooms for all dates of a rule, in one go */
         post: operations["create-series"];
@@ -1466,6 +1484,15 @@ export interface components {
             /** Format: int64 */
             version: number;
         };
+        DoorCode: {
+            /**
+             * Format: date-time
+             * @description Then it is of no use any more; fetch the next one before
+             */
+            until: string;
+            /** @description Whoever opens it checks in to the meeting that takes place there, without signing in */
+            url: string;
+        };
         EffectiveBlackout: {
             /** @description Meetings in the way, the first 500 by start; none is changed */
             affected: components["schemas"]["Meeting"][];
@@ -1658,6 +1685,11 @@ export interface components {
         };
         ListingRoom: {
             items: components["schemas"]["Room"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
+        ListingSeries: {
+            items: components["schemas"]["Series"][];
             /** @description For the next page; null on the last */
             next_cursor: string | null;
         };
@@ -2609,6 +2641,8 @@ export interface components {
             dtstart: string;
             /** @description Local in timezone; a date alone stands for the whole day */
             exdates: string[];
+            /** @description Nobody came three times in a row, or more */
+            flagged: boolean;
             /**
              * Format: int64
              * @description 0 in a preview
@@ -2616,6 +2650,11 @@ export interface components {
             id: number;
             /** @description The next five */
             next: components["schemas"]["Meeting"][];
+            /**
+             * Format: int64
+             * @description To how many of the latest dates nobody came
+             */
+            no_shows_in_row: number;
             organizer: components["schemas"]["Organizer"];
             /**
              * Format: int64
@@ -6911,6 +6950,82 @@ export interface operations {
             };
         };
     };
+    "room-door-code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DoorCode"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "room-free-busy": {
         parameters: {
             query?: {
@@ -6956,6 +7071,80 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-series": {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                /** @description Of this user */
+                organizer_id?: number;
+                /** @description Only those to which nobody came three times in a row, or more */
+                flagged?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingSeries"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

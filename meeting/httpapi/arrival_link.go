@@ -1,0 +1,47 @@
+package httpapi
+
+import (
+	"encoding/binary"
+	"time"
+
+	"punctual/meeting"
+)
+
+const arrivalPath = "/check-in"
+
+// Arrival is what a link to check in names: one person's place in a meeting, or whatever takes
+// place in a room, which only who stands at its door can know.
+type Arrival struct {
+	MeetingID meeting.ID // 0: of the room
+	Email     string     // of the participant
+	RoomID    int64
+	Until     time.Time // of the room: then the code at its door is another one
+}
+
+// ArrivalURL is the page on which one checks in.
+func (l *Links) ArrivalURL(a Arrival) string {
+	return l.base + arrivalPath + "?token=" + l.arrivalToken(a)
+}
+
+func (l *Links) arrivalToken(a Arrival) string {
+	b := binary.AppendUvarint(nil, uint64(a.MeetingID))
+	b = binary.AppendUvarint(b, uint64(a.RoomID))
+	b = binary.AppendUvarint(b, uint64(max(0, a.Until.Unix())))
+	return l.seal(forArrival, append(b, a.Email...))
+}
+
+func (l *Links) readArrival(token string) (a Arrival, ok bool) {
+	b, ok := l.open(forArrival, token)
+	if !ok {
+		return a, false
+	}
+	var ns [3]uint64
+	for i := range ns {
+		n, size := binary.Uvarint(b)
+		if size <= 0 {
+			return a, false
+		}
+		ns[i], b = n, b[size:]
+	}
+	return Arrival{MeetingID: int64(ns[0]), RoomID: int64(ns[1]), Until: time.Unix(int64(ns[2]), 0), Email: string(b)}, true
+}

@@ -1,0 +1,42 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// DoorCode is what a screen at a room's door shows as a QR code.
+type DoorCode struct {
+	URL   string    `json:"url" doc:"Whoever opens it checks in to the meeting that takes place there, without signing in"`
+	Until time.Time `json:"until" doc:"Then it is of no use any more; fetch the next one before"`
+}
+
+// A code is good for a while after the next one is shown, so that there is time to scan it.
+const doorCodeLife = 3 * time.Minute
+
+// RegisterDoor adds what a screen at a room's door needs.
+func RegisterDoor(api huma.API, svc *meeting.Service, links *Links, now func() time.Time) {
+	h := &doorHandlers{svc, links, now}
+	huma.Register(api, operation("room-door-code", http.MethodGet, "/rooms/{id}/door-code",
+		"The address to show as a QR code at the door, by which people check in; it changes every minute", "Rooms"), h.code)
+}
+
+type doorHandlers struct {
+	svc   *meeting.Service
+	links *Links
+	now   func() time.Time
+}
+
+func (h *doorHandlers) code(ctx context.Context, in *Target) (*struct{ Body DoorCode }, error) {
+	room, err := h.svc.Room(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	until := h.now().UTC().Truncate(time.Minute).Add(doorCodeLife)
+	return &struct{ Body DoorCode }{DoorCode{URL: h.links.ArrivalURL(Arrival{RoomID: room.ID, Until: until}), Until: until}}, nil
+}
