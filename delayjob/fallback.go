@@ -92,8 +92,8 @@ func NewFallback(jobs []DelayJob, o FallbackOptions) *Fallback {
 func (f *Fallback) Run(ctx context.Context) error {
 	told := false
 	for ctx.Err() == nil {
-		if f.opts.Health.Away() < f.opts.After {
-			sleep(ctx, fallbackPoll)
+		if away := f.opts.Health.Away(); away < f.opts.After {
+			sleep(ctx, f.rest(away))
 			continue
 		}
 		held, err := f.opts.Lock(ctx, func(held context.Context) { f.standIn(ctx, held) })
@@ -114,6 +114,15 @@ func (f *Fallback) Run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// rest is how long to leave the health alone: long while all is well, for the queue must have
+// been away for After anyway, but a wake-up every so often would be most of what idling costs.
+func (f *Fallback) rest(away time.Duration) time.Duration {
+	if away == 0 {
+		return max(fallbackPoll, f.opts.After/3)
+	}
+	return fallbackPoll
 }
 
 // Queue is what this process works from; nil unless it stands in for the queue that is away.
