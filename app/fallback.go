@@ -14,6 +14,7 @@ import (
 	"punctual/app/database"
 	"punctual/delayjob"
 	"punctual/delayjob/memqueue"
+	"punctual/delayjob/topics"
 	"punctual/migrations"
 )
 
@@ -35,6 +36,10 @@ func (a *application) newFallback() *delayjob.Fallback {
 		Before: func(ctx context.Context, q delayjob.Queue) error {
 			clock.look(ctx)
 			return a.pauses.applyTo(ctx, q.(delayjob.Inspector))
+		},
+		Beside: func(q delayjob.Queue) ([]delayjob.DelayJob, func(context.Context)) {
+			loading, pusher := a.topics.StandIn(q.(topics.Queue), delayjob.ConsumerOptions{SafetyPoll: c.SafetyPoll, Observer: a.metrics, Logger: a.log})
+			return []delayjob.DelayJob{loading}, func(ctx context.Context) { _ = pusher.Run(ctx) } // it returns no error
 		},
 		Back:   a.loader.Trigger,
 		Logger: a.log,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,10 @@ type FallbackOptions struct {
 	// Before runs before each full pass of the loader and fails it with its error. It is
 	// given the queue that is to be filled. nil: nothing.
 	Before func(ctx context.Context, q Queue) error
+	// Beside makes what works beside the jobs from the queue that stands in: jobs that the loader
+	// loads and the consumer does not run, and what runs those until ctx ends, and returns once
+	// nothing runs any more. nil: nothing.
+	Beside func(q Queue) (loaded []DelayJob, run func(ctx context.Context))
 	Back   func() // called when the queue that answers again has the work back; Loader.Trigger
 	Logger *slog.Logger
 }
@@ -77,6 +82,9 @@ func NewFallback(jobs []DelayJob, o FallbackOptions) *Fallback {
 	}
 	if o.Before == nil {
 		o.Before = func(context.Context, Queue) error { return nil }
+	}
+	if o.Beside == nil {
+		o.Beside = func(Queue) ([]DelayJob, func(context.Context)) { return nil, func(context.Context) {} }
 	}
 	if o.Back == nil {
 		o.Back = func() {}
@@ -165,7 +173,8 @@ func (f *Fallback) standIn(ctx, held context.Context) {
 	defer queue.Close()
 	load := f.opts.Loader
 	load.Before = func(ctx context.Context) error { return f.opts.Before(ctx, queue) }
-	loader := NewLoader(queue, f.jobs, load)
+	loaded, beside := f.opts.Beside(queue)
+	loader := NewLoader(queue, slices.Concat(f.jobs, loaded), load)
 	consumer := NewConsumer(queue, f.jobs, f.opts.Consumer)
 
 	begin := time.Now()
@@ -175,6 +184,7 @@ func (f *Fallback) standIn(ctx, held context.Context) {
 	var running sync.WaitGroup
 	failed := make(chan error, 1)
 	running.Go(func() { _ = consumer.Run(run) })
+	running.Go(func() { beside(run) })
 	running.Go(func() {
 		if err := loader.Run(run); err != nil {
 			failed <- err

@@ -239,6 +239,30 @@ func (s *Topics) Update(ctx context.Context, keys []topics.Key, change func([]*t
 	})
 }
 
+// UpdateDue implements [topics.Store].
+func (s *Topics) UpdateDue(ctx context.Context, topic string, now time.Time, limit int, change func([]*topics.Job) ([]*topics.Job, error)) error {
+	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		lock := ""
+		if tx.Name() == "postgres" {
+			lock = " FOR UPDATE SKIP LOCKED"
+		}
+		var found []delayJob
+		err := tx.Raw("SELECT * FROM delay_jobs WHERE topic = @topic AND due_at <= @now AND "+isOpen+" ORDER BY due_at LIMIT @limit"+lock,
+			map[string]any{"topic": topic, "now": now.UTC(), "limit": limit}).Scan(&found).Error
+		if err != nil {
+			return fmt.Errorf("lock due jobs: %w", err)
+		}
+		changed, err := change(jobsOf(found))
+		if err != nil {
+			return err
+		}
+		if err := save(tx, changed); err != nil {
+			return fmt.Errorf("save %d jobs: %w", len(changed), err)
+		}
+		return nil
+	})
+}
+
 func save(tx *gorm.DB, js []*topics.Job) error {
 	if len(js) == 0 {
 		return nil

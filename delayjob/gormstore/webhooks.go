@@ -38,24 +38,29 @@ func rowOfWebhook(w *topics.Webhook) *topicWebhook {
 	}
 }
 
-// Control implements [topics.Store].
-func (s *Topics) Control(ctx context.Context, topic string) (topics.Control, error) {
-	var row struct {
-		Hook   topicWebhook `gorm:"embedded"`
+// Controls implements [topics.Store].
+func (s *Topics) Controls(ctx context.Context, names ...string) (map[string]topics.Control, error) {
+	var rows []struct {
+		Name   string
 		Paused bool
 		Pushed bool
+		Hook   topicWebhook `gorm:"embedded"`
 	}
-	err := s.db.WithContext(ctx).Raw(`SELECT w.*, w.topic IS NOT NULL AS pushed,
-			EXISTS (SELECT 1 FROM topic_settings WHERE topic = @topic AND paused_at IS NOT NULL) AS paused
-		FROM (SELECT 1 AS one) AS o LEFT JOIN topic_webhooks AS w ON w.topic = @topic`, map[string]any{"topic": topic}).Scan(&row).Error
+	err := s.db.WithContext(ctx).Raw(`SELECT n.topic AS name, o.paused_at IS NOT NULL AS paused, w.topic IS NOT NULL AS pushed, w.*
+		FROM (SELECT topic FROM topic_settings WHERE topic IN @names AND paused_at IS NOT NULL UNION SELECT topic FROM topic_webhooks WHERE topic IN @names) AS n
+		LEFT JOIN topic_settings AS o ON o.topic = n.topic LEFT JOIN topic_webhooks AS w ON w.topic = n.topic`, map[string]any{"names": names}).Scan(&rows).Error
 	if err != nil {
-		return topics.Control{}, fmt.Errorf("read how a topic is handed out: %w", err)
+		return nil, fmt.Errorf("read how topics are handed out: %w", err)
 	}
-	c := topics.Control{Paused: row.Paused}
-	if row.Pushed {
-		c.Webhook = row.Hook.webhook()
+	controls := make(map[string]topics.Control, len(rows))
+	for i := range rows {
+		c := topics.Control{Paused: rows[i].Paused}
+		if rows[i].Pushed {
+			c.Webhook = rows[i].Hook.webhook()
+		}
+		controls[rows[i].Name] = c
 	}
-	return c, nil
+	return controls, nil
 }
 
 // Webhooks implements [topics.Store].

@@ -16,7 +16,7 @@ func (s *Service) SetPaused(ctx context.Context, topic string, paused bool) erro
 		change = s.queue.Pause
 	}
 	if err := change(context.WithoutCancel(ctx), JobName(topic)); err != nil {
-		s.tell([]error{err}) // a pop asks the database, and the loader tells the queue again
+		s.untold(err) // a pop asks the database, and the loader tells the queue again
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package topics
 
 import (
+	"strings"
 	"time"
 
 	"punctual/delayjob"
@@ -114,8 +115,12 @@ func (j *Job) far(now time.Time) bool { return j.claimable().Sub(now) > farAway 
 
 const farAway = 2 * time.Minute
 
+const jobPrefix = "topic."
+
 // JobName is the name of a topic's messages.
-func JobName(topic string) string { return "topic." + topic }
+func JobName(topic string) string { return jobPrefix + topic }
+
+func topicOf(m delayjob.Message) string { return strings.TrimPrefix(m.Job, jobPrefix) }
 
 // schedule gives j a new due time, after which it has all its attempts again. Who held it
 // holds it no more.

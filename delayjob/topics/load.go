@@ -14,10 +14,13 @@ import (
 
 // Loading fills the queue with the jobs of all topics. It is for a [delayjob.Loader] alone: its
 // messages are those of the jobs "topic.<name>", of which no consumer may be given one.
-type Loading struct{ s *Service }
+type Loading struct {
+	s      *Service
+	pushed bool // only topics with a webhook
+}
 
 // Loading returns the service's.
-func (s *Service) Loading() *Loading { return &Loading{s} }
+func (s *Service) Loading() *Loading { return &Loading{s: s} }
 
 // Name implements [delayjob.DelayJob].
 func (*Loading) Name() string { return "topic" }
@@ -37,6 +40,10 @@ func (l *Loading) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjo
 			yield(delayjob.Message{}, err)
 			return
 		}
+		if l.pushed {
+			l.loadPushed(ctx, w, yield)
+			return
+		}
 		if w.From.IsZero() {
 			w.From = micro(l.s.now().Add(-overdueFor))
 			missing, err := l.s.missing(ctx, w.From)
@@ -51,6 +58,20 @@ func (l *Loading) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjo
 			}
 		}
 		l.each(ctx, w, "", math.MaxInt, yield)
+	}
+}
+
+// loadPushed yields the jobs of the topics that have a webhook.
+func (l *Loading) loadPushed(ctx context.Context, w delayjob.Window, yield func(delayjob.Message, error) bool) {
+	hooks, err := l.s.store.Webhooks(ctx)
+	if err != nil {
+		yield(delayjob.Message{}, err)
+		return
+	}
+	for _, h := range hooks {
+		if !l.each(ctx, w, h.Topic, maxOverdue, yield) {
+			return
+		}
 	}
 }
 

@@ -69,88 +69,151 @@ func gone(ctx context.Context) error {
 
 // pop reserves what is due; without anything it tells when to come again, zero: unknown.
 func (s *Service) pop(ctx context.Context, p Pop) (ds []Delivery, next time.Time, err error) {
-	shards, turn := s.queue.Shards(), int(s.turn.Add(1)%(1<<30))
-	for i := range shards * len(p.Topics) {
-		if err := gone(ctx); err != nil {
+	if !s.outage.on() {
+		ds, next, err = s.popQueue(ctx, p)
+		if !errors.Is(err, ErrQueueDown) || gone(ctx) != nil {
 			return ds, next, err
 		}
-		shard, topic := (turn+i)%shards, p.Topics[(turn+i/shards)%len(p.Topics)]
-		more, at, err := s.popShard(ctx, shard, topic, p.Max-len(ds), p.TTR)
-		if ds = append(ds, more...); len(ds) > 0 && err != nil {
-			s.log.Warn("a pop got less than there is", "error", err)
-			break
-		}
-		if err != nil {
-			return nil, next, err
-		}
-		if len(ds) >= p.Max {
-			break
-		}
-		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
+		s.outage.begin(err, s.log)
+	}
+	ds, err = s.popRows(ctx, p)
+	return ds, time.Time{}, err
+}
+
+// popQueue looks at shard after shard, and again at those of topics that had more than their
+// share of the room.
+func (s *Service) popQueue(ctx context.Context, p Pop) (ds []Delivery, next time.Time, err error) {
+	shards, turn := s.queue.Shards(), int(s.turn.Add(1)%(1<<30))
+	topics := slices.Concat(p.Topics[turn%len(p.Topics):], p.Topics[:turn%len(p.Topics)])
+	for again := true; again && len(ds) < p.Max; {
+		again = false
+		for i := range shards {
+			if err := gone(ctx); err != nil {
+				return ds, next, err
+			}
+			got, err := s.popShard(ctx, (turn+i)%shards, topics, p.Max-len(ds), p.TTR)
+			if ds = append(ds, got.taken...); len(ds) > 0 && err != nil {
+				s.log.Warn("a pop got less than there is", "error", err)
+				return inOrder(ds), next, nil
+			}
+			if err != nil {
+				return nil, next, err
+			}
+			if len(ds) >= p.Max {
+				break
+			}
+			again = again || got.more
+			if !got.next.IsZero() && (next.IsZero() || got.next.Before(next)) {
+				next = got.next
+			}
 		}
 	}
+	return inOrder(ds), next, nil
+}
+
+func inOrder(ds []Delivery) []Delivery {
 	slices.SortStableFunc(ds, func(a, b Delivery) int { return a.Due.Compare(b.Due) })
-	return ds, next, nil
+	return ds
+}
+
+// popped is what one shard had.
+type popped struct {
+	taken []Delivery
+	next  time.Time // as in [delayjob.Claimed]
+	more  bool      // a topic had as much as its share
 }
 
 // popShard claims messages and takes the rows that they stand for. From the claim on it does
 // not look at whether the caller is still there, except once: what a caller who is gone would
 // get goes back as if nothing had been.
-func (s *Service) popShard(ctx context.Context, shard int, topic string, limit int, ttr time.Duration) ([]Delivery, time.Time, error) {
+func (s *Service) popShard(ctx context.Context, shard int, topics []string, room int, ttr time.Duration) (popped, error) {
 	act := context.WithoutCancel(ctx)
 	lease := ttr
 	if lease == 0 {
 		lease = DefaultTTR
 	}
-	got, err := s.queue.Claim(act, shard, []delayjob.Want{{Job: JobName(topic), Limit: limit, Lease: lease, MaxAttempts: -1, ChargeExpired: true}})
+	share := max(1, room/len(topics))
+	want := make([]delayjob.Want, len(topics))
+	for i, t := range topics {
+		want[i] = delayjob.Want{Job: JobName(t), Limit: share, Lease: lease, MaxAttempts: -1, ChargeExpired: true}
+	}
+	got, err := s.queue.Claim(act, shard, want)
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("%w: %w", ErrQueueDown, err)
+		return popped{}, fmt.Errorf("%w: %w", ErrQueueDown, err)
 	}
 	if !got.Epoch {
 		s.onEmpty()
 	}
+	p := popped{next: got.Next}
 	if len(got.Messages) == 0 {
-		return nil, got.Next, nil
+		return p, nil
 	}
 	if err := gone(ctx); err != nil {
 		s.giveBack(act, got.Messages)
-		return nil, time.Time{}, err
+		return p, err
 	}
-	control, err := s.store.Control(act, topic)
-	if err == nil && control.Webhook != nil { // since the pop began
-		err = &HookedError{topic}
+	ms := got.Messages[:min(len(got.Messages), room)] // one of each topic may be too much
+	s.giveBack(act, got.Messages[len(ms):])
+	if ms, err = s.allowed(act, topics, ms); len(ms) == 0 || err != nil {
+		return p, err
 	}
-	if err != nil || control.Paused {
-		if control.Paused {
-			s.pauseQueue(act, topic)
-		}
-		s.giveBack(act, got.Messages)
-		return nil, time.Time{}, err
-	}
-	t, err := s.take(act, topic, got.Messages, ttr, micro(got.Now))
+	t, err := s.take(act, ms, ttr, micro(got.Now))
 	if err != nil {
-		s.giveBack(act, got.Messages)
-		return nil, time.Time{}, err
+		s.giveBack(act, ms)
+		return p, err
 	}
 	s.answer(act, &t, lease)
-	return t.taken, got.Next, nil
+	p.taken, p.more = t.taken, len(topics) > 1 && len(got.Messages) >= share
+	return p, nil
+}
+
+// allowed gives back the messages of topics that are not popped now and returns the others. If
+// one has got a webhook since the pop began it gives all back: a [*HookedError].
+func (s *Service) allowed(ctx context.Context, topics []string, ms []delayjob.Message) ([]delayjob.Message, error) {
+	controls, err := s.store.Controls(ctx, topics...)
+	for _, t := range topics {
+		if err == nil && controls[t].Webhook != nil {
+			err = &HookedError{t}
+		}
+	}
+	if err != nil {
+		s.giveBack(ctx, ms)
+		return nil, err
+	}
+	var may, not []delayjob.Message
+	for _, m := range ms {
+		if controls[topicOf(m)].Paused {
+			not = append(not, m)
+		} else {
+			may = append(may, m)
+		}
+	}
+	for _, t := range topics {
+		if controls[t].Paused {
+			s.pauseQueue(ctx, t)
+		}
+	}
+	s.giveBack(ctx, not)
+	return may, nil
 }
 
 // pauseQueue tells the queue what it has forgotten.
 func (s *Service) pauseQueue(ctx context.Context, topic string) {
 	if err := s.queue.Pause(ctx, JobName(topic)); err != nil {
-		s.tell([]error{err})
+		s.untold(err)
 	}
 }
 
 // giveBack lets others claim messages of which nothing was taken.
 func (s *Service) giveBack(ctx context.Context, ms []delayjob.Message) {
+	if len(ms) == 0 {
+		return
+	}
 	rs := make([]delayjob.Return, len(ms))
 	for i, m := range ms {
 		rs[i] = delayjob.Return{Lease: m.Lease, How: delayjob.Release}
 	}
-	s.tell(s.queue.Nack(ctx, rs...))
+	s.tell(func() []error { return s.queue.Nack(ctx, rs...) })
 }
 
 // taking is what the rows say to the messages of one claim.
@@ -162,10 +225,10 @@ type taking struct {
 }
 
 // take takes the rows of messages, those that may be delivered.
-func (s *Service) take(ctx context.Context, topic string, ms []delayjob.Message, ttr time.Duration, now time.Time) (t taking, err error) {
+func (s *Service) take(ctx context.Context, ms []delayjob.Message, ttr time.Duration, now time.Time) (t taking, err error) {
 	keys := make([]Key, len(ms))
 	for i, m := range ms {
-		keys[i] = Key{topic, m.Key}
+		keys[i] = Key{topicOf(m), m.Key}
 	}
 	err = s.store.Update(ctx, keys, func(js []*Job) (changed []*Job, err error) {
 		t = taking{}
@@ -217,18 +280,23 @@ func (s *Service) answer(ctx context.Context, t *taking, lease time.Duration) {
 		s.scheduler.Schedule(ctx, t.newer...)
 	}
 	if len(t.over) > 0 {
-		s.tell(s.queue.Ack(ctx, t.over...))
+		s.tell(func() []error { return s.queue.Ack(ctx, t.over...) })
 	}
 	if len(t.back) > 0 {
-		s.tell(s.queue.Nack(ctx, t.back...))
+		s.tell(func() []error { return s.queue.Nack(ctx, t.back...) })
 	}
+	s.extend(ctx, t.taken, lease)
+}
+
+// extend has the queue keep messages that were claimed for lease as long as their rows say.
+func (s *Service) extend(ctx context.Context, ds []Delivery, lease time.Duration) {
 	byTTR := map[time.Duration][]delayjob.Lease{}
-	for _, d := range t.taken {
+	for _, d := range ds {
 		if until := d.LeaseUntil.Sub(d.UpdatedAt); until != lease {
 			byTTR[until] = append(byTTR[until], Ending{d.Key, d.Lease}.lease())
 		}
 	}
 	for ttr, ls := range byTTR {
-		s.tell(s.queue.Extend(ctx, ttr, ls...))
+		s.tell(func() []error { return s.queue.Extend(ctx, ttr, ls...) })
 	}
 }

@@ -37,6 +37,15 @@ func NewPusher(s *Service, o delayjob.ConsumerOptions) *Pusher {
 	return &Pusher{s, o}
 }
 
+// StandIn returns what posts from q while the service's own queue is away: what fills q with the
+// jobs of topics that have a webhook, and a pusher. The rows decide, as ever, so that what one
+// queue has handed out the other does not until the lease of the post ends. Of o the pusher uses
+// what [NewPusher] says.
+func (s *Service) StandIn(q Queue, o delayjob.ConsumerOptions) (*Loading, *Pusher) {
+	on := New(s.store, q, s.scheduler, s.sender, func() {}, s.log)
+	return &Loading{s: on, pushed: true}, NewPusher(on, o)
+}
+
 // hooksEvery is how often a pusher looks which webhooks there are.
 const hooksEvery = time.Second
 
@@ -133,7 +142,8 @@ func (*push) Load(context.Context, delayjob.Window) iter.Seq2[delayjob.Message, 
 
 // Execute implements [delayjob.DelayJob].
 func (p *push) Execute(ctx context.Context, m delayjob.Message) error {
-	control, err := p.s.store.Control(ctx, p.topic)
+	controls, err := p.s.store.Controls(ctx, p.topic)
+	control := controls[p.topic]
 	switch {
 	case err != nil:
 		return delayjob.Unavailable(err)
@@ -143,7 +153,7 @@ func (p *push) Execute(ctx context.Context, m delayjob.Message) error {
 	case control.Webhook == nil: // the consumer is about to hear of it
 		return delayjob.Snooze(hooksEvery)
 	}
-	t, err := p.s.take(ctx, p.topic, []delayjob.Message{m}, control.Webhook.Timeout+pushMargin, p.s.now())
+	t, err := p.s.take(ctx, []delayjob.Message{m}, control.Webhook.Timeout+pushMargin, p.s.now())
 	if err != nil {
 		return delayjob.Unavailable(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,6 +40,7 @@ type Service struct {
 
 	quota   quota
 	changed chan struct{} // one slot: a webhook was changed here
+	outage  outage
 	waiters waiters
 	batons  batons
 	stopped chan struct{} // closed when Run ends: nobody waits any more
@@ -69,8 +71,10 @@ const (
 // ctx ends; then waiting pops return. It is called once.
 func (s *Service) Run(ctx context.Context) error {
 	defer close(s.stopped)
-	listening := make(chan struct{})
-	go func() { defer close(listening); s.listen(ctx) }()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() { s.listen(ctx) })
+	watching.Go(func() { s.watchOutage(ctx) })
 	settle, trim := time.NewTicker(settleEvery), time.NewTicker(trimEvery)
 	defer settle.Stop()
 	defer trim.Stop()
@@ -78,7 +82,6 @@ func (s *Service) Run(ctx context.Context) error {
 		var err error
 		select {
 		case <-ctx.Done():
-			<-listening
 			return nil
 		case <-settle.C:
 			err = s.store.Settle(ctx, s.now())
@@ -250,7 +253,7 @@ func (s *Service) Finish(ctx context.Context, es ...Ending) (errs []error, err e
 			leases = append(leases, e.lease())
 		}
 	}
-	s.tell(s.queue.Ack(context.WithoutCancel(ctx), leases...))
+	s.tell(func() []error { return s.queue.Ack(context.WithoutCancel(ctx), leases...) })
 	return errs, nil
 }
 
@@ -258,15 +261,23 @@ func (e Ending) lease() delayjob.Lease {
 	return delayjob.Lease{ID: delayjob.MessageID(JobName(e.Topic), e.ID), Shard: e.Lease.shard, Token: e.Lease.token}
 }
 
-// tell logs what the queue could not do. The database knows already, so that it comes to
-// nothing: what is left in the queue is found to be over when it is claimed.
-func (s *Service) tell(errs []error) {
-	for _, err := range errs {
+// tell has the queue hear what the database knows already, unless it does not answer. So it
+// comes to nothing if it does not hear: what is left in the queue is found to be over when it
+// is claimed.
+func (s *Service) tell(do func() []error) {
+	if s.outage.on() {
+		return
+	}
+	for _, err := range do() {
 		if err != nil && !errors.Is(err, delayjob.ErrLeaseLost) {
-			s.log.Warn("the queue was not told of what became of a job; the next claim tells it", "error", err)
+			s.untold(err)
 			return
 		}
 	}
+}
+
+func (s *Service) untold(err error) {
+	s.log.Warn("the queue was not told of what became of a job; the next claim tells it", "error", err)
 }
 
 // Extend lets the lease end ttr from now.
@@ -278,7 +289,7 @@ func (s *Service) Extend(ctx context.Context, e Ending, ttr time.Duration) (unti
 	if err != nil {
 		return time.Time{}, err
 	}
-	s.tell(s.queue.Extend(context.WithoutCancel(ctx), ttr, e.lease()))
+	s.tell(func() []error { return s.queue.Extend(context.WithoutCancel(ctx), ttr, e.lease()) })
 	return until, nil
 }
 
@@ -319,9 +330,9 @@ func (s *Service) Fail(ctx context.Context, e Ending, f Failure) error {
 		back.How = delayjob.Bury
 		fallthrough
 	case !j.far(s.now()):
-		s.tell(s.queue.Nack(act, back))
+		s.tell(func() []error { return s.queue.Nack(act, back) })
 	default:
-		s.tell(s.queue.Ack(act, back.Lease))
+		s.tell(func() []error { return s.queue.Ack(act, back.Lease) })
 	}
 	return nil
 }

@@ -19,6 +19,9 @@ type Store interface {
 	// Update locks the jobs of keys that there are, lets change change them, in no particular
 	// order, and saves those it returns: all or nothing. Key, Version, Body and CreatedAt stay.
 	Update(ctx context.Context, keys []Key, change func(js []*Job) (changed []*Job, err error)) error
+	// UpdateDue is Update of the jobs of a topic that can be delivered at now, the earliest first
+	// and at most limit; it passes over what somebody else has locked.
+	UpdateDue(ctx context.Context, topic string, now time.Time, limit int, change func(js []*Job) (changed []*Job, err error)) error
 	// Due pages through the pending jobs of a topic, or of all if it is empty, with a due time in
 	// w, ordered by Due, Topic and ID, from the one after the given one on; nil starts. Their
 	// bodies are left out.
@@ -47,8 +50,8 @@ type Store interface {
 	SetPaused(ctx context.Context, topic string, paused bool, now time.Time) error
 	// Settings tells which topics are paused, and which others changed since t.
 	Settings(ctx context.Context, since time.Time) (paused, resumed []string, err error)
-	// Control tells how the jobs of a topic are handed out now.
-	Control(ctx context.Context, topic string) (Control, error)
+	// Controls tells how the jobs of these topics are handed out now.
+	Controls(ctx context.Context, topics ...string) (map[string]Control, error)
 	// Webhooks lists the webhooks of these topics, or all, in the order of their topics.
 	Webhooks(ctx context.Context, topics ...string) ([]*Webhook, error)
 	// UpdateWebhook locks the webhook of a topic, nil if there is none, and saves what change

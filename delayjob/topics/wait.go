@@ -93,6 +93,9 @@ func (s *Service) listen(ctx context.Context) {
 // waiting is over.
 func (s *Service) wait(ctx context.Context, w *waiter, next time.Time) bool {
 	at := safetyPoll
+	if s.outage.on() {
+		at = outagePoll
+	}
 	if !next.IsZero() {
 		at = min(at, next.Sub(s.queue.Now()))
 	}

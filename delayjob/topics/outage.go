@@ -1,0 +1,105 @@
+package topics
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// An outage is a time in which the queue does not answer. Pops are served from the rows then,
+// which decide anyway; the queue hears of nothing and, when it is back, finds with each claim
+// what became of a job meanwhile.
+type outage struct {
+	now atomic.Bool
+
+	mu   sync.Mutex
+	told time.Time // when the log last heard of one
+}
+
+const (
+	outagePoll  = 250 * time.Millisecond // how often the queue is tried, and how often a pop that waits looks at the rows
+	outageTry   = 2 * time.Second        // how long the queue may take to answer
+	outageQuiet = 10 * time.Second       // between lines of the log
+)
+
+func (o *outage) on() bool { return o.now.Load() }
+
+func (o *outage) begin(err error, log *slog.Logger) {
+	if !o.now.CompareAndSwap(false, true) {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if time.Since(o.told) > outageQuiet {
+		o.told = time.Now()
+		log.Warn("the queue does not answer; pops are served from the database", "error", err)
+	}
+}
+
+// watchOutage ends outages, until ctx ends.
+func (s *Service) watchOutage(ctx context.Context) {
+	for ctx.Err() == nil {
+		if pause(ctx, outagePoll); !s.outage.on() {
+			continue
+		}
+		trying, cancel := context.WithTimeout(ctx, outageTry)
+		_, err := s.queue.Stats(trying, jobPrefix)
+		cancel()
+		if err == nil {
+			s.outage.now.Store(false)
+			s.onEmpty() // for what was added in vain
+		}
+	}
+}
+
+// popRows reserves due jobs without the queue.
+func (s *Service) popRows(ctx context.Context, p Pop) (ds []Delivery, err error) {
+	controls, err := s.store.Controls(ctx, p.Topics...)
+	if err != nil {
+		return nil, err
+	}
+	turn := int(s.turn.Add(1) % (1 << 30))
+	for i := range p.Topics {
+		topic := p.Topics[(turn+i)%len(p.Topics)]
+		switch room := p.Max - len(ds); {
+		case controls[topic].Webhook != nil:
+			err = &HookedError{topic}
+		case room > 0 && !controls[topic].Paused:
+			var more []Delivery
+			more, err = s.takeDue(context.WithoutCancel(ctx), topic, room, p.TTR)
+			ds = append(ds, more...)
+		}
+		if err != nil && len(ds) > 0 {
+			s.log.Warn("a pop got less than there is", "error", err)
+			break
+		}
+		if err == nil {
+			err = gone(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return inOrder(ds), nil
+}
+
+// takeDue takes the earliest rows of a topic that are due.
+func (s *Service) takeDue(ctx context.Context, topic string, most int, ttr time.Duration) (ds []Delivery, err error) {
+	now := s.now()
+	err = s.store.UpdateDue(ctx, topic, now, most, func(js []*Job) ([]*Job, error) {
+		ds = make([]Delivery, len(js))
+		for i, j := range js {
+			l := Lease{delayjob.ShardOf(j.ID, s.queue.Shards()), 1 + rand.Int64N(1<<62)} // no queue gives out such a token
+			j.take(l.token, ttr, now)
+			j.UpdatedAt = now
+			ds[i] = Delivery{j, l}
+		}
+		return js, nil
+	})
+	return ds, err
+}
