@@ -202,7 +202,7 @@ func BenchmarkStartBurst(b *testing.B) {
 	const n = 100_000
 	var from time.Time
 	p := start(b, func(db *pgxpool.Pool) {
-		from = time.Now().Add(30 * time.Second)
+		from = time.Now().Add(40 * time.Second)
 		meetings(b, db, n, func(int) time.Time { return from })
 	})
 	if time.Now().After(from.Add(-3 * time.Second)) {
