@@ -252,7 +252,7 @@ func seriesConflict(e *meeting.SeriesConflictError) *Problem {
 			p.Conflicts = append(p.Conflicts, ProblemConflict{RoomID: c.RoomID, Start: c.Slot.Start.UTC(), End: c.Slot.End.UTC(), OriginalStart: &start})
 		}
 		for _, f := range d.Violations {
-			fault := ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, OriginalStart: &start}
+			fault := ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, OriginalStart: &start, ProblemFigures: figuresOf(f.Figures)}
 			switch n := dates[f]; {
 			case n == 0: // has been said
 				continue

@@ -6,11 +6,8 @@ import (
 	"time"
 )
 
-// Reasons of an [Approval] that no person decided.
-const (
-	ReasonTimeout  = "timeout"  // nobody decided in time
-	ReasonConflict = "conflict" // another meeting took the room meanwhile
-)
+// ReasonTimeout is the reason of an [Approval] that no person decided.
+const ReasonTimeout = "timeout"
 
 // Levels of a decision. The second is asked when the first has agreed.
 const (

@@ -279,3 +279,38 @@ func TestNoShowsInRow(t *testing.T) {
 		}
 	}
 }
+
+func TestExtend_rulesAndApproval(t *testing.T) {
+	w := newWorld(t)
+	lab := w.room(t, RoomFields{Name: new("Lab"), MaxDuration: new(time.Hour)})
+	m := w.book(t, w.ann, w.fields(time.Hour, lab))
+	later := m.Slot.End.Add(time.Hour)
+	f := Fields{End: new(later.Format(time.RFC3339))}
+	_, err := w.Extend(t.Context(), w.root, m.ID, nil, f)
+	same(t, "broken", broken(t, err), []string{"max_duration"})
+	f.Override = &Override{Reason: "the talk goes on"}
+	if _, err := w.Extend(t.Context(), w.ann, m.ID, nil, f); !errors.Is(err, ErrForbidden) {
+		t.Errorf("a member passed over rules: %v", err)
+	}
+	long, err := w.Extend(t.Context(), w.root, m.ID, nil, f)
+	if err != nil || !long.Slot.End.Equal(later) {
+		t.Fatalf("%v, %v", long, err)
+	}
+	es := w.store.history[m.ID]
+	same(t, "reason", es[len(es)-1].Reason, "the talk goes on")
+
+	_, err = w.Extend(t.Context(), w.ann, m.ID, nil, Fields{})
+	if e, ok := errors.AsType[*InvalidError](err); !ok || e.Faults[0].Code != "required" {
+		t.Errorf("without an end: %v", err)
+	}
+
+	b := w.book(t, w.ann, w.fields(time.Hour, w.board))
+	if _, err := w.Approve(t.Context(), w.mona, b.ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	later = b.Slot.End.Add(time.Hour)
+	waits, err := w.Extend(t.Context(), w.ann, b.ID, nil, Fields{End: new(later.Format(time.RFC3339))})
+	if err != nil || !waits.Slot.End.Equal(b.Slot.End) || waits.Request == nil || !waits.Request.Change.Slot.End.Equal(later) {
+		t.Fatalf("a longer meeting that needs a decision: %+v, %v", waits, err)
+	}
+}

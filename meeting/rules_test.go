@@ -412,3 +412,45 @@ func TestFaults_line(t *testing.T) {
 		}
 	}
 }
+
+// What an admin passed over is in the history of each date that needed it, quotas included,
+// with the reason that was given and not only that it came through the series.
+func TestService_overrideOfSeries(t *testing.T) {
+	w := newWorld(t)
+	lab := w.room(t, RoomFields{Name: new("Lab"), MaxDuration: new(time.Hour), Quota: &Quota{Per: PerMonth, Count: 2}})
+	f := w.weekly("FREQ=DAILY;COUNT=3", lab)
+	f.Override = &Override{Reason: "the board comes"}
+	if _, err := w.BookSeries(t.Context(), w.ann, f); !errors.Is(err, ErrForbidden) {
+		t.Errorf("a member: %v", err)
+	}
+	r := w.bookSeries(t, w.root, f)
+	for i, want := range [][]string{nil, nil, {"quota"}} {
+		e := w.store.history[r.Meetings[i].ID][0]
+		var codes []string
+		if rules, ok := e.Changes["override"].To.([]BrokenRule); ok {
+			for _, b := range rules {
+				codes = append(codes, b.Code)
+			}
+		}
+		same(t, "passed over", codes, want)
+		reason := ReasonSeries
+		if want != nil {
+			reason = "series: the board comes"
+		}
+		same(t, "reason", e.Reason, reason)
+	}
+	longer := SeriesFields{Fields: Fields{Start: new("2027-02-11T10:00:00"), End: new("2027-02-11T12:00:00")}}
+	if _, err := w.UpdateSeries(t.Context(), w.root, r.Series.ID, nil, longer); err == nil {
+		t.Error("an admin without an override broke a rule")
+	}
+	longer.Override = &Override{Reason: "longer"}
+	if _, err := w.UpdateSeries(t.Context(), w.root, r.Series.ID, nil, longer); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range r.Meetings {
+		es := w.store.history[m.ID]
+		if last := es[len(es)-1]; last.Changes["override"].To == nil || last.Reason != "series: longer" {
+			t.Errorf("history %+v", last)
+		}
+	}
+}

@@ -78,11 +78,9 @@ func (w *wanted) breaks(rules []Fault) {
 }
 
 // checkQuotas tells which dates would exceed the organizer's quotas, those before them in the
-// plan counted. What the moved dates take now does not count.
+// plan counted. What the moved dates take now does not count. An override passes over quotas,
+// too, and tells of them.
 func (p *planner) checkQuotas(ctx context.Context, dates []*wanted) error {
-	if p.override != nil {
-		return nil
-	}
 	for _, w := range dates {
 		if !w.room || w.why != nil {
 			continue
@@ -100,7 +98,10 @@ func (p *planner) checkQuotas(ctx context.Context, dates []*wanted) error {
 			}
 			over = append(over, c.Check(used)...)
 		}
-		if len(over) > 0 {
+		switch o := w.terms.Override; {
+		case len(over) > 0 && o != nil:
+			o.Broken = append(o.Broken, over...)
+		case len(over) > 0:
 			w.breaks(over)
 			continue
 		}

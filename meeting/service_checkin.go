@@ -40,7 +40,8 @@ func (s *Service) End(ctx context.Context, by Actor, id ID, ifMatch *int64) (*Me
 }
 
 // Extend moves the end of a meeting to a later time, if nothing is in the way: a
-// [*ConflictError] says what is.
+// [*ConflictError] says what is. Where the rooms need somebody's agreement to a longer meeting
+// it waits for that; the end stays where it is until then.
 func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f Fields) (*Meeting, error) {
 	conf := s.conf()
 	return s.change(ctx, by, id, &f, func(m *Meeting, c changing) error {
@@ -50,11 +51,14 @@ func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 		if status := m.EffectiveStatus(c.at); status != Confirmed && status != InProgress {
 			return &StateError{State: status, Wanted: "extend"}
 		}
+		if f.End == nil && len(f.Faults) == 0 {
+			return &InvalidError{[]Fault{{Location: "body.end", Code: "required", Message: "is required"}}}
+		}
 		before := m.Slot.End
 		if err := s.revise(m, by, ifMatch, f, conf, c); err != nil && !errors.Is(err, errUnchanged) {
 			return err
 		}
-		if !m.Slot.End.After(before) {
+		if waits := m.Request != nil && m.Request.Change != nil && m.Request.Change.Slot.End.After(before); !waits && !m.Slot.End.After(before) {
 			return &InvalidError{[]Fault{{Location: "body.end", Code: "not_later", Message: "is not after the present end"}}}
 		}
 		return nil

@@ -171,9 +171,14 @@ func together(ms []*Meeting) {
 // people are told as a whole.
 func (m *Meeting) throughSeries(reason string) {
 	for i := range m.history {
-		m.history[i].Reason = ReasonSeries
-		if reason != "" {
-			m.history[i].Reason += ": " + reason
+		e := &m.history[i]
+		said := reason
+		if _, overridden := e.Changes["override"]; overridden {
+			said = e.Reason
+		}
+		e.Reason = ReasonSeries
+		if said != "" {
+			e.Reason += ": " + said
 		}
 	}
 	m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.Kind != NoticeApprovalRequest })

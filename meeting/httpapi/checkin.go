@@ -54,8 +54,9 @@ func (h *handlers) endMeeting(ctx context.Context, in *guardedInput) (*one[Meeti
 
 // Extension is the new end of a meeting.
 type Extension struct {
-	End      Field[string] `json:"end" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T10:30:00Z"`
-	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA, of a local time; null: the meeting's"`
+	End      Field[string]  `json:"end" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T10:30:00Z"`
+	Timezone Field[string]  `json:"timezone,omitempty" doc:"IANA, of a local time; null: the meeting's"`
+	Override *OverrideInput `json:"override,omitempty" doc:"Admins only: pass over the rules of the rooms, not over other meetings"`
 }
 
 type extendInput struct {
@@ -70,7 +71,7 @@ func (h *handlers) extendMeeting(ctx context.Context, in *extendInput) (*one[Mee
 		return nil, err
 	}
 	body, faults := in.Body.read(h.registry)
-	patch := MeetingPatch{End: body.End, Timezone: body.Timezone}
+	patch := MeetingPatch{End: body.End, Timezone: body.Timezone, Override: body.Override}
 	return answer(h.svc.Extend(ctx, by, in.ID, in.version(), patch.fields(faults)))
 }
 

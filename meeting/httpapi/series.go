@@ -77,11 +77,28 @@ type DateConflict struct {
 	End    time.Time `json:"end"`
 }
 
-// DateError is a rule that a date would break.
+// DateError is a rule that a date would break, with what it allows and what was wanted.
 type DateError struct {
-	Location string `json:"location"`
-	Message  string `json:"message"`
-	Code     string `json:"code"`
+	Location   string     `json:"location"`
+	Message    string     `json:"message"`
+	Code       string     `json:"code"`
+	RoomID     int64      `json:"room_id,omitempty" doc:"Whose rule it is; left out: the installation's"`
+	Limit      any        `json:"limit,omitempty" doc:"What the rule allows"`
+	Actual     any        `json:"actual,omitempty" doc:"What it would be, in the same form"`
+	Used       any        `json:"used,omitempty" doc:"Of a quota: what the person's other meetings take"`
+	Per        string     `json:"per,omitempty" doc:"Of a quota: day, week or month"`
+	Start      *time.Time `json:"start,omitempty" doc:"Of the blackout, or of the period that a quota counts in"`
+	End        *time.Time `json:"end,omitempty"`
+	BlackoutID int64      `json:"blackout_id,omitempty"`
+	Reason     string     `json:"reason,omitempty" doc:"Of a blackout"`
+}
+
+func dateErrorOf(f meeting.Fault) DateError {
+	of := f.Figures
+	return DateError{
+		Location: f.Location, Message: f.Message, Code: f.Code, RoomID: of.RoomID, Limit: of.Limit, Actual: of.Actual, Used: of.Used,
+		Per: of.Per, Start: instant(of.Span.Start), End: instant(of.Span.End), BlackoutID: of.BlackoutID, Reason: of.Reason,
+	}
 }
 
 func seriesOf(s *meeting.Series) Series {
@@ -116,9 +133,7 @@ func skippedOf(s meeting.Skipped) SkippedDate {
 		Conflicts: list(s.Conflicts, func(o meeting.Occupancy) DateConflict {
 			return DateConflict{RoomID: o.RoomID, Start: o.Slot.Start.UTC(), End: o.Slot.End.UTC()}
 		}),
-		Errors: list(s.Violations, func(f meeting.Fault) DateError {
-			return DateError{Location: f.Location, Message: f.Message, Code: f.Code}
-		}),
+		Errors: list(s.Violations, dateErrorOf),
 	}
 }
 

@@ -1426,9 +1426,33 @@ export interface components {
             start: string;
         };
         DateError: {
+            /** @description What it would be, in the same form */
+            actual?: unknown;
+            /** Format: int64 */
+            blackout_id?: number;
             code: string;
+            /** Format: date-time */
+            end?: string;
+            /** @description What the rule allows */
+            limit?: unknown;
             location: string;
             message: string;
+            /** @description Of a quota: day, week or month */
+            per?: string;
+            /** @description Of a blackout */
+            reason?: string;
+            /**
+             * Format: int64
+             * @description Whose rule it is; left out: the installation's
+             */
+            room_id?: number;
+            /**
+             * Format: date-time
+             * @description Of the blackout, or of the period that a quota counts in
+             */
+            start?: string;
+            /** @description Of a quota: what the person's other meetings take */
+            used?: unknown;
         };
         DateInput: {
             /** @enum {string} */
@@ -1535,6 +1559,8 @@ export interface components {
              * @example 2027-02-10T10:30:00Z
              */
             end: string | null;
+            /** @description Admins only: pass over the rules of the rooms, not over other meetings */
+            override?: components["schemas"]["OverrideInput"];
             /** @description IANA, of a local time; null: the meeting's */
             timezone?: string | null;
         };
