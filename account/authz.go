@@ -121,6 +121,13 @@ var table = map[string]rule{
 	"extend-meeting":        {Member, MeetingsWrite},
 	"release-meeting":       {Manager, MeetingsWrite},
 
+	"list-waitlist":  {Member, MeetingsRead},
+	"get-wait":       {Member, MeetingsRead},
+	"join-waitlist":  {Member, MeetingsWrite},
+	"leave-waitlist": {Member, MeetingsWrite},
+	"accept-offer":   {Member, MeetingsWrite},
+	"decline-offer":  {Member, MeetingsWrite},
+
 	"preview-series":  {Member, MeetingsWrite},
 	"create-series":   {Member, MeetingsWrite},
 	"list-series":     {Member, MeetingsRead},

@@ -300,6 +300,7 @@ func (c BookingConfig) settings() *meeting.Settings {
 		RemindBefore:    c.Approval.RemindBefore,
 		EscalateAfter:   c.Approval.EscalateAfter,
 		CheckIn:         meeting.CheckIn{Required: c.CheckIn.Required, Opens: c.CheckIn.Opens, Grace: c.CheckIn.Grace},
+		Offer:           c.WaitingList.Offer,
 		Limits: meeting.Limits{
 			MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance, MaxOccurrences: c.Limits.MaxOccurrences,
 		},

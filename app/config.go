@@ -64,6 +64,7 @@ type BookingConfig struct {
 	Reminders   []ReminderConfig `yaml:"reminders"`
 	Approval    ApprovalConfig   `yaml:"approval"`
 	CheckIn     CheckInConfig    `yaml:"check_in"`
+	WaitingList WaitingConfig    `yaml:"waiting_list"`
 	Limits      LimitsConfig     `yaml:"limits"`
 }
 
@@ -87,6 +88,11 @@ type CheckInConfig struct {
 	Required bool          `yaml:"required"`
 	Opens    time.Duration `yaml:"opens"`
 	Grace    time.Duration `yaml:"grace"`
+}
+
+// WaitingConfig says how those who wait get what becomes free.
+type WaitingConfig struct {
+	Offer time.Duration `yaml:"offer"` // to accept it; 0: it is booked at once
 }
 
 // LimitsConfig bounds every booking.

@@ -24,7 +24,7 @@ import (
 )
 
 // strategies that can be tuned under queue.jobs.
-var strategies = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "notify.email", "notify.sms"}
+var strategies = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "notify.email", "notify.sms"}
 
 // brokenRule is a value that was understood and cannot be used.
 type brokenRule struct{ path, message string }
@@ -136,6 +136,7 @@ func (c *BookingConfig) validate(r *rules) {
 	r.check(c.Approval.RemindBefore < c.Approval.Timeout, "booking.approval.remind_before", "is not before the time-out: it must be less than booking.approval.timeout")
 	r.within("booking.approval.escalate_after", c.Approval.EscalateAfter, 0, year)
 	r.check(c.Approval.EscalateAfter < c.Approval.Timeout, "booking.approval.escalate_after", "is not before the time-out: it must be less than booking.approval.timeout, or 0 for never")
+	r.within("booking.waiting_list.offer", c.WaitingList.Offer, 0, year)
 	r.within("booking.limits.max_duration", c.Limits.MaxDuration, time.Minute, year)
 	r.within("booking.limits.max_advance", c.Limits.MaxAdvance, time.Hour, 10*year)
 	r.check(c.Limits.MaxOccurrences >= 1 && c.Limits.MaxOccurrences <= 10_000, "booking.limits.max_occurrences", "is %d; it must be from 1 to 10000", c.Limits.MaxOccurrences)

@@ -17,6 +17,7 @@ import (
 // overlaps as the database does, and hands out copies.
 type fakeStore struct {
 	fakeRules
+	fakeWaits
 	mu       sync.Mutex
 	sites    map[int64]*Site
 	rooms    map[int64]*Room

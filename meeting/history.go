@@ -64,6 +64,9 @@ const (
 	NoticeEscalation       NoticeKind = "escalation"
 	NoticeDecision         NoticeKind = "decision"
 	NoticeReleased         NoticeKind = "released"
+	NoticeWaitlistOffer    NoticeKind = "waitlist_offer"
+	NoticeWaitlistBooked   NoticeKind = "waitlist_booked"
+	NoticeWaitlistExpired  NoticeKind = "waitlist_expired"
 )
 
 // Facts are what the text of a notice needs, as they were when it was recorded.

@@ -17,6 +17,8 @@ type Terms struct {
 	Visibility         Visibility
 	Override           *Override // of the rules of the rooms; nil: they hold
 
+	Turn *Turn // by which it comes from the waiting list; nil: it does not
+
 	Placed bool // time or rooms were asked for; see [Meeting.Revise]
 }
 
@@ -31,6 +33,7 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 	m.set(t, at)
 	created := Entry{At: at, Action: ActionCreated, Actor: by}
 	t.Override.note(&created)
+	t.Turn.note(&created)
 	m.record(created)
 	m.settle(t.Rooms, by, ask, at)
 	m.takeOverride(t.Override)

@@ -17,6 +17,9 @@ const (
 
 	JobApprovalRemind = "approval.remind"
 	JobEscalate       = "approval.escalate"
+
+	JobWaitlistLook   = "waitlist.look"
+	JobWaitlistExpire = "waitlist.expire"
 )
 
 // How late a reminder may still go out. One before the start is of use until the meeting

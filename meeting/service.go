@@ -35,6 +35,7 @@ type Settings struct {
 	EscalateAfter   time.Duration // of rooms that name none; 0: never
 	CheckIn         CheckIn       // of new rooms
 	Limits          Limits
+	Offer           time.Duration // to accept what became free for somebody who waits; 0: it is booked for them at once
 }
 
 // Scheduler hands timed events straight to the queue, after the commit that made them. It is
@@ -78,6 +79,7 @@ func (s *Service) announce(ctx context.Context, before, m *Meeting, notices []No
 	ms := m.Messages()
 	if before != nil {
 		s.forget(ctx, before.Messages(), ms)
+		s.freed(ctx, before.freedBy(m))
 	}
 	s.scheduler.Schedule(ctx, append(ms, Deliveries(notices)...)...)
 }

@@ -209,13 +209,18 @@ func (s *Service) standing(ctx context.Context, by Actor) (Actor, error) {
 	return by, nil
 }
 
-// addHeld adds to when a room is busy what is held for changes that wait; it shows as pending.
+// addHeld adds to when a room is busy what is held for changes that wait and for offers of the
+// waiting list; it shows as pending.
 func (s *Service) addHeld(ctx context.Context, by Actor, roomID int64, span Slot, busy []Busytime) ([]Busytime, error) {
 	held, err := s.store.HeldForChanges(ctx, roomID, span)
 	if err != nil {
 		return nil, err
 	}
 	for _, h := range held {
+		if h.MeetingID == 0 { // nobody sees who waits
+			busy = append(busy, Busytime{Slot: h.Slot, Meeting: &Meeting{Title: Busy, Status: Pending}})
+			continue
+		}
 		m, err := s.Meeting(ctx, by, h.MeetingID)
 		if errors.Is(err, ErrNotFound) {
 			continue

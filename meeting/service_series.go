@@ -82,10 +82,12 @@ func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesCh
 // announceSeries is announce for all meetings of a change at once.
 func (s *Service) announceSeries(ctx context.Context, c *SeriesChange, before map[ID]*Meeting, notices []Notice) {
 	messages := Deliveries(notices)
+	var free []Occupancy
 	for _, m := range c.Update {
 		now := m.Messages()
 		if was := before[m.ID]; was != nil {
 			s.forget(ctx, was.Messages(), now)
+			free = append(free, was.freedBy(m)...)
 		}
 		messages = append(messages, now...)
 	}
@@ -93,6 +95,7 @@ func (s *Service) announceSeries(ctx context.Context, c *SeriesChange, before ma
 		messages = append(messages, m.Messages()...)
 	}
 	s.scheduler.Schedule(ctx, messages...)
+	s.freed(ctx, free)
 }
 
 // planSeries plans a new series. With a [*SeriesConflictError] comes what could be saved of it.

@@ -16,6 +16,7 @@ type Store interface {
 	RulesStore
 	ApprovalStore
 	SeriesStore
+	WaitStore
 
 	CreateSite(ctx context.Context, s *Site) error
 	Site(ctx context.Context, id int64) (*Site, error)

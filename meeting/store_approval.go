@@ -4,12 +4,13 @@ import "context"
 
 // ApprovalStore is what requests for a decision need from persistence besides their meetings.
 type ApprovalStore interface {
-	// HeldForChanges tells which slots of a room are held for changes that wait, in a span, in order.
+	// HeldForChanges tells which slots of a room are held for changes that wait, and
+	// for offers of the waiting list, in a span, in order.
 	HeldForChanges(ctx context.Context, roomID int64, span Slot) ([]HeldSlot, error)
 }
 
-// HeldSlot is a part of a room's time that a meeting's pending change holds.
+// HeldSlot is a part of a room's time that a meeting's pending change holds, or an offer.
 type HeldSlot struct {
-	MeetingID ID
+	MeetingID ID // 0: an offer
 	Slot      Slot
 }

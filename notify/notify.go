@@ -41,6 +41,9 @@ const (
 	Escalation       Kind = "escalation"
 	Decision         Kind = "decision"
 	Released         Kind = "released"
+	WaitlistOffer    Kind = "waitlist_offer"
+	WaitlistBooked   Kind = "waitlist_booked"
+	WaitlistExpired  Kind = "waitlist_expired"
 )
 
 // Channel by which somebody is told.

@@ -126,11 +126,11 @@ func (s *Store) saveApproval(tx *gorm.DB, before, m *meeting.Meeting) error {
 	return err
 }
 
-// heldSlots are held for changes that wait; the parts of one need not touch.
-var heldForChanges = write(`SELECT meeting_id, starts_at, ends_at FROM occupancies
+// heldSlots are held for changes that wait; the parts of one need not touch. Those of offers are of no meeting.
+var heldForChanges = write(`SELECT COALESCE(meeting_id, 0), starts_at, ends_at FROM occupancies
 	WHERE room_id = $1 AND held AND starts_at < $3 AND ends_at > $2 ORDER BY starts_at`)
 
-// HeldForChanges tells which slots of a room are held for changes that wait, in a span.
+// HeldForChanges tells which slots of a room are held for changes that wait and for offers, in a span.
 func (s *Store) HeldForChanges(ctx context.Context, roomID int64, span meeting.Slot) ([]meeting.HeldSlot, error) {
 	var found []meeting.HeldSlot
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {

@@ -17,7 +17,7 @@ var overlapping = write(`
 	JOIN occupancies o ON o.room_id = x.room_id AND
 		{postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange(x.starts_at, x.ends_at)}
 		{sqlite: o.starts_at < x.ends_at AND o.ends_at > x.starts_at}
-	WHERE o.meeting_id <> $2
+	WHERE o.meeting_id IS DISTINCT FROM $2 -- NULL: an offer
 	ORDER BY o.room_id, o.starts_at`)
 
 // orConflict runs f, which saves a meeting and returns it as it was to be. If the database

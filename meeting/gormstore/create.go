@@ -83,21 +83,28 @@ func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 	draft := *m
 	return s.transaction(ctx, func(tx *gorm.DB) error {
 		*m = draft
-		if err := s.insertMeeting(tx, m, history); err != nil {
-			return err
-		}
-		if err := s.saveApproval(tx, nil, m); err != nil {
-			return err
-		}
-		failpoint.Reach("booking.middle", "")
-		if notices := m.TakeNotices(); len(notices) > 0 {
-			if err := s.outbox.Insert(tx, notices); err != nil {
-				return err
-			}
-		}
-		failpoint.Reach("booking.before", "")
-		return nil
+		_, err := s.insertAll(tx, m, history)
+		return err
 	})
+}
+
+// insertAll writes a meeting with all that it brings about, and returns the notices.
+func (s *Store) insertAll(tx *gorm.DB, m *meeting.Meeting, history []row) ([]meeting.Notice, error) {
+	if err := s.insertMeeting(tx, m, history); err != nil {
+		return nil, err
+	}
+	if err := s.saveApproval(tx, nil, m); err != nil {
+		return nil, err
+	}
+	failpoint.Reach("booking.middle", "")
+	notices := m.TakeNotices()
+	if len(notices) > 0 {
+		if err := s.outbox.Insert(tx, notices); err != nil {
+			return nil, err
+		}
+	}
+	failpoint.Reach("booking.before", "")
+	return notices, nil
 }
 
 // insertMeeting gives m its ID and versions. With claims it has to run in a transaction.

@@ -60,6 +60,13 @@ var due = map[string]dueStatements{
 	meeting.JobExpire:         dueRequests("q.deadline").statements(),
 	meeting.JobApprovalRemind: dueRequests("q.remind_at").statements(),
 	meeting.JobEscalate:       dueRequests("q.escalate_at").statements(),
+	meeting.JobWaitlistExpire: dueQuery{
+		order: "w.due_at, w.id",
+		text: `SELECT w.id, '', w.version, w.due_at FROM waitlist w
+			WHERE w.state IN ('waiting', 'offered') AND w.due_at <= $1 AND {lower bound}
+			AND NOT EXISTS (SELECT 1 FROM job_failures f WHERE f.job = $3 AND f.key = CAST(w.id AS text) AND f.version = w.version)
+			ORDER BY {order} LIMIT $2`,
+	}.statements(),
 	// Reminders of meetings that ended while nobody was there to send them are due as well, to
 	// be recorded as skipped.
 	meeting.JobRemind: dueQuery{

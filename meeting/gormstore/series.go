@@ -34,7 +34,7 @@ var (
 			{postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange(x.starts_at, x.ends_at)}
 			{sqlite: o.starts_at < x.ends_at AND o.ends_at > x.starts_at AND o.starts_at >= COALESCE(
 				(SELECT max(p.starts_at) FROM occupancies p WHERE p.room_id = x.room_id AND p.starts_at <= x.starts_at), x.starts_at)}
-		WHERE {postgres: NOT (o.meeting_id = ANY ($2::bigint[]))}{sqlite: o.meeting_id NOT IN (SELECT value FROM json_each($2))}
+		WHERE (o.meeting_id IS NULL OR {postgres: NOT (o.meeting_id = ANY ($2::bigint[]))}{sqlite: o.meeting_id NOT IN (SELECT value FROM json_each($2))})
 		ORDER BY x.position, o.starts_at`)
 )
 

@@ -241,6 +241,18 @@ func (MeetingInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 	return s
 }
 
+// BookingInput is a new meeting, or a place in line for it.
+type BookingInput struct {
+	MeetingInput
+	Wait  Field[bool]   `json:"wait,omitempty" doc:"If a room is taken, wait for it: the answer is 202 with a place in line"`
+	Until Field[string] `json:"until,omitempty" doc:"With wait: no longer than this; left out or null: than the start" example:"2027-02-09T18:00:00Z"`
+}
+
+// TransformSchema names what a new meeting must have.
+func (BookingInput) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema {
+	return MeetingInput{}.TransformSchema(r, s)
+}
+
 func (p MeetingPatch) fields(faults []meeting.Fault) meeting.Fields {
 	d := decoder{faults: faults}
 	f := meeting.Fields{
@@ -283,7 +295,7 @@ func (d *decoder) reminders(in []ReminderInput) []meeting.Reminder {
 func (h *handlers) registerMeetings(api huma.API) {
 	const tag = "Meetings"
 	huma.Register(api, operation("list-meetings", http.MethodGet, "/meetings", "List meetings by start", tag), h.listMeetings)
-	huma.Register(api, creates(operation("create-meeting", http.MethodPost, "/meetings", "Book rooms; the answer is confirmed, or pending until somebody decides", tag)), h.createMeeting)
+	huma.Register(api, h.waits(creates(operation("create-meeting", http.MethodPost, "/meetings", "Book rooms; the answer is confirmed, or pending until somebody decides", tag))), h.createMeeting)
 	huma.Register(api, operation("get-meeting", http.MethodGet, "/meetings/{id}", "One meeting", tag), h.meeting)
 	huma.Register(api, operation("update-meeting", http.MethodPatch, "/meetings/{id}", "Change a meeting; a new time or room is checked like a new booking", tag), h.updateMeeting)
 	huma.Register(api, operation("cancel-meeting", http.MethodPost, "/meetings/{id}/cancel", "Call a meeting off", tag), h.cancelMeeting)
@@ -369,17 +381,21 @@ func (h *handlers) listMeetings(ctx context.Context, in *listMeetingsInput) (*li
 	return listed(ms, next, meetingOf), nil
 }
 
-func (h *handlers) createMeeting(ctx context.Context, in *struct{ Body Body[MeetingInput] }) (*made[Meeting], error) {
+func (h *handlers) createMeeting(ctx context.Context, in *struct{ Body Body[BookingInput] }) (*booked, error) {
 	by, err := asking(ctx)
 	if err != nil {
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	m, err := h.svc.Book(ctx, by, MeetingPatch(input).fields(faults))
+	f, until := input.fields(faults)
+	if input.wants() {
+		return h.bookOrWait(ctx, by, f, until)
+	}
+	m, err := h.svc.Book(ctx, by, f)
 	if err != nil {
 		return nil, err
 	}
-	return &made[Meeting]{ETag: etag(m.Version), Location: h.locate("meetings", m.ID), Body: meetingOf(m)}, nil
+	return &booked{http.StatusCreated, etag(m.Version), h.locate("meetings", m.ID), meetingOf(m)}, nil
 }
 
 func (h *handlers) meeting(ctx context.Context, in *Target) (*one[Meeting], error) {

@@ -328,8 +328,8 @@ type Busy struct {
 	Start      time.Time `json:"start" doc:"Buffers included"`
 	End        time.Time `json:"end"`
 	Status     string    `json:"status" enum:"pending,confirmed,in_progress,ended,blackout" doc:"Of the meeting; blackout: the room is closed"`
-	MeetingID  *int64    `json:"meeting_id" doc:"null: a blackout"`
-	BlackoutID *int64    `json:"blackout_id" doc:"null: a meeting"`
+	MeetingID  *int64    `json:"meeting_id" doc:"null: a blackout, or an offer to somebody who waits"`
+	BlackoutID *int64    `json:"blackout_id" doc:"null: a meeting or an offer"`
 	Title      string    `json:"title" doc:"Busy, if the meeting is private; of a blackout its reason"`
 }
 
@@ -338,7 +338,7 @@ func busyOf(b meeting.Busytime) Busy {
 	if b.Blackout != nil {
 		busy.Status, busy.BlackoutID, busy.Title = "blackout", &b.Blackout.ID, b.Blackout.Reason
 	} else {
-		busy.Status, busy.MeetingID, busy.Title = string(b.Meeting.Status), &b.Meeting.ID, b.Meeting.Title
+		busy.Status, busy.MeetingID, busy.Title = string(b.Meeting.Status), number(b.Meeting.ID), b.Meeting.Title
 	}
 	return busy
 }

@@ -44,6 +44,8 @@ func New(d Deps) []delayjob.DelayJob {
 		&transition{Deps: d, name: meeting.JobEnd, apply: d.Store.End},
 		&remind{d},
 		&noShow{d},
+		&look{d},
+		&waitExpire{d},
 	}, requests(d)...)
 }
 

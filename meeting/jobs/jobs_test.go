@@ -24,6 +24,8 @@ type store struct {
 	refs     []meeting.Ref
 	at       time.Time
 	meeting  *meeting.Meeting
+	wait     *meeting.Wait
+	awaited  []int64
 }
 
 func (s *store) Due(_ context.Context, _ string, _, _ time.Time, after meeting.DueCursor, limit int) ([]meeting.Due, error) {
@@ -123,6 +125,7 @@ func TestLoad_pages(t *testing.T) {
 		s.due = append(s.due, meeting.Due{Key: "7", Version: 2, Due: start, Cursor: meeting.DueCursor{Due: start, ID: int64(i + 1)}})
 	}
 	all, _ := newJobs(s)
+	delete(all, meeting.JobWaitlistLook) // loads rooms: see TestLook
 	for name, job := range all {
 		n := 0
 		for m, err := range job.Load(t.Context(), delayjob.Window{To: start}) {

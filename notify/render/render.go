@@ -170,7 +170,7 @@ func (r *Renderer) page(v *view) (page, error) {
 		p.Accent = blue
 	}
 	switch v.variant {
-	case "cancellation", "decision.rejected", "decision.timeout", "released":
+	case "cancellation", "decision.rejected", "decision.timeout", "released", "waitlist_expired":
 		p.Void = v.facts.Move == nil // else it takes place, where it was
 	}
 	if r.baseURL != "" && v.meetingID != 0 {
@@ -215,5 +215,6 @@ var (
 		"reminder.start": blue, "reminder.end": blue, "invitation": violet, "change": amber,
 		"cancellation": red, "approval_request": amber, "approval_reminder": amber, "escalation": red, "decision.confirmed": green,
 		"decision.rejected": red, "decision.timeout": slate, "released": slate,
+		"waitlist_offer": amber, "waitlist_booked": green, "waitlist_expired": slate,
 	}
 )

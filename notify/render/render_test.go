@@ -80,6 +80,7 @@ func scenarios() []scenario {
 		add := func(name string, kind notify.Kind, now time.Time, fill func(*notify.Facts)) {
 			n := sample(kind, lang)
 			fill(&n.Facts)
+			n.MeetingID = n.Facts.MeetingID
 			all = append(all, scenario{lang + "/" + name, n, now})
 		}
 		by := "Grace Hopper"
@@ -119,6 +120,19 @@ func scenarios() []scenario {
 		add("released", notify.Released, start, none)
 		add("released-third-time", notify.Released, start, func(f *notify.Facts) { f.Reason, f.NoShows = "no_show", 3 })
 		add("released-by-somebody", notify.Released, start, func(f *notify.Facts) { f.By, f.Reason = by, "Nobody answered at the door." })
+		waits := func(f *notify.Facts) { // there is no meeting, and nobody was invited
+			f.MeetingID, f.Organizer, f.Attendees, f.Description, f.Sequence = 0, notify.Contact{}, nil, "", 0
+		}
+		add("waitlist-offer", notify.WaitlistOffer, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.Deadline = new(start.Add(-22 * time.Hour)) })
+		add("waitlist-booked", notify.WaitlistBooked, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.MeetingID, f.Decision = 42, "confirmed" })
+		add("waitlist-booked-pending", notify.WaitlistBooked, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.MeetingID, f.Decision = 42, "pending" })
+		for _, why := range []string{"start", "offer", "inactive"} {
+			add("waitlist-expired-"+why, notify.WaitlistExpired, start, func(f *notify.Facts) { waits(f); f.Reason = why })
+		}
+		add("waitlist-expired-rules", notify.WaitlistExpired, start, func(f *notify.Facts) {
+			waits(f)
+			f.Reason, f.Comment = "rules", "Turing is booked 4h or longer ahead"
+		})
 		series := func(f *notify.Facts) {
 			f.SeriesID = 5
 			f.Series = &notify.Series{

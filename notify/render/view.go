@@ -32,6 +32,9 @@ type view struct {
 	For        string // names of those for whom the reader stands in
 	NoShows    int    // in a row, of a series
 	TimedOut   bool   // nobody decided
+	Waits      bool   // it is about the waiting list
+	Why        string // waiting came to nothing: a reason's code
+	Asked      bool   // what became of waiting needs an approval
 	Remaining  string // until what a reminder speaks of: 15 minutes; empty: none
 	Past       bool   // what a reminder speaks of has happened
 
@@ -90,6 +93,8 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 		v.Agreed, v.For = v.names(q.Agreed), v.names(q.For)
 	}
 	switch n.Kind {
+	case notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired:
+		v.Waits, v.Why, v.Asked = true, f.Reason, f.Decision == "pending"
 	case notify.Reminder:
 		v.remind(now)
 	case notify.ApprovalReminder:
@@ -118,7 +123,8 @@ func variantOf(n notify.Notification) (string, error) {
 			return "decision.rejected", nil
 		}
 		return "", fmt.Errorf("a decision %q is unknown", n.Facts.Decision)
-	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released:
+	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released,
+		notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired:
 		return string(n.Kind), nil
 	}
 	return "", fmt.Errorf("a notification of kind %q is unknown", n.Kind)
@@ -209,7 +215,7 @@ func (v *view) fields() []field {
 		at := d.In(v.start.Location())
 		add("deadline", v.locale.must("date", at), v.locale.must("time", at)+" ("+zoneName(at)+")")
 	}
-	if r := v.facts.Reason; r != "timeout" && r != "no_show" { // those are told in full sentences
+	if r := v.facts.Reason; r != "timeout" && r != "no_show" && !v.Waits { // those are told in full sentences
 		add("reason", lines(v.facts.Reason, maxDescription)...)
 	}
 	add("comment", lines(v.facts.Comment, maxDescription)...)

@@ -1128,6 +1128,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/waitlist": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What I wait for; admins: what everybody does */
+        get: operations["list-waitlist"];
+        put?: never;
+        /** Wait for rooms that are taken; the first in line gets them when they become free */
+        post: operations["join-waitlist"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/waitlist/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One place in line */
+        get: operations["get-wait"];
+        put?: never;
+        post?: never;
+        /** Wait no longer */
+        delete: operations["leave-waitlist"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/waitlist/{id}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Book what is offered */
+        post: operations["accept-offer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/waitlist/{id}/decline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Turn an offer down, which goes to the next in line */
+        post: operations["decline-offer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1305,17 +1375,55 @@ export interface components {
              */
             timezone?: string | null;
         };
+        BookingInput: {
+            /** @description At most 500 */
+            attendees?: components["schemas"]["AttendeeInput"][] | null;
+            /** @description At most 10,000 characters */
+            description?: string | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T10:00:00Z
+             */
+            end: string | null;
+            /** @description Admins only: pass over the rules of the rooms, not over other meetings */
+            override?: components["schemas"]["OverrideInput"];
+            /** @description At most 10; empty: none, null: the installation's */
+            reminders?: components["schemas"]["ReminderInput"][] | null;
+            /** @description 1 to 50; all are taken, or none */
+            room_ids: number[] | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T09:00:00Z
+             */
+            start: string | null;
+            /**
+             * @description IANA, of local times; null: the first room's
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
+            /** @description 1 to 200 characters */
+            title: string | null;
+            /**
+             * @description With wait: no longer than this; left out or null: than the start
+             * @example 2027-02-09T18:00:00Z
+             */
+            until?: string | null;
+            /** @enum {string|null} */
+            visibility?: "public" | "private" | null;
+            /** @description If a room is taken, wait for it: the answer is 202 with a place in line */
+            wait?: boolean | null;
+        };
         Busy: {
             /**
              * Format: int64
-             * @description null: a meeting
+             * @description null: a meeting or an offer
              */
             blackout_id: number | null;
             /** Format: date-time */
             end: string;
             /**
              * Format: int64
-             * @description null: a blackout
+             * @description null: a blackout, or an offer to somebody who waits
              */
             meeting_id: number | null;
             /**
@@ -1729,6 +1837,11 @@ export interface components {
             /** @description For the next page; null on the last */
             next_cursor: string | null;
         };
+        ListingWait: {
+            items: components["schemas"]["Wait"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
         LoginInputBody: {
             email: string;
             /** Format: password */
@@ -1803,37 +1916,6 @@ export interface components {
              * @description null: nobody has to check in
              */
             until: string | null;
-        };
-        MeetingInput: {
-            /** @description At most 500 */
-            attendees?: components["schemas"]["AttendeeInput"][] | null;
-            /** @description At most 10,000 characters */
-            description?: string | null;
-            /**
-             * @description RFC 3339 with an offset, or local in timezone
-             * @example 2027-02-10T10:00:00Z
-             */
-            end: string | null;
-            /** @description Admins only: pass over the rules of the rooms, not over other meetings */
-            override?: components["schemas"]["OverrideInput"];
-            /** @description At most 10; empty: none, null: the installation's */
-            reminders?: components["schemas"]["ReminderInput"][] | null;
-            /** @description 1 to 50; all are taken, or none */
-            room_ids: number[] | null;
-            /**
-             * @description RFC 3339 with an offset, or local in timezone
-             * @example 2027-02-10T09:00:00Z
-             */
-            start: string | null;
-            /**
-             * @description IANA, of local times; null: the first room's
-             * @example Europe/Berlin
-             */
-            timezone?: string | null;
-            /** @description 1 to 200 characters */
-            title: string | null;
-            /** @enum {string|null} */
-            visibility?: "public" | "private" | null;
         };
         MeetingNotification: {
             address: string;
@@ -3006,6 +3088,111 @@ export interface components {
             items: components["schemas"]["UserBody"][];
             /** @description For the next page; null on the last */
             next_cursor: string | null;
+        };
+        Wait: {
+            /** Format: date-time */
+            created_at: string;
+            /** @description The rules that were in the way */
+            detail: string | null;
+            /**
+             * Format: date-time
+             * @description The earlier of until and the start
+             */
+            expires_at: string;
+            /** Format: int64 */
+            id: number;
+            /** @description What is waited for */
+            meeting: components["schemas"]["Wish"];
+            /**
+             * Format: int64
+             * @description The meeting that it became
+             */
+            meeting_id: number | null;
+            /**
+             * Format: date-time
+             * @description To accept the offer; null: there was none
+             */
+            offer_until: string | null;
+            /**
+             * Format: int64
+             * @description In line, from 1, of those who want any of the same; null unless it waits
+             */
+            position: number | null;
+            /** @description Why it came to nothing: start, until, offer, rules, inactive */
+            reason: string | null;
+            /** @enum {string} */
+            state: "waiting" | "offered" | "booked" | "expired" | "withdrawn" | "refused";
+            /**
+             * Format: date-time
+             * @description Waits no longer than this; null: than the start
+             */
+            until: string | null;
+            /** Format: date-time */
+            updated_at: string;
+            /** @description Who waits */
+            user: components["schemas"]["Organizer"];
+            /** Format: int64 */
+            version: number;
+        };
+        WaitInput: {
+            /** @description At most 500; invited once it is booked */
+            attendees?: components["schemas"]["AttendeeInput"][] | null;
+            /** @description At most 10,000 characters */
+            description?: string | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T10:00:00Z
+             */
+            end: string | null;
+            /** @description At most 10; empty: none, null: the installation's */
+            reminders?: components["schemas"]["ReminderInput"][] | null;
+            /** @description 1 to 50; all are given, or none */
+            room_ids: number[] | null;
+            /**
+             * @description RFC 3339 with an offset, or local in timezone
+             * @example 2027-02-10T09:00:00Z
+             */
+            start: string | null;
+            /**
+             * @description IANA, of local times; null: the first room's
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
+            /** @description 1 to 200 characters */
+            title: string | null;
+            /**
+             * @description Wait no longer than this; left out or null: than the start
+             * @example 2027-02-09T18:00:00Z
+             */
+            until?: string | null;
+            /** @enum {string|null} */
+            visibility?: "public" | "private" | null;
+        };
+        Wish: {
+            attendees: components["schemas"]["WishGuest"][];
+            /** @description The installation's, whatever they are then */
+            default_reminders: boolean;
+            description: string;
+            /** Format: date-time */
+            end: string;
+            reminders: components["schemas"]["Reminder"][];
+            room_ids: number[];
+            rooms: components["schemas"]["RoomRef"][];
+            /** Format: date-time */
+            start: string;
+            timezone: string;
+            title: string;
+            /** @enum {string} */
+            visibility: "public" | "private";
+        };
+        WishGuest: {
+            email: string;
+            name: string;
+            /**
+             * Format: int64
+             * @description null: not a user of this installation
+             */
+            user_id: number | null;
         };
     };
     responses: never;
@@ -4892,11 +5079,11 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["MeetingInput"];
+                "application/json": components["schemas"]["BookingInput"];
             };
         };
         responses: {
-            /** @description Created */
+            /** @description Booked */
             201: {
                 headers: {
                     ETag?: string;
@@ -4905,6 +5092,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Meeting"];
+                };
+            };
+            /** @description The room is taken: a place in line, if that was asked for */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Wait"];
                 };
             };
             /** @description Unauthorized */
@@ -11019,6 +11215,554 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-waitlist": {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                room_id?: number;
+                /** @description Admins only; others see their own */
+                user_id?: number;
+                /** @description Any of them; repeated, or separated by commas */
+                state?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingWait"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "join-waitlist": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WaitInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Wait"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-wait": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Wait"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "leave-waitlist": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "accept-offer": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Wait"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "decline-offer": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Wait"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,114 @@
+package meeting
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+// fakeWaits keeps the waiting list; what an offer holds is not refused to others.
+type fakeWaits struct{ waits map[int64]*Wait }
+
+func (s *fakeStore) CreateWait(_ context.Context, w *Wait) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waits == nil {
+		s.waits = map[int64]*Wait{}
+	}
+	w.ID, w.Version, w.Position = s.next(), 1, 1
+	s.waits[w.ID] = new(*w)
+	return nil
+}
+
+func (s *fakeStore) Wait(_ context.Context, id int64) (*Wait, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w, ok := s.waits[id]; ok {
+		return new(*w), nil
+	}
+	return nil, ErrNotFound
+}
+
+func (s *fakeStore) UpdateWait(ctx context.Context, id int64, fn func(*Wait) (*Meeting, error)) (*Wait, *Meeting, []Notice, error) {
+	w, err := s.Wait(ctx, id)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m, err := fn(w)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var notices []Notice
+	if m != nil {
+		notices = m.notices
+		if err := s.CreateMeeting(ctx, m); err != nil {
+			return nil, nil, nil, err
+		}
+		w.MeetingID = m.ID
+	}
+	w.Version++
+	told := w.TakeNotices()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range told {
+		told[i].ID = s.next()
+	}
+	s.notices = append(s.notices, told...)
+	s.waits[id] = new(*w)
+	return w, m, append(notices, told...), nil
+}
+
+func (s *fakeStore) ListWaits(_ context.Context, q WaitQuery, _ Page) ([]*Wait, string, error) {
+	var ws []*Wait
+	for _, w := range s.waits {
+		if q.UserID == 0 || q.UserID == w.Person.UserID {
+			ws = append(ws, new(*w))
+		}
+	}
+	slices.SortFunc(ws, func(a, b *Wait) int { return cmp.Compare(a.ID, b.ID) })
+	return ws, "", nil
+}
+
+func (s *fakeStore) Awaited(_ context.Context, free []Occupancy, _ time.Time) ([]int64, int64, error) {
+	var rooms []int64
+	for _, w := range s.waits {
+		for _, want := range w.Wants {
+			for _, o := range free {
+				if w.State == Waiting && o.RoomID == want.RoomID && o.Slot.Overlaps(want.Slot) {
+					rooms = append(rooms, o.RoomID)
+				}
+			}
+		}
+	}
+	slices.Sort(rooms)
+	return slices.Compact(rooms), s.next(), nil
+}
+
+func (s *fakeStore) FirstInLine(ctx context.Context, roomID int64, at time.Time) ([]int64, error) {
+	ws, _, _ := s.ListWaits(ctx, WaitQuery{}, Page{})
+	var line []int64
+	for _, w := range ws {
+		if w.State == Waiting && slices.Contains(w.Wished.RoomIDs, roomID) && len(s.overlapping(w.Wants)) == 0 {
+			line = append(line, w.ID)
+		}
+	}
+	return line, nil
+}
+
+func (s *fakeStore) FreeAndAwaited(context.Context, time.Time) ([]int64, int64, error) {
+	return nil, 0, nil
+}
+
+// overlapping are meetings that hold some of this.
+func (s *fakeStore) overlapping(wants []Occupancy) []*Meeting {
+	var found []*Meeting
+	for _, m := range s.meetings {
+		for _, o := range m.Occupied {
+			if slices.ContainsFunc(wants, func(w Occupancy) bool { return w.RoomID == o.RoomID && w.Slot.Overlaps(o.Slot) }) {
+				found = append(found, m)
+			}
+		}
+	}
+	return found
+}

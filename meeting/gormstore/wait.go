@@ -1,0 +1,363 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/delayjob/failpoint"
+	"punctual/meeting"
+)
+
+// Rows of waitlist_rooms are there exactly while a wait is open, so that all of them stand in line.
+var (
+	insertWait = write(`INSERT INTO waitlist (user_id, state, wish, until_at, expires_at, due_at, created_at, updated_at)
+		VALUES ($1, $2, {postgres: $3::jsonb}{sqlite: $3}, $4, $5, $6, $7, $7) RETURNING id`)
+	saveWait = write(`UPDATE waitlist SET state = $2, offer_until = $3, due_at = $4, meeting_id = $5, reason = $6, detail = $7,
+		updated_at = $8, version = version + 1 WHERE id = $1`)
+	lockWait = write(`SELECT id FROM waitlist WHERE id = $1 {postgres: FOR UPDATE}`)
+
+	addWanted = write(`INSERT INTO waitlist_rooms (waitlist_id, room_id, starts_at, ends_at)
+		SELECT CAST($2 AS bigint), x.room_id, x.starts_at, x.ends_at
+		FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}`)
+	removeWanted = write(`DELETE FROM waitlist_rooms WHERE waitlist_id = $1`)
+	addOffer     = write(`INSERT INTO occupancies (waitlist_id, room_id, starts_at, ends_at, held)
+		SELECT CAST($2 AS bigint), x.room_id, x.starts_at, x.ends_at, true
+		FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}
+		WHERE true
+		{postgres: ON CONFLICT ON CONSTRAINT occupancies_no_overlap DO NOTHING}`)
+	removeOffer = write(`DELETE FROM occupancies WHERE waitlist_id = $1`)
+
+	awaited = write(`SELECT DISTINCT a.room_id
+		FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}
+		JOIN waitlist_rooms a ON a.room_id = x.room_id AND ` + overlap("a", "x") + `
+		JOIN waitlist w ON w.id = a.waitlist_id AND w.state = 'waiting' AND w.expires_at > $2
+		ORDER BY a.room_id`)
+	nextLook = write(`SELECT {postgres: CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)}{sqlite: CAST((julianday('now') - 2440587.5) * 86400000000 AS integer)}`)
+
+	firstInLine = write(`SELECT w.id FROM waitlist w
+		WHERE w.state = 'waiting' AND w.expires_at > $2 AND w.id IN (SELECT a.waitlist_id FROM waitlist_rooms a WHERE a.room_id = $1) AND ` + allFree + `
+		ORDER BY w.id`)
+	freeAndAwaited = write(`SELECT DISTINCT a.room_id FROM waitlist w JOIN waitlist_rooms a ON a.waitlist_id = w.id
+		WHERE w.state = 'waiting' AND w.expires_at > $1 AND ` + allFree + `
+		ORDER BY a.room_id`)
+)
+
+// allFree: nothing is in the way of the wait w.
+var allFree = `NOT EXISTS (SELECT 1 FROM waitlist_rooms b JOIN occupancies o ON o.room_id = b.room_id AND ` + overlap("o", "b") + `
+			WHERE b.waitlist_id = w.id)`
+
+// overlap of two rows that have a start and an end.
+func overlap(a, b string) string {
+	return strings.NewReplacer("{a}", a, "{b}", b).Replace(`{postgres: tstzrange({a}.starts_at, {a}.ends_at) && tstzrange({b}.starts_at, {b}.ends_at)}` +
+		`{sqlite: {a}.starts_at < {b}.ends_at AND {a}.ends_at > {b}.starts_at}`)
+}
+
+var selectWaits = `SELECT w.id, w.user_id, u.email, u.name, u.phone, u.locale, u.timezone, w.state, w.wish, w.until_at, w.expires_at,
+		w.offer_until, w.meeting_id, w.reason, w.detail, w.version, w.created_at, w.updated_at,
+		(SELECT {array}({object}('room_id', a.room_id, 'starts_at', a.starts_at, 'ends_at', a.ends_at)) FROM waitlist_rooms a WHERE a.waitlist_id = w.id),
+		CASE WHEN w.state = 'waiting' THEN 1 + (SELECT count(DISTINCT a.waitlist_id) FROM waitlist_rooms b
+			JOIN waitlist_rooms a ON a.room_id = b.room_id AND ` + overlap("a", "b") + ` AND a.waitlist_id < w.id
+			WHERE b.waitlist_id = w.id) ELSE 0 END
+	FROM waitlist w JOIN users u ON u.id = w.user_id `
+
+var waitByID = write(selectWaits + `WHERE w.id = $1`)
+
+func (s *Store) CreateWait(ctx context.Context, w *meeting.Wait) error {
+	wish, err := json.Marshal(wishOf(w.Wished))
+	if err != nil {
+		return fmt.Errorf("wish: %w", err)
+	}
+	err = s.transaction(ctx, func(tx *gorm.DB) error {
+		if err := s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&w.ID) }, insertWait, w.Person.UserID, string(w.State), string(wish),
+			timestamp(w.Until), micro(w.Expires), micro(w.Due()), micro(w.CreatedAt)); err != nil {
+			return err
+		}
+		if _, err := s.exec(tx, addWanted, table(s.dialect.occupancyRows(w.Wants, true)), w.ID); err != nil {
+			return err
+		}
+		created, err := s.readWait(tx, w.ID)
+		if err == nil {
+			*w = *created
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("create wait: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) Wait(ctx context.Context, id int64) (*meeting.Wait, error) {
+	w, err := s.readWait(s.db.WithContext(ctx), id)
+	if err != nil {
+		return nil, fmt.Errorf("wait %d: %w", id, err)
+	}
+	return w, nil
+}
+
+// UpdateWait takes the lock first: whoever comes second sees what the first has made of it.
+func (s *Store) UpdateWait(ctx context.Context, id int64, fn func(*meeting.Wait) (*meeting.Meeting, error)) (*meeting.Wait, *meeting.Meeting, []meeting.Notice, error) {
+	var w *meeting.Wait
+	var m *meeting.Meeting
+	var notices []meeting.Notice
+	err := s.orConflict(ctx, func() (*meeting.Meeting, error) {
+		err := s.transaction(ctx, func(tx *gorm.DB) (err error) {
+			m = nil
+			if w, err = s.lockedWait(tx, id); err != nil {
+				return fmt.Errorf("update wait %d: %w", id, err)
+			}
+			was := w.State
+			if m, err = fn(w); err != nil {
+				return err
+			}
+			if notices, err = s.saveWait(tx, was, w, m); err != nil {
+				return fmt.Errorf("update wait %d: %w", id, err)
+			}
+			failpoint.Reach("waitlist.before", "")
+			return nil
+		})
+		switch {
+		case m != nil:
+			return m, err
+		case w != nil:
+			return &meeting.Meeting{Occupied: w.Wants}, err
+		default:
+			return nil, err
+		}
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	failpoint.Reach("waitlist.after", "")
+	return w, m, notices, nil
+}
+
+func (s *Store) lockedWait(tx *gorm.DB, id int64) (*meeting.Wait, error) {
+	if s.dialect == postgres {
+		if err := s.query(tx, func(*sql.Rows) error { return nil }, lockWait, id); err != nil {
+			return nil, err
+		}
+	}
+	return s.readWait(tx, id)
+}
+
+// saveWait writes a wait as it is now, what it holds, and the meeting that it became.
+func (s *Store) saveWait(tx *gorm.DB, was meeting.WaitState, w *meeting.Wait, m *meeting.Meeting) ([]meeting.Notice, error) {
+	if was == meeting.Offered && w.State != meeting.Offered {
+		if _, err := s.exec(tx, removeOffer, w.ID); err != nil {
+			return nil, err
+		}
+	}
+	var notices []meeting.Notice
+	if m != nil {
+		history, err := s.dialect.historyRows(m.TakeHistory())
+		if err != nil {
+			return nil, err
+		}
+		if notices, err = s.insertAll(tx, m, history); err != nil {
+			return nil, err
+		}
+		w.MeetingID = m.ID
+	}
+	if was != meeting.Offered && w.State == meeting.Offered {
+		n, err := s.exec(tx, addOffer, table(s.dialect.occupancyRows(w.Wants, true)), w.ID)
+		if err != nil {
+			return nil, err
+		}
+		if n < int64(len(w.Wants)) {
+			return nil, errTaken
+		}
+	}
+	if w.State != meeting.Waiting && w.State != meeting.Offered {
+		if _, err := s.exec(tx, removeWanted, w.ID); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := s.exec(tx, saveWait, w.ID, string(w.State), timestamp(w.OfferUntil), micro(w.Due()), reference(w.MeetingID),
+		w.Reason, w.Detail, micro(w.UpdatedAt)); err != nil {
+		return nil, err
+	}
+	w.Version++
+	told := w.TakeNotices()
+	if len(told) > 0 {
+		if err := s.outbox.Insert(tx, told); err != nil {
+			return nil, err
+		}
+	}
+	return append(notices, told...), nil
+}
+
+func (s *Store) readWait(tx *gorm.DB, id int64) (*meeting.Wait, error) {
+	ws, err := s.readWaits(tx, waitByID, id)
+	if err == nil && len(ws) == 0 {
+		err = meeting.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ws[0], nil
+}
+
+// readWaits runs a query that begins with selectWaits.
+func (s *Store) readWaits(tx *gorm.DB, q statement, args ...any) ([]*meeting.Wait, error) {
+	var ws []*meeting.Wait
+	err := s.query(tx, func(rows *sql.Rows) error {
+		w, err := scanWait(rows)
+		ws = append(ws, w)
+		return err
+	}, q, args...)
+	return ws, err
+}
+
+func scanWait(rows *sql.Rows) (*meeting.Wait, error) {
+	w := &meeting.Wait{}
+	p := &w.Person
+	var wish, wants []byte
+	if err := rows.Scan(&w.ID, &p.UserID, &p.Email, &p.Name, &p.Phone, &p.Locale, &p.Timezone, &w.State, &wish, nullTime{&w.Until}, &w.Expires,
+		nullTime{&w.OfferUntil}, nullID{&w.MeetingID}, &w.Reason, &w.Detail, &w.Version, &w.CreatedAt, &w.UpdatedAt, &wants, &w.Position); err != nil {
+		return nil, err
+	}
+	var part wishPart
+	if err := json.Unmarshal(wish, &part); err != nil {
+		return nil, fmt.Errorf("wait %d: %w", w.ID, err)
+	}
+	w.Wished = part.wished()
+	err := readParts(wants, func(p wantPart) {
+		w.Wants = append(w.Wants, meeting.Occupancy{RoomID: p.RoomID, Slot: meeting.Slot{Start: p.StartsAt.Time, End: p.EndsAt.Time}})
+	})
+	return w, err
+}
+
+type wantPart struct {
+	RoomID   int64       `json:"room_id"`
+	StartsAt readInstant `json:"starts_at"`
+	EndsAt   readInstant `json:"ends_at"`
+}
+
+// wishPart is a [meeting.Wished] in the column wish.
+type wishPart struct {
+	Title            string         `json:"title"`
+	Description      string         `json:"description,omitempty"`
+	Start            time.Time      `json:"start"`
+	End              time.Time      `json:"end"`
+	Timezone         string         `json:"timezone"`
+	RoomIDs          []int64        `json:"room_ids"`
+	RoomNames        []string       `json:"room_names"`
+	Attendees        []attendeePart `json:"attendees,omitempty"`
+	Reminders        []reminderPart `json:"reminders,omitempty"`
+	DefaultReminders bool           `json:"default_reminders,omitempty"`
+	Visibility       string         `json:"visibility"`
+}
+
+func wishOf(w meeting.Wished) wishPart {
+	p := wishPart{
+		Title: w.Title, Description: w.Description, Start: micro(w.Slot.Start), End: micro(w.Slot.End), Timezone: w.Timezone,
+		RoomIDs: w.RoomIDs, RoomNames: w.RoomNames, DefaultReminders: w.DefaultReminders, Visibility: string(w.Visibility),
+	}
+	for _, a := range w.Attendees {
+		p.Attendees = append(p.Attendees, partOfAttendee(meeting.Attendee{Person: a}))
+	}
+	for _, r := range w.Reminders {
+		p.Reminders = append(p.Reminders, partOfReminder(r))
+	}
+	return p
+}
+
+func (p wishPart) wished() meeting.Wished {
+	w := meeting.Wished{
+		Title: p.Title, Description: p.Description, Slot: meeting.Slot{Start: p.Start, End: p.End}, Timezone: p.Timezone,
+		RoomIDs: p.RoomIDs, RoomNames: p.RoomNames, DefaultReminders: p.DefaultReminders, Visibility: meeting.Visibility(p.Visibility),
+		Attendees: []meeting.Person{},
+	}
+	for _, a := range p.Attendees {
+		w.Attendees = append(w.Attendees, a.attendee().Person)
+	}
+	for _, r := range p.Reminders {
+		w.Reminders = append(w.Reminders, r.reminder())
+	}
+	return w
+}
+
+func (s *Store) ListWaits(ctx context.Context, q meeting.WaitQuery, p meeting.Page) ([]*meeting.Wait, string, error) {
+	const list = "waitlist"
+	after, err := readCursor(list, p.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	var c conditions
+	if after != nil {
+		c.add("w.id > ?", after.ID)
+	}
+	if q.UserID != 0 {
+		c.add("w.user_id = ?", q.UserID)
+	}
+	if q.RoomID != 0 {
+		room := c.param(q.RoomID)
+		c.all = append(c.all, `{postgres: w.wish -> 'room_ids' @> to_jsonb(CAST(`+room+` AS bigint))}{sqlite: EXISTS (SELECT 1 FROM json_each(w.wish, '$.room_ids') WHERE value = `+room+`)}`)
+	}
+	if len(q.States) > 0 {
+		var states []string
+		for _, state := range q.States {
+			states = append(states, c.param(string(state)))
+		}
+		c.all = append(c.all, "w.state IN ("+strings.Join(states, ", ")+")")
+	}
+	size := limit(p)
+	where := c.String()
+	ws, err := s.readWaits(s.db.WithContext(ctx), write(selectWaits+`WHERE `+where+` ORDER BY w.id LIMIT `+c.param(size+1)), c.args...)
+	if err != nil {
+		return nil, "", fmt.Errorf("list waits: %w", err)
+	}
+	ws, next := paged(ws, size, func(w *meeting.Wait) position { return position{List: list, ID: w.ID} })
+	return ws, next, nil
+}
+
+func (s *Store) Awaited(ctx context.Context, free []meeting.Occupancy, at time.Time) ([]int64, int64, error) {
+	return s.looks(ctx, awaited, table(s.dialect.occupancyRows(free, true)), micro(at))
+}
+
+func (s *Store) FreeAndAwaited(ctx context.Context, at time.Time) ([]int64, int64, error) {
+	return s.looks(ctx, freeAndAwaited, micro(at))
+}
+
+// looks runs a query for rooms; the number is the database's clock, which all processes share.
+func (s *Store) looks(ctx context.Context, q statement, args ...any) (rooms []int64, number int64, err error) {
+	tx := s.db.WithContext(ctx)
+	if rooms, err = s.numbers(tx, q, args...); err != nil || len(rooms) == 0 {
+		return nil, 0, err
+	}
+	now, err := s.numbers(tx, nextLook)
+	if err == nil && len(now) == 0 {
+		err = errors.New("the database tells no time")
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return rooms, now[0], nil
+}
+
+func (s *Store) FirstInLine(ctx context.Context, roomID int64, at time.Time) ([]int64, error) {
+	line, err := s.numbers(s.db.WithContext(ctx), firstInLine, roomID, micro(at))
+	if err != nil {
+		return nil, fmt.Errorf("line for room %d: %w", roomID, err)
+	}
+	return line, nil
+}
+
+// numbers runs a query for one column.
+func (s *Store) numbers(tx *gorm.DB, q statement, args ...any) (found []int64, err error) {
+	err = s.query(tx, func(rows *sql.Rows) error {
+		var n int64
+		err := rows.Scan(&n)
+		found = append(found, n)
+		return err
+	}, q, args...)
+	return found, err
+}

@@ -1,0 +1,249 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// Wait is somebody's place in the line for rooms that are taken.
+type Wait struct {
+	ID         int64      `json:"id"`
+	User       Organizer  `json:"user" doc:"Who waits"`
+	State      string     `json:"state" enum:"waiting,offered,booked,expired,withdrawn,refused"`
+	Position   *int       `json:"position" doc:"In line, from 1, of those who want any of the same; null unless it waits"`
+	Meeting    Wish       `json:"meeting" doc:"What is waited for"`
+	Until      *time.Time `json:"until" nullable:"true" doc:"Waits no longer than this; null: than the start"`
+	ExpiresAt  time.Time  `json:"expires_at" doc:"The earlier of until and the start"`
+	OfferUntil *time.Time `json:"offer_until" nullable:"true" doc:"To accept the offer; null: there was none"`
+	MeetingID  *int64     `json:"meeting_id" doc:"The meeting that it became"`
+	Reason     *string    `json:"reason" doc:"Why it came to nothing: start, until, offer, rules, inactive"`
+	Detail     *string    `json:"detail" doc:"The rules that were in the way"`
+	Version    int64      `json:"version"`
+	CreatedAt  time.Time  `json:"created_at"`
+	UpdatedAt  time.Time  `json:"updated_at"`
+}
+
+// Wish is a meeting that is waited for.
+type Wish struct {
+	RoomIDs          []int64     `json:"room_ids" nullable:"false"`
+	Rooms            []RoomRef   `json:"rooms" nullable:"false"`
+	Title            string      `json:"title"`
+	Description      string      `json:"description"`
+	Start            time.Time   `json:"start"`
+	End              time.Time   `json:"end"`
+	Timezone         string      `json:"timezone"`
+	Attendees        []WishGuest `json:"attendees" nullable:"false"`
+	Reminders        []Reminder  `json:"reminders" nullable:"false"`
+	DefaultReminders bool        `json:"default_reminders" doc:"The installation's, whatever they are then"`
+	Visibility       string      `json:"visibility" enum:"public,private"`
+}
+
+// WishGuest is who will be invited.
+type WishGuest struct {
+	UserID *int64 `json:"user_id" doc:"null: not a user of this installation"`
+	Email  string `json:"email"`
+	Name   string `json:"name"`
+}
+
+func waitOf(w *meeting.Wait) Wait {
+	d := w.Wished
+	return Wait{
+		ID: w.ID, User: Organizer{ID: w.Person.UserID, Name: w.Person.Name, Email: w.Person.Email}, State: string(w.State),
+		Position: orNil(w.Position),
+		Meeting: Wish{
+			RoomIDs: append([]int64{}, d.RoomIDs...), Rooms: roomRefsOf(d.RoomIDs, d.RoomNames), Title: d.Title, Description: d.Description,
+			Start: d.Slot.Start.UTC(), End: d.Slot.End.UTC(), Timezone: d.Timezone,
+			Attendees: list(d.Attendees, func(p meeting.Person) WishGuest {
+				return WishGuest{UserID: number(p.UserID), Email: p.Email, Name: p.Name}
+			}),
+			Reminders: list(d.Reminders, reminderOf), DefaultReminders: d.DefaultReminders, Visibility: string(d.Visibility),
+		},
+		Until: instant(w.Until), ExpiresAt: w.Expires.UTC(), OfferUntil: instant(w.OfferUntil), MeetingID: number(w.MeetingID),
+		Reason: text(w.Reason), Detail: text(w.Detail), Version: w.Version, CreatedAt: w.CreatedAt.UTC(), UpdatedAt: w.UpdatedAt.UTC(),
+	}
+}
+
+// orNil is null for 0.
+func orNil(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+// WaitInput asks for a place in line: a meeting, and for how long to wait for it.
+type WaitInput struct {
+	RoomIDs     Field[[]int64]         `json:"room_ids,omitempty" maximum:"9007199254740991" doc:"1 to 50; all are given, or none"`
+	Title       Field[string]          `json:"title,omitempty" doc:"1 to 200 characters"`
+	Description Field[string]          `json:"description,omitempty" doc:"At most 10,000 characters"`
+	Start       Field[string]          `json:"start,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T09:00:00Z"`
+	End         Field[string]          `json:"end,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T10:00:00Z"`
+	Timezone    Field[string]          `json:"timezone,omitempty" doc:"IANA, of local times; null: the first room's" example:"Europe/Berlin"`
+	Attendees   Field[[]AttendeeInput] `json:"attendees,omitempty" doc:"At most 500; invited once it is booked"`
+	Reminders   Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10; empty: none, null: the installation's"`
+	Visibility  Field[string]          `json:"visibility,omitempty" enum:"public,private"`
+	Until       Field[string]          `json:"until,omitempty" doc:"Wait no longer than this; left out or null: than the start" example:"2027-02-09T18:00:00Z"`
+}
+
+// TransformSchema names what a new wait must have.
+func (WaitInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Required = []string{"room_ids", "title", "start", "end"}
+	return s
+}
+
+func (in WaitInput) patch() MeetingPatch {
+	return MeetingPatch{
+		RoomIDs: in.RoomIDs, Title: in.Title, Description: in.Description, Start: in.Start, End: in.End, Timezone: in.Timezone,
+		Attendees: in.Attendees, Reminders: in.Reminders, Visibility: in.Visibility,
+	}
+}
+
+func (h *handlers) registerWaitlist(api huma.API) {
+	const tag = "Waiting list"
+	huma.Register(api, operation("list-waitlist", http.MethodGet, "/waitlist", "What I wait for; admins: what everybody does", tag), h.listWaits)
+	huma.Register(api, creates(operation("join-waitlist", http.MethodPost, "/waitlist", "Wait for rooms that are taken; the first in line gets them when they become free", tag)), h.join)
+	huma.Register(api, operation("get-wait", http.MethodGet, "/waitlist/{id}", "One place in line", tag), h.wait)
+	huma.Register(api, deletes(operation("leave-waitlist", http.MethodDelete, "/waitlist/{id}", "Wait no longer", tag)), h.leave)
+	huma.Register(api, operation("accept-offer", http.MethodPost, "/waitlist/{id}/accept", "Book what is offered", tag), h.accept)
+	huma.Register(api, operation("decline-offer", http.MethodPost, "/waitlist/{id}/decline", "Turn an offer down, which goes to the next in line", tag), h.decline)
+}
+
+// waits adds to an operation that books the answer for who waits.
+func (h *handlers) waits(op huma.Operation) huma.Operation {
+	answer := func(t reflect.Type, description string) *huma.Response {
+		schema := h.registry.Schema(t, true, "")
+		return &huma.Response{Description: description, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+	}
+	op.Responses = map[string]*huma.Response{
+		"201": answer(reflect.TypeFor[Meeting](), "Booked"),
+		"202": answer(reflect.TypeFor[Wait](), "The room is taken: a place in line, if that was asked for"),
+	}
+	return op
+}
+
+type listWaitsInput struct {
+	Paging
+	RoomID int64    `query:"room_id"`
+	UserID int64    `query:"user_id" doc:"Admins only; others see their own"`
+	State  []string `query:"state,explode" doc:"Any of them; repeated, or separated by commas"`
+}
+
+func (h *handlers) listWaits(ctx context.Context, in *listWaitsInput) (*listOutput[Wait], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var d decoder
+	q := meeting.WaitQuery{RoomID: in.RoomID, UserID: in.UserID}
+	for _, s := range commas(in.State) {
+		state := meeting.WaitState(s)
+		if !state.Valid() {
+			d.add("query.state", "unknown_value", "is one of waiting, offered, booked, expired, withdrawn, refused")
+			break
+		}
+		q.States = append(q.States, state)
+	}
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	ws, next, err := h.svc.Waits(ctx, by, q, in.page())
+	if err != nil {
+		return nil, err
+	}
+	return listed(ws, next, waitOf), nil
+}
+
+func (h *handlers) join(ctx context.Context, in *struct{ Body Body[WaitInput] }) (*made[Wait], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	input, faults := in.Body.read(h.registry)
+	w, err := h.svc.Join(ctx, by, input.patch().fields(faults), input.Until.ptr())
+	if err != nil {
+		return nil, err
+	}
+	return &made[Wait]{ETag: etag(w.Version), Location: h.locate("waitlist", w.ID), Body: waitOf(w)}, nil
+}
+
+// booked is the answer to a booking: a meeting, or a place in line.
+type booked struct {
+	Status   int
+	ETag     string `header:"ETag" doc:"The version, for If-Match"`
+	Location string `header:"Location"`
+	Body     any
+}
+
+func (h *handlers) bookOrWait(ctx context.Context, by meeting.Actor, f meeting.Fields, until *string) (*booked, error) {
+	m, w, err := h.svc.BookOrWait(ctx, by, f, until)
+	switch {
+	case err != nil:
+		return nil, err
+	case w != nil:
+		return &booked{http.StatusAccepted, etag(w.Version), h.locate("waitlist", w.ID), waitOf(w)}, nil
+	default:
+		return &booked{http.StatusCreated, etag(m.Version), h.locate("meetings", m.ID), meetingOf(m)}, nil
+	}
+}
+
+func (h *handlers) wait(ctx context.Context, in *Target) (*one[Wait], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return waitAnswer(h.svc.WaitOf(ctx, by, in.ID))
+}
+
+func (h *handlers) leave(ctx context.Context, in *deleteInput) (*struct{}, error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return nil, h.svc.Leave(ctx, by, in.ID, in.version())
+}
+
+type offerInput struct {
+	Target
+	Guard
+}
+
+func (h *handlers) accept(ctx context.Context, in *offerInput) (*one[Wait], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return waitAnswer(h.svc.Accept(ctx, by, in.ID, in.version()))
+}
+
+func (h *handlers) decline(ctx context.Context, in *offerInput) (*one[Wait], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return waitAnswer(h.svc.Decline(ctx, by, in.ID, in.version()))
+}
+
+func waitAnswer(w *meeting.Wait, err error) (*one[Wait], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &one[Wait]{ETag: etag(w.Version), Body: waitOf(w)}, nil
+}
+
+// wants tells whether somebody who finds a room taken wants to wait.
+func (p BookingInput) wants() bool { return p.Wait.Set && p.Wait.Value }
+
+// fields of the meeting, and until when to wait for it.
+func (p BookingInput) fields(faults []meeting.Fault) (meeting.Fields, *string) {
+	f := MeetingPatch(p.MeetingInput).fields(faults)
+	if p.Until.Set && !p.wants() {
+		f.Faults = append(f.Faults, meeting.Fault{Location: "body.until", Code: "not_allowed", Message: "goes with wait: true"})
+	}
+	return f, p.Until.ptr()
+}

@@ -1,0 +1,389 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// BookOrWait books, or joins the line if a room is taken: it returns a meeting or a wait.
+func (s *Service) BookOrWait(ctx context.Context, by Actor, f Fields, until *string) (*Meeting, *Wait, error) {
+	m, err := s.Book(ctx, by, f)
+	if _, taken := errors.AsType[*ConflictError](err); !taken {
+		return m, nil, err
+	}
+	w, err := s.Join(ctx, by, f, until)
+	return nil, w, err
+}
+
+// Join puts somebody in line for rooms that are taken. The rules are judged now, and again
+// when it is their turn. until is when they wait no longer, as [ParseTime] reads it in the
+// meeting's zone; nil: until the start. Should the rooms be free, it is their turn at once.
+func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *string) (*Wait, error) {
+	at := s.clock()
+	if f.Override != nil {
+		return nil, invalid("body.override", "not_allowed", "does not go with waiting: an override is for now")
+	}
+	by, err := s.standing(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	known, err := s.lookUp(ctx, &f, nil)
+	if err != nil {
+		return nil, err
+	}
+	terms, err := f.terms(nil, known)
+	ends, faults := waitUntil(until, terms, at)
+	if broken, ok := errors.AsType[*InvalidError](err); ok {
+		return nil, &InvalidError{append(broken.Faults, faults...)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(faults) > 0 {
+		return nil, &InvalidError{faults}
+	}
+	if err := s.judge(ctx, by, &terms, nil, at); err != nil {
+		return nil, err
+	}
+	if !terms.Slot.Start.After(at) {
+		return nil, invalid("body.start", "in_past", "has come: there is nothing to wait for")
+	}
+	w := queueUp(terms, by, ends, at)
+	if err := s.store.CreateWait(ctx, w); err != nil {
+		return nil, err
+	}
+	s.scheduler.Schedule(ctx, w.Messages()...)
+	s.freed(ctx, w.Wants) // while it joined something may have become free
+	return w, nil
+}
+
+// waitUntil reads when somebody waits no longer; zero: until the start.
+func waitUntil(until *string, t Terms, at time.Time) (time.Time, []Fault) {
+	if until == nil || *until == "" {
+		return time.Time{}, nil
+	}
+	var found faults
+	loc, err := Zone(t.Timezone)
+	if err != nil {
+		loc = time.UTC // told already
+	}
+	var ends time.Time
+	if parseField(until, &ends, "body.until", false, loc, &found) && !ends.After(at) {
+		found.add("body.until", "in_past", "has passed")
+	}
+	return ends.UTC().Truncate(time.Microsecond), found
+}
+
+// WaitOf finds a wait. [ErrNotFound] also if the actor may not see it: nobody learns who waits.
+func (s *Service) WaitOf(ctx context.Context, by Actor, id int64) (*Wait, error) {
+	w, err := s.store.Wait(ctx, id)
+	if err == nil && !by.maySee(w) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Waits lists those of the actor; of everybody, if it is an admin who asks.
+func (s *Service) Waits(ctx context.Context, by Actor, q WaitQuery, p Page) (ws []*Wait, next string, err error) {
+	if !by.rules() {
+		q.UserID = by.ID
+	}
+	return s.store.ListWaits(ctx, q, p)
+}
+
+// Leave takes somebody out of the line; what was held for them goes to the next.
+func (s *Service) Leave(ctx context.Context, by Actor, id int64, ifMatch *int64) error {
+	_, err := s.withdraw(ctx, by, id, ifMatch, "leave", Waiting, Offered)
+	return err
+}
+
+// Decline turns an offer down, which ends the wait.
+func (s *Service) Decline(ctx context.Context, by Actor, id int64, ifMatch *int64) (*Wait, error) {
+	return s.withdraw(ctx, by, id, ifMatch, "decline", Offered)
+}
+
+func (s *Service) withdraw(ctx context.Context, by Actor, id int64, ifMatch *int64, what string, from ...WaitState) (*Wait, error) {
+	if _, err := s.WaitOf(ctx, by, id); err != nil {
+		return nil, err
+	}
+	at := s.clock()
+	return s.updateWait(ctx, id, func(w *Wait) (*Meeting, error) {
+		if err := checkVersion(ifMatch, w.Version); err != nil {
+			return nil, err
+		}
+		if err := w.in(at, what, from...); err != nil {
+			return nil, err
+		}
+		w.State, w.UpdatedAt = Withdrawn, at
+		return nil, nil
+	})
+}
+
+// in is nil if the wait is in one of the states at an instant, at which its timer may be late.
+func (w *Wait) in(at time.Time, what string, states ...WaitState) error {
+	state := w.State
+	if w.open() && !at.Before(w.Due()) {
+		state = WaitExpired
+	}
+	for _, s := range states {
+		if s == state {
+			return nil
+		}
+	}
+	return &StateError{State: Status(state), Wanted: what}
+}
+
+// Accept books what was offered. A rule or a quota that is in the way now is told, and the
+// offer stands until its end.
+func (s *Service) Accept(ctx context.Context, by Actor, id int64, ifMatch *int64) (*Wait, error) {
+	w, err := s.WaitOf(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.in(s.clock(), "accept", Offered); err != nil {
+		return nil, err
+	}
+	return s.give(ctx, w, by, func(w *Wait, at time.Time) error {
+		if err := checkVersion(ifMatch, w.Version); err != nil {
+			return err
+		}
+		return w.in(at, "accept", Offered)
+	})
+}
+
+// Look gives what is free of a room to those who wait for it, first come first. A job calls it
+// whenever something may have become free. It may be called again, also at the same time: a
+// wait is locked while it is served, and the database refuses what is taken.
+func (s *Service) Look(ctx context.Context, roomID int64) error {
+	line, err := s.store.FirstInLine(ctx, roomID, s.clock())
+	if err != nil {
+		return err
+	}
+	for _, id := range line {
+		if err := s.serve(ctx, id); err != nil {
+			return fmt.Errorf("wait %d: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// serve books for one who waits, or makes an offer. Who finds the rooms taken goes on waiting.
+func (s *Service) serve(ctx context.Context, id int64) error {
+	w, err := s.store.Wait(ctx, id)
+	if err != nil || w.State != Waiting {
+		return err
+	}
+	still := func(w *Wait, at time.Time) error { return w.in(at, "give", Waiting) }
+	by := Timer(JobWaitlistLook)
+	if length := s.conf().Offer; length > 0 {
+		if err = s.allowed(ctx, w); err == nil {
+			at := s.clock()
+			_, err = s.updateWait(ctx, id, func(w *Wait) (*Meeting, error) {
+				if err := still(w, at); err != nil {
+					return nil, err
+				}
+				w.offer(length, at)
+				return nil, nil
+			})
+		}
+	} else {
+		_, err = s.give(ctx, w, by, still)
+	}
+	if reason, detail := refusal(err); reason != "" {
+		at := s.clock()
+		_, err = s.updateWait(ctx, id, func(w *Wait) (*Meeting, error) {
+			if err := still(w, at); err != nil {
+				return nil, err
+			}
+			w.end(Refused, reason, detail, at)
+			return nil, nil
+		})
+	}
+	_, taken := errors.AsType[*ConflictError](err)
+	_, over := errors.AsType[*StateError](err) // served by somebody else, withdrawn, or its time is over
+	if taken || over || errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// errInactive says that the account of who waits was disabled.
+var errInactive = errors.New("the account is disabled")
+
+// refusal is why somebody who waited cannot have what became free; empty: another failure.
+func refusal(err error) (reason, detail string) {
+	var found []Fault
+	if e, ok := errors.AsType[*PolicyError](err); ok {
+		found = e.Violations
+	} else if e, ok := errors.AsType[*InvalidError](err); ok { // a room or a zone is not there any more
+		found = e.Faults
+	} else if errors.Is(err, errInactive) {
+		return ReasonAccount, ""
+	}
+	if len(found) == 0 {
+		return "", ""
+	}
+	said := make([]string, len(found))
+	for i, f := range found {
+		said[i] = f.Message
+	}
+	return ReasonRules, strings.Join(said, "; ")
+}
+
+// give books what somebody waits for; may is asked with the wait locked.
+func (s *Service) give(ctx context.Context, w *Wait, by Actor, may func(*Wait, time.Time) error) (*Wait, error) {
+	for {
+		at := s.clock()
+		m, err := s.meetingFor(ctx, w, by, at)
+		if err != nil {
+			return nil, err
+		}
+		given, err := s.updateWait(ctx, w.ID, func(w *Wait) (*Meeting, error) {
+			if err := may(w, at); err != nil {
+				return nil, err
+			}
+			w.booked(m, by, at)
+			return new(*m), nil
+		})
+		if errors.Is(err, ErrRoomsChanged) && ctx.Err() == nil {
+			continue // each time a blackout was made or changed
+		}
+		return given, err
+	}
+}
+
+// meetingFor makes the meeting that somebody waits for, by the rules as they are now.
+func (s *Service) meetingFor(ctx context.Context, w *Wait, by Actor, at time.Time) (*Meeting, error) {
+	owner, terms, err := s.wantedNow(ctx, w, at)
+	if err != nil {
+		return nil, err
+	}
+	terms.Turn = &Turn{WaitID: w.ID, By: by}
+	ask, err := s.asking(ctx, owner, terms.Rooms)
+	if err != nil {
+		return nil, err
+	}
+	return Book(terms, owner, ask, at), nil
+}
+
+// allowed reports what is against an offer.
+func (s *Service) allowed(ctx context.Context, w *Wait) error {
+	owner, terms, err := s.wantedNow(ctx, w, s.clock())
+	if err != nil {
+		return err
+	}
+	over, err := s.overQuota(ctx, owner.ID, &terms, nil)
+	if err == nil && len(over) > 0 {
+		err = &PolicyError{Violations: over}
+	}
+	return err
+}
+
+// wantedNow judges what somebody waits for anew.
+func (s *Service) wantedNow(ctx context.Context, w *Wait, at time.Time) (Actor, Terms, error) {
+	found, err := s.directory.People(ctx, []int64{w.Person.UserID})
+	if err != nil {
+		return Actor{}, Terms{}, fmt.Errorf("look up who waits: %w", err)
+	}
+	if len(found) == 0 {
+		return Actor{}, Terms{}, errInactive
+	}
+	p := found[0]
+	owner, err := s.standing(ctx, Actor{Kind: ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: p.Role})
+	if err != nil {
+		return owner, Terms{}, err
+	}
+	f := w.Wished.fields()
+	known, err := s.lookUp(ctx, &f, nil)
+	if err != nil {
+		return owner, Terms{}, err
+	}
+	terms, err := f.terms(nil, known)
+	if err != nil {
+		return owner, terms, err
+	}
+	return owner, terms, s.judge(ctx, owner, &terms, nil, at)
+}
+
+// ExpireWait ends a wait of the given version whose time is over, or whose offer was not
+// accepted. It may be called again: what has become of it stays.
+func (s *Service) ExpireWait(ctx context.Context, ref Ref) (Outcome, error) {
+	at := s.clock()
+	outcome := Applied
+	_, err := s.updateWait(ctx, ref.ID, func(w *Wait) (*Meeting, error) {
+		switch {
+		case !w.open():
+			outcome = Done
+			return nil, errUnchanged
+		case w.Version != ref.Version:
+			outcome = Stale
+			return nil, errUnchanged
+		}
+		outcome = Applied
+		w.expire(latest(at, w.Due())) // this machine's clock may be behind the engine's
+		return nil, nil
+	})
+	if errors.Is(err, ErrNotFound) {
+		return Stale, nil
+	}
+	if errors.Is(err, errUnchanged) {
+		return outcome, nil
+	}
+	return outcome, err
+}
+
+// updateWait changes a wait and tells the queue what follows.
+func (s *Service) updateWait(ctx context.Context, id int64, fn func(*Wait) (*Meeting, error)) (*Wait, error) {
+	var was WaitState
+	var before []delayjob.Message
+	w, m, notices, err := s.store.UpdateWait(ctx, id, func(w *Wait) (*Meeting, error) {
+		was, before = w.State, w.Messages()
+		return fn(w)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.forget(ctx, before, w.Messages())
+	ms := append(w.Messages(), Deliveries(notices)...)
+	if m != nil {
+		ms = append(ms, m.Messages()...)
+	}
+	s.scheduler.Schedule(ctx, ms...)
+	if was == Offered && m == nil {
+		s.freed(ctx, w.Wants)
+	}
+	return w, nil
+}
+
+// freed has a worker look who waits for what has just become free. Should the process die
+// before it comes to that, the loader's next full pass finds it.
+func (s *Service) freed(ctx context.Context, free []Occupancy) {
+	if len(free) == 0 {
+		return
+	}
+	rooms, number, err := s.store.Awaited(ctx, free, s.clock())
+	if err != nil {
+		s.log.Warn("cannot tell who waits for what became free; the loader will", "error", err)
+		return
+	}
+	s.scheduler.Schedule(ctx, Looks(rooms, number, s.clock())...)
+}
+
+// Looks are the messages that have workers look who waits for the rooms. The number makes a
+// look that was asked for later follow one that is under way.
+func Looks(rooms []int64, number int64, at time.Time) []delayjob.Message {
+	ms := make([]delayjob.Message, len(rooms))
+	for i, id := range rooms {
+		ms[i] = delayjob.Message{Job: JobWaitlistLook, Key: strconv.FormatInt(id, 10), Version: number, Due: at}
+	}
+	return ms
+}

@@ -1,0 +1,35 @@
+package meeting
+
+import (
+	"context"
+	"time"
+)
+
+// WaitStore is what the waiting list needs from persistence, on the terms of [Store].
+type WaitStore interface {
+	// CreateWait sets ID, Version and Position.
+	CreateWait(ctx context.Context, w *Wait) error
+	Wait(ctx context.Context, id int64) (*Wait, error)
+	// UpdateWait locks the wait and calls the function. The meeting that it may return is
+	// created as by CreateMeeting, in the same transaction and in place of what an offer held;
+	// it gets its ID, and so does the wait. An [Offered] wait holds what it wants, or fails
+	// with a [*ConflictError].
+	UpdateWait(ctx context.Context, id int64, fn func(*Wait) (*Meeting, error)) (*Wait, *Meeting, []Notice, error)
+	ListWaits(ctx context.Context, q WaitQuery, p Page) (ws []*Wait, next string, err error) // by ID
+
+	// Awaited tells in which rooms somebody waits for any of this, with a number that rises
+	// from call to call, whoever calls.
+	Awaited(ctx context.Context, free []Occupancy, at time.Time) (rooms []int64, number int64, err error)
+	// FirstInLine are the waits for a room, and maybe others, of which everything that they
+	// want is free at present, first come first.
+	FirstInLine(ctx context.Context, roomID int64, at time.Time) ([]int64, error)
+	// FreeAndAwaited are rooms for which [WaitStore.FirstInLine] would find something.
+	FreeAndAwaited(ctx context.Context, at time.Time) (rooms []int64, number int64, err error)
+}
+
+// WaitQuery filters waits; a zero field does not filter.
+type WaitQuery struct {
+	UserID int64
+	RoomID int64
+	States []WaitState
+}

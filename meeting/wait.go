@@ -1,0 +1,230 @@
+package meeting
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// WaitState is what has become of a [Wait].
+type WaitState string
+
+const (
+	Waiting     WaitState = "waiting"
+	Offered     WaitState = "offered"   // its rooms are held until the person accepts
+	Booked      WaitState = "booked"    // it became a meeting
+	WaitExpired WaitState = "expired"   // nothing became free in time, or an offer was not accepted
+	Withdrawn   WaitState = "withdrawn" // the person waits no longer
+	Refused     WaitState = "refused"   // it became free, but the rules no longer allow it
+)
+
+// Valid reports whether there is such a state.
+func (s WaitState) Valid() bool {
+	return slices.Contains([]WaitState{Waiting, Offered, Booked, WaitExpired, Withdrawn, Refused}, s)
+}
+
+// Why a wait came to nothing: its Reason.
+const (
+	ReasonStarted = "start"    // the time that it was for has begun
+	ReasonUntil   = "until"    // the person did not want to wait for longer
+	ReasonOffer   = "offer"    // an offer was not accepted in time
+	ReasonRules   = "rules"    // rules do not allow it any more
+	ReasonAccount = "inactive" // the person's account was disabled
+)
+
+// ReasonWaitingList is the reason in the history of a meeting that came from the waiting list.
+const ReasonWaitingList = "waiting_list"
+
+// A Wait is somebody's place in the line for rooms that are taken. Those who came first are
+// first in line; who wants several rooms gets all of them or goes on waiting.
+type Wait struct {
+	ID      int64
+	Person  Person // UserID is set; the others are read by the store
+	State   WaitState
+	Wished  Wished
+	Wants   []Occupancy // what it would take, buffers included
+	Until   time.Time   // the person waits no longer; zero: until the start
+	Expires time.Time   // the earlier of Until and the start
+
+	OfferUntil time.Time // to accept the offer; zero: there was none
+	MeetingID  ID        // that it became; 0: none
+	Reason     string    // why it came to nothing
+	Detail     string    // the rules that were in the way, in words
+
+	Position  int // in line, from 1; read by the store, 0 unless it waits
+	Version   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+
+	notices []Notice
+}
+
+// Wished is the meeting that somebody waits for.
+type Wished struct {
+	Title, Description string
+	Slot               Slot
+	Timezone           string
+	RoomIDs            []int64
+	RoomNames          []string // as they were when it was asked for
+	Attendees          []Person
+	Reminders          []Reminder
+	DefaultReminders   bool
+	Visibility         Visibility
+}
+
+// wished are terms that could not be met.
+func wished(t Terms) Wished {
+	w := Wished{
+		Title: t.Title, Description: t.Description, Slot: t.Slot, Timezone: t.Timezone,
+		RoomIDs: ids(t.Rooms), RoomNames: names(t.Rooms), Attendees: persons(t.Attendees),
+		DefaultReminders: t.DefaultReminders, Visibility: t.Visibility,
+	}
+	if !t.DefaultReminders {
+		w.Reminders = t.Reminders
+	}
+	return w
+}
+
+// fields ask for the meeting anew.
+func (w Wished) fields() Fields {
+	start, end := w.Slot.Start.UTC().Format(time.RFC3339Nano), w.Slot.End.UTC().Format(time.RFC3339Nano)
+	f := Fields{
+		Title: &w.Title, Description: &w.Description, RoomIDs: &w.RoomIDs, Start: &start, End: &end,
+		Timezone: &w.Timezone, Attendees: &w.Attendees, Visibility: &w.Visibility,
+	}
+	if !w.DefaultReminders {
+		f.Reminders = &w.Reminders
+	}
+	return f
+}
+
+// queueUp makes the place in line of somebody who asked for these terms.
+func queueUp(t Terms, by Actor, until, at time.Time) *Wait {
+	w := &Wait{
+		Person: Person{UserID: by.ID, Email: by.Email, Name: by.Name}, State: Waiting,
+		Wished: wished(t), Wants: (&Meeting{Slot: t.Slot}).occupancies(t.Rooms),
+		Until: until, Expires: t.Slot.Start, CreatedAt: at, UpdatedAt: at,
+	}
+	if !until.IsZero() {
+		w.Expires = earlier(until, w.Expires)
+	}
+	return w
+}
+
+// open reports whether something may still come of it.
+func (w *Wait) open() bool { return w.State == Waiting || w.State == Offered }
+
+// Due is when its timer goes off: the end of the offer, or of the wait.
+func (w *Wait) Due() time.Time {
+	if w.State == Offered {
+		return w.OfferUntil
+	}
+	return w.Expires
+}
+
+// Messages are the timed events that the wait has before it.
+func (w *Wait) Messages() []delayjob.Message {
+	if !w.open() {
+		return nil
+	}
+	return []delayjob.Message{{Job: JobWaitlistExpire, Key: strconv.FormatInt(w.ID, 10), Version: w.Version, Due: w.Due()}}
+}
+
+// offer holds the rooms until the person accepts, for a time that ends with the wait.
+func (w *Wait) offer(length time.Duration, at time.Time) {
+	w.State, w.OfferUntil, w.UpdatedAt = Offered, earlier(at.Add(length), w.Expires), at
+	f := w.facts()
+	f.Deadline = &w.OfferUntil
+	w.notify(Notice{Kind: NoticeWaitlistOffer, Due: at, Expires: w.OfferUntil, Facts: f})
+}
+
+// booked ends the wait with a meeting, whose ID the store sets.
+func (w *Wait) booked(m *Meeting, by Actor, at time.Time) {
+	w.State, w.UpdatedAt = Booked, at
+	if by.Kind == ActorUser {
+		return // who accepts knows
+	}
+	f := w.facts()
+	f.Decision = m.Status
+	w.notify(Notice{Kind: NoticeWaitlistBooked, Due: at, Expires: w.Wished.Slot.End, Facts: f})
+}
+
+// end of a wait that came to nothing, of which the person is told.
+func (w *Wait) end(state WaitState, reason, detail string, at time.Time) {
+	w.State, w.Reason, w.Detail, w.UpdatedAt = state, reason, detail, at
+	f := w.facts()
+	f.Reason, f.Comment = reason, detail
+	w.notify(Notice{Kind: NoticeWaitlistExpired, Due: at, Facts: f})
+}
+
+// expire ends the wait, or the offer, because its time is over.
+func (w *Wait) expire(at time.Time) {
+	reason := ReasonStarted
+	switch {
+	case w.State == Offered:
+		reason = ReasonOffer
+	case w.Expires.Before(w.Wished.Slot.Start):
+		reason = ReasonUntil
+	}
+	w.end(WaitExpired, reason, "", at)
+}
+
+func (w *Wait) facts() Facts {
+	return Facts{
+		Title: w.Wished.Title, Start: w.Wished.Slot.Start, End: w.Wished.Slot.End, Timezone: w.Wished.Timezone,
+		Rooms: slices.Clone(w.Wished.RoomNames),
+	}
+}
+
+// notify records a mail to the person.
+func (w *Wait) notify(n Notice) {
+	n.Channel, n.To = Email, w.Person
+	w.notices = append(w.notices, n)
+}
+
+// TakeNotices hands over the notices recorded since the last call. A store calls it once the
+// wait has the ID of its meeting.
+func (w *Wait) TakeNotices() []Notice {
+	ns := w.notices
+	w.notices = nil
+	for i := range ns {
+		n := &ns[i]
+		n.MeetingID, n.Facts.MeetingID = w.MeetingID, w.MeetingID
+		n.DedupeKey = strings.Join([]string{string(n.Kind), "wait-" + strconv.FormatInt(w.ID, 10), string(n.Channel), strings.ToLower(n.address())}, ":")
+	}
+	return ns
+}
+
+// Turn says that somebody's turn has come: which wait it was, and who gave or accepted.
+type Turn struct {
+	WaitID int64
+	By     Actor
+}
+
+// note says in the first entry of a meeting's history where it comes from.
+func (t *Turn) note(e *Entry) {
+	if t == nil {
+		return
+	}
+	e.Actor, e.Reason = t.By, ReasonWaitingList
+	e.Changes = map[string]Change{"waitlist_id": {To: t.WaitID}}
+}
+
+// maySee reports whether the actor may see the wait, and end it: who waits, and admins.
+func (a Actor) maySee(w *Wait) bool {
+	return a.rules() || a.Kind == ActorUser && a.ID == w.Person.UserID
+}
+
+// takes is all that the meeting has of its rooms, for a change that waits included.
+func (m *Meeting) takes() []Occupancy {
+	if m.Request == nil || m.Request.Change == nil {
+		return m.Occupied
+	}
+	return append(slices.Clip(m.Occupied), m.Request.Change.Held...)
+}
+
+// freedBy is what the meeting held and does not hold any more in a later state.
+func (m *Meeting) freedBy(later *Meeting) []Occupancy { return beyond(m.takes(), later.takes()) }
