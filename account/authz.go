@@ -105,6 +105,7 @@ var table = map[string]rule{
 	"update-blackout": {Admin, RoomsWrite},
 	"delete-blackout": {Admin, RoomsWrite},
 
+	"stream-events":         {Member, MeetingsRead},
 	"list-meetings":         {Member, MeetingsRead},
 	"get-meeting":           {Member, MeetingsRead},
 	"meeting-history":       {Member, MeetingsRead},

@@ -24,6 +24,7 @@ func (a *application) register(api huma.API) {
 	})
 	meetinghttp.Register(api, a.meetings, noticesAdapter{a.notifications})
 	meetinghttp.RegisterDoor(api, a.meetings, a.links, time.Now)
+	meetinghttp.RegisterEvents(api, a.meetings, a.feed, time.Now)
 	notifyhttp.Register(api, a.notifications)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))
 	jobs := &jobsAPI{

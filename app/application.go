@@ -50,6 +50,8 @@ type application struct {
 	accounts      *account.Service
 	limiter       limiter // of failed sign-ins
 	meetings      *meeting.Service
+	feed          *meeting.Feed
+	feedHints     *feedHints
 	meetingStore  *meetingstore.Store
 	notifications *notify.Service
 	senders       *senders
@@ -126,12 +128,14 @@ func (a *application) wireAreas() {
 	})
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
 	a.meetingStore = meetingstore.New(db, outboxAdapter{notices})
-	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people}, scheduler,
+	a.feed = meeting.NewFeed(a.meetingStore, meeting.FeedOptions{Logger: a.log})
+	a.feedHints = newFeedHints(a.redis, a.config.Queue.Prefix, a.feed, a.log)
+	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people}, tellingScheduler{scheduler, a.feedHints.changed},
 		func() meeting.Settings { return *a.settings.Load() }, time.Now, a.log)
 
 	over := a.config.Queue.options()
 	a.jobs = meetingjobs.New(meetingjobs.Deps{
-		Service: a.meetings, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Down: database.Unavailable,
+		Service: a.meetings, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Changed: a.feedHints.changed, Down: database.Unavailable,
 	})
 	delivery := func(channel notify.Channel, sender notify.Sender) delayjob.DelayJob {
 		return notify.NewDelivery(channel, notices, sender, notify.DeliveryOptions{

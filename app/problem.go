@@ -201,6 +201,9 @@ func conflictProblem(err error) *Problem {
 	if e, ok := errors.AsType[*meeting.SeriesConflictError](err); ok {
 		return seriesConflict(e)
 	}
+	if errors.Is(err, meeting.ErrFeedClosed) {
+		return newProblem(http.StatusServiceUnavailable, "unavailable", "The server stops")
+	}
 	if e, ok := errors.AsType[*meeting.StateError](err); ok {
 		return stateConflict(string(e.State), e.Error())
 	}

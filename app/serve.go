@@ -95,7 +95,9 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 	if a.role.serves() {
 		g.Go(func() error { return a.idempotency.RunTrimmer(ctx) })
 		g.Go(func() error { return a.topics.Run(ctx) })
+		g.Go(func() error { return a.feed.Run(ctx) })
 	}
+	g.Go(func() error { return a.feedHints.run(ctx, a.role.serves()) })
 	if a.clock != nil && !a.role.works() { // else the loader looks
 		g.Go(func() error { return a.clock.run(ctx, time.Minute) })
 	}

@@ -196,6 +196,10 @@ func (s *Service) deciders(ctx context.Context, ids []int64) ([]Decider, error) 
 	return absences(nil).stand(admins, nil), nil
 }
 
+// Standing is the actor with those for whom they stand in at the moment: whoever judges for a
+// while what they may see asks once.
+func (s *Service) Standing(ctx context.Context, by Actor) (Actor, error) { return s.standing(ctx, by) }
+
 // standing is the actor with those for whom they stand in at the moment.
 func (s *Service) standing(ctx context.Context, by Actor) (Actor, error) {
 	if by.Kind != ActorUser || by.Role != Manager || by.StandsFor != nil {

@@ -17,6 +17,7 @@ type Store interface {
 	ApprovalStore
 	SeriesStore
 	WaitStore
+	EventStore
 
 	CreateSite(ctx context.Context, s *Site) error
 	Site(ctx context.Context, id int64) (*Site, error)

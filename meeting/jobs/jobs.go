@@ -32,6 +32,7 @@ type Deps struct {
 	Store     meeting.Store
 	Scheduler meeting.Scheduler
 	Now       func() time.Time
+	Changed   func() // called when meetings began or ended; nil: nobody wants to know
 	// Down reports whether an error means that the database does not answer, which is not
 	// the message's fault.
 	Down func(error) bool

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"punctual/delayjob"
@@ -38,6 +39,9 @@ func (j *transition) ExecuteBatch(ctx context.Context, ms []delayjob.Message) ([
 		outcomes, err := j.apply(ctx, refs, j.at(ms))
 		if err != nil {
 			return nil, j.classify(err)
+		}
+		if j.Changed != nil && slices.Contains(outcomes, meeting.Applied) {
+			j.Changed()
 		}
 		return j.verdicts(ctx, ms, outcomes), nil
 	})

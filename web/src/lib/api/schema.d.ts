@@ -106,6 +106,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happens to meetings, as it happens: server-sent events
+         * @description Every change of a meeting that you may see is an event with the word of its history. A connection that was lost is taken up again with the header `Last-Event-ID`: nothing is missed and nothing comes twice, unless too much was missed; then the first event is `reset`, and what you know should be read anew. The first event is `ready`. Streams end now and then, so that who listens is asked again who they are.
+         */
+        get: operations["stream-events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs": {
         parameters: {
             query?: never;
@@ -1651,6 +1671,19 @@ export interface components {
             updated_at: string;
             /** Format: int64 */
             version: number;
+        };
+        Event: {
+            /** Format: date-time */
+            at: string;
+            /**
+             * Format: int64
+             * @description Rises; the same for everybody
+             */
+            id: number;
+            /** @description As it is now and as you may see it, without telephone numbers */
+            meeting: components["schemas"]["Meeting"];
+            /** @enum {string} */
+            type: "meeting.created" | "meeting.confirmed" | "meeting.rejected" | "meeting.changed" | "meeting.cancelled" | "meeting.started" | "meeting.ended" | "meeting.released" | "meeting.checked_in";
         };
         ExtendInputBody: {
             lease: string;
@@ -3955,6 +3988,79 @@ export interface operations {
             };
             /** @description Error */
             default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "stream-events": {
+        parameters: {
+            query?: {
+                /** @description Like Last-Event-ID, where no header can be set */
+                after?: string;
+                /** @description Of these rooms alone */
+                room_id?: number[] | null;
+            };
+            header?: {
+                /** @description The last event that came; empty: from now on */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A stream that goes on until either side ends it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Event"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,279 @@
+package meeting
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// log is an event store in which transactions begin and end.
+type eventLog struct {
+	mu      sync.Mutex
+	last    int64  // ID handed out
+	next    uint64 // transaction
+	running map[uint64]bool
+	entries []Event
+}
+
+// begin a transaction that takes an ID; the entry is seen once commit is called.
+func (l *eventLog) begin() (id int64, commit func(ok bool)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running == nil {
+		l.running = map[uint64]bool{}
+	}
+	l.next++
+	l.last++
+	tx, id := l.next, l.last
+	l.running[tx] = true
+	return id, func(ok bool) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.running, tx)
+		if ok {
+			l.entries = append(l.entries, Event{ID: id, Action: ActionCreated, MeetingID: id})
+			slices.SortFunc(l.entries, func(a, b Event) int { return int(a.ID - b.ID) })
+		}
+	}
+}
+
+func (l *eventLog) write() int64 { id, commit := l.begin(); commit(true); return id }
+
+func (l *eventLog) Events(_ context.Context, after int64, limit int) ([]Event, uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.next + 1
+	for tx := range l.running {
+		r = min(r, tx)
+	}
+	i := slices.IndexFunc(l.entries, func(e Event) bool { return e.ID > after })
+	if i < 0 {
+		return nil, r, nil
+	}
+	return slices.Clone(l.entries[i:min(len(l.entries), i+limit)]), r, nil
+}
+
+func (l *eventLog) Mark(context.Context) (uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next++
+	return l.next, nil
+}
+
+func (l *eventLog) LastEvent(context.Context) (int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.entries) == 0 {
+		return 0, nil
+	}
+	return l.entries[len(l.entries)-1].ID, nil
+}
+
+func (l *eventLog) MeetingsByID(_ context.Context, ids []ID) ([]*Meeting, error) {
+	var ms []*Meeting
+	for _, id := range ids {
+		ms = append(ms, &Meeting{ID: id})
+	}
+	return ms, nil
+}
+
+func (l *eventLog) Rooms(context.Context, []int64) ([]*Room, error) { return nil, nil }
+
+// feeding runs a feed in a bubble.
+func feeding(t *testing.T, test func(t *testing.T, l *eventLog, f *Feed)) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &eventLog{}
+		f := NewFeed(l, FeedOptions{Buffer: 300, Replay: 1000})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _ = f.Run(ctx) }()
+		test(t, l, f)
+		stop()
+		<-done
+	})
+}
+
+func listen(t *testing.T, f *Feed, after int64) *Listener {
+	t.Helper()
+	l, lost, err := f.Listen(t.Context(), after)
+	if err != nil || lost {
+		t.Fatalf("lost %v, %v", lost, err)
+	}
+	return l
+}
+
+// heard are the IDs that the listener got until now.
+func heard(t *testing.T, l *Listener) []int64 {
+	t.Helper()
+	var ids []int64
+	if err := l.Missed(t.Context(), func(u Update) error { ids = append(ids, u.ID); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	l.after = l.to // once
+	for {
+		select {
+		case u, open := <-l.Updates():
+			if !open {
+				return ids
+			}
+			ids = append(ids, u.ID)
+		default:
+			return ids
+		}
+	}
+}
+
+func wantHeard(t *testing.T, what string, l *Listener, want ...int64) {
+	t.Helper()
+	synctest.Wait()
+	if got := heard(t, l); !slices.Equal(got, want) {
+		t.Errorf("%s: heard %v, want %v", what, got, want)
+	}
+}
+
+func TestFeed_fromNowOn(t *testing.T) {
+	feeding(t, func(t *testing.T, l *eventLog, f *Feed) {
+		l.write()
+		listener := listen(t, f, 0)
+		wantHeard(t, "before", listener)
+		id := l.write()
+		f.Poke()
+		wantHeard(t, "poked", listener, id)
+		id = l.write()
+		time.Sleep(1100 * time.Millisecond) // nobody said so
+		wantHeard(t, "found", listener, id)
+		other := listen(t, f, 0)
+		id = l.write()
+		f.Poke()
+		wantHeard(t, "the first", listener, id)
+		wantHeard(t, "the second", other, id)
+		listener.Close()
+		listener.Close()
+		if _, open := <-listener.Updates(); open {
+			t.Error("closed and yet open")
+		}
+	})
+}
+
+// What is committed late has a lower ID: nobody may be told of what is behind it before.
+func TestFeed_waitsForWhatIsMissing(t *testing.T) {
+	feeding(t, func(t *testing.T, l *eventLog, f *Feed) {
+		early, commitEarly := l.begin() // before anybody listens
+		l.write()
+		listener := listen(t, f, 0)
+		slow, commitSlow := l.begin()
+		_, rollBack := l.begin()
+		quick := l.write()
+		f.Poke()
+		time.Sleep(50 * time.Millisecond)
+		wantHeard(t, "while others run", listener)
+		commitEarly(true)
+		time.Sleep(300 * time.Millisecond)
+		wantHeard(t, "the early one", listener, early)
+		rollBack(false)
+		time.Sleep(300 * time.Millisecond)
+		wantHeard(t, "the slow one still runs", listener)
+		commitSlow(true)
+		time.Sleep(300 * time.Millisecond)
+		wantHeard(t, "all", listener, slow, quick)
+	})
+}
+
+// A transaction that takes very long does not hold up the news for ever.
+func TestFeed_losesPatience(t *testing.T) {
+	feeding(t, func(t *testing.T, l *eventLog, f *Feed) {
+		listener := listen(t, f, 0)
+		_, commit := l.begin()
+		id := l.write()
+		f.Poke()
+		time.Sleep(2 * time.Second)
+		wantHeard(t, "after two seconds", listener)
+		time.Sleep(2 * time.Second)
+		wantHeard(t, "after four", listener, id)
+		commit(true)
+	})
+}
+
+func TestFeed_takesUpAgain(t *testing.T) {
+	feeding(t, func(t *testing.T, l *eventLog, f *Feed) {
+		first := listen(t, f, 0)
+		var all []int64
+		for range 5 {
+			all = append(all, l.write())
+		}
+		f.Poke()
+		wantHeard(t, "the first", first, all...)
+		second, last := listen(t, f, all[1]), listen(t, f, all[4])
+		wantHeard(t, "behind the second", second, all[2:]...)
+		wantHeard(t, "behind the last", last)
+		for _, l := range []*Listener{first, second, last} {
+			l.Close()
+		}
+
+		// Nobody listened for a while, and the feed begins anew.
+		time.Sleep(time.Minute)
+		for range 700 {
+			all = append(all, l.write())
+		}
+		again := listen(t, f, all[4])
+		synctest.Wait()
+		time.Sleep(time.Second)
+		if got := heard(t, again); !slices.Equal(got, all[5:]) {
+			t.Errorf("heard %d, want %d, once each and in order", len(got), len(all[5:]))
+		}
+		for range 1000 {
+			l.write()
+		}
+		for what, after := range map[string]int64{"too much was missed": all[0], "an ID of another database": 1 << 40} {
+			if _, lost, err := f.Listen(t.Context(), after); !lost || err != nil {
+				t.Errorf("%s: lost %v, %v", what, lost, err)
+			}
+		}
+	})
+}
+
+// Who does not listen is cut off and holds up nobody.
+func TestFeed_slowListener(t *testing.T) {
+	feeding(t, func(t *testing.T, l *eventLog, f *Feed) {
+		slow, quick := listen(t, f, 0), listen(t, f, 0)
+		n := 0
+		for range 3 {
+			for range 240 {
+				l.write()
+			}
+			f.Poke()
+			synctest.Wait()
+			n += len(heard(t, quick))
+		}
+		if n != 720 {
+			t.Errorf("the quick one heard %d, want 720", n)
+		}
+		if got := heard(t, slow); len(got) != 300 {
+			t.Errorf("the slow one heard %d, want its buffer, 300", len(got))
+		}
+		if _, open := <-slow.Updates(); open {
+			t.Error("the slow one is not cut off")
+		}
+	})
+}
+
+func TestFeed_stops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := NewFeed(&eventLog{}, FeedOptions{})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _ = f.Run(ctx) }()
+		l := listen(t, f, 0)
+		stop()
+		<-done
+		if _, open := <-l.Updates(); open {
+			t.Error("the listener still hears")
+		}
+		if _, _, err := f.Listen(context.Background(), 0); err != ErrFeedClosed {
+			t.Errorf("%v, want ErrFeedClosed", err)
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"punctual/meeting"
+)
+
+var (
+	getEvents  = write(`SELECT id, action, at, meeting_id FROM history WHERE id > $1 ORDER BY id LIMIT $2`)
+	lastEvent  = write(`SELECT COALESCE(max(id), 0) FROM history`)
+	getEnded   = write(`SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)`)
+	takeNumber = write(`SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)`) // the only way to know what has been given out
+)
+
+func (s *Store) Events(ctx context.Context, after int64, limit int) (events []meeting.Event, ended uint64, err error) {
+	tx := s.db.WithContext(ctx)
+	if s.dialect == postgres { // SQLite commits in the order of the IDs
+		err = s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&ended) }, getEnded)
+		if err != nil {
+			return nil, 0, fmt.Errorf("events: %w", err)
+		}
+	}
+	err = s.query(tx, func(rows *sql.Rows) error {
+		var e meeting.Event
+		err := rows.Scan(&e.ID, &e.Action, &e.At, &e.MeetingID)
+		events = append(events, e)
+		return err
+	}, getEvents, after, limit)
+	if err != nil {
+		return nil, 0, fmt.Errorf("events: %w", err)
+	}
+	return events, ended, nil
+}
+
+func (s *Store) Mark(ctx context.Context) (number uint64, err error) {
+	if s.dialect == sqlite {
+		return 0, nil
+	}
+	err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error { return rows.Scan(&number) }, takeNumber)
+	if err != nil {
+		return 0, fmt.Errorf("number of a transaction: %w", err)
+	}
+	return number, nil
+}
+
+func (s *Store) LastEvent(ctx context.Context) (id int64, err error) {
+	err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error { return rows.Scan(&id) }, lastEvent)
+	if err != nil {
+		return 0, fmt.Errorf("last event: %w", err)
+	}
+	return id, nil
+}
+
+func (s *Store) MeetingsByID(ctx context.Context, ids []meeting.ID) ([]*meeting.Meeting, error) {
+	ms, err := s.readMeetings(s.db.WithContext(ctx), meetingsByID, s.ids(ids...))
+	if err != nil {
+		return nil, fmt.Errorf("meetings: %w", err)
+	}
+	return ms, nil
+}

@@ -1,0 +1,223 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// Event is the data of one server-sent event. Its type is also the name of the event, and its
+// id the id that Last-Event-ID names.
+type Event struct {
+	ID      int64     `json:"id" doc:"Rises; the same for everybody"`
+	Type    string    `json:"type" enum:"meeting.created,meeting.confirmed,meeting.rejected,meeting.changed,meeting.cancelled,meeting.started,meeting.ended,meeting.released,meeting.checked_in"`
+	At      time.Time `json:"at"`
+	Meeting Meeting   `json:"meeting" doc:"As it is now and as you may see it, without telephone numbers"`
+}
+
+// Times of a stream.
+const (
+	heartbeat   = 15 * time.Second // so that both sides notice a lost connection
+	writeWithin = 30 * time.Second // then the listener is gone
+	streamLife  = 5 * time.Minute  // then the listener connects again and shows who it is
+	retryAfter  = 2 * time.Second  // what it is told to wait before
+)
+
+// EventsPath is where events are streamed: a request there may take long.
+const EventsPath = "/events"
+
+// RegisterEvents adds the stream of events to the API.
+func RegisterEvents(api huma.API, svc *meeting.Service, feed *meeting.Feed, now func() time.Time) {
+	h := &eventHandlers{svc: svc, feed: feed, now: now}
+	op := operation("stream-events", http.MethodGet, EventsPath, "What happens to meetings, as it happens: server-sent events", "Events")
+	op.Description = "Every change of a meeting that you may see is an event with the word of its history. A connection that was lost is taken up again " +
+		"with the header `Last-Event-ID`: nothing is missed and nothing comes twice, unless too much was missed; then the first event is `reset`, " +
+		"and what you know should be read anew. The first event is `ready`. Streams end now and then, so that who listens is asked again who they are."
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: "A stream that goes on until either side ends it",
+		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Event](), true, "")}},
+	}}
+	huma.Register(api, op, h.stream)
+}
+
+type eventHandlers struct {
+	svc  *meeting.Service
+	feed *meeting.Feed
+	now  func() time.Time
+}
+
+type eventsInput struct {
+	LastEventID string  `header:"Last-Event-ID" doc:"The last event that came; empty: from now on"`
+	After       string  `query:"after" doc:"Like Last-Event-ID, where no header can be set"`
+	RoomID      []int64 `query:"room_id,explode" doc:"Of these rooms alone"`
+}
+
+func (in *eventsInput) after() (int64, error) {
+	location, text := "header.Last-Event-ID", in.LastEventID
+	if text == "" {
+		location, text = "query.after", in.After
+	}
+	if text == "" {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 0 {
+		return 0, &meeting.InvalidError{Faults: []meeting.Fault{{Location: location, Code: "invalid_type", Message: "is not the id of an event"}}}
+	}
+	return id, nil
+}
+
+func (h *eventHandlers) stream(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if by, err = h.svc.Standing(ctx, by); err != nil {
+		return nil, err
+	}
+	after, err := in.after()
+	if err != nil {
+		return nil, err
+	}
+	listener, lost, err := h.feed.Listen(ctx, after)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		defer listener.Close()
+		ctx.SetHeader("Content-Type", "text/event-stream; charset=utf-8")
+		ctx.SetHeader("X-Accel-Buffering", "no") // or a proxy may keep events for itself
+		ctx.SetStatus(http.StatusOK)
+		s := &stream{
+			writer: ctx.BodyWriter().(http.ResponseWriter), by: by, rooms: in.RoomID, now: h.now,
+		}
+		s.control = http.NewResponseController(s.writer)
+		_ = s.run(ctx.Context(), listener, lost) // the listener is gone; it knows
+	}}, nil
+}
+
+// stream writes the events that one listener may see.
+type stream struct {
+	writer  http.ResponseWriter
+	control *http.ResponseController
+	by      meeting.Actor
+	rooms   []int64
+	now     func() time.Time
+	buf     bytes.Buffer
+}
+
+func (s *stream) run(ctx context.Context, l *meeting.Listener, lost bool) error {
+	fmt.Fprintf(&s.buf, "retry: %d\n", retryAfter.Milliseconds())
+	name := "ready"
+	if lost {
+		name = "reset"
+	}
+	fmt.Fprintf(&s.buf, "id: %d\nevent: %s\ndata: {}\n\n", l.Position(), name)
+	if err := s.flush(); err != nil {
+		return err
+	}
+	if err := l.Missed(ctx, s.tell); err != nil {
+		return err
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	end := time.After(streamLife - rand.N(streamLife/5)) // not all at once
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-end:
+			return nil
+		case <-beat.C:
+			s.buf.WriteString(": still here\n\n")
+		case u, open := <-l.Updates():
+			if !open {
+				return errors.New("the feed ended, or the listener was too slow")
+			}
+			if err := s.tellAll(u, l.Updates()); err != nil {
+				return err
+			}
+		}
+		if err := s.flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// tellAll also takes the updates that wait behind the first, so that they go out together.
+func (s *stream) tellAll(u meeting.Update, more <-chan meeting.Update) error {
+	for range 100 {
+		if err := s.tell(u); err != nil {
+			return err
+		}
+		select {
+		case next, open := <-more:
+			if !open {
+				return nil
+			}
+			u = next
+		default:
+			return nil
+		}
+	}
+	return s.tell(u)
+}
+
+// tell writes the update, if it is of a room that was asked for.
+func (s *stream) tell(u meeting.Update) error {
+	wanted := func(id int64) bool { return slices.Contains(s.rooms, id) }
+	if len(s.rooms) > 0 && !slices.ContainsFunc(u.Meeting.RoomIDs, wanted) {
+		return nil
+	}
+	_, err := s.buf.Write(u.Render(s.by.MaySee(u.Meeting, u.Rooms), func(by meeting.Actor) []byte { return render(u, by, s.now()) }))
+	if err == nil && s.buf.Len() > 64<<10 {
+		return s.flush()
+	}
+	return err
+}
+
+func (s *stream) flush() error {
+	if s.buf.Len() == 0 {
+		return nil
+	}
+	if err := s.control.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil {
+		return err
+	}
+	_, err := s.buf.WriteTo(s.writer)
+	if err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// render is the update as it goes over the wire.
+func render(u meeting.Update, by meeting.Actor, at time.Time) []byte {
+	m := meetingOf(u.Meeting.At(at).View(by, u.Rooms))
+	for i := range m.Attendees {
+		m.Attendees[i].Phone = ""
+	}
+	e := Event{ID: u.ID, Type: "meeting." + string(u.Action), At: u.At.UTC(), Meeting: m}
+	data, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // nothing in it can fail
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "id: %d\nevent: %s\ndata: %s\n\n", e.ID, e.Type, data)
+	return []byte(b.String())
+}
