@@ -16,9 +16,10 @@ import (
 )
 
 // page serves the web page: its files, /docs, and index.html for every other path outside
-// the API, which the page itself makes sense of.
-func page(r *gin.Engine) {
+// the API, which the page itself makes sense of. It returns what serves index.html.
+func page(r *gin.Engine) (index gin.HandlerFunc) {
 	files := newPageFiles(web.FS())
+	index = func(c *gin.Context) { files.serve(c, "index.html") }
 	r.GET("/docs", func(c *gin.Context) { files.serve(c, "docs.html") })
 	r.HEAD("/docs", func(c *gin.Context) { files.serve(c, "docs.html") })
 	r.NoRoute(func(c *gin.Context) {
@@ -32,9 +33,10 @@ func page(r *gin.Engine) {
 		case path.Ext(name) != "":
 			writeProblem(c, humaProblem(http.StatusNotFound, "There is no such file.", nil))
 		default:
-			files.serve(c, "index.html")
+			index(c)
 		}
 	})
+	return index
 }
 
 // notBuilt stands in for the page in a program that was built without it.

@@ -77,8 +77,8 @@ func newRouter(a *application) (http.Handler, error) {
 	if !a.role.serves() {
 		return r, nil
 	}
-	page(r)
-	(&meetinghttp.DecidePage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
+	index := page(r)
+	(&meetinghttp.DecidePage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Inbox: index}).Register(r)
 	(&meetinghttp.ArrivalPage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Now: time.Now}).Register(r)
 	api := newAPI(r)
 	a.register(api)

@@ -33,6 +33,7 @@ type DecidePage struct {
 	Service *meeting.Service
 	Links   *Links
 	Limiter account.Limiter // of tokens that are not ours, by network
+	Inbox   gin.HandlerFunc // answers a GET without a token: the path is also where those who sign in decide
 }
 
 // Register adds the page to the router.
@@ -51,7 +52,11 @@ func (p *DecidePage) Register(r gin.IRouter) {
 }
 
 func (p *DecidePage) show(c *gin.Context) {
-	token := c.Query("token")
+	token, given := c.GetQuery("token")
+	if !given {
+		p.Inbox(c)
+		return
+	}
 	link, ok := p.read(c, token)
 	if !ok {
 		return
