@@ -10,6 +10,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"punctual/delayjob/failpoint"
 	"punctual/meeting"
 )
 
@@ -63,6 +64,7 @@ func (s *Store) UpdateMeeting(ctx context.Context, id meeting.ID, fn func(*meeti
 	if err != nil {
 		return nil, nil, err
 	}
+	failpoint.Reach("change.after", "")
 	return m, notices, nil
 }
 

@@ -84,6 +84,10 @@ type Entry struct {
 		ID   int64  `json:"id"`
 		Name string `json:"name"`
 	} `json:"actor"`
+	Changes map[string]struct {
+		From any `json:"from"`
+		To   any `json:"to"`
+	} `json:"changes"`
 	Reason string `json:"reason"`
 }
 
