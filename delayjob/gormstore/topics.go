@@ -77,7 +77,7 @@ type table struct {
 func tableOf(db *gorm.DB) table {
 	if db.Name() == "postgres" {
 		return table{
-			from: "json_array_elements(CAST(? AS json))",
+			from: "jsonb_array_elements(CAST(? AS jsonb))", // json would be read anew for every column
 			time: func(i int) string { return fmt.Sprintf("CAST(value->>%d AS timestamptz)", i) },
 			arg:  func(t time.Time) any { return t.UTC().Format(time.RFC3339Nano) },
 		}

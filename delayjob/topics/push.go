@@ -87,7 +87,7 @@ func (p *Pusher) consume(ctx context.Context, topics []lane, running *sync.WaitG
 	}
 	jobs := make([]delayjob.DelayJob, len(topics))
 	for i, l := range topics {
-		jobs[i] = &push{p.s, l}
+		jobs[i] = newPush(p.s, l)
 	}
 	ctx, stop = context.WithCancel(ctx)
 	c := delayjob.NewConsumer(p.s.queue, jobs, p.opts)
@@ -113,25 +113,36 @@ func lanes(hooks []*Webhook) []lane {
 
 // push is the strategy that posts the jobs of one topic. The row decides: it counts the
 // attempts and holds the lease of a post, so that a process that dies in the middle of one
-// has spent an attempt, and another makes the next when the lease ends.
+// has spent an attempt, and another makes the next when the lease ends. What several posts have
+// to say to the database at a time goes in one transaction.
 type push struct {
 	s *Service
 	lane
+	slots chan struct{} // as many as there may be posts at once
+	takes gatherer[delayjob.Message, begun]
+	ends  gatherer[change, outcome]
+}
+
+func newPush(s *Service, l lane) *push {
+	p := &push{s: s, lane: l, slots: make(chan struct{}, l.concurrency)}
+	p.takes.do, p.ends.do = p.take, p.end
+	return p
 }
 
 const (
 	pushLease  = 5 * time.Second // of the queue, which a consumer renews
 	pushMargin = 2 * time.Second // of the row's lease, over the timeout of a post
-	noteTime   = 5 * time.Second // for what became of it
+	noteTime   = 5 * time.Second // for what the database has to hear before a post, and for what became of it
 )
 
 // Name implements [delayjob.DelayJob].
 func (p *push) Name() string { return JobName(p.topic) }
 
-// Options implements [delayjob.Configurer].
+// Options implements [delayjob.Configurer]. There are twice as many handlers as posts at once:
+// while what became of some is noted, others are made.
 func (p *push) Options() delayjob.Options {
 	return delayjob.Options{
-		Concurrency: p.concurrency, Batch: 1, Lease: pushLease, MaxRuntime: MaxTimeout + 2*noteTime, MaxAttempts: -1,
+		Concurrency: 2 * p.concurrency, Batch: 1, Lease: pushLease, MaxRuntime: 2*MaxTimeout + 4*noteTime, MaxAttempts: -1,
 	}
 }
 
@@ -142,97 +153,130 @@ func (*push) Load(context.Context, delayjob.Window) iter.Seq2[delayjob.Message, 
 
 // Execute implements [delayjob.DelayJob].
 func (p *push) Execute(ctx context.Context, m delayjob.Message) error {
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	leave := sync.OnceFunc(func() { <-p.slots })
+	defer leave()
+	b := p.takes.ask(m)
+	if b.webhook == nil {
+		return b.err
+	}
+	answer, err := p.post(ctx, b.webhook, b.Delivery)
+	leave()
+	return p.note(ctx, Ending{b.Key, b.Lease}, answer, err)
+}
+
+// begun is a job to post.
+type begun struct {
+	Delivery
+	webhook *Webhook // nil: it may not be posted now
+	err     error    // then: what becomes of the message
+}
+
+// take takes the rows of messages.
+func (p *push) take(ms []delayjob.Message) []begun {
+	ctx, cancel := context.WithTimeout(context.Background(), noteTime)
+	defer cancel()
+	all := func(err error) []begun { return slices.Repeat([]begun{{err: err}}, len(ms)) }
 	controls, err := p.s.store.Controls(ctx, p.topic)
 	control := controls[p.topic]
 	switch {
 	case err != nil:
-		return delayjob.Unavailable(err)
+		return all(delayjob.Unavailable(err))
 	case control.Paused:
 		p.s.pauseQueue(ctx, p.topic)
-		return delayjob.Snooze(hooksEvery)
+		return all(delayjob.Snooze(hooksEvery))
 	case control.Webhook == nil: // the consumer is about to hear of it
-		return delayjob.Snooze(hooksEvery)
+		return all(delayjob.Snooze(hooksEvery))
 	}
-	t, err := p.s.take(ctx, []delayjob.Message{m}, control.Webhook.Timeout+pushMargin, p.s.now())
+	t, err := p.s.take(ctx, ms, control.Webhook.Timeout+pushMargin, p.s.now())
 	if err != nil {
-		return delayjob.Unavailable(err)
+		return all(delayjob.Unavailable(err))
 	}
-	if len(t.taken) == 0 {
-		return p.refused(ctx, &t)
-	}
-	return p.post(ctx, control.Webhook, t.taken[0])
-}
-
-// refused is what becomes of a message whose row may not be delivered now.
-func (p *push) refused(ctx context.Context, t *taking) error {
 	p.s.scheduler.Schedule(ctx, t.newer...)
-	switch {
-	case len(t.back) == 0:
-		return nil
-	case t.back[0].How == delayjob.Bury:
-		return delayjob.Dead(errors.New(ErrorTimeOver))
-	default:
-		return delayjob.Snooze(t.back[0].Delay)
+	bs := make([]begun, len(ms)) // of what is over nothing becomes
+	at := make(map[string]int, len(ms))
+	for i, m := range ms {
+		at[m.ID()] = i
 	}
+	for _, d := range t.taken {
+		bs[at[delayjob.MessageID(p.Name(), d.ID)]] = begun{Delivery: d, webhook: control.Webhook}
+	}
+	for _, r := range t.back {
+		b := &bs[at[r.Lease.ID]]
+		if b.err = delayjob.Snooze(r.Delay); r.How == delayjob.Bury {
+			b.err = delayjob.Dead(errors.New(ErrorTimeOver))
+		}
+	}
+	return bs
 }
 
-// post delivers a job and notes what became of it.
-func (p *push) post(ctx context.Context, w *Webhook, d Delivery) error {
-	posting, cancel := context.WithTimeout(ctx, w.Timeout)
-	answer, err := p.s.sender.Send(posting, webhook.Post{
+// post delivers a job.
+func (p *push) post(ctx context.Context, w *Webhook, d Delivery) (webhook.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.Timeout)
+	defer cancel()
+	return p.s.sender.Send(ctx, webhook.Post{
 		URL: w.URL, Secret: w.Secret, Topic: d.Topic, ID: d.ID, Key: d.ID + ":" + strconv.FormatInt(d.Version, 10), Attempt: d.Attempts, Body: d.Body,
 	})
-	cancel()
-	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
-	defer cancel()
-	e := Ending{d.Key, d.Lease}
+}
+
+// note notes what became of a post. ctx is the one in which it was made.
+func (p *push) note(ctx context.Context, e Ending, a webhook.Answer, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil: // this process stops, or the job was taken away from it
-		_, noted := p.s.updateHeld(noting, e, func(j *Job, _ time.Time) {
+		o := p.ends.ask(change{e, func(j *Job, _ time.Time) {
 			j.Attempts--
 			j.let()
-		})
-		return cmp.Or(unlessLost(noted), err)
+		}})
+		return cmp.Or(unlessLost(o.err), err)
 	case err != nil:
-		return p.failed(noting, e, Failure{Error: err.Error()})
-	case answer.Status >= 200 && answer.Status < 300:
-		return p.ended(noting, e, "")
-	case answer.Status == http.StatusGone:
-		return p.ended(noting, e, "dropped: "+said(answer))
+		return p.failed(e, Failure{Error: err.Error()})
+	case a.Status >= 200 && a.Status < 300:
+		return p.ended(e, "")
+	case a.Status == http.StatusGone:
+		return p.ended(e, "dropped: "+said(a))
 	default:
-		f := Failure{Error: said(answer)}
-		if answer.RetryAfter > 0 {
-			f.Delay = new(answer.RetryAfter)
+		f := Failure{Error: said(a)}
+		if a.RetryAfter > 0 {
+			f.Delay = new(a.RetryAfter)
 		}
-		return p.failed(noting, e, f)
+		return p.failed(e, f)
 	}
 }
 
 // ended notes that a job is done for good.
-func (p *push) ended(ctx context.Context, e Ending, note string) error {
-	_, err := p.s.updateHeld(ctx, e, func(j *Job, _ time.Time) {
+func (p *push) ended(e Ending, note string) error {
+	return unlessLost(p.ends.ask(change{e, func(j *Job, _ time.Time) {
 		j.Status = Done
 		if note != "" {
 			j.LastError = errorText(note)
 		}
 		j.let()
-	})
-	return unlessLost(err)
+	}}).err)
 }
 
 // failed notes that a post came to nothing.
-func (p *push) failed(ctx context.Context, e Ending, f Failure) error {
-	j, err := p.s.fail(ctx, e, f)
+func (p *push) failed(e Ending, f Failure) error {
+	o := p.ends.ask(change{e, f.apply})
 	switch {
-	case err != nil:
-		return unlessLost(err)
-	case j.Status == Dead:
+	case o.err != nil:
+		return unlessLost(o.err)
+	case o.job.Status == Dead:
 		return delayjob.Dead(errors.New(f.Error))
-	case j.far(p.s.now()):
+	case o.job.far(p.s.now()):
 		return nil // the loader adds it in time
 	default:
-		return delayjob.After(max(0, j.Due.Sub(p.s.queue.Now())), errors.New(f.Error))
+		return delayjob.After(max(0, o.job.Due.Sub(p.s.queue.Now())), errors.New(f.Error))
 	}
+}
+
+func (p *push) end(cs []change) []outcome {
+	ctx, cancel := context.WithTimeout(context.Background(), noteTime)
+	defer cancel()
+	return p.s.changeHeld(ctx, cs)
 }
 
 // unlessLost is nil if somebody else has the job now, or it was deleted or rescheduled: then

@@ -221,31 +221,22 @@ type Ending struct {
 
 // Finish ends jobs for good. errs[i] belongs to es[i]: nil, or [delayjob.ErrLeaseLost].
 func (s *Service) Finish(ctx context.Context, es ...Ending) (errs []error, err error) {
-	keys := make([]Key, len(es))
-	for i, e := range es {
-		keys[i] = e.Key
+	if len(es) == 0 {
+		return nil, nil
 	}
-	err = s.store.Update(ctx, keys, func(js []*Job) (changed []*Job, err error) {
-		errs = make([]error, len(es))
-		jobs := make(map[Key]*Job, len(js))
-		for _, j := range js {
-			jobs[j.Key] = j
-		}
-		now := s.now()
-		for i, e := range es {
-			j := jobs[e.Key]
-			if j == nil || !j.held(e.Lease.token) {
-				errs[i] = delayjob.ErrLeaseLost
-				continue
-			}
-			j.Status, j.UpdatedAt = Done, now
+	cs := make([]change, len(es))
+	for i, e := range es {
+		cs[i] = change{e, func(j *Job, _ time.Time) {
+			j.Status = Done
 			j.let()
-			changed = append(changed, j)
+		}}
+	}
+	errs = make([]error, len(es))
+	for i, o := range s.changeHeld(ctx, cs) {
+		if o.err != nil && !errors.Is(o.err, delayjob.ErrLeaseLost) {
+			return nil, o.err
 		}
-		return changed, nil
-	})
-	if err != nil {
-		return nil, err
+		errs[i] = o.err
 	}
 	leases := make([]delayjob.Lease, 0, len(es))
 	for i, e := range es {
@@ -293,19 +284,56 @@ func (s *Service) Extend(ctx context.Context, e Ending, ttr time.Duration) (unti
 	return until, nil
 }
 
-// updateHeld changes a job for its holder, and for nobody else: [delayjob.ErrLeaseLost].
-func (s *Service) updateHeld(ctx context.Context, e Ending, change func(j *Job, now time.Time)) (*Job, error) {
-	j, err := s.update(ctx, e.Key, func(j *Job, now time.Time) error {
-		if !j.held(e.Lease.token) {
-			return delayjob.ErrLeaseLost
-		}
-		change(j, now)
-		return nil
-	})
-	if errors.Is(err, ErrNotFound) {
-		err = delayjob.ErrLeaseLost
+// A change is what the holder of a job makes of it.
+type change struct {
+	Ending
+	apply func(j *Job, now time.Time)
+}
+
+// outcome is the changed job, or why it is not.
+type outcome struct {
+	job *Job
+	err error
+}
+
+// changeHeld changes jobs for their holders, in one transaction, and for nobody else:
+// [delayjob.ErrLeaseLost].
+func (s *Service) changeHeld(ctx context.Context, cs []change) []outcome {
+	keys := make([]Key, len(cs))
+	for i, c := range cs {
+		keys[i] = c.Key
 	}
-	return j, err
+	var os []outcome
+	err := s.store.Update(ctx, keys, func(js []*Job) (changed []*Job, err error) {
+		os = make([]outcome, len(cs))
+		jobs := make(map[Key]*Job, len(js))
+		for _, j := range js {
+			jobs[j.Key] = j
+		}
+		now := s.now() // after the locks, so that it does not run backwards
+		for i, c := range cs {
+			j := jobs[c.Key]
+			if j == nil || !j.held(c.Lease.token) {
+				os[i].err = delayjob.ErrLeaseLost
+				continue
+			}
+			j.UpdatedAt = now
+			c.apply(j, now)
+			os[i].job = j
+			changed = append(changed, j)
+		}
+		return changed, nil
+	})
+	if err != nil {
+		return slices.Repeat([]outcome{{err: err}}, len(cs))
+	}
+	return os
+}
+
+// updateHeld changes one job for its holder, and for nobody else: [delayjob.ErrLeaseLost].
+func (s *Service) updateHeld(ctx context.Context, e Ending, apply func(j *Job, now time.Time)) (*Job, error) {
+	o := s.changeHeld(ctx, []change{{e, apply}})[0]
+	return o.job, o.err
 }
 
 // Failure is what a holder says of an attempt that came to nothing.
@@ -319,7 +347,7 @@ const errorKept = 4000 // bytes of an error text
 
 // Fail gives a job back. It is dead if its attempts are used up.
 func (s *Service) Fail(ctx context.Context, e Ending, f Failure) error {
-	j, err := s.fail(ctx, e, f)
+	j, err := s.updateHeld(ctx, e, f.apply)
 	if err != nil {
 		return err
 	}
@@ -337,23 +365,21 @@ func (s *Service) Fail(ctx context.Context, e Ending, f Failure) error {
 	return nil
 }
 
-// fail notes in the database that an attempt came to nothing.
-func (s *Service) fail(ctx context.Context, e Ending, f Failure) (*Job, error) {
-	return s.updateHeld(ctx, e, func(j *Job, now time.Time) {
-		j.LastError = errorText(f.Error)
-		j.let()
-		if f.Dead || j.exhausted() {
-			j.Status = Dead
-			return
-		}
-		delay := retryAfter.Delay(j.Attempts)
-		if f.Delay != nil {
-			delay = *f.Delay
-		}
-		if j.Due = micro(now.Add(delay)); j.far(now) {
-			j.Revision++ // a loader that knows of it must add it anew
-		}
-	})
+// apply notes that an attempt came to nothing.
+func (f Failure) apply(j *Job, now time.Time) {
+	j.LastError = errorText(f.Error)
+	j.let()
+	if f.Dead || j.exhausted() {
+		j.Status = Dead
+		return
+	}
+	delay := retryAfter.Delay(j.Attempts)
+	if f.Delay != nil {
+		delay = *f.Delay
+	}
+	if j.Due = micro(now.Add(delay)); j.far(now) {
+		j.Revision++ // a loader that knows of it must add it anew
+	}
 }
 
 // errorText is what is kept of an error.

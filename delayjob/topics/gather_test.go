@@ -1,0 +1,46 @@
+package topics
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What is asked while a call is on its way goes out with the next one, and each gets its answer.
+func TestGatherer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sizes []int // one call at a time, so nothing guards it
+		g := gatherer[int, int]{do: func(qs []int) []int {
+			sizes = append(sizes, len(qs))
+			time.Sleep(time.Second)
+			as := make([]int, len(qs))
+			for i, q := range qs {
+				as[i] = 10 * q
+			}
+			return as
+		}}
+		var asking sync.WaitGroup
+		begin := time.Now()
+		for i := range 20 {
+			asking.Go(func() {
+				time.Sleep(time.Duration(i) * 150 * time.Millisecond) // from 0 to 2.85 s
+				asked := time.Now()
+				if a := g.ask(i); a != 10*i {
+					t.Errorf("%d for %d", a, i)
+				}
+				if took := time.Since(asked); took > 2*time.Second {
+					t.Errorf("%d took %v", i, took)
+				}
+			})
+		}
+		asking.Wait()
+		if want := []int{1, 6, 7, 6}; !slices.Equal(sizes, want) || time.Since(begin) != 4*time.Second {
+			t.Errorf("calls of %v in %v, want %v in 4s", sizes, time.Since(begin), want)
+		}
+		if a := g.ask(7); a != 70 {
+			t.Errorf("%d after a rest", a)
+		}
+	})
+}
