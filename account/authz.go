@@ -129,6 +129,9 @@ var table = map[string]rule{
 	"accept-offer":   {Member, MeetingsWrite},
 	"decline-offer":  {Member, MeetingsWrite},
 
+	"report-utilisation": {Manager, MeetingsRead}, // figures alone
+	"report-punctuality": {Admin, JobsAdmin},
+
 	"preview-series":  {Member, MeetingsWrite},
 	"create-series":   {Member, MeetingsWrite},
 	"list-series":     {Member, MeetingsRead},

@@ -32,6 +32,7 @@ func (a *application) register(api huma.API) {
 		dead: &deadLetters{a.failures, a.queue}, pauses: a.pauses, reload: a.reload,
 	}
 	jobs.register(api)
+	(&punctualityAPI{kept: a.lateness, pending: a.metrics.kept, meetings: a.meetings}).register(api)
 	topics.Register(api, a.topics, a.topicsRate)
 	registerConfig(api, a.currentConfig)
 	accounthttp.MustCover(api)

@@ -57,6 +57,7 @@ type application struct {
 	senders       *senders
 	links         *meetinghttp.Links // by which readers of a mail decide
 	failures      *failures.Failures
+	lateness      *failures.Lateness
 	topics        *topics.Service
 	webhooks      *webhook.Sender
 	topicsRate    limiter // of requests about topics
@@ -116,6 +117,8 @@ func (a *application) wireAreas() {
 	a.scheduler = scheduler
 	notices := ledger.New(db)
 	a.failures = failures.NewFailures(db)
+	a.lateness = failures.NewLateness(db)
+	a.metrics.kept = newLateness(a.lateness, a.log)
 	a.webhooks = webhook.NewSender("punctual/"+version, a.config.Topics.allowed())
 	a.topics = topics.New(failures.NewTopics(db), a.queue, scheduler, a.webhooks, a.reload, a.log)
 	a.topics.SetLimits(a.config.Topics.limits())

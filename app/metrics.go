@@ -34,6 +34,7 @@ type metrics struct {
 	http                 *prometheus.HistogramVec // method, route, status
 
 	topics topicLabels
+	kept   *lateness // what outlives the process; nil: nothing
 }
 
 var _ delayjob.Observer = (*metrics)(nil)
@@ -81,6 +82,9 @@ func newMetrics() *metrics {
 func (m *metrics) Started(job string, late time.Duration) {
 	job = m.topics.label(job)
 	m.late.WithLabelValues(job).Observe(max(0, late.Seconds()))
+	if m.kept != nil {
+		m.kept.observe(job, late)
+	}
 }
 
 func (m *metrics) Finished(job string, r delayjob.Result, late, took time.Duration) {

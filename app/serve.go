@@ -109,6 +109,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.loader.Run(ctx) })
 		g.Go(func() error { return a.consumer.Run(ctx) })
 		g.Go(func() error { return a.pusher.Run(ctx) })
+		g.Go(func() error { return a.metrics.kept.run(ctx) })
 		if a.fallback != nil {
 			g.Go(func() error { return a.fallback.Run(ctx) })
 		}

@@ -18,6 +18,7 @@ type Store interface {
 	SeriesStore
 	WaitStore
 	EventStore
+	ReportStore
 
 	CreateSite(ctx context.Context, s *Site) error
 	Site(ctx context.Context, id int64) (*Site, error)

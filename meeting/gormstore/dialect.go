@@ -26,6 +26,8 @@ type statement [2]string
 //	{object}('k', v)                    a JSON object
 //	{json}(x)                           JSON as a part of other JSON
 //	{fold}(x)                           text to be compared in either case
+//	{greatest}(x, y), {least}(x, y)     of values that are not NULL
+//	{seconds}(x)                        a difference of times as a number
 //	{postgres: ...}, {sqlite: ...}      only there
 func write(text string) statement {
 	var s statement
@@ -39,8 +41,10 @@ var (
 	tables = regexp.MustCompile(`\{rows (\$\d+): ([^}]*)\}`)
 	only   = regexp.MustCompile(`\{(postgres|sqlite): ([^}]*)\}`)
 	words  = [...]*strings.Replacer{
-		postgres: strings.NewReplacer("{array}", "json_agg", "{object}", "json_build_object", "{json}", "", "{fold}", "lower"),
-		sqlite:   strings.NewReplacer("{array}", "json_group_array", "{object}", "json_object", "{json}", "json", "{fold}", "fold"),
+		postgres: strings.NewReplacer("{array}", "json_agg", "{object}", "json_build_object", "{json}", "", "{fold}", "lower",
+			"{greatest}", "greatest", "{least}", "least", "{seconds}(", "date_part('epoch', "),
+		sqlite: strings.NewReplacer("{array}", "json_group_array", "{object}", "json_object", "{json}", "json", "{fold}", "fold",
+			"{greatest}", "max", "{least}", "min", "{seconds}(", "1e-6 * ("),
 	}
 	names = [...]string{postgres: "postgres", sqlite: "sqlite"}
 )

@@ -37,6 +37,7 @@ func Register(api huma.API, svc *meeting.Service, notices Notices) {
 	h.registerSeries(api)
 	h.registerFinding(api)
 	h.registerWaitlist(api)
+	h.registerReports(api)
 }
 
 type handlers struct {

@@ -572,6 +572,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/reports/punctuality": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How late each kind of job ran, within the last 180 days */
+        get: operations["report-punctuality"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/reports/utilisation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How rooms were used: by room, by site or by day */
+        get: operations["report-utilisation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/rooms": {
         parameters: {
             query?: never;
@@ -1815,6 +1849,52 @@ export interface components {
             reserved: number;
             settings: components["schemas"]["JobSettings"];
         };
+        LateBucket: {
+            /** Format: int64 */
+            count: number;
+            /**
+             * Format: double
+             * @description And later than the bucket before; null: later than all
+             */
+            up_to_seconds: number | null;
+        };
+        LatenessOfJob: {
+            /** Format: int64 */
+            count: number;
+            histogram: components["schemas"]["LateBucket"][];
+            /**
+             * @description topic.*: all topics but the first hundred
+             * @example meeting.start
+             */
+            job: string;
+            /** Format: double */
+            max_seconds: number | null;
+            /** Format: double */
+            p50_seconds: number | null;
+            /** Format: double */
+            p90_seconds: number | null;
+            /** Format: double */
+            p99_seconds: number | null;
+        };
+        LatenessOfMeeting: {
+            /** @description From their end to when it was applied; without those that people ended */
+            ended: components["schemas"]["LatenessView"];
+            /** @description From their start to when it was applied */
+            started: components["schemas"]["LatenessView"];
+        };
+        LatenessView: {
+            /** Format: int64 */
+            count: number;
+            histogram: components["schemas"]["LateBucket"][];
+            /** Format: double */
+            max_seconds: number | null;
+            /** Format: double */
+            p50_seconds: number | null;
+            /** Format: double */
+            p90_seconds: number | null;
+            /** Format: double */
+            p99_seconds: number | null;
+        };
         ListOutputBody: {
             items: components["schemas"]["Notification"][];
             /** @description For the next page; null on the last */
@@ -2008,6 +2088,11 @@ export interface components {
             title?: string | null;
             /** @enum {string|null} */
             visibility?: "public" | "private" | null;
+        };
+        NamedRef: {
+            /** Format: int64 */
+            id: number;
+            name: string;
         };
         NewTopicJob: {
             /** @description Any JSON, up to 64 KiB */
@@ -2382,6 +2467,16 @@ export interface components {
             /** @description Of a quota: what the person's other meetings take */
             used?: unknown;
         };
+        PunctualityView: {
+            /** Format: date-time */
+            from: string;
+            /** @description By job */
+            items: components["schemas"]["LatenessOfJob"][];
+            /** @description Of meetings that were to begin within the time */
+            meetings: components["schemas"]["LatenessOfMeeting"];
+            /** Format: date-time */
+            to: string;
+        };
         Quota: {
             /** Format: int64 */
             count?: number;
@@ -2557,6 +2652,69 @@ export interface components {
             /** Format: int64 */
             id: number;
             name: string;
+        };
+        RoomUse: {
+            /**
+             * Format: double
+             * @description Of the meetings' rooms; null if it is unknown
+             */
+            average_capacity: number | null;
+            /**
+             * Format: double
+             * @description Organizer and attendees of a meeting; null if there is none
+             */
+            average_persons: number | null;
+            /**
+             * Format: int64
+             * @description For which rooms were booked, whether anybody came or not
+             */
+            booked_seconds: number;
+            /**
+             * Format: double
+             * @description Of open_seconds; null if there are none
+             */
+            booked_share: number | null;
+            /** Format: int64 */
+            cancelled: number;
+            /**
+             * @description With group=day, in each room's own zone
+             * @example 2027-02-10
+             */
+            day?: string;
+            /**
+             * Format: int64
+             * @description That were booked, no-shows included; neither cancelled nor rejected nor waiting
+             */
+            meetings: number;
+            /**
+             * Format: int64
+             * @description Of the meetings: whose rooms were given back because nobody was there
+             */
+            no_shows: number;
+            /**
+             * Format: int64
+             * @description That the rooms which can be booked now are open; a room without opening hours always is
+             */
+            open_seconds: number;
+            /** @description With group=room */
+            room?: components["schemas"]["NamedRef"];
+            /**
+             * Format: double
+             * @description Persons as a part of the capacity, where that is known
+             */
+            seats_share: number | null;
+            /** @description With group=room or site; left out: the rooms of no site */
+            site?: components["schemas"]["NamedRef"];
+            /**
+             * Format: int64
+             * @description In which meetings took place so far: without those to which nobody came and without what was left when they ended
+             */
+            used_seconds: number;
+            /**
+             * Format: double
+             * @description Of open_seconds; null if there are none
+             */
+            used_share: number | null;
         };
         SecondLevel: {
             /** @description Managers or admins */
@@ -3121,6 +3279,19 @@ export interface components {
             items: components["schemas"]["UserBody"][];
             /** @description For the next page; null on the last */
             next_cursor: string | null;
+        };
+        Utilisation: {
+            /** Format: date-time */
+            from: string;
+            /** @enum {string} */
+            group: "room" | "site" | "day";
+            items: components["schemas"]["RoomUse"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+            /** Format: date-time */
+            to: string;
+            /** @description Of all groups, not only of those on this page */
+            total: components["schemas"]["RoomUse"];
         };
         Wait: {
             /** Format: date-time */
@@ -6796,6 +6967,155 @@ export interface operations {
             };
             /** @description Too Many Requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "report-punctuality": {
+        parameters: {
+            query?: {
+                /** @description Thirty days before to, if it is left out; whole hours count */
+                from?: string;
+                /** @description Now, if it is left out; at most 366 days after from */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PunctualityView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "report-utilisation": {
+        parameters: {
+            query?: {
+                /** @description Thirty days before to, if it is left out */
+                from?: string;
+                /** @description Now, if it is left out; at most 366 days after from */
+                to?: string;
+                group?: "room" | "site" | "day";
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+            };
+            header?: {
+                /** @description text/csv: all groups as a table */
+                Accept?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Utilisation"];
+                    "text/csv": string;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,91 @@
+package gormstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// Lateness keeps how late jobs ran, added up by hour over all processes. Safe for concurrent use.
+type Lateness struct{ db *gorm.DB }
+
+// NewLateness returns the counts in db, whose schema is migrated.
+func NewLateness(db *gorm.DB) *Lateness { return &Lateness{db} }
+
+// LateCount is how many executions of a job began in an hour no later than Bound after their
+// due time, and later than the next smaller bound.
+type LateCount struct {
+	Job   string
+	Hour  time.Time     // its start, in UTC
+	Bound time.Duration // whole microseconds; 0: later than all bounds
+	Count int64
+	Max   time.Duration // the latest of them
+}
+
+type lateRow struct {
+	Job     string
+	Hour    time.Time
+	BoundUS int64 `gorm:"column:bound_us"`
+	Count   int64
+	MaxUS   int64 `gorm:"column:max_us"`
+}
+
+func (lateRow) TableName() string { return "job_lateness" }
+
+func (r *lateRow) count() LateCount {
+	return LateCount{
+		Job: r.Job, Hour: r.Hour.UTC(), Count: r.Count,
+		Bound: time.Duration(r.BoundUS) * time.Microsecond, Max: time.Duration(r.MaxUS) * time.Microsecond,
+	}
+}
+
+// Add adds to the counts, in one statement; those of one call differ in job, hour or bound.
+// Calls at the same time must order them alike, lest they wait for each other.
+func (l *Lateness) Add(ctx context.Context, counts []LateCount) error {
+	if len(counts) == 0 {
+		return nil
+	}
+	rows := make([]lateRow, len(counts))
+	for i, c := range counts {
+		rows[i] = lateRow{Job: c.Job, Hour: c.Hour.UTC(), BoundUS: c.Bound.Microseconds(), Count: c.Count, MaxUS: c.Max.Microseconds()}
+	}
+	err := l.db.WithContext(ctx).Clauses(clause.OnConflict{
+		Columns: []clause.Column{{Name: "hour"}, {Name: "job"}, {Name: "bound_us"}},
+		DoUpdates: clause.Assignments(map[string]any{
+			"count":  gorm.Expr("job_lateness.count + excluded.count"),
+			"max_us": gorm.Expr("CASE WHEN excluded.max_us > job_lateness.max_us THEN excluded.max_us ELSE job_lateness.max_us END"),
+		}),
+	}).CreateInBatches(rows, 1000).Error
+	if err != nil {
+		return fmt.Errorf("note how late jobs ran: %w", err)
+	}
+	return nil
+}
+
+// Between adds up the hours that begin within [from, to), by job and bound; their Hour is zero.
+func (l *Lateness) Between(ctx context.Context, from, to time.Time) ([]LateCount, error) {
+	var rows []lateRow
+	err := l.db.WithContext(ctx).Raw(`SELECT job, bound_us, CAST(sum(count) AS bigint) AS count, max(max_us) AS max_us
+		FROM job_lateness WHERE hour >= ? AND hour < ? GROUP BY job, bound_us ORDER BY job, bound_us`, from.UTC(), to.UTC()).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("how late jobs ran: %w", err)
+	}
+	counts := make([]LateCount, len(rows))
+	for i := range rows {
+		counts[i] = rows[i].count()
+		counts[i].Hour = time.Time{}
+	}
+	return counts, nil
+}
+
+// Trim forgets the hours that began before an instant.
+func (l *Lateness) Trim(ctx context.Context, before time.Time) error {
+	err := l.db.WithContext(ctx).Exec("DELETE FROM job_lateness WHERE hour < ?", before.UTC()).Error
+	if err != nil {
+		return fmt.Errorf("trim how late jobs ran: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+package meeting
+
+import (
+	"context"
+	"time"
+)
+
+// The fake store knows no reports: what they add up is the database's work.
+func (s *fakeStore) ReportedRooms(context.Context) ([]ReportedRoom, error) { return nil, nil }
+
+func (s *fakeStore) RoomUse(context.Context, Grouping, Slot, []ZoneDay, time.Time) ([]RoomUse, error) {
+	return nil, nil
+}
+
+func (s *fakeStore) Punctuality(context.Context, Slot, []time.Duration) (started, ended Lateness, err error) {
+	return Lateness{}, Lateness{}, nil
+}

@@ -1,0 +1,113 @@
+package gormstore_test
+
+import (
+	"testing"
+	"time"
+
+	"punctual/meeting"
+)
+
+func TestRoomUse(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		site := &meeting.Site{Name: "Here", Timezone: "Asia/Tokyo", CreatedAt: now, UpdatedAt: now}
+		if err := f.store.CreateSite(t.Context(), site); err != nil {
+			t.Fatal(err)
+		}
+		small := f.room("Small", func(r *meeting.Room) { r.SiteID, r.Capacity = site.ID, 4 })
+		plain := f.room("Plain", func(r *meeting.Room) { r.Timezone, r.Capacity = "", 0 })
+		hour := func(n int) time.Time { return now.Truncate(24 * time.Hour).Add(time.Duration(24+n) * time.Hour) }
+		span := meeting.Slot{Start: hour(0), End: hour(24)}
+		book := func(from, to int, rooms ...*meeting.Room) meeting.ID {
+			t.Helper()
+			return f.book(meeting.Slot{Start: hour(from), End: hour(to)}, rooms...).ID
+		}
+		set := func(id meeting.ID, what string, args ...any) {
+			f.sql("UPDATE meetings SET "+what+" WHERE id = ?", append(args, id)...)
+		}
+
+		over := book(-2, 2, small)   // two hours of it in the span
+		early := book(3, 6, small)   // ended after an hour
+		missed := book(8, 10, small) // nobody came
+		gone := book(12, 13, small)  // called off
+		late := book(20, 26, small)  // four hours of it in the span, one of them by now
+		both := book(14, 15, small, plain)
+		book(30, 31, small) // after the span
+		set(over, "status = 'ended', ended_at = ?", hour(2))
+		set(early, "status = 'ended', ended_at = ?", hour(4))
+		set(missed, "status = 'released', no_show_at = ?, ended_at = ?", hour(9), hour(9))
+		set(gone, "status = 'cancelled'")
+		set(late, "status = 'in_progress', no_show_at = ?, checked_in_at = ?", hour(21), hour(20))
+		set(both, "status = 'ended', no_show_at = ?, ended_at = ?", hour(15), hour(15)) // nobody checked in
+		persons := f.read(early)
+		extra := int(1 + len(persons.Attendees))
+
+		use := func(group meeting.Grouping, days ...meeting.ZoneDay) map[int64]meeting.RoomUse {
+			t.Helper()
+			us, err := f.store.RoomUse(t.Context(), group, span, days, hour(21))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[int64]meeting.RoomUse{}
+			for _, u := range us {
+				got[u.ID] = u
+			}
+			return got
+		}
+		inSmall := meeting.RoomUse{
+			Booked: 12 * time.Hour, Used: 4 * time.Hour, Meetings: 5, NoShows: 1, Cancelled: 1, Persons: 5 * extra, Seated: 5 * extra, SeatedMeetings: 5, Seats: 20,
+		}
+		inPlain := meeting.RoomUse{Booked: time.Hour, Meetings: 1, Persons: extra}
+		of := func(u meeting.RoomUse, id int64) meeting.RoomUse { u.ID = id; return u }
+		f.want("by room", use(meeting.ByRoom), map[int64]meeting.RoomUse{small.ID: of(inSmall, small.ID), plain.ID: of(inPlain, plain.ID)})
+		f.want("by site", use(meeting.BySite), map[int64]meeting.RoomUse{site.ID: of(inSmall, site.ID), 0: inPlain})
+
+		// Midnight in Tokyo is 15:00 UTC. A meeting counts on the day on which it begins, its time where it is.
+		day := func(zone, name string, from, to int) meeting.ZoneDay {
+			return meeting.ZoneDay{Zone: zone, Day: name, Slot: meeting.Slot{Start: hour(from), End: hour(to)}}
+		}
+		us, err := f.store.RoomUse(t.Context(), meeting.ByDay, span, []meeting.ZoneDay{
+			day("", "first", 0, 24), day("Asia/Tokyo", "first", 0, 15), day("Asia/Tokyo", "second", 15, 22), day("Asia/Tokyo", "third", 22, 24),
+		}, hour(21))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]meeting.RoomUse{}
+		for _, u := range us {
+			got[u.Day] = u
+		}
+		f.want("by day", got, map[string]meeting.RoomUse{
+			"first":  {Day: "first", Booked: 9 * time.Hour, Used: 3 * time.Hour, Meetings: 5, NoShows: 1, Cancelled: 1, Persons: 5 * extra, Seated: 4 * extra, SeatedMeetings: 4, Seats: 16},
+			"second": {Day: "second", Booked: 2 * time.Hour, Used: time.Hour, Meetings: 1, Persons: extra, Seated: extra, SeatedMeetings: 1, Seats: 4},
+			"third":  {Day: "third", Booked: 2 * time.Hour},
+		})
+
+		rooms, err := f.store.ReportedRooms(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		zones := map[string]string{}
+		for _, r := range rooms {
+			zones[r.Name] = r.Zone
+		}
+		if zones["Small"] != "Asia/Tokyo" || zones["Plain"] != "" {
+			t.Errorf("zones: %v", zones)
+		}
+	})
+}
+
+func TestPunctuality(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		for i, late := range []time.Duration{0, 2 * time.Millisecond, 400 * time.Millisecond, 3 * time.Second} {
+			s := meeting.Slot{Start: now.Add(time.Duration(10+i) * time.Hour), End: now.Add(time.Duration(11+i) * time.Hour)}
+			m := f.book(s)
+			f.sql("UPDATE meetings SET status = 'ended', started_at = ?, ended_at = ? WHERE id = ?", s.Start.Add(late), s.End.Add(late-time.Second), m.ID)
+		}
+		span := meeting.Slot{Start: now, End: now.Add(100 * time.Hour)}
+		started, ended, err := f.store.Punctuality(t.Context(), span, []time.Duration{time.Millisecond, time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.want("started", started, meeting.Lateness{Counts: []int64{1, 2, 1}, Max: 3 * time.Second})
+		f.want("ended", ended, meeting.Lateness{Counts: []int64{0, 0, 1}, Max: 2 * time.Second})
+	})
+}

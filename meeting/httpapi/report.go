@@ -1,0 +1,220 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"math"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// Utilisation is how rooms were used.
+type Utilisation struct {
+	From  time.Time `json:"from"`
+	To    time.Time `json:"to"`
+	Group string    `json:"group" enum:"room,site,day"`
+	Total RoomUse   `json:"total" doc:"Of all groups, not only of those on this page"`
+	Listing[RoomUse]
+}
+
+// RoomUse is how a room, the rooms of a site, or all rooms on a day were used. A meeting in two
+// rooms counts in both.
+type RoomUse struct {
+	Room *NamedRef `json:"room,omitempty" doc:"With group=room"`
+	Site *NamedRef `json:"site,omitempty" doc:"With group=room or site; left out: the rooms of no site"`
+	Day  string    `json:"day,omitempty" doc:"With group=day, in each room's own zone" example:"2027-02-10"`
+
+	BookedSeconds int64    `json:"booked_seconds" doc:"For which rooms were booked, whether anybody came or not"`
+	UsedSeconds   int64    `json:"used_seconds" doc:"In which meetings took place so far: without those to which nobody came and without what was left when they ended"`
+	OpenSeconds   int64    `json:"open_seconds" doc:"That the rooms which can be booked now are open; a room without opening hours always is"`
+	BookedShare   *float64 `json:"booked_share" nullable:"true" doc:"Of open_seconds; null if there are none"`
+	UsedShare     *float64 `json:"used_share" nullable:"true" doc:"Of open_seconds; null if there are none"`
+
+	Meetings  int `json:"meetings" doc:"That were booked, no-shows included; neither cancelled nor rejected nor waiting"`
+	NoShows   int `json:"no_shows" doc:"Of the meetings: whose rooms were given back because nobody was there"`
+	Cancelled int `json:"cancelled"`
+
+	AveragePersons  *float64 `json:"average_persons" nullable:"true" doc:"Organizer and attendees of a meeting; null if there is none"`
+	AverageCapacity *float64 `json:"average_capacity" nullable:"true" doc:"Of the meetings' rooms; null if it is unknown"`
+	SeatsShare      *float64 `json:"seats_share" nullable:"true" doc:"Persons as a part of the capacity, where that is known"`
+}
+
+// NamedRef names a room or a site.
+type NamedRef struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+}
+
+func roomUseOf(group meeting.Grouping, u *meeting.Utilisation) RoomUse {
+	use := RoomUse{
+		Day:           u.Day,
+		BookedSeconds: int64(u.Booked.Round(time.Second) / time.Second),
+		UsedSeconds:   int64(u.Used.Round(time.Second) / time.Second),
+		OpenSeconds:   int64(u.Open.Round(time.Second) / time.Second),
+		Meetings:      u.Meetings, NoShows: u.NoShows, Cancelled: u.Cancelled,
+		AveragePersons: ratio(u.Persons, u.Meetings), SeatsShare: ratio(u.Seated, u.Seats),
+	}
+	if u.Open > 0 {
+		use.BookedShare, use.UsedShare = rounded(u.BookedShare()), rounded(u.UsedShare())
+	}
+	if u.Seats > 0 {
+		use.AverageCapacity = ratio(u.Seats, u.SeatedMeetings)
+	}
+	switch {
+	case group == meeting.ByRoom && u.ID != 0:
+		use.Room = &NamedRef{u.ID, u.Name}
+		if u.SiteID != 0 {
+			use.Site = &NamedRef{u.SiteID, u.SiteName}
+		}
+	case group == meeting.BySite && u.ID != 0:
+		use.Site = &NamedRef{u.ID, u.Name}
+	}
+	return use
+}
+
+func ratio(a, b int) *float64 {
+	if b == 0 {
+		return nil
+	}
+	return rounded(float64(a) / float64(b))
+}
+
+func rounded(x float64) *float64 { return new(math.Round(x*1e4) / 1e4) }
+
+type utilisationInput struct {
+	Accept string `header:"Accept" doc:"text/csv: all groups as a table" example:"text/csv"`
+	From   string `query:"from" doc:"Thirty days before to, if it is left out" example:"2027-02-01T00:00:00Z"`
+	To     string `query:"to" doc:"Now, if it is left out; at most 366 days after from" example:"2027-03-01T00:00:00Z"`
+	Group  string `query:"group" enum:"room,site,day" default:"room"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"500" doc:"How many items at most"`
+	Cursor string `query:"cursor" maxLength:"20" doc:"next_cursor of the page before"`
+}
+
+func (h *handlers) registerReports(api huma.API) {
+	op := operation("report-utilisation", http.MethodGet, "/reports/utilisation",
+		"How rooms were used: by room, by site or by day", "Reports")
+	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+		"application/json": {Schema: h.registry.Schema(reflect.TypeFor[Utilisation](), true, "")},
+		"text/csv":         {Schema: &huma.Schema{Type: huma.TypeString}},
+	}}}
+	huma.Register(api, op, h.utilisation)
+}
+
+func (h *handlers) utilisation(ctx context.Context, in *utilisationInput) (*huma.StreamResponse, error) {
+	var d decoder
+	span := meeting.Slot{Start: d.instant("query.from", in.From), End: d.instant("query.to", in.To)}
+	skip := d.offset(in.Cursor)
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	group := meeting.Grouping(in.Group)
+	groups, total, span, err := h.svc.Utilisation(ctx, group, span)
+	if err != nil {
+		return nil, err
+	}
+	uses := list(groups, func(u *meeting.Utilisation) RoomUse { return roomUseOf(group, u) })
+	if strings.Contains(strings.ToLower(in.Accept), "text/csv") {
+		return streamed("text/csv; charset=utf-8", func(w io.Writer) error { return writeUses(w, group, uses) }), nil
+	}
+	out := Utilisation{From: span.Start.UTC(), To: span.End.UTC(), Group: in.Group, Total: roomUseOf("", total)}
+	out.Items = uses[min(skip, len(uses)):]
+	if len(out.Items) > in.Limit {
+		out.Items, out.NextCursor = out.Items[:in.Limit], new(strconv.Itoa(skip+in.Limit))
+	}
+	return streamed("application/json", func(w io.Writer) error { return json.NewEncoder(w).Encode(out) }), nil
+}
+
+// offset reads a cursor that counts.
+func (d *decoder) offset(cursor string) int {
+	if cursor == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(cursor)
+	if err != nil || n < 0 {
+		d.add("query.cursor", "malformed", "is not a cursor of this list")
+	}
+	return n
+}
+
+// streamed is an answer that write writes; it fails only if the client is gone.
+func streamed(contentType string, write func(io.Writer) error) *huma.StreamResponse {
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		ctx.SetHeader("Content-Type", contentType)
+		ctx.SetHeader("Vary", "Accept")
+		_ = write(ctx.BodyWriter())
+	}}
+}
+
+// writeUses writes a table with a line for each group.
+func writeUses(w io.Writer, group meeting.Grouping, uses []RoomUse) error {
+	table := csv.NewWriter(w)
+	head := []string{
+		"booked_seconds", "used_seconds", "open_seconds", "booked_share", "used_share",
+		"meetings", "no_shows", "cancelled", "average_persons", "average_capacity", "seats_share",
+	}
+	switch group {
+	case meeting.ByRoom:
+		head = append([]string{"room_id", "room", "site_id", "site"}, head...)
+	case meeting.BySite:
+		head = append([]string{"site_id", "site"}, head...)
+	case meeting.ByDay:
+		head = append([]string{"day"}, head...)
+	}
+	_ = table.Write(head) // Error below tells
+	for i := range uses {
+		_ = table.Write(uses[i].line(group))
+	}
+	table.Flush()
+	return table.Error()
+}
+
+func (u *RoomUse) line(group meeting.Grouping) []string {
+	var cells []string
+	switch group {
+	case meeting.ByRoom:
+		cells = append(u.Room.cells(), u.Site.cells()...)
+	case meeting.BySite:
+		cells = u.Site.cells()
+	case meeting.ByDay:
+		cells = []string{u.Day}
+	}
+	for _, n := range []int64{u.BookedSeconds, u.UsedSeconds, u.OpenSeconds} {
+		cells = append(cells, strconv.FormatInt(n, 10))
+	}
+	cells = append(cells, cell(u.BookedShare), cell(u.UsedShare))
+	for _, n := range []int{u.Meetings, u.NoShows, u.Cancelled} {
+		cells = append(cells, strconv.Itoa(n))
+	}
+	return append(cells, cell(u.AveragePersons), cell(u.AverageCapacity), cell(u.SeatsShare))
+}
+
+func (r *NamedRef) cells() []string {
+	if r == nil {
+		return []string{"", ""}
+	}
+	return []string{strconv.FormatInt(r.ID, 10), plain(r.Name)}
+}
+
+// plain is a text that a spreadsheet does not take for a formula.
+func plain(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
+
+func cell(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*x, 'f', -1, 64)
+}

@@ -1,0 +1,191 @@
+package meeting
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Grouping of a report.
+type Grouping string
+
+const (
+	ByRoom Grouping = "room"
+	BySite Grouping = "site"
+	ByDay  Grouping = "day"
+)
+
+// maxReportSpan is the longest time that a report is about.
+const maxReportSpan = 366 * 24 * time.Hour
+
+// Utilisation of a room, of the rooms of a site, or of all rooms on a day.
+type Utilisation struct {
+	RoomUse
+	Name     string        // of the room or site
+	SiteID   int64         // of a room's site; 0: none
+	SiteName string        // of a room's site
+	Open     time.Duration // that the rooms which can be booked now are open, always where there are no opening hours; 0: there is none
+}
+
+// share of the opening hours; 0 if there are none.
+func share(of, open time.Duration) float64 {
+	if open <= 0 {
+		return 0
+	}
+	return float64(of) / float64(open)
+}
+
+// BookedShare is the part of the opening hours for which rooms were booked. It passes 1 where
+// meetings took place outside of them.
+func (u *Utilisation) BookedShare() float64 { return share(u.Booked, u.Open) }
+
+// UsedShare is the part of the opening hours in which meetings took place.
+func (u *Utilisation) UsedShare() float64 { return share(u.Used, u.Open) }
+
+// add counts another group's figures.
+func (u *Utilisation) add(o *Utilisation) {
+	u.Booked += o.Booked
+	u.Used += o.Used
+	u.Open += o.Open
+	u.Meetings += o.Meetings
+	u.NoShows += o.NoShows
+	u.Cancelled += o.Cancelled
+	u.Persons += o.Persons
+	u.Seated += o.Seated
+	u.Seats += o.Seats
+	u.SeatedMeetings += o.SeatedMeetings
+}
+
+// zoneDays are the days that span touches in each of the zones, cut to it. inForce is the zone
+// of those that are empty.
+func zoneDays(span Slot, zones []string, inForce string) []ZoneDay {
+	var days []ZoneDay
+	for _, name := range zones {
+		loc := mustZone(cmp.Or(name, inForce))
+		y, mo, d := span.Start.In(loc).Date()
+		day := time.Date(y, mo, d, 0, 0, 0, 0, time.UTC) // a date, not an instant
+		for ; ; day = day.AddDate(0, 0, 1) {
+			whole := Slot{Start: edge(day, loc), End: edge(day.AddDate(0, 0, 1), loc)}
+			if !whole.Start.Before(span.End) {
+				break
+			}
+			if part, ok := whole.within(span); ok {
+				days = append(days, ZoneDay{Zone: name, Day: day.Format(time.DateOnly), Slot: part})
+			}
+		}
+	}
+	return days
+}
+
+// within is the part of s that lies in other, if there is one.
+func (s Slot) within(other Slot) (part Slot, ok bool) {
+	part = Slot{Start: latest(s.Start, other.Start), End: s.End}
+	if other.End.Before(part.End) {
+		part.End = other.End
+	}
+	return part, part.Start.Before(part.End)
+}
+
+// openFor is how long within a slot rooms with this policy are open.
+func (p *Policy) openFor(slot Slot, loc *time.Location) time.Duration {
+	if len(p.OpeningHours) == 0 {
+		return slot.End.Sub(slot.Start)
+	}
+	var sum time.Duration
+	covered := slot.Start
+	for _, open := range p.intervals(slot, loc) { // they may overlap
+		open.Start = latest(open.Start, covered)
+		if part, ok := open.within(slot); ok {
+			sum += part.End.Sub(part.Start)
+			covered = part.End
+		}
+	}
+	return sum
+}
+
+// openings tells how long rooms are open; rooms with the same policy in the same zone are
+// looked at once.
+type openings struct {
+	span    Slot
+	days    map[string][]ZoneDay // by zone; nil: the span as a whole
+	inForce string               // the zone of rooms for which none is named
+	known   map[opening]map[string]time.Duration
+}
+
+type opening struct {
+	policy *Policy
+	zone   string
+}
+
+// of a room, by day; "" is the whole span.
+func (o *openings) of(r *ReportedRoom) map[string]time.Duration {
+	key := opening{r.Policy, r.Zone}
+	if open, ok := o.known[key]; ok {
+		return open
+	}
+	loc := mustZone(cmp.Or(r.Zone, o.inForce))
+	open := map[string]time.Duration{}
+	if o.days == nil {
+		open[""] = r.Policy.openFor(o.span, loc)
+	}
+	for _, d := range o.days[r.Zone] {
+		open[d.Day] = r.Policy.openFor(d.Slot, loc)
+	}
+	o.known[key] = open
+	return open
+}
+
+// report joins what meetings did with what rooms there are.
+func report(group Grouping, rooms []ReportedRoom, used []RoomUse, open *openings) []*Utilisation {
+	type key struct {
+		id  int64
+		day string
+	}
+	found := map[key]*Utilisation{}
+	at := func(id int64, day string) *Utilisation {
+		k := key{id, day}
+		if found[k] == nil {
+			found[k] = &Utilisation{RoomUse: RoomUse{ID: id, Day: day}}
+		}
+		return found[k]
+	}
+	for _, u := range used {
+		at(u.ID, u.Day).RoomUse = u
+	}
+	for _, days := range open.days {
+		for _, d := range days {
+			at(0, d.Day) // also those on which nothing was open
+		}
+	}
+	for i := range rooms {
+		r := &rooms[i]
+		u := Utilisation{Name: r.SiteName}
+		switch group {
+		case ByRoom:
+			u = Utilisation{RoomUse: RoomUse{ID: r.ID}, Name: r.Name, SiteID: r.SiteID, SiteName: r.SiteName}
+		case BySite:
+			u.ID = r.SiteID
+		case ByDay:
+			u.Name = ""
+		}
+		if known := found[key{u.ID, ""}]; known != nil {
+			known.Name, known.SiteID, known.SiteName = u.Name, u.SiteID, u.SiteName
+		}
+		if !r.Bookable {
+			continue
+		}
+		for day, d := range open.of(r) {
+			g := at(u.ID, day)
+			g.Open += d
+			g.Name, g.SiteID, g.SiteName = u.Name, u.SiteID, u.SiteName
+		}
+	}
+	all := make([]*Utilisation, 0, len(found))
+	for _, u := range found {
+		all = append(all, u)
+	}
+	slices.SortFunc(all, func(a, b *Utilisation) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}

@@ -1,0 +1,89 @@
+package meeting
+
+import (
+	"testing"
+	"time"
+)
+
+func instantOf(t *testing.T, s string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+func TestPolicy_openFor(t *testing.T) {
+	berlin := mustZone("Europe/Berlin")
+	weekdays := []string{"MO", "TU", "WE", "TH", "FR"}
+	day := &Policy{OpeningHours: []OpeningHours{{Days: weekdays, From: "08:00", To: "20:00"}}}
+	overlapping := &Policy{OpeningHours: []OpeningHours{{Days: weekdays, From: "08:00", To: "14:00"}, {Days: weekdays, From: "12:00", To: "18:00"}, {Days: weekdays, From: "09:00", To: "10:00"}}}
+	night := &Policy{OpeningHours: []OpeningHours{{Days: []string{"SA"}, From: "22:00", To: "04:00"}}}
+	for _, row := range []struct {
+		name, from, to string
+		policy         *Policy
+		want           time.Duration
+	}{
+		{"a week", "2027-02-08T00:00:00+01:00", "2027-02-15T00:00:00+01:00", day, 60 * time.Hour},
+		{"a part of a day", "2027-02-08T19:00:00+01:00", "2027-02-09T09:30:00+01:00", day, 150 * time.Minute},
+		{"a weekend", "2027-02-13T00:00:00+01:00", "2027-02-15T00:00:00+01:00", day, 0},
+		{"overlapping hours count once", "2027-02-08T00:00:00+01:00", "2027-02-09T00:00:00+01:00", overlapping, 10 * time.Hour},
+		{"clocks go forward in the night", "2027-03-27T12:00:00+01:00", "2027-03-29T12:00:00+02:00", night, 5 * time.Hour},
+		{"clocks go back in the night", "2027-10-30T12:00:00+02:00", "2027-11-01T12:00:00+01:00", night, 7 * time.Hour},
+		{"always open", "2027-03-28T00:00:00+01:00", "2027-03-29T00:00:00+02:00", &Policy{}, 23 * time.Hour},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			same(t, "open", row.policy.openFor(Slot{instantOf(t, row.from), instantOf(t, row.to)}, berlin), row.want)
+		})
+	}
+}
+
+func TestZoneDays(t *testing.T) {
+	span := Slot{instantOf(t, "2027-03-27T12:00:00Z"), instantOf(t, "2027-03-29T12:00:00Z")}
+	for zone, want := range map[string][]time.Duration{
+		"":              {12 * time.Hour, 24 * time.Hour, 12 * time.Hour},
+		"Europe/Berlin": {11 * time.Hour, 23 * time.Hour, 14 * time.Hour},
+		"Asia/Tokyo":    {3 * time.Hour, 24 * time.Hour, 21 * time.Hour},
+	} {
+		var got []time.Duration
+		for _, d := range zoneDays(span, []string{zone}, "UTC") {
+			got = append(got, d.Slot.End.Sub(d.Slot.Start))
+		}
+		same(t, zone, got, want)
+	}
+}
+
+func TestReport(t *testing.T) {
+	span := Slot{instantOf(t, "2027-02-08T00:00:00Z"), instantOf(t, "2027-02-10T00:00:00Z")}
+	hours := &Policy{OpeningHours: []OpeningHours{{Days: []string{"MO", "TU"}, From: "08:00", To: "18:00"}}}
+	rooms := []ReportedRoom{
+		{ID: 1, Name: "Ada", SiteID: 7, SiteName: "Here", Policy: hours, Bookable: true},
+		{ID: 2, Name: "Bohr", SiteID: 7, SiteName: "Here", Policy: &Policy{}, Bookable: true},
+		{ID: 3, Name: "Curie", Policy: hours}, // was used, and is no more
+		{ID: 4, Name: "Dirac", Policy: hours}, // was not used, and is no more
+	}
+	look := func(group Grouping, used ...RoomUse) []*Utilisation {
+		t.Helper()
+		open := &openings{span: span, inForce: "UTC", known: map[opening]map[string]time.Duration{}}
+		if group == ByDay {
+			open.days = map[string][]ZoneDay{"": zoneDays(span, []string{""}, "UTC")}
+		}
+		return report(group, rooms, used, open)
+	}
+	same(t, "rooms", look(ByRoom, RoomUse{ID: 1, Booked: 5 * time.Hour, Meetings: 3}, RoomUse{ID: 3, Booked: time.Hour}), []*Utilisation{
+		{RoomUse: RoomUse{ID: 1, Booked: 5 * time.Hour, Meetings: 3}, Name: "Ada", SiteID: 7, SiteName: "Here", Open: 20 * time.Hour},
+		{RoomUse: RoomUse{ID: 2}, Name: "Bohr", SiteID: 7, SiteName: "Here", Open: 48 * time.Hour},
+		{RoomUse: RoomUse{ID: 3, Booked: time.Hour}, Name: "Curie"},
+	})
+	same(t, "sites", look(BySite, RoomUse{ID: 7, Meetings: 2}, RoomUse{Meetings: 1}), []*Utilisation{
+		{RoomUse: RoomUse{Meetings: 1}},
+		{RoomUse: RoomUse{ID: 7, Meetings: 2}, Name: "Here", Open: 68 * time.Hour},
+	})
+	days := look(ByDay, RoomUse{Day: "2027-02-09", Booked: 17 * time.Hour})
+	same(t, "days", days, []*Utilisation{
+		{RoomUse: RoomUse{Day: "2027-02-08"}, Open: 34 * time.Hour},
+		{RoomUse: RoomUse{Day: "2027-02-09", Booked: 17 * time.Hour}, Open: 34 * time.Hour},
+	})
+	same(t, "share", days[1].BookedShare(), 0.5)
+}

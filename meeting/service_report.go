@@ -1,0 +1,77 @@
+package meeting
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Utilisation tells how rooms were used within a span, by room, by site or by day, and all in
+// all. A zero end is now, a zero start thirty days before the end; at most 366 days. The span is
+// returned as it was understood.
+func (s *Service) Utilisation(ctx context.Context, group Grouping, span Slot) (groups []*Utilisation, total *Utilisation, _ Slot, err error) {
+	at := s.clock()
+	if span, err = reportSpan(span, at); err != nil {
+		return nil, nil, span, err
+	}
+	rooms, err := s.store.ReportedRooms(ctx)
+	if err != nil {
+		return nil, nil, span, fmt.Errorf("utilisation: %w", err)
+	}
+	open := &openings{span: span, inForce: s.conf().Timezone, known: map[opening]map[string]time.Duration{}}
+	var days []ZoneDay
+	if group == ByDay {
+		days = zoneDays(span, zonesOf(rooms), open.inForce)
+		open.days = map[string][]ZoneDay{}
+		for _, d := range days {
+			open.days[d.Zone] = append(open.days[d.Zone], d)
+		}
+	}
+	used, err := s.store.RoomUse(ctx, group, span, days, at)
+	if err != nil {
+		return nil, nil, span, fmt.Errorf("utilisation: %w", err)
+	}
+	groups, total = report(group, rooms, used, open), &Utilisation{}
+	for _, u := range groups {
+		total.add(u)
+	}
+	return groups, total, span, nil
+}
+
+// Punctuality tells how late the meetings of a span were started and ended by their jobs; see
+// [ReportStore]. The span is as in Utilisation.
+func (s *Service) Punctuality(ctx context.Context, span Slot, bounds []time.Duration) (started, ended Lateness, _ Slot, err error) {
+	if span, err = reportSpan(span, s.clock()); err != nil {
+		return Lateness{}, Lateness{}, span, err
+	}
+	started, ended, err = s.store.Punctuality(ctx, span, bounds)
+	return started, ended, span, err
+}
+
+func reportSpan(span Slot, at time.Time) (Slot, error) {
+	if span.End.IsZero() {
+		span.End = at
+	}
+	if span.Start.IsZero() {
+		span.Start = span.End.AddDate(0, 0, -30)
+	}
+	if !span.Start.Before(span.End) {
+		return span, invalid("query.to", "invalid_span", "is not after from")
+	}
+	if span.End.Sub(span.Start) > maxReportSpan {
+		return span, invalid("query.to", "invalid_span", "is more than 366 days after from")
+	}
+	return span, nil
+}
+
+// zonesOf rooms, each once; that of a room for which none is named is empty.
+func zonesOf(rooms []ReportedRoom) []string {
+	var zones []string
+	for i := range rooms {
+		if !slices.Contains(zones, rooms[i].Zone) {
+			zones = append(zones, rooms[i].Zone)
+		}
+	}
+	return zones
+}

@@ -1,0 +1,61 @@
+package meeting
+
+import (
+	"context"
+	"time"
+)
+
+// ReportStore is what reports need from persistence. Nothing in it tells what a meeting is about.
+type ReportStore interface {
+	// ReportedRooms are all rooms by name, then id, those that were deleted included. Their Zone is
+	// empty where neither room nor site names one.
+	ReportedRooms(ctx context.Context) ([]ReportedRoom, error)
+	// RoomUse adds up the meetings that touch span by room, by site or by day; at is when it is
+	// looked at. A meeting counts where it begins, or where the span does. Days are those of the
+	// rooms' zones, within span; other groups need none.
+	RoomUse(ctx context.Context, group Grouping, span Slot, days []ZoneDay, at time.Time) ([]RoomUse, error)
+	// Punctuality tells how late meetings of span were started, and ended that were not ended
+	// before: how many by each bound, and behind the last one.
+	Punctuality(ctx context.Context, span Slot, bounds []time.Duration) (started, ended Lateness, err error)
+}
+
+// ReportedRoom is what a report says of a room, and when it is open.
+type ReportedRoom struct {
+	ID       int64
+	Name     string
+	SiteID   int64 // 0: none
+	SiteName string
+	Zone     string
+	Policy   *Policy // the same for all rooms with the same one
+	Bookable bool    // active, and not deleted
+}
+
+// ZoneDay is a day in a zone, or the part of one that a report is about.
+type ZoneDay struct {
+	Zone string // as the room or its site names it; empty: the installation's
+	Day  string // YYYY-MM-DD
+	Slot Slot
+}
+
+// RoomUse is what came of the meetings of a group. A meeting in two rooms counts in both.
+type RoomUse struct {
+	ID  int64  // of the room or site; 0: none
+	Day string // of days
+
+	Booked    time.Duration // that meetings were to take place, whether anybody came or not
+	Used      time.Duration // that they did, so far: not those to which nobody came, and not what was left when they ended
+	Meetings  int           // booked; neither cancelled nor rejected nor waiting
+	NoShows   int           // of them, whose rooms were given back because nobody was there
+	Cancelled int
+	Persons   int // of the meetings booked: organizer and attendees
+	Seats     int // the capacity of the meetings' rooms, of those of which it is known
+
+	SeatedMeetings int // of them, and their persons, those in rooms of which the capacity is known
+	Seated         int
+}
+
+// Lateness counts how late something was done.
+type Lateness struct {
+	Counts []int64 // by each bound, and behind the last one
+	Max    time.Duration
+}
