@@ -105,6 +105,7 @@ func (s *fakeStore) SaveSeries(_ context.Context, c *SeriesChange) ([]Notice, er
 		s.history[m.ID] = append(s.history[m.ID], m.TakeHistory()...)
 		notices = append(notices, m.TakeNotices()...)
 		s.meetings[m.ID] = new(*m)
+		s.meetings[m.ID].judged, s.meetings[m.ID].claims, s.meetings[m.ID].asked = nil, nil, nil // not stored
 	}
 	notices = append(notices, c.Series.TakeNotices()...)
 	if c.Split != nil {

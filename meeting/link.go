@@ -27,6 +27,7 @@ type Linked struct {
 	State   LinkState
 	Reader  Person
 	Meeting *Meeting // as the reader may see it; its Request is set while State is open or agreed
+	Dates   []Slot   // of a series, that the decision is about; none: the meeting alone
 	Verdict *Verdict // when it is decided or withdrawn; nil: not known any more
 }
 

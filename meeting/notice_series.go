@@ -48,17 +48,26 @@ func (s *Series) notifyBooked(ms []*Meeting, by Actor, at time.Time) {
 	s.askTogether(pending, by)
 }
 
-// askTogether lets the request for the first of the meetings speak of all of them.
+// askTogether lets what asks for the first of the meetings speak of all of them.
 func (s *Series) askTogether(ms []*Meeting, by Actor) {
 	if len(ms) < 2 {
 		return
 	}
-	f := s.facts(ms, by)
-	for i := range ms[0].notices {
-		if n := &ms[0].notices[i]; n.Kind == NoticeApprovalRequest {
-			n.Facts.Series = f.Series
+	ms[0].askFor(s.facts(ms, by).Series)
+}
+
+// askFor lets what asks for the meeting speak of these dates of its series.
+func (m *Meeting) askFor(dates *SeriesFacts) {
+	for i := range m.notices {
+		if n := &m.notices[i]; n.asks() {
+			n.Facts.Series = dates
 		}
 	}
+}
+
+// asks reports whether its reader is to decide.
+func (n Notice) asks() bool {
+	return n.Kind == NoticeApprovalRequest || n.Kind == NoticeApprovalReminder || n.Kind == NoticeEscalation
 }
 
 // byState parts the meetings that will take place from those that may.

@@ -39,6 +39,7 @@ type Verdict struct {
 	UserID   int64     `json:"user_id,omitempty"`
 	Name     string    `json:"name,omitempty"` // of the user, or of the timer
 	At       time.Time `json:"at"`
+	AskedAt  time.Time `json:"asked_at"` // of the request
 	Reason   string    `json:"reason,omitempty"`
 }
 
@@ -148,7 +149,7 @@ func (m *Meeting) conclude(decision Status, reason string, by Actor, at time.Tim
 	if r.Change == nil || decision == Confirmed {
 		m.Approval.Agreed = r.Agreed
 	}
-	m.Approval.Verdict = &Verdict{First: r.First, Number: r.Number, Decision: decision, UserID: by.ID, Name: by.Name, At: at, Reason: reason}
+	m.Approval.Verdict = &Verdict{First: r.First, Number: r.Number, Decision: decision, UserID: by.ID, Name: by.Name, At: at, AskedAt: r.AskedAt, Reason: reason}
 	m.Request = nil
 }
 

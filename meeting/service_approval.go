@@ -59,10 +59,13 @@ func (s *Service) preparingDecision(ctx context.Context, m *Meeting) (changing, 
 
 // ExpireApproval ends the request of the given number, as was settled when it was made: it is
 // rejected, or approved if its rooms are free. The caller knows that its deadline has come.
-// It may be called again: a request that is decided, or was replaced, stays as it is.
+// All dates of a series that were asked for with it end with it, or each for itself if not all
+// can be approved. It may be called again: a request that is decided, or was replaced, stays as
+// it is.
 func (s *Service) ExpireApproval(ctx context.Context, ref Ref) (Outcome, error) {
-	expire := func(refuse bool) (Outcome, error) {
-		return s.onRequest(ctx, JobExpire, ref, func(m *Meeting, c changing, by Actor) error {
+	type timer func(context.Context, string, Ref, func(*Meeting, changing, Actor) error) (Outcome, error)
+	expire := func(on timer, refuse bool) (Outcome, error) {
+		return on(ctx, JobExpire, ref, func(m *Meeting, c changing, by Actor) error {
 			to := m.Approval.OnTimeout
 			if refuse {
 				to = Rejected
@@ -70,23 +73,41 @@ func (s *Service) ExpireApproval(ctx context.Context, ref Ref) (Outcome, error) 
 			return m.Expire(to, c.rooms, by, c.at)
 		})
 	}
-	outcome, err := expire(false)
-	_, taken := errors.AsType[*ConflictError](err)
-	_, refused := errors.AsType[*PolicyError](err) // by a quota
-	if taken || refused {
-		return expire(true)
+	impossible := func(err error) bool {
+		_, taken := errors.AsType[*ConflictError](err)
+		_, refused := errors.AsType[*PolicyError](err) // by a quota
+		return taken || refused
+	}
+	outcome, err := expire(s.onRequests, false)
+	if impossible(err) {
+		outcome, err = expire(s.onRequest, false)
+	}
+	if impossible(err) {
+		return expire(s.onRequest, true)
 	}
 	return outcome, err
 }
 
 // RemindApproval tells those who have not decided on the request of the given number that its
-// deadline comes. It may be called again: it happens once.
+// deadline comes. Of the dates of a series that were asked for at once the first that still
+// waits speaks for all. It may be called again: it happens once.
 func (s *Service) RemindApproval(ctx context.Context, ref Ref) (Outcome, error) {
+	series, dates, err := s.waitingWith(ctx, ref)
+	if err != nil {
+		return Applied, err
+	}
 	return s.onRequest(ctx, JobApprovalRemind, ref, func(m *Meeting, c changing, by Actor) error {
 		if m.Request.RemindAt.IsZero() {
 			return errUnchanged
 		}
-		m.Remind(c.ask.Deciders[m.Request.Level-1], by, c.at)
+		deciders := c.ask.Deciders[m.Request.Level-1]
+		if len(dates) > 0 && dates[0].ID != m.ID {
+			deciders = nil
+		}
+		m.Remind(deciders, by, c.at)
+		if len(dates) > 0 {
+			m.askFor(series.facts(dates, by).Series)
+		}
 		return nil
 	})
 }
@@ -94,13 +115,21 @@ func (s *Service) RemindApproval(ctx context.Context, ref Ref) (Outcome, error) 
 // EscalateApproval asks others to decide on the request of the given number as well. It may be
 // called again: it happens once.
 func (s *Service) EscalateApproval(ctx context.Context, ref Ref) (Outcome, error) {
-	return s.onRequest(ctx, JobEscalate, ref, func(m *Meeting, c changing, by Actor) error {
+	return s.onRequests(ctx, JobEscalate, ref, func(m *Meeting, c changing, by Actor) error {
 		if m.Request.EscalateAt.IsZero() {
 			return errUnchanged
 		}
 		m.Escalate(c.others, c.ask.Deciders[m.Request.Level-1], by, c.at)
 		return nil
 	})
+}
+
+// onRequests is [Service.onRequest] for all requests that were made at once with that of ref.
+func (s *Service) onRequests(ctx context.Context, job string, ref Ref, fn func(*Meeting, changing, Actor) error) (Outcome, error) {
+	if outcome, together, err := s.onTogether(ctx, Timer(job), ref, fn); together || err != nil {
+		return outcome, err
+	}
+	return s.onRequest(ctx, job, ref, fn)
 }
 
 // onRequest runs what a timer does to the request of a number, if that still waits.

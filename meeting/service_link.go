@@ -12,7 +12,7 @@ func (s *Service) FollowLink(ctx context.Context, l Link) (*Linked, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.store.Meeting(ctx, l.MeetingID)
+	m, l, err := s.follow(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -22,18 +22,83 @@ func (s *Service) FollowLink(ctx context.Context, l Link) (*Linked, error) {
 	}
 	at := s.clock()
 	linked := &Linked{State: m.lead(l, by, rooms, at), Reader: reader, Meeting: m.At(at).View(by, rooms)}
+	if linked.Dates, err = s.linkedDates(ctx, m); err != nil {
+		return nil, err
+	}
 	if v := m.Approval.Verdict; v != nil && v.First <= l.Number && l.Number <= v.Number {
 		linked.Verdict = v
 	}
 	return linked, nil
 }
 
+// follow finds the meeting of a link, and the link to its request. Should that have been decided
+// or withdrawn for itself, it is another date of the series that was asked for at once with it
+// and still waits or, of one that was called off, was decided.
+func (s *Service) follow(ctx context.Context, l Link) (*Meeting, Link, error) {
+	m, err := s.store.Meeting(ctx, l.MeetingID)
+	if err != nil {
+		return nil, l, err
+	}
+	v := m.Approval.Verdict
+	if v == nil || v.Number != l.Number || m.SeriesID == 0 {
+		return m, l, nil
+	}
+	ms, err := s.store.SeriesMeetings(ctx, m.SeriesID)
+	if err != nil {
+		return nil, l, err
+	}
+	for _, o := range ms {
+		if o.Request != nil && o.Request.AskedAt.Equal(v.AskedAt) {
+			return o, Link{MeetingID: o.ID, Number: o.Request.Number, UserID: l.UserID}, nil
+		}
+	}
+	if v.Decision != Cancelled {
+		return m, l, nil
+	}
+	for _, o := range ms {
+		if d := o.Approval.Verdict; d != nil && d.Decision != Cancelled && d.AskedAt.Equal(v.AskedAt) {
+			return o, Link{MeetingID: o.ID, Number: d.Number, UserID: l.UserID}, nil
+		}
+	}
+	return m, l, nil
+}
+
+// linkedDates are the dates that a decision on the meeting is about, or was; none if it is
+// about that meeting alone.
+func (s *Service) linkedDates(ctx context.Context, m *Meeting) ([]Slot, error) {
+	if m.SeriesID == 0 {
+		return nil, nil
+	}
+	ms, err := s.store.SeriesMeetings(ctx, m.SeriesID)
+	if err != nil {
+		return nil, err
+	}
+	var dates []Slot
+	for _, o := range ms {
+		if o.decidedWith(m) {
+			dates = append(dates, o.Slot)
+		}
+	}
+	if len(dates) < 2 {
+		return nil, nil
+	}
+	return dates, nil
+}
+
+// decidedWith reports whether both meetings wait for the same decision, or got it.
+func (m *Meeting) decidedWith(o *Meeting) bool {
+	if m.Request != nil || o.Request != nil {
+		return m.Request != nil && o.Request != nil && m.Request.AskedAt.Equal(o.Request.AskedAt)
+	}
+	a, b := m.Approval.Verdict, o.Approval.Verdict
+	return a != nil && b != nil && a.Decision == b.Decision && a.At.Equal(b.At) && a.AskedAt.Equal(b.AskedAt)
+}
+
 // errLinkUsed says that a link does not lead to a request that waits.
 var errLinkUsed = errors.New("the link is used up")
 
 // DecideByLink decides for or against the request that the link names, as its reader, with all
-// requests of a series that were made at once with it, and
-// tells what the link leads to then. decided is false if it was not open (any more): then
+// requests of a series that were made at once with it, and tells what the link leads to then. decided is false if it was not open (any more): then
 // nothing has changed. It may end in a [*ConflictError] or a [*PolicyError]; the request then
 // goes on waiting.
 func (s *Service) DecideByLink(ctx context.Context, l Link, approve bool, comment string) (linked *Linked, decided bool, err error) {
@@ -41,7 +106,7 @@ func (s *Service) DecideByLink(ctx context.Context, l Link, approve bool, commen
 	if err != nil {
 		return nil, false, err
 	}
-	seen, err := s.store.Meeting(ctx, l.MeetingID)
+	seen, l, err := s.follow(ctx, l)
 	if err != nil {
 		return nil, false, err
 	}

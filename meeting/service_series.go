@@ -132,7 +132,7 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 }
 
 // book makes the meetings of new dates that can be. A request for several is decided at once:
-// all wait until the same time, and the first of them alone reminds and is told of.
+// all wait until the same time, and people are told of them once.
 func (p *planner) book(ctx context.Context, dates []*wanted) ([]*Meeting, error) {
 	var made []*Meeting
 	for _, w := range dates {
@@ -153,20 +153,22 @@ func (p *planner) book(ctx context.Context, dates []*wanted) ([]*Meeting, error)
 	return made, nil
 }
 
-// together makes the requests for several dates one: the first date's, until whose deadline
-// all wait.
+// together makes the requests for several dates one: all wait until the first date's deadline,
+// whose timers are those of all, and people are asked once.
 func together(ms []*Meeting) {
 	for i, m := range ms {
 		if i == 0 {
 			continue
 		}
 		r := *m.Request
-		r.Deadline, r.RemindAt, r.EscalateAt = earlier(r.Deadline, ms[0].Request.Deadline), time.Time{}, time.Time{}
+		if first := ms[0].Request; first.Deadline.Before(r.Deadline) {
+			r.Deadline, r.RemindAt, r.EscalateAt = first.Deadline, first.RemindAt, first.EscalateAt
+		}
 		m.Request = &r
 		if r.Change == nil {
 			m.Approval.Deadline = r.Deadline
 		}
-		m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.Kind == NoticeApprovalRequest })
+		m.notices = slices.DeleteFunc(m.notices, Notice.asks)
 	}
 }
 

@@ -2,6 +2,8 @@ package meeting
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -45,8 +47,9 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 		}
 		change := &SeriesChange{Series: series}
 		var bases []*wanted
+		prepare := s.preparingDecisions()
 		for _, m := range waiting {
-			c, err := s.preparingDecision(ctx, m)
+			c, err := prepare(ctx, m)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -84,11 +87,89 @@ func seriesDecided(ms []*Meeting, approve bool, at time.Time) error {
 	return e
 }
 
-// tellDecision tells people once what was decided on several dates: the organizer of the
-// decision, those who are invited of all dates, and the next level of one request.
+// preparingDecisions is [Service.preparingDecision] for many meetings: what they have in common
+// is looked up once.
+func (s *Service) preparingDecisions() prepare {
+	type shared struct {
+		rooms             string
+		waits, escalation bool
+	}
+	known := map[shared]changing{}
+	return func(ctx context.Context, m *Meeting) (changing, error) {
+		of := shared{rooms: fmt.Sprint(m.requestedRooms()), waits: m.Request != nil}
+		of.escalation = of.waits && !m.Request.EscalateAt.IsZero()
+		if c, ok := known[of]; ok {
+			return c, nil
+		}
+		c, err := s.preparingDecision(ctx, m)
+		if err == nil {
+			known[of] = c
+		}
+		return c, err
+	}
+}
+
+// onTogether runs what a timer does to the request of ref on all that were made at once with
+// it, in one transaction, so that people are told of them once. together is false, and nothing
+// was done, if there are no others.
+func (s *Service) onTogether(ctx context.Context, by Actor, ref Ref, fn func(*Meeting, changing, Actor) error) (outcome Outcome, together bool, err error) {
+	m, err := s.store.Meeting(ctx, ref.ID)
+	if errors.Is(err, ErrNotFound) || err == nil && (m.Request == nil || m.Request.Number != ref.Version) {
+		return Stale, false, nil
+	}
+	if err != nil {
+		return Applied, false, err
+	}
+	same, err := s.askedTogether(ctx, m)
+	if err != nil || same == nil {
+		return Applied, false, err
+	}
+	_, err = s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
+		series, err := s.store.Series(ctx, m.SeriesID)
+		if err != nil {
+			return nil, nil, err
+		}
+		ms, err := s.store.SeriesMeetings(ctx, m.SeriesID)
+		if err != nil {
+			return nil, nil, err
+		}
+		change := &SeriesChange{Series: series}
+		var bases []*wanted
+		prepare := s.preparingDecisions()
+		for _, m := range ms {
+			if !same(m) {
+				continue
+			}
+			c, err := prepare(ctx, m)
+			if err != nil {
+				return nil, nil, err
+			}
+			base := new(*m)
+			if err := fn(m, c, by); errors.Is(err, errUnchanged) {
+				continue
+			} else if err != nil {
+				return nil, nil, err
+			}
+			bases, change.Update = append(bases, &wanted{base: base}), append(change.Update, m)
+		}
+		if len(change.Update) == 0 {
+			return nil, nil, errUnchanged
+		}
+		series.tellDecision(change.Update, by, s.clock())
+		return change, bases, nil
+	})
+	if errors.Is(err, errUnchanged) {
+		return Done, true, nil
+	}
+	return Applied, true, err
+}
+
+// tellDecision tells people once what was decided on several dates: the organizer of each kind
+// of decision, those who are invited of all dates, and those who are asked of one request.
 func (s *Series) tellDecision(ms []*Meeting, by Actor, at time.Time) {
+	s.decideTogether(ms, by)
 	var confirmed, asked []*Meeting
-	for i, m := range ms {
+	for _, m := range ms {
 		switch {
 		case m.Request != nil:
 			asked = append(asked, m)
@@ -96,8 +177,7 @@ func (s *Series) tellDecision(ms []*Meeting, by Actor, at time.Time) {
 			confirmed = append(confirmed, m)
 		}
 		m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool {
-			invites := n.Kind == NoticeInvitation || n.Kind == NoticeChange
-			return invites || i > 0 && n.Kind == NoticeDecision
+			return n.Kind == NoticeInvitation || n.Kind == NoticeChange
 		})
 	}
 	if len(confirmed) > 0 {
@@ -107,6 +187,54 @@ func (s *Series) tellDecision(ms []*Meeting, by Actor, at time.Time) {
 		together(asked)
 		s.askTogether(asked, by)
 	}
+}
+
+// decideTogether lets the decision on the first of the meetings speak of all that were decided
+// alike.
+func (s *Series) decideTogether(ms []*Meeting, by Actor) {
+	type decision struct {
+		status Status
+		stays  bool // a move that was refused
+	}
+	of := func(n Notice) decision { return decision{n.Facts.Decision, n.Facts.Move != nil} }
+	alike := map[decision][]*Meeting{}
+	for _, m := range ms {
+		for _, n := range m.notices {
+			if n.Kind == NoticeDecision {
+				alike[of(n)] = append(alike[of(n)], m)
+			}
+		}
+	}
+	for _, m := range ms {
+		m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.Kind == NoticeDecision && alike[of(n)][0] != m })
+		for i := range m.notices {
+			if n := &m.notices[i]; n.Kind == NoticeDecision && len(alike[of(*n)]) > 1 {
+				n.Facts.Series = s.facts(alike[of(*n)], by).Series
+			}
+		}
+	}
+}
+
+// waitingWith are the dates of a series that were asked for at once with that of ref and still
+// wait, by start; none if it waits alone, or not any more.
+func (s *Service) waitingWith(ctx context.Context, ref Ref) (*Series, []*Meeting, error) {
+	m, err := s.store.Meeting(ctx, ref.ID)
+	if errors.Is(err, ErrNotFound) || err == nil && (m.Request == nil || m.Request.Number != ref.Version) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	same, err := s.askedTogether(ctx, m)
+	if err != nil || same == nil {
+		return nil, nil, err
+	}
+	ms, err := s.store.SeriesMeetings(ctx, m.SeriesID)
+	if err != nil {
+		return nil, nil, err
+	}
+	series, err := s.store.Series(ctx, m.SeriesID)
+	return series, slices.DeleteFunc(ms, func(o *Meeting) bool { return !same(o) }), err
 }
 
 // askedTogether are the requests that one mail asked for: those of a series made at once.

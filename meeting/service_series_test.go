@@ -258,3 +258,123 @@ func TestSeries_refusals(t *testing.T) {
 		}
 	}
 }
+
+// requested is a series of bob's on three dates that waits for mona.
+func requested(t *testing.T, room RoomFields) (*world, *SeriesResult) {
+	t.Helper()
+	w := newWorld(t)
+	w.settings.RemindBefore = time.Hour
+	room.Name, room.ApprovalRequired, room.ApproverIDs = new("Hall"), new(true), &[]int64{w.mona.ID}
+	return w, w.bookSeries(t, w.bob, w.weekly("FREQ=WEEKLY;COUNT=3", w.room(t, room)))
+}
+
+// dates that each notice since the last call speaks of.
+func (w *world) dates() []int64 {
+	var counts []int64
+	for _, n := range w.store.notices {
+		var count int64
+		if n.Facts.Series != nil {
+			count = n.Facts.Series.Count
+		}
+		counts = append(counts, count)
+	}
+	return counts
+}
+
+func TestSeries_requestsEndTogether(t *testing.T) {
+	for _, tt := range []struct {
+		to   Status
+		told []string
+	}{
+		{Rejected, []string{"decision bob@example.org"}},
+		{Confirmed, []string{"decision bob@example.org", "invitation bob@example.org", "invitation guest@example.net"}},
+	} {
+		w, r := requested(t, RoomFields{OnTimeout: &tt.to})
+		for i, m := range r.Meetings {
+			want := Applied
+			if i > 0 {
+				want = Done
+			}
+			if outcome, err := w.ExpireApproval(t.Context(), Ref{m.ID, m.Request.Number}); err != nil || outcome != want {
+				t.Errorf("%s: date %d: %v, %v", tt.to, i, outcome, err)
+			}
+			now := w.store.meetings[m.ID]
+			if now.Status != tt.to || now.Approval.Reason != ReasonTimeout {
+				t.Errorf("%s: date %d: %s, %s", tt.to, i, now.Status, now.Approval.Reason)
+			}
+		}
+		for _, count := range w.dates() {
+			same(t, "dates", count, 3)
+		}
+		same(t, "told", w.told(), tt.told)
+	}
+}
+
+// Where not all dates can be approved on time-out each is for itself.
+func TestSeries_requestsEndForThemselves(t *testing.T) {
+	w := newWorld(t)
+	w.settings.HoldPending = false
+	hall := w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}, OnTimeout: new(Confirmed)})
+	r := w.bookSeries(t, w.bob, w.weekly("FREQ=WEEKLY;COUNT=3", hall))
+	taken := w.fields(0, hall)
+	taken.Start, taken.End = new("2027-02-18T10:00:00+01:00"), new("2027-02-18T11:00:00+01:00")
+	w.book(t, w.mona, taken)
+	for i, want := range []Status{Confirmed, Rejected, Confirmed} {
+		m := r.Meetings[i]
+		if _, err := w.ExpireApproval(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "status", w.store.meetings[m.ID].Status, want)
+	}
+}
+
+// Whatever becomes of the first date, the others are reminded of, escalated and decided.
+func TestSeries_requestsOutliveTheFirstDate(t *testing.T) {
+	w, r := requested(t, RoomFields{EscalateAfter: new(time.Hour)})
+	link := Link{r.Meetings[0].ID, r.Meetings[0].Request.Number, w.mona.ID}
+	linked, err := w.FollowLink(t.Context(), link)
+	if err != nil || linked.State != LinkOpen || len(linked.Dates) != 3 {
+		t.Fatalf("%+v, %v", linked, err)
+	}
+	if _, err := w.Cancel(t.Context(), w.bob, r.Meetings[0].ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.told()
+
+	for _, m := range r.Meetings {
+		if _, err := w.RemindApproval(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, "dates", w.dates(), []int64{2})
+	same(t, "reminded", w.told(), []string{"approval_reminder mona@example.org"})
+	for _, m := range r.Meetings {
+		if _, err := w.EscalateApproval(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, "dates", w.dates(), []int64{2})
+	same(t, "escalated", w.told(), []string{"escalation root@example.org"})
+	for _, m := range r.Meetings[1:] {
+		if now := w.store.meetings[m.ID]; now.Request.EscalatedAt.IsZero() {
+			t.Error("a date was not escalated")
+		}
+	}
+
+	linked, err = w.FollowLink(t.Context(), link)
+	if err != nil || linked.State != LinkOpen || len(linked.Dates) != 2 {
+		t.Fatalf("%+v, %v", linked, err)
+	}
+	linked, decided, err := w.DecideByLink(t.Context(), link, true, "")
+	if err != nil || !decided || linked.State != LinkDecided {
+		t.Fatalf("%+v, %v, %v", linked, decided, err)
+	}
+	same(t, "dates", w.look(t, r.Series.ID), []string{
+		"02-11 10:00 Weekly cancelled", "02-18 10:00 Weekly confirmed", "02-25 10:00 Weekly confirmed",
+	})
+	same(t, "told", w.told(), []string{"decision bob@example.org", "invitation bob@example.org", "invitation guest@example.net"})
+	linked, decided, err = w.DecideByLink(t.Context(), link, false, "")
+	if err != nil || decided || linked.State != LinkDecided || len(linked.Dates) != 2 {
+		t.Errorf("a second time: %+v, %v, %v", linked, decided, err)
+	}
+}

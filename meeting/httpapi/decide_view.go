@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,6 +66,12 @@ func (v *decideView) tellState(l *meeting.Linked, zone *time.Location) {
 		if r := l.Meeting.Request; r != nil && r.Change != nil {
 			state = "move"
 		}
+		if len(l.Dates) > 0 {
+			state = "series"
+			if r := l.Meeting.Request; r != nil && r.Change != nil {
+				state = "series-move"
+			}
+		}
 		who = cmp.Or(l.Meeting.Organizer.Name, l.Meeting.Organizer.Email)
 	case meeting.LinkAgreed:
 		v.Tone = "good"
@@ -82,7 +89,7 @@ func (v *decideView) tellState(l *meeting.Linked, zone *time.Location) {
 		}
 	}
 	s := v.Words.States[state]
-	v.Tag, v.Lead = s.Tag, strings.NewReplacer("{who}", who, "{when}", when).Replace(s.Lead)
+	v.Tag, v.Lead = s.Tag, strings.NewReplacer("{who}", who, "{when}", when, "{n}", strconv.Itoa(len(l.Dates))).Replace(s.Lead)
 }
 
 func (v *decideView) addRows(l *meeting.Linked, zone *time.Location) {
@@ -93,6 +100,7 @@ func (v *decideView) addRows(l *meeting.Linked, zone *time.Location) {
 		}
 	}
 	add("when", w.slot(m.Slot, zone))
+	add("dates", w.dates(l.Dates, zone)...)
 	add("where", strings.Join(m.RoomNames, w.Comma))
 	if r := m.Request; r != nil {
 		if c := r.Change; c != nil {
@@ -139,6 +147,25 @@ func (w *words) slot(s meeting.Slot, zone *time.Location) string {
 		return fmt.Sprintf("%s, %s–%s (%s)", w.date(start), start.Format("15:04"), end.Format("15:04"), zone)
 	}
 	return fmt.Sprintf("%s, %s – %s, %s (%s)", w.date(start), start.Format("15:04"), w.date(end), end.Format("15:04"), zone)
+}
+
+// shownDates of a series are listed, and the last.
+const shownDates = 6
+
+// dates of a series: how many there are, the first of them, and the last.
+func (w *words) dates(dates []meeting.Slot, zone *time.Location) []string {
+	if len(dates) == 0 {
+		return nil
+	}
+	lines := []string{strings.ReplaceAll(w.Dates, "{n}", strconv.Itoa(len(dates)))}
+	line := func(s meeting.Slot) string { return w.date(s.Start.In(zone)) + ", " + s.Start.In(zone).Format("15:04") }
+	for _, s := range dates[:min(shownDates, len(dates))] {
+		lines = append(lines, line(s))
+	}
+	if len(dates) > shownDates {
+		lines = append(lines, strings.ReplaceAll(w.Last, "{when}", line(dates[len(dates)-1])))
+	}
+	return lines
 }
 
 func (w *words) moment(t time.Time, zone *time.Location) string {

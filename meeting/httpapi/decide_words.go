@@ -14,12 +14,14 @@ type words struct {
 	Confirm  map[string]string // by choice: that nothing has happened yet
 	Taken    string
 	Rules    string
+	Dates    string // how many a series has: {n}
+	Last     string // of them: {when}
 	TooLong  string
 	Labels   map[string]string
 	States   map[string]stateWords
 }
 
-// stateWords have {who} and {when} in their lead.
+// stateWords have {who} and {when} in their lead, those of a series {n} dates.
 type stateWords struct{ Tag, Lead string }
 
 // wordsFor are those of the language nearest to what a person wants; English if none is.
@@ -45,16 +47,19 @@ var english = &words{
 		"approve": "You are about to approve. Nothing has happened yet: please confirm below.",
 		"reject":  "You are about to reject. Nothing has happened yet: please confirm below.",
 	},
-	Taken:   "The room was taken by another meeting in the meantime, so this cannot be approved now.",
+	Taken: "The room was taken by another meeting in the meantime, so this cannot be approved now.",
+	Dates: "{n} dates:", Last: "… and so on, the last on {when}",
 	Rules:   "The rules of the room do not allow this:",
 	TooLong: "The comment cannot be used: it may have at most 1,000 characters and no control characters.",
 	Labels: map[string]string{
-		"when": "When", "where": "Where", "instead": "Wanted instead", "deadline": "Decide by", "agreed": "Agreed so far",
+		"when": "When", "dates": "Dates", "where": "Where", "instead": "Wanted instead", "deadline": "Decide by", "agreed": "Agreed so far",
 		"organizer": "Organiser", "comment": "Comment", "description": "Description",
 	},
 	States: map[string]stateWords{
 		"open":                {"Decision wanted", "{who} asks for a room. Do you agree?"},
 		"move":                {"Decision wanted", "{who} asks to move this meeting. Until that is decided it stays where it is. Do you agree?"},
+		"series":              {"Decision wanted", "{who} asks for a room on {n} dates of a series. You decide on all of them at once. Do you agree?"},
+		"series-move":         {"Decision wanted", "{who} asks to move {n} dates of a series. Until that is decided they stay where they are, and you decide on all of them at once. Do you agree?"},
 		"agreed":              {"Agreed", "{who} agreed on {when}. The second level decides now; there is nothing more for you to do."},
 		"approved":            {"Approved", "{who} approved this request on {when}."},
 		"approved-by-timeout": {"Approved", "Nobody decided in time, so this request was approved on {when}."},
@@ -76,16 +81,19 @@ var german = &words{
 		"approve": "Sie sind dabei zuzustimmen. Noch ist nichts geschehen: Bitte bestätigen Sie unten.",
 		"reject":  "Sie sind dabei abzulehnen. Noch ist nichts geschehen: Bitte bestätigen Sie unten.",
 	},
-	Taken:   "Der Raum ist inzwischen anderweitig belegt. Deshalb lässt sich der Anfrage jetzt nicht zustimmen.",
+	Taken: "Der Raum ist inzwischen anderweitig belegt. Deshalb lässt sich der Anfrage jetzt nicht zustimmen.",
+	Dates: "{n} Termine:", Last: "… und so weiter, zuletzt am {when}",
 	Rules:   "Die Regeln des Raums lassen das nicht zu:",
 	TooLong: "Der Kommentar kann so nicht verwendet werden: höchstens 1.000 Zeichen, keine Steuerzeichen.",
 	Labels: map[string]string{
-		"when": "Wann", "where": "Wo", "instead": "Stattdessen", "deadline": "Entscheiden bis", "agreed": "Bisher zugestimmt",
+		"when": "Wann", "dates": "Termine", "where": "Wo", "instead": "Stattdessen", "deadline": "Entscheiden bis", "agreed": "Bisher zugestimmt",
 		"organizer": "Organisiert von", "comment": "Kommentar", "description": "Beschreibung",
 	},
 	States: map[string]stateWords{
 		"open":                {"Bitte entscheiden", "{who} bittet um einen Raum. Stimmen Sie zu?"},
 		"move":                {"Bitte entscheiden", "{who} möchte diese Besprechung verlegen. Bis zur Entscheidung bleibt es beim bisherigen Termin. Stimmen Sie zu?"},
+		"series":              {"Bitte entscheiden", "{who} bittet um einen Raum für {n} Termine einer Serie. Sie entscheiden über alle zugleich. Stimmen Sie zu?"},
+		"series-move":         {"Bitte entscheiden", "{who} möchte {n} Termine einer Serie verlegen. Bis zur Entscheidung bleibt es bei den bisherigen Terminen. Sie entscheiden über alle zugleich. Stimmen Sie zu?"},
 		"agreed":              {"Zugestimmt", "{who} hat am {when} zugestimmt. Jetzt entscheidet die zweite Stufe; für Sie ist nichts mehr zu tun."},
 		"approved":            {"Genehmigt", "{who} hat der Anfrage am {when} zugestimmt."},
 		"approved-by-timeout": {"Genehmigt", "Niemand hat rechtzeitig entschieden. Die Anfrage gilt seit {when} als genehmigt."},
@@ -107,16 +115,19 @@ var chinese = &words{
 		"approve": "您即将批准此申请。目前尚未生效，请在下方确认。",
 		"reject":  "您即将拒绝此申请。目前尚未生效，请在下方确认。",
 	},
-	Taken:   "会议室在此期间已被其他会议占用，目前无法批准。",
+	Taken: "会议室在此期间已被其他会议占用，目前无法批准。",
+	Dates: "共 {n} 次：", Last: "……依此类推，最后一次在 {when}",
 	Rules:   "不符合该会议室的使用规则：",
 	TooLong: "备注无法使用：最多 1,000 个字符，且不能含有控制字符。",
 	Labels: map[string]string{
-		"when": "时间", "where": "地点", "instead": "申请改为", "deadline": "审批截止", "agreed": "已同意",
+		"when": "时间", "dates": "日期", "where": "地点", "instead": "申请改为", "deadline": "审批截止", "agreed": "已同意",
 		"organizer": "组织者", "comment": "备注", "description": "说明",
 	},
 	States: map[string]stateWords{
 		"open":                {"待审批", "{who} 申请使用会议室，您是否同意？"},
 		"move":                {"待审批", "{who} 申请变更本次会议的安排；审批之前会议维持原安排。您是否同意？"},
+		"series":              {"待审批", "{who} 申请为系列会议的 {n} 次会议使用会议室，您的决定适用于全部日期。您是否同意？"},
+		"series-move":         {"待审批", "{who} 申请变更系列会议中 {n} 次会议的安排；审批之前维持原安排，您的决定适用于全部日期。您是否同意？"},
 		"agreed":              {"已同意", "{who} 已于 {when} 同意，现由第二级审批，您无需再操作。"},
 		"approved":            {"已批准", "{who} 已于 {when} 批准此申请。"},
 		"approved-by-timeout": {"已批准", "逾期无人审批，此申请已于 {when} 自动批准。"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"punctual/meeting"
 )
@@ -46,9 +47,13 @@ func TestWords(t *testing.T) {
 	for _, w := range []*words{german, chinese} {
 		for state, s := range english.States {
 			got := w.States[state]
-			if got.Tag == "" || got.Lead == "" || strings.Contains(s.Lead, "{who}") != strings.Contains(got.Lead, "{who}") || strings.Contains(s.Lead, "{when}") != strings.Contains(got.Lead, "{when}") {
+			if got.Tag == "" || got.Lead == "" || strings.Contains(s.Lead, "{who}") != strings.Contains(got.Lead, "{who}") || strings.Contains(s.Lead, "{when}") != strings.Contains(got.Lead, "{when}") ||
+				strings.Contains(s.Lead, "{n}") != strings.Contains(got.Lead, "{n}") {
 				t.Errorf("%s: %s: %+v", w.Lang, state, got)
 			}
+		}
+		if !strings.Contains(w.Dates, "{n}") || !strings.Contains(w.Last, "{when}") {
+			t.Errorf("%s: %s %s", w.Lang, w.Dates, w.Last)
 		}
 		for label := range english.Labels {
 			if w.Labels[label] == "" {
@@ -60,5 +65,29 @@ func TestWords(t *testing.T) {
 		if got := wordsFor(locale).Lang; got != lang {
 			t.Errorf("%q: %s, want %s", locale, got, lang)
 		}
+	}
+}
+
+// A link that decides on a series tells on how many dates, and which.
+func TestViewOf_series(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2027, 3, 25, 9, 0, 0, 0, time.UTC)
+	var dates []meeting.Slot
+	for i := range 8 {
+		at := start.AddDate(0, 0, 7*i)
+		dates = append(dates, meeting.Slot{Start: at, End: at.Add(time.Hour)})
+	}
+	m := &meeting.Meeting{Title: "Board", Slot: dates[0], Timezone: "Europe/Berlin", Organizer: meeting.Person{Name: "Ann"}, Request: &meeting.Request{Deadline: start}}
+	linked := &meeting.Linked{State: meeting.LinkOpen, Meeting: m, Dates: dates}
+	v := viewOf(linked, "token")
+	if !strings.Contains(v.Lead, "Ann asks for a room on 8 dates") {
+		t.Error(v.Lead)
+	}
+	if rows := v.Rows[1]; rows.Label != "Dates" || len(rows.Lines) != 8 || rows.Lines[0] != "8 dates:" || rows.Lines[1] != "Thu, 25 Mar 2027, 10:00" || rows.Lines[7] != "… and so on, the last on Thu, 13 May 2027, 11:00" {
+		t.Errorf("%q", rows)
+	}
+	linked.Dates = nil
+	if v := viewOf(linked, "token"); strings.Contains(v.Lead, "series") || v.Rows[1].Label != "Where" && v.Rows[1].Label != "Decide by" {
+		t.Errorf("a single meeting: %q %+v", v.Lead, v.Rows)
 	}
 }
