@@ -94,10 +94,14 @@ func (r *Room) surplus(persons int) int {
 // grid on which times are suggested for rooms that have no step of their own.
 const suggestedStep = 15 * time.Minute
 
+// daytime is when rooms are suggested that are open around the clock.
+var daytime = []OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, From: "06:00", To: "22:00"}}
+
 // Openings are the times from which on the room can be had for a length within span, earliest
 // first and so that they do not overlap: on the grid of the room's clock, while it is open,
-// not closed by a blackout, and clear of what is taken with the room's buffers around it.
-// Rules about who asks, and when, are the caller's to check.
+// not closed by a blackout, and clear of what is taken with the room's buffers around it. A
+// room without opening hours is had at night only if there is no time by day. Rules about who
+// asks, and when, are the caller's to check.
 func (r *Room) Openings(span Slot, length time.Duration, taken []Slot) iter.Seq[Slot] {
 	return func(yield func(Slot) bool) {
 		if length <= 0 {
@@ -111,8 +115,29 @@ func (r *Room) Openings(span Slot, length time.Duration, taken []Slot) iter.Seq[
 		for _, b := range r.Blackouts {
 			busy = append(busy, b.Slot)
 		}
-		for _, open := range r.openHours(span, loc) {
-			for _, gap := range gaps(open, busy) {
+		hours := [][]OpeningHours{r.Policy.OpeningHours}
+		if len(r.Policy.OpeningHours) == 0 {
+			hours = [][]OpeningHours{daytime, nil}
+		}
+		for _, open := range hours {
+			found := false
+			for slot := range r.fits(openHours(open, span, loc), length, busy, loc) {
+				if found = true; !yield(slot) {
+					return
+				}
+			}
+			if found {
+				return
+			}
+		}
+	}
+}
+
+// fits are the slots of a length on the room's grid within spans, clear of what is busy.
+func (r *Room) fits(spans []Slot, length time.Duration, busy []Slot, loc *time.Location) iter.Seq[Slot] {
+	return func(yield func(Slot) bool) {
+		for _, span := range spans {
+			for _, gap := range gaps(span, busy) {
 				for start := r.onGrid(gap.Start, loc); !start.Add(length).After(gap.End); {
 					if !yield(Slot{Start: start, End: start.Add(length)}) {
 						return
@@ -124,13 +149,13 @@ func (r *Room) Openings(span Slot, length time.Duration, taken []Slot) iter.Seq[
 	}
 }
 
-// openHours are the parts of span in which the room is open; adjacent ones are joined.
-func (r *Room) openHours(span Slot, loc *time.Location) []Slot {
-	if len(r.Policy.OpeningHours) == 0 {
+// openHours are the parts of span within the hours, adjacent ones joined; all of it if there are none.
+func openHours(hours []OpeningHours, span Slot, loc *time.Location) []Slot {
+	if len(hours) == 0 {
 		return []Slot{span}
 	}
 	var open []Slot
-	for _, s := range r.Policy.intervals(span, loc) {
+	for _, s := range (&Policy{OpeningHours: hours}).intervals(span, loc) {
 		s.Start, s.End = later(s.Start, span.Start), earlier(s.End, span.End)
 		if !s.Start.Before(s.End) {
 			continue

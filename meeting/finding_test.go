@@ -38,6 +38,10 @@ func TestOpenings(t *testing.T) {
 		{"in opening hours, over the weekend", Room{Policy: Policy{OpeningHours: office}}, slot("26 11:00", "29 10:00"), 2 * time.Hour, nil, []string{"29 08:00"}},
 		{"not in a blackout", Room{Blackouts: []Blackout{{Slot: slot("26 09:00", "26 10:00")}}}, slot("26 09:00", "26 11:00"), time.Hour, nil, []string{"26 10:00"}},
 		{"nothing is long enough", Room{}, slot("26 09:00", "26 10:00"), 2 * time.Hour, nil, nil},
+		{"by day, where it is open around the clock", Room{Policy: Policy{Step: time.Hour}}, slot("26 20:00", "27 08:00"), time.Hour, nil,
+			[]string{"26 20:00", "26 21:00", "27 06:00", "27 07:00"}},
+		{"at night, if there is nothing by day", Room{Policy: Policy{Step: time.Hour}}, slot("26 23:00", "27 02:00"), time.Hour, nil,
+			[]string{"26 23:00", "27 00:00", "27 01:00"}},
 		{"an hour that clocks skip", Room{Policy: Policy{Step: time.Hour}}, slot("28 01:00", "28 05:00"), time.Hour, nil, []string{"28 01:00", "28 03:00", "28 04:00"}},
 	} {
 		c.room.Zone = "Europe/Berlin"
