@@ -57,8 +57,8 @@ func newMetrics() *metrics {
 		m.registry.MustRegister(c)
 		return c
 	}
-	m.late = histogram("delayjob_late_seconds", "From due to the start of the handler.", lateBuckets, "job")
-	m.doneLate = histogram("delayjob_done_late_seconds", "From due to the end of the handler.", lateBuckets, "job")
+	m.late = histogram("delayjob_late_seconds", "From due, or due again after a failure or a crash, to the start of the handler.", lateBuckets, "job")
+	m.doneLate = histogram("delayjob_done_late_seconds", "From the first due time to the end of the handler.", lateBuckets, "job")
 	m.exec = histogram("delayjob_exec_seconds", "How long a handler took.", lateBuckets, "job")
 	m.results = counter("delayjob_exec_total", "Executions by result.", "job", "result")
 	m.claims = counter("delayjob_claims_total", "Claims by whether they found something.", "result")

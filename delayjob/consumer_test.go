@@ -616,3 +616,36 @@ func TestConsumer_addedBeforeTheHintsBegin(t *testing.T) {
 		running.Wait()
 	})
 }
+
+// lateness notes how late each attempt began.
+type lateness struct {
+	delayjob.NoObserver
+	mu   sync.Mutex
+	late []time.Duration
+}
+
+func (l *lateness) Started(_ string, late time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.late = append(l.late, late)
+}
+
+// An attempt is not late because the one before it failed.
+func TestConsumer_lateSinceItWasDueAgain(t *testing.T) {
+	var seen lateness
+	failed := false
+	j := &fakeJob{name: "j", do: func(context.Context, delayjob.Message) error {
+		if failed {
+			return nil
+		}
+		failed = true
+		return delayjob.After(time.Minute, errors.New("no"))
+	}}
+	consume(t, delayjob.ConsumerOptions{Observer: &seen}, jobs(j), func(q *memqueue.Queue) {
+		add(t, q, msg("j", "1", time.Now().Add(-3*time.Second)))
+		time.Sleep(2 * time.Minute)
+	})
+	if len(seen.late) != 2 || seen.late[0].Round(time.Second) != 3*time.Second || seen.late[1].Round(time.Second) != 0 {
+		t.Errorf("%v late, want 3s and nothing", seen.late)
+	}
+}

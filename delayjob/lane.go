@@ -215,7 +215,7 @@ func (l *lane) runBatch(handlers context.Context, ds []*delivery) {
 }
 
 func (l *lane) started(d *delivery) {
-	l.c.opts.Observer.Started(l.job.Name(), l.c.queue.Now().Sub(d.Due))
+	l.c.opts.Observer.Started(l.job.Name(), l.c.queue.Now().Sub(d.Ready))
 }
 
 // split runs a batch and, when it fails as a whole, its halves: one bad message costs

@@ -18,6 +18,7 @@ type Message struct {
 	// Set on delivery.
 	Attempt int       // from 1
 	Crashes int       // leases of it that ended without a word from their holder, see [Want.FreeCrashes]; at most 255
+	Ready   time.Time // when it was due this time: Due, or later after a Nack, or the end of a lease that ended
 	Claimed time.Time // engine clock
 	Lease   Lease
 }

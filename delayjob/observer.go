@@ -6,7 +6,7 @@ import "time"
 // must be quick, must not block, and are called concurrently. Embed [NoObserver] to
 // implement only some of them.
 type Observer interface {
-	// Started: a handler begins; late is the engine's time past the due time.
+	// Started: a handler begins; late is the engine's time past [Message.Ready].
 	Started(job string, late time.Duration)
 	// Finished: a handler ended with this result, done so long after the due time.
 	Finished(job string, r Result, late, took time.Duration)

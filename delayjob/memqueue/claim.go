@@ -31,8 +31,8 @@ func (q *Queue) Claim(_ context.Context, shard int, want []delayjob.Want) (delay
 	}
 	out := delayjob.Claimed{
 		Now: now, Epoch: q.epoch != "",
-		Messages: messages(c.taken, now),
-		Dead:     messages(c.died, now),
+		Messages: shown(c.taken, now),
+		Dead:     shown(c.died, now),
 	}
 	if c.left {
 		out.Next = fromMilli(c.next)
@@ -45,9 +45,27 @@ type claim struct {
 	now   time.Time
 	token int64
 
-	taken, died []*item
+	taken, died []claimed
 	left        bool  // something waits or is leased
 	next        int64 // the earliest of it, ms
+}
+
+// claimed is an item and when it was due this time, ms.
+type claimed struct {
+	*item
+	ready int64
+}
+
+func shown(cs []claimed, now time.Time) []delayjob.Message {
+	items := make([]*item, len(cs))
+	for i, c := range cs {
+		items[i] = c.item
+	}
+	ms := messages(items, now)
+	for i, c := range cs {
+		ms[i].Ready = fromMilli(c.ready)
+	}
+	return ms
 }
 
 // take leases what is due in t, those whose lease has ended first.
@@ -66,10 +84,10 @@ func (c *claim) take(t *topic, w delayjob.Want) {
 		if int(it.crashes) <= w.FreeCrashes() {
 			it.attempts-- // lease counts this one again
 		} else if w.MaxAttempts > 0 && int(it.attempts) >= w.MaxAttempts {
+			c.died = append(c.died, claimed{it, it.at()})
 			it.leave()
 			it.token = 0
 			it.enter(dead, now)
-			c.died = append(c.died, it)
 			continue
 		}
 		c.lease(it, until)
@@ -81,7 +99,7 @@ func (c *claim) take(t *topic, w delayjob.Want) {
 		}
 		c.lease(it, until)
 	}
-	slices.SortStableFunc(c.taken[first:], func(a, b *item) int { return cmp.Compare(a.due, b.due) })
+	slices.SortStableFunc(c.taken[first:], func(a, b claimed) int { return cmp.Compare(a.due, b.due) })
 	for _, p := range [...]place{waiting, leased} {
 		if h := t.sets[p]; len(h) > 0 && (!c.left || h[0].at < c.next) {
 			c.left, c.next = true, h[0].at
@@ -90,9 +108,9 @@ func (c *claim) take(t *topic, w delayjob.Want) {
 }
 
 func (c *claim) lease(it *item, until int64) {
+	c.taken = append(c.taken, claimed{it, it.at()})
 	it.leave()
 	it.token = c.token
 	it.attempts++
 	it.enter(leased, until)
-	c.taken = append(c.taken, it)
 }

@@ -34,6 +34,27 @@ func fencing(f *fixture) {
 	f.sound()
 }
 
+// readySince: a message tells when it was due this time.
+func readySince(f *fixture) {
+	f.ready("a")
+	due := f.is(id("a"), delayjob.StateReady).WaitsUntil
+	m := f.one()
+	since := func(what string, m delayjob.Message, want time.Time) {
+		f.Helper()
+		if d := m.Ready.Sub(want).Abs(); d > time.Millisecond {
+			f.Errorf("%s: due since %v, want %v", what, m.Ready, want)
+		}
+	}
+	since("at first", m, due)
+	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: m.Lease, Delay: time.Minute}))
+	again := f.is(id("a"), delayjob.StateDelayed).WaitsUntil
+	f.pass(2 * time.Minute)
+	m = f.one()
+	since("after a Nack", m, again)
+	f.pass(2 * lease)
+	since("after a crash", f.one(), m.Lease.Until)
+}
+
 // lateAck: the work is done and nobody else has it; refusing would only cause a second run.
 func lateAck(f *fixture) {
 	f.ready("a", "b", "c")

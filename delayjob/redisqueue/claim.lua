@@ -6,7 +6,8 @@
 -- ARGV 1 clock offset in us, then of each job: name, limit (from 1), lease in us, most
 --      attempts (0 or less: no limit), free crashes
 -- result: now in us, token, 1 if the shard was completely loaded, next in ms or '', then of
---      each job: {taken, until in ms, died}, both flat: id, attempt, crashes, value ...
+--      each job: {taken, until in ms, died}, both flat: id, attempt, crashes, value, when it
+--      was due this time in ms ...
 local t = redis.call('TIME')
 local clock = t[1] * 1000000 + t[2]
 local now = clock + tonumber(ARGV[1])
@@ -34,11 +35,13 @@ for i = 1, jobs do
   local untilAt = string.format('%.0f', math.ceil((now + tonumber(ARGV[5 * i - 1])) / 1000))
   local taken, died = {}, {}
   if not control[i + 2] then
-    local ended = redis.call('ZRANGEBYSCORE', l, '-inf', due, 'LIMIT', 0, math.ceil(limit / 2))
-    local ready = redis.call('ZRANGEBYSCORE', w, '-inf', due, 'LIMIT', 0, limit - #ended)
-    local ids = {}
-    for j, id in ipairs(ended) do ids[j] = id end
-    for j, id in ipairs(ready) do ids[#ended + j] = id end
+    local ended = redis.call('ZRANGEBYSCORE', l, '-inf', due, 'WITHSCORES', 'LIMIT', 0, math.ceil(limit / 2))
+    local crashed = #ended / 2
+    local ready = redis.call('ZRANGEBYSCORE', w, '-inf', due, 'WITHSCORES', 'LIMIT', 0, limit - crashed)
+    local ids, since = {}, {}
+    for _, z in ipairs({ended, ready}) do
+      for j = 1, #z, 2 do ids[#ids + 1] = z[j]; since[#ids] = z[j + 1] end
+    end
     if #ids > 0 then
       local values, states = redis.call('HMGET', m, unpack(ids)), redis.call('HMGET', s, unpack(ids))
       local state, lease, dead, deadIds, gone = {}, {}, {}, {}, {}
@@ -50,23 +53,23 @@ for i = 1, jobs do
           attempts, crashes = tonumber(a) or 0, tonumber(c) or 0
         end
         local charged = true
-        if j <= #ended then
+        if j <= crashed then
           crashes = math.min(crashes + 1, 255)
           charged = crashes > free
         end
         local suffix = crashes > 0 and ' ' .. crashes or ''
         if not value then -- a set without a body: nothing to run
           gone[#gone + 1] = id
-        elseif j <= #ended and charged and most > 0 and attempts >= most then
+        elseif j <= crashed and charged and most > 0 and attempts >= most then
           deadIds[#deadIds + 1] = id
           dead[#dead + 1] = due; dead[#dead + 1] = id
           state[#state + 1] = id; state[#state + 1] = '0 ' .. attempts .. suffix
-          died[#died + 1] = id; died[#died + 1] = attempts; died[#died + 1] = crashes; died[#died + 1] = value
+          died[#died + 1] = id; died[#died + 1] = attempts; died[#died + 1] = crashes; died[#died + 1] = value; died[#died + 1] = since[j]
         else
           if charged then attempts = attempts + 1 end
           lease[#lease + 1] = untilAt; lease[#lease + 1] = id
           state[#state + 1] = id; state[#state + 1] = tokens .. ' ' .. attempts .. suffix
-          taken[#taken + 1] = id; taken[#taken + 1] = attempts; taken[#taken + 1] = crashes; taken[#taken + 1] = value
+          taken[#taken + 1] = id; taken[#taken + 1] = attempts; taken[#taken + 1] = crashes; taken[#taken + 1] = value; taken[#taken + 1] = since[j]
         end
       end
       -- A server whose memory is full refuses what may take more of it, but not to a script that
@@ -81,7 +84,7 @@ for i = 1, jobs do
         redis.call('ZADD', x, unpack(dead))
         redis.call('ZREM', l, unpack(deadIds))
       end
-      if #ready > 0 then redis.call('ZREMRANGEBYRANK', w, 0, #ready - 1) end -- they are the first
+      if #ready > 0 then redis.call('ZREMRANGEBYRANK', w, 0, #ready / 2 - 1) end -- they are the first
       if #gone > 0 then
         redis.call('ZREM', l, unpack(gone))
         redis.call('HDEL', s, unpack(gone))

@@ -505,12 +505,12 @@ func (q *Queue) claimed(c *call) (got delayjob.Claimed, err error) {
 	return got, nil
 }
 
-// appendMessages reads a flat list of ID, attempt, crashes and value. A message that cannot be read is
-// logged and left out: its lease ends, and so in time do its attempts.
+// appendMessages reads a flat list of ID, attempt, crashes, value and when it was due. A message that
+// cannot be read is logged and left out: its lease ends, and so in time do its attempts.
 func (q *Queue) appendMessages(ms []delayjob.Message, flat any, now time.Time, l delayjob.Lease) []delayjob.Message {
 	list, _ := flat.([]any)
-	ms = slices.Grow(ms, len(list)/4)
-	for ; len(list) >= 4; list = list[4:] {
+	ms = slices.Grow(ms, len(list)/5)
+	for ; len(list) >= 5; list = list[5:] {
 		id, _ := list[0].(string)
 		attempt, _ := list[1].(int64)
 		crashes, _ := list[2].(int64)
@@ -520,7 +520,10 @@ func (q *Queue) appendMessages(ms []delayjob.Message, flat any, now time.Time, l
 			q.log.Error("a message in Redis cannot be read", "id", id, "error", err)
 			continue
 		}
-		m.Attempt, m.Crashes, m.Claimed = int(attempt), int(crashes), now
+		m.Attempt, m.Crashes, m.Claimed, m.Ready = int(attempt), int(crashes), now, m.Due
+		if ready, err := asInt(list[4]); err == nil {
+			m.Ready = fromMilli(ready)
+		}
 		if l.Token != 0 {
 			l.ID = id
 			m.Lease = l
