@@ -23,7 +23,7 @@ func required() []string {
 		"date", "date-short", "weekday", "month", "time", "duration", "list-separator", "and-more",
 		"greeting", "button", "footer", "sent-by", "label-when", "label-at-room", "label-where",
 		"label-organizer", "label-attendees", "label-description", "label-deadline", "label-reason", "label-comment",
-		"label-move", "approve", "reject", "check-in", "label-check-in-by",
+		"label-move", "label-dates", "dates-count", "dates-last", "rule", "meeting", "for-dates", "approve", "reject", "check-in", "label-check-in-by",
 	}
 	for _, v := range variants {
 		for _, part := range []string{"tag", "subject", "headline", "lead", "sms"} {

@@ -147,6 +147,12 @@ func scenarios() []scenario {
 		other := notify.Occurrence{OriginalStart: start.AddDate(0, 0, 9), Start: start.AddDate(0, 0, 9).Add(time.Hour), End: start.AddDate(0, 0, 9).Add(2 * time.Hour), Rooms: []string{"Board"}, Sequence: 7}
 		add("invitation-series", notify.Invitation, start, func(f *notify.Facts) { series(f); f.Series.Overrides = []notify.Occurrence{other} })
 		add("approval-request-series", notify.ApprovalRequest, start, func(f *notify.Facts) { asked(f); series(f) })
+		add("approval-reminder-series", notify.ApprovalReminder, start.Add(-2*time.Hour), func(f *notify.Facts) { asked(f); series(f) })
+		add("escalation-series", notify.Escalation, start.Add(-4*time.Hour), func(f *notify.Facts) { asked(f); series(f) })
+		add("decision-confirmed-series", notify.Decision, start, func(f *notify.Facts) { series(f); f.Decision, f.By = "confirmed", by })
+		add("decision-rejected-series", notify.Decision, start, func(f *notify.Facts) { series(f); f.Decision, f.By = "rejected", by })
+		add("decision-timeout-series", notify.Decision, start, func(f *notify.Facts) { series(f); f.Decision, f.Reason = "rejected", "timeout" })
+		add("change-series", notify.Change, start, func(f *notify.Facts) { series(f); f.By = by })
 		add("cancellation-series", notify.Cancellation, start, func(f *notify.Facts) { series(f); f.By = by })
 		add("cancellation-some-dates", notify.Cancellation, start, func(f *notify.Facts) {
 			series(f)
@@ -155,6 +161,38 @@ func scenarios() []scenario {
 		add("change-date-of-series", notify.Change, start, func(f *notify.Facts) { f.By, f.SeriesID, f.OriginalStart = by, 5, new(start.Add(-time.Hour)) })
 	}
 	return all
+}
+
+// A rule is said in words only where they are few and right.
+func TestRule(t *testing.T) {
+	t.Parallel()
+	ls, err := loadLocales(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	berlin, _ := time.LoadLocation("Europe/Berlin")
+	auckland, _ := time.LoadLocation("Pacific/Auckland")
+	for _, tt := range []struct{ rule, locale, want string }{
+		{"FREQ=DAILY;COUNT=5", "en", "every day"},
+		{"FREQ=DAILY;INTERVAL=3;COUNT=5", "en", "every 3 days"},
+		{"FREQ=WEEKLY;INTERVAL=2;UNTIL=20270331T150000Z;BYDAY=MO,WE;WKST=SU", "en", "every 2 weeks on Mon, Wed"},
+		{"FREQ=WEEKLY;BYDAY=MO,WE", "de", "wöchentlich am Mo, Mi"},
+		{"FREQ=MONTHLY;INTERVAL=2;COUNT=4", "de", "alle 2 Monate"},
+		{"FREQ=WEEKLY;BYDAY=MO,WE", "zh-CN", "每周（周一、周三）"},
+		{"FREQ=YEARLY;COUNT=4", "zh-CN", "每年"},
+		{"FREQ=MONTHLY;BYDAY=-1FR;COUNT=3", "en", ""},
+		{"FREQ=MONTHLY;BYDAY=MO;COUNT=3", "en", ""},
+		{"FREQ=MONTHLY;BYMONTHDAY=-1;COUNT=3", "en", ""},
+	} {
+		v := &view{locale: ls.of(tt.locale), room: berlin, start: time.Date(2027, 2, 10, 20, 0, 0, 0, berlin)}
+		v.facts.Series = &notify.Series{Rule: tt.rule}
+		if got := v.rule(); got != tt.want {
+			t.Errorf("%s in %s: %q, want %q", tt.rule, tt.locale, got, tt.want)
+		}
+		if v.start = v.start.In(auckland); v.rule() != "" {
+			t.Errorf("%s: on another day of the week for the reader: %q", tt.rule, v.rule())
+		}
+	}
 }
 
 func TestGolden(t *testing.T) {

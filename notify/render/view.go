@@ -3,6 +3,8 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -31,6 +33,8 @@ type view struct {
 	Agreed     string // names of those who have agreed at a level before
 	For        string // names of those for whom the reader stands in
 	NoShows    int    // in a row, of a series
+	Series     int64  // dates of a series that it is about; 0: of one meeting
+	Some       bool   // it is about some dates of the series alone
 	TimedOut   bool   // nobody decided
 	Waits      bool   // it is about the waiting list
 	Why        string // waiting came to nothing: a reason's code
@@ -86,6 +90,9 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 	v.ShortStart, v.ShortEnd = v.short(v.start), v.short(v.end)
 	if f.Deadline != nil {
 		v.Deadline = v.short(f.Deadline.In(mine))
+	}
+	if s := f.Series; s != nil {
+		v.Series, v.Some = s.Count, len(s.Cancelled) > 0
 	}
 	v.Move, v.TimedOut = f.Move != nil, f.Reason == "timeout"
 	if q := f.Request; q != nil {
@@ -262,7 +269,7 @@ func (v *view) dates() []string {
 		return nil
 	}
 	in := v.start.Location()
-	ls := []string{v.locale.must("dates-count", s.Count)}
+	ls := []string{v.locale.must("dates-count", map[string]any{"N": s.Count, "Rule": v.rule()})}
 	for _, d := range s.Dates {
 		ls = append(ls, v.locale.must("date", d.In(in))+" "+v.locale.must("time", d.In(in)))
 	}
@@ -270,6 +277,57 @@ func (v *view) dates() []string {
 		ls = append(ls, v.locale.must("dates-last", v.locale.must("date", s.Last.In(in))))
 	}
 	return ls
+}
+
+// repetition is a rule that can be said in few words.
+type repetition struct {
+	Unit string // day, week, month or year
+	N    int    // every how many of them
+	Days string // of the week; empty: that of the first date
+}
+
+// rule of a series in words; empty if it takes many, or if its days are others where the
+// reader is.
+func (v *view) rule() string {
+	if v.start.Weekday() != v.start.In(v.room).Weekday() {
+		return ""
+	}
+	r := repetition{N: 1}
+	for part := range strings.SplitSeq(v.facts.Series.Rule, ";") {
+		name, value, _ := strings.Cut(part, "=")
+		var err error
+		switch name {
+		case "FREQ":
+			r.Unit = map[string]string{"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}[value]
+		case "INTERVAL":
+			r.N, err = strconv.Atoi(value)
+		case "BYDAY":
+			r.Days, err = v.weekdays(value)
+		case "COUNT", "UNTIL", "WKST":
+		default:
+			return ""
+		}
+		if err != nil {
+			return ""
+		}
+	}
+	if r.Unit == "" || r.Days != "" && r.Unit != "week" {
+		return ""
+	}
+	return v.locale.must("rule", r)
+}
+
+// weekdays of a rule's MO,WE.
+func (v *view) weekdays(days string) (string, error) {
+	var names []string
+	for day := range strings.SplitSeq(days, ",") {
+		i := slices.Index([]string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}, day)
+		if i < 0 {
+			return "", fmt.Errorf("%s is no day of the week", day)
+		}
+		names = append(names, v.locale.must("weekday", time.Date(2023, 1, 1+i, 0, 0, 0, 0, time.UTC))) // which began on a Sunday
+	}
+	return strings.Join(names, v.locale.must("list-separator", nil)), nil
 }
 
 func (v *view) attendees() string {
