@@ -165,7 +165,7 @@ func (a *application) wireEngine() {
 	c := a.config.Queue
 	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, or pushed by a consumer of their own
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
-		Jobs: c.options(), SafetyPoll: c.SafetyPoll, Failures: a.failures, OnEmpty: a.reload,
+		Jobs: c.options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.failures, OnEmpty: a.reload,
 		Observer: a.metrics, Logger: a.log,
 	})
 	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{
@@ -174,7 +174,7 @@ func (a *application) wireEngine() {
 		Observer: a.metrics, Logger: a.log,
 	})
 	a.pusher = topics.NewPusher(a.topics, delayjob.ConsumerOptions{
-		SafetyPoll: c.SafetyPoll, OnEmpty: a.reload, Observer: a.metrics, Logger: a.log,
+		SafetyPoll: c.SafetyPoll, Grace: stopGrace, OnEmpty: a.reload, Observer: a.metrics, Logger: a.log,
 	})
 	if a.redis != nil {
 		a.fallback = a.newFallback()

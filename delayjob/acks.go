@@ -31,7 +31,7 @@ type acks struct {
 const (
 	ackTries = 8
 	ackPause = 250 * time.Millisecond
-	lastAcks = 2 * time.Second // how long a process that stops tries to send what it has
+	lastAcks = 1500 * time.Millisecond // how long a process that stops tries to send what it has
 )
 
 func newAcks(q Queue, l *slog.Logger) *acks {

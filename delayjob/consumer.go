@@ -110,12 +110,13 @@ func (c *Consumer) Run(ctx context.Context) error {
 		claiming.Go(func() { r.run(ctx) })
 	}
 
-	claiming.Wait() // until ctx ends
+	<-ctx.Done()
+	grace := time.AfterFunc(c.opts.Grace, func() { cancelHandlers(errShutdown) })
+	claiming.Wait()
 	for _, l := range c.lanes {
 		close(l.in)
 		running.Go(l.drain)
 	}
-	grace := time.AfterFunc(c.opts.Grace, func() { cancelHandlers(errShutdown) })
 	running.Wait()
 	grace.Stop()
 	for _, a := range c.acks {

@@ -17,8 +17,10 @@ import (
 // While the queue does not answer only the first caller is held up. What it and others have
 // is put aside and added in the background once the queue answers again.
 type Scheduler struct {
-	queue Queue
-	opts  SchedulerOptions
+	queue   Queue
+	opts    SchedulerOptions
+	closing context.Context
+	close   context.CancelFunc
 
 	mu     sync.Mutex
 	away   bool      // the queue did not answer; until the next try it is not asked
@@ -61,7 +63,9 @@ func NewScheduler(q Queue, o SchedulerOptions) *Scheduler {
 		o.Fallback = func() Queue { return nil }
 	}
 	o.Observer, o.Logger = orDefaults(o.Observer, o.Logger)
-	return &Scheduler{queue: q, opts: o}
+	s := &Scheduler{queue: q, opts: o}
+	s.closing, s.close = context.WithCancel(context.Background())
+	return s
 }
 
 // Schedule adds those of ms that are due within the horizon. It goes on when the caller's
@@ -120,6 +124,7 @@ func (s *Scheduler) Forget(ctx context.Context, ids ...string) {
 
 // Close ends the tries in the background. What was put aside is left to the loader.
 func (s *Scheduler) Close() {
+	s.close()
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
@@ -194,7 +199,7 @@ func (s *Scheduler) again() {
 			return
 		}
 		s.mu.Unlock()
-		if err := s.add(context.Background(), asideBudget, ms); err != nil {
+		if err := s.add(s.closing, asideBudget, ms); err != nil {
 			s.mu.Lock()
 			s.aside = append(ms, s.aside...)
 			s.later()

@@ -1,6 +1,7 @@
 package redisqueue
 
 import (
+	"crypto/rand"
 	"slices"
 	"strings"
 	"testing"
@@ -35,9 +36,10 @@ func TestRenewGeneration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			prefix := WithPrefix("gen[*]?-" + name) // patterns are taken for what they are
+			unlike := "gen[*]?-" + rand.Text() // patterns are taken for what they are
+			prefix := WithPrefix(unlike)
 			four, eight := openQueue(t, url, prefix, WithShards(4)), openQueue(t, url, prefix, WithShards(8))
-			other := openQueue(t, url, WithPrefix("gen[*]?-"+name+"2"), WithShards(4))
+			other := openQueue(t, url, WithPrefix(unlike+"2"), WithShards(4))
 			fill := func(q *Queue) {
 				t.Helper()
 				ms := messages(100, q.Now().Add(time.Hour))
