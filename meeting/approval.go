@@ -248,7 +248,7 @@ func (m *Meeting) confirm(rooms []*Room, reason, comment string, by Actor, at ti
 		return
 	}
 	m.Status = Confirmed
-	m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Reason: said, Changes: decidedAt(level)})
+	m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Reason: said, Changes: turned(Pending, Confirmed, decidedAt(level))})
 	m.conclude(Confirmed, said, by, at)
 	m.notifyDecision(Confirmed, reason, comment, nil, by, at)
 	if m.Occupied == nil {
@@ -272,14 +272,15 @@ func (m *Meeting) refuse(reason, comment string, by Actor, at time.Time) {
 	m.UpdatedAt = at
 	said := cmp.Or(reason, comment)
 	if c := m.Request.Change; c != nil {
+		giveUp := m.Request.givenUp()
 		m.conclude(Rejected, said, by, at)
-		m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: said, Changes: map[string]Change{"pending_change": {From: c.summary()}}})
+		m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: said, Changes: giveUp})
 		m.notifyDecision(Rejected, reason, comment, c, by, at)
 		return
 	}
 	m.Approval.DecidedAt, m.Approval.DecidedBy, m.Approval.Comment, m.Approval.Reason = at, by.ID, comment, reason
 	m.Status, m.Occupied = Rejected, nil
-	m.record(Entry{At: at, Action: ActionRejected, Actor: by, Reason: said, Changes: decidedAt(m.Request.Level)})
+	m.record(Entry{At: at, Action: ActionRejected, Actor: by, Reason: said, Changes: turned(Pending, Rejected, decidedAt(m.Request.Level))})
 	m.conclude(Rejected, said, by, at)
 	m.notifyDecision(Rejected, reason, comment, nil, by, at)
 }

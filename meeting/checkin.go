@@ -68,7 +68,7 @@ func (m *Meeting) Arrive(by Actor, at time.Time) (first bool, err error) {
 		return false, nil
 	}
 	m.CheckedInAt, m.UpdatedAt = at, at
-	m.record(Entry{At: at, Action: ActionCheckedIn, Actor: by})
+	m.record(Entry{At: at, Action: ActionCheckedIn, Actor: by, Changes: map[string]Change{"checked_in_at": {To: at}}})
 	return true, nil
 }
 
@@ -81,7 +81,7 @@ func (m *Meeting) Finish(rooms []*Room, by Actor, at time.Time) error {
 	m.begun(at)
 	m.Status, m.EndedAt, m.UpdatedAt = Ended, at, at
 	m.vacate(rooms, at)
-	m.record(Entry{At: at, Action: ActionEnded, Actor: by})
+	m.record(Entry{At: at, Action: ActionEnded, Actor: by, Changes: turned(InProgress, Ended, nil)})
 	return nil
 }
 
@@ -110,10 +110,11 @@ func (m *Meeting) Forfeit(inRow int, admins []Person, by Actor, at time.Time) er
 }
 
 func (m *Meeting) release(reason string, inRow int, also []Person, by Actor, at time.Time) {
+	changes := turned(m.Status, Released, m.Request.givenUp())
 	m.withdraw("released", by, at)
 	m.Status, m.EndedAt, m.UpdatedAt = Released, at, at
 	m.Occupied = nil
-	m.record(Entry{At: at, Action: ActionReleased, Actor: by, Reason: reason})
+	m.record(Entry{At: at, Action: ActionReleased, Actor: by, Changes: changes, Reason: reason})
 	f := m.facts(by)
 	f.Reason, f.NoShows = reason, inRow
 	m.notify(Notice{Kind: NoticeReleased, Channel: Email, Due: at, Facts: f}, append([]Person{m.Organizer}, also...), by)
@@ -137,7 +138,7 @@ func (m *Meeting) underway(wanted string, at time.Time) error {
 func (m *Meeting) begun(at time.Time) {
 	if m.Status == Confirmed {
 		m.Status, m.StartedAt = InProgress, at
-		m.record(Entry{At: at, Action: ActionStarted, Actor: Timer(JobStart)})
+		m.record(Entry{At: at, Action: ActionStarted, Actor: Timer(JobStart), Changes: turned(Confirmed, InProgress, nil)})
 	}
 }
 

@@ -1,6 +1,9 @@
 package meeting
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Action is what happened to a meeting: the word in its history and in events.
 type Action string
@@ -31,6 +34,55 @@ type Entry struct {
 type Change struct {
 	From any `json:"from"`
 	To   any `json:"to"`
+}
+
+// Why the installation changed a meeting: the reason in its history.
+const (
+	ReasonDefaultReminders = "default_reminders" // those of the configuration are others now
+	ReasonRoomCheckIn      = "room_check_in"     // a room of it asks for another check-in now
+)
+
+// RemindersChanged is the entry of a meeting whose reminders follow the configuration.
+func RemindersChanged(from, to []Reminder, at time.Time) Entry {
+	return Entry{
+		At: at, Action: ActionChanged, Actor: Actor{Kind: ActorSystem, Name: "configuration"}, Reason: ReasonDefaultReminders,
+		Changes: map[string]Change{"reminders": {From: reminderTexts(from), To: reminderTexts(to)}},
+	}
+}
+
+// CheckInChanged is the entry of a meeting that follows what a room asks.
+func CheckInChanged(from, to CheckInWindow, at time.Time) Entry {
+	e := Entry{At: at, Action: ActionChanged, Actor: Actor{Kind: ActorSystem, Name: "room"}, Reason: ReasonRoomCheckIn, Changes: map[string]Change{}}
+	note := func(field string, from, to time.Time) {
+		if !from.Equal(to) {
+			e.Changes[field] = Change{From: instantOrNil(from), To: instantOrNil(to)}
+		}
+	}
+	note("check_in.opens_at", from.Opens, to.Opens)
+	note("check_in.until", from.Until, to.Until)
+	return e
+}
+
+// instantOrNil is nil for the zero time.
+func instantOrNil(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UTC()
+}
+
+// turned adds to what changed in an entry that the status did; from is empty for a new meeting.
+func turned(from, to Status, others map[string]Change) map[string]Change {
+	changes := maps.Clone(others)
+	if changes == nil {
+		changes = map[string]Change{}
+	}
+	c := Change{To: to}
+	if from != "" {
+		c.From = from
+	}
+	changes["status"] = c
+	return changes
 }
 
 // Notice is something to tell one person by one channel. It is recorded in the transaction

@@ -34,11 +34,17 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 	created := Entry{At: at, Action: ActionCreated, Actor: by}
 	t.Override.note(&created)
 	t.Turn.note(&created)
-	m.record(created)
 	m.settle(t.Rooms, by, ask, at)
+	agreed := m.Approval.Required && m.Status == Confirmed // by asking
+	first := m.Status
+	if agreed {
+		first = Pending
+	}
+	created.Changes = turned("", first, created.Changes)
+	m.record(created)
 	m.takeOverride(t.Override)
-	if m.Approval.Required && m.Status == Confirmed {
-		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by})
+	if agreed {
+		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Changes: turned(Pending, Confirmed, nil)})
 	}
 	if m.Status == Confirmed {
 		m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
@@ -193,14 +199,14 @@ func (m *Meeting) askToMove(move *PendingChange, rooms []*Room, changes map[stri
 
 // recordRevision writes the change, and a confirmation that it brought about.
 func (m *Meeting) recordRevision(changes map[string]Change, was Status, override *Override, by Actor, at time.Time) {
-	if m.Status != was {
+	if m.Status == Pending && was != Pending {
 		changes["status"] = Change{From: was, To: m.Status}
 	}
 	changed := Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes}
 	override.note(&changed)
 	m.record(changed)
 	if was == Pending && m.Status == Confirmed {
-		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by})
+		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Changes: turned(Pending, Confirmed, nil)})
 	}
 }
 
@@ -231,11 +237,12 @@ func (m *Meeting) Cancel(reason string, by Actor, at time.Time) error {
 	if status != Pending && status != Confirmed {
 		return &StateError{State: status, Wanted: "cancel"}
 	}
+	changes := turned(m.Status, Cancelled, m.Request.givenUp())
 	m.Status = Cancelled
 	m.withdraw("cancelled", by, at)
 	m.UpdatedAt = at
 	m.Occupied = nil
-	m.record(Entry{At: at, Action: ActionCancelled, Actor: by, Reason: reason})
+	m.record(Entry{At: at, Action: ActionCancelled, Actor: by, Changes: changes, Reason: reason})
 
 	to := []Person{m.Organizer}
 	if status == Confirmed {

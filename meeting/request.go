@@ -194,6 +194,15 @@ func (m *Meeting) placement(other *Meeting, changes map[string]Change) {
 	}
 }
 
+// givenUp is the change that a request was for, in the entry of what ends it; none: it was for
+// the meeting itself, or there is no request.
+func (r *Request) givenUp() map[string]Change {
+	if r == nil || r.Change == nil {
+		return nil
+	}
+	return map[string]Change{"pending_change": {From: r.Change.summary()}}
+}
+
 // summary of the change, for the history.
 func (c *PendingChange) summary() map[string]any {
 	return map[string]any{"start": c.Slot.Start.UTC(), "end": c.Slot.End.UTC(), "room_ids": c.RoomIDs}

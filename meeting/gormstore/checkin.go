@@ -29,6 +29,7 @@ var (
 // what their other rooms do. What has begun is left alone.
 func (s *Store) expectPeople(tx *gorm.DB, roomID int64, at time.Time) error {
 	var changed []row
+	entries := map[meeting.ID]meeting.Entry{}
 	err := s.query(tx, func(rows *sql.Rows) error {
 		var id meeting.ID
 		var slot meeting.Slot
@@ -46,6 +47,7 @@ func (s *Store) expectPeople(tx *gorm.DB, roomID int64, at time.Time) error {
 			rooms = append(rooms, c.checkIn())
 		}
 		if w := meeting.CheckInWindowOf(slot, rooms); !w.Equal(now) {
+			entries[id] = meeting.CheckInChanged(now, w, at)
 			changed = append(changed, row{"id": id, "opens_at": s.dialect.instant(w.Opens), "no_show_at": s.dialect.optional(w.Until)})
 		}
 		return nil
@@ -58,7 +60,7 @@ func (s *Store) expectPeople(tx *gorm.DB, roomID int64, at time.Time) error {
 			return err
 		}
 	}
-	return nil
+	return s.recordAll(tx, entries)
 }
 
 // optional is t in a [row]; the zero time is NULL.

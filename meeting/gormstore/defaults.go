@@ -32,6 +32,8 @@ var (
 		WHERE true
 		ON CONFLICT (meeting_id, before, offset_seconds) DO NOTHING
 		RETURNING meeting_id`)
+	getChosen = write(`SELECT r.meeting_id, {array}({object}('before', r.before, 'offset', r.offset_seconds, 'channels', {json}(r.channels)))
+		FROM (SELECT * FROM meeting_reminders WHERE meeting_id IN ` + idList + ` ORDER BY meeting_id, before DESC, offset_seconds DESC) AS r GROUP BY r.meeting_id`)
 	raiseVersions = write(`UPDATE meetings SET version = version + 1, updated_at = $2 WHERE id IN ` + idList)
 )
 
@@ -50,7 +52,7 @@ func (s *Store) SetDefaultReminders(ctx context.Context, rs []meeting.Reminder, 
 			return err
 		}
 		for part := range slices.Chunk(followers, 5000) {
-			n, err := s.setReminders(tx, part, table(rows), micro(at))
+			n, err := s.setReminders(tx, part, rs, table(rows), micro(at))
 			if err != nil {
 				return err
 			}
@@ -64,7 +66,11 @@ func (s *Store) SetDefaultReminders(ctx context.Context, rs []meeting.Reminder, 
 	return changed, nil
 }
 
-func (s *Store) setReminders(tx *gorm.DB, ids []int64, reminders string, at time.Time) (changed int, err error) {
+func (s *Store) setReminders(tx *gorm.DB, ids []int64, rs []meeting.Reminder, reminders string, at time.Time) (changed int, err error) {
+	before, err := s.chosen(tx, ids)
+	if err != nil {
+		return 0, err
+	}
 	touched := map[int64]bool{}
 	for _, q := range []statement{dropReminders, changeChannels} {
 		some, err := s.readIDs(tx, q, s.ids(ids...), reminders)
@@ -85,8 +91,29 @@ func (s *Store) setReminders(tx *gorm.DB, ids []int64, reminders string, at time
 	if len(touched) == 0 {
 		return 0, nil
 	}
-	_, err = s.exec(tx, raiseVersions, s.ids(slices.Sorted(maps.Keys(touched))...), at)
-	return len(touched), err
+	sorted := slices.Sorted(maps.Keys(touched))
+	if _, err = s.exec(tx, raiseVersions, s.ids(sorted...), at); err != nil {
+		return 0, err
+	}
+	entries := map[meeting.ID]meeting.Entry{}
+	for _, id := range sorted {
+		entries[id] = meeting.RemindersChanged(before[id], rs, at)
+	}
+	return len(touched), s.recordAll(tx, entries)
+}
+
+// chosen are the reminders of meetings as they are.
+func (s *Store) chosen(tx *gorm.DB, ids []int64) (map[meeting.ID][]meeting.Reminder, error) {
+	found := map[meeting.ID][]meeting.Reminder{}
+	err := s.query(tx, func(rows *sql.Rows) error {
+		var id meeting.ID
+		var parts []byte
+		if err := rows.Scan(&id, &parts); err != nil {
+			return err
+		}
+		return readParts(parts, func(p reminderPart) { found[id] = append(found[id], p.reminder()) })
+	}, getChosen, s.ids(ids...))
+	return found, err
 }
 
 func (s *Store) readIDs(tx *gorm.DB, q statement, args ...any) ([]int64, error) {

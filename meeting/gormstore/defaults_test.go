@@ -51,6 +51,18 @@ func TestSetDefaultReminders(t *testing.T) {
 		got := f.read(m.ID)
 		f.want("schedule version", got.ScheduleVersion, int64(1))
 		f.want("version", got.Version, int64(4))
+		f.want("history", f.actions(m.ID), []meeting.Action{meeting.ActionCreated, meeting.ActionChanged, meeting.ActionChanged, meeting.ActionChanged})
+		entries, _, err := f.store.History(t.Context(), m.ID, meeting.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.want("what changed", entries[1], meeting.Entry{
+			At: at("08:31"), Action: meeting.ActionChanged, Reason: meeting.ReasonDefaultReminders,
+			Actor: meeting.Actor{Kind: meeting.ActorSystem, Name: "configuration"},
+			Changes: map[string]meeting.Change{"reminders": {
+				From: []any{"30m before start by email", "5m before end by email"}, To: []any{"30m before start by sms", "10m before start by email"},
+			}},
+		})
 
 		outcomes, _, err := f.store.Remind(t.Context(), []meeting.ReminderRef{
 			{Ref: ref.Ref, Before: meeting.BeforeStart, Offset: 10 * time.Minute}, ref,

@@ -5,6 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+
+	"gorm.io/gorm"
 
 	"punctual/meeting"
 )
@@ -56,4 +60,22 @@ func scanEntry(rows *sql.Rows) (entry, error) {
 		}
 	}
 	return e, nil
+}
+
+// recordAll writes one entry of each meeting.
+func (s *Store) recordAll(tx *gorm.DB, entries map[meeting.ID]meeting.Entry) error {
+	var all []row
+	for _, id := range slices.Sorted(maps.Keys(entries)) {
+		rows, err := s.dialect.historyRows([]meeting.Entry{entries[id]})
+		if err != nil {
+			return err
+		}
+		rows[0]["meeting_id"] = id
+		all = append(all, rows...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	_, err := s.exec(tx, addAllHistory, table(all))
+	return err
 }

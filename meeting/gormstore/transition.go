@@ -20,35 +20,49 @@ type transition struct {
 	job     string
 	action  meeting.Action
 	reached []meeting.Status // in these it has taken effect, or has none any more
-	change  statement        // of the refs in $1, at $2; returns the refs that it changed
+	to      meeting.Status
+	change  statement // of the refs in $1, at $2; returns the refs that it changed
+}
+
+// changes are what the history says of it, of a meeting that never started and of another.
+func (t *transition) changes() []any {
+	text := func(from meeting.Status) any {
+		return `{"status":{"from":"` + string(from) + `","to":"` + string(t.to) + `"}}`
+	}
+	if t.to == meeting.InProgress {
+		return []any{text(meeting.Confirmed), text(meeting.Confirmed)}
+	}
+	return []any{text(meeting.Confirmed), text(meeting.InProgress)}
 }
 
 var (
 	start = transition{
-		job: meeting.JobStart, action: meeting.ActionStarted, reached: []meeting.Status{meeting.InProgress, meeting.Ended},
+		job: meeting.JobStart, action: meeting.ActionStarted, reached: []meeting.Status{meeting.InProgress, meeting.Ended}, to: meeting.InProgress,
 		change: write(recorded(`UPDATE meetings AS m SET status = 'in_progress', started_at = $2, updated_at = $2, version = m.version + 1
 			FROM {rows $1: id bigint, version bigint}
 			WHERE m.id = x.id AND m.schedule_version = x.version AND m.status = 'confirmed' AND m.ends_at > $2`)),
 	}
 	end = transition{
-		job: meeting.JobEnd, action: meeting.ActionEnded, reached: []meeting.Status{meeting.Ended},
+		job: meeting.JobEnd, action: meeting.ActionEnded, reached: []meeting.Status{meeting.Ended}, to: meeting.Ended,
 		change: write(recorded(`UPDATE meetings AS m SET status = 'ended', ended_at = $2, updated_at = $2, version = m.version + 1
 			FROM {rows $1: id bigint, version bigint}
 			WHERE m.id = x.id AND m.schedule_version = x.version AND m.status IN ('confirmed', 'in_progress')`)),
 	}
 )
 
-// recorded makes an update write the history ($3 action, $4 job) in the same statement, for
-// which SQLite has no way.
+// recorded makes an update write the history ($3 action, $4 job, $5 and $6 what changed) in the
+// same statement, for which SQLite has no way.
 func recorded(update string) string {
-	return `{postgres: WITH changed AS (` + update + ` RETURNING m.id, m.schedule_version), recorded AS (
-			INSERT INTO history (meeting_id, at, action, actor_kind, actor_name) SELECT id, $2, $3, 'timer', $4 FROM changed)
+	return `{postgres: WITH changed AS (` + update + ` RETURNING m.id, m.schedule_version, m.started_at), recorded AS (
+			INSERT INTO history (meeting_id, at, action, actor_kind, actor_name, changes)
+			SELECT id, $2, $3, 'timer', $4, CASE WHEN started_at IS NULL THEN $5::jsonb ELSE $6::jsonb END FROM changed)
 		SELECT id, schedule_version FROM changed}{sqlite: ` + update + ` RETURNING id, schedule_version}`
 }
 
 var (
-	recordTransition = write(`INSERT INTO history (meeting_id, at, action, actor_kind, actor_name)
-		SELECT value, $2, $3, 'timer', $4 FROM json_each($1)`)  // SQLite
+	recordTransition = write(`INSERT INTO history (meeting_id, at, action, actor_kind, actor_name, changes)
+		SELECT m.id, $2, $3, 'timer', $4, CASE WHEN m.started_at IS NULL THEN $5 ELSE $6 END
+		FROM meetings m WHERE m.id IN (SELECT value FROM json_each($1)) ORDER BY m.id`)  // SQLite
 	getSchedules = write(`SELECT id, schedule_version, status FROM meetings
 		WHERE id IN ` + idList)
 )
@@ -94,7 +108,7 @@ func (s *Store) change(tx *gorm.DB, t *transition, refs []meeting.Ref, at time.T
 	}
 	args := []any{table(rows), at}
 	if s.dialect == postgres {
-		args = append(args, string(t.action), t.job)
+		args = append(append(args, string(t.action), t.job), t.changes()...)
 	}
 	changed := make(map[meeting.Ref]bool, len(refs))
 	err := s.query(tx, func(rows *sql.Rows) error {
@@ -113,7 +127,7 @@ func (s *Store) change(tx *gorm.DB, t *transition, refs []meeting.Ref, at time.T
 			ids = append(ids, r.ID)
 		}
 	}
-	_, err = s.exec(tx, recordTransition, s.ids(slices.Compact(ids)...), at, string(t.action), t.job)
+	_, err = s.exec(tx, recordTransition, append([]any{s.ids(slices.Compact(ids)...), at, string(t.action), t.job}, t.changes()...)...)
 	return changed, err
 }
 
