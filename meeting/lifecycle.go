@@ -57,6 +57,11 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 func (m *Meeting) settle(rooms []*Room, by Actor, ask Asking, at time.Time) {
 	m.CheckIn = checkInWindow(m.Slot, rooms)
 	m.withdraw("changed", by, at)
+	if v := m.Approval.Verdict; v != nil && v.Series { // wherever that was to go, it is somewhere else now
+		was := *v
+		was.Series = false
+		m.Approval.Verdict = &was
+	}
 	m.Approval = Approval{Required: len(needApproval(rooms)) > 0, Asked: m.Approval.Asked, Verdict: m.Approval.Verdict}
 	switch {
 	case !m.Approval.Required:

@@ -105,6 +105,9 @@ func (s *Series) facts(dates []*Meeting, by Actor) Facts {
 	first := dates[0]
 	f.Start, f.End = first.Slot.Start, first.Slot.End
 	f.Rooms = slices.Clone(s.RoomNames)
+	if !slices.ContainsFunc(dates, func(m *Meeting) bool { return !slices.Equal(m.RoomNames, first.RoomNames) }) {
+		f.Rooms = slices.Clone(first.RoomNames) // which are others while the series' move waits
+	}
 	f.Sequence = s.Version + 1
 	zone := mustZone(s.Timezone)
 	sf := &SeriesFacts{

@@ -39,7 +39,8 @@ type Verdict struct {
 	UserID   int64     `json:"user_id,omitempty"`
 	Name     string    `json:"name,omitempty"` // of the user, or of the timer
 	At       time.Time `json:"at"`
-	AskedAt  time.Time `json:"asked_at"` // of the request
+	AskedAt  time.Time `json:"asked_at"`         // of the request
+	Series   bool      `json:"series,omitempty"` // it was about a move with the series; see [PendingChange]
 	Reason   string    `json:"reason,omitempty"`
 }
 
@@ -50,7 +51,8 @@ type PendingChange struct {
 	Timezone  string      `json:"timezone"`
 	RoomIDs   []int64     `json:"room_ids"`
 	RoomNames []string    `json:"room_names"`
-	Held      []Occupancy `json:"held,omitempty"` // what it takes beyond what the meeting has; see [Asking]
+	Held      []Occupancy `json:"held,omitempty"`   // what it takes beyond what the meeting has; see [Asking]
+	Series    bool        `json:"series,omitempty"` // it was asked for by a change of the series, which is there already
 }
 
 // Asking is how a request for approval is made: whom it is for, until when it is decided,
@@ -150,6 +152,7 @@ func (m *Meeting) conclude(decision Status, reason string, by Actor, at time.Tim
 		m.Approval.Agreed = r.Agreed
 	}
 	m.Approval.Verdict = &Verdict{First: r.First, Number: r.Number, Decision: decision, UserID: by.ID, Name: by.Name, At: at, AskedAt: r.AskedAt, Reason: reason}
+	m.Approval.Verdict.Series = r.Change != nil && r.Change.Series
 	m.Request = nil
 }
 

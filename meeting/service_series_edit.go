@@ -370,10 +370,15 @@ func (e *revision) revised(m *Meeting, was, target *Series, before, after Slot, 
 	follow(&t.Description, was.Description, target.Description)
 	follow(&t.Timezone, was.Timezone, target.Timezone)
 	follow(&t.Visibility, was.Visibility, target.Visibility)
-	if sameSlot(m.Slot, before) {
+	timed, placed := sameSlot(m.Slot, before), slices.Equal(m.RoomIDs, was.RoomIDs)
+	if m.leftBehind() { // it differs because the series went ahead
+		timed = timed || e.fields.Start != nil || e.fields.End != nil
+		placed = placed || e.fields.RoomIDs != nil
+	}
+	if timed && !after.Start.IsZero() {
 		t.Slot = after
 	}
-	if slices.Equal(m.RoomIDs, was.RoomIDs) && len(wanted) > 0 {
+	if placed && len(wanted) > 0 {
 		t.Rooms = wanted
 	} else {
 		for _, id := range m.RoomIDs {
@@ -392,6 +397,16 @@ func (e *revision) revised(m *Meeting, was, target *Series, before, after Slot, 
 		t.Attendees = followAttendees(m.Attendees, was.Attendees, target.Attendees)
 	}
 	return t
+}
+
+// leftBehind reports whether the meeting is not where its series is since the move there waits
+// for a decision, or was refused.
+func (m *Meeting) leftBehind() bool {
+	if r := m.Request; r != nil {
+		return r.Change != nil && r.Change.Series
+	}
+	v := m.Approval.Verdict
+	return v != nil && v.Series && v.Decision == Rejected
 }
 
 // follow makes a field that is as it was at the series what it is there now.
@@ -481,6 +496,11 @@ func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) err
 	m.notices = e.personal(own)
 	if m.Request != nil && (w.base.Request == nil || w.base.Request.Number != m.Request.Number) {
 		e.asked = append(e.asked, m)
+		if c := m.Request.Change; c != nil {
+			with := *c
+			with.Series = true
+			m.Request.Change = &with
+		}
 	}
 	moved := !w.date.Slot.Start.Equal(m.OriginalStart) && !m.OriginalStart.IsZero()
 	if moved {

@@ -378,3 +378,49 @@ func TestSeries_requestsOutliveTheFirstDate(t *testing.T) {
 		t.Errorf("a second time: %+v, %v, %v", linked, decided, err)
 	}
 }
+
+// A series whose move waits, or was refused, still moves as a whole; what was moved for itself
+// meanwhile stays.
+func TestSeries_movesAfterARefusal(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		w := newWorld(t)
+		r := w.bookSeries(t, w.bob, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk))
+		other, third := w.room(t, RoomFields{Name: new("Other")}), w.room(t, RoomFields{Name: new("Third")})
+		change := func(f Fields) {
+			t.Helper()
+			if _, err := w.UpdateSeries(t.Context(), w.bob, r.Series.ID, nil, SeriesFields{Fields: f}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(Fields{RoomIDs: &[]int64{w.board.ID}, Start: new("2027-02-11T14:00:00"), End: new("2027-02-11T15:00:00")})
+		w.told()
+		if refused {
+			if _, err := w.RejectSeries(t.Context(), w.mona, r.Series.ID, nil, ""); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Update(t.Context(), w.bob, r.Meetings[2].ID, nil, Fields{RoomIDs: &[]int64{third.ID}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.told()
+		change(Fields{Title: new("Renamed")})
+		for _, n := range w.store.notices {
+			if len(n.Facts.Series.Dates) == 3 && !refused && !slices.Equal(n.Facts.Rooms, []string{w.desk.Name}) {
+				t.Errorf("told of %q, where they are not", n.Facts.Rooms)
+			}
+		}
+		change(Fields{RoomIDs: &[]int64{other.ID}, Start: new("2027-02-11T16:00:00"), End: new("2027-02-11T17:00:00")})
+		want := []string{"02-11 16:00 Renamed confirmed", "02-18 16:00 Renamed confirmed", "02-25 16:00 Renamed confirmed"}
+		rooms := []string{"Other", "Other", "Other"}
+		if refused {
+			want[2], rooms[2] = "02-25 10:00 Renamed confirmed", "Third"
+		}
+		same(t, "dates", w.look(t, r.Series.ID), want)
+		for i, m := range r.Meetings {
+			now := w.store.meetings[m.ID]
+			if now.RoomNames[0] != rooms[i] || now.Request != nil {
+				t.Errorf("refused %v: date %d is in %s and waits: %v", refused, i, now.RoomNames[0], now.Request)
+			}
+		}
+	}
+}
