@@ -166,6 +166,7 @@ func (a *application) wireEngine() {
 	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, or pushed by a consumer of their own
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
 		Jobs: c.options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.failures, OnEmpty: a.reload,
+		Paused:   a.pauses.paused,
 		Observer: a.metrics, Logger: a.log,
 	})
 	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{

@@ -29,7 +29,7 @@ func (a *application) newFallback() *delayjob.Fallback {
 		NewQueue: func() delayjob.Queue { return memqueue.New(memqueue.WithClock(clock.now)) },
 		Health:   a.consumer.Health(),
 		Lock:     fallbackLock(a.db),
-		Loader:   delayjob.LoaderOptions{Horizon: c.Horizon, Observer: a.metrics, Logger: a.log},
+		Loader:   delayjob.LoaderOptions{Horizon: c.Horizon, Guard: a.obeyFirst, Observer: a.metrics, Logger: a.log},
 		Consumer: delayjob.ConsumerOptions{
 			Jobs: c.options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.failures, Observer: a.metrics, Logger: a.log,
 		},
@@ -44,6 +44,17 @@ func (a *application) newFallback() *delayjob.Fallback {
 		Back:   a.loader.Trigger,
 		Logger: a.log,
 	})
+}
+
+// obeyFirst lets the queue that stands in know, before each pass and so within a second, what
+// was paused and resumed in other processes.
+func (a *application) obeyFirst(ctx context.Context, pass func(context.Context) error) error {
+	if q := a.standIn(); q != nil {
+		if err := a.pauses.applyTo(ctx, q); err != nil {
+			return err
+		}
+	}
+	return pass(ctx)
 }
 
 // fallbackQueue is the queue from which this process works while Redis is away; nil if it does not.

@@ -35,6 +35,16 @@ func (p *pauses) resume(ctx context.Context, job string) error {
 	return p.applyNow(ctx)
 }
 
+// paused are the jobs that the database says are paused.
+func (p *pauses) paused(ctx context.Context) (map[string]bool, error) {
+	noted, err := p.settings.Paused(ctx)
+	jobs := make(map[string]bool, len(noted))
+	for job := range noted {
+		jobs[job] = true
+	}
+	return jobs, err
+}
+
 // applyNow makes the queue that is in force obey. The other is told before it is used again.
 func (p *pauses) applyNow(ctx context.Context) error {
 	if p.standIn != nil {

@@ -20,8 +20,12 @@ type ConsumerOptions struct {
 	Grace      time.Duration      // how long running handlers may go on when Run's context ends; 20s
 	Failures   FailureSink        // keeps dead letters; nil: they are only logged
 	OnEmpty    func()             // called when a shard shows no complete load or a subscription was restored; Loader.Trigger
-	Observer   Observer
-	Logger     *slog.Logger
+	// Paused tells which jobs are paused, for when the queue may have forgotten it: while a shard
+	// shows no complete load, and for some seconds after it did not answer. What was claimed of
+	// them is given back. nil: none is.
+	Paused   func(ctx context.Context) (map[string]bool, error)
+	Observer Observer
+	Logger   *slog.Logger
 }
 
 // A FailureSink keeps dead letters where a flush of the queue cannot lose them.
@@ -165,6 +169,7 @@ func (c *Consumer) listen(ctx context.Context) {
 type runner struct {
 	c     *Consumer
 	shard int
+	doubt time.Time     // until then the shard may not know what is paused
 	wake  chan struct{} // one slot: look at the fields below
 
 	mu     sync.Mutex
@@ -214,6 +219,7 @@ func (r *runner) run(ctx context.Context) {
 		if failures > 0 {
 			r.c.opts.Logger.Info("claiming works again", "shard", r.shard, "failures", failures)
 			failures = 0
+			r.doubt = time.Now().Add(doubtful)
 			r.c.opts.OnEmpty() // for what was added in vain
 		}
 		r.wait(ctx, next)
@@ -250,6 +256,7 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 	r.c.opts.Observer.Claimed(r.shard, len(got.Messages), end.Sub(begin), err)
 
 	ms := got.Messages
+	paused := r.paused(ctx, got)
 	var suspects []Message
 	for i, l := range r.c.lanes {
 		n := 0
@@ -259,11 +266,17 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 		if n > 0 {
 			failpoint.Reach("claim.after", want[i].Job)
 		}
-		suspects = append(suspects, l.accept(ms[:n], begin)...)
-		if released {
-			l.release(-n)
+		taken := n
+		if paused[want[i].Job] {
+			taken = 0
+			r.giveBack(ctx, ms[:n])
 		} else {
-			l.release(want[i].Limit - n)
+			suspects = append(suspects, l.accept(ms[:n], begin)...)
+		}
+		if released {
+			l.release(-taken)
+		} else {
+			l.release(want[i].Limit - taken)
 		}
 		ms = ms[n:]
 	}
@@ -283,6 +296,26 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 		next = end.Add(got.Next.Sub(got.Now))
 	}
 	return next, nil
+}
+
+// doubtful is how long after a shard answers again it may be wrong about what is paused: the
+// load that tells it takes less.
+const doubtful = 5 * time.Second
+
+// paused are the jobs that may not be run although the shard, which may have forgotten it,
+// handed them out. Whether it may be so is asked for seldom; without an answer nothing is
+// held back, for what cannot be asked is what the jobs themselves need.
+func (r *runner) paused(ctx context.Context, got Claimed) map[string]bool {
+	if r.c.opts.Paused == nil || len(got.Messages) == 0 || got.Epoch && time.Now().After(r.doubt) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	jobs, err := r.c.opts.Paused(ctx)
+	if err != nil {
+		return nil
+	}
+	return jobs
 }
 
 // bury records messages whose last lease ended with no attempt left: the process that held them died.

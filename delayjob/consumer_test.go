@@ -649,3 +649,42 @@ func TestConsumer_lateSinceItWasDueAgain(t *testing.T) {
 		t.Errorf("%v late, want 3s and nothing", seen.late)
 	}
 }
+
+// A queue that was emptied has forgotten what is paused until it is loaded again.
+func TestConsumer_keepsPauseThatQueueForgot(t *testing.T) {
+	var paused atomic.Bool
+	paused.Store(true)
+	ran := map[string]int{}
+	var mu sync.Mutex
+	note := func(_ context.Context, m delayjob.Message) error {
+		mu.Lock()
+		defer mu.Unlock()
+		ran[m.ID()]++
+		return nil
+	}
+	held, other := &fakeJob{name: "held", do: note}, &fakeJob{name: "other", do: note}
+	o := delayjob.ConsumerOptions{Paused: func(context.Context) (map[string]bool, error) {
+		return map[string]bool{"held": paused.Load()}, nil
+	}}
+	consume(t, o, jobs(held, other), func(q *memqueue.Queue) {
+		for i := range 20 {
+			add(t, q, msg("held", strconv.Itoa(i), time.Now()), msg("other", strconv.Itoa(i), time.Now()))
+		}
+		time.Sleep(3 * time.Second)
+		mu.Lock()
+		if len(ran) != 20 || ran["other:0"] != 1 {
+			t.Errorf("ran %v, want all of the other job and none of the paused one", ran)
+		}
+		mu.Unlock()
+		if in, err := q.Get(t.Context(), "held:0"); err != nil || in.Attempt > 1 || in.Crashes > 0 {
+			t.Errorf("%+v, %v; want no attempt charged", in, err)
+		}
+		paused.Store(false)
+		time.Sleep(7 * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(ran) != 40 {
+			t.Errorf("%d ran after it goes on, want 40", len(ran))
+		}
+	})
+}

@@ -46,7 +46,7 @@ func (r *runner) isolate(ctx context.Context, ms []Message, begun time.Time) {
 	}
 }
 
-// giveBack returns suspects to the queue, uncharged, and reports whether all are known to be gone.
+// giveBack returns what was claimed to the queue, uncharged, and reports whether all are known to be gone.
 func (r *runner) giveBack(ctx context.Context, ms []Message) bool {
 	if len(ms) == 0 {
 		return true
@@ -59,7 +59,7 @@ func (r *runner) giveBack(ctx context.Context, ms []Message) bool {
 	defer cancel()
 	for _, err := range r.c.queue.Nack(ctx, rs...) {
 		if err != nil && !errors.Is(err, ErrLeaseLost) {
-			r.c.opts.Logger.Warn("messages that crashed before could not be given back; their leases end", "shard", r.shard, "messages", len(ms), "error", err)
+			r.c.opts.Logger.Warn("messages could not be given back; their leases end", "shard", r.shard, "messages", len(ms), "error", err)
 			return false
 		}
 	}
