@@ -150,6 +150,7 @@ func BenchmarkPushBurst(b *testing.B) {
 		p.push(b, "bench", a)
 		a.await(b, n, 2*time.Minute)
 		rate := n / time.Since(begin).Seconds()
+		b.ReportMetric(p.cpu(b).Seconds(), "cpu-s")
 		b.ReportMetric(rate, "posts/s")
 		tell("a backlog of 5,000 jobs posted to one webhook, 16 at once", count(rate)+" per s", "", "")
 	}
