@@ -30,6 +30,10 @@ const (
 	// anyTopics is for operations that a token with any of the three reaches.
 	anyTopics Scope = "topics"
 
+	// atDoor is for operations that the devices at rooms' doors reach, and nobody else. Theirs
+	// names the room: "door:12". It is given by pairing alone.
+	atDoor Scope = "door"
+
 	// anyScope is for operations that every token reaches, unscoped for those that only a
 	// token without scopes does: what a narrow token could use to get more rights.
 	anyScope Scope = ""
@@ -98,6 +102,16 @@ var table = map[string]rule{
 	"create-room":       {Admin, RoomsWrite},
 	"update-room":       {Admin, RoomsWrite},
 	"delete-room":       {Admin, RoomsWrite},
+
+	"create-door-code":   {Manager, RoomsWrite}, // the room's approvers and admins
+	"list-door-devices":  {Manager, RoomsRead},
+	"delete-door-device": {Manager, RoomsWrite},
+	"pair-door":          {}, // its code is the proof
+	"get-door":           {Member, atDoor},
+	"door-book":          {Member, atDoor},
+	"door-check-in":      {Member, atDoor},
+	"door-end":           {Member, atDoor},
+	"door-extend":        {Member, atDoor},
 
 	"list-blackouts":  {Member, RoomsRead},
 	"get-blackout":    {Member, RoomsRead},
@@ -195,7 +209,9 @@ func Authorize(p *Principal, op string) error {
 		return nil
 	case p == nil:
 		return ErrUnauthorized
-	case p.grants(r.scope):
+	case (r.scope == atDoor) != p.AtDoor():
+		return ErrForbidden // also to admins, and to devices whatever else there is
+	case r.scope == atDoor, p.grants(r.scope):
 		return nil
 	case !p.Role.Covers(r.least), r.scope != anyScope && !p.HasScope(r.scope):
 		return ErrForbidden

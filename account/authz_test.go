@@ -38,6 +38,10 @@ func TestAuthorize(t *testing.T) {
 				reach = append(reach, string(s))
 			}
 		}
+		atDoor := &account.Principal{Role: account.Member, Scopes: []account.Scope{"door:7"}}
+		if !account.Public(op) && account.Authorize(atDoor, op) == nil {
+			reach = append(reach, "+door:7")
+		}
 		switch len(reach) {
 		case 0:
 			b.WriteString("none\n")

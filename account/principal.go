@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -40,6 +41,23 @@ func (p *Principal) grants(s Scope) bool {
 	return s.ofTopics() && slices.ContainsFunc(p.Scopes, func(have Scope) bool {
 		return have == s || strings.HasPrefix(string(have), string(s)+":")
 	})
+}
+
+// AtDoor tells whether the principal is a device at a room's door.
+func (p *Principal) AtDoor() bool { return p.Door() != 0 }
+
+// Door is the room at whose door the principal is a device; 0: it is none.
+func (p *Principal) Door() (roomID int64) {
+	for _, s := range p.Scopes {
+		if room, ok := strings.CutPrefix(string(s), string(atDoor)+":"); ok {
+			id, err := strconv.ParseInt(room, 10, 64)
+			if err != nil || id <= 0 {
+				return -1 // a door of no room: nothing but a door all the same
+			}
+			return id
+		}
+	}
+	return 0
 }
 
 type principalKey struct{}

@@ -9,6 +9,8 @@ import (
 // for what is not there and [ErrEmailTaken] when another user has the address. Each is one
 // transaction, all or nothing. Safe for concurrent use.
 type Store interface {
+	DoorStore
+
 	CreateUser(ctx context.Context, u *User) error // sets ID
 	// CreateFirstUser creates u if there is no user at all, removes all set-up tokens, and
 	// tells whether it did. Of several callers at once, at other instances too, one succeeds.

@@ -18,12 +18,14 @@ import (
 // operation that the table of authorisation does not know: nobody could call it.
 func (a *application) register(api huma.API) {
 	api.UseMiddleware(accounthttp.Authenticate(api, a.accounts), a.idempotency.middleware)
+	clientIP := func(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() } // knows http.trusted_proxies
 	accounthttp.Register(api, a.accounts, accounthttp.Options{
-		SecureCookie: strings.HasPrefix(a.config.HTTP.BaseURL, "https:"),
-		ClientIP:     func(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() }, // knows http.trusted_proxies
+		SecureCookie: strings.HasPrefix(a.config.HTTP.BaseURL, "https:"), ClientIP: clientIP,
 	})
 	meetinghttp.Register(api, a.meetings, noticesAdapter{a.notifications})
-	meetinghttp.RegisterDoor(api, a.meetings, a.links, time.Now)
+	meetinghttp.RegisterDoor(api, meetinghttp.DoorDeps{
+		Service: a.meetings, Accounts: a.accounts, Links: a.links, ClientIP: clientIP, Now: time.Now,
+	})
 	meetinghttp.RegisterEvents(api, a.meetings, a.feed, time.Now)
 	notifyhttp.Register(api, a.notifications)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))

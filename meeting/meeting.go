@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -87,10 +88,14 @@ type Person struct {
 	Role     Role // of a user, as the Directory tells it; not kept with a meeting
 }
 
-// Address of the person on a channel; empty if there is none.
+// Address of the person on a channel; empty if there is none. Nothing is sent to .invalid,
+// where nobody is (RFC 2606): such are the addresses of devices.
 func (p Person) Address(c Channel) string {
 	switch c {
 	case Email:
+		if strings.HasSuffix(strings.ToLower(p.Email), ".invalid") {
+			return ""
+		}
 		return p.Email
 	case SMS:
 		return p.Phone

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"punctual/account"
 	"punctual/meeting"
 )
 
@@ -19,17 +20,32 @@ type DoorCode struct {
 // A code is good for a while after the next one is shown, so that there is time to scan it.
 const doorCodeLife = 3 * time.Minute
 
+// DoorDeps is what doors need.
+type DoorDeps struct {
+	Service  *meeting.Service
+	Accounts *account.Service // of the devices
+	Links    *Links
+	ClientIP func(huma.Context) string // whom wrong codes are charged to
+	Now      func() time.Time
+}
+
 // RegisterDoor adds what a screen at a room's door needs.
-func RegisterDoor(api huma.API, svc *meeting.Service, links *Links, now func() time.Time) {
-	h := &doorHandlers{svc, links, now}
+func RegisterDoor(api huma.API, d DoorDeps) {
+	h := &doorHandlers{
+		svc: d.Service, accounts: d.Accounts, links: d.Links, clientIP: d.ClientIP, now: d.Now, registry: api.OpenAPI().Components.Schemas,
+	}
 	huma.Register(api, operation("room-door-code", http.MethodGet, "/rooms/{id}/door-code",
 		"The address to show as a QR code at the door, by which people check in; it changes every minute", "Rooms"), h.code)
+	h.registerDevices(api)
 }
 
 type doorHandlers struct {
-	svc   *meeting.Service
-	links *Links
-	now   func() time.Time
+	svc      *meeting.Service
+	accounts *account.Service
+	links    *Links
+	clientIP func(huma.Context) string
+	now      func() time.Time
+	registry huma.Registry
 }
 
 func (h *doorHandlers) code(ctx context.Context, in *Target) (*struct{ Body DoorCode }, error) {
@@ -37,6 +53,10 @@ func (h *doorHandlers) code(ctx context.Context, in *Target) (*struct{ Body Door
 	if err != nil {
 		return nil, err
 	}
+	return &struct{ Body DoorCode }{h.codeOf(room)}, nil
+}
+
+func (h *doorHandlers) codeOf(room *meeting.Room) DoorCode {
 	until := h.now().UTC().Truncate(time.Minute).Add(doorCodeLife)
-	return &struct{ Body DoorCode }{DoorCode{URL: h.links.ArrivalURL(Arrival{RoomID: room.ID, Until: until}), Until: until}}, nil
+	return DoorCode{URL: h.links.ArrivalURL(Arrival{RoomID: room.ID, Until: until}), Until: until}
 }

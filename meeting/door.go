@@ -1,0 +1,103 @@
+package meeting
+
+import (
+	"slices"
+	"time"
+)
+
+// DoorState is what a device at a room's door shows before anything else.
+type DoorState string
+
+const (
+	DoorFree     DoorState = "free"
+	DoorExpected DoorState = "expected" // a meeting begins soon: people may check in to it
+	DoorInUse    DoorState = "in_use"
+	DoorClosed   DoorState = "closed" // by a blackout, or the room takes no meetings
+)
+
+// DoorLengths are for how long one may book at a door, and by how much extend.
+var DoorLengths = []time.Duration{15 * time.Minute, 30 * time.Minute, time.Hour}
+
+// What may be done to a meeting at a door.
+const (
+	DoorCheckIn = "check_in"
+	DoorEnd     = "end"
+	DoorExtend  = "extend"
+)
+
+// ViolationNeedsApproval is the code of what is refused at a door because somebody would have
+// to decide first.
+const ViolationNeedsApproval = "needs_approval"
+
+// Door is a room as anybody at its door may see it.
+type Door struct {
+	Room    *Room
+	At      time.Time
+	State   DoorState
+	Until   time.Time       // when the state ends, as things are; zero: not today
+	Current *Meeting        // that takes place, or is expected; nil: none
+	Today   []DoorMeeting   // in the room's zone, by start
+	Book    []time.Duration // for how long one may book now; empty: not at all
+}
+
+// DoorMeeting is a meeting of today, and what may be done to it now.
+type DoorMeeting struct {
+	*Meeting
+	May []string
+}
+
+// atDoorOf is who stands at the door of a room. It acts on meetings of the room alone, which
+// the service sees to.
+func atDoorOf(r *Room) Actor { return Actor{Kind: ActorSystem, Name: "door of " + r.Name} }
+
+// mayAtDoor tells what may be done to the meeting at a door. Whether a longer time is free and
+// allowed shows when it is tried.
+func (m *Meeting) mayAtDoor(rooms []*Room, at time.Time) []string {
+	var may []string
+	if m.underway("", at) == nil && m.CheckedInAt.IsZero() {
+		may = append(may, DoorCheckIn)
+	}
+	if m.EffectiveStatus(at) == InProgress {
+		may = append(may, DoorEnd)
+		if len(needApproval(rooms)) == 0 {
+			may = append(may, DoorExtend)
+		}
+	}
+	return may
+}
+
+// doorSlot is a booking from now on. Its end is put on the grid of the room; its start is now,
+// which is on no grid.
+func (r *Room) doorSlot(length time.Duration, at time.Time) Slot {
+	s := Slot{Start: at, End: at.Add(length)} // not a whole second: the last meeting may have ended in this one
+	step := r.Policy.Step
+	if step == 0 {
+		return s
+	}
+	since := sinceMidnight(s.End.In(mustZone(r.Zone)))
+	s.End = s.End.Add((since+step/2)/step*step - since)
+	if !s.End.After(s.Start) {
+		s.End = s.End.Add(step)
+	}
+	return s
+}
+
+// atDoorAllowed are those of the broken rules that count at a door: a start off the grid does not.
+func atDoorAllowed(broken []Fault) []Fault {
+	return slices.DeleteFunc(broken, func(f Fault) bool { return f.Code == "step" && f.Location == "body.start" })
+}
+
+// needsDecision refuses what somebody would have to decide on first.
+func needsDecision(rooms []*Room) error {
+	var found []Fault
+	for _, r := range needApproval(rooms) {
+		found = append(found, Fault{
+			Location: "body.minutes", Code: ViolationNeedsApproval, Message: r.Name + " is not given out at its door: somebody has to agree",
+			Figures: Figures{RoomID: r.ID},
+		})
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return &PolicyError{Violations: found}
+}

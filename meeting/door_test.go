@@ -1,0 +1,64 @@
+package meeting
+
+import (
+	"testing"
+	"time"
+)
+
+func TestRoom_doorSlot(t *testing.T) {
+	at := instantOf(t, "2027-02-10T10:07:20.5Z")
+	for _, row := range []struct {
+		step, length time.Duration
+		zone, want   string
+	}{
+		{0, 15 * time.Minute, "UTC", "2027-02-10T10:22:20.5Z"},
+		{15 * time.Minute, 15 * time.Minute, "UTC", "2027-02-10T10:15:00Z"},
+		{15 * time.Minute, 30 * time.Minute, "UTC", "2027-02-10T10:30:00Z"},
+		{time.Hour, 15 * time.Minute, "UTC", "2027-02-10T11:00:00Z"},
+		{time.Hour, time.Hour, "Asia/Kolkata", "2027-02-10T11:30:00Z"}, // 5:30 ahead
+	} {
+		r := &Room{Zone: row.zone, Policy: Policy{Step: row.step}}
+		s := r.doorSlot(row.length, at)
+		same(t, "start", s.Start, at)
+		same(t, row.zone+row.step.String()+row.length.String(), s.End, instantOf(t, row.want))
+	}
+}
+
+func TestDoor_judge(t *testing.T) {
+	at := instantOf(t, "2027-02-10T10:00:00Z")
+	on := func(from, to int, status Status, may ...string) DoorMeeting {
+		return DoorMeeting{&Meeting{ID: ID(from), Slot: Slot{at.Add(time.Duration(from) * time.Hour), at.Add(time.Duration(to) * time.Hour)}, Status: status}, may}
+	}
+	closed := Blackout{Slot: Slot{at.Add(-time.Hour), at.Add(2 * time.Hour)}}
+	for _, row := range []struct {
+		name  string
+		room  Room
+		today []DoorMeeting
+		want  DoorState
+		until int // hours; 0: not today
+	}{
+		{"nothing", Room{Active: true}, nil, DoorFree, 0},
+		{"later", Room{Active: true}, []DoorMeeting{on(-3, -2, Ended), on(2, 3, Confirmed), on(4, 5, Confirmed)}, DoorFree, 2},
+		{"soon", Room{Active: true}, []DoorMeeting{on(1, 3, Confirmed, DoorCheckIn)}, DoorExpected, 1},
+		{"now", Room{Active: true}, []DoorMeeting{on(-1, 1, InProgress, DoorEnd), on(1, 3, Confirmed, DoorCheckIn)}, DoorInUse, 1},
+		{"closed", Room{Active: true, Blackouts: []Blackout{closed}}, []DoorMeeting{on(1, 3, Confirmed)}, DoorClosed, 2},
+		{"in use all the same", Room{}, []DoorMeeting{on(-1, 1, InProgress)}, DoorInUse, 1},
+		{"out of use", Room{}, nil, DoorClosed, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			d := &Door{Room: &row.room, At: at, State: DoorFree, Today: row.today}
+			d.judge()
+			same(t, "state", d.State, row.want)
+			var until time.Time
+			if row.until != 0 {
+				until = at.Add(time.Duration(row.until) * time.Hour)
+			}
+			same(t, "until", d.Until, until)
+		})
+	}
+}
+
+func TestPerson_Address(t *testing.T) {
+	same(t, "a device", Person{Email: "door-1@door.INVALID"}.Address(Email), "")
+	same(t, "a person", Person{Email: "ann@example.org"}.Address(Email), "ann@example.org")
+}

@@ -1,0 +1,254 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MayPairDoor is nil if the actor may pair devices with the room's door: an approver of the
+// room or an admin. It returns the room.
+func (s *Service) MayPairDoor(ctx context.Context, by Actor, roomID int64) (*Room, error) {
+	by, err := s.standing(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	room, err := s.Room(ctx, roomID)
+	if err != nil {
+		return nil, err
+	}
+	if !by.MayReject([]*Room{room}) {
+		return nil, ErrForbidden
+	}
+	return room, nil
+}
+
+// Door tells what a device at a room's door shows. by is the device, in whose name it books.
+func (s *Service) Door(ctx context.Context, by Actor, roomID int64) (*Door, error) {
+	at := s.clock()
+	room, err := s.Room(ctx, roomID)
+	if err != nil {
+		return nil, err
+	}
+	loc := mustZone(room.Zone)
+	y, mo, d := at.In(loc).Date()
+	midnight := time.Date(y, mo, d, 0, 0, 0, 0, time.UTC) // a date, not an instant
+	today := Slot{Start: edge(midnight, loc), End: edge(midnight.AddDate(0, 0, 1), loc)}
+	ms, err := s.store.Occupants(ctx, roomID, today)
+	if err != nil {
+		return nil, err
+	}
+	door := &Door{Room: room, At: at, State: DoorFree}
+	for _, m := range ms {
+		if !m.Slot.Overlaps(today) { // its buffer does
+			continue
+		}
+		rooms, err := s.rooms(ctx, m.RoomIDs)
+		if err != nil {
+			return nil, err
+		}
+		seen := m.At(at).View(Actor{}, nil)
+		if seen.Status == Released || seen.Status == Rejected || seen.Status == Cancelled {
+			continue
+		}
+		door.Today = append(door.Today, DoorMeeting{seen, m.mayAtDoor(rooms, at)})
+	}
+	door.judge()
+	if door.Book, err = s.bookable(ctx, by, room, at); err != nil {
+		return nil, err
+	}
+	return door, nil
+}
+
+// judge finds out the state from what takes place today.
+func (d *Door) judge() {
+	next := time.Time{}
+	for _, m := range d.Today {
+		switch {
+		case m.Status == InProgress && d.State != DoorInUse:
+			d.State, d.Current, d.Until = DoorInUse, m.Meeting, m.Slot.End
+		case m.Status == Confirmed && d.Current == nil && slices.Contains(m.May, DoorCheckIn):
+			d.State, d.Current, d.Until = DoorExpected, m.Meeting, m.Slot.Start
+		case (m.Status == Confirmed || m.Status == Pending) && next.IsZero() && m.Slot.Start.After(d.At):
+			next = m.Slot.Start
+		}
+	}
+	if d.State == DoorFree {
+		d.Until = next
+	}
+	if d.State == DoorInUse {
+		return
+	}
+	if !d.Room.Active {
+		d.State, d.Until = DoorClosed, time.Time{}
+		return
+	}
+	for _, b := range d.Room.Blackouts {
+		if !b.Slot.Start.After(d.At) && d.At.Before(b.Slot.End) {
+			d.State, d.Until = DoorClosed, b.Slot.End
+		}
+	}
+}
+
+// bookable tells for how long the room may be booked at its door now.
+func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time) ([]time.Duration, error) {
+	if needsDecision([]*Room{r}) != nil {
+		return nil, nil
+	}
+	longest := r.doorSlot(slices.Max(DoorLengths), at)
+	taken, err := s.taken(ctx, []*Room{r}, longest)
+	if err != nil {
+		return nil, err
+	}
+	held, err := s.held(ctx, by, r, longest)
+	if err != nil {
+		return nil, err
+	}
+	var lengths []time.Duration
+	for _, d := range DoorLengths {
+		found := r.reasons(by, Need{}, r.doorSlot(d, at), taken[r.ID], held, at, s.conf().Limits)
+		if !slices.ContainsFunc(found, func(f Reason) bool { return len(atDoorAllowed([]Fault{f.Fault})) > 0 }) {
+			lengths = append(lengths, d)
+		}
+	}
+	return lengths, nil
+}
+
+// BookAtDoor books the room from now on, in the name of the device, and checks in at once. It
+// takes one of [DoorLengths]. The rules of the room hold, but for the grid of starts; where
+// somebody has to agree it is refused.
+func (s *Service) BookAtDoor(ctx context.Context, by Actor, roomID int64, length time.Duration, title string) (*Meeting, error) {
+	if err := checkDoorLength(length); err != nil {
+		return nil, err
+	}
+	if title = strings.TrimSpace(title); title == "" {
+		title = "Booked at the door"
+	}
+	for {
+		m, err := s.tryBookAtDoor(ctx, by, roomID, length, title)
+		if errors.Is(err, ErrRoomsChanged) && ctx.Err() == nil {
+			continue // each time a blackout was made or changed
+		}
+		return m, err
+	}
+}
+
+func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, length time.Duration, title string) (*Meeting, error) {
+	at := s.clock()
+	room, err := s.Room(ctx, roomID)
+	if err != nil {
+		return nil, err
+	}
+	if err := needsDecision([]*Room{room}); err != nil {
+		return nil, err
+	}
+	slot := room.doorSlot(length, at)
+	f := Fields{
+		Title: &title, RoomIDs: &[]int64{roomID}, Start: new(slot.Start.Format(time.RFC3339Nano)), End: new(slot.End.Format(time.RFC3339Nano)),
+		Timezone: &room.Zone, Reminders: &[]Reminder{},
+	}
+	known, err := s.lookUp(ctx, &f, nil)
+	if err != nil {
+		return nil, err
+	}
+	terms, err := f.terms(nil, known)
+	if err != nil {
+		return nil, err
+	}
+	broken := atDoorAllowed(terms.broken(nil, s.conf().Limits, at))
+	if len(broken) > 0 {
+		quotas, err := s.overQuota(ctx, by.ID, &terms, nil)
+		if err != nil {
+			return nil, err
+		}
+		return nil, terms.accept(append(broken, quotas...), nil)
+	}
+	ask, err := s.asking(ctx, by, terms.Rooms)
+	if err != nil {
+		return nil, err
+	}
+	by.Name = atDoorOf(room).Name
+	m := Book(terms, by, ask, at)
+	if m.Status != Confirmed {
+		return nil, needsDecision(terms.Rooms) // since a moment ago
+	}
+	if _, err := m.Arrive(by, at); err != nil {
+		return nil, err
+	}
+	notices := m.notices // the store gives them their IDs
+	if err := s.store.CreateMeeting(ctx, m); err != nil {
+		return nil, err
+	}
+	s.announce(ctx, nil, m, notices)
+	return m.At(at), nil
+}
+
+func checkDoorLength(d time.Duration) error {
+	if !slices.Contains(DoorLengths, d) {
+		return invalid("body.minutes", "unknown_value", "is not 15, 30 or 60")
+	}
+	return nil
+}
+
+// CheckInAtDoor notes that the people of a meeting in the room came.
+func (s *Service) CheckInAtDoor(ctx context.Context, roomID int64, id ID) error {
+	return s.actAtDoor(ctx, roomID, id, nil, func(m *Meeting, by Actor, c changing) error {
+		first, err := m.Arrive(by, c.at)
+		if err == nil && !first {
+			return errUnchanged
+		}
+		return err
+	})
+}
+
+// EndAtDoor ends a meeting that takes place in the room.
+func (s *Service) EndAtDoor(ctx context.Context, roomID int64, id ID) error {
+	return s.actAtDoor(ctx, roomID, id, nil, func(m *Meeting, by Actor, c changing) error {
+		return m.Finish(c.rooms, by, c.at)
+	})
+}
+
+// ExtendAtDoor moves the end of a meeting that takes place in the room by one of [DoorLengths].
+// Its rules hold; where somebody has to agree it is refused.
+func (s *Service) ExtendAtDoor(ctx context.Context, roomID int64, id ID, length time.Duration) error {
+	if err := checkDoorLength(length); err != nil {
+		return err
+	}
+	seen, err := s.store.Meeting(ctx, id)
+	if err != nil {
+		return err
+	}
+	conf := s.conf()
+	f := Fields{End: new(seen.Slot.End.Add(length).Format(time.RFC3339Nano))}
+	return s.actAtDoor(ctx, roomID, id, &f, func(m *Meeting, by Actor, c changing) error {
+		switch status := m.EffectiveStatus(c.at); {
+		case !m.Slot.End.Equal(seen.Slot.End):
+			return errUnchanged // extended by somebody else meanwhile
+		case status != InProgress:
+			return &StateError{State: status, Wanted: "extend"}
+		}
+		if err := needsDecision(c.known.rooms); err != nil {
+			return err
+		}
+		return s.revise(m, by, nil, f, conf, c)
+	})
+}
+
+// actAtDoor changes a meeting of the room in the name of who stands at its door. Another
+// room's is [ErrNotFound].
+func (s *Service) actAtDoor(ctx context.Context, roomID int64, id ID, f *Fields, fn func(*Meeting, Actor, changing) error) error {
+	room, err := s.Room(ctx, roomID)
+	if err != nil {
+		return err
+	}
+	by := atDoorOf(room)
+	_, err = s.change(ctx, by, id, f, func(m *Meeting, c changing) error {
+		if !slices.Contains(m.RoomIDs, roomID) {
+			return ErrNotFound
+		}
+		return fn(m, by, c)
+	})
+	return err
+}
