@@ -25,7 +25,7 @@ func TestApproval_timesOut(t *testing.T) {
 		admin := server.Admin(t)
 		boss := admin.NewUser(t, "Boss", "manager")
 		alice := admin.NewUser(t, "Alice", "member")
-		room := admin.NewRoom(t, "Board", with{"approval": with{"required": true, "approver_ids": []int64{boss.User.ID}, "timeout": "3s"}})
+		room := admin.NewRoom(t, "Board", with{"approval": with{"required": true, "approver_ids": []int64{boss.User.ID}, "timeout": "6s"}})
 
 		booking := testenv.Booking(inSeconds(3600), inSeconds(7200), []int64{room.ID})
 		m := alice.Book(t, booking)

@@ -39,7 +39,7 @@ var diskDir = sync.OnceValues(func() (string, error) { return guardedDir(os.Temp
 func memoryDir() string {
 	const shm = "/dev/shm"
 	var fs syscall.Statfs_t
-	if syscall.Statfs(shm, &fs) == nil && int64(fs.Bavail)*fs.Bsize >= 1<<30 && syscall.Access(shm, 2) == nil {
+	if syscall.Statfs(shm, &fs) == nil && int64(fs.Bavail)*int64(fs.Bsize) >= 1<<30 && syscall.Access(shm, 2) == nil {
 		return shm
 	}
 	return os.TempDir()
