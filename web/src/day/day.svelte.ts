@@ -1,5 +1,5 @@
 import { all, api, type Meeting, type Room } from '../lib/api/client'
-import { poll } from '../lib/live.svelte'
+import { live, patched, poll } from '../lib/live.svelte'
 import { rooms } from '../lib/rooms.svelte'
 import { router } from '../lib/router.svelte'
 import { session } from '../lib/session.svelte'
@@ -45,11 +45,23 @@ class Day {
     )
   })
 
+  #byRoom = $derived.by(() => {
+    const byRoom = new Map<number, Meeting[]>()
+    for (const m of this.meetings) {
+      for (const id of m.room_ids) {
+        const list = byRoom.get(id)
+        if (list) list.push(m)
+        else byRoom.set(id, [m])
+      }
+    }
+    return byRoom
+  })
+
   /** The zones of the shown rooms. */
   zones = $derived([...new Set(this.rooms.map((r) => rooms.zone(r)))])
 
   of(room: Room): Meeting[] {
-    return this.meetings.filter((m) => m.room_ids.includes(room.id))
+    return this.#byRoom.get(room.id) ?? []
   }
 
   go(date: string) {
@@ -57,20 +69,22 @@ class Day {
   }
 
   #asked = 0
+  /** What was heard since the last question: the answer may be older. */
+  #since: Meeting[] = []
 
   async load() {
     const { date } = this
     const asked = ++this.#asked
+    this.#since = []
     try {
-      await rooms.ready()
-      // The date begins at UTC+14 and ends at UTC-12.
-      const from = instantOf(date + 'T00:00:00', 'Etc/GMT-14').toISOString()
-      const to = instantOf(addDays(date, 1) + 'T00:00:00', 'Etc/GMT+12').toISOString()
-      const meetings = await all((cursor) =>
-        api.GET('/meetings', { params: { query: { from, to, limit: 500, cursor } } }),
-      )
+      const { from, to } = extent(date)
+      const query = { from: from.toISOString(), to: to.toISOString(), limit: 500 }
+      const [meetings] = await Promise.all([
+        all((cursor) => api.GET('/meetings', { params: { query: { ...query, cursor } } })),
+        rooms.ready(),
+      ])
       if (asked !== this.#asked) return
-      this.#all = meetings
+      this.#all = this.#since.reduce((list, m) => patched(list, m, touches(m, date)), meetings)
       this.#date = date
       this.error = null
     } catch (err) {
@@ -78,23 +92,34 @@ class Day {
     }
   }
 
-  /** Puts what the server just answered in place, ahead of the next poll. */
+  /** Puts a meeting in place as it is now. */
   put(m: Meeting) {
-    this.#all = [...this.#all.filter((o) => o.id !== m.id), m]
-    this.load()
+    this.#since.push(m)
+    this.#all = patched(this.#all, m, touches(m, this.#date))
   }
 
   /** Keeps the picture fresh; returns what stops it. */
   watch(): () => void {
     const off = booking.onSaved((m) => this.put(m))
-    const stop = poll(() => this.load())
+    const unfollow = live.follow({ load: () => this.load(), meeting: (m) => this.put(m) })
     const slow = poll(() => rooms.load().catch(() => {}), 120_000)
     return () => {
       off()
-      stop()
+      unfollow()
       slow()
     }
   }
+}
+
+/** From when to when a date is, somewhere: it begins at UTC+14 and ends at UTC-12. */
+function extent(date: string): { from: Date; to: Date } {
+  return { from: instantOf(date + 'T00:00:00', 'Etc/GMT-14'), to: instantOf(addDays(date, 1) + 'T00:00:00', 'Etc/GMT+12') }
+}
+
+function touches(m: Meeting, date: string): boolean {
+  if (!date) return false
+  const { from, to } = extent(date)
+  return Date.parse(m.start) < to.getTime() && Date.parse(m.end) > from.getTime()
 }
 
 export const day = new Day()

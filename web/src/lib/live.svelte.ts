@@ -1,3 +1,5 @@
+import { api, onAnswer, type Meeting } from './api/client'
+
 /** The present, moving in steps of ten seconds: what the page calls "now". */
 class Clock {
   now = $state.raw(new Date())
@@ -30,4 +32,180 @@ export function poll(fn: () => unknown, every = 15_000): () => void {
     removeEventListener('online', run)
     document.removeEventListener('visibilitychange', run)
   }
+}
+
+/** What happens to a meeting: the event's word, without "meeting.". */
+const words = ['created', 'confirmed', 'rejected', 'changed', 'cancelled', 'started', 'ended', 'released', 'checked_in']
+
+const grace = 4_000 // a stream that ends and comes back within it was never lost
+const settle = 1_000 // what was read before the first "ready" may lack what happened in between
+const fallback = 15_000 // between two looks at the server without a stream
+const hiddenFor = 30_000 // a browser has six connections for all its tabs
+const silentFor = 6 * 60_000 // the server ends a stream within five minutes and greets the next
+const longestRetry = 30_000
+
+type Timer = 'grace' | 'retry' | 'hidden' | 'settle'
+
+/** Who wants to hear: of each meeting that changed, and when all must be read anew. */
+export interface Follower {
+  meeting?: (m: Meeting) => void
+  load: () => unknown
+}
+
+/**
+ * The stream of events, one for the page. While it is down followers load now and then instead.
+ */
+class Live {
+  /** Whether the page hears of everything at once; a short gap does not count. */
+  on = $state(true)
+  /** When something was last heard of the server. */
+  heard = $state.raw(new Date())
+
+  #followers = new Set<Follower>()
+  #source: EventSource | undefined
+  #running = false
+  #last = ''
+  #opened = 0
+  #retries = 0
+  #timers: Partial<Record<Timer, ReturnType<typeof setTimeout>>> = {}
+
+  constructor() {
+    onAnswer(() => (this.heard = new Date()))
+  }
+
+  /** Calls the follower from now on, until the returned function is called. */
+  follow(follower: Follower): () => void {
+    this.#followers.add(follower)
+    return () => this.#followers.delete(follower)
+  }
+
+  /** Listens while somebody is signed in; returns what ends it. */
+  start(): () => void {
+    this.#running = true
+    this.#last = ''
+    this.on = true
+    this.#open()
+    const timer = setInterval(() => this.#look(), fallback)
+    const online = () => this.#reopen()
+    const visible = () => this.#visible()
+    addEventListener('online', online)
+    document.addEventListener('visibilitychange', visible)
+    return () => {
+      this.#running = false
+      this.#close()
+      clearInterval(timer)
+      for (const name of Object.keys(this.#timers)) this.#stop(name as Timer)
+      removeEventListener('online', online)
+      document.removeEventListener('visibilitychange', visible)
+    }
+  }
+
+  #after(name: Timer, ms: number, fn: () => void) {
+    this.#stop(name)
+    this.#timers[name] = setTimeout(() => {
+      delete this.#timers[name]
+      fn()
+    }, ms)
+  }
+
+  #stop(name: Timer) {
+    clearTimeout(this.#timers[name])
+    delete this.#timers[name]
+  }
+
+  #open() {
+    if (!this.#running || this.#source) return
+    this.#stop('retry')
+    this.#opened = Date.now()
+    // The browser sends Last-Event-ID by itself, but only for a source that it still holds.
+    const source = new EventSource('/api/v1/events' + (this.#last ? '?after=' + this.#last : ''))
+    this.#source = source
+    source.addEventListener('ready', (e) => this.#greeted(e, !this.#last))
+    source.addEventListener('reset', (e) => this.#greeted(e, true))
+    for (const word of words) source.addEventListener('meeting.' + word, (e) => this.#event(e))
+    source.addEventListener('error', () => this.#failed(source))
+    this.#doubt()
+  }
+
+  #close() {
+    this.#source?.close()
+    this.#source = undefined
+  }
+
+  #reopen() {
+    this.#close()
+    this.#open()
+  }
+
+  /** Unless it is heard of soon, the connection counts as lost. */
+  #doubt() {
+    if (!this.on || this.#timers.grace) return
+    this.#after('grace', grace, () => {
+      this.on = false
+      this.#load()
+    })
+  }
+
+  #greeted(e: MessageEvent, anew: boolean) {
+    this.#stop('grace')
+    this.#note(e)
+    this.#opened = Date.now()
+    this.#retries = 0
+    this.on = true
+    if (anew) this.#after('settle', e.type === 'reset' ? 0 : settle, () => this.#load())
+  }
+
+  #note(e: MessageEvent) {
+    this.#last = e.lastEventId
+    this.heard = new Date()
+  }
+
+  #event(e: MessageEvent<string>) {
+    this.#note(e)
+    const { meeting } = JSON.parse(e.data) as { meeting: Meeting }
+    for (const f of this.#followers) f.meeting?.(meeting)
+  }
+
+  #failed(source: EventSource) {
+    if (source !== this.#source) return
+    this.#doubt()
+    if (source.readyState !== EventSource.CLOSED) return // the browser tries again
+    this.#close()
+    const wait = Math.min(longestRetry, 1000 * 2 ** this.#retries++)
+    this.#after('retry', wait * (0.75 + Math.random() / 2), () => this.#open())
+    api.GET('/me').catch(() => {}) // signed out meanwhile: the client tells the session
+  }
+
+  /** Without a stream followers load now and then; a stream that says nothing is a dead one. */
+  #look() {
+    if (document.hidden) return
+    if (!this.on) this.#load()
+    if (this.#source && Date.now() - this.#opened > silentFor) this.#reopen()
+  }
+
+  #load() {
+    for (const f of this.#followers) f.load()
+  }
+
+  #visible() {
+    if (document.hidden) {
+      this.#after('hidden', hiddenFor, () => this.#close())
+      return
+    }
+    this.#stop('hidden')
+    this.#open()
+  }
+}
+
+export const live = new Live()
+
+/**
+ * A list with a meeting as it is now, if it belongs there; a newer one stays as it is. The list
+ * itself, if nothing changed.
+ */
+export function patched(list: Meeting[], m: Meeting, belongs: boolean): Meeting[] {
+  const i = list.findIndex((o) => o.id === m.id)
+  if (i < 0) return belongs ? [...list, m] : list
+  if (list[i]!.version > m.version) return list
+  return belongs ? list.with(i, m) : list.toSpliced(i, 1)
 }

@@ -1,11 +1,12 @@
 import { all, api, type Meeting } from './api/client'
-import { poll } from './live.svelte'
+import { live, patched } from './live.svelte'
 import { rooms } from './rooms.svelte'
 import { session } from './session.svelte'
 
 /** Requests that the user may decide, soonest first. */
 class Requests {
-  list = $state.raw<Meeting[] | null>(null)
+  #pending = $state.raw<Meeting[] | null>(null)
+  list = $derived(this.#pending?.filter(mayDecide).sort((a, b) => a.start.localeCompare(b.start)) ?? null)
   error = $state.raw<unknown>(null)
   count = $derived(this.list?.length ?? 0)
 
@@ -16,7 +17,7 @@ class Requests {
         api.GET('/meetings', { params: { query: { status: ['pending'], limit: 200, cursor } } }),
       )
       await rooms.ready()
-      this.list = pending.filter(mayDecide)
+      this.#pending = pending
       this.error = null
     } catch (err) {
       this.error = err
@@ -26,7 +27,12 @@ class Requests {
   watch(): () => void {
     if (!session.decides) return () => {}
     this.load()
-    return poll(() => this.load())
+    return live.follow({
+      load: () => this.load(),
+      meeting: (m) => {
+        if (this.#pending) this.#pending = patched(this.#pending, m, m.status === 'pending')
+      },
+    })
   }
 }
 

@@ -26,8 +26,10 @@ class Rooms {
     ])
     const order = new Map(sites.sort(byName).map((s, i) => [s.id, i]))
     const place = (r: Room) => order.get(r.site_id ?? 0) ?? sites.length
-    this.sites = sites
-    this.list = list.sort((a, b) => place(a) - place(b) || byName(a, b))
+    list.sort((a, b) => place(a) - place(b) || byName(a, b))
+    // What is the same stays the same, and nothing is drawn anew.
+    if (JSON.stringify(sites) !== JSON.stringify(this.sites)) this.sites = sites
+    if (JSON.stringify(list) !== JSON.stringify(this.list)) this.list = list
     this.loaded = true
   }
 

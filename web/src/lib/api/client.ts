@@ -61,8 +61,16 @@ export function onSignedOut(fn: () => void) {
   signedOut = fn
 }
 
+let answered = () => {}
+
+/** Says what to do when the server answered a question. */
+export function onAnswer(fn: () => void) {
+  answered = fn
+}
+
 const watch: Middleware = {
   onResponse({ response, schemaPath }) {
+    if (response.ok) answered()
     if (response.status === 401 && !schemaPath.endsWith('/auth/login')) signedOut()
   },
 }

@@ -18,6 +18,11 @@ const de: Dictionary = {
     retry: 'Erneut versuchen',
     more: 'Mehr anzeigen',
   },
+  live: {
+    lost: 'Nicht live',
+    lostText: 'Die Verbindung zum Server ist unterbrochen. Was Sie sehen, kann veraltet sein; die Seite versucht es weiter.',
+    since: (at: string) => `Stand ${at}`,
+  },
   nav: { rooms: 'Räume', mine: 'Meine Termine', decide: 'Zu entscheiden', admin: 'Verwaltung' },
   signIn: {
     title: 'Anmelden',

@@ -16,6 +16,11 @@ const en = {
     retry: 'Try again',
     more: 'Show more',
   },
+  live: {
+    lost: 'Not live',
+    lostText: 'The connection to the server was lost. What you see may be old; the page keeps trying.',
+    since: (at: string) => `as of ${at}`,
+  },
   nav: { rooms: 'Rooms', mine: 'My meetings', decide: 'To decide', admin: 'Admin' },
   signIn: {
     title: 'Sign in',

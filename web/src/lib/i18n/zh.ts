@@ -18,6 +18,11 @@ const zh: Dictionary = {
     retry: '重试',
     more: '显示更多',
   },
+  live: {
+    lost: '非实时',
+    lostText: '与服务器的连接已断开。显示的内容可能已过时；页面会继续重试。',
+    since: (at: string) => `截至 ${at}`,
+  },
   nav: { rooms: '会议室', mine: '我的会议', decide: '待审批', admin: '管理' },
   signIn: {
     title: '登录',

@@ -1,0 +1,183 @@
+package tests
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"punctual/tests/testenv"
+)
+
+// within waits for an expression and wants it to become true in time.
+func (b *tab) within(limit time.Duration, what, expression string) {
+	b.t.Helper()
+	began := time.Now()
+	b.await("%s", expression)
+	if took := time.Since(began); took > limit {
+		b.t.Errorf("%s took %v, want at most %v", what, took, limit)
+	} else {
+		b.t.Logf("%s took %v", what, took.Round(time.Millisecond))
+	}
+}
+
+// shown is an expression that finds what the grid draws for a title.
+func shown(title string) string {
+	return fmt.Sprintf("[...document.querySelectorAll('.ec-event')].find((e) => e.innerText.includes(%q))", title)
+}
+
+// TestPageLive: what others book, what starts and what changes is on the page at once, without a
+// reload; the keyboard's focus stays where it is; and the page lives on after the server's restart.
+func TestPageLive(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	alan := server.Login(t, "alan@example.org", demoPassword)
+	room := ada.NewRoom(t, "Curie", map[string]any{"timezone": "Europe/Berlin", "capacity": 6})
+	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+
+	a, b := browse(t, server), browse(t, server)
+	a.signIn("alan@example.org", demoPassword)
+	b.signIn("grace@example.org", demoPassword)
+	a.open("/?date=" + date)
+	b.open("/?date=" + date)
+	b.await("document.querySelector('.ec-row-head')")
+	eval[bool](b, "(window.same = true)")
+
+	a.drag("Curie", 9.1, "Curie", 9.9)
+	a.await("document.querySelector('dialog[open]')")
+	a.fill("Title", "From next door")
+	a.press("Book")
+	m := find(t, alan, "From next door")
+	b.within(2*time.Second, "what another booked", shown("From next door"))
+
+	// The focus stays on it when others change, and when it changes itself.
+	eval[bool](b, "(%s.focus(), true)", shown("From next door"))
+	alan.Book(t, testenv.Booking(zoned(t, date, "13:00"), zoned(t, date, "14:00"), []int64{room.ID}, with{"title": "Beside it"}))
+	b.within(2*time.Second, "the one beside it", shown("Beside it"))
+	if got := eval[string](b, "document.activeElement.innerText"); !strings.Contains(got, "From next door") {
+		t.Errorf("another meeting came and the focus went to %q", got)
+	}
+	alan.Want(t, 200, "PATCH", at("/meetings/%d", m.ID), map[string]any{"title": "From far away"}, nil)
+	b.within(2*time.Second, "the new title", shown("From far away"))
+	b.await("document.activeElement.innerText.includes('From far away')")
+
+	// What starts shows that it did, here and among one's own.
+	start := inSeconds(6)
+	alan.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{"title": "About to start"}))
+	b.open("/")
+	a.open("/mine")
+	b.await("%s", shown("About to start")+"?.classList.contains('confirmed')")
+	a.reads("About to start")
+	time.Sleep(time.Until(start))
+	b.within(2*time.Second, "the start", shown("About to start")+"?.classList.contains('in_progress')")
+	a.within(2*time.Second, "the start of mine", "[...document.querySelectorAll('li.meeting')].some((e) => e.innerText.includes('About to start') && e.innerText.includes('In progress'))")
+	eval[bool](b, "(window.same = true)")
+
+	// A server that is away for a while is told of, and forgotten when it is back.
+	b.cutOff(true)
+	a.cutOff(true)
+	server.Kill()
+	b.reads("Not live")
+	b.accessible("not live")
+	b.shot("not-live")
+	b.size(phone)
+	b.shot("not-live-phone")
+	b.size(desk)
+	server.Start(t)
+	alan.Book(t, testenv.Booking(start.Add(2*time.Hour), start.Add(3*time.Hour), []int64{room.ID}, with{"title": "Back again"}))
+	b.await("%s", shown("Back again"))
+	b.await("!document.body.innerText.includes('Not live')")
+	alan.Book(t, testenv.Booking(start.Add(4*time.Hour), start.Add(5*time.Hour), []int64{room.ID}, with{"title": "And live"}))
+	a.within(2*time.Second, "after the restart", "document.body.innerText.includes('And live')")
+	if !eval[bool](b, "window.same === true") {
+		t.Error("the page was loaded anew")
+	}
+}
+
+// TestPageManyRooms: a day of 200 rooms and 1,000 meetings is drawn soon, of which only what is
+// near the view, also behind a scroll; and a change there leaves the rest alone.
+func TestPageManyRooms(t *testing.T) {
+	t.Parallel()
+	server := testenv.Server(t, testenv.Config{})
+	admin := server.Admin(t)
+	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+	const count = 200
+	ids := make(chan int64)
+	go func() {
+		defer close(ids)
+		for i := range count {
+			ids <- admin.NewRoom(t, fmt.Sprintf("Room %03d", i), map[string]any{"timezone": "Europe/Berlin", "capacity": 6}).ID
+		}
+	}()
+	var booked sync.WaitGroup
+	for range 4 {
+		booked.Go(func() {
+			for id := range ids {
+				for _, hour := range []string{"08:00", "10:00", "12:00", "14:00", "16:00"} {
+					start := zoned(t, date, hour)
+					admin.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{id}, with{"title": fmt.Sprintf("At %s in %d", hour, id)}))
+				}
+			}
+		})
+	}
+	booked.Wait()
+	if t.Failed() {
+		return
+	}
+
+	b := browse(t, server)
+	b.signIn(testenv.AdminEmail, testenv.AdminPassword)
+	began := time.Now()
+	b.do(chromedp.Navigate(b.base + "/?date=" + date))
+	b.await("document.querySelectorAll('.ec-event.meeting').length >= 50")
+	took := time.Since(began)
+	drawn := eval[int](b, "document.querySelectorAll('.ec-event.meeting').length")
+	calls := eval[string](b, `performance.getEntriesByType('resource').filter((e) => e.name.includes('/api/v1/meetings?from'))
+		.map((e) => Math.round(e.duration) + ' ms, ' + Math.round(e.encodedBodySize / 1024) + ' kB').join('; ')`)
+	t.Logf("drawn after %v: %d of 1,000 meetings; asked: %s", took.Round(time.Millisecond), drawn, calls)
+	if took > 10*time.Second { // on an idle machine 1 second
+		t.Errorf("drawn after %v", took)
+	}
+	if drawn > 400 {
+		t.Errorf("%d meetings are drawn, want only those near the view", drawn)
+	}
+	b.shot("many")
+
+	// Far down there are meetings too; what has the focus stays.
+	first := shown("Room 000")
+	eval[bool](b, "(%s.focus({ preventScroll: true }), true)", first)
+	frame := eval[float64](b, `new Promise((done) => {
+		const main = document.querySelector('.ec-main'); let longest = 0, last = performance.now()
+		const step = (at) => {
+			longest = Math.max(longest, at - last); last = at; main.scrollTop += 200
+			if (main.scrollTop + main.clientHeight < main.scrollHeight - 1) requestAnimationFrame(step)
+			else done(longest)
+		}
+		requestAnimationFrame(step)
+	})`)
+	b.await("%s", shown("Room 199"))
+	if b.soon("document.querySelectorAll('.ec-event.meeting').length > 400") {
+		t.Error("what was scrolled away is still drawn")
+	}
+	t.Logf("scrolled through; the longest frame took %.0f ms", frame)
+	if !eval[bool](b, "document.activeElement.innerText.includes('Room 000')") {
+		t.Error("the focus was lost on the way")
+	}
+	b.shot("many-end")
+
+	// A change of one meeting is a change of one element.
+	eval[bool](b, `(() => { window.changes = 0
+		new MutationObserver((all) => { for (const c of all) window.changes += c.addedNodes.length })
+			.observe(document.querySelector('.ec-events'), { childList: true }); return true })()`)
+	rooms := testenv.All[testenv.Room](t, admin, "/rooms?limit=500")
+	at := zoned(t, date, "18:00")
+	admin.Book(t, testenv.Booking(at, at.Add(time.Hour), []int64{rooms[len(rooms)-1].ID}, with{"title": "One more"}))
+	b.within(2*time.Second, "one more", shown("One more"))
+	if n := eval[int](b, "window.changes"); n > 3 {
+		t.Errorf("one more meeting drew %d elements anew", n)
+	}
+}
