@@ -441,7 +441,7 @@ func TestPageDecides(t *testing.T) {
 
 	b := browse(t, server)
 	b.signIn("grace@example.org", demoPassword)
-	b.open("/decide")
+	b.open("/requests")
 	b.reads("Yes please")
 	b.shot("decide")
 	b.accessible("decide")
@@ -482,7 +482,7 @@ func TestPageViews(t *testing.T) {
 		{"grid", "/", ".ec-row-head"},
 		{"list", "/list", ".card"},
 		{"mine", "/mine", "h1"},
-		{"decide", "/decide", "article, .empty"},
+		{"decide", "/requests", "article, .empty"},
 		{"meeting", at("/meetings/%d", meetings[0].ID), "dialog .history li"},
 		{"rooms", "/admin/rooms", "tbody tr"},
 		{"sites", "/admin/sites", "tbody tr"},
