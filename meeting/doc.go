@@ -14,6 +14,11 @@
 // field by field until a field is changed for it alone. A change of a series is planned in
 // full, as a [SeriesChange], and saved in one go.
 //
+// Who finds a room taken may stand in line for it: a [Wait] is the place, with the meeting that
+// is wished for. When a meeting gives up what it held, those who wait for any of it are looked
+// at in the order in which they came; the first whose whole wish is free gets it, or an offer
+// that holds it for a time.
+//
 // People are a [Person] each, with a user of the installation behind them or not: the
 // organizer, who booked, and the attendees. An [Actor] is who does something: a user, a
 // timer, or the installation itself. A [Reminder] goes out some time before the start or
@@ -40,6 +45,7 @@
 //	approve                      an approver whom all its rooms that need approval name, level by
 //	                             level, and admins
 //	reject                       an approver of one of its rooms, at any level, and admins
+//	see who waits, end a wait    who waits, and admins
 //	create and change rooms      admins
 //	close rooms, override rules  admins; see [Blackout] and [Override]
 //
