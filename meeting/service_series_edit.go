@@ -164,6 +164,9 @@ func (m *Meeting) place() time.Time {
 
 // plan what the fields bring about.
 func (e *revision) plan(ctx context.Context) error {
+	if !e.before.CancelledAt.IsZero() { // until a date is added again
+		return &StateError{State: Cancelled, Wanted: "change"}
+	}
 	first, target, err := e.parts()
 	if err != nil {
 		return err

@@ -424,3 +424,20 @@ func TestSeries_movesAfterARefusal(t *testing.T) {
 		}
 	}
 }
+
+func TestSeries_cancelledStaysAsItIs(t *testing.T) {
+	w := newWorld(t)
+	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=2", w.desk))
+	if _, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeAll, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []SeriesFields{{Fields: Fields{Title: new("Again")}}, {Rule: new("FREQ=WEEKLY;COUNT=5")}} {
+		_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, f)
+		state(t, err, Cancelled)
+	}
+	if _, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, "2027-02-18T10:00:00", ""); err != nil {
+		t.Fatal(err)
+	}
+	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Title: new("Again")}})
+	same(t, "dates", w.look(t, r.Series.ID), []string{"02-11 10:00 Weekly cancelled", "02-18 10:00 Weekly cancelled", "02-18 10:00 Again confirmed"})
+}
