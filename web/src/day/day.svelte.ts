@@ -77,6 +77,7 @@ class Day {
     const asked = ++this.#asked
     this.#since = []
     try {
+      await live.ready()
       const { from, to } = extent(date)
       const query = { from: from.toISOString(), to: to.toISOString(), limit: 500 }
       const [meetings] = await Promise.all([

@@ -38,13 +38,13 @@ export function poll(fn: () => unknown, every = 15_000): () => void {
 const words = ['created', 'confirmed', 'rejected', 'changed', 'cancelled', 'started', 'ended', 'released', 'checked_in']
 
 const grace = 4_000 // a stream that ends and comes back within it was never lost
-const settle = 1_000 // what was read before the first "ready" may lack what happened in between
+const patience = 300 // for the stream, before the first question
 const fallback = 15_000 // between two looks at the server without a stream
 const hiddenFor = 30_000 // a browser has six connections for all its tabs
 const silentFor = 6 * 60_000 // the server ends a stream within five minutes and greets the next
 const longestRetry = 30_000
 
-type Timer = 'grace' | 'retry' | 'hidden' | 'settle'
+type Timer = 'grace' | 'retry' | 'hidden' | 'patience'
 
 /** Who wants to hear: of each meeting that changed, and when all must be read anew. */
 export interface Follower {
@@ -65,6 +65,8 @@ class Live {
   #source: EventSource | undefined
   #running = false
   #last = ''
+  #gate = Promise.withResolvers<void>()
+  #early = false // somebody may have read before the stream stood
   #opened = 0
   #retries = 0
   #timers: Partial<Record<Timer, ReturnType<typeof setTimeout>>> = {}
@@ -79,11 +81,21 @@ class Live {
     return () => this.#followers.delete(follower)
   }
 
+  /** Waits until the stream stands, a moment at most: what is read from then on lacks nothing. */
+  ready(): Promise<void> {
+    return this.#gate.promise
+  }
+
   /** Listens while somebody is signed in; returns what ends it. */
   start(): () => void {
     this.#running = true
     this.#last = ''
     this.on = true
+    this.#early = false
+    this.#after('patience', patience, () => {
+      this.#early = true
+      this.#gate.resolve()
+    })
     this.#open()
     const timer = setInterval(() => this.#look(), fallback)
     const online = () => this.#reopen()
@@ -92,6 +104,7 @@ class Live {
     document.addEventListener('visibilitychange', visible)
     return () => {
       this.#running = false
+      this.#gate = Promise.withResolvers<void>()
       this.#close()
       clearInterval(timer)
       for (const name of Object.keys(this.#timers)) this.#stop(name as Timer)
@@ -152,7 +165,9 @@ class Live {
     this.#opened = Date.now()
     this.#retries = 0
     this.on = true
-    if (anew) this.#after('settle', e.type === 'reset' ? 0 : settle, () => this.#load())
+    this.#stop('patience')
+    this.#gate.resolve()
+    if (anew && (this.#early || e.type === 'reset')) this.#load()
   }
 
   #note(e: MessageEvent) {

@@ -13,6 +13,7 @@ class Requests {
   async load() {
     if (!session.decides) return
     try {
+      await live.ready()
       const pending = await all((cursor) =>
         api.GET('/meetings', { params: { query: { status: ['pending'], limit: 200, cursor } } }),
       )
