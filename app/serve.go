@@ -129,9 +129,10 @@ func (a *application) catchUpReminders(ctx context.Context) error {
 	return nil
 }
 
-// stopGrace is how long what runs may go on after SIGTERM: longer than nearly all of it takes,
-// and short enough that, with what the results then take, the process is gone within five seconds.
-const stopGrace = 2500 * time.Millisecond
+// stopGrace is how long what runs may go on after SIGTERM. A mail that is broken off while its
+// server takes it may come twice, so it is longer than a slow server needs, and short enough
+// that, with what the results then take, the process is gone within ten seconds: then Docker kills.
+const stopGrace = 7 * time.Second
 
 // serveHTTP answers until ctx ends, then gives running requests time to end.
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
