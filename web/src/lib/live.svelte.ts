@@ -102,6 +102,11 @@ class Live {
     const visible = () => this.#visible()
     addEventListener('online', online)
     document.addEventListener('visibilitychange', visible)
+    // A page that was left may be kept for the way back, and its connection with it.
+    const left = () => this.#close()
+    const back = () => this.#open()
+    addEventListener('pagehide', left)
+    addEventListener('pageshow', back)
     return () => {
       this.#running = false
       this.#gate = Promise.withResolvers<void>()
@@ -109,6 +114,8 @@ class Live {
       clearInterval(timer)
       for (const name of Object.keys(this.#timers)) this.#stop(name as Timer)
       removeEventListener('online', online)
+      removeEventListener('pagehide', left)
+      removeEventListener('pageshow', back)
       document.removeEventListener('visibilitychange', visible)
     }
   }
