@@ -229,9 +229,17 @@ func (s *Service) deciders(ctx context.Context, ids []int64) ([]Decider, error) 
 // while what they may see asks once.
 func (s *Service) Standing(ctx context.Context, by Actor) (Actor, error) { return s.standing(ctx, by) }
 
-// standing is the actor with those for whom they stand in at the moment.
+// standing is the actor with those for whom they stand in at the moment. An admin may decide
+// for everybody anyhow, and is left as they are.
 func (s *Service) standing(ctx context.Context, by Actor) (Actor, error) {
-	if by.Kind != ActorUser || by.Role != Manager || by.StandsFor != nil {
+	if by.Role != Manager {
+		return by, nil
+	}
+	return s.standsFor(ctx, by)
+}
+
+func (s *Service) standsFor(ctx context.Context, by Actor) (Actor, error) {
+	if by.Kind != ActorUser || by.StandsFor != nil {
 		return by, nil
 	}
 	away, err := s.directory.Absences(ctx, s.clock())

@@ -65,10 +65,13 @@ func (s *Service) Meeting(ctx context.Context, by Actor, id ID) (*Meeting, error
 
 // Meetings lists meetings; the viewer and the instant of the query are set here.
 func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page) (ms []*Meeting, next string, err error) {
-	if q.Reveals() || q.Awaiting {
-		if by, err = s.standing(ctx, by); err != nil {
-			return nil, "", err
-		}
+	if q.Awaiting {
+		by, err = s.standsFor(ctx, by) // admins, too, are asked for those who are away
+	} else if q.Reveals() {
+		by, err = s.standing(ctx, by)
+	}
+	if err != nil {
+		return nil, "", err
 	}
 	q.Viewer, q.Now = &by, s.clock()
 	ms, next, err = s.store.ListMeetings(ctx, q, p)

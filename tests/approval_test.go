@@ -285,6 +285,29 @@ func TestApproval_timers(t *testing.T) {
 	})
 }
 
+// TestApproval_adminStandsIn: what waits for an approver who is away waits for their deputy, who
+// may be an admin, though nobody asks admins where an approver is named.
+func TestApproval_adminStandsIn(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		boss, alice := admin.NewUser(t, "Boss", "manager"), admin.NewUser(t, "Alice", "member")
+		room := admin.NewRoom(t, "Board", with{"approval": with{"required": true, "approver_ids": []int64{boss.User.ID}}})
+		m := alice.Book(t, testenv.Booking(inSeconds(7200), inSeconds(9000), []int64{room.ID}))
+		waits := func(want int) {
+			t.Helper()
+			if got := testenv.All[testenv.Meeting](t, admin, "/meetings?awaiting=me"); len(got) != want || want == 1 && got[0].ID != m.ID {
+				t.Errorf("waiting for the admin: %+v, want %d", got, want)
+			}
+		}
+		waits(0)
+		boss.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"away": with{"from": inSeconds(-60), "until": inSeconds(3600), "deputy_id": admin.User.ID}}, nil)
+		waits(1)
+		boss.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"away": nil}, nil)
+		waits(0)
+	})
+}
+
 // TestApproval_move: a confirmed meeting that is to move stays where it is until that is decided.
 func TestApproval_move(t *testing.T) {
 	onBoth(t, func(t *testing.T, on setup) {

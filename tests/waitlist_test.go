@@ -184,6 +184,7 @@ func TestWaitlist_offers(t *testing.T) {
 		if len(busy.Items) != 1 || busy.Items[0].Title != "Busy" || busy.Items[0].Status != "pending" {
 			t.Errorf("busy: %+v", busy)
 		}
+		eventually(t, time.Now().Add(slack), "a mail about the offer", func() bool { return len(mail.Where("bob@example.org", "waitlist_offer")) == 1 })
 		server.Kill()
 		if on.redis != nil {
 			on.redis.Do(t, "FLUSHALL")
