@@ -1,9 +1,11 @@
 package tests
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -192,8 +194,8 @@ func (s *crashStory) plan() {
 	}
 }
 
-// book asks for a meeting until it is there, and waits for its invitation unless the mail server
-// hangs: so nothing else is under way when the program dies with a later one.
+// book asks for a meeting until it is there, and waits until its invitation is sent and recorded unless the mail
+// server hangs: so nothing else is under way when the program dies with a later one.
 func (s *crashStory) book(title string) {
 	s.Helper()
 	for {
@@ -215,8 +217,23 @@ func (s *crashStory) book(title string) {
 			s.revive()
 		}
 		guest := s.body[title]["attendees"].([]any)[0].(with)["email"].(string)
-		return len(s.mail.Where(guest, "invitation")) > 0
+		return len(s.mail.Where(guest, "invitation")) > 0 && s.recorded()
 	})
+}
+
+// recorded tells whether the ledger knows of each mail that it was sent. It is false while the
+// program is dead.
+func (s *crashStory) recorded() bool {
+	s.Helper()
+	res, err := s.admin.Try(http.MethodGet, "/notifications?limit=500", nil)
+	if err != nil || res.Status != http.StatusOK {
+		return false
+	}
+	var page testenv.Page[testenv.Notification]
+	if err := json.Unmarshal(res.Body, &page); err != nil {
+		s.Fatal(err)
+	}
+	return !slices.ContainsFunc(page.Items, func(n testenv.Notification) bool { return n.State != "sent" })
 }
 
 // revive waits until the program is dead and starts it again, without the point.

@@ -1,0 +1,14 @@
+import app from './app'
+import day from './day'
+import booking from './booking'
+import meeting from './meeting'
+import mine from './mine'
+import requests from './requests'
+import admin from './admin'
+
+const en = { ...app, ...day, ...booking, ...meeting, ...mine, ...requests, ...admin }
+
+export default en
+
+/** What every language has to say. */
+export type Dictionary = typeof en
