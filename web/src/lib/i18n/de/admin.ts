@@ -3,6 +3,15 @@ import type { Dictionary } from '../en'
 export default {
   admin: {
     title: 'Verwaltung',
+    groups: { people: 'Räume und Personen', operations: 'Betrieb', insight: 'Auswertung', system: 'System' },
+    sections: {
+      rooms: 'Räume',
+      sites: 'Standorte',
+      people: 'Personen',
+      jobs: 'Zeitaufgaben',
+      notifications: 'Benachrichtigungen',
+      outbox: 'Postausgang',
+    },
     rooms: 'Räume',
     sites: 'Standorte',
     people: 'Personen',

@@ -1,6 +1,15 @@
 export default {
   admin: {
     title: 'Admin',
+    groups: { people: 'Rooms and people', operations: 'Operations', insight: 'Insight', system: 'System' },
+    sections: {
+      rooms: 'Rooms',
+      sites: 'Sites',
+      people: 'People',
+      jobs: 'Timed jobs',
+      notifications: 'Notifications',
+      outbox: 'Outbox',
+    },
     rooms: 'Rooms',
     sites: 'Sites',
     people: 'People',

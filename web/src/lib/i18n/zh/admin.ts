@@ -3,6 +3,15 @@ import type { Dictionary } from '../en'
 export default {
   admin: {
     title: '管理',
+    groups: { people: '会议室与人员', operations: '运行', insight: '统计', system: '系统' },
+    sections: {
+      rooms: '会议室',
+      sites: '地点',
+      people: '人员',
+      jobs: '定时任务',
+      notifications: '通知',
+      outbox: '发件箱',
+    },
     rooms: '会议室',
     sites: '地点',
     people: '人员',

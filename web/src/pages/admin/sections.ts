@@ -1,0 +1,40 @@
+import type { Component } from 'svelte'
+import type { Dictionary } from '../../lib/i18n/en'
+import type { IconName } from '../../lib/ui/Icon.svelte'
+
+interface Section {
+  /** In the address; its title is of the same name. */
+  name: keyof Dictionary['admin']['sections']
+  icon: IconName
+  load: () => Promise<{ default: Component }>
+}
+
+interface Group {
+  name: keyof Dictionary['admin']['groups']
+  sections: Section[]
+}
+
+/** The admin pages by group, as the navigation shows them; each is loaded when it is opened. */
+export const groups: Group[] = [
+  {
+    name: 'people',
+    sections: [
+      { name: 'rooms', icon: 'grid', load: () => import('./Rooms.svelte') },
+      { name: 'sites', icon: 'pin', load: () => import('./Sites.svelte') },
+      { name: 'people', icon: 'people', load: () => import('./People.svelte') },
+    ],
+  },
+  {
+    name: 'operations',
+    sections: [
+      { name: 'jobs', icon: 'hourglass', load: () => import('./Jobs.svelte') },
+      { name: 'notifications', icon: 'bell', load: () => import('./Notifications.svelte') },
+      { name: 'outbox', icon: 'inbox', load: () => import('./Outbox.svelte') },
+    ],
+  },
+  { name: 'insight', sections: [] },
+  { name: 'system', sections: [] },
+]
+
+/** All sections, by name. */
+export const sections = new Map<string, Section>(groups.flatMap((g) => g.sections).map((s) => [s.name, s]))
