@@ -99,6 +99,7 @@ var table = map[string]rule{
 	"room-suggestions":  {Member, RoomsRead},
 	"room-door-code":    {Manager, RoomsRead},
 	"room-free-busy":    {Member, RoomsRead},
+	"room-days":         {Member, RoomsRead}, // figures alone
 	"create-room":       {Admin, RoomsWrite},
 	"update-room":       {Admin, RoomsWrite},
 	"delete-room":       {Admin, RoomsWrite},

@@ -31,6 +31,21 @@ func (s *fakeStore) Busy(_ context.Context, rooms []int64, span Slot) (map[int64
 	return taken, nil
 }
 
+func (s *fakeStore) Booked(_ context.Context, rooms []int64, span Slot) (map[int64][]Slot, error) {
+	booked := map[int64][]Slot{}
+	for _, m := range s.meetings {
+		for _, o := range m.Occupied {
+			if slices.Contains(rooms, o.RoomID) && m.Slot.Overlaps(span) {
+				booked[o.RoomID] = append(booked[o.RoomID], m.Slot)
+			}
+		}
+	}
+	for _, slots := range booked {
+		slices.SortFunc(slots, func(a, b Slot) int { return a.Start.Compare(b.Start) })
+	}
+	return booked, nil
+}
+
 func (s *fakeStore) Occupants(_ context.Context, roomID int64, span Slot) ([]*Meeting, error) {
 	var ms []*Meeting
 	for _, m := range s.meetings {

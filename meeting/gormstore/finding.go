@@ -36,6 +36,12 @@ var (
 			WHERE o.room_id = r.id AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)) AS o}{sqlite: occupancies AS o
 			WHERE o.room_id IN (SELECT value FROM json_each($1)) AND o.ends_at > $2 AND o.starts_at < $3}
 		ORDER BY o.room_id, o.starts_at`)
+	getBooked = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at FROM
+		{postgres: unnest($1::bigint[]) AS r(id) CROSS JOIN LATERAL (SELECT * FROM occupancies AS o
+			WHERE o.room_id = r.id AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)) AS o}{sqlite: occupancies AS o}
+		JOIN meetings AS m ON m.id = o.meeting_id
+		WHERE NOT o.held {sqlite: AND o.room_id IN (SELECT value FROM json_each($1)) AND o.ends_at > $2 AND o.starts_at < $3}
+		ORDER BY o.room_id, o.starts_at`)
 	getOccupants = write(selectMeetings + `
 		WHERE m.id IN (SELECT o.meeting_id FROM occupancies AS o WHERE o.room_id = $1
 			{postgres: AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)}{sqlite: AND o.ends_at > $2 AND o.starts_at < $3})
@@ -55,6 +61,27 @@ func (s *Store) Busy(ctx context.Context, rooms []int64, span meeting.Slot) (map
 		return nil, fmt.Errorf("taken rooms: %w", err)
 	}
 	return taken, nil
+}
+
+func (s *Store) Booked(ctx context.Context, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {
+	booked := make(map[int64][]meeting.Slot, len(rooms))
+	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+		var id int64
+		var t meeting.Slot
+		var ended sql.NullTime
+		if err := rows.Scan(&id, &t.Start, &t.End, &ended); err != nil {
+			return err
+		}
+		if ended.Valid && ended.Time.Before(t.End) {
+			t.End = ended.Time
+		}
+		booked[id] = append(booked[id], t)
+		return nil
+	}, getBooked, s.ids(rooms...), micro(span.Start), micro(span.End))
+	if err != nil {
+		return nil, fmt.Errorf("booked rooms: %w", err)
+	}
+	return booked, nil
 }
 
 func (s *Store) Occupants(ctx context.Context, roomID int64, span meeting.Slot) ([]*meeting.Meeting, error) {

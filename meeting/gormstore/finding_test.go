@@ -82,3 +82,33 @@ func TestBusy(t *testing.T) {
 		f.want("by its buffer", len(occupants(f.wide, meeting.Slot{Start: at("12:04"), End: at("12:04").Add(time.Second)})), 1)
 	})
 }
+
+func TestBooked(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		small := f.room("Small", func(r *meeting.Room) { r.Policy.BufferBefore, r.Policy.BufferAfter = time.Hour, time.Hour })
+		plain := f.room("Plain")
+		book := func(from, to string, rooms ...*meeting.Room) *meeting.Meeting {
+			return f.book(slot(from, to), rooms...)
+		}
+		book("06:00", "07:00", small) // only its buffer reaches into the span
+		book("10:00", "12:00", small)
+		early := book("14:00", "16:00", small, plain)
+		f.sql("UPDATE meetings SET status = 'ended', ended_at = ? WHERE id = ?", at("15:00"), early.ID)
+		cancelled := book("18:00", "19:00", plain)
+		f.change(cancelled.ID, func(m *meeting.Meeting) error { return m.Cancel("", f.anna, now) })
+		book("20:00", "21:00", plain) // behind it
+
+		booked, err := f.store.Booked(t.Context(), []int64{small.ID, plain.ID}, slot("07:30", "20:00"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.want("booked", booked, map[int64][]meeting.Slot{
+			small.ID: {slot("06:00", "07:00"), slot("10:00", "12:00"), slot("14:00", "15:00")},
+			plain.ID: {slot("14:00", "15:00")},
+		})
+		if booked, err = f.store.Booked(t.Context(), []int64{plain.ID}, slot("19:30", "23:00")); err != nil {
+			t.Fatal(err)
+		}
+		f.want("one room", booked, map[int64][]meeting.Slot{plain.ID: {slot("20:00", "21:00")}})
+	})
+}

@@ -387,6 +387,18 @@ func TestMeetings_list(t *testing.T) {
 	if got := p.faults(); len(got) != 4 {
 		t.Errorf("got %q", got)
 	}
+	days := want[struct{ Items []object }](c, 200, ann, "GET", "/occupancy?from=2027-02-09&to=2027-02-12&room_id=1", "").Items
+	if len(days) != 1 || fmt.Sprint(days[0]["busy_minutes"], days[0]["meetings"], days[0]["open_minutes"]) != "[0 60 60] [0 1 1] [1440 1440 1440]" {
+		t.Errorf("%v", days)
+	}
+	if got := want[struct{ Items []object }](c, 200, ann, "GET", "/occupancy?from=2027-02-10", "").Items; len(got) == 0 || fmt.Sprint(got[0]["meetings"]) != "[1]" {
+		t.Errorf("%v", got)
+	}
+	for query, code := range map[string]string{"": "required", "?from=soon": "invalid_date", "?from=2027-02-10&to=2027-02-10": "invalid_span", "?from=2027-02-10&to=2027-12-10": "invalid_span"} {
+		if p := want[problem](c, 422, ann, "GET", "/occupancy"+query, ""); len(p.Errors) != 1 || p.Errors[0].Code != code {
+			t.Errorf("%q: %v, want %s", query, p.Errors, code)
+		}
+	}
 	busy := want[struct{ Items []object }](c, 200, ann, "GET", "/rooms/1/free-busy?from=2027-02-10T00:00:00Z&to=2027-02-12T00:00:00Z", "").Items
 	if len(busy) != 2 || busy[0]["title"] != "M0" || busy[1]["title"] != "Busy" || busy[1]["start"] != "2027-02-11T09:00:00Z" {
 		t.Errorf("%v", busy)

@@ -36,6 +36,7 @@ func Register(api huma.API, svc *meeting.Service, notices Notices) {
 	h.registerMeetings(api)
 	h.registerSeries(api)
 	h.registerFinding(api)
+	h.registerRoomDays(api)
 	h.registerWaitlist(api)
 	h.registerReports(api)
 }

@@ -73,6 +73,10 @@ func BenchmarkFinding(b *testing.B) {
 			room := query[int64](b, p.db, `SELECT min(id) FROM rooms`) + rand.Int64N(largeRooms)
 			return fmt.Sprintf("/rooms/%d/free-busy?", room) + url.Values{"from": {at.Format(time.RFC3339)}, "to": {at.AddDate(0, 0, 31).Format(time.RFC3339)}}.Encode()
 		}},
+		{"occupancy-month", func() string { // of the 500 rooms of a site
+			at := day()
+			return "/occupancy?" + url.Values{"from": {at.Format(time.DateOnly)}, "to": {at.AddDate(0, 0, 42).Format(time.DateOnly)}, "site_id": {site()}, "limit": {"500"}}.Encode()
+		}},
 		{"meetings-of-room", func() string {
 			at := day()
 			room := query[int64](b, p.db, `SELECT min(id) FROM rooms`) + rand.Int64N(largeRooms)

@@ -623,6 +623,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/occupancy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How busy rooms are, day by day */
+        get: operations["room-days"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/outbox": {
         parameters: {
             query?: never;
@@ -2214,6 +2231,11 @@ export interface components {
             /** @description For the next page; null on the last */
             next_cursor: string | null;
         };
+        ListingRoomDays: {
+            items: components["schemas"]["RoomDays"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
         ListingSeries: {
             items: components["schemas"]["Series"][];
             /** @description For the next page; null on the last */
@@ -2876,6 +2898,21 @@ export interface components {
              * @example 24h
              */
             timeout?: string | null;
+        };
+        RoomDays: {
+            /** @description In meetings, buffers not included */
+            busy_minutes: number[];
+            /** @description That touch the day */
+            meetings: number[];
+            /** @description By opening hours, without blackouts; a room without opening hours is always open */
+            open_minutes: number[];
+            /** Format: int64 */
+            room_id: number;
+            /**
+             * @description Whose days they are
+             * @example Europe/Berlin
+             */
+            timezone: string;
         };
         RoomInput: {
             /** @description An inactive room takes no new meeting */
@@ -7535,6 +7572,88 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "room-days": {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                /** @description First day, of each room's own calendar. Required */
+                from?: string;
+                /** @description The day behind the last one, at most 100 days after from; left out: one day */
+                to?: string;
+                /** @description This room alone */
+                room_id?: number;
+                site_id?: number;
+                /** @description All of them; repeated, or separated by commas */
+                features?: string[] | null;
+                min_capacity?: number;
+                /** @description In name or floor */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingRoomDays"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// RoomDays is how busy a room is, day by day; the three lists have one number for each day.
+type RoomDays struct {
+	RoomID      int64  `json:"room_id"`
+	Timezone    string `json:"timezone" doc:"Whose days they are" example:"Europe/Berlin"`
+	BusyMinutes []int  `json:"busy_minutes" nullable:"false" doc:"In meetings, buffers not included"`
+	OpenMinutes []int  `json:"open_minutes" nullable:"false" doc:"By opening hours, without blackouts; a room without opening hours is always open"`
+	Meetings    []int  `json:"meetings" nullable:"false" doc:"That touch the day"`
+}
+
+func roomDaysOf(r meeting.RoomDays) RoomDays {
+	days := RoomDays{RoomID: r.Room.ID, Timezone: r.Room.Zone}
+	for _, d := range r.Days {
+		days.BusyMinutes = append(days.BusyMinutes, int(d.Busy.Round(time.Minute)/time.Minute))
+		days.OpenMinutes = append(days.OpenMinutes, int(d.Open.Round(time.Minute)/time.Minute))
+		days.Meetings = append(days.Meetings, d.Meetings)
+	}
+	return days
+}
+
+type roomDaysInput struct {
+	Paging
+	From        string   `query:"from" doc:"First day, of each room's own calendar. Required" example:"2027-02-01"`
+	To          string   `query:"to" doc:"The day behind the last one, at most 100 days after from; left out: one day" example:"2027-03-01"`
+	RoomID      int64    `query:"room_id" doc:"This room alone"`
+	SiteID      int64    `query:"site_id"`
+	Features    []string `query:"features,explode" doc:"All of them; repeated, or separated by commas"`
+	MinCapacity int      `query:"min_capacity" minimum:"0" maximum:"100000"`
+	Q           string   `query:"q" maxLength:"200" doc:"In name or floor"`
+}
+
+func (h *handlers) registerRoomDays(api huma.API) {
+	huma.Register(api, operation("room-days", http.MethodGet, "/occupancy", "How busy rooms are, day by day", "Finding rooms"), h.roomDays)
+}
+
+func (h *handlers) roomDays(ctx context.Context, in *roomDaysInput) (*listOutput[RoomDays], error) {
+	var d decoder
+	if in.From == "" {
+		d.add("query.from", "required", "is required")
+	}
+	from, to := d.date("query.from", in.From), d.date("query.to", in.To)
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	q := meeting.RoomQuery{SiteID: in.SiteID, Features: commas(in.Features), MinCapacity: in.MinCapacity, Text: in.Q}
+	found, next, err := h.svc.RoomDays(ctx, q, in.RoomID, from, to, in.page())
+	if err != nil {
+		return nil, err
+	}
+	return listed(found, next, roomDaysOf), nil
+}
+
+// date reads a calendar date; empty is the zero time.
+func (d *decoder) date(location, s string) time.Time {
+	if s == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil || t.Year() < 1 {
+		d.add(location, "invalid_date", "is not a date like 2027-02-10")
+		return time.Time{}
+	}
+	return t
+}

@@ -1,0 +1,88 @@
+package meeting
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// maxRoomDays is for how many days at most one may ask at once.
+const maxRoomDays = 100
+
+// RoomDays tells how busy a room is, day by day of its own calendar.
+type RoomDays struct {
+	Room *Room
+	Days []RoomDay // one for each day that was asked for
+}
+
+// RoomDay is one day of a room.
+type RoomDay struct {
+	Busy     time.Duration // in meetings, without their buffers; of one that ended early what it took
+	Open     time.Duration // by opening hours and without blackouts; all of the day if there are no hours
+	Meetings int           // that touch the day
+}
+
+// calendar is where the days of a zone begin, and the last of them ends.
+type calendar []time.Time
+
+// calendarOf n days from a date on.
+func calendarOf(from time.Time, n int, loc *time.Location) calendar {
+	edges := make(calendar, n+1)
+	for i := range edges {
+		edges[i] = edge(from.AddDate(0, 0, i), loc)
+	}
+	return edges
+}
+
+func (c calendar) span() Slot { return Slot{Start: c[0], End: c[len(c)-1]} }
+
+// touched calls day for each day that the slot touches, with the part of the slot in it.
+func (c calendar) touched(s Slot, day func(i int, part Slot)) {
+	i, begins := slices.BinarySearchFunc(c, s.Start, time.Time.Compare)
+	if !begins {
+		i = max(i-1, 0)
+	}
+	for ; i < len(c)-1 && c[i].Before(s.End); i++ {
+		if part, ok := s.within(Slot{Start: c[i], End: c[i+1]}); ok {
+			day(i, part)
+		}
+	}
+}
+
+// days of a room whose meetings, by start, take what is booked.
+func (r *Room) days(c calendar, booked []Slot) []RoomDay {
+	days := make([]RoomDay, len(c)-1)
+	closed := make([]Slot, len(r.Blackouts))
+	for i, b := range r.Blackouts {
+		closed[i] = b.Slot
+	}
+	for _, open := range openHours(r.Policy.OpeningHours, c.span(), mustZone(r.Zone)) {
+		for _, gap := range gaps(open, closed) {
+			c.touched(gap, func(i int, part Slot) { days[i].Open += part.Duration() })
+		}
+	}
+	for _, s := range booked {
+		c.touched(s, func(i int, part Slot) {
+			days[i].Busy += part.Duration()
+			days[i].Meetings++
+		})
+	}
+	return days
+}
+
+// calendars of the rooms' zones, and the span of them all.
+func calendars(rooms []*Room, from time.Time, n int) (map[string]calendar, Slot) {
+	all := map[string]calendar{}
+	var span Slot
+	for _, r := range rooms {
+		if all[r.Zone] != nil {
+			continue
+		}
+		c := calendarOf(from, n, mustZone(r.Zone))
+		all[r.Zone] = c
+		s := c.span()
+		span.Start = earlier(cmp.Or(span.Start, s.Start), s.Start)
+		span.End = later(span.End, s.End)
+	}
+	return all, span
+}

@@ -1,0 +1,47 @@
+package meeting
+
+import (
+	"context"
+	"time"
+)
+
+// RoomDays tells how busy rooms are on each day from a date up to another, by each room's own
+// calendar. Of the dates only year, month and day count; a zero end is the day behind the start.
+// Rooms come in pages as from [Service.Rooms]; a roomID asks for that one alone, active or not.
+func (s *Service) RoomDays(ctx context.Context, q RoomQuery, roomID int64, from, to time.Time, p Page) (found []RoomDays, next string, err error) {
+	if to.IsZero() {
+		to = from.AddDate(0, 0, 1)
+	}
+	n := int(to.Sub(from) / (24 * time.Hour))
+	if n < 1 || n > maxRoomDays {
+		return nil, "", invalid("query.to", "invalid_span", "is after from, by at most 100 days")
+	}
+	var rooms []*Room
+	if roomID != 0 {
+		rooms, err = s.rooms(ctx, []int64{roomID})
+		if err == nil && len(rooms) == 0 {
+			err = ErrNotFound
+		}
+	} else if rooms, next, err = s.store.ListRooms(ctx, q, p); err == nil {
+		rooms = s.zoned(rooms)
+	}
+	if err != nil || len(rooms) == 0 {
+		return nil, "", err
+	}
+	days, span := calendars(rooms, from, n)
+	if err := s.withBlackouts(ctx, rooms, span.Start); err != nil {
+		return nil, "", err
+	}
+	ids := make([]int64, len(rooms))
+	for i, r := range rooms {
+		ids[i] = r.ID
+	}
+	booked, err := s.store.Booked(ctx, ids, span)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, r := range rooms {
+		found = append(found, RoomDays{Room: r, Days: r.days(days[r.Zone], booked[r.ID])})
+	}
+	return found, next, nil
+}
