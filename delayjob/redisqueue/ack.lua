@@ -1,19 +1,26 @@
 -- Finishes messages of one job. A lease that has ended counts as long as nobody took it over.
 --
 -- KEYS 1 m  2 s  3 l
--- ARGV id, token ...
--- result: per id 1 finished, 0 lost
-local ids = {}
-for k = 1, #ARGV / 2 do ids[k] = ARGV[2 * k - 1] end
+-- ARGV of each run of messages that were claimed together: token, how many, id ...
+-- result: positions, from 1, of those that were lost
+local ids, tokens, k = {}, {}, 1
+while k < #ARGV do
+  local token, n = ARGV[k], tonumber(ARGV[k + 1])
+  for j = k + 2, k + 1 + n do
+    ids[#ids + 1] = ARGV[j]
+    tokens[#ids] = token
+  end
+  k = k + 2 + n
+end
 local states = redis.call('HMGET', KEYS[2], unpack(ids))
-local res, held = {}, {}
+local lost, held, token = {}, {}, {}
 for k, id in ipairs(ids) do
-  local token = states[k] and string.match(states[k], '^%d+')
-  if token and token ~= '0' and token == ARGV[2 * k] then
+  local st = states[k]
+  if st and not token[st] then token[st] = string.match(st, '^%d+') end -- few claims, few states
+  if st and token[st] ~= '0' and token[st] == tokens[k] then
     held[#held + 1] = id
-    res[k] = 1
   else
-    res[k] = 0
+    lost[#lost + 1] = k
   end
 end
 if #held > 0 then
@@ -21,4 +28,4 @@ if #held > 0 then
   redis.call('HDEL', KEYS[1], unpack(held))
   redis.call('HDEL', KEYS[2], unpack(held))
 end
-return res
+return lost

@@ -6,8 +6,10 @@
 -- ARGV 1 clock offset in us, then of each job: name, limit (from 1), lease in us, most
 --      attempts (0 or less: no limit), free crashes
 -- result: now in us, token, 1 if the shard was completely loaded, next in ms or '', then of
---      each job: {taken, until in ms, died}, both flat: id, attempt, crashes, value, when it
---      was due this time in ms ...
+--      each job: {until in ms, taken, marks, died}. taken is flat: id, value ...; marks tell
+--      of those that are not at their first attempt: position in taken from 1, attempt,
+--      crashes, when it was due this time in ms ...; died: id, value, attempts, crashes, when
+--      it was due ...
 local t = redis.call('TIME')
 local clock = t[1] * 1000000 + t[2]
 local now = clock + tonumber(ARGV[1])
@@ -21,70 +23,106 @@ local control = redis.call('HMGET', c, unpack(fields))
 -- Greater than any token before it, also after a flush took the last one with it.
 local token = math.max(clock, tonumber(control[1] or 0) + 1)
 local tokens = string.format('%.0f', token)
+local first = tokens .. ' 1'
 local used, nextAt = false, nil
 local res = {string.format('%.0f', now), tokens, control[2] and 1 or 0, ''}
 
+-- Redis keeps small hashes and sets as lists, which it searches from end to end: for hundreds
+-- of elements that costs more than all the rest. A key longer than such lists may hold, put in
+-- before the others and taken out after them, makes it use tables at once.
+local many, long = 32, string.rep('-', 65)
+
 local function soon(z)
-  local first = tonumber(redis.call('ZRANGE', z, 0, 0, 'WITHSCORES')[2])
-  if first and (not nextAt or first < nextAt) then nextAt = first end
+  local head = tonumber(redis.call('ZRANGE', z, 0, 0, 'WITHSCORES')[2])
+  if head and (not nextAt or head < nextAt) then nextAt = head end
+end
+
+-- When messages that wait were due this time. One that was never claimed waits for the due
+-- time in its value.
+local function since(w, ids)
+  if #ids == 0 then return {} end
+  return redis.call('ZMSCORE', w, unpack(ids))
 end
 
 for i = 1, jobs do
   local w, l, x = KEYS[3 * i + 1], KEYS[3 * i + 2], KEYS[3 * i + 3]
   local limit, most, free = tonumber(ARGV[5 * i - 2]), tonumber(ARGV[5 * i]), tonumber(ARGV[5 * i + 1])
   local untilAt = string.format('%.0f', math.ceil((now + tonumber(ARGV[5 * i - 1])) / 1000))
-  local taken, died = {}, {}
+  local taken, marks, died = {}, {}, {}
   if not control[i + 2] then
     local ended = redis.call('ZRANGEBYSCORE', l, '-inf', due, 'WITHSCORES', 'LIMIT', 0, math.ceil(limit / 2))
     local crashed = #ended / 2
-    local ready = redis.call('ZRANGEBYSCORE', w, '-inf', due, 'WITHSCORES', 'LIMIT', 0, limit - crashed)
-    local ids, since = {}, {}
-    for _, z in ipairs({ended, ready}) do
-      for j = 1, #z, 2 do ids[#ids + 1] = z[j]; since[#ids] = z[j + 1] end
+    local ready = redis.call('ZRANGEBYSCORE', w, '-inf', due, 'LIMIT', 0, limit - crashed)
+    local ids = ready
+    if crashed > 0 then
+      ids = {}
+      for j = 1, crashed do ids[j] = ended[2 * j - 1] end
+      for j, id in ipairs(ready) do ids[crashed + j] = id end
     end
     if #ids > 0 then
       local values, states = redis.call('HMGET', m, unpack(ids)), redis.call('HMGET', s, unpack(ids))
-      local state, lease, dead, deadIds, gone = {}, {}, {}, {}, {}
+      local known = {}
+      for j = crashed + 1, #ids do
+        if states[j] then known[#known + 1] = ids[j] end
+      end
+      local scores, k = since(w, known), 0
+      local state, lease, n, dead, deadIds, gone = {}, {}, 0, {}, {}, {}
       for j, id in ipairs(ids) do
-        local value = values[j]
-        local attempts, crashes = 0, 0
-        if states[j] then
-          local a, c = string.match(states[j], ' (%d+) ?(%d*)')
+        local value, st = values[j], states[j]
+        local attempts, crashes, charged, at = 0, 0, true, nil
+        if st then
+          local a, c = string.match(st, ' (%d+) ?(%d*)')
           attempts, crashes = tonumber(a) or 0, tonumber(c) or 0
         end
-        local charged = true
         if j <= crashed then
+          at = ended[2 * j]
           crashes = math.min(crashes + 1, 255)
           charged = crashes > free
+        elseif st then
+          k = k + 1
+          at = scores[k]
         end
-        local suffix = crashes > 0 and ' ' .. crashes or ''
         if not value then -- a set without a body: nothing to run
           gone[#gone + 1] = id
         elseif j <= crashed and charged and most > 0 and attempts >= most then
           deadIds[#deadIds + 1] = id
           dead[#dead + 1] = due; dead[#dead + 1] = id
-          state[#state + 1] = id; state[#state + 1] = '0 ' .. attempts .. suffix
-          died[#died + 1] = id; died[#died + 1] = attempts; died[#died + 1] = crashes; died[#died + 1] = value; died[#died + 1] = since[j]
+          state[#state + 1] = id; state[#state + 1] = '0 ' .. attempts .. (crashes > 0 and ' ' .. crashes or '')
+          for _, v in ipairs({id, value, attempts, crashes, at}) do died[#died + 1] = v end
         else
-          if charged then attempts = attempts + 1 end
-          lease[#lease + 1] = untilAt; lease[#lease + 1] = id
-          state[#state + 1] = id; state[#state + 1] = tokens .. ' ' .. attempts .. suffix
-          taken[#taken + 1] = id; taken[#taken + 1] = attempts; taken[#taken + 1] = crashes; taken[#taken + 1] = value; taken[#taken + 1] = since[j]
+          n = n + 1
+          lease[2 * n - 1] = untilAt; lease[2 * n] = id
+          taken[2 * n - 1] = id; taken[2 * n] = value
+          if at then
+            if charged then attempts = attempts + 1 end
+            state[#state + 1] = id; state[#state + 1] = tokens .. ' ' .. attempts .. (crashes > 0 and ' ' .. crashes or '')
+            for _, v in ipairs({n, attempts, crashes, at}) do marks[#marks + 1] = v end
+          else
+            state[#state + 1] = id; state[#state + 1] = first
+          end
         end
       end
       -- A server whose memory is full refuses what may take more of it, but not to a script that
       -- has written before. Were nothing handed out, nothing would be finished and freed.
       redis.call('HDEL', s, '')
-      if #state > 0 then redis.call('HSET', s, unpack(state)) end
-      if #lease > 0 then
-        used = true
+      if #state > 2 * many then
+        redis.call('HSET', s, long, '', unpack(state))
+        redis.call('HDEL', s, long)
+      elseif #state > 0 then
+        redis.call('HSET', s, unpack(state))
+      end
+      if n > many then
+        redis.call('ZADD', l, 0, long, unpack(lease))
+        redis.call('ZREM', l, long)
+      elseif n > 0 then
         redis.call('ZADD', l, unpack(lease))
       end
+      used = used or n > 0
       if #dead > 0 then
         redis.call('ZADD', x, unpack(dead))
         redis.call('ZREM', l, unpack(deadIds))
       end
-      if #ready > 0 then redis.call('ZREMRANGEBYRANK', w, 0, #ready / 2 - 1) end -- they are the first
+      if #ready > 0 then redis.call('ZREMRANGEBYRANK', w, 0, #ready - 1) end -- they are the first
       if #gone > 0 then
         redis.call('ZREM', l, unpack(gone))
         redis.call('HDEL', s, unpack(gone))
@@ -93,7 +131,7 @@ for i = 1, jobs do
     soon(w)
     soon(l)
   end
-  res[i + 4] = {taken, untilAt, died}
+  res[i + 4] = {untilAt, taken, marks, died}
 end
 if used then redis.call('HSET', c, 'seq', tokens) end
 if nextAt then res[4] = string.format('%.0f', nextAt) end

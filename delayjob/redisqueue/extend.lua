@@ -2,26 +2,25 @@
 --
 -- KEYS 1 s, then l of each job
 -- ARGV 1 clock offset in us  2 time from now in us, then id, token, which key is its job's l ...
--- result: per id 1 extended, 0 lost
+-- result: positions, from 1, of those that were lost
 local t = redis.call('TIME')
 local untilAt = string.format('%.0f', math.ceil((t[1] * 1000000 + t[2] + tonumber(ARGV[1]) + tonumber(ARGV[2])) / 1000))
 local ids = {}
 for k = 1, (#ARGV - 2) / 3 do ids[k] = ARGV[3 * k] end
 local states = redis.call('HMGET', KEYS[1], unpack(ids))
-local res, zadd = {}, {}
+local lost, zadd = {}, {}
 for j = 2, #KEYS do zadd[j] = {} end
 for k, id in ipairs(ids) do
   local token = states[k] and string.match(states[k], '^%d+')
   if token and token ~= '0' and token == ARGV[3 * k + 1] then
     local z = zadd[tonumber(ARGV[3 * k + 2])]
     z[#z + 1] = untilAt; z[#z + 1] = id
-    res[k] = 1
   else
-    res[k] = 0
+    lost[#lost + 1] = k
   end
 end
 redis.call('HDEL', KEYS[1], '') -- also where memory is full, see claim.lua
 for j = 2, #KEYS do
   if #zadd[j] > 0 then redis.call('ZADD', KEYS[j], unpack(zadd[j])) end
 end
-return res
+return lost

@@ -3,7 +3,7 @@
 -- KEYS 1 s  2 w  3 l  4 x
 -- ARGV 1 clock offset in us  2 channel for hints  3 PUBLISH or SPUBLISH, then id, token,
 --      delay in us, how: 0 retry, 1 release (the attempt is not charged), 2 bury ...
--- result: per id 1 given back, 0 lost
+-- result: positions, from 1, of those that were lost
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2] + tonumber(ARGV[1])
 local nowMs = math.floor(now / 1000)
@@ -13,12 +13,12 @@ local ids = {}
 for k = 1, n do ids[k] = ARGV[4 * k] end
 local states = redis.call('HMGET', s, unpack(ids))
 local head = tonumber(redis.call('ZRANGE', w, 0, 0, 'WITHSCORES')[2])
-local res, held, done, wait, dead, keep, least = {}, {}, {}, {}, {}, {}, nil
+local lost, held, done, wait, dead, keep, least = {}, {}, {}, {}, {}, {}, nil
 for k, id in ipairs(ids) do
   local token, attempts, crashes = nil, nil, nil
   if states[k] then token, attempts, crashes = string.match(states[k], '^(%d+) (%d+)(.*)$') end
   if done[id] or not token or token == '0' or token ~= ARGV[4 * k + 1] then
-    res[k] = 0
+    lost[#lost + 1] = k
   else
     local delay, how = tonumber(ARGV[4 * k + 2]), ARGV[4 * k + 3]
     attempts = tonumber(attempts)
@@ -34,7 +34,6 @@ for k, id in ipairs(ids) do
     end
     held[#held + 1] = id
     done[id] = true
-    res[k] = 1
   end
 end
 if #held > 0 then redis.call('HDEL', s, '') end -- also where memory is full, see claim.lua
@@ -43,4 +42,4 @@ if #dead > 0 then redis.call('ZADD', x, unpack(dead)) end
 if #keep > 0 then redis.call('HSET', s, unpack(keep)) end
 if #held > 0 then redis.call('ZREM', l, unpack(held)) end
 if least and (not head or least < head) then redis.call(ARGV[3], ARGV[2], string.format('%.0f', least)) end
-return res
+return lost

@@ -490,47 +490,71 @@ func (q *Queue) claimed(c *call) (got delayjob.Claimed, err error) {
 	}
 	for _, job := range r[4:] {
 		j, ok := job.([]any)
-		if !ok || len(j) != 3 {
+		if !ok || len(j) != 4 {
 			return got, errReply
 		}
-		until, err := asInt(j[1])
+		until, err := asInt(j[0])
 		if err != nil {
 			return got, err
 		}
 		first := len(got.Messages)
-		got.Messages = q.appendMessages(got.Messages, j[0], got.Now, delayjob.Lease{Shard: c.shard, Token: token, Until: fromMilli(until)})
+		got.Messages = q.appendTaken(got.Messages, j[1], j[2], got.Now, delayjob.Lease{Shard: c.shard, Token: token, Until: fromMilli(until)})
 		slices.SortStableFunc(got.Messages[first:], func(a, b delayjob.Message) int { return a.Due.Compare(b.Due) })
-		got.Dead = q.appendMessages(got.Dead, j[2], got.Now, delayjob.Lease{})
+		died, _ := j[3].([]any)
+		for ; len(died) >= 5; died = died[5:] {
+			if m, ok := q.message(died[0], died[1], got.Now); ok {
+				setMark(&m, died[2:5])
+				got.Dead = append(got.Dead, m)
+			}
+		}
 	}
 	return got, nil
 }
 
-// appendMessages reads a flat list of ID, attempt, crashes, value and when it was due. A message that
-// cannot be read is logged and left out: its lease ends, and so in time do its attempts.
-func (q *Queue) appendMessages(ms []delayjob.Message, flat any, now time.Time, l delayjob.Lease) []delayjob.Message {
-	list, _ := flat.([]any)
-	ms = slices.Grow(ms, len(list)/5)
-	for ; len(list) >= 5; list = list[5:] {
-		id, _ := list[0].(string)
-		attempt, _ := list[1].(int64)
-		crashes, _ := list[2].(int64)
-		value, _ := list[3].(string)
-		m, err := decodeMessage(id, value)
-		if err != nil {
-			q.log.Error("a message in Redis cannot be read", "id", id, "error", err)
+// appendTaken reads flat lists: ID and value of each message, and the marks of those that are not
+// at their first attempt.
+func (q *Queue) appendTaken(ms []delayjob.Message, taken, marks any, now time.Time, l delayjob.Lease) []delayjob.Message {
+	list, _ := taken.([]any)
+	marked, _ := marks.([]any)
+	ms = slices.Grow(ms, len(list)/2)
+	for at := int64(1); len(list) >= 2; list, at = list[2:], at+1 {
+		m, ok := q.message(list[0], list[1], now)
+		if len(marked) >= 4 && marked[0] == at {
+			setMark(&m, marked[1:4])
+			marked = marked[4:]
+		}
+		if !ok {
 			continue
 		}
-		m.Attempt, m.Crashes, m.Claimed, m.Ready = int(attempt), int(crashes), now, m.Due
-		if ready, err := asInt(list[4]); err == nil {
-			m.Ready = fromMilli(ready)
-		}
-		if l.Token != 0 {
-			l.ID = id
-			m.Lease = l
-		}
+		m.Lease = l
+		m.Lease.ID, _ = list[0].(string)
 		ms = append(ms, m)
 	}
 	return ms
+}
+
+// message reads a message at its first attempt. One that cannot be read is logged and left out:
+// its lease ends, and so in time do its attempts.
+func (q *Queue) message(id, value any, now time.Time) (delayjob.Message, bool) {
+	key, _ := id.(string)
+	text, _ := value.(string)
+	m, err := decodeMessage(key, text)
+	if err != nil {
+		q.log.Error("a message in Redis cannot be read", "id", key, "error", err)
+		return m, false
+	}
+	m.Attempt, m.Claimed, m.Ready = 1, now, m.Due
+	return m, true
+}
+
+// setMark reads attempt, crashes and when it was due this time.
+func setMark(m *delayjob.Message, mark []any) {
+	attempt, _ := mark[0].(int64)
+	crashes, _ := mark[1].(int64)
+	m.Attempt, m.Crashes = int(attempt), int(crashes)
+	if ready, err := asInt(mark[2]); err == nil {
+		m.Ready = fromMilli(ready)
+	}
 }
 
 // asInt reads a number that a script gave as text, since Lua's numbers lose digits on the way.
@@ -545,9 +569,15 @@ func asInt(v any) (int64, error) {
 // Ack implements [delayjob.Queue].
 func (q *Queue) Ack(ctx context.Context, ls ...delayjob.Lease) []error {
 	return q.settle(ctx, "acknowledge in", ls, jobOf, func(b *batch, k shardKeys) call {
-		args := make([]any, 0, 2*len(b.at))
-		for _, i := range b.at {
-			args = append(args, ls[i].ID, ls[i].Token)
+		args := make([]any, 0, 4+len(b.at))
+		count := 0 // where the number of the present run stands
+		for n, i := range b.at {
+			if n == 0 || ls[i].Token != ls[b.at[n-1]].Token {
+				args = append(args, ls[i].Token, 0)
+				count = len(args) - 1
+			}
+			args = append(args, ls[i].ID)
+			args[count] = len(args) - 1 - count
 		}
 		return call{script: ackScript, args: args, keys: []string{k.m, k.s, k.leased(b.job)}}
 	})
@@ -596,8 +626,8 @@ func jobOf(id string) string {
 // micros rounds up: never early.
 func micros(d time.Duration) int64 { return (d + time.Microsecond - 1).Microseconds() }
 
-// settle runs a script that answers for each lease whether it was held, once for each shard
-// and what group makes of the ID.
+// settle runs a script that answers with the positions of the leases that were lost, once for
+// each shard and what group makes of the ID.
 func (q *Queue) settle(ctx context.Context, what string, ls []delayjob.Lease, group func(id string) string, prepare func(b *batch, k shardKeys) call) []error {
 	var errs []error
 	fail := func(i int, err error) {
@@ -615,16 +645,17 @@ func (q *Queue) settle(ctx context.Context, what string, ls []delayjob.Lease, gr
 	})
 	q.runBatches(ctx, bs, prepare)
 	for _, b := range bs {
-		codes, err := b.codes(0)
+		lost, err := b.call.list(0)
 		if err != nil {
 			err = fmt.Errorf("redisqueue: %s shard %d: %w", what, b.shard, err)
-		}
-		for j, i := range b.at {
-			switch {
-			case err != nil:
+			for _, i := range b.at {
 				fail(i, err)
-			case codes[j] != int64(1):
-				fail(i, delayjob.ErrLeaseLost)
+			}
+			continue
+		}
+		for _, p := range lost {
+			if p, ok := p.(int64); ok && p >= 1 && int(p) <= len(b.at) {
+				fail(b.at[p-1], delayjob.ErrLeaseLost)
 			}
 		}
 	}
