@@ -1,48 +1,34 @@
 import { all, api, type Meeting, type Room } from '../lib/api/client'
 import { live, patched, poll } from '../lib/live.svelte'
 import { rooms } from '../lib/rooms.svelte'
-import { router } from '../lib/router.svelte'
-import { session } from '../lib/session.svelte'
-import { addDays, instantOf, today } from '../lib/zone'
+import { instantOf } from '../lib/zone'
 import { booking } from '../meeting/booking.svelte'
+import { filters } from './filters.svelte'
 
 const shown = new Set<Meeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
 
-/** A day of rooms, as the address names it: date, site, capacity, text. */
+/** A picture of the rooms that pass the filters, over the dates that the view shows. */
 class Day {
-  site = $derived(Number(router.query.get('site')) || 0)
-  capacity = $derived(Number(router.query.get('capacity')) || 0)
-  text = $derived(router.query.get('q') ?? '')
+  zone = $derived(filters.zone)
+  date = $derived(filters.date)
+  #span = $derived(`${filters.span.from} ${filters.span.to}`)
 
-  /** The zone whose calendar says what "today" is: the chosen site's, else the user's. */
-  zone = $derived(rooms.siteByID.get(this.site)?.timezone || session.zone)
-  date = $derived.by(() => {
-    const date = router.query.get('date') ?? ''
-    return /^\d{4}-\d\d-\d\d$/.test(date) && !Number.isNaN(Date.parse(date)) ? date : today(this.zone)
-  })
-
-  /** Meetings that touch the date in some room's zone, without those that did not take place. */
+  /** Meetings that touch the dates in some room's zone, without those that did not take place. */
   #all = $state.raw<Meeting[]>([])
-  #date = $state('')
+  #drawn = $state('')
   error = $state.raw<unknown>(null)
-  /** Whether what is shown is of the date that is asked for. */
-  fresh = $derived(rooms.loaded && this.#date === this.date)
+  /** Whether what is shown is of the dates that are asked for. */
+  fresh = $derived(rooms.loaded && this.#drawn === this.#span)
 
   meetings = $derived(this.fresh ? this.#all.filter((m) => shown.has(m.status)) : [])
 
   /** Rooms that pass the filters; text also finds rooms by their meetings. */
   rooms = $derived.by(() => {
-    const text = this.text.trim().toLocaleLowerCase()
+    const text = filters.text.trim().toLocaleLowerCase()
     const found = new Set(
       text ? this.meetings.filter((m) => m.title?.toLocaleLowerCase().includes(text)).flatMap((m) => m.room_ids) : [],
     )
-    return rooms.list.filter(
-      (r) =>
-        r.active &&
-        (!this.site || r.site_id === this.site) &&
-        (!this.capacity || (r.capacity ?? 0) >= this.capacity) &&
-        (!text || found.has(r.id) || `${r.name} ${r.floor ?? ''} ${(r.features ?? []).join(' ')}`.toLocaleLowerCase().includes(text)),
-    )
+    return rooms.list.filter((r) => r.active && filters.pass(r) && (!text || found.has(r.id) || filters.names(r)))
   })
 
   #byRoom = $derived.by(() => {
@@ -64,29 +50,25 @@ class Day {
     return this.#byRoom.get(room.id) ?? []
   }
 
-  go(date: string) {
-    router.keep({ date: date === today(this.zone) ? '' : date })
-  }
-
   #asked = 0
   /** What was heard since the last question: the answer may be older. */
   #since: Meeting[] = []
 
   async load() {
-    const { date } = this
+    const span = this.#span
     const asked = ++this.#asked
     this.#since = []
     try {
       await live.ready()
-      const { from, to } = extent(date)
+      const { from, to } = extent(span)
       const query = { from: from.toISOString(), to: to.toISOString(), limit: 500 }
       const [meetings] = await Promise.all([
         all((cursor) => api.GET('/meetings', { params: { query: { ...query, cursor } } })),
         rooms.ready(),
       ])
       if (asked !== this.#asked) return
-      this.#all = this.#since.reduce((list, m) => patched(list, m, touches(m, date)), meetings)
-      this.#date = date
+      this.#all = this.#since.reduce((list, m) => patched(list, m, touches(m, span)), meetings)
+      this.#drawn = span
       this.error = null
     } catch (err) {
       if (asked === this.#asked) this.error = err
@@ -96,7 +78,7 @@ class Day {
   /** Puts a meeting in place as it is now. */
   put(m: Meeting) {
     this.#since.push(m)
-    this.#all = patched(this.#all, m, touches(m, this.#date))
+    this.#all = patched(this.#all, m, touches(m, this.#drawn))
   }
 
   /** Keeps the picture fresh; returns what stops it. */
@@ -112,14 +94,15 @@ class Day {
   }
 }
 
-/** From when to when a date is, somewhere: it begins at UTC+14 and ends at UTC-12. */
-function extent(date: string): { from: Date; to: Date } {
-  return { from: instantOf(date + 'T00:00:00', 'Etc/GMT-14'), to: instantOf(addDays(date, 1) + 'T00:00:00', 'Etc/GMT+12') }
+/** From when to when dates are, somewhere: they begin at UTC+14 and end at UTC-12. */
+function extent(span: string): { from: Date; to: Date } {
+  const [from, to] = span.split(' ')
+  return { from: instantOf(from + 'T00:00:00', 'Etc/GMT-14'), to: instantOf(to + 'T00:00:00', 'Etc/GMT+12') }
 }
 
-function touches(m: Meeting, date: string): boolean {
-  if (!date) return false
-  const { from, to } = extent(date)
+function touches(m: Meeting, span: string): boolean {
+  if (!span) return false
+  const { from, to } = extent(span)
   return Date.parse(m.start) < to.getTime() && Date.parse(m.end) > from.getTime()
 }
 

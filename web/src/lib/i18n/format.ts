@@ -1,5 +1,5 @@
 import { i18n } from './index.svelte'
-import { today, wallOf } from '../zone'
+import { addDays, today, wallOf } from '../zone'
 
 const cache = new Map<string, Intl.DateTimeFormat>()
 
@@ -53,6 +53,28 @@ export function heading(date: string): { weekday: string; day: string; year: str
 export function fullDate(date: string, zone = 'UTC'): string {
   const year = date.slice(0, 4) === today(zone).slice(0, 4) ? undefined : ('numeric' as const)
   return format('UTC', { weekday: 'long', day: 'numeric', month: 'long', year }).format(new Date(date + 'T12:00:00Z'))
+}
+
+/** The days from one date up to, without, another: "16 – 22 November 2026". */
+export function dates(from: string, to: string): string {
+  const last = addDays(to, -1)
+  const f = format('UTC', { day: 'numeric', month: 'long', year: 'numeric' })
+  return f.formatRange(new Date(from + 'T12:00:00Z'), new Date(last + 'T12:00:00Z'))
+}
+
+/** "November 2026" */
+export function month(date: string): string {
+  return format('UTC', { month: 'long', year: 'numeric' }).format(new Date(date + 'T12:00:00Z'))
+}
+
+/** The day that a week begins with here: 1 for Monday to 7 for Sunday. */
+export function firstWeekday(): number {
+  const locale = new Intl.Locale(i18n.tag) as Intl.Locale & { getWeekInfo?(): WeekInfo; weekInfo?: WeekInfo }
+  return (locale.getWeekInfo?.() ?? locale.weekInfo)?.firstDay ?? 1
+}
+
+interface WeekInfo {
+  firstDay: number
 }
 
 /** Short names of the week's days, Monday first. */

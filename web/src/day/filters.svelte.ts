@@ -1,0 +1,95 @@
+import { firstWeekday } from '../lib/i18n/format'
+import { rooms } from '../lib/rooms.svelte'
+import { router } from '../lib/router.svelte'
+import { session } from '../lib/session.svelte'
+import { addDays, today } from '../lib/zone'
+import { addMonths, dayOf, monthOf, weekOf, type Span } from './span'
+
+/** The views of rooms and their paths. What shows a view, pages/Day.svelte knows. */
+export const views = { day: '/', list: '/list' } as const
+export type View = keyof typeof views
+
+/** What each view is a picture of: its dates, and where the date before and after it is. */
+const extents: Record<string, { span: (date: string) => Span; step: (date: string, by: number) => string }> = {
+  day: { span: dayOf, step: addDays },
+  list: { span: dayOf, step: addDays },
+  week: { span: (date) => weekOf(date, firstWeekday()), step: (date, by) => addDays(date, 7 * by) },
+  month: { span: monthOf, step: addMonths },
+}
+
+/** What a room is filtered by. */
+interface Filterable {
+  name: string
+  floor: string
+  site_id: number | null
+  capacity: number
+  features: string[]
+}
+
+/** What is looked at, as the address says it: view, date, site, capacity, features, text. */
+class Filters {
+  // Opening a meeting changes the path; the view below it stays.
+  #view: View = 'day'
+  view = $derived.by(() => {
+    const at = (Object.keys(views) as View[]).find((v) => views[v] === router.path)
+    if (at) this.#view = at
+    return this.#view
+  })
+
+  site = $derived(Number(router.query.get('site')) || 0)
+  capacity = $derived(Number(router.query.get('capacity')) || 0)
+  #features = $derived(router.query.get('features') ?? '')
+  features = $derived(this.#features.split(',').filter(Boolean))
+  text = $derived(router.query.get('q') ?? '')
+  /** How many filters are set. */
+  count = $derived(Number(this.site > 0) + Number(this.capacity > 0) + this.features.length + Number(this.text !== ''))
+
+  /** The zone whose calendar says what "today" is: the chosen site's, else the user's. */
+  zone = $derived(rooms.siteByID.get(this.site)?.timezone || session.zone)
+  date = $derived.by(() => {
+    const date = router.query.get('date') ?? ''
+    return /^\d{4}-\d\d-\d\d$/.test(date) && !Number.isNaN(Date.parse(date)) ? date : today(this.zone)
+  })
+  /** The dates that the view shows. */
+  span = $derived(extents[this.view]!.span(this.date))
+
+  set(values: { site?: string; capacity?: string; features?: string[]; q?: string }) {
+    const { features, ...rest } = values
+    router.keep(features ? { ...rest, features: features.join(',') } : rest)
+  }
+
+  clear() {
+    this.set({ site: '', capacity: '', features: [], q: '' })
+  }
+
+  go(date: string) {
+    router.keep({ date: date === today(this.zone) ? '' : date })
+  }
+
+  /** Goes to the next (1) or the previous (-1) day, week or month. */
+  step(by: number) {
+    this.go(extents[this.view]!.step(this.date, by))
+  }
+
+  /** The address of a view with all that is set. */
+  href(view: View): string {
+    return views[view] + (router.query.size ? '?' + router.query : '')
+  }
+
+  /** Whether the room passes all filters but the text. */
+  pass(r: Filterable): boolean {
+    return (
+      (!this.site || r.site_id === this.site) &&
+      r.capacity >= this.capacity &&
+      this.features.every((f) => r.features.includes(f))
+    )
+  }
+
+  /** Whether the text is in what is said about the room. */
+  names(r: Filterable): boolean {
+    const said = `${r.name} ${r.floor} ${r.features.join(' ')}`
+    return said.toLocaleLowerCase().includes(this.text.trim().toLocaleLowerCase())
+  }
+}
+
+export const filters = new Filters()
