@@ -88,6 +88,8 @@ var table = map[string]rule{
 	"create-user": {Admin, UsersWrite},
 	"update-user": {Admin, UsersWrite},
 
+	"find-people": {Member, UsersRead}, // names and addresses of a few
+
 	"list-sites":        {Member, RoomsRead},
 	"get-site":          {Member, RoomsRead},
 	"create-site":       {Admin, RoomsWrite},
@@ -147,13 +149,14 @@ var table = map[string]rule{
 	"report-utilisation": {Manager, MeetingsRead}, // figures alone
 	"report-punctuality": {Admin, JobsAdmin},
 
-	"preview-series":  {Member, MeetingsWrite},
-	"create-series":   {Member, MeetingsWrite},
-	"list-series":     {Member, MeetingsRead},
-	"get-series":      {Member, MeetingsRead},
-	"update-series":   {Member, MeetingsWrite},
-	"cancel-series":   {Member, MeetingsWrite},
-	"add-series-date": {Member, MeetingsWrite},
+	"preview-series":        {Member, MeetingsWrite},
+	"create-series":         {Member, MeetingsWrite},
+	"list-series":           {Member, MeetingsRead},
+	"get-series":            {Member, MeetingsRead},
+	"update-series":         {Member, MeetingsWrite},
+	"preview-series-update": {Member, MeetingsWrite},
+	"cancel-series":         {Member, MeetingsWrite},
+	"add-series-date":       {Member, MeetingsWrite},
 
 	"list-notifications":  {Admin, NotificationsRead},
 	"resend-notification": {Admin, NotificationsWrite},

@@ -48,8 +48,8 @@ type ProblemFault struct {
 	ProblemFigures
 }
 
-// ProblemFigures are what a broken rule allows and what was wanted. Only with policy_violation,
-// and only what applies to the rule.
+// ProblemFigures are what a broken rule allows and what was wanted:
+// only what applies to the rule.
 type ProblemFigures struct {
 	RoomID     int64      `json:"room_id,omitempty" doc:"Whose rule it is; left out: the installation's"`
 	Limit      any        `json:"limit,omitempty" doc:"What the rule allows: a count, a duration such as 4h, a time or a time of day"`

@@ -56,3 +56,8 @@ func (s *fakeStore) Occupants(_ context.Context, roomID int64, span Slot) ([]*Me
 	slices.SortFunc(ms, func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
 	return ms, nil
 }
+
+func (s *fakeStore) FindPeople(_ context.Context, q PeopleQuery) ([]Person, error) {
+	s.people = q
+	return []Person{{Name: "Ada", Email: "ada@example.org"}}, nil
+}

@@ -25,6 +25,7 @@ type fakeStore struct {
 	series   map[int64]*Series
 	history  map[ID][]Entry
 	notices  []Notice
+	people   PeopleQuery // the last one
 	last     int64
 }
 

@@ -17,6 +17,15 @@ func (f *faults) broken(location, code string, of Figures, format string, args .
 	*f = append(*f, Fault{Location: location, Code: code, Message: fmt.Sprintf(format, args...), Figures: of})
 }
 
+// below moves the faults of a field, and of what is in it, to another place.
+func (f faults) below(field, place string) {
+	for i := range f {
+		if rest, ok := strings.CutPrefix(f[i].Location, field); ok {
+			f[i].Location = place + rest
+		}
+	}
+}
+
 // behind returns f without what first says already: a field that could not be decoded is
 // reported once, and not as missing too.
 func (f faults) behind(first []Fault) []Fault {

@@ -27,7 +27,8 @@ type Availability struct {
 // one of those here.
 type Reason struct {
 	Fault
-	Span Slot // when it is taken, buffers included; zero for other reasons
+	Span    Slot   // when it is taken, buffers included; zero for other reasons
+	Feature string // that it lacks, with [ReasonFeatures]
 }
 
 // Codes of reasons, beside [ReasonTaken], that are no broken rule.
@@ -74,7 +75,7 @@ func (r *Room) missing(n Need) []Reason {
 	var reasons []Reason
 	for _, f := range n.Features {
 		if !slices.Contains(r.Features, f) {
-			reasons = append(reasons, Reason{Fault: Fault{
+			reasons = append(reasons, Reason{Feature: f, Fault: Fault{
 				Location: "query.features", Code: ReasonFeatures, Message: r.Name + " has no " + f,
 			}})
 		}

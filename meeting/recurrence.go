@@ -320,11 +320,11 @@ func (r *Recurrence) check(location string, limit int) []Fault {
 		found.add(location, "until_before_start", "UNTIL is before the start")
 	}
 	if rule.count > limit {
-		found.add(location, "too_many_dates", "COUNT=%d: a series has at most %d dates", rule.count, limit)
+		found.broken(location, "too_many_dates", Figures{Limit: limit, Actual: rule.count}, "COUNT=%d: a series has at most %d dates", rule.count, limit)
 	}
 	if !rule.has(r.Start) {
 		if first, ok := rule.first(r.Start); ok {
-			found.add("body.start", "not_in_rule", "%s %s is not a date of the rule; the first one that is, is %s %s",
+			found.broken("body.start", "not_in_rule", Figures{Limit: first.Format(dayLayout), Actual: r.Start.Format(dayLayout)}, "%s %s is not a date of the rule; the first one that is, is %s %s",
 				weekdayNames[r.Start.Weekday()], r.Start.Format(dayLayout), weekdayNames[first.Weekday()], first.Format(dayLayout))
 		} else {
 			found.add(location, "impossible", "gives no date at all: no day is in all of its parts")
@@ -335,7 +335,7 @@ func (r *Recurrence) check(location string, limit int) []Fault {
 	}
 	switch _, how := r.walls(limit); {
 	case how == tooMany:
-		found.add(location, "too_many_dates", "UNTIL gives more than %d dates, which is the most a series may have", limit)
+		found.broken(location, "too_many_dates", Figures{Limit: limit}, "UNTIL gives more than %d dates, which is the most a series may have", limit)
 	case how == tooFar && rule.count > 0:
 		found.add(location, "too_far", "COUNT=%d takes more than %d years", rule.count, horizon)
 	case how == tooFar:

@@ -14,6 +14,7 @@ type SeriesFields struct {
 	Rule            *string
 	ExDates, RDates *[]string // 2027-02-10, 2027-02-10T09:00:00 in Timezone, or with an offset
 	OnConflict      OnConflict
+	Choices         []Choice
 
 	Scope Scope  // of a change
 	From  string // with [ScopeFollowing]: the original start of the first date it concerns
@@ -182,7 +183,7 @@ func (f *SeriesFields) checkRule(s *Series, limits Limits, at time.Time, isNew b
 	case last < 0:
 		found.add("body.exdates", "no_dates", "leaves no date")
 	case len(dates) > limit:
-		found.add("body.rdates", "too_many_dates", "makes %d dates, of which a series may have %d", len(dates), limit)
+		found.broken("body.rdates", "too_many_dates", Figures{Limit: limit, Actual: len(dates)}, "makes %d dates, of which a series may have %d", len(dates), limit)
 	case limits.MaxAdvance > 0 && (isNew || f.Rule != nil) && dates[last].Slot.Start.Sub(at) > limits.MaxAdvance:
 		location, part := "body.rrule", "COUNT"
 		switch {
@@ -191,7 +192,8 @@ func (f *SeriesFields) checkRule(s *Series, limits Limits, at time.Time, isNew b
 		case s.Rule.count == 0:
 			part = "UNTIL"
 		}
-		found.add(location, "max_advance", "%s reaches to %s, but rooms are booked at most %s ahead",
+		figures := Figures{Limit: at.Add(limits.MaxAdvance).In(mustZone(s.Timezone)).Format(dayLayout), Actual: dates[last].Wall.Format(dayLayout)}
+		found.broken(location, "max_advance", figures, "%s reaches to %s, but rooms are booked at most %s ahead",
 			part, dates[last].Wall.Format(dayLayout), FormatDuration(limits.MaxAdvance))
 	}
 	for i := range len(dates) - 1 {

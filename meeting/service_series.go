@@ -71,12 +71,17 @@ func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesCh
 			return nil, err
 		}
 		s.announceSeries(ctx, c, before, notices)
-		r := &SeriesResult{Series: c.Target(), Meetings: append(slices.Clone(c.Update), c.Create...), Skipped: skipped(dates), Saved: true}
-		if c.Split != nil {
-			r.Previous = c.Series
-		}
-		return s.showSeriesResult(ctx, by, r)
+		return s.showSeriesResult(ctx, by, c.result(dates, true))
 	}
+}
+
+// result of the change, or of its plan.
+func (c *SeriesChange) result(dates []*wanted, saved bool) *SeriesResult {
+	r := &SeriesResult{Series: c.Target(), Meetings: append(slices.Clone(c.Update), c.Create...), Skipped: skipped(dates), Saved: saved}
+	if c.Split != nil {
+		r.Previous = c.Series
+	}
+	return r
 }
 
 // announceSeries is announce for all meetings of a change at once.
@@ -119,6 +124,9 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 	var dates []*wanted
 	for _, d := range series.Dates() {
 		dates = append(dates, &wanted{date: d, terms: series.terms(d, terms.Rooms, p.conf.Reminders), room: true})
+	}
+	if err := p.choose(ctx, f.Choices, mustZone(series.Timezone), dates); err != nil {
+		return nil, nil, err
 	}
 	if err := p.judge(ctx, dates); err != nil {
 		return nil, nil, err

@@ -19,6 +19,7 @@ type Store interface {
 	WaitStore
 	EventStore
 	ReportStore
+	PeopleStore
 
 	CreateSite(ctx context.Context, s *Site) error
 	Site(ctx context.Context, id int64) (*Site, error)

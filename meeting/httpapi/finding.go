@@ -24,8 +24,14 @@ type Availability struct {
 type Obstacle struct {
 	Code    string     `json:"code" doc:"room_conflict, features, no_time_to_decide, or the code of the fault that a booking would meet" example:"room_conflict"`
 	Message string     `json:"message"`
-	Start   *time.Time `json:"start,omitempty" doc:"With room_conflict: from when, buffers included"`
-	End     *time.Time `json:"end,omitempty" doc:"With room_conflict: until when, buffers included"`
+	Start   *time.Time `json:"start,omitempty" doc:"With room_conflict: from when, buffers included; of a blackout, or of the period that a quota counts in"`
+	End     *time.Time `json:"end,omitempty"`
+	Limit   any        `json:"limit,omitempty" doc:"What the rule allows"`
+	Actual  any        `json:"actual,omitempty" doc:"What it would be, in the same form"`
+	Used    any        `json:"used,omitempty" doc:"Of a quota: what your other meetings take"`
+	Per     string     `json:"per,omitempty" doc:"Of a quota: day, week or month"`
+	Reason  string     `json:"reason,omitempty" doc:"Of a blackout"`
+	Feature string     `json:"feature,omitempty" doc:"With features: what the room has not"`
 }
 
 // Suggestion is a room at a time at which you may book it.
@@ -104,7 +110,14 @@ func availabilityOf(a meeting.Availability) Availability {
 	return Availability{
 		Room: roomOf(a.Room), Free: len(a.Reasons) == 0, NeedsApproval: a.NeedsApproval,
 		Reasons: list(a.Reasons, func(r meeting.Reason) Obstacle {
-			return Obstacle{Code: r.Code, Message: r.Message, Start: instant(r.Span.Start), End: instant(r.Span.End)}
+			of, span := r.Figures, r.Span
+			if span.Start.IsZero() {
+				span = of.Span
+			}
+			return Obstacle{
+				Code: r.Code, Message: r.Message, Start: instant(span.Start), End: instant(span.End),
+				Limit: of.Limit, Actual: of.Actual, Used: of.Used, Per: of.Per, Reason: of.Reason, Feature: r.Feature,
+			}
 		}),
 	}
 }

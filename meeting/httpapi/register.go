@@ -26,6 +26,7 @@ func Register(api huma.API, svc *meeting.Service, notices Notices) {
 		svc:      svc,
 		notices:  notices,
 		registry: api.OpenAPI().Components.Schemas,
+		lookups:  account.NewMemoryLimiter(peopleRate),
 	}
 	if servers := api.OpenAPI().Servers; len(servers) > 0 {
 		h.base = servers[0].URL
@@ -39,13 +40,15 @@ func Register(api huma.API, svc *meeting.Service, notices Notices) {
 	h.registerRoomDays(api)
 	h.registerWaitlist(api)
 	h.registerReports(api)
+	h.registerPeople(api)
 }
 
 type handlers struct {
 	svc      *meeting.Service
 	notices  Notices
 	registry huma.Registry
-	base     string // of Location headers
+	lookups  account.Limiter // of people, by who looks
+	base     string          // of Location headers
 }
 
 // operation describes one; bodies are validated by [Body], so that a client learns all

@@ -139,10 +139,17 @@ func skippedOf(s meeting.Skipped) SkippedDate {
 
 // Recurrence are the fields that a series has and a meeting has not.
 type Recurrence struct {
-	RRule      Field[string]   `json:"rrule,omitempty" doc:"RFC 5545: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL; the start must be one of its dates" example:"FREQ=WEEKLY;COUNT=10"`
-	ExDates    Field[[]string] `json:"exdates,omitempty" doc:"To leave out: a day, or a time, local in timezone or with an offset" example:"[\"2027-02-17\"]"`
-	RDates     Field[[]string] `json:"rdates,omitempty" doc:"On top: a day, at the time of day of the start, or a time, local in timezone or with an offset"`
-	OnConflict Field[string]   `json:"on_conflict,omitempty" enum:"fail,skip,other_room" doc:"What becomes of a date whose room is taken, or that breaks a rule: nothing is saved at all; the others are; another room of the site that is as good takes it"`
+	RRule      Field[string]        `json:"rrule,omitempty" doc:"RFC 5545: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL; the start must be one of its dates" example:"FREQ=WEEKLY;COUNT=10"`
+	ExDates    Field[[]string]      `json:"exdates,omitempty" doc:"To leave out: a day, or a time, local in timezone or with an offset" example:"[\"2027-02-17\"]"`
+	RDates     Field[[]string]      `json:"rdates,omitempty" doc:"On top: a day, at the time of day of the start, or a time, local in timezone or with an offset"`
+	Choices    Field[[]ChoiceInput] `json:"choices,omitempty" doc:"Other rooms for single dates"`
+	OnConflict Field[string]        `json:"on_conflict,omitempty" enum:"fail,skip,other_room" doc:"What becomes of a date whose room is taken, or that breaks a rule: nothing is saved at all; the others are; another room of the site that is as good takes it"`
+}
+
+// ChoiceInput gives one date other rooms than the others have.
+type ChoiceInput struct {
+	OriginalStart string  `json:"original_start" doc:"As a preview tells it" example:"2027-02-17T08:00:00Z"`
+	RoomIDs       []int64 `json:"room_ids" maximum:"9007199254740991" doc:"1 to 50, in place of the series'"`
 }
 
 // SeriesInput is a new series: a new meeting, which is its first date, and a rule.
@@ -175,6 +182,7 @@ func (in Recurrence) fields(f meeting.Fields) meeting.SeriesFields {
 	return meeting.SeriesFields{
 		Fields: f, Rule: in.RRule.ptr(), ExDates: in.ExDates.ptr(), RDates: in.RDates.ptr(),
 		OnConflict: meeting.OnConflict(in.OnConflict.Value),
+		Choices:    list(in.Choices.Value, func(c ChoiceInput) meeting.Choice { return meeting.Choice(c) }),
 	}
 }
 
@@ -197,6 +205,7 @@ func (h *handlers) registerSeries(api huma.API) {
 	huma.Register(api, operation("list-series", http.MethodGet, "/series", "Your series, the latest first; admins list all", tag), h.listSeries)
 	huma.Register(api, operation("get-series", http.MethodGet, "/series/{id}", "One series, with counts and its next dates", tag), h.series)
 	huma.Register(api, operation("update-series", http.MethodPatch, "/series/{id}", "Change all coming dates, or those from one on, which become a series of their own", tag), h.updateSeries)
+	huma.Register(api, operation("preview-series-update", http.MethodPost, "/series/{id}/preview", "What PATCH /series/{id} would save: all dates that change, and those that cannot be", tag), h.previewUpdate)
 	huma.Register(api, operation("cancel-series", http.MethodPost, "/series/{id}/cancel", "Call off all coming dates, or those from one on", tag), h.cancelSeries)
 	huma.Register(api, operation("approve-series", http.MethodPost, "/series/{id}/approve", "Decide for all requests of a series that wait, all or none", tag), h.approveSeries)
 	huma.Register(api, operation("reject-series", http.MethodPost, "/series/{id}/reject", "Decide against all requests of a series that wait", tag), h.rejectSeries)
@@ -282,10 +291,26 @@ func (h *handlers) updateSeries(ctx context.Context, in *updateSeriesInput) (*on
 	if err != nil {
 		return nil, err
 	}
+	return answerSeries(h.svc.UpdateSeries(ctx, by, in.ID, in.version(), h.changed(in)))
+}
+
+func (h *handlers) changed(in *updateSeriesInput) meeting.SeriesFields {
 	patch, faults := in.Body.read(h.registry)
 	f := patch.Recurrence.fields(patch.MeetingPatch.fields(faults))
 	f.Scope, f.From = meeting.Scope(patch.Scope), patch.From
-	return answerSeries(h.svc.UpdateSeries(ctx, by, in.ID, in.version(), f))
+	return f
+}
+
+func (h *handlers) previewUpdate(ctx context.Context, in *updateSeriesInput) (*struct{ Body SeriesResult }, error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.svc.PreviewUpdate(ctx, by, in.ID, in.version(), h.changed(in))
+	if err != nil {
+		return nil, err
+	}
+	return &struct{ Body SeriesResult }{seriesResultOf(r)}, nil
 }
 
 type cancelSeriesInput struct {

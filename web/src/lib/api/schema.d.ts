@@ -674,6 +674,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Complete a name or an address: users, and those whom you invited before */
+        get: operations["find-people"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/pop": {
         parameters: {
             query?: never;
@@ -945,6 +962,23 @@ export interface paths {
         put?: never;
         /** Add a date again that was skipped, cancelled or left out */
         post: operations["add-series-date"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/series/{id}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What PATCH /series/{id} would save: all dates that change, and those that cannot be */
+        post: operations["preview-series-update"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1687,6 +1721,15 @@ export interface components {
             opens?: string | null;
             required?: boolean | null;
         };
+        ChoiceInput: {
+            /**
+             * @description As a preview tells it
+             * @example 2027-02-17T08:00:00Z
+             */
+            original_start: string;
+            /** @description 1 to 50, in place of the series' */
+            room_ids: number[] | null;
+        };
         Comment: {
             /** @description Told to the organizer; at most 1,000 characters */
             comment?: string;
@@ -2226,6 +2269,11 @@ export interface components {
             /** @description For the next page; null on the last */
             next_cursor: string | null;
         };
+        ListingPersonRef: {
+            items: components["schemas"]["PersonRef"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
         ListingRoom: {
             items: components["schemas"]["Room"][];
             /** @description For the next page; null on the last */
@@ -2476,22 +2524,31 @@ export interface components {
             user_id: number | null;
         };
         Obstacle: {
+            /** @description What it would be, in the same form */
+            actual?: unknown;
             /**
              * @description room_conflict, features, no_time_to_decide, or the code of the fault that a booking would meet
              * @example room_conflict
              */
             code: string;
-            /**
-             * Format: date-time
-             * @description With room_conflict: until when, buffers included
-             */
+            /** Format: date-time */
             end?: string;
+            /** @description With features: what the room has not */
+            feature?: string;
+            /** @description What the rule allows */
+            limit?: unknown;
             message: string;
+            /** @description Of a quota: day, week or month */
+            per?: string;
+            /** @description Of a blackout */
+            reason?: string;
             /**
              * Format: date-time
-             * @description With room_conflict: from when, buffers included
+             * @description With room_conflict: from when, buffers included; of a blackout, or of the period that a quota counts in
              */
             start?: string;
+            /** @description Of a quota: what your other meetings take */
+            used?: unknown;
         };
         OpeningHours: {
             days: ("MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU")[];
@@ -2582,6 +2639,11 @@ export interface components {
             /** Format: date-time */
             start: string;
             timezone: string;
+        };
+        PersonRef: {
+            email: string;
+            /** @description Empty, if nobody ever told it */
+            name: string;
         };
         Policy: {
             /** @example 5m */
@@ -3100,6 +3162,8 @@ export interface components {
         SeriesInput: {
             /** @description At most 500 */
             attendees?: components["schemas"]["AttendeeInput"][] | null;
+            /** @description Other rooms for single dates */
+            choices?: components["schemas"]["ChoiceInput"][] | null;
             /** @description At most 10,000 characters */
             description?: string | null;
             /**
@@ -3150,6 +3214,8 @@ export interface components {
         SeriesPatch: {
             /** @description At most 500 */
             attendees?: components["schemas"]["AttendeeInput"][] | null;
+            /** @description Other rooms for single dates */
+            choices?: components["schemas"]["ChoiceInput"][] | null;
             /** @description At most 10,000 characters */
             description?: string | null;
             /**
@@ -7836,6 +7902,83 @@ export interface operations {
             };
         };
     };
+    "find-people": {
+        parameters: {
+            query?: {
+                /** @description Beginnings of words of the name or of the address, at most 100 characters; fewer than two letters find nobody */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingPersonRef"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "pop-jobs-of-topics": {
         parameters: {
             query?: never;
@@ -9688,6 +9831,121 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Meeting"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "preview-series-update": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SeriesPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesResult"];
                 };
             };
             /** @description Unauthorized */

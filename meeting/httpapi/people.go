@@ -1,0 +1,47 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+	"punctual/meeting"
+)
+
+// PersonRef is somebody to invite.
+type PersonRef struct {
+	Name  string `json:"name" doc:"Empty, if nobody ever told it"`
+	Email string `json:"email"`
+}
+
+// peopleRate is what typing needs, and too little to copy a directory unnoticed.
+var peopleRate = account.Rate{Count: 120, Per: time.Minute}
+
+func (h *handlers) registerPeople(api huma.API) {
+	op := operation("find-people", http.MethodGet, "/people", "Complete a name or an address: users, and those whom you invited before", "People")
+	op.Errors = append(op.Errors, http.StatusTooManyRequests)
+	huma.Register(api, op, h.people)
+}
+
+type peopleInput struct {
+	Q string `query:"q" doc:"Beginnings of words of the name or of the address, at most 100 characters; fewer than two letters find nobody" example:"ada lo"`
+}
+
+func (h *handlers) people(ctx context.Context, in *peopleInput) (*listOutput[PersonRef], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ok, after := h.lookups.Allow(ctx, strconv.FormatInt(by.ID, 10)); !ok {
+		return nil, &account.RateLimitError{RetryAfter: after}
+	}
+	found, err := h.svc.People(ctx, by, in.Q)
+	if err != nil {
+		return nil, err
+	}
+	return listed(found, "", func(p meeting.Person) PersonRef { return PersonRef{Name: p.Name, Email: p.Email} }), nil
+}

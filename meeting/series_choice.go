@@ -1,0 +1,76 @@
+package meeting
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Choice gives one date of a series other rooms than the others have.
+type Choice struct {
+	OriginalStart string // as a preview of the same change tells it
+	RoomIDs       []int64
+}
+
+// choose gives the dates that were chosen for their rooms, and tells all that is wrong with
+// the choices.
+func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Location, dates []*wanted) error {
+	if len(choices) > maxExDates {
+		return invalid("body.choices", "too_many", fmt.Sprintf("has at most %d dates", maxExDates))
+	}
+	rooms, err := p.chosenRooms(ctx, choices)
+	if err != nil {
+		return err
+	}
+	var found faults
+	chosen := map[*wanted]bool{}
+	for i, c := range choices {
+		location := index("body.choices", i)
+		terms := Terms{}
+		(&Fields{RoomIDs: &c.RoomIDs}).rooms(&terms, nil, known{rooms: rooms}, &found)
+		found.below("body.room_ids", location+".room_ids")
+		w := p.dateOf(c, zone, dates)
+		switch {
+		case c.OriginalStart == "":
+			found.add(location+".original_start", "required", "is required")
+		case w == nil:
+			found.add(location+".original_start", "unknown_date", "is no date that this change concerns")
+		case chosen[w]:
+			found.add(location+".original_start", "duplicate", "is named twice")
+		default:
+			chosen[w] = true
+			w.terms.Rooms, w.room = terms.Rooms, true
+		}
+	}
+	if len(found) > 0 {
+		return &InvalidError{Faults: found}
+	}
+	return nil
+}
+
+func (p *planner) dateOf(c Choice, zone *time.Location, dates []*wanted) *wanted {
+	start, err := ParseTime(c.OriginalStart, zone)
+	i := slices.IndexFunc(dates, func(w *wanted) bool { return w.date.Slot.Start.Equal(start) })
+	if err != nil || i < 0 {
+		return nil
+	}
+	return dates[i]
+}
+
+// chosenRooms are those of all choices that there are, with their blackouts.
+func (p *planner) chosenRooms(ctx context.Context, choices []Choice) ([]*Room, error) {
+	var want []int64
+	for _, c := range choices {
+		want = append(want, c.RoomIDs[:min(len(c.RoomIDs), maxRooms)]...)
+	}
+	slices.Sort(want)
+	rooms, err := p.rooms(ctx, slices.Compact(want))
+	if err == nil {
+		err = p.withBlackouts(ctx, rooms, p.at)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up rooms: %w", err)
+	}
+	return rooms, nil
+}

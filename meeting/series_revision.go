@@ -1,0 +1,489 @@
+package meeting
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// revision is a change of a series that is being planned: what there was, and what is to be.
+//
+// A date follows its series field by field: a field that is at the date as it was at the
+// series becomes what it becomes there, one that differs stays. Start and end are one field,
+// and so are the rooms. Of the attendees each is one: those who come to the series come to
+// every date, those who leave it leave every date, those who were added to or taken from a
+// single date stay so.
+type revision struct {
+	*planner
+	fields SeriesFields
+	before *Series
+	all    []*Meeting // of the series
+	from   time.Time  // the first instant it concerns; zero: all
+	change *SeriesChange
+	dates  []*wanted
+
+	gone, kept []*Meeting // dropped; changed or not, but there
+	asked      []*Meeting // that became a request, or have one for a move
+	visible    bool       // something changes that people plan by: when, where or what
+}
+
+func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int64, f *SeriesFields) (*revision, error) {
+	series, err := s.store.Series(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !by.MayEdit(series.sample()) {
+		return nil, ErrForbidden
+	}
+	if err := checkVersion(ifMatch, series.Version); err != nil {
+		return nil, err
+	}
+	from, err := f.scope(mustZone(series.Timezone))
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.planner(ctx, by, f)
+	if err != nil {
+		return nil, err
+	}
+	e := &revision{planner: p, fields: *f, before: series, from: from, change: &SeriesChange{}}
+	if series.DefaultReminders {
+		series.Reminders = e.conf.Reminders
+	}
+	if e.all, err = s.store.SeriesMeetings(ctx, id); err != nil {
+		return nil, err
+	}
+	if !from.IsZero() && !e.knows(from) {
+		return nil, &InvalidError{[]Fault{{Location: "body.from", Code: "unknown_date", Message: "is not the original_start of a date of this series"}}}
+	}
+	return e, nil
+}
+
+// knows reports whether a date of the series begins, or began, at the instant.
+func (e *revision) knows(start time.Time) bool {
+	for _, m := range e.all {
+		if m.OriginalStart.Equal(start) {
+			return true
+		}
+	}
+	_, ok := find(e.before.Dates(), start)
+	return ok
+}
+
+func find(dates []Date, start time.Time) (Date, bool) {
+	i := slices.IndexFunc(dates, func(d Date) bool { return d.Slot.Start.Equal(start) })
+	if i < 0 {
+		return Date{}, false
+	}
+	return dates[i], true
+}
+
+// concerned are the meetings that the change may touch: those of its scope that have neither
+// begun nor ended in any way.
+func (e *revision) concerned() []*Meeting {
+	var ms []*Meeting
+	for _, m := range e.all {
+		if status := m.EffectiveStatus(e.at); (status == Pending || status == Confirmed) && m.Slot.Start.After(e.at) && !m.place().Before(e.from) {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+// place of the meeting in its series.
+func (m *Meeting) place() time.Time {
+	if m.OriginalStart.IsZero() {
+		return m.Slot.Start
+	}
+	return m.OriginalStart
+}
+
+// plan what the fields bring about. With a [*SeriesConflictError] the change holds what could
+// be saved of it.
+func (e *revision) plan(ctx context.Context) error {
+	if !e.before.CancelledAt.IsZero() { // until a date is added again
+		return &StateError{State: Cancelled, Wanted: "change"}
+	}
+	first, target, err := e.parts()
+	if err != nil {
+		return err
+	}
+	was := target.clone() // as the target is before the change
+	known, err := e.lookUp(ctx, &e.fields.Fields, target.sample())
+	if err != nil {
+		return err
+	}
+	terms, err := e.fields.apply(target, known, e.conf.Limits, e.at)
+	if err != nil {
+		return err
+	}
+	e.onConflict = e.fields.OnConflict
+	e.change.Series = first
+	if target != first {
+		e.change.Split = target
+	}
+	if err := e.follow(ctx, was, target, terms); err != nil {
+		return err
+	}
+	if err := e.choose(ctx, e.fields.Choices, mustZone(target.Timezone), e.dates); err != nil {
+		return err
+	}
+	if err := e.judge(ctx, e.dates); err != nil {
+		return err
+	}
+	if err := e.settle(ctx, target); err != nil {
+		return err
+	}
+	if err := e.verdict(e.dates); err != nil {
+		return err
+	}
+	if len(e.change.Create) == 0 && !e.touched(was, target) {
+		return errUnchanged
+	}
+	e.tell(was, first, target)
+	return nil
+}
+
+// parts of the series that stay and that change; the same one if all of it does.
+func (e *revision) parts() (first, target *Series, err error) {
+	all := e.before.clone()
+	all.UpdatedAt = e.at
+	if e.from.IsZero() {
+		return all, all, nil
+	}
+	from := e.from
+	if from.Before(e.at) { // what has begun stays where it is
+		from = e.at
+	}
+	dates := e.before.Dates()
+	i := slices.IndexFunc(dates, func(d Date) bool { return !d.Slot.Start.Before(from) })
+	if i < 0 {
+		return nil, nil, &StateError{State: Ended, Wanted: "change"}
+	}
+	e.from = dates[i].Slot.Start
+	first, second := e.before.split(dates[i], e.at)
+	if second == nil {
+		return all, all, nil
+	}
+	return first, second, nil
+}
+
+// follow makes out what each date is to be: those that are there, those that come, and those
+// that go.
+func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms) error {
+	ruled := e.fields.Rule != nil && target.Rule.String() != was.Rule.String()
+	before, after := keyed(was.Dates(), ruled), keyed(target.Dates(), ruled)
+	rooms, err := e.roomsOfAll(ctx, terms.Rooms)
+	if err != nil {
+		return err
+	}
+	old := map[int64]string{}
+	var last time.Time
+	for key, d := range before {
+		old[d.Slot.Start.UnixMicro()] = key
+	}
+	for _, d := range after {
+		if d.Slot.Start.After(last) {
+			last = d.Slot.Start
+		}
+	}
+	settled := map[string]bool{} // keys that have a meeting, or had one that was cancelled
+	for _, m := range e.concerned() {
+		key, dated := old[m.OriginalStart.UnixMicro()]
+		d, stays := after[key]
+		differs := dated && !sameAs(m, was, before[key])
+		switch {
+		case dated && stays:
+			settled[key] = true
+		case dated && !(ruled && differs && !m.place().After(last)):
+			e.gone = append(e.gone, m)
+			continue
+		default: // it was changed for itself, or is no date of the rule any more
+			d = Date{Slot: Slot{Start: m.place()}}
+		}
+		w := &wanted{date: d, base: m}
+		if stays {
+			w.terms = e.revised(m, was, target, before[key].Slot, d.Slot, terms.Rooms, rooms)
+		} else {
+			w.terms = e.revised(m, was, target, Slot{}, Slot{}, terms.Rooms, rooms)
+		}
+		w.room = !sameSlot(w.terms.Slot, m.Slot) || !slices.Equal(ids(w.terms.Rooms), m.RoomIDs)
+		e.dates = append(e.dates, w)
+	}
+	for _, m := range e.all {
+		if key, dated := old[m.OriginalStart.UnixMicro()]; dated && !m.OriginalStart.IsZero() {
+			settled[key] = true
+			if d, stays := after[key]; stays && m.gone() && m.place().After(e.at) && !m.place().Before(e.from) {
+				e.moveCancelled(m, d, target)
+			}
+		}
+	}
+	e.appear(target, terms, before, after, settled, ruled)
+	slices.SortFunc(e.dates, func(a, b *wanted) int { return a.terms.Slot.Start.Compare(b.terms.Slot.Start) })
+	return nil
+}
+
+// keyed are the dates by what they are in the rule: the n-th, or with another rule the one of
+// that day.
+func keyed(dates []Date, ruled bool) map[string]Date {
+	byKey := make(map[string]Date, len(dates))
+	for _, d := range dates {
+		key := d.key
+		if ruled {
+			key = d.Wall.Format(dayLayout)
+			for n := 2; ; n++ {
+				if _, there := byKey[key]; !there {
+					break
+				}
+				key = index(d.Wall.Format(dayLayout), n)
+			}
+		}
+		byKey[key] = d
+	}
+	return byKey
+}
+
+// moveCancelled lets a cancelled date be the same date of the changed rule, so that it stays
+// cancelled. Nothing else about it changes.
+func (e *revision) moveCancelled(m *Meeting, d Date, target *Series) {
+	if m.OriginalStart.Equal(d.Slot.Start) && target.ID != 0 {
+		return
+	}
+	m.OriginalStart = d.Slot.Start
+	e.belong(m, target)
+	e.change.Update = append(e.change.Update, m)
+}
+
+// belong makes the meeting one of the target's.
+func (e *revision) belong(m *Meeting, target *Series) { m.SeriesID = target.ID }
+
+// appear adds the dates that the series has not had: all that no meeting takes after a new
+// rule, else those that it did not name before.
+func (e *revision) appear(target *Series, terms Terms, before, after map[string]Date, settled map[string]bool, ruled bool) {
+	for key, d := range after {
+		_, known := before[key]
+		if settled[key] || known && !ruled || !d.Slot.Start.After(e.at) || d.Slot.Start.Before(e.from) {
+			continue
+		}
+		if slices.ContainsFunc(e.dates, func(w *wanted) bool { return w.base != nil && w.base.OriginalStart.Equal(d.Slot.Start) }) {
+			continue
+		}
+		e.dates = append(e.dates, &wanted{date: d, terms: target.terms(d, terms.Rooms, e.conf.Reminders), room: true})
+	}
+}
+
+// roomsOfAll are the rooms of the meetings concerned and those given, by ID.
+func (e *revision) roomsOfAll(ctx context.Context, given []*Room) (map[int64]*Room, error) {
+	var want []int64
+	for _, m := range e.concerned() {
+		want = append(want, m.RoomIDs...)
+	}
+	slices.Sort(want)
+	rooms, err := e.rooms(ctx, slices.Compact(want))
+	if err == nil {
+		err = e.withBlackouts(ctx, rooms, e.at)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up rooms: %w", err)
+	}
+	byID := map[int64]*Room{}
+	for _, r := range append(rooms, given...) {
+		byID[r.ID] = r
+	}
+	return byID, nil
+}
+
+// sameAs reports whether the meeting is as the series has it at that date.
+func sameAs(m *Meeting, s *Series, d Date) bool {
+	return m.Title == s.Title && m.Description == s.Description && sameSlot(m.Slot, d.Slot) && m.Visibility == s.Visibility &&
+		slices.Equal(m.RoomIDs, s.RoomIDs) && slices.EqualFunc(m.Attendees, s.Attendees, Attendee.sameAddress) &&
+		m.DefaultReminders == s.DefaultReminders && sameReminders(m.Reminders, s.Reminders)
+}
+
+func sameSlot(a, b Slot) bool { return a.Start.Equal(b.Start) && a.End.Equal(b.End) }
+
+// revised are the terms of one date: what was as at the series becomes what it is there now.
+// Zero slots leave the time alone.
+func (e *revision) revised(m *Meeting, was, target *Series, before, after Slot, wanted []*Room, rooms map[int64]*Room) Terms {
+	t := Terms{
+		Title: m.Title, Description: m.Description, Slot: m.Slot, Timezone: m.Timezone, Attendees: m.Attendees,
+		Reminders: m.Reminders, DefaultReminders: m.DefaultReminders, Visibility: m.Visibility,
+	}
+	follow(&t.Title, was.Title, target.Title)
+	follow(&t.Description, was.Description, target.Description)
+	follow(&t.Timezone, was.Timezone, target.Timezone)
+	follow(&t.Visibility, was.Visibility, target.Visibility)
+	timed, placed := sameSlot(m.Slot, before), slices.Equal(m.RoomIDs, was.RoomIDs)
+	if m.leftBehind() { // it differs because the series went ahead
+		timed = timed || e.fields.Start != nil || e.fields.End != nil
+		placed = placed || e.fields.RoomIDs != nil
+	}
+	if timed && !after.Start.IsZero() {
+		t.Slot = after
+	}
+	if placed && len(wanted) > 0 {
+		t.Rooms = wanted
+	} else {
+		for _, id := range m.RoomIDs {
+			if r := rooms[id]; r != nil {
+				t.Rooms = append(t.Rooms, r)
+			}
+		}
+	}
+	if m.DefaultReminders == was.DefaultReminders && (m.DefaultReminders || sameReminders(m.Reminders, was.Reminders)) {
+		t.Reminders, t.DefaultReminders = target.Reminders, target.DefaultReminders
+		if t.DefaultReminders {
+			t.Reminders = e.conf.Reminders
+		}
+	}
+	if e.fields.Attendees != nil {
+		t.Attendees = followAttendees(m.Attendees, was.Attendees, target.Attendees)
+	}
+	return t
+}
+
+// leftBehind reports whether the meeting is not where its series is since the move there waits
+// for a decision, or was refused.
+func (m *Meeting) leftBehind() bool {
+	if r := m.Request; r != nil {
+		return r.Change != nil && r.Change.Series
+	}
+	v := m.Approval.Verdict
+	return v != nil && v.Series && v.Decision == Rejected
+}
+
+// follow makes a field that is as it was at the series what it is there now.
+func follow[T comparable](field *T, was, is T) {
+	if *field == was {
+		*field = is
+	}
+}
+
+// followAttendees are those of a date after the series' have changed. What somebody answered
+// for the date counts on.
+func followAttendees(mine, was, is []Attendee) []Attendee {
+	in := func(list []Attendee, a Attendee) int { return slices.IndexFunc(list, a.sameAddress) }
+	var out []Attendee
+	for _, a := range is {
+		switch i := in(mine, a); {
+		case i >= 0:
+			if j := in(was, a); j >= 0 && mine[i].Person == was[j].Person {
+				out = append(out, Attendee{Person: a.Person, Response: mine[i].Response})
+			} else {
+				out = append(out, mine[i])
+			}
+		case in(was, a) < 0:
+			out = append(out, Attendee{Person: a.Person, Response: NeedsAction})
+		}
+	}
+	for _, a := range mine {
+		if in(is, a) < 0 && in(was, a) < 0 {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// settle carries the plan out on the meetings: those that can be changed are, one that cannot
+// stays where it is, those that go are called off, those that come are booked.
+func (e *revision) settle(ctx context.Context, target *Series) error {
+	for _, w := range e.dates {
+		if w.base == nil {
+			continue
+		}
+		if err := e.settleOne(ctx, w, target); err != nil {
+			return err
+		}
+	}
+	for _, m := range e.gone {
+		dropped := snapshotOf(m)
+		if err := dropped.Cancel("", e.by, e.at); err != nil {
+			return err
+		}
+		own := slices.Clone(dropped.notices)
+		dropped.throughSeries("")
+		dropped.notices = e.personal(own)
+		dropped.OriginalStart = time.Time{}
+		e.change.Update = append(e.change.Update, dropped)
+	}
+	made, err := e.book(ctx, e.dates)
+	e.change.Create = made
+	return err
+}
+
+func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) error {
+	m := snapshotOf(w.base)
+	t := w.terms
+	if w.why != nil { // it keeps its time and rooms
+		t.Slot, t.Rooms = m.Slot, nil
+		for _, id := range m.RoomIDs {
+			t.Rooms = append(t.Rooms, &Room{ID: id})
+		}
+		for i, r := range t.Rooms {
+			r.Name = m.RoomNames[i]
+		}
+	}
+	var ask Asking
+	if w.why == nil {
+		var err error
+		if ask, err = e.ask(ctx, t.Rooms); err != nil {
+			return err
+		}
+	}
+	changed, err := m.Revise(t, e.by, ask, e.at)
+	if err != nil {
+		return err
+	}
+	own := slices.Clone(m.notices)
+	m.throughSeries("")
+	m.notices = e.personal(own)
+	if m.Request != nil && (w.base.Request == nil || w.base.Request.Number != m.Request.Number) {
+		e.asked = append(e.asked, m)
+		if c := m.Request.Change; c != nil {
+			with := *c
+			with.Series = true
+			m.Request.Change = &with
+		}
+	}
+	moved := !w.date.Slot.Start.Equal(m.OriginalStart) && !m.OriginalStart.IsZero()
+	if moved {
+		m.OriginalStart = w.date.Slot.Start
+	}
+	if changed || moved || target.ID == 0 {
+		e.belong(m, target)
+		e.change.Update = append(e.change.Update, m)
+	}
+	if !sameSlot(m.Slot, w.base.Slot) || !slices.Equal(m.RoomIDs, w.base.RoomIDs) || m.Title != w.base.Title || m.Status != w.base.Status {
+		e.visible = true
+	}
+	e.kept = append(e.kept, m)
+	return nil
+}
+
+// snapshotOf is a copy of m that changes to m cannot reach, without history and notices.
+func snapshotOf(m *Meeting) *Meeting {
+	c := *m
+	c.history, c.notices = nil, nil
+	return &c
+}
+
+// touched reports whether the series itself or a meeting changes.
+func (e *revision) touched(was, target *Series) bool {
+	if len(e.change.Update) > 0 && target.ID != 0 {
+		return true
+	}
+	if target.ID == 0 {
+		for _, m := range e.change.Update {
+			if len(m.history) > 0 {
+				return true
+			}
+		}
+	}
+	same := was.Title == target.Title && was.Description == target.Description && was.Timezone == target.Timezone &&
+		was.Start.Equal(target.Start) && was.End.Equal(target.End) && was.Rule.String() == target.Rule.String() &&
+		slices.Equal(was.ExDates, target.ExDates) && slices.Equal(was.RDates, target.RDates) && slices.Equal(was.RoomIDs, target.RoomIDs) &&
+		slices.Equal(was.Attendees, target.Attendees) && was.Visibility == target.Visibility &&
+		was.DefaultReminders == target.DefaultReminders && sameReminders(was.Reminders, target.Reminders)
+	return !same
+}

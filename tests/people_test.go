@@ -1,0 +1,114 @@
+package tests
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"punctual/tests/testenv"
+)
+
+// TestPeople: whoever types a name or an address is helped to people of the organisation and
+// to those whom they invited before, and is told no more of them than that.
+func TestPeople(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		alice := admin.NewUser(t, "Alice", "member")
+		admin.NewUser(t, "Jörg Müller-Lüdenscheidt", "member", with{"email": "jml@example.org", "phone": "+4930123"})
+		admin.NewUser(t, "Öznur Yıldız", "member", with{"email": "oyildiz@example.org"})
+		admin.NewUser(t, "王小明", "member", with{"email": "xiaoming@example.org"})
+		gone := admin.NewUser(t, "Jörg Gone", "member", with{"email": "gone@example.org"})
+		admin.Want(t, http.StatusOK, http.MethodPatch, at("/users/%d", gone.User.ID), with{"disabled": true}, nil)
+		room := admin.NewRoom(t, "Turing")
+		start := inSeconds(3600)
+		guests := []any{with{"email": "jo.guest@example.net", "name": "Jo Guest"}, with{"email": "gone@example.org"}, with{"email": "oyildiz@example.org"}}
+		alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{"attendees": guests}))
+
+		find := func(c *testenv.Client, q string) []string {
+			t.Helper()
+			var page struct{ Items []map[string]string }
+			c.Want(t, http.StatusOK, http.MethodGet, "/people?q="+url.QueryEscape(q), nil, &page)
+			var found []string
+			for _, p := range page.Items {
+				if len(p) != 2 {
+					t.Errorf("%q tells %v, want a name and an address alone", q, p)
+				}
+				found = append(found, p["email"])
+			}
+			return found
+		}
+		for _, tt := range []struct {
+			q    string
+			want []string
+		}{
+			{"jö", []string{"jml@example.org"}}, // not who is disabled
+			{"JÖRG m", []string{"jml@example.org"}},
+			{"lüden", []string{"jml@example.org"}}, // behind a hyphen
+			{"jml@", []string{"jml@example.org"}},
+			{"örg", nil},     // no beginning of a word
+			{"example", nil}, // a domain is no person
+			{"ö", []string{"oyildiz@example.org"}},
+			{"öz yı", []string{"oyildiz@example.org"}},
+			{"王", []string{"xiaoming@example.org"}},
+			{"jo", []string{"jo.guest@example.net"}},
+			{"gu", []string{"jo.guest@example.net"}},
+			{"j", nil}, // too short
+			{"", nil},
+			{"ali", nil}, // oneself
+			{"%%", nil},
+			{"__", nil},
+			{`\\`, nil},
+		} {
+			if got := find(alice, tt.q); !slices.Equal(got, tt.want) {
+				t.Errorf("%q finds %q, want %q", tt.q, got, tt.want)
+			}
+		}
+		if got := find(admin, "jo"); len(got) > 0 {
+			t.Errorf("a guest of somebody else's is found: %q", got)
+		}
+		if got := find(admin, "ali"); len(got) != 1 {
+			t.Errorf("a colleague is not found: %q", got)
+		}
+
+		// Few, those met most often first.
+		for i := range 12 {
+			admin.NewUser(t, fmt.Sprintf("Same %02d", i), "member", with{"email": fmt.Sprintf("same%d@example.org", i)})
+		}
+		alice.Book(t, testenv.Booking(start.Add(time.Hour), start.Add(2*time.Hour), []int64{room.ID}, with{"attendees": []any{with{"email": "zoe@example.net", "name": "Same Zoe"}}}))
+		if got := find(alice, "same"); len(got) != 8 || got[0] != "zoe@example.net" {
+			t.Errorf("found %q, want eight with whom was met first", got)
+		}
+
+		p := alice.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodGet, "/people?q="+strings.Repeat("a", 101), nil)
+		if len(p.Errors) != 1 || p.Errors[0].Location != "query.q" {
+			t.Errorf("too long: %+v", p.Errors)
+		}
+		server.Anonymous().WantProblem(t, http.StatusUnauthorized, "unauthorized", http.MethodGet, "/people?q=al", nil)
+
+		// Nobody reads the directory letter by letter.
+		for i := range 200 {
+			res, err := gone.At(server).Try(http.MethodGet, "/people?q=al", nil)
+			if err != nil || res.Status != http.StatusUnauthorized {
+				t.Fatalf("who is disabled looks people up: %v %v", res, err)
+			}
+			res, err = alice.Try(http.MethodGet, "/people?q=al", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Status == http.StatusTooManyRequests {
+				if res.Header.Get("Retry-After") == "" {
+					t.Error("nobody is told when to try again")
+				}
+				return
+			}
+			if i == 199 {
+				t.Error("200 look-ups in a row are answered")
+			}
+		}
+	})
+}
