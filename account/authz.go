@@ -111,6 +111,7 @@ var table = map[string]rule{
 	"delete-door-device": {Manager, RoomsWrite},
 	"pair-door":          {}, // its code is the proof
 	"get-door":           {Member, atDoor},
+	"door-events":        {Member, atDoor},
 	"door-book":          {Member, atDoor},
 	"door-check-in":      {Member, atDoor},
 	"door-end":           {Member, atDoor},

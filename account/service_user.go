@@ -76,7 +76,8 @@ func (s *Service) UserByEmail(ctx context.Context, email string) (*User, error) 
 	return u, wrap("user by address", err)
 }
 
-// ListUsers returns users in the order in which they were made, disabled ones too.
+// ListUsers returns users in the order in which they were made, disabled ones too, but not
+// those of rooms' doors (see [DoorEmail]).
 func (s *Service) ListUsers(ctx context.Context, p Page) (users []*User, next string, err error) {
 	users, next, err = s.store.ListUsers(ctx, p.bounded())
 	return users, next, wrap("list users", err)

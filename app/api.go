@@ -24,7 +24,7 @@ func (a *application) register(api huma.API) {
 	})
 	meetinghttp.Register(api, a.meetings, noticesAdapter{a.notifications})
 	meetinghttp.RegisterDoor(api, meetinghttp.DoorDeps{
-		Service: a.meetings, Accounts: a.accounts, Links: a.links, ClientIP: clientIP, Now: time.Now,
+		Service: a.meetings, Accounts: a.accounts, Links: a.links, Feed: a.feed, ClientIP: clientIP, Now: time.Now,
 	})
 	meetinghttp.RegisterEvents(api, a.meetings, a.feed, time.Now)
 	notifyhttp.Register(api, a.notifications)

@@ -92,7 +92,8 @@ func limitRequest(c *gin.Context) {
 		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxBody)
 	}
 	ctx := database.ForRequest(c.Request.Context())
-	if c.FullPath() == apiBase+meetinghttp.EventsPath { // which goes on for long
+	switch c.FullPath() {
+	case apiBase + meetinghttp.EventsPath, apiBase + meetinghttp.DoorEventsPath: // which go on for long
 		c.Request = c.Request.WithContext(ctx)
 		c.Next()
 		return

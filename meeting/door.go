@@ -12,7 +12,7 @@ const (
 	DoorFree     DoorState = "free"
 	DoorExpected DoorState = "expected" // a meeting begins soon: people may check in to it
 	DoorInUse    DoorState = "in_use"
-	DoorClosed   DoorState = "closed" // by a blackout, or the room takes no meetings
+	DoorClosed   DoorState = "closed" // by a blackout or its hours, or the room takes no meetings
 )
 
 // DoorLengths are for how long one may book at a door, and by how much extend.
@@ -34,16 +34,74 @@ type Door struct {
 	Room    *Room
 	At      time.Time
 	State   DoorState
-	Until   time.Time       // when the state ends, as things are; zero: not today
-	Current *Meeting        // that takes place, or is expected; nil: none
-	Today   []DoorMeeting   // in the room's zone, by start
-	Book    []time.Duration // for how long one may book now; empty: not at all
+	Until   time.Time     // when the state ends, as things are; zero: not in the time that is looked at
+	Current *Meeting      // that takes place, or is expected; nil: none
+	Day     Slot          // today, in the room's zone
+	Today   []DoorMeeting // by start
+	Closed  []Closure     // of today and the week behind it, by start; they may overlap
+	Book    []DoorChoice  // for how long one may book now; empty: not at all
 }
 
 // DoorMeeting is a meeting of today, and what may be done to it now.
 type DoorMeeting struct {
 	*Meeting
-	May []string
+	May    []string
+	Extend []DoorChoice // by how much, as far as rules and bookings tell; a quota shows when it is tried
+}
+
+// DoorChoice is one of [DoorLengths], and when a meeting would end with it.
+type DoorChoice struct {
+	Length time.Duration
+	End    time.Time
+}
+
+// Closure is a time in which a room is not given out.
+type Closure struct {
+	Slot   Slot // a zero end: longer than is looked at
+	Kind   ClosureKind
+	Reason string // of a blackout
+}
+
+// ClosureKind tells why a room is closed.
+type ClosureKind string
+
+const (
+	ClosedByBlackout ClosureKind = "blackout"
+	ClosedByHours    ClosureKind = "hours"    // outside of its opening hours
+	ClosedForGood    ClosureKind = "inactive" // it takes no meetings
+)
+
+// closuresAhead is how long a door looks ahead for when its room opens again.
+const closuresAhead = 7 * 24 * time.Hour
+
+// closures are when the room is closed on the day and the week behind it.
+func (r *Room) closures(day Slot) []Closure {
+	if !r.Active {
+		return []Closure{{Slot: Slot{Start: day.Start}, Kind: ClosedForGood}}
+	}
+	var closed []Closure
+	span := Slot{Start: day.Start, End: day.End.Add(closuresAhead)}
+	if len(r.Policy.OpeningHours) > 0 {
+		open := openHours(r.Policy.OpeningHours, span, mustZone(r.Zone))
+		for _, gap := range gaps(span, open) {
+			if gap.End.Equal(span.End) {
+				gap.End = time.Time{}
+			}
+			closed = append(closed, Closure{Slot: gap, Kind: ClosedByHours})
+		}
+	}
+	for _, b := range r.Blackouts {
+		if b.Slot.Overlaps(span) {
+			closed = append(closed, Closure{Slot: b.Slot, Kind: ClosedByBlackout, Reason: b.Reason})
+		}
+	}
+	slices.SortStableFunc(closed, func(a, b Closure) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	return closed
+}
+
+// holds reports whether the room is closed by it at an instant.
+func (c Closure) holds(at time.Time) bool {
+	return !at.Before(c.Slot.Start) && (c.Slot.End.IsZero() || at.Before(c.Slot.End))
 }
 
 // atDoorOf is who stands at the door of a room. It acts on meetings of the room alone, which

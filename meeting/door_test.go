@@ -27,7 +27,10 @@ func TestRoom_doorSlot(t *testing.T) {
 func TestDoor_judge(t *testing.T) {
 	at := instantOf(t, "2027-02-10T10:00:00Z")
 	on := func(from, to int, status Status, may ...string) DoorMeeting {
-		return DoorMeeting{&Meeting{ID: ID(from), Slot: Slot{at.Add(time.Duration(from) * time.Hour), at.Add(time.Duration(to) * time.Hour)}, Status: status}, may}
+		return DoorMeeting{Meeting: &Meeting{ID: ID(from), Slot: Slot{at.Add(time.Duration(from) * time.Hour), at.Add(time.Duration(to) * time.Hour)}, Status: status}, May: may}
+	}
+	hours := func(from, to string) Policy {
+		return Policy{OpeningHours: []OpeningHours{{Days: []string{"WE", "TH"}, From: from, To: to}}}
 	}
 	closed := Blackout{Slot: Slot{at.Add(-time.Hour), at.Add(2 * time.Hour)}}
 	for _, row := range []struct {
@@ -42,11 +45,19 @@ func TestDoor_judge(t *testing.T) {
 		{"soon", Room{Active: true}, []DoorMeeting{on(1, 3, Confirmed, DoorCheckIn)}, DoorExpected, 1},
 		{"now", Room{Active: true}, []DoorMeeting{on(-1, 1, InProgress, DoorEnd), on(1, 3, Confirmed, DoorCheckIn)}, DoorInUse, 1},
 		{"closed", Room{Active: true, Blackouts: []Blackout{closed}}, []DoorMeeting{on(1, 3, Confirmed)}, DoorClosed, 2},
+		{"a blackout later", Room{Active: true, Blackouts: []Blackout{{Slot: Slot{at.Add(time.Hour), at.Add(2 * time.Hour)}}}}, []DoorMeeting{on(2, 3, Confirmed)}, DoorFree, 1},
+		{"closes later", Room{Active: true, Policy: hours("08:00", "13:00")}, nil, DoorFree, 3},
+		{"not open yet", Room{Active: true, Policy: hours("12:00", "20:00")}, nil, DoorClosed, 2},
+		{"closed for today", Room{Active: true, Policy: hours("08:00", "09:00")}, []DoorMeeting{on(-2, -1, Ended)}, DoorClosed, 22},
+		{"opens into a blackout", Room{Active: true, Policy: hours("11:00", "20:00"), Blackouts: []Blackout{closed}}, nil, DoorClosed, 2},
+		{"never opens", Room{Active: true, Policy: Policy{OpeningHours: []OpeningHours{{Days: []string{"XX"}, From: "08:00", To: "09:00"}}}}, nil, DoorClosed, 0},
 		{"in use all the same", Room{}, []DoorMeeting{on(-1, 1, InProgress)}, DoorInUse, 1},
 		{"out of use", Room{}, nil, DoorClosed, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			d := &Door{Room: &row.room, At: at, State: DoorFree, Today: row.today}
+			row.room.Zone = "UTC"
+			day := Slot{at.Truncate(24 * time.Hour), at.Truncate(24 * time.Hour).Add(24 * time.Hour)}
+			d := &Door{Room: &row.room, At: at, State: DoorFree, Day: day, Today: row.today, Closed: row.room.closures(day)}
 			d.judge()
 			same(t, "state", d.State, row.want)
 			var until time.Time
@@ -61,4 +72,27 @@ func TestDoor_judge(t *testing.T) {
 func TestPerson_Address(t *testing.T) {
 	same(t, "a device", Person{Email: "door-1@door.INVALID"}.Address(Email), "")
 	same(t, "a person", Person{Email: "ann@example.org"}.Address(Email), "ann@example.org")
+}
+
+func TestRoom_blocks(t *testing.T) {
+	at := instantOf(t, "2027-02-10T10:00:00Z")
+	slot := func(from, to time.Duration) Slot { return Slot{at.Add(from * time.Minute), at.Add(to * time.Minute)} }
+	own := slot(-5, 65) // with its buffers
+	for _, row := range []struct {
+		name   string
+		buffer time.Duration
+		taken  []Slot
+		more   time.Duration
+		want   bool
+	}{
+		{"nothing behind it", 0, []Slot{own}, 30, false},
+		{"another", 0, []Slot{own, slot(75, 90)}, 30, true},
+		{"another behind what is wanted", 0, []Slot{own, slot(75, 90)}, 15, false},
+		{"another within the buffer", 5 * time.Minute, []Slot{own, slot(75, 90)}, 15, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r := &Room{Policy: Policy{BufferAfter: row.buffer}}
+			same(t, "blocked", r.blocks(slot(60, 60+row.more), slot(0, 60), row.taken), row.want)
+		})
+	}
 }

@@ -40,7 +40,7 @@ func (s *Service) Door(ctx context.Context, by Actor, roomID int64) (*Door, erro
 	if err != nil {
 		return nil, err
 	}
-	door := &Door{Room: room, At: at, State: DoorFree}
+	door := &Door{Room: room, At: at, State: DoorFree, Day: today, Closed: room.closures(today)}
 	for _, m := range ms {
 		if !m.Slot.Overlaps(today) { // its buffer does
 			continue
@@ -53,7 +53,13 @@ func (s *Service) Door(ctx context.Context, by Actor, roomID int64) (*Door, erro
 		if seen.Status == Released || seen.Status == Rejected || seen.Status == Cancelled {
 			continue
 		}
-		door.Today = append(door.Today, DoorMeeting{seen, m.mayAtDoor(rooms, at)})
+		shown := DoorMeeting{Meeting: seen, May: m.mayAtDoor(rooms, at)}
+		if slices.Contains(shown.May, DoorExtend) {
+			if shown.Extend, err = s.extendable(ctx, m, rooms, at); err != nil {
+				return nil, err
+			}
+		}
+		door.Today = append(door.Today, shown)
 	}
 	door.judge()
 	if door.Book, err = s.bookable(ctx, by, room, at); err != nil {
@@ -62,7 +68,7 @@ func (s *Service) Door(ctx context.Context, by Actor, roomID int64) (*Door, erro
 	return door, nil
 }
 
-// judge finds out the state from what takes place today.
+// judge finds out the state from what takes place today and when the room is closed.
 func (d *Door) judge() {
 	next := time.Time{}
 	for _, m := range d.Today {
@@ -75,25 +81,37 @@ func (d *Door) judge() {
 			next = m.Slot.Start
 		}
 	}
-	if d.State == DoorFree {
-		d.Until = next
-	}
 	if d.State == DoorInUse {
 		return
 	}
-	if !d.Room.Active {
-		d.State, d.Until = DoorClosed, time.Time{}
-		return
-	}
-	for _, b := range d.Room.Blackouts {
-		if !b.Slot.Start.After(d.At) && d.At.Before(b.Slot.End) {
-			d.State, d.Until = DoorClosed, b.Slot.End
+	if until, closed := d.closedUntil(); closed {
+		d.State, d.Until = DoorClosed, until
+	} else if d.State == DoorFree {
+		d.Until = next
+		for _, c := range d.Closed {
+			if c.Slot.Start.After(d.At) && c.Slot.Start.Before(d.Day.End) && (d.Until.IsZero() || c.Slot.Start.Before(d.Until)) {
+				d.Until = c.Slot.Start
+			}
 		}
 	}
 }
 
+// closedUntil tells whether the room is closed now, and when it opens; zero: not soon.
+func (d *Door) closedUntil() (until time.Time, closed bool) {
+	until = d.At
+	for _, c := range d.Closed {
+		if !c.holds(until) {
+			continue // by start: none before it holds later
+		}
+		if until, closed = c.Slot.End, true; until.IsZero() {
+			break
+		}
+	}
+	return until, closed
+}
+
 // bookable tells for how long the room may be booked at its door now.
-func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time) ([]time.Duration, error) {
+func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time) ([]DoorChoice, error) {
 	if needsDecision([]*Room{r}) != nil {
 		return nil, nil
 	}
@@ -106,14 +124,47 @@ func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time)
 	if err != nil {
 		return nil, err
 	}
-	var lengths []time.Duration
+	var choices []DoorChoice
 	for _, d := range DoorLengths {
-		found := r.reasons(by, Need{}, r.doorSlot(d, at), taken[r.ID], held, at, s.conf().Limits)
+		slot := r.doorSlot(d, at)
+		found := r.reasons(by, Need{}, slot, taken[r.ID], held, at, s.conf().Limits)
 		if !slices.ContainsFunc(found, func(f Reason) bool { return len(atDoorAllowed([]Fault{f.Fault})) > 0 }) {
-			lengths = append(lengths, d)
+			choices = append(choices, DoorChoice{Length: d, End: slot.End})
 		}
 	}
-	return lengths, nil
+	return choices, nil
+}
+
+// extendable tells by how much a meeting that takes place may be extended: nothing is booked
+// behind it in any of its rooms, and their rules allow it.
+func (s *Service) extendable(ctx context.Context, m *Meeting, rooms []*Room, at time.Time) ([]DoorChoice, error) {
+	longest := Slot{Start: m.Slot.End, End: m.Slot.End.Add(slices.Max(DoorLengths))}
+	taken, err := s.taken(ctx, rooms, longest)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.withBlackouts(ctx, rooms, at); err != nil {
+		return nil, err
+	}
+	var choices []DoorChoice
+	for _, d := range DoorLengths {
+		end := m.Slot.End.Add(d)
+		more := Slot{Start: m.Slot.End, End: end}
+		if !slices.ContainsFunc(rooms, func(r *Room) bool {
+			w := Wish{Slot: Slot{Start: m.Slot.Start, End: end}, Persons: len(m.Attendees), Now: at, EndOnly: true, Agreed: m.Slot}
+			return r.blocks(more, m.Slot, taken[r.ID]) || len(r.Check(w, s.conf().Limits)) > 0
+		}) {
+			choices = append(choices, DoorChoice{Length: d, End: end})
+		}
+	}
+	return choices, nil
+}
+
+// blocks reports whether another booking is in the way of more time for a meeting. What begins
+// no later than the meeting is its own.
+func (r *Room) blocks(more, meeting Slot, taken []Slot) bool {
+	more = more.Widen(0, r.Policy.BufferAfter)
+	return slices.ContainsFunc(taken, func(t Slot) bool { return t.Start.After(meeting.Start) && t.Overlaps(more) })
 }
 
 // BookAtDoor books the room from now on, in the name of the device, and checks in at once. It

@@ -31,15 +31,22 @@ func TestDoor(t *testing.T) {
 			Until        *time.Time
 			Current      *struct{ ID int64 }
 			Book         []int `json:"book_minutes"`
-			Today        []struct {
+			Choices      []struct {
+				Minutes int
+				End     time.Time
+			} `json:"book"`
+			Closed []struct{ Kind, Reason string }
+			Today  []struct {
 				ID               int64
 				Title, Organizer string
 				Status           string
 				End              time.Time
 				CheckedInAt      *time.Time `json:"checked_in_at"`
 				May              []string
+				Extend           []struct{ Minutes int }
 			}
-			Code struct{ URL string } `json:"door_code"`
+			Code    struct{ URL string } `json:"door_code"`
+			BookURL string               `json:"book_url"`
 		}
 		code := func(c *testenv.Client, r testenv.Room) string {
 			t.Helper()
@@ -86,6 +93,11 @@ func TestDoor(t *testing.T) {
 		}
 		if d := show(tablet); d.State != "free" || !slices.Equal(d.Book, []int{15, 30, 60}) || !strings.Contains(d.Code.URL, "/check-in?token=") {
 			t.Errorf("a free room: %+v", d)
+		} else if len(d.Choices) != 3 || d.Choices[2].Minutes != 60 || d.Choices[2].End.Sub(d.Now).Round(time.Minute) != time.Hour || !strings.HasSuffix(d.BookURL, at("/?book=%d", room.ID)) {
+			t.Errorf("what may be booked: %+v at %s", d.Choices, d.BookURL)
+		}
+		if people := string(admin.Want(t, http.StatusOK, http.MethodGet, "/users?limit=500", nil, nil).Body); strings.Contains(people, "door.invalid") {
+			t.Errorf("doors are among the people: %s", people)
 		}
 		for _, call := range [][2]string{
 			{"GET", "/me"}, {"GET", "/rooms"}, {"GET", "/meetings"}, {"POST", "/meetings"}, {"POST", "/me/tokens"}, {"POST", pairing}, {"GET", "/events"}, {"POST", "/auth/logout"},
@@ -111,6 +123,14 @@ func TestDoor(t *testing.T) {
 		if !d.Today[0].End.Equal(before.Add(30 * time.Minute)) {
 			t.Errorf("extended: %+v", d)
 		}
+
+		// Only so far as nothing is in the way.
+		behind := d.Today[0].End.Truncate(time.Minute).Add(45 * time.Minute)
+		next := alice.Book(t, testenv.Booking(behind, behind.Add(time.Hour), []int64{room.ID}))
+		if d = show(tablet); len(d.Today) != 2 || len(d.Today[0].Extend) != 2 || d.Today[0].Extend[1].Minutes != 30 || len(d.Today[1].Extend) != 0 {
+			t.Errorf("by how much it may be extended: %+v", d)
+		}
+		alice.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", next.ID), nil, nil)
 		elsewhere.WantProblem(t, http.StatusNotFound, "not_found", http.MethodPost, path+"end", nil)
 		d = door{}
 		tablet.Want(t, http.StatusOK, http.MethodPost, path+"end", nil, &d)
@@ -123,9 +143,30 @@ func TestDoor(t *testing.T) {
 			}
 		}
 
-		// Somebody is expected.
+		// Somebody is expected, and the device hears of all that happens here: what comes, and what moves away.
+		changes, res, err := openAt(t, tablet, "/door/events", "")
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("/door/events: %v %v", res, err)
+		}
+		heard := 1 // ready
+		hears := func(what string) {
+			t.Helper()
+			heard++
+			eventually(t, time.Now().Add(slack), what, func() bool { return len(changes.all()) >= heard })
+			if last := changes.all()[heard-1]; last.name != "changed" || last.raw != "{}" || len(changes.all()) > heard {
+				t.Errorf("%s: heard %+v", what, changes.all())
+			}
+		}
+		eventually(t, time.Now().Add(slack), "the stream", func() bool { return len(changes.all()) == 1 })
+		elsewhere.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodGet, "/events", nil)
+		moved := alice.Book(t, testenv.Booking(inSeconds(7200).Truncate(time.Minute), inSeconds(10800).Truncate(time.Minute), []int64{room.ID}))
+		hears("a booking")
+		alice.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", moved.ID), with{"room_ids": []int64{other.ID}}, nil)
+		hears("one that moves away")
+		alice.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", moved.ID), with{"title": "Not here any more"}, nil)
 		start := inSeconds(4)
 		m := alice.Book(t, testenv.Booking(start.Truncate(time.Minute).Add(2*time.Minute), start.Truncate(time.Minute).Add(62*time.Minute), []int64{room.ID}, with{"visibility": "private", "title": "Takeover of a rival"}))
+		hears("nothing but what happens here")
 		d = show(tablet)
 		if d.State != "expected" || d.Current == nil || d.Current.ID != m.ID || len(d.Book) != 0 {
 			t.Errorf("expected: %+v", d)

@@ -51,9 +51,13 @@ func listen(t testing.TB, c *testenv.Client, last, query string) *stream {
 }
 
 func open(t testing.TB, c *testenv.Client, last, query string) (*stream, *http.Response, error) {
+	return openAt(t, c, "/events"+query, last)
+}
+
+func openAt(t testing.TB, c *testenv.Client, path, last string) (*stream, *http.Response, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+"/api/v1/events"+query, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+"/api/v1"+path, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -151,6 +151,7 @@ func TestStore_ListUsers(t *testing.T) {
 		for i := range 5 {
 			want = append(want, mustCreate(t, s, newUser(fmt.Sprintf("u%d@example.org", i), account.Member)).ID)
 		}
+		mustCreate(t, s, newUser(account.DoorEmail(7), account.Member)) // nobody
 		p, pages := account.Page{Limit: 2}, 0
 		for {
 			us, next, err := s.ListUsers(t.Context(), p)

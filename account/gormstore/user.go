@@ -132,9 +132,13 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (*account.User, e
 	return r.user(), nil
 }
 
+// doorEmails are the addresses of [account.DoorEmail]: of rooms' doors, not of people.
+const doorEmails = "door-%@door.invalid"
+
 // ListUsers implements [account.Store].
 func (s *Store) ListUsers(ctx context.Context, p account.Page) ([]*account.User, string, error) {
-	rows, next, err := page(s.db.WithContext(ctx).Model(&userRow{}), p, func(r *userRow) int64 { return r.ID })
+	q := s.db.WithContext(ctx).Model(&userRow{}).Where("lower(email) NOT LIKE ?", doorEmails)
+	rows, next, err := page(q, p, func(r *userRow) int64 { return r.ID })
 	if err != nil {
 		return nil, "", wrap("list users", err)
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/binary"
+	"strconv"
 	"time"
 
 	"punctual/meeting"
@@ -44,4 +45,9 @@ func (l *Links) readArrival(token string) (a Arrival, ok bool) {
 		ns[i], b = n, b[size:]
 	}
 	return Arrival{MeetingID: int64(ns[0]), RoomID: int64(ns[1]), Until: time.Unix(int64(ns[2]), 0), Email: string(b)}, true
+}
+
+// BookURL is the page on which somebody who signs in books the room.
+func (l *Links) BookURL(roomID int64) string {
+	return l.base + "/?book=" + strconv.FormatInt(roomID, 10)
 }

@@ -25,6 +25,7 @@ type DoorDeps struct {
 	Service  *meeting.Service
 	Accounts *account.Service // of the devices
 	Links    *Links
+	Feed     *meeting.Feed             // of what happens in the rooms
 	ClientIP func(huma.Context) string // whom wrong codes are charged to
 	Now      func() time.Time
 }
@@ -32,17 +33,20 @@ type DoorDeps struct {
 // RegisterDoor adds what a screen at a room's door needs.
 func RegisterDoor(api huma.API, d DoorDeps) {
 	h := &doorHandlers{
-		svc: d.Service, accounts: d.Accounts, links: d.Links, clientIP: d.ClientIP, now: d.Now, registry: api.OpenAPI().Components.Schemas,
+		svc: d.Service, accounts: d.Accounts, links: d.Links, feed: d.Feed, clientIP: d.ClientIP, now: d.Now,
+		registry: api.OpenAPI().Components.Schemas,
 	}
 	huma.Register(api, operation("room-door-code", http.MethodGet, "/rooms/{id}/door-code",
 		"The address to show as a QR code at the door, by which people check in; it changes every minute", "Rooms"), h.code)
 	h.registerDevices(api)
+	h.registerEvents(api)
 }
 
 type doorHandlers struct {
 	svc      *meeting.Service
 	accounts *account.Service
 	links    *Links
+	feed     *meeting.Feed
 	clientIP func(huma.Context) string
 	now      func() time.Time
 	registry huma.Registry

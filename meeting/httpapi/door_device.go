@@ -43,11 +43,35 @@ type Door struct {
 	Room    DoorRoom      `json:"room"`
 	Now     time.Time     `json:"now" doc:"By the server's clock"`
 	State   string        `json:"state" enum:"free,expected,in_use,closed" doc:"expected: a meeting begins soon, people may check in"`
-	Until   *time.Time    `json:"until" nullable:"true" doc:"When the state ends, as things are; null: not today"`
+	Until   *time.Time    `json:"until" nullable:"true" doc:"When the state ends, as things are; null: not today, or if it is closed not within a week"`
 	Current *DoorMeeting  `json:"current,omitempty" doc:"The meeting that takes place or is expected; left out: none"`
-	Today   []DoorMeeting `json:"today" nullable:"false" doc:"By start, in the room's zone"`
+	Day     DoorDay       `json:"day" doc:"Today in the room's zone; of what comes behind it nothing is told"`
+	Today   []DoorMeeting `json:"today" nullable:"false" doc:"By start"`
+	Closed  []DoorClosure `json:"closed" nullable:"false" doc:"When the room is not given out, today and the week behind it, by start; they may overlap"`
 	Book    []int         `json:"book_minutes" nullable:"false" doc:"For how long one may book now"`
+	Choices []DoorChoice  `json:"book" nullable:"false" doc:"The same, with when it would end: on the grid of the room"`
 	Code    DoorCode      `json:"door_code" doc:"To show as a QR code: whoever opens it checks in"`
+	BookURL string        `json:"book_url" doc:"Where people book the room on a device of their own"`
+}
+
+// DoorDay is a day by the clock of a room.
+type DoorDay struct {
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+}
+
+// DoorClosure is a time in which a room is not given out.
+type DoorClosure struct {
+	Start  time.Time  `json:"start"`
+	End    *time.Time `json:"end" nullable:"true" doc:"null: not within a week"`
+	Kind   string     `json:"kind" enum:"blackout,hours,inactive" doc:"hours: outside of its opening hours; inactive: it takes no meetings"`
+	Reason string     `json:"reason" doc:"Of a blackout"`
+}
+
+// DoorChoice is how long one may book, or by how much extend.
+type DoorChoice struct {
+	Minutes int       `json:"minutes" enum:"15,30,60"`
+	End     time.Time `json:"end" doc:"When the meeting would end"`
 }
 
 // DoorRoom is what a device shows of its room.
@@ -62,15 +86,19 @@ type DoorRoom struct {
 
 // DoorMeeting is what anybody at the door may see of a meeting.
 type DoorMeeting struct {
-	ID          int64      `json:"id"`
-	Title       string     `json:"title" doc:"Busy, if the meeting is private"`
-	Organizer   string     `json:"organizer" doc:"Their name; empty, if the meeting is private"`
-	Start       time.Time  `json:"start"`
-	End         time.Time  `json:"end"`
-	Status      string     `json:"status"`
-	CheckedInAt *time.Time `json:"checked_in_at" nullable:"true"`
-	CheckInBy   *time.Time `json:"check_in_by" nullable:"true" doc:"Until when somebody must check in; null: nobody has to"`
-	May         []string   `json:"may" nullable:"false" doc:"What may be done to it here and now: check_in, end, extend"`
+	ID          int64        `json:"id"`
+	Title       string       `json:"title" doc:"Busy, if the meeting is private"`
+	Private     bool         `json:"private"`
+	Organizer   string       `json:"organizer" doc:"Their name; empty, if the meeting is private"`
+	Start       time.Time    `json:"start"`
+	End         time.Time    `json:"end"`
+	EndedAt     *time.Time   `json:"ended_at" nullable:"true" doc:"null: it goes on, or is to come"`
+	Status      string       `json:"status"`
+	CheckedInAt *time.Time   `json:"checked_in_at" nullable:"true"`
+	CheckInFrom time.Time    `json:"check_in_from" doc:"From when one may check in"`
+	CheckInBy   *time.Time   `json:"check_in_by" nullable:"true" doc:"Until when somebody must check in; null: nobody has to"`
+	May         []string     `json:"may" nullable:"false" doc:"What may be done to it here and now: check_in, end, extend"`
+	Extend      []DoorChoice `json:"extend" nullable:"false" doc:"By how much it may be extended now, as far as rules and bookings tell"`
 }
 
 // DoorBooking is a booking from now on.
@@ -222,8 +250,9 @@ func (h *doorHandlers) view(d *meeting.Door) Door {
 	r := d.Room
 	v := Door{
 		Room: DoorRoom{ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: append([]string{}, r.Features...), Timezone: r.Zone},
-		Now:  d.At.UTC(), State: string(d.State), Until: instant(d.Until), Today: list(d.Today, doorMeetingOf), Code: h.codeOf(r),
-		Book: list(d.Book, func(l time.Duration) int { return int(l / time.Minute) }),
+		Now:  d.At.UTC(), State: string(d.State), Until: instant(d.Until), Day: DoorDay{d.Day.Start.UTC(), d.Day.End.UTC()},
+		Today: list(d.Today, doorMeetingOf), Closed: list(d.Closed, doorClosureOf), Code: h.codeOf(r), BookURL: h.links.BookURL(r.ID),
+		Choices: list(d.Book, doorChoiceOf), Book: list(d.Book, func(c meeting.DoorChoice) int { return int(c.Length / time.Minute) }),
 	}
 	for i := range v.Today {
 		if d.Current != nil && v.Today[i].ID == d.Current.ID {
@@ -236,8 +265,18 @@ func (h *doorHandlers) view(d *meeting.Door) Door {
 func doorMeetingOf(m meeting.DoorMeeting) DoorMeeting {
 	return DoorMeeting{
 		ID: m.ID, Title: m.Title, Organizer: m.Organizer.Name, Start: m.Slot.Start.UTC(), End: m.Slot.End.UTC(), Status: string(m.Status),
-		CheckedInAt: instant(m.CheckedInAt), CheckInBy: instant(m.CheckIn.Until), May: append([]string{}, m.May...),
+		Private: m.Visibility == meeting.Private, EndedAt: instant(m.EndedAt),
+		CheckedInAt: instant(m.CheckedInAt), CheckInFrom: m.CheckIn.Opens.UTC(), CheckInBy: instant(m.CheckIn.Until),
+		May: append([]string{}, m.May...), Extend: list(m.Extend, doorChoiceOf),
 	}
+}
+
+func doorChoiceOf(c meeting.DoorChoice) DoorChoice {
+	return DoorChoice{Minutes: int(c.Length / time.Minute), End: c.End.UTC()}
+}
+
+func doorClosureOf(c meeting.Closure) DoorClosure {
+	return DoorClosure{Start: c.Slot.Start.UTC(), End: instant(c.Slot.End), Kind: string(c.Kind), Reason: c.Reason}
 }
 
 func (h *doorHandlers) book(ctx context.Context, in *struct{ Body Body[DoorBooking] }) (*doorOutput, error) {

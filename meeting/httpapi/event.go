@@ -96,26 +96,33 @@ func (h *eventHandlers) stream(ctx context.Context, in *eventsInput) (*huma.Stre
 	if err != nil {
 		return nil, err
 	}
+	return follow(listener, lost, func(u meeting.Update) []byte {
+		wanted := func(id int64) bool { return slices.Contains(in.RoomID, id) }
+		if len(in.RoomID) > 0 && !slices.ContainsFunc(u.Meeting.RoomIDs, wanted) {
+			return nil
+		}
+		return u.Render(by.MaySee(u.Meeting, u.Rooms), func(by meeting.Actor) []byte { return render(u, by, h.now()) })
+	}), nil
+}
+
+// follow answers with what write makes of the updates that the listener hears; nil: nothing.
+func follow(listener *meeting.Listener, lost bool, write func(meeting.Update) []byte) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		defer listener.Close()
 		ctx.SetHeader("Content-Type", "text/event-stream; charset=utf-8")
 		ctx.SetHeader("X-Accel-Buffering", "no") // or a proxy may keep events for itself
 		ctx.SetStatus(http.StatusOK)
-		s := &stream{
-			writer: ctx.BodyWriter().(http.ResponseWriter), by: by, rooms: in.RoomID, now: h.now,
-		}
+		s := &stream{writer: ctx.BodyWriter().(http.ResponseWriter), write: write}
 		s.control = http.NewResponseController(s.writer)
 		_ = s.run(ctx.Context(), listener, lost) // the listener is gone; it knows
-	}}, nil
+	}}
 }
 
-// stream writes the events that one listener may see.
+// stream writes to one listener what it may see of the updates.
 type stream struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
-	by      meeting.Actor
-	rooms   []int64
-	now     func() time.Time
+	write   func(meeting.Update) []byte
 	buf     bytes.Buffer
 }
 
@@ -179,13 +186,9 @@ func (s *stream) tellAll(u meeting.Update, more <-chan meeting.Update) error {
 	return s.tell(u)
 }
 
-// tell writes the update, if it is of a room that was asked for.
+// tell writes the update, if there is anything to tell of it.
 func (s *stream) tell(u meeting.Update) error {
-	wanted := func(id int64) bool { return slices.Contains(s.rooms, id) }
-	if len(s.rooms) > 0 && !slices.ContainsFunc(u.Meeting.RoomIDs, wanted) {
-		return nil
-	}
-	_, err := s.buf.Write(u.Render(s.by.MaySee(u.Meeting, u.Rooms), func(by meeting.Actor) []byte { return render(u, by, s.now()) }))
+	_, err := s.buf.Write(s.write(u))
 	if err == nil && s.buf.Len() > 64<<10 {
 		return s.flush()
 	}

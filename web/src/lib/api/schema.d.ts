@@ -140,6 +140,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/door/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * That something happened in the room, as it happens: server-sent events
+         * @description The event `ready` comes first, then `changed` whenever a meeting in the room was changed: what it is now `GET /door` tells. Blackouts and changes of the room itself are not told of; a device asks each minute anyway, for the next QR code. Streams end now and then.
+         */
+        get: operations["door-events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/door/meetings/{id}/check-in": {
         parameters: {
             query?: never;
@@ -1884,10 +1904,18 @@ export interface components {
             version: number;
         };
         Door: {
+            /** @description The same, with when it would end: on the grid of the room */
+            book: components["schemas"]["DoorChoice"][];
             /** @description For how long one may book now */
             book_minutes: number[];
+            /** @description Where people book the room on a device of their own */
+            book_url: string;
+            /** @description When the room is not given out, today and the week behind it, by start; they may overlap */
+            closed: components["schemas"]["DoorClosure"][];
             /** @description The meeting that takes place or is expected; left out: none */
             current?: components["schemas"]["DoorMeeting"];
+            /** @description Today in the room's zone; of what comes behind it nothing is told */
+            day: components["schemas"]["DoorDay"];
             /** @description To show as a QR code: whoever opens it checks in */
             door_code: components["schemas"]["DoorCode"];
             /**
@@ -1901,11 +1929,11 @@ export interface components {
              * @enum {string}
              */
             state: "free" | "expected" | "in_use" | "closed";
-            /** @description By start, in the room's zone */
+            /** @description By start */
             today: components["schemas"]["DoorMeeting"][];
             /**
              * Format: date-time
-             * @description When the state ends, as things are; null: not today
+             * @description When the state ends, as things are; null: not today, or if it is closed not within a week
              */
             until: string | null;
         };
@@ -1918,6 +1946,34 @@ export interface components {
             /** @description Booked at the door, if it is left out */
             title?: string | null;
         };
+        DoorChoice: {
+            /**
+             * Format: date-time
+             * @description When the meeting would end
+             */
+            end: string;
+            /**
+             * Format: int64
+             * @enum {integer}
+             */
+            minutes: 15 | 30 | 60;
+        };
+        DoorClosure: {
+            /**
+             * Format: date-time
+             * @description null: not within a week
+             */
+            end: string | null;
+            /**
+             * @description hours: outside of its opening hours; inactive: it takes no meetings
+             * @enum {string}
+             */
+            kind: "blackout" | "hours" | "inactive";
+            /** @description Of a blackout */
+            reason: string;
+            /** Format: date-time */
+            start: string;
+        };
         DoorCode: {
             /**
              * Format: date-time
@@ -1926,6 +1982,12 @@ export interface components {
             until: string;
             /** @description Whoever opens it checks in to the meeting that takes place there, without signing in */
             url: string;
+        };
+        DoorDay: {
+            /** Format: date-time */
+            end: string;
+            /** Format: date-time */
+            start: string;
         };
         DoorDevice: {
             /** Format: date-time */
@@ -1952,16 +2014,29 @@ export interface components {
              * @description Until when somebody must check in; null: nobody has to
              */
             check_in_by: string | null;
+            /**
+             * Format: date-time
+             * @description From when one may check in
+             */
+            check_in_from: string;
             /** Format: date-time */
             checked_in_at: string | null;
             /** Format: date-time */
             end: string;
+            /**
+             * Format: date-time
+             * @description null: it goes on, or is to come
+             */
+            ended_at: string | null;
+            /** @description By how much it may be extended now, as far as rules and bookings tell */
+            extend: components["schemas"]["DoorChoice"][];
             /** Format: int64 */
             id: number;
             /** @description What may be done to it here and now: check_in, end, extend */
             may: string[];
             /** @description Their name; empty, if the meeting is private */
             organizer: string;
+            private: boolean;
             /** Format: date-time */
             start: string;
             status: string;
@@ -4674,6 +4749,71 @@ export interface operations {
             };
             /** @description Request Entity Too Large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "door-events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A stream that goes on until either side ends it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,55 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting"
+)
+
+// DoorEventsPath is where a device at a door hears that there is something new to show.
+const DoorEventsPath = "/door/events"
+
+func (h *doorHandlers) registerEvents(api huma.API) {
+	op := operation("door-events", http.MethodGet, DoorEventsPath, "That something happened in the room, as it happens: server-sent events", "Doors")
+	op.Description = "The event `ready` comes first, then `changed` whenever a meeting in the room was changed: what it is now `GET /door` tells. " +
+		"Blackouts and changes of the room itself are not told of; a device asks each minute anyway, for the next QR code. Streams end now and then."
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: "A stream that goes on until either side ends it",
+		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}}
+	huma.Register(api, op, h.events)
+}
+
+func (h *doorHandlers) events(ctx context.Context, _ *struct{}) (*huma.StreamResponse, error) {
+	by, roomID, err := h.standing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	listener, _, err := h.feed.Listen(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.svc.Door(ctx, by, roomID) // after the listener hears, so that nothing is missed
+	if err != nil {
+		listener.Close()
+		return nil, err
+	}
+	here := map[meeting.ID]bool{}
+	for _, m := range d.Today {
+		here[m.ID] = true
+	}
+	hint := func(u meeting.Update) []byte {
+		was := here[u.MeetingID] // it may have been moved to another room
+		here[u.MeetingID] = slices.Contains(u.Meeting.RoomIDs, roomID)
+		if !was && !here[u.MeetingID] {
+			delete(here, u.MeetingID)
+			return nil
+		}
+		return []byte("event: changed\ndata: {}\n\n")
+	}
+	return follow(listener, false, hint), nil
+}
