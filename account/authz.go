@@ -23,6 +23,7 @@ const (
 	NotificationsRead  Scope = "notifications:read"
 	NotificationsWrite Scope = "notifications:write"
 	JobsAdmin          Scope = "jobs:admin"
+	AuditRead          Scope = "audit:read"     // what was done, by whom and from where
 	TopicsProduce      Scope = "topics:produce" // these three may name one topic: "topics:produce:orders"
 	TopicsConsume      Scope = "topics:consume"
 	TopicsAdmin        Scope = "topics:admin"
@@ -43,7 +44,7 @@ const (
 // Scopes that a token may have.
 var Scopes = []Scope{
 	MeetingsRead, MeetingsWrite, RoomsRead, RoomsWrite, UsersRead, UsersWrite, NotificationsRead, NotificationsWrite,
-	JobsAdmin, TopicsProduce, TopicsConsume, TopicsAdmin,
+	JobsAdmin, AuditRead, TopicsProduce, TopicsConsume, TopicsAdmin,
 }
 
 func (s Scope) known() bool {
@@ -192,6 +193,8 @@ var table = map[string]rule{
 	"get-topic-webhook":      {Admin, TopicsAdmin},
 	"set-topic-webhook":      {Admin, TopicsAdmin},
 	"delete-topic-webhook":   {Admin, TopicsAdmin},
+
+	"list-audit": {Admin, AuditRead},
 
 	"get-config": {Admin, unscoped},
 }

@@ -19,6 +19,10 @@ type Config struct {
 	Timezone   string           // of users that name none; UTC
 	Limiter    Limiter          // of failed sign-ins; ten a minute, in memory
 	Now        func() time.Time // time.Now
+
+	// Refused is told of each sign-in with wrong credentials: by whom, of ID 0 if nobody has the
+	// address, and the address as it was typed in. nil: nobody is told.
+	Refused func(ctx context.Context, u *User, email string)
 }
 
 // Service is what one can do with accounts. It does not ask whether the caller may: see
@@ -30,6 +34,7 @@ type Service struct {
 	now      func() time.Time
 	timezone string
 	setupTTL time.Duration
+	refused  func(context.Context, *User, string)
 
 	sessionTTL atomic.Int64
 }
@@ -37,7 +42,7 @@ type Service struct {
 // New returns a Service on store.
 func New(store Store, c Config) *Service {
 	s := &Service{
-		store: store, limiter: c.Limiter, hasher: newHasher(), now: c.Now,
+		store: store, limiter: c.Limiter, hasher: newHasher(), now: c.Now, refused: c.Refused,
 		timezone: cmp.Or(c.Timezone, "UTC"), setupTTL: cmp.Or(c.SetupTTL, 24*time.Hour),
 	}
 	if s.limiter == nil {

@@ -35,6 +35,9 @@ func (s *Service) Login(ctx context.Context, email, password, clientIP string) (
 			return err
 		}
 		if !ok || !u.Active() {
+			if s.refused != nil {
+				s.refused(ctx, u, email)
+			}
 			return ErrWrongCredentials
 		}
 		in, err = s.begin(ctx, u)
@@ -58,7 +61,7 @@ func (s *Service) begin(ctx context.Context, u *User) (*SignIn, error) {
 		UserID: u.ID, Kind: Session, Hash: hashSecret(secret),
 		ExpiresAt: now.Add(time.Duration(s.sessionTTL.Load())), LastUsedAt: now, CreatedAt: now,
 	}
-	if err := s.store.CreateToken(ctx, t); err != nil {
+	if err := s.store.CreateToken(WithPrincipal(ctx, principal(u, t)), t); err != nil {
 		return nil, err
 	}
 	return &SignIn{Secret: secret, ExpiresAt: t.ExpiresAt, User: u}, nil

@@ -35,6 +35,7 @@ func (a *application) register(api huma.API) {
 	}
 	jobs.register(api)
 	(&punctualityAPI{kept: a.lateness, pending: a.metrics.kept, meetings: a.meetings}).register(api)
+	(&auditAPI{a.db.Gorm}).register(api)
 	topics.Register(api, a.topics, a.topicsRate)
 	registerConfig(api, a.currentConfig)
 	accounthttp.MustCover(api)

@@ -16,6 +16,7 @@ import (
 
 	"punctual/account"
 	accountstore "punctual/account/gormstore"
+	"punctual/app/audit"
 	"punctual/app/database"
 	"punctual/delayjob"
 	failures "punctual/delayjob/gormstore"
@@ -115,22 +116,23 @@ func (a *application) wireAreas() {
 		Horizon: a.config.Queue.Horizon, Fallback: a.fallbackQueue, Observer: a.metrics, Logger: a.log,
 	})
 	a.scheduler = scheduler
-	notices := ledger.New(db)
-	a.failures = failures.NewFailures(db)
+	var trail audit.Trail
+	notices := ledger.New(db).Noting(trail)
+	a.failures = failures.NewFailures(db).Noting(trail)
 	a.lateness = failures.NewLateness(db)
 	a.metrics.kept = newLateness(a.lateness, a.log)
 	a.webhooks = webhook.NewSender("punctual/"+version, a.config.Topics.allowed())
-	a.topics = topics.New(failures.NewTopics(db), a.queue, scheduler, a.webhooks, a.reload, a.log)
+	a.topics = topics.New(failures.NewTopics(db).Noting(trail), a.queue, scheduler, a.webhooks, a.reload, a.log)
 	a.topics.SetLimits(a.config.Topics.limits())
 	a.topicsRate = newTopicsLimiter(a.redis, a.config)
 	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now}
 	a.limiter = newLimiter(a.redis, a.config)
-	people := accountstore.New(db)
+	people := accountstore.New(db).Noting(trail)
 	a.accounts = account.New(people, account.Config{
-		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter,
+		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Refused: a.noteRefused,
 	})
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
-	a.meetingStore = meetingstore.New(db, outboxAdapter{notices})
+	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail)
 	a.feed = meeting.NewFeed(a.meetingStore, meeting.FeedOptions{Logger: a.log})
 	a.feedHints = newFeedHints(a.redis, a.config.Queue.Prefix, a.feed, a.log)
 	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people}, tellingScheduler{scheduler, a.feedHints.changed},
@@ -154,7 +156,7 @@ func (a *application) wireEngine() {
 	for i, j := range a.jobs {
 		names[i] = j.Name()
 	}
-	a.pauses = &pauses{settings: failures.NewSettings(a.db.Gorm), queue: a.queue, standIn: a.standIn, jobs: names}
+	a.pauses = &pauses{settings: failures.NewSettings(a.db.Gorm).Noting(audit.Trail{}), queue: a.queue, standIn: a.standIn, jobs: names}
 	a.metrics.registry.MustRegister(newQueueCollector(a.inForce, names, failures.NewTopics(a.db.Gorm)))
 	if a.clock = newClockWatch(a.db, a.redis, a.queue, a.log); a.clock != nil {
 		a.metrics.registry.MustRegister(a.clock.offset)
@@ -211,6 +213,7 @@ func (a *application) apply(ctx context.Context, old, now *Config) error {
 	a.topicsRate.SetRate(account.Rate(now.Topics.Rate))
 	a.webhooks.Allow(now.Topics.allowed())
 	a.latest.Store(now)
+	a.noteReload(ctx, old, now)
 	return a.applyReminders(ctx, now.Booking)
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"punctual/app/audit"
 	"punctual/app/database"
 	"punctual/delayjob"
 	failures "punctual/delayjob/gormstore"
@@ -51,7 +52,7 @@ func (c *cli) withDeadLetters(ctx context.Context, inside string, do func(*deadL
 		if err != nil {
 			return err
 		}
-		return errors.Join(do(&deadLetters{failures.NewFailures(db.Gorm), q}), db.Close())
+		return errors.Join(do(&deadLetters{failures.NewFailures(db.Gorm).Noting(audit.Trail{}), q}), db.Close())
 	})
 }
 

@@ -20,6 +20,7 @@ type Config struct {
 	SMS      SMSConfig      `yaml:"sms"`
 	Topics   TopicsConfig   `yaml:"topics"`
 	Auth     AuthConfig     `yaml:"auth"`
+	Audit    AuditConfig    `yaml:"audit"`
 	Log      LogConfig      `yaml:"log"`
 }
 
@@ -146,6 +147,11 @@ type AuthConfig struct {
 	LoginRate  Rate          `yaml:"login_rate"`
 }
 
+// AuditConfig says how long the history of the installation is kept; that of meetings stays with them.
+type AuditConfig struct {
+	Keep time.Duration `yaml:"keep"`
+}
+
 // LogConfig says what is logged, and how.
 type LogConfig struct {
 	Level  string `yaml:"level"`
@@ -183,6 +189,7 @@ func DefaultConfig() *Config {
 		}},
 		Topics: TopicsConfig{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
 		Auth:   AuthConfig{SessionTTL: 12 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
+		Audit:  AuditConfig{Keep: 3 * 8760 * time.Hour},
 		Log:    LogConfig{Level: "info", Format: "text"},
 	}
 }

@@ -62,6 +62,7 @@ func (c *Config) validate() []brokenRule {
 	c.SMS.validate(&r)
 	c.Topics.validate(&r)
 	r.within("auth.session_ttl", c.Auth.SessionTTL, time.Minute, year)
+	r.within("audit.keep", c.Audit.Keep, 31*day, 50*year)
 	r.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	r.oneOf("log.format", c.Log.Format, "text", "json")
 	return r

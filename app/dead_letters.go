@@ -34,7 +34,7 @@ func (d *deadLetters) requeue(ctx context.Context, id string) error {
 	case states[0] != delayjob.StateDead:
 		return delayjob.ErrNotFound
 	}
-	return nil
+	return d.records.NoteRequeued(ctx, id)
 }
 
 // revive makes recorded messages due now and forgets their deaths, in this order: if the
@@ -103,14 +103,14 @@ func (d *deadLetters) requeueUnrecorded(ctx context.Context, job string) (int, e
 		}
 		cursor = next
 	}
-	n := 0
+	var revived []string
 	states, err := d.queue.Requeue(ctx, ids...)
-	for _, s := range states {
+	for i, s := range states {
 		if s == delayjob.StateDead {
-			n++
+			revived = append(revived, ids[i])
 		}
 	}
-	return n, err
+	return len(revived), errors.Join(err, d.records.NoteRequeued(ctx, revived...))
 }
 
 const deadPage = 500

@@ -19,6 +19,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/app/database"
+	"punctual/meeting"
 	meetinghttp "punctual/meeting/httpapi"
 )
 
@@ -26,14 +27,15 @@ const requestIDHeader = "X-Request-ID"
 
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
 
-// assignRequestID takes over the id that a proxy gave the request, or makes one.
+// assignRequestID takes over the id that a proxy gave the request, or makes one, and notes the
+// client's address.
 func assignRequestID(c *gin.Context) {
 	id := c.GetHeader(requestIDHeader)
 	if !requestID.MatchString(id) {
 		id = rand.Text()
 	}
 	c.Header(requestIDHeader, id)
-	c.Request = c.Request.WithContext(withRequestID(c.Request.Context(), id))
+	c.Request = c.Request.WithContext(meeting.WithClient(withRequestID(c.Request.Context(), id), c.ClientIP()))
 }
 
 // accessLog writes one line for each request, without its query: that may hold names and

@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -131,22 +130,9 @@ func (a *punctualityAPI) report(ctx context.Context, in *punctualityQuery) (*str
 }
 
 func (in *punctualityQuery) span() (span meeting.Slot, err error) {
-	var faults []meeting.Fault
-	read := func(location, s string) time.Time {
-		if s == "" {
-			return time.Time{}
-		}
-		t, err := meeting.ParseTime(strings.Replace(s, " ", "+", 1), time.UTC)
-		if err != nil {
-			faults = append(faults, meeting.Fault{Location: location, Code: "invalid_time", Message: err.Error()})
-		}
-		return t
-	}
-	span = meeting.Slot{Start: read("query.from", in.From), End: read("query.to", in.To)}
-	if len(faults) > 0 {
-		err = &meeting.InvalidError{Faults: faults}
-	}
-	return span, err
+	var f queryFaults
+	span = meeting.Slot{Start: f.instant("query.from", in.From), End: f.instant("query.to", in.To)}
+	return span, f.err()
 }
 
 // latenessOfJobs by job. A count of a bound that there is no more is put into the next one.

@@ -110,6 +110,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.consumer.Run(ctx) })
 		g.Go(func() error { return a.pusher.Run(ctx) })
 		g.Go(func() error { return a.metrics.kept.run(ctx) })
+		g.Go(func() error { return a.trimAudit(ctx) })
 		if a.fallback != nil {
 			g.Go(func() error { return a.fallback.Run(ctx) })
 		}

@@ -25,6 +25,7 @@ type rule struct {
 var rules = []rule{
 	{"punctual", []string{"app"}, nil},
 	{"app/database", []string{"migrations"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
+	{"app/audit", []string{"account", "meeting"}, []string{"gorm.io/"}},
 	{"app", []string{"*"}, []string{"*"}},
 	{"tests/testenv", nil, []string{"*"}},
 	{"tests/testenv/testdb", []string{"app/database", "migrations", "tests/testenv"}, nil},

@@ -19,12 +19,31 @@ import (
 )
 
 // Store implements [account.Store] on the tables users and tokens.
-type Store struct{ db *gorm.DB }
+type Store struct {
+	db    *gorm.DB
+	trail Trail // nil: nothing is noted
+}
+
+// Trail notes what is done to people and tokens, in the transaction that does it. Of what it was
+// and is there are rows; none: it was not there, or is no more.
+type Trail interface {
+	Note(tx *gorm.DB, action, id, name string, before, after []any) error
+}
 
 var _ account.Store = (*Store)(nil)
 
 // New returns a Store on db, whose dialect is "postgres" or "sqlite".
 func New(db *gorm.DB) *Store { return &Store{db: db} }
+
+// Noting returns the store with a trail in which it notes what it changes.
+func (s *Store) Noting(t Trail) *Store { return &Store{db: s.db, trail: t} }
+
+func (s *Store) note(tx *gorm.DB, action string, id int64, name string, before, after []any) error {
+	if s.trail == nil {
+		return nil
+	}
+	return s.trail.Note(tx, action, strconv.FormatInt(id, 10), name, before, after)
+}
 
 // locking is a clause for the end of a SELECT that keeps its rows as they are until the
 // transaction ends. On SQLite a transaction that writes is alone anyway.

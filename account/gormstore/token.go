@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -67,7 +68,12 @@ func (r *tokenRow) token() (*account.Token, error) {
 func (s *Store) CreateToken(ctx context.Context, t *account.Token) error {
 	r, err := rowOfToken(t)
 	if err == nil {
-		err = s.db.WithContext(ctx).Create(r).Error
+		err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			if err := tx.Create(r).Error; err != nil {
+				return err
+			}
+			return s.noteToken(tx, r, nil, []any{r})
+		})
 	}
 	if err != nil {
 		return wrap("insert token", err)
@@ -117,11 +123,34 @@ func (s *Store) ListTokens(ctx context.Context, userID int64, kind account.Token
 
 // DeleteToken implements [account.Store].
 func (s *Store) DeleteToken(ctx context.Context, userID, id int64, kind account.TokenKind) error {
-	res := s.db.WithContext(ctx).Exec("DELETE FROM tokens WHERE id = ? AND user_id = ? AND kind = ?", id, userID, kind)
-	if res.Error == nil && res.RowsAffected == 0 {
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		var r tokenRow
+		if err := one(ctx, tx, &r, "DELETE FROM tokens WHERE id = ? AND user_id = ? AND kind = ? RETURNING *", id, userID, kind); err != nil {
+			return err
+		}
+		return s.noteToken(tx, &r, []any{&r}, nil)
+	})
+	if errors.Is(err, account.ErrNotFound) {
 		return account.ErrNotFound
 	}
-	return wrap("delete token", res.Error)
+	return wrap("delete token", err)
+}
+
+// noteToken notes what becomes of a token; of sessions, that their users signed in and out.
+func (s *Store) noteToken(tx *gorm.DB, r *tokenRow, before, after []any) error {
+	verb := "created"
+	if after == nil {
+		verb = "deleted"
+	}
+	switch kind := account.TokenKind(r.Kind); {
+	case kind == account.API:
+		return s.note(tx, "token."+verb, r.ID, r.Name, before, after)
+	case kind == account.Session && after != nil:
+		return s.note(tx, "session.begun", *r.UserID, "", nil, nil)
+	case kind == account.Session:
+		return s.note(tx, "session.ended", *r.UserID, "", nil, nil)
+	}
+	return nil // a set-up token is nobody's
 }
 
 // TouchToken implements [account.Store].

@@ -70,16 +70,16 @@ func users(rows []userRow) []*account.User {
 
 // CreateUser implements [account.Store].
 func (s *Store) CreateUser(ctx context.Context, u *account.User) error {
-	return insertUser(s.db.WithContext(ctx), u)
+	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return s.insertUser(tx, u) })
 }
 
-func insertUser(tx *gorm.DB, u *account.User) error {
+func (s *Store) insertUser(tx *gorm.DB, u *account.User) error {
 	r := rowOfUser(u)
 	if err := tx.Create(r).Error; err != nil {
 		return wrap("insert user", refusal(err))
 	}
 	u.ID = r.ID
-	return nil
+	return s.note(tx, "user.created", r.ID, r.Name, nil, []any{r})
 }
 
 // CreateFirstUser implements [account.Store].
@@ -95,7 +95,7 @@ func (s *Store) CreateFirstUser(ctx context.Context, u *account.User) (created b
 			return err
 		}
 		created = true
-		if err := insertUser(tx, u); err != nil {
+		if err := s.insertUser(tx, u); err != nil {
 			return err
 		}
 		return tx.Exec("DELETE FROM tokens WHERE kind = 'setup'").Error
@@ -170,8 +170,12 @@ func (s *Store) UpdateUser(ctx context.Context, id int64, fn func(*account.User,
 			return err
 		}
 		u.ID, u.Version = r.ID, r.Version+1
-		if err := tx.Save(rowOfUser(u)).Error; err != nil {
+		changed := rowOfUser(u)
+		if err := tx.Save(changed).Error; err != nil {
 			return refusal(err)
+		}
+		if err := s.note(tx, "user.changed", id, u.Name, []any{&r}, []any{changed}); err != nil {
+			return err
 		}
 		return revoke(tx, id, revoked)
 	})

@@ -19,10 +19,13 @@ import (
 )
 
 // Failures is a [delayjob.FailureSink] on Postgres or SQLite. Safe for concurrent use.
-type Failures struct{ db *gorm.DB }
+type Failures struct {
+	db    *gorm.DB
+	trail Trail
+}
 
 // NewFailures returns the dead letters of db, whose schema is migrated.
-func NewFailures(db *gorm.DB) *Failures { return &Failures{db: db} }
+func NewFailures(db *gorm.DB) *Failures { return &Failures{db, silence{}} }
 
 // Failure is one recorded dead letter.
 type Failure struct {
@@ -115,12 +118,19 @@ func (s *Failures) List(ctx context.Context, f Filter, cursor string, limit int)
 // and List does so too. It tells whether there was an open one.
 func (s *Failures) Discard(ctx context.Context, id string, at time.Time) (bool, error) {
 	job, key := delayjob.SplitID(id)
-	res := s.db.WithContext(ctx).Model(&Failure{}).Where("job = ? AND key = ? AND discarded_at IS NULL", job, key).
-		Update("discarded_at", at.UTC().Truncate(time.Microsecond))
-	if res.Error != nil {
-		return false, fmt.Errorf("discard the dead letter %s: %w", id, res.Error)
+	var closed []Failure
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		err := tx.Raw("UPDATE job_failures SET discarded_at = ? WHERE job = ? AND key = ? AND discarded_at IS NULL RETURNING *",
+			at.UTC().Truncate(time.Microsecond), job, key).Scan(&closed).Error
+		if err != nil || len(closed) == 0 {
+			return err
+		}
+		return s.trail.Note(tx, discarded, id, id, died(closed[0]), nil)
+	})
+	if err != nil {
+		return false, fmt.Errorf("discard the dead letter %s: %w", id, err)
 	}
-	return res.RowsAffected > 0, nil
+	return len(closed) > 0, nil
 }
 
 // Get is the record of a message, discarded or not; [delayjob.ErrNotFound] if there is none.
@@ -151,6 +161,11 @@ func (s *Failures) Forget(ctx context.Context, fs ...Failure) (int, error) {
 				return res.Error
 			}
 			n += int(res.RowsAffected)
+			for _, f := range some {
+				if err := s.trail.Note(tx, requeued, f.ID(), f.ID(), died(f), nil); err != nil {
+					return err
+				}
+			}
 		}
 		return nil
 	})

@@ -14,12 +14,15 @@ import (
 )
 
 // Topics is a [topics.Store] on Postgres or SQLite. Safe for concurrent use.
-type Topics struct{ db *gorm.DB }
+type Topics struct {
+	db    *gorm.DB
+	trail Trail
+}
 
 var _ topics.Store = (*Topics)(nil)
 
 // NewTopics returns the topics of db, whose schema is migrated.
-func NewTopics(db *gorm.DB) *Topics { return &Topics{db: db} }
+func NewTopics(db *gorm.DB) *Topics { return &Topics{db, silence{}} }
 
 type delayJob struct {
 	Topic       string
@@ -506,8 +509,18 @@ func (s *Topics) SetPaused(ctx context.Context, topic string, paused bool, now t
 	if paused {
 		at = now.UTC()
 	}
-	err := s.db.WithContext(ctx).Exec(`INSERT INTO topic_settings (topic, paused_at, updated_at) VALUES (?, ?, ?)
-		ON CONFLICT (topic) DO UPDATE SET paused_at = excluded.paused_at, updated_at = excluded.updated_at`, topic, at, now.UTC()).Error
+	action := "topic.resumed"
+	if paused {
+		action = "topic.paused"
+	}
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		err := tx.Exec(`INSERT INTO topic_settings (topic, paused_at, updated_at) VALUES (?, ?, ?)
+			ON CONFLICT (topic) DO UPDATE SET paused_at = excluded.paused_at, updated_at = excluded.updated_at`, topic, at, now.UTC()).Error
+		if err != nil {
+			return err
+		}
+		return s.trail.Note(tx, action, topic, topic, nil, nil)
+	})
 	if err != nil {
 		return fmt.Errorf("pause or resume a topic: %w", err)
 	}

@@ -107,6 +107,14 @@ func (s *Topics) UpdateWebhook(ctx context.Context, topic string, change func(*t
 		if err != nil {
 			return fmt.Errorf("save the webhook of a topic: %w", err)
 		}
-		return nil
+		var before, after []any
+		action := "topic_webhook.deleted"
+		if old != nil {
+			before = []any{&rows[0]}
+		}
+		if w != nil {
+			action, after = "topic_webhook.set", []any{rowOfWebhook(w)}
+		}
+		return s.trail.Note(tx, action, topic, topic, before, after)
 	})
 }

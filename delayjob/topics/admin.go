@@ -63,5 +63,5 @@ func (s *Service) Requeue(ctx context.Context, k Key) error {
 		return err
 	}
 	s.scheduler.Schedule(ctx, j.message())
-	return nil
+	return s.store.NoteRequeued(ctx, k)
 }

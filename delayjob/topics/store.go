@@ -48,6 +48,8 @@ type Store interface {
 	Minutes(ctx context.Context, topic string, now time.Time) ([60]int, error)
 	// SetPaused pauses a topic, or resumes it.
 	SetPaused(ctx context.Context, topic string, paused bool, now time.Time) error
+	// NoteRequeued notes for the history of the installation that an operator has requeued a job.
+	NoteRequeued(ctx context.Context, k Key) error
 	// Settings tells which topics are paused, and which others changed since t.
 	Settings(ctx context.Context, since time.Time) (paused, resumed []string, err error)
 	// Controls tells how the jobs of these topics are handed out now.

@@ -61,7 +61,10 @@ func (s *Store) CreateBlackout(ctx context.Context, b *meeting.Blackout) error {
 		if err := closeRooms(tx, row); err != nil {
 			return err
 		}
-		return tx.Create(row).Error
+		if err := tx.Create(row).Error; err != nil {
+			return err
+		}
+		return s.note(tx, "blackout.created", row.ID, row.Reason, nil, []any{row})
 	})
 	if err != nil {
 		return fmt.Errorf("create blackout: %w", err)
@@ -139,7 +142,7 @@ func (s *Store) UpdateBlackout(ctx context.Context, id int64, fn func(*meeting.B
 		if err := tx.Select("*").Updates(changed).Error; err != nil {
 			return fmt.Errorf("update blackout %d: %w", id, err)
 		}
-		return nil
+		return s.note(tx, "blackout.changed", id, changed.Reason, []any{row}, []any{changed})
 	})
 	if err != nil {
 		return nil, err
@@ -157,7 +160,10 @@ func (s *Store) DeleteBlackout(ctx context.Context, id int64, fn func(*meeting.B
 		if err := fn(row.blackout()); err != nil {
 			return err
 		}
-		return tx.Delete(&blackoutRow{}, id).Error
+		if err := tx.Delete(&blackoutRow{}, id).Error; err != nil {
+			return err
+		}
+		return s.note(tx, "blackout.deleted", id, row.Reason, []any{row}, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("delete blackout %d: %w", id, err)

@@ -71,7 +71,7 @@ func (s *Store) CreateMeeting(ctx context.Context, m *meeting.Meeting) error {
 }
 
 func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
-	history, err := s.dialect.historyRows(m.TakeHistory())
+	history, err := s.dialect.historyRows(ctx, m.TakeHistory())
 	if err != nil {
 		return err
 	}

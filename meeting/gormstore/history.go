@@ -66,7 +66,7 @@ func scanEntry(rows *sql.Rows) (entry, error) {
 func (s *Store) recordAll(tx *gorm.DB, entries map[meeting.ID]meeting.Entry) error {
 	var all []row
 	for _, id := range slices.Sorted(maps.Keys(entries)) {
-		rows, err := s.dialect.historyRows([]meeting.Entry{entries[id]})
+		rows, err := s.dialect.historyRows(tx.Statement.Context, []meeting.Entry{entries[id]})
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -30,9 +31,9 @@ const (
 		FROM {meeting} AS m, {rows $1: before text, offset_seconds bigint, channels jsonb, due_at timestamptz, handled_at timestamptz}
 		WHERE true` // lest SQLite takes an ON behind it for a join's
 
-	insertHistory = `INSERT INTO history (meeting_id, at, action, actor_kind, actor_id, actor_name, changes, reason)
-		SELECT m.id, x.at, x.action, x.actor_kind, x.actor_id, x.actor_name, x.changes, x.reason
-		FROM {meeting} AS m, {rows $1: position integer, at timestamptz, action text, actor_kind text, actor_id bigint, actor_name text, changes jsonb, reason text}
+	insertHistory = `INSERT INTO history (meeting_id, at, action, actor_kind, actor_id, actor_name, address, changes, reason)
+		SELECT m.id, x.at, x.action, x.actor_kind, x.actor_id, x.actor_name, x.address, x.changes, x.reason
+		FROM {meeting} AS m, {rows $1: position integer, at timestamptz, action text, actor_kind text, actor_id bigint, actor_name text, address text, changes jsonb, reason text}
 		ORDER BY x.position`
 )
 
@@ -123,7 +124,8 @@ func (d dialect) reminderRow(m *meeting.Meeting, r meeting.Reminder) row {
 	}
 }
 
-func (d dialect) historyRows(entries []meeting.Entry) ([]row, error) {
+// historyRows name the client whose request ctx is of.
+func (d dialect) historyRows(ctx context.Context, entries []meeting.Entry) ([]row, error) {
 	rows := make([]row, len(entries))
 	for i, e := range entries {
 		var changes any
@@ -136,7 +138,7 @@ func (d dialect) historyRows(entries []meeting.Entry) ([]row, error) {
 		}
 		rows[i] = row{
 			"position": i, "at": d.instant(e.At), "action": e.Action, "actor_kind": e.Actor.Kind,
-			"actor_id": reference(e.Actor.ID), "actor_name": e.Actor.Name, "changes": changes, "reason": e.Reason,
+			"actor_id": reference(e.Actor.ID), "actor_name": e.Actor.Name, "address": meeting.Client(ctx), "changes": changes, "reason": e.Reason,
 		}
 	}
 	return rows, nil

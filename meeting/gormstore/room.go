@@ -175,13 +175,23 @@ func (s *Store) CreateRoom(ctx context.Context, r *meeting.Room) error {
 		if err := joinSite(tx, row.ID, r.SiteID); err != nil {
 			return err
 		}
-		return saveApprovers(tx, row.ID, r.Approval)
+		if err := saveApprovers(tx, row.ID, r.Approval); err != nil {
+			return err
+		}
+		return s.note(tx, "room.created", row.ID, row.Name, nil, noted(row, r))
 	})
 	if err != nil {
 		return fmt.Errorf("create room: %w", err)
 	}
 	r.ID, r.Version = row.ID, row.Version
 	return nil
+}
+
+// noted is what a room is, for the trail.
+func noted(row *roomRow, r *meeting.Room) []any {
+	return []any{row, map[string]any{
+		"approver_ids": r.Approval.ApproverIDs, "second_approver_ids": r.Approval.SecondIDs, "escalate_to": r.Approval.EscalateTo,
+	}}
 }
 
 // Rooms leaves their Zone empty where neither room nor site names one.
@@ -215,6 +225,7 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		}
 		room = found[0]
 		version, site, checkIn := room.Version, room.SiteID, room.CheckIn
+		before := noted(newRoomRow(room), room)
 		if err := fn(room); err != nil {
 			return err
 		}
@@ -242,7 +253,7 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))
 		}
 		room.Zone = found[0].Zone // of another site, perhaps
-		return nil
+		return s.note(tx, "room.changed", id, room.Name, before, noted(newRoomRow(room), room))
 	})
 	if err != nil {
 		return nil, err
@@ -279,9 +290,13 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(
 		if err := tx.Where("room_id = ?", id).Delete(&blackoutRow{}).Error; err != nil {
 			return err
 		}
-		return tx.Model(&roomRow{ID: id}).Updates(map[string]any{
+		err = tx.Model(&roomRow{ID: id}).Updates(map[string]any{
 			"deleted_at": micro(at), "updated_at": micro(at), "active": false, "version": gorm.Expr("version + 1"),
 		}).Error
+		if err != nil {
+			return err
+		}
+		return s.note(tx, "room.deleted", id, row.Name, []any{row}, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("delete room %d: %w", id, err)

@@ -44,9 +44,9 @@ var (
 	addAllReminders = write(`INSERT INTO meeting_reminders (meeting_id, before, offset_seconds, channels, due_at, handled_at)
 		SELECT x.meeting_id, x.before, x.offset_seconds, x.channels, x.due_at, x.handled_at
 		FROM {rows $1: meeting_id bigint, before text, offset_seconds bigint, channels jsonb, due_at timestamptz, handled_at timestamptz}`)
-	addAllHistory = write(`INSERT INTO history (meeting_id, at, action, actor_kind, actor_id, actor_name, changes, reason)
-		SELECT x.meeting_id, x.at, x.action, x.actor_kind, x.actor_id, x.actor_name, x.changes, x.reason
-		FROM {rows $1: meeting_id bigint, position integer, at timestamptz, action text, actor_kind text, actor_id bigint, actor_name text, changes jsonb, reason text}
+	addAllHistory = write(`INSERT INTO history (meeting_id, at, action, actor_kind, actor_id, actor_name, address, changes, reason)
+		SELECT x.meeting_id, x.at, x.action, x.actor_kind, x.actor_id, x.actor_name, x.address, x.changes, x.reason
+		FROM {rows $1: meeting_id bigint, position integer, at timestamptz, action text, actor_kind text, actor_id bigint, actor_name text, address text, changes jsonb, reason text}
 		ORDER BY x.meeting_id, x.position`)
 
 	// Each of the meetings $2 gets each of the people: their rows are sent once.
@@ -325,7 +325,7 @@ func (s *Store) createParts(tx *gorm.DB, ms []*meeting.Meeting) error {
 		return rows
 	}
 	for _, m := range ms {
-		entries, err := s.dialect.historyRows(m.TakeHistory())
+		entries, err := s.dialect.historyRows(tx.Statement.Context, m.TakeHistory())
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,14 @@ func (r *siteRow) site() *meeting.Site {
 func (s *Store) CreateSite(ctx context.Context, site *meeting.Site) error {
 	row := newSiteRow(site)
 	row.Version = 1
-	if err := s.db.WithContext(ctx).Create(row).Error; err != nil {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		row.ID = 0
+		if err := tx.Create(row).Error; err != nil {
+			return err
+		}
+		return s.note(tx, "site.created", row.ID, row.Name, nil, []any{row})
+	})
+	if err != nil {
 		return fmt.Errorf("create site: %w", err)
 	}
 	site.ID, site.Version = row.ID, row.Version
@@ -61,10 +68,11 @@ func (s *Store) UpdateSite(ctx context.Context, id int64, fn func(*meeting.Site)
 			return err
 		}
 		site.ID, site.Version = row.ID, row.Version+1
-		if err := tx.Select("*").Updates(newSiteRow(site)).Error; err != nil {
+		changed := newSiteRow(site)
+		if err := tx.Select("*").Updates(changed).Error; err != nil {
 			return fmt.Errorf("update site %d: %w", id, err)
 		}
-		return nil
+		return s.note(tx, "site.changed", id, changed.Name, []any{row}, []any{changed})
 	})
 	if err != nil {
 		return nil, err
@@ -91,7 +99,10 @@ func (s *Store) DeleteSite(ctx context.Context, id int64, fn func(*meeting.Site)
 		if err := tx.Model(&roomRow{}).Where("site_id = ?", id).Update("site_id", nil).Error; err != nil {
 			return err
 		}
-		return tx.Delete(&siteRow{}, id).Error
+		if err := tx.Delete(&siteRow{}, id).Error; err != nil {
+			return err
+		}
+		return s.note(tx, "site.deleted", id, row.Name, []any{row}, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("delete site %d: %w", id, err)

@@ -11,6 +11,7 @@ import (
 	"context"
 	"database/sql"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"gorm.io/gorm"
@@ -27,11 +28,18 @@ type Outbox interface {
 	Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error
 }
 
+// Trail notes what is done to rooms, sites and blackouts, in the transaction that does it. Of what
+// it was and is there are rows and maps of further fields; none: it was not there, or is no more.
+type Trail interface {
+	Note(tx *gorm.DB, action, id, name string, before, after []any) error
+}
+
 // Store is a [meeting.Store] on a database whose schema is migrated. Safe for concurrent use.
 type Store struct {
 	db      *gorm.DB
 	outbox  Outbox
 	dialect dialect
+	trail   Trail // nil: nothing is noted
 }
 
 var _ meeting.Store = (*Store)(nil)
@@ -44,6 +52,20 @@ func New(db *gorm.DB, outbox Outbox) *Store {
 		d = postgres
 	}
 	return &Store{db: db, outbox: outbox, dialect: d}
+}
+
+// Noting returns the store with a trail in which it notes what it changes.
+func (s *Store) Noting(t Trail) *Store {
+	noting := *s
+	noting.trail = t
+	return &noting
+}
+
+func (s *Store) note(tx *gorm.DB, action string, id int64, name string, before, after []any) error {
+	if s.trail == nil {
+		return nil
+	}
+	return s.trail.Note(tx, action, strconv.FormatInt(id, 10), name, before, after)
 }
 
 // attempts bounds how often a transaction is tried that lost against others.

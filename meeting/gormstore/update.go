@@ -122,7 +122,7 @@ func (s *Store) save(tx *gorm.DB, before, m *meeting.Meeting) ([]meeting.Notice,
 	if err := s.saveReminders(tx, before, m); err != nil {
 		return nil, err
 	}
-	history, err := s.dialect.historyRows(m.TakeHistory())
+	history, err := s.dialect.historyRows(tx.Statement.Context, m.TakeHistory())
 	if err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func (s *Store) saveWait(tx *gorm.DB, was meeting.WaitState, w *meeting.Wait, m 
 	}
 	var notices []meeting.Notice
 	if m != nil {
-		history, err := s.dialect.historyRows(m.TakeHistory())
+		history, err := s.dialect.historyRows(tx.Statement.Context, m.TakeHistory())
 		if err != nil {
 			return nil, err
 		}

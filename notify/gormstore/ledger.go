@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,12 +18,23 @@ import (
 
 // Ledger implements [notify.Ledger] on the table notifications. It also reads job_failures,
 // the dead letters of the engine.
-type Ledger struct{ db *gorm.DB }
+type Ledger struct {
+	db    *gorm.DB
+	trail Trail // nil: nothing is noted
+}
+
+// Trail notes what people do to notifications, in the transaction that does it.
+type Trail interface {
+	Note(tx *gorm.DB, action, id, name string, before, after []any) error
+}
 
 var _ notify.Ledger = (*Ledger)(nil)
 
 // New returns a Ledger on db, whose dialect is "postgres" or "sqlite".
 func New(db *gorm.DB) *Ledger { return &Ledger{db: db} }
+
+// Noting returns the ledger with a trail in which it notes what is sent again.
+func (l *Ledger) Noting(t Trail) *Ledger { return &Ledger{l.db, t} }
 
 const columns = `id, dedupe_key, kind, channel, meeting_id, user_id, name, address, locale, timezone, facts,
 	due_at, expires_at, state, version, attempts, message_id, last_error, sending_at, sent_at, created_at, updated_at`
@@ -89,10 +101,18 @@ func (l *Ledger) Record(ctx context.Context, id, version int64, o notify.Outcome
 // Resend implements [notify.Ledger].
 func (l *Ledger) Resend(ctx context.Context, id int64, now time.Time) (notify.Notification, error) {
 	now = micro(now)
-	n, err := l.one(ctx, `UPDATE notifications
-		SET state = 'pending', version = version + 1, due_at = ?, expires_at = NULL, updated_at = ?
-		WHERE id = ? AND state IN ('sent', 'failed', 'skipped', 'skipped_late')
-		RETURNING `+columns, now, now, id)
+	var n notify.Notification
+	err := l.db.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+		n, err = (&Ledger{db: tx}).one(ctx, `UPDATE notifications
+			SET state = 'pending', version = version + 1, due_at = ?, expires_at = NULL, updated_at = ?
+			WHERE id = ? AND state IN ('sent', 'failed', 'skipped', 'skipped_late')
+			RETURNING `+columns, now, now, id)
+		if err != nil || l.trail == nil {
+			return err
+		}
+		what := map[string]any{"kind": n.Kind, "channel": n.Channel, "meeting_id": n.MeetingID}
+		return l.trail.Note(tx, "notification.resent", strconv.FormatInt(id, 10), n.To.Address, nil, []any{what})
+	})
 	if !errors.Is(err, notify.ErrNotFound) {
 		return n, err
 	}

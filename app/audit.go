@@ -1,0 +1,83 @@
+package app
+
+import (
+	"context"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"punctual/account"
+	"punctual/app/audit"
+	"punctual/meeting"
+)
+
+// noteRefused notes that somebody could not sign in. What was typed in as an address is told only
+// if it looks like one: it may be a password.
+func (a *application) noteRefused(ctx context.Context, u *account.User, email string) {
+	e := audit.Entry{Action: "session.refused", Actor: &audit.Actor{Kind: meeting.ActorUser, ID: u.ID, Name: u.Name}}
+	if u.ID != 0 {
+		e.ID = strconv.FormatInt(u.ID, 10)
+	}
+	if strings.Contains(email, "@") && !strings.ContainsAny(email, " \t\r\n") && len(email) <= 254 {
+		e.Name = email
+	}
+	a.addEntry(ctx, e)
+}
+
+// noteReload notes what a changed configuration file changes. Secrets are masked: that they
+// changed is told.
+func (a *application) noteReload(ctx context.Context, old, now *Config) {
+	live, restart := changes(old, now)
+	host, _ := os.Hostname() // each process reads its own file
+	ctx = audit.By(ctx, "configuration")
+	e := audit.Entry{Action: "config.changed", ID: host, Name: host, Changes: map[string]audit.Change{}}
+	for _, key := range slices.Concat(live, restart) {
+		e.Changes[key] = audit.Change{From: shownAt(old, key), To: shownAt(now, key)}
+	}
+	if len(restart) > 0 {
+		e.Reason = "restart"
+	}
+	a.addEntry(ctx, e)
+}
+
+// shownAt is the setting of a key, as it may be shown.
+func shownAt(c *Config, key string) any {
+	v := shown(reflect.ValueOf(c).Elem())
+	for _, part := range strings.Split(key, ".") {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return v
+		}
+		v = m[part]
+	}
+	return v
+}
+
+// addEntry notes what is no change of the database. That it cannot is logged: nothing else fails.
+func (a *application) addEntry(ctx context.Context, e audit.Entry) {
+	if err := audit.Add(a.db.Gorm.WithContext(ctx), e); err != nil {
+		a.log.Error("the history of the installation lacks an entry", "action", e.Action, "error", err)
+	}
+}
+
+// auditTrim is how often what is too old is cleared away.
+const auditTrim = 6 * time.Hour
+
+// trimAudit clears away until ctx ends what is older than the configuration says.
+func (a *application) trimAudit(ctx context.Context) error {
+	ticker := time.NewTicker(auditTrim)
+	defer ticker.Stop()
+	for {
+		if err := audit.Trim(ctx, a.db.Gorm, time.Now().Add(-a.latest.Load().Audit.Keep)); err != nil && ctx.Err() == nil {
+			a.log.Warn("what is too old in the history of the installation is kept for now", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}

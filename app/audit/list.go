@@ -1,0 +1,286 @@
+package audit
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/meeting"
+)
+
+// ErrCursor says that a cursor is none of this list.
+var ErrCursor = errors.New("malformed cursor")
+
+// Query chooses entries; a zero field chooses all.
+type Query struct {
+	ActorKind meeting.ActorKind
+	ActorID   int64
+	Actions   []string // "room.changed", or "room.*"; one of them
+	Subject   string   // what kind of thing: "room"
+	SubjectID string
+	From, To  time.Time // half-open
+	Text      string    // in the name of actor or subject, in the reason or the address, in either case
+	Limit     int
+	Cursor    string // empty: starts
+}
+
+// Line is one entry as it is read.
+type Line struct {
+	ID        string
+	At        time.Time
+	Action    string
+	Actor     Actor
+	Address   string
+	Subject   string
+	SubjectID string
+	Name      string
+	Changes   map[string]Change
+	Reason    string
+}
+
+// The tables that a list is read from, in the order of entries of the same instant.
+const (
+	ofInstallation = iota
+	ofMeetings
+)
+
+// The same columns of both tables. A meeting's title is as it is now.
+var sources = [...]struct{ from, columns, action string }{
+	ofInstallation: {
+		from:    "audit e",
+		columns: "e.id, e.at, e.action, e.actor_kind, e.actor_id, e.actor_name, e.address, e.subject, e.subject_id, e.subject_name, e.changes, e.reason",
+		action:  "e.action",
+	},
+	ofMeetings: {
+		from: "history e JOIN meetings m ON m.id = e.meeting_id",
+		columns: "e.id, e.at, 'meeting.' || e.action AS action, e.actor_kind, e.actor_id, e.actor_name, e.address, " +
+			"'meeting' AS subject, CAST(e.meeting_id AS text) AS subject_id, m.title AS subject_name, e.changes, e.reason",
+		action: "'meeting.' || e.action",
+	},
+}
+
+type position struct {
+	At     int64 // microseconds
+	Source int
+	ID     int64
+}
+
+// List pages through what was done and what happened to meetings, the latest first. An empty next
+// cursor ends.
+func List(ctx context.Context, db *gorm.DB, q Query) (lines []Line, next string, err error) {
+	var after *position
+	if q.Cursor != "" {
+		if after, err = decode(q.Cursor); err != nil {
+			return nil, "", err
+		}
+	}
+	type found struct {
+		row
+		position
+	}
+	var all []found
+	for source := range sources {
+		if !q.reaches(source) {
+			continue
+		}
+		rows, err := q.read(db.WithContext(ctx), source, after)
+		if err != nil {
+			return nil, "", fmt.Errorf("list what was done: %w", err)
+		}
+		for _, r := range rows {
+			all = append(all, found{r, position{r.At.UnixMicro(), source, r.ID}})
+		}
+	}
+	slices.SortFunc(all, func(a, b found) int { return a.position.compare(b.position) })
+	if len(all) > q.Limit {
+		all = all[:q.Limit]
+		next = encode(all[q.Limit-1].position)
+	}
+	for _, f := range all {
+		l, err := f.row.line(f.Source)
+		if err != nil {
+			return nil, "", fmt.Errorf("entry %s: %w", l.ID, err)
+		}
+		lines = append(lines, l)
+	}
+	return lines, next, nil
+}
+
+// compare orders the latest first.
+func (p position) compare(o position) int {
+	switch {
+	case p.At != o.At:
+		return sign(p.At > o.At)
+	case p.Source != o.Source:
+		return sign(p.Source < o.Source)
+	case p.ID != o.ID:
+		return sign(p.ID > o.ID)
+	}
+	return 0
+}
+
+func sign(before bool) int {
+	if before {
+		return -1
+	}
+	return 1
+}
+
+// reaches tells whether a table may hold what is asked for.
+func (q *Query) reaches(source int) bool {
+	meetings := source == ofMeetings
+	if q.Subject != "" && (q.Subject == "meeting") != meetings {
+		return false
+	}
+	return len(q.Actions) == 0 || slices.ContainsFunc(q.Actions, func(a string) bool {
+		return strings.HasPrefix(a, "meeting.") == meetings
+	})
+}
+
+// read takes one more than asked for: it tells whether there are more.
+func (q *Query) read(tx *gorm.DB, source int, after *position) (rows []row, err error) {
+	s := sources[source]
+	var where []string
+	var args []any
+	and := func(cond string, values ...any) {
+		where = append(where, cond)
+		args = append(args, values...)
+	}
+	if after != nil {
+		at := time.UnixMicro(after.At).UTC()
+		switch {
+		case source == after.Source:
+			and("(e.at, e.id) < (?, ?)", at, after.ID)
+		case source < after.Source:
+			and("e.at < ?", at)
+		default:
+			and("e.at <= ?", at)
+		}
+	}
+	if !q.From.IsZero() {
+		and("e.at >= ?", q.From.UTC())
+	}
+	if !q.To.IsZero() {
+		and("e.at < ?", q.To.UTC())
+	}
+	if q.ActorKind != "" {
+		and("e.actor_kind = ?", q.ActorKind)
+	}
+	if q.ActorID != 0 {
+		and("e.actor_id = ?", q.ActorID)
+	}
+	if source == ofInstallation && q.Subject != "" {
+		and("e.subject = ?", q.Subject)
+	}
+	if q.SubjectID != "" {
+		if source == ofInstallation {
+			and("e.subject_id = ?", q.SubjectID)
+		} else {
+			and("e.meeting_id = ?", meetingID(q.SubjectID))
+		}
+	}
+	if len(q.Actions) > 0 {
+		cond, values := anyAction(s.action, q.Actions)
+		and(cond, values...)
+	}
+	if q.Text != "" {
+		pattern := containing(q.Text)
+		name := "e.subject_name"
+		if source == ofMeetings {
+			name = "m.title"
+		}
+		like := func(column string) string { return "lower(" + column + `) LIKE ? ESCAPE '\'` }
+		and("("+strings.Join([]string{like("e.actor_name"), like(name), like("e.reason"), like("e.address")}, " OR ")+")", pattern, pattern, pattern, pattern)
+	}
+	statement := "SELECT " + s.columns + " FROM " + s.from
+	if len(where) > 0 {
+		statement += " WHERE " + strings.Join(where, " AND ")
+	}
+	statement += " ORDER BY e.at DESC, e.id DESC LIMIT ?"
+	return rows, tx.Raw(statement, append(args, q.Limit+1)...).Scan(&rows).Error
+}
+
+func anyAction(column string, actions []string) (cond string, values []any) {
+	var conds []string
+	for _, a := range actions {
+		if kind, all := strings.CutSuffix(a, "*"); all {
+			conds = append(conds, column+` LIKE ? ESCAPE '\'`)
+			values = append(values, escape(kind)+"%")
+			continue
+		}
+		conds = append(conds, column+" = ?")
+		values = append(values, a)
+	}
+	return "(" + strings.Join(conds, " OR ") + ")", values
+}
+
+func containing(text string) string { return "%" + escape(strings.ToLower(text)) + "%" }
+
+func escape(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
+}
+
+// meetingID is -1, which no meeting has, for what is no number.
+func meetingID(s string) int64 {
+	var id int64
+	if _, err := fmt.Sscan(s, &id); err != nil {
+		return -1
+	}
+	return id
+}
+
+func (r *row) line(source int) (Line, error) {
+	l := Line{
+		ID: fmt.Sprintf("%c%d", "am"[source], r.ID), At: r.At.UTC(), Action: r.Action,
+		Actor: Actor{Kind: meeting.ActorKind(r.ActorKind), Name: r.ActorName}, Address: r.Address,
+		Subject: r.Subject, SubjectID: r.SubjectID, Name: r.SubjectName, Reason: r.Reason,
+	}
+	if r.ActorID != nil {
+		l.Actor.ID = *r.ActorID
+	}
+	if r.Changes == nil || *r.Changes == "" {
+		return l, nil
+	}
+	return l, json.Unmarshal([]byte(*r.Changes), &l.Changes)
+}
+
+func encode(p position) string {
+	b, _ := json.Marshal(p) // numbers cannot fail
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func decode(s string) (*position, error) {
+	var p position
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err != nil || p.ID <= 0 || p.Source < 0 || p.Source >= len(sources) {
+		return nil, ErrCursor
+	}
+	return &p, nil
+}
+
+// trimAtOnce bounds one statement of Trim, which others may have to wait for.
+const trimAtOnce = 5000
+
+// Trim deletes what was done before an instant, of the installation alone. The table keeps what
+// is younger than a month whatever is asked for.
+func Trim(ctx context.Context, db *gorm.DB, before time.Time) error {
+	for {
+		res := db.WithContext(ctx).Exec("DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ? ORDER BY at, id LIMIT ?)", before.UTC(), trimAtOnce)
+		if res.Error != nil {
+			return fmt.Errorf("trim what was done: %w", res.Error)
+		}
+		if res.RowsAffected < trimAtOnce {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"gorm.io/gorm"
+
+	"punctual/app/audit"
+	"punctual/meeting"
+)
+
+// auditAPI tells admins who did what.
+type auditAPI struct{ db *gorm.DB }
+
+type auditEntry struct {
+	ID      string                 `json:"id" example:"a42"`
+	At      time.Time              `json:"at"`
+	Action  string                 `json:"action" example:"room.changed" doc:"subject.verb; of meetings those of their history"`
+	Actor   auditActor             `json:"actor"`
+	Address *string                `json:"address" nullable:"true" doc:"From which a client asked for it"`
+	Subject auditSubject           `json:"subject"`
+	Changes map[string]auditChange `json:"changes" doc:"By field; what is secret is masked"`
+	Reason  *string                `json:"reason" nullable:"true"`
+}
+
+type auditActor struct {
+	Kind string `json:"kind" enum:"user,timer,system"`
+	ID   *int64 `json:"id" nullable:"true" doc:"Of a user; null: of nobody who is known"`
+	Name string `json:"name"`
+}
+
+type auditSubject struct {
+	Kind string `json:"kind" example:"room"`
+	ID   string `json:"id"`
+	Name string `json:"name" doc:"As it was then; of a meeting, as it is now"`
+}
+
+type auditChange struct {
+	From any `json:"from"`
+	To   any `json:"to"`
+}
+
+type auditQuery struct {
+	Actor   string `query:"actor" maxLength:"30" doc:"A user's id, or user, timer or system" example:"4"`
+	Action  string `query:"action" maxLength:"500" doc:"One of these, separated by commas; room.* is all of rooms" example:"room.*,site.created"`
+	Subject string `query:"subject" maxLength:"300" doc:"A kind of thing, or one thing: room:12" example:"room"`
+	From    string `query:"from" doc:"From this time on" example:"2027-02-01T00:00:00Z"`
+	To      string `query:"to" doc:"Before this time" example:"2027-03-01T00:00:00Z"`
+	Q       string `query:"q" maxLength:"200" doc:"What the name of the actor or the subject, the reason or the address holds, in either case"`
+	Limit   int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	Cursor  string `query:"cursor" maxLength:"500"`
+}
+
+type auditList struct {
+	Body struct {
+		Items      []auditEntry `json:"items" nullable:"false"`
+		NextCursor *string      `json:"next_cursor" nullable:"true" doc:"For the next page; null on the last"`
+	}
+}
+
+func (a *auditAPI) register(api huma.API) {
+	huma.Register(api, huma.Operation{
+		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"Operation"},
+		Summary: "Who did what to the installation and to meetings, the latest first",
+		Errors:  []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
+	}, a.list)
+}
+
+func (a *auditAPI) list(ctx context.Context, in *auditQuery) (*auditList, error) {
+	q, err := in.query()
+	if err != nil {
+		return nil, err
+	}
+	lines, next, err := audit.List(ctx, a.db, q)
+	if errors.Is(err, audit.ErrCursor) {
+		return nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "query.cursor", Code: "malformed", Message: "is not a cursor of this list"}}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &auditList{}
+	out.Body.Items = make([]auditEntry, len(lines))
+	for i := range lines {
+		out.Body.Items[i] = viewLine(&lines[i])
+	}
+	out.Body.NextCursor = orNull(next)
+	return out, nil
+}
+
+func viewLine(l *audit.Line) auditEntry {
+	e := auditEntry{
+		ID: l.ID, At: l.At, Action: l.Action, Address: orNull(l.Address), Reason: orNull(l.Reason),
+		Actor:   auditActor{Kind: string(l.Actor.Kind), ID: orNull(l.Actor.ID), Name: l.Actor.Name},
+		Subject: auditSubject{Kind: l.Subject, ID: l.SubjectID, Name: l.Name},
+		Changes: make(map[string]auditChange, len(l.Changes)),
+	}
+	for field, c := range l.Changes {
+		e.Changes[field] = auditChange(c)
+	}
+	return e
+}
+
+func (in *auditQuery) query() (audit.Query, error) {
+	var f queryFaults
+	q := audit.Query{
+		From: f.instant("query.from", in.From), To: f.instant("query.to", in.To),
+		Text: strings.TrimSpace(in.Q), Limit: in.Limit, Cursor: in.Cursor,
+	}
+	switch kind := meeting.ActorKind(in.Actor); kind {
+	case "":
+	case meeting.ActorUser, meeting.ActorTimer, meeting.ActorSystem:
+		q.ActorKind = kind
+	default:
+		id, err := strconv.ParseInt(in.Actor, 10, 64)
+		if err != nil || id <= 0 {
+			f.add("query.actor", "malformed", "is neither a user's id nor user, timer or system")
+		}
+		q.ActorID, q.ActorKind = id, meeting.ActorUser
+	}
+	q.Subject, q.SubjectID, _ = strings.Cut(in.Subject, ":")
+	for action := range strings.SplitSeq(in.Action, ",") {
+		if action = strings.TrimSpace(action); action == "" {
+			continue
+		}
+		if subject, verb, ok := strings.Cut(action, "."); !ok || subject == "" || verb == "" || strings.Contains(subject, "*") {
+			f.add("query.action", "malformed", strconv.Quote(action)+" is not of the form room.changed or room.*")
+		}
+		q.Actions = append(q.Actions, action)
+	}
+	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
+		f.add("query.to", "invalid_span", "is not after from")
+	}
+	return q, f.err()
+}
+
+// queryFaults collects what is wrong with a query.
+type queryFaults []meeting.Fault
+
+func (f *queryFaults) add(location, code, message string) {
+	*f = append(*f, meeting.Fault{Location: location, Code: code, Message: message})
+}
+
+// instant reads a time with an offset; empty is the zero time.
+func (f *queryFaults) instant(location, s string) time.Time {
+	if s == "" {
+		return time.Time{}
+	}
+	t, err := meeting.ParseTime(strings.Replace(s, " ", "+", 1), time.UTC)
+	if err != nil {
+		f.add(location, "invalid_time", err.Error())
+	}
+	return t
+}
+
+func (f queryFaults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return &meeting.InvalidError{Faults: f}
+}

@@ -1,0 +1,59 @@
+package gormstore
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"punctual/delayjob/topics"
+)
+
+// Trail notes what operators do, in the transaction that does it. Of what it was and is there are
+// rows and maps of fields; none: it was not there, or is no more.
+type Trail interface {
+	Note(tx *gorm.DB, action, id, name string, before, after []any) error
+}
+
+// silence notes nothing.
+type silence struct{}
+
+func (silence) Note(*gorm.DB, string, string, string, []any, []any) error { return nil }
+
+// Noting returns the dead letters with a trail in which they note what becomes of them.
+func (s *Failures) Noting(t Trail) *Failures { return &Failures{s.db, t} }
+
+// Noting returns the settings with a trail in which they note what changes.
+func (s *Settings) Noting(t Trail) *Settings { return &Settings{s.db, t} }
+
+// Noting returns the topics with a trail in which they note what operators do to them.
+func (s *Topics) Noting(t Trail) *Topics {
+	noting := *s
+	noting.trail = t
+	return &noting
+}
+
+// NoteRequeued implements [topics.Store].
+func (s *Topics) NoteRequeued(ctx context.Context, k topics.Key) error {
+	return s.trail.Note(s.db.WithContext(ctx), "topic_job.requeued", k.Topic+"/"+k.ID, k.ID, nil, nil)
+}
+
+// The actions upon dead letters.
+const (
+	requeued  = "dead_letter.requeued"
+	discarded = "dead_letter.discarded"
+)
+
+// NoteRequeued notes that dead letters were tried again of which there was no record.
+func (s *Failures) NoteRequeued(ctx context.Context, ids ...string) error {
+	for _, id := range ids {
+		if err := s.trail.Note(s.db.WithContext(ctx), requeued, id, id, nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// died is what a trail tells of a dead letter.
+func died(f Failure) []any {
+	return []any{map[string]any{"error": f.Error, "attempts": f.Attempts, "dead_at": f.DeadAt.UTC()}}
+}
