@@ -137,6 +137,8 @@ var table = map[string]rule{
 	"reject-series":         {Manager, MeetingsWrite},
 	"reject-meeting":        {Manager, MeetingsWrite},
 	"check-in-meeting":      {Member, MeetingsWrite},
+	"respond-meeting":       {Member, MeetingsWrite}, // who is invited
+	"respond-series":        {Member, MeetingsWrite},
 	"end-meeting":           {Member, MeetingsWrite},
 	"extend-meeting":        {Member, MeetingsWrite},
 	"release-meeting":       {Manager, MeetingsWrite},

@@ -121,17 +121,21 @@ func notification(n meeting.Notice) notify.Notification {
 func facts(f meeting.Facts) notify.Facts {
 	attendees := make([]notify.Contact, len(f.Attendees))
 	for i, a := range f.Attendees {
-		attendees[i] = notify.Contact(a)
+		attendees[i] = contact(a)
 	}
 	return notify.Facts{
 		MeetingID: f.MeetingID, Title: f.Title, Description: f.Description,
 		Start: f.Start, End: f.End, Timezone: f.Timezone, Rooms: f.Rooms,
-		Organizer: notify.Contact(f.Organizer), Attendees: attendees, Sequence: f.Sequence,
+		Organizer: contact(f.Organizer), Attendees: attendees, Sequence: f.Sequence,
 		Before: string(f.Before), Offset: f.Offset,
 		Decision: string(f.Decision), Reason: f.Reason, Comment: f.Comment, Deadline: f.Deadline, CheckInBy: f.CheckInBy, NoShows: f.NoShows, By: f.By,
-		Request: requested(f.Request), Move: placement(f.Move),
+		Request: requested(f.Request), Move: placement(f.Move), WaitID: f.WaitID,
 		SeriesID: f.SeriesID, OriginalStart: f.OriginalStart, Series: series(f.Series),
 	}
+}
+
+func contact(c meeting.Contact) notify.Contact {
+	return notify.Contact{Name: c.Name, Email: c.Email, Response: string(c.Response)}
 }
 
 func series(s *meeting.SeriesFacts) *notify.Series {

@@ -96,7 +96,7 @@ func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, le
 		return nil, err
 	}
 	a.links = meetinghttp.NewLinks(c.HTTP.BaseURL, key)
-	if a.senders, err = newSenders(c, a.decisionURL, a.checkInURL); err != nil {
+	if a.senders, err = newSenders(c, pages{a.decisionURL, a.checkInURL, a.respondURL, a.acceptURL}); err != nil {
 		return nil, err
 	}
 	a.wireAreas()
@@ -247,6 +247,27 @@ func (a *application) checkInURL(n notify.Notification) string {
 	return a.links.ArrivalURL(meetinghttp.Arrival{MeetingID: n.MeetingID, Email: n.To.Address})
 }
 
+// respondURL is where the reader of an invitation answers it: who is invited, and not who invites.
+func (a *application) respondURL(n notify.Notification) string {
+	invited := func(c notify.Contact) bool { return strings.EqualFold(c.Email, n.To.Address) }
+	if !slices.ContainsFunc(n.Facts.Attendees, invited) {
+		return ""
+	}
+	i := meeting.Invitation{MeetingID: n.MeetingID, Email: n.To.Address}
+	if n.Facts.Series != nil {
+		i.SeriesID = n.Facts.Series.ID
+	}
+	return a.links.InvitationURL(i)
+}
+
+// acceptURL is where who waits accepts what is offered to them.
+func (a *application) acceptURL(n notify.Notification) string {
+	if n.Facts.WaitID == 0 {
+		return ""
+	}
+	return a.links.OfferURL(meeting.Offer{WaitID: n.Facts.WaitID, UserID: n.To.UserID})
+}
+
 // firstAdmin makes the first admin of an empty database, with this address and password if
 // they are given, else by the link that it returns.
 func (a *application) firstAdmin(ctx context.Context, email, password string) (link string, err error) {
@@ -314,6 +335,7 @@ func (c BookingConfig) settings() *meeting.Settings {
 		Offer:           c.WaitingList.Offer,
 		Limits: meeting.Limits{
 			MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance, MaxOccurrences: c.Limits.MaxOccurrences,
+			MaxWaits: c.Limits.MaxWaits,
 		},
 	}
 }

@@ -101,6 +101,7 @@ type LimitsConfig struct {
 	MaxDuration    time.Duration `yaml:"max_duration"`
 	MaxAdvance     time.Duration `yaml:"max_advance"`
 	MaxOccurrences int           `yaml:"max_occurrences"`
+	MaxWaits       int           `yaml:"max_waits"` // places of one person on the waiting list
 }
 
 // EmailConfig says how mail leaves.
@@ -177,7 +178,7 @@ func DefaultConfig() *Config {
 			},
 			Approval: ApprovalConfig{Timeout: 24 * time.Hour, OnTimeout: "reject", RemindBefore: time.Hour},
 			CheckIn:  CheckInConfig{Opens: 15 * time.Minute, Grace: 10 * time.Minute},
-			Limits:   LimitsConfig{MaxDuration: 24 * time.Hour, MaxAdvance: 8760 * time.Hour, MaxOccurrences: 366},
+			Limits:   LimitsConfig{MaxDuration: 24 * time.Hour, MaxAdvance: 8760 * time.Hour, MaxOccurrences: 366, MaxWaits: 20},
 		},
 		Email: EmailConfig{
 			Driver: "outbox", From: "Punctual <rooms@example.org>",

@@ -141,6 +141,7 @@ func (c *BookingConfig) validate(r *rules) {
 	r.within("booking.limits.max_duration", c.Limits.MaxDuration, time.Minute, year)
 	r.within("booking.limits.max_advance", c.Limits.MaxAdvance, time.Hour, 10*year)
 	r.check(c.Limits.MaxOccurrences >= 1 && c.Limits.MaxOccurrences <= 10_000, "booking.limits.max_occurrences", "is %d; it must be from 1 to 10000", c.Limits.MaxOccurrences)
+	r.check(c.Limits.MaxWaits >= 1 && c.Limits.MaxWaits <= 10_000, "booking.limits.max_waits", "is %d; it must be from 1 to 10000", c.Limits.MaxWaits)
 	r.within("booking.check_in.opens", c.CheckIn.Opens, 0, day)
 	r.within("booking.check_in.grace", c.CheckIn.Grace, time.Second, day)
 	r.check(c.CheckIn.Grace <= c.Limits.MaxDuration, "booking.check_in.grace", "is longer than any meeting may last (booking.limits.max_duration)")

@@ -80,6 +80,8 @@ func newRouter(a *application) (http.Handler, error) {
 	index := page(r)
 	(&meetinghttp.DecidePage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Inbox: index}).Register(r)
 	(&meetinghttp.ArrivalPage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Now: time.Now}).Register(r)
+	(&meetinghttp.RespondPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
+	(&meetinghttp.OfferPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
 	api := newAPI(r)
 	a.register(api)
 	return r, serveDescription(r, api)

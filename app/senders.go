@@ -85,13 +85,17 @@ type senders struct {
 	email, sms  switchSender
 }
 
-// newSenders also says where readers of a request decide, and where those of a reminder check in.
-func newSenders(c *Config, decide, checkIn func(notify.Notification) string) (*senders, error) {
+// pages tell where the readers of a mail go to act without signing in; empty: nowhere.
+type pages struct {
+	decide, checkIn, respond, accept func(notify.Notification) string
+}
+
+func newSenders(c *Config, p pages) (*senders, error) {
 	host, err := email.Domain(c.Email.From)
 	if err != nil {
 		return nil, err
 	}
-	r, err := render.New(render.Config{BaseURL: c.HTTP.BaseURL, Host: host, Decide: decide, CheckIn: checkIn})
+	r, err := render.New(render.Config{BaseURL: c.HTTP.BaseURL, Host: host, Decide: p.decide, CheckIn: p.checkIn, Respond: p.respond, Accept: p.accept})
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ const Busy = "Busy"
 
 // View is the meeting as the actor may see it. What they may not see is left out of the
 // copy: all content of a private meeting, its people and its series, and other people's
-// telephone numbers. Rooms may hold more than the meeting's.
+// telephone numbers and what they said with their answers. Rooms may hold more than the meeting's.
 func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 	seen := *m
 	if !by.MaySee(m, rooms) {
@@ -103,7 +103,7 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		seen.Attendees = slices.Clone(m.Attendees)
 		for i := range seen.Attendees {
 			if p := &seen.Attendees[i]; !by.is(*p) {
-				p.Phone = ""
+				p.Phone, p.Comment = "", ""
 			}
 		}
 	}

@@ -10,9 +10,18 @@ import (
 // fakeWaits keeps the waiting list; what an offer holds is not refused to others.
 type fakeWaits struct{ waits map[int64]*Wait }
 
-func (s *fakeStore) CreateWait(_ context.Context, w *Wait) error {
+func (s *fakeStore) CreateWait(_ context.Context, w *Wait, fn func(open int) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	open := 0
+	for _, o := range s.waits {
+		if o.open() && o.Person.UserID == w.Person.UserID {
+			open++
+		}
+	}
+	if err := fn(open); err != nil {
+		return err
+	}
 	if s.waits == nil {
 		s.waits = map[int64]*Wait{}
 	}

@@ -204,7 +204,7 @@ func (f *Fields) attendees(base *Meeting, people map[string]Person, found *fault
 			found.add(location+".email", "duplicate", "%s is invited twice", p.Email)
 		}
 		seen[key] = true
-		as = append(as, Attendee{Person: complete(p, people[key]), Response: response(base, key)})
+		as = append(as, answered(base, complete(p, people[key])))
 	}
 	return as
 }
@@ -221,15 +221,17 @@ func complete(p, user Person) Person {
 	}
 }
 
-func response(base *Meeting, email string) Response {
+// answered is the person with the answer that they gave to the meeting before it changes.
+func answered(base *Meeting, p Person) Attendee {
 	if base != nil {
 		for _, a := range base.Attendees {
-			if strings.EqualFold(a.Email, email) {
-				return a.Response
+			if strings.EqualFold(a.Email, p.Email) {
+				a.Person = p
+				return a
 			}
 		}
 	}
-	return NeedsAction
+	return Attendee{Person: p, Response: NeedsAction}
 }
 
 func (a Attendee) sameAddress(b Attendee) bool { return strings.EqualFold(a.Email, b.Email) }

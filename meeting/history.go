@@ -18,9 +18,10 @@ const (
 	ActionEnded     Action = "ended"
 	ActionReleased  Action = "released"
 	ActionCheckedIn Action = "checked_in"
+	ActionResponded Action = "responded" // somebody answered the invitation
 )
 
-// Entry is one line of a meeting's history. Every action happens once, except "changed", and
+// Entry is one line of a meeting's history. Every action happens once, except "changed", "responded" and
 // "confirmed": a confirmed meeting that moves in a room with approval must be confirmed again.
 type Entry struct {
 	At      time.Time
@@ -116,6 +117,7 @@ const (
 	NoticeEscalation       NoticeKind = "escalation"
 	NoticeDecision         NoticeKind = "decision"
 	NoticeReleased         NoticeKind = "released"
+	NoticeDeclined         NoticeKind = "declined"
 	NoticeWaitlistOffer    NoticeKind = "waitlist_offer"
 	NoticeWaitlistBooked   NoticeKind = "waitlist_booked"
 	NoticeWaitlistExpired  NoticeKind = "waitlist_expired"
@@ -144,6 +146,7 @@ type Facts struct {
 	By          string     `json:"by,omitempty"`          // name of who changed, cancelled or decided
 	Request     *Requested `json:"request,omitempty"`     // of an approval request, a reminder of it, an escalation
 	Move        *Placement `json:"move,omitempty"`        // where it was to move: the request or the decision is about that alone
+	WaitID      int64      `json:"wait_id,omitempty"`     // of an offer to somebody who waits
 
 	SeriesID      int64        `json:"series_id,omitempty"`      // that the meeting belongs to
 	OriginalStart *time.Time   `json:"original_start,omitempty"` // which of its dates it is; null: none of its rule
@@ -167,6 +170,7 @@ type Placement struct {
 
 // Contact is a name with its address.
 type Contact struct {
-	Name  string `json:"name"`
-	Email string `json:"email"`
+	Name     string   `json:"name"`
+	Email    string   `json:"email"`
+	Response Response `json:"response,omitempty"` // of an attendee
 }

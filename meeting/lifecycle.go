@@ -155,6 +155,7 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 		if starts {
 			m.CheckedInAt = time.Time{} // that was to another time
 		}
+		m.askAnew(before.Slot, by, at)
 		m.settle(t.Rooms, by, ask, at)
 	default:
 		m.Slot, m.Timezone, m.RoomIDs, m.RoomNames = before.Slot, before.Timezone, before.RoomIDs, before.RoomNames

@@ -104,20 +104,11 @@ func (p Person) Address(c Channel) string {
 	}
 }
 
-// Response of an attendee to the invitation.
-type Response string
-
-const (
-	NeedsAction Response = "needs_action"
-	Accepted    Response = "accepted"
-	Declined    Response = "declined"
-	Tentative   Response = "tentative"
-)
-
 // Attendee is a person invited to a meeting.
 type Attendee struct {
 	Person
 	Response Response
+	Comment  string // that came with the response; for the organizer
 }
 
 // Anchor is the edge of a meeting that a reminder counts from.

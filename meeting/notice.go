@@ -100,7 +100,7 @@ func (m *Meeting) facts(by Actor) Facts {
 		f.By = by.Name
 	}
 	for _, a := range m.Attendees {
-		f.Attendees = append(f.Attendees, Contact{Name: a.Name, Email: a.Email})
+		f.Attendees = append(f.Attendees, Contact{Name: a.Name, Email: a.Email, Response: a.Response})
 	}
 	return f
 }

@@ -101,7 +101,9 @@ func (s *Series) notify(kind NoticeKind, dates []*Meeting, to []Person, by Actor
 
 // facts about dates of the series, with the first of them as the meeting they speak of.
 func (s *Series) facts(dates []*Meeting, by Actor) Facts {
-	f := s.sample().facts(by)
+	sample := s.sample()
+	sample.Attendees = responses(sample.Attendees, dates)
+	f := sample.facts(by)
 	first := dates[0]
 	f.Start, f.End = first.Slot.Start, first.Slot.End
 	f.Rooms = slices.Clone(s.RoomNames)

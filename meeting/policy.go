@@ -12,6 +12,18 @@ type Limits struct {
 	MaxDuration    time.Duration
 	MaxAdvance     time.Duration
 	MaxOccurrences int // of one series
+	MaxWaits       int // places that one person has on the waiting list at a time
+}
+
+// waits is the fault of one more place on the waiting list for somebody who has so many.
+func (l Limits) waits(open int) error {
+	if l.MaxWaits == 0 || open < l.MaxWaits {
+		return nil
+	}
+	var v faults
+	v.broken("body", "too_many_waits", Figures{Limit: l.MaxWaits, Actual: open + 1, Used: open},
+		"you wait for %d meetings already, which is the most: leave one of those places first", open)
+	return &PolicyError{Violations: v}
 }
 
 // Tolerance for a start in the past: a request takes a moment to arrive, and clocks differ.

@@ -369,7 +369,7 @@ func followAttendees(mine, was, is []Attendee) []Attendee {
 		switch i := in(mine, a); {
 		case i >= 0:
 			if j := in(was, a); j >= 0 && mine[i].Person == was[j].Person {
-				out = append(out, Attendee{Person: a.Person, Response: mine[i].Response})
+				out = append(out, Attendee{Person: a.Person, Response: mine[i].Response, Comment: mine[i].Comment})
 			} else {
 				out = append(out, mine[i])
 			}

@@ -55,7 +55,7 @@ func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *string) (
 		return nil, invalid("body.start", "in_past", "has come: there is nothing to wait for")
 	}
 	w := queueUp(terms, by, ends, at)
-	if err := s.store.CreateWait(ctx, w); err != nil {
+	if err := s.store.CreateWait(ctx, w, s.conf().Limits.waits); err != nil {
 		return nil, err
 	}
 	s.scheduler.Schedule(ctx, w.Messages()...)

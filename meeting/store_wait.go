@@ -7,8 +7,10 @@ import (
 
 // WaitStore is what the waiting list needs from persistence, on the terms of [Store].
 type WaitStore interface {
-	// CreateWait sets ID, Version and Position.
-	CreateWait(ctx context.Context, w *Wait) error
+	// CreateWait sets ID, Version and Position. It locks the person, so that they get one place
+	// after the other, and calls the function with how many open waits they have; its error
+	// undoes everything and is returned as it is.
+	CreateWait(ctx context.Context, w *Wait, fn func(open int) error) error
 	Wait(ctx context.Context, id int64) (*Wait, error)
 	// UpdateWait locks the wait and calls the function. The meeting that it may return is
 	// created as by CreateMeeting, in the same transaction and in place of what an offer held;

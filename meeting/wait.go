@@ -137,7 +137,7 @@ func (w *Wait) Messages() []delayjob.Message {
 func (w *Wait) offer(length time.Duration, at time.Time) {
 	w.State, w.OfferUntil, w.UpdatedAt = Offered, earlier(at.Add(length), w.Expires), at
 	f := w.facts()
-	f.Deadline = &w.OfferUntil
+	f.Deadline, f.WaitID = &w.OfferUntil, w.ID
 	w.notify(Notice{Kind: NoticeWaitlistOffer, Due: at, Expires: w.OfferUntil, Facts: f})
 }
 

@@ -41,6 +41,7 @@ const (
 	Escalation       Kind = "escalation"
 	Decision         Kind = "decision"
 	Released         Kind = "released"
+	Declined         Kind = "declined"
 	WaitlistOffer    Kind = "waitlist_offer"
 	WaitlistBooked   Kind = "waitlist_booked"
 	WaitlistExpired  Kind = "waitlist_expired"
@@ -131,6 +132,7 @@ type Facts struct {
 	By          string     `json:"by,omitempty"`          // name of who changed, cancelled or decided
 	Request     *Requested `json:"request,omitempty"`     // of an approval request, a reminder of it, an escalation
 	Move        *Placement `json:"move,omitempty"`        // where it was to move: the request or the decision is about that alone
+	WaitID      int64      `json:"wait_id,omitempty"`     // of an offer to somebody who waits
 
 	SeriesID      int64      `json:"series_id,omitempty"`      // that the meeting belongs to
 	OriginalStart *time.Time `json:"original_start,omitempty"` // which of its dates it is; null: none of its rule
@@ -180,8 +182,9 @@ type Placement struct {
 
 // Contact is a name with its e-mail address.
 type Contact struct {
-	Name  string `json:"name"`
-	Email string `json:"email"`
+	Name     string `json:"name"`
+	Email    string `json:"email"`
+	Response string `json:"response,omitempty"` // of an attendee: needs_action, accepted, declined or tentative
 }
 
 // Message is what makes the channel's delay job deliver n at its due time.

@@ -22,7 +22,7 @@ var selectMeetings = `
 		   LEFT JOIN occupancies o ON o.meeting_id = mr.meeting_id AND o.room_id = mr.room_id AND NOT o.held
 		  WHERE mr.meeting_id = m.id),
 		(SELECT {array}({object}('user_id', a.user_id, 'email', a.email, 'name', a.name, 'phone', a.phone,
-				'locale', a.locale, 'timezone', a.timezone, 'response', a.response) ORDER BY a.position)
+				'locale', a.locale, 'timezone', a.timezone, 'response', a.response, 'comment', a.comment) ORDER BY a.position)
 		   FROM attendees a WHERE a.meeting_id = m.id),
 		(SELECT {array}({object}('before', r.before, 'offset', r.offset_seconds, 'channels', {json}(r.channels))
 				ORDER BY r.before DESC, r.offset_seconds DESC)
@@ -143,6 +143,7 @@ type attendeePart struct {
 	Locale   string           `json:"locale"`
 	Timezone string           `json:"timezone"`
 	Response meeting.Response `json:"response"`
+	Comment  string           `json:"comment,omitempty"`
 }
 
 func (p attendeePart) addTo(m *meeting.Meeting) { m.Attendees = append(m.Attendees, p.attendee()) }
@@ -150,13 +151,14 @@ func (p attendeePart) addTo(m *meeting.Meeting) { m.Attendees = append(m.Attende
 func (p attendeePart) attendee() meeting.Attendee {
 	return meeting.Attendee{
 		Person:   meeting.Person{UserID: p.UserID, Email: p.Email, Name: p.Name, Phone: p.Phone, Locale: p.Locale, Timezone: p.Timezone},
-		Response: p.Response,
+		Response: p.Response, Comment: p.Comment,
 	}
 }
 
 func partOfAttendee(a meeting.Attendee) attendeePart {
 	return attendeePart{
 		UserID: a.UserID, Email: a.Email, Name: a.Name, Phone: a.Phone, Locale: a.Locale, Timezone: a.Timezone, Response: a.Response,
+		Comment: a.Comment,
 	}
 }
 

@@ -22,9 +22,9 @@ const (
 		FROM {meeting} AS m, {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz, held boolean} ORDER BY x.room_id, x.starts_at
 		{postgres: ON CONFLICT ON CONSTRAINT occupancies_no_overlap DO NOTHING}`
 
-	insertAttendees = `INSERT INTO attendees (meeting_id, position, user_id, email, name, phone, locale, timezone, response)
-		SELECT m.id, x.position, x.user_id, x.email, x.name, x.phone, x.locale, x.timezone, x.response
-		FROM {meeting} AS m, {rows $1: position integer, user_id bigint, email text, name text, phone text, locale text, timezone text, response text}`
+	insertAttendees = `INSERT INTO attendees (meeting_id, position, user_id, email, name, phone, locale, timezone, response, comment)
+		SELECT m.id, x.position, x.user_id, x.email, x.name, x.phone, x.locale, x.timezone, x.response, x.comment
+		FROM {meeting} AS m, {rows $1: position integer, user_id bigint, email text, name text, phone text, locale text, timezone text, response text, comment text}`
 
 	insertReminders = `INSERT INTO meeting_reminders (meeting_id, before, offset_seconds, channels, due_at, handled_at)
 		SELECT m.id, x.before, x.offset_seconds, x.channels, x.due_at, x.handled_at
@@ -96,7 +96,7 @@ func attendeeRows(m *meeting.Meeting) []row {
 		}
 		rows[i] = row{
 			"position": i, "user_id": reference(a.UserID), "email": a.Email, "name": a.Name, "phone": a.Phone,
-			"locale": a.Locale, "timezone": a.Timezone, "response": response,
+			"locale": a.Locale, "timezone": a.Timezone, "response": response, "comment": a.Comment,
 		}
 	}
 	return rows

@@ -21,7 +21,9 @@ var (
 		VALUES ($1, $2, {postgres: $3::jsonb}{sqlite: $3}, $4, $5, $6, $7, $7) RETURNING id`)
 	saveWait = write(`UPDATE waitlist SET state = $2, offer_until = $3, due_at = $4, meeting_id = $5, reason = $6, detail = $7,
 		updated_at = $8, version = version + 1 WHERE id = $1`)
-	lockWait = write(`SELECT id FROM waitlist WHERE id = $1 {postgres: FOR UPDATE}`)
+	lockPerson = write(`SELECT id FROM users WHERE id = $1 {postgres: FOR NO KEY UPDATE}`)
+	openWaits  = write(`SELECT count(*) FROM waitlist WHERE user_id = $1 AND state IN ('waiting', 'offered')`)
+	lockWait   = write(`SELECT id FROM waitlist WHERE id = $1 {postgres: FOR UPDATE}`)
 
 	addWanted = write(`INSERT INTO waitlist_rooms (waitlist_id, room_id, starts_at, ends_at)
 		SELECT CAST($2 AS bigint), x.room_id, x.starts_at, x.ends_at
@@ -69,12 +71,22 @@ var selectWaits = `SELECT w.id, w.user_id, u.email, u.name, u.phone, u.locale, u
 
 var waitByID = write(selectWaits + `WHERE w.id = $1`)
 
-func (s *Store) CreateWait(ctx context.Context, w *meeting.Wait) error {
+func (s *Store) CreateWait(ctx context.Context, w *meeting.Wait, fn func(open int) error) error {
 	wish, err := json.Marshal(wishOf(w.Wished))
 	if err != nil {
 		return fmt.Errorf("wish: %w", err)
 	}
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
+		if _, err := s.numbers(tx, lockPerson, w.Person.UserID); err != nil {
+			return err
+		}
+		open, err := s.numbers(tx, openWaits, w.Person.UserID)
+		if err != nil {
+			return err
+		}
+		if err := fn(int(open[0])); err != nil {
+			return err
+		}
 		if err := s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&w.ID) }, insertWait, w.Person.UserID, string(w.State), string(wish),
 			timestamp(w.Until), micro(w.Expires), micro(w.Due()), micro(w.CreatedAt)); err != nil {
 			return err

@@ -23,9 +23,9 @@ import (
 // id the id that Last-Event-ID names.
 type Event struct {
 	ID      int64     `json:"id" doc:"Rises; the same for everybody"`
-	Type    string    `json:"type" enum:"meeting.created,meeting.confirmed,meeting.rejected,meeting.changed,meeting.cancelled,meeting.started,meeting.ended,meeting.released,meeting.checked_in"`
+	Type    string    `json:"type" enum:"meeting.created,meeting.confirmed,meeting.rejected,meeting.changed,meeting.cancelled,meeting.started,meeting.ended,meeting.released,meeting.checked_in,meeting.responded"`
 	At      time.Time `json:"at"`
-	Meeting Meeting   `json:"meeting" doc:"As it is now and as you may see it, without telephone numbers"`
+	Meeting Meeting   `json:"meeting" doc:"As it is now and as you may see it, without telephone numbers and what people said with their answers"`
 }
 
 // Times of a stream.
@@ -213,7 +213,7 @@ func (s *stream) flush() error {
 func render(u meeting.Update, by meeting.Actor, at time.Time) []byte {
 	m := meetingOf(u.Meeting.At(at).View(by, u.Rooms))
 	for i := range m.Attendees {
-		m.Attendees[i].Phone = ""
+		m.Attendees[i].Phone, m.Attendees[i].Comment = "", nil
 	}
 	e := Event{ID: u.ID, Type: "meeting." + string(u.Action), At: u.At.UTC(), Meeting: m}
 	data, err := json.Marshal(e)

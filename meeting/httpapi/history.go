@@ -10,7 +10,7 @@ import (
 // HistoryEntry is one thing that happened to a meeting.
 type HistoryEntry struct {
 	At      time.Time         `json:"at"`
-	Action  string            `json:"action" enum:"created,confirmed,rejected,changed,cancelled,started,ended,released,checked_in"`
+	Action  string            `json:"action" enum:"created,confirmed,rejected,changed,cancelled,started,ended,released,checked_in,responded"`
 	Actor   HistoryActor      `json:"actor"`
 	Changes map[string]Change `json:"changes" doc:"By field"`
 	Reason  *string           `json:"reason" doc:"timeout, or what was said"`

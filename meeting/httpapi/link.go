@@ -40,8 +40,10 @@ func (l *Links) token(link meeting.Link) string {
 
 // What a link is for is signed with it, so that none passes for another.
 const (
-	forDecision = "punctual decision\x00"
-	forArrival  = "punctual check-in\x00"
+	forDecision   = "punctual decision\x00"
+	forArrival    = "punctual check-in\x00"
+	forInvitation = "punctual invitation\x00"
+	forOffer      = "punctual offer\x00"
 )
 
 func (l *Links) seal(purpose string, content []byte) string {

@@ -56,13 +56,14 @@ type Organizer struct {
 
 // Attendee is somebody invited.
 type Attendee struct {
-	UserID   *int64 `json:"user_id" doc:"null: not a user of this installation"`
-	Email    string `json:"email"`
-	Name     string `json:"name"`
-	Phone    string `json:"phone" doc:"Empty, unless it is yours or you may change the meeting"`
-	Locale   string `json:"locale"`
-	Timezone string `json:"timezone"`
-	Response string `json:"response" enum:"needs_action,accepted,declined,tentative"`
+	UserID   *int64  `json:"user_id" doc:"null: not a user of this installation"`
+	Email    string  `json:"email"`
+	Name     string  `json:"name"`
+	Phone    string  `json:"phone" doc:"Empty, unless it is yours or you may change the meeting"`
+	Locale   string  `json:"locale"`
+	Timezone string  `json:"timezone"`
+	Response string  `json:"response" enum:"needs_action,accepted,declined,tentative" doc:"needs_action again once the meeting has moved"`
+	Comment  *string `json:"comment" doc:"That came with the response; null, unless it is yours or you may change the meeting"`
 }
 
 // Reminder tells everybody some time before the start or the end.
@@ -153,7 +154,7 @@ func roomRefsOf(ids []int64, names []string) []RoomRef {
 func attendeeOf(a meeting.Attendee) Attendee {
 	return Attendee{
 		UserID: number(a.UserID), Email: a.Email, Name: a.Name, Phone: a.Phone,
-		Locale: a.Locale, Timezone: a.Timezone, Response: string(a.Response),
+		Locale: a.Locale, Timezone: a.Timezone, Response: string(a.Response), Comment: text(a.Comment),
 	}
 }
 
@@ -216,13 +217,14 @@ type OverrideInput struct {
 
 // AttendeeInput invites somebody; what is left out is taken from the user of that address.
 type AttendeeInput struct {
-	Email    string `json:"email"`
-	Name     string `json:"name,omitempty"`
-	Phone    string `json:"phone,omitempty" doc:"E.164" example:"+4930123456"`
-	Locale   string `json:"locale,omitempty" example:"en"`
-	Timezone string `json:"timezone,omitempty" example:"Europe/Berlin"`
-	Response string `json:"response,omitempty" doc:"Ignored: it is the attendee's to give"`
-	UserID   *int64 `json:"user_id,omitempty" doc:"Ignored: it follows from the address"`
+	Email    string  `json:"email"`
+	Name     string  `json:"name,omitempty"`
+	Phone    string  `json:"phone,omitempty" doc:"E.164" example:"+4930123456"`
+	Locale   string  `json:"locale,omitempty" example:"en"`
+	Timezone string  `json:"timezone,omitempty" example:"Europe/Berlin"`
+	Response string  `json:"response,omitempty" doc:"Ignored: it is the attendee's to give"`
+	Comment  *string `json:"comment,omitempty" doc:"Ignored: it is the attendee's to give"`
+	UserID   *int64  `json:"user_id,omitempty" doc:"Ignored: it follows from the address"`
 }
 
 // ReminderInput asks for a reminder.

@@ -38,6 +38,7 @@ func Register(api huma.API, svc *meeting.Service, notices Notices) {
 	h.registerSeries(api)
 	h.registerFinding(api)
 	h.registerRoomDays(api)
+	h.registerResponses(api)
 	h.registerWaitlist(api)
 	h.registerReports(api)
 	h.registerPeople(api)

@@ -157,12 +157,30 @@ func (c *calendarOf) event(uid string, sequence int64, title string, roomNames [
 	}
 	for _, a := range f.Attendees {
 		if addr := mailto(a.Email); addr != "" {
+			status, rsvp := partstat(a.Response), "TRUE"
+			if status != ics.ParticipationStatusNeedsAction {
+				rsvp = "FALSE"
+			}
 			ev.AddAttendee(addr, cn(a), ics.CalendarUserTypeIndividual, ics.ParticipationRoleReqParticipant,
-				ics.ParticipationStatusNeedsAction, &ics.KeyValues{Key: "RSVP", Value: []string{"TRUE"}})
+				status, &ics.KeyValues{Key: "RSVP", Value: []string{rsvp}})
 		}
 	}
 	ev.SetTimeTransparency(ics.TransparencyOpaque)
 	return ev
+}
+
+// partstat is what somebody answered, as iCalendar has it.
+func partstat(response string) ics.ParticipationStatus {
+	switch response {
+	case "accepted":
+		return ics.ParticipationStatusAccepted
+	case "declined":
+		return ics.ParticipationStatusDeclined
+	case "tentative":
+		return ics.ParticipationStatusTentative
+	default:
+		return ics.ParticipationStatusNeedsAction
+	}
 }
 
 // times of an event are in the zone of its room, which the calendar describes; in UTC when

@@ -29,6 +29,12 @@ type Config struct {
 	// CheckIn is the address at which the reader of a reminder checks in without signing in;
 	// empty: they need not. nil: nobody need.
 	CheckIn func(notify.Notification) string
+	// Respond is the address at which the reader of an invitation answers it without signing in;
+	// empty: they are not invited. nil: nobody answers.
+	Respond func(notify.Notification) string
+	// Accept is the address at which who waits accepts an offer without signing in; nil: nobody
+	// does.
+	Accept func(notify.Notification) string
 }
 
 // Renderer makes mails and short messages. It is safe for concurrent use.
@@ -37,6 +43,8 @@ type Renderer struct {
 	host    string
 	decide  func(notify.Notification) string
 	checkIn func(notify.Notification) string
+	respond func(notify.Notification) string
+	accept  func(notify.Notification) string
 	locales *locales
 	html    *template.Template
 	text    *texttemplate.Template
@@ -66,7 +74,8 @@ func New(c Config) (*Renderer, error) {
 		return nil, err
 	}
 	return &Renderer{
-		baseURL: strings.TrimRight(c.BaseURL, "/"), host: c.Host, decide: c.Decide, checkIn: c.CheckIn, locales: ls, html: html, text: text,
+		baseURL: strings.TrimRight(c.BaseURL, "/"), host: c.Host, decide: c.Decide, checkIn: c.CheckIn,
+		respond: c.Respond, accept: c.Accept, locales: ls, html: html, text: text,
 	}, nil
 }
 
@@ -92,6 +101,8 @@ func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
 	}
 	r.offerDecision(&p, v, n)
 	r.offerCheckIn(&p, v, n)
+	r.offerAnswers(&p, v, n)
+	r.offerAcceptance(&p, v, n)
 	var text, html strings.Builder
 	if err := r.text.Execute(&text, p); err != nil {
 		return Mail{}, err
@@ -159,6 +170,30 @@ func (r *Renderer) offerCheckIn(p *page, v *view, n notify.Notification) {
 	}
 }
 
+// offerAnswers adds the links by which the reader answers an invitation, also to what changed.
+func (r *Renderer) offerAnswers(p *page, v *view, n notify.Notification) {
+	if r.respond == nil || n.Kind != notify.Invitation && n.Kind != notify.Change {
+		return
+	}
+	if url := r.respond(n); url != "" {
+		p.Actions = []action{
+			{v.locale.must("accept", nil), url + "&choice=accepted", green.Bar},
+			{v.locale.must("maybe", nil), url + "&choice=tentative", slate.Bar},
+			{v.locale.must("decline", nil), url + "&choice=declined", red.Bar},
+		}
+	}
+}
+
+// offerAcceptance adds the link by which who waits accepts an offer, or turns it down.
+func (r *Renderer) offerAcceptance(p *page, v *view, n notify.Notification) {
+	if r.accept == nil || n.Kind != notify.WaitlistOffer {
+		return
+	}
+	if url := r.accept(n); url != "" {
+		p.Actions = []action{{v.locale.must("take-offer", nil), url, green.Bar}}
+	}
+}
+
 type field struct {
 	Label string
 	Lines []string
@@ -214,7 +249,7 @@ var (
 	accents = map[string]accent{
 		"reminder.start": blue, "reminder.end": blue, "invitation": violet, "change": amber,
 		"cancellation": red, "approval_request": amber, "approval_reminder": amber, "escalation": red, "decision.confirmed": green,
-		"decision.rejected": red, "decision.timeout": slate, "released": slate,
+		"decision.rejected": red, "decision.timeout": slate, "released": slate, "declined": red,
 		"waitlist_offer": amber, "waitlist_booked": green, "waitlist_expired": slate,
 	}
 )

@@ -23,7 +23,7 @@ var start = time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 
 func newRenderer(t *testing.T) *Renderer {
 	t.Helper()
-	r, err := New(Config{BaseURL: "https://rooms.example.org/", Host: "rooms.example.org", Decide: decide, CheckIn: checkIn})
+	r, err := New(Config{BaseURL: "https://rooms.example.org/", Host: "rooms.example.org", Decide: decide, CheckIn: checkIn, Respond: respond, Accept: accept})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,6 +32,14 @@ func newRenderer(t *testing.T) *Renderer {
 
 func checkIn(n notify.Notification) string {
 	return "https://rooms.example.org/check-in?token=" + n.To.Address
+}
+
+func respond(n notify.Notification) string {
+	return "https://rooms.example.org/respond?token=" + n.To.Address
+}
+
+func accept(n notify.Notification) string {
+	return fmt.Sprintf("https://rooms.example.org/offer?token=%d", n.Facts.WaitID)
 }
 
 func decide(n notify.Notification) string {
@@ -117,13 +125,18 @@ func scenarios() []scenario {
 		add("decision-confirmed", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Comment = "confirmed", by, "Enjoy!" })
 		add("decision-rejected", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Comment = "rejected", by, "Too short notice." })
 		add("decision-timeout", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.Reason = "rejected", "timeout" })
+		add("invitation-answered", notify.Change, start, func(f *notify.Facts) {
+			f.By = by
+			f.Attendees[0].Response, f.Attendees[1].Response, f.Attendees[2].Response = "accepted", "tentative", "declined"
+		})
+		add("declined", notify.Declined, start.Add(-24*time.Hour), func(f *notify.Facts) { f.By, f.Comment = by, "I am on a train." })
 		add("released", notify.Released, start, none)
 		add("released-third-time", notify.Released, start, func(f *notify.Facts) { f.Reason, f.NoShows = "no_show", 3 })
 		add("released-by-somebody", notify.Released, start, func(f *notify.Facts) { f.By, f.Reason = by, "Nobody answered at the door." })
 		waits := func(f *notify.Facts) { // there is no meeting, and nobody was invited
 			f.MeetingID, f.Organizer, f.Attendees, f.Description, f.Sequence = 0, notify.Contact{}, nil, "", 0
 		}
-		add("waitlist-offer", notify.WaitlistOffer, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.Deadline = new(start.Add(-22 * time.Hour)) })
+		add("waitlist-offer", notify.WaitlistOffer, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.Deadline, f.WaitID = new(start.Add(-22*time.Hour)), 6 })
 		add("waitlist-booked", notify.WaitlistBooked, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.MeetingID, f.Decision = 42, "confirmed" })
 		add("waitlist-booked-pending", notify.WaitlistBooked, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.MeetingID, f.Decision = 42, "pending" })
 		for _, why := range []string{"start", "offer", "inactive"} {
@@ -146,6 +159,7 @@ func scenarios() []scenario {
 		}
 		other := notify.Occurrence{OriginalStart: start.AddDate(0, 0, 9), Start: start.AddDate(0, 0, 9).Add(time.Hour), End: start.AddDate(0, 0, 9).Add(2 * time.Hour), Rooms: []string{"Board"}, Sequence: 7}
 		add("invitation-series", notify.Invitation, start, func(f *notify.Facts) { series(f); f.Series.Overrides = []notify.Occurrence{other} })
+		add("declined-series", notify.Declined, start, func(f *notify.Facts) { series(f); f.By = by })
 		add("approval-request-series", notify.ApprovalRequest, start, func(f *notify.Facts) { asked(f); series(f) })
 		add("approval-reminder-series", notify.ApprovalReminder, start.Add(-2*time.Hour), func(f *notify.Facts) { asked(f); series(f) })
 		add("escalation-series", notify.Escalation, start.Add(-4*time.Hour), func(f *notify.Facts) { asked(f); series(f) })

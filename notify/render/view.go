@@ -130,7 +130,7 @@ func variantOf(n notify.Notification) (string, error) {
 			return "decision.rejected", nil
 		}
 		return "", fmt.Errorf("a decision %q is unknown", n.Facts.Decision)
-	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released,
+	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released, notify.Declined,
 		notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired:
 		return string(n.Kind), nil
 	}

@@ -35,7 +35,7 @@ export function poll(fn: () => unknown, every = 15_000): () => void {
 }
 
 /** What happens to a meeting: the event's word, without "meeting.". */
-const words = ['created', 'confirmed', 'rejected', 'changed', 'cancelled', 'started', 'ended', 'released', 'checked_in']
+const words = ['created', 'confirmed', 'rejected', 'changed', 'cancelled', 'started', 'ended', 'released', 'checked_in', 'responded']
 
 const grace = 4_000 // a stream that ends and comes back within it was never lost
 const patience = 300 // for the stream, before the first question

@@ -626,6 +626,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/meetings/{id}/respond": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer the invitation to a meeting; the last answer counts */
+        post: operations["respond-meeting"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/notifications": {
         parameters: {
             query?: never;
@@ -1033,6 +1050,23 @@ export interface paths {
         put?: never;
         /** Decide against all requests of a series that wait */
         post: operations["reject-series"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/series/{id}/respond": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer for all dates of a series that are not over */
+        post: operations["respond-series"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1513,6 +1547,12 @@ export interface components {
             /** Format: int64 */
             user_id: number | null;
         };
+        Answer: {
+            /** @description For the organizer; at most 1,000 characters */
+            comment?: string;
+            /** @enum {string} */
+            response: "accepted" | "declined" | "tentative";
+        };
         Approval: {
             /** @description Who agreed, at which level */
             agreed: components["schemas"]["Agreement"][];
@@ -1549,12 +1589,17 @@ export interface components {
             required: boolean;
         };
         Attendee: {
+            /** @description That came with the response; null, unless it is yours or you may change the meeting */
+            comment: string | null;
             email: string;
             locale: string;
             name: string;
             /** @description Empty, unless it is yours or you may change the meeting */
             phone: string;
-            /** @enum {string} */
+            /**
+             * @description needs_action again once the meeting has moved
+             * @enum {string}
+             */
             response: "needs_action" | "accepted" | "declined" | "tentative";
             timezone: string;
             /**
@@ -1564,6 +1609,8 @@ export interface components {
             user_id: number | null;
         };
         AttendeeInput: {
+            /** @description Ignored: it is the attendee's to give */
+            comment?: string;
             email: string;
             /** @example en */
             locale?: string;
@@ -2186,10 +2233,10 @@ export interface components {
              * @description Rises; the same for everybody
              */
             id: number;
-            /** @description As it is now and as you may see it, without telephone numbers */
+            /** @description As it is now and as you may see it, without telephone numbers and what people said with their answers */
             meeting: components["schemas"]["Meeting"];
             /** @enum {string} */
-            type: "meeting.created" | "meeting.confirmed" | "meeting.rejected" | "meeting.changed" | "meeting.cancelled" | "meeting.started" | "meeting.ended" | "meeting.released" | "meeting.checked_in";
+            type: "meeting.created" | "meeting.confirmed" | "meeting.rejected" | "meeting.changed" | "meeting.cancelled" | "meeting.started" | "meeting.ended" | "meeting.released" | "meeting.checked_in" | "meeting.responded";
         };
         ExtendInputBody: {
             lease: string;
@@ -2242,7 +2289,7 @@ export interface components {
         };
         HistoryEntry: {
             /** @enum {string} */
-            action: "created" | "confirmed" | "rejected" | "changed" | "cancelled" | "started" | "ended" | "released" | "checked_in";
+            action: "created" | "confirmed" | "rejected" | "changed" | "cancelled" | "started" | "ended" | "released" | "checked_in" | "responded";
             actor: components["schemas"]["HistoryActor"];
             /** Format: date-time */
             at: string;
@@ -7792,6 +7839,122 @@ export interface operations {
             };
         };
     };
+    "respond-meeting": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Answer"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Meeting"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-notifications": {
         parameters: {
             query?: {
@@ -10334,6 +10497,122 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["Comment"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesResult"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "respond-series": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                "If-Match"?: string;
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Answer"];
             };
         };
         responses: {

@@ -119,6 +119,7 @@ export default {
       cancellation: 'Absage',
       approval_request: 'Bitte um Entscheidung',
       decision: 'Entscheidung',
+      declined: 'Absage',
       released: 'Raum freigegeben',
     },
     noNotifications: 'Noch nichts verschickt',

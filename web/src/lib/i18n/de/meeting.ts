@@ -46,9 +46,11 @@ export default {
       ended: 'Beendet',
       released: 'Freigegeben',
       checked_in: 'Eingecheckt',
+      responded: 'Einladung beantwortet',
     },
     byTimer: 'zur rechten Zeit',
     fields: {
+      response: 'Antwort',
       title: 'Titel',
       description: 'Beschreibung',
       start: 'Beginn',

@@ -117,6 +117,7 @@ export default {
       cancellation: 'Cancellation',
       approval_request: 'Request to decide',
       decision: 'Decision',
+      declined: 'Declined',
       released: 'Room released',
     },
     noNotifications: 'Nothing was sent yet',

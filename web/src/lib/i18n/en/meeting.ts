@@ -44,9 +44,11 @@ export default {
       ended: 'Ended',
       released: 'Released',
       checked_in: 'Checked in',
+      responded: 'Answered the invitation',
     },
     byTimer: 'on time',
     fields: {
+      response: 'Answer',
       title: 'Title',
       description: 'Description',
       start: 'Start',

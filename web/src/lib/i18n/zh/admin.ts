@@ -115,6 +115,7 @@ export default {
       cancellation: '取消',
       approval_request: '审批请求',
       decision: '审批结果',
+      declined: '谢绝参加',
       released: '会议室已释放',
     },
     noNotifications: '尚未发送任何通知',

@@ -46,9 +46,11 @@ export default {
       ended: '已结束',
       released: '已释放',
       checked_in: '已签到',
+      responded: '已答复邀请',
     },
     byTimer: '准时自动',
     fields: {
+      response: '答复',
       title: '主题',
       description: '说明',
       start: '开始',

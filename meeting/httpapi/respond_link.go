@@ -1,0 +1,36 @@
+package httpapi
+
+import (
+	"encoding/binary"
+
+	"punctual/meeting"
+)
+
+const respondPath = "/respond"
+
+// InvitationURL is the page on which one answers an invitation.
+func (l *Links) InvitationURL(i meeting.Invitation) string {
+	return l.base + respondPath + "?token=" + l.invitationToken(i)
+}
+
+func (l *Links) invitationToken(i meeting.Invitation) string {
+	b := binary.AppendUvarint(nil, uint64(i.MeetingID))
+	b = binary.AppendUvarint(b, uint64(i.SeriesID))
+	return l.seal(forInvitation, append(b, i.Email...))
+}
+
+func (l *Links) readInvitation(token string) (i meeting.Invitation, ok bool) {
+	b, ok := l.open(forInvitation, token)
+	if !ok {
+		return i, false
+	}
+	for _, into := range []*int64{&i.MeetingID, &i.SeriesID} {
+		n, size := binary.Uvarint(b)
+		if size <= 0 {
+			return i, false
+		}
+		*into, b = int64(n), b[size:]
+	}
+	i.Email = string(b)
+	return i, i.Email != ""
+}

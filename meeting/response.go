@@ -1,0 +1,93 @@
+package meeting
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Response of an attendee to the invitation.
+type Response string
+
+const (
+	NeedsAction Response = "needs_action"
+	Accepted    Response = "accepted"
+	Declined    Response = "declined"
+	Tentative   Response = "tentative"
+)
+
+// Answers reports whether it is one that an attendee can give.
+func (r Response) Answers() bool { return r == Accepted || r == Declined || r == Tentative }
+
+// Respond notes what the actor answers to the invitation, which may change until the meeting
+// is over, and reports whether it is another answer than before. The organizer hears of it by
+// mail if it is the first time that the actor declines this time of the meeting; of anything
+// else the page tells, calmly. What was said with it is for the organizer and is in no history.
+func (m *Meeting) Respond(r Response, comment string, by Actor, at time.Time) (changed bool, err error) {
+	i := slices.IndexFunc(m.Attendees, by.is)
+	if by.Kind != ActorUser || i < 0 {
+		return false, ErrForbidden
+	}
+	if s := m.EffectiveStatus(at); s != Confirmed && s != InProgress {
+		return false, &StateError{State: s, Wanted: "answer"}
+	}
+	was := m.Attendees[i]
+	if was.Response == r && was.Comment == comment {
+		return false, nil
+	}
+	m.Attendees = slices.Clone(m.Attendees)
+	m.Attendees[i].Response, m.Attendees[i].Comment = r, comment
+	m.UpdatedAt = at
+	m.record(Entry{At: at, Action: ActionResponded, Actor: by, Changes: map[string]Change{"response": {From: was.Response, To: r}}})
+	if r == Declined && was.Response != Declined {
+		m.notifyDeclined(comment, by, at)
+	}
+	return true, nil
+}
+
+// notifyDeclined tells the organizer, once for each person and start.
+func (m *Meeting) notifyDeclined(comment string, by Actor, at time.Time) {
+	f := m.facts(by)
+	f.Comment = comment
+	m.notify(Notice{
+		Kind: NoticeDeclined, Channel: Email, Due: at, Expires: m.Slot.End, Facts: f,
+		occasion: "start-" + strconv.FormatInt(m.Slot.Start.Unix(), 10) + "-" + strings.ToLower(by.Email),
+	}, []Person{m.Organizer}, by)
+}
+
+// askAnew forgets the answers if the meeting does not lie within the time for which they were
+// given, but for that of whoever moved it. What has begun and goes on for longer asks nobody.
+func (m *Meeting) askAnew(was Slot, by Actor, at time.Time) {
+	within := !m.Slot.Start.Before(was.Start) && !m.Slot.End.After(was.End)
+	if within || !was.Start.After(at) {
+		return
+	}
+	m.Attendees = slices.Clone(m.Attendees)
+	for i := range m.Attendees {
+		if a := &m.Attendees[i]; by.Kind != ActorUser || !by.is(*a) {
+			a.Response, a.Comment = NeedsAction, ""
+		}
+	}
+}
+
+// responses are what everybody of the series answered, where it is the same to all the dates.
+func responses(series []Attendee, dates []*Meeting) []Attendee {
+	out := slices.Clone(series)
+	for i := range out {
+		out[i].Response = NeedsAction
+		for n, m := range dates {
+			j := slices.IndexFunc(m.Attendees, out[i].sameAddress)
+			if j < 0 {
+				continue
+			}
+			if r := m.Attendees[j].Response; n == 0 || r == out[i].Response {
+				out[i].Response = r
+			} else {
+				out[i].Response = NeedsAction
+				break
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,223 @@
+package meeting
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// Respond answers an invitation for the actor, who must be invited. The comment is for the
+// organizer.
+func (s *Service) Respond(ctx context.Context, by Actor, id ID, ifMatch *int64, r Response, comment string) (*Meeting, error) {
+	if err := checkAnswer(r, &comment); err != nil {
+		return nil, err
+	}
+	return s.change(ctx, by, id, nil, func(m *Meeting, c changing) error {
+		if err := checkVersion(ifMatch, m.Version); err != nil {
+			return err
+		}
+		changed, err := m.Respond(r, comment, by, c.at)
+		if err == nil && !changed {
+			return errUnchanged
+		}
+		return err
+	})
+}
+
+// checkAnswer checks an answer and trims its comment.
+func checkAnswer(r Response, comment *string) error {
+	var found faults
+	if !r.Answers() {
+		found.add("body.response", "unknown_value", "is accepted, declined or tentative")
+	}
+	if err, ok := errors.AsType[*InvalidError](checkComment("body.comment", comment)); ok {
+		found = append(found, err.Faults...)
+	}
+	if len(found) > 0 {
+		return &InvalidError{found}
+	}
+	return nil
+}
+
+// RespondSeries answers for all dates of a series that are not over and to which the actor is
+// invited, in one transaction. There being none is a [*StateError], if the actor was invited to
+// those that are over.
+func (s *Service) RespondSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, r Response, comment string) (*SeriesResult, error) {
+	if err := checkAnswer(r, &comment); err != nil {
+		return nil, err
+	}
+	var unchanged *SeriesResult
+	res, err := s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
+		series, err := s.store.Series(ctx, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := checkVersion(ifMatch, series.Version); err != nil {
+			return nil, nil, err
+		}
+		ms, err := s.store.SeriesMeetings(ctx, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		at := s.clock()
+		invited, err := answerable(ms, by, at)
+		if err != nil {
+			return nil, nil, err
+		}
+		change := &SeriesChange{Series: series}
+		var bases []*wanted
+		var declined []*Meeting
+		for _, m := range invited {
+			before := new(*m)
+			changed, err := m.Respond(r, comment, by, at)
+			if err != nil {
+				return nil, nil, err
+			}
+			if !changed {
+				continue
+			}
+			if len(m.notices) > 0 {
+				declined = append(declined, m)
+				m.notices = nil // the organizer is told once for all
+			}
+			bases = append(bases, &wanted{base: before})
+			change.Update = append(change.Update, m)
+		}
+		if len(change.Update) == 0 {
+			unchanged = &SeriesResult{Series: series, Meetings: invited, Saved: true}
+			return nil, nil, errUnchanged
+		}
+		switch {
+		case len(declined) == 1:
+			declined[0].notifyDeclined(comment, by, at)
+		case len(declined) > 1:
+			series.notify(NoticeDeclined, declined, []Person{series.Organizer}, by, at, func(f *Facts) { f.Comment = comment })
+		}
+		return change, bases, nil
+	})
+	if errors.Is(err, errUnchanged) {
+		return s.showSeriesResult(ctx, by, unchanged)
+	}
+	return res, err
+}
+
+// answerable are the dates of a series to which the actor is invited and can answer.
+func answerable(ms []*Meeting, by Actor, at time.Time) ([]*Meeting, error) {
+	var open []*Meeting
+	state, invited := Ended, false
+	for _, m := range ms {
+		if !by.attends(m) {
+			continue
+		}
+		invited = true
+		if state = m.EffectiveStatus(at); state == Confirmed || state == InProgress {
+			open = append(open, m)
+		}
+	}
+	switch {
+	case !invited:
+		return nil, ErrForbidden
+	case len(open) == 0:
+		return nil, &StateError{State: state, Wanted: "answer"}
+	}
+	return open, nil
+}
+
+// Invitation names what a mail asks one person to answer, who may have no account: a meeting,
+// or all dates of a series.
+type Invitation struct {
+	MeetingID ID    // of a series, the date that the mail is filed under
+	SeriesID  int64 // 0: the meeting alone
+	Email     string
+}
+
+// Invited is what an [Invitation] leads to.
+type Invited struct {
+	Meeting  *Meeting // of a series the next date, or the last
+	Dates    []Slot   // of the series, that the answer is for; none: the meeting alone
+	Person   Person
+	Response Response // that was given; NeedsAction: none, or different ones to the dates
+	Comment  string
+	Open     bool // it can be answered now
+}
+
+// FollowInvitation tells what a link in an invitation leads to and changes nothing. A link of
+// somebody who is not invited (any more) is [ErrForbidden].
+func (s *Service) FollowInvitation(ctx context.Context, inv Invitation) (*Invited, error) {
+	at, by := s.clock(), inv.actor()
+	var ms []*Meeting
+	if inv.SeriesID != 0 {
+		var err error
+		if ms, err = s.store.SeriesMeetings(ctx, inv.SeriesID); err != nil {
+			return nil, err
+		}
+	}
+	if len(ms) == 0 { // or a series that is not there any more
+		m, err := s.store.Meeting(ctx, inv.MeetingID)
+		if err != nil {
+			return nil, err
+		}
+		ms = []*Meeting{m}
+	}
+	slices.SortFunc(ms, func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	open, err := answerable(ms, by, at)
+	if errors.Is(err, ErrForbidden) {
+		return nil, err
+	}
+	i := &Invited{Open: err == nil}
+	if i.Open {
+		i.Meeting = open[0]
+	} else {
+		i.Meeting = lastOf(ms, by)
+	}
+	for n, m := range open {
+		a := m.Attendees[slices.IndexFunc(m.Attendees, by.is)]
+		if n == 0 {
+			i.Response, i.Comment = a.Response, a.Comment
+		} else if a.Response != i.Response {
+			i.Response, i.Comment = NeedsAction, ""
+		}
+		if len(open) > 1 {
+			i.Dates = append(i.Dates, m.Slot)
+		}
+	}
+	a := i.Meeting.Attendees[slices.IndexFunc(i.Meeting.Attendees, by.is)]
+	i.Person = a.Person
+	if !i.Open {
+		i.Response = a.Response
+	}
+	i.Meeting = i.Meeting.At(at).View(by, nil)
+	return i, nil
+}
+
+// lastOf the meetings to which the actor is invited.
+func lastOf(ms []*Meeting, by Actor) *Meeting {
+	var last *Meeting
+	for _, m := range ms {
+		if by.attends(m) {
+			last = m
+		}
+	}
+	return last
+}
+
+// RespondByLink answers as the person that the invitation went to. On a [*StateError] nothing
+// has changed, since it is over.
+func (s *Service) RespondByLink(ctx context.Context, inv Invitation, r Response, comment string) error {
+	i, err := s.FollowInvitation(ctx, inv)
+	if err != nil {
+		return err
+	}
+	by := inv.actor()
+	by.ID, by.Name = i.Person.UserID, cmp.Or(i.Person.Name, i.Person.Email)
+	if inv.SeriesID != 0 && i.Meeting.SeriesID == inv.SeriesID {
+		_, err = s.RespondSeries(ctx, by, inv.SeriesID, nil, r, comment)
+		return err
+	}
+	_, err = s.Respond(ctx, by, i.Meeting.ID, nil, r, comment)
+	return err
+}
+
+func (i Invitation) actor() Actor { return Actor{Kind: ActorUser, Name: i.Email, Email: i.Email} }
