@@ -198,7 +198,8 @@ var table = map[string]rule{
 
 	"list-audit": {Admin, AuditRead},
 
-	"get-config": {Admin, unscoped},
+	"get-config":  {Admin, unscoped},
+	"plan-config": {Admin, unscoped},
 }
 
 // Public tells whether anybody may call the operation, signed in or not.

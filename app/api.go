@@ -37,7 +37,8 @@ func (a *application) register(api huma.API) {
 	(&punctualityAPI{kept: a.lateness, pending: a.metrics.kept, meetings: a.meetings}).register(api)
 	(&auditAPI{a.db.Gorm}).register(api)
 	topics.Register(api, a.topics, a.topicsRate)
-	registerConfig(api, a.currentConfig)
+	registerConfig(api, a.currentConfig, a.source)
+	a.registerPlan(api)
 	accounthttp.MustCover(api)
 }
 

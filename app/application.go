@@ -38,6 +38,8 @@ type application struct {
 	log    *slog.Logger
 	level  *slog.LevelVar
 
+	source   *configState                     // where the settings came from
+	environ  []string                         // that overrides the file
 	latest   atomic.Pointer[Config]           // as it was last accepted
 	settings atomic.Pointer[meeting.Settings] // in force now
 
@@ -74,7 +76,7 @@ type application struct {
 
 // newApplication opens what the role needs, migrates the database and wires the areas. Close it.
 func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, level *slog.LevelVar) (_ *application, err error) {
-	a := &application{config: c, role: r, log: log, level: level, metrics: newMetrics()}
+	a := &application{config: c, role: r, log: log, level: level, metrics: newMetrics(), source: &configState{now: time.Now}}
 	a.latest.Store(c)
 	a.settings.Store(c.Booking.settings())
 	defer func() {

@@ -1,7 +1,12 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -27,5 +32,103 @@ func (c *cli) configCommand() *cobra.Command {
 			return nil
 		},
 	}
-	return group("config", "Look at the configuration", check)
+	return group("config", "Look at the configuration", check, c.configPlanCommand())
 }
+
+func (c *cli) configPlanCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "plan FILE",
+		Short: "Tell what a file would change, compared with --config, for what is already booked; writes nothing",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			old, err := c.load()
+			if err != nil {
+				return err
+			}
+			next, warnings, err := LoadConfig(args[0], c.environ)
+			for _, w := range warnings {
+				fmt.Fprintln(c.stderr, "punctual: warning:", w)
+			}
+			if e, ok := isConfigError(err); ok {
+				fmt.Fprint(c.stderr, e.Report())
+				return errReported
+			}
+			if err != nil {
+				return err
+			}
+			p, err := planOffline(cmd.Context(), old, next, time.Now)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				e := json.NewEncoder(c.stdout)
+				e.SetIndent("", "  ")
+				return e.Encode(p)
+			}
+			return p.write(c.stdout)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "for programs")
+	return cmd
+}
+
+// write shows the plan as tables.
+func (p *ConfigPlan) write(to io.Writer) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	section := func(n int, title, head string, row func(i int) string) {
+		fmt.Fprintf(w, "%s: %d\n", title, n)
+		if n > 0 {
+			fmt.Fprintln(w, "  "+head)
+		}
+		for i := range n {
+			fmt.Fprintln(w, "  "+row(i))
+		}
+		fmt.Fprintln(w)
+		w.Flush() // each table has columns of its own
+	}
+	section(len(p.Settings), "Settings that change", "KEY\tFROM\tTO\tTAKES EFFECT", func(i int) string {
+		s := p.Settings[i]
+		when := "at once"
+		if s.Restart {
+			when = "after a restart"
+		}
+		return strings.Join([]string{s.Key, settingText(s.From), settingText(s.To), when}, "\t")
+	})
+	section(len(p.Reminders), "Reminders that move", "MEETING\tSTARTS\tREMINDER\tBY\tIS DUE\tWOULD BE DUE", func(i int) string {
+		r := p.Reminders[i]
+		from, to := "(new)", "never"
+		if r.From != nil {
+			from = planTime(*r.From)
+		}
+		if r.To != nil {
+			to = planTime(*r.To)
+		}
+		if r.TooLate {
+			to += " (too late, not sent)"
+		}
+		channels := make([]string, len(r.Channels))
+		for i, c := range r.Channels {
+			channels[i] = string(c)
+		}
+		return strings.Join([]string{r.Meeting.String(), planTime(r.Meeting.Start), "before the " + string(r.Before), strings.Join(channels, ", "), from, to}, "\t")
+	})
+	section(len(p.Requests), "Requests with another time-out, had they been made anew (they keep theirs)", "MEETING\tSTARTS\tDEADLINE\tTHEN\tANEW\tTHEN", func(i int) string {
+		r := p.Requests[i]
+		return strings.Join([]string{r.Meeting.String(), planTime(r.Meeting.Start), planTime(r.Deadline), r.OnTimeout, planTime(r.DeadlineAnew), r.OnTimeoutAnew}, "\t")
+	})
+	section(len(p.Refusals), "Booked meetings that would be refused (they stay)", "MEETING\tSTARTS\tROOMS\tBECAUSE", func(i int) string {
+		r := p.Refusals[i]
+		reasons := make([]string, len(r.Reasons))
+		for i, why := range r.Reasons {
+			reasons[i] = why.Message
+		}
+		return strings.Join([]string{r.Meeting.String(), planTime(r.Meeting.Start), strings.Join(r.Meeting.Rooms, ", "), strings.Join(reasons, "; ")}, "\t")
+	})
+	_, err := fmt.Fprintf(to, "%d meetings that are not over were looked at. Nothing was written.\n", p.Meetings)
+	return err
+}
+
+func planTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+func (m PlannedMeeting) String() string { return fmt.Sprintf("%d %s", m.ID, m.Title) }

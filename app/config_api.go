@@ -3,32 +3,216 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+	"punctual/meeting"
 )
 
 type configAnswer struct {
 	Body struct {
 		Settings map[string]any `json:"settings" doc:"As in config.yaml; what may hold a secret is masked"`
 		Restart  []string       `json:"restart" nullable:"false" doc:"Keys whose new value waits for a restart"`
+		Keys     []ConfigKey    `json:"keys" nullable:"false" doc:"Each setting with what there is to know of it, in the order of config.yaml"`
+		File     string         `json:"file" doc:"That was read by this process"`
+		LoadedAt time.Time      `json:"loaded_at" doc:"When the file was last read and accepted"`
+		Refused  *RefusedConfig `json:"refused" doc:"Why the file as it is now is not in force; null: it is"`
 	}
 }
 
+// ConfigKey is one setting.
+type ConfigKey struct {
+	Key     string       `json:"key" example:"booking.approval.timeout"`
+	Kind    string       `json:"kind" enum:"text,number,boolean,duration,rate,schedule,list,mapping"`
+	Value   any          `json:"value" doc:"As it was last accepted"`
+	Default any          `json:"default"`
+	Origin  ConfigOrigin `json:"origin"`
+	Restart bool         `json:"restart" doc:"A running server does not take over a change"`
+	Waits   bool         `json:"waits" doc:"This process still runs with another value, until it is restarted"`
+	Secret  bool         `json:"secret" doc:"Its value is masked"`
+}
+
+// ConfigOrigin is where the value of a setting came from.
+type ConfigOrigin struct {
+	Kind     string `json:"kind" enum:"default,file,environment"`
+	Line     int    `json:"line,omitempty" doc:"Of the file"`
+	Column   int    `json:"column,omitempty" doc:"Of the file"`
+	Variable string `json:"variable,omitempty" doc:"Of the environment"`
+}
+
+// RefusedConfig is a file that cannot be used; the settings before it stay in force.
+type RefusedConfig struct {
+	At     time.Time         `json:"at"`
+	Faults []ConfigFileFault `json:"faults" nullable:"false"`
+}
+
+// ConfigFileFault is one thing wrong with a configuration.
+type ConfigFileFault struct {
+	Source  string `json:"source" doc:"The file, or the variable of the environment"`
+	Line    int    `json:"line" doc:"0: it has none"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+	Excerpt string `json:"excerpt" doc:"The lines around it, secrets masked"`
+}
+
 // registerConfig shows admins the settings in force. current tells them and the keys that wait
-// for a restart.
-func registerConfig(api huma.API, current func() (settings *Config, restart []string)) {
+// for a restart, state where they came from.
+func registerConfig(api huma.API, current func() (settings *Config, restart []string), state *configState) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-config", Method: http.MethodGet, Path: "/config", Summary: "The settings in force", Tags: []string{"Operation"},
 	}, func(context.Context, *struct{}) (*configAnswer, error) {
 		settings, restart := current()
+		file := state.told()
 		out := &configAnswer{}
 		out.Body.Settings = shown(reflect.ValueOf(settings).Elem()).(map[string]any)
 		out.Body.Restart = append([]string{}, restart...)
+		out.Body.Keys = configKeys(settings, restart, file.origins)
+		out.Body.File, out.Body.LoadedAt = file.name, file.loadedAt.UTC()
+		if file.refused != nil {
+			out.Body.Refused = &RefusedConfig{At: file.refusedAt.UTC(), Faults: faultsOf(file.refused)}
+		}
 		return out, nil
 	})
+}
+
+type planInput struct {
+	Body struct {
+		Config string `json:"config" maxLength:"1000000" doc:"The file's content"`
+	}
+}
+
+type planAnswer struct {
+	Body struct {
+		Valid  bool              `json:"valid"`
+		Faults []ConfigFileFault `json:"faults" nullable:"false" doc:"If it is not valid"`
+		Plan   *ConfigPlan       `json:"plan" doc:"The first 200 of each kind; null: it is not valid"`
+		Totals *PlanTotals       `json:"totals" doc:"Of all; null: it is not valid"`
+	}
+}
+
+// registerPlan tells admins what a file would change.
+func (a *application) registerPlan(api huma.API) {
+	huma.Register(api, huma.Operation{
+		OperationID: "plan-config", Method: http.MethodPost, Path: "/config/plan", Tags: []string{"Operation"},
+		Summary: "What a configuration file would change, for what is booked too; writes nothing",
+	}, func(ctx context.Context, in *planInput) (*planAnswer, error) {
+		out := &planAnswer{}
+		out.Body.Faults = []ConfigFileFault{}
+		next, err := readConfig(defaultConfigFile, []byte(in.Body.Config), a.environ)
+		if err != nil {
+			out.Body.Faults = faultsOf(err)
+			return out, nil
+		}
+		p, ok := account.FromContext(ctx)
+		if !ok {
+			return nil, account.ErrUnauthorized
+		}
+		by := meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role)}
+		plan, err := planConfig(ctx, a.meetings, by, a.latest.Load(), next.config)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Valid, out.Body.Plan = true, plan
+		out.Body.Totals = plan.cut(200)
+		return out, nil
+	})
+}
+
+// faultsOf why a configuration cannot be used.
+func faultsOf(err error) []ConfigFileFault {
+	e, ok := isConfigError(err)
+	if !ok {
+		return []ConfigFileFault{{Message: err.Error()}}
+	}
+	faults := make([]ConfigFileFault, len(e.Faults))
+	for i, f := range e.Faults {
+		faults[i] = ConfigFileFault{Source: f.Source, Line: f.Line, Column: f.Column, Message: f.Message}
+		if f.Source == e.File && f.Line > 0 {
+			faults[i].Excerpt = excerpt(e.lines, f.Line, f.Column)
+		}
+	}
+	return faults
+}
+
+// configKeys lists every setting. restart are the keys that wait for one.
+func configKeys(c *Config, restart []string, origins map[string]origin) []ConfigKey {
+	waits := map[string]bool{}
+	for _, k := range restart {
+		waits[k] = true
+	}
+	var keys []ConfigKey
+	var walk func(path string, v, def reflect.Value, needsRestart, secret bool)
+	walk = func(path string, v, def reflect.Value, needsRestart, secret bool) {
+		kind := kindOf(v)
+		if kind == "" {
+			for f := range v.Type().Fields() {
+				walk(join(path, f.Tag.Get("yaml")), v.FieldByIndex(f.Index), def.FieldByIndex(f.Index),
+					needsRestart || f.Tag.Get("restart") != "", secret || f.Tag.Get("secret") != "")
+			}
+			return
+		}
+		k := ConfigKey{Key: path, Kind: kind, Restart: needsRestart, Secret: secret, Waits: waits[path], Origin: originOf(path, origins)}
+		if k.Value, k.Default = shown(v), shown(def); secret {
+			k.Value, k.Default = masked(v), masked(def)
+		}
+		keys = append(keys, k)
+	}
+	walk("", reflect.ValueOf(c).Elem(), reflect.ValueOf(DefaultConfig()).Elem(), false, false)
+	return keys
+}
+
+// kindOf a value as it is written; empty: it is a section.
+func kindOf(v reflect.Value) string {
+	switch v.Interface().(type) {
+	case time.Duration:
+		return "duration"
+	case Rate:
+		return "rate"
+	case Schedule:
+		return "schedule"
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		return ""
+	case reflect.Map:
+		return "mapping"
+	case reflect.Slice:
+		return "list"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.String:
+		return "text"
+	default:
+		return "number"
+	}
+}
+
+// originOf the value at a path; of a mapping that was not set as a whole, that of a part of it.
+func originOf(path string, origins map[string]origin) ConfigOrigin {
+	o, ok := origins[path]
+	if !ok {
+		for _, part := range slices.Sorted(maps.Keys(origins)) {
+			if strings.HasPrefix(part, path+".") {
+				o, ok = origins[part], true
+				break
+			}
+		}
+	}
+	switch {
+	case !ok:
+		return ConfigOrigin{Kind: "default"}
+	case o.line == 0:
+		return ConfigOrigin{Kind: "environment", Variable: o.source}
+	default:
+		return ConfigOrigin{Kind: "file", Line: o.line, Column: o.column}
+	}
 }
 
 // shown is a setting as it would be written in the file.

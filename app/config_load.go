@@ -27,14 +27,31 @@ const (
 // it, and checks the whole. A missing defaultConfigFile means the defaults. Faults come all
 // together as a [*ConfigError]. warnings name variables that look like settings and are none.
 func LoadConfig(file string, environ []string) (c *Config, warnings []string, err error) {
+	l, err := loadConfig(file, environ)
+	return l.config, l.warnings, err
+}
+
+// loaded is a configuration that was read; config is nil if it cannot be used.
+type loaded struct {
+	config   *Config
+	origins  map[string]origin // by path: where values were set
+	warnings []string
+}
+
+func loadConfig(file string, environ []string) (loaded, error) {
 	src, err := os.ReadFile(file)
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) || file != defaultConfigFile) {
-		return nil, nil, err
+		return loaded{}, err
 	}
-	return parseConfig(file, src, environ)
+	return readConfig(file, src, environ)
 }
 
 func parseConfig(file string, src []byte, environ []string) (*Config, []string, error) {
+	l, err := readConfig(file, src, environ)
+	return l.config, l.warnings, err
+}
+
+func readConfig(file string, src []byte, environ []string) (loaded, error) {
 	c := DefaultConfig()
 	b := newBinder(file)
 	b.bindDocument(bytes.TrimPrefix(src, []byte("\ufeff")), "", reflect.ValueOf(c).Elem())
@@ -49,9 +66,9 @@ func parseConfig(file string, src []byte, environ []string) (*Config, []string, 
 		}
 	}
 	if err := newConfigError(file, src, b.secrets, b.faults); err != nil {
-		return nil, warnings, err
+		return loaded{warnings: warnings}, err
 	}
-	return c, warnings, nil
+	return loaded{c, b.origins, warnings}, nil
 }
 
 // localURL is the address of a server on this machine that listens on addr.

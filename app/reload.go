@@ -23,6 +23,7 @@ type reloader struct {
 	started *Config // what holds for settings that need a restart
 	current *Config // and for the others
 	apply   func(ctx context.Context, old, now *Config) error
+	state   *configState // is told of each attempt; may be nil
 	log     *slog.Logger
 }
 
@@ -84,21 +85,26 @@ func fingerprint(file string) string {
 
 // reload reads the file and applies what changed, or keeps the old settings.
 func (r *reloader) reload(ctx context.Context) {
-	now, _, err := LoadConfig(r.file, r.environ)
+	l, err := loadConfig(r.file, r.environ)
 	if err != nil {
+		r.state.refuse(err)
 		r.refuse(err)
 		return
 	}
+	now := l.config
 	live, _ := changes(r.current, now)
 	_, restart := changes(r.started, now)
 	if len(live)+len(restart) == 0 {
+		r.state.accept(r.file, l.origins)
 		r.log.Info("the configuration file was read again; nothing changed", "file", r.file)
 		return
 	}
 	if err := r.apply(ctx, r.current, now); err != nil {
+		r.state.refuse(err)
 		r.log.Error("the changed configuration could not be applied; the old settings stay in force", "file", r.file, "error", err)
 		return
 	}
+	r.state.accept(r.file, l.origins)
 	r.current = now
 	if len(live) > 0 {
 		r.log.Info("the changed configuration is in force", "file", r.file, "keys", live)

@@ -49,17 +49,18 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 			err = nil // told to stop before it had begun
 		}
 	}()
-	config, warnings, err := LoadConfig(c.configFile, c.environ)
+	read, err := loadConfig(c.configFile, c.environ)
 	if err != nil {
 		return err
 	}
+	config := read.config
 	if config.Queue.URL == "memory:" && r != roleAll {
 		return fmt.Errorf("--role %s needs a queue that processes share; queue.url is memory:, which lives in one", r)
 	}
 	level := new(slog.LevelVar)
 	level.Set(config.level())
 	log := newLogger(c.stderr, config.Log.Format, level)
-	for _, w := range warnings {
+	for _, w := range read.warnings {
 		log.Warn(w)
 	}
 
@@ -73,6 +74,8 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	a.source.accept(c.configFile, read.origins)
+	a.environ = c.environ
 	setUp, err := a.firstAdmin(ctx, c.env(envAdminEmail), c.env(envAdminPassword))
 	if err != nil {
 		return err
@@ -82,7 +85,7 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 		return err
 	}
 	c.banner(a, listener.Addr(), setUp)
-	reload := &reloader{file: c.configFile, environ: c.environ, started: config, current: config, apply: a.apply, log: log}
+	reload := &reloader{file: c.configFile, environ: c.environ, started: config, current: config, apply: a.apply, state: a.source, log: log}
 	return a.run(ctx, listener, handler, reload)
 }
 

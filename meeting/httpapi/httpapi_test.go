@@ -182,7 +182,7 @@ func TestRooms(t *testing.T) {
 	delete(got, "created_at")
 	delete(got, "updated_at")
 	plain := object{
-		"id": 1., "name": "Turing", "site_id": nil, "floor": "", "capacity": 0., "features": []any{}, "timezone": "Europe/Berlin", "active": true,
+		"id": 1., "name": "Turing", "site_id": nil, "floor": "", "capacity": 0., "features": []any{}, "timezone": "Europe/Berlin", "own_timezone": nil, "active": true,
 		"approval": object{"required": false, "approver_ids": []any{}, "timeout": nil, "second_level": nil, "on_timeout": nil, "escalate_after": nil, "escalate_to": []any{}},
 		"policy": object{
 			"opening_hours": []any{}, "min_duration": "0s", "max_duration": nil, "step": nil, "min_notice": "0s", "max_advance": nil,

@@ -19,6 +19,7 @@ type Room struct {
 	Capacity  int          `json:"capacity" doc:"0: unknown"`
 	Features  []string     `json:"features" nullable:"false"`
 	Timezone  string       `json:"timezone" doc:"The zone in force: the room's, its site's or the installation's"`
+	OwnZone   *string      `json:"own_timezone" doc:"The zone that was given for this room; null: its site's or the installation's"`
 	Active    bool         `json:"active"`
 	Approval  RoomApproval `json:"approval"`
 	Policy    Policy       `json:"policy"`
@@ -86,6 +87,7 @@ func roomOf(r *meeting.Room) Room {
 		ID: r.ID, Name: r.Name, SiteID: number(r.SiteID), Floor: r.Floor, Capacity: r.Capacity,
 		Features:  append([]string{}, r.Features...),
 		Timezone:  r.Zone,
+		OwnZone:   text(r.Timezone),
 		Active:    r.Active,
 		Approval:  roomApprovalOf(r.Approval),
 		Policy:    policyOf(r.Policy),

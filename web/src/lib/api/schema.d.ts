@@ -123,6 +123,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/config/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a configuration file would change, for what is booked too; writes nothing */
+        post: operations["plan-config"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/door": {
         parameters: {
             query?: never;
@@ -1865,12 +1882,84 @@ export interface components {
             comment?: string;
         };
         ConfigAnswerBody: {
+            /** @description That was read by this process */
+            file: string;
+            /** @description Each setting with what there is to know of it, in the order of config.yaml */
+            keys: components["schemas"]["ConfigKey"][];
+            /**
+             * Format: date-time
+             * @description When the file was last read and accepted
+             */
+            loaded_at: string;
+            /** @description Why the file as it is now is not in force; null: it is */
+            refused: components["schemas"]["RefusedConfig"];
             /** @description Keys whose new value waits for a restart */
             restart: string[];
             /** @description As in config.yaml; what may hold a secret is masked */
             settings: {
                 [key: string]: unknown;
             };
+        };
+        ConfigFileFault: {
+            /** Format: int64 */
+            column: number;
+            /** @description The lines around it, secrets masked */
+            excerpt: string;
+            /**
+             * Format: int64
+             * @description 0: it has none
+             */
+            line: number;
+            message: string;
+            /** @description The file, or the variable of the environment */
+            source: string;
+        };
+        ConfigKey: {
+            default: unknown;
+            /** @example booking.approval.timeout */
+            key: string;
+            /** @enum {string} */
+            kind: "text" | "number" | "boolean" | "duration" | "rate" | "schedule" | "list" | "mapping";
+            origin: components["schemas"]["ConfigOrigin"];
+            /** @description A running server does not take over a change */
+            restart: boolean;
+            /** @description Its value is masked */
+            secret: boolean;
+            /** @description As it was last accepted */
+            value: unknown;
+            /** @description This process still runs with another value, until it is restarted */
+            waits: boolean;
+        };
+        ConfigOrigin: {
+            /**
+             * Format: int64
+             * @description Of the file
+             */
+            column?: number;
+            /** @enum {string} */
+            kind: "default" | "file" | "environment";
+            /**
+             * Format: int64
+             * @description Of the file
+             */
+            line?: number;
+            /** @description Of the environment */
+            variable?: string;
+        };
+        ConfigPlan: {
+            /**
+             * Format: int64
+             * @description That are not over, which were looked at
+             */
+            meetings: number;
+            /** @description Booked meetings that a new rule would refuse; they stay */
+            refusals: components["schemas"]["PlannedRefusal"][];
+            /** @description That would go out at another time, by other channels, or no more */
+            reminders: components["schemas"]["PlannedReminder"][];
+            /** @description Waiting ones for which the settings have another time-out; each keeps the one it was made with */
+            requests: components["schemas"]["PlannedRequest"][];
+            /** @description That differ */
+            settings: components["schemas"]["PlannedSetting"][];
         };
         CreateTokenInputBody: {
             /**
@@ -2830,6 +2919,89 @@ export interface components {
             /** @description Empty, if nobody ever told it */
             name: string;
         };
+        PlanAnswerBody: {
+            /** @description If it is not valid */
+            faults: components["schemas"]["ConfigFileFault"][];
+            /** @description The first 200 of each kind; null: it is not valid */
+            plan: components["schemas"]["ConfigPlan"];
+            /** @description Of all; null: it is not valid */
+            totals: components["schemas"]["PlanTotals"];
+            valid: boolean;
+        };
+        PlanInputBody: {
+            /** @description The file's content */
+            config: string;
+        };
+        PlanTotals: {
+            /** Format: int64 */
+            refusals: number;
+            /** Format: int64 */
+            reminders: number;
+            /** Format: int64 */
+            requests: number;
+        };
+        PlannedMeeting: {
+            /** Format: int64 */
+            id: number;
+            rooms: string[];
+            /** Format: date-time */
+            start: string;
+            title: string;
+        };
+        PlannedReason: {
+            /** @example max_duration */
+            code: string;
+            message: string;
+        };
+        PlannedRefusal: {
+            meeting: components["schemas"]["PlannedMeeting"];
+            reasons: components["schemas"]["PlannedReason"][];
+        };
+        PlannedReminder: {
+            /** @enum {string} */
+            before: "start" | "end";
+            channels: string[];
+            /**
+             * Format: date-time
+             * @description When it would go out as things are; null: a new one
+             */
+            from: string | null;
+            meeting: components["schemas"]["PlannedMeeting"];
+            /**
+             * Format: date-time
+             * @description When it would go out then; null: no more
+             */
+            to: string | null;
+            /** @description That time has passed: it would not be sent */
+            too_late: boolean;
+        };
+        PlannedRequest: {
+            /**
+             * Format: date-time
+             * @description As it was told to those who decide; it stays
+             */
+            deadline: string;
+            /**
+             * Format: date-time
+             * @description Of the same request, made under the new settings
+             */
+            deadline_anew: string;
+            meeting: components["schemas"]["PlannedMeeting"];
+            /**
+             * @description As it was made; it stays
+             * @enum {string}
+             */
+            on_timeout: "reject" | "approve";
+            /** @enum {string} */
+            on_timeout_anew: "reject" | "approve";
+        };
+        PlannedSetting: {
+            from: unknown;
+            key: string;
+            /** @description Takes effect after a restart */
+            restart: boolean;
+            to: unknown;
+        };
         Policy: {
             /** @example 5m */
             buffer_after: string;
@@ -3037,6 +3209,11 @@ export interface components {
             /** @description Told to those who were invited; at most 1,000 characters */
             reason?: string;
         };
+        RefusedConfig: {
+            /** Format: date-time */
+            at: string;
+            faults: components["schemas"]["ConfigFileFault"][];
+        };
         Reminder: {
             /** @enum {string} */
             before: "start" | "end";
@@ -3088,6 +3265,8 @@ export interface components {
             /** Format: int64 */
             id: number;
             name: string;
+            /** @description The zone that was given for this room; null: its site's or the installation's */
+            own_timezone: string | null;
             policy: components["schemas"]["Policy"];
             /** Format: int64 */
             site_id: number | null;
@@ -4779,6 +4958,108 @@ export interface operations {
             };
             /** @description Forbidden */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "plan-config": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswerBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,197 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"punctual/app/database"
+	"punctual/meeting"
+	meetingstore "punctual/meeting/gormstore"
+)
+
+// ConfigPlan is what other settings would change, in themselves and for what is booked.
+type ConfigPlan struct {
+	Settings  []PlannedSetting  `json:"settings" nullable:"false" doc:"That differ"`
+	Meetings  int               `json:"meetings" doc:"That are not over, which were looked at"`
+	Reminders []PlannedReminder `json:"reminders" nullable:"false" doc:"That would go out at another time, by other channels, or no more"`
+	Requests  []PlannedRequest  `json:"requests" nullable:"false" doc:"Waiting ones for which the settings have another time-out; each keeps the one it was made with"`
+	Refusals  []PlannedRefusal  `json:"refusals" nullable:"false" doc:"Booked meetings that a new rule would refuse; they stay"`
+}
+
+// PlannedSetting is a setting that differs.
+type PlannedSetting struct {
+	Key     string `json:"key"`
+	From    any    `json:"from"`
+	To      any    `json:"to"`
+	Restart bool   `json:"restart" doc:"Takes effect after a restart"`
+}
+
+// PlannedMeeting names a meeting.
+type PlannedMeeting struct {
+	ID    int64     `json:"id"`
+	Title string    `json:"title"`
+	Start time.Time `json:"start"`
+	Rooms []string  `json:"rooms" nullable:"false"`
+}
+
+// PlannedReminder is a reminder that would move.
+type PlannedReminder struct {
+	Meeting  PlannedMeeting    `json:"meeting"`
+	Before   meeting.Anchor    `json:"before" enum:"start,end"`
+	From     *time.Time        `json:"from" doc:"When it would go out as things are; null: a new one"`
+	To       *time.Time        `json:"to" doc:"When it would go out then; null: no more"`
+	Channels []meeting.Channel `json:"channels" nullable:"false"`
+	TooLate  bool              `json:"too_late" doc:"That time has passed: it would not be sent"`
+}
+
+// PlannedRequest is a request that, made anew, would end otherwise.
+type PlannedRequest struct {
+	Meeting       PlannedMeeting `json:"meeting"`
+	Deadline      time.Time      `json:"deadline" doc:"As it was told to those who decide; it stays"`
+	DeadlineAnew  time.Time      `json:"deadline_anew" doc:"Of the same request, made under the new settings"`
+	OnTimeout     string         `json:"on_timeout" enum:"reject,approve" doc:"As it was made; it stays"`
+	OnTimeoutAnew string         `json:"on_timeout_anew" enum:"reject,approve"`
+}
+
+// PlannedRefusal is a booked meeting that would be refused.
+type PlannedRefusal struct {
+	Meeting PlannedMeeting  `json:"meeting"`
+	Reasons []PlannedReason `json:"reasons" nullable:"false"`
+}
+
+// PlannedReason is a rule that a booked meeting would break.
+type PlannedReason struct {
+	Code    string `json:"code" example:"max_duration"`
+	Message string `json:"message"`
+}
+
+// PlanTotals is how many there are of each kind.
+type PlanTotals struct {
+	Reminders int `json:"reminders"`
+	Requests  int `json:"requests"`
+	Refusals  int `json:"refusals"`
+}
+
+// cut leaves the first of each kind, and tells how many there were.
+func (p *ConfigPlan) cut(most int) *PlanTotals {
+	t := &PlanTotals{len(p.Reminders), len(p.Requests), len(p.Refusals)}
+	p.Reminders, p.Requests, p.Refusals = p.Reminders[:min(most, t.Reminders)], p.Requests[:min(most, t.Requests)], p.Refusals[:min(most, t.Refusals)]
+	return t
+}
+
+// planConfig tells what next would change for what the service knows under old.
+func planConfig(ctx context.Context, meetings *meeting.Service, by meeting.Actor, old, next *Config) (*ConfigPlan, error) {
+	f, err := meetings.Forecast(ctx, by, *next.Booking.settings())
+	if err != nil {
+		return nil, err
+	}
+	p := &ConfigPlan{
+		Settings: plannedSettings(old, next), Meetings: f.Looked,
+		Reminders: make([]PlannedReminder, len(f.Reminders)), Requests: make([]PlannedRequest, len(f.Requests)), Refusals: make([]PlannedRefusal, len(f.Refusals)),
+	}
+	for i, r := range f.Reminders {
+		p.Reminders[i] = PlannedReminder{plannedMeeting(r.Meeting), r.Before, utcOrNil(r.From), utcOrNil(r.To), r.Channels, r.TooLate}
+	}
+	for i, r := range f.Requests {
+		p.Requests[i] = PlannedRequest{plannedMeeting(r.Meeting), r.Deadline.UTC(), r.Anew.UTC(), outcomeWord(r.Outcome), outcomeWord(r.AnewTo)}
+	}
+	for i, r := range f.Refusals {
+		p.Refusals[i] = PlannedRefusal{Meeting: plannedMeeting(r.Meeting), Reasons: make([]PlannedReason, len(r.Faults))}
+		for j, fault := range r.Faults {
+			p.Refusals[i].Reasons[j] = PlannedReason{fault.Code, fault.Message}
+		}
+	}
+	return p, nil
+}
+
+func plannedMeeting(m *meeting.Meeting) PlannedMeeting {
+	return PlannedMeeting{ID: m.ID, Title: m.Title, Start: m.Slot.Start.UTC(), Rooms: append([]string{}, m.RoomNames...)}
+}
+
+// plannedSettings are the keys in which two configurations differ, in the order of the file.
+func plannedSettings(old, next *Config) []PlannedSetting {
+	before := map[string]ConfigKey{}
+	for _, k := range configKeys(old, nil, nil) {
+		before[k.Key] = k
+	}
+	live, restart := changes(old, next)
+	differs := map[string]bool{}
+	for _, k := range append(live, restart...) {
+		differs[k] = true
+	}
+	changed := []PlannedSetting{}
+	for _, k := range configKeys(next, nil, nil) {
+		if differs[k.Key] {
+			changed = append(changed, PlannedSetting{Key: k.Key, From: before[k.Key].Value, To: k.Value, Restart: k.Restart})
+		}
+	}
+	return changed
+}
+
+func utcOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC())
+}
+
+func outcomeWord(s meeting.Status) string {
+	if s == meeting.Confirmed {
+		return "approve"
+	}
+	return "reject"
+}
+
+// planOffline is planConfig beside the servers that may run, on the database of old. It
+// migrates nothing and writes nothing; a database that is not there yet holds nothing.
+func planOffline(ctx context.Context, old, next *Config, now func() time.Time) (*ConfigPlan, error) {
+	if file, ok := strings.CutPrefix(old.Database.URL, "sqlite:"); ok {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return &ConfigPlan{Settings: plannedSettings(old, next), Reminders: []PlannedReminder{}, Requests: []PlannedRequest{}, Refusals: []PlannedRefusal{}}, nil
+		}
+	}
+	db, err := database.Open(ctx, old.Database.URL, database.Options{})
+	if err != nil {
+		return nil, err
+	}
+	settings := *old.Booking.settings()
+	meetings := meeting.NewService(meetingstore.New(db.Gorm, nil), nil, nil, func() meeting.Settings { return settings }, now, slog.New(slog.DiscardHandler))
+	p, err := planConfig(ctx, meetings, meeting.Actor{Kind: meeting.ActorSystem, Name: "plan"}, old, next)
+	if err != nil {
+		err = fmt.Errorf("read what is booked (punctual migrate status tells whether the schema is up to date): %w", err)
+	}
+	return p, errors.Join(err, db.Close())
+}
+
+// settingText is a setting on one line.
+func settingText(v any) string {
+	switch v := v.(type) {
+	case string:
+		if v == "" {
+			return `""`
+		}
+		return v
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = settingText(e)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		parts := make([]string, 0, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, k+": "+settingText(v[k]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	default:
+		return fmt.Sprint(v)
+	}
+}
