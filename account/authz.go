@@ -126,6 +126,7 @@ var table = map[string]rule{
 
 	"stream-events":         {Member, MeetingsRead},
 	"list-meetings":         {Member, MeetingsRead},
+	"grid":                  {Member, MeetingsRead},
 	"get-meeting":           {Member, MeetingsRead},
 	"meeting-history":       {Member, MeetingsRead},
 	"meeting-notifications": {Member, MeetingsRead},

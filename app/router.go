@@ -57,7 +57,7 @@ func newEngine(c HTTPConfig, log *slog.Logger, m *metrics) (*gin.Engine, error) 
 	if err != nil {
 		return nil, fmt.Errorf("http.base_url: %w", err)
 	}
-	r.Use(assignRequestID, accessLog(log), m.measure, recoverPanics(log), securityHeaders(c.BaseURL), limitRequest, sameOrigin, refuseUnreadable)
+	r.Use(assignRequestID, accessLog(log), m.measure, recoverPanics(log), securityHeaders(c.BaseURL), compress, limitRequest, sameOrigin, refuseUnreadable)
 	r.NoRoute(func(c *gin.Context) { // a page serves more than this
 		writeProblem(c, humaProblem(http.StatusNotFound, "There is nothing at this path.", nil))
 	})

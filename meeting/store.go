@@ -91,6 +91,7 @@ type RoomQuery struct {
 type MeetingQuery struct {
 	From, To      time.Time // overlapping [From, To)
 	RoomID        int64
+	RoomIDs       []int64 // in any of them
 	SiteID        int64
 	OrganizerID   int64
 	AttendeeEmail string

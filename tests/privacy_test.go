@@ -3,6 +3,7 @@ package tests
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -58,6 +59,7 @@ func TestPrivacy_everyGet(t *testing.T) {
 			"start": {start.Format(time.RFC3339)}, "end": {end.Format(time.RFC3339)}, "duration": {"1h"}, "attendees": {"1"}, "group": {"room"},
 			"room_id": {strconv.FormatInt(room.ID, 10)}, "site_id": {strconv.FormatInt(site.ID, 10)}, "meeting_id": {strconv.FormatInt(m.ID, 10)},
 		}
+		spans := []string{"from", "to", "start", "end", "duration"}
 		secrets := []string{"Layoffs", "who leaves", "carol.hidden", "Carol Hidden", "4930999888", "olga.secret", "Olga Secret"}
 		asked, answered := 0, 0
 		ask := func(c *testenv.Client, path string, query url.Values) {
@@ -78,23 +80,26 @@ func TestPrivacy_everyGet(t *testing.T) {
 				continue
 			}
 			for _, filled := range fill(path) {
-				required, all := url.Values{}, url.Values{}
+				required, all, span := url.Values{}, url.Values{}, url.Values{}
 				for _, p := range get.Parameters {
 					if p.In == "query" && values[p.Name] != nil {
-						if all[p.Name] = values[p.Name][:1]; p.Required {
+						if all[p.Name] = values[p.Name]; p.Required {
 							required[p.Name] = values[p.Name][:1]
+						}
+						if p.Required || slices.Contains(spans, p.Name) {
+							span[p.Name] = values[p.Name][:1]
 						}
 					}
 				}
 				for _, c := range []*testenv.Client{bob, manager} {
-					ask(c, filled, required)
-					for name, vs := range all { // each filter alone
-						for _, v := range vs {
-							query := url.Values{name: {v}}
-							for k, r := range required {
-								query[k] = r
+					for _, base := range []url.Values{required, span} { // some operations insist on a time
+						ask(c, filled, base)
+						for name, vs := range all { // each filter alone
+							for _, v := range vs {
+								query := maps.Clone(base)
+								query[name] = []string{v}
+								ask(c, filled, query)
 							}
-							ask(c, filled, query)
 						}
 					}
 				}
@@ -106,6 +111,17 @@ func TestPrivacy_everyGet(t *testing.T) {
 		t.Logf("%d requests, %d answered", asked, answered)
 
 		// That a filter finds it says as much as its title.
+		var grid struct {
+			Rooms    []struct{ ID int64 }
+			Meetings []struct{ Title string }
+		}
+		drawn := "/grid?" + url.Values{"from": values["from"], "to": values["to"]}.Encode()
+		if bob.Want(t, http.StatusOK, http.MethodGet, drawn, nil, &grid); len(grid.Meetings) == 0 || grid.Meetings[0].Title != "Busy" {
+			t.Errorf("the grid shows a stranger %+v", grid)
+		}
+		if bob.Want(t, http.StatusOK, http.MethodGet, drawn+"&q=Layoffs", nil, &grid); len(grid.Rooms) != 0 {
+			t.Errorf("the grid finds a private title: %+v", grid)
+		}
 		for _, query := range []string{"q=Layoffs", at("organizer=%d", alice.User.ID)} {
 			if found := testenv.All[testenv.Meeting](t, bob, "/meetings?"+query); len(found) != 0 {
 				t.Errorf("%s finds %+v", query, found)

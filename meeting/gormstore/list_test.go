@@ -80,6 +80,8 @@ func TestListMeetings_filters(t *testing.T) {
 			{"span in another zone", meeting.MeetingQuery{From: at("09:59").In(time.FixedZone("", 8*3600)), To: at("12:00").In(time.FixedZone("", -5*3600))}, []int64{early, both}},
 			{"room", meeting.MeetingQuery{RoomID: f.turing.ID}, []int64{early, both}},
 			{"second room", meeting.MeetingQuery{RoomID: f.hopper.ID}, []int64{both}},
+			{"any of some rooms", meeting.MeetingQuery{RoomIDs: []int64{f.hopper.ID, onSite.ID}}, []int64{both, secret}},
+			{"any of some rooms, within", meeting.MeetingQuery{RoomIDs: []int64{f.hopper.ID, onSite.ID}, From: at("11:30")}, []int64{secret}},
 			{"site", meeting.MeetingQuery{SiteID: site.ID}, []int64{secret}},
 			{"organizer", meeting.MeetingQuery{OrganizerID: f.ben.ID}, []int64{long, both}},
 			{"attendee", meeting.MeetingQuery{AttendeeEmail: "guest@example.NET"}, []int64{secret}},

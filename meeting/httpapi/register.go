@@ -37,6 +37,7 @@ func Register(api huma.API, svc *meeting.Service, notices Notices) {
 	h.registerMeetings(api)
 	h.registerSeries(api)
 	h.registerFinding(api)
+	h.registerGrid(api)
 	h.registerRoomDays(api)
 	h.registerResponses(api)
 	h.registerWaitlist(api)

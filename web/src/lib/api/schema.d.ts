@@ -282,6 +282,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/grid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Rooms and their meetings, as a calendar shows them
+         * @description All that a day of many rooms, or a month of a few, is drawn from, in one answer: when each room is closed, and what takes it up.
+         */
+        get: operations["grid"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs": {
         parameters: {
             query?: never;
@@ -2365,6 +2385,122 @@ export interface components {
         FinishManyOutputBody: {
             items: components["schemas"]["TopicResult"][];
         };
+        Grid: {
+            /** @description That take up the rooms, or did; by start */
+            meetings: components["schemas"]["GridMeeting"][];
+            /** @description For more rooms; null: these are all */
+            next_cursor: string | null;
+            /** @description By name */
+            rooms: components["schemas"]["GridRoom"][];
+            /** @description Of the rooms, by name */
+            sites: components["schemas"]["GridSite"][];
+        };
+        GridBlackout: {
+            /** Format: date-time */
+            end: string;
+            /** Format: int64 */
+            id: number;
+            reason: string;
+            /** Format: date-time */
+            start: string;
+        };
+        GridChange: {
+            /** Format: date-time */
+            end: string;
+            room_ids: number[];
+            /** Format: date-time */
+            start: string;
+        };
+        GridMeeting: {
+            /** @description Left out: nobody has to check in */
+            check_in?: components["schemas"]["MeetingCheckIn"];
+            /** Format: date-time */
+            checked_in_at?: string;
+            /** Format: date-time */
+            end: string;
+            /** Format: int64 */
+            id: number;
+            /** @description What it takes of rooms with buffers */
+            occupied?: components["schemas"]["GridOccupancy"][] | null;
+            /** @description Empty, if the meeting is private and you may not see it */
+            organizer: components["schemas"]["GridOrganizer"];
+            /** @description Where the meeting is to move once that is decided */
+            pending_change?: components["schemas"]["GridChange"];
+            room_ids: number[];
+            /** Format: int64 */
+            series_id?: number;
+            /** Format: date-time */
+            start: string;
+            /**
+             * @description As it is at this instant
+             * @enum {string}
+             */
+            status: "pending" | "confirmed" | "in_progress" | "ended" | "rejected" | "cancelled" | "released";
+            /** @description Busy, if the meeting is private and you may not see it */
+            title: string;
+            /** Format: int64 */
+            version: number;
+            /** @enum {string} */
+            visibility: "public" | "private";
+        };
+        GridOccupancy: {
+            /** Format: date-time */
+            end: string;
+            /** Format: int64 */
+            room_id: number;
+            /** Format: date-time */
+            start: string;
+        };
+        GridOrganizer: {
+            /** Format: int64 */
+            id: number;
+            name: string;
+        };
+        GridRoom: {
+            blackouts: components["schemas"]["GridBlackout"][];
+            /** @example 5m */
+            buffer_after: string;
+            /**
+             * @description Kept free in front of a meeting
+             * @example 0s
+             */
+            buffer_before: string;
+            /**
+             * Format: int64
+             * @description 0: unknown
+             */
+            capacity: number;
+            /** @description Outside of its opening hours */
+            closed: components["schemas"]["Interval"][];
+            features: string[];
+            floor: string;
+            /** Format: int64 */
+            id: number;
+            /** @example 8h */
+            max_duration: string | null;
+            /** @example 15m */
+            min_duration: string;
+            name: string;
+            /** @description Somebody decides on bookings */
+            needs_approval: boolean;
+            /** Format: int64 */
+            site_id: number | null;
+            /**
+             * @description Starts and ends are on this grid, counted from midnight in the room's zone; null: none
+             * @example 15m
+             */
+            step: string | null;
+            /** @description The zone in force */
+            timezone: string;
+            /** Format: int64 */
+            version: number;
+        };
+        GridSite: {
+            /** Format: int64 */
+            id: number;
+            name: string;
+            timezone?: string;
+        };
         HistoryActor: {
             /**
              * Format: int64
@@ -2388,6 +2524,12 @@ export interface components {
             };
             /** @description timeout, or what was said */
             reason: string | null;
+        };
+        Interval: {
+            /** Format: date-time */
+            end: string;
+            /** Format: date-time */
+            start: string;
         };
         Item: {
             id: string;
@@ -5732,6 +5874,100 @@ export interface operations {
                 content: {
                     "text/event-stream": components["schemas"]["Event"];
                 };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    grid: {
+        parameters: {
+            query?: {
+                /** @description Required */
+                from?: string;
+                /** @description Required; at most 62 days after from */
+                to?: string;
+                /** @description These rooms alone; repeated, or separated by commas */
+                room_id?: string[] | null;
+                site_id?: number;
+                /** @description All of them; repeated, or separated by commas */
+                features?: string[] | null;
+                min_capacity?: number;
+                /** @description In name, floor or features of the room, or in the title of a meeting there */
+                q?: string;
+                /** @description How many rooms at most */
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The ETag of the answer before; if nothing changed the answer is 304 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description Of this picture, for If-None-Match */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Grid"];
+                };
+            };
+            /** @description Not Modified */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Unauthorized */
             401: {

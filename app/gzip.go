@@ -1,0 +1,144 @@
+package app
+
+import (
+	"compress/gzip"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+)
+
+// minZip is the least that is worth compressing: it fits into one packet anyhow.
+const minZip = 1400
+
+// zippers are kept for the next answer: one holds some hundred kilobytes.
+var zippers = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(nil, 5) // the level is one of its own
+	return w
+}}
+
+// compress sends text of some size in gzip to those who take it. What is compressed already, has
+// no length to speak of or goes on for ever is sent as it is. Answers that are made in one piece
+// are judged by it; others are compressed from their first byte that does not fit into minZip.
+func compress(c *gin.Context) {
+	if c.Request.Method == http.MethodHead || !takesGzip(c.GetHeader("Accept-Encoding")) {
+		c.Next()
+		return
+	}
+	w := &zipWriter{ResponseWriter: c.Writer}
+	c.Writer = w
+	done := false
+	defer func() {
+		c.Writer = w.ResponseWriter
+		w.close(done)
+	}()
+	c.Next()
+	done = true
+}
+
+// takesGzip reads an Accept-Encoding header.
+func takesGzip(header string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		coding, weight, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
+		if coding == "gzip" {
+			return weight == "" || strings.Trim(strings.TrimPrefix(weight, "q="), "0.") != ""
+		}
+	}
+	return false
+}
+
+// zipWriter holds back the beginning of an answer until it is clear whether it is compressed.
+type zipWriter struct {
+	gin.ResponseWriter
+	held    []byte
+	decided bool
+	zipper  *gzip.Writer // nil: as it is
+}
+
+func (w *zipWriter) Write(b []byte) (int, error) {
+	if !w.decided {
+		if !w.zippable() || w.ResponseWriter.Written() {
+			_ = w.decide(false)
+		} else if w.held = append(w.held, b...); len(w.held) < minZip {
+			return len(b), nil
+		} else {
+			err := w.decide(true)
+			return len(b), err
+		}
+	}
+	if w.zipper != nil {
+		return w.zipper.Write(b)
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *zipWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
+
+// Flush sends what there is: an answer that comes in parts.
+func (w *zipWriter) Flush() {
+	if !w.decided {
+		_ = w.decide(false)
+	}
+	if w.zipper != nil {
+		_ = w.zipper.Flush()
+	}
+	w.ResponseWriter.Flush()
+}
+
+// Written also counts what is held back: it is said.
+func (w *zipWriter) Written() bool { return len(w.held) > 0 || w.ResponseWriter.Written() }
+
+// Unwrap lets http.ResponseController reach what is below.
+func (w *zipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// zippable reports whether the answer, by its headers, may be compressed.
+func (w *zipWriter) zippable() bool {
+	h := w.Header()
+	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	text := strings.HasPrefix(kind, "text/") && kind != "text/event-stream" ||
+		kind == "application/json" || strings.HasSuffix(kind, "+json")
+	return text && h.Get("Content-Encoding") == "" && h.Get("Content-Range") == ""
+}
+
+// decide sends what was held back, compressed or not. A strong tag would promise the same bytes
+// to those who take no gzip, so it becomes a weak one.
+func (w *zipWriter) decide(zip bool) error {
+	w.decided = true
+	h := w.Header()
+	if w.zippable() {
+		h.Add("Vary", "Accept-Encoding")
+	}
+	held := w.held
+	w.held = nil
+	if zip {
+		h.Set("Content-Encoding", "gzip")
+		h.Del("Content-Length")
+		if tag := h.Get("ETag"); tag != "" && !strings.HasPrefix(tag, "W/") {
+			h.Set("ETag", "W/"+tag)
+		}
+		w.zipper = zippers.Get().(*gzip.Writer)
+		w.zipper.Reset(w.ResponseWriter)
+		_, err := w.zipper.Write(held)
+		return err
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	_, err := w.ResponseWriter.Write(held)
+	return err
+}
+
+// close sends the rest; after a panic there is none, and what was held back makes room for what
+// is to be told instead.
+func (w *zipWriter) close(done bool) {
+	if done && !w.decided && len(w.held) > 0 {
+		_ = w.decide(false) // a client that is gone misses nothing
+	}
+	if w.zipper != nil {
+		_ = w.zipper.Close()
+		w.zipper.Reset(nil)
+		zippers.Put(w.zipper)
+		w.zipper = nil
+	}
+}
