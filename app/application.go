@@ -54,7 +54,7 @@ type application struct {
 	limiter       limiter // of failed sign-ins
 	meetings      *meeting.Service
 	feed          *meeting.Feed
-	feedHints     *feedHints
+	news          *news // of other processes
 	meetingStore  *meetingstore.Store
 	notifications *notify.Service
 	senders       *senders
@@ -136,13 +136,16 @@ func (a *application) wireAreas() {
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
 	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail)
 	a.feed = meeting.NewFeed(a.meetingStore, meeting.FeedOptions{Logger: a.log})
-	a.feedHints = newFeedHints(a.redis, a.config.Queue.Prefix, a.feed, a.log)
-	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people}, tellingScheduler{scheduler, a.feedHints.changed},
+	a.news = newNews(a.redis, a.log)
+	happened := a.news.item(a.config.Queue.Prefix+":events", a.role.serves(), a.feed.Poke)
+	changed := func() { a.feed.Poke(); happened.tell() }
+	a.topics.TellOthers(a.news.item(a.config.Queue.Prefix+":webhooks", a.role.works(), a.topics.WebhooksChanged).tell)
+	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people}, tellingScheduler{scheduler, changed},
 		func() meeting.Settings { return *a.settings.Load() }, time.Now, a.log)
 
 	over := a.config.Queue.options()
 	a.jobs = meetingjobs.New(meetingjobs.Deps{
-		Service: a.meetings, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Changed: a.feedHints.changed, Down: database.Unavailable,
+		Service: a.meetings, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Changed: changed, Down: database.Unavailable,
 	})
 	delivery := func(channel notify.Channel, sender notify.Sender) delayjob.DelayJob {
 		return notify.NewDelivery(channel, notices, sender, notify.DeliveryOptions{

@@ -100,7 +100,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.topics.Run(ctx) })
 		g.Go(func() error { return a.feed.Run(ctx) })
 	}
-	g.Go(func() error { return a.feedHints.run(ctx, a.role.serves()) })
+	g.Go(func() error { return a.news.run(ctx) })
 	if a.clock != nil && !a.role.works() { // else the loader looks
 		g.Go(func() error { return a.clock.run(ctx, time.Minute) })
 	}

@@ -176,7 +176,7 @@ type runner struct {
 	hinted bool
 	due    time.Time // earliest hint not yet looked at
 	slot   bool      // a lane that this shard may have more for can take some
-	looked bool      // a poll has just looked at the shard
+	head   time.Time // what wait waits for (local clock); zero: nothing, or it does not wait
 }
 
 // hint notes that the head became due at t; zero: unknown.
@@ -350,22 +350,23 @@ func (c *Consumer) safety() time.Duration {
 	return p*4/5 + rand.N(p*2/5+1)
 }
 
-// silence is how long a shard trusts that it would have heard of something: where a poll looks
-// at all shards, longer than the poll's interval, so that none looks for itself in health.
-func (r *runner) silence() time.Duration {
-	d := r.c.safety()
+// trust is for how long a shard relies on hearing of what it has to do: where a poll looks at all
+// shards it need not look for itself.
+func (r *runner) trust() time.Duration {
 	if _, ok := r.c.queue.(Poller); ok {
-		d += d / 2
+		return time.Hour
 	}
-	return d
+	return r.c.safety()
 }
 
 // wait returns when the head is due (zero: there is none), or earlier when a hint or a free
 // handler asks for it, or when nothing was heard for long.
 func (r *runner) wait(ctx context.Context, head time.Time) {
-	trust, cause := time.Now().Add(r.silence()), CauseTimer
+	trust, cause := time.Now().Add(r.trust()), CauseTimer
 	t := time.NewTimer(time.Until(earlier(head, trust)))
 	defer t.Stop()
+	r.waitFor(head)
+	defer r.waitFor(time.Time{})
 	for {
 		select {
 		case <-ctx.Done():
@@ -378,31 +379,39 @@ func (r *runner) wait(ctx context.Context, head time.Time) {
 			return
 		case <-r.wake:
 			r.mu.Lock()
-			hinted, due, slot, looked := r.hinted, r.due, r.slot, r.looked
-			r.hinted, r.due, r.slot, r.looked = false, time.Time{}, false, false
+			hinted, due, slot := r.hinted, r.due, r.slot
+			r.hinted, r.due, r.slot = false, time.Time{}, false
 			r.mu.Unlock()
 			if slot {
 				r.c.opts.Observer.Woken(CauseSlot)
 				return
 			}
-			now := time.Now()
-			if looked {
-				trust = now.Add(r.silence())
+			if !hinted {
+				continue
 			}
-			if hinted {
-				at := now.Add(due.Sub(r.c.queue.Now()))
-				if due.IsZero() || !at.After(now) {
-					r.c.opts.Observer.Woken(CauseHint)
-					return
-				}
-				if head.IsZero() || at.Before(head) {
-					head, cause = at, CauseHint
-				}
+			now, at := time.Now(), r.local(due)
+			if due.IsZero() || !at.After(now) {
+				r.c.opts.Observer.Woken(CauseHint)
+				return
 			}
-			t.Reset(time.Until(earlier(head, trust)))
+			if head.IsZero() || at.Before(head) {
+				head, cause = at, CauseHint
+				r.waitFor(head)
+				t.Reset(time.Until(earlier(head, trust)))
+			}
 		}
 	}
 }
+
+// waitFor notes what wait waits for.
+func (r *runner) waitFor(head time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.head = head
+}
+
+// local is a time of the engine's clock by the local one.
+func (r *runner) local(due time.Time) time.Time { return time.Now().Add(due.Sub(r.c.queue.Now())) }
 
 // earlier of a head, zero if there is none, and another time.
 func earlier(head, t time.Time) time.Time {

@@ -124,11 +124,11 @@ func (f *Fallback) Run(ctx context.Context) error {
 	return nil
 }
 
-// rest is how long to leave the health alone: long while all is well, for the queue must have
-// been away for After anyway, but a wake-up every so often would be most of what idling costs.
+// rest is how long to leave the health alone: while all is well for After, as the queue must have
+// been away for so long anyway. A wake-up every so often would be most of what idling costs.
 func (f *Fallback) rest(away time.Duration) time.Duration {
 	if away == 0 {
-		return max(fallbackPoll, f.opts.After/3)
+		return max(fallbackPoll, f.opts.After)
 	}
 	return fallbackPoll
 }

@@ -208,6 +208,24 @@ func wantEachOnce(t *testing.T, j *pending, n int) {
 	}
 }
 
+// In health it sleeps for as long as an outage must last, and yet stands in soon after that,
+// whenever the outage begins.
+func TestFallback_soon(t *testing.T) {
+	for _, after := range []time.Duration{100 * time.Millisecond, 1100 * time.Millisecond, 2100 * time.Millisecond, 2900 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			q := &remote{Queue: memqueue.New()}
+			w := startWorker(t, q, jobs(newPending("j")), nil)
+			time.Sleep(9*time.Second + after)
+			q.away.Store(true)
+			time.Sleep(4600 * time.Millisecond) // 1.2 until somebody asks, 3 as it may be back, and some
+			if w.fallback.Queue() == nil {
+				t.Errorf("nobody works 4.6 s after the queue went away at %v", after)
+			}
+			w.end()
+		})
+	}
+}
+
 // Whether calls fail at once or hang, all is done, at most some seconds late, and once.
 func TestFallback_worksWhileTheQueueIsAway(t *testing.T) {
 	for name, away := range map[string]func(*remote) *atomic.Bool{

@@ -19,6 +19,9 @@ type Head struct {
 	Epoch bool      // as in [Claimed]
 }
 
+// pollTolerance is by how much two readings of the engine's clock may differ.
+const pollTolerance = time.Millisecond
+
 // poll looks at all shards every SafetyPoll until ctx ends. After a poll that fails the shards
 // look for themselves, and say what is wrong.
 func (c *Consumer) poll(ctx context.Context, p Poller) {
@@ -48,15 +51,17 @@ func (c *Consumer) poll(ctx context.Context, p Poller) {
 	}
 }
 
-// polled notes what a poll found: its head, if there is one, and that the shard need not look
-// for itself yet.
-func (r *runner) polled(head time.Time) {
-	r.mu.Lock()
-	r.looked = true
-	r.mu.Unlock()
-	if !head.IsZero() {
-		r.hint(head)
+// polled notes what a poll found to be due at a time; zero: nothing. A runner that waits for it
+// already is left alone: waking all of them each time would be most of what idling costs.
+func (r *runner) polled(due time.Time) {
+	if due.IsZero() {
 		return
 	}
-	poke(r.wake)
+	at := r.local(due).Add(pollTolerance)
+	r.mu.Lock()
+	known := !r.head.IsZero() && !at.Before(r.head)
+	r.mu.Unlock()
+	if !known {
+		r.hint(due)
+	}
 }

@@ -48,6 +48,9 @@ type Queue struct {
 	closing context.Context
 	close   context.CancelFunc
 	wakes   sync.WaitGroup
+
+	earsMu sync.Mutex
+	ears   *ears // nil while nobody listens
 }
 
 // A reading of the server's clock, before the offset.

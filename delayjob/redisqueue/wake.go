@@ -16,11 +16,12 @@ import (
 
 const (
 	subscribeTimeout = 3 * time.Second // how long Wake waits for subscriptions
-	silence          = 2 * time.Second // after it a connection is asked whether it lives; twice means no
+	silence          = 5 * time.Second // after it a connection is asked whether it lives; twice means no
 )
 
 // Wake implements [delayjob.Queue]. It fails if no subscription could be made. One that comes
-// into force later, or again after its connection broke, shows as a hint with a zero Due.
+// into force later, or again after its connection broke, shows as a hint with a zero Due. All
+// calls share the subscriptions.
 func (q *Queue) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
 	if q.closing.Err() != nil {
 		return nil, errors.New("redisqueue: closed")
@@ -31,14 +32,11 @@ func (q *Queue) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(q.closing, cancel)
 	h := newHub(len(q.keys))
-	var listeners sync.WaitGroup
-	for _, shards := range q.channels() {
-		listeners.Go(func() { q.listen(ctx, h, shards) })
-	}
+	leave := q.hear(h)
 	end := func() {
 		cancel()
 		stop()
-		listeners.Wait()
+		leave()
 	}
 
 	timeout := time.NewTimer(subscribeTimeout)
@@ -87,8 +85,94 @@ func (q *Queue) channels() [][]int {
 	return each
 }
 
+// ears are the subscriptions of a queue, kept up while a hub wants to hear.
+type ears struct {
+	stop      func()
+	listeners sync.WaitGroup
+
+	mu      sync.Mutex
+	hubs    map[*hub]struct{}
+	inForce map[int]bool // by shard
+	err     error        // the last failure
+}
+
+// hear has a hub hear until leave is called. The last one to leave awaits the end of the
+// subscriptions.
+func (q *Queue) hear(h *hub) (leave func()) {
+	q.earsMu.Lock()
+	defer q.earsMu.Unlock()
+	e := q.ears
+	if e == nil {
+		ctx, stop := context.WithCancel(q.closing)
+		e = &ears{stop: stop, hubs: map[*hub]struct{}{}, inForce: map[int]bool{}}
+		for _, shards := range q.channels() {
+			e.listeners.Go(func() { q.listen(ctx, e, shards) })
+		}
+		q.ears = e
+	}
+	e.join(h)
+	return func() {
+		q.earsMu.Lock()
+		last := e.leave(h)
+		if last {
+			q.ears = nil
+		}
+		q.earsMu.Unlock()
+		if last {
+			e.stop()
+			e.listeners.Wait()
+		}
+	}
+}
+
+func (e *ears) join(h *hub) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.hubs[h] = struct{}{}
+	for shard := range e.inForce {
+		h.subscribed(shard)
+	}
+	h.failed(e.err)
+}
+
+func (e *ears) leave(h *hub) (last bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.hubs, h)
+	return len(e.hubs) == 0
+}
+
+func (e *ears) subscribed(shard int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.inForce[shard] = true
+	for h := range e.hubs {
+		h.subscribed(shard)
+	}
+}
+
+func (e *ears) failed(shards []int, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.err = err
+	for _, s := range shards {
+		delete(e.inForce, s)
+	}
+	for h := range e.hubs {
+		h.failed(err)
+	}
+}
+
+func (e *ears) note(hint delayjob.Hint) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for h := range e.hubs {
+		h.note(hint)
+	}
+}
+
 // listen keeps up a subscription and notes what it brings until ctx ends.
-func (q *Queue) listen(ctx context.Context, h *hub, shards []int) {
+func (q *Queue) listen(ctx context.Context, e *ears, shards []int) {
 	channels, shardOf := make([]string, len(shards)), map[string]int{}
 	for i, s := range shards {
 		channels[i] = q.keys[s].sig
@@ -98,7 +182,7 @@ func (q *Queue) listen(ctx context.Context, h *hub, shards []int) {
 		ps, err := q.subscribe(ctx, channels)
 		if err == nil {
 			var alive bool
-			if alive, err = receive(ctx, ps, h, shardOf); alive {
+			if alive, err = receive(ctx, ps, e, shardOf); alive {
 				failures = 0
 			}
 		}
@@ -106,7 +190,7 @@ func (q *Queue) listen(ctx context.Context, h *hub, shards []int) {
 		if ctx.Err() != nil {
 			return
 		}
-		h.failed(err)
+		e.failed(shards, err)
 		if q.cluster != nil {
 			q.cluster.ReloadState(ctx)
 		}
@@ -132,7 +216,7 @@ func (q *Queue) subscribe(ctx context.Context, channels []string) (*redis.PubSub
 }
 
 // receive notes hints until the subscription breaks, and tells whether it was ever in force.
-func receive(ctx context.Context, ps *redis.PubSub, h *hub, shardOf map[string]int) (alive bool, err error) {
+func receive(ctx context.Context, ps *redis.PubSub, e *ears, shardOf map[string]int) (alive bool, err error) {
 	defer context.AfterFunc(ctx, func() { ps.Close() })() // nothing else ends a read early
 	asked := false
 	for {
@@ -156,12 +240,12 @@ func receive(ctx context.Context, ps *redis.PubSub, h *hub, shardOf map[string]i
 				return alive, errors.New("the server ended the subscription")
 			case ok:
 				alive = true
-				h.subscribed(shard)
+				e.subscribed(shard)
 			}
 		case *redis.Message:
 			shard, ok := shardOf[m.Channel]
 			if due, err := strconv.ParseInt(m.Payload, 10, 64); ok && err == nil {
-				h.note(delayjob.Hint{Shard: shard, Due: fromMilli(due)})
+				e.note(delayjob.Hint{Shard: shard, Due: fromMilli(due)})
 			}
 		}
 	}

@@ -1,11 +1,15 @@
 package topics
 
-import "sync"
+import (
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
 
 // A gatherer makes one call for all questions that came while the last call was on its way, so
 // that batches grow with the load and a single question waits for nothing.
 type gatherer[Q, A any] struct {
-	do func(qs []Q) []A // answers[i] belongs to qs[i]
+	do func(qs []Q) []A // answers[i] belongs to qs[i]; if it panics, so do all who asked
 
 	mu      sync.Mutex
 	busy    bool
@@ -14,13 +18,18 @@ type gatherer[Q, A any] struct {
 
 type question[Q, A any] struct {
 	q      Q
-	answer chan A
+	answer chan answer[A]
 	lead   chan struct{} // closed: make the next call, for all
+}
+
+type answer[A any] struct {
+	a     A
+	panic any // not nil: there is none, for the call panicked
 }
 
 // ask returns the answer.
 func (g *gatherer[Q, A]) ask(q Q) A {
-	me := &question[Q, A]{q, make(chan A, 1), make(chan struct{})}
+	me := &question[Q, A]{q, make(chan answer[A], 1), make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, me)
 	lead := !g.busy
@@ -29,12 +38,20 @@ func (g *gatherer[Q, A]) ask(q Q) A {
 	if !lead {
 		select {
 		case a := <-me.answer:
-			return a
+			return a.must()
 		case <-me.lead:
 		}
 	}
 	g.call()
-	return <-me.answer
+	a := <-me.answer
+	return a.must()
+}
+
+func (a answer[A]) must() A {
+	if a.panic != nil {
+		panic(a.panic)
+	}
+	return a.a
 }
 
 // call answers all that wait, and passes on to one of those that came meanwhile.
@@ -47,8 +64,13 @@ func (g *gatherer[Q, A]) call() {
 	for i, w := range all {
 		qs[i] = w.q
 	}
-	for i, a := range g.do(qs) {
-		all[i].answer <- a
+	answers, failure := g.try(qs)
+	for i, w := range all {
+		if failure != nil {
+			w.answer <- answer[A]{panic: failure}
+		} else {
+			w.answer <- answer[A]{a: answers[i]}
+		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,4 +79,17 @@ func (g *gatherer[Q, A]) call() {
 		return
 	}
 	g.busy = false
+}
+
+// try makes the call. failure says how it panicked, or that it does not answer each question.
+func (g *gatherer[Q, A]) try(qs []Q) (answers []A, failure any) {
+	defer func() {
+		if p := recover(); p != nil {
+			failure = fmt.Sprintf("%v\n%s", p, debug.Stack())
+		}
+	}()
+	if answers = g.do(qs); len(answers) != len(qs) {
+		return nil, fmt.Sprintf("%d answers to %d questions", len(answers), len(qs))
+	}
+	return answers, nil
 }

@@ -44,3 +44,42 @@ func TestGatherer(t *testing.T) {
 		}
 	})
 }
+
+// A call that panics is the end of it for those who asked, and for nobody else.
+func TestGatherer_panic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		g := gatherer[int, int]{do: func(qs []int) []int {
+			time.Sleep(time.Second)
+			switch calls++; calls {
+			case 1:
+				panic("no")
+			case 2:
+				return qs[1:] // one too few
+			}
+			return qs
+		}}
+		ask := func(q int) (failed bool) {
+			defer func() { failed = recover() != nil }()
+			if a := g.ask(q); a != q {
+				t.Errorf("%d for %d", a, q)
+			}
+			return false
+		}
+		var failed [6]bool
+		var asking sync.WaitGroup
+		for i := range failed {
+			asking.Go(func() {
+				time.Sleep(time.Duration(i) * 450 * time.Millisecond) // the first alone, two while it is asked, two more, the last
+				failed[i] = ask(i)
+			})
+		}
+		asking.Wait()
+		if want := [6]bool{true, true, true, false, false, false}; failed != want {
+			t.Errorf("failed: %v, want %v", failed, want)
+		}
+		if ask(7) {
+			t.Error("nothing works any more")
+		}
+	})
+}

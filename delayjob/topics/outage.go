@@ -15,7 +15,8 @@ import (
 // which decide anyway; the queue hears of nothing and, when it is back, finds with each claim
 // what became of a job meanwhile.
 type outage struct {
-	now atomic.Bool
+	now   atomic.Bool
+	begun chan struct{} // one slot
 
 	mu   sync.Mutex
 	told time.Time // when the log last heard of one
@@ -33,6 +34,10 @@ func (o *outage) begin(err error, log *slog.Logger) {
 	if !o.now.CompareAndSwap(false, true) {
 		return
 	}
+	select {
+	case o.begun <- struct{}{}:
+	default:
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if time.Since(o.told) > outageQuiet {
@@ -44,9 +49,14 @@ func (o *outage) begin(err error, log *slog.Logger) {
 // watchOutage ends outages, until ctx ends.
 func (s *Service) watchOutage(ctx context.Context) {
 	for ctx.Err() == nil {
-		if pause(ctx, outagePoll); !s.outage.on() {
+		if !s.outage.on() {
+			select {
+			case <-ctx.Done():
+			case <-s.outage.begun:
+			}
 			continue
 		}
+		pause(ctx, outagePoll)
 		trying, cancel := context.WithTimeout(ctx, outageTry)
 		_, err := s.queue.Stats(trying, jobPrefix)
 		cancel()

@@ -23,8 +23,9 @@ import (
 // the old set then claims nothing more and finishes what it has begun, while one of the new set
 // is at work already, so that for a moment a topic may have twice its posts at once.
 type Pusher struct {
-	s    *Service
-	opts delayjob.ConsumerOptions
+	s     *Service
+	opts  delayjob.ConsumerOptions
+	every time.Duration // how often it looks which webhooks there are, if it is told of no change
 }
 
 // NewPusher returns a pusher of the service's topics. Of o it uses SafetyPoll, Grace, OnEmpty,
@@ -34,7 +35,7 @@ func NewPusher(s *Service, o delayjob.ConsumerOptions) *Pusher {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Pusher{s, o}
+	return &Pusher{s, o, hooksEvery}
 }
 
 // StandIn returns what posts from q while the service's own queue is away: what fills q with the
@@ -43,11 +44,15 @@ func NewPusher(s *Service, o delayjob.ConsumerOptions) *Pusher {
 // what [NewPusher] says.
 func (s *Service) StandIn(q Queue, o delayjob.ConsumerOptions) (*Loading, *Pusher) {
 	on := New(s.store, q, s.scheduler, s.sender, func() {}, s.log)
-	return &Loading{s: on, pushed: true}, NewPusher(on, o)
+	p := NewPusher(on, o)
+	p.every = standInEvery
+	return &Loading{s: on, pushed: true}, p
 }
 
-// hooksEvery is how often a pusher looks which webhooks there are.
-const hooksEvery = time.Second
+const (
+	hooksEvery   = 15 * time.Second // changes are told, see [Service.TellOthers]
+	standInEvery = time.Second      // where nothing passes changes on
+)
 
 // Run posts until ctx ends and what it has begun is finished or given back.
 func (p *Pusher) Run(ctx context.Context) error {
@@ -55,7 +60,7 @@ func (p *Pusher) Run(ctx context.Context) error {
 	defer consumers.Wait()
 	stop := func() {}
 	defer func() { stop() }()
-	tick := time.NewTicker(hooksEvery)
+	tick := time.NewTicker(p.every)
 	defer tick.Stop()
 	var at []lane
 	for failing := false; ; {
@@ -132,6 +137,7 @@ func newPush(s *Service, l lane) *push {
 const (
 	pushLease  = 5 * time.Second // of the queue, which a consumer renews
 	pushMargin = 2 * time.Second // of the row's lease, over the timeout of a post
+	aside      = time.Second     // for so long a job is left alone that may not be posted now
 	noteTime   = 5 * time.Second // for what the database has to hear before a post, and for what became of it
 )
 
@@ -188,9 +194,10 @@ func (p *push) take(ms []delayjob.Message) []begun {
 		return all(delayjob.Unavailable(err))
 	case control.Paused:
 		p.s.pauseQueue(ctx, p.topic)
-		return all(delayjob.Snooze(hooksEvery))
-	case control.Webhook == nil: // the consumer is about to hear of it
-		return all(delayjob.Snooze(hooksEvery))
+		return all(delayjob.Snooze(aside))
+	case control.Webhook == nil: // what this process knows is out of date
+		p.s.WebhooksChanged()
+		return all(delayjob.Snooze(aside))
 	}
 	t, err := p.s.take(ctx, ms, control.Webhook.Timeout+pushMargin, p.s.now())
 	if err != nil {

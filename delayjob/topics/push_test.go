@@ -402,3 +402,23 @@ func TestSetWebhook(t *testing.T) {
 		}
 	})
 }
+
+// A pusher is told of webhooks that another process changed; it looks by itself but seldom.
+func TestPush_changedElsewhere(t *testing.T) {
+	each(t, func(w *world) {
+		r := newReceiver(w.t, accept)
+		w.push()
+		other := newWorld(w.t, w.db, w.queue)
+		other.TellOthers(w.WebhooksChanged)
+		begin := time.Now()
+		other.hook(r.URL)
+		w.add(topics.Added, w.job("a", 0))
+		w.becomes("a", topics.IsDone)
+		if took := time.Since(begin); took > 8*time.Second {
+			w.t.Errorf("posted after %v", took)
+		}
+		if n := len(r.posts()); n != 1 {
+			w.t.Errorf("%d posts", n)
+		}
+	})
+}

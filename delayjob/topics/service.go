@@ -39,7 +39,8 @@ type Service struct {
 	log       *slog.Logger
 
 	quota   quota
-	changed chan struct{} // one slot: a webhook was changed here
+	changed chan struct{} // one slot: a webhook was changed
+	tellAll func()        // passes that on to other processes; nil: there are none
 	outage  outage
 	waiters waiters
 	batons  batons
@@ -52,7 +53,7 @@ type Service struct {
 func New(store Store, queue Queue, scheduler Scheduler, sender *webhook.Sender, onEmpty func(), log *slog.Logger) *Service {
 	return &Service{
 		store: store, queue: queue, scheduler: scheduler, sender: sender, onEmpty: onEmpty, log: log,
-		changed: make(chan struct{}, 1), stopped: make(chan struct{}),
+		changed: make(chan struct{}, 1), stopped: make(chan struct{}), outage: outage{begun: make(chan struct{}, 1)},
 	}
 }
 

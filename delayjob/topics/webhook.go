@@ -106,13 +106,26 @@ func (s *Service) DeleteWebhook(ctx context.Context, topic string, based *int64)
 	return err
 }
 
-// hooksChanged has the pusher of this process look at once.
+// hooksChanged has the pushers of all processes look at once.
 func (s *Service) hooksChanged() {
+	s.WebhooksChanged()
+	if s.tellAll != nil {
+		s.tellAll()
+	}
+}
+
+// WebhooksChanged has the pusher of this process look at once. It is for the news that another
+// process changed one.
+func (s *Service) WebhooksChanged() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
 	}
 }
+
+// TellOthers sets what passes on to other processes that a webhook was changed here, before
+// anything else is called. It may fail: their pushers look by themselves from time to time.
+func (s *Service) TellOthers(tell func()) { s.tellAll = tell }
 
 // based tells whether w, nil if there is none, is of the version that a change is based on.
 func (w *Webhook) based(version *int64) error {

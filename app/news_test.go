@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"punctual/delayjob/redisqueue"
+	"punctual/tests/testenv"
+)
+
+// TestNews: what one process tells the others hear, if they listen to it, and who may have
+// missed something hears that, too.
+func TestNews(t *testing.T) {
+	t.Parallel()
+	proxy := testenv.NewProxy(t, testenv.RedisServer(t).Addr())
+	process := func() (client redis.UniversalClient, n *news, heard func(channel string, listens bool) (*newsItem, chan string)) {
+		client, err := redisqueue.Dial("redis://" + proxy.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { client.Close() })
+		n = newNews(client, slog.New(slog.DiscardHandler))
+		return client, n, func(channel string, listens bool) (*newsItem, chan string) {
+			got := make(chan string, 100)
+			return n.item(channel, listens, func() { got <- channel }), got
+		}
+	}
+	run := func(n *news) {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- n.run(ctx) }()
+		t.Cleanup(func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	_, a, itemA := process()
+	_, b, itemB := process()
+	meetings, _ := itemA("test:events", false)
+	webhooks, _ := itemA("test:webhooks", false)
+	_, toldMeetings := itemB("test:events", true)
+	_, toldWebhooks := itemB("test:webhooks", false)
+	run(a)
+	run(b)
+
+	hears := func(why string) {
+		t.Helper()
+		select {
+		case <-toldMeetings:
+		case <-time.After(10 * time.Second):
+			t.Fatal("nothing is heard ", why)
+		}
+	}
+	hears("of the subscription")
+	meetings.tell()
+	hears("of what another process tells")
+	webhooks.tell()
+	proxy.Reset()
+	hears("of a subscription that was lost and is back")
+	select {
+	case <-toldWebhooks:
+		t.Error("heard what it does not listen to")
+	default:
+	}
+}

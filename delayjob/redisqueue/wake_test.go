@@ -1,0 +1,84 @@
+package redisqueue
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"punctual/delayjob"
+	"punctual/tests/testenv"
+)
+
+// TestWake_shared holds that all who listen in a process share one connection, and that it lasts
+// until the last of them has left.
+func TestWake_shared(t *testing.T) {
+	t.Parallel()
+	const name = "shared-wakes"
+	q := openQueue(t, testenv.Redis(t)+"?client_name="+name, WithPrefix(name), WithShards(2))
+	connections := func() (n int) {
+		list, err := q.single.Do(t.Context(), "client", "list", "type", "pubsub").Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range clientID.FindAllStringSubmatch(list, -1) {
+			if m[2] == name {
+				n++
+			}
+		}
+		return n
+	}
+	await := func(what string, is func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(10 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("not so after 10 s: ", what)
+			}
+		}
+	}
+	wake := func() (<-chan delayjob.Hint, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(t.Context())
+		hints, err := q.Wake(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hints, cancel
+	}
+	due := time.Now().Add(time.Hour)
+	hear := func(key string, hints ...<-chan delayjob.Hint) {
+		t.Helper()
+		due = due.Add(-time.Minute) // earlier than all before, or nobody is told
+		if _, err := q.Add(t.Context(), delayjob.Message{Job: "j", Key: key, Version: 1, Due: due}); err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range hints {
+			select {
+			case h := <-c:
+				if h.Shard != delayjob.ShardOf(key, 2) {
+					t.Errorf("listener %d was told of shard %d for %s", i, h.Shard, key)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("listener %d was not told of %s", i, key)
+			}
+		}
+	}
+
+	first, leaveFirst := wake()
+	second, leaveSecond := wake()
+	if n := connections(); n != 1 {
+		t.Errorf("%d connections for two listeners, want 1", n)
+	}
+	hear("a", first, second)
+
+	leaveFirst()
+	for range first { // closed
+	}
+	hear("b", second)
+
+	leaveSecond()
+	for range second {
+	}
+	await("nobody listens and no connection is left", func() bool { return connections() == 0 })
+	third, leaveThird := wake()
+	defer leaveThird()
+	hear("c", third)
+}
