@@ -33,7 +33,10 @@ export const groups: Group[] = [
     ],
   },
   { name: 'insight', sections: [] },
-  { name: 'system', sections: [] },
+  {
+    name: 'system',
+    sections: [{ name: 'config', icon: 'gear', load: () => import('./Config.svelte') }],
+  },
 ]
 
 /** All sections, by name. */

@@ -11,6 +11,7 @@ export default {
       jobs: 'Zeitaufgaben',
       notifications: 'Benachrichtigungen',
       outbox: 'Postausgang',
+      config: 'Konfiguration',
     },
     rooms: 'Räume',
     sites: 'Standorte',

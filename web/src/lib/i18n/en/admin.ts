@@ -9,6 +9,7 @@ export default {
       jobs: 'Timed jobs',
       notifications: 'Notifications',
       outbox: 'Outbox',
+      config: 'Configuration',
     },
     rooms: 'Rooms',
     sites: 'Sites',

@@ -11,6 +11,7 @@ export default {
       jobs: '定时任务',
       notifications: '通知',
       outbox: '发件箱',
+      config: '配置',
     },
     rooms: '会议室',
     sites: '地点',
