@@ -29,8 +29,8 @@ func (s *Service) Respond(ctx context.Context, by Actor, id ID, ifMatch *int64, 
 // checkAnswer checks an answer and trims its comment.
 func checkAnswer(r Response, comment *string) error {
 	var found faults
-	if !r.Answers() {
-		found.add("body.response", "unknown_value", "is accepted, declined or tentative")
+	if !r.Answers() && r != NeedsAction {
+		found.add("body.response", "unknown_value", "is accepted, declined, tentative or, to take an answer back, needs_action")
 	}
 	if err, ok := errors.AsType[*InvalidError](checkComment("body.comment", comment)); ok {
 		found = append(found, err.Faults...)

@@ -532,7 +532,7 @@ func TestPageLanguages(t *testing.T) {
 	b := browse(t, server)
 	b.signIn("jianxiong@example.org", demoPassword)
 	b.open("/")
-	b.reads("我的会议") // as her profile says
+	b.reads("我的一天") // as her profile says
 	b.await("document.documentElement.lang === 'zh-Hans'")
 	b.await("document.querySelector('.ec-row-head')")
 	b.accessible("grid in Chinese")
@@ -544,7 +544,7 @@ func TestPageLanguages(t *testing.T) {
 	b.press("关闭")
 	b.await("!document.querySelector('dialog[open]')")
 	b.choose("#menu-language", "de")
-	b.reads("Meine Termine")
+	b.reads("Mein Tag")
 	b.open("/list")
 	b.reads("Neue Buchung") // kept
 	b.shot("german")

@@ -11,7 +11,7 @@ import (
 
 // Answer to an invitation.
 type Answer struct {
-	Response string `json:"response" enum:"accepted,declined,tentative"`
+	Response string `json:"response" enum:"accepted,declined,tentative,needs_action" doc:"needs_action takes an answer back"`
 	Comment  string `json:"comment,omitempty" doc:"For the organizer; at most 1,000 characters"`
 }
 

@@ -1,24 +1,41 @@
 import { all, api, type Meeting } from './api/client'
-import { live, patched } from './live.svelte'
+import { live } from './live.svelte'
 import { rooms } from './rooms.svelte'
 import { session } from './session.svelte'
 
-/** Requests that the user may decide, soonest first. */
+/** What somebody asked for at once: a meeting, a move of one, or that of many dates of a series. */
+export interface Asked {
+  key: string
+  meetings: Meeting[]
+}
+
+/** Requests that the user may decide now, as themselves or for somebody who is away, soonest first. */
 class Requests {
-  #pending = $state.raw<Meeting[] | null>(null)
-  list = $derived(this.#pending?.filter(mayDecide).sort((a, b) => a.start.localeCompare(b.start)) ?? null)
+  list = $state.raw<Meeting[] | null>(null)
   error = $state.raw<unknown>(null)
-  count = $derived(this.list?.length ?? 0)
+
+  /** The dates of a series that were asked for at once are one request. */
+  asked = $derived.by(() => {
+    if (!this.list) return null
+    const found = new Map<string, Asked>()
+    for (const m of this.list) {
+      const key = m.series_id ? `series-${m.series_id}` : `meeting-${m.id}`
+      const known = found.get(key)
+      if (known) known.meetings.push(m)
+      else found.set(key, { key, meetings: [m] })
+    }
+    return [...found.values()]
+  })
+  count = $derived(this.asked?.length ?? 0)
+  #later: ReturnType<typeof setTimeout> | undefined
 
   async load() {
     if (!session.decides) return
     try {
       await live.ready()
-      const pending = await all((cursor) =>
-        api.GET('/meetings', { params: { query: { status: ['pending'], limit: 200, cursor } } }),
-      )
+      const waiting = await all((cursor) => api.GET('/meetings', { params: { query: { awaiting: 'me', limit: 200, cursor } } }))
       await rooms.ready()
-      this.#pending = pending
+      this.list = waiting.sort((a, b) => a.start.localeCompare(b.start))
       this.error = null
     } catch (err) {
       this.error = err
@@ -28,25 +45,35 @@ class Requests {
   watch(): () => void {
     if (!session.decides) return () => {}
     this.load()
-    return live.follow({
+    const off = live.follow({
       load: () => this.load(),
       meeting: (m) => {
-        if (this.#pending) this.#pending = patched(this.#pending, m, m.status === 'pending')
+        // Who decides on what the server knows: levels, deputies, deadlines.
+        const concerns = m.status === 'pending' || m.pending_change || this.list?.some((o) => o.id === m.id)
+        if (!concerns) return
+        clearTimeout(this.#later)
+        this.#later = setTimeout(() => this.load(), 150)
       },
     })
+    return () => {
+      clearTimeout(this.#later)
+      off()
+    }
   }
 }
 
 export const requests = new Requests()
 
-/** Whether the user may approve or reject the request; the server has the last word. */
+/** Whether the user may approve or reject what is asked for; the server has the last word. */
 export function mayDecide(m: Meeting): boolean {
-  if (m.status !== 'pending') return false
-  if (session.admin) return true
+  if (m.status !== 'pending' && !m.pending_change) return false
+  if (requests.list?.some((o) => o.id === m.id)) return true
+  if (session.admin) return m.status === 'pending'
   const me = session.user?.id
   return (
     session.decides &&
     me !== undefined &&
+    m.status === 'pending' &&
     m.room_ids.some((id) => rooms.byID.get(id)?.approval.approver_ids?.includes(me))
   )
 }

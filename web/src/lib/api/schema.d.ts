@@ -1587,8 +1587,11 @@ export interface components {
         Answer: {
             /** @description For the organizer; at most 1,000 characters */
             comment?: string;
-            /** @enum {string} */
-            response: "accepted" | "declined" | "tentative";
+            /**
+             * @description needs_action takes an answer back
+             * @enum {string}
+             */
+            response: "accepted" | "declined" | "tentative" | "needs_action";
         };
         Approval: {
             /** @description Who agreed, at which level */

@@ -23,7 +23,7 @@ export default {
     lostText: 'Die Verbindung zum Server ist unterbrochen. Was Sie sehen, kann veraltet sein; die Seite versucht es weiter.',
     since: (at: string) => `Stand ${at}`,
   },
-  nav: { rooms: 'Räume', mine: 'Meine Termine', decide: 'Zu entscheiden', admin: 'Verwaltung' },
+  nav: { rooms: 'Räume', mine: 'Mein Tag', decide: 'Zu entscheiden', admin: 'Verwaltung' },
   signIn: {
     title: 'Anmelden',
     lead: 'Einen Raum in Sekunden buchen. Alle sind pünktlich.',

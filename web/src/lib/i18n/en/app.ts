@@ -21,7 +21,7 @@ export default {
     lostText: 'The connection to the server was lost. What you see may be old; the page keeps trying.',
     since: (at: string) => `as of ${at}`,
   },
-  nav: { rooms: 'Rooms', mine: 'My meetings', decide: 'To decide', admin: 'Admin' },
+  nav: { rooms: 'Rooms', mine: 'My day', decide: 'To decide', admin: 'Admin' },
   signIn: {
     title: 'Sign in',
     lead: 'Book a room in seconds. Everybody arrives on time.',

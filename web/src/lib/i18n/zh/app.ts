@@ -23,7 +23,7 @@ export default {
     lostText: '与服务器的连接已断开。显示的内容可能已过时；页面会继续重试。',
     since: (at: string) => `截至 ${at}`,
   },
-  nav: { rooms: '会议室', mine: '我的会议', decide: '待审批', admin: '管理' },
+  nav: { rooms: '会议室', mine: '我的一天', decide: '待审批', admin: '管理' },
   signIn: {
     title: '登录',
     lead: '几秒钟订好会议室，人人准时到场。',

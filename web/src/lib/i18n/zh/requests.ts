@@ -7,5 +7,13 @@ export default {
     noneText: '由您负责的会议室的申请会显示在这里。',
     asked: (who, ago) => `${who} ${ago}申请`,
     expires: (when) => `${when}自动拒绝`,
+    passes: (when) => `${when}自动批准`,
+    agreed: (names) => `${names} 已同意`,
+    move: '希望改为',
+    all: '全选',
+    mark: (title) => `选择 ${title}`,
+    chosen: (n) => `已选 ${n} 项`,
+    approveAll: (n) => `批准 ${n} 项`,
+    rejectAll: (n) => `拒绝 ${n} 项`,
   },
 } satisfies Pick<Dictionary, 'decide'>

@@ -1,0 +1,271 @@
+package tests
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"punctual/tests/testenv"
+	"punctual/web"
+)
+
+const newUserPassword = "a good long password" // of Client.NewUser
+
+// looks takes pictures of a view on both devices, light and dark, and wants each accessible.
+func (b *tab) looks(view, shows string) {
+	b.t.Helper()
+	for _, device := range []string{desk, phone} {
+		for _, dark := range []bool{false, true} {
+			name := view + "-" + device
+			if dark {
+				name += "-dark"
+			}
+			b.size(device)
+			b.dark(dark)
+			b.await("document.querySelector(%q)", shows)
+			b.settle()
+			if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+				b.t.Errorf("%s: %d pixels wider than the screen", name, wide)
+			}
+			b.accessible(name)
+			b.shot(name)
+		}
+	}
+	b.size(desk)
+	b.dark(false)
+}
+
+// settle waits until the page stands in its new colours: each element takes a frame after its parent.
+func (b *tab) settle() {
+	b.t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+		if eval[bool](b, "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(!document.getAnimations().length))))") {
+			return
+		}
+	}
+}
+
+// within a card or an article of that title, the button of a name.
+func inside(title, name string) string {
+	return fmt.Sprintf(`//*[self::li or self::article][contains(normalize-space(), %q)]//button[normalize-space()=%[2]q or @aria-label=%[2]q]`, title, name)
+}
+
+// TestPageMine is somebody's day: invitations answered by the page and by a guest's mail while
+// the organizer looks on, check-in, longer, ended, late, and an offer of the waiting list.
+func TestPageMine(t *testing.T) {
+	t.Parallel()
+	if !web.Built() {
+		t.Fatal("the page was not built: make page")
+	}
+	mail := testenv.Mail(t)
+	server := testenv.Server(t, testenv.Config{Mail: mail, YAML: "booking: { waiting_list: { offer: 1h } }\n"})
+	admin := server.Admin(t)
+	grace := admin.NewUser(t, "Grace", "manager", with{"timezone": "Europe/Berlin"})
+	alan := admin.NewUser(t, "Alan", "member", with{"timezone": "Europe/Berlin"})
+	berlin := with{"timezone": "Europe/Berlin", "capacity": 8}
+	room := admin.NewRoom(t, "Curie", berlin, with{"check_in": with{"required": true, "opens": "15m", "grace": "10m"}})
+	other := admin.NewRoom(t, "Meitner", berlin)
+	far := admin.NewRoom(t, "紫金", with{"timezone": "Asia/Shanghai"})
+	board := admin.NewRoom(t, "Board", with{"approval": with{"required": true, "approver_ids": []int64{grace.User.ID}, "timeout": "2h"}})
+	guest := "guest@example.net"
+	invited := with{"attendees": []any{with{"email": "alan@example.org"}, with{"email": guest, "name": "Guest"}}}
+
+	soon := time.Now().UTC().Truncate(time.Hour).Add(28 * time.Hour)
+	review := grace.Book(t, testenv.Booking(soon, soon.Add(time.Hour), []int64{far.ID}, invited, with{"title": "Design review"}))
+	var series struct{ Meetings []testenv.Meeting }
+	grace.Want(t, http.StatusCreated, http.MethodPost, "/series", testenv.Booking(soon.Add(2*time.Hour), soon.Add(150*time.Minute), []int64{other.ID}, invited,
+		with{"title": "Stand-up", "rrule": "FREQ=DAILY;COUNT=5", "timezone": "UTC"}), &series)
+	held := grace.Book(t, testenv.Booking(soon.Add(5*time.Hour), soon.Add(6*time.Hour), []int64{other.ID}, with{"title": "Held"}))
+	waits := join(t, alan, testenv.Booking(soon.Add(5*time.Hour), soon.Add(6*time.Hour), []int64{other.ID}, with{"title": "Retrospective"}))
+	join(t, alan, testenv.Booking(soon, soon.Add(time.Hour), []int64{far.ID}, with{"title": "Call with Shanghai"}))
+	alan.Book(t, testenv.Booking(soon.Add(72*time.Hour), soon.Add(73*time.Hour), []int64{board.ID}, with{"title": "Town hall"}))
+
+	a, b := browse(t, server), browse(t, server)
+	a.signIn("alan@example.org", newUserPassword)
+	b.signIn("grace@example.org", newUserPassword)
+	a.open("/mine")
+	a.reads("Invitations to answer")
+	a.reads("5 dates") // one question for the series
+	a.reads("Number 1 in line")
+	a.reads("Town hall")
+	a.looks("mine-invited", "li.invitation")
+
+	// The organizer's page shows what is answered, at once.
+	answers := func(title string) string {
+		return fmt.Sprintf("document.querySelector('dialog')?.innerText.includes(%q)", title)
+	}
+	b.open(at("/meetings/%d", review.ID))
+	b.await("%s", answers("No answer yet"))
+	a.do(chromedp.Click(chromedp.Search(inside("Design review", "Accept: Design review"))))
+	a.reads("Accepted: Design review")
+	b.within(3*time.Second, "the answer of one", answers("Accepted"))
+	a.press("Undo")
+	a.await("[...document.querySelectorAll('li.invitation')].some((e) => e.innerText.includes('Design review'))")
+	if got := answersTo(grace.Meeting(t, review.ID))["alan@example.org"]; got != "needs_action" {
+		t.Errorf("undone: %s", got)
+	}
+
+	// By the keyboard, and the focus goes on to the next question.
+	eval[bool](a, `(document.querySelector('[aria-label="Maybe: Design review"]').focus(), true)`)
+	a.key("\r")
+	a.await("![...document.querySelectorAll('li.invitation')].some((e) => e.innerText.includes('Design review'))")
+	a.await("document.activeElement.closest('li.invitation')")
+	a.reads("You said maybe")
+	a.do(chromedp.Click(chromedp.Search(inside("Stand-up", "Decline: Stand-up"))))
+	a.await("!document.querySelector('li.invitation')")
+	for _, m := range series.Meetings {
+		if got := answersTo(grace.Meeting(t, m.ID))["alan@example.org"]; got != "declined" {
+			t.Errorf("the date %v: %s", m.Start, got)
+		}
+	}
+	a.await("!document.querySelector('.main').innerText.includes('Stand-up')") // who declined is left in peace
+
+	// A guest answers by the mail, on a page that needs no account.
+	link, _ := linkIn(t, mail, guest, "invitation", 1, respondLink)
+	g := browse(t, server)
+	g.do(chromedp.Navigate(link + "&choice=accepted"))
+	g.await("document.querySelector('main')")
+	g.reads("Nothing has happened yet")
+	g.accessible("respond")
+	g.shot("respond")
+	g.dark(true)
+	g.accessible("respond-dark")
+	g.size(phone)
+	g.shot("respond-phone-dark")
+	g.dark(false)
+	g.size(desk)
+	g.press("Accept")
+	g.await("document.body?.innerText.includes('You are coming')")
+	g.shot("respond-done")
+	b.within(3*time.Second, "the answer of the guest", answers("Accepted"))
+
+	// What is offered is accepted.
+	cancel(t, grace, held.ID)
+	a.reads("Your turn")
+	a.looks("mine-offer", ".offers")
+	a.do(chromedp.Click(chromedp.Search(inside("Retrospective", "Accept"))))
+	a.reads("It is yours")
+	if w := waitOf(t, alan, waits.ID); w.State != "booked" {
+		t.Errorf("accepted: %+v", w)
+	}
+	a.await("[...document.querySelectorAll('li.meeting')].some((e) => e.innerText.includes('Retrospective'))")
+	a.press("Leave")
+	a.await("!document.querySelector('#waits-waiting')")
+
+	// A meeting that takes place: check in, longer as far as it goes, ended.
+	start := inSeconds(6)
+	on := grace.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{"title": "Right now", "attendees": []any{with{"email": "alan@example.org"}}}))
+	grace.Book(t, testenv.Booking(start.Add(80*time.Minute), start.Add(2*time.Hour), []int64{room.ID}, with{"title": "Right after"}))
+	b.open("/mine")
+	b.reads("Check in by")
+	b.await("document.querySelector('article.now.on')")
+	b.reads("The room is free until")
+	b.looks("mine-now", "article.now")
+	b.press("Check in")
+	b.reads("Checked in")
+	b.await("document.querySelector('[aria-label=\"+30 min, 30 minutes longer\"]').disabled")
+	b.press("+15 min, 15 minutes longer")
+	b.reads("Goes on until")
+	if got := grace.Meeting(t, on.ID); !got.End.Equal(start.Add(75 * time.Minute)) {
+		t.Errorf("ends at %v, want %v", got.End, start.Add(75*time.Minute))
+	}
+	b.press("End now")
+	b.reads("The meeting has ended")
+	if got := grace.Meeting(t, on.ID); got.Status != "ended" {
+		t.Errorf("ended: %s", got.Status)
+	}
+
+	// What comes next begins later, and nobody is asked again for that.
+	next := inSeconds(20 * 60)
+	late := grace.Book(t, testenv.Booking(next, next.Add(time.Hour), []int64{other.ID}, invited, with{"title": "Up next"}))
+	b.reads("Running late?")
+	b.looks("mine-next", "article.now")
+	b.press("+15 min, Start 15 minutes later")
+	b.reads("Everybody invited is told")
+	if got := grace.Meeting(t, late.ID); !got.Start.Equal(next.Add(15*time.Minute)) || !got.End.Equal(late.End) {
+		t.Errorf("late: %v to %v", got.Start, got.End)
+	}
+
+	// The past is found again.
+	b.press("Past")
+	b.reads("Right now")
+	b.looks("mine-past", "input[type=search]")
+	eval[bool](b, "(document.querySelector('input[type=search]').focus(), true)")
+	b.key("nothing like it")
+	b.reads("No meeting of the last 30 days")
+
+	// In the other languages.
+	for language, title := range map[string]string{"zh": "我的一天", "de": "Mein Tag"} {
+		a.choose("#menu-language", language)
+		a.await("document.body?.innerText.includes(%q)", title)
+		a.open("/mine")
+		a.await("document.querySelector('h1')?.innerText === %q && document.querySelector('li.meeting')", title)
+		a.accessible("mine-" + language)
+		a.shot("mine-" + language)
+	}
+}
+
+// TestPageRequests: several requests are decided at once, a series as one of them, by who is
+// asked and by who stands in for them.
+func TestPageRequests(t *testing.T) {
+	t.Parallel()
+	if !web.Built() {
+		t.Fatal("the page was not built: make page")
+	}
+	server := testenv.Server(t, testenv.Config{})
+	admin := server.Admin(t)
+	grace, mary, alan := admin.NewUser(t, "Grace", "manager"), admin.NewUser(t, "Mary", "manager"), admin.NewUser(t, "Alan", "member")
+	board := admin.NewRoom(t, "Board", with{"approval": with{"required": true, "approver_ids": []int64{grace.User.ID}, "timeout": "24h"}})
+	free := admin.NewRoom(t, "Curie")
+	grace.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"away": with{"from": inSeconds(-3600), "until": inSeconds(86400), "deputy_id": mary.User.ID}}, nil)
+	soon := inSeconds(72 * 3600)
+	slot := func(hour int, title string) with {
+		return testenv.Booking(soon.Add(time.Duration(hour)*time.Hour), soon.Add(time.Duration(hour)*time.Hour+30*time.Minute), []int64{board.ID}, with{"title": title})
+	}
+	one, two, three := alan.Book(t, slot(0, "Alpha")), alan.Book(t, slot(1, "Beta")), alan.Book(t, slot(2, "Gamma"))
+	var series struct{ Meetings []testenv.Meeting }
+	weekly := slot(3, "Weekly")
+	weekly["rrule"], weekly["timezone"] = "FREQ=WEEKLY;COUNT=3", "UTC"
+	alan.Want(t, http.StatusCreated, http.MethodPost, "/series", weekly, &series)
+	moved := alan.Book(t, testenv.Booking(soon.Add(5*time.Hour), soon.Add(6*time.Hour), []int64{free.ID}, with{"title": "Moving"}))
+
+	b := browse(t, server)
+	b.signIn("mary@example.org", newUserPassword) // who stands in for Grace
+	b.open("/requests")
+	b.await("document.querySelectorAll('article').length === 4")
+	b.reads("3 dates")
+	alan.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", moved.ID), with{"room_ids": []int64{board.ID}}, nil)
+	b.reads("Wanted instead") // at once
+	b.looks("requests", "article")
+
+	mark := func(title string) {
+		b.do(chromedp.Click(fmt.Sprintf(`[aria-label="Select %s"]`, title)))
+	}
+	mark("Alpha")
+	mark("Weekly")
+	b.reads("2 selected")
+	b.shot("requests-selected")
+	b.press("Approve 2")
+	b.await("document.querySelectorAll('article').length === 3")
+	for _, m := range append(series.Meetings, one) {
+		if got := alan.Meeting(t, m.ID).Status; got != "confirmed" {
+			t.Errorf("%s is %s", m.Title, got)
+		}
+	}
+	b.do(chromedp.Click(".bar input[type=checkbox]"))
+	b.press("Reject 3")
+	b.await("document.activeElement.matches('.bar input')")
+	b.key("Not that week\r")
+	b.reads("Nothing to decide")
+	for _, m := range []testenv.Meeting{two, three} {
+		if got := alan.Meeting(t, m.ID); got.Status != "rejected" || got.Approval.Comment != "Not that week" {
+			t.Errorf("%s is %s: %q", m.Title, got.Status, got.Approval.Comment)
+		}
+	}
+	if got := alan.Meeting(t, moved.ID); got.Status != "confirmed" || got.RoomIDs[0] != free.ID {
+		t.Errorf("the move that was refused: %+v", got)
+	}
+}

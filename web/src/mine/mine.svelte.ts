@@ -1,0 +1,131 @@
+import { all, api, ask, idempotencyKey, type Meeting, type Wait } from '../lib/api/client'
+import { clock, live, patched, poll } from '../lib/live.svelte'
+import { rooms } from '../lib/rooms.svelte'
+import { session } from '../lib/session.svelte'
+import { booking } from '../meeting/booking.svelte'
+
+export type Response = 'accepted' | 'declined' | 'tentative' | 'needs_action'
+
+const over: Meeting['status'][] = ['cancelled', 'rejected', 'released', 'ended']
+
+/** What somebody is asked to answer at once: a meeting, or all coming dates of a series. */
+export interface Invitation {
+  key: string
+  meetings: Meeting[]
+}
+
+/** My meetings that are not over, and my places on the waiting list, kept as they are now. */
+class Mine {
+  #known = $state.raw<Meeting[] | null>(null)
+  waits = $state.raw<Wait[]>([])
+  error = $state.raw<unknown>(null)
+
+  /** Those not over, soonest first. */
+  meetings = $derived(
+    this.#known
+      ?.filter((m) => !over.includes(m.status) && Date.parse(m.end) > clock.now.getTime())
+      .sort((a, b) => a.start.localeCompare(b.start) || a.id - b.id) ?? null,
+  )
+
+  /** What I did not decline. */
+  agenda = $derived(this.meetings?.filter((m) => organizes(m) || responseOf(m) !== 'declined') ?? null)
+
+  /** Mine that wait for somebody's decision, with what they are to become. */
+  requests = $derived(this.meetings?.filter((m) => organizes(m) && (m.status === 'pending' || m.pending_change)) ?? [])
+
+  /** What I did not answer yet; the dates of a series are one question. */
+  invitations = $derived.by(() => {
+    const found = new Map<string, Invitation>()
+    for (const m of this.meetings ?? []) {
+      if (organizes(m) || m.status === 'pending' || responseOf(m) !== 'needs_action') continue
+      const key = m.series_id ? `series-${m.series_id}` : `meeting-${m.id}`
+      const known = found.get(key)
+      if (known) known.meetings.push(m)
+      else found.set(key, { key, meetings: [m] })
+    }
+    return [...found.values()]
+  })
+
+  offers = $derived(this.waits.filter((w) => w.state === 'offered' && Date.parse(w.offer_until ?? '') > clock.now.getTime()))
+  waiting = $derived(this.waits.filter((w) => w.state === 'waiting'))
+
+  async load() {
+    const from = new Date().toISOString()
+    try {
+      await Promise.all([live.ready(), rooms.ready()])
+      const list = (who: { organizer?: string; attendee?: string }) =>
+        all((cursor) => api.GET('/meetings', { params: { query: { from, ...who, limit: 200, cursor } } }))
+      const [organized, invited] = await Promise.all([list({ organizer: 'me' }), list({ attendee: 'me' }), this.loadWaits()])
+      this.#known = [...new Map([...organized, ...invited].map((m) => [m.id, m])).values()]
+      this.error = null
+    } catch (err) {
+      this.error = err
+    }
+  }
+
+  async loadWaits() {
+    const state = ['waiting', 'offered']
+    const waits = await all((cursor) =>
+      api.GET('/waitlist', { params: { query: { state, user_id: session.user?.id, limit: 200, cursor } } }),
+    )
+    this.waits = waits.sort((a, b) => a.meeting.start.localeCompare(b.meeting.start))
+  }
+
+  /** Puts a meeting in place as it is now. */
+  put(m: Meeting) {
+    if (this.#known) this.#known = patched(this.#known, m, isMine(m) && Date.parse(m.end) > Date.now())
+  }
+
+  /** Keeps everything up to date until the returned function is called. */
+  watch(): () => void {
+    this.load()
+    let later: ReturnType<typeof setTimeout> | undefined
+    const waits = () => this.loadWaits().catch(() => {})
+    const offs = [
+      live.follow({
+        load: () => this.load(),
+        meeting: (m) => {
+          this.put(m)
+          // What somebody waits for becomes free by what happens to others' meetings there.
+          if (!this.waits.some((w) => w.meeting.room_ids.some((id) => m.room_ids.includes(id)))) return
+          clearTimeout(later)
+          later = setTimeout(waits, 400)
+        },
+      }),
+      booking.onSaved((m) => this.put(m)),
+      poll(() => this.waits.length && waits(), 15_000), // places in line are no events
+    ]
+    return () => {
+      clearTimeout(later)
+      for (const off of offs) off()
+    }
+  }
+
+  /** Answers an invitation: the meeting's, or that of all its series. */
+  async respond(to: Meeting, response: Response, series: boolean) {
+    const call = { body: { response }, headers: { 'Idempotency-Key': idempotencyKey() } }
+    if (series && to.series_id) {
+      const saved = await ask(api.POST('/series/{id}/respond', { params: { path: { id: to.series_id } }, ...call }))
+      for (const m of saved.meetings ?? []) booking.changed(m)
+    } else {
+      booking.changed(await ask(api.POST('/meetings/{id}/respond', { params: { path: { id: to.id } }, ...call })))
+    }
+  }
+}
+
+export const mine = new Mine()
+
+/** Whether the user organizes the meeting. */
+export function organizes(m: Meeting): boolean {
+  return m.organizer.id === session.user?.id
+}
+
+function isMine(m: Meeting): boolean {
+  return organizes(m) || responseOf(m) !== undefined
+}
+
+/** What the user answered to the invitation; undefined: they are not invited. */
+export function responseOf(m: Meeting): Response | undefined {
+  const { id, email } = session.user ?? {}
+  return m.attendees.find((a) => (a.user_id != null && a.user_id === id) || a.email.toLowerCase() === email?.toLowerCase())?.response
+}
