@@ -15,6 +15,11 @@ import (
 // loaderLock is the advisory lock of loading; it only has to differ from others of this database.
 const loaderLock = 0x70756e6374 // "punct"
 
+// tryLoaderLock also lets the transaction wait for its client as long as a pass takes, unlike
+// all others.
+const tryLoaderLock = `SELECT pg_try_advisory_xact_lock(?)
+	FROM (SELECT set_config('idle_in_transaction_session_timeout', '0', true)) AS unbound`
+
 // loaderGuard lets one process at a time load; nil where there is only one. The lock belongs
 // to a transaction, so it ends with a process that dies, and a pooler that shares sessions
 // does no harm. A holder that has been at it for longer than patience may be stuck (frozen,
@@ -28,7 +33,7 @@ func loaderGuard(db *database.DB, patience time.Duration, log *slog.Logger) func
 		var stuck bool
 		err := db.Gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 			var mine bool
-			if err := tx.Raw("SELECT pg_try_advisory_xact_lock(?)", loaderLock).Scan(&mine).Error; err != nil {
+			if err := tx.Raw(tryLoaderLock, loaderLock).Scan(&mine).Error; err != nil {
 				return fmt.Errorf("lock of the loader: %w", err)
 			}
 			if mine {

@@ -2,8 +2,10 @@ package tests
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -180,4 +182,65 @@ func TestFault_poolExhausted(t *testing.T) {
 	if late := audit.Percentile(r.Began, 1); late > time.Second {
 		t.Errorf("a start was %v late: it waited with %d bookings", late, blocked)
 	}
+}
+
+// TestFault_frozen: a process stands still in the middle of a transaction, as a machine does that
+// is moved or swaps, with what it locked. Others have its work soon all the same; when it goes on
+// it does so as if nothing had been.
+func TestFault_frozen(t *testing.T) {
+	t.Parallel()
+	on := onServers(t)
+	on.Mail, on.Tags = testenv.Mail(t), "failpoint"
+	frozen := testenv.PrepareServer(t, on.Config)
+	frozen.Setenv("FAILPOINT", "remind.middle")
+	frozen.Setenv("FAILPOINT_FREEZES", "yes")
+	frozen.Start(t)
+	thaw := sync.OnceFunc(func() {
+		if err := syscall.Kill(frozen.PID(), syscall.SIGCONT); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(thaw) // or it could not be stopped
+	admin := frozen.Admin(t)
+	room := admin.NewRoom(t, "Turing")
+	due := inSeconds(4)
+	start := due.Add(time.Hour) // late as the reminder comes, it is not too late
+	admin.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{
+		"attendees": []any{with{"email": "guest@example.org", "name": "Guest"}},
+		"reminders": []any{reminder("start", time.Hour, "email")},
+	}))
+	eventually(t, due.Add(4*slack), "the process stands still", func() bool { return stopped(t, frozen.PID()) })
+	since := time.Now()
+
+	on.Config.NoAdmin = true
+	other := testenv.Server(t, on.Config)
+	admin = admin.At(other)
+	eventually(t, since.Add(5*time.Second+4*slack), "the reminder is sent by another process", func() bool {
+		return len(on.Mail.Where("guest@example.org", "reminder")) == 1
+	})
+	t.Logf("reminded %v after the other froze", time.Since(since).Round(time.Millisecond))
+
+	thaw()
+	thawed := time.Now()
+	next := inSeconds(2)
+	again := admin.At(frozen).Book(t, testenv.Booking(next, next.Add(time.Hour), []int64{admin.NewRoom(t, "Noether").ID}))
+	eventually(t, next.Add(2*slack), "what is booked with it begins", func() bool { return len(entries(admin.History(t, again.ID), "started")) == 1 })
+	t.Logf("what was booked with it began %v after it went on", time.Since(thawed).Round(time.Millisecond))
+	wantNothingTwice(t, on.Mail)
+	if n := len(on.Mail.Where("guest@example.org", "reminder")); n != 1 {
+		t.Errorf("%d reminders", n)
+	}
+	if out := command(t, other, 0, "queue", "check"); !strings.Contains(out, "keeps its invariants") {
+		t.Error(out)
+	}
+}
+
+// stopped tells whether a process stands still by SIGSTOP.
+func stopped(t *testing.T, pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(rest, "T")
 }

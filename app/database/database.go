@@ -125,7 +125,7 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 		config.RuntimeParams["application_name"] = "punctual"
 	}
 	pool := func(maxConns int) *sql.DB {
-		p := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(readInUTC))
+		p := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(prepare))
 		o := o
 		o.MaxConns = maxConns
 		limit(p, o)
@@ -135,12 +135,21 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 	return &DB{SQL: l.work, Dialect: migrations.Postgres, requests: l.requests}, postgres.New(postgres.Config{Conn: l}), nil
 }
 
-// readInUTC makes times come back in UTC instead of the machine's zone.
-func readInUTC(_ context.Context, c *pgx.Conn) error {
+// boundIdle bounds how long a transaction may wait for its client, unless the administrator has
+// done so. A process that froze in the middle of one holds what it locked for no longer: others
+// have its work after half that time, and would wait for it. It is told with each connection and
+// not with its start, for poolers refuse parameters that they do not know. What holds a
+// transaction open on purpose sets its own bound.
+const boundIdle = `SELECT set_config('idle_in_transaction_session_timeout', '5s', false)
+	WHERE current_setting('idle_in_transaction_session_timeout') = '0'`
+
+// prepare makes a new connection fit: times come back in UTC instead of the machine's zone.
+func prepare(ctx context.Context, c *pgx.Conn) error {
 	c.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
 	})
-	return nil
+	_, err := c.PgConn().Exec(ctx, boundIdle).ReadAll()
+	return err
 }
 
 func limit(pool *sql.DB, o Options) {

@@ -97,6 +97,31 @@ func TestOpen_gormWorks(t *testing.T) {
 	})
 }
 
+// TestOpen_boundsIdleTransactions: a transaction whose client says nothing more ends by itself,
+// after the time that the administrator set, else after ours.
+func TestOpen_boundsIdleTransactions(t *testing.T) {
+	t.Parallel()
+	for parameter, want := range map[string]string{"": "5s", "&idle_in_transaction_session_timeout=300": "300ms"} {
+		db := open(t, testenv.Postgres(t)+parameter)
+		for _, ctx := range []context.Context{t.Context(), database.ForRequest(t.Context())} {
+			var got string
+			if err := db.Gorm.WithContext(ctx).Raw("SHOW idle_in_transaction_session_timeout").Scan(&got).Error; err != nil || got != want {
+				t.Errorf("%q: %q, %v, want %q", parameter, got, err, want)
+			}
+		}
+		if parameter == "" {
+			continue
+		}
+		err := db.Gorm.Transaction(func(tx *gorm.DB) error {
+			time.Sleep(900 * time.Millisecond)
+			return tx.Exec("SELECT 1").Error
+		})
+		if !database.Unavailable(err) {
+			t.Errorf("a transaction that was left alone: %v", err)
+		}
+	}
+}
+
 func TestOpen_nestedTransaction(t *testing.T) {
 	onBoth(t, func(t *testing.T, db *database.DB) {
 		makeThings(t, db)

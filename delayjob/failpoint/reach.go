@@ -28,12 +28,16 @@ func parse(s string) (place string, nth int64) {
 	return place, nth
 }
 
-// Reach kills the process if it is the wanted place, and does not return then.
+// Reach kills the process if it is the wanted place, and does not return then; or it freezes it.
 func Reach(place, about string) {
 	if wanted == "" || place != wanted && place+"/"+about != wanted || times.Add(1) != nth {
 		return
 	}
 	fmt.Fprintf(os.Stderr, "failpoint %s reached\n", wanted)
+	if os.Getenv("FAILPOINT_FREEZES") != "" {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		return
+	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {}
 }
