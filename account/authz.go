@@ -163,15 +163,21 @@ var table = map[string]rule{
 	"cancel-series":         {Member, MeetingsWrite},
 	"add-series-date":       {Member, MeetingsWrite},
 
-	"list-notifications":  {Admin, NotificationsRead},
-	"resend-notification": {Admin, NotificationsWrite},
-	"list-outbox":         {Admin, NotificationsRead}, // what the drivers named outbox kept
-	"get-outbox-message":  {Admin, NotificationsRead},
+	"list-notifications":   {Admin, NotificationsRead},
+	"get-notification":     {Admin, NotificationsRead},
+	"resend-notifications": {Admin, NotificationsWrite},
+	"resend-notification":  {Admin, NotificationsWrite},
+	"list-outbox":          {Admin, NotificationsRead}, // what the drivers named outbox kept
+	"get-outbox-message":   {Admin, NotificationsRead},
 
 	"list-jobs":         {Admin, JobsAdmin},
 	"pause-job":         {Admin, JobsAdmin},
 	"resume-job":        {Admin, JobsAdmin},
 	"list-dead-jobs":    {Admin, JobsAdmin},
+	"get-dead-job":      {Admin, JobsAdmin},
+	"list-job-messages": {Admin, JobsAdmin},
+	"coming-jobs":       {Admin, JobsAdmin},
+	"discard-dead-jobs": {Admin, JobsAdmin},
 	"requeue-dead-job":  {Admin, JobsAdmin},
 	"requeue-dead-jobs": {Admin, JobsAdmin},
 	"discard-dead-job":  {Admin, JobsAdmin},

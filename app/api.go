@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	accounthttp "punctual/account/httpapi"
+	"punctual/delayjob"
 	"punctual/delayjob/topics"
 	meetinghttp "punctual/meeting/httpapi"
 	notifyhttp "punctual/notify/httpapi"
@@ -27,11 +29,12 @@ func (a *application) register(api huma.API) {
 		Service: a.meetings, Accounts: a.accounts, Links: a.links, Feed: a.feed, ClientIP: clientIP, Now: time.Now,
 	})
 	meetinghttp.RegisterEvents(api, a.meetings, a.feed, time.Now)
-	notifyhttp.Register(api, a.notifications)
+	notifyhttp.Register(api, a.notifications, a.nextTry)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))
 	jobs := &jobsAPI{
 		queue: a.inForce, jobs: a.jobs, settings: settingsOf(a.jobs, a.config.Queue.options()),
 		dead: &deadLetters{a.failures, a.queue}, pauses: a.pauses, reload: a.reload,
+		coming: &comingHour{jobs: a.jobs, most: comingMost, now: time.Now}, mode: a.queueMode, ledger: a.notifications,
 	}
 	jobs.register(api)
 	(&punctualityAPI{kept: a.lateness, pending: a.metrics.kept, meetings: a.meetings}).register(api)
@@ -40,6 +43,26 @@ func (a *application) register(api huma.API) {
 	registerConfig(api, a.currentConfig, a.source)
 	a.registerPlan(api)
 	accounthttp.MustCover(api)
+}
+
+// nextTry is when a message is handed out; zero if the queue holds none or does not answer.
+func (a *application) nextTry(ctx context.Context, job, key string) time.Time {
+	info, err := a.inForce().Get(ctx, delayjob.MessageID(job, key))
+	if err != nil || info.State == delayjob.StateDead {
+		return time.Time{}
+	}
+	return info.WaitsUntil
+}
+
+// queueMode tells what the queue that is in force lives in.
+func (a *application) queueMode() queueMode {
+	switch {
+	case a.redis == nil:
+		return inMemory
+	case a.standIn() != nil:
+		return onFallback
+	}
+	return onRedis
 }
 
 // currentConfig is the file as it was last accepted, and the keys in which this process still

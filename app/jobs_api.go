@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"punctual/account"
 	"punctual/delayjob"
 	failures "punctual/delayjob/gormstore"
+	"punctual/notify"
 )
 
 // jobsAPI shows the strategies to admins and lets them pause one, and revive or discard dead letters.
@@ -24,7 +26,19 @@ type jobsAPI struct {
 	dead     *deadLetters
 	pauses   *pauses
 	reload   func() // a full pass of the loader, if there is one in this process
+	coming   *comingHour
+	mode     func() queueMode
+	ledger   *notify.Service // tells what a mail is about
 }
+
+// queueMode is what the queue in force lives in.
+type queueMode string
+
+const (
+	inMemory   queueMode = "memory"
+	onRedis    queueMode = "redis"
+	onFallback queueMode = "fallback" // Redis is away and this process works from memory
+)
 
 type jobView struct {
 	Name      string      `json:"name" example:"meeting.start"`
@@ -48,16 +62,6 @@ type jobSettings struct {
 	Rate        float64 `json:"rate" doc:"Executions per second and process; 0: no limit"`
 }
 
-type deadJobView struct {
-	ID       string    `json:"id" example:"notify.email:42"`
-	Job      string    `json:"job"`
-	Key      string    `json:"key"`
-	Version  int64     `json:"version"`
-	Attempts int       `json:"attempts"`
-	Error    string    `json:"error"`
-	DeadAt   time.Time `json:"dead_at"`
-}
-
 type jobName struct {
 	Name string `path:"name" maxLength:"64" example:"notify.email"`
 }
@@ -69,15 +73,15 @@ func (a *jobsAPI) register(api huma.API) {
 	huma.Register(api, op("list-jobs", http.MethodGet, "/jobs", "The strategies and what waits for them"), a.list)
 	huma.Register(api, op("pause-job", http.MethodPost, "/jobs/{name}/pause", "Hand out nothing of a strategy"), a.pause)
 	huma.Register(api, op("resume-job", http.MethodPost, "/jobs/{name}/resume", "Go on with a strategy"), a.resume)
-	huma.Register(api, op("list-dead-jobs", http.MethodGet, "/jobs/dead", "Dead letters, the latest first"), a.listDead)
-	huma.Register(api, op("requeue-dead-job", http.MethodPost, "/jobs/dead/{id}/requeue", "Try a dead letter again"), a.requeue)
-	huma.Register(api, op("requeue-dead-jobs", http.MethodPost, "/jobs/dead/requeue", "Try all dead letters again, or those of a strategy or with an error"), a.requeueAll)
-	huma.Register(api, op("discard-dead-job", http.MethodDelete, "/jobs/dead/{id}", "Give a dead letter up for good"), a.discard)
+	huma.Register(api, op("list-job-messages", http.MethodGet, "/jobs/{name}/messages", "The next messages of a strategy that the queue holds"), a.messages)
+	huma.Register(api, op("coming-jobs", http.MethodGet, "/jobs/coming", "What becomes due in each minute of the coming hour, by strategy"), a.comingHour)
+	a.registerDead(api, op)
 }
 
 type jobList struct {
 	Body struct {
 		Items []jobView `json:"items" nullable:"false"`
+		Mode  queueMode `json:"mode" enum:"memory,redis,fallback" doc:"What the queue lives in; fallback: Redis is away, and this process works from memory"`
 	}
 }
 
@@ -87,6 +91,7 @@ func (a *jobsAPI) list(ctx context.Context, _ *struct{}) (*jobList, error) {
 		return nil, err
 	}
 	out := &jobList{}
+	out.Body.Mode = a.mode()
 	out.Body.Items = make([]jobView, 0, len(a.jobs))
 	for _, j := range a.jobs {
 		v, err := a.view(ctx, j.Name(), paused)
@@ -135,7 +140,7 @@ func (a *jobsAPI) resume(ctx context.Context, in *jobName) (*jobAnswer, error) {
 }
 
 func (a *jobsAPI) change(ctx context.Context, job string, change func() error) (*jobAnswer, error) {
-	if !slices.ContainsFunc(a.jobs, func(j delayjob.DelayJob) bool { return j.Name() == job }) {
+	if !a.knows(job) {
 		return nil, delayjob.ErrNotFound
 	}
 	if err := change(); err != nil {
@@ -152,101 +157,86 @@ func (a *jobsAPI) change(ctx context.Context, job string, change func() error) (
 	return &jobAnswer{v}, nil
 }
 
-type deadQuery struct {
-	Job    string `query:"job" maxLength:"64" doc:"Of this strategy only"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+func (a *jobsAPI) knows(job string) bool {
+	return slices.ContainsFunc(a.jobs, func(j delayjob.DelayJob) bool { return j.Name() == job })
+}
+
+func (a *jobsAPI) comingHour(ctx context.Context, _ *struct{}) (*comingAnswer, error) {
+	v, err := a.coming.count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &comingAnswer{v}, nil
+}
+
+type messagesQuery struct {
+	jobName
+	State  string `query:"state" enum:"delayed,ready,reserved" default:"delayed" doc:"Waiting for their time, due, or being handled"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"20"`
 	Cursor string `query:"cursor" maxLength:"500"`
 }
 
-type deadList struct {
+type messageView struct {
+	ID         string     `json:"id" example:"meeting.start:42"`
+	Key        string     `json:"key"`
+	Version    int64      `json:"version"`
+	State      string     `json:"state" enum:"delayed,ready,reserved"`
+	Due        time.Time  `json:"due"`
+	WaitsUntil *time.Time `json:"waits_until" nullable:"true" doc:"Later than due after a failure"`
+	LeaseUntil *time.Time `json:"lease_until" nullable:"true"`
+	Attempts   int        `json:"attempts"`
+	MeetingID  *int64     `json:"meeting_id" nullable:"true"`
+}
+
+type messageList struct {
 	Body struct {
-		Items      []deadJobView `json:"items" nullable:"false"`
-		NextCursor *string       `json:"next_cursor" doc:"For the next page; null on the last"`
+		Items      []messageView `json:"items" nullable:"false"`
+		NextCursor *string       `json:"next_cursor" nullable:"true" doc:"For the next page; null on the last"`
 	}
 }
 
-func (a *jobsAPI) listDead(ctx context.Context, in *deadQuery) (*deadList, error) {
-	rows, next, err := a.dead.records.List(ctx, failures.Filter{Job: in.Job}, in.Cursor, in.Limit)
-	if errors.Is(err, failures.ErrCursor) {
-		p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
-		p.Errors = []ProblemFault{{Location: "query.cursor", Message: "is no cursor of this list", Code: "malformed"}}
-		return nil, p
+func (a *jobsAPI) messages(ctx context.Context, in *messagesQuery) (*messageList, error) {
+	if !a.knows(in.Name) {
+		return nil, delayjob.ErrNotFound
 	}
+	infos, next, err := a.queue().List(ctx, in.Name, delayjob.State(in.State), in.Cursor, in.Limit)
 	if err != nil {
-		return nil, err
+		return nil, queueError(fmt.Errorf("look at %s: %w", in.Name, err))
 	}
-	out := &deadList{}
-	out.Body.NextCursor = orNull(next)
-	out.Body.Items = make([]deadJobView, len(rows))
-	for i, f := range rows {
-		out.Body.Items[i] = viewDead(f)
-	}
-	return out, nil
-}
-
-func viewDead(f failures.Failure) deadJobView {
-	return deadJobView{
-		ID: f.ID(), Job: f.Job, Key: f.Key, Version: f.Version,
-		Attempts: f.Attempts, Error: f.Error, DeadAt: f.DeadAt.UTC(),
-	}
-}
-
-type deadID struct {
-	ID string `path:"id" maxLength:"200" example:"notify.email:42"`
-}
-
-func (a *jobsAPI) requeue(ctx context.Context, in *deadID) (*struct{}, error) {
-	if err := a.dead.requeue(ctx, in.ID); err != nil {
-		return nil, err
-	}
-	a.reload()
-	return nil, nil
-}
-
-type deadFilter struct {
-	Body struct {
-		Job           string `json:"job,omitempty" minLength:"1" maxLength:"64" doc:"Of this strategy only" example:"notify.email"`
-		ErrorContains string `json:"error_contains,omitempty" minLength:"1" maxLength:"1000" doc:"Whose error has this in it, in upper or lower case"`
-	}
-}
-
-type requeued struct {
-	Body struct {
-		Requeued int `json:"requeued" doc:"How many are tried again"`
-	}
-}
-
-func (a *jobsAPI) requeueAll(ctx context.Context, in *deadFilter) (*requeued, error) {
-	var jobs []string
-	for _, j := range a.jobs {
-		if in.Body.Job == "" || in.Body.Job == j.Name() {
-			jobs = append(jobs, j.Name())
+	out := &messageList{}
+	out.Body.Items = make([]messageView, len(infos))
+	for i, m := range infos {
+		out.Body.Items[i] = messageView{
+			ID: m.ID(), Key: m.Key, Version: m.Version, State: string(m.State), Due: m.Due.UTC(), Attempts: m.Attempt,
+			WaitsUntil: instantOrNull(m.WaitsUntil), LeaseUntil: instantOrNull(m.LeaseUntil), MeetingID: a.meetingOf(ctx, in.Name, m.Key),
 		}
 	}
-	var faults []ProblemFault
-	if len(jobs) == 0 && knownJob(in.Body.Job) != nil {
-		faults = append(faults, ProblemFault{Location: "body.job", Message: "is no strategy" + suggest(in.Body.Job, strategies), Code: "unknown"})
-	}
-	if strings.ContainsRune(in.Body.ErrorContains, 0) {
-		faults = append(faults, ProblemFault{Location: "body.error_contains", Message: "must not hold the character NUL", Code: "malformed"})
-	}
-	if len(faults) > 0 {
-		p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
-		p.Errors = faults
-		return nil, p
-	}
-	n, err := a.dead.requeueAll(ctx, failures.Filter{Job: in.Body.Job, ErrorContains: in.Body.ErrorContains}, jobs)
-	if err != nil {
-		return nil, err
-	}
-	a.reload()
-	out := &requeued{}
-	out.Body.Requeued = n
+	out.Body.NextCursor = orNull(next)
 	return out, nil
 }
 
-func (a *jobsAPI) discard(ctx context.Context, in *deadID) (*struct{}, error) {
-	return nil, a.dead.discard(ctx, in.ID)
+func instantOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC())
+}
+
+// meetingOf is the meeting that a message is about, as far as that can be told.
+func (a *jobsAPI) meetingOf(ctx context.Context, job, key string) *int64 {
+	id, err := strconv.ParseInt(delayjob.Entity(key), 10, 64)
+	if err != nil {
+		return nil
+	}
+	switch area, _, _ := strings.Cut(job, "."); area {
+	case "meeting", "approval":
+		return &id
+	case "notify":
+		if n, err := a.ledger.Get(ctx, id); err == nil {
+			return orNull(n.MeetingID)
+		}
+	}
+	return nil
 }
 
 // errQueueDown says that the queue does not answer, whatever the reason: the database is the

@@ -24,6 +24,9 @@ type punctualityView struct {
 	From     time.Time         `json:"from"`
 	To       time.Time         `json:"to"`
 	Items    []latenessOfJob   `json:"items" nullable:"false" doc:"By job"`
+	Total    LatenessView      `json:"total" doc:"Of all jobs"`
+	Step     string            `json:"step" enum:"hour,day" doc:"Of times"`
+	Times    []latenessOfTime  `json:"times" nullable:"false" doc:"By hour, or by day (UTC) if there are more than eight of them; those in which nothing ran are left out"`
 	Meetings latenessOfMeeting `json:"meetings" doc:"Of meetings that were to begin within the time"`
 }
 
@@ -35,6 +38,11 @@ type latenessOfJob struct {
 type latenessOfMeeting struct {
 	Started LatenessView `json:"started" doc:"From their start to when it was applied"`
 	Ended   LatenessView `json:"ended" doc:"From their end to when it was applied; without those that people ended"`
+}
+
+type latenessOfTime struct {
+	Start time.Time `json:"start"`
+	LatenessView
 }
 
 // LatenessView is how late something was. Percentiles are interpolated within a bucket.
@@ -98,6 +106,7 @@ func rounded(d time.Duration) *float64 { return new(math.Round(d.Seconds()*1e4) 
 type punctualityQuery struct {
 	From string `query:"from" doc:"Thirty days before to, if it is left out; whole hours count" example:"2027-02-01T00:00:00Z"`
 	To   string `query:"to" doc:"Now, if it is left out; at most 366 days after from" example:"2027-03-01T00:00:00Z"`
+	Job  string `query:"job" maxLength:"100" doc:"The times of this job alone" example:"meeting.start"`
 }
 
 func (a *punctualityAPI) register(api huma.API) {
@@ -122,8 +131,17 @@ func (a *punctualityAPI) report(ctx context.Context, in *punctualityQuery) (*str
 	if err != nil {
 		return nil, err
 	}
+	hours, err := a.kept.Hours(ctx, in.Job, span.Start.Truncate(time.Hour), span.End)
+	if err != nil {
+		return nil, err
+	}
+	step, name := time.Hour, "hour"
+	if span.End.Sub(span.Start) > hourlyUpTo {
+		step, name = 24*time.Hour, "day"
+	}
 	out := &struct{ Body punctualityView }{punctualityView{
-		From: span.Start.UTC(), To: span.End.UTC(), Items: latenessOfJobs(counts),
+		From: span.Start.UTC(), To: span.End.UTC(), Items: latenessOfJobs(counts), Total: latenessOfAll(counts),
+		Step: name, Times: latenessOfTimes(hours, step),
 		Meetings: latenessOfMeeting{Started: viewLateness(started), Ended: viewLateness(ended)},
 	}}
 	return out, nil
@@ -135,23 +153,58 @@ func (in *punctualityQuery) span() (span meeting.Slot, err error) {
 	return span, f.err()
 }
 
-// latenessOfJobs by job. A count of a bound that there is no more is put into the next one.
+// hourlyUpTo is the longest time that a report goes through by the hour.
+const hourlyUpTo = 8 * 24 * time.Hour
+
+// addLate adds a count. That of a bound that there is no more is put into the next one.
+func addLate(l *meeting.Lateness, c failures.LateCount) {
+	if l.Counts == nil {
+		l.Counts = make([]int64, len(lateBounds)+1)
+	}
+	i := len(lateBounds)
+	if c.Bound > 0 {
+		i, _ = slices.BinarySearch(lateBounds, c.Bound)
+	}
+	l.Counts[i] += c.Count
+	l.Max = max(l.Max, c.Max)
+}
+
+func latenessOfAll(counts []failures.LateCount) LatenessView {
+	l := meeting.Lateness{Counts: make([]int64, len(lateBounds)+1)}
+	for _, c := range counts {
+		addLate(&l, c)
+	}
+	return viewLateness(l)
+}
+
+// latenessOfTimes adds up counts, which are in the order of their hours, by steps.
+func latenessOfTimes(counts []failures.LateCount, step time.Duration) []latenessOfTime {
+	times := []latenessOfTime{}
+	for len(counts) > 0 {
+		start := counts[0].Hour.Truncate(step)
+		var l meeting.Lateness
+		n := 0
+		for ; n < len(counts) && counts[n].Hour.Truncate(step).Equal(start); n++ {
+			addLate(&l, counts[n])
+		}
+		times = append(times, latenessOfTime{start, viewLateness(l)})
+		counts = counts[n:]
+	}
+	return times
+}
+
+// latenessOfJobs by job.
 func latenessOfJobs(counts []failures.LateCount) []latenessOfJob {
 	byJob := map[string]*meeting.Lateness{}
 	var jobs []string
 	for _, c := range counts {
 		l := byJob[c.Job]
 		if l == nil {
-			l = &meeting.Lateness{Counts: make([]int64, len(lateBounds)+1)}
+			l = &meeting.Lateness{}
 			byJob[c.Job] = l
 			jobs = append(jobs, c.Job)
 		}
-		i := len(lateBounds)
-		if c.Bound > 0 {
-			i, _ = slices.BinarySearch(lateBounds, c.Bound)
-		}
-		l.Counts[i] += c.Count
-		l.Max = max(l.Max, c.Max)
+		addLate(l, c)
 	}
 	slices.Sort(jobs)
 	items := make([]latenessOfJob, len(jobs))

@@ -8,7 +8,7 @@ import (
 // The fake store knows no reports: what they add up is the database's work.
 func (s *fakeStore) ReportedRooms(context.Context) ([]ReportedRoom, error) { return nil, nil }
 
-func (s *fakeStore) RoomUse(context.Context, Grouping, Slot, []ZoneDay, time.Time) ([]RoomUse, error) {
+func (s *fakeStore) RoomUse(context.Context, ReportQuery, []ZoneDay, time.Time) ([]RoomUse, error) {
 	return nil, nil
 }
 

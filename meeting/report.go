@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -13,12 +14,13 @@ const (
 	ByRoom Grouping = "room"
 	BySite Grouping = "site"
 	ByDay  Grouping = "day"
+	ByHour Grouping = "hour" // of the week
 )
 
 // maxReportSpan is the longest time that a report is about.
 const maxReportSpan = 366 * 24 * time.Hour
 
-// Utilisation of a room, of the rooms of a site, or of all rooms on a day.
+// Utilisation of a room, of the rooms of a site, or of all rooms on a day or in an hour of the week.
 type Utilisation struct {
 	RoomUse
 	Name     string        // of the room or site
@@ -50,6 +52,8 @@ func (u *Utilisation) add(o *Utilisation) {
 	u.Meetings += o.Meetings
 	u.NoShows += o.NoShows
 	u.Cancelled += o.Cancelled
+	u.Rejected += o.Rejected
+	u.Freed += o.Freed
 	u.Persons += o.Persons
 	u.Seated += o.Seated
 	u.Seats += o.Seats
@@ -75,6 +79,29 @@ func zoneDays(span Slot, zones []string, inForce string) []ZoneDay {
 		}
 	}
 	return days
+}
+
+// An HourOfWeek is the weekday, 1 for Monday to 7, and the hour of the clock: "1 09".
+func HourOfWeek(t time.Time) string {
+	return fmt.Sprintf("%d %02d", (int(t.Weekday())+6)%7+1, t.Hour())
+}
+
+// zoneHours takes days of zones apart, by the clocks there.
+func zoneHours(days []ZoneDay, inForce string) []ZoneDay {
+	var hours []ZoneDay
+	for _, d := range days {
+		loc := mustZone(cmp.Or(d.Zone, inForce))
+		for t := d.Slot.Start; t.Before(d.Slot.End); {
+			local := t.In(loc)
+			next := t.Add(time.Hour - time.Duration(local.Minute())*time.Minute - time.Duration(local.Second())*time.Second - time.Duration(local.Nanosecond()))
+			if d.Slot.End.Before(next) {
+				next = d.Slot.End
+			}
+			hours = append(hours, ZoneDay{Zone: d.Zone, Day: HourOfWeek(local), Slot: Slot{Start: t, End: next}})
+			t = next
+		}
+	}
+	return hours
 }
 
 // within is the part of s that lies in other, if there is one.
@@ -129,7 +156,7 @@ func (o *openings) of(r *ReportedRoom) map[string]time.Duration {
 		open[""] = r.Policy.openFor(o.span, loc)
 	}
 	for _, d := range o.days[r.Zone] {
-		open[d.Day] = r.Policy.openFor(d.Slot, loc)
+		open[d.Day] += r.Policy.openFor(d.Slot, loc)
 	}
 	o.known[key] = open
 	return open
@@ -165,7 +192,7 @@ func report(group Grouping, rooms []ReportedRoom, used []RoomUse, open *openings
 			u = Utilisation{RoomUse: RoomUse{ID: r.ID}, Name: r.Name, SiteID: r.SiteID, SiteName: r.SiteName}
 		case BySite:
 			u.ID = r.SiteID
-		case ByDay:
+		case ByDay, ByHour:
 			u.Name = ""
 		}
 		if known := found[key{u.ID, ""}]; known != nil {

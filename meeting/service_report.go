@@ -7,36 +7,42 @@ import (
 	"time"
 )
 
-// Utilisation tells how rooms were used within a span, by room, by site or by day, and all in
-// all. A zero end is now, a zero start thirty days before the end; at most 366 days. The span is
-// returned as it was understood.
-func (s *Service) Utilisation(ctx context.Context, group Grouping, span Slot) (groups []*Utilisation, total *Utilisation, _ Slot, err error) {
+// Utilisation tells how rooms were used within a span, by q's grouping, and all in all. A zero end
+// is now, a zero start thirty days before the end; at most 366 days. The span is returned as it
+// was understood.
+func (s *Service) Utilisation(ctx context.Context, q ReportQuery) (groups []*Utilisation, total *Utilisation, _ Slot, err error) {
 	at := s.clock()
-	if span, err = reportSpan(span, at); err != nil {
-		return nil, nil, span, err
+	if q.Span, err = reportSpan(q.Span, at); err != nil {
+		return nil, nil, q.Span, err
 	}
 	rooms, err := s.store.ReportedRooms(ctx)
 	if err != nil {
-		return nil, nil, span, fmt.Errorf("utilisation: %w", err)
+		return nil, nil, q.Span, fmt.Errorf("utilisation: %w", err)
 	}
-	open := &openings{span: span, inForce: s.conf().Timezone, known: map[opening]map[string]time.Duration{}}
+	if q.SiteID != 0 {
+		rooms = slices.DeleteFunc(rooms, func(r ReportedRoom) bool { return r.SiteID != q.SiteID })
+	}
+	open := &openings{span: q.Span, inForce: s.conf().Timezone, known: map[opening]map[string]time.Duration{}}
 	var days []ZoneDay
-	if group == ByDay {
-		days = zoneDays(span, zonesOf(rooms), open.inForce)
+	if q.Group == ByDay || q.Group == ByHour {
+		days = zoneDays(q.Span, zonesOf(rooms), open.inForce)
+		if q.Group == ByHour {
+			days = zoneHours(days, open.inForce)
+		}
 		open.days = map[string][]ZoneDay{}
 		for _, d := range days {
 			open.days[d.Zone] = append(open.days[d.Zone], d)
 		}
 	}
-	used, err := s.store.RoomUse(ctx, group, span, days, at)
+	used, err := s.store.RoomUse(ctx, q, days, at)
 	if err != nil {
-		return nil, nil, span, fmt.Errorf("utilisation: %w", err)
+		return nil, nil, q.Span, fmt.Errorf("utilisation: %w", err)
 	}
-	groups, total = report(group, rooms, used, open), &Utilisation{}
+	groups, total = report(q.Group, rooms, used, open), &Utilisation{}
 	for _, u := range groups {
 		total.add(u)
 	}
-	return groups, total, span, nil
+	return groups, total, q.Span, nil
 }
 
 // Punctuality tells how late the meetings of a span were started and ended by their jobs; see

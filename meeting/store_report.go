@@ -10,13 +10,21 @@ type ReportStore interface {
 	// ReportedRooms are all rooms by name, then id, those that were deleted included. Their Zone is
 	// empty where neither room nor site names one.
 	ReportedRooms(ctx context.Context) ([]ReportedRoom, error)
-	// RoomUse adds up the meetings that touch span by room, by site or by day; at is when it is
-	// looked at. A meeting counts where it begins, or where the span does. Days are those of the
-	// rooms' zones, within span; other groups need none.
-	RoomUse(ctx context.Context, group Grouping, span Slot, days []ZoneDay, at time.Time) ([]RoomUse, error)
+	// RoomUse adds up the meetings that touch q's span by its grouping; at is when it is looked
+	// at. A meeting counts where it begins, or where the span does. Days are those of the rooms'
+	// zones, or hours of them, within the span, in the order of their starts in each zone; groups of
+	// rooms need none.
+	RoomUse(ctx context.Context, q ReportQuery, days []ZoneDay, at time.Time) ([]RoomUse, error)
 	// Punctuality tells how late meetings of span were started, and ended that were not ended
 	// before: how many by each bound, and behind the last one.
 	Punctuality(ctx context.Context, span Slot, bounds []time.Duration) (started, ended Lateness, err error)
+}
+
+// ReportQuery chooses what a report of use is about.
+type ReportQuery struct {
+	Group  Grouping
+	Span   Slot
+	SiteID int64 // rooms of this site alone; 0: all rooms
 }
 
 // ReportedRoom is what a report says of a room, and when it is open.
@@ -33,22 +41,24 @@ type ReportedRoom struct {
 // ZoneDay is a day in a zone, or the part of one that a report is about.
 type ZoneDay struct {
 	Zone string // as the room or its site names it; empty: the installation's
-	Day  string // YYYY-MM-DD
+	Day  string // YYYY-MM-DD; of an hour its [HourOfWeek]
 	Slot Slot
 }
 
 // RoomUse is what came of the meetings of a group. A meeting in two rooms counts in both.
 type RoomUse struct {
 	ID  int64  // of the room or site; 0: none
-	Day string // of days
+	Day string // of days, and of hours
 
 	Booked    time.Duration // that meetings were to take place, whether anybody came or not
 	Used      time.Duration // that they did, so far: not those to which nobody came, and not what was left when they ended
 	Meetings  int           // booked; neither cancelled nor rejected nor waiting
 	NoShows   int           // of them, whose rooms were given back because nobody was there
 	Cancelled int
-	Persons   int // of the meetings booked: organizer and attendees
-	Seats     int // the capacity of the meetings' rooms, of those of which it is known
+	Rejected  int           // by somebody, or because nobody decided
+	Freed     time.Duration // of Booked: what was given back, by no-shows and by meetings that ended early
+	Persons   int           // of the meetings booked: organizer and attendees
+	Seats     int           // the capacity of the meetings' rooms, of those of which it is known
 
 	SeatedMeetings int // of them, and their persons, those in rooms of which the capacity is known
 	Seated         int

@@ -67,6 +67,11 @@ type Outcome struct {
 type Filter struct {
 	MeetingID   int64
 	State       State
+	Kind        Kind
+	Channel     Channel
+	Address     string    // exactly, in either case
+	Text        string    // that a name, an address or a title holds, in either case
+	From, To    time.Time // when it was recorded; half-open
 	OldestFirst bool
 	Cursor      int64 // begin behind this ID in the order of the list: the last one of the page before
 	Limit       int   // 0: 50

@@ -94,10 +94,18 @@ type Notification struct {
 	Attempts  int   // how often it was tried
 	MessageID string
 	LastError string
+	Failures  []Failure // of its attempts, the first fifty; kept when it is sent again
 	SendingAt time.Time // last attempt; zero: none
 	SentAt    time.Time // zero: not sent
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// Failure is an attempt that came to nothing.
+type Failure struct {
+	At      time.Time `json:"at"`
+	Attempt int       `json:"attempt"` // from 1
+	Error   string    `json:"error"`
 }
 
 // Recipient of a notification.

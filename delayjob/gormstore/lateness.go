@@ -65,6 +65,23 @@ func (l *Lateness) Add(ctx context.Context, counts []LateCount) error {
 	return nil
 }
 
+// Hours adds up the hours that begin within [from, to) of a job, or of all jobs if it is empty, by
+// hour and bound; their Job is empty.
+func (l *Lateness) Hours(ctx context.Context, job string, from, to time.Time) ([]LateCount, error) {
+	var rows []lateRow
+	err := l.db.WithContext(ctx).Raw(`SELECT hour, bound_us, CAST(sum(count) AS bigint) AS count, max(max_us) AS max_us
+		FROM job_lateness WHERE hour >= ? AND hour < ? AND (? = '' OR job = ?) GROUP BY hour, bound_us ORDER BY hour, bound_us`,
+		from.UTC(), to.UTC(), job, job).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("how late jobs ran by the hour: %w", err)
+	}
+	counts := make([]LateCount, len(rows))
+	for i := range rows {
+		counts[i] = rows[i].count()
+	}
+	return counts, nil
+}
+
 // Between adds up the hours that begin within [from, to), by job and bound; their Hour is zero.
 func (l *Lateness) Between(ctx context.Context, from, to time.Time) ([]LateCount, error) {
 	var rows []lateRow

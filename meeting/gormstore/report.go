@@ -44,67 +44,83 @@ func (s *Store) ReportedRooms(ctx context.Context) ([]meeting.ReportedRoom, erro
 	return rooms, nil
 }
 
+const touching = `m.starts_at < $2 AND m.ends_at > $1 AND m.starts_at > CAST($1 AS timestamptz) - (SELECT max(ends_at - starts_at) FROM meetings)`
+
 // reported are the meetings that touch a span ($1, $2), as they are at an instant ($3), found by
-// the index by start; see within.
-const reported = `(SELECT m.id, m.status, m.starts_at, m.ends_at, m.status <> 'cancelled' AS booked,
-		CASE WHEN m.status NOT IN ('cancelled', 'released') AND (m.no_show_at IS NULL OR m.checked_in_at IS NOT NULL)
+// the index by start; see within. Their attendees are counted in one go, and nobody else's.
+const reported = `(SELECT m.id, m.status, m.starts_at, m.ends_at, m.status NOT IN ('cancelled', 'rejected') AS booked,
+		CASE WHEN m.status NOT IN ('cancelled', 'rejected', 'released') AND (m.no_show_at IS NULL OR m.checked_in_at IS NOT NULL)
 			THEN {least}(m.ends_at, COALESCE(m.ended_at, m.ends_at), CAST($3 AS timestamptz)) ELSE m.starts_at END AS used_until,
+		CASE WHEN m.status NOT IN ('cancelled', 'rejected') AND m.ended_at < m.ends_at THEN {greatest}(m.ended_at, m.starts_at) ELSE m.ends_at END AS freed_at,
 		{greatest}(m.starts_at, CAST($1 AS timestamptz)) AS first_at,
-		1 + (SELECT count(*) FROM attendees a WHERE a.meeting_id = m.id) AS persons
-	FROM meetings m
-	WHERE m.starts_at < $2 AND m.ends_at > $1 AND m.starts_at > CAST($1 AS timestamptz) - (SELECT max(ends_at - starts_at) FROM meetings)
-		AND m.status IN ('confirmed', 'in_progress', 'ended', 'released', 'cancelled')) AS m`
+		1 + COALESCE(a.n, 0) AS persons
+	FROM meetings m LEFT JOIN (SELECT meeting_id, count(*) AS n FROM attendees WHERE meeting_id IN (SELECT id FROM meetings m WHERE ` + touching + `)
+		GROUP BY meeting_id) AS a ON a.meeting_id = m.id
+	WHERE ` + touching + `
+		AND m.status IN ('confirmed', 'in_progress', 'ended', 'released', 'cancelled', 'rejected')) AS m`
 
-// roomUse by each grouping: what it groups by, and the table x of the parts of time.
+// inRooms are they by room, of a site ($4; 0: of all).
+const inRooms = ` FROM ` + reported + ` JOIN meeting_rooms mr ON mr.meeting_id = m.id JOIN rooms r ON r.id = mr.room_id LEFT JOIN sites s ON s.id = r.site_id
+	WHERE (CAST($4 AS bigint) = 0 OR r.site_id = $4)`
+
+// roomUse adds up by room or site; all of the span is one part.
 var roomUse = map[meeting.Grouping]statement{
-	meeting.ByRoom: useBy("r.id", "''", wholeSpan),
-	meeting.BySite: useBy("COALESCE(r.site_id, 0)", "''", wholeSpan),
-	meeting.ByDay: useBy("0", "x.day", `JOIN {rows $4: zone text, day text, starts_at timestamptz, ends_at timestamptz}
-		ON x.zone = CASE WHEN r.timezone <> '' THEN r.timezone ELSE COALESCE(s.timezone, '') END AND x.starts_at < m.ends_at AND x.ends_at > m.starts_at`),
+	meeting.ByRoom: useBy("mr.room_id"),
+	meeting.BySite: useBy("COALESCE(r.site_id, 0)"),
 }
 
-const wholeSpan = `CROSS JOIN (SELECT CAST($1 AS timestamptz) AS starts_at, CAST($2 AS timestamptz) AS ends_at) AS x`
-
-func useBy(id, day, parts string) statement {
-	const counted = " FILTER (WHERE m.first_at >= x.starts_at AND m.first_at < x.ends_at AND "
-	return write(`SELECT ` + id + `, ` + day + `,
-		COALESCE(sum({seconds}({least}(m.ends_at, x.ends_at) - {greatest}(m.starts_at, x.starts_at))) FILTER (WHERE m.booked), 0),
-		COALESCE(sum({seconds}({least}(m.used_until, x.ends_at) - {greatest}(m.starts_at, x.starts_at)))
-			FILTER (WHERE m.used_until > {greatest}(m.starts_at, x.starts_at)), 0),
-		count(*)` + counted + `m.booked),
-		count(*)` + counted + `m.status = 'released'),
-		count(*)` + counted + `m.status = 'cancelled'),
-		COALESCE(sum(m.persons)` + counted + `m.booked), 0),
-		COALESCE(sum(m.persons)` + counted + `m.booked AND r.capacity > 0), 0),
-		count(*)` + counted + `m.booked AND r.capacity > 0),
-		COALESCE(sum(r.capacity)` + counted + `m.booked), 0)
-	FROM ` + reported + ` JOIN meeting_rooms mr ON mr.meeting_id = m.id JOIN rooms r ON r.id = mr.room_id LEFT JOIN sites s ON s.id = r.site_id
-		` + parts + `
-	GROUP BY 1, 2`)
+func useBy(id string) statement {
+	const start, end = "m.first_at", "{least}(m.ends_at, CAST($2 AS timestamptz))"
+	return write(`SELECT ` + id + `,
+		COALESCE(sum({seconds}(` + end + ` - ` + start + `)) FILTER (WHERE m.booked), 0),
+		COALESCE(sum({seconds}({least}(m.used_until, CAST($2 AS timestamptz)) - ` + start + `)) FILTER (WHERE m.used_until > ` + start + `), 0),
+		COALESCE(sum({seconds}(` + end + ` - {greatest}(m.freed_at, ` + start + `))) FILTER (WHERE m.freed_at < ` + end + `), 0),
+		` + counts + inRooms + ` GROUP BY 1`)
 }
 
-func (s *Store) RoomUse(ctx context.Context, group meeting.Grouping, span meeting.Slot, days []meeting.ZoneDay, at time.Time) ([]meeting.RoomUse, error) {
-	args := []any{micro(span.Start), micro(span.End), micro(at)}
-	if group == meeting.ByDay {
-		rows := make([]row, len(days))
-		for i, d := range days {
-			rows[i] = row{"zone": d.Zone, "day": d.Day, "starts_at": s.dialect.instant(d.Slot.Start), "ends_at": s.dialect.instant(d.Slot.End)}
-		}
-		args = append(args, table(rows))
+const counts = `count(*) FILTER (WHERE m.booked), count(*) FILTER (WHERE m.status = 'released'), count(*) FILTER (WHERE m.status = 'cancelled'),
+		count(*) FILTER (WHERE m.status = 'rejected'), COALESCE(sum(m.persons) FILTER (WHERE m.booked), 0),
+		COALESCE(sum(m.persons) FILTER (WHERE m.booked AND r.capacity > 0), 0), count(*) FILTER (WHERE m.booked AND r.capacity > 0),
+		COALESCE(sum(r.capacity) FILTER (WHERE m.booked), 0)`
+
+// alikeUse adds up meetings of the same times in one zone: there are few such times, and what
+// days and hours they touch is found out without the database.
+var alikeUse = write(`SELECT CASE WHEN r.timezone <> '' THEN r.timezone ELSE COALESCE(s.timezone, '') END, m.starts_at, m.ends_at,
+		{seconds}(m.used_until - m.starts_at), {seconds}(m.freed_at - m.starts_at), ` + counts + inRooms + ` GROUP BY 1, 2, 3, 4, 5`)
+
+func (s *Store) RoomUse(ctx context.Context, q meeting.ReportQuery, days []meeting.ZoneDay, at time.Time) (used []meeting.RoomUse, err error) {
+	args := []any{micro(q.Span.Start), micro(q.Span.End), micro(at), q.SiteID}
+	if by, ok := roomUse[q.Group]; ok {
+		err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+			var u meeting.RoomUse
+			var booked, inUse, freed float64
+			err := rows.Scan(append([]any{&u.ID, &booked, &inUse, &freed}, countsOf(&u)...)...)
+			u.Booked, u.Used, u.Freed = seconds(booked), seconds(inUse), seconds(freed)
+			used = append(used, u)
+			return err
+		}, by, args...)
+	} else {
+		by := newUseParts(q.Span, days)
+		err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+			var zone string
+			var slot meeting.Slot
+			var used, kept float64
+			var n meeting.RoomUse
+			err := rows.Scan(append([]any{&zone, &slot.Start, &slot.End, &used, &kept}, countsOf(&n)...)...)
+			by.add(zone, slot, slot.Start.Add(seconds(used)), slot.Start.Add(seconds(kept)), &n)
+			return err
+		}, alikeUse, args...)
+		used = by.all()
 	}
-	var used []meeting.RoomUse
-	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
-		var u meeting.RoomUse
-		var booked, inUse float64
-		err := rows.Scan(&u.ID, &u.Day, &booked, &inUse, &u.Meetings, &u.NoShows, &u.Cancelled, &u.Persons, &u.Seated, &u.SeatedMeetings, &u.Seats)
-		u.Booked, u.Used = seconds(booked), seconds(inUse)
-		used = append(used, u)
-		return err
-	}, roomUse[group], args...)
 	if err != nil {
 		return nil, fmt.Errorf("use of rooms: %w", err)
 	}
 	return used, nil
+}
+
+// countsOf are the places of the counts of a statement.
+func countsOf(u *meeting.RoomUse) []any {
+	return []any{&u.Meetings, &u.NoShows, &u.Cancelled, &u.Rejected, &u.Persons, &u.Seated, &u.SeatedMeetings, &u.Seats}
 }
 
 // seconds of a sum, to the microsecond that times are kept in.

@@ -43,7 +43,7 @@ func TestRoomUse(t *testing.T) {
 
 		use := func(group meeting.Grouping, days ...meeting.ZoneDay) map[int64]meeting.RoomUse {
 			t.Helper()
-			us, err := f.store.RoomUse(t.Context(), group, span, days, hour(21))
+			us, err := f.store.RoomUse(t.Context(), meeting.ReportQuery{Group: group, Span: span}, days, hour(21))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestRoomUse(t *testing.T) {
 			return got
 		}
 		inSmall := meeting.RoomUse{
-			Booked: 12 * time.Hour, Used: 4 * time.Hour, Meetings: 5, NoShows: 1, Cancelled: 1, Persons: 5 * extra, Seated: 5 * extra, SeatedMeetings: 5, Seats: 20,
+			Booked: 12 * time.Hour, Used: 4 * time.Hour, Freed: 3 * time.Hour, Meetings: 5, NoShows: 1, Cancelled: 1, Persons: 5 * extra, Seated: 5 * extra, SeatedMeetings: 5, Seats: 20,
 		}
 		inPlain := meeting.RoomUse{Booked: time.Hour, Meetings: 1, Persons: extra}
 		of := func(u meeting.RoomUse, id int64) meeting.RoomUse { u.ID = id; return u }
@@ -65,7 +65,7 @@ func TestRoomUse(t *testing.T) {
 		day := func(zone, name string, from, to int) meeting.ZoneDay {
 			return meeting.ZoneDay{Zone: zone, Day: name, Slot: meeting.Slot{Start: hour(from), End: hour(to)}}
 		}
-		us, err := f.store.RoomUse(t.Context(), meeting.ByDay, span, []meeting.ZoneDay{
+		us, err := f.store.RoomUse(t.Context(), meeting.ReportQuery{Group: meeting.ByDay, Span: span}, []meeting.ZoneDay{
 			day("", "first", 0, 24), day("Asia/Tokyo", "first", 0, 15), day("Asia/Tokyo", "second", 15, 22), day("Asia/Tokyo", "third", 22, 24),
 		}, hour(21))
 		if err != nil {
@@ -76,7 +76,7 @@ func TestRoomUse(t *testing.T) {
 			got[u.Day] = u
 		}
 		f.want("by day", got, map[string]meeting.RoomUse{
-			"first":  {Day: "first", Booked: 9 * time.Hour, Used: 3 * time.Hour, Meetings: 5, NoShows: 1, Cancelled: 1, Persons: 5 * extra, Seated: 4 * extra, SeatedMeetings: 4, Seats: 16},
+			"first":  {Day: "first", Booked: 9 * time.Hour, Used: 3 * time.Hour, Freed: 3 * time.Hour, Meetings: 5, NoShows: 1, Cancelled: 1, Persons: 5 * extra, Seated: 4 * extra, SeatedMeetings: 4, Seats: 16},
 			"second": {Day: "second", Booked: 2 * time.Hour, Used: time.Hour, Meetings: 1, Persons: extra, Seated: extra, SeatedMeetings: 1, Seats: 4},
 			"third":  {Day: "third", Booked: 2 * time.Hour},
 		})

@@ -21,7 +21,7 @@ import (
 type Utilisation struct {
 	From  time.Time `json:"from"`
 	To    time.Time `json:"to"`
-	Group string    `json:"group" enum:"room,site,day"`
+	Group string    `json:"group" enum:"room,site,day,hour"`
 	Total RoomUse   `json:"total" doc:"Of all groups, not only of those on this page"`
 	Listing[RoomUse]
 }
@@ -33,6 +33,9 @@ type RoomUse struct {
 	Site *NamedRef `json:"site,omitempty" doc:"With group=room or site; left out: the rooms of no site"`
 	Day  string    `json:"day,omitempty" doc:"With group=day, in each room's own zone" example:"2027-02-10"`
 
+	Weekday string `json:"weekday,omitempty" enum:"MO,TU,WE,TH,FR,SA,SU" doc:"With group=hour, in each room's own zone"`
+	Hour    *int   `json:"hour,omitempty" minimum:"0" maximum:"23" doc:"With group=hour"`
+
 	BookedSeconds int64    `json:"booked_seconds" doc:"For which rooms were booked, whether anybody came or not"`
 	UsedSeconds   int64    `json:"used_seconds" doc:"In which meetings took place so far: without those to which nobody came and without what was left when they ended"`
 	OpenSeconds   int64    `json:"open_seconds" doc:"That the rooms which can be booked now are open; a room without opening hours always is"`
@@ -42,6 +45,9 @@ type RoomUse struct {
 	Meetings  int `json:"meetings" doc:"That were booked, no-shows included; neither cancelled nor rejected nor waiting"`
 	NoShows   int `json:"no_shows" doc:"Of the meetings: whose rooms were given back because nobody was there"`
 	Cancelled int `json:"cancelled"`
+	Rejected  int `json:"rejected" doc:"By somebody, or because nobody decided in time"`
+
+	ReleasedSeconds int64 `json:"released_seconds" doc:"Of booked_seconds: what was given back, by no-shows and by meetings that ended early"`
 
 	AveragePersons  *float64 `json:"average_persons" nullable:"true" doc:"Organizer and attendees of a meeting; null if there is none"`
 	AverageCapacity *float64 `json:"average_capacity" nullable:"true" doc:"Of the meetings' rooms; null if it is unknown"`
@@ -60,8 +66,9 @@ func roomUseOf(group meeting.Grouping, u *meeting.Utilisation) RoomUse {
 		BookedSeconds: int64(u.Booked.Round(time.Second) / time.Second),
 		UsedSeconds:   int64(u.Used.Round(time.Second) / time.Second),
 		OpenSeconds:   int64(u.Open.Round(time.Second) / time.Second),
-		Meetings:      u.Meetings, NoShows: u.NoShows, Cancelled: u.Cancelled,
-		AveragePersons: ratio(u.Persons, u.Meetings), SeatsShare: ratio(u.Seated, u.Seats),
+		Meetings:      u.Meetings, NoShows: u.NoShows, Cancelled: u.Cancelled, Rejected: u.Rejected,
+		ReleasedSeconds: int64(u.Freed.Round(time.Second) / time.Second),
+		AveragePersons:  ratio(u.Persons, u.Meetings), SeatsShare: ratio(u.Seated, u.Seats),
 	}
 	if u.Open > 0 {
 		use.BookedShare, use.UsedShare = rounded(u.BookedShare()), rounded(u.UsedShare())
@@ -75,10 +82,23 @@ func roomUseOf(group meeting.Grouping, u *meeting.Utilisation) RoomUse {
 		if u.SiteID != 0 {
 			use.Site = &NamedRef{u.SiteID, u.SiteName}
 		}
+	case group == meeting.ByHour:
+		use.Day, use.Weekday, use.Hour = "", weekdays[u.Day[0]-'1'], new(hourOf(u.Day))
 	case group == meeting.BySite && u.ID != 0:
 		use.Site = &NamedRef{u.ID, u.Name}
 	}
 	return use
+}
+
+var weekdays = [7]string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}
+
+// hourOf a [meeting.HourOfWeek].
+func hourOf(s string) int {
+	hour, err := strconv.Atoi(s[2:])
+	if err != nil {
+		panic(err) // the report made it
+	}
+	return hour
 }
 
 func ratio(a, b int) *float64 {
@@ -94,14 +114,15 @@ type utilisationInput struct {
 	Accept string `header:"Accept" doc:"text/csv: all groups as a table" example:"text/csv"`
 	From   string `query:"from" doc:"Thirty days before to, if it is left out" example:"2027-02-01T00:00:00Z"`
 	To     string `query:"to" doc:"Now, if it is left out; at most 366 days after from" example:"2027-03-01T00:00:00Z"`
-	Group  string `query:"group" enum:"room,site,day" default:"room"`
+	Group  string `query:"group" enum:"room,site,day,hour" default:"room" doc:"hour: of the week"`
+	SiteID int64  `query:"site_id" minimum:"1" doc:"Rooms of this site alone"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"500" doc:"How many items at most"`
 	Cursor string `query:"cursor" maxLength:"20" doc:"next_cursor of the page before"`
 }
 
 func (h *handlers) registerReports(api huma.API) {
 	op := operation("report-utilisation", http.MethodGet, "/reports/utilisation",
-		"How rooms were used: by room, by site or by day", "Reports")
+		"How rooms were used: by room, by site, by day or by hour of the week", "Reports")
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: h.registry.Schema(reflect.TypeFor[Utilisation](), true, "")},
 		"text/csv":         {Schema: &huma.Schema{Type: huma.TypeString}},
@@ -117,7 +138,7 @@ func (h *handlers) utilisation(ctx context.Context, in *utilisationInput) (*huma
 		return nil, err
 	}
 	group := meeting.Grouping(in.Group)
-	groups, total, span, err := h.svc.Utilisation(ctx, group, span)
+	groups, total, span, err := h.svc.Utilisation(ctx, meeting.ReportQuery{Group: group, Span: span, SiteID: in.SiteID})
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +180,7 @@ func writeUses(w io.Writer, group meeting.Grouping, uses []RoomUse) error {
 	table := csv.NewWriter(w)
 	head := []string{
 		"booked_seconds", "used_seconds", "open_seconds", "booked_share", "used_share",
-		"meetings", "no_shows", "cancelled", "average_persons", "average_capacity", "seats_share",
+		"meetings", "no_shows", "cancelled", "average_persons", "average_capacity", "seats_share", "rejected", "released_seconds",
 	}
 	switch group {
 	case meeting.ByRoom:
@@ -168,6 +189,8 @@ func writeUses(w io.Writer, group meeting.Grouping, uses []RoomUse) error {
 		head = append([]string{"site_id", "site"}, head...)
 	case meeting.ByDay:
 		head = append([]string{"day"}, head...)
+	case meeting.ByHour:
+		head = append([]string{"weekday", "hour"}, head...)
 	}
 	_ = table.Write(head) // Error below tells
 	for i := range uses {
@@ -186,6 +209,8 @@ func (u *RoomUse) line(group meeting.Grouping) []string {
 		cells = u.Site.cells()
 	case meeting.ByDay:
 		cells = []string{u.Day}
+	case meeting.ByHour:
+		cells = []string{u.Weekday, strconv.Itoa(*u.Hour)}
 	}
 	for _, n := range []int64{u.BookedSeconds, u.UsedSeconds, u.OpenSeconds} {
 		cells = append(cells, strconv.FormatInt(n, 10))
@@ -194,7 +219,8 @@ func (u *RoomUse) line(group meeting.Grouping) []string {
 	for _, n := range []int{u.Meetings, u.NoShows, u.Cancelled} {
 		cells = append(cells, strconv.Itoa(n))
 	}
-	return append(cells, cell(u.AveragePersons), cell(u.AverageCapacity), cell(u.SeatsShare))
+	cells = append(cells, cell(u.AveragePersons), cell(u.AverageCapacity), cell(u.SeatsShare))
+	return append(cells, strconv.Itoa(u.Rejected), strconv.FormatInt(u.ReleasedSeconds, 10))
 }
 
 func (r *NamedRef) cells() []string {

@@ -45,8 +45,12 @@ CREATE INDEX history_actor ON history (actor_id, at, id) WHERE actor_id IS NOT N
 CREATE INDEX notifications_address ON notifications (lower(address), id);
 CREATE INDEX notifications_created ON notifications (created_at, id);
 
+-- What went wrong with the attempts, the first fifty: [{"at", "attempt", "error"}].
+ALTER TABLE notifications ADD COLUMN failures jsonb NOT NULL DEFAULT '[]';
+
 -- +goose Down
 
+ALTER TABLE notifications DROP COLUMN failures;
 DROP INDEX notifications_created;
 DROP INDEX notifications_address;
 DROP INDEX history_actor;

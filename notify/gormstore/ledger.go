@@ -37,7 +37,7 @@ func New(db *gorm.DB) *Ledger { return &Ledger{db: db} }
 func (l *Ledger) Noting(t Trail) *Ledger { return &Ledger{l.db, t} }
 
 const columns = `id, dedupe_key, kind, channel, meeting_id, user_id, name, address, locale, timezone, facts,
-	due_at, expires_at, state, version, attempts, message_id, last_error, sending_at, sent_at, created_at, updated_at`
+	due_at, expires_at, state, version, attempts, message_id, last_error, failures, sending_at, sent_at, created_at, updated_at`
 
 // Due implements [notify.Ledger].
 func (l *Ledger) Due(ctx context.Context, c notify.Channel, w delayjob.Window, after notify.Point, n int) ([]notify.Point, error) {
@@ -84,18 +84,34 @@ func (l *Ledger) Record(ctx context.Context, id, version int64, o notify.Outcome
 	if o.Uncharged {
 		uncharged = 1
 	}
-	last, args := ``, []any{o.State, uncharged, o.MessageID, clean(o.Error), sent, at, id, version}
+	last, args := ``, []any{o.State, uncharged, o.MessageID, clean(o.Error), sent, at}
+	failed := ""
+	if o.Error != "" && !o.Uncharged {
+		failed = l.failed()
+		args = append(args, at.Format(time.RFC3339Nano), clean(o.Error))
+	}
+	args = append(args, id, version)
 	if o.State != notify.Sent && !o.Begun.IsZero() {
 		last, args = ` AND sending_at = ?`, append(args, micro(o.Begun))
 	}
 	err := l.db.WithContext(ctx).Exec(`UPDATE notifications
 		SET state = ?, attempts = attempts - ?, message_id = COALESCE(NULLIF(?, ''), message_id),
-			last_error = ?, sent_at = COALESCE(?, sent_at), sending_until = NULL, updated_at = ?
+			last_error = ?, sent_at = COALESCE(?, sent_at), sending_until = NULL, updated_at = ?`+failed+`
 		WHERE id = ? AND version = ? AND state <> 'sent'`+last, args...).Error
 	if err != nil {
 		return fmt.Errorf("record notification: %w", err)
 	}
 	return nil
+}
+
+// failed adds to the failures of a row, up to so many, what one attempt came to.
+func (l *Ledger) failed() string {
+	if l.db.Name() == "postgres" {
+		return `, failures = CASE WHEN jsonb_array_length(failures) < 50
+			THEN failures || jsonb_build_object('at', CAST(? AS text), 'attempt', attempts, 'error', CAST(? AS text)) ELSE failures END`
+	}
+	return `, failures = CASE WHEN json_array_length(failures) < 50
+		THEN json_insert(failures, '$[#]', json_object('at', ?, 'attempt', attempts, 'error', ?)) ELSE failures END`
 }
 
 // Resend implements [notify.Ledger].
@@ -141,6 +157,26 @@ func (l *Ledger) List(ctx context.Context, f notify.Filter) ([]notify.Notificati
 	}
 	if f.State != "" {
 		where(`state = ?`, f.State)
+	}
+	if f.Kind != "" {
+		where(`kind = ?`, f.Kind)
+	}
+	if f.Channel != "" {
+		where(`channel = ?`, f.Channel)
+	}
+	if f.Address != "" {
+		where(`lower(address) = lower(?)`, f.Address)
+	}
+	if !f.From.IsZero() {
+		where(`created_at >= ?`, micro(f.From))
+	}
+	if !f.To.IsZero() {
+		where(`created_at < ?`, micro(f.To))
+	}
+	if f.Text != "" {
+		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(f.Text)) + "%"
+		q.WriteString(` AND (lower(name) LIKE ? ESCAPE '\' OR lower(address) LIKE ? ESCAPE '\' OR lower(facts->>'title') LIKE ? ESCAPE '\')`)
+		args = append(args, pattern, pattern, pattern)
 	}
 	past, order := `id < ?`, `DESC`
 	if f.OldestFirst {
@@ -203,6 +239,7 @@ type row struct {
 	Attempts  int
 	MessageID string
 	LastError string
+	Failures  string
 	SendingAt *time.Time
 	SentAt    *time.Time
 	CreatedAt time.Time
@@ -224,6 +261,12 @@ func (r row) notification() (notify.Notification, error) {
 	}
 	if err := json.Unmarshal([]byte(r.Facts), &n.Facts); err != nil {
 		return notify.Notification{}, fmt.Errorf("facts of notification %d: %w", r.ID, err)
+	}
+	if r.Failures == "[]" {
+		return n, nil
+	}
+	if err := json.Unmarshal([]byte(r.Failures), &n.Failures); err != nil {
+		return notify.Notification{}, fmt.Errorf("failures of notification %d: %w", r.ID, err)
 	}
 	return n, nil
 }

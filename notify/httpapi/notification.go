@@ -4,8 +4,11 @@ package httpapi
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -13,10 +16,13 @@ import (
 	"punctual/notify"
 )
 
+// NextTry tells when the queue hands out a message again; zero: it holds none, or does not answer.
+type NextTry func(ctx context.Context, job, key string) time.Time
+
 // Register adds the operations to the API. Who may call them is decided by the table of
 // authorisation, for there is no rule about a single notification.
-func Register(api huma.API, svc *notify.Service) {
-	h := &handlers{svc}
+func Register(api huma.API, svc *notify.Service, nextTry NextTry) {
+	h := &handlers{svc, nextTry}
 	op := func(id, method, path, summary string, errors ...int) huma.Operation {
 		return huma.Operation{
 			OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Notifications"},
@@ -25,11 +31,18 @@ func Register(api huma.API, svc *notify.Service) {
 	}
 	huma.Register(api, op("list-notifications", http.MethodGet, "/notifications",
 		"What was told to whom, the newest first"), h.list)
+	huma.Register(api, op("get-notification", http.MethodGet, "/notifications/{id}",
+		"What became of one, attempt by attempt", http.StatusNotFound), h.get)
+	huma.Register(api, op("resend-notifications", http.MethodPost, "/notifications/resend",
+		"Send several again, now"), h.resendAll)
 	huma.Register(api, op("resend-notification", http.MethodPost, "/notifications/{id}/resend",
 		"Send it again, now", http.StatusNotFound, http.StatusConflict), h.resend)
 }
 
-type handlers struct{ svc *notify.Service }
+type handlers struct {
+	svc     *notify.Service
+	nextTry NextTry // nil: nobody knows
+}
 
 // Notification is one line of the ledger.
 type Notification struct {
@@ -71,6 +84,12 @@ func orNull[T comparable](v T) *T {
 
 type listInput struct {
 	MeetingID int64  `query:"meeting_id" minimum:"1" doc:"Of this meeting only"`
+	Kind      string `query:"kind" maxLength:"40" doc:"Of this kind only" example:"reminder"`
+	Channel   string `query:"channel" enum:"email,sms" doc:"By this channel only"`
+	Address   string `query:"address" maxLength:"320" doc:"To this e-mail address or phone number"`
+	Q         string `query:"q" maxLength:"200" doc:"Whose name, address or meeting's title has this in it, in upper or lower case"`
+	From      string `query:"from" doc:"Recorded from this time on" example:"2027-02-01T00:00:00Z"`
+	To        string `query:"to" doc:"Recorded before this time" example:"2027-03-01T00:00:00Z"`
 	State     string `query:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled" doc:"In this state only"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many items at most"`
 	Cursor    string `query:"cursor" maxLength:"100" doc:"next_cursor of the page before"`
@@ -88,8 +107,14 @@ func (h *handlers) list(ctx context.Context, in *listInput) (*listOutput, error)
 	if err != nil {
 		return nil, err
 	}
+	from, errFrom := instant("query.from", in.From)
+	to, errTo := instant("query.to", in.To)
+	if faults := slices.DeleteFunc([]error{errFrom, errTo}, func(err error) bool { return err == nil }); len(faults) > 0 {
+		return nil, huma.Error422UnprocessableEntity("validation failed", faults...)
+	}
 	page, err := h.svc.List(ctx, notify.Filter{
-		MeetingID: in.MeetingID, State: notify.State(in.State), Cursor: cursor, Limit: in.Limit,
+		MeetingID: in.MeetingID, State: notify.State(in.State), Kind: notify.Kind(in.Kind), Channel: notify.Channel(in.Channel),
+		Address: in.Address, Text: strings.TrimSpace(in.Q), From: from, To: to, Cursor: cursor, Limit: in.Limit,
 	})
 	if err != nil {
 		return nil, err
@@ -117,6 +142,83 @@ func (h *handlers) resend(ctx context.Context, in *target) (*output, error) {
 		return nil, err
 	}
 	return &output{Body: view(n)}, nil
+}
+
+// Attempt is one that came to nothing.
+type Attempt struct {
+	At      time.Time `json:"at"`
+	Attempt int       `json:"attempt"`
+	Error   string    `json:"error"`
+}
+
+// NotificationDetail is a line of the ledger with all that is known of it.
+type NotificationDetail struct {
+	Notification
+	Locale   string     `json:"locale" doc:"Of the recipient"`
+	Timezone string     `json:"timezone" doc:"Of the recipient; empty: the meeting's"`
+	Failures []Attempt  `json:"failures" nullable:"false" doc:"Attempts that came to nothing, the first fifty"`
+	NextTry  *time.Time `json:"next_try" nullable:"true" doc:"While it is on its way: when it is tried, if the queue holds it already"`
+}
+
+type detailOutput struct{ Body NotificationDetail }
+
+func (h *handlers) get(ctx context.Context, in *target) (*detailOutput, error) {
+	n, err := h.svc.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &detailOutput{NotificationDetail{Notification: view(n), Locale: n.To.Locale, Timezone: n.To.Timezone}}
+	out.Body.Failures = make([]Attempt, len(n.Failures))
+	for i, f := range n.Failures {
+		out.Body.Failures[i] = Attempt(f)
+	}
+	if h.nextTry != nil && (n.State == notify.Pending || n.State == notify.Sending) {
+		m := n.Message()
+		out.Body.NextTry = orNull(h.nextTry(ctx, m.Job, m.Key).UTC())
+	}
+	return out, nil
+}
+
+type resendInput struct {
+	Body struct {
+		IDs []int64 `json:"ids" minItems:"1" maxItems:"500"`
+	}
+}
+
+type resendOutput struct {
+	Body struct {
+		Resent  int     `json:"resent" doc:"How many are sent again"`
+		Skipped []int64 `json:"skipped" nullable:"false" doc:"Those that are on their way, were cancelled, or are not there"`
+	}
+}
+
+func (h *handlers) resendAll(ctx context.Context, in *resendInput) (*resendOutput, error) {
+	out := &resendOutput{}
+	out.Body.Skipped = []int64{}
+	for _, id := range in.Body.IDs {
+		_, err := h.svc.Resend(ctx, id)
+		if _, state := errors.AsType[*notify.StateError](err); state || errors.Is(err, notify.ErrNotFound) {
+			out.Body.Skipped = append(out.Body.Skipped, id)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Resent++
+	}
+	return out, nil
+}
+
+// instant reads a time with an offset; empty is the zero time.
+func instant(location, s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1))
+	if err != nil {
+		return t, &huma.ErrorDetail{Location: location, Message: "is not a time such as 2027-02-10T09:00:00Z"}
+	}
+	return t, nil
 }
 
 // A cursor is opaque to clients, so that its content may change.

@@ -52,7 +52,7 @@ func newAPI(t *testing.T, rows int) (humatest.TestAPI, *gormstore.Ledger, *sched
 	}
 	_, api := humatest.New(t)
 	s := &scheduler{}
-	httpapi.Register(api, notify.NewService(ledger, s, nil))
+	httpapi.Register(api, notify.NewService(ledger, s, nil), nil)
 	return api, ledger, s
 }
 

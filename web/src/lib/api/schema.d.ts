@@ -319,6 +319,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/jobs/coming": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What becomes due in each minute of the coming hour, by strategy */
+        get: operations["coming-jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs/dead": {
         parameters: {
             query?: never;
@@ -330,6 +347,23 @@ export interface paths {
         get: operations["list-dead-jobs"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/dead/discard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give all dead letters up for good, or those of a strategy or with an error */
+        post: operations["discard-dead-jobs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -360,7 +394,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** A dead letter with its payload */
+        get: operations["get-dead-job"];
         put?: never;
         post?: never;
         /** Give a dead letter up for good */
@@ -381,6 +416,23 @@ export interface paths {
         put?: never;
         /** Try a dead letter again */
         post: operations["requeue-dead-job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{name}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The next messages of a strategy that the queue holds */
+        get: operations["list-job-messages"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -697,6 +749,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/notifications/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send several again, now */
+        post: operations["resend-notifications"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/notifications/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What became of one, attempt by attempt */
+        get: operations["get-notification"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/notifications/{id}/resend": {
         parameters: {
             query?: never;
@@ -823,7 +909,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How rooms were used: by room, by site or by day */
+        /** How rooms were used: by room, by site, by day or by hour of the week */
         get: operations["report-utilisation"];
         put?: never;
         post?: never;
@@ -1628,6 +1714,13 @@ export interface components {
             reason: string | null;
             required: boolean;
         };
+        Attempt: {
+            /** Format: date-time */
+            at: string;
+            /** Format: int64 */
+            attempt: number;
+            error: string;
+        };
         Attendee: {
             /** @description That came with the response; null, unless it is yours or you may change the meeting */
             comment: string | null;
@@ -1900,6 +1993,22 @@ export interface components {
             /** @description 1 to 50, in place of the series' */
             room_ids: number[] | null;
         };
+        ComingJob: {
+            /** @example meeting.start */
+            job: string;
+            /** @description What becomes due in each minute from then on; in the first also what is due already */
+            minutes: number[] | null;
+            /** @description There is more, later than what was counted */
+            more: boolean;
+        };
+        ComingView: {
+            /**
+             * Format: date-time
+             * @description A whole minute
+             */
+            from: string;
+            items: components["schemas"]["ComingJob"][];
+        };
         Comment: {
             /** @description Told to the organizer; at most 1,000 characters */
             comment?: string;
@@ -2080,9 +2189,32 @@ export interface components {
              */
             original_start: string;
         };
+        DeadDetailBody: {
+            /**
+             * Format: date-time
+             * @description Nobody is to be shown it any more
+             */
+            discarded_at: string | null;
+            /** Format: date-time */
+            due: string | null;
+            headers: {
+                [key: string]: string;
+            } | null;
+            /** @description The message's body; most are empty and refer to a row by the key */
+            payload: string | null;
+            /** @description The queue holds it, too; null fields below are of one that it forgot */
+            queued: boolean;
+        };
         DeadFilterBody: {
             /** @description Whose error has this in it, in upper or lower case */
             error_contains?: string;
+            /**
+             * @description These alone; nothing else may be given
+             * @example [
+             *       "notify.email:42"
+             *     ]
+             */
+            ids?: string[] | null;
             /**
              * @description Of this strategy only
              * @example notify.email
@@ -2099,6 +2231,11 @@ export interface components {
             id: string;
             job: string;
             key: string;
+            /**
+             * Format: int64
+             * @description That it is about
+             */
+            meeting_id?: number;
             /** Format: int64 */
             version: number;
         };
@@ -2124,6 +2261,13 @@ export interface components {
             id: string;
             /** Format: int64 */
             version: number;
+        };
+        DiscardedBody: {
+            /**
+             * Format: int64
+             * @description How many are given up
+             */
+            discarded: number;
         };
         Door: {
             /** @description The same, with when it would end: on the grid of the room */
@@ -2540,6 +2684,11 @@ export interface components {
         };
         JobListBody: {
             items: components["schemas"]["JobView"][];
+            /**
+             * @description What the queue lives in; fallback: Redis is away, and this process works from memory
+             * @enum {string}
+             */
+            mode: "memory" | "redis" | "fallback";
         };
         JobSettings: {
             /** Format: int64 */
@@ -2634,6 +2783,21 @@ export interface components {
             ended: components["schemas"]["LatenessView"];
             /** @description From their start to when it was applied */
             started: components["schemas"]["LatenessView"];
+        };
+        LatenessOfTime: {
+            /** Format: int64 */
+            count: number;
+            histogram: components["schemas"]["LateBucket"][];
+            /** Format: double */
+            max_seconds: number | null;
+            /** Format: double */
+            p50_seconds: number | null;
+            /** Format: double */
+            p90_seconds: number | null;
+            /** Format: double */
+            p99_seconds: number | null;
+            /** Format: date-time */
+            start: string;
         };
         LatenessView: {
             /** Format: int64 */
@@ -2857,6 +3021,33 @@ export interface components {
             /** @enum {string|null} */
             visibility?: "public" | "private" | null;
         };
+        MessageListBody: {
+            items: components["schemas"]["MessageView"][];
+            /** @description For the next page; null on the last */
+            next_cursor: string | null;
+        };
+        MessageView: {
+            /** Format: int64 */
+            attempts: number;
+            /** Format: date-time */
+            due: string;
+            /** @example meeting.start:42 */
+            id: string;
+            key: string;
+            /** Format: date-time */
+            lease_until: string | null;
+            /** Format: int64 */
+            meeting_id: number | null;
+            /** @enum {string} */
+            state: "delayed" | "ready" | "reserved";
+            /** Format: int64 */
+            version: number;
+            /**
+             * Format: date-time
+             * @description Later than due after a failure
+             */
+            waits_until: string | null;
+        };
         NamedRef: {
             /** Format: int64 */
             id: number;
@@ -2935,6 +3126,61 @@ export interface components {
             sent_at: string | null;
             /** @enum {string} */
             state: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled";
+            /** @description Of the meeting, when this was recorded */
+            title: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            user_id: number | null;
+        };
+        NotificationDetail: {
+            /** @description E-mail address or phone number */
+            address: string;
+            /** Format: int64 */
+            attempts: number;
+            /** @enum {string} */
+            channel: "email" | "sms";
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When to send it
+             */
+            due: string;
+            /**
+             * Format: date-time
+             * @description When it is too late to send it; null: never
+             */
+            expires: string | null;
+            /** @description Attempts that came to nothing, the first fifty */
+            failures: components["schemas"]["Attempt"][];
+            /** Format: int64 */
+            id: number;
+            /** @example reminder */
+            kind: string;
+            /** @description Why the last attempt failed, or why there was none */
+            last_error: string | null;
+            /** @description Of the recipient */
+            locale: string;
+            /** Format: int64 */
+            meeting_id: number | null;
+            /** @description The same in every attempt; null before the first */
+            message_id: string | null;
+            name: string;
+            /**
+             * Format: date-time
+             * @description While it is on its way: when it is tried, if the queue holds it already
+             */
+            next_try: string | null;
+            /**
+             * Format: date-time
+             * @description When the provider accepted it
+             */
+            sent_at: string | null;
+            /** @enum {string} */
+            state: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled";
+            /** @description Of the recipient; empty: the meeting's */
+            timezone: string;
             /** @description Of the meeting, when this was recorded */
             title: string;
             /** Format: date-time */
@@ -3339,8 +3585,17 @@ export interface components {
             items: components["schemas"]["LatenessOfJob"][];
             /** @description Of meetings that were to begin within the time */
             meetings: components["schemas"]["LatenessOfMeeting"];
+            /**
+             * @description Of times
+             * @enum {string}
+             */
+            step: "hour" | "day";
+            /** @description By hour, or by day (UTC) if there are more than eight of them; those in which nothing ran are left out */
+            times: components["schemas"]["LatenessOfTime"][];
             /** Format: date-time */
             to: string;
+            /** @description Of all jobs */
+            total: components["schemas"]["LatenessView"];
         };
         Quota: {
             /** Format: int64 */
@@ -3391,6 +3646,18 @@ export interface components {
             delay_ms?: number;
             /** Format: date-time */
             due?: string;
+        };
+        ResendInputBody: {
+            ids: number[] | null;
+        };
+        ResendOutputBody: {
+            /**
+             * Format: int64
+             * @description How many are sent again
+             */
+            resent: number;
+            /** @description Those that are on their way, were cancelled, or are not there */
+            skipped: number[];
         };
         Room: {
             active: boolean;
@@ -3570,6 +3837,11 @@ export interface components {
             day?: string;
             /**
              * Format: int64
+             * @description With group=hour
+             */
+            hour?: number;
+            /**
+             * Format: int64
              * @description That were booked, no-shows included; neither cancelled nor rejected nor waiting
              */
             meetings: number;
@@ -3583,6 +3855,16 @@ export interface components {
              * @description That the rooms which can be booked now are open; a room without opening hours always is
              */
             open_seconds: number;
+            /**
+             * Format: int64
+             * @description By somebody, or because nobody decided in time
+             */
+            rejected: number;
+            /**
+             * Format: int64
+             * @description Of booked_seconds: what was given back, by no-shows and by meetings that ended early
+             */
+            released_seconds: number;
             /** @description With group=room */
             room?: components["schemas"]["NamedRef"];
             /**
@@ -3602,6 +3884,11 @@ export interface components {
              * @description Of open_seconds; null if there are none
              */
             used_share: number | null;
+            /**
+             * @description With group=hour, in each room's own zone
+             * @enum {string}
+             */
+            weekday?: "MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU";
         };
         SecondLevel: {
             /** @description Managers or admins */
@@ -4175,7 +4462,7 @@ export interface components {
             /** Format: date-time */
             from: string;
             /** @enum {string} */
-            group: "room" | "site" | "day";
+            group: "room" | "site" | "day" | "hour";
             items: components["schemas"]["RoomUse"][];
             /** @description For the next page; null on the last */
             next_cursor: string | null;
@@ -6084,11 +6371,78 @@ export interface operations {
             };
         };
     };
+    "coming-jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComingView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-dead-jobs": {
         parameters: {
             query?: {
                 /** @description Of this strategy only */
                 job?: string;
+                /** @description Whose error has this in it, in upper or lower case */
+                error_contains?: string;
                 limit?: number;
                 cursor?: string;
             };
@@ -6118,6 +6472,108 @@ export interface operations {
             };
             /** @description Forbidden */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "discard-dead-jobs": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeadFilterBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiscardedBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6211,6 +6667,91 @@ export interface operations {
             };
             /** @description Request Entity Too Large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-dead-job": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadDetailBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6392,6 +6933,94 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-job-messages": {
+        parameters: {
+            query?: {
+                /** @description Waiting for their time, due, or being handled */
+                state?: "delayed" | "ready" | "reserved";
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageListBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8480,6 +9109,18 @@ export interface operations {
             query?: {
                 /** @description Of this meeting only */
                 meeting_id?: number;
+                /** @description Of this kind only */
+                kind?: string;
+                /** @description By this channel only */
+                channel?: "email" | "sms";
+                /** @description To this e-mail address or phone number */
+                address?: string;
+                /** @description Whose name, address or meeting's title has this in it, in upper or lower case */
+                q?: string;
+                /** @description Recorded from this time on */
+                from?: string;
+                /** @description Recorded before this time */
+                to?: string;
                 /** @description In this state only */
                 state?: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled";
                 /** @description How many items at most */
@@ -8513,6 +9154,175 @@ export interface operations {
             };
             /** @description Forbidden */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "resend-notifications": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResendInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResendOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-notification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationDetail"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9054,6 +9864,8 @@ export interface operations {
                 from?: string;
                 /** @description Now, if it is left out; at most 366 days after from */
                 to?: string;
+                /** @description The times of this job alone */
+                job?: string;
             };
             header?: never;
             path?: never;
@@ -9124,7 +9936,10 @@ export interface operations {
                 from?: string;
                 /** @description Now, if it is left out; at most 366 days after from */
                 to?: string;
-                group?: "room" | "site" | "day";
+                /** @description hour: of the week */
+                group?: "room" | "site" | "day" | "hour";
+                /** @description Rooms of this site alone */
+                site_id?: number;
                 /** @description How many items at most */
                 limit?: number;
                 /** @description next_cursor of the page before */

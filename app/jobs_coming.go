@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// comingHour counts what becomes due in each minute of the coming hour, by asking each strategy
+// what its loader would load: the database knows it, the queue only up to its horizon. Answers
+// are kept for some seconds, and of one strategy no more than a bound is read, so that it costs
+// an installation little however many look at it.
+type comingHour struct {
+	jobs []delayjob.DelayJob
+	most int // of one strategy
+	now  func() time.Time
+
+	mu   sync.Mutex // held while it counts: who asks meanwhile gets the same answer
+	last comingView
+	at   time.Time // when it was counted
+}
+
+const (
+	comingMost  = 20_000
+	comingFresh = 10 * time.Second
+)
+
+type comingView struct {
+	From  time.Time   `json:"from" doc:"A whole minute"`
+	Items []comingJob `json:"items" nullable:"false"`
+}
+
+type comingJob struct {
+	Job     string  `json:"job" example:"meeting.start"`
+	Minutes [60]int `json:"minutes" doc:"What becomes due in each minute from then on; in the first also what is due already"`
+	More    bool    `json:"more" doc:"There is more, later than what was counted"`
+}
+
+type comingAnswer struct{ Body comingView }
+
+func (c *comingHour) count(ctx context.Context) (comingView, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	from := now.UTC().Truncate(time.Minute)
+	if c.last.From.Equal(from) && now.Sub(c.at) < comingFresh {
+		return c.last, nil
+	}
+	v := comingView{From: from, Items: make([]comingJob, 0, len(c.jobs))}
+	for _, j := range c.jobs {
+		counted, err := c.ofJob(ctx, j, from)
+		if err != nil {
+			return v, err
+		}
+		v.Items = append(v.Items, counted)
+	}
+	c.last, c.at = v, now
+	return v, nil
+}
+
+func (c *comingHour) ofJob(ctx context.Context, j delayjob.DelayJob, from time.Time) (comingJob, error) {
+	counted, n := comingJob{Job: j.Name()}, 0
+	for m, err := range j.Load(ctx, delayjob.Window{To: from.Add(time.Hour - time.Millisecond)}) {
+		if err != nil {
+			return counted, fmt.Errorf("count what is coming of %s: %w", j.Name(), err)
+		}
+		if n++; n > c.most {
+			counted.More = true
+			break
+		}
+		counted.Minutes[max(0, min(59, int(m.Due.Sub(from)/time.Minute)))]++
+	}
+	return counted, nil
+}

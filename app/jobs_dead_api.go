@@ -1,0 +1,233 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/delayjob"
+	failures "punctual/delayjob/gormstore"
+)
+
+type deadJobView struct {
+	ID        string    `json:"id" example:"notify.email:42"`
+	Job       string    `json:"job"`
+	Key       string    `json:"key"`
+	Version   int64     `json:"version"`
+	Attempts  int       `json:"attempts"`
+	Error     string    `json:"error"`
+	DeadAt    time.Time `json:"dead_at"`
+	MeetingID *int64    `json:"meeting_id,omitempty" doc:"That it is about"`
+}
+
+func (a *jobsAPI) registerDead(api huma.API, op func(id, method, path, summary string) huma.Operation) {
+	huma.Register(api, op("list-dead-jobs", http.MethodGet, "/jobs/dead", "Dead letters, the latest first"), a.listDead)
+	huma.Register(api, op("get-dead-job", http.MethodGet, "/jobs/dead/{id}", "A dead letter with its payload"), a.deadJob)
+	huma.Register(api, op("requeue-dead-job", http.MethodPost, "/jobs/dead/{id}/requeue", "Try a dead letter again"), a.requeue)
+	huma.Register(api, op("requeue-dead-jobs", http.MethodPost, "/jobs/dead/requeue", "Try all dead letters again, or those of a strategy or with an error"), a.requeueAll)
+	huma.Register(api, op("discard-dead-job", http.MethodDelete, "/jobs/dead/{id}", "Give a dead letter up for good"), a.discard)
+	huma.Register(api, op("discard-dead-jobs", http.MethodPost, "/jobs/dead/discard", "Give all dead letters up for good, or those of a strategy or with an error"), a.discardAll)
+}
+
+type deadQuery struct {
+	Job    string `query:"job" maxLength:"64" doc:"Of this strategy only"`
+	Error  string `query:"error_contains" maxLength:"1000" doc:"Whose error has this in it, in upper or lower case"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	Cursor string `query:"cursor" maxLength:"500"`
+}
+
+type deadList struct {
+	Body struct {
+		Items      []deadJobView `json:"items" nullable:"false"`
+		NextCursor *string       `json:"next_cursor" doc:"For the next page; null on the last"`
+	}
+}
+
+func (a *jobsAPI) listDead(ctx context.Context, in *deadQuery) (*deadList, error) {
+	rows, next, err := a.dead.records.List(ctx, failures.Filter{Job: in.Job, ErrorContains: in.Error}, in.Cursor, in.Limit)
+	if errors.Is(err, failures.ErrCursor) {
+		p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
+		p.Errors = []ProblemFault{{Location: "query.cursor", Message: "is no cursor of this list", Code: "malformed"}}
+		return nil, p
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &deadList{}
+	out.Body.NextCursor = orNull(next)
+	out.Body.Items = make([]deadJobView, len(rows))
+	for i, f := range rows {
+		out.Body.Items[i] = a.viewDead(ctx, f)
+	}
+	return out, nil
+}
+
+func (a *jobsAPI) viewDead(ctx context.Context, f failures.Failure) deadJobView {
+	v := viewDead(f)
+	v.MeetingID = a.meetingOf(ctx, f.Job, f.Key)
+	return v
+}
+
+func viewDead(f failures.Failure) deadJobView {
+	return deadJobView{
+		ID: f.ID(), Job: f.Job, Key: f.Key, Version: f.Version,
+		Attempts: f.Attempts, Error: f.Error, DeadAt: f.DeadAt.UTC(),
+	}
+}
+
+type deadID struct {
+	ID string `path:"id" maxLength:"200" example:"notify.email:42"`
+}
+
+type deadDetail struct {
+	Body struct {
+		deadJobView
+		Discarded *time.Time        `json:"discarded_at" nullable:"true" doc:"Nobody is to be shown it any more"`
+		Queued    bool              `json:"queued" doc:"The queue holds it, too; null fields below are of one that it forgot"`
+		Due       *time.Time        `json:"due" nullable:"true"`
+		Payload   *string           `json:"payload" nullable:"true" doc:"The message's body; most are empty and refer to a row by the key"`
+		Headers   map[string]string `json:"headers" nullable:"true"`
+	}
+}
+
+func (a *jobsAPI) deadJob(ctx context.Context, in *deadID) (*deadDetail, error) {
+	f, recorded := a.dead.records.Get(ctx, in.ID)
+	if recorded != nil && !errors.Is(recorded, delayjob.ErrNotFound) {
+		return nil, recorded
+	}
+	info, err := a.queue().Get(ctx, in.ID)
+	held := err == nil && info.State == delayjob.StateDead
+	if err != nil && !errors.Is(err, delayjob.ErrNotFound) && recorded != nil {
+		return nil, queueError(err)
+	}
+	if recorded != nil {
+		if !held {
+			return nil, delayjob.ErrNotFound
+		}
+		f = failures.Failure{Job: info.Job, Key: info.Key, Version: info.Version, Attempts: info.Attempt, DeadAt: info.DiedAt}
+	}
+	out := &deadDetail{}
+	out.Body.deadJobView = a.viewDead(ctx, f)
+	out.Body.Discarded = f.DiscardedAt
+	if held {
+		out.Body.Queued, out.Body.Due, out.Body.Headers = true, instantOrNull(info.Due), info.Headers
+		out.Body.Payload = new(strings.ToValidUTF8(string(info.Body), "\uFFFD"))
+	}
+	return out, nil
+}
+
+func (a *jobsAPI) requeue(ctx context.Context, in *deadID) (*struct{}, error) {
+	if err := a.dead.requeue(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	a.reload()
+	return nil, nil
+}
+
+type deadFilter struct {
+	Body struct {
+		Job           string `json:"job,omitempty" minLength:"1" maxLength:"64" doc:"Of this strategy only" example:"notify.email"`
+		ErrorContains string `json:"error_contains,omitempty" minLength:"1" maxLength:"1000" doc:"Whose error has this in it, in upper or lower case"`
+
+		IDs []string `json:"ids,omitempty" minItems:"1" maxItems:"500" doc:"These alone; nothing else may be given" example:"[\"notify.email:42\"]"`
+	}
+}
+
+type requeued struct {
+	Body struct {
+		Requeued int `json:"requeued" doc:"How many are tried again"`
+	}
+}
+
+// chosen tells the strategies that a filter is about; all its faults are in the error.
+func (a *jobsAPI) chosen(in *deadFilter) (jobs []string, err error) {
+	for _, j := range a.jobs {
+		if in.Body.Job == "" || in.Body.Job == j.Name() {
+			jobs = append(jobs, j.Name())
+		}
+	}
+	var faults []ProblemFault
+	if len(jobs) == 0 && knownJob(in.Body.Job) != nil {
+		faults = append(faults, ProblemFault{Location: "body.job", Message: "is no strategy" + suggest(in.Body.Job, strategies), Code: "unknown"})
+	}
+	if strings.ContainsRune(in.Body.ErrorContains, 0) {
+		faults = append(faults, ProblemFault{Location: "body.error_contains", Message: "must not hold the character NUL", Code: "malformed"})
+	}
+	if len(in.Body.IDs) > 0 && (in.Body.Job != "" || in.Body.ErrorContains != "") {
+		faults = append(faults, ProblemFault{Location: "body.ids", Message: "cannot stand beside job or error_contains", Code: "contradiction"})
+	}
+	if len(faults) > 0 {
+		p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
+		p.Errors = faults
+		return nil, p
+	}
+	return jobs, nil
+}
+
+func (a *jobsAPI) requeueAll(ctx context.Context, in *deadFilter) (*requeued, error) {
+	jobs, err := a.chosen(in)
+	if err != nil {
+		return nil, err
+	}
+	out := &requeued{}
+	if len(in.Body.IDs) > 0 {
+		out.Body.Requeued, err = each(in.Body.IDs, func(id string) error { return a.dead.requeue(ctx, id) })
+	} else {
+		out.Body.Requeued, err = a.dead.requeueAll(ctx, failures.Filter{Job: in.Body.Job, ErrorContains: in.Body.ErrorContains}, jobs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.reload()
+	return out, nil
+}
+
+type discarded struct {
+	Body struct {
+		Discarded int `json:"discarded" doc:"How many are given up"`
+	}
+}
+
+func (a *jobsAPI) discardAll(ctx context.Context, in *deadFilter) (*discarded, error) {
+	if _, err := a.chosen(in); err != nil {
+		return nil, err
+	}
+	ids := in.Body.IDs
+	if len(ids) == 0 {
+		for cursor, more := "", true; more; more = cursor != "" {
+			records, next, err := a.dead.records.List(ctx, failures.Filter{Job: in.Body.Job, ErrorContains: in.Body.ErrorContains}, cursor, deadPage)
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range records {
+				ids = append(ids, f.ID())
+			}
+			cursor = next
+		}
+	}
+	out := &discarded{}
+	var err error
+	out.Body.Discarded, err = each(ids, func(id string) error { return a.dead.discard(ctx, id) })
+	return out, err
+}
+
+// each does something to each, and tells to how many that were there.
+func each(ids []string, do func(string) error) (n int, err error) {
+	for _, id := range ids {
+		switch err := do(id); {
+		case err == nil:
+			n++
+		case !errors.Is(err, delayjob.ErrNotFound):
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (a *jobsAPI) discard(ctx context.Context, in *deadID) (*struct{}, error) {
+	return nil, a.dead.discard(ctx, in.ID)
+}

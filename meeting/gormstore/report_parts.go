@@ -1,0 +1,76 @@
+package gormstore
+
+import (
+	"sort"
+	"time"
+
+	"punctual/meeting"
+)
+
+// useParts add up the use of rooms by the days or hours of a span.
+type useParts struct {
+	span   meeting.Slot
+	byZone map[string][]meeting.ZoneDay // one after another
+	byName map[string]*meeting.RoomUse
+}
+
+func newUseParts(span meeting.Slot, days []meeting.ZoneDay) *useParts {
+	p := &useParts{span: span, byZone: map[string][]meeting.ZoneDay{}, byName: map[string]*meeting.RoomUse{}}
+	for _, d := range days {
+		p.byZone[d.Zone] = append(p.byZone[d.Zone], d)
+	}
+	return p
+}
+
+// add meetings of one slot in one zone; n counts them. They count in the part in which they
+// begin, or the span does; their time is where it is.
+func (p *useParts) add(zone string, slot meeting.Slot, usedUntil, freedAt time.Time, n *meeting.RoomUse) {
+	days := p.byZone[zone]
+	i := sort.Search(len(days), func(i int) bool { return days[i].Slot.End.After(slot.Start) })
+	for first := true; i < len(days) && days[i].Slot.Start.Before(slot.End); i++ {
+		d := days[i]
+		u := p.byName[d.Day]
+		if u == nil {
+			u = &meeting.RoomUse{Day: d.Day}
+			p.byName[d.Day] = u
+		}
+		booked := time.Duration(n.Meetings)
+		u.Booked += booked * common(d.Slot, slot.Start, slot.End)
+		u.Used += booked * common(d.Slot, slot.Start, usedUntil)
+		u.Freed += booked * common(d.Slot, freedAt, slot.End)
+		if first {
+			count(u, n)
+			first = false
+		}
+	}
+}
+
+// common is for how long [from, to) lies in a slot.
+func common(s meeting.Slot, from, to time.Time) time.Duration {
+	if from.Before(s.Start) {
+		from = s.Start
+	}
+	if to.After(s.End) {
+		to = s.End
+	}
+	return max(0, to.Sub(from))
+}
+
+func count(u, n *meeting.RoomUse) {
+	u.Meetings += n.Meetings
+	u.NoShows += n.NoShows
+	u.Cancelled += n.Cancelled
+	u.Rejected += n.Rejected
+	u.Persons += n.Persons
+	u.Seated += n.Seated
+	u.SeatedMeetings += n.SeatedMeetings
+	u.Seats += n.Seats
+}
+
+func (p *useParts) all() []meeting.RoomUse {
+	used := make([]meeting.RoomUse, 0, len(p.byName))
+	for _, u := range p.byName {
+		used = append(used, *u)
+	}
+	return used
+}
