@@ -84,6 +84,9 @@ var table = map[string]rule{
 	"create-user-token": {Admin, unscoped},
 	"delete-user-token": {Admin, UsersWrite},
 
+	"list-user-sessions":  {Admin, UsersRead},
+	"delete-user-session": {Admin, UsersWrite},
+
 	"list-users":  {Admin, UsersRead},
 	"get-user":    {Admin, UsersRead},
 	"create-user": {Admin, UsersWrite},

@@ -90,3 +90,18 @@ func (s *Service) ListTokens(ctx context.Context, p *Principal, page Page) (toke
 func (s *Service) DeleteToken(ctx context.Context, p *Principal, id int64) error {
 	return wrap("delete token", s.store.DeleteToken(ctx, p.UserID, id, API))
 }
+
+// ListSessions returns the sessions of a user, by sign-in, for admins. They hold no address and
+// no device: nobody is followed.
+func (s *Service) ListSessions(ctx context.Context, userID int64, page Page) (tokens []*Token, next string, err error) {
+	if _, err := s.store.User(ctx, userID); err != nil {
+		return nil, "", wrap("list sessions", err)
+	}
+	tokens, next, err = s.store.ListTokens(ctx, userID, Session, page.bounded())
+	return tokens, next, wrap("list sessions", err)
+}
+
+// DeleteSession ends a session of a user; that of another is [ErrNotFound].
+func (s *Service) DeleteSession(ctx context.Context, userID, id int64) error {
+	return wrap("delete session", s.store.DeleteToken(ctx, userID, id, Session))
+}

@@ -448,6 +448,41 @@ func TestUserTokens(t *testing.T) {
 	s.call(http.StatusUnauthorized, "GET", "/me", nil, token)
 }
 
+// TestUserSessions: an admin sees the sign-ins of a user, and ends one of them.
+func TestUserSessions(t *testing.T) {
+	t.Parallel()
+	s, admin := newServerWithAdmin(t, httpapi.Options{})
+	one := s.newUser(admin, "m@example.org", "member")
+	other := s.login("m@example.org")
+	_, me := s.call(http.StatusOK, "GET", "/me", nil, one)
+	path := fmt.Sprintf("/users/%v/sessions", me["id"])
+	s.call(http.StatusForbidden, "GET", path, nil, one)
+	_, out := s.call(http.StatusOK, "GET", path, nil, admin)
+	items := out["items"].([]any)
+	if len(items) != 2 || items[0].(body)["current"] != false {
+		t.Fatalf("sessions %v", out)
+	}
+	first := items[0].(body)["id"]
+	s.call(http.StatusNotFound, "DELETE", fmt.Sprintf("/users/1000000/sessions/%v", first), nil, admin) // another's
+	s.call(http.StatusNoContent, "DELETE", fmt.Sprintf("%s/%v", path, first), nil, admin)
+	s.call(http.StatusNotFound, "DELETE", fmt.Sprintf("%s/%v", path, first), nil, admin)
+	open := 0
+	for _, session := range []string{one, other} {
+		if s.api.Do("GET", "/me", session).Code == http.StatusOK {
+			open++
+		}
+	}
+	if open != 1 {
+		t.Errorf("%d sessions are open, want 1", open)
+	}
+	s.call(http.StatusNotFound, "GET", "/users/999999/sessions", nil, admin)
+	_, me = s.call(http.StatusOK, "GET", "/me", nil, admin)
+	_, out = s.call(http.StatusOK, "GET", fmt.Sprintf("/users/%v/sessions", me["id"]), nil, admin)
+	if items := out["items"].([]any); len(items) != 1 || items[0].(body)["current"] != true {
+		t.Errorf("their own: %v", out)
+	}
+}
+
 func TestSetup(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, httpapi.Options{})

@@ -62,6 +62,50 @@ func (h *handlers) registerTokens(api huma.API) {
 	remove = operation("delete-user-token", http.MethodDelete, "/users/{id}/tokens/{token_id}", "People", "End an API token of a user", http.StatusNotFound)
 	remove.DefaultStatus = http.StatusNoContent
 	huma.Register(api, remove, h.deleteUserToken)
+
+	huma.Register(api, operation("list-user-sessions", http.MethodGet, "/users/{id}/sessions", "People", "Sign-ins of a user that have not ended",
+		http.StatusNotFound, http.StatusUnprocessableEntity), h.listUserSessions)
+	remove = operation("delete-user-session", http.MethodDelete, "/users/{id}/sessions/{session_id}", "People", "End a sign-in of a user", http.StatusNotFound)
+	remove.DefaultStatus = http.StatusNoContent
+	huma.Register(api, remove, h.deleteUserSession)
+}
+
+// SignInBody is a sign-in as the API shows it.
+type SignInBody struct {
+	ID         int64     `json:"id"`
+	CreatedAt  time.Time `json:"created_at" doc:"When they signed in"`
+	LastUsedAt time.Time `json:"last_used_at" doc:"To the minute"`
+	ExpiresAt  time.Time `json:"expires_at"`
+	Current    bool      `json:"current" doc:"It is the one that asks"`
+}
+
+type sessionsOutput struct {
+	Body struct {
+		Items      []SignInBody `json:"items" nullable:"false"`
+		NextCursor *string       `json:"next_cursor" doc:"For the next page; null on the last"`
+	}
+}
+
+func (h *handlers) listUserSessions(ctx context.Context, in *userTokensInput) (*sessionsOutput, error) {
+	tokens, next, err := h.svc.ListSessions(ctx, in.ID, in.page())
+	if err != nil {
+		return nil, err
+	}
+	out := &sessionsOutput{}
+	out.Body.Items, out.Body.NextCursor = make([]SignInBody, len(tokens)), orNull(next)
+	for i, t := range tokens {
+		out.Body.Items[i] = SignInBody{t.ID, t.CreatedAt, t.LastUsedAt, t.ExpiresAt, t.ID == caller(ctx).TokenID}
+	}
+	return out, nil
+}
+
+type userSessionInput struct {
+	IDInput
+	SessionID int64 `path:"session_id" minimum:"1"`
+}
+
+func (h *handlers) deleteUserSession(ctx context.Context, in *userSessionInput) (*struct{}, error) {
+	return nil, h.svc.DeleteSession(ctx, in.ID, in.SessionID)
 }
 
 func (h *handlers) listTokens(ctx context.Context, in *struct{ PageInput }) (*tokensOutput, error) {

@@ -12,6 +12,8 @@ export default {
       notifications: 'Benachrichtigungen',
       outbox: 'Postausgang',
       config: 'Konfiguration',
+      blackouts: 'Schließungen',
+      tokens: 'API-Token',
     },
     rooms: 'Räume',
     sites: 'Standorte',

@@ -10,6 +10,8 @@ export default {
       notifications: 'Notifications',
       outbox: 'Outbox',
       config: 'Configuration',
+      blackouts: 'Closings',
+      tokens: 'API tokens',
     },
     rooms: 'Rooms',
     sites: 'Sites',

@@ -12,6 +12,8 @@ export default {
       notifications: '通知',
       outbox: '发件箱',
       config: '配置',
+      blackouts: '关闭时段',
+      tokens: 'API 令牌',
     },
     rooms: '会议室',
     sites: '地点',
