@@ -79,6 +79,11 @@ var table = map[string]rule{
 	"list-my-tokens":  {Member, unscoped},
 	"create-my-token": {Member, unscoped},
 	"delete-my-token": {Member, unscoped},
+	"create-feed":     {Member, unscoped},
+	"list-feeds":      {Member, unscoped},
+	"delete-feed":     {Member, unscoped},
+	"my-calendar":     {}, // its token is the proof, here and there
+	"room-calendar":   {},
 
 	"list-user-tokens":  {Admin, UsersRead},
 	"create-user-token": {Admin, unscoped},

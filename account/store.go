@@ -10,6 +10,7 @@ import (
 // transaction, all or nothing. Safe for concurrent use.
 type Store interface {
 	DoorStore
+	FeedStore
 
 	CreateUser(ctx context.Context, u *User) error // sets ID
 	// CreateFirstUser creates u if there is no user at all, removes all set-up tokens, and

@@ -28,6 +28,9 @@ func (a *application) register(api huma.API) {
 	meetinghttp.RegisterDoor(api, meetinghttp.DoorDeps{
 		Service: a.meetings, Accounts: a.accounts, Links: a.links, Feed: a.feed, ClientIP: clientIP, Now: time.Now,
 	})
+	meetinghttp.RegisterCalendars(api, meetinghttp.CalendarDeps{
+		Service: a.meetings, Accounts: a.accounts, Calendars: calendarAdapter{a.senders.render}, BaseURL: a.config.HTTP.BaseURL,
+	})
 	meetinghttp.RegisterEvents(api, a.meetings, a.feed, time.Now)
 	notifyhttp.Register(api, a.notifications, a.nextTry)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))

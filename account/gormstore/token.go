@@ -175,6 +175,11 @@ func revoke(tx *gorm.DB, userID int64, r account.Revocation) error {
 	if r.API {
 		kinds = append(kinds, account.API)
 	}
+	if r.API {
+		if err := tx.Exec("DELETE FROM feeds WHERE user_id = ?", userID).Error; err != nil {
+			return err
+		}
+	}
 	if r.Topics {
 		err := tx.Exec(`DELETE FROM tokens WHERE user_id = ? AND kind = ? AND CAST(scopes AS text) LIKE '%"topics:%'`, userID, account.API).Error
 		if err != nil {

@@ -1,0 +1,112 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/account"
+)
+
+type feedRow struct {
+	ID            int64
+	UserID        int64
+	RoomID        *int64
+	Name          string
+	PrivateTitles bool
+	Hash          string
+	LastUsedAt    *time.Time
+	CreatedAt     time.Time `gorm:"autoCreateTime:false"`
+}
+
+func (feedRow) TableName() string { return "feeds" }
+
+func rowOfFeed(f *account.Feed) *feedRow {
+	r := &feedRow{
+		ID: f.ID, UserID: f.UserID, Name: f.Name, PrivateTitles: f.PrivateTitles, Hash: f.Hash,
+		LastUsedAt: instant(f.LastUsedAt), CreatedAt: *instant(f.CreatedAt),
+	}
+	if f.RoomID != 0 {
+		r.RoomID = &f.RoomID
+	}
+	return r
+}
+
+func (r *feedRow) feed() *account.Feed {
+	f := &account.Feed{
+		ID: r.ID, UserID: r.UserID, Name: r.Name, PrivateTitles: r.PrivateTitles, Hash: r.Hash,
+		LastUsedAt: zeroOrUTC(r.LastUsedAt), CreatedAt: r.CreatedAt.UTC(),
+	}
+	if r.RoomID != nil {
+		f.RoomID = *r.RoomID
+	}
+	return f
+}
+
+// CreateFeed implements [account.FeedStore].
+func (s *Store) CreateFeed(ctx context.Context, f *account.Feed, most int) (created bool, err error) {
+	r := rowOfFeed(f)
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		var id, count int64
+		if err := one(ctx, tx, &id, "SELECT id FROM users WHERE id = ?"+locking(tx), f.UserID); err != nil {
+			return err
+		}
+		if err := one(ctx, tx, &count, "SELECT count(*) FROM feeds WHERE user_id = ?", f.UserID); err != nil || count >= int64(most) {
+			return err
+		}
+		if err := tx.Create(r).Error; err != nil {
+			return err
+		}
+		created = true
+		return s.note(tx, "feed.created", r.ID, r.Name, nil, []any{r})
+	})
+	f.ID = r.ID
+	return created, wrap("insert feed", err)
+}
+
+// FeedByHash implements [account.FeedStore].
+func (s *Store) FeedByHash(ctx context.Context, hash string) (*account.Feed, *account.User, error) {
+	var r feedRow
+	if err := one(ctx, s.db, &r, "SELECT * FROM feeds WHERE hash = ?", hash); err != nil {
+		return nil, nil, wrap("select feed", err)
+	}
+	u, err := s.User(ctx, r.UserID)
+	return r.feed(), u, wrap("user of feed", err)
+}
+
+// ListFeeds implements [account.FeedStore].
+func (s *Store) ListFeeds(ctx context.Context, userID int64, p account.Page) ([]*account.Feed, string, error) {
+	rows, next, err := page(s.db.WithContext(ctx).Model(&feedRow{}).Where("user_id = ?", userID), p, func(r *feedRow) int64 { return r.ID })
+	if err != nil {
+		return nil, "", wrap("list feeds", err)
+	}
+	feeds := make([]*account.Feed, len(rows))
+	for i := range rows {
+		feeds[i] = rows[i].feed()
+	}
+	return feeds, next, nil
+}
+
+// DeleteFeed implements [account.FeedStore].
+func (s *Store) DeleteFeed(ctx context.Context, userID, id int64) error {
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		var r feedRow
+		if err := one(ctx, tx, &r, "DELETE FROM feeds WHERE id = ? AND user_id = ? RETURNING *", id, userID); err != nil {
+			return err
+		}
+		return s.note(tx, "feed.deleted", r.ID, r.Name, []any{&r}, nil)
+	})
+	if errors.Is(err, account.ErrNotFound) {
+		return account.ErrNotFound
+	}
+	return wrap("delete feed", err)
+}
+
+// TouchFeed implements [account.FeedStore].
+func (s *Store) TouchFeed(ctx context.Context, id int64, at, unlessAfter time.Time) error {
+	err := s.db.WithContext(ctx).Exec("UPDATE feeds SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)",
+		instant(at), id, instant(unlessAfter)).Error
+	return wrap("note the use of a feed", err)
+}

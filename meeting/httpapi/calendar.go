@@ -1,0 +1,244 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+	"punctual/meeting"
+)
+
+// Calendars makes iCalendar of meetings as somebody may see them.
+type Calendars interface {
+	Calendar(name string, ms []*meeting.Meeting) []byte
+}
+
+// CalendarDeps are what calendars that other programs read are made of.
+type CalendarDeps struct {
+	Service   *meeting.Service
+	Accounts  *account.Service
+	Calendars Calendars
+	BaseURL   string // of the installation
+}
+
+// Feed is an address at which a calendar of another program reads.
+type Feed struct {
+	ID            int64      `json:"id"`
+	Name          string     `json:"name"`
+	Room          *RoomRef   `json:"room" doc:"null: my own meetings"`
+	PrivateTitles bool       `json:"private_titles" doc:"My private meetings have their titles, and not only Busy"`
+	LastUsedAt    *time.Time `json:"last_used_at" nullable:"true" doc:"To the minute; null: never"`
+	CreatedAt     time.Time  `json:"created_at"`
+}
+
+// FeedInput asks for an address.
+type FeedInput struct {
+	Name          Field[string] `json:"name,omitempty" doc:"What it is for; left out: Calendar"`
+	RoomID        Field[int64]  `json:"room_id,omitempty" maximum:"9007199254740991" doc:"Of a room; left out or null: my own meetings"`
+	PrivateTitles Field[bool]   `json:"private_titles,omitempty" doc:"Tell the titles of my private meetings; of a room nobody's are"`
+}
+
+// NewFeed is an address that was made.
+type NewFeed struct {
+	Feed
+	Token string `json:"token" doc:"Told only now"`
+	URL   string `json:"url" doc:"To subscribe to, with the token in it"`
+}
+
+// RegisterCalendars adds the calendars, and the addresses at which they are read, to the API.
+func RegisterCalendars(api huma.API, d CalendarDeps) {
+	const tag = "Calendars"
+	h := &calendarHandlers{CalendarDeps: d, registry: api.OpenAPI().Components.Schemas}
+	if servers := api.OpenAPI().Servers; len(servers) > 0 {
+		h.base = servers[0].URL
+	}
+	huma.Register(api, creates(operation("create-feed", http.MethodPost, "/me/feeds", "Make an address at which a calendar program reads my meetings, or those of a room", tag)), h.create)
+	huma.Register(api, operation("list-feeds", http.MethodGet, "/me/feeds", "The addresses that I made", tag), h.list)
+	huma.Register(api, deletes(operation("delete-feed", http.MethodDelete, "/me/feeds/{id}", "End an address", tag)), h.remove)
+	calendar := func(id, path, summary string) huma.Operation {
+		op := operation(id, http.MethodGet, path, summary, tag)
+		op.Security = []map[string][]string{{}}
+		op.Errors = []int{http.StatusNotFound}
+		op.Responses = map[string]*huma.Response{
+			"200": {Description: "iCalendar", Content: map[string]*huma.MediaType{"text/calendar": {Schema: &huma.Schema{Type: huma.TypeString}}}},
+			"304": {Description: "As the ETag says that it was"},
+		}
+		return op
+	}
+	huma.Register(api, calendar("my-calendar", "/me/calendar.ics", "My meetings as iCalendar, for who has the token"), h.mine)
+	huma.Register(api, calendar("room-calendar", "/rooms/{id}/calendar.ics", "The meetings of a room as iCalendar, for who has the token"), h.ofRoom)
+}
+
+type calendarHandlers struct {
+	CalendarDeps
+	registry huma.Registry
+	base     string // of the API, below BaseURL
+}
+
+func (h *calendarHandlers) create(ctx context.Context, in *struct{ Body *Body[FeedInput] }) (*made[NewFeed], error) {
+	p, ok := account.FromContext(ctx)
+	if !ok {
+		return nil, account.ErrUnauthorized
+	}
+	input, err := optional(h.registry, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	n := account.NewFeed{Name: cmp.Or(input.Name.Value, "Calendar"), RoomID: input.RoomID.Value, PrivateTitles: input.PrivateTitles.Value}
+	names, err := h.rooms(ctx, n.RoomID)
+	if err != nil {
+		return nil, err
+	}
+	if n.RoomID != 0 && names[n.RoomID] == "" {
+		return nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "body.room_id", Code: "unknown_room", Message: "is no room"}}}
+	}
+	f, secret, err := h.Accounts.CreateFeed(ctx, p, n)
+	if err != nil {
+		return nil, err
+	}
+	path := "/me/calendar.ics"
+	if f.RoomID != 0 {
+		path = "/rooms/" + strconv.FormatInt(f.RoomID, 10) + "/calendar.ics"
+	}
+	return &made[NewFeed]{Location: h.base + "/me/feeds/" + strconv.FormatInt(f.ID, 10), Body: NewFeed{
+		Feed: feedOf(f, names), Token: secret, URL: strings.TrimRight(h.BaseURL, "/") + h.base + path + "?token=" + secret,
+	}}, nil
+}
+
+// rooms are the names of those that are there.
+func (h *calendarHandlers) rooms(ctx context.Context, ids ...int64) (map[int64]string, error) {
+	names := map[int64]string{}
+	for _, id := range ids {
+		if id == 0 || names[id] != "" {
+			continue
+		}
+		r, err := h.Service.Room(ctx, id)
+		if err != nil && !errors.Is(err, meeting.ErrNotFound) {
+			return nil, err
+		}
+		if err == nil {
+			names[id] = r.Name
+		}
+	}
+	return names, nil
+}
+
+func feedOf(f *account.Feed, names map[int64]string) Feed {
+	v := Feed{ID: f.ID, Name: f.Name, PrivateTitles: f.PrivateTitles, LastUsedAt: instant(f.LastUsedAt), CreatedAt: f.CreatedAt}
+	if f.RoomID != 0 {
+		v.Room = &RoomRef{ID: f.RoomID, Name: names[f.RoomID]}
+	}
+	return v
+}
+
+func (h *calendarHandlers) list(ctx context.Context, in *struct{ Paging }) (*listOutput[Feed], error) {
+	p, ok := account.FromContext(ctx)
+	if !ok {
+		return nil, account.ErrUnauthorized
+	}
+	page := in.page()
+	feeds, next, err := h.Accounts.ListFeeds(ctx, p, account.Page{Limit: page.Limit, Cursor: page.Cursor})
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, f := range feeds {
+		ids = append(ids, f.RoomID)
+	}
+	slices.Sort(ids)
+	names, err := h.rooms(ctx, slices.Compact(ids)...)
+	if err != nil {
+		return nil, err
+	}
+	return listed(feeds, next, func(f *account.Feed) Feed { return feedOf(f, names) }), nil
+}
+
+func (h *calendarHandlers) remove(ctx context.Context, in *Target) (*struct{}, error) {
+	p, ok := account.FromContext(ctx)
+	if !ok {
+		return nil, account.ErrUnauthorized
+	}
+	return nil, h.Accounts.DeleteFeed(ctx, p, in.ID)
+}
+
+// CalendarInput is what a calendar program sends.
+type CalendarInput struct {
+	Token       string `query:"token" doc:"Of POST /me/feeds"`
+	IfNoneMatch string `header:"If-None-Match"`
+}
+
+type roomCalendarInput struct {
+	Target
+	CalendarInput
+}
+
+type calendarOutput struct {
+	Status       int
+	ContentType  string `header:"Content-Type"`
+	ETag         string `header:"ETag"`
+	CacheControl string `header:"Cache-Control"`
+	Robots       string `header:"X-Robots-Tag"`
+	Body         []byte
+}
+
+func (h *calendarHandlers) mine(ctx context.Context, in *CalendarInput) (*calendarOutput, error) {
+	return h.calendar(ctx, 0, in.Token, in.IfNoneMatch)
+}
+
+func (h *calendarHandlers) ofRoom(ctx context.Context, in *roomCalendarInput) (*calendarOutput, error) {
+	return h.calendar(ctx, in.ID, in.Token, in.IfNoneMatch)
+}
+
+// calendar is not there for a token of something else.
+func (h *calendarHandlers) calendar(ctx context.Context, roomID int64, token, known string) (*calendarOutput, error) {
+	f, p, err := h.Accounts.OpenFeed(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	if f.RoomID != roomID {
+		return nil, meeting.ErrNotFound
+	}
+	name := p.Name
+	if roomID != 0 {
+		r, err := h.Service.Room(ctx, roomID)
+		if err != nil {
+			return nil, err
+		}
+		name = r.Name
+	}
+	by := meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role)}
+	ms, err := h.Service.Calendar(ctx, by, roomID, f.PrivateTitles)
+	if err != nil {
+		return nil, err
+	}
+	body := h.Calendars.Calendar(name, ms)
+	sum := sha256.Sum256(body)
+	out := &calendarOutput{
+		Status: http.StatusOK, ContentType: "text/calendar; charset=utf-8", ETag: `"` + hex.EncodeToString(sum[:16]) + `"`,
+		CacheControl: "private, no-cache", Robots: "noindex", Body: body,
+	}
+	if matches(known, out.ETag) {
+		out.Status, out.Body = http.StatusNotModified, nil
+	}
+	return out, nil
+}
+
+// matches reports whether a header If-None-Match names the tag, also one that a proxy made weak.
+func matches(header, tag string) bool {
+	for t := range strings.SplitSeq(header, ",") {
+		if t = strings.TrimSpace(t); t == "*" || strings.TrimPrefix(t, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,108 @@
+package render
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	ics "github.com/arran4/golang-ical"
+
+	"punctual/notify"
+)
+
+// Event is a meeting in a calendar that others read.
+type Event struct {
+	MeetingID   int64
+	Title       string
+	Description string
+	Start, End  time.Time
+	Timezone    string // of its room
+	Rooms       []string
+	Organizer   notify.Contact // empty: not told
+	Tentative   bool           // somebody must still agree to it
+	Sequence    int64
+	ChangedAt   time.Time
+}
+
+// refresh is how often calendars should look again, which they do as they like.
+const refresh = "PT15M"
+
+// Calendar makes an iCalendar of events, each for itself: dates of a series differ more often
+// than calendars get right. It depends on what it is given alone, so that the same is the same.
+func (r *Renderer) Calendar(name string, events []Event) []byte {
+	cal := ics.NewCalendar()
+	cal.SetProductId("-//Punctual//Punctual//EN")
+	cal.SetMethod(ics.MethodPublish)
+	cal.SetCalscale("GREGORIAN")
+	cal.SetXWRCalName(line(name))
+	cal.SetRefreshInterval(refresh)
+	cal.SetXPublishedTTL(refresh)
+	for _, t := range zonesOf(events) {
+		t.describe(cal)
+	}
+	for _, e := range events {
+		cal.AddVEvent(r.published(e))
+	}
+	return []byte(unquote.Replace(cal.Serialize(ics.WithNewLineWindows)))
+}
+
+func (r *Renderer) published(e Event) *ics.VEvent {
+	id := strconv.FormatInt(e.MeetingID, 10)
+	ev := ics.NewEvent("meeting-" + id + "@" + r.host)
+	ev.SetDtStampTime(e.ChangedAt.UTC())
+	ev.SetLastModifiedAt(e.ChangedAt.UTC())
+	ev.SetSequence(int(e.Sequence))
+	ev.SetStatus(ics.ObjectStatusConfirmed)
+	if e.Tentative {
+		ev.SetStatus(ics.ObjectStatusTentative)
+	}
+	ev.SetSummary(line(e.Title))
+	if d := strings.Join(lines(e.Description, maxDescription), "\n"); d != "" {
+		ev.SetDescription(d)
+	}
+	if len(e.Rooms) > 0 {
+		rooms := make([]string, len(e.Rooms))
+		for i, name := range e.Rooms {
+			rooms[i] = line(name)
+		}
+		ev.SetLocation(strings.Join(rooms, ", "))
+	}
+	if r.baseURL != "" {
+		ev.SetURL(r.baseURL + "/meetings/" + id)
+	}
+	if addr := mailto(e.Organizer.Email); addr != "" {
+		ev.SetOrganizer(addr, cn(e.Organizer))
+	}
+	times{eventZone(e), e.Start, e.End}.setBoth(ev)
+	ev.SetTimeTransparency(ics.TransparencyOpaque)
+	return ev
+}
+
+// eventZone is nil for UTC.
+func eventZone(e Event) *time.Location { return zoneOf(notify.Facts{Timezone: e.Timezone}) }
+
+// zonesOf the events, by name, each with the time that it must be described for.
+func zonesOf(events []Event) []times {
+	var all []times
+	for _, e := range events {
+		loc := eventZone(e)
+		if loc == nil {
+			continue
+		}
+		i := slices.IndexFunc(all, func(t times) bool { return t.loc.String() == loc.String() })
+		if i < 0 {
+			all = append(all, times{loc, e.Start, e.End})
+			continue
+		}
+		if t := &all[i]; e.Start.Before(t.start) {
+			t.start = e.Start
+		}
+		if t := &all[i]; e.End.After(t.end) {
+			t.end = e.End
+		}
+	}
+	slices.SortFunc(all, func(a, b times) int { return cmp.Compare(a.loc.String(), b.loc.String()) })
+	return all
+}
