@@ -1,14 +1,28 @@
-import type { Meeting } from '../lib/api/client'
+import type { Meeting, Series } from '../lib/api/client'
+import { session } from '../lib/session.svelte'
+import type { Fields } from './form.svelte'
 
 /** What the booking form starts from. */
 export interface Draft {
   /** The meeting to edit; none makes a new one. */
   meeting?: Meeting
+  /** The series to edit: all its coming dates, or those from one on. */
+  series?: { series: Series; from?: string }
   roomID?: number
   /** Wall time in the room's zone. */
   start?: string
   end?: string
+  /** What was typed before the page was left. */
+  kept?: Kept
 }
+
+/** A form as it was left: what it held, and the key under which it was sent, if it was. */
+export interface Kept {
+  fields: Fields
+  key: string
+}
+
+const storage = 'punctual.draft'
 
 /** The booking form, of which there is one. */
 class Booking {
@@ -24,9 +38,38 @@ class Booking {
 
   close(saved: Meeting | null = null) {
     this.draft = null
+    this.forget()
     this.#done(saved)
     this.#done = () => {}
-    if (saved) for (const fn of this.#listeners) fn(saved)
+    if (saved) this.changed(saved)
+  }
+
+  /** Keeps what was typed until the form is closed, over a reload of the page. */
+  keep(kept: Kept) {
+    const { meeting, series } = this.draft ?? {}
+    try {
+      sessionStorage.setItem(storage, JSON.stringify({ user: session.user?.id, draft: { meeting, series, kept } }))
+    } catch {
+      // It lasts until the page is left.
+    }
+  }
+
+  forget() {
+    try {
+      sessionStorage.removeItem(storage)
+    } catch {
+      // Nothing was kept.
+    }
+  }
+
+  /** Opens the form again as it was left, if somebody left it. */
+  restore() {
+    try {
+      const { user, draft } = JSON.parse(sessionStorage.getItem(storage) ?? '{}')
+      if (draft && user === session.user?.id) this.open(draft)
+    } catch {
+      this.forget()
+    }
   }
 
   #listeners = new Set<(m: Meeting) => void>()
@@ -37,7 +80,7 @@ class Booking {
     return () => this.#listeners.delete(fn)
   }
 
-  /** Tells that a meeting changed otherwise: moved, cancelled, decided. */
+  /** Tells that a meeting changed: moved, cancelled, decided. */
   changed(m: Meeting) {
     for (const fn of this.#listeners) fn(m)
   }

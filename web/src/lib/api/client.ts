@@ -8,6 +8,12 @@ export type Room = Schemas['Room']
 export type Meeting = Schemas['Meeting']
 export type Wait = Schemas['Wait']
 export type Reminder = Schemas['Reminder']
+export type Series = Schemas['Series']
+export type SeriesResult = Schemas['SeriesResult']
+export type Availability = Schemas['Availability']
+export type Obstacle = Schemas['Obstacle']
+export type Suggestion = Schemas['Suggestion']
+export type PersonRef = Schemas['PersonRef']
 export type HistoryEntry = Schemas['HistoryEntry']
 export type Notification = Schemas['Notification']
 export type MeetingNotification = Schemas['MeetingNotification']
@@ -22,6 +28,15 @@ export interface Fault {
   location?: string
   code?: string
   message: string
+  /** Figures of a rule that is broken; see the API's description. */
+  room_id?: number
+  limit?: unknown
+  actual?: unknown
+  used?: unknown
+  per?: string
+  start?: string
+  end?: string
+  reason?: string
 }
 
 export interface Conflict {

@@ -77,6 +77,28 @@ interface WeekInfo {
   firstDay: number
 }
 
+/** "Tue 23 Feb", and the year if it is another. */
+export function shortDate(date: string, zone = 'UTC'): string {
+  const year = date.slice(0, 4) === today(zone).slice(0, 4) ? undefined : ('numeric' as const)
+  return format('UTC', { weekday: 'short', day: 'numeric', month: 'short', year }).format(new Date(date + 'T12:00:00Z'))
+}
+
+/** "23 February 2027" */
+export function longDate(date: string): string {
+  return format('UTC', { day: 'numeric', month: 'long', year: 'numeric' }).format(new Date(date + 'T12:00:00Z'))
+}
+
+/** "23 February" */
+export function dayAndMonth(date: string): string {
+  return format('UTC', { day: 'numeric', month: 'long' }).format(new Date(date + 'T12:00:00Z'))
+}
+
+/** Names of the week's days, Monday first. */
+export function weekdayNames(): string[] {
+  const f = format('UTC', { weekday: 'long' })
+  return Array.from({ length: 7 }, (_, i) => f.format(new Date(Date.UTC(2024, 0, 1 + i))))
+}
+
 /** Short names of the week's days, Monday first. */
 export function weekdays(): string[] {
   const f = format('UTC', { weekday: 'short' })

@@ -1,12 +1,14 @@
 import app from './app'
 import day from './day'
 import booking from './booking'
+import reason from './reason'
+import repeat from './repeat'
 import meeting from './meeting'
 import mine from './mine'
 import requests from './requests'
 import admin from './admin'
 
-const en = { ...app, ...day, ...booking, ...meeting, ...mine, ...requests, ...admin }
+const en = { ...app, ...day, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...requests, ...admin }
 
 export default en
 

@@ -1,0 +1,365 @@
+package tests
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/google/go-cmp/cmp"
+
+	"punctual/tests/testenv"
+)
+
+// The form's own words for the tests below.
+const (
+	formOpen = "document.querySelector('dialog[open] form#booking')"
+	formShut = "!document.querySelector('dialog[open]')"
+)
+
+// newBooking opens the form on a day.
+func (b *tab) newBooking(date string) {
+	b.t.Helper()
+	b.open("/?date=" + date)
+	b.press("New booking")
+	b.await(formOpen)
+}
+
+// pick chooses a room of those that the form offers.
+func (b *tab) pick(room string) {
+	b.t.Helper()
+	b.await("document.querySelector('dialog .list input[name=room]')")
+	if !eval[bool](b, "document.querySelector('dialog fieldset > details').open") {
+		eval[bool](b, "(document.querySelector('dialog fieldset > details > summary').click(), true)")
+	}
+	b.fillIn("dialog input[type=search]", room)
+	b.await("[...document.querySelectorAll('dialog .list label')].some((l) => l.querySelector('strong').textContent === %q && (l.querySelector('input').click(), true))", room)
+	b.await("[...document.querySelectorAll('dialog .chosen strong')].some((e) => e.textContent === %q)", room)
+}
+
+// fillIn types over what is in the field of a selector.
+func (b *tab) fillIn(selector, text string) {
+	b.t.Helper()
+	eval[bool](b, "(document.querySelector(%[1]q).focus(), document.querySelector(%[1]q).select?.(), true)", selector)
+	b.key(text)
+}
+
+// says waits until the form's dialog has a text.
+func (b *tab) says(text string) {
+	b.t.Helper()
+	b.await("document.querySelector('dialog[open]')?.innerText.includes(%q)", text)
+}
+
+// meetingsOf a series or a title, those that take place alone, by start.
+func booked(t *testing.T, c *testenv.Client, title string) (all []testenv.Meeting) {
+	t.Helper()
+	for _, m := range testenv.All[testenv.Meeting](t, c, "/meetings?limit=500") {
+		if m.Title == title && m.Status != "cancelled" {
+			all = append(all, m)
+		}
+	}
+	slices.SortFunc(all, func(a, b testenv.Meeting) int { return a.Start.Compare(b.Start) })
+	return all
+}
+
+// TestPageForm_people: names are completed, by keyboard, from colleagues and guests of before;
+// what is pasted is read; what is no address is said to be none; and what was typed outlives a
+// reload and a slip.
+func TestPageForm_people(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	alan := server.Login(t, "alan@example.org", demoPassword)
+	room := ada.NewRoom(t, "Curie", with{"timezone": "Europe/Berlin", "capacity": 4})
+	start := inSeconds(48 * 3600)
+	alan.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{"attendees": []any{with{"email": "grete@guests.example", "name": "Grete Hermann"}}}))
+	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+
+	b := browse(t, server)
+	b.signIn("alan@example.org", demoPassword)
+	b.newBooking(date)
+	b.fill("Title", "With people")
+	box := "document.querySelector('dialog [role=combobox]')"
+	eval[bool](b, "(%s.focus(), true)", box)
+	b.key("gr")
+	b.await("document.querySelectorAll('dialog [role=option]').length === 2")
+	b.await("%s.getAttribute('aria-expanded') === 'true'", box)
+	b.key("e")
+	b.await("document.querySelectorAll('dialog [role=option]').length === 1")
+	b.key(kb.ArrowDown)
+	b.await("document.querySelector('dialog [role=option][aria-selected=true]')?.innerText.includes('Grete Hermann')")
+	b.await("document.getElementById(%s.getAttribute('aria-activedescendant'))?.innerText.includes('grete@guests.example')", box)
+	b.shot("form-people")
+	b.accessible("people are completed")
+	b.key("\r")
+	b.await("[...document.querySelectorAll('dialog .people .box > ul:first-child li')].map((e) => e.innerText.trim()).join() === 'Grete Hermann'")
+
+	b.key("gra")
+	b.await("document.querySelectorAll('dialog [role=option]').length === 1")
+	b.key(kb.Escape) // the list goes, the form stays
+	b.await("document.querySelectorAll('dialog [role=option]').length === 0")
+	b.await(formOpen)
+	b.fillIn("dialog [role=combobox]", "zoe@x.example;")
+	b.await("document.querySelectorAll('dialog .box > ul:first-child li').length === 2")
+	eval[bool](b, `(() => { const data = new DataTransfer(); data.setData('text', 'Bob <bob@x.example>; "Byron, George" <g@x.example>, nobody')
+		%s.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })); return true })()`, box)
+	b.await("document.querySelectorAll('dialog .box > ul:first-child li').length === 5")
+	b.says("Not an e-mail address: nobody")
+	b.await("document.querySelector('dialog .box li.bad') && %s.getAttribute('aria-invalid') === 'true'", box)
+	b.accessible("an address that is none")
+	b.key(kb.Backspace) // the last one goes
+	b.await("document.querySelectorAll('dialog .box > ul:first-child li').length === 4 && !document.querySelector('dialog .box li.bad')")
+
+	// Five come, four places are there.
+	b.key("five@x.example\r")
+	b.await("document.querySelectorAll('dialog .box > ul:first-child li').length === 5")
+	b.pick("Curie")
+	b.says("has 4 seats, not 5")
+	b.shot("form-too-many")
+
+	// A reload loses nothing, and closing asks.
+	b.open("/?date=" + date)
+	b.await(formOpen)
+	b.await("document.querySelectorAll('dialog .box > ul:first-child li').length === 5")
+	b.await("document.querySelector('dialog input.title').value === 'With people'")
+	b.key(kb.Escape)
+	b.says("Throw away what you entered?")
+	b.shot("form-leave")
+	b.press("Keep editing")
+	eval[bool](b, "(%s.focus(), true)", box)
+	b.key(kb.Backspace)
+	b.press("Book")
+	b.await(formShut)
+	m := find(t, alan, "With people")
+	var emails []string
+	for _, a := range m.Attendees {
+		emails = append(emails, a.Email+" "+a.Name)
+	}
+	if d := cmp.Diff([]string{"grete@guests.example Grete Hermann", "zoe@x.example ", "bob@x.example Bob", "g@x.example Byron, George"}, emails); d != "" {
+		t.Error(d)
+	}
+	b.open("/?date=" + date)
+	b.await("document.querySelector('main') && " + formShut)
+}
+
+// TestPageForm_rooms: rooms are offered with why the others cannot be had; faults stand at
+// their fields with the focus on the first; of two who race for a slot the second takes what is
+// suggested instead, and nothing that was typed is lost.
+func TestPageForm_rooms(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	alan := server.Login(t, "alan@example.org", demoPassword)
+	berlin := func(name string, more ...with) testenv.Room {
+		fields := with{"timezone": "Europe/Berlin", "capacity": 6}
+		for _, m := range more {
+			for k, v := range m {
+				fields[k] = v
+			}
+		}
+		return ada.NewRoom(t, name, fields)
+	}
+	race := berlin("Race")
+	berlin("Race spare", with{"capacity": 8})
+	berlin("Race strict", with{"policy": with{"max_duration": "30m", "opening_hours": []with{{"days": []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, "from": "12:00", "to": "20:00"}}}})
+	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+
+	one, two := browse(t, server), browse(t, server)
+	one.signIn("alan@example.org", demoPassword)
+	two.signIn("grace@example.org", demoPassword)
+	one.newBooking(date)
+	one.press("Book")
+	one.await("document.querySelectorAll('dialog [aria-invalid=true]').length >= 2")
+	one.await("document.activeElement === document.querySelector('dialog input.title')")
+	one.await("document.getElementById(document.activeElement.getAttribute('aria-describedby'))?.innerText.includes('fill this in')")
+	one.says("2 things to check")
+	one.accessible("faults at their fields")
+	one.shot("form-faults")
+	one.fill("Title", "Fast")
+	one.fillIn("dialog input[type=search]", "Race")
+	one.await("document.querySelectorAll('dialog .list li').length === 3")
+	one.says("is not open all that time: Mon Tue Wed Thu Fri Sat Sun 12:00-20:00")
+	one.says("is booked for at most 30 minutes, not for 1 hour")
+	one.await("[...document.querySelectorAll('dialog .list strong')].at(-1).textContent === 'Race strict'") // free ones stand first
+	one.shot("form-rooms")
+	one.pick("Race")
+	two.newBooking(date)
+	two.fill("Title", "Slow")
+	two.pick("Race")
+	two.says("Free at that time")
+	eval[bool](two, "(document.querySelector('dialog form > details').open = true)")
+	two.fill("Description", "All that I typed")
+
+	one.press("Book")
+	one.await(formShut)
+	two.press("Book")
+	two.says("Somebody was faster")
+	two.says("Race at another time")
+	two.await("[...document.querySelectorAll('dialog .instead li')].some((e) => e.innerText.includes('Race spare'))")
+	two.accessible("suggestions")
+	two.shot("form-suggestions")
+	two.size(phone)
+	two.shot("form-suggestions-phone")
+	two.dark(true)
+	two.shot("form-suggestions-phone-dark")
+	two.dark(false)
+	two.size(desk)
+	two.await("[...document.querySelectorAll('dialog .instead button')].some((e) => e.innerText.includes('Race spare') && (e.click(), true))")
+	two.await("[...document.querySelectorAll('dialog .chosen strong')].map((e) => e.textContent).join() === 'Race spare'")
+	two.await("!document.querySelector('dialog .instead')")
+	two.press("Book")
+	two.await(formShut)
+	m := find(t, ada, "Slow")
+	if !m.Start.Equal(zoned(t, date, "09:00")) || m.Description != "All that I typed" || slices.Contains(m.RoomIDs, race.ID) {
+		t.Errorf("booked %+v", m)
+	}
+
+	// A third is offered another time of the room, and takes it with one click; a fourth waits.
+	two.newBooking(date)
+	two.fill("Title", "Later")
+	two.pick("Race")
+	two.says("Race at another time")
+	two.await("[...document.querySelectorAll('dialog .instead button')].some((e) => e.innerText.includes('10:00') && (e.click(), true))")
+	two.says("Free at that time")
+	two.press("Book")
+	two.await(formShut)
+	if m := find(t, ada, "Later"); !m.Start.Equal(zoned(t, date, "10:00")) || m.RoomIDs[0] != race.ID {
+		t.Errorf("booked %+v", m)
+	}
+	two.newBooking(date)
+	two.fill("Title", "Patient")
+	two.pick("Race")
+	two.press("Wait for it")
+	two.reads("You are the first in line")
+	alan.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", find(t, alan, "Fast").ID), with{}, nil)
+	if m := find(t, ada, "Patient"); m.RoomIDs[0] != race.ID {
+		t.Errorf("waited for %+v", m)
+	}
+
+	// Who rules may pass over a rule, with a reason.
+	chief := browse(t, server)
+	chief.signIn("ada@example.org", demoPassword)
+	chief.newBooking(date)
+	chief.fill("Title", "By decree")
+	chief.pick("Race strict")
+	chief.press("Book")
+	chief.says("things to check")
+	eval[bool](chief, "(document.querySelector('dialog .override input').click(), true)")
+	chief.fill("Reason", "Board meeting")
+	chief.shot("form-override")
+	chief.press("Book")
+	chief.await(formShut)
+	if es := ada.History(t, find(t, ada, "By decree").ID); es[0].Reason != "Board meeting" {
+		t.Errorf("history: %+v", es[0])
+	}
+}
+
+// TestPageForm_twice: a double click books once, and so does a second try after an answer that
+// never came.
+func TestPageForm_twice(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	ada.NewRoom(t, "Curie", with{"timezone": "Europe/Berlin"})
+	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+	b := browse(t, server)
+	b.signIn("ada@example.org", demoPassword)
+	// The first answer gets lost on its way.
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+			const real = window.fetch; let lost = false
+			window.fetch = async (r, ...more) => { const answer = await real(r, ...more)
+				if (!lost && r.method === 'POST' && r.url.endsWith('/meetings')) { lost = true; throw new TypeError('lost') }
+				return answer }`})
+		return err
+	}))
+	b.newBooking(date)
+	b.fill("Title", "Once")
+	b.pick("Curie")
+	b.says("Free at that time")
+	b.press("Book")
+	b.says("The server cannot be reached")
+	eval[bool](b, "(() => { const go = document.querySelector('dialog footer .primary'); go.click(); go.click(); return true })()")
+	b.await(formShut)
+	if n := len(booked(t, ada, "Once")); n != 1 {
+		t.Errorf("booked %d times", n)
+	}
+}
+
+// TestPageForm_series: a weekly series with one date taken and one left out: each date is shown,
+// one gets another room and one is skipped, and that is what there is then.
+func TestPageForm_series(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	alan := server.Login(t, "alan@example.org", demoPassword)
+	room := ada.NewRoom(t, "Curie", with{"timezone": "Europe/Berlin", "capacity": 6})
+	other := ada.NewRoom(t, "Curie spare", with{"timezone": "Europe/Berlin", "capacity": 6})
+	first := monday(4)
+	day := func(n int) time.Time { return first.AddDate(0, 0, 7*n) }
+	date := func(n int) string { return day(n).Format(time.DateOnly) }
+	ada.Book(t, testenv.Booking(day(1), day(1).Add(time.Hour), []int64{room.ID}))
+
+	b := browse(t, server)
+	b.signIn("alan@example.org", demoPassword)
+	b.newBooking(date(0))
+	b.fill("Title", "Weekly")
+	b.choose("dialog [data-part=rrule] select", "week")
+	b.pick("Curie")
+	b.await("document.querySelectorAll('dialog .dates li').length === 10")
+	b.says("Every Monday, 10 times")
+	b.fillIn("dialog .ends input[type=number]", "4")
+	b.await("document.querySelectorAll('dialog .dates li').length === 4")
+	b.says("Every Monday, 4 times")
+	b.says("1 cannot be had")
+	row := func(n int) string { return fmt.Sprintf("dialog .dates li[data-date='%s']", date(n)) }
+	b.await("document.querySelector(%q)?.classList.contains('taken')", row(1))
+	eval[bool](b, "(document.querySelector(%q).scrollIntoView({block:'center'}), true)", row(1))
+	b.accessible("dates of a series")
+	b.shot("form-series")
+
+	// As it is it cannot be booked; what was typed stays.
+	b.press("Book 3 dates")
+	b.says("Some dates cannot be had")
+	b.choose(row(1)+" select", "other")
+	b.await("document.querySelector(%q)?.innerText.includes('Curie spare') || document.querySelector(%q).classList.contains('free')", row(1), row(1))
+	b.choose(row(2)+" select", "skip")
+	b.await("document.querySelector(%q)?.classList.contains('skipped')", row(2))
+	eval[bool](b, `((s, name) => { const o = [...s.options].find((o) => o.text === name); s.value = o.value; s.dispatchEvent(new Event('change', { bubbles: true })); return true })(document.querySelector(%q), 'In Curie spare')`, row(1)+" select")
+	b.await("document.querySelector(%q)?.innerText.includes('Curie spare')", row(1))
+	b.says("all can be had")
+	b.says("1 left out")
+	eval[bool](b, "(document.querySelector(%q).scrollIntoView({block:'center'}), true)", row(1))
+	b.shot("form-series-solved")
+	b.dark(true)
+	b.shot("form-series-dark")
+	b.size(phone)
+	eval[bool](b, "(document.querySelector(%q).scrollIntoView({block:'center'}), true)", row(1))
+	if wide := eval[int](b, "document.querySelector('dialog .body').scrollWidth - document.querySelector('dialog .body').clientWidth"); wide > 0 {
+		t.Errorf("the form is %d pixels wider than a phone", wide)
+	}
+	b.accessible("dates of a series on a phone")
+	b.shot("form-series-phone-dark")
+	b.dark(false)
+	b.shot("form-series-phone")
+	b.size(desk)
+	b.press("Book 3 dates")
+	b.await(formShut)
+	var got [][]string
+	for _, m := range booked(t, alan, "Weekly") {
+		got = append(got, []string{m.Start.Format(time.RFC3339), fmt.Sprint(m.RoomIDs)})
+	}
+	is := func(n int, room int64) []string {
+		return []string{day(n).UTC().Format(time.RFC3339), fmt.Sprint([]int64{room})}
+	}
+	want := [][]string{is(0, room.ID), is(1, other.ID), is(3, room.ID)}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}

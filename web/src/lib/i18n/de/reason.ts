@@ -1,0 +1,37 @@
+import type { Words } from '../../../meeting/reasons'
+import type { Dictionary } from '../en'
+
+const room = (w: Words) => w.room || 'Der Raum'
+const periods = { day: 'Tag', week: 'Woche', month: 'Monat' }
+
+export default {
+  reason: {
+    room_conflict: (w) => (w.span ? `Belegt ${w.span}` : 'Belegt'),
+    features: (w) => `Ohne ${w.feature}`,
+    no_time_to_decide: () => 'Das beginnt zu bald, als dass es noch jemand genehmigen könnte.',
+    capacity: (w) => `${room(w)} hat ${w.limit} Plätze, nicht ${w.actual}.`,
+    room_inactive: (w) => `${room(w)} ist zurzeit nicht buchbar.`,
+    opening_hours: (w) => `${room(w)} ist nicht die ganze Zeit geöffnet: ${w.limit}.`,
+    blackout: (w) => `${room(w)} ist gesperrt: ${w.span}${w.reason ? ` (${w.reason})` : ''}.`,
+    min_duration: (w) => `${room(w)} wird für mindestens ${w.limit} gebucht, nicht für ${w.actual}.`,
+    max_duration: (w) => `${room(w)} wird für höchstens ${w.limit} gebucht, nicht für ${w.actual}.`,
+    step: (w) => `${room(w)} wird in Schritten von ${w.limit} gebucht; ${w.actual} liegt dazwischen.`,
+    min_notice: (w) => `Vorlauf für ${w.room || 'den Raum'}: mindestens ${w.limit}; hier sind es ${w.actual}.`,
+    max_advance: (w) => (w.room ? `Vorlauf für ${w.room}: höchstens ${w.limit}; hier sind es ${w.actual}.` : `Räume sind bis ${w.limit} buchbar, nicht bis ${w.actual}.`),
+    quota: (w) => `Ihr Kontingent für ${w.room || 'diesen Raum'}: ${w.limit} je ${w.per}; verbraucht sind ${w.used}, hiermit wären es ${w.actual}.`,
+    too_many_dates: (w) => `Eine Serie hat höchstens ${w.limit} Termine.`,
+    not_in_rule: (w) => `Der erste Termin muss zur Regel passen; der nächste wäre ${w.limit}.`,
+    too_far: () => 'Das reicht zu viele Jahre in die Zukunft.',
+    endless: () => 'Die Regel braucht ein Ende: COUNT oder UNTIL.',
+    impossible: () => 'Kein Tag passt zu dieser Regel.',
+    until_before_start: () => 'Die Regel endet vor ihrem Beginn.',
+    overlaps_itself: () => 'Ein Termin wäre nicht vorbei, wenn der nächste beginnt.',
+    no_dates: () => 'Es bleibt kein Termin übrig.',
+    sub_daily: () => 'Eine Serie wiederholt sich höchstens einmal am Tag.',
+    unknown_part: () => 'Ein Teil der Regel ist unbekannt.',
+    invalid_part: () => 'Ein Teil der Regel ist nicht lesbar.',
+    duplicate_part: () => 'Ein Teil der Regel kommt zweimal vor.',
+    unsupported: () => 'Ein Teil der Regel wird nicht unterstützt.',
+  },
+  periods,
+} satisfies Pick<Dictionary, 'reason' | 'periods'>

@@ -1,0 +1,36 @@
+import type { Words } from '../../../meeting/reasons'
+
+const room = (w: Words, otherwise = 'The room') => w.room || otherwise
+
+export default {
+  // Why a room cannot be had, or which rule is broken, by the API's code.
+  reason: {
+    room_conflict: (w) => (w.span ? `Taken ${w.span}` : 'Taken'),
+    features: (w) => `Has no ${w.feature}`,
+    no_time_to_decide: () => 'It begins too soon for anybody to approve it.',
+    capacity: (w) => `${room(w)} has ${w.limit} seats, not ${w.actual}.`,
+    room_inactive: (w) => `${room(w)} takes no bookings at present.`,
+    opening_hours: (w) => `${room(w)} is not open all that time: ${w.limit}.`,
+    blackout: (w) => `${room(w)} is closed ${w.span}${w.reason ? ` (${w.reason})` : ''}.`,
+    min_duration: (w) => `${room(w)} is booked for ${w.limit} or longer, not for ${w.actual}.`,
+    max_duration: (w) => `${room(w)} is booked for at most ${w.limit}, not for ${w.actual}.`,
+    step: (w) => `${room(w)} is booked in steps of ${w.limit}; ${w.actual} is in between.`,
+    min_notice: (w) => `${room(w)} is booked at least ${w.limit} ahead, and this is in ${w.actual}.`,
+    max_advance: (w) => (w.room ? `${w.room} is booked at most ${w.limit} ahead, and this is in ${w.actual}.` : `Rooms are booked until ${w.limit} at the latest, not until ${w.actual}.`),
+    quota: (w) => `You may book ${w.room || 'this room'} at most ${w.limit} a ${w.per}; you have ${w.used}, and with this it would be ${w.actual}.`,
+    too_many_dates: (w) => `A series may have at most ${w.limit} dates.`,
+    not_in_rule: (w) => `The first date must be one of the rule's; the next one is ${w.limit}.`,
+    too_far: () => 'This reaches too many years ahead.',
+    endless: () => 'The rule needs an end: COUNT or UNTIL.',
+    impossible: () => 'No day fits this rule.',
+    until_before_start: () => 'The end of the rule is before its start.',
+    overlaps_itself: () => 'A date would not be over when the next one begins.',
+    no_dates: () => 'No date is left.',
+    sub_daily: () => 'A series recurs at most once a day.',
+    unknown_part: () => 'The rule has a part that is not known.',
+    invalid_part: () => 'A part of the rule cannot be read.',
+    duplicate_part: () => 'A part of the rule stands there twice.',
+    unsupported: () => 'The rule has a part that is not supported.',
+  } as Record<string, (w: Words) => string>,
+  periods: { day: 'day', week: 'week', month: 'month' } as Record<string, string>,
+}

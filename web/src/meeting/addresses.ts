@@ -1,0 +1,53 @@
+// What people type and paste to name whom they invite.
+
+export interface Address {
+  email: string
+  name?: string
+}
+
+const word = /^[^\s@<>()[\]",;:\\]+@[^\s@<>()[\]",;:\\]+$/
+
+/** Whether the text has the form of an address; the server has the last word. */
+export function isAddress(email: string): boolean {
+  return word.test(email) && email.length <= 254
+}
+
+/**
+ * The addresses of a text such as `Ada <ada@x.org>; "Byron, George" <g@y.org>, bob@z.org`, in
+ * order. What has not the form of an address is there as it was typed.
+ */
+export function addressesOf(text: string): Address[] {
+  return split(text).flatMap((part) => {
+    const named = /^(.*?)<\s*([^<>]*?)\s*>$/s.exec(part)
+    if (named) {
+      const name = unquote(named[1]!.trim())
+      return name ? [{ email: named[2]!, name }] : [{ email: named[2]! }]
+    }
+    // Without brackets a blank separates, if there are addresses on both sides.
+    const words = part.split(/\s+/)
+    return words.length > 1 && words.every(isAddress) ? words.map((email) => ({ email })) : [{ email: part }]
+  })
+}
+
+/** Parts at commas, semicolons and ends of lines that are neither quoted nor in brackets. */
+function split(text: string): string[] {
+  const parts: string[] = []
+  let part = ''
+  let quoted = false
+  let bracket = false
+  for (const c of text) {
+    if (c === '"') quoted = !quoted
+    if (!quoted && (c === '<' || c === '>')) bracket = c === '<'
+    if (!quoted && !bracket && /[,;\n\r\t，；、]/.test(c)) {
+      parts.push(part)
+      part = ''
+    } else {
+      part += c
+    }
+  }
+  return [...parts, part].map((p) => p.trim()).filter(Boolean)
+}
+
+function unquote(name: string): string {
+  return name.replace(/^"(.*)"$/s, '$1').replaceAll('\\"', '"').trim()
+}

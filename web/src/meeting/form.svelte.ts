@@ -1,0 +1,235 @@
+import { untrack } from 'svelte'
+import { day } from '../day/day.svelte'
+import type { Meeting, SeriesResult } from '../lib/api/client'
+import { rooms } from '../lib/rooms.svelte'
+import { addDays, addMinutes, instantOf, minutesBetween, today, wallOf } from '../lib/zone'
+import type { Address } from './addresses'
+import type { Draft } from './booking.svelte'
+import { fromAPI, toAPI, type Choice } from './reminders'
+import { firstOf, moved, ruleOf, textOf, type Rule } from './rule'
+
+export interface Person extends Address {
+  phone?: string
+}
+
+/** What becomes of dates of a series that cannot be as they are wanted. */
+export type OnConflict = 'fail' | 'skip' | 'other_room'
+
+/** What is in the form. It can be written down and read again. */
+export interface Fields {
+  title: string
+  rooms: number[]
+  date: string
+  start: string
+  endDate: string
+  end: string
+  attendees: Person[]
+  /** Typed and not yet entered. */
+  typing: string
+  description: string
+  private: boolean
+  reminders: Choice
+  repeats: boolean
+  rule: Rule | null // null: as text says
+  text: string
+  onConflict: OnConflict
+  /** Dates that are left out by hand. */
+  skips: string[]
+  /** Rooms of single dates, by date. */
+  choices: Record<string, number[]>
+  override: boolean
+  overrideReason: string
+}
+
+/** The zone of the times: the first room's; before one is chosen, the day's. */
+const zoneOf = (id: number | undefined) => (id ? rooms.zone(rooms.byID.get(id)) : (day.zones[0] ?? day.zone))
+
+/** The booking form: a new meeting or series, a meeting that changes, or dates of a series that do. */
+export class Form {
+  readonly meeting: Meeting | undefined
+  readonly series: Draft['series']
+  f = $state() as Fields
+  #before: string
+
+  zone = $derived.by(() => zoneOf(this.f.rooms[0]))
+  startWall = $derived.by(() => wall(this.f.date, this.f.start))
+  endWall = $derived.by(() => wall(this.f.endDate, this.f.end))
+  /** Minutes that clocks show; 0 while a time is missing. */
+  length = $derived.by(() => (this.startWall && this.endWall ? minutesBetween(this.startWall, this.endWall) : 0))
+  /** When the meeting is to be, or the first date of a series; null while nobody knows. */
+  slot = $derived.by(() =>
+    this.length > 0 ? { start: instantOf(this.startWall, this.zone), end: instantOf(this.endWall, this.zone) } : null,
+  )
+  dirty = $derived.by(() => JSON.stringify(this.f) !== this.#before)
+
+  constructor(draft: Draft) {
+    this.meeting = draft.meeting
+    this.series = draft.series
+    const fresh = untrack(() => initial(draft))
+    this.#before = JSON.stringify(fresh)
+    this.f = draft.kept?.fields ?? fresh
+  }
+
+  /** A new start keeps the length, and the rule goes with it. */
+  setStart(date: string, time: string) {
+    const keep = this.length > 0 ? this.length : 60
+    if (date && this.f.date && this.f.rule) this.f.rule = moved(this.f.rule, this.f.date, date)
+    this.f.date = date
+    this.f.start = time
+    if (date && time) this.#endAt(addMinutes(`${date}T${time}:00`, keep))
+  }
+
+  /** An end before the start means the next day. */
+  setEnd(time: string) {
+    this.f.end = time
+    if (!time || this.f.endDate > addDays(this.f.date, 1)) return
+    this.f.endDate = time <= this.f.start ? addDays(this.f.date, 1) : this.f.date
+  }
+
+  setLength(minutes: number) {
+    if (this.startWall) this.#endAt(addMinutes(this.startWall, minutes))
+  }
+
+  #endAt(end: string) {
+    this.f.endDate = end.slice(0, 10)
+    this.f.end = end.slice(11, 16)
+  }
+
+  /** Takes a time that was offered. */
+  setSlot(start: Date | string, end: Date | string) {
+    const from = wallOf(start, this.zone)
+    this.setStart(from.slice(0, 10), from.slice(11, 16))
+    this.#endAt(wallOf(end, this.zone))
+  }
+
+  /** Takes a rule; a first date that is none of its own moves on to one. */
+  setRule(rule: Rule | null) {
+    this.f.rule = rule
+    if (!rule || !this.f.date) return
+    const first = firstOf(rule, this.f.date)
+    if (first !== this.f.date) {
+      const keep = this.length
+      this.f.date = first
+      if (this.f.start && keep > 0) this.setLength(keep)
+    }
+  }
+
+  toggleRoom(id: number) {
+    const at = this.f.rooms.indexOf(id)
+    if (at < 0) this.f.rooms.push(id)
+    else this.f.rooms.splice(at, 1)
+  }
+
+  /** The rule as the API takes it; an endless one ends where `furthest` says. */
+  rule(furthest: string): string {
+    const { rule, text, date } = this.f
+    if (!rule) return text.trim()
+    return textOf(rule, date) + (rule.ends === 'never' ? `;${furthest}` : '')
+  }
+
+  /** The form as the API takes it. Times are local to the zone: the server judges them. */
+  body() {
+    return bodyOf(this.f)
+  }
+
+  /** What a change says: fields that are as they were are left out. */
+  patch() {
+    const now = this.body()
+    const was = bodyOf(JSON.parse(this.#before) as Fields)
+    const changed: Partial<ReturnType<typeof bodyOf>> = {}
+    for (const key of Object.keys(now) as (keyof typeof now)[]) {
+      if (JSON.stringify(now[key]) !== JSON.stringify(was[key])) Object.assign(changed, { [key]: now[key] })
+    }
+    // Local times mean nothing without their zone.
+    if ('start' in changed || 'end' in changed || 'timezone' in changed) {
+      Object.assign(changed, { start: now.start, end: now.end, timezone: now.timezone })
+    }
+    return changed
+  }
+
+  /** What makes it a series, beside the fields of a meeting. */
+  recurrence(furthest: string) {
+    const { skips, choices, onConflict, start } = this.f
+    return {
+      rrule: this.rule(furthest),
+      exdates: [...skips],
+      choices: Object.entries(choices).map(([date, ids]) => ({ original_start: wall(date, start), room_ids: [...ids] })),
+      on_conflict: onConflict,
+    }
+  }
+
+  /** What is to change of a series: its rule only if somebody touched it. */
+  recurrencePatch(furthest: string, planned: SeriesResult | null) {
+    const { exdates, choices, on_conflict, rrule } = this.recurrence(furthest)
+    const was = JSON.parse(this.#before) as Fields
+    const touched = JSON.stringify([was.rule, was.text]) !== JSON.stringify([this.f.rule, this.f.text])
+    return {
+      ...(touched ? { rrule } : {}),
+      ...(exdates.length ? { exdates: [...(planned?.series.exdates ?? []), ...exdates] } : {}),
+      ...(choices.length ? { choices } : {}),
+      on_conflict,
+      ...(this.series?.from ? { scope: 'following' as const, from: this.series.from } : { scope: 'all' as const }),
+    }
+  }
+}
+
+const wall = (date: string, time: string) => (date && time ? `${date}T${time}:00` : '')
+
+function bodyOf(v: Fields) {
+  return {
+    title: v.title.trim(),
+    room_ids: [...v.rooms],
+    start: wall(v.date, v.start),
+    end: wall(v.endDate, v.end),
+    timezone: zoneOf(v.rooms[0]),
+    description: v.description,
+    attendees: v.attendees.map(({ email, name, phone }) => ({ email, name: name || undefined, phone: phone || undefined })),
+    reminders: toAPI(v.reminders),
+    visibility: (v.private ? 'private' : 'public') as 'private' | 'public',
+    ...(v.override ? { override: { reason: v.overrideReason.trim() } } : {}),
+  }
+}
+
+function initial(draft: Draft): Fields {
+  const { meeting, series } = draft
+  const of = series?.series ?? meeting
+  const ids = of ? [...of.room_ids] : draft.roomID ? [draft.roomID] : []
+  const zone = meeting && !series ? rooms.zoneOf(meeting) : zoneOf(ids[0])
+  let start = draft.start ?? (meeting && !series ? wallOf(meeting.start, zone) : nextStart(zone))
+  let end = draft.end ?? (meeting && !series ? wallOf(meeting.end, zone) : addMinutes(start, 60))
+  if (series) {
+    const { dtstart, dtend, timezone } = series.series
+    start = series.from ? wallOf(series.from, timezone) : dtstart
+    end = addMinutes(start, minutesBetween(dtstart, dtend))
+  }
+  const date = start.slice(0, 10)
+  const rule = series ? ruleOf(series.series.rrule, date) : null
+  return {
+    title: of?.title ?? '',
+    rooms: ids,
+    date,
+    start: start.slice(11, 16),
+    endDate: end.slice(0, 10),
+    end: end.slice(11, 16),
+    attendees: (of?.attendees ?? []).map(({ email, name, phone }) => ({ email, name, phone })),
+    typing: '',
+    description: of?.description ?? '',
+    private: of?.visibility === 'private',
+    reminders: fromAPI(of?.reminders ?? [], of ? !of.default_reminders : false),
+    repeats: Boolean(series),
+    rule,
+    text: series?.series.rrule ?? '',
+    onConflict: 'fail',
+    skips: [],
+    choices: {},
+    override: false,
+    overrideReason: '',
+  }
+}
+
+/** The next half hour today, or nine o'clock on another day. */
+function nextStart(zone: string): string {
+  if (day.date !== today(zone)) return day.date + 'T09:00:00'
+  const now = wallOf(new Date(), zone)
+  return addMinutes(now.slice(0, 14) + '00:00', Number(now.slice(14, 16)) < 30 ? 30 : 60)
+}

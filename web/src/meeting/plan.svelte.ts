@@ -1,0 +1,176 @@
+import { untrack } from 'svelte'
+import { api, ask, Problem, type Fault, type SeriesResult } from '../lib/api/client'
+import { seconds } from '../lib/duration'
+import { rooms } from '../lib/rooms.svelte'
+import { addDays, instantOf, today, wallOf } from '../lib/zone'
+import { isAddress } from './addresses'
+import type { Form } from './form.svelte'
+
+type SkippedDate = SeriesResult['skipped'][number]
+
+/** One date of a series that is being planned. */
+export interface PlannedDate {
+  /** As clocks in the rooms show it. */
+  date: string
+  start: Date
+  end: Date
+  roomIDs: number[]
+  state: 'free' | 'taken' | 'skipped' | 'fresh' | 'changed' | 'dropped'
+  why?: SkippedDate
+}
+
+const moment = 350
+const tries = 5
+
+/** What would become of every date of a series, asked of the server a moment after each change. */
+export class Plan {
+  #form: Form
+  #before: Map<number, string>
+  result = $state.raw<SeriesResult | null>(null)
+  faults = $state.raw<Fault[]>([])
+  error = $state.raw<unknown>(null)
+  busy = $state(false)
+  /** Where a rule ends that is to go on for as long as it can. */
+  furthest = $state('')
+  /** What a change of the series makes of the dates that are left out of it. */
+  base = $state.raw<SeriesResult | null>(null)
+  #again = $state(0)
+
+  dates = $derived.by(() => this.#dates())
+  /** Dates that cannot be had, and about which nothing is decided. */
+  open = $derived.by(() => (this.#form.f.onConflict === 'skip' ? 0 : this.dates.filter((d) => d.state === 'taken').length))
+
+  /** before: status and version of the meetings that the series has, by their ids. */
+  constructor(form: Form, before: Map<number, string> = new Map()) {
+    this.#form = form
+    this.#before = before
+    $effect(() => {
+      void this.#again
+      const { f } = form
+      if (!f.repeats || !form.slot || !f.rooms.length) {
+        this.result = null
+        return
+      }
+      // Everything that the dates hang on.
+      void [JSON.stringify(form.body()), form.rule(''), JSON.stringify([f.skips, f.choices, f.onConflict])]
+      let stale = false
+      const timer = setTimeout(() => untrack(() => this.#ask(() => stale)), moment)
+      return () => {
+        stale = true
+        clearTimeout(timer)
+      }
+    })
+  }
+
+  /** Asks again: somebody may have been faster. */
+  again() {
+    this.#again++
+  }
+
+  async #ask(stale: () => boolean) {
+    this.busy = true
+    try {
+      this.furthest ||= this.#first()
+      for (let i = 1; ; i++) {
+        try {
+          const result = await this.#preview()
+          if (stale()) return
+          this.result = result
+          this.faults = []
+          this.error = null
+          return
+        } catch (err) {
+          if (stale()) return
+          if (i < tries && err instanceof Problem && this.#mend(err)) continue
+          this.result = null
+          this.faults = err instanceof Problem ? err.faults : []
+          this.error = err
+          return
+        }
+      }
+    } finally {
+      if (!stale()) this.busy = false
+    }
+  }
+
+  async #preview(): Promise<SeriesResult> {
+    const form = this.#form
+    const body = { ...form.body(), title: form.f.title.trim() || '…', attendees: form.body().attendees.filter((a) => isAddress(a.email)) }
+    if (form.f.override && !form.f.overrideReason.trim()) body.override = { reason: '…' }
+    if (!form.series) return ask(api.POST('/series/preview', { body: { ...body, ...form.recurrence(this.furthest) } }))
+    const { series, from } = form.series
+    const path = { params: { path: { id: series.id }, header: { 'If-Match': `"${series.version}"` } } }
+    const patch = form.patch()
+    if ('title' in patch) patch.title = body.title
+    if ('attendees' in patch) patch.attendees = body.attendees
+    const scope = from ? { scope: 'following' as const, from } : { scope: 'all' as const }
+    const { rrule, ...rest } = form.recurrencePatch(this.furthest, null)
+    // How the dates that are left out move with the others, the server knows.
+    this.base = await ask(api.POST('/series/{id}/preview', { ...path, body: { ...patch, ...(rrule ? { rrule } : {}), ...scope, on_conflict: 'skip' } }))
+    return ask(api.POST('/series/{id}/preview', { ...path, body: { ...patch, ...rest, ...form.recurrencePatch(this.furthest, this.base) } }))
+  }
+
+  /** The furthest that might be: the rooms' own limit, or ten years. */
+  #first(): string {
+    const { rooms: ids } = this.#form.f
+    const limits = ids.map((id) => seconds(rooms.byID.get(id)?.policy.max_advance ?? '')).filter((s) => s > 0)
+    const days = Math.floor(Math.min(3650, ...limits.map((s) => s / 86_400)))
+    return `UNTIL=${addDays(today(this.#form.zone), days).replaceAll('-', '')}`
+  }
+
+  /** Mends what is no fault of who fills in the form; false if there is nothing of that. */
+  #mend(err: Problem): boolean {
+    const { f } = this.#form
+    let mended = false
+    for (const fault of err.faults) {
+      // An endless rule ends where rooms are booked no further.
+      const limit = fault.limit
+      if (f.rule?.ends === 'never' && fault.code === 'too_many_dates' && typeof limit === 'number') {
+        this.furthest = `COUNT=${limit}`
+        mended = true
+      } else if (f.rule?.ends === 'never' && fault.code === 'max_advance' && typeof limit === 'string') {
+        const until = `UNTIL=${limit.replaceAll('-', '')}`
+        this.furthest = this.furthest === until ? `UNTIL=${addDays(limit, -1).replaceAll('-', '')}` : until
+        mended = true
+      }
+      // A choice for a date that the rule has no more.
+      const at = /^body\.choices\[(\d+)\]/.exec(fault.location ?? '')
+      const date = at && Object.keys(f.choices)[Number(at[1])]
+      if (date) {
+        delete f.choices[date]
+        mended = true
+      }
+    }
+    return mended
+  }
+
+  #dates(): PlannedDate[] {
+    const { f, zone, startWall, length } = this.#form
+    if (!this.result) return []
+    const dateOf = (at: string) => wallOf(at, zone).slice(0, 10)
+    const list: PlannedDate[] = this.result.meetings
+      .filter((m) => !m.id || this.#before.get(m.id) !== 'cancelled' || m.status !== 'cancelled')
+      .map((m) => ({
+        date: dateOf(m.original_start ?? m.start),
+        start: new Date(m.start),
+        end: new Date(m.end),
+        roomIDs: m.room_ids,
+        state: m.status === 'cancelled' ? 'dropped' : m.id ? 'changed' : this.#form.series ? 'fresh' : 'free',
+      }))
+    for (const s of this.result.skipped) {
+      const start = new Date(s.original_start)
+      const known = list.findIndex((d) => d.start.getTime() === start.getTime() && d.state !== 'dropped')
+      if (known >= 0) list.splice(known, 1)
+      const date = dateOf(s.original_start)
+      list.push({ date, start, end: new Date(start.getTime() + length * 60_000), roomIDs: f.choices[date] ?? f.rooms, state: 'taken', why: s })
+    }
+    for (const date of f.skips) {
+      if (list.some((d) => d.date === date && d.state !== 'dropped')) continue
+      const start = instantOf(date + startWall.slice(10), zone)
+      const at = list.findIndex((d) => d.date === date)
+      if (at >= 0) list.splice(at, 1)
+      list.push({ date, start, end: new Date(start.getTime() + length * 60_000), roomIDs: f.rooms, state: 'skipped' })
+    }
+    return list.sort((a, b) => a.start.getTime() - b.start.getTime())
+  }
+}

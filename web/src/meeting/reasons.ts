@@ -1,0 +1,59 @@
+import { seconds } from '../lib/duration'
+import * as f from '../lib/i18n/format'
+import { i18n } from '../lib/i18n/index.svelte'
+import { faultText } from '../lib/i18n/problem'
+import { rooms } from '../lib/rooms.svelte'
+import { weekdays } from './rule'
+
+/** Why a room cannot be had, or which rule is broken, as the API tells it with its figures. */
+export interface Reason {
+  code?: string
+  message: string
+  room_id?: number
+  limit?: unknown
+  actual?: unknown
+  used?: unknown
+  per?: string
+  start?: string
+  end?: string
+  reason?: string
+  feature?: string
+}
+
+/** The figures of a reason as the language writes them; what it has not is empty. */
+export interface Words {
+  room: string
+  limit: string
+  actual: string
+  used: string
+  per: string
+  span: string
+  reason: string
+  feature: string
+}
+
+/** A reason in the reader's language, with times as clocks in the zone show them. */
+export function reasonText(r: Reason, zone: string): string {
+  const say = r.code ? i18n.t.reason[r.code] : undefined
+  if (!say) return faultText(r)
+  return say({
+    room: r.room_id ? rooms.name(r.room_id) : '',
+    limit: figure(r.limit, zone),
+    actual: figure(r.actual, zone),
+    used: figure(r.used, zone),
+    per: r.per ? (i18n.t.periods[r.per] ?? r.per) : '',
+    span: r.start && r.end ? f.timeRange(r.start, r.end, zone) : '',
+    reason: r.reason ?? '',
+    feature: r.feature ?? '',
+  })
+}
+
+function figure(v: unknown, zone: string): string {
+  if (typeof v === 'number') return f.number(v)
+  if (typeof v !== 'string' || !v) return ''
+  const s = seconds(v)
+  if (!Number.isNaN(s)) return f.duration(s)
+  if (/^\d{4}-\d\d-\d\dT/.test(v)) return f.dateTime(v, zone)
+  if (/^\d{4}-\d\d-\d\d$/.test(v)) return f.fullDate(v)
+  return v.replace(/\b(MO|TU|WE|TH|FR|SA|SU)\b/g, (d) => f.weekdays()[weekdays.indexOf(d as 'MO')]!)
+}
