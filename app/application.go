@@ -20,6 +20,7 @@ import (
 	"punctual/app/database"
 	"punctual/delayjob"
 	failures "punctual/delayjob/gormstore"
+	"punctual/delayjob/memqueue"
 	"punctual/delayjob/redisqueue"
 	"punctual/delayjob/topics"
 	"punctual/delayjob/webhook"
@@ -46,6 +47,7 @@ type application struct {
 	db          *database.DB
 	queue       queue
 	redis       redis.UniversalClient // nil: the queue lives in memory
+	held        *memqueue.Journal     // nil unless it does, beside SQLite
 	scheduler   *delayjob.Scheduler
 	metrics     *metrics
 	idempotency *idempotency
@@ -93,6 +95,9 @@ func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, le
 	if a.queue, a.redis, err = openQueue(ctx, c.Queue, log, redisqueue.WithPatience()); err != nil {
 		return nil, err
 	}
+	if r.works() && c.Queue.URL == "memory:" && a.db.File != "" {
+		a.keepHeld(a.db.File + "-held")
+	}
 	key, err := signingKey(ctx, a.db.Gorm, "decision links")
 	if err != nil {
 		return nil, err
@@ -109,6 +114,18 @@ func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, le
 		}
 	}
 	return a, nil
+}
+
+// keepHeld lets the queue in memory write down what it hands out. Without it a message that kills
+// the process each time would do so for ever, but nothing else would be amiss.
+func (a *application) keepHeld(file string) {
+	journal, err := memqueue.OpenJournal(file, a.log)
+	if err != nil {
+		a.log.Warn("what is being done is not written down: a message that kills the process will be tried again for ever", "file", file, "error", err)
+		return
+	}
+	a.held = journal
+	a.queue = memqueue.New(memqueue.WithJournal(journal))
 }
 
 // wireAreas makes the services; each sees of the others only the interface it asked for.
@@ -316,6 +333,9 @@ func (a *application) Close() error {
 	}
 	if a.queue != nil {
 		errs = append(errs, a.queue.Close())
+	}
+	if a.held != nil {
+		errs = append(errs, a.held.Close())
 	}
 	if a.redis != nil {
 		errs = append(errs, a.redis.Close())

@@ -10,11 +10,14 @@ import (
 )
 
 // TestPoison: a mail that kills every process that sends it is a dead letter after a bounded
-// number of them, and what was due in the same processes is done.
+// number of them, and what was due in the same processes is done. A queue in memory knows what
+// earlier processes held from a file.
 func TestPoison(t *testing.T) {
-	t.Parallel()
+	onBoth(t, poison)
+}
+
+func poison(t *testing.T, on setup) {
 	const attempts, free = 2, 2
-	on := onServers(t)
 	on.Mail, on.Tags = testenv.Mail(t), "failpoint"
 	on.Jobs = "{ notify.email: { max_attempts: 2 } }"
 	server := testenv.Server(t, on.Config)
@@ -46,13 +49,14 @@ func TestPoison(t *testing.T) {
 		}
 		return len(page.Items)
 	}
-	for deadline := time.Now().Add(12 * slack); dead() == 0; {
+	for deadline := time.Now().Add(8 * slack); dead() == 0; {
 		if server.AwaitKilled(100 * time.Millisecond) {
 			if deaths++; deaths > attempts+free {
 				t.Fatalf("%d processes died of one mail, want %d", deaths, attempts+free)
 			}
 			t.Logf("died %v after it was resumed", time.Since(begin).Round(time.Millisecond))
 			server.StartOnly(t)
+			deadline = time.Now().Add(8 * slack) // for the next one, which a busy machine may start slowly
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("%d processes died, and there is no dead letter", deaths)
@@ -61,7 +65,11 @@ func TestPoison(t *testing.T) {
 	if deaths != attempts+free {
 		t.Errorf("%d processes died of one mail, want %d", deaths, attempts+free)
 	}
-	eventually(t, start.Add(4*slack), "the meeting begun", func() bool { return len(entries(admin.History(t, booked.ID), "started")) == 1 })
+	end := start // perhaps long ago
+	if now := time.Now(); now.After(end) {
+		end = now
+	}
+	eventually(t, end.Add(4*slack), "the meeting begun", func() bool { return len(entries(admin.History(t, booked.ID), "started")) == 1 })
 	if n := len(on.Mail.Messages()); n != 0 {
 		t.Errorf("%d mails were sent", n)
 	}

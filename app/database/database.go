@@ -27,6 +27,7 @@ type DB struct {
 	Gorm    *gorm.DB
 	SQL     *sql.DB // for SQLite the one connection that writes, for Postgres those for work
 	Dialect migrations.Dialect
+	File    string // of SQLite; else empty
 
 	readers  *sql.DB // of SQLite; else nil
 	requests *sql.DB // of Postgres, see [ForRequest]; else nil

@@ -58,7 +58,7 @@ func openSQLite(u string, o Options) (*DB, gorm.Dialector, error) {
 	}
 	limit(readers, o)
 	readers.SetConnMaxLifetime(0) // no fail-over to notice
-	db := &DB{SQL: writer, Dialect: migrations.SQLite, readers: readers}
+	db := &DB{SQL: writer, Dialect: migrations.SQLite, File: path, readers: readers}
 	return db, &dialector{&splitPool{writer, readers}}, nil
 }
 

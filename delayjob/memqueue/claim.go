@@ -20,7 +20,7 @@ func (q *Queue) Claim(_ context.Context, shard int, want []delayjob.Want) (delay
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.now()
-	c := claim{now: now, token: max(q.token+1, now.UnixMicro())}
+	c := claim{now: now, token: max(q.token+1, now.UnixMicro()), notes: q.journal != nil}
 	for _, w := range want {
 		if t := q.topics[w.Job]; t != nil && !t.paused && w.Limit > 0 {
 			c.take(t, w)
@@ -29,6 +29,13 @@ func (q *Queue) Claim(_ context.Context, shard int, want []delayjob.Want) (delay
 	if len(c.taken) > 0 {
 		q.token = c.token
 	}
+	for _, it := range c.noted {
+		q.journal.hold(it)
+	}
+	for _, d := range c.died {
+		q.journal.forget(d.id())
+	}
+	q.journal.flush()
 	out := delayjob.Claimed{
 		Now: now, Epoch: q.epoch != "",
 		Messages: shown(c.taken, now),
@@ -46,8 +53,10 @@ type claim struct {
 	token int64
 
 	taken, died []claimed
-	left        bool  // something waits or is leased
-	next        int64 // the earliest of it, ms
+	notes       bool
+	noted       []*item // if notes, of taken: what a journal keeps
+	left        bool    // something waits or is leased
+	next        int64   // the earliest of it, ms
 }
 
 // claimed is an item and when it was due this time, ms.
@@ -98,6 +107,11 @@ func (c *claim) take(t *topic, w delayjob.Want) {
 			break
 		}
 		c.lease(it, until)
+	}
+	if c.notes && !w.ChargeExpired {
+		for _, t := range c.taken[first:] {
+			c.noted = append(c.noted, t.item)
+		}
 	}
 	slices.SortStableFunc(c.taken[first:], func(a, b claimed) int { return cmp.Compare(a.due, b.due) })
 	for _, p := range [...]place{waiting, leased} {

@@ -1,5 +1,6 @@
 // Package memqueue is a [delayjob.Queue] in memory, for one process. A crash empties it, as
-// a queue may be emptied; the loader fills it again.
+// a queue may be emptied; the loader fills it again. With a [Journal] it knows after a crash
+// what was held then, and counts that as any queue does.
 //
 // It has one shard and one mutex. Waiting messages stand in a heap by due time, leased ones
 // in a heap by the end of their lease, so that a claim costs O(log n) for each message it
@@ -23,7 +24,8 @@ var (
 // Queue is a [delayjob.Queue] and [delayjob.Inspector] in memory. Methods never block and
 // never fail but for messages that are not valid; their contexts are not looked at.
 type Queue struct {
-	now func() time.Time
+	now     func() time.Time
+	journal *Journal // nil: there is none
 
 	mu     sync.Mutex
 	items  map[string]*item
@@ -43,6 +45,11 @@ type Option func(*Queue)
 
 // WithClock makes the queue tell the time by now instead of [time.Now].
 func WithClock(now func() time.Time) Option { return func(q *Queue) { q.now = now } }
+
+// WithJournal makes the queue write down what it hands out, and count what an earlier process
+// held when it died as crashed. It is the queue's until that is no longer used; leases of those
+// who let them end on purpose ([delayjob.Want.ChargeExpired]) are not written down.
+func WithJournal(j *Journal) Option { return func(q *Queue) { q.journal = j } }
 
 // New returns an empty queue.
 func New(opts ...Option) *Queue {
@@ -91,6 +98,7 @@ func (q *Queue) Add(_ context.Context, ms ...delayjob.Message) ([]delayjob.AddRe
 		allNew = allNew && res[i] == delayjob.Added
 	}
 	q.peak = max(q.peak, len(q.items))
+	q.journal.flush()
 	q.announce()
 	if !allNew {
 		settleRepeats(ms, res)
@@ -111,6 +119,7 @@ func (q *Queue) add(m *delayjob.Message) delayjob.AddResult {
 	case it.version == m.Version:
 		return delayjob.Unchanged
 	default:
+		q.journal.forget(it.id())
 		delete(q.items, it.id()) // its key is part of the old text and would keep it alive
 		it.leave()
 		res = delayjob.Replaced
@@ -119,8 +128,29 @@ func (q *Queue) add(m *delayjob.Message) delayjob.AddResult {
 	it.headers, it.version, it.due = maps.Clone(m.Headers), m.Version, ceilMilli(m.Due)
 	it.token, it.attempts, it.crashes = 0, 0, 0
 	q.items[it.id()] = it
-	q.wait(it, it.due)
+	if past, ok := q.journal.take(it.id(), it.version); ok {
+		q.revive(it, past)
+	} else {
+		q.wait(it, it.due)
+	}
 	return res
+}
+
+// revive puts a message where an earlier process left it. One that was held then is leased to
+// nobody, until now, so that the next claim finds a lease that ended.
+func (q *Queue) revive(it *item, past mark) {
+	it.attempts, it.crashes = past.attempts, past.crashes
+	if !past.held {
+		q.wait(it, it.due)
+		return
+	}
+	now := q.now()
+	q.token = max(q.token+1, now.UnixMicro())
+	it.token = q.token
+	it.enter(leased, max(it.due, floorMilli(now)))
+	if at := it.at(); !q.hinted || at < q.earlier {
+		q.hinted, q.earlier = true, at
+	}
 }
 
 // settleRepeats corrects the results of IDs that stand in ms more than once: the first
@@ -163,12 +193,14 @@ func (q *Queue) Remove(_ context.Context, ids ...string) ([]delayjob.State, erro
 			q.forget(it)
 		}
 	}
+	q.journal.flush()
 	return states, nil
 }
 
 // forget removes an item for good.
 func (q *Queue) forget(it *item) {
 	it.leave()
+	q.journal.forget(it.id())
 	delete(q.items, it.id())
 	if len(q.items) == 0 && q.peak > 1024 { // a map never shrinks
 		q.items, q.peak = map[string]*item{}, 0
@@ -187,6 +219,7 @@ func (q *Queue) Ack(_ context.Context, ls ...delayjob.Lease) []error {
 			errs.mark(i, len(ls))
 		}
 	}
+	q.journal.flush()
 	return errs
 }
 
@@ -205,14 +238,17 @@ func (q *Queue) Nack(_ context.Context, rs ...delayjob.Return) []error {
 		it.leave()
 		it.token = 0
 		if r.How == delayjob.Bury {
+			q.journal.forget(it.id())
 			it.enter(dead, floorMilli(now))
 			continue
 		}
 		if r.How == delayjob.Release {
 			it.attempts--
 		}
+		q.journal.back(it)
 		q.wait(it, after(now, r.Delay))
 	}
+	q.journal.flush()
 	q.announce()
 	return errs
 }
@@ -263,5 +299,7 @@ func (q *Queue) SetEpoch(_ context.Context, id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.epoch = id
+	q.journal.loaded()
+	q.journal.flush()
 	return nil
 }

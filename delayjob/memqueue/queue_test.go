@@ -2,6 +2,8 @@ package memqueue_test
 
 import (
 	"context"
+	"log/slog"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
@@ -42,6 +44,18 @@ func TestQueue(t *testing.T) {
 	queuetest.Run(t, func(t *testing.T) queuetest.Harness {
 		clock := newFakeClock()
 		return queuetest.Harness{Queue: memqueue.New(memqueue.WithClock(clock.now)), Advance: clock.advance}
+	})
+}
+
+func TestQueue_journal(t *testing.T) {
+	queuetest.Run(t, func(t *testing.T) queuetest.Harness {
+		journal, err := memqueue.OpenJournal(filepath.Join(t.TempDir(), "held"), slog.New(slog.NewTextHandler(t.Output(), nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = journal.Close() })
+		clock := newFakeClock()
+		return queuetest.Harness{Queue: memqueue.New(memqueue.WithClock(clock.now), memqueue.WithJournal(journal)), Advance: clock.advance}
 	})
 }
 
