@@ -37,7 +37,9 @@ func (a *application) register(api huma.API) {
 	jobs := &jobsAPI{
 		queue: a.inForce, jobs: a.jobs, settings: settingsOf(a.jobs, a.config.Queue.options()),
 		dead: &deadLetters{a.failures, a.queue}, pauses: a.pauses, reload: a.reload,
-		coming: &comingHour{jobs: a.jobs, most: comingMost, now: time.Now}, mode: a.queueMode, ledger: a.notifications,
+		coming:  &comingHour{jobs: a.jobs, most: comingMost, now: time.Now},
+		pending: &pendingCounts{jobs: a.jobs, dead: a.failures.Count, horizon: a.config.Queue.Horizon, most: comingMost, now: time.Now},
+		mode:    a.queueMode, ledger: a.notifications,
 	}
 	jobs.register(api)
 	(&punctualityAPI{kept: a.lateness, pending: a.metrics.kept, meetings: a.meetings}).register(api)

@@ -27,6 +27,7 @@ type jobsAPI struct {
 	pauses   *pauses
 	reload   func() // a full pass of the loader, if there is one in this process
 	coming   *comingHour
+	pending  *pendingCounts // for when the queue does not answer
 	mode     func() queueMode
 	ledger   *notify.Service // tells what a mail is about
 }
@@ -37,7 +38,7 @@ type queueMode string
 const (
 	inMemory   queueMode = "memory"
 	onRedis    queueMode = "redis"
-	onFallback queueMode = "fallback" // Redis is away and this process works from memory
+	onFallback queueMode = "fallback" // Redis is away and one process works from memory, this one or another
 )
 
 type jobView struct {
@@ -81,7 +82,7 @@ func (a *jobsAPI) register(api huma.API) {
 type jobList struct {
 	Body struct {
 		Items []jobView `json:"items" nullable:"false"`
-		Mode  queueMode `json:"mode" enum:"memory,redis,fallback" doc:"What the queue lives in; fallback: Redis is away, and this process works from memory"`
+		Mode  queueMode `json:"mode" enum:"memory,redis,fallback" doc:"What the queue lives in; fallback: Redis is away and one process works from memory. Any other one counts what the database has, without what is being handled"`
 	}
 }
 
@@ -92,15 +93,32 @@ func (a *jobsAPI) list(ctx context.Context, _ *struct{}) (*jobList, error) {
 	}
 	out := &jobList{}
 	out.Body.Mode = a.mode()
+	stats, err := a.stats(ctx)
+	if errors.Is(err, errQueueDown) && ctx.Err() == nil {
+		out.Body.Mode = onFallback
+		stats, err = a.pending.count(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
 	out.Body.Items = make([]jobView, 0, len(a.jobs))
 	for _, j := range a.jobs {
-		v, err := a.view(ctx, j.Name(), paused)
-		if err != nil {
-			return nil, err
-		}
-		out.Body.Items = append(out.Body.Items, v)
+		out.Body.Items = append(out.Body.Items, a.viewOf(j.Name(), stats[j.Name()], paused))
 	}
 	return out, nil
+}
+
+// stats asks the queue that is in force.
+func (a *jobsAPI) stats(ctx context.Context) (map[string]delayjob.Stats, error) {
+	queue, stats := a.queue(), map[string]delayjob.Stats{}
+	for _, j := range a.jobs {
+		s, err := queue.Stats(ctx, j.Name())
+		if err != nil {
+			return nil, queueError(fmt.Errorf("count %s: %w", j.Name(), err))
+		}
+		stats[j.Name()] = s
+	}
+	return stats, nil
 }
 
 func (a *jobsAPI) view(ctx context.Context, job string, paused map[string]failures.Pause) (jobView, error) {
@@ -108,6 +126,10 @@ func (a *jobsAPI) view(ctx context.Context, job string, paused map[string]failur
 	if err != nil {
 		return jobView{}, queueError(fmt.Errorf("count %s: %w", job, err))
 	}
+	return a.viewOf(job, s, paused), nil
+}
+
+func (a *jobsAPI) viewOf(job string, s delayjob.Stats, paused map[string]failures.Pause) jobView {
 	o := a.settings[job]
 	v := jobView{
 		Name: job, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, Paused: s.Paused,
@@ -122,7 +144,7 @@ func (a *jobsAPI) view(ctx context.Context, job string, paused map[string]failur
 	if p, ok := paused[job]; ok {
 		v.Paused, v.PausedAt, v.PausedBy = true, &p.At, p.By
 	}
-	return v, nil
+	return v
 }
 
 type jobAnswer struct{ Body jobView }

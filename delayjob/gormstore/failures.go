@@ -114,6 +114,23 @@ func (s *Failures) List(ctx context.Context, f Filter, cursor string, limit int)
 	return fs, next, nil
 }
 
+// Count tells how many of each job List would tell of.
+func (s *Failures) Count(ctx context.Context) (map[string]int, error) {
+	var rows []struct {
+		Job string
+		N   int
+	}
+	err := s.db.WithContext(ctx).Raw("SELECT job, count(*) AS n FROM job_failures WHERE discarded_at IS NULL GROUP BY job").Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("count dead letters: %w", err)
+	}
+	counts := make(map[string]int, len(rows))
+	for _, r := range rows {
+		counts[r.Job] = r.N
+	}
+	return counts, nil
+}
+
 // Discard closes the record of a message: the loader goes on leaving it out at this version,
 // and List does so too. It tells whether there was an open one.
 func (s *Failures) Discard(ctx context.Context, id string, at time.Time) (bool, error) {

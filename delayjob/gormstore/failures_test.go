@@ -56,6 +56,15 @@ func TestFailures_pages(t *testing.T) {
 		if err := s.RecordFailures(ctx, fs...); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := s.Discard(ctx, "meeting.start:24", at); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.Count(ctx); err != nil || len(n) != 1 || n["meeting.start"] != 24 {
+			t.Errorf("Count = %v, %v", n, err)
+		}
+		if err := s.RecordFailures(ctx, fs[24]); err != nil {
+			t.Fatal(err)
+		}
 		seen := map[string]bool{}
 		cursor, pages := "", 0
 		for {

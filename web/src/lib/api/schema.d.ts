@@ -2815,7 +2815,7 @@ export interface components {
         JobListBody: {
             items: components["schemas"]["JobView"][];
             /**
-             * @description What the queue lives in; fallback: Redis is away, and this process works from memory
+             * @description What the queue lives in; fallback: Redis is away and one process works from memory. Any other one counts what the database has, without what is being handled
              * @enum {string}
              */
             mode: "memory" | "redis" | "fallback";

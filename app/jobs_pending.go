@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"punctual/delayjob"
+)
+
+// pendingCounts are the counts of a queue that does not answer, made from the database: what a
+// queue would hold were it filled just now. What is being handled, another process knows. Answers
+// are kept for some seconds, and of one strategy no more than a bound is read.
+type pendingCounts struct {
+	jobs    []delayjob.DelayJob
+	dead    func(ctx context.Context) (map[string]int, error) // recorded, by job
+	horizon time.Duration
+	most    int // of one strategy
+	now     func() time.Time
+
+	mu   sync.Mutex // held while it counts: who asks meanwhile gets the same answer
+	last map[string]delayjob.Stats
+	at   time.Time // when it was counted
+}
+
+const pendingFresh = 2 * time.Second
+
+func (p *pendingCounts) count(ctx context.Context) (map[string]delayjob.Stats, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	if p.last != nil && now.Sub(p.at) < pendingFresh {
+		return p.last, nil
+	}
+	dead, err := p.dead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stats := map[string]delayjob.Stats{}
+	for _, j := range p.jobs {
+		s, err := p.ofJob(ctx, j, now)
+		if err != nil {
+			return nil, err
+		}
+		s.Dead = dead[j.Name()]
+		stats[j.Name()] = s
+	}
+	p.last, p.at = stats, now
+	return stats, nil
+}
+
+func (p *pendingCounts) ofJob(ctx context.Context, j delayjob.DelayJob, now time.Time) (s delayjob.Stats, err error) {
+	for m, err := range j.Load(ctx, delayjob.Window{To: now.Add(p.horizon)}) {
+		if err != nil {
+			return s, fmt.Errorf("count what is pending of %s: %w", j.Name(), err)
+		}
+		if s.Oldest.IsZero() {
+			s.Oldest = m.Due // they come in order
+		}
+		if m.Due.After(now) {
+			s.Delayed++
+		} else {
+			s.Ready++
+		}
+		if s.Delayed+s.Ready == p.most {
+			break
+		}
+	}
+	return s, nil
+}
