@@ -24,7 +24,7 @@ func (a *application) newFallback() *delayjob.Fallback {
 		return nil
 	}
 	c := a.config.Queue
-	clock := &databaseClock{db: a.db, log: a.log}
+	clock := newDatabaseClock(a.db, a.log)
 	return delayjob.NewFallback(a.jobs, delayjob.FallbackOptions{
 		NewQueue: func() delayjob.Queue { return memqueue.New(memqueue.WithClock(clock.now)) },
 		Health:   a.consumer.Health(),
@@ -87,22 +87,39 @@ func fallbackActive(f *delayjob.Fallback) prometheus.Collector {
 }
 
 // databaseClock is this machine's clock set right by the database's, which decides what is due.
+// Once measured it goes by elapsed time, so that setting this machine's clock does not matter.
 type databaseClock struct {
-	db     *database.DB
-	log    *slog.Logger
-	offset atomic.Int64 // nanoseconds by which the database's is ahead, if that is worth correcting
+	db   *database.DB
+	log  *slog.Logger
+	wall func() time.Time // time.Now
+
+	last atomic.Pointer[clockReading] // nil: it was never measured, and this machine's counts
 }
 
-func (c *databaseClock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+// A clockReading is what the time was when this machine's said so.
+type clockReading struct{ time, local time.Time }
 
-// look measures anew. If it cannot, the last measurement stays in force.
+func newDatabaseClock(db *database.DB, log *slog.Logger) *databaseClock {
+	return &databaseClock{db: db, log: log, wall: time.Now}
+}
+
+func (c *databaseClock) now() time.Time {
+	r := c.last.Load()
+	if r == nil {
+		return c.wall()
+	}
+	return r.time.Add(time.Since(r.local))
+}
+
+// look measures anew. If it cannot, the last measurement stays in force. A difference that is not
+// worth correcting is left.
 func (c *databaseClock) look(ctx context.Context) {
 	if c.db.Dialect != migrations.Postgres {
 		return // it goes by this machine's
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	d, err := measureDatabaseClock(ctx, c.db.SQL, func() (time.Time, error) { return time.Now(), nil })
+	d, err := measureDatabaseClock(ctx, c.db.SQL, func() (time.Time, error) { return c.wall(), nil })
 	if err != nil {
 		c.log.Debug("this machine's clock and the database's cannot be compared", "error", err)
 		return
@@ -110,7 +127,8 @@ func (c *databaseClock) look(ctx context.Context) {
 	if d.Abs() < clockTolerance {
 		d = 0
 	}
-	c.offset.Store(int64(d))
+	local := time.Now()
+	c.last.Store(&clockReading{c.wall().Round(0).Add(d), local})
 }
 
 // fallbackKey is the advisory lock of the one process that works from memory.

@@ -112,15 +112,30 @@ func TestFallbackLock_outlastsItsContext(t *testing.T) {
 
 func TestDatabaseClock(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		c := &databaseClock{db: db, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
-		c.offset.Store(int64(time.Hour)) // wrong
+		c := newDatabaseClock(db, slog.New(slog.NewTextHandler(io.Discard, nil)))
+		wrong := time.Hour // by which this machine's clock is ahead
+		c.wall = func() time.Time { return time.Now().Add(wrong) }
+		reads := func(want time.Duration) {
+			t.Helper()
+			if d := time.Until(c.now()) - want; d.Abs() > time.Minute {
+				t.Errorf("it is wrong by %v", d)
+			}
+		}
+		reads(time.Hour) // it was never measured
 		c.look(t.Context())
-		want := time.Duration(0)
 		if db.Dialect != migrations.Postgres {
-			want = time.Hour // there is nothing to compare with
+			reads(time.Hour) // there is nothing to compare with
+			return
 		}
-		if d := time.Until(c.now()) - want; d.Abs() > time.Minute {
-			t.Errorf("it is wrong by %v", d)
-		}
+		reads(0)
+		wrong = -2 * time.Hour // somebody sets it
+		reads(0)
+		c.look(t.Context())
+		reads(0)
+		unreached, cancel := context.WithCancel(t.Context())
+		cancel()
+		wrong = 0
+		c.look(unreached)
+		reads(0)
 	})
 }
