@@ -1,3 +1,4 @@
+import type { Room } from '../lib/api/client'
 import { firstWeekday } from '../lib/i18n/format'
 import { rooms } from '../lib/rooms.svelte'
 import { router } from '../lib/router.svelte'
@@ -6,7 +7,7 @@ import { addDays, today } from '../lib/zone'
 import { addMonths, dayOf, monthOf, weekOf, type Span } from './span'
 
 /** The views of rooms and their paths. What shows a view, pages/Day.svelte knows. */
-export const views = { day: '/', list: '/list' } as const
+export const views = { day: '/', week: '/week', month: '/month', list: '/list' } as const
 export type View = keyof typeof views
 
 /** What each view is a picture of: its dates, and where the date before and after it is. */
@@ -28,26 +29,30 @@ interface Filterable {
 
 /** What is looked at, as the address says it: view, date, site, capacity, features, text. */
 class Filters {
-  // Opening a meeting changes the path; the view below it stays.
-  #view: View = 'day'
-  view = $derived.by(() => {
-    const at = (Object.keys(views) as View[]).find((v) => views[v] === router.path)
-    if (at) this.#view = at
-    return this.#view
+  // Opening a meeting changes the address; the view below it stays as it is.
+  #kept: { view: View; query: URLSearchParams } = { view: 'day', query: new URLSearchParams() }
+  #at = $derived.by(() => {
+    const view = (Object.keys(views) as View[]).find((v) => views[v] === router.path)
+    if (view) this.#kept = { view, query: router.query }
+    return this.#kept
   })
+  view = $derived(this.#at.view)
+  #query = $derived(this.#at.query)
 
-  site = $derived(Number(router.query.get('site')) || 0)
-  capacity = $derived(Number(router.query.get('capacity')) || 0)
-  #features = $derived(router.query.get('features') ?? '')
+  site = $derived(Number(this.#query.get('site')) || 0)
+  capacity = $derived(Number(this.#query.get('capacity')) || 0)
+  #features = $derived(this.#query.get('features') ?? '')
   features = $derived(this.#features.split(',').filter(Boolean))
-  text = $derived(router.query.get('q') ?? '')
+  text = $derived(this.#query.get('q') ?? '')
+  /** The list is grouped by room, not by day. */
+  byRoom = $derived(this.#query.get('group') === 'room')
   /** How many filters are set. */
   count = $derived(Number(this.site > 0) + Number(this.capacity > 0) + this.features.length + Number(this.text !== ''))
 
   /** The zone whose calendar says what "today" is: the chosen site's, else the user's. */
   zone = $derived(rooms.siteByID.get(this.site)?.timezone || session.zone)
   date = $derived.by(() => {
-    const date = router.query.get('date') ?? ''
+    const date = this.#query.get('date') ?? ''
     return /^\d{4}-\d\d-\d\d$/.test(date) && !Number.isNaN(Date.parse(date)) ? date : today(this.zone)
   })
   /** The dates that the view shows. */
@@ -71,10 +76,15 @@ class Filters {
     this.go(extents[this.view]!.step(this.date, by))
   }
 
-  /** The address of a view with all that is set. */
-  href(view: View): string {
-    return views[view] + (router.query.size ? '?' + router.query : '')
+  /** The address of a view with all that is set, and another date if one is given. */
+  href(view: View, date?: string): string {
+    const query = new URLSearchParams(this.#query)
+    if (date) query.set('date', date)
+    return views[view] + (query.size ? '?' + query : '')
   }
+
+  /** Active rooms that pass all filters; the text is looked for in what is said about them. */
+  rooms = $derived.by(() => rooms.list.filter((r: Room) => r.active && this.pass(r) && (!this.text || this.names(r))))
 
   /** Whether the room passes all filters but the text. */
   pass(r: Filterable): boolean {

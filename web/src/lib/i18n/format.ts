@@ -39,6 +39,19 @@ export function stamp(at: Date | string, zone: string): string {
   return format(zone, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(at))
 }
 
+/** A time of day, "HH:MM", as an hour: "9 AM" where clocks have twelve hours, "09:00" elsewhere. */
+export function clockTime(wall: string): string {
+  const at = new Date(`2024-01-01T${wall}:00Z`)
+  const { hour12 } = format('UTC', clock).resolvedOptions()
+  if (!hour12) return format('UTC', { hour: '2-digit', minute: '2-digit' }).format(at)
+  return format('UTC', wall.endsWith(':00') ? { hour: 'numeric' } : clock).format(at)
+}
+
+/** The short name of a date's weekday: "Mon" */
+export function weekday(date: string): string {
+  return format('UTC', { weekday: 'short' }).format(new Date(date + 'T12:00:00Z'))
+}
+
 /** The parts of a calendar date's heading: "Saturday", "21 November". */
 export function heading(date: string): { weekday: string; day: string; year: string } {
   const at = new Date(date + 'T12:00:00Z')

@@ -7,8 +7,10 @@ import repeat from './repeat'
 import meeting from './meeting'
 import mine from './mine'
 import requests from './requests'
+import week from './week'
+import month from './month'
 import admin from './admin'
 
-const de: Dictionary = { ...app, ...day, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...requests, ...admin }
+const de: Dictionary = { ...app, ...day, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...requests, ...week, ...month, ...admin }
 
 export default de

@@ -1,0 +1,508 @@
+package tests
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/jackc/pgx/v5"
+
+	"punctual/tests/testenv"
+)
+
+// weekPoint is where an hour of a column lies in a room's week, scrolled into view.
+func (b *tab) weekPoint(column int, hour float64) (x, y float64) {
+	b.t.Helper()
+	xy := eval[[]float64](b, `(() => {
+		const col = document.querySelectorAll('.week .col')[%d], s = col.closest('.scroller'), length = Number(col.closest('.week').style.getPropertyValue('--length'))
+		let r = col.getBoundingClientRect()
+		const at = () => r.top + r.height * %f * 60 / length
+		const box = s.getBoundingClientRect()
+		if (at() < box.top + 90 || at() > box.bottom - 60) { s.scrollTop += at() - (box.top + box.height / 2); r = col.getBoundingClientRect() }
+		return [r.left + r.width / 2, at()] })()`, column, hour)
+	return xy[0], xy[1]
+}
+
+// weekDrag draws with the mouse in a room's week.
+func (b *tab) weekDrag(column int, hour float64, toColumn int, toHour float64) {
+	b.t.Helper()
+	b.weekPoint(column, (hour+toHour)/2) // so that both ends are in view
+	x1, y1 := b.weekPoint(column, hour)
+	x2, y2 := b.weekPoint(toColumn, toHour)
+	b.do(chromedp.DragAndDropXY(x1, y1, x2, y2))
+}
+
+// block is an expression that finds what a week draws for a title.
+func block(title string) string {
+	return fmt.Sprintf("[...document.querySelectorAll('.week .block')].find((e) => e.innerText.includes(%q))", title)
+}
+
+// chord presses a key while others are held.
+func (b *tab) chord(key string, held ...chromedp.Modifier) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(key, chromedp.KeyModifiers(held...)))
+}
+
+// pictured takes the pictures of a view and lets axe-core judge it, on a desk and a phone, light and dark.
+func (b *tab) pictured(name, path, shows string) {
+	b.t.Helper()
+	for _, device := range []string{desk, phone} {
+		for _, dark := range []bool{false, true} {
+			full := name + "-" + device
+			if dark {
+				full += "-dark"
+			}
+			b.size(device)
+			b.dark(dark)
+			b.open(path)
+			b.await("document.querySelector(%q)", shows)
+			if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+				b.t.Errorf("%s: %d pixels wider than the screen", full, wide)
+			}
+			b.accessible(full)
+			b.shot(full)
+		}
+	}
+	b.size(desk)
+	b.dark(false)
+}
+
+// quietWeek is the Monday of a week behind the demonstration's.
+func quietWeek() time.Time {
+	day := time.Now().UTC().AddDate(0, 0, 21)
+	return day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+}
+
+// TestPageRoomWeek: a room's week says what there is to know of the room; booking, moving and
+// extending by mouse and by keyboard, each with a way back; and what others book is there at once.
+func TestPageRoomWeek(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	emmy := server.Login(t, "emmy@example.org", demoPassword)
+	room := ada.NewRoom(t, "Curie", map[string]any{
+		"timezone": "Europe/Berlin", "capacity": 6, "floor": "2", "features": []string{"whiteboard"},
+		"policy": map[string]any{
+			"opening_hours": []any{with{"days": []string{"MO", "TU", "WE", "TH", "FR"}, "from": "08:00", "to": "20:00"}},
+			"min_duration":  "15m", "max_duration": "4h", "buffer_after": "10m",
+		},
+	})
+	start := quietWeek()
+	date := func(day int) string { return start.AddDate(0, 0, day).Format(time.DateOnly) }
+	ada.Want(t, 201, "POST", "/blackouts", with{"room_id": room.ID, "start": zoned(t, date(4), "08:00"), "end": zoned(t, date(4), "12:00"), "reason": "New carpet"}, nil)
+	want := func(what string, id int64, day int, from, to string) {
+		t.Helper()
+		if m := emmy.Meeting(t, id); !m.Start.Equal(zoned(t, date(day), from)) || !m.End.Equal(zoned(t, date(day), to)) {
+			t.Errorf("%s: %v to %v, want %s %s to %s", what, m.Start, m.End, date(day), from, to)
+		}
+	}
+
+	b := browse(t, server)
+	b.signIn("emmy@example.org", demoPassword) // in German: her weeks begin on Monday
+	b.open(at("/rooms/%d?date=%s", room.ID, date(2)))
+	b.await("document.querySelectorAll('.week .col').length === 7")
+	if first := eval[string](b, "document.querySelector('.week .head').getAttribute('href')"); first != "/?date="+date(0) {
+		t.Errorf("the week begins with %s, want %s", first, date(0))
+	}
+	for _, fact := range []string{"6 Plätze", "Etage 2", "whiteboard", "Mo – Fr", "08:00 – 20:00", "Dauer: 15 Minuten bis 4 Stunden", "Nach jedem Termin frei: 10 Minuten", "Nächstes Mal frei"} {
+		b.reads(fact)
+	}
+	b.await("document.querySelector('.week .blackout').innerText.includes('New carpet')")
+	if n := eval[int](b, "document.querySelectorAll('.week .closed').length"); n != 5*2+2 {
+		t.Errorf("%d grounds are closed, want two on each working day and the weekend", n)
+	}
+
+	// By mouse: drawn, moved to another day, extended.
+	b.weekDrag(1, 10.05, 1, 11.45)
+	b.await("document.querySelector('dialog[open]')")
+	b.fill("Titel", "Mit der Maus\r")
+	b.await("!document.querySelector('dialog[open]')")
+	b.await("%s", block("Mit der Maus"))
+	m := find(t, emmy, "Mit der Maus")
+	want("drawn", m.ID, 1, "10:00", "11:30")
+	if n := eval[int](b, "document.querySelectorAll('.week .buffer').length"); n != 1 {
+		t.Errorf("%d buffers are drawn, want one", n)
+	}
+	b.shot("week-booked")
+	b.weekDrag(1, 10.5, 2, 13.5)
+	b.reads("Der Termin wurde verschoben")
+	want("moved", m.ID, 2, "13:00", "14:30")
+	b.await("%s?.id === 'week-%d-2'", block("Mit der Maus"), m.ID)
+	b.press("Rückgängig")
+	b.reads("Zurückverschoben")
+	want("moved back", m.ID, 1, "10:00", "11:30")
+	b.await("%s?.id === 'week-%d-1'", block("Mit der Maus"), m.ID)
+	b.weekDrag(1, 11.45, 1, 12.5)
+	b.await("%s?.innerText.includes('12:30')", block("Mit der Maus"))
+	want("extended", m.ID, 1, "10:00", "12:30")
+	b.press("Rückgängig")
+	b.await("!%s?.innerText.includes('12:30')", block("Mit der Maus"))
+	want("shortened again", m.ID, 1, "10:00", "11:30")
+
+	// Onto what is taken it springs back.
+	ada.Book(t, testenv.Booking(zoned(t, date(3), "10:00"), zoned(t, date(3), "12:00"), []int64{room.ID}, with{"title": "Adas"}))
+	b.within(3*time.Second, "what somebody else booked", block("Adas"))
+	b.weekDrag(1, 10.5, 3, 10.5)
+	b.reads("Der Raum ist zu dieser Zeit belegt")
+	want("still there", m.ID, 1, "10:00", "11:30")
+	b.await("%s?.id === 'week-%d-1'", block("Mit der Maus"), m.ID)
+
+	// By keyboard: to the slot above, past the meeting and to the day beside it; a longer slot; booked.
+	b.await("!document.querySelector('.ghost')")
+	eval[bool](b, "(%s.focus(), true)", block("Mit der Maus"))
+	b.key(kb.ArrowUp)
+	b.await("document.activeElement.matches('.cursor') && document.activeElement.innerText.includes('09:30')")
+	b.key(kb.ArrowDown)
+	b.await("document.activeElement === %s", block("Mit der Maus"))
+	b.key(kb.ArrowRight)
+	b.await("document.activeElement.matches('.cursor')")
+	b.chord(kb.ArrowDown, chromedp.ModifierShift)
+	b.await("document.activeElement.innerText.includes('10:45')")
+	b.await("document.querySelector('.week [aria-live]').innerText.includes('frei')")
+	b.accessible("week with a slot in focus")
+	b.shot("week-keyboard")
+	b.key("\r")
+	b.await("document.querySelector('dialog[open]')")
+	b.fill("Titel", "Mit Tasten\r")
+	b.await("!document.querySelector('dialog[open]')")
+	b.await("%s", block("Mit Tasten"))
+	k := find(t, emmy, "Mit Tasten")
+	want("booked by keys", k.ID, 2, "10:00", "10:45")
+
+	// Moved and extended by keyboard; left as it was.
+	eval[bool](b, "(%s.focus(), true)", block("Mit Tasten"))
+	b.key("m")
+	b.await("document.querySelector('.ghost')")
+	b.key(kb.ArrowRight + kb.Escape)
+	b.await("!document.querySelector('.ghost')")
+	want("left as it was", k.ID, 2, "10:00", "10:45")
+	b.key("m" + kb.ArrowLeft + kb.ArrowLeft + kb.ArrowDown)
+	b.chord(kb.ArrowDown, chromedp.ModifierShift)
+	b.await("document.querySelector('.ghost').innerText.includes('11:15')")
+	b.key("\r")
+	b.await("%s?.id === 'week-%d-0'", block("Mit Tasten"), k.ID)
+	want("moved by keys", k.ID, 0, "10:15", "11:15")
+	b.await("document.activeElement === %s", block("Mit Tasten"))
+	b.press("Rückgängig")
+	b.await("%s?.id === 'week-%d-2'", block("Mit Tasten"), k.ID)
+	want("moved back by keys", k.ID, 2, "10:00", "10:45")
+	// Somebody else's cannot be moved, and opens.
+	eval[bool](b, "(%s.focus(), true)", block("Adas"))
+	b.key("m")
+	b.await("document.querySelector('.week [aria-live]').innerText.includes('nicht verschieben')")
+	b.key("\r")
+	b.await("document.querySelector('dialog[open]')")
+	b.reads("Adas")
+	b.press("Schließen")
+	b.await("location.pathname + location.search === '/rooms/%d?date=%s'", room.ID, date(2))
+
+	// Called off by others, it is gone.
+	ada.Want(t, 200, "POST", at("/meetings/%d/cancel", k.ID), with{}, nil)
+	b.within(3*time.Second, "what somebody else called off", "!"+block("Mit Tasten"))
+
+	// Another week and back; another room by its name.
+	b.press("Nächste Woche")
+	b.await("document.querySelector('.week .head').getAttribute('href') === '/?date=%s'", date(7))
+	b.press("Vorige Woche")
+	b.await("%s", block("Adas"))
+	b.press("Anderer Raum")
+	b.await("document.activeElement.matches('[role=combobox]')")
+	b.key("noeth\r")
+	b.await("document.querySelector('h1').innerText === 'Noether'")
+	b.await("location.search === '?date=%s'", date(2))
+
+	// Waiting for a time.
+	b.press("Vormerken")
+	b.await("document.querySelector('dialog[open]')")
+	eval[bool](b, "(document.querySelector('dialog[open] [type=submit]').click(), true)")
+	b.await("document.querySelector('dialog[open] .fault, dialog[open] [role=alert]')")
+	b.accessible("waiting")
+	b.shot("wait")
+}
+
+// TestPageOfWeekMonthAndList: all rooms' week, the month and the list by mouse and keyboard, with
+// the same filters in the address, live; each is accessible and fits a desk and a phone.
+func TestPageOfWeekMonthAndList(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	room := ada.NewRoom(t, "Curie", map[string]any{
+		"timezone": "Europe/Berlin", "capacity": 6, "features": []string{"harp"},
+		"policy": map[string]any{"opening_hours": []any{with{"days": []string{"MO", "TU", "WE", "TH", "FR"}, "from": "08:00", "to": "20:00"}}},
+	})
+	start := quietWeek()
+	date := func(day int) string { return start.AddDate(0, 0, day).Format(time.DateOnly) }
+	ada.Book(t, testenv.Booking(zoned(t, date(1), "09:00"), zoned(t, date(1), "15:00"), []int64{room.ID}, with{"title": "Half a day"}))
+	cell := func(day int) string {
+		return fmt.Sprintf("[...document.querySelectorAll('.overview [role=row]')].find((r) => r.innerText.includes('Curie'))?.querySelectorAll('[role=gridcell]')[%d]", day)
+	}
+
+	b := browse(t, server)
+	b.signIn("emmy@example.org", demoPassword)
+	b.open("/week?date=" + date(2))
+	b.await(`/1 Termin, 6 Stunden, zu 50\s?%% belegt/.test(%s?.innerText)`, cell(1))
+	b.await("%s?.innerText.includes('Geschlossen')", cell(6))
+	rows := eval[int](b, "document.querySelectorAll('.overview [role=row]').length")
+	b.open("/week?features=harp&date=" + date(2))
+	b.await("document.querySelectorAll('.overview [role=row]').length === 2")
+	if rows < 6 {
+		t.Errorf("%d rows without a filter, want all rooms", rows)
+	}
+	ada.Book(t, testenv.Booking(zoned(t, date(3), "08:00"), zoned(t, date(3), "20:00"), []int64{room.ID}, with{"title": "All day"}))
+	b.within(6*time.Second, "what somebody else booked, in the week", cell(3)+"?.innerText.includes('100')")
+	// By keyboard over the days to the room's week.
+	eval[bool](b, "(document.querySelector('.overview [role=rowheader] a').focus(), true)")
+	b.key(kb.ArrowRight + kb.ArrowRight)
+	b.await("document.activeElement === %s.querySelector('a')", cell(1))
+	b.key(kb.End + kb.ArrowRight)
+	b.await("new URLSearchParams(location.search).get('date') === %q", date(9))
+	b.key(kb.Home + "\r")
+	b.await("location.pathname === '/rooms/%d'", room.ID)
+
+	// The month: own meetings by name, the arrows lead over its end, Enter to the day.
+	mine := server.Login(t, "emmy@example.org", demoPassword)
+	mine.Book(t, testenv.Booking(zoned(t, date(2), "09:00"), zoned(t, date(2), "10:00"), []int64{room.ID}, with{"title": "Emmys"}))
+	day := func(d string) string { return fmt.Sprintf(`document.querySelector('.month [data-date="%s"]')`, d) }
+	b.open("/month?features=harp&date=" + date(2))
+	b.await(`/1 Termin, zu 100\s?%% belegt/.test(%s?.innerText)`, day(date(3)))
+	b.await("%s.closest('[role=gridcell]').innerText.includes('Emmys')", day(date(2)))
+	b.await("%s?.innerText.includes('Geschlossen')", day(date(5)))
+	mine.Book(t, testenv.Booking(zoned(t, date(4), "09:00"), zoned(t, date(4), "10:00"), []int64{room.ID}, with{"title": "Noch einer"}))
+	b.within(4*time.Second, "what I booked elsewhere, in the month", day(date(4))+".closest('[role=gridcell]').innerText.includes('Noch einer')")
+	eval[bool](b, "(%s.focus(), true)", day(date(2)))
+	b.key(kb.ArrowRight)
+	b.await("document.activeElement === %s", day(date(3)))
+	b.key(kb.PageDown)
+	b.await("document.activeElement.dataset.date?.slice(0, 7) > %q", date(3)[:7])
+	b.key(kb.PageUp)
+	b.await("document.activeElement.dataset.date === %q", date(3))
+	b.key("\r")
+	b.await("location.pathname === '/' && location.search.includes('date=%s') && location.search.includes('harp')", date(3))
+
+	// The list: by day and by room, filtered by text, live, read on to its end.
+	item := func(title string) string {
+		return fmt.Sprintf("[...document.querySelectorAll('.agenda li')].find((e) => e.innerText.includes(%q))", title)
+	}
+	b.open("/list?date=" + date(0))
+	b.await("%s", item("Emmys"))
+	b.await("document.querySelector('.agenda .end')")
+	b.open("/list?q=emmys&date=" + date(0))
+	b.await("document.querySelectorAll('.agenda li').length === 1")
+	b.open("/list?date=" + date(0))
+	ada.Book(t, testenv.Booking(zoned(t, date(9), "09:00"), zoned(t, date(9), "10:00"), []int64{room.ID}, with{"title": "Later"}))
+	b.within(3*time.Second, "what somebody else booked, in the list", item("Later"))
+	eval[bool](b, "(%s.querySelector('a').focus(), true)", item("Later"))
+	b.key("\r")
+	b.await("document.querySelector('dialog[open]')")
+	b.await("%s", item("Later")) // below it everything stays
+	b.press("Schließen")
+	b.await("location.pathname === '/list'")
+	b.press("Nach Räumen")
+	b.await("document.querySelector('.list .card')")
+	b.await("location.search.includes('group=room')")
+
+	b.open("/list?date=" + date(0))
+	b.await("%s", item("Later"))
+	b.do(chromedp.Click(chromedp.Search(`//div[contains(@class, 'agenda')]//a[normalize-space()='Curie']`)))
+	b.await("location.pathname === '/rooms/%d' && document.querySelector('h1')?.innerText === 'Curie'", room.ID)
+
+	b.pictured("room-week", at("/rooms/%d?date=%s", room.ID, date(2)), ".week .block")
+	b.pictured("room-month", at("/rooms/%d?view=month&date=%s", room.ID, date(2)), ".month .bar")
+	b.pictured("week", "/week?date="+date(2), ".overview .bar")
+	b.pictured("month", "/month?date="+date(2), ".month .own")
+	b.pictured("agenda", "/list?date="+date(0), ".agenda li")
+}
+
+// TestPageFirstDayOfTheWeek: by locale, as the browser knows it.
+func TestPageFirstDayOfTheWeek(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	b := browse(t, server)
+	b.signIn("jianxiong@example.org", demoPassword)
+	first := map[string]string{}
+	for _, language := range []string{"zh", "en", "de"} {
+		b.open("/")
+		b.await("document.querySelector('#menu-language')")
+		b.choose("#menu-language", language)
+		b.await("document.documentElement.lang.startsWith(%q)", language)
+		b.open("/week?date=2027-02-10")
+		b.await("document.documentElement.lang.startsWith(%q) && document.querySelector('.overview .head a')", language)
+		first[language] = eval[string](b, "document.querySelector('.overview .head a').getAttribute('href').split('=')[1]")
+		day := eval[int](b, `(() => {
+			const tag = (navigator.languages ?? []).find((l) => l.startsWith(%[1]q)) ?? { en: 'en-GB', de: 'de-DE', zh: 'zh-CN' }[%[1]q]
+			const locale = new Intl.Locale(tag); return (locale.getWeekInfo?.() ?? locale.weekInfo).firstDay })()`, language)
+		want := time.Date(2027, 2, 7, 0, 0, 0, 0, time.UTC).AddDate(0, 0, day%7)
+		if want.After(time.Date(2027, 2, 10, 0, 0, 0, 0, time.UTC)) {
+			want = want.AddDate(0, 0, -7)
+		}
+		if first[language] != want.Format(time.DateOnly) {
+			t.Errorf("%s: the week begins with %s, want %s", language, first[language], want.Format(time.DateOnly))
+		}
+		for _, view := range []struct{ name, shows string }{{"week", ".overview .bar"}, {"month", ".month .bar"}, {"list", ".agenda"}, {"rooms/1", ".week .col"}} {
+			b.open("/" + view.name + "?date=2027-02-10")
+			b.await("document.querySelector(%q)", view.shows)
+			name := language + "-" + strings.ReplaceAll(view.name, "/", "-")
+			b.accessible(name)
+			b.shot(name)
+		}
+	}
+	if first["de"] != "2027-02-08" {
+		t.Errorf("a German week begins with %s", first["de"])
+	}
+}
+
+// lastSunday of a month in the coming year, on which clocks in Berlin change.
+func lastSunday(month time.Month) time.Time {
+	for year := time.Now().Year(); ; year++ {
+		day := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC)
+		day = day.AddDate(0, 0, -int(day.Weekday()))
+		if day.After(time.Now().AddDate(0, 0, 2)) {
+			return day
+		}
+	}
+}
+
+// TestPageClocksChange: the weeks with a Sunday of 23 and of 25 hours show every meeting where its
+// time is and as long as it is, and what is drawn there is booked there.
+func TestPageClocksChange(t *testing.T) {
+	t.Parallel()
+	server := testenv.Server(t, testenv.Config{YAML: "booking: { limits: { max_advance: 10000h } }\n"})
+	admin := server.Admin(t)
+	room := admin.NewRoom(t, "Curie", with{"timezone": "Europe/Berlin"})
+	book := func(title string, start time.Time, length time.Duration) {
+		t.Helper()
+		admin.Book(t, testenv.Booking(start, start.Add(length), []int64{room.ID}, with{"title": title}))
+	}
+	autumn, spring := lastSunday(time.October), lastSunday(time.March)
+	hour := func(day time.Time, utc float64) time.Time { return day.Add(time.Duration(utc * float64(time.Hour))) }
+	book("First pass", hour(autumn, 0.5), 30*time.Minute)  // 02:30 summer time
+	book("Second pass", hour(autumn, 1.5), 30*time.Minute) // 02:30 winter time
+	book("Through both", hour(autumn, -1), time.Hour+30*time.Minute)
+	book("Autumn noon", hour(autumn, 11), time.Hour)
+	book("Over the gap", hour(spring, 0.5), time.Hour) // 01:30 to 03:30
+	book("Spring noon", hour(spring, 10), time.Hour)
+
+	b := browse(t, server)
+	b.signIn(testenv.AdminEmail, testenv.AdminPassword)
+	// The place of a block in minutes from the top of its column.
+	place := func(title string) (from, to int) {
+		t.Helper()
+		b.await("%s", block(title))
+		xy := eval[[]int](b, `(() => { const e = %s; const s = getComputedStyle(e)
+			return [Number(s.getPropertyValue('--from')), Number(s.getPropertyValue('--to'))] })()`, block(title))
+		return xy[0], xy[1]
+	}
+	want := func(title string, from, to int) {
+		t.Helper()
+		if gotFrom, gotTo := place(title); gotFrom != from || gotTo != to {
+			t.Errorf("%s is at %d to %d, want %d to %d", title, gotFrom, gotTo, from, to)
+		}
+	}
+
+	b.open(at("/rooms/%d?date=%s", room.ID, autumn.Format(time.DateOnly)))
+	want("First pass", 150, 180)
+	want("Second pass", 210, 240)
+	want("Through both", 60, 150)
+	want("Autumn noon", 780, 840) // noon is an hour further down
+	if hours := eval[int](b, "document.querySelectorAll('.week .hour').length"); hours != 25 {
+		t.Errorf("%d hours are named, want 25", hours)
+	}
+	if gaps := eval[int](b, "document.querySelectorAll('.week .gap').length"); gaps != 6 {
+		t.Errorf("%d days lack the hour that comes twice, want 6", gaps)
+	}
+	eval[bool](b, "(document.querySelector('.week .scroller').scrollTop = 0, true)")
+	b.accessible("25 hours")
+	b.shot("clocks-back")
+	// Drawn at four on that Sunday, which is five hours after midnight.
+	column := eval[int](b, "[...document.querySelectorAll('.week .head')].findIndex((e) => e.getAttribute('href').endsWith(%q))", autumn.Format(time.DateOnly))
+	b.weekDrag(column, 5.05, column, 5.95)
+	b.await("document.querySelector('dialog[open]')")
+	b.fill("Title", "Drawn at four\r")
+	b.await("!document.querySelector('dialog[open]')")
+	want("Drawn at four", 300, 360)
+	if m := find(t, admin, "Drawn at four"); !m.Start.Equal(hour(autumn, 3)) || m.End.Sub(m.Start) != time.Hour {
+		t.Errorf("drawn at four: %v to %v, want an hour from %v", m.Start, m.End, hour(autumn, 3))
+	}
+
+	b.open(at("/rooms/%d?date=%s", room.ID, spring.Format(time.DateOnly)))
+	want("Over the gap", 90, 210)
+	want("Spring noon", 720, 780)
+	if gaps := eval[int](b, "document.querySelectorAll('.week .gap').length"); gaps != 1 {
+		t.Errorf("%d days lack an hour, want one", gaps)
+	}
+	eval[bool](b, "(document.querySelector('.week .scroller').scrollTop = 0, true)")
+	b.shot("clocks-forward")
+
+	// The figures of the day are of 25 and of 23 hours.
+	for day, open := range map[time.Time]int{autumn: 1500, spring: 1380} {
+		var days struct {
+			Items []struct {
+				OpenMinutes []int `json:"open_minutes"`
+			}
+		}
+		admin.Want(t, 200, "GET", at("/occupancy?room_id=%d&from=%s", room.ID, day.Format(time.DateOnly)), nil, &days)
+		if len(days.Items) != 1 || days.Items[0].OpenMinutes[0] != open {
+			t.Errorf("%v is open for %v minutes, want %d", day, days.Items, open)
+		}
+	}
+}
+
+// TestPageManyMeetings: a month of 200 rooms and 20,000 meetings opens soon, and so does their week.
+func TestPageManyMeetings(t *testing.T) {
+	t.Parallel()
+	on := testenv.Config{Database: testenv.Postgres(t)}
+	server := testenv.Server(t, on)
+	month := time.Now().UTC().AddDate(0, 1, 0).Format("2006-01") + "-01"
+	conn, err := pgx.Connect(t.Context(), on.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	for _, q := range []string{
+		`INSERT INTO rooms (name, timezone, capacity, policy, created_at, updated_at)
+			SELECT 'Room ' || lpad(i::text, 3, '0'), 'Europe/Berlin', 8, '{"opening_hours":[{"days":["MO","TU","WE","TH","FR"],"from":"08:00","to":"20:00"}]}', now(), now() FROM generate_series(1, 200) i`,
+		// In each room a hundred: five an hour and a half apart on each of twenty days.
+		`INSERT INTO meetings (title, starts_at, ends_at, timezone, organizer_id, status, visibility, created_at, updated_at)
+			SELECT 'Meeting ' || i, s, s + interval '1 hour', 'Europe/Berlin', (SELECT min(id) FROM users), 'confirmed', 'public', now(), now()
+			FROM (SELECT i, '` + month + `'::timestamptz + (i / 200 / 5) * interval '1 day' + interval '7 hours' + (i / 200 % 5) * interval '90 minutes' AS s
+				FROM generate_series(0, 19999) i) AS m`,
+		`WITH numbered AS (SELECT m.*, (SELECT min(id) FROM rooms) + (m.id - (SELECT min(id) FROM meetings)) % 200 AS room FROM meetings m),
+			mr AS (INSERT INTO meeting_rooms (meeting_id, room_id, position) SELECT id, room, 0 FROM numbered)
+			INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at) SELECT id, room, starts_at, ends_at FROM numbered`,
+		`ANALYZE`,
+	} {
+		if _, err := conn.Exec(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	b := browse(t, server)
+	b.signIn(testenv.AdminEmail, testenv.AdminPassword)
+	for _, view := range []struct{ path, shows string }{
+		{"/month?date=", "[...document.querySelectorAll('.month .link')].some((e) => e.innerText.includes('1000 meetings'))"},
+		{"/week?date=", "document.querySelectorAll('.overview .bar').length >= 60"},
+		{"/list?date=", "document.querySelectorAll('.agenda li').length >= 40"},
+		{"/rooms/7?date=", "document.querySelectorAll('.week .block').length >= 5"},
+	} {
+		began := time.Now()
+		b.do(chromedp.Navigate(b.base + view.path + month))
+		b.await("%s", view.shows)
+		took := time.Since(began)
+		calls := eval[string](b, `performance.getEntriesByType('resource').filter((e) => /occupancy|meetings\?/.test(e.name))
+			.map((e) => e.name.split('/').pop().split('?')[0] + ' ' + Math.round(e.duration) + ' ms, ' + Math.round(e.encodedBodySize / 1024) + ' kB').join('; ')`)
+		t.Logf("%s after %v; asked: %s", view.path, took.Round(time.Millisecond), calls)
+		if took > 10*time.Second { // on an idle machine well below 1 second
+			t.Errorf("%s is drawn after %v", view.path, took)
+		}
+		b.shot("many-" + strings.Trim(strings.Split(view.path, "?")[0], "/")[:4])
+	}
+	// All of a long list is reached by reading on.
+	b.open("/week?date=" + month)
+	b.await("document.querySelector('.overview .bar')")
+	eval[bool](b, "(document.querySelector('.overview').scrollTop = 1e6, true)")
+	b.await("(document.querySelector('.overview').scrollTop = 1e6, document.querySelectorAll('.overview [role=row]').length === 201)")
+}

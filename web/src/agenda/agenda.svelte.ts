@@ -1,0 +1,93 @@
+import { api, ask, type Meeting } from '../lib/api/client'
+import { live, patched } from '../lib/live.svelte'
+import { booking } from '../meeting/booking.svelte'
+
+const shown = new Set<Meeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
+
+const page = 100
+
+/** Meetings from an instant on, page by page, as far as somebody reads. */
+export class Agenda {
+  #asked = { from: '', site: 0 }
+  #all = $state.raw<Meeting[]>([])
+  #cursor: string | undefined
+  /** By start. */
+  list = $derived(this.#all.filter((m) => shown.has(m.status)).sort((a, b) => a.start.localeCompare(b.start) || a.id - b.id))
+  /** Whether there is an answer to the last question. */
+  fresh = $state(false)
+  /** Whether the last meeting was read. */
+  done = $state(false)
+  loading = $state(false)
+  error = $state.raw<unknown>(null)
+
+  /** Begins anew from an instant on, at one site or (0) at all. */
+  show(from: string, site: number) {
+    this.#asked = { from, site }
+    this.fresh = false
+    return this.load()
+  }
+
+  /** Reads anew as much as there was. */
+  load() {
+    return this.#read(Math.max(1, Math.ceil(this.#all.length / page)), true)
+  }
+
+  /** Reads on. */
+  more() {
+    return this.done || this.loading ? undefined : this.#read(1, false)
+  }
+
+  #since: Meeting[] = []
+
+  async #read(pages: number, anew: boolean) {
+    const asked = this.#asked
+    if (!asked.from) return
+    this.loading = true
+    this.#since = []
+    try {
+      await live.ready()
+      let cursor = anew ? undefined : this.#cursor
+      const found = anew ? [] : [...this.#all]
+      for (let i = 0; i < pages; i++) {
+        const query = { from: asked.from, limit: page, cursor, ...(asked.site ? { site_id: asked.site } : {}) }
+        const answer = await ask(api.GET('/meetings', { params: { query } }))
+        if (asked !== this.#asked) return
+        const known = new Set(found.map((m) => m.id))
+        found.push(...answer.items.filter((m) => !known.has(m.id)))
+        cursor = answer.next_cursor ?? undefined
+        if (!cursor) break
+      }
+      this.#cursor = cursor
+      this.done = !cursor
+      this.#all = found
+      for (const m of this.#since) this.#place(m)
+      this.fresh = true
+      this.error = null
+    } catch (err) {
+      if (asked === this.#asked) this.error = err
+    } finally {
+      if (asked === this.#asked) this.loading = false
+    }
+  }
+
+  /** Puts a meeting in place as it is now, if it belongs to what was read. */
+  #put(m: Meeting) {
+    this.#since.push(m)
+    this.#place(m)
+  }
+
+  #place(m: Meeting) {
+    const last = this.#all.at(-1)
+    const read = this.done || (last !== undefined && Date.parse(m.start) <= Date.parse(last.start))
+    this.#all = patched(this.#all, m, read && Date.parse(m.end) > Date.parse(this.#asked.from))
+  }
+
+  watch(): () => void {
+    const off = booking.onSaved((m) => this.#put(m))
+    const unfollow = live.follow({ load: () => this.load(), meeting: (m) => this.#put(m) })
+    return () => {
+      off()
+      unfollow()
+    }
+  }
+}

@@ -1,0 +1,32 @@
+export default {
+  overview: {
+    label: 'How busy the rooms are, day by day',
+    room: 'Room',
+    free: 'Free',
+    none: 'No meetings',
+    meetings: (n: number) => (n === 1 ? '1 meeting' : `${n} meetings`),
+    cell: (meetings: string, time: string, share: string) => `${meetings}, ${time}, ${share} booked`,
+  },
+  month: {
+    title: 'Month',
+    label: (month: string) => `Rooms in ${month}`,
+    words: (meetings: string, share: string) => `${meetings}, ${share} booked`,
+    own: 'My meetings',
+    rest: (n: number) => `and ${n} more`,
+    previous: 'Previous month',
+    next: 'Next month',
+    current: 'This month',
+  },
+  agenda: {
+    label: 'Meetings by day',
+    group: 'Group by',
+    byDay: 'By day',
+    byRoom: 'By room',
+    none: 'Nothing is booked',
+    noneText: 'From this day on nobody has booked these rooms.',
+    end: 'Nothing is booked after that.',
+    more: 'Show more',
+    loaded: (n: number) => `${n} meetings shown`,
+    now: 'Now',
+  },
+}

@@ -1,0 +1,34 @@
+import type { Dictionary } from '../en'
+
+export default {
+  overview: {
+    label: '各会议室每日占用情况',
+    room: '会议室',
+    free: '空闲',
+    none: '没有会议',
+    meetings: (n) => `${n} 个会议`,
+    cell: (meetings, time, share) => `${meetings}，共${time}，占用 ${share}`,
+  },
+  month: {
+    title: '月',
+    label: (month) => `${month}的会议室`,
+    words: (meetings, share) => `${meetings}，占用 ${share}`,
+    own: '我的会议',
+    rest: (n) => `还有 ${n} 个`,
+    previous: '上个月',
+    next: '下个月',
+    current: '本月',
+  },
+  agenda: {
+    label: '按日期列出的会议',
+    group: '分组',
+    byDay: '按日期',
+    byRoom: '按会议室',
+    none: '没有预订',
+    noneText: '从这一天起，这些会议室没有预订。',
+    end: '之后没有预订。',
+    more: '显示更多',
+    loaded: (n) => `已显示 ${n} 个会议`,
+    now: '现在',
+  },
+} satisfies Pick<Dictionary, 'overview' | 'month' | 'agenda'>

@@ -1,0 +1,75 @@
+import { all, api, type Meeting } from './api/client'
+import { live } from './live.svelte'
+import { booking } from '../meeting/booking.svelte'
+
+/** How busy a room is on the days that were asked for, one number a day. */
+export interface Use {
+  busy: number[]
+  open: number[]
+  meetings: number[]
+}
+
+const settle = 400 // ms after a meeting changed: several often change at once
+const atMost = 2000 // ms between two questions
+
+/** How busy rooms are, day by day of their own calendars, kept live. */
+export class Occupancy {
+  #asked = { from: '', to: '', room: 0 }
+  /** By room. */
+  rooms = $state.raw(new Map<number, Use>())
+  /** The first day that the figures are of; '' before there are any. */
+  from = $state('')
+  error = $state.raw<unknown>(null)
+
+  /** Looks at the days from a date up to another, of one room or (0) of all. */
+  show(from: string, to: string, room = 0) {
+    this.#asked = { from, to, room }
+    return this.load()
+  }
+
+  async load() {
+    const asked = this.#asked
+    if (!asked.from) return
+    const query = { from: asked.from, to: asked.to, limit: 500, ...(asked.room ? { room_id: asked.room } : {}) }
+    this.#last = Date.now()
+    try {
+      await live.ready()
+      const found = await all((cursor) => api.GET('/occupancy', { params: { query: { ...query, cursor } } }), 20_000)
+      if (asked !== this.#asked) return
+      this.rooms = new Map(found.map((r) => [r.room_id, { busy: r.busy_minutes, open: r.open_minutes, meetings: r.meetings }]))
+      this.from = asked.from
+      this.error = null
+    } catch (err) {
+      if (asked === this.#asked) this.error = err
+    }
+  }
+
+  #last = 0
+  #soon: ReturnType<typeof setTimeout> | undefined
+
+  #changed(m: Meeting) {
+    const { from, to } = this.#asked
+    // A day's margin for the zones.
+    const near = Date.parse(m.start) < Date.parse(to) + 86_400_000 && Date.parse(m.end) > Date.parse(from) - 86_400_000
+    // One that is elsewhere now may have been here before.
+    if (!near && m.version === 1) return
+    if (this.#soon) return
+    const wait = Math.max(settle, this.#last + atMost - Date.now())
+    this.#soon = setTimeout(() => {
+      this.#soon = undefined
+      void this.load()
+    }, wait)
+  }
+
+  /** Keeps the figures fresh; returns what stops it. */
+  watch(): () => void {
+    const off = booking.onSaved(() => void this.load())
+    const unfollow = live.follow({ load: () => this.load(), meeting: (m) => this.#changed(m) })
+    return () => {
+      off()
+      unfollow()
+      clearTimeout(this.#soon)
+      this.#soon = undefined
+    }
+  }
+}

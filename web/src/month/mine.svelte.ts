@@ -1,0 +1,55 @@
+import { all, api, type Meeting } from '../lib/api/client'
+import { live, patched } from '../lib/live.svelte'
+import { session } from '../lib/session.svelte'
+import { booking } from '../meeting/booking.svelte'
+
+const shown = new Set<Meeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
+
+/** Meetings that the user organizes or is invited to, within some days; kept live. */
+export class Mine {
+  #span = { from: '', to: '' }
+  #all = $state.raw<Meeting[]>([])
+  list = $derived(this.#all.filter((m) => shown.has(m.status)).sort((a, b) => a.start.localeCompare(b.start)))
+
+  /** Looks at the time from an instant up to another. */
+  show(from: string, to: string) {
+    this.#span = { from, to }
+    return this.load()
+  }
+
+  #since: Meeting[] = []
+
+  /** What cannot be read is left out: names are an extra. */
+  async load() {
+    const span = this.#span
+    if (!span.from) return
+    this.#since = []
+    const ask = (whose: { organizer: string } | { attendee: string }) =>
+      all((cursor) => api.GET('/meetings', { params: { query: { ...span, ...whose, limit: 500, cursor } } }))
+    await live.ready()
+    const [organized, invited] = await Promise.all([ask({ organizer: 'me' }), ask({ attendee: 'me' })]).catch(() => [[], []])
+    if (span !== this.#span) return
+    const found = new Map([...organized, ...invited].map((m) => [m.id, m]))
+    this.#all = this.#since.reduce((list, m) => patched(list, m, this.#belongs(m)), [...found.values()])
+  }
+
+  #belongs(m: Meeting): boolean {
+    const { user } = session
+    const mine = m.organizer?.id === user?.id || (m.attendees ?? []).some((a) => a.email.toLowerCase() === user?.email.toLowerCase())
+    return mine && Date.parse(m.start) < Date.parse(this.#span.to) && Date.parse(m.end) > Date.parse(this.#span.from)
+  }
+
+  #put(m: Meeting) {
+    this.#since.push(m)
+    this.#all = patched(this.#all, m, this.#belongs(m))
+  }
+
+  watch(): () => void {
+    const off = booking.onSaved((m) => this.#put(m))
+    const unfollow = live.follow({ load: () => this.load(), meeting: (m) => this.#put(m) })
+    return () => {
+      off()
+      unfollow()
+    }
+  }
+}

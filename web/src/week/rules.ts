@@ -1,0 +1,74 @@
+import type { Room } from '../lib/api/client'
+import { seconds } from '../lib/duration'
+import * as f from '../lib/i18n/format'
+import { i18n } from '../lib/i18n/index.svelte'
+
+const week = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU']
+
+/** Opening hours in words, days with the same hours together: "Mon – Fri, 08:00 – 20:00". */
+export function hoursInWords(room: Room): { days: string; hours: string }[] {
+  const byHours = new Map<string, boolean[]>()
+  for (const h of room.policy.opening_hours ?? []) {
+    const key = `${h.from}-${h.to}`
+    const on = byHours.get(key) ?? week.map(() => false)
+    for (const day of h.days ?? []) on[week.indexOf(day)] = true
+    byHours.set(key, on)
+  }
+  return [...byHours].map(([key, on]) => {
+    const [from, to] = key.split('-') as [string, string]
+    return { days: runs(on), hours: `${f.clockTime(from)} – ${f.clockTime(to === '24:00' ? '00:00' : to)}` }
+  })
+}
+
+/** "Mon – Wed, Fri" */
+function runs(on: boolean[]): string {
+  const names = f.weekdays()
+  const out: string[] = []
+  for (let i = 0; i < 7; i++) {
+    if (!on[i]) continue
+    let j = i
+    while (j < 6 && on[j + 1]) j++
+    out.push(j > i + 1 ? `${names[i]} – ${names[j]}` : j > i ? `${names[i]}, ${names[j]}` : names[i]!)
+    i = j
+  }
+  return out.join(', ')
+}
+
+/** What a booking of the room has to keep to, in words. */
+export function rulesInWords(room: Room): string[] {
+  const t = i18n.t.room
+  const p = room.policy
+  const words = (text: string | null | undefined) => {
+    const s = text ? seconds(text) : NaN
+    return s > 0 ? f.duration(s) : ''
+  }
+  const [least, most] = [words(p.min_duration), words(p.max_duration)]
+  const rules: string[] = []
+  if (least && most) rules.push(t.length(least, most))
+  else if (least) rules.push(t.least(least))
+  else if (most) rules.push(t.most(most))
+  if (words(p.step)) rules.push(t.step(words(p.step)))
+  if (words(p.min_notice)) rules.push(t.notice(words(p.min_notice)))
+  if (words(p.max_advance)) rules.push(t.advance(words(p.max_advance)))
+  const [before, after] = [words(p.buffer_before), words(p.buffer_after)]
+  if (before) rules.push(t.before(before))
+  if (after) rules.push(t.after(after))
+  if (p.quota) {
+    const { per, count, duration } = p.quota
+    if (count) rules.push(t.quotaCount[per](count))
+    if (words(duration)) rules.push(t.quotaTime[per](words(duration)))
+  }
+  return rules
+}
+
+/** Whether somebody has to agree, and how people show that they came. */
+export function duties(room: Room): string[] {
+  const t = i18n.t.room
+  const duties: string[] = []
+  if (room.approval.required) {
+    const s = room.approval.timeout ? seconds(room.approval.timeout) : 0
+    duties.push(s ? t.approvalWithin(f.duration(s)) : t.approval)
+  }
+  if (room.check_in.required) duties.push(t.checkIn(f.duration(seconds(room.check_in.grace) || 0)))
+  return duties
+}
