@@ -135,7 +135,7 @@ func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune
 
 // contentSecurityPolicy lets the page load from here and from nowhere else.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-	"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	"connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 func securityHeaders(baseURL string) gin.HandlerFunc {
 	secure := strings.HasPrefix(baseURL, "https://")

@@ -15,13 +15,19 @@ import (
 	"punctual/web"
 )
 
-// page serves the web page: its files, /docs, and index.html for every other path outside
-// the API, which the page itself makes sense of. It returns what serves index.html.
+// page serves the web page: its files, /docs, the screens at doors, and index.html for every
+// other path outside the API, which the page itself makes sense of. It returns what serves
+// index.html.
 func page(r *gin.Engine) (index gin.HandlerFunc) {
 	files := newPageFiles(web.FS())
 	index = func(c *gin.Context) { files.serve(c, "index.html") }
 	r.GET("/docs", func(c *gin.Context) { files.serve(c, "docs.html") })
 	r.HEAD("/docs", func(c *gin.Context) { files.serve(c, "docs.html") })
+	door := func(c *gin.Context) { files.serve(c, "door.html") }
+	for _, path := range []string{"/door", "/door/:room"} {
+		r.GET(path, door)
+		r.HEAD(path, door)
+	}
 	r.NoRoute(func(c *gin.Context) {
 		name := strings.TrimPrefix(path.Clean(c.Request.URL.Path), "/")
 		isRead := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
@@ -77,7 +83,7 @@ func newPageFiles(fsys fs.FS) pageFiles {
 	if err != nil {
 		panic(err) // the files are a part of the program
 	}
-	for _, name := range []string{"index.html", "docs.html"} {
+	for _, name := range []string{"index.html", "door.html", "docs.html"} {
 		if files[name] == nil {
 			files[name] = newPageFile(contentType(name), "no-cache", []byte(notBuilt))
 		}

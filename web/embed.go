@@ -12,9 +12,9 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// FS returns the built page: index.html for every path of the application, docs.html for the
-// description of the API, and under assets/ files whose names change with their content, so
-// that they may be cached for ever.
+// FS returns the built page: index.html for every path of the application, door.html for the
+// screens at doors with door-worker.js beside it, docs.html for the description of the API, and
+// under assets/ files whose names change with their content, so that they may be cached for ever.
 func FS() fs.FS {
 	sub, err := fs.Sub(dist, "dist")
 	if err != nil {

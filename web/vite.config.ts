@@ -1,13 +1,14 @@
 import { defineConfig } from 'vite'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { licenses } from './scripts/licenses.js'
+import { doorWorker } from './scripts/worker.js'
 
-// Two pages: the application, and the description of the API. `npm run dev` talks to a
+// Three pages: the application, the screen at a door, and the description of the API. `npm run dev` talks to a
 // punctual that runs beside it.
 const server = process.env.PUNCTUAL_URL ?? 'http://localhost:8080'
 
 export default defineConfig({
-  plugins: [svelte(), licenses()],
+  plugins: [svelte(), licenses(), doorWorker()],
   build: {
     target: 'es2023',
     // Nothing is inlined as data: or as a script, so that the Content-Security-Policy can be strict.
@@ -15,7 +16,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // swagger-ui is one file of 1.7 MB, loaded by its own page only.
     chunkSizeWarningLimit: 2000,
-    rolldownOptions: { input: { index: 'index.html', docs: 'docs.html' } },
+    rolldownOptions: { input: { index: 'index.html', door: 'door.html', docs: 'docs.html' } },
   },
   server: {
     proxy: {

@@ -22,6 +22,10 @@ export type Job = Schemas['JobView']
 export type DeadJob = Schemas['DeadJobView']
 export type OutboxItem = Schemas['OutboxItem']
 export type OutboxMessage = Schemas['OutboxMessage']
+export type Door = Schemas['Door']
+export type DoorMeeting = Schemas['DoorMeeting']
+export type DoorClosure = Schemas['DoorClosure']
+export type DoorDevice = Schemas['DoorDevice']
 export type Status = Meeting['status']
 
 /** One thing wrong with a request; location is the field's path, such as "body.title". */

@@ -9,8 +9,9 @@ import requests from './requests'
 import week from './week'
 import month from './month'
 import admin from './admin'
+import door from './door'
 
-const en = { ...app, ...day, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...requests, ...week, ...month, ...admin }
+const en = { ...app, ...day, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...requests, ...week, ...month, ...admin, ...door }
 
 export default en
 

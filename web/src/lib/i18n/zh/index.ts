@@ -10,7 +10,8 @@ import requests from './requests'
 import week from './week'
 import month from './month'
 import admin from './admin'
+import door from './door'
 
-const zh: Dictionary = { ...app, ...day, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...requests, ...week, ...month, ...admin }
+const zh: Dictionary = { ...app, ...day, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...requests, ...week, ...month, ...admin, ...door }
 
 export default zh

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+
+// Of public/, what door.html names.
+const fixed = ['/door', '/theme.js', '/favicon.svg']
+
+/**
+ * A vite plugin that builds the service worker of the page at a door: its source behind the list
+ * of all files of the page `door`, and a version that changes with them.
+ */
+export function doorWorker() {
+  return {
+    name: 'door-worker',
+    apply: /** @type {const} */ ('build'),
+    /**
+     * @this {import('vite').Rolldown.PluginContext}
+     * @param {import('vite').Rolldown.NormalizedOutputOptions} _
+     * @param {import('vite').Rolldown.OutputBundle} bundle
+     */
+    async generateBundle(_, bundle) {
+      const files = [...fixed, ...filesOf('door', bundle).map((name) => '/' + name)]
+      const source = await readFile(new URL('../src/door/worker.js', import.meta.url), 'utf8')
+      const head = `const files = ${JSON.stringify(files)}\n`
+      const version = createHash('sha256').update(head).update(source).digest('hex').slice(0, 12)
+      this.emitFile({ type: 'asset', fileName: 'door-worker.js', source: `${head}const version = '${version}'\n\n${source}` })
+    },
+  }
+}
+
+/**
+ * The files that a page needs: its entry, all that it imports at once or later, their styles,
+ * and the fonts and pictures that those name.
+ * @param {string} entry
+ * @param {import('vite').Rolldown.OutputBundle} bundle
+ */
+function filesOf(entry, bundle) {
+  const first = Object.values(bundle).find((f) => f.type === 'chunk' && f.isEntry && f.name === entry)
+  if (!first) throw new Error(`no page is called ${entry}`)
+  const found = new Set([first.fileName])
+  for (const name of found) {
+    const file = bundle[name]
+    if (file?.type === 'chunk') {
+      for (const other of [...file.imports, ...file.dynamicImports]) found.add(other)
+      const { importedCss = [], importedAssets = [] } = /** @type {{ viteMetadata?: Record<string, Set<string>> }} */ (file).viteMetadata ?? {}
+      for (const other of [...importedCss, ...importedAssets]) found.add(other)
+    }
+    const text = file?.type === 'asset' && name.endsWith('.css') ? String(file.source) : ''
+    for (const [, url] of text.matchAll(/url\(["']?\/([^"')]+)/g)) if (url && bundle[url]) found.add(url)
+  }
+  return [...found].sort()
+}

@@ -1,0 +1,251 @@
+import { api, ask, idempotencyKey, Problem, type Door } from '../lib/api/client'
+import { renew } from './offline'
+import { nextChange } from './state'
+import { listen } from './stream'
+
+/** What the device keeps, so that it is there after a reload, with or without the network. */
+interface Kept {
+  token: string
+  room: { id: number; name: string }
+}
+interface Seen {
+  door: Door
+  /** Milliseconds that the server's clock is ahead of this one. */
+  ahead: number
+  heard: number
+}
+
+const key = 'punctual.door'
+const keySeen = 'punctual.door.day'
+
+function read<T>(key: string): T | null {
+  try {
+    return JSON.parse(localStorage.getItem(key) ?? 'null') as T | null
+  } catch {
+    return null
+  }
+}
+
+function write(key: string, value: unknown) {
+  try {
+    if (value === null) localStorage.removeItem(key)
+    else localStorage.setItem(key, JSON.stringify(value))
+  } catch {
+    // It holds until the page is closed.
+  }
+}
+
+const answerWithin = 8000
+const retries = [1000, 2000, 5000, 10_000] // then the last one again and again
+const forgiven = 2500 // a server that restarts is back before anybody is told
+const spread = Math.random() // devices do not all ask at the same instant
+
+type Action = { book: number } | { extend: number; id: number } | { checkIn: number } | { end: number }
+
+/**
+ * This device: the room it stands at, what the server told last, and whether the server is
+ * there. One clock for all, the server's.
+ */
+class Device {
+  kept = $state.raw<Kept | null>(read<Kept>(key))
+  door = $state.raw<Door | null>(null)
+  /** The present by the server's clock, on each full second. */
+  now = $state(Date.now())
+  /** When something was last heard of the server, by its clock. */
+  heard = $state(0)
+  /** Why the device has to be paired again. */
+  ended = $state(false)
+
+  #ahead = 0
+  #failing = $state(0) // since when, by the server's clock; 0: all is well
+  #tries = 0
+  #loading: Promise<void> | undefined
+  #again = false
+  #due = 0
+  #retry: ReturnType<typeof setTimeout> | undefined
+  #wake = () => {} // ends the wait before the next stream
+
+  constructor() {
+    const seen = read<Seen>(keySeen)
+    if (this.kept && seen?.door.room.id === this.kept.room.id) {
+      this.door = seen.door
+      this.#ahead = seen.ahead
+      this.heard = seen.heard
+    }
+    this.now = this.#clock()
+  }
+
+  /** The server does not answer, and not only for a moment: nothing can be done here. */
+  get lost(): boolean {
+    return this.#failing > 0 && this.now - this.#failing >= forgiven
+  }
+
+  #clock(): number {
+    return Date.now() + this.#ahead
+  }
+
+  /** Shows the door from now on, until the returned function is called. Idle tells when nobody uses the screen. */
+  start(idle: () => boolean): () => void {
+    const stop = new AbortController()
+    const tick = () => {
+      this.now = this.#clock()
+      if (this.now >= this.#due) this.load()
+      timer = setTimeout(tick, 1000 - (this.now % 1000) + 5)
+    }
+    let timer = setTimeout(tick, 0)
+    const now = () => {
+      this.#wake()
+      this.load()
+    }
+    addEventListener('online', now)
+    addEventListener('offline', now)
+    const visible = () => {
+      if (!document.hidden) now()
+    }
+    document.addEventListener('visibilitychange', visible)
+    this.load()
+    this.#follow(stop.signal, idle)
+    return () => {
+      stop.abort()
+      clearTimeout(timer)
+      clearTimeout(this.#retry)
+      this.#wake()
+      removeEventListener('online', now)
+      removeEventListener('offline', now)
+      document.removeEventListener('visibilitychange', visible)
+    }
+  }
+
+  /** Hears of changes, over one stream after the other. */
+  async #follow(stop: AbortSignal, idle: () => boolean) {
+    for (let first = true; !stop.aborted && this.kept; first = false) {
+      const began = Date.now()
+      await listen(
+        '/api/v1/door/events',
+        this.kept.token,
+        (event) => {
+          if (event !== 'ready' || !first) this.load()
+          if (event === 'ready' && !first) renew(true, idle).catch(() => {})
+        },
+        stop,
+      )
+      if (stop.aborted) return
+      this.load()
+      const short = Date.now() - began < 5000
+      await new Promise<void>((go) => {
+        this.#wake = go
+        setTimeout(go, short ? retries[Math.min(this.#tries, retries.length - 1)]! : 500 + 1000 * spread)
+      })
+      renew(false, idle).catch(() => {})
+    }
+  }
+
+  /** Asks the server what there is to show. */
+  load(): Promise<void> {
+    if (this.#loading) {
+      this.#again = true // what is asked for now may have been too early
+      return this.#loading
+    }
+    this.#due = Infinity
+    this.#loading = this.#load().finally(() => {
+      this.#loading = undefined
+      if (this.#again) {
+        this.#again = false
+        this.load()
+      }
+    })
+    return this.#loading
+  }
+
+  async #load() {
+    clearTimeout(this.#retry)
+    const kept = this.kept
+    if (!kept) return
+    const sent = Date.now()
+    try {
+      const door = await ask(api.GET('/door', { headers: this.#auth(), signal: AbortSignal.timeout(answerWithin) }))
+      if (this.kept === kept) this.#accept(door, sent)
+    } catch (err) {
+      if (this.kept !== kept) return
+      if (err instanceof Problem && [401, 403, 404].includes(err.status)) this.#unpair()
+      else this.#fail()
+    }
+  }
+
+  #auth() {
+    return { Authorization: `Bearer ${this.kept?.token}` }
+  }
+
+  #accept(door: Door, sent: number) {
+    const back = Date.now()
+    this.#ahead = Date.parse(door.now) - (sent + back) / 2
+    this.door = door
+    this.now = this.#clock()
+    this.heard = this.now
+    this.#failing = 0
+    this.#tries = 0
+    clearTimeout(this.#retry)
+    // The code for telephones and what one may book change with the minute.
+    const minute = Math.floor(this.now / 60_000 + 1) * 60_000 + spread * 4000
+    this.#due = Math.min(nextChange(door, this.now) + 100 + spread * 400, minute)
+    write(keySeen, { door, ahead: this.#ahead, heard: this.heard } satisfies Seen)
+  }
+
+  #fail() {
+    this.now = this.#clock()
+    this.#failing ||= this.now
+    const wait = retries[Math.min(this.#tries++, retries.length - 1)]!
+    clearTimeout(this.#retry)
+    this.#retry = setTimeout(() => this.load(), wait)
+  }
+
+  #unpair() {
+    this.ended = true
+    this.#keep(null)
+  }
+
+  #keep(kept: Kept | null) {
+    this.kept = kept
+    write(key, kept)
+    if (!kept) {
+      this.door = null
+      write(keySeen, null)
+    }
+  }
+
+  /** Becomes the device of the door for which the code is, or throws a {@link Problem}. */
+  async pair(code: string, name: string) {
+    const body = name ? { code, name } : { code }
+    const { token, room } = await ask(api.POST('/door/pair', { body, signal: AbortSignal.timeout(answerWithin) }))
+    this.#keep(null)
+    this.ended = false
+    this.#failing = 0
+    this.#keep({ token, room: { id: room.id, name: room.name } })
+  }
+
+  /** Does something at the door, once however often it is sent, and shows what is then. */
+  async act(action: Action) {
+    const sent = Date.now()
+    const headers = { ...this.#auth(), 'Idempotency-Key': idempotencyKey() }
+    const with_ = { headers, signal: AbortSignal.timeout(answerWithin) }
+    let door: Door
+    try {
+      if ('book' in action) {
+        door = await ask(api.POST('/door/book', { ...with_, body: { minutes: action.book as 15 } }))
+      } else if ('extend' in action) {
+        const params = { path: { id: action.id } }
+        door = await ask(api.POST('/door/meetings/{id}/extend', { ...with_, params, body: { minutes: action.extend as 15 } }))
+      } else if ('end' in action) {
+        door = await ask(api.POST('/door/meetings/{id}/end', { ...with_, params: { path: { id: action.end } } }))
+      } else {
+        door = await ask(api.POST('/door/meetings/{id}/check-in', { ...with_, params: { path: { id: action.checkIn } } }))
+      }
+    } catch (err) {
+      this.load()
+      throw err
+    }
+    this.#accept(door, sent)
+  }
+}
+
+export const device = new Device()
