@@ -93,7 +93,7 @@ const de: Words = {
     remove: (day) => `${day}: diese Zeiten entfernen`,
     toWeekdays: '→ Mo–Fr',
     toAll: '→ alle',
-    copyWeekdays: (day) => `${day}: auf Montag bis Freitag übertragen`,
+    copyWeekdays: (day) => `${day}: auf Mo–Fr übertragen`,
     copyAll: (day) => `${day}: auf alle Tage übertragen`,
   },
   summary: {

@@ -91,7 +91,7 @@ export default {
     remove: (day: string) => `${day}: remove these hours`,
     toWeekdays: '→ Mon–Fri',
     toAll: '→ all',
-    copyWeekdays: (day: string) => `${day}: copy to Monday to Friday`,
+    copyWeekdays: (day: string) => `${day}: copy to Mon–Fri`,
     copyAll: (day: string) => `${day}: copy to all days`,
   },
   summary: {
