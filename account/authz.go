@@ -79,6 +79,7 @@ var table = map[string]rule{
 	"list-my-tokens":  {Member, unscoped},
 	"create-my-token": {Member, unscoped},
 	"delete-my-token": {Member, unscoped},
+	"list-deputies":   {Manager, unscoped}, // who has somebody to stand in for
 	"create-feed":     {Member, unscoped},
 	"list-feeds":      {Member, unscoped},
 	"delete-feed":     {Member, unscoped},

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -44,4 +45,10 @@ func (s *Service) checkAway(ctx context.Context, id int64, a *Away, fs *faults) 
 		fs.add("away.deputy_id", "not_a_manager", "is a member and cannot decide; an admin can make them manager")
 	}
 	return nil
+}
+
+// Deputies are those who can decide in the place of p's user: all other managers and admins.
+func (s *Service) Deputies(ctx context.Context, p *Principal) ([]*User, error) {
+	users, err := s.store.ActiveDeciders(ctx)
+	return slices.DeleteFunc(users, func(u *User) bool { return u.ID == p.UserID }), wrap("list deputies", err)
 }

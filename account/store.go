@@ -19,6 +19,7 @@ type Store interface {
 	HasUsers(ctx context.Context) (bool, error)
 	User(ctx context.Context, id int64) (*User, error)
 	UserByEmail(ctx context.Context, email string) (*User, error) // email as stored: lower case
+	ActiveDeciders(ctx context.Context) ([]*User, error)          // managers and admins, by name
 	ListUsers(ctx context.Context, p Page) (users []*User, next string, err error)
 	// UpdateUser locks the user and calls fn with the present content; saves it, raising
 	// Version; and deletes the tokens that fn revokes. otherAdmins is how many active admins

@@ -269,3 +269,86 @@ func TestPageRequests(t *testing.T) {
 		t.Errorf("the move that was refused: %+v", got)
 	}
 }
+
+// TestPageProfile: somebody changes what is known of them, says who decides in their place, gets
+// an address for their calendar and a token, and a new password.
+func TestPageProfile(t *testing.T) {
+	t.Parallel()
+	if !web.Built() {
+		t.Fatal("the page was not built: make page")
+	}
+	server := testenv.Server(t, testenv.Config{})
+	admin := server.Admin(t)
+	grace, mary := admin.NewUser(t, "Grace", "manager", with{"timezone": "Europe/Berlin"}), admin.NewUser(t, "Mary", "manager")
+	room := admin.NewRoom(t, "Curie")
+	soon := inSeconds(3 * 86400)
+	grace.Book(t, testenv.Booking(soon, soon.Add(time.Hour), []int64{room.ID}, with{"title": "Design review"}))
+
+	b := browse(t, server)
+	b.signIn("grace@example.org", newUserPassword)
+	b.open("/")
+	b.do(chromedp.Click(".avatar"))
+	b.press("My profile")
+	b.await("document.querySelector('h1')?.innerText === 'My profile' && document.querySelector('#tokens')")
+	b.reads("New token")
+	b.looks("profile", "#tokens")
+
+	b.fill("Name", "Grace Hopper")
+	b.fill("Phone", "call me")
+	b.press("Save")
+	b.await("document.querySelector('form [aria-invalid=true]')?.type === 'tel'")
+	b.fill("Phone", "+4930123456")
+	b.fill("Time zone", "Asia/Shanghai")
+	b.press("Save")
+	b.reads("Saved")
+	var me struct {
+		testenv.User
+		Away *struct {
+			DeputyID int64 `json:"deputy_id"`
+		}
+	}
+	grace.Want(t, http.StatusOK, http.MethodGet, "/me", nil, &me)
+	if me.Name != "Grace Hopper" || me.Phone != "+4930123456" || me.Timezone != "Asia/Shanghai" {
+		t.Errorf("saved %+v", me)
+	}
+	b.await("document.querySelector('.who').textContent.includes('Grace Hopper')")
+
+	section := func(id, button string) string {
+		return fmt.Sprintf(`//section[@aria-labelledby=%q]//button[normalize-space()=%q]`, id, button)
+	}
+	b.do(chromedp.Click("section[aria-labelledby=absence] input[type=checkbox]"))
+	b.do(chromedp.Click(chromedp.Search(section("absence", "Save"))))
+	b.await("document.querySelector('section[aria-labelledby=absence] [aria-invalid=true]')")
+	b.choose("section[aria-labelledby=absence] .field:nth-of-type(2) input", time.Now().AddDate(0, 0, 7).Format(time.DateOnly))
+	b.choose("section[aria-labelledby=absence] select", fmt.Sprint(mary.User.ID))
+	b.accessible("profile-absence")
+	b.do(chromedp.Click(chromedp.Search(section("absence", "Save"))))
+	eventually(t, time.Now().Add(slack), "Mary stands in", func() bool {
+		grace.Want(t, http.StatusOK, http.MethodGet, "/me", nil, &me)
+		return me.Away != nil && me.Away.DeputyID == mary.User.ID
+	})
+
+	b.press("Make an address")
+	b.await("document.querySelector('.told input')")
+	address := eval[string](b, "document.querySelector('.told input').value")
+	b.accessible("profile-feed")
+	b.shot("profile-feed")
+	status, _, cal := feed{URL: address}.read(t, grace, "")
+	if status != http.StatusOK || len(titles(t, cal)["Design review"]) != 1 {
+		t.Errorf("%s: %d", address, status)
+	}
+	b.do(chromedp.Click(chromedp.Search(section("calendars", "End"))))
+	b.reads("The address works no more")
+	if status, _, _ := (feed{URL: address}).read(t, grace, ""); status != http.StatusNotFound {
+		t.Errorf("ended: %d", status)
+	}
+
+	b.fill("Current password", "not this one")
+	b.fill("New password", "another good password")
+	b.press("Change the password")
+	b.await("document.querySelector('section[aria-labelledby=password] [aria-invalid=true]')")
+	b.fill("Current password", newUserPassword)
+	b.press("Change the password")
+	b.reads("The password was changed")
+	server.Login(t, "grace@example.org", "another good password")
+}

@@ -1,7 +1,9 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -202,6 +204,13 @@ func (s *Store) ActiveUsersByEmail(ctx context.Context, emails []string) ([]*acc
 // ActiveAdmins returns all of them, in the order of their ids.
 func (s *Store) ActiveAdmins(ctx context.Context) ([]*account.User, error) {
 	return s.active(ctx, 1, "role = ?", account.Admin)
+}
+
+// ActiveDeciders implements [account.Store].
+func (s *Store) ActiveDeciders(ctx context.Context) ([]*account.User, error) {
+	users, err := s.active(ctx, 1, "role IN ?", []account.Role{account.Manager, account.Admin})
+	slices.SortFunc(users, func(a, b *account.User) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	return users, err
 }
 
 // Away returns who is away at an instant and has a deputy.

@@ -27,6 +27,33 @@ func (h *handlers) registerMe(api huma.API) {
 	huma.Register(api, operation("me", http.MethodGet, "/me", "People", "Who I am"), h.me)
 	huma.Register(api, operation("update-me", http.MethodPatch, "/me", "People", "Change my own account",
 		http.StatusPreconditionFailed, http.StatusUnprocessableEntity, http.StatusTooManyRequests), h.updateMe)
+	huma.Register(api, operation("list-deputies", http.MethodGet, "/me/deputies", "People", "Who can decide in my place while I am away, by name"), h.deputies)
+}
+
+// DeputyBody is somebody who can decide in another's place.
+type DeputyBody struct {
+	ID   int64        `json:"id"`
+	Name string       `json:"name"`
+	Role account.Role `json:"role" enum:"manager,admin"`
+}
+
+type deputiesOutput struct {
+	Body struct {
+		Items []DeputyBody `json:"items" nullable:"false"`
+	}
+}
+
+func (h *handlers) deputies(ctx context.Context, _ *struct{}) (*deputiesOutput, error) {
+	users, err := h.svc.Deputies(ctx, caller(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &deputiesOutput{}
+	out.Body.Items = make([]DeputyBody, len(users))
+	for i, u := range users {
+		out.Body.Items[i] = DeputyBody{ID: u.ID, Name: u.Name, Role: u.Role}
+	}
+	return out, nil
 }
 
 func (h *handlers) me(ctx context.Context, _ *struct{}) (*userOutput, error) {

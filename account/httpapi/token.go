@@ -82,7 +82,7 @@ type SignInBody struct {
 type sessionsOutput struct {
 	Body struct {
 		Items      []SignInBody `json:"items" nullable:"false"`
-		NextCursor *string       `json:"next_cursor" doc:"For the next page; null on the last"`
+		NextCursor *string      `json:"next_cursor" doc:"For the next page; null on the last"`
 	}
 }
 

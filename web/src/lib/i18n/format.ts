@@ -25,6 +25,8 @@ export function timeRange(from: Date | string, to: Date | string, zone: string):
   // Up to midnight is the same day.
   const last = new Date(new Date(to).getTime() - 1)
   const oneDay = wallOf(from, zone).slice(0, 10) === wallOf(last, zone).slice(0, 10)
+  // Intl takes midnight for another day, and would tell both dates.
+  if (oneDay && wallOf(to, zone).endsWith('T00:00:00')) return `${time(from, zone)} – ${time(to, zone)}`
   if (oneDay) return format(zone, clock).formatRange(new Date(from), new Date(to))
   return `${dateTime(from, zone)} – ${dateTime(to, zone)}`
 }

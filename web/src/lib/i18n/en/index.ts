@@ -5,13 +5,14 @@ import reason from './reason'
 import repeat from './repeat'
 import meeting from './meeting'
 import mine from './mine'
+import profile from './profile'
 import requests from './requests'
 import week from './week'
 import month from './month'
 import admin from './admin'
 import door from './door'
 
-const en = { ...app, ...day, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...requests, ...week, ...month, ...admin, ...door }
+const en = { ...app, ...day, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
 
 export default en
 
