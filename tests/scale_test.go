@@ -19,6 +19,7 @@ import (
 func TestScale_workersJoinAndLeave(t *testing.T) {
 	t.Parallel()
 	const meetings, spread = 200, 12 * time.Second
+	const length = takeover + time.Second // one that is over before a killed worker's starts are taken over never begins
 	on := onServers(t)
 	on.Role = "api"
 	w := newWorld(t, on, 1, nil)
@@ -32,8 +33,8 @@ func TestScale_workersJoinAndLeave(t *testing.T) {
 	}
 	join()
 	join()
-	w.crowd(meetings, inSeconds(10), spread, 3*time.Second)
-	begin := w.last.Add(-spread - 3*time.Second)
+	w.crowd(meetings, inSeconds(10), spread, length)
+	begin := w.last.Add(-spread - length)
 
 	kills := 0
 	for step := range 10 {
