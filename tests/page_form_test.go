@@ -53,7 +53,7 @@ func (b *tab) fillIn(selector, text string) {
 // says waits until the form's dialog has a text.
 func (b *tab) says(text string) {
 	b.t.Helper()
-	b.await("document.querySelector('dialog[open]')?.innerText.includes(%q)", text)
+	b.await("[...document.querySelectorAll('dialog[open]')].at(-1)?.innerText.includes(%q)", text)
 }
 
 // meetingsOf a series or a title, those that take place alone, by start.
@@ -361,5 +361,293 @@ func TestPageForm_series(t *testing.T) {
 	want := [][]string{is(0, room.ID), is(1, other.ID), is(3, room.ID)}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestPageForm_editSeries: of a series one date, those from one on and all are changed, each as
+// its preview said, and cancelled; a date that was left out is taken up again.
+func TestPageForm_editSeries(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	alan := server.Login(t, "alan@example.org", demoPassword)
+	room := ada.NewRoom(t, "Curie", with{"timezone": "Europe/Berlin", "capacity": 6})
+	first := monday(2)
+	day := func(n int) time.Time { return first.AddDate(0, 0, 7*n) }
+	var made seriesAnswer
+	alan.Want(t, http.StatusCreated, http.MethodPost, "/series", weekly(first, 6, room.ID, with{"title": "Circle"}), &made)
+	series := at("/series/%d", made.Series.ID)
+	ada.Book(t, testenv.Booking(day(4).Add(2*time.Hour), day(4).Add(3*time.Hour), []int64{room.ID})) // in the way of a later fifth date
+	open := func(b *tab, n int) {
+		t.Helper()
+		b.open(at("/meetings/%d", made.Meetings[n].ID))
+		b.says(fmt.Sprintf("%d of", n+1))
+	}
+	ask := func(b *tab, what, scope string) {
+		t.Helper()
+		b.press(what)
+		b.await("document.querySelector(`dialog .scopes input[value=%s]`)?.click() || document.querySelector(`dialog .scopes input[value=%s]`)?.checked", scope, scope)
+	}
+
+	b := browse(t, server)
+	b.signIn("alan@example.org", demoPassword)
+	open(b, 3)
+	b.says("Every Monday, 6 times")
+	b.says("4 of 6")
+	b.press("Edit")
+	b.says("What do you want to change?")
+	b.accessible("which dates to change")
+	b.shot("series-scope")
+	b.press("Back")
+
+	// From the fourth on two hours later: the fifth cannot be, and is left where it is.
+	ask(b, "Edit", "following")
+	b.do(chromedp.Click(chromedp.Search(`//form[contains(@class,'ask')]//button[normalize-space()='Edit']`)))
+	b.await(formOpen)
+	b.says("Edit series")
+	b.await("document.querySelector('dialog .ends input[type=number]').value === '3'")
+	b.choose("dialog [data-part=start] input[type=time]", "11:00")
+	b.await("document.querySelectorAll('dialog .dates li').length === 3")
+	b.says("1 cannot be had")
+	b.await("document.querySelector(\"dialog .dates li[data-date='%s']\").classList.contains('taken')", day(4).Format(time.DateOnly))
+	eval[bool](b, "(document.querySelector('dialog .dates').scrollIntoView(), true)")
+	b.accessible("preview of a change")
+	b.shot("series-edit")
+	b.press("Save")
+	b.says("Some dates cannot be had")
+	b.await("[...document.querySelectorAll('dialog .how label')].some((l) => l.innerText === 'Leave them out' && (l.querySelector('input').click(), true))")
+	b.press("Save")
+	b.await("!document.querySelector('dialog form#booking')")
+	var starts []string
+	for _, m := range booked(t, alan, "Circle") {
+		starts = append(starts, m.Start.In(first.Location()).Format("01-02 15:04"))
+	}
+	clock := func(n, hours int) string { return day(n).Add(time.Duration(hours) * time.Hour).Format("01-02 15:04") }
+	if d := cmp.Diff([]string{clock(0, 0), clock(1, 0), clock(2, 0), clock(3, 2), clock(4, 0), clock(5, 2)}, starts); d != "" {
+		t.Errorf("from the fourth on: %s", d)
+	}
+
+	// One date alone is cancelled with a reason, and taken up again.
+	open(b, 1)
+	ask(b, "Cancel meeting", "one")
+	b.fillIn("dialog .ask input.input", "Holidays\r")
+	b.reads("The meeting was cancelled")
+	b.await("document.querySelector('dialog .history')?.innerText.includes('Holidays')")
+	open(b, 0)
+	eval[bool](b, "(document.querySelector('dialog dd details summary').click(), true)")
+	b.says("Dates left out")
+	b.shot("series-dates")
+	b.press("Add again")
+	b.reads("takes place again, in Curie")
+	b.await("!document.querySelector('dialog')?.innerText.includes('Dates left out')")
+
+	// All get another title; then all are called off.
+	ask(b, "Edit", "all")
+	b.do(chromedp.Click(chromedp.Search(`//form[contains(@class,'ask')]//button[normalize-space()='Edit']`)))
+	b.await(formOpen)
+	b.fill("Title", "Round")
+	b.await("document.querySelectorAll('dialog .dates li.changed').length === 3")
+	b.press("Save")
+	b.await("!document.querySelector('dialog form#booking')")
+	if n := len(booked(t, alan, "Round")); n != 3 {
+		t.Errorf("%d dates have the new title, want the first three", n)
+	}
+	b.says("Round")
+	ask(b, "Cancel meeting", "all")
+	b.do(chromedp.Click(chromedp.Search(`//form[contains(@class,'ask')]//button[normalize-space()='Cancel meeting']`)))
+	b.reads("The dates were cancelled")
+	if n := len(booked(t, alan, "Round")); n != 0 {
+		t.Errorf("%d dates are left", n)
+	}
+	var state struct {
+		CancelledAt *time.Time `json:"cancelled_at"`
+	}
+	alan.Want(t, http.StatusOK, http.MethodGet, series, nil, &state)
+	if state.CancelledAt == nil {
+		t.Error("the series was not cancelled")
+	}
+}
+
+// TestPageForm_keyboard: a series is built and a meeting booked without a mouse; in Chinese and
+// German too everything is in the reader's language.
+func TestPageForm_keyboard(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	room := ada.NewRoom(t, "0 Curie", with{"timezone": "Europe/Berlin"}) // the first by name
+	date := monday(4)
+
+	b := browse(t, server)
+	b.signIn("alan@example.org", demoPassword)
+	b.open("/?date=" + date.Format(time.DateOnly))
+	eval[bool](b, "(document.querySelector('.button.book').focus(), true)")
+	b.key("\r")
+	b.await(formOpen)
+	b.await("document.activeElement.matches('dialog input.title')")
+	b.key("By hand")
+	tab := func(to string) {
+		t.Helper()
+		for range 60 {
+			if eval[bool](b, "document.activeElement.matches(%q)", to) {
+				return
+			}
+			b.key("\t")
+		}
+		b.shot("failed")
+		t.Fatalf("the keyboard does not reach %s; it is at %s", to, eval[string](b, "document.activeElement.outerHTML.slice(0, 200)"))
+	}
+	tab("dialog [data-part=rrule] select")
+	b.key("Other")
+	b.await("document.querySelector('dialog [data-part=rrule] .days')")
+	tab("dialog .days button[aria-label=Wednesday]")
+	b.key(" ")
+	b.await("document.querySelector('dialog .words').innerText === 'Every Monday and Wednesday, 10 times'")
+	tab("dialog .ends input[type=number]")
+	eval[bool](b, "(document.activeElement.select(), true)")
+	b.key("3")
+	tab("dialog input[type=search]")
+	b.key("0 Curie")
+	b.await("document.querySelectorAll('dialog .list li').length === 1")
+	tab("dialog input[name=room]")
+	b.key(" ")
+	b.await("document.querySelectorAll('dialog .dates li').length === 3")
+	tab("dialog [role=combobox]")
+	b.key("grace")
+	b.await("document.querySelectorAll('dialog [role=option]').length === 1")
+	b.key(kb.ArrowDown)
+	b.await("document.querySelector('dialog [role=option][aria-selected=true]')")
+	b.key("\r")
+	b.await("document.querySelector('dialog .box > ul:first-child li')?.innerText.includes('Grace')")
+	tab("dialog footer .primary")
+	b.key("\r")
+	b.await(formShut)
+	if ms := booked(t, ada, "By hand"); len(ms) != 3 || ms[1].Start.Sub(ms[0].Start) != 48*time.Hour || ms[0].RoomIDs[0] != room.ID || len(ms[0].Attendees) != 1 {
+		t.Errorf("booked %+v", ms)
+	}
+
+	for language, says := range map[string][]string{
+		"zh": {"新建预订", "每周的星期一，共 10 次", "会议室", "10 次会议"},
+		"de": {"Neue Buchung", "Jeden Montag, 10-mal", "Räume", "10 Termine"},
+	} {
+		b.choose("#menu-language", language)
+		b.open("/?date=" + date.AddDate(0, 0, 7).Format(time.DateOnly))
+		b.reads(says[0])
+		b.press(says[0])
+		b.await(formOpen)
+		b.choose("dialog [data-part=rrule] select", "week")
+		b.pick("0 Curie")
+		for _, text := range says[1:] {
+			b.says(text)
+		}
+		for _, english := range []string{"Taken", "Free", "seats", "Choose", "date"} {
+			if eval[bool](b, "document.querySelector('dialog').innerText.includes(%q)", english) {
+				t.Errorf("%s: the form says %q", language, english)
+			}
+		}
+		b.accessible("form in " + language)
+		b.shot("form-" + language)
+		b.size(phone)
+		b.shot("form-phone-" + language)
+		b.size(desk)
+		eval[bool](b, "(document.querySelector('dialog header button').click(), true)")
+		b.await("document.querySelector('dialog .leaving')")
+		b.await("(document.querySelector('dialog footer .danger').click(), true)")
+		b.await(formShut)
+	}
+}
+
+// TestPageMeeting: what a meeting shows of itself, and what each person may do with it there.
+func TestPageMeeting(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	alan := server.Login(t, "alan@example.org", demoPassword)
+	grace := server.Login(t, "grace@example.org", demoPassword)
+	hall := ada.NewRoom(t, "Hall", with{"timezone": "Europe/Berlin", "approval": with{"required": true, "approver_ids": []int64{grace.User.ID}}})
+	den := ada.NewRoom(t, "Den", with{"timezone": "Europe/Berlin", "check_in": with{"required": true, "opens": "24h", "grace": "2h"}})
+	soon := inSeconds(72 * 3600).Truncate(time.Hour)
+	asked := alan.Book(t, testenv.Booking(soon, soon.Add(time.Hour), []int64{hall.ID}, with{"title": "A request", "attendees": []any{with{"email": "emmy@example.org"}, with{"email": "grace@example.org"}}}))
+	running := alan.Book(t, testenv.Booking(inSeconds(2), inSeconds(3*3600), []int64{den.ID}, with{"title": "On now"}))
+	ada.Book(t, testenv.Booking(inSeconds(3*3600+20*60), inSeconds(4*3600), []int64{den.ID}, with{"title": "Next"}))
+
+	// Who decides sees until when, and approves with a word.
+	b := browse(t, server)
+	b.signIn("grace@example.org", demoPassword)
+	b.open(at("/meetings/%d", asked.ID))
+	b.says("To be decided by")
+	b.says("If nobody decides, it is rejected.")
+	b.shot("meeting-request")
+	b.press("Approve")
+	b.await("document.activeElement.matches('dialog .ask input')")
+	b.key("With pleasure\r")
+	b.await("document.querySelector('dialog .status').innerText.includes('Confirmed')")
+	b.says("Grace Hopper")
+	b.says("With pleasure")
+
+	// She is invited, too, and answers.
+	b.press("Maybe")
+	b.await("[...document.querySelectorAll('dialog .three button')].find((e) => e.innerText === 'Maybe').getAttribute('aria-pressed') === 'true'")
+	b.await("document.querySelector('dialog .history').innerText.includes('Answered the invitation')")
+	b.says("No answer yet → Maybe")
+	b.accessible("meeting that was approved")
+	b.shot("meeting-approved")
+	if m := alan.Meeting(t, asked.ID); m.Attendees[1].Response != "tentative" {
+		t.Errorf("answers: %+v", m.Attendees)
+	}
+
+	// Its organizer moves it, which waits again.
+	o := browse(t, server)
+	o.signIn("alan@example.org", demoPassword)
+	o.open(at("/meetings/%d", asked.ID))
+	o.press("Edit")
+	o.await(formOpen)
+	o.says("Free at that time") // its own time is not in its way
+	o.press("2 h")
+	o.press("Save")
+	o.await("!document.querySelector('dialog form#booking')")
+	o.says("Asked to move to")
+	o.says("Until that is decided it stays where it is.")
+	o.accessible("meeting that is to move")
+	o.shot("meeting-move")
+	o.size(phone)
+	o.shot("meeting-move-phone")
+	o.dark(true)
+	o.shot("meeting-move-phone-dark")
+	o.size(desk)
+	o.dark(false)
+
+	// What takes place is checked in to, goes on for as long as the next lets it, and ends.
+	o.open(at("/meetings/%d", running.ID))
+	o.await("document.querySelector('dialog .status')?.innerText.includes('In progress')")
+	o.press("Check in")
+	o.await("document.querySelector('dialog .history').innerText.includes('Checked in')")
+	o.says("The room is free until")
+	o.await("document.querySelector(`dialog button[aria-label^='+30 min']`).disabled && !document.querySelector(`dialog button[aria-label^='+15 min']`).disabled")
+	o.shot("meeting-running")
+	o.press("+15 min, 15 minutes longer")
+	o.await("document.querySelector(`dialog button[aria-label^='+15 min']`).disabled")
+	if m := alan.Meeting(t, running.ID); m.End.Sub(running.End) != 15*time.Minute {
+		t.Errorf("goes on until %v, was %v", m.End, running.End)
+	}
+	o.press("End now")
+	o.await("document.querySelector('dialog .status').innerText.includes('Ended')")
+
+	// A stranger may wait for the slot, and is shown no more than that.
+	o.open(at("/meetings/%d", find(t, ada, "Next").ID))
+	o.await("document.querySelector('dialog .actions')")
+	if eval[bool](o, "/Edit|Cancel meeting|Notifications/.test(document.querySelector('dialog').innerText)") {
+		t.Error("a stranger is offered what only the organizer may")
+	}
+	o.press("Wait for this time")
+	o.await(formOpen)
+	o.says("Taken")
+	o.shot("meeting-wait")
+
+	for _, language := range []string{"de", "zh"} {
+		o.choose("#menu-language", language)
+		o.open(at("/meetings/%d", asked.ID))
+		o.await("document.querySelector('dialog .history li')")
+		o.accessible("meeting in " + language)
+		o.shot("meeting-" + language)
 	}
 }

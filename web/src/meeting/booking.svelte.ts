@@ -6,8 +6,8 @@ import type { Fields } from './form.svelte'
 export interface Draft {
   /** The meeting to edit; none makes a new one. */
   meeting?: Meeting
-  /** The series to edit: all its coming dates, or those from one on. */
-  series?: { series: Series; from?: string }
+  /** The series to edit: all its coming dates, or those from one on, of which `left` are in its rule. */
+  series?: { series: Series; from?: string; left: number }
   roomID?: number
   /** Wall time in the room's zone. */
   start?: string

@@ -204,6 +204,7 @@ function initial(draft: Draft): Fields {
   }
   const date = start.slice(0, 10)
   const rule = series ? ruleOf(series.series.rrule, date) : null
+  if (rule && series?.from && rule.ends === 'count') rule.count = Math.max(1, series.left)
   return {
     title: of?.title ?? '',
     rooms: ids,

@@ -12,6 +12,8 @@ type SkippedDate = SeriesResult['skipped'][number]
 export interface PlannedDate {
   /** As clocks in the rooms show it. */
   date: string
+  /** When the rule has it. */
+  original: number
   start: Date
   end: Date
   roomIDs: number[]
@@ -152,6 +154,7 @@ export class Plan {
       .filter((m) => !m.id || this.#before.get(m.id) !== 'cancelled' || m.status !== 'cancelled')
       .map((m) => ({
         date: dateOf(m.original_start ?? m.start),
+        original: Date.parse(m.original_start ?? m.start),
         start: new Date(m.start),
         end: new Date(m.end),
         roomIDs: m.room_ids,
@@ -159,17 +162,17 @@ export class Plan {
       }))
     for (const s of this.result.skipped) {
       const start = new Date(s.original_start)
-      const known = list.findIndex((d) => d.start.getTime() === start.getTime() && d.state !== 'dropped')
+      const known = list.findIndex((d) => d.original === start.getTime() && d.state !== 'dropped')
       if (known >= 0) list.splice(known, 1)
       const date = dateOf(s.original_start)
-      list.push({ date, start, end: new Date(start.getTime() + length * 60_000), roomIDs: f.choices[date] ?? f.rooms, state: 'taken', why: s })
+      list.push({ date, original: start.getTime(), start, end: new Date(start.getTime() + length * 60_000), roomIDs: f.choices[date] ?? f.rooms, state: 'taken', why: s })
     }
     for (const date of f.skips) {
       if (list.some((d) => d.date === date && d.state !== 'dropped')) continue
       const start = instantOf(date + startWall.slice(10), zone)
       const at = list.findIndex((d) => d.date === date)
       if (at >= 0) list.splice(at, 1)
-      list.push({ date, start, end: new Date(start.getTime() + length * 60_000), roomIDs: f.rooms, state: 'skipped' })
+      list.push({ date, original: start.getTime(), start, end: new Date(start.getTime() + length * 60_000), roomIDs: f.rooms, state: 'skipped' })
     }
     return list.sort((a, b) => a.start.getTime() - b.start.getTime())
   }

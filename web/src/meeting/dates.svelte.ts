@@ -1,0 +1,72 @@
+import { all, api, ask, type Meeting } from '../lib/api/client'
+import type { components } from '../lib/api/schema'
+import { live } from '../lib/live.svelte'
+import { wallOf } from '../lib/zone'
+import { booking, type Draft } from './booking.svelte'
+
+export type SeriesState = components['schemas']['SeriesState']
+
+const gone: Meeting['status'][] = ['cancelled', 'rejected', 'released']
+
+/** The series that a meeting is a date of, and what has become of its dates. */
+export class SeriesDates {
+  id: number
+  state = $state.raw<SeriesState | null>(null)
+  #all = $state.raw<Meeting[]>([])
+  /** Those that take place, or did. */
+  dates = $derived.by(() => this.#all.filter((m) => !gone.includes(m.status)).sort((a, b) => a.start.localeCompare(b.start)))
+
+  constructor(id: number) {
+    this.id = id
+  }
+
+  /** Reads the dates and keeps them fresh; returns what stops it. */
+  watch(): () => void {
+    this.load()
+    const load = () => this.load()
+    const off = booking.onSaved((m) => m.series_id === this.id && load())
+    const unfollow = live.follow({ load, meeting: (m) => m.series_id === this.id && load() })
+    return () => {
+      off()
+      unfollow()
+    }
+  }
+
+  async load() {
+    const query = { series_id: this.id, limit: 500 }
+    try {
+      const [state, list] = await Promise.all([
+        ask(api.GET('/series/{id}', { params: { path: { id: this.id } } })),
+        all((cursor) => api.GET('/meetings', { params: { query: { ...query, cursor } } })),
+      ])
+      this.state = state
+      this.#all = list
+    } catch {
+      // The meeting is there all the same.
+    }
+  }
+
+  /** Which of the dates the meeting is, from 1; 0: none that takes place. */
+  placeOf(m: Meeting): number {
+    return this.dates.findIndex((d) => d.id === m.id) + 1
+  }
+
+  /** How many dates the rule has from one on: what its count is for those. */
+  #left(from: string): number {
+    const { state } = this
+    const starts = new Set<string>()
+    for (const at of [...this.#all.map((m) => m.original_start), ...(state?.absent ?? []).map((d) => d.original_start)]) {
+      if (at && at >= from) starts.add(at)
+    }
+    const zone = state?.timezone ?? 'UTC'
+    const out = (state?.exdates ?? []).filter((d) => d.slice(0, 10) >= wallOf(from, zone).slice(0, 10))
+    return starts.size + out.length
+  }
+
+  /** What the booking form starts from to change all dates, or those from one on. */
+  draft(meeting: Meeting, from?: string): Draft | null {
+    const series = this.state
+    if (!series) return null
+    return { meeting, series: { series, from, left: from ? this.#left(from) : 0 } }
+  }
+}
