@@ -9,6 +9,7 @@ import (
 // GridQuery asks for a picture of rooms over a span; a zero field does not filter.
 type GridQuery struct {
 	Span    Slot
+	Dates   bool    // of the span only the dates count, by each room's own calendar; both ends are in UTC
 	RoomIDs []int64 // these alone, if they are active
 	Rooms   RoomQuery
 	Text    string // in name, floor or features of the room, or in the title of a meeting that the actor sees there
@@ -46,6 +47,15 @@ func (q *GridQuery) check() error {
 	return nil
 }
 
+// span is from when to when the grid is, for these rooms.
+func (q *GridQuery) span(rooms []*Room) Slot {
+	if !q.Dates {
+		return q.Span
+	}
+	_, span := calendars(rooms, q.Span.Start, int(q.Span.Duration()/(24*time.Hour)))
+	return span
+}
+
 // draw puts rooms and meetings into a grid.
 func (q *GridQuery) draw(rooms []*Room, meetings []*Meeting) *Grid {
 	g := &Grid{Meetings: meetings}
@@ -54,8 +64,9 @@ func (q *GridQuery) draw(rooms []*Room, meetings []*Meeting) *Grid {
 		g.Meetings = within(rooms, meetings)
 	}
 	for _, r := range rooms {
-		r.Blackouts = slices.DeleteFunc(r.Blackouts, func(b Blackout) bool { return !b.Slot.Overlaps(q.Span) })
-		g.Rooms = append(g.Rooms, GridRoom{r, gaps(q.Span, openHours(r.Policy.OpeningHours, q.Span, mustZone(r.Zone)))})
+		span := q.span([]*Room{r})
+		r.Blackouts = slices.DeleteFunc(r.Blackouts, func(b Blackout) bool { return !b.Slot.Overlaps(span) })
+		g.Rooms = append(g.Rooms, GridRoom{r, gaps(span, openHours(r.Policy.OpeningHours, span, mustZone(r.Zone)))})
 	}
 	return g
 }

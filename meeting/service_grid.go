@@ -17,9 +17,12 @@ func (s *Service) Grid(ctx context.Context, by Actor, q GridQuery, p Page) (g *G
 	if err != nil || len(rooms) == 0 {
 		return &Grid{}, "", err
 	}
-	at := s.clock()
+	at, span := s.clock(), q.span(rooms)
+	if err := s.withBlackouts(ctx, rooms, span.Start); err != nil {
+		return nil, "", err
+	}
 	ms, more, err := s.store.ListMeetings(ctx,
-		MeetingQuery{From: q.Span.Start, To: q.Span.End, RoomIDs: ids(rooms), Statuses: gridStatuses, Now: at}, Page{Limit: maxGridMeetings})
+		MeetingQuery{From: span.Start, To: span.End, RoomIDs: ids(rooms), Statuses: gridStatuses, Now: at}, Page{Limit: maxGridMeetings})
 	if err != nil {
 		return nil, "", err
 	}
@@ -41,10 +44,7 @@ func (s *Service) gridRooms(ctx context.Context, q GridQuery, p Page) (rooms []*
 	} else if rooms, next, err = s.store.ListRooms(ctx, q.Rooms, p); err == nil {
 		rooms = s.zoned(rooms)
 	}
-	if err != nil {
-		return nil, "", err
-	}
-	return rooms, next, s.withBlackouts(ctx, rooms, q.Span.Start)
+	return rooms, next, err
 }
 
 // sitesOf are the sites of the rooms, by name.

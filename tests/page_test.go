@@ -268,8 +268,8 @@ func (b *tab) signIn(email, password string) {
 func (b *tab) point(room string, hour float64) (x, y float64) {
 	b.t.Helper()
 	xy := eval[[]float64](b, `(() => {
-		const row = [...document.querySelectorAll('.ec-row-head')].findIndex((e) => e.innerText.includes(%q))
-		const r = document.querySelectorAll('.ec-body .ec-day')[row].getBoundingClientRect()
+		const head = [...document.querySelectorAll('[role=rowheader]')].find((e) => e.innerText.includes(%q))
+		const r = head.closest('[role=row]').querySelector('.track').getBoundingClientRect()
 		return [r.left + r.width * %f / 24, r.top + r.height / 2] })()`, room, hour)
 	return xy[0], xy[1]
 }
@@ -348,7 +348,7 @@ func TestPageBooks(t *testing.T) {
 
 	// By the form: first all that is missing at once, then for real.
 	b.open("/?date=" + date)
-	b.await("document.querySelectorAll('.ec-row-head').length >= 2")
+	b.await("document.querySelectorAll('[role=rowheader]').length >= 2")
 	b.press("New booking")
 	b.await("document.querySelector('dialog[open]')")
 	b.press("Book")
@@ -362,7 +362,7 @@ func TestPageBooks(t *testing.T) {
 	if got, want := m.Start, zoned(t, date, "09:00"); !got.Equal(want) || m.End.Sub(got) != time.Hour || m.RoomIDs[0] != turing.ID {
 		t.Errorf("booked %v for %v in %v, want an hour from %v in %d", got, m.End.Sub(got), m.RoomIDs, want, turing.ID)
 	}
-	b.await("[...document.querySelectorAll('.ec-event')].some((e) => e.innerText.includes('By the form'))")
+	b.await("[...document.querySelectorAll('.meeting')].some((e) => e.innerText.includes('By the form'))")
 
 	// The same again is taken, and the form says by when.
 	b.press("New booking")
@@ -386,7 +386,7 @@ func TestPageBooks(t *testing.T) {
 	if got, want := m.Start, zoned(t, date, "10:00"); !got.Equal(want) || m.End.Sub(got) != 90*time.Minute || m.RoomIDs[0] != other.ID {
 		t.Errorf("drew %v for %v in %v, want 90 minutes from %v in %d", got, m.End.Sub(got), m.RoomIDs, want, other.ID)
 	}
-	b.await("[...document.querySelectorAll('.ec-event')].some((e) => e.innerText.includes('By the mouse'))")
+	b.await("[...document.querySelectorAll('.meeting')].some((e) => e.innerText.includes('By the mouse'))")
 	b.shot("grid")
 
 	// Dragged an hour on, and back again.
@@ -411,7 +411,7 @@ func TestPageBooks(t *testing.T) {
 
 	// By keyboard: the meeting opens, tells its history and is cancelled.
 	for range 5 { // the grid may be drawn anew in between, and the key goes nowhere
-		eval[bool](b, "([...document.querySelectorAll('.ec-event')].find((e) => e.innerText.includes('By the mouse'))?.focus(), true)")
+		eval[bool](b, "([...document.querySelectorAll('.meeting')].find((e) => e.innerText.includes('By the mouse'))?.focus(), true)")
 		b.key("\r")
 		if b.soon("document.querySelector('dialog[open]')") {
 			break
@@ -479,7 +479,7 @@ func TestPageViews(t *testing.T) {
 	b.shot("sign-in")
 	b.signIn("ada@example.org", demoPassword)
 	for _, view := range []struct{ name, path, shows string }{
-		{"grid", "/", ".ec-row-head"},
+		{"grid", "/", "[role=rowheader]"},
 		{"list", "/list", ".card"},
 		{"mine", "/mine", "h1"},
 		{"decide", "/requests", "article, .empty"},
@@ -534,7 +534,7 @@ func TestPageLanguages(t *testing.T) {
 	b.open("/")
 	b.reads("我的一天") // as her profile says
 	b.await("document.documentElement.lang === 'zh-Hans'")
-	b.await("document.querySelector('.ec-row-head')")
+	b.await("document.querySelector('[role=rowheader]')")
 	b.accessible("grid in Chinese")
 	b.shot("chinese")
 	b.press("新建预订")

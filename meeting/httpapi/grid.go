@@ -142,8 +142,8 @@ func gridMeetingOf(m *meeting.Meeting) GridMeeting {
 
 type gridInput struct {
 	IfNoneMatch string   `header:"If-None-Match" doc:"The ETag of the answer before; if nothing changed the answer is 304"`
-	From        string   `query:"from" doc:"Required" example:"2027-02-10T00:00:00Z"`
-	To          string   `query:"to" doc:"Required; at most 62 days after from" example:"2027-02-11T00:00:00Z"`
+	From        string   `query:"from" doc:"Required; an instant, or a date by each room's own calendar" example:"2027-02-10"`
+	To          string   `query:"to" doc:"Required; like from, at most 62 days after it, and not included" example:"2027-02-11"`
 	RoomID      []string `query:"room_id,explode" doc:"These rooms alone; repeated, or separated by commas"`
 	SiteID      int64    `query:"site_id"`
 	Features    []string `query:"features,explode" doc:"All of them; repeated, or separated by commas"`
@@ -155,8 +155,14 @@ type gridInput struct {
 
 func (in *gridInput) query() (meeting.GridQuery, error) {
 	var d decoder
+	read := d.given
+	dates := len(in.From) == len(time.DateOnly)
+	if dates {
+		read = d.date
+	}
 	q := meeting.GridQuery{
-		Span:  meeting.Slot{Start: d.given("query.from", in.From), End: d.given("query.to", in.To)},
+		Span:  meeting.Slot{Start: read("query.from", in.From), End: read("query.to", in.To)},
+		Dates: dates,
 		Rooms: meeting.RoomQuery{SiteID: in.SiteID, Features: commas(in.Features), MinCapacity: in.MinCapacity},
 		Text:  in.Q,
 	}

@@ -66,6 +66,18 @@ func TestGrid(t *testing.T) {
 		t.Errorf("the hall's approver sees %q", titles)
 	}
 
+	// By date each room has its own day.
+	byDate := want[httpapi.Grid](c, 200, ann, "GET", "/grid?from=2027-02-10&to=2027-02-11", "")
+	if s := byDate.Rooms[0].Closed; len(s) != 2 || s[0].Start.Format("02 15:04") != "09 23:00" || s[1].End.Format("02 15:04") != "10 23:00" {
+		t.Errorf("the attic's day: %v", s)
+	}
+	if titles := titlesOf(byDate); !slices.Equal(titles, []string{"Design review", "Busy"}) {
+		t.Errorf("meetings %q", titles)
+	}
+	if b := want[httpapi.Grid](c, 200, ann, "GET", "/grid?from=2027-02-13&to=2027-02-14", "").Rooms[1].Blackouts; len(b) != 0 {
+		t.Errorf("two days later in Tokyo: %v", b)
+	}
+
 	for query, rooms := range map[string]string{
 		"&q=design":               "Attic",
 		"&q=VIDEO":                "Attic",
@@ -98,6 +110,8 @@ func TestGrid(t *testing.T) {
 		"": "query.from required, query.to required",
 		"?from=soon&to=2027-02-11T00:00:00Z&room_id=x":                "query.from invalid_time, query.room_id invalid_type",
 		"?from=2027-02-10T00:00:00Z&to=2027-02-10T00:00:00Z":          "query.to invalid_span",
+		"?from=2027-02-10&to=2027-02-11T00:00:00Z":                    "query.to invalid_date",
+		"?from=2027-02-10&to=2027-06-11":                              "query.to invalid_span",
 		"?from=2027-02-10T00:00:00Z&to=2027-05-10T00:00:00Z":          "query.to invalid_span",
 		"?from=2027-02-10T00:00:00Z&to=2027-02-11T00:00:00Z&cursor=x": "query.cursor invalid_cursor",
 	} {

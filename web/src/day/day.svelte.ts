@@ -1,109 +1,159 @@
-import { all, api, type Meeting, type Room } from '../lib/api/client'
+import { api, ask, type GridMeeting, type GridRoom } from '../lib/api/client'
 import { live, patched, poll } from '../lib/live.svelte'
-import { rooms } from '../lib/rooms.svelte'
-import { instantOf } from '../lib/zone'
+import { inOrder, rooms } from '../lib/rooms.svelte'
+import { wallOf } from '../lib/zone'
 import { booking } from '../meeting/booking.svelte'
 import { filters } from './filters.svelte'
 
-const shown = new Set<Meeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
+const shown = new Set<GridMeeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
+const slow = 120_000 // rooms change seldom, and no event tells
+
+/** What was drawn: the dates, and the site if the rooms of one alone were asked for. */
+interface Drawn {
+  span: string
+  site: number
+}
 
 /** A picture of the rooms that pass the filters, over the dates that the view shows. */
 class Day {
   zone = $derived(filters.zone)
   date = $derived(filters.date)
+
+  #all = $state.raw<GridMeeting[]>([])
+  #rooms = $state.raw<GridRoom[]>([])
+  #sites = $state.raw<{ id: number; name: string; timezone?: string }[]>([])
+  #drawn = $state.raw<Drawn | null>(null)
+  error = $state.raw<unknown>(null)
+
   #span = $derived(`${filters.span.from} ${filters.span.to}`)
+  /** What has to be asked for: who has all rooms, has those of a site. */
+  wanted = $derived(`${this.#span} ${this.#drawn?.site === 0 ? 0 : filters.site}`)
+  /** Whether there are rooms to show, if perhaps without the meetings of these dates yet. */
+  loaded = $derived(this.#drawn !== null)
+  /** Whether what is shown is of the dates that are asked for. */
+  fresh = $derived(this.#drawn?.span === this.#span && (!this.#drawn.site || this.#drawn.site === filters.site))
 
   /** Meetings that touch the dates in some room's zone, without those that did not take place. */
-  #all = $state.raw<Meeting[]>([])
-  #drawn = $state('')
-  error = $state.raw<unknown>(null)
-  /** Whether what is shown is of the dates that are asked for. */
-  fresh = $derived(rooms.loaded && this.#drawn === this.#span)
-
   meetings = $derived(this.fresh ? this.#all.filter((m) => shown.has(m.status)) : [])
+  /** Whether there is any room to look at. */
+  empty = $derived(this.#drawn !== null && !this.#drawn.site && !this.#rooms.length)
 
   /** Rooms that pass the filters; text also finds rooms by their meetings. */
   rooms = $derived.by(() => {
     const text = filters.text.trim().toLocaleLowerCase()
     const found = new Set(
-      text ? this.meetings.filter((m) => m.title?.toLocaleLowerCase().includes(text)).flatMap((m) => m.room_ids) : [],
+      text ? this.meetings.filter((m) => m.title.toLocaleLowerCase().includes(text)).flatMap((m) => m.room_ids) : [],
     )
-    return rooms.list.filter((r) => r.active && filters.pass(r) && (!text || found.has(r.id) || filters.names(r)))
+    return this.#rooms.filter((r) => filters.pass(r) && (!text || found.has(r.id) || filters.names(r)))
   })
+  byID = $derived(new Map(this.#rooms.map((r) => [r.id, r])))
 
+  // A room whose meetings are the same keeps its list, and is not drawn anew.
+  #lists = new Map<number, GridMeeting[]>()
   #byRoom = $derived.by(() => {
-    const byRoom = new Map<number, Meeting[]>()
+    const byRoom = new Map<number, GridMeeting[]>()
     for (const m of this.meetings) {
-      for (const id of m.room_ids) {
+      for (const id of new Set([...m.room_ids, ...(m.pending_change?.room_ids ?? [])])) {
         const list = byRoom.get(id)
         if (list) list.push(m)
         else byRoom.set(id, [m])
       }
     }
-    return byRoom
+    for (const [id, list] of byRoom) {
+      const was = this.#lists.get(id)
+      if (was?.length === list.length && was.every((m, i) => m === list[i])) byRoom.set(id, was)
+    }
+    return (this.#lists = byRoom)
   })
 
   /** The zones of the shown rooms. */
-  zones = $derived([...new Set(this.rooms.map((r) => rooms.zone(r)))])
+  zones = $derived([...new Set(this.rooms.map((r) => r.timezone))])
+  /** Whether rooms of several sites are shown. */
+  manySites = $derived(!filters.site && this.#sites.length > 1)
 
-  of(room: Room): Meeting[] {
-    return this.#byRoom.get(room.id) ?? []
+  /** The meetings in a room, and those that are to move there. */
+  of(room: { id: number }): GridMeeting[] {
+    return this.#byRoom.get(room.id) ?? none
+  }
+
+  siteName(id: number | null): string {
+    return this.#sites.find((s) => s.id === id)?.name ?? ''
   }
 
   #asked = 0
   /** What was heard since the last question: the answer may be older. */
-  #since: Meeting[] = []
+  #since: GridMeeting[] = []
 
   async load() {
-    const span = this.#span
+    const { span, to, from, site } = { ...filters.span, span: this.#span, site: this.#drawn?.site === 0 ? 0 : filters.site }
     const asked = ++this.#asked
     this.#since = []
     try {
       await live.ready()
-      const { from, to } = extent(span)
-      const query = { from: from.toISOString(), to: to.toISOString(), limit: 500 }
-      const [meetings] = await Promise.all([
-        all((cursor) => api.GET('/meetings', { params: { query: { ...query, cursor } } })),
-        rooms.ready(),
-      ])
+      const list: GridRoom[] = []
+      const meetings = new Map<number, GridMeeting>()
+      const sites = new Map<number, { id: number; name: string; timezone?: string }>()
+      let cursor: string | undefined
+      do {
+        const page = await ask(api.GET('/grid', { params: { query: { from, to, site_id: site || undefined, limit: 1000, cursor } } }))
+        list.push(...page.rooms)
+        for (const m of page.meetings) meetings.set(m.id, m) // one in rooms of two pages is in both
+        for (const s of page.sites) sites.set(s.id, s)
+        cursor = page.next_cursor ?? undefined
+      } while (cursor)
       if (asked !== this.#asked) return
-      this.#all = this.#since.reduce((list, m) => patched(list, m, touches(m, span)), meetings)
-      this.#drawn = span
+      inOrder(list, (this.#sites = [...sites.values()]))
+      this.#rooms = same(this.#rooms, list)
+      this.#drawn = { span, site }
+      this.#all = this.#since.reduce((all, m) => patched(all, m, this.#touches(m)), same(this.#all, [...meetings.values()]))
       this.error = null
     } catch (err) {
       if (asked === this.#asked) this.error = err
+    } finally {
+      rooms.ready().catch(() => {}) // for all that asks about rooms; the picture did not wait for it
     }
   }
 
+  /** Whether the meeting is in the picture. */
+  #touches(m: GridMeeting): boolean {
+    const [from, to] = this.#drawn!.span.split(' ') as [string, string]
+    const within = (ids: number[], start: string, end: string) =>
+      ids.some((id) => {
+        const room = this.byID.get(id)
+        return room && wallOf(start, room.timezone) < to && wallOf(end, room.timezone) > from + 'T00:00:00'
+      })
+    const change = m.pending_change
+    return within(m.room_ids, m.start, m.end) || Boolean(change && within(change.room_ids, change.start, change.end))
+  }
+
   /** Puts a meeting in place as it is now. */
-  put(m: Meeting) {
+  put(m: GridMeeting) {
     this.#since.push(m)
-    this.#all = patched(this.#all, m, touches(m, this.#drawn))
+    if (this.#drawn) this.#all = patched(this.#all, m, this.#touches(m))
   }
 
   /** Keeps the picture fresh; returns what stops it. */
   watch(): () => void {
     const off = booking.onSaved((m) => this.put(m))
     const unfollow = live.follow({ load: () => this.load(), meeting: (m) => this.put(m) })
-    const slow = poll(() => rooms.load().catch(() => {}), 120_000)
+    const stop = poll(() => Promise.all([this.load(), rooms.load().catch(() => {})]), slow)
     return () => {
       off()
       unfollow()
-      slow()
+      stop()
     }
   }
 }
 
-/** From when to when dates are, somewhere: they begin at UTC+14 and end at UTC-12. */
-function extent(span: string): { from: Date; to: Date } {
-  const [from, to] = span.split(' ')
-  return { from: instantOf(from + 'T00:00:00', 'Etc/GMT-14'), to: instantOf(to + 'T00:00:00', 'Etc/GMT+12') }
-}
+const none: GridMeeting[] = []
 
-function touches(m: Meeting, span: string): boolean {
-  if (!span) return false
-  const { from, to } = extent(span)
-  return Date.parse(m.start) < to.getTime() && Date.parse(m.end) > from.getTime()
+/** The new list, of which what is the same stays the same. */
+function same<T extends { id: number }>(was: T[], now: T[]): T[] {
+  const known = new Map(was.map((x) => [x.id, x]))
+  return now.map((x) => {
+    const old = known.get(x.id)
+    return old && JSON.stringify(old) === JSON.stringify(x) ? old : x
+  })
 }
 
 export const day = new Day()

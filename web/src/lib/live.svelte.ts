@@ -225,7 +225,7 @@ export const live = new Live()
  * A list with a meeting as it is now, if it belongs there; a newer one stays as it is. The list
  * itself, if nothing changed.
  */
-export function patched(list: Meeting[], m: Meeting, belongs: boolean): Meeting[] {
+export function patched<T extends { id: number; version: number }>(list: T[], m: T, belongs: boolean): T[] {
   const i = list.findIndex((o) => o.id === m.id)
   if (i < 0) return belongs ? [...list, m] : list
   if (list[i]!.version > m.version) return list

@@ -1,4 +1,4 @@
-import { all, api, type Meeting } from './api/client'
+import { all, api, type Meeting, type Status } from './api/client'
 import { live } from './live.svelte'
 import { rooms } from './rooms.svelte'
 import { session } from './session.svelte'
@@ -79,6 +79,11 @@ export function mayDecide(m: Meeting): boolean {
 }
 
 /** Whether the user may change or cancel the meeting; the server has the last word. */
-export function mayEdit(m: Meeting): boolean {
+export function mayEdit(m: { status: Status; organizer: { id: number } }): boolean {
   return (m.status === 'pending' || m.status === 'confirmed') && (session.admin || m.organizer.id === session.user?.id)
+}
+
+/** Whether the user may let a meeting that goes on end later; the server has the last word. */
+export function mayExtend(m: { status: Status; organizer: { id: number } }): boolean {
+  return m.status === 'in_progress' && (session.admin || m.organizer.id === session.user?.id)
 }

@@ -24,9 +24,7 @@ class Rooms {
       all((cursor) => api.GET('/rooms', { params: { query: { limit: 500, cursor } } })),
       all((cursor) => api.GET('/sites', { params: { query: { limit: 500, cursor } } })),
     ])
-    const order = new Map(sites.sort(byName).map((s, i) => [s.id, i]))
-    const place = (r: Room) => order.get(r.site_id ?? 0) ?? sites.length
-    list.sort((a, b) => place(a) - place(b) || byName(a, b))
+    inOrder(list, sites)
     // What is the same stays the same, and nothing is drawn anew.
     if (JSON.stringify(sites) !== JSON.stringify(this.sites)) this.sites = sites
     if (JSON.stringify(list) !== JSON.stringify(this.list)) this.list = list
@@ -38,7 +36,7 @@ class Rooms {
   }
 
   /** The zone that a room's clock shows. */
-  zone(room: Room | undefined): string {
+  zone(room: { timezone: string; site_id: number | null } | undefined): string {
     return room?.timezone || this.siteByID.get(room?.site_id ?? 0)?.timezone || 'UTC'
   }
 
@@ -53,6 +51,13 @@ const collator = new Intl.Collator(undefined, { numeric: true })
 
 function byName(a: { name: string }, b: { name: string }): number {
   return collator.compare(a.name, b.name)
+}
+
+/** Sorts rooms by site and name, as people count: Room 2 before Room 10. And the sites by name. */
+export function inOrder(list: { name: string; site_id: number | null }[], sites: { id: number; name: string }[]) {
+  const order = new Map(sites.sort(byName).map((s, i) => [s.id, i]))
+  const place = (r: { site_id: number | null }) => order.get(r.site_id ?? 0) ?? sites.length
+  list.sort((a, b) => place(a) - place(b) || byName(a, b))
 }
 
 export const rooms = new Rooms()

@@ -8,6 +8,13 @@ export type Room = Schemas['Room']
 export type Meeting = Schemas['Meeting']
 export type Wait = Schemas['Wait']
 export type Blackout = Schemas['Blackout']
+export type GridRoom = Schemas['GridRoom']
+/** A meeting as a calendar needs it; every {@link Meeting} is one. */
+export type GridMeeting = Omit<Schemas['GridMeeting'], 'series_id' | 'checked_in_at' | 'pending_change'> & {
+  series_id?: number | null
+  checked_in_at?: string | null
+  pending_change?: Schemas['GridChange'] | null
+}
 export type Reminder = Schemas['Reminder']
 export type Series = Schemas['Series']
 export type SeriesResult = Schemas['SeriesResult']

@@ -6420,9 +6420,9 @@ export interface operations {
     grid: {
         parameters: {
             query?: {
-                /** @description Required */
+                /** @description Required; an instant, or a date by each room's own calendar */
                 from?: string;
-                /** @description Required; at most 62 days after from */
+                /** @description Required; like from, at most 62 days after it, and not included */
                 to?: string;
                 /** @description These rooms alone; repeated, or separated by commas */
                 room_id?: string[] | null;

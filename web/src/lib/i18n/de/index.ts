@@ -1,6 +1,7 @@
 import type { Dictionary } from '../en'
 import app from './app'
 import day from './day'
+import grid from './grid'
 import booking from './booking'
 import reason from './reason'
 import repeat from './repeat'
@@ -13,6 +14,6 @@ import month from './month'
 import admin from './admin'
 import door from './door'
 
-const de: Dictionary = { ...app, ...day, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
+const de: Dictionary = { ...app, ...day, ...grid, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
 
 export default de

@@ -1,5 +1,6 @@
 import app from './app'
 import day from './day'
+import grid from './grid'
 import booking from './booking'
 import reason from './reason'
 import repeat from './repeat'
@@ -12,7 +13,7 @@ import month from './month'
 import admin from './admin'
 import door from './door'
 
-const en = { ...app, ...day, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
+const en = { ...app, ...day, ...grid, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
 
 export default en
 

@@ -1,0 +1,167 @@
+import type { GridMeeting, GridRoom } from '../lib/api/client'
+import { seconds } from '../lib/duration'
+import { lanes } from '../lib/lanes'
+import { addMinutes, instantOf, minutesBetween, wallOf } from '../lib/zone'
+
+// Where things lie in the row of a room: in minutes after midnight of a date, as the clock on the
+// room's wall shows them. What reaches beyond the day is cut to it.
+
+export const dayLength = 1440
+
+export interface Stretch {
+  from: number
+  to: number
+}
+
+/** A meeting in a row, of which `lane` of `of` is its. */
+export interface Placed extends Stretch {
+  meeting: GridMeeting
+  lane: number
+  of: number
+  /** It begins before, or ends behind, what is shown. */
+  before: boolean
+  after: boolean
+}
+
+export interface Shade extends Stretch {
+  kind: 'closed' | 'blackout' | 'buffer'
+  text: string
+}
+
+export interface Layout {
+  placed: Placed[]
+  /** Where meetings are to move once that is decided. */
+  asked: (Stretch & { meeting: GridMeeting })[]
+  shades: Shade[]
+  lanes: number
+}
+
+/** A time of the room's day as minutes; it may lie outside of the day. */
+export function minuteOf(instant: string | Date, room: { timezone: string }, date: string): number {
+  return minutesBetween(date + 'T00:00:00', wallOf(instant, room.timezone))
+}
+
+/** "2026-11-21T09:30:00" */
+export function wallAt(minute: number, date: string): string {
+  return addMinutes(date + 'T00:00:00', minute)
+}
+
+/** The instant at which the room's clock shows so many minutes. */
+export function instantAt(minute: number, room: { timezone: string }, date: string): Date {
+  return instantOf(wallAt(minute, date), room.timezone)
+}
+
+/** The part of the day that an interval takes, if any. */
+function stretch(of: { start: string; end: string }, room: GridRoom, date: string): Stretch | undefined {
+  const from = Math.max(0, minuteOf(of.start, room, date))
+  const to = Math.min(dayLength, minuteOf(of.end, room, date))
+  return from < to ? { from, to } : undefined
+}
+
+export function layout(room: GridRoom, meetings: GridMeeting[], date: string): Layout {
+  const placed: Placed[] = []
+  const asked: Layout['asked'] = []
+  const shades: Shade[] = []
+  const shade = (kind: Shade['kind'], of: { start: string; end: string }, text = '') => {
+    const s = stretch(of, room, date)
+    if (s) shades.push({ ...s, kind, text })
+  }
+  for (const c of room.closed) shade('closed', c)
+  for (const b of room.blackouts) shade('blackout', b, b.reason)
+  for (const meeting of meetings) {
+    const change = meeting.pending_change
+    const to = change?.room_ids.includes(room.id) && stretch(change, room, date)
+    if (to) asked.push({ ...to, meeting })
+    if (!meeting.room_ids.includes(room.id)) continue
+    const occupied = occupancy(meeting, room)
+    if (occupied) {
+      shade('buffer', { start: occupied.start, end: meeting.start })
+      shade('buffer', { start: meeting.end, end: occupied.end })
+    }
+    const s = stretch(meeting, room, date)
+    if (!s) continue
+    const before = minuteOf(meeting.start, room, date) < 0
+    const after = minuteOf(meeting.end, room, date) > dayLength
+    placed.push({ ...s, meeting, before, after, lane: 0, of: 1 })
+  }
+  placed.sort((a, b) => a.from - b.from || a.to - b.to)
+  const places = lanes(placed)
+  for (const p of placed) Object.assign(p, places.get(p))
+  return { placed, asked, shades, lanes: placed.reduce((most, p) => Math.max(most, p.of), 1) }
+}
+
+const known = new WeakMap<GridRoom, { meetings: GridMeeting[]; date: string; layout: Layout }>()
+
+/** The layout of a row, made once for what is the same. */
+export function layoutOf(room: GridRoom, meetings: GridMeeting[], date: string): Layout {
+  const k = known.get(room)
+  if (k?.meetings === meetings && k.date === date) return k.layout
+  const made = layout(room, meetings, date)
+  known.set(room, { meetings, date, layout: made })
+  return made
+}
+
+/** How many lanes a row has. Few have more than one, which is seen without laying them out. */
+export function lanesOf(room: GridRoom, meetings: GridMeeting[], date: string): number {
+  let end = 0
+  for (const m of meetings) {
+    if (Date.parse(m.start) < end) return layoutOf(room, meetings, date).lanes
+    end = Math.max(end, Date.parse(m.end))
+  }
+  return 1
+}
+
+/** What the meeting takes of the room with its buffers, if it has any. */
+export function occupancy(m: GridMeeting, room: GridRoom): { start: string; end: string } | undefined {
+  const known = m.occupied?.find((o) => o.room_id === room.id)
+  if (known) return known
+  const before = seconds(room.buffer_before)
+  const after = seconds(room.buffer_after)
+  if ((!before && !after) || m.status === 'ended') return undefined
+  return {
+    start: new Date(Date.parse(m.start) - before * 1000).toISOString(),
+    end: new Date(Date.parse(m.end) + after * 1000).toISOString(),
+  }
+}
+
+/** The room's grid of starts and ends, in minutes; a quarter of an hour where it has none. */
+export function stepOf(room: GridRoom): number {
+  return Math.max(1, room.step ? seconds(room.step) / 60 : 15)
+}
+
+/** A place at which the keyboard stops: a meeting or a time. */
+export interface Stop extends Stretch {
+  meeting?: GridMeeting
+}
+
+/** The stops of a row: its meetings, and between them times of half an hour or the room's step. */
+export function stops(room: GridRoom, placed: Placed[]): Stop[] {
+  const unit = Math.max(30, stepOf(room))
+  const all: Stop[] = []
+  let at = 0
+  const until = (end: number) => {
+    while (at < end) {
+      const to = Math.min(end, (Math.floor(at / unit) + 1) * unit)
+      all.push({ from: at, to })
+      at = to
+    }
+  }
+  for (const { from, to, meeting } of placed) {
+    until(from)
+    all.push({ from, to, meeting })
+    at = Math.max(at, to)
+  }
+  until(dayLength)
+  return all
+}
+
+/** The first minute at which any of the rooms is open; seven o'clock where they always are. */
+export function opening(rooms: GridRoom[], date: string): number {
+  let first = dayLength
+  for (const room of rooms) {
+    const night = room.closed.map((c) => stretch(c, room, date)).find((s) => s?.from === 0)
+    if (!night) return 420
+    if (night.to < dayLength) first = Math.min(first, night.to)
+  }
+  return first < dayLength ? first : 420
+}

@@ -1,0 +1,107 @@
+import type { GridMeeting, GridRoom } from '../lib/api/client'
+import { seconds } from '../lib/duration'
+import { duration, timeRange } from '../lib/i18n/format'
+import { i18n } from '../lib/i18n/index.svelte'
+import { titleOf } from '../meeting/title'
+import { day } from './day.svelte'
+import { dayLength, instantAt, minuteOf, occupancy, stepOf, type Stretch } from './layout'
+
+/** What somebody is about to do: draw a new time, move a meeting, or drag one of its edges. */
+export interface Plan extends Stretch {
+  kind: 'draw' | 'move' | 'start' | 'end'
+  room: GridRoom
+  /** Of all but "draw": the meeting, and the room in whose row it was taken. */
+  meeting?: GridMeeting
+  home?: GridRoom
+}
+
+const clamp = (n: number, least: number, most: number) => Math.min(most, Math.max(least, n))
+
+/** A time from where the drawing began to where it is, on the room's grid; the edges belong to it. */
+export function drawn(room: GridRoom, anchor: number, at: number): Plan {
+  const step = stepOf(room)
+  const from = clamp(Math.floor(Math.min(anchor, at) / step) * step, 0, dayLength - step)
+  const to = clamp(Math.ceil(Math.max(anchor, at) / step) * step, from + step, dayLength)
+  return { kind: 'draw', room, from, to }
+}
+
+/** The meeting as it is, ready to be changed. */
+export function taken(kind: 'move' | 'start' | 'end', meeting: GridMeeting, home: GridRoom): Plan {
+  const { date } = day
+  return { kind, meeting, home, room: home, from: minuteOf(meeting.start, home, date), to: minuteOf(meeting.end, home, date) }
+}
+
+/** The plan some minutes later than the meeting is, in a room; back at its place it is as it was. */
+export function moved(plan: Plan, room: GridRoom, by: number): Plan {
+  const was = taken('move', plan.meeting!, plan.home!)
+  const step = stepOf(room)
+  const still = room.id === was.room.id && Math.abs(by) < step / 2
+  const from = still ? was.from : clamp(Math.round((was.from + by) / step) * step, Math.min(0, was.from), dayLength - step)
+  return { ...was, room, from, to: from + was.to - was.from }
+}
+
+/** The plan with one edge at a minute. */
+export function stretched(plan: Plan, at: number): Plan {
+  const step = stepOf(plan.room)
+  const edge = Math.round(at / step) * step
+  return plan.kind === 'start'
+    ? { ...plan, from: clamp(edge, 0, Math.ceil(plan.to / step) * step - step) }
+    : { ...plan, to: clamp(edge, Math.floor(plan.from / step) * step + step, dayLength) }
+}
+
+/** Whether the plan would leave everything as it is. */
+export function idle(plan: Plan): boolean {
+  if (!plan.meeting) return false
+  const was = taken('move', plan.meeting, plan.home!)
+  return plan.room.id === was.room.id && plan.from === was.from && plan.to === was.to
+}
+
+/** When the plan is, as instants. */
+export function timesOf(plan: Plan): { start: string; end: string } {
+  return {
+    start: instantAt(plan.from, plan.room, day.date).toISOString(),
+    end: instantAt(plan.to, plan.room, day.date).toISOString(),
+  }
+}
+
+/** "9:30 – 10:30" */
+export function rangeOf(plan: Plan): string {
+  const { start, end } = timesOf(plan)
+  return timeRange(start, end, plan.room.timezone)
+}
+
+/**
+ * Why the plan will hardly be possible, as far as the page knows; "" if nothing is in the way. The
+ * server has the last word.
+ */
+export function obstacle(plan: Plan, now: Date): string {
+  const { room, meeting } = plan
+  const { start, end } = timesOf(plan)
+  const t = i18n.t.grid
+  const overlaps = (o: { start: string; end: string }, from = start, to = end) => Date.parse(o.start) < Date.parse(to) && Date.parse(o.end) > Date.parse(from)
+  if (plan.kind !== 'end' && Date.parse(start) < now.getTime() - 60_000) return t.inPast
+  const wish = occupancy({ ...(meeting ?? blank), start, end, occupied: undefined, status: 'confirmed' }, room) ?? { start, end }
+  for (const other of day.of(room)) {
+    if (other.id === meeting?.id || !other.room_ids.includes(room.id) || other.status === 'ended') continue
+    if (overlaps(occupancy(other, room) ?? other, wish.start, wish.end)) return t.taken(titleOf(other), timeRange(other.start, other.end, room.timezone))
+  }
+  const blackout = room.blackouts.find((b) => overlaps(b))
+  if (blackout) return blackout.reason ? t.blackoutOf(blackout.reason) : t.blackout
+  if (room.closed.some((c) => overlaps(c))) return t.closedThen
+  const length = (Date.parse(end) - Date.parse(start)) / 1000
+  if (length < seconds(room.min_duration)) return t.tooShort(duration(seconds(room.min_duration)))
+  if (room.max_duration && length > seconds(room.max_duration)) return t.tooLong(duration(seconds(room.max_duration)))
+  return ''
+}
+
+const blank: GridMeeting = {
+  id: 0,
+  room_ids: [],
+  title: '',
+  start: '',
+  end: '',
+  organizer: { id: 0, name: '' },
+  visibility: 'public',
+  status: 'confirmed',
+  version: 0,
+}
