@@ -29,6 +29,9 @@ func TestFinding(t *testing.T) {
 			Reasons []struct {
 				Code       string
 				Start, End *time.Time
+
+				Limit, Actual int
+				Feature       string
 			}
 		}
 		look := func(q url.Values) map[int64]item {
@@ -49,6 +52,8 @@ func TestFinding(t *testing.T) {
 		}
 		if r := found[small.ID].Reasons; len(r) != 2 || r[0].Code != "features" || r[1].Code != "capacity" {
 			t.Errorf("the small one: %+v", r)
+		} else if r[0].Feature != "video" || r[1].Limit != 2 || r[1].Actual != 3 {
+			t.Errorf("the small one's figures: %+v", r)
 		}
 		if r := found[large.ID].Reasons; len(r) != 1 || r[0].Code != "room_conflict" || r[0].End == nil || !r[0].End.Equal(start.Add(75*time.Minute)) {
 			t.Errorf("the large one: %+v", r)

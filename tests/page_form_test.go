@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -415,7 +416,7 @@ func TestPageForm_editSeries(t *testing.T) {
 	b.shot("series-edit")
 	b.press("Save")
 	b.says("Some dates cannot be had")
-	b.await("[...document.querySelectorAll('dialog .how label')].some((l) => l.innerText === 'Leave them out' && (l.querySelector('input').click(), true))")
+	b.await("[...document.querySelectorAll('dialog .how label')].some((l) => l.innerText === 'Leave them as they are' && (l.querySelector('input').click(), true))")
 	b.press("Save")
 	b.await("!document.querySelector('dialog form#booking')")
 	var starts []string
@@ -612,6 +613,8 @@ func TestPageMeeting(t *testing.T) {
 	o.size(phone)
 	o.shot("meeting-move-phone")
 	o.dark(true)
+	o.open(at("/meetings/%d", asked.ID))
+	o.says("Asked to move to")
 	o.shot("meeting-move-phone-dark")
 	o.size(desk)
 	o.dark(false)
@@ -649,5 +652,57 @@ func TestPageMeeting(t *testing.T) {
 		o.await("document.querySelector('dialog .history li')")
 		o.accessible("meeting in " + language)
 		o.shot("meeting-" + language)
+	}
+}
+
+// TestPageForm_rules: a rule as late as rooms are booked, one by hand, and what is wrong with
+// one; times stay on the room's clock when clocks change, and move on the reader's.
+func TestPageForm_rules(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	ada.NewRoom(t, "Curie", with{"timezone": "Europe/Berlin"})
+	first := monday(4)
+	b := browse(t, server)
+	server.Login(t, "alan@example.org", demoPassword).Want(t, http.StatusOK, http.MethodPatch, "/me", with{"timezone": "UTC"}, nil)
+	b.signIn("alan@example.org", demoPassword)
+	b.newBooking(first.Format(time.DateOnly))
+	b.fill("Title", "Rules")
+	b.choose("dialog [data-part=rrule] select", "week")
+	b.pick("Curie")
+	b.await("document.querySelectorAll('dialog .dates li').length === 10")
+
+	// Rooms are booked for a year: 8760 hours.
+	b.await("[...document.querySelectorAll('dialog .ends label')].at(-1).querySelector('input').click() || true")
+	b.await("document.querySelectorAll('dialog .dates li').length > 40")
+	last := eval[string](b, "[...document.querySelectorAll('dialog .dates li')].at(-1).dataset.date")
+	end := time.Now().Add(8760 * time.Hour)
+	if at, err := time.Parse(time.DateOnly, last); err != nil || at.After(end) || at.Before(end.AddDate(0, 0, -8)) {
+		t.Errorf("the last date is %s, want the last Monday within a year", last)
+	}
+	// The same hour by Berlin's clocks all the year, another one by the reader's.
+	for month, yours := range map[string]string{"-01-": "8:00", "-07-": "7:00"} {
+		row := eval[string](b, "[...document.querySelectorAll('dialog .dates li')].find((e) => e.dataset.date.includes(%q)).innerText", month)
+		if !strings.Contains(row, "9:00") || !strings.Contains(row, "For you: "+yours) {
+			t.Errorf("in month %s: %q", month, row)
+		}
+	}
+	b.shot("form-never")
+
+	b.choose("dialog [data-part=rrule] select", "expert")
+	b.fill("Rule", "FREQ=MONTHLY;BYDAY=MO,TU;BYSETPOS=2,3;COUNT=3;BYHOUR=9")
+	b.await("document.querySelector('dialog [data-part=rrule] .fault')")
+	b.accessible("a rule that is wrong")
+	b.shot("form-expert")
+	b.fill("Rule", "FREQ=WEEKLY;BYDAY=MO,TH;COUNT=5")
+	b.await("document.querySelectorAll('dialog .dates li').length === 5 && !document.querySelector('dialog [data-part=rrule] .fault')")
+	b.choose("dialog [data-part=rrule] select", "workdays")
+	b.await("document.querySelector('dialog .words').innerText.startsWith('Every weekday')")
+	b.await("[...document.querySelectorAll('dialog .ends label')].at(0).querySelector('[type=radio]').click() || true")
+	b.await("document.querySelectorAll('dialog .dates li').length === 10")
+	b.press("Book 10 dates")
+	b.await(formShut)
+	if ms := booked(t, ada, "Rules"); len(ms) != 10 || ms[9].Start.Sub(ms[0].Start) != 11*24*time.Hour {
+		t.Errorf("booked %d dates", len(ms))
 	}
 }

@@ -48,6 +48,8 @@ export default {
     needRoom: 'Wählen Sie Raum und Zeit, um jeden Termin zu sehen.',
     onConflict: 'Was mit Terminen geschieht, die nicht möglich sind',
     conflictChoices: { fail: 'Einzeln entscheiden', skip: 'Auslassen', other_room: 'Andere Räume suchen' },
+    stay: 'Lassen, wie sie sind',
+    stays: 'Bleibt, wie er ist',
     choice: (date) => `Was mit ${date} geschieht`,
     keep: 'Behalten',
     skip: 'Auslassen',

@@ -50,6 +50,8 @@ export default {
     needRoom: 'Choose a room and a time to see every date.' as string,
     onConflict: 'What becomes of dates that cannot be had' as string,
     conflictChoices: { fail: 'Decide for each', skip: 'Leave them out', other_room: 'Find other rooms' },
+    stay: 'Leave them as they are' as string,
+    stays: 'Stays as it is' as string,
     choice: (date: string) => `What becomes of ${date}`,
     keep: 'Keep' as string,
     skip: 'Leave out' as string,

@@ -47,6 +47,8 @@ export default {
     needRoom: '选择会议室和时间后，即可查看每一次的日期。',
     onConflict: '无法预订的日期如何处理',
     conflictChoices: { fail: '逐个决定', skip: '全部跳过', other_room: '寻找其他会议室' },
+    stay: '保持不变',
+    stays: '保持不变',
     choice: (date) => `${date} 如何处理`,
     keep: '保留',
     skip: '跳过',
