@@ -266,7 +266,7 @@ func (c *cli) queueDeadCommand() *cobra.Command {
 }
 
 func (c *cli) queueDead(ctx context.Context, records *failures.Failures, f failures.Filter, limit int, asJSON bool) error {
-	found := []deadJobView{}
+	found := []DeadJobView{}
 	cursor, more := "", true
 	for ; more && len(found) < limit; more = cursor != "" {
 		rows, next, err := records.List(ctx, f, cursor, min(limit-len(found), deadPage))

@@ -192,7 +192,7 @@ func (a *jobsAPI) comingHour(ctx context.Context, _ *struct{}) (*comingAnswer, e
 }
 
 type messagesQuery struct {
-	jobName
+	Name   string `path:"name" maxLength:"64" example:"notify.email"`
 	State  string `query:"state" enum:"delayed,ready,reserved" default:"delayed" doc:"Waiting for their time, due, or being handled"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"20"`
 	Cursor string `query:"cursor" maxLength:"500"`

@@ -35,7 +35,7 @@ type comingView struct {
 
 type comingJob struct {
 	Job     string  `json:"job" example:"meeting.start"`
-	Minutes [60]int `json:"minutes" doc:"What becomes due in each minute from then on; in the first also what is due already"`
+	Minutes [60]int `json:"minutes" nullable:"false" doc:"What becomes due in each minute from then on; in the first also what is due already"`
 	More    bool    `json:"more" doc:"There is more, later than what was counted"`
 }
 

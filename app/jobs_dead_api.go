@@ -13,7 +13,8 @@ import (
 	failures "punctual/delayjob/gormstore"
 )
 
-type deadJobView struct {
+// DeadJobView is a dead letter. It is exported so that the description of the API has its fields.
+type DeadJobView struct {
 	ID        string    `json:"id" example:"notify.email:42"`
 	Job       string    `json:"job"`
 	Key       string    `json:"key"`
@@ -42,7 +43,7 @@ type deadQuery struct {
 
 type deadList struct {
 	Body struct {
-		Items      []deadJobView `json:"items" nullable:"false"`
+		Items      []DeadJobView `json:"items" nullable:"false"`
 		NextCursor *string       `json:"next_cursor" doc:"For the next page; null on the last"`
 	}
 }
@@ -59,21 +60,21 @@ func (a *jobsAPI) listDead(ctx context.Context, in *deadQuery) (*deadList, error
 	}
 	out := &deadList{}
 	out.Body.NextCursor = orNull(next)
-	out.Body.Items = make([]deadJobView, len(rows))
+	out.Body.Items = make([]DeadJobView, len(rows))
 	for i, f := range rows {
 		out.Body.Items[i] = a.viewDead(ctx, f)
 	}
 	return out, nil
 }
 
-func (a *jobsAPI) viewDead(ctx context.Context, f failures.Failure) deadJobView {
+func (a *jobsAPI) viewDead(ctx context.Context, f failures.Failure) DeadJobView {
 	v := viewDead(f)
 	v.MeetingID = a.meetingOf(ctx, f.Job, f.Key)
 	return v
 }
 
-func viewDead(f failures.Failure) deadJobView {
-	return deadJobView{
+func viewDead(f failures.Failure) DeadJobView {
+	return DeadJobView{
 		ID: f.ID(), Job: f.Job, Key: f.Key, Version: f.Version,
 		Attempts: f.Attempts, Error: f.Error, DeadAt: f.DeadAt.UTC(),
 	}
@@ -85,7 +86,7 @@ type deadID struct {
 
 type deadDetail struct {
 	Body struct {
-		deadJobView
+		DeadJobView
 		Discarded *time.Time        `json:"discarded_at" nullable:"true" doc:"Nobody is to be shown it any more"`
 		Queued    bool              `json:"queued" doc:"The queue holds it, too; null fields below are of one that it forgot"`
 		Due       *time.Time        `json:"due" nullable:"true"`
@@ -111,7 +112,7 @@ func (a *jobsAPI) deadJob(ctx context.Context, in *deadID) (*deadDetail, error) 
 		f = failures.Failure{Job: info.Job, Key: info.Key, Version: info.Version, Attempts: info.Attempt, DeadAt: info.DiedAt}
 	}
 	out := &deadDetail{}
-	out.Body.deadJobView = a.viewDead(ctx, f)
+	out.Body.DeadJobView = a.viewDead(ctx, f)
 	out.Body.Discarded = f.DiscardedAt
 	if held {
 		out.Body.Queued, out.Body.Due, out.Body.Headers = true, instantOrNull(info.Due), info.Headers

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 
 // What ends up in the bundle.
-const bundled = ['svelte', 'openapi-fetch', 'uqr', 'swagger-ui-dist', '@fontsource-variable/figtree']
+const bundled = ['svelte', 'openapi-fetch', 'uqr', 'swagger-ui-dist', 'chart.js', '@kurkle/color', '@fontsource-variable/figtree']
 
 /** A vite plugin that ships the licences of what is bundled, as they ask for. */
 export function licenses() {

@@ -2117,7 +2117,7 @@ export interface components {
             /** @example meeting.start */
             job: string;
             /** @description What becomes due in each minute from then on; in the first also what is due already */
-            minutes: number[] | null;
+            minutes: number[];
             /** @description There is more, later than what was counted */
             more: boolean;
         };
@@ -2310,6 +2310,10 @@ export interface components {
             original_start: string;
         };
         DeadDetailBody: {
+            /** Format: int64 */
+            attempts: number;
+            /** Format: date-time */
+            dead_at: string;
             /**
              * Format: date-time
              * @description Nobody is to be shown it any more
@@ -2317,13 +2321,25 @@ export interface components {
             discarded_at: string | null;
             /** Format: date-time */
             due: string | null;
+            error: string;
             headers: {
                 [key: string]: string;
             } | null;
+            /** @example notify.email:42 */
+            id: string;
+            job: string;
+            key: string;
+            /**
+             * Format: int64
+             * @description That it is about
+             */
+            meeting_id?: number;
             /** @description The message's body; most are empty and refer to a row by the key */
             payload: string | null;
             /** @description The queue holds it, too; null fields below are of one that it forgot */
             queued: boolean;
+            /** Format: int64 */
+            version: number;
         };
         DeadFilterBody: {
             /** @description Whose error has this in it, in upper or lower case */
@@ -7192,7 +7208,9 @@ export interface operations {
                 cursor?: string;
             };
             header?: never;
-            path?: never;
+            path: {
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;

@@ -29,12 +29,21 @@ export const groups: Group[] = [
   {
     name: 'operations',
     sections: [
-      { name: 'jobs', icon: 'hourglass', load: () => import('./Jobs.svelte') },
-      { name: 'notifications', icon: 'bell', load: () => import('./Notifications.svelte') },
+      { name: 'jobs', icon: 'hourglass', load: () => import('./queue/Queue.svelte') },
+      { name: 'dead', icon: 'warn', load: () => import('./queue/Dead.svelte') },
+      { name: 'topics', icon: 'list', load: () => import('./queue/Topics.svelte') },
+      { name: 'notifications', icon: 'bell', load: () => import('./ledger/Ledger.svelte') },
       { name: 'outbox', icon: 'inbox', load: () => import('./Outbox.svelte') },
     ],
   },
-  { name: 'insight', sections: [] },
+  {
+    name: 'insight',
+    sections: [
+      { name: 'utilisation', icon: 'calendar', load: () => import('./reports/Utilisation.svelte') },
+      { name: 'punctuality', icon: 'clock', load: () => import('./reports/Punctuality.svelte') },
+      { name: 'audit', icon: 'text', load: () => import('./audit/History.svelte') },
+    ],
+  },
   {
     name: 'system',
     sections: [{ name: 'config', icon: 'gear', load: () => import('./Config.svelte') }],

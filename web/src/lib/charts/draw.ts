@@ -1,0 +1,112 @@
+import {
+  BarController,
+  BarElement,
+  CategoryScale,
+  Chart,
+  LinearScale,
+  LineController,
+  LineElement,
+  LogarithmicScale,
+  PointElement,
+  Tooltip,
+  type ChartConfiguration,
+} from 'chart.js'
+import { colorOf, dashes, fillOf, points } from './patterns'
+
+Chart.register(BarController, BarElement, CategoryScale, LinearScale, LineController, LineElement, LogarithmicScale, PointElement, Tooltip)
+
+export interface Series {
+  name: string
+  values: (number | null)[]
+  /** Which look it has; its place among the series, if it is left out. */
+  look?: number
+}
+
+export interface Spec {
+  kind: 'bar' | 'line'
+  labels: string[]
+  series: Series[]
+  stacked?: boolean
+  horizontal?: boolean
+  log?: boolean
+  /** The largest value of the axis, if it is known. */
+  most?: number
+  format: (n: number) => string
+}
+
+/** Draws a chart in the colours of the moment. Destroy it before it is drawn anew. */
+export function draw(canvas: HTMLCanvasElement, spec: Spec): { destroy(): void } {
+  const within = canvas.parentElement!
+  const ink = colorOf('--muted', within)
+  const line = colorOf('--line', within)
+  const font = { family: getComputedStyle(within).fontFamily, size: 12 }
+  const bar = spec.kind === 'bar'
+  const value = {
+    type: spec.log ? ('logarithmic' as const) : ('linear' as const),
+    stacked: spec.stacked,
+    beginAtZero: true,
+    suggestedMax: spec.most,
+    grid: { color: line },
+    border: { display: false },
+    ticks: { color: ink, font, maxTicksLimit: 6, callback: (v: string | number) => tick(Number(v), spec) },
+  }
+  const category = {
+    type: 'category' as const,
+    stacked: spec.stacked,
+    grid: { display: false },
+    border: { color: line },
+    ticks: { color: ink, font, maxRotation: 0, autoSkip: !spec.horizontal, autoSkipPadding: 14 },
+  }
+  const config: ChartConfiguration<'bar' | 'line', (number | null)[], string> = {
+    type: spec.kind,
+    data: {
+      labels: spec.labels,
+      datasets: spec.series.map((s, i) => {
+        const look = s.look ?? i
+        const color = colorOf(`--series-${look % 8}`, within)
+        return {
+          label: s.name,
+          data: s.values,
+          backgroundColor: bar ? fillOf(look, within) : color,
+          borderColor: bar ? colorOf('--surface', within) : color,
+          borderWidth: bar ? (spec.stacked ? 1 : 0) : 2,
+          borderDash: bar ? undefined : dashes[look % 8],
+          borderRadius: bar && !spec.stacked ? 4 : 0,
+          pointStyle: points[look % 8],
+          pointRadius: spec.labels.length > 60 ? 0 : 3.5,
+          pointHoverRadius: 6,
+          maxBarThickness: 34,
+          tension: 0,
+          spanGaps: true,
+        }
+      }),
+    },
+    options: {
+      animation: false,
+      responsive: true,
+      maintainAspectRatio: false,
+      indexAxis: spec.horizontal ? 'y' : 'x',
+      interaction: { mode: 'index', axis: spec.horizontal ? 'y' : 'x', intersect: false },
+      scales: spec.horizontal ? { x: value, y: category } : { x: category, y: value },
+      plugins: {
+        tooltip: {
+          backgroundColor: colorOf('--text', within),
+          titleColor: colorOf('--surface', within),
+          bodyColor: colorOf('--surface', within),
+          titleFont: font,
+          bodyFont: font,
+          usePointStyle: !bar,
+          filter: (item) => !spec.stacked || Boolean(item.raw),
+          callbacks: { label: (item) => `${item.dataset.label}: ${spec.format(Number(item.raw))}` },
+        },
+      },
+    },
+  }
+  return new Chart(canvas, config)
+}
+
+/** Of a logarithmic axis only powers of ten are named. */
+function tick(v: number, spec: Spec): string {
+  if (spec.log && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) > 1e-6) return ''
+  return spec.format(v)
+}

@@ -1,0 +1,28 @@
+import { session } from '../../../lib/session.svelte'
+import { addDays, instantOf, today } from '../../../lib/zone'
+
+export type Span = 'd7' | 'd30' | 'd90' | 'own'
+const days = { d7: 7, d30: 30, d90: 90 } as const
+
+/** The time that reports are about: whole days of one's own zone, both included. */
+class Range {
+  span = $state<Span>('d30')
+  first = $state('')
+  last = $state('')
+
+  #from = $derived(this.span === 'own' && this.first ? this.first : addDays(today(session.zone), 1 - days[this.span === 'own' ? 'd30' : this.span]))
+  #to = $derived(this.span === 'own' && this.last ? this.last : today(session.zone))
+  valid = $derived(this.#from <= this.#to)
+  query = $derived({
+    from: instantOf(this.#from + 'T00:00:00', session.zone).toISOString(),
+    to: instantOf(addDays(this.#to, 1) + 'T00:00:00', session.zone).toISOString(),
+  })
+
+  /** Shows the days in force when they are to be chosen. */
+  choose(span: Span) {
+    if (span === 'own') [this.first, this.last] = [this.#from, this.#to]
+    this.span = span
+  }
+}
+
+export const range = new Range()
