@@ -218,22 +218,23 @@ func TestPageOperations(t *testing.T) {
 		{"utilisation", "/admin/utilisation", ".chart .plot canvas"},
 		{"punctuality", "/admin/punctuality", ".chart .plot canvas"},
 	} {
-		for _, device := range []string{desk, phone} {
-			for _, dark := range []bool{false, true} {
-				name := view.name + "-" + device
-				if dark {
-					name += "-dark"
-				}
-				b.size(device)
-				b.dark(dark)
-				b.open(view.path)
-				b.await("document.querySelector(%q)", view.shows)
-				if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
-					t.Errorf("%s: %d pixels wider than the screen", name, wide)
-				}
-				b.accessible(name)
-				b.shot(name)
+		for _, look := range []struct {
+			device string
+			dark   bool
+		}{{desk, false}, {desk, true}, {phone, false}} {
+			name := view.name + "-" + look.device
+			if look.dark {
+				name += "-dark"
 			}
+			b.size(look.device)
+			b.dark(look.dark)
+			b.open(view.path)
+			b.await("document.querySelector(%q)", view.shows)
+			if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+				t.Errorf("%s: %d pixels wider than the screen", name, wide)
+			}
+			b.accessible(name)
+			b.shot(name)
 		}
 	}
 	b.size(desk)
