@@ -37,6 +37,10 @@ func TestReports(t *testing.T) {
 		type use struct {
 			Room           *struct{ ID int64 }
 			Day            string
+			Weekday        string
+			Hour           *int
+			Released       int64 `json:"released_seconds"`
+			Rejected       int
 			BookedSeconds  int64    `json:"booked_seconds"`
 			UsedSeconds    int64    `json:"used_seconds"`
 			OpenSeconds    int64    `json:"open_seconds"`
@@ -80,6 +84,28 @@ func TestReports(t *testing.T) {
 		i := slices.IndexFunc(days.Items, func(u use) bool { return u.Day == start.In(there).Format(time.DateOnly) })
 		if i < 0 || days.Items[i].Meetings == 0 {
 			t.Errorf("by day: %+v", days)
+		}
+
+		// What was given back: nearly all of both, for one was ended at once and the other released.
+		if rooms.Total.Released < 6600 || rooms.Total.Released > 7200 || rooms.Total.Rejected != 0 {
+			t.Errorf("given back: %+v", rooms.Total)
+		}
+		var week struct {
+			Items []use
+			Total use
+		}
+		manager.Want(t, http.StatusOK, http.MethodGet, path+"&group=hour", nil, &week)
+		local := start.In(there)
+		weekday := strings.ToUpper(local.Weekday().String()[:2])
+		i = slices.IndexFunc(week.Items, func(u use) bool { return u.Weekday == weekday && u.Hour != nil && *u.Hour == local.Hour() })
+		if i < 0 || week.Items[i].Meetings == 0 || week.Total.Meetings != 2 || week.Total.BookedSeconds != 7200 || week.Total.OpenSeconds != 6*3600 {
+			t.Errorf("by hour: %+v", week)
+		}
+		var site struct{ ID int64 }
+		admin.Want(t, http.StatusCreated, http.MethodPost, "/sites", with{"name": "Elsewhere"}, &site)
+		manager.Want(t, http.StatusOK, http.MethodGet, path+fmt.Sprintf("&site_id=%d", site.ID), nil, &week)
+		if len(week.Items) != 0 || week.Total.Meetings != 0 {
+			t.Errorf("of a site without rooms: %+v", week)
 		}
 
 		table := manager.Do(t, http.MethodGet, path, nil, testenv.Header("Accept", "text/csv"))

@@ -5,7 +5,7 @@ export type Lateness = components['schemas']['LatenessView']
 export type RoomUse = components['schemas']['RoomUse']
 
 /** A share in per cent: "41 %". */
-export function percent(share: number | null | undefined, digits = 0): string {
+export function percent(share: number | null | undefined, digits = share && Math.abs(share) < 0.095 ? 1 : 0): string {
   return share == null ? '–' : number(share, { style: 'percent', maximumFractionDigits: digits })
 }
 
