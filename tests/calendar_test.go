@@ -100,7 +100,7 @@ func TestCalendar(t *testing.T) {
 		res := bob.Want(t, http.StatusCreated, http.MethodPost, "/me/feeds", with{"name": "Phone"}, &mine)
 		bob.Want(t, http.StatusCreated, http.MethodPost, "/me/feeds", with{"private_titles": true}, &plain)
 		bob.Want(t, http.StatusCreated, http.MethodPost, "/me/feeds", with{"name": "Door", "room_id": room.ID}, &ofRoom)
-		if mine.Token == "" || !strings.HasSuffix(mine.URL, "/api/v1/me/calendar.ics?token="+mine.Token) || res.Header.Get("Location") != at("/api/v1/me/feeds/%d", mine.ID) {
+		if mine.Token == "" || !strings.HasSuffix(mine.URL, "/api/v1/me/calendar.ics?token="+mine.Token) || res.Header.Get("Location") != at("/api/v1/me/feeds/%d", mine.ID) || res.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("made %+v, %v", mine, res.Header)
 		}
 		for _, bad := range []with{{"room_id": 999}, {"room_id": room.ID, "private_titles": true}, {"name": strings.Repeat("x", 300)}, {"colour": 1}} {

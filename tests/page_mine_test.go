@@ -48,7 +48,7 @@ func (b *tab) settle() {
 	}
 }
 
-// within a card or an article of that title, the button of a name.
+// inside finds the button of a name in the row or the article with a text.
 func inside(title, name string) string {
 	return fmt.Sprintf(`//*[self::li or self::article][contains(normalize-space(), %q)]//button[normalize-space()=%[2]q or @aria-label=%[2]q]`, title, name)
 }

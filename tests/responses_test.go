@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -264,7 +266,21 @@ func TestOffer_byLink(t *testing.T) {
 			t.Errorf("one too many: %+v", p)
 		}
 		carol.Want(t, http.StatusNoContent, http.MethodDelete, at("/waitlist/%d", second.ID), nil, nil)
-		join(t, carol, booking)
+		var got atomic.Int64
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() {
+				res, err := carol.Try(http.MethodPost, "/waitlist", booking)
+				if err != nil {
+					t.Error(err)
+				} else if res.Status == http.StatusCreated {
+					got.Add(1)
+				}
+			})
+		}
+		if wg.Wait(); got.Load() != 1 {
+			t.Errorf("%d places of the one that was left", got.Load())
+		}
 
 		cancel(t, alice, held.ID)
 		becomes(t, bob, first, "offered")

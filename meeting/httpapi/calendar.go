@@ -85,7 +85,13 @@ type calendarHandlers struct {
 	base     string // of the API, below BaseURL
 }
 
-func (h *calendarHandlers) create(ctx context.Context, in *struct{ Body *Body[FeedInput] }) (*made[NewFeed], error) {
+type newFeedOutput struct {
+	CacheControl string `header:"Cache-Control"`
+	Location     string `header:"Location"`
+	Body         NewFeed
+}
+
+func (h *calendarHandlers) create(ctx context.Context, in *struct{ Body *Body[FeedInput] }) (*newFeedOutput, error) {
 	p, ok := account.FromContext(ctx)
 	if !ok {
 		return nil, account.ErrUnauthorized
@@ -110,7 +116,7 @@ func (h *calendarHandlers) create(ctx context.Context, in *struct{ Body *Body[Fe
 	if f.RoomID != 0 {
 		path = "/rooms/" + strconv.FormatInt(f.RoomID, 10) + "/calendar.ics"
 	}
-	return &made[NewFeed]{Location: h.base + "/me/feeds/" + strconv.FormatInt(f.ID, 10), Body: NewFeed{
+	return &newFeedOutput{CacheControl: "no-store", Location: h.base + "/me/feeds/" + strconv.FormatInt(f.ID, 10), Body: NewFeed{
 		Feed: feedOf(f, names), Token: secret, URL: strings.TrimRight(h.BaseURL, "/") + h.base + path + "?token=" + secret,
 	}}, nil
 }

@@ -7866,7 +7866,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
-                    ETag?: string;
+                    "Cache-Control"?: string;
                     Location?: string;
                     [name: string]: unknown;
                 };
