@@ -106,10 +106,10 @@ export class Plan {
     if ('title' in patch) patch.title = body.title
     if ('attendees' in patch) patch.attendees = body.attendees
     const scope = from ? { scope: 'following' as const, from } : { scope: 'all' as const }
-    const { rrule, ...rest } = form.recurrencePatch(this.furthest, null)
+    const { rrule } = form.recurrencePatch(this.furthest, null)
     // How the dates that are left out move with the others, the server knows.
     this.base = await ask(api.POST('/series/{id}/preview', { ...path, body: { ...patch, ...(rrule ? { rrule } : {}), ...scope, on_conflict: 'skip' } }))
-    return ask(api.POST('/series/{id}/preview', { ...path, body: { ...patch, ...rest, ...form.recurrencePatch(this.furthest, this.base) } }))
+    return ask(api.POST('/series/{id}/preview', { ...path, body: { ...patch, ...form.recurrencePatch(this.furthest, this.base) } }))
   }
 
   /** The furthest that might be: the rooms' own limit, or ten years. */
