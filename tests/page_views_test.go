@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/jackc/pgx/v5"
@@ -45,6 +48,28 @@ func block(title string) string {
 func (b *tab) chord(key string, held ...chromedp.Modifier) {
 	b.t.Helper()
 	b.do(chromedp.KeyEvent(key, chromedp.KeyModifiers(held...)))
+}
+
+// finger is what a finger does; at touchEnd it is gone.
+func (b *tab) finger(kind input.DispatchTouchEventType, x, y float64) {
+	b.t.Helper()
+	p := input.DispatchTouchEventParams{Type: kind, TouchPoints: []*input.TouchPoint{}}
+	if kind != "touchEnd" {
+		p.TouchPoints = append(p.TouchPoints, &input.TouchPoint{X: x, Y: y})
+	}
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, input.DispatchTouchEvent, p)
+		return err
+	}))
+}
+
+// media shows the page as on paper ("print") or as on a screen ("").
+func (b *tab) media(media string) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media})
+		return err
+	}))
 }
 
 // pictured takes the pictures of a view and lets axe-core judge it, on a desk and a phone, light and dark.
@@ -111,7 +136,8 @@ func TestPageRoomWeek(t *testing.T) {
 	for _, fact := range []string{"6 Plätze", "Etage 2", "whiteboard", "Mo – Fr", "08:00 – 20:00", "Dauer: 15 Minuten bis 4 Stunden", "Nach jedem Termin frei: 10 Minuten", "Nächstes Mal frei"} {
 		b.reads(fact)
 	}
-	b.await("document.querySelector('.week .blackout').innerText.includes('New carpet')")
+	b.await("document.querySelector('.week .blackout')?.innerText.includes('New carpet')")
+	b.await("document.querySelectorAll('.week .closed').length")
 	if n := eval[int](b, "document.querySelectorAll('.week .closed').length"); n != 5*2+2 {
 		t.Errorf("%d grounds are closed, want two on each working day and the weekend", n)
 	}
@@ -155,14 +181,14 @@ func TestPageRoomWeek(t *testing.T) {
 	b.await("!document.querySelector('.ghost')")
 	eval[bool](b, "(%s.focus(), true)", block("Mit der Maus"))
 	b.key(kb.ArrowUp)
-	b.await("document.activeElement.matches('.cursor') && document.activeElement.innerText.includes('09:30')")
+	b.await("document.activeElement.matches('.cursor') && document.activeElement?.innerText.includes('09:30')")
 	b.key(kb.ArrowDown)
 	b.await("document.activeElement === %s", block("Mit der Maus"))
 	b.key(kb.ArrowRight)
 	b.await("document.activeElement.matches('.cursor')")
 	b.chord(kb.ArrowDown, chromedp.ModifierShift)
-	b.await("document.activeElement.innerText.includes('10:45')")
-	b.await("document.querySelector('.week [aria-live]').innerText.includes('frei')")
+	b.await("document.activeElement?.innerText.includes('10:45')")
+	b.await("document.querySelector('.week [aria-live]')?.innerText.includes('frei')")
 	b.accessible("week with a slot in focus")
 	b.shot("week-keyboard")
 	b.key("\r")
@@ -182,7 +208,7 @@ func TestPageRoomWeek(t *testing.T) {
 	want("left as it was", k.ID, 2, "10:00", "10:45")
 	b.key("m" + kb.ArrowLeft + kb.ArrowLeft + kb.ArrowDown)
 	b.chord(kb.ArrowDown, chromedp.ModifierShift)
-	b.await("document.querySelector('.ghost').innerText.includes('11:15')")
+	b.await("document.querySelector('.ghost')?.innerText.includes('11:15')")
 	b.key("\r")
 	b.await("%s?.id === 'week-%d-0'", block("Mit Tasten"), k.ID)
 	want("moved by keys", k.ID, 0, "10:15", "11:15")
@@ -193,11 +219,11 @@ func TestPageRoomWeek(t *testing.T) {
 	// Somebody else's cannot be moved, and opens.
 	eval[bool](b, "(%s.focus(), true)", block("Adas"))
 	b.key("m")
-	b.await("document.querySelector('.week [aria-live]').innerText.includes('nicht verschieben')")
+	b.await("document.querySelector('.week [aria-live]')?.innerText.includes('nicht verschieben')")
 	b.key("\r")
 	b.await("document.querySelector('dialog[open]')")
 	b.reads("Adas")
-	b.press("Schließen")
+	eval[bool](b, "(document.querySelector('dialog[open] header button').click(), true)")
 	b.await("location.pathname + location.search === '/rooms/%d?date=%s'", room.ID, date(2))
 
 	// Called off by others, it is gone.
@@ -212,8 +238,62 @@ func TestPageRoomWeek(t *testing.T) {
 	b.press("Anderer Raum")
 	b.await("document.activeElement.matches('[role=combobox]')")
 	b.key("noeth\r")
-	b.await("document.querySelector('h1').innerText === 'Noether'")
+	b.await("document.querySelector('h1')?.innerText === 'Noether'")
 	b.await("location.search === '?date=%s'", date(2))
+
+	// What goes on can be made longer, not moved.
+	soon := inSeconds(2)
+	going := emmy.Book(t, testenv.Booking(soon, soon.Add(time.Hour), []int64{ada.NewRoom(t, "Bohr", with{"timezone": "Europe/Berlin"}).ID}, with{"title": "Läuft"}))
+	b.open(at("/rooms/%d?date=%s", going.RoomIDs[0], soon.In(zoned(t, date(0), "12:00").Location()).Format(time.DateOnly)))
+	b.await("%s?.matches('.in_progress')", block("Läuft"))
+	eval[bool](b, "(%s.focus(), true)", block("Läuft"))
+	b.key("m")
+	b.await("document.querySelector('.ghost')")
+	b.key(kb.ArrowDown + "\r")
+	b.reads("Der Termin geht weiter")
+	if m := emmy.Meeting(t, going.ID); !m.Start.Equal(going.Start) || !m.End.Equal(going.End.Add(15*time.Minute)) {
+		t.Errorf("extended to %v to %v, want a quarter of an hour more than %v to %v", m.Start, m.End, going.Start, going.End)
+	}
+	b.await("!document.querySelector('.ghost')")
+
+	// By finger: one that swipes scrolls, one that rests draws.
+	b.size(phone)
+	b.open(at("/rooms/%d?date=%s", room.ID, date(0)))
+	b.await("%s", block("Mit der Maus"))
+	x, y := b.weekPoint(0, 14.05)
+	b.finger("touchStart", x, y)
+	b.finger("touchMove", x, y-120)
+	b.finger("touchEnd", 0, 0)
+	if eval[bool](b, "Boolean(document.querySelector('.ghost, dialog[open]'))") {
+		t.Error("swiping drew something")
+	}
+	b.open(at("/rooms/%d?date=%s", room.ID, date(0))) // a swipe has momentum
+	b.await("%s", block("Mit der Maus"))
+	b.weekPoint(0, 1)
+	x, y = b.weekPoint(0, 14.05) // from far away: to the middle, where nothing creeps
+	b.finger("touchStart", x, y)
+	b.await("document.querySelector('.ghost')")
+	b.finger("touchMove", x, y+30)
+	b.finger("touchMove", x, y+54*1.4)
+	b.await("document.querySelector('.ghost')?.innerText.includes('15:30')")
+	b.shot("week-finger")
+	b.finger("touchEnd", 0, 0)
+	b.await("document.querySelector('dialog[open]')")
+	b.fill("Titel", "Mit dem Finger\r")
+	b.await("!document.querySelector('dialog[open]')")
+	f := find(t, emmy, "Mit dem Finger")
+	want("drawn by finger", f.ID, 0, "14:00", "15:30")
+	b.size(desk)
+	b.open(at("/rooms/%d?date=%s", room.ID, date(2)))
+	b.await("%s", block("Mit dem Finger"))
+
+	// On paper there is the week alone.
+	b.media("print")
+	b.await("getComputedStyle(document.querySelector('.shell > header')).display === 'none' && getComputedStyle(document.querySelector('.room .acts')).display === 'none'")
+	b.shot("week-printed")
+	b.media("")
+	b.press("Nächster Raum")
+	b.await("document.querySelector('h1')?.innerText !== 'Curie'")
 
 	// Waiting for a time.
 	b.press("Vormerken")
@@ -299,7 +379,7 @@ func TestPageOfWeekMonthAndList(t *testing.T) {
 	b.key("\r")
 	b.await("document.querySelector('dialog[open]')")
 	b.await("%s", item("Later")) // below it everything stays
-	b.press("Schließen")
+	eval[bool](b, "(document.querySelector('dialog[open] header button').click(), true)")
 	b.await("location.pathname === '/list'")
 	b.press("Nach Räumen")
 	b.await("document.querySelector('.list .card')")

@@ -30,6 +30,7 @@ export function drag(pressed: PointerEvent, d: Dragging): () => void {
 
   const begin = (e: PointerEvent) => {
     dragging = true
+    held = true
     d.begin?.(e)
     getSelection()?.removeAllRanges()
     frame = requestAnimationFrame(creep)
@@ -41,7 +42,9 @@ export function drag(pressed: PointerEvent, d: Dragging): () => void {
     removeEventListener('pointerup', released)
     removeEventListener('pointercancel', cancelled)
     removeEventListener('keydown', escaped, true)
-    removeEventListener('touchmove', still)
+    removeEventListener('touchmove', unmoved)
+    removeEventListener('contextmenu', menu)
+    held = false
     removeEventListener('blur', cancelled)
   }
   const moved = (e: PointerEvent) => {
@@ -76,9 +79,11 @@ export function drag(pressed: PointerEvent, d: Dragging): () => void {
     swallowClick()
     cancelled()
   }
-  const still = (e: TouchEvent) => {
+  const unmoved = (e: TouchEvent) => {
     if (dragging && e.cancelable) e.preventDefault()
   }
+  // A finger that rests on a link asks for its menu.
+  const menu = (e: Event) => e.preventDefault()
   const creep = () => {
     frame = requestAnimationFrame(creep)
     const el = d.scroller
@@ -96,13 +101,28 @@ export function drag(pressed: PointerEvent, d: Dragging): () => void {
   addEventListener('keydown', escaped, true)
   addEventListener('blur', cancelled)
   if (touch) {
-    addEventListener('touchmove', still, { passive: false })
+    addEventListener('touchmove', unmoved, { passive: false })
+    addEventListener('contextmenu', menu)
     resting = setTimeout(() => {
       begin(pressed)
       d.move(pressed)
     }, rest)
   }
   return cancelled
+}
+
+let held = false
+
+/**
+ * Keeps what is touched from scrolling while something of it is dragged; for the element that
+ * scrolls. Browsers that ask before the press whether anybody listens hear of it in time.
+ */
+export function still(el: HTMLElement) {
+  const moved = (e: TouchEvent) => {
+    if (held && e.cancelable) e.preventDefault()
+  }
+  el.addEventListener('touchmove', moved, { passive: false })
+  return () => el.removeEventListener('touchmove', moved)
 }
 
 /** What was dragged is not clicked. */

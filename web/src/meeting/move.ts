@@ -1,7 +1,7 @@
-import { api, ask, idempotencyKey, type Meeting } from '../lib/api/client'
+import { api, ask, idempotencyKey, Problem, type Meeting } from '../lib/api/client'
 import { timeRange } from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
-import { describe } from '../lib/i18n/problem'
+import { describe, faultText } from '../lib/i18n/problem'
 import { rooms } from '../lib/rooms.svelte'
 import { session } from '../lib/session.svelte'
 import { toasts } from '../lib/toast.svelte'
@@ -26,12 +26,13 @@ export async function move(m: Meeting, to: Times): Promise<Meeting | null> {
   try {
     const extended = m.status === 'in_progress'
     const saved = extended ? await extend(m, to.end) : await change(m, to)
-    const when = timeRange(saved.start, saved.end, rooms.zoneOf(saved))
-    const text = `${extended ? i18n.t.week.extended : i18n.t.day.moved}: ${when}`
-    toasts.show(text, 'good', extended ? undefined : { label: i18n.t.day.undo, run: () => back(m, saved) })
+    const asked = saved.pending_change
+    const when = timeRange(asked?.start ?? saved.start, asked?.end ?? saved.end, rooms.zoneOf(saved))
+    const text = extended ? i18n.t.grid.extended : asked ? i18n.t.grid.requested : i18n.t.day.moved
+    toasts.show(`${text}: ${when}`, 'good', extended ? undefined : { label: i18n.t.day.undo, run: () => back(m, saved) })
     return saved
   } catch (err) {
-    toasts.show(describe(err), 'bad')
+    toasts.show(reason(err), 'bad')
     return null
   }
 }
@@ -41,8 +42,13 @@ async function back(before: Meeting, saved: Meeting) {
     await change(saved, { start: before.start, end: before.end, room_ids: before.room_ids })
     toasts.show(i18n.t.day.undone)
   } catch (err) {
-    toasts.show(describe(err), 'bad')
+    toasts.show(reason(err), 'bad')
   }
+}
+
+/** What the server found wrong, all of it. */
+function reason(err: unknown): string {
+  return err instanceof Problem && err.faults.length ? err.faults.map(faultText).join(' ') : describe(err)
 }
 
 async function change(m: Meeting, to: Times): Promise<Meeting> {

@@ -1,4 +1,5 @@
 import { i18n } from './index.svelte'
+import { firstDayOf } from '../weekinfo'
 import { addDays, today, wallOf } from '../zone'
 
 const cache = new Map<string, Intl.DateTimeFormat>()
@@ -84,12 +85,7 @@ export function month(date: string): string {
 
 /** The day that a week begins with here: 1 for Monday to 7 for Sunday. */
 export function firstWeekday(): number {
-  const locale = new Intl.Locale(i18n.tag) as Intl.Locale & { getWeekInfo?(): WeekInfo; weekInfo?: WeekInfo }
-  return (locale.getWeekInfo?.() ?? locale.weekInfo)?.firstDay ?? 1
-}
-
-interface WeekInfo {
-  firstDay: number
+  return firstDayOf(i18n.tag)
 }
 
 /** "Tue 23 Feb", and the year if it is another. */

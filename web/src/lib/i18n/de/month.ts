@@ -17,7 +17,6 @@ export default {
     rest: (n) => `und ${n} weitere`,
     previous: 'Voriger Monat',
     next: 'Nächster Monat',
-    current: 'Dieser Monat',
   },
   agenda: {
     label: 'Termine nach Tagen',
@@ -29,6 +28,5 @@ export default {
     end: 'Danach ist nichts gebucht.',
     more: 'Mehr anzeigen',
     loaded: (n) => `${n} Termine angezeigt`,
-    now: 'Jetzt',
   },
 } satisfies Pick<Dictionary, 'overview' | 'month' | 'agenda'>

@@ -4,7 +4,6 @@ export default {
   week: {
     title: 'Woche',
     label: (room) => `Woche von ${room}`,
-    current: 'Diese Woche',
     previous: 'Vorige Woche',
     next: 'Nächste Woche',
     day: (date, n) => `${date}: ${n === 0 ? 'keine Termine' : n === 1 ? 'ein Termin' : `${n} Termine`}`,
@@ -16,7 +15,6 @@ export default {
     blackout: 'Gesperrt',
     buffer: 'bleibt zwischen Terminen frei',
     gap: 'Zeitumstellung: Diese Stunde gibt es nicht',
-    extended: 'Der Termin wurde verlängert',
     moving: (title) => `${title} wird verschoben. Pfeiltasten verschieben, mit Umschalt und auf oder ab ändert sich das Ende, Eingabe speichert, Escape lässt alles, wie es war.`,
     stretching: (title) => `${title} wird verlängert. Pfeiltasten ändern das Ende, Eingabe speichert, Escape lässt alles, wie es war.`,
     fixed: 'Sie können diesen Termin nicht verschieben.',

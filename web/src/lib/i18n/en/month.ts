@@ -15,7 +15,6 @@ export default {
     rest: (n: number) => `and ${n} more`,
     previous: 'Previous month',
     next: 'Next month',
-    current: 'This month',
   },
   agenda: {
     label: 'Meetings by day',
@@ -27,6 +26,5 @@ export default {
     end: 'Nothing is booked after that.',
     more: 'Show more',
     loaded: (n: number) => `${n} meetings shown`,
-    now: 'Now',
   },
 }

@@ -2,7 +2,6 @@ export default {
   week: {
     title: 'Week',
     label: (room: string) => `Week of ${room}`,
-    current: 'This week',
     previous: 'Previous week',
     next: 'Next week',
     day: (date: string, n: number) => `${date}: ${n === 0 ? 'no meetings' : n === 1 ? 'one meeting' : `${n} meetings`}`,
@@ -14,7 +13,6 @@ export default {
     blackout: 'Blocked',
     buffer: 'kept free between meetings',
     gap: 'clocks change: this hour does not exist',
-    extended: 'The meeting was extended',
     moving: (title: string) => `Moving ${title}. Arrow keys move it, Shift with up and down changes its end, Enter saves, Escape leaves it as it was.`,
     stretching: (title: string) => `Extending ${title}. Arrow keys change its end, Enter saves, Escape leaves it as it was.`,
     fixed: 'You cannot move this meeting.',

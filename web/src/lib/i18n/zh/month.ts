@@ -17,7 +17,6 @@ export default {
     rest: (n) => `还有 ${n} 个`,
     previous: '上个月',
     next: '下个月',
-    current: '本月',
   },
   agenda: {
     label: '按日期列出的会议',
@@ -29,6 +28,5 @@ export default {
     end: '之后没有预订。',
     more: '显示更多',
     loaded: (n) => `已显示 ${n} 个会议`,
-    now: '现在',
   },
 } satisfies Pick<Dictionary, 'overview' | 'month' | 'agenda'>

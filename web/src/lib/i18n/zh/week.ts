@@ -4,7 +4,6 @@ export default {
   week: {
     title: '周',
     label: (room) => `${room}的一周`,
-    current: '本周',
     previous: '上一周',
     next: '下一周',
     day: (date, n) => `${date}：${n ? `${n} 个会议` : '没有会议'}`,
@@ -16,7 +15,6 @@ export default {
     blackout: '停用',
     buffer: '会议之间的预留时间',
     gap: '时钟调整：此时段不存在',
-    extended: '会议已延长',
     moving: (title) => `正在移动“${title}”。方向键移动，Shift 加上下键改变结束时间，回车键保存，Esc 键放弃。`,
     stretching: (title) => `正在延长“${title}”。方向键改变结束时间，回车键保存，Esc 键放弃。`,
     fixed: '您不能移动此会议。',
