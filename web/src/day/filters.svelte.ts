@@ -32,8 +32,9 @@ class Filters {
   // Opening a meeting changes the address; the view below it stays as it is.
   #kept: { view: View; query: URLSearchParams } = { view: 'day', query: new URLSearchParams() }
   #at = $derived.by(() => {
-    const view = (Object.keys(views) as View[]).find((v) => views[v] === router.path)
-    if (view) this.#kept = { view, query: router.query }
+    const { path, query } = router
+    const view = (Object.keys(views) as View[]).find((v) => views[v] === path)
+    if (view) this.#kept = { view, query }
     return this.#kept
   })
   view = $derived(this.#at.view)

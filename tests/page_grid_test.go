@@ -1,0 +1,451 @@
+package tests
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"punctual/tests/testenv"
+)
+
+// mouse presses, moves or releases the left button at a place.
+func (b *tab) mouse(what input.DispatchMouseEventType, x, y float64) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+			Type: what, X: x, Y: y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1,
+		})
+		return err
+	}))
+}
+
+const (
+	fingerDown  = input.DispatchTouchEventTypeTouchStart
+	fingerMoves = input.DispatchTouchEventTypeTouchMove
+	fingerUp    = input.DispatchTouchEventTypeTouchEnd
+)
+
+// finger is put somewhere, moved, or lifted.
+func (b *tab) finger(what input.DispatchTouchEventType, at ...float64) {
+	b.t.Helper()
+	points := []*input.TouchPoint{}
+	if len(at) == 2 {
+		points = append(points, &input.TouchPoint{X: at[0], Y: at[1]})
+	}
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: what, TouchPoints: points})
+		return err
+	}))
+}
+
+// shift types a key with Shift, ctrl with Ctrl.
+func (b *tab) shift(keys string) { b.with(chromedp.ModifierShift, keys) }
+func (b *tab) ctrl(keys string)  { b.with(chromedp.ModifierCtrl, keys) }
+
+func (b *tab) with(m chromedp.Modifier, keys string) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(m)))
+}
+
+// cellSays waits until the cell with the focus is called something with all of these words.
+func (b *tab) cellSays(words ...string) {
+	b.t.Helper()
+	for _, w := range words {
+		b.await("document.activeElement.closest('[role=grid]') && (document.activeElement.ariaLabel ?? document.activeElement.innerText).includes(%q)", w)
+	}
+}
+
+// held waits until the server has a meeting in a room from one time to another.
+func held(t *testing.T, c *testenv.Client, id, room int64, start, end time.Time) {
+	t.Helper()
+	var m testenv.Meeting
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if m = c.Meeting(t, id); m.Start.Equal(start) && m.End.Equal(end) && m.RoomIDs[0] == room {
+			return
+		}
+	}
+	t.Errorf("meeting %d is in %v from %v to %v, want %d from %v to %v", id, m.RoomIDs, m.Start, m.End, room, start.UTC(), end.UTC())
+}
+
+// TestPageGridMouse: a meeting's edges and the meeting itself are dragged, to another room in
+// another zone too; what is in the way is told meanwhile; a refusal puts it back with the reason;
+// every change has a way back; and another browser sees it at once.
+func TestPageGridMouse(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	alan := server.Login(t, "alan@example.org", demoPassword)
+	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+	meitner := ada.NewRoom(t, "Meitner", with{"timezone": "Europe/Berlin", "policy": with{"step": "30m"}})
+	tokyo := ada.NewRoom(t, "Yukawa", with{"timezone": "Asia/Tokyo"})
+	shut := ada.NewRoom(t, "Curie", with{"timezone": "Europe/Berlin", "policy": with{"opening_hours": []any{
+		with{"days": []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, "from": "08:00", "to": "12:00"}}}})
+	hour := func(clock string) time.Time { return zoned(t, date, clock) }
+	m := alan.Book(t, testenv.Booking(hour("10:00"), hour("11:00"), []int64{meitner.ID}, with{"title": "Elastic"}))
+	ada.Book(t, testenv.Booking(hour("14:00"), hour("15:00"), []int64{meitner.ID}, with{"title": "Hidden", "visibility": "private"}))
+
+	b, other := browse(t, server), browse(t, server)
+	b.signIn("alan@example.org", demoPassword)
+	other.signIn("grace@example.org", demoPassword)
+	for _, each := range []*tab{b, other} {
+		each.open("/?date=" + date)
+		each.await("%s", shown("Elastic"))
+	}
+	b.await("document.querySelector('.meeting.private')")
+	if eval[bool](b, "document.body.innerText.includes('Hidden')") {
+		t.Error("a private meeting of others is named")
+	}
+
+	// Its end, to the room's next half hour; and back by the key.
+	x, y := b.point("Meitner", 11)
+	x2, _ := b.point("Meitner", 12.4)
+	b.do(chromedp.DragAndDropXY(x-4, y, x2, y))
+	b.reads("The meeting was moved")
+	held(t, alan, m.ID, meitner.ID, hour("10:00"), hour("12:30"))
+	other.await("%s.ariaLabel.includes('12:30')", shown("Elastic"))
+	b.press("Undo")
+	b.reads("Moved back")
+	held(t, alan, m.ID, meitner.ID, hour("10:00"), hour("11:00"))
+
+	// Its start.
+	x, y = b.point("Meitner", 10)
+	x2, _ = b.point("Meitner", 9.1)
+	b.do(chromedp.DragAndDropXY(x+4, y, x2, y))
+	held(t, alan, m.ID, meitner.ID, hour("09:00"), hour("11:00"))
+
+	// While it is dragged onto another it says so; Escape leaves all as it was.
+	x, y = b.point("Meitner", 10.5)
+	x2, _ = b.point("Meitner", 15)
+	b.mouse(chromedp.MousePressed, x, y)
+	b.mouse(chromedp.MouseMoved, x+20, y)
+	b.mouse(chromedp.MouseMoved, x2, y)
+	b.await("document.querySelector('.plan.bad')?.innerText.includes('Taken: Busy')")
+	b.shot("dragged-onto")
+	b.key(kb.Escape)
+	b.await("!document.querySelector('.plan')")
+	b.mouse(chromedp.MouseReleased, x2, y)
+	held(t, alan, m.ID, meitner.ID, hour("09:00"), hour("11:00"))
+
+	// To a room in another zone, at what the clock there shows.
+	b.drag("Meitner", 10.5, "Yukawa", 15.5)
+	start := hour("14:00").Add(-8 * time.Hour) // Tokyo is eight hours ahead of Berlin in winter, seven in summer
+	if _, offset := hour("14:00").Zone(); offset == 7200 {
+		start = hour("14:00").Add(-7 * time.Hour)
+	}
+	held(t, alan, m.ID, tokyo.ID, start, start.Add(2*time.Hour))
+	other.await("%s.closest('.row').innerText.includes('Yukawa')", shown("Elastic"))
+
+	// Where a room is closed the server refuses, with its reason, and it springs back.
+	b.drag("Yukawa", 15, "Curie", 17)
+	b.reads("not open")
+	b.await("%s.closest('.row').innerText.includes('Yukawa')", shown("Elastic"))
+	held(t, alan, m.ID, tokyo.ID, start, start.Add(2*time.Hour))
+
+	// A click on free time asks for that hour; one on a meeting opens it.
+	x, y = b.point("Curie", 9.2)
+	b.do(chromedp.MouseClickXY(x, y))
+	b.await("document.querySelector('dialog[open]')")
+	b.fill("Title", "By a click")
+	b.press("Book")
+	booked := find(t, alan, "By a click")
+	held(t, alan, booked.ID, shut.ID, hour("09:00"), hour("10:00"))
+	b.await("%s", shown("By a click"))
+	b.await("!document.querySelector('dialog[open]')")
+	b.do(chromedp.MouseClickXY(x, y))
+	b.await("location.pathname === '/meetings/%d'", booked.ID)
+}
+
+// TestPageGridKeys: all of it without a pointer, and said aloud.
+func TestPageGridKeys(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	alan := server.Login(t, "alan@example.org", demoPassword)
+	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+	hour := func(clock string) time.Time { return zoned(t, date, clock) }
+	first := ada.NewRoom(t, "Alpha", with{"timezone": "Europe/Berlin"})
+	second := ada.NewRoom(t, "Beta", with{"timezone": "Europe/Berlin"})
+	ada.Book(t, testenv.Booking(hour("11:00"), hour("12:00"), []int64{second.ID}, with{"title": "Of others"}))
+
+	b := browse(t, server)
+	b.signIn("alan@example.org", demoPassword)
+	b.open("/?q=a&date=" + date)
+	b.choose("input[type=search]", "")
+	b.await("document.querySelectorAll('[role=row]').length >= 3")
+	if n := eval[int](b, "document.querySelectorAll('[role=grid] [tabindex=\"0\"]').length"); n != 1 {
+		t.Fatalf("%d cells are in the order of Tab, want 1", n)
+	}
+	eval[bool](b, "(document.querySelector('[role=grid] [tabindex=\"0\"]').focus(), true)")
+	b.ctrl(kb.Home)
+	b.key(kb.Home)
+	b.cellSays("free")
+	for range 40 { // down to Alpha; the demo's rooms stand above
+		if eval[bool](b, "document.activeElement.ariaLabel.startsWith('Alpha')") {
+			break
+		}
+		b.key(kb.ArrowDown)
+	}
+	b.cellSays("Alpha")
+	for range 18 { // half an hour each
+		b.key(kb.ArrowRight)
+	}
+	b.cellSays("Alpha", "9:00", "9:30", "free")
+	b.shift(kb.ArrowRight)
+	b.shift(kb.ArrowRight)
+	b.await("[...document.querySelectorAll('[role=status]')].some((e) => /9:00.*10:00/.test(e.innerText))")
+	b.shot("selected")
+	b.key("\r")
+	b.await("document.querySelector('dialog[open]')")
+	b.fill("Title", "By the keys")
+	b.key("\r")
+	m := find(t, alan, "By the keys")
+	held(t, alan, m.ID, first.ID, hour("09:00"), hour("10:00"))
+	b.cellSays("By the keys") // where one goes on
+
+	// Down a room and an hour and a half on, onto the meeting of others: that is said. Then behind it.
+	b.key("m")
+	b.await("[...document.querySelectorAll('[role=status]')].some((e) => e.innerText.includes('Moving By the keys'))")
+	b.key(kb.ArrowDown)
+	for range 6 {
+		b.key(kb.ArrowRight)
+	}
+	b.await("[...document.querySelectorAll('[role=status]')].some((e) => e.innerText.includes('Taken: Of others'))")
+	for range 6 {
+		b.key(kb.ArrowRight)
+	}
+	b.key("\r")
+	held(t, alan, m.ID, second.ID, hour("12:00"), hour("13:00"))
+	b.cellSays("By the keys", "Beta")
+
+	// Its end, its start, and nothing by Escape; and the way back.
+	b.key("e" + kb.ArrowRight + kb.ArrowRight + "\r")
+	held(t, alan, m.ID, second.ID, hour("12:00"), hour("13:30"))
+	b.await("%s.ariaLabel.includes('1:30')", shown("By the keys"))
+	b.key("s" + kb.ArrowRight + kb.Escape)
+	b.await("[...document.querySelectorAll('[role=status]')].some((e) => e.innerText.includes('stays as it was'))")
+	b.key("s" + kb.ArrowRight + "\r")
+	held(t, alan, m.ID, second.ID, hour("12:15"), hour("13:30"))
+	b.await("[...document.querySelectorAll('.toast')].some((e) => e.innerText.includes('12:15'))")
+	b.ctrl("z")
+	held(t, alan, m.ID, second.ID, hour("12:00"), hour("13:30"))
+	b.cellSays("By the keys")
+
+	// What is somebody else's stays, and says why.
+	for range 3 {
+		b.key(kb.ArrowLeft)
+		if eval[bool](b, "document.activeElement.ariaLabel.includes('Of others')") {
+			break
+		}
+	}
+	b.cellSays("Of others")
+	b.key("m")
+	b.await("[...document.querySelectorAll('[role=status]')].some((e) => e.innerText.includes('Only its organizer'))")
+	b.key("\r")
+	b.await("location.pathname.startsWith('/meetings/') && document.querySelector('dialog[open]')")
+	b.key(kb.Escape)
+	b.await("location.pathname === '/'")
+	b.cellSays("Of others")
+
+	// The room's name books it; letters lead elsewhere, unless they are turned off.
+	eval[bool](b, "(document.activeElement.blur(), true)")
+	day := date
+	heading := eval[string](b, "document.querySelector('h1').innerText")
+	b.key("j")
+	b.await("!location.search.includes(%q) && document.querySelector('h1').innerText !== %q", day, heading)
+	b.key("k")
+	b.await("location.search.includes(%q) && document.querySelector('h1').innerText === %q", day, heading)
+	b.key("?")
+	b.await("document.querySelector('dialog[open] kbd')")
+	b.accessible("shortcuts")
+	b.do(chromedp.Click("dialog input[type=checkbox]"))
+	b.key(kb.Escape)
+	b.await("!document.querySelector('dialog[open]')")
+	b.key("t")
+	if b.soon("!location.search.includes('" + day + "')") {
+		t.Error("a letter acts although that was turned off")
+	}
+}
+
+// TestPageGridShades: what is closed, blocked, kept free and past is shaded and named; filters,
+// alone and together, are in the address; nothing of it is inaccessible in any theme or width.
+func TestPageGridShades(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+	hour := func(clock string) time.Time { return zoned(t, date, clock) }
+	var site struct{ ID int64 }
+	ada.Want(t, 201, "POST", "/sites", with{"name": "Annex", "timezone": "Europe/Berlin"}, &site)
+	lab := ada.NewRoom(t, "Laboratory", with{"site_id": site.ID, "capacity": 12, "features": []string{"fume hood", "video"}, "policy": with{
+		"buffer_before": "15m", "buffer_after": "30m",
+		"opening_hours": []any{with{"days": []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, "from": "08:00", "to": "18:00"}}}})
+	ada.NewRoom(t, "Store", with{"site_id": site.ID, "capacity": 2})
+	ada.Book(t, testenv.Booking(hour("10:00"), hour("11:00"), []int64{lab.ID}, with{"title": "Titration"}))
+	ada.Want(t, 201, "POST", "/blackouts", with{"room_id": lab.ID, "start": hour("13:00"), "end": hour("15:00"), "reason": "Painters"}, nil)
+
+	b := browse(t, server)
+	b.signIn("ada@example.org", demoPassword)
+	b.open("/?date=" + date + "&site=" + at("%d", site.ID))
+	b.await("%s", shown("Titration"))
+	if rooms := eval[string](b, "[...document.querySelectorAll('[role=rowheader] .name')].map((e) => e.innerText.trim()).join()"); rooms != "Laboratory,Store" {
+		t.Errorf("on the site are %q", rooms)
+	}
+	// Where each shade lies, in hours of the day.
+	shades := eval[string](b, `(() => {
+		const track = [...document.querySelectorAll('.row')].find((e) => e.innerText.includes('Laboratory')).querySelector('.track')
+		const { left, width } = track.getBoundingClientRect()
+		return [...track.querySelectorAll('.shade')].map((e) => {
+			const r = e.getBoundingClientRect(), h = (x) => Math.round((x - left) / width * 96) / 4
+			return e.classList[1] + ' ' + h(r.left) + '-' + h(r.right) }).sort().join(', ') })()`)
+	if want := "blackout 13-15, buffer 11-11.5, buffer 9.75-10, closed 0-8, closed 18-24"; shades != want {
+		t.Errorf("shaded is %q, want %q", shades, want)
+	}
+	for _, word := range []string{"Painters", "Closed"} {
+		if !eval[bool](b, "document.querySelector('[role=grid]').innerText.includes(%q)", word) {
+			t.Errorf("the grid does not say %q", word)
+		}
+	}
+	if n := eval[int](b, "document.querySelectorAll('.past').length"); n != 0 {
+		t.Errorf("%d rows of a coming day are past", n)
+	}
+
+	// Filters.
+	count := func(want int) {
+		t.Helper()
+		b.await("document.querySelectorAll('[role=rowheader]').length === %d", want)
+	}
+	b.press("Features")
+	b.await("document.querySelector('#day-features:popover-open')")
+	b.do(chromedp.Click(chromedp.Search(`//label[normalize-space()='fume hood']`)))
+	count(1)
+	b.await("new URLSearchParams(location.search).get('features') === 'fume hood'")
+	b.key(kb.Escape)
+	b.press("Clear all filters")
+	b.await("document.querySelectorAll('[role=rowheader]').length > 2")
+	b.choose("select[aria-label=Capacity]", "12")
+	b.choose("select[aria-label=Site]", at("%d", site.ID))
+	count(1)
+	b.press("Clear all filters")
+	eval[bool](b, "(document.activeElement.blur(), true)")
+	b.key("/")
+	b.await("document.activeElement.matches('input[type=search]')")
+	b.key("titra")
+	count(1) // by a meeting there
+	b.await("location.search.includes('q=titra')")
+	b.key(" nothing")
+	b.reads("No room matches")
+	b.open("/?q=labor&date=" + date)
+	count(1)
+
+	for _, look := range []struct {
+		device string
+		dark   bool
+	}{{desk, false}, {desk, true}, {phone, false}, {phone, true}} {
+		name := "shades-" + look.device
+		if look.dark {
+			name += "-dark"
+		}
+		b.size(look.device)
+		b.dark(look.dark)
+		b.open("/?date=" + date + "&site=" + at("%d", site.ID))
+		b.await("%s", shown("Titration"))
+		b.accessible(name)
+		b.shot(name)
+		if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+			t.Errorf("%s: %d pixels wider than the screen", name, wide)
+		}
+	}
+
+	// Today there is a line at now, and it moves with the seconds.
+	b.size(desk)
+	b.dark(false)
+	b.open("/?site=" + at("%d", site.ID))
+	b.await("document.querySelector('.past')")
+	before := eval[float64](b, "Number(document.querySelector('.past').style.getPropertyValue('--to'))")
+	now := time.Now().In(hour("00:00").Location())
+	if minute := float64(now.Hour()*60 + now.Minute()); before < minute-1 || before > minute+1 {
+		t.Errorf("now is drawn at minute %v, the clock says %v", before, minute)
+	}
+	b.await("Number(document.querySelector('.past').style.getPropertyValue('--to')) > %v", before)
+}
+
+// TestPageGridTouch: on a phone a swipe scrolls, a finger that rests draws, and a tap books or opens.
+func TestPageGridTouch(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	alan := server.Login(t, "alan@example.org", demoPassword)
+	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+	hour := func(clock string) time.Time { return zoned(t, date, clock) }
+	room := ada.NewRoom(t, "Franklin", with{"timezone": "Europe/Berlin"})
+
+	b := browse(t, server)
+	b.signIn("alan@example.org", demoPassword)
+	b.size(phone)
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true, MaxTouchPoints: 1})
+		return err
+	}))
+	b.open("/?q=franklin&date=" + date)
+	b.await("document.querySelectorAll('[role=rowheader]').length === 1")
+
+	// A finger that rests.
+	x, y := b.point("Franklin", 10.1)
+	x2, _ := b.point("Franklin", 11.4)
+	b.finger(fingerDown, x, y)
+	b.await("document.querySelector('.plan')")
+	for i := 1; i <= 8; i++ {
+		b.finger(fingerMoves, x+(x2-x)*float64(i)/8, y)
+	}
+	b.await("/10:00.*11:30/.test(document.querySelector('.plan').innerText)")
+	b.shot("touch-drawn")
+	b.finger(fingerUp)
+	b.await("document.querySelector('dialog[open]')")
+	b.fill("Title", "By a finger")
+	b.press("Book")
+	m := find(t, alan, "By a finger")
+	held(t, alan, m.ID, room.ID, hour("10:00"), hour("11:30"))
+	b.await("!document.querySelector('dialog[open]')")
+	b.await("%s", shown("By a finger"))
+
+	// It moves with the finger too.
+	x, y = b.point("Franklin", 10.75)
+	x2, _ = b.point("Franklin", 11.75)
+	b.finger(fingerDown, x, y)
+	b.await("document.querySelector('.plan')")
+	for i := 1; i <= 8; i++ {
+		b.finger(fingerMoves, x+(x2-x)*float64(i)/8, y)
+	}
+	b.finger(fingerUp)
+	held(t, alan, m.ID, room.ID, hour("11:00"), hour("12:30"))
+	if !strings.Contains(eval[string](b, "document.body.innerText"), "The meeting was moved") {
+		b.reads("The meeting was moved")
+	}
+	b.await("%s.ariaLabel.includes('11:00')", shown("By a finger"))
+	x, y = b.point("Franklin", 11.5)
+	b.finger(fingerDown, x, y)
+	b.finger(fingerUp)
+	b.await("location.pathname === '/meetings/%d' && document.querySelector('dialog[open]')", m.ID)
+	b.press("Close")
+	b.await("!document.querySelector('dialog[open]')")
+
+	// A swipe goes to later hours and draws nothing.
+	x, y = b.point("Franklin", 10)
+	left := eval[float64](b, "document.querySelector('[role=grid]').scrollLeft")
+	b.finger(fingerDown, x, y)
+	for i := 1; i <= 10; i++ {
+		b.finger(fingerMoves, x-float64(i)*8, y)
+	}
+	b.finger(fingerUp)
+	b.await("document.querySelector('[role=grid]').scrollLeft > %v", left+20)
+	if eval[bool](b, "Boolean(document.querySelector('.plan') || document.querySelector('dialog[open]'))") {
+		t.Error("a swipe drew")
+	}
+}
