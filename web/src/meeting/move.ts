@@ -3,7 +3,6 @@ import { timeRange } from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
 import { describe, faultText } from '../lib/i18n/problem'
 import { rooms } from '../lib/rooms.svelte'
-import { session } from '../lib/session.svelte'
 import { toasts } from '../lib/toast.svelte'
 import { booking } from './booking.svelte'
 
@@ -11,11 +10,6 @@ interface Times {
   start: string
   end: string
   room_ids?: number[]
-}
-
-/** Whether the user may let a meeting that goes on end later; the server has the last word. */
-export function mayExtend(m: Meeting): boolean {
-  return m.status === 'in_progress' && (session.admin || m.organizer.id === session.user?.id)
 }
 
 /**
