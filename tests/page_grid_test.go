@@ -32,8 +32,8 @@ const (
 	fingerUp    = input.DispatchTouchEventTypeTouchEnd
 )
 
-// finger is put somewhere, moved, or lifted.
-func (b *tab) finger(what input.DispatchTouchEventType, at ...float64) {
+// fingertip is put somewhere, moved, or lifted.
+func (b *tab) fingertip(what input.DispatchTouchEventType, at ...float64) {
 	b.t.Helper()
 	points := []*input.TouchPoint{}
 	if len(at) == 2 {
@@ -399,14 +399,14 @@ func TestPageGridTouch(t *testing.T) {
 	// A finger that rests.
 	x, y := b.point("Franklin", 10.1)
 	x2, _ := b.point("Franklin", 11.4)
-	b.finger(fingerDown, x, y)
+	b.fingertip(fingerDown, x, y)
 	b.await("document.querySelector('.plan')")
 	for i := 1; i <= 8; i++ {
-		b.finger(fingerMoves, x+(x2-x)*float64(i)/8, y)
+		b.fingertip(fingerMoves, x+(x2-x)*float64(i)/8, y)
 	}
 	b.await("/10:00.*11:30/.test(document.querySelector('.plan').innerText)")
 	b.shot("touch-drawn")
-	b.finger(fingerUp)
+	b.fingertip(fingerUp)
 	b.await("document.querySelector('dialog[open]')")
 	b.fill("Title", "By a finger")
 	b.press("Book")
@@ -418,20 +418,20 @@ func TestPageGridTouch(t *testing.T) {
 	// It moves with the finger too.
 	x, y = b.point("Franklin", 10.75)
 	x2, _ = b.point("Franklin", 11.75)
-	b.finger(fingerDown, x, y)
+	b.fingertip(fingerDown, x, y)
 	b.await("document.querySelector('.plan')")
 	for i := 1; i <= 8; i++ {
-		b.finger(fingerMoves, x+(x2-x)*float64(i)/8, y)
+		b.fingertip(fingerMoves, x+(x2-x)*float64(i)/8, y)
 	}
-	b.finger(fingerUp)
+	b.fingertip(fingerUp)
 	held(t, alan, m.ID, room.ID, hour("11:00"), hour("12:30"))
 	if !strings.Contains(eval[string](b, "document.body.innerText"), "The meeting was moved") {
 		b.reads("The meeting was moved")
 	}
 	b.await("%s.ariaLabel.includes('11:00')", shown("By a finger"))
 	x, y = b.point("Franklin", 11.5)
-	b.finger(fingerDown, x, y)
-	b.finger(fingerUp)
+	b.fingertip(fingerDown, x, y)
+	b.fingertip(fingerUp)
 	b.await("location.pathname === '/meetings/%d' && document.querySelector('dialog[open]')", m.ID)
 	b.press("Close")
 	b.await("!document.querySelector('dialog[open]')")
@@ -439,11 +439,11 @@ func TestPageGridTouch(t *testing.T) {
 	// A swipe goes to later hours and draws nothing.
 	x, y = b.point("Franklin", 10)
 	left := eval[float64](b, "document.querySelector('[role=grid]').scrollLeft")
-	b.finger(fingerDown, x, y)
+	b.fingertip(fingerDown, x, y)
 	for i := 1; i <= 10; i++ {
-		b.finger(fingerMoves, x-float64(i)*8, y)
+		b.fingertip(fingerMoves, x-float64(i)*8, y)
 	}
-	b.finger(fingerUp)
+	b.fingertip(fingerUp)
 	b.await("document.querySelector('[role=grid]').scrollLeft > %v", left+20)
 	if eval[bool](b, "Boolean(document.querySelector('.plan') || document.querySelector('dialog[open]'))") {
 		t.Error("a swipe drew")
