@@ -134,8 +134,11 @@ func refuseUnreadable(c *gin.Context) {
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // contentSecurityPolicy lets the page load from here and from nowhere else.
-const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
 	"connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// docsSecurityPolicy also takes the pictures that the styles of Swagger UI hold.
+var docsSecurityPolicy = strings.Replace(contentSecurityPolicy, "img-src 'self'", "img-src 'self' data:", 1)
 
 func securityHeaders(baseURL string) gin.HandlerFunc {
 	secure := strings.HasPrefix(baseURL, "https://")

@@ -21,8 +21,12 @@ import (
 func page(r *gin.Engine) (index gin.HandlerFunc) {
 	files := newPageFiles(web.FS())
 	index = func(c *gin.Context) { files.serve(c, "index.html") }
-	r.GET("/docs", func(c *gin.Context) { files.serve(c, "docs.html") })
-	r.HEAD("/docs", func(c *gin.Context) { files.serve(c, "docs.html") })
+	docs := func(c *gin.Context) {
+		c.Header("Content-Security-Policy", docsSecurityPolicy)
+		files.serve(c, "docs.html")
+	}
+	r.GET("/docs", docs)
+	r.HEAD("/docs", docs)
 	door := func(c *gin.Context) { files.serve(c, "door.html") }
 	for _, path := range []string{"/door", "/door/:room"} {
 		r.GET(path, door)
@@ -135,6 +139,10 @@ func contentType(name string) string {
 		return "image/svg+xml"
 	case ".json", ".map":
 		return "application/json"
+	case ".webmanifest":
+		return "application/manifest+json"
+	case ".png":
+		return "image/png"
 	case ".woff2":
 		return "font/woff2"
 	}

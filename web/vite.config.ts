@@ -1,5 +1,6 @@
 import { defineConfig } from 'vite'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
+import { icons } from './scripts/icons.js'
 import { licenses } from './scripts/licenses.js'
 import { doorWorker } from './scripts/worker.js'
 
@@ -8,7 +9,7 @@ import { doorWorker } from './scripts/worker.js'
 const server = process.env.PUNCTUAL_URL ?? 'http://localhost:8080'
 
 export default defineConfig({
-  plugins: [svelte(), licenses(), doorWorker()],
+  plugins: [svelte(), licenses(), icons(), doorWorker()],
   build: {
     target: 'es2023',
     // Nothing is inlined as data: or as a script, so that the Content-Security-Policy can be strict.
