@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test lint race bench soak crash fmt clean
+.PHONY: help run build page program test lint race bench soak crash pictures fmt clean
 
 GO ?= go
 # Packages where goroutines share something; the race detector makes SQLite some 20 times slower,
@@ -26,6 +26,7 @@ help:
 	@echo 'make crash   kill the program at each of its crash points, CRASH_RUNS=20 times'
 	@echo 'make soak    three processes under load while everything fails at random, for SOAK=3m'
 	@echo 'make bench   measure, some six minutes; writes docs/benchmarks.md'
+	@echo 'make pictures draw the pictures of the documentation anew'
 	@echo 'make fmt     format the Go source'
 	@echo 'make clean   remove what was built (not data/)'
 
@@ -91,6 +92,11 @@ soak:
 bench:
 	@.ci/install test
 	@PUNCTUAL_BENCH_DOCS='$(CURDIR)/docs' $(GO) test -run '^$$' -bench . -skip 'Finding|TopicBacklog' -benchtime 1x -timeout 30m ./tests/bench
+
+# From the demonstration, in a browser.
+pictures: $(PAGE)
+	@.ci/install test
+	@$(GO) test -count=1 -tags pictures -run '^TestPictures$$' -timeout 5m ./tests
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')
