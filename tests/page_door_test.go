@@ -162,7 +162,7 @@ func TestPageDoor(t *testing.T) {
 	}
 	b.await("location.pathname === %q", at("/door/%d", room.ID))
 	b.shows("free")
-	b.await("navigator.serviceWorker.ready.then(() => true)")
+	eval[bool](b, "navigator.serviceWorker.ready.then(() => true)")
 	eval[bool](b, "(window.same = true)")
 	office.reads("Tablet 7 was paired")
 	office.await("!document.querySelector('.code')")

@@ -12,6 +12,7 @@ export function doorWorker() {
   return {
     name: 'door-worker',
     apply: /** @type {const} */ ('build'),
+    enforce: /** @type {const} */ ('post'), // when vite has taken out chunks that were styles alone
     /**
      * @this {import('vite').Rolldown.PluginContext}
      * @param {import('vite').Rolldown.NormalizedOutputOptions} _
@@ -47,5 +48,5 @@ function filesOf(entry, bundle) {
     const text = file?.type === 'asset' && name.endsWith('.css') ? String(file.source) : ''
     for (const [, url] of text.matchAll(/url\(["']?\/([^"')]+)/g)) if (url && bundle[url]) found.add(url)
   }
-  return [...found].sort()
+  return [...found].filter((name) => bundle[name]).sort()
 }

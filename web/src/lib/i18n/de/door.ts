@@ -19,7 +19,6 @@ export default {
     private: 'Private Besprechung',
     walkIn: 'An der Tür gebucht',
     waiting: 'Wartet auf Genehmigung',
-    next: 'Danach',
     nextAt: (at: string, title: string) => `Danach um ${at}: ${title}`,
     closedHours: 'Außerhalb der Öffnungszeiten',
     closedInactive: 'Dieser Raum wird nicht vergeben',

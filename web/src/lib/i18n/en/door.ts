@@ -19,7 +19,6 @@ export default {
     private: 'Private meeting',
     walkIn: 'Booked at the door',
     waiting: 'Waits for approval',
-    next: 'Next',
     nextAt: (at: string, title: string) => `Next at ${at}: ${title}`,
     closedHours: 'Outside opening hours',
     closedInactive: 'This room takes no bookings',

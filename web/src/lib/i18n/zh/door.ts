@@ -19,7 +19,6 @@ export default {
     private: '私密会议',
     walkIn: '门口预订',
     waiting: '等待审批',
-    next: '接下来',
     nextAt: (at: string, title: string) => `接下来 ${at}：${title}`,
     closedHours: '非开放时间',
     closedInactive: '此会议室暂不接受预订',
