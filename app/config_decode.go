@@ -67,6 +67,11 @@ func (b *binder) understood(path string) bool {
 
 // bindDocument reads YAML text into v. Nothing but comments leaves v as it is.
 func (b *binder) bindDocument(text []byte, path string, v reflect.Value) {
+	if nested(text) > maxNested { // the parser takes minutes for it
+		b.faults = append(b.faults, ConfigFault{Source: b.source, Line: 1, Column: 1, Message: fmt.Sprintf("more than %d brackets stand in each other", maxNested)})
+		b.unread[""] = true
+		return
+	}
 	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		b.syntaxFault(err)
@@ -81,6 +86,24 @@ func (b *binder) bindDocument(text []byte, path string, v reflect.Value) {
 	if len(bodies) > 0 {
 		b.bind(path, bodies[0].Body, v, false)
 	}
+}
+
+// maxNested brackets are more than any setting has.
+const maxNested = 100
+
+// nested is how many brackets are open at most, quoted or not.
+func nested(text []byte) int {
+	depth, most := 0, 0
+	for _, c := range text {
+		switch c {
+		case '[', '{':
+			depth++
+			most = max(most, depth)
+		case ']', '}':
+			depth = max(0, depth-1)
+		}
+	}
+	return most
 }
 
 func (b *binder) syntaxFault(err error) {

@@ -30,6 +30,7 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 		{"second document", "log: {}\n---\nhttp: {}\n", "c.yaml:3:1: a second document; the file holds one, without ---"},
 		{"tag", "log: {level: !!str info}\n", "c.yaml:1:14: tags such as !!str are not understood here"},
 		{"unknown alias", "log: {level: *x}\n", "c.yaml:1:14: unknown alias"},
+		{"brackets", "booking: " + strings.Repeat("[", 200_000) + "\n", "c.yaml:1:1: more than 100 brackets stand in each other"},
 		{"no yaml", "http:\n  addr: \":80\n", "c.yaml:2:9: could not find end character of double-quoted text"},
 		{"horizon", "queue:\n  load_every: 2m\n  reload_every: 5m\n", "c.yaml:1:1: queue.horizon is 2m, less than twice queue.load_every (up to 2m between passes): what falls due in between would be late"},
 		{"horizon and cron", "queue:\n  load_every: \"*/5 * * * *\"\n  reload_every: 10m\n  horizon: 6m\n", "c.yaml:4:12: queue.horizon is 6m, less than twice queue.load_every (up to 5m between passes): what falls due in between would be late"},

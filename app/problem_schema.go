@@ -82,4 +82,6 @@ var schemaCodes = []struct{ prefix, code string }{
 	{"expected duration", "malformed"},
 	{"expected ", "wrong_type"},
 	{"invalid ", "malformed"},
+	{"is not a time such as", "invalid_time"},
+	{"is not after from", "invalid_span"},
 }

@@ -37,6 +37,12 @@ const (
 // gridStatuses are those of meetings that take up their rooms, or did.
 var gridStatuses = []Status{Pending, Confirmed, InProgress, Ended}
 
+// takes reports whether a room that was named is one that is asked for.
+func (q *RoomQuery) takes(r *Room) bool {
+	return r.Active && (q.SiteID == 0 || r.SiteID == q.SiteID) && r.Capacity >= q.MinCapacity &&
+		!slices.ContainsFunc(q.Features, func(f string) bool { return !slices.Contains(r.Features, f) })
+}
+
 func (q *GridQuery) check() error {
 	if q.Span.Start.IsZero() || q.Span.End.IsZero() {
 		return invalid("query.from", "required", "and to are required")

@@ -71,18 +71,20 @@ func (m *Meeting) askAnew(was Slot, by Actor, at time.Time) {
 	}
 }
 
-// responses are what everybody of the series answered, where it is the same to all the dates.
+// responses are what everybody of the series answered, where it is the same to all those of the
+// dates to which they are invited.
 func responses(series []Attendee, dates []*Meeting) []Attendee {
 	out := slices.Clone(series)
 	for i := range out {
 		out[i].Response = NeedsAction
-		for n, m := range dates {
+		first := true
+		for _, m := range dates {
 			j := slices.IndexFunc(m.Attendees, out[i].sameAddress)
 			if j < 0 {
 				continue
 			}
-			if r := m.Attendees[j].Response; n == 0 || r == out[i].Response {
-				out[i].Response = r
+			if r := m.Attendees[j].Response; first || r == out[i].Response {
+				out[i].Response, first = r, false
 			} else {
 				out[i].Response = NeedsAction
 				break

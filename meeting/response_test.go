@@ -115,4 +115,30 @@ func TestResponses(t *testing.T) {
 	if got[0].Response != Accepted || got[1].Response != NeedsAction {
 		t.Errorf("of all dates: %+v", got)
 	}
+	all := a.Attendees
+	a.Attendees = a.Attendees[:1] // who came later was not there yet
+	if got := responses(all, []*Meeting{a, b, b}); got[1].Response != Accepted {
+		t.Errorf("of the dates that one is invited to: %+v", got)
+	}
+}
+
+// The link of a mail that somebody kept tells nothing once they are not one of us any more.
+func TestFollowInvitation_ofADisabledUser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
+	bob, guest := Invitation{MeetingID: m.ID, Email: w.bob.Email}, Invitation{MeetingID: m.ID, Email: "guest@example.net"}
+	if _, err := w.FollowInvitation(t.Context(), bob); err != nil {
+		t.Fatal(err)
+	}
+	w.directory = absentDirectory{fakeDirectory{{UserID: w.ann.ID, Email: w.ann.Email}}, &w.away}
+	if _, err := w.FollowInvitation(t.Context(), bob); !errors.Is(err, ErrNotFound) {
+		t.Errorf("what it leads to: %v", err)
+	}
+	if err := w.RespondByLink(t.Context(), bob, Accepted, ""); !errors.Is(err, ErrNotFound) {
+		t.Errorf("answered: %v", err)
+	}
+	if _, err := w.FollowInvitation(t.Context(), guest); err != nil {
+		t.Errorf("a guest: %v", err)
+	}
 }

@@ -1,9 +1,11 @@
 package meeting
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Grid draws rooms over a span of at most 62 days. Rooms come in pages by name; the text may
@@ -39,8 +41,9 @@ func (s *Service) Grid(ctx context.Context, by Actor, q GridQuery, p Page) (g *G
 
 func (s *Service) gridRooms(ctx context.Context, q GridQuery, p Page) (rooms []*Room, next string, err error) {
 	if len(q.RoomIDs) > 0 {
-		rooms, err = s.rooms(ctx, q.RoomIDs)
-		rooms = slices.DeleteFunc(rooms, func(r *Room) bool { return !r.Active })
+		rooms, err = s.rooms(ctx, slices.Compact(slices.Sorted(slices.Values(q.RoomIDs))))
+		rooms = slices.DeleteFunc(rooms, func(r *Room) bool { return !q.Rooms.takes(r) })
+		slices.SortStableFunc(rooms, func(a, b *Room) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	} else if rooms, next, err = s.store.ListRooms(ctx, q.Rooms, p); err == nil {
 		rooms = s.zoned(rooms)
 	}

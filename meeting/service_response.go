@@ -144,7 +144,8 @@ type Invited struct {
 }
 
 // FollowInvitation tells what a link in an invitation leads to and changes nothing. A link of
-// somebody who is not invited (any more) is [ErrForbidden].
+// somebody who is not invited (any more) is [ErrForbidden], that of a user who was disabled
+// [ErrNotFound].
 func (s *Service) FollowInvitation(ctx context.Context, inv Invitation) (*Invited, error) {
 	at, by := s.clock(), inv.actor()
 	var ms []*Meeting
@@ -185,6 +186,13 @@ func (s *Service) FollowInvitation(ctx context.Context, inv Invitation) (*Invite
 	}
 	a := i.Meeting.Attendees[slices.IndexFunc(i.Meeting.Attendees, by.is)]
 	i.Person = a.Person
+	if a.UserID != 0 {
+		if known, err := s.directory.People(ctx, []int64{a.UserID}); err != nil {
+			return nil, err
+		} else if len(known) == 0 {
+			return nil, ErrNotFound
+		}
+	}
 	if !i.Open {
 		i.Response = a.Response
 	}

@@ -228,6 +228,7 @@ func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState,
 	if ms, err = s.showAll(ctx, by, ms, at); err != nil {
 		return nil, err
 	}
+	state.Attendees = responses(state.Attendees, slices.DeleteFunc(slices.Clone(ms), func(m *Meeting) bool { return m.Status.Over() }))
 	for _, m := range ms {
 		state.Counts[m.Status]++
 		if !m.Status.Over() && m.Slot.Start.After(at) && len(state.Next) < nextDates {

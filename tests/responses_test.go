@@ -233,6 +233,11 @@ func TestResponses_series(t *testing.T) {
 				t.Errorf("date %v: %d entries", m.Start, n)
 			}
 		}
+		var kept testenv.Meeting
+		alice.Want(t, http.StatusOK, http.MethodGet, at("/series/%d", made.Series.ID), nil, &kept)
+		if a := answersTo(kept); a["bob@example.org"] != "accepted" || a[guest] != "declined" {
+			t.Errorf("the series: %v", a)
+		}
 		eventually(t, time.Now().Add(slack), "two declines told", func() bool { return len(mail.Where("alice@example.org", "declined")) == 2 })
 
 		// A later mail about the series tells what they said.

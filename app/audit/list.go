@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -229,8 +230,8 @@ func escape(text string) string {
 
 // meetingID is -1, which no meeting has, for what is no number.
 func meetingID(s string) int64 {
-	var id int64
-	if _, err := fmt.Sscan(s, &id); err != nil {
+	id, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
 		return -1
 	}
 	return id

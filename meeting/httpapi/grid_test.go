@@ -89,7 +89,11 @@ func TestGrid(t *testing.T) {
 		"&site_id=" + site:        "Attic",
 		"&room_id=" + hall:        "Hall",
 		"&room_id=" + hall + ",3": "Hall", // the other is inactive
-		"&limit=1":                "Attic",
+		"&room_id=" + hall + "," + small + "," + hall:         "Attic Hall",
+		"&room_id=" + hall + "," + small + "&site_id=" + site: "Attic",
+		"&room_id=" + hall + "," + small + "&min_capacity=10": "Hall",
+		"&room_id=" + hall + "," + small + "&features=video":  "Attic",
+		"&limit=1": "Attic",
 	} {
 		var names []string
 		got := want[httpapi.Grid](c, 200, ann, "GET", day+query, "")

@@ -109,6 +109,9 @@ func (h *handlers) list(ctx context.Context, in *listInput) (*listOutput, error)
 	}
 	from, errFrom := instant("query.from", in.From)
 	to, errTo := instant("query.to", in.To)
+	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
+		errTo = &huma.ErrorDetail{Location: "query.to", Message: "is not after from"}
+	}
 	if faults := slices.DeleteFunc([]error{errFrom, errTo}, func(err error) bool { return err == nil }); len(faults) > 0 {
 		return nil, huma.Error422UnprocessableEntity("validation failed", faults...)
 	}

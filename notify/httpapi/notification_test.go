@@ -94,7 +94,7 @@ func TestList(t *testing.T) {
 	if body := api.Get("/notifications?meeting_id=99").Body.String(); decode[map[string]any](t, []byte(body))["items"] == nil {
 		t.Errorf("an empty list is %s", body)
 	}
-	for _, query := range []string{"state=lost", "limit=0", "limit=501", "cursor=x", "cursor=bjA", "meeting_id=0", "meeting_id=x"} {
+	for _, query := range []string{"state=lost", "limit=0", "limit=501", "cursor=x", "cursor=bjA", "meeting_id=0", "meeting_id=x", "from=soon", "from=2027-02-11T00:00:00Z&to=2027-02-10T00:00:00Z"} {
 		if resp := api.Get("/notifications?" + query); resp.Code != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", query, resp.Code)
 		}
