@@ -34,6 +34,7 @@ $$;
 -- +goose StatementEnd
 
 CREATE TRIGGER audit_is_kept BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_append_only();
+CREATE TRIGGER audit_is_not_emptied BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_append_only();
 
 ALTER TABLE history ADD COLUMN address text NOT NULL DEFAULT ''; -- of the client
 
