@@ -4,7 +4,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -151,5 +153,26 @@ func TestAuthorize_topics(t *testing.T) {
 		if p := (&account.Principal{Role: account.Manager, Scopes: scopes}); account.Authorize(p, "add-topic-jobs") == nil {
 			t.Errorf("a manager with the scopes %q adds jobs", scopes)
 		}
+	}
+}
+
+// TestScopes_page keeps the page's list of what a token can be limited to the same as ours.
+func TestScopes_page(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../web/src/pages/admin/scopes.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, m := range regexp.MustCompile(`'([a-z]+:[a-z]+)'`).FindAllStringSubmatch(string(source), -1) {
+		found[m[1]] = true
+	}
+	want := make([]string, len(account.Scopes))
+	for i, s := range account.Scopes {
+		want[i] = string(s)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(found))); diff != "" {
+		t.Errorf("the page offers other scopes (-want +got):\n%s", diff)
 	}
 }
