@@ -10,7 +10,7 @@ import (
 
 // Config is everything that can be set. config.yaml shows each key with its unit and default.
 // Tags: yaml is the key; restart marks what a running server does not take over; secret marks
-// what is never logged or shown.
+// what is never logged or shown, all of it or ("password") the password in a URL.
 type Config struct {
 	HTTP     HTTPConfig     `yaml:"http"`
 	Database DatabaseConfig `yaml:"database"`
@@ -33,13 +33,13 @@ type HTTPConfig struct {
 
 // DatabaseConfig names the database, which is the truth.
 type DatabaseConfig struct {
-	URL string `yaml:"url" restart:"true" secret:"true"`
+	URL string `yaml:"url" restart:"true" secret:"password"`
 }
 
 // QueueConfig tunes the engine. Jobs holds what was set per strategy; a zero field there
 // leaves the strategy its own default.
 type QueueConfig struct {
-	URL         string               `yaml:"url" restart:"true" secret:"true"`
+	URL         string               `yaml:"url" restart:"true" secret:"password"`
 	Prefix      string               `yaml:"prefix" restart:"true"`
 	Shards      int                  `yaml:"shards" restart:"true"`
 	LoadEvery   Schedule             `yaml:"load_every" restart:"true"`

@@ -1,11 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -148,23 +150,23 @@ func configKeys(c *Config, restart []string, origins map[string]origin) []Config
 		waits[k] = true
 	}
 	var keys []ConfigKey
-	var walk func(path string, v, def reflect.Value, needsRestart, secret bool)
-	walk = func(path string, v, def reflect.Value, needsRestart, secret bool) {
+	var walk func(path string, v, def reflect.Value, needsRestart bool, secret string)
+	walk = func(path string, v, def reflect.Value, needsRestart bool, secret string) {
 		kind := kindOf(v)
 		if kind == "" {
 			for f := range v.Type().Fields() {
 				walk(join(path, f.Tag.Get("yaml")), v.FieldByIndex(f.Index), def.FieldByIndex(f.Index),
-					needsRestart || f.Tag.Get("restart") != "", secret || f.Tag.Get("secret") != "")
+					needsRestart || f.Tag.Get("restart") != "", cmp.Or(secret, f.Tag.Get("secret")))
 			}
 			return
 		}
-		k := ConfigKey{Key: path, Kind: kind, Restart: needsRestart, Secret: secret, Waits: waits[path], Origin: originOf(path, origins)}
-		if k.Value, k.Default = shown(v), shown(def); secret {
-			k.Value, k.Default = masked(v), masked(def)
+		k := ConfigKey{Key: path, Kind: kind, Restart: needsRestart, Secret: secret != "", Waits: waits[path], Origin: originOf(path, origins)}
+		if k.Value, k.Default = shown(v), shown(def); secret != "" {
+			k.Value, k.Default = masked(v, secret), masked(def, secret)
 		}
 		keys = append(keys, k)
 	}
-	walk("", reflect.ValueOf(c).Elem(), reflect.ValueOf(DefaultConfig()).Elem(), false, false)
+	walk("", reflect.ValueOf(c).Elem(), reflect.ValueOf(DefaultConfig()).Elem(), false, "")
 	return keys
 }
 
@@ -228,8 +230,8 @@ func shown(v reflect.Value) any {
 		m := map[string]any{}
 		for f := range v.Type().Fields() {
 			value := v.FieldByIndex(f.Index)
-			if f.Tag.Get("secret") != "" {
-				m[f.Tag.Get("yaml")] = masked(value)
+			if secret := f.Tag.Get("secret"); secret != "" {
+				m[f.Tag.Get("yaml")] = masked(value, secret)
 				continue
 			}
 			m[f.Tag.Get("yaml")] = shown(value)
@@ -252,8 +254,9 @@ func shown(v reflect.Value) any {
 	}
 }
 
-// masked tells only whether there is something, and the kind of a URL.
-func masked(v reflect.Value) any {
+// masked hides what is secret of a value, as its tag says: the password in a URL, or all of it,
+// so that only whether there is something can be told.
+func masked(v reflect.Value, secret string) any {
 	switch {
 	case v.Kind() == reflect.Map:
 		m := map[string]any{}
@@ -263,7 +266,38 @@ func masked(v reflect.Value) any {
 		return m
 	case v.String() == "":
 		return ""
+	case secret == "password":
+		return maskPassword(v.String())
 	default:
 		return mask
 	}
+}
+
+// secretParameter is what the name of a URL's parameter has in it whose value is nobody's business.
+var secretParameter = regexp.MustCompile(`(?i)pass|secret|token|key|%`)
+
+// maskPassword leaves of a URL what leads to a server, but not what opens it: the password before
+// the host, a name that stands there alone, since a password is easily put there, and parameters
+// that look like one. It does not parse: passwords also stand in addresses that are wrong.
+func maskPassword(address string) string {
+	if scheme, rest, ok := strings.Cut(address, "://"); ok {
+		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+			user, _, named := strings.Cut(rest[:at], ":")
+			if rest = mask + rest[at:]; named {
+				rest = user + ":" + rest
+			}
+		}
+		address = scheme + "://" + rest
+	}
+	address, query, asked := strings.Cut(address, "?")
+	if !asked {
+		return address
+	}
+	parameters := strings.Split(query, "&")
+	for i, p := range parameters {
+		if name, _, _ := strings.Cut(p, "="); secretParameter.MatchString(name) {
+			parameters[i] = name + "=" + mask
+		}
+	}
+	return address + "?" + strings.Join(parameters, "&")
 }
