@@ -20,18 +20,6 @@ export interface Reason {
   feature?: string
 }
 
-/** The figures of a reason as the language writes them; what it has not is empty. */
-export interface Words {
-  room: string
-  limit: string
-  actual: string
-  used: string
-  per: string
-  span: string
-  reason: string
-  feature: string
-}
-
 /** A reason in the reader's language, with times as clocks in the zone show them. */
 export function reasonText(r: Reason, zone: string): string {
   const say = r.code ? i18n.t.reason[r.code] : undefined

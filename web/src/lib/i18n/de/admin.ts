@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/admin'
 
-export default {
+const de: typeof en = {
   admin: {
     title: 'Verwaltung',
     groups: { people: 'Räume und Personen', operations: 'Betrieb', insight: 'Auswertung', system: 'System' },
@@ -123,4 +123,6 @@ export default {
     subject: 'Betreff',
     source: 'Quelltext',
   },
-} satisfies Pick<Dictionary, 'admin'>
+}
+
+export default de

@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/app'
 
-export default {
+const de: typeof en = {
   app: {
     name: 'Punctual',
     skip: 'Zum Inhalt springen',
@@ -99,4 +99,6 @@ export default {
     cancelled: 'Abgesagt',
     released: 'Freigegeben',
   },
-} satisfies Pick<Dictionary, 'app' | 'live' | 'nav' | 'signIn' | 'setup' | 'problem' | 'fault' | 'status'>
+}
+
+export default de

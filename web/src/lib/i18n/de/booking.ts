@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/booking'
 
-export default {
+const de: typeof en = {
   booking: {
     newTitle: 'Neue Buchung',
     editTitle: 'Termin bearbeiten',
@@ -79,4 +79,6 @@ export default {
     submitSeries: (n) => (n === 1 ? '1 Termin buchen' : `${n} Termine buchen`),
     bookedSeries: (n) => (n === 1 ? '1 Termin ist gebucht' : `${n} Termine sind gebucht`),
   },
-} satisfies Pick<Dictionary, 'booking'>
+}
+
+export default de

@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/day'
 
-export default {
+const de: typeof en = {
   day: {
     title: 'Räume',
     today: 'Heute',
@@ -65,4 +65,6 @@ export default {
     on: 'Buchstaben wirken als Kürzel',
     onHint: 'Schalten Sie das aus, wenn Sie Ihren Text diktieren. Die Tasten im Raster wirken immer.',
   },
-} satisfies Pick<Dictionary, 'day' | 'keys'>
+}
+
+export default de

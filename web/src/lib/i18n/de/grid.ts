@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/grid'
 
-export default {
+const de: typeof en = {
   grid: {
     help: 'Die Pfeiltasten führen über Zeiten, Termine und Räume. Umschalt mit Pfeiltasten wählt eine Zeit. Die Eingabetaste bucht sie oder öffnet einen Termin. Auf einem eigenen Termin verschiebt M ihn, E ändert das Ende und S den Beginn.',
     room: 'Raum',
@@ -31,4 +31,6 @@ export default {
     zoomIn: 'Breitere Stunden',
     zoomOut: 'Schmalere Stunden',
   },
-} satisfies Pick<Dictionary, 'grid'>
+}
+
+export default de

@@ -1,6 +1,6 @@
-import type { Words } from '../../../pages/admin/words.svelte'
+import type en from '../en/manage'
 
-const de: Words = {
+const de: typeof en = {
   units: { s: 'Sekunden', m: 'Minuten', h: 'Stunden', d: 'Tage' },
   unitOf: (label) => `${label}: Einheit`,
   newOne: 'neu',

@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/meeting'
 
-export default {
+const de: typeof en = {
   meeting: {
     when: 'Wann',
     where: 'Wo',
@@ -112,4 +112,6 @@ export default {
       default_reminders: 'Übliche Erinnerungen',
     },
   },
-} satisfies Pick<Dictionary, 'meeting'>
+}
+
+export default de

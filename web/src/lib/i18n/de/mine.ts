@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/mine'
 
-export default {
+const de: typeof en = {
   mine: {
     title: 'Mein Tag',
     upcoming: 'Bevorstehend',
@@ -59,4 +59,6 @@ export default {
     leave: 'Nicht mehr warten',
     left: 'Sie warten nicht mehr darauf.',
   },
-} satisfies Pick<Dictionary, 'mine'>
+}
+
+export default de

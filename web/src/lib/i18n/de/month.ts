@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/month'
 
-export default {
+const de: typeof en = {
   overview: {
     label: 'Belegung der Räume, Tag für Tag',
     room: 'Raum',
@@ -29,4 +29,6 @@ export default {
     more: 'Mehr anzeigen',
     loaded: (n) => `${n} Termine angezeigt`,
   },
-} satisfies Pick<Dictionary, 'overview' | 'month' | 'agenda'>
+}
+
+export default de

@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/profile'
 
-export default {
+const de: typeof en = {
   profile: {
     title: 'Mein Profil',
     menu: 'Mein Profil',
@@ -50,4 +50,6 @@ export default {
     name: (when) => `Kalender, ${when}`,
     manage: 'Adressen verwalten',
   },
-} satisfies Pick<Dictionary, 'profile' | 'feeds'>
+}
+
+export default de

@@ -1,10 +1,10 @@
-import type { Words } from '../../../meeting/reasons'
-import type { Dictionary } from '../en'
+import type en from '../en/reason'
+import type { Figures } from '../en/reason'
 
-const room = (w: Words) => w.room || 'Der Raum'
+const room = (w: Figures) => w.room || 'Der Raum'
 const periods = { day: 'Tag', week: 'Woche', month: 'Monat' }
 
-export default {
+const de: typeof en = {
   reason: {
     room_conflict: (w) => (w.span ? `Belegt ${w.span}` : 'Belegt'),
     features: (w) => `Ohne ${w.feature}`,
@@ -34,4 +34,6 @@ export default {
     unsupported: () => 'Ein Teil der Regel wird nicht unterstützt.',
   },
   periods,
-} satisfies Pick<Dictionary, 'reason' | 'periods'>
+}
+
+export default de

@@ -1,9 +1,9 @@
-import type { Dictionary } from '../en'
+import type en from '../en/repeat'
 
 const every = (n: number, one: string, second: string, many: string) => (n === 1 ? one : n === 2 ? second : `Alle ${n} ${many}`)
 const months = (n: number) => every(n, 'Jeden Monat', 'Jeden zweiten Monat', 'Monate')
 
-export default {
+const de: typeof en = {
   repeat: {
     daily: (n) => every(n, 'Jeden Tag', 'Jeden zweiten Tag', 'Tage'),
     workdays: 'Jeden Werktag (Montag bis Freitag)',
@@ -65,4 +65,6 @@ export default {
     onlyConflicts: 'Nur die, die nicht möglich sind',
     unsolved: 'Einige Termine sind nicht möglich. Entscheiden Sie, was mit ihnen geschieht.',
   },
-} satisfies Pick<Dictionary, 'repeat'>
+}
+
+export default de

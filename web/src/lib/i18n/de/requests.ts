@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/requests'
 
-export default {
+const de: typeof en = {
   decide: {
     title: 'Zu entscheiden',
     none: 'Nichts zu entscheiden',
@@ -16,4 +16,6 @@ export default {
     approveAll: (n) => `${n} zustimmen`,
     rejectAll: (n) => `${n} ablehnen`,
   },
-} satisfies Pick<Dictionary, 'decide'>
+}
+
+export default de

@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/week'
 
-export default {
+const de: typeof en = {
   week: {
     title: 'Woche',
     label: (room) => `Woche von ${room}`,
@@ -68,4 +68,6 @@ export default {
       month: (time) => `Höchstens ${time} je Person und Monat`,
     },
   },
-} satisfies Pick<Dictionary, 'week' | 'room'>
+}
+
+export default de

@@ -1,6 +1,16 @@
-import type { Words } from '../../../meeting/reasons'
+/** The figures of a reason as the language writes them; what it has not is empty. */
+export interface Figures {
+  room: string
+  limit: string
+  actual: string
+  used: string
+  per: string
+  span: string
+  reason: string
+  feature: string
+}
 
-const room = (w: Words, otherwise = 'The room') => w.room || otherwise
+const room = (w: Figures, otherwise = 'The room') => w.room || otherwise
 
 export default {
   // Why a room cannot be had, or which rule is broken, by the API's code.
@@ -31,6 +41,6 @@ export default {
     invalid_part: () => 'A part of the rule cannot be read.',
     duplicate_part: () => 'A part of the rule stands there twice.',
     unsupported: () => 'The rule has a part that is not supported.',
-  } as Record<string, (w: Words) => string>,
+  } as Record<string, (w: Figures) => string>,
   periods: { day: 'day', week: 'week', month: 'month' } as Record<string, string>,
 }

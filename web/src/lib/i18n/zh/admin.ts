@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/admin'
 
-export default {
+const zh: typeof en = {
   admin: {
     title: '管理',
     groups: { people: '会议室与人员', operations: '运行', insight: '统计', system: '系统' },
@@ -119,4 +119,6 @@ export default {
     subject: '主题',
     source: '原文',
   },
-} satisfies Pick<Dictionary, 'admin'>
+}
+
+export default zh

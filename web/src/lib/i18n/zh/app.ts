@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/app'
 
-export default {
+const zh: typeof en = {
   app: {
     name: 'Punctual',
     skip: '跳到正文',
@@ -98,4 +98,6 @@ export default {
     cancelled: '已取消',
     released: '已释放',
   },
-} satisfies Pick<Dictionary, 'app' | 'live' | 'nav' | 'signIn' | 'setup' | 'problem' | 'fault' | 'status'>
+}
+
+export default zh

@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/booking'
 
-export default {
+const zh: typeof en = {
   booking: {
     newTitle: '新建预订',
     editTitle: '编辑会议',
@@ -79,4 +79,6 @@ export default {
     submitSeries: (n) => `预订 ${n} 次`,
     bookedSeries: (n) => `已预订 ${n} 次`,
   },
-} satisfies Pick<Dictionary, 'booking'>
+}
+
+export default zh

@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/day'
 
-export default {
+const zh: typeof en = {
   day: {
     title: '会议室',
     today: '今天',
@@ -65,4 +65,6 @@ export default {
     on: '字母键作为快捷键',
     onHint: '如果您用语音输入文字，请关闭此项。网格中的按键始终有效。',
   },
-} satisfies Pick<Dictionary, 'day' | 'keys'>
+}
+
+export default zh

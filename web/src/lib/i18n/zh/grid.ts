@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/grid'
 
-export default {
+const zh: typeof en = {
   grid: {
     help: '用方向键在时间、会议和会议室之间移动。按住 Shift 和方向键可选择时间段。回车键预订该时间段或打开会议。在自己的会议上，M 键移动会议，E 键更改结束时间，S 键更改开始时间。',
     room: '会议室',
@@ -31,4 +31,6 @@ export default {
     zoomIn: '加宽小时',
     zoomOut: '收窄小时',
   },
-} satisfies Pick<Dictionary, 'grid'>
+}
+
+export default zh

@@ -1,6 +1,6 @@
-import type { Words } from '../../../pages/admin/words.svelte'
+import type en from '../en/manage'
 
-const zh: Words = {
+const zh: typeof en = {
   units: { s: '秒', m: '分钟', h: '小时', d: '天' },
   unitOf: (label) => `${label}：单位`,
   newOne: '新增',

@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/meeting'
 
-export default {
+const zh: typeof en = {
   meeting: {
     when: '时间',
     where: '地点',
@@ -112,4 +112,6 @@ export default {
       default_reminders: '默认提醒',
     },
   },
-} satisfies Pick<Dictionary, 'meeting'>
+}
+
+export default zh

@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/mine'
 
-export default {
+const zh: typeof en = {
   mine: {
     title: '我的一天',
     upcoming: '即将开始',
@@ -59,4 +59,6 @@ export default {
     leave: '不再等候',
     left: '您已不再等候。',
   },
-} satisfies Pick<Dictionary, 'mine'>
+}
+
+export default zh

@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/month'
 
-export default {
+const zh: typeof en = {
   overview: {
     label: '各会议室每日占用情况',
     room: '会议室',
@@ -29,4 +29,6 @@ export default {
     more: '显示更多',
     loaded: (n) => `已显示 ${n} 个会议`,
   },
-} satisfies Pick<Dictionary, 'overview' | 'month' | 'agenda'>
+}
+
+export default zh

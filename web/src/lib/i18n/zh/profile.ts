@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/profile'
 
-export default {
+const zh: typeof en = {
   profile: {
     title: '我的资料',
     menu: '我的资料',
@@ -50,4 +50,6 @@ export default {
     name: (when) => `日历，${when}`,
     manage: '管理地址',
   },
-} satisfies Pick<Dictionary, 'profile' | 'feeds'>
+}
+
+export default zh

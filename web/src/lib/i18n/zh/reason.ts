@@ -1,9 +1,9 @@
-import type { Words } from '../../../meeting/reasons'
-import type { Dictionary } from '../en'
+import type en from '../en/reason'
+import type { Figures } from '../en/reason'
 
-const room = (w: Words) => w.room || '该会议室'
+const room = (w: Figures) => w.room || '该会议室'
 
-export default {
+const zh: typeof en = {
   reason: {
     room_conflict: (w) => (w.span ? `${w.span} 已被占用` : '已被占用'),
     features: (w) => `没有${w.feature}`,
@@ -33,4 +33,6 @@ export default {
     unsupported: () => '规则中有不支持的部分。',
   },
   periods: { day: '天', week: '周', month: '月' },
-} satisfies Pick<Dictionary, 'reason' | 'periods'>
+}
+
+export default zh

@@ -1,9 +1,9 @@
-import type { Dictionary } from '../en'
+import type en from '../en/repeat'
 
 const every = (n: number, unit: string) => (n === 1 ? `每${unit}` : `每 ${n} ${unit}`)
 const months = (n: number) => (n === 1 ? '每月' : `每 ${n} 个月`)
 
-export default {
+const zh: typeof en = {
   repeat: {
     daily: (n) => every(n, '天'),
     workdays: '每个工作日（周一至周五）',
@@ -64,4 +64,6 @@ export default {
     onlyConflicts: '只看无法预订的',
     unsolved: '有些日期无法预订，请决定如何处理。',
   },
-} satisfies Pick<Dictionary, 'repeat'>
+}
+
+export default zh

@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/requests'
 
-export default {
+const zh: typeof en = {
   decide: {
     title: '待审批',
     none: '没有待审批的申请',
@@ -16,4 +16,6 @@ export default {
     approveAll: (n) => `批准 ${n} 项`,
     rejectAll: (n) => `拒绝 ${n} 项`,
   },
-} satisfies Pick<Dictionary, 'decide'>
+}
+
+export default zh

@@ -1,6 +1,6 @@
-import type { Dictionary } from '../en'
+import type en from '../en/week'
 
-export default {
+const zh: typeof en = {
   week: {
     title: '周',
     label: (room) => `${room}的一周`,
@@ -68,4 +68,6 @@ export default {
       month: (time) => `每人每月最多${time}`,
     },
   },
-} satisfies Pick<Dictionary, 'week' | 'room'>
+}
+
+export default zh
