@@ -2,7 +2,7 @@ import type en from '../en/grid'
 
 const de: typeof en = {
   grid: {
-    help: 'Die Pfeiltasten führen über Zeiten, Termine und Räume. Umschalt mit Pfeiltasten wählt eine Zeit. Die Eingabetaste bucht sie oder öffnet einen Termin. Auf einem eigenen Termin verschiebt M ihn, E ändert das Ende und S den Beginn.',
+    help: 'Die Pfeiltasten führen über Zeiten, Termine und Räume. Umschalt mit Pfeiltasten wählt eine Zeit. Die Eingabetaste bucht sie oder öffnet einen Termin. Auf einem eigenen Termin verschiebt M ihn, E ändert das Ende und S den Beginn. Die Tabulatortaste führt von einem Raum zu seiner Seite.',
     room: 'Raum',
     rooms: (n) => (n === 1 ? '1 Raum' : `${n} Räume`),
     free: 'frei',

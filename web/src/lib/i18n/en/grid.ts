@@ -1,6 +1,6 @@
 export default {
   grid: {
-    help: 'Arrow keys move over times, meetings and rooms. Shift with arrow keys selects a time. Enter books it, or opens a meeting. On a meeting of yours M moves it, E changes its end and S its start.',
+    help: 'Arrow keys move over times, meetings and rooms. Shift with arrow keys selects a time. Enter books it, or opens a meeting. On a meeting of yours M moves it, E changes its end and S its start. Tab leads from a room to its page.',
     room: 'Room',
     rooms: (n: number) => (n === 1 ? '1 room' : `${n} rooms`),
     free: 'free',
