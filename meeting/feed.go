@@ -228,6 +228,9 @@ func (f *Feed) hand(events []Event, updates []Update) {
 	}
 }
 
+// FromTheFirst is the position in front of all events, for [Feed.Listen].
+const FromTheFirst = -1
+
 // Listen begins to listen: behind the event after, or, if that is 0, to what happens from now
 // on. If more was missed than a feed replays, lost is true, and it is what happens from now on.
 func (f *Feed) Listen(ctx context.Context, after int64) (l *Listener, lost bool, err error) {
@@ -235,13 +238,15 @@ func (f *Feed) Listen(ctx context.Context, after int64) (l *Listener, lost bool,
 	if err != nil {
 		return nil, false, err
 	}
-	lost = after > last || after > 0 && last-after > f.opts.Replay
+	resumes := after != 0
+	after = max(0, after)
+	lost = after > last || resumes && last-after > f.opts.Replay
 	from, err := f.begin(last)
 	if err != nil {
 		return nil, false, err
 	}
 	l = &Listener{feed: f, updates: make(chan Update, f.opts.Buffer), skip: map[int64]bool{}}
-	if after > 0 && !lost {
+	if resumes && !lost {
 		for id := from + 1; id <= after; id++ { // told on another connection
 			l.skip[id] = true
 		}
@@ -334,7 +339,8 @@ func (l *Listener) Missed(ctx context.Context, tell func(Update) error) error {
 	return nil
 }
 
-// Position is an event behind which nothing was told yet.
+// Position is an event behind which nothing was told yet; 0: in front of all, which is to be
+// asked for as [FromTheFirst].
 func (l *Listener) Position() int64 { return l.after }
 
 // Updates end when the listener is too far behind, and when the feed stops.

@@ -277,3 +277,31 @@ func TestFeed_stops(t *testing.T) {
 		}
 	})
 }
+
+// Who began to listen before anything had happened, and was cut off, misses nothing either.
+func TestFeed_fromTheFirst(t *testing.T) {
+	feeding(t, func(t *testing.T, log *eventLog, f *Feed) {
+		l, _, err := f.Listen(t.Context(), 0)
+		if err != nil || l.Position() != 0 {
+			t.Fatalf("begins behind %d, %v", l.Position(), err)
+		}
+		l.Close()
+		id := log.write()
+		time.Sleep(time.Minute)
+		l, lost, err := f.Listen(t.Context(), FromTheFirst)
+		if err != nil || lost {
+			t.Fatal(lost, err)
+		}
+		defer l.Close()
+		var told []int64
+		if err := l.Missed(t.Context(), func(u Update) error { told = append(told, u.ID); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if len(told) == 0 {
+			told = append(told, (<-l.Updates()).ID)
+		}
+		if !slices.Equal(told, []int64{id}) {
+			t.Errorf("told %v", told)
+		}
+	})
+}
