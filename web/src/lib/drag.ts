@@ -76,7 +76,8 @@ export function drag(pressed: PointerEvent, d: Dragging): () => void {
     if (e.key !== 'Escape' || !dragging) return
     e.preventDefault()
     e.stopPropagation()
-    swallowClick()
+    // The button is still down: its click comes when it is let go.
+    addEventListener('pointerup', swallowClick, { capture: true, once: true })
     cancelled()
   }
   const unmoved = (e: TouchEvent) => {
