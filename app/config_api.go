@@ -278,10 +278,14 @@ var secretParameter = regexp.MustCompile(`(?i)pass|secret|token|key|%`)
 
 // maskPassword leaves of a URL what leads to a server, but not what opens it: the password before
 // the host, a name that stands there alone, since a password is easily put there, and parameters
-// that look like one. It does not parse: passwords also stand in addresses that are wrong.
+// that look like one. It does not parse: passwords also stand in addresses that are wrong. Where
+// an @ may belong to a parameter nothing is shown.
 func maskPassword(address string) string {
 	if scheme, rest, ok := strings.Cut(address, "://"); ok {
 		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+			if _, query, asked := strings.Cut(rest[:at], "?"); asked && strings.Contains(query, "=") {
+				return scheme + "://" + mask
+			}
 			user, _, named := strings.Cut(rest[:at], ":")
 			if rest = mask + rest[at:]; named {
 				rest = user + ":" + rest

@@ -12,7 +12,7 @@ func TestMaskPassword(t *testing.T) {
 		"postgres://p:s3@cr/e?t:@db/punctual?sslmode=off": "postgres://p:***@db/punctual?sslmode=off",
 		"postgres://db/punctual?user=p&password=s3cret":   "postgres://db/punctual?user=p&password=***",
 		"postgres://db/punctual?p%61ssword=s3cret":        "postgres://db/punctual?p%61ssword=***",
-		"postgres://db/punctual?password=s3@cret":         "postgres://***@cret",
+		"postgres://db/punctual?password=s3@cret":         "postgres://***",
 		"redis://:s3cret@cache:6379/0":                    "redis://:***@cache:6379/0",
 		"redis://s3cret@cache":                            "redis://***@cache",
 		"redis+sentinel://u:s3cret@h1:1,h2:2/main":        "redis+sentinel://u:***@h1:1,h2:2/main",
