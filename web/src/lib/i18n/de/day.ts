@@ -2,13 +2,10 @@ import type en from '../en/day'
 
 const de: typeof en = {
   day: {
-    title: 'Räume',
     today: 'Heute',
     previous: 'Voriger Tag',
     next: 'Nächster Tag',
     date: 'Datum',
-    grid: 'Raster',
-    list: 'Liste',
     views: { day: 'Tag', week: 'Woche', month: 'Monat', list: 'Liste' },
     back: { week: 'Vorige Woche', month: 'Voriger Monat' } as Record<string, string>,
     forward: { week: 'Nächste Woche', month: 'Nächster Monat' } as Record<string, string>,

@@ -14,7 +14,6 @@ const de: typeof en = {
     approval: 'Genehmigung',
     decideBy: (when) => `Zu entscheiden bis ${when}`,
     timeout: 'Niemand hat rechtzeitig entschieden',
-    comment: 'Kommentar',
     history: 'Verlauf',
     notifications: 'Benachrichtigungen',
     noNotifications: 'Noch nichts verschickt',

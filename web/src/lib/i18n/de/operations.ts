@@ -52,7 +52,6 @@ const de: typeof en = {
     pauseOf: (name) => `${name} anhalten`,
     resumeOf: (name) => `${name} fortsetzen`,
     nextOf: (name) => `Nächste Nachrichten von ${name}`,
-    next: 'Nächste',
     states: { delayed: 'Warten', ready: 'Fällig', reserved: 'In Arbeit' },
     message: 'Nachricht',
     dueAt: 'Fällig',
@@ -103,7 +102,6 @@ const de: typeof en = {
     handed: 'Ausgabe',
     pushed: 'Webhook',
     popped: 'Abruf',
-    summary: (n, time) => `${n} Aufträge werden fällig, die meisten um ${time}.`,
     deadOf: 'Gescheiterte Aufträge',
     noDead: 'Keine',
     webhook: 'Webhook',
@@ -111,7 +109,6 @@ const de: typeof en = {
     timeout: 'Frist',
     changed: 'Geändert',
     job: 'Auftrag',
-    body: 'Inhalt',
     open: (name) => `Thema ${name} öffnen`,
   },
   ledger: {

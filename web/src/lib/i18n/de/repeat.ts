@@ -57,7 +57,6 @@ const de: typeof en = {
     inRoom: (room) => `In ${room}`,
     noOther: 'Dann ist kein anderer Raum frei.',
     skipped: 'Ausgelassen',
-    free: 'Frei',
     fresh: 'Neu',
     changed: 'Ändert sich',
     dropped: 'Wird abgesagt',

@@ -1,12 +1,9 @@
 export default {
   day: {
-    title: 'Rooms',
     today: 'Today',
     previous: 'Previous day',
     next: 'Next day',
     date: 'Date',
-    grid: 'Grid',
-    list: 'List',
     views: { day: 'Day', week: 'Week', month: 'Month', list: 'List' },
     back: { week: 'Previous week', month: 'Previous month' } as Record<string, string>,
     forward: { week: 'Next week', month: 'Next month' } as Record<string, string>,

@@ -12,7 +12,6 @@ export default {
     approval: 'Approval',
     decideBy: (when: string) => `To be decided by ${when}`,
     timeout: 'Nobody decided in time',
-    comment: 'Comment',
     history: 'History',
     notifications: 'Notifications',
     noNotifications: 'Nothing was sent yet',

@@ -50,7 +50,6 @@ export default {
     pauseOf: (name: string) => `Pause ${name}`,
     resumeOf: (name: string) => `Resume ${name}`,
     nextOf: (name: string) => `Next messages of ${name}`,
-    next: 'Next',
     states: { delayed: 'Waiting', ready: 'Due', reserved: 'Running' },
     message: 'Message',
     dueAt: 'Due',
@@ -101,7 +100,6 @@ export default {
     handed: 'Handed out',
     pushed: 'Webhook',
     popped: 'Popped',
-    summary: (n: string, time: string) => `${n} jobs become due, most of them at ${time}.`,
     deadOf: 'Dead jobs',
     noDead: 'None',
     webhook: 'Webhook',
@@ -109,7 +107,6 @@ export default {
     timeout: 'Time-out',
     changed: 'Changed',
     job: 'Job',
-    body: 'Body',
     open: (name: string) => `Open topic ${name}`,
   },
   ledger: {

@@ -59,7 +59,6 @@ export default {
     inRoom: (room: string) => `In ${room}`,
     noOther: 'No other room is free then.' as string,
     skipped: 'Left out' as string,
-    free: 'Free' as string,
         fresh: 'New' as string,
     changed: 'Changes' as string,
     dropped: 'Is cancelled' as string,

@@ -2,13 +2,10 @@ import type en from '../en/day'
 
 const zh: typeof en = {
   day: {
-    title: '会议室',
     today: '今天',
     previous: '前一天',
     next: '后一天',
     date: '日期',
-    grid: '网格',
-    list: '列表',
     views: { day: '日', week: '周', month: '月', list: '列表' },
     back: { week: '上一周', month: '上个月' } as Record<string, string>,
     forward: { week: '下一周', month: '下个月' } as Record<string, string>,

@@ -14,7 +14,6 @@ const zh: typeof en = {
     approval: '审批',
     decideBy: (when) => `请在 ${when} 前审批`,
     timeout: '无人及时审批',
-    comment: '意见',
     history: '历史记录',
     notifications: '通知',
     noNotifications: '尚未发送任何通知',

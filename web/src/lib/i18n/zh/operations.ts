@@ -51,7 +51,6 @@ const zh: typeof en = {
     pauseOf: (name) => `暂停 ${name}`,
     resumeOf: (name) => `恢复 ${name}`,
     nextOf: (name) => `${name} 接下来的消息`,
-    next: '接下来',
     states: { delayed: '等待中', ready: '已到期', reserved: '执行中' },
     message: '消息',
     dueAt: '到期时间',
@@ -102,7 +101,6 @@ const zh: typeof en = {
     handed: '发放方式',
     pushed: 'Webhook',
     popped: '拉取',
-    summary: (n, time) => `将有 ${n} 个任务到期，${time} 最多。`,
     deadOf: '失败任务',
     noDead: '无',
     webhook: 'Webhook',
@@ -110,7 +108,6 @@ const zh: typeof en = {
     timeout: '超时',
     changed: '更改时间',
     job: '任务',
-    body: '内容',
     open: (name) => `打开主题 ${name}`,
   },
   ledger: {

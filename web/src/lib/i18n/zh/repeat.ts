@@ -56,7 +56,6 @@ const zh: typeof en = {
     inRoom: (room) => `在${room}`,
     noOther: '该时段没有其他空闲的会议室。',
     skipped: '已跳过',
-    free: '空闲',
     fresh: '新增',
     changed: '有更改',
     dropped: '将取消',

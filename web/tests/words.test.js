@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import test from 'node:test'
+import { load } from './load.js'
+
+const src = new URL('../src/', import.meta.url)
+const areas = readdirSync(new URL('lib/i18n/en/', src))
+  .map((name) => name.replace('.ts', ''))
+  .filter((name) => name !== 'index')
+
+const languages = ['en', 'de', 'zh']
+const dictionaries = {}
+for (const l of languages) {
+  dictionaries[l] = {}
+  for (const a of areas) dictionaries[l][a] = (await load(`lib/i18n/${l}/${a}.ts`)).default
+}
+
+/** The texts of a dictionary by their paths. */
+function leaves(tree, path = []) {
+  if (typeof tree !== 'object') return [[path, tree]]
+  return Object.entries(tree).flatMap(([key, value]) => leaves(value, [...path, key]))
+}
+
+const paths = (l, a) => leaves(dictionaries[l][a]).map(([path]) => path.join('.')).sort()
+// The API's messages are English: what its faults are called is told for the others alone.
+const told = (path) => path.startsWith('fault.')
+
+for (const l of languages.slice(1)) {
+  test(`${l} says what English says`, () => {
+    for (const a of areas) {
+      const own = new Set(paths(l, a))
+      assert.deepEqual(paths('en', a).filter((path) => !own.has(path)), [], `${a}: missing`)
+      const english = new Set(paths('en', a))
+      assert.deepEqual([...own].filter((path) => !english.has(path) && !told(path)), [], `${a}: too much`)
+    }
+  })
+
+  test(`${l} uses the figures that English uses`, () => {
+    for (const a of areas) {
+      const texts = new Map(leaves(dictionaries[l][a]).map(([path, text]) => [path.join('.'), text]))
+      for (const [path, text] of leaves(dictionaries.en[a])) {
+        const other = texts.get(path.join('.'))
+        assert.equal(typeof other, typeof text, path.join('.'))
+        if (typeof text === 'function') assert.deepEqual(placeholders(other), placeholders(text), `${a}: ${path.join('.')}`)
+      }
+    }
+  })
+}
+
+/** Which of its parameters a text uses, by their places; "count" serves the grammar alone. */
+function placeholders(text) {
+  const source = text.toString()
+  const [, list, body] = /^\(?([^)]*?)\)?\s*=>\s*([\s\S]*)$/.exec(source)
+  return list
+    .split(',')
+    .map((p) => p.split('=')[0].trim())
+    .filter(Boolean)
+    .map((p, i) => [i, p !== 'count' && new RegExp(`\\b${p}\\b`).test(body)])
+    .filter(([, used]) => used)
+    .map(([i]) => i)
+}
+
+test('languages that translate faults translate the same', () => {
+  for (const a of areas) assert.deepEqual(paths('zh', a), paths('de', a), a)
+})
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.(svelte|ts)$/.test(name) && !/i18n[\\/](en|de|zh)[\\/]|schema\.d\.ts/.test(name))
+  .map((name) => readFileSync(new URL(name, src), 'utf8'))
+const words = new Set(files.flatMap((text) => text.match(/[A-Za-z_]\w*/g) ?? []))
+/** Texts that are looked up by what the API sent. */
+const tables = new Set(files.flatMap((text) => [...text.matchAll(/\b(\w+)\??\.?\[|\bword\([\w.]*\.(\w+),/g)].map(([, index, argument]) => index ?? argument)))
+
+/** The ways in which a file names a group: "i18n.t.group", and what it calls that. */
+function namesOf(group, text) {
+  return [group, ...[...text.matchAll(new RegExp(`(\\w+) = (?:\\$derived\\()?[\\w.]*\\bt\\.${group}\\b`, 'g'))].map(([, name]) => name)]
+}
+
+function used([group, key, ...rest]) {
+  // "words={operations.t.chart}" hands all of a group on.
+  if (files.some((text) => new RegExp(`=\\{\\w+\\.t\\.${group}\\}`).test(text))) return true
+  const direct = files.some((text) => text.includes(group) && (text.includes(key) || text.includes('[')) && namesOf(group, text).some((name) => new RegExp(`\\b${name}(\\??\\.${key}\\b|\\??\\.?\\[)`).test(text)))
+  const known = (at) => rest.slice(0, at).some((k) => tables.has(k)) || tables.has(key) || words.has(rest[at])
+  return direct && rest.every((_, i) => known(i))
+}
+
+test('every text is used', () => {
+  const unused = areas.flatMap((a) =>
+    leaves(dictionaries.en[a])
+      .filter(([path]) => path.length > 1 && !used(path))
+      .map(([path]) => `${a}: ${path.join('.')}`),
+  )
+  assert.deepEqual(unused, [])
+})
