@@ -1,43 +1,69 @@
-import { api, ask, idempotencyKey, Problem, type Meeting } from '../lib/api/client'
+import { api, ask, idempotencyKey, Problem, type GridMeeting, type Meeting } from '../lib/api/client'
 import { timeRange } from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
 import { describe, faultText } from '../lib/i18n/problem'
-import { rooms } from '../lib/rooms.svelte'
 import { toasts } from '../lib/toast.svelte'
 import { booking } from './booking.svelte'
 
-interface Times {
+interface Target {
   start: string
   end: string
   room_ids?: number[]
 }
 
+/** What shows meetings: a change stands there at once, and is looked at anew if the server refuses it. */
+interface Picture {
+  put: (m: GridMeeting) => void
+  load: () => unknown
+}
+
+/** The way back from the last change, until it was gone. */
+let last: (() => void) | undefined
+
 /**
- * Moves a meeting to other times or rooms and offers the way back; one that goes on is extended,
- * which has none. Says what came of it; null if it stays as it was.
+ * Moves a meeting to other times or rooms, and says when by a clock in the zone; one that goes on
+ * is extended. It stands in the picture at once; if the server refuses, it is put back, and told
+ * why. Else there is a way back, but not from an extension: who goes earlier ends the meeting.
  */
-export async function move(m: Meeting, to: Times): Promise<Meeting | null> {
+export async function move(m: GridMeeting, to: Target, zone: string, picture?: Picture): Promise<Meeting | undefined> {
+  const goesOn = m.status === 'in_progress'
+  picture?.put({ ...m, ...to, occupied: undefined })
   try {
-    const extended = m.status === 'in_progress'
-    const saved = extended ? await extend(m, to.end) : await change(m, to)
+    const saved = goesOn ? await extend(m, to.end) : await change(m, to)
     const asked = saved.pending_change
-    const when = timeRange(asked?.start ?? saved.start, asked?.end ?? saved.end, rooms.zoneOf(saved))
-    const text = extended ? i18n.t.grid.extended : asked ? i18n.t.grid.requested : i18n.t.day.moved
-    toasts.show(`${text}: ${when}`, 'good', extended ? undefined : { label: i18n.t.day.undo, run: () => back(m, saved) })
+    const when = timeRange(asked?.start ?? saved.start, asked?.end ?? saved.end, zone)
+    const text = goesOn ? i18n.t.grid.extended : asked ? i18n.t.grid.requested : i18n.t.day.moved
+    last = goesOn ? undefined : () => back(m, saved, picture)
+    toasts.show(`${text}: ${when}`, 'good', goesOn ? undefined : { label: i18n.t.day.undo, run: undo })
     return saved
   } catch (err) {
-    toasts.show(reason(err), 'bad')
-    return null
+    refuse(m, err, picture)
+    return undefined
   }
 }
 
-async function back(before: Meeting, saved: Meeting) {
+/** Takes the last change back. */
+export function undo() {
+  last?.()
+  last = undefined
+}
+
+async function back(m: GridMeeting, saved: Meeting, picture?: Picture) {
+  const to = { room_ids: m.room_ids, start: m.start, end: m.end }
+  if (!saved.pending_change) picture?.put({ ...saved, ...to })
   try {
-    await change(saved, { start: before.start, end: before.end, room_ids: before.room_ids })
+    await change(saved, to)
     toasts.show(i18n.t.day.undone)
   } catch (err) {
-    toasts.show(reason(err), 'bad')
+    refuse(saved, err, picture)
   }
+}
+
+/** Puts a meeting back where it was, says why, and looks what is true. */
+function refuse(m: GridMeeting, err: unknown, picture?: Picture) {
+  picture?.put(m)
+  toasts.show(reason(err), 'bad')
+  if (err instanceof Problem && err.status !== 0) picture?.load()
 }
 
 /** What the server found wrong, all of it. */
@@ -45,21 +71,16 @@ function reason(err: unknown): string {
   return err instanceof Problem && err.faults.length ? err.faults.map(faultText).join(' ') : describe(err)
 }
 
-async function change(m: Meeting, to: Times): Promise<Meeting> {
+async function change(m: GridMeeting, to: Target): Promise<Meeting> {
   const header = { 'If-Match': `"${m.version}"` }
   const saved = await ask(api.PATCH('/meetings/{id}', { params: { path: { id: m.id }, header }, body: to }))
   booking.changed(saved)
   return saved
 }
 
-async function extend(m: Meeting, end: string): Promise<Meeting> {
-  const saved = await ask(
-    api.POST('/meetings/{id}/extend', {
-      params: { path: { id: m.id } },
-      headers: { 'Idempotency-Key': idempotencyKey() },
-      body: { end },
-    }),
-  )
+async function extend(m: GridMeeting, end: string): Promise<Meeting> {
+  const headers = { 'Idempotency-Key': idempotencyKey() }
+  const saved = await ask(api.POST('/meetings/{id}/extend', { params: { path: { id: m.id } }, headers, body: { end } }))
   booking.changed(saved)
   return saved
 }
