@@ -38,16 +38,6 @@ func (b *tab) looks(view, shows string) {
 	b.dark(false)
 }
 
-// settle waits until the page stands in its new colours: each element takes a frame after its parent.
-func (b *tab) settle() {
-	b.t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
-		if eval[bool](b, "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(!document.getAnimations().length))))") {
-			return
-		}
-	}
-}
-
 // inside finds the button of a name in the row or the article with a text.
 func inside(title, name string) string {
 	return fmt.Sprintf(`//*[self::li or self::article][contains(normalize-space(), %q)]//button[normalize-space()=%[2]q or @aria-label=%[2]q]`, title, name)

@@ -282,9 +282,21 @@ func (b *tab) drag(fromRoom string, from float64, toRoom string, to float64) {
 	b.do(chromedp.DragAndDropXY(x1, y1, x2, y2))
 }
 
+// settle waits until what fades or slides has come to rest; what turns for ever does not count.
+func (b *tab) settle() {
+	b.t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+		if eval[bool](b, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
+			done(!document.getAnimations().some((a) => a.playState === 'running' && a.effect.getComputedTiming().endTime < Infinity)))))`) {
+			return
+		}
+	}
+}
+
 // accessible lets axe-core look at the page.
 func (b *tab) accessible(view string) {
 	b.t.Helper()
+	b.settle()
 	axe, err := os.ReadFile("../web/node_modules/axe-core/axe.min.js")
 	if err != nil {
 		b.t.Fatal(err)
