@@ -61,7 +61,9 @@ test:
 	@.ci/install test
 	@$(MAKE) --no-print-directory lint
 	@echo 'testing'
-	@$(GO) test -vet=off -timeout 8m ./...
+	@$(GO) test -vet=off -skip '^TestPage[A-Z]' -timeout 10m ./...
+	@echo 'testing the page in a browser'
+	@$(GO) test -vet=off -run '^TestPage[A-Z]' -parallel 2 -timeout 12m ./tests
 	@$(MAKE) --no-print-directory race
 	@echo 'all tests passed'
 

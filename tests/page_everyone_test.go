@@ -179,7 +179,7 @@ func TestPageEveryone(t *testing.T) {
 				{"nowhere", "/nowhere"},
 			}
 			b.open("/admin/rooms")
-			b.settled()
+			b.await("document.querySelector('a[href=\"/admin/config\"]')")
 			for _, path := range eval[[]string](b, `[...new Set([...document.querySelectorAll('a[href^="/admin/"]')].map((a) => a.pathname))].filter((p) => /^\/admin\/[a-z-]+$/.test(p))`) {
 				views = append(views, view{strings.ReplaceAll(path[1:], "/", "-"), path})
 			}

@@ -16,11 +16,15 @@ import (
 )
 
 // TestMain lets more stories run side by side than there are processors, since they mostly
-// wait for the time to pass.
+// wait for the time to pass; those with browsers do not, and are given another number.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(max(8, runtime.GOMAXPROCS(0)))); err != nil {
-		panic(err)
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", strconv.Itoa(max(8, runtime.GOMAXPROCS(0)))); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }
