@@ -107,6 +107,14 @@ export class Axis {
     return this.#shift(minutes)
   }
 
+  /** Minutes that clocks of another zone are ahead on all of the axis; 0 too if that changes on it. */
+  ahead(zone: string): number {
+    const at = (t: Date) => offsetAt(t, zone) - offsetAt(t, this.zone)
+    const [first, last] = [this.columns[0]!, this.columns.at(-1)!]
+    const by = at(first.start)
+    return at(last.start) === by && at(last.end) === by ? by : 0
+  }
+
   /** The column whose day the instant is in; -1 if it is none. */
   column(instant: Date): number {
     return this.columns.findIndex((c) => c.start <= instant && instant < c.end)

@@ -77,3 +77,9 @@ export function shadeAt(of: Shade[], from: number, to: number): Shade | undefine
   const touched = of.filter((s) => s.from < to && s.to > from)
   return touched.find((s) => s.kind === 'blackout') ?? touched.find((s) => s.kind === 'closed') ?? touched[0]
 }
+
+/** The minute of the day at which the room first opens in a week, nine o'clock at the latest. */
+export function firstOpen(room: Room): number {
+  const opens = (room.policy.opening_hours ?? []).map((h) => Number(h.from.slice(0, 2)) * 60 + Number(h.from.slice(3)))
+  return Math.min(...opens, 540)
+}
