@@ -30,8 +30,9 @@ const (
 // except those that may be otherwise the next time: 5xx, 408 and 429. If the process dies
 // between the effect and keeping its answer, the key is free again after a minute.
 //
-// Signing in takes no part: doing it twice does no harm, and neither a trace of the password
-// nor the token shall lie in a table. It is the one POST without a user, which is how it is known.
+// Signing in, setting up and pairing a door take no part: doing it twice does no harm, and
+// neither a trace of the password nor the token shall lie in a table. They are the POSTs without
+// a user, which is how they are known.
 type idempotency struct {
 	store *idempotencyStore
 	log   *slog.Logger
@@ -41,7 +42,7 @@ type idempotency struct {
 // boundToSignIn are operations with a secret in the request or the answer. There the caller's
 // credential is a part of the key that seals, so that even a guessable Idempotency-Key
 // protects it; the price is that only the same sign-in gets the answer again.
-var boundToSignIn = []string{"create-my-token", "create-door-code", "create-feed", "create-user"}
+var boundToSignIn = []string{"create-my-token", "create-user-token", "create-door-code", "create-feed", "create-user", "plan-config"}
 
 // middleware comes after the authentication.
 func (i *idempotency) middleware(ctx huma.Context, next func(huma.Context)) {

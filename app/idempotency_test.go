@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
+	"github.com/google/go-cmp/cmp"
 
 	"punctual/account"
 	"punctual/app/database"
@@ -261,4 +264,59 @@ func TestIdempotency_trim(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Every POST that is told a secret, or tells one, needs the caller's sign-in to open what is kept.
+func TestIdempotency_everySecretIsBound(t *testing.T) {
+	_, s := startApplication(t, nil)
+	type content map[string]struct {
+		Schema struct {
+			Ref string `json:"$ref"`
+		}
+	}
+	var api struct {
+		Paths map[string]struct {
+			Post *struct {
+				OperationID string
+				RequestBody struct{ Content content }
+				Responses   map[string]struct{ Content content }
+			}
+		}
+		Components struct {
+			Schemas map[string]struct{ Properties map[string]any }
+		}
+	}
+	if err := json.Unmarshal([]byte(send(t, s, "GET", "/openapi.json", "").body), &api); err != nil {
+		t.Fatal(err)
+	}
+	secrets := []string{"password", "token", "secret", "code", "config"}
+	holdsSecret := func(c content) bool {
+		for _, m := range c {
+			name := m.Schema.Ref[strings.LastIndexByte(m.Schema.Ref, '/')+1:]
+			for property := range api.Components.Schemas[name].Properties {
+				if slices.Contains(secrets, property) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	var found []string
+	for _, path := range api.Paths {
+		op := path.Post
+		if op == nil || account.Public(op.OperationID) {
+			continue
+		}
+		secret := holdsSecret(op.RequestBody.Content)
+		for status, res := range op.Responses {
+			secret = secret || status[0] == '2' && holdsSecret(res.Content)
+		}
+		if secret {
+			found = append(found, op.OperationID)
+		}
+	}
+	slices.Sort(found)
+	if d := cmp.Diff(slices.Sorted(slices.Values(boundToSignIn)), found); d != "" {
+		t.Error(d)
+	}
 }
