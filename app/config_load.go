@@ -46,11 +46,6 @@ func loadConfig(file string, environ []string) (loaded, error) {
 	return readConfig(file, src, environ)
 }
 
-func parseConfig(file string, src []byte, environ []string) (*Config, []string, error) {
-	l, err := readConfig(file, src, environ)
-	return l.config, l.warnings, err
-}
-
 func readConfig(file string, src []byte, environ []string) (loaded, error) {
 	c := DefaultConfig()
 	b := newBinder(file)

@@ -10,6 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func parseConfig(file string, src []byte, environ []string) (*Config, []string, error) {
+	l, err := readConfig(file, src, environ)
+	return l.config, l.warnings, err
+}
+
 func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"unknown key", "http:\n  adr: \":80\"\n", "c.yaml:2:3: unknown key http.adr; did you mean addr?"},
@@ -47,6 +52,8 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 		{"port", "email: {smtp: {port: 99999}}\n", "c.yaml:1:22: email.smtp.port is 99999; it must be from 1 to 65535"},
 		{"sms without gateway", "sms: {driver: http}\n", "c.yaml:1:1: sms.http.url must be the http or https address of the gateway"},
 		{"template", "sms: {http: {body: '{{.Text'}}\n", "c.yaml:1:20: sms.http.body cannot work: sms gateway: template: body:1: unclosed action"},
+		{"the template of a body that speaks of a url", "sms: {http: {body: '{{url .Text}}'}}\n", `c.yaml:1:20: sms.http.body cannot work: sms gateway: template: body:1: function "url" not defined`},
+		{"the template of a header", "sms:\n  http:\n    headers:\n      X-A: ok\n      X-B: '{{.body'\n", "c.yaml:5:12: sms.http.headers.X-B cannot work: sms gateway: template: headers.X-B:1: unclosed action"},
 		{"quoted text", "sms: {http: {body: '{\"x\":\"{{.Text}}\"}'}}\n", "c.yaml:1:20: sms.http.body cannot work: sms gateway: body: a text with quotes makes {\"x\":\"\"Zoë's\" \\ review 开始\"}, which is not JSON; write {{json .Text}} without quotes around it"},
 		{"zone", "booking: {timezone: Mars/Base}\n", `c.yaml:1:21: booking.timezone is "Mars/Base"; it must be an IANA time zone such as Europe/Berlin`},
 		{"reminder twice", "booking:\n  reminders:\n    - {before: end, offset: 5m, channels: [email]}\n    - {before: end, offset: 5m, channels: [sms]}\n", "c.yaml:4:7: booking.reminders[1] is there twice: one reminder of each before and offset; list its channels together"},

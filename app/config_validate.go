@@ -46,6 +46,11 @@ func (r *rules) within(path string, d, least, most time.Duration) {
 	r.check(d >= least && d <= most, path, "is %s; it must be from %s to %s", shortDuration(d), shortDuration(least), shortDuration(most))
 }
 
+func (r *rules) network(path, value string) {
+	_, err := parseNetwork(value)
+	r.check(err == nil, path, "is %q; it must be an address or a network such as 10.0.0.0/8", value)
+}
+
 const (
 	day  = 24 * time.Hour
 	year = 366 * day
@@ -75,9 +80,7 @@ func (c *HTTPConfig) validate(r *rules) {
 	r.check(err == nil && isHTTP(u) && u.RawQuery == "" && u.Fragment == "" && u.User == nil && strings.Trim(u.Path, "/") == "", "http.base_url",
 		"is %q; it must be the address people use, without a path, such as https://rooms.example.org", c.BaseURL)
 	for i, p := range c.TrustedProxies {
-		_, errAddr := netip.ParseAddr(p)
-		_, errNet := netip.ParsePrefix(p)
-		r.check(errAddr == nil || errNet == nil, fmt.Sprintf("http.trusted_proxies[%d]", i), "is %q; it must be an address or a network such as 10.0.0.0/8", p)
+		r.network(fmt.Sprintf("http.trusted_proxies[%d]", i), p)
 	}
 }
 
@@ -186,11 +189,8 @@ func (c *SMSConfig) validate(r *rules) {
 	trial.URL = cmp.Or(trial.URL, "http://localhost/") // what is prepared but switched off must work, too
 	if _, err := sms.NewHTTP(trial, nil); err != nil {
 		path := "sms.http"
-		for _, key := range []string{"url", "headers", "body"} {
-			if strings.Contains(err.Error(), key) {
-				path += "." + key
-				break
-			}
+		if e, ok := errors.AsType[*sms.FieldError](err); ok {
+			path += "." + e.Field
 		}
 		r.check(false, path, "cannot work: %v", err)
 	}
@@ -200,8 +200,7 @@ func (c *TopicsConfig) validate(r *rules) {
 	r.check(c.MaxPending >= 0, "topics.max_pending", "is %d; it must be at least 1, or 0 for no limit", c.MaxPending)
 	r.check(c.MaxTopics >= 0, "topics.max_topics", "is %d; it must be at least 1, or 0 for no limit", c.MaxTopics)
 	for i, n := range c.AllowNetworks {
-		_, err := parseNetwork(n)
-		r.check(err == nil, fmt.Sprintf("topics.allow_networks[%d]", i), "is %q; it must be an address or a network such as 10.0.0.0/8", n)
+		r.network(fmt.Sprintf("topics.allow_networks[%d]", i), n)
 	}
 }
 

@@ -41,12 +41,26 @@ type gateway struct {
 	client  *http.Client
 }
 
+// A FieldError says which field of a [Gateway] cannot work: "url", "body", or "headers." and the
+// name of one.
+type FieldError struct {
+	Field string
+	Err   error
+}
+
+func (e *FieldError) Error() string { return e.Err.Error() }
+func (e *FieldError) Unwrap() error { return e.Err }
+
+func wrong(field, format string, args ...any) error {
+	return &FieldError{field, fmt.Errorf(format, args...)}
+}
+
 var errElsewhere = errors.New("the gateway redirects to another host")
 
 // newGateway parses c and tries it on a message that is awkward to quote.
 func newGateway(c Gateway) (*gateway, error) {
 	if c.URL == "" {
-		return nil, errors.New("sms gateway: no url")
+		return nil, wrong("url", "sms gateway: no url")
 	}
 	if c.Method == "" {
 		c.Method = http.MethodPost
@@ -68,7 +82,7 @@ func newGateway(c Gateway) (*gateway, error) {
 	}
 	for k, v := range headers {
 		if !httpguts.ValidHeaderFieldName(k) {
-			return nil, fmt.Errorf("sms gateway: %q is not the name of a header", k)
+			return nil, wrong("headers", "sms gateway: %q is not the name of a header", k)
 		}
 		if g.headers[k], err = parse("headers."+k, v); err != nil {
 			return nil, err
@@ -83,7 +97,7 @@ func newGateway(c Gateway) (*gateway, error) {
 func parse(name, text string) (*template.Template, error) {
 	t, err := template.New(name).Funcs(template.FuncMap{"json": toJSON}).Option("missingkey=error").Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("sms gateway: %w", err)
+		return nil, wrong(name, "sms gateway: %w", err)
 	}
 	return t, nil
 }
@@ -103,7 +117,7 @@ func (g *gateway) try() error {
 		return fmt.Errorf("sms gateway: %w", err)
 	}
 	if strings.HasPrefix(req.Header.Get("Content-Type"), "application/json") && body != "" && !json.Valid([]byte(body)) {
-		return fmt.Errorf("sms gateway: body: a text with quotes makes %s, which is not JSON; write {{json .Text}} without quotes around it", body)
+		return wrong("body", "sms gateway: body: a text with quotes makes %s, which is not JSON; write {{json .Text}} without quotes around it", body)
 	}
 	return nil
 }
@@ -115,10 +129,10 @@ func (g *gateway) request(ctx context.Context, m Message) (*http.Request, string
 	}
 	u, err := url.Parse(target)
 	if err != nil {
-		return nil, "", fmt.Errorf("url: %w", err)
+		return nil, "", wrong("url", "url: %w", err)
 	}
 	if u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, "", fmt.Errorf("url: %q is not an http or https address", target)
+		return nil, "", wrong("url", "url: %q is not an http or https address", target)
 	}
 	body, err := execute(g.body, m)
 	if err != nil {
@@ -134,7 +148,7 @@ func (g *gateway) request(ctx context.Context, m Message) (*http.Request, string
 			return nil, "", err
 		}
 		if !httpguts.ValidHeaderFieldValue(v) {
-			return nil, "", fmt.Errorf("headers.%s: the value holds a character that no header may", k)
+			return nil, "", wrong("headers."+k, "headers.%s: the value holds a character that no header may", k)
 		}
 		req.Header.Set(k, v)
 	}
@@ -143,8 +157,10 @@ func (g *gateway) request(ctx context.Context, m Message) (*http.Request, string
 
 func execute(t *template.Template, m Message) (string, error) {
 	var b bytes.Buffer
-	err := t.Execute(&b, m)
-	return b.String(), err
+	if err := t.Execute(&b, m); err != nil {
+		return "", wrong(t.Name(), "%w", err)
+	}
+	return b.String(), nil
 }
 
 // send makes the request and says what the answer means for the next attempt.

@@ -30,7 +30,8 @@ type Message struct {
 	Kind string // of the notification
 }
 
-// NewHTTP returns a Sender over a gateway. It fails if c is no working description of one.
+// NewHTTP returns a Sender over a gateway. It fails if c is no working description of one, with a
+// [*FieldError] if a single field is at fault.
 func NewHTTP(c Gateway, r *render.Renderer) (*Sender, error) {
 	g, err := newGateway(c)
 	if err != nil {
