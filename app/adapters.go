@@ -179,7 +179,7 @@ func (a noticesAdapter) OfMeeting(ctx context.Context, id meeting.ID, p meeting.
 	if p.Cursor != "" {
 		var err error
 		if cursor, err = strconv.ParseInt(p.Cursor, 36, 64); err != nil || cursor <= 0 {
-			return nil, "", &meeting.InvalidError{Faults: []meeting.Fault{{Location: "query.cursor", Code: "malformed", Message: "is not a cursor of this list"}}}
+			return nil, "", errCursor()
 		}
 	}
 	page, err := a.notifications.List(ctx, notify.Filter{MeetingID: id, OldestFirst: true, Cursor: cursor, Limit: p.Limit})
@@ -204,12 +204,4 @@ func meetingNotification(n notify.Notification) meetinghttp.MeetingNotification 
 		MessageID: orNull(n.MessageID), LastError: orNull(n.LastError), SentAt: orNull(n.SentAt),
 		CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
 	}
-}
-
-// orNull is nil for the zero value.
-func orNull[T comparable](v T) *T {
-	if v == *new(T) {
-		return nil
-	}
-	return &v
 }

@@ -79,7 +79,7 @@ func (a *auditAPI) list(ctx context.Context, in *auditQuery) (*auditList, error)
 	}
 	lines, next, err := audit.List(ctx, a.db, q)
 	if errors.Is(err, audit.ErrCursor) {
-		return nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "query.cursor", Code: "malformed", Message: "is not a cursor of this list"}}}
+		return nil, errCursor()
 	}
 	if err != nil {
 		return nil, err
@@ -137,30 +137,4 @@ func (in *auditQuery) query() (audit.Query, error) {
 		f.add("query.to", "invalid_span", "is not after from")
 	}
 	return q, f.err()
-}
-
-// queryFaults collects what is wrong with a query.
-type queryFaults []meeting.Fault
-
-func (f *queryFaults) add(location, code, message string) {
-	*f = append(*f, meeting.Fault{Location: location, Code: code, Message: message})
-}
-
-// instant reads a time with an offset; empty is the zero time.
-func (f *queryFaults) instant(location, s string) time.Time {
-	if s == "" {
-		return time.Time{}
-	}
-	t, err := meeting.ParseTime(strings.Replace(s, " ", "+", 1), time.UTC)
-	if err != nil {
-		f.add(location, "invalid_time", err.Error())
-	}
-	return t
-}
-
-func (f queryFaults) err() error {
-	if len(f) == 0 {
-		return nil
-	}
-	return &meeting.InvalidError{Faults: f}
 }

@@ -222,6 +222,9 @@ func (a *jobsAPI) messages(ctx context.Context, in *messagesQuery) (*messageList
 		return nil, delayjob.ErrNotFound
 	}
 	infos, next, err := a.queue().List(ctx, in.Name, delayjob.State(in.State), in.Cursor, in.Limit)
+	if errors.Is(err, delayjob.ErrCursor) {
+		return nil, errCursor()
+	}
 	if err != nil {
 		return nil, queueError(fmt.Errorf("look at %s: %w", in.Name, err))
 	}
@@ -235,13 +238,6 @@ func (a *jobsAPI) messages(ctx context.Context, in *messagesQuery) (*messageList
 	}
 	out.Body.NextCursor = orNull(next)
 	return out, nil
-}
-
-func instantOrNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return new(t.UTC())
 }
 
 // meetingOf is the meeting that a message is about, as far as that can be told.

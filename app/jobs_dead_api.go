@@ -51,9 +51,7 @@ type deadList struct {
 func (a *jobsAPI) listDead(ctx context.Context, in *deadQuery) (*deadList, error) {
 	rows, next, err := a.dead.records.List(ctx, failures.Filter{Job: in.Job, ErrorContains: in.Error}, in.Cursor, in.Limit)
 	if errors.Is(err, failures.ErrCursor) {
-		p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
-		p.Errors = []ProblemFault{{Location: "query.cursor", Message: "is no cursor of this list", Code: "malformed"}}
-		return nil, p
+		return nil, errCursor()
 	}
 	if err != nil {
 		return nil, err

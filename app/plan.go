@@ -98,7 +98,7 @@ func planConfig(ctx context.Context, meetings *meeting.Service, by meeting.Actor
 		Reminders: make([]PlannedReminder, len(f.Reminders)), Requests: make([]PlannedRequest, len(f.Requests)), Refusals: make([]PlannedRefusal, len(f.Refusals)),
 	}
 	for i, r := range f.Reminders {
-		p.Reminders[i] = PlannedReminder{plannedMeeting(r.Meeting), r.Before, utcOrNil(r.From), utcOrNil(r.To), r.Channels, r.TooLate}
+		p.Reminders[i] = PlannedReminder{plannedMeeting(r.Meeting), r.Before, instantOrNull(r.From), instantOrNull(r.To), r.Channels, r.TooLate}
 	}
 	for i, r := range f.Requests {
 		p.Requests[i] = PlannedRequest{plannedMeeting(r.Meeting), r.Deadline.UTC(), r.Anew.UTC(), outcomeWord(r.Outcome), outcomeWord(r.AnewTo)}
@@ -134,13 +134,6 @@ func plannedSettings(old, next *Config) []PlannedSetting {
 		}
 	}
 	return changed
-}
-
-func utcOrNil(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return new(t.UTC())
 }
 
 func outcomeWord(s meeting.Status) string {

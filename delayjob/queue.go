@@ -13,6 +13,9 @@ var ErrLeaseLost = errors.New("delayjob: lease lost")
 // ErrNotFound says that a queue holds no message of that ID.
 var ErrNotFound = errors.New("delayjob: no such message")
 
+// ErrCursor says that a cursor is none that [Inspector.List] gave out.
+var ErrCursor = errors.New("delayjob: malformed cursor")
+
 // A Queue holds messages until they are due and leases them out. The implementations in
 // memqueue and redisqueue pass the same tests (package queuetest). All methods are safe for
 // concurrent use. Errors of a batch are per element: a nil slice means that all succeeded,
@@ -157,7 +160,8 @@ type Inspector interface {
 	// Get tells about one message, or [ErrNotFound].
 	Get(ctx context.Context, id string) (Info, error)
 	// List pages through the messages of a job in one state, ordered by time (due, lease end
-	// or death) then ID, at most n. An empty cursor starts; an empty next cursor ends.
+	// or death) then ID, at most n. An empty cursor starts; an empty next cursor ends. A cursor
+	// that is none of the queue's is [ErrCursor].
 	List(ctx context.Context, job string, s State, cursor string, n int) (items []Info, next string, err error)
 	// Stats counts the messages of a job.
 	Stats(ctx context.Context, job string) (Stats, error)
@@ -166,8 +170,8 @@ type Inspector interface {
 	Resume(ctx context.Context, job string) error
 	// Requeue makes dead messages due now with their attempts forgotten and tells the state each was in.
 	Requeue(ctx context.Context, ids ...string) ([]State, error)
-	// Check verifies the invariants on the live queue and describes each breach, beginning
-	// with the ID: a message has a body if and only if it is in exactly one of waiting,
+	// Check verifies the invariants on the live queue, of these jobs or, if there are none, of
+	// all that have a message with a body. It describes each breach, beginning with the ID: a message has a body if and only if it is in exactly one of waiting,
 	// leased and dead; it has a token if and only if it is leased, and none later than the
 	// last one given out; it does not wait for another time than its due time, unless it
 	// was given back, and never for an earlier one.

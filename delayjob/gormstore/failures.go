@@ -1,5 +1,6 @@
 // Package gormstore keeps what of the engine a flush of the queue must not lose: dead letters,
-// which the loaders' queries can so leave out, and the jobs of topics.
+// which the loaders' queries can so leave out, what operators paused, how late jobs ran, and the
+// jobs and webhooks of topics.
 package gormstore
 
 import (
@@ -193,7 +194,7 @@ func (s *Failures) Forget(ctx context.Context, fs ...Failure) (int, error) {
 }
 
 // ErrCursor says that a cursor is none of ours.
-var ErrCursor = fmt.Errorf("malformed cursor")
+var ErrCursor = errors.New("malformed cursor")
 
 type position struct {
 	DeadAt   time.Time

@@ -42,7 +42,7 @@ func (r *lateRow) count() LateCount {
 	}
 }
 
-// Add adds to the counts, in one statement; those of one call differ in job, hour or bound.
+// Add adds to the counts, a thousand in a statement; those of one call differ in job, hour or bound.
 // Calls at the same time must order them alike, lest they wait for each other.
 func (l *Lateness) Add(ctx context.Context, counts []LateCount) error {
 	if len(counts) == 0 {

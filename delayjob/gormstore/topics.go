@@ -253,7 +253,7 @@ func (s *Topics) UpdateDue(ctx context.Context, topic string, now time.Time, lim
 		err := tx.Raw("SELECT * FROM delay_jobs WHERE topic = @topic AND due_at <= @now AND "+isOpen+" ORDER BY due_at LIMIT @limit"+lock,
 			map[string]any{"topic": topic, "now": now.UTC(), "limit": limit}).Scan(&found).Error
 		if err != nil {
-			return fmt.Errorf("lock due jobs: %w", err)
+			return fmt.Errorf("lock due jobs of %s: %w", topic, err)
 		}
 		changed, err := change(jobsOf(found))
 		if err != nil {
@@ -342,7 +342,7 @@ func (s *Topics) Overdue(ctx context.Context, t time.Time) (map[string]int, erro
 func (s *Topics) Pending(ctx context.Context, topic string, most int) (n int, err error) {
 	err = s.db.WithContext(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM delay_jobs WHERE topic = ? AND state = 'pending' LIMIT ?) AS few", topic, most).Scan(&n).Error
 	if err != nil {
-		return 0, fmt.Errorf("count pending jobs: %w", err)
+		return 0, fmt.Errorf("count pending jobs of %s: %w", topic, err)
 	}
 	return n, nil
 }
@@ -437,7 +437,7 @@ func (s *Topics) Dead(ctx context.Context, topic string, after *topics.Job, limi
 	}
 	var rows []delayJob
 	if err := q.Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("list dead jobs: %w", err)
+		return nil, fmt.Errorf("list dead jobs of %s: %w", topic, err)
 	}
 	return jobsOf(rows), nil
 }
@@ -493,7 +493,7 @@ func (s *Topics) Minutes(ctx context.Context, topic string, now time.Time) (coun
 	err = db.Raw("SELECT "+minute+" AS minute, COUNT(*) AS jobs FROM delay_jobs WHERE topic = @topic AND due_at > @now AND due_at < @until AND "+isOpen+" GROUP BY 1",
 		map[string]any{"now": now.UTC(), "micro": now.UnixMicro(), "until": now.Add(time.Hour).UTC(), "topic": topic}).Scan(&rows).Error
 	if err != nil {
-		return counts, fmt.Errorf("count the coming hour: %w", err)
+		return counts, fmt.Errorf("count the coming hour of %s: %w", topic, err)
 	}
 	for _, r := range rows {
 		if r.Minute >= 0 && r.Minute < len(counts) {
@@ -506,12 +506,9 @@ func (s *Topics) Minutes(ctx context.Context, topic string, now time.Time) (coun
 // SetPaused implements [topics.Store].
 func (s *Topics) SetPaused(ctx context.Context, topic string, paused bool, now time.Time) error {
 	var at any
-	if paused {
-		at = now.UTC()
-	}
 	action := "topic.resumed"
 	if paused {
-		action = "topic.paused"
+		at, action = now.UTC(), "topic.paused"
 	}
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		err := tx.Exec(`INSERT INTO topic_settings (topic, paused_at, updated_at) VALUES (?, ?, ?)
@@ -522,7 +519,7 @@ func (s *Topics) SetPaused(ctx context.Context, topic string, paused bool, now t
 		return s.trail.Note(tx, action, topic, topic, nil, nil)
 	})
 	if err != nil {
-		return fmt.Errorf("pause or resume a topic: %w", err)
+		return fmt.Errorf("%s %s: %w", action, topic, err)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func (s *Topics) UpdateWebhook(ctx context.Context, topic string, change func(*t
 		}
 		var rows []topicWebhook
 		if err := q.Where("topic = ?", topic).Find(&rows).Error; err != nil {
-			return fmt.Errorf("lock the webhook of a topic: %w", err)
+			return fmt.Errorf("lock the webhook of %s: %w", topic, err)
 		}
 		var old *topics.Webhook
 		if len(rows) > 0 {
@@ -105,7 +105,7 @@ func (s *Topics) UpdateWebhook(ctx context.Context, topic string, change func(*t
 			err = tx.Clauses(clause.OnConflict{UpdateAll: true, Columns: []clause.Column{{Name: "topic"}}}).Create(rowOfWebhook(w)).Error
 		}
 		if err != nil {
-			return fmt.Errorf("save the webhook of a topic: %w", err)
+			return fmt.Errorf("save the webhook of %s: %w", topic, err)
 		}
 		var before, after []any
 		action := "topic_webhook.deleted"

@@ -106,7 +106,7 @@ func parseCursor(s string) (position, error) {
 	at, id, ok := strings.Cut(s, " ")
 	ms, err := strconv.ParseInt(at, 10, 64)
 	if !ok || err != nil {
-		return position{}, fmt.Errorf("memqueue: %q is not a cursor", s)
+		return position{}, fmt.Errorf("memqueue: %q: %w", s, delayjob.ErrCursor)
 	}
 	return position{ms, id}, nil
 }
@@ -169,8 +169,7 @@ func (q *Queue) Requeue(_ context.Context, ids ...string) ([]delayjob.State, err
 	return states, nil
 }
 
-// Check implements [delayjob.Inspector]. Without jobs it looks at all of them. Beyond the
-// invariants it verifies the heaps.
+// Check implements [delayjob.Inspector]. Beyond the invariants it verifies the heaps.
 func (q *Queue) Check(_ context.Context, jobs ...string) ([]string, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -88,7 +88,7 @@ func (q *Queue) List(ctx context.Context, job string, s delayjob.State, cursor s
 		var ok bool
 		score, after, ok = strings.Cut(cursor, " ")
 		if _, err := strconv.ParseInt(score, 10, 64); !ok || err != nil {
-			return nil, "", fmt.Errorf("redisqueue: %q is not a cursor", cursor)
+			return nil, "", fmt.Errorf("redisqueue: %q: %w", cursor, delayjob.ErrCursor)
 		}
 	}
 	if n <= 0 {
@@ -228,8 +228,7 @@ func (q *Queue) Requeue(ctx context.Context, ids ...string) ([]delayjob.State, e
 	})
 }
 
-// Check implements [delayjob.Inspector]. Without jobs it looks at all that have a message
-// with a body. It goes through the keys in pages and holds no server up.
+// Check implements [delayjob.Inspector]. It goes through the keys in pages and holds no server up.
 func (q *Queue) Check(ctx context.Context, jobs ...string) ([]string, error) {
 	var breaches []string
 	for shard, k := range q.keys {

@@ -16,8 +16,6 @@ const (
 	MaxAhead           = 5 * 366 * 24 * time.Hour // how far in the future a job may be due
 	MaxBody            = 64 << 10                 // bytes of JSON
 	MaxBatch           = 1000                     // jobs added or finished by one call
-	MaxPop             = 500                      // jobs of one pop
-	MaxWait            = 30 * time.Second         // of a pop
 )
 
 // retryAfter spaces the attempts of a job whose holder names no delay.

@@ -1,0 +1,34 @@
+package app
+
+import (
+	"strings"
+	"time"
+
+	"punctual/meeting"
+)
+
+// queryFaults collects what is wrong with a query.
+type queryFaults []meeting.Fault
+
+func (f *queryFaults) add(location, code, message string) {
+	*f = append(*f, meeting.Fault{Location: location, Code: code, Message: message})
+}
+
+// instant reads a time with an offset; empty is the zero time.
+func (f *queryFaults) instant(location, s string) time.Time {
+	if s == "" {
+		return time.Time{}
+	}
+	t, err := meeting.ParseTime(strings.Replace(s, " ", "+", 1), time.UTC)
+	if err != nil {
+		f.add(location, "invalid_time", err.Error())
+	}
+	return t
+}
+
+func (f queryFaults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return &meeting.InvalidError{Faults: f}
+}
