@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -44,6 +43,8 @@ type application struct {
 	latest   atomic.Pointer[Config]           // as it was last accepted
 	settings atomic.Pointer[meeting.Settings] // in force now
 
+	reminders chan struct{} // one slot: the default reminders may be others
+
 	db          *database.DB
 	queue       queue
 	redis       redis.UniversalClient // nil: the queue lives in memory
@@ -78,7 +79,7 @@ type application struct {
 
 // newApplication opens what the role needs, migrates the database and wires the areas. Close it.
 func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, level *slog.LevelVar) (_ *application, err error) {
-	a := &application{config: c, role: r, log: log, level: level, metrics: newMetrics(), source: &configState{now: time.Now}}
+	a := &application{config: c, role: r, log: log, level: level, metrics: newMetrics(), source: &configState{now: time.Now}, reminders: make(chan struct{}, 1)}
 	a.latest.Store(c)
 	a.settings.Store(c.Booking.settings())
 	defer func() {
@@ -103,7 +104,7 @@ func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, le
 		return nil, err
 	}
 	a.links = meetinghttp.NewLinks(c.HTTP.BaseURL, key)
-	if a.senders, err = newSenders(c, pages{a.decisionURL, a.checkInURL, a.respondURL, a.acceptURL}); err != nil {
+	if a.senders, err = newSenders(c, a.mailLinks()); err != nil {
 		return nil, err
 	}
 	a.wireAreas()
@@ -220,7 +221,8 @@ func (a *application) beforeLoad(ctx context.Context) error {
 	return err
 }
 
-// apply takes over what may change while the process runs. On an error nothing has changed.
+// apply takes over what may change while the process runs. On an error nothing has changed. What
+// the default reminders are for meetings that are booked already is left to followReminders.
 func (a *application) apply(ctx context.Context, old, now *Config) error {
 	if !reflect.DeepEqual(old.Email, now.Email) || !reflect.DeepEqual(old.SMS, now.SMS) {
 		if err := a.senders.apply(now); err != nil {
@@ -236,58 +238,11 @@ func (a *application) apply(ctx context.Context, old, now *Config) error {
 	a.webhooks.Allow(now.Topics.allowed())
 	a.latest.Store(now)
 	a.noteReload(ctx, old, now)
-	return a.applyReminders(ctx, now.Booking)
-}
-
-// applyReminders gives the default reminders to the meetings that follow them, and has the
-// loader look for what that made due. It is the workers' task.
-func (a *application) applyReminders(ctx context.Context, c BookingConfig) error {
-	if !a.role.works() {
-		return nil
-	}
-	changed, err := a.meetingStore.SetDefaultReminders(ctx, c.reminders(), time.Now())
-	if err != nil {
-		return fmt.Errorf("set the default reminders: %w", err)
-	}
-	if changed > 0 {
-		a.log.Info("meetings follow the changed default reminders", "meetings", changed)
-		a.reload()
+	select {
+	case a.reminders <- struct{}{}:
+	default:
 	}
 	return nil
-}
-
-// decisionURL is where the reader of a request for a decision decides.
-func (a *application) decisionURL(n notify.Notification) string {
-	if n.Facts.Request == nil || n.To.UserID == 0 {
-		return ""
-	}
-	return a.links.URL(meeting.Link{MeetingID: n.MeetingID, Number: n.Facts.Request.Number, UserID: n.To.UserID})
-}
-
-// checkInURL is where the reader of a reminder says that they came.
-func (a *application) checkInURL(n notify.Notification) string {
-	return a.links.ArrivalURL(meetinghttp.Arrival{MeetingID: n.MeetingID, Email: n.To.Address})
-}
-
-// respondURL is where the reader of an invitation answers it: who is invited, and not who invites.
-func (a *application) respondURL(n notify.Notification) string {
-	invited := func(c notify.Contact) bool { return strings.EqualFold(c.Email, n.To.Address) }
-	if !slices.ContainsFunc(n.Facts.Attendees, invited) {
-		return ""
-	}
-	i := meeting.Invitation{MeetingID: n.MeetingID, Email: n.To.Address}
-	if n.Facts.Series != nil {
-		i.SeriesID = n.Facts.Series.ID
-	}
-	return a.links.InvitationURL(i)
-}
-
-// acceptURL is where who waits accepts what is offered to them.
-func (a *application) acceptURL(n notify.Notification) string {
-	if n.Facts.WaitID == 0 {
-		return ""
-	}
-	return a.links.OfferURL(meeting.Offer{WaitID: n.Facts.WaitID, UserID: n.To.UserID})
 }
 
 // firstAdmin makes the first admin of an empty database, with this address and password if
@@ -344,57 +299,4 @@ func (a *application) Close() error {
 		errs = append(errs, a.db.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// settings are those of the meetings.
-func (c BookingConfig) settings() *meeting.Settings {
-	return &meeting.Settings{
-		Timezone:        c.Timezone,
-		HoldPending:     c.HoldPending,
-		Reminders:       c.reminders(),
-		ApprovalTimeout: c.Approval.Timeout,
-		OnTimeout:       c.Approval.onTimeout(),
-		RemindBefore:    c.Approval.RemindBefore,
-		EscalateAfter:   c.Approval.EscalateAfter,
-		CheckIn:         meeting.CheckIn{Required: c.CheckIn.Required, Opens: c.CheckIn.Opens, Grace: c.CheckIn.Grace},
-		Offer:           c.WaitingList.Offer,
-		Limits: meeting.Limits{
-			MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance, MaxOccurrences: c.Limits.MaxOccurrences,
-			MaxWaits: c.Limits.MaxWaits,
-		},
-	}
-}
-
-func (c TopicsConfig) limits() topics.Limits {
-	return topics.Limits{Pending: c.MaxPending, Topics: c.MaxTopics}
-}
-
-// allowed are the networks that webhooks may reach although they are not public; they have
-// been validated.
-func (c TopicsConfig) allowed() []netip.Prefix {
-	var ps []netip.Prefix
-	for _, n := range c.AllowNetworks {
-		if p, err := parseNetwork(n); err == nil {
-			ps = append(ps, p)
-		}
-	}
-	return ps
-}
-
-func (c ApprovalConfig) onTimeout() meeting.Status {
-	if c.OnTimeout == "approve" {
-		return meeting.Confirmed
-	}
-	return meeting.Rejected
-}
-
-func (c BookingConfig) reminders() []meeting.Reminder {
-	rs := make([]meeting.Reminder, len(c.Reminders))
-	for i, r := range c.Reminders {
-		rs[i] = meeting.Reminder{Before: meeting.Anchor(r.Before), Offset: r.Offset}
-		for _, ch := range r.Channels {
-			rs[i].Channels = append(rs[i].Channels, meeting.Channel(ch))
-		}
-	}
-	return rs
 }

@@ -1,12 +1,15 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,6 +73,31 @@ func TestApplication_strategiesAreThoseThatCanBeTuned(t *testing.T) {
 	}
 	slices.Sort(names)
 	if d := cmp.Diff(slices.Sorted(slices.Values(strategies)), names); d != "" {
+		t.Error(d)
+	}
+}
+
+// What config.yaml says of strategies is so: it names all, and the figures are their defaults.
+func TestApplication_shippedFileOnStrategies(t *testing.T) {
+	src, err := os.ReadFile("../config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shipped, _, err := parseConfig("config.yaml", src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strategies {
+		if !strings.Contains(string(src), name) {
+			t.Errorf("config.yaml does not name %s", name)
+		}
+	}
+	a, _ := startApplication(t, nil)
+	own, shown := settingsOf(a.jobs, nil), settingsOf(a.jobs, shipped.Queue.options())
+	if len(shipped.Queue.Jobs) == 0 {
+		t.Error("config.yaml shows no strategy")
+	}
+	if d := cmp.Diff(own, shown); d != "" {
 		t.Error(d)
 	}
 }
@@ -152,8 +180,10 @@ func TestApplication_jobs(t *testing.T) {
 			t.Errorf("%s: %d %s", step.path, res.status, res.body)
 		}
 	}
-	if res := ask("GET", "/jobs/dead?cursor=x"); res.status != 422 || res.Errors[0].Location != "query.cursor" {
-		t.Errorf("%d %s", res.status, res.body)
+	for _, path := range []string{"/jobs/dead?cursor=x", "/jobs/notify.email/messages?cursor=x", "/audit?cursor=x"} {
+		if res := ask("GET", path); res.status != 422 || res.Errors[0].Location != "query.cursor" {
+			t.Errorf("%s: %d %s", path, res.status, res.body)
+		}
 	}
 }
 
@@ -180,6 +210,14 @@ func TestApplication_deadLettersComeBack(t *testing.T) {
 	}
 }
 
+// follow runs what gives changed default reminders to the meetings until the test ends.
+func follow(t *testing.T, a *application) {
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = a.followReminders(ctx) })
+	t.Cleanup(func() { stop(); running.Wait() })
+}
+
 func TestApplication_changedDefaultsReachTheMeetings(t *testing.T) {
 	a, _ := startApplication(t, nil)
 	u, err := a.accounts.CreateUser(t.Context(), account.NewUser{Email: "root@example.org", Name: "Root", Role: account.Admin})
@@ -203,16 +241,22 @@ func TestApplication_changedDefaultsReachTheMeetings(t *testing.T) {
 	now.Log.Level = "error"
 	now.Booking.Limits.MaxDuration = time.Minute
 	now.Booking.Reminders = []ReminderConfig{{Before: "start", Offset: 7 * time.Minute, Channels: []string{"email", "sms"}}}
+	follow(t, a)
 	if err := a.apply(t.Context(), a.config, &now); err != nil {
 		t.Fatal(err)
 	}
-	m, err = a.meetings.Meeting(t.Context(), root, m.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := []meeting.Reminder{{Before: meeting.BeforeStart, Offset: 7 * time.Minute, Channels: []meeting.Channel{meeting.Email, meeting.SMS}}}
-	if d := cmp.Diff(want, m.Reminders); d != "" {
-		t.Error(d)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if m, err = a.meetings.Meeting(t.Context(), root, m.ID); err != nil {
+			t.Fatal(err)
+		}
+		d := cmp.Diff(want, m.Reminders)
+		if d == "" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(d)
+		}
 	}
 	if a.level.Level() != slog.LevelError {
 		t.Errorf("level %v", a.level.Level())

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -46,10 +45,7 @@ func (c *cli) configPlanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			next, warnings, err := LoadConfig(args[0], c.environ)
-			for _, w := range warnings {
-				fmt.Fprintln(c.stderr, "punctual: warning:", w)
-			}
+			next, _, err := LoadConfig(args[0], c.environ) // what is odd in the environment has been told
 			if e, ok := isConfigError(err); ok {
 				fmt.Fprint(c.stderr, e.Report())
 				return errReported
@@ -62,14 +58,12 @@ func (c *cli) configPlanCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				e := json.NewEncoder(c.stdout)
-				e.SetIndent("", "  ")
-				return e.Encode(p)
+				return c.printJSON(p)
 			}
 			return p.write(c.stdout)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "for programs")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -76,10 +75,6 @@ func (c *cli) queueStatsCommand() *cobra.Command {
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-func jsonFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "json", false, "print JSON for programs instead of a table")
 }
 
 // jobCounts is one line of queue stats.
@@ -173,7 +168,7 @@ func (c *cli) queuePeekCommand() *cobra.Command {
 			if limit < 1 || limit > 10_000 {
 				return usageError{fmt.Errorf("--limit is %d; it must be 1 to 10000", limit)}
 			}
-			return c.withQueue(cmd.Context(), "GET /api/v1/jobs", func(_ *Config, q queue) error {
+			return c.withQueue(cmd.Context(), "GET /api/v1/jobs/{name}/messages", func(_ *Config, q queue) error {
 				return c.queuePeek(cmd.Context(), q, args[0], look, limit, asJSON)
 			})
 		},
@@ -425,13 +420,6 @@ func breachesOf(ctx context.Context, q queue) ([]string, error) {
 	all = slices.Concat(all, more, stranded)
 	slices.Sort(all)
 	return slices.Compact(all), nil
-}
-
-func (c *cli) printJSON(v any) error {
-	e := json.NewEncoder(c.stdout)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000Z") }

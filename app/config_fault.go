@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"punctual/app/audit"
 )
 
 // ConfigFault is one thing wrong with the configuration. Source is the file or the
@@ -81,7 +83,8 @@ func newConfigError(file string, src []byte, secrets []string, faults []ConfigFa
 	return &ConfigError{File: file, Faults: faults, lines: maskLines(src, secrets)}
 }
 
-const mask = "***"
+// mask stands for a secret, here as in the history.
+const mask = audit.Mask
 
 // secretValue finds what looks like a secret even in a file that is no YAML.
 var secretValue = regexp.MustCompile(`(?i)(password"?\s*:\s*)("[^"]*"?|'[^']*'?|[^\s,}#]+)|(://[^\s:@/]*:)[^\s@]+(@)|((?:authorization|[\w-]*(?:token|secret|key))"?\s*:\s*)("[^"]*"?|'[^']*'?|[^,}#]+)`)

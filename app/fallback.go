@@ -18,11 +18,8 @@ import (
 	"punctual/migrations"
 )
 
-// newFallback makes what does the work while Redis is away; nil where there is no Redis.
+// newFallback makes what does the work while Redis is away.
 func (a *application) newFallback() *delayjob.Fallback {
-	if a.redis == nil {
-		return nil
-	}
 	c := a.config.Queue
 	clock := newDatabaseClock(a.db, a.log)
 	return delayjob.NewFallback(a.jobs, delayjob.FallbackOptions{

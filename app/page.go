@@ -118,7 +118,7 @@ func (files pageFiles) serve(c *gin.Context, name string) {
 	body := f.body
 	if f.zipped != nil {
 		c.Header("Vary", "Accept-Encoding")
-		if strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
+		if takesGzip(c.GetHeader("Accept-Encoding")) {
 			c.Header("Content-Encoding", "gzip")
 			body = f.zipped()
 		}

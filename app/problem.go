@@ -140,6 +140,8 @@ func problem(err error) *Problem {
 		return newProblem(http.StatusNotFound, "not_found", "Not found")
 	case errors.Is(err, delayjob.ErrLeaseLost):
 		return newProblem(http.StatusConflict, "lease_lost", "The lease is no longer held")
+	case errors.Is(err, meeting.ErrFeedClosed):
+		return newProblem(http.StatusServiceUnavailable, "unavailable", "The server stops")
 	case errors.Is(err, errQueueDown), errors.Is(err, topics.ErrQueueDown), database.Unavailable(err):
 		p := newProblem(http.StatusServiceUnavailable, "unavailable", "Unavailable")
 		p.Detail = "Something this needs does not answer at the moment. Try again."
@@ -200,9 +202,6 @@ func conflictProblem(err error) *Problem {
 	}
 	if e, ok := errors.AsType[*meeting.SeriesConflictError](err); ok {
 		return seriesConflict(e)
-	}
-	if errors.Is(err, meeting.ErrFeedClosed) {
-		return newProblem(http.StatusServiceUnavailable, "unavailable", "The server stops")
 	}
 	if e, ok := errors.AsType[*meeting.StateError](err); ok {
 		return stateConflict(string(e.State), e.Error())

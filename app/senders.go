@@ -85,17 +85,13 @@ type senders struct {
 	email, sms  switchSender
 }
 
-// pages tell where the readers of a mail go to act without signing in; empty: nowhere.
-type pages struct {
-	decide, checkIn, respond, accept func(notify.Notification) string
-}
-
-func newSenders(c *Config, p pages) (*senders, error) {
+// newSenders makes those whose mails lead to links.
+func newSenders(c *Config, links render.Links) (*senders, error) {
 	host, err := email.Domain(c.Email.From)
 	if err != nil {
 		return nil, err
 	}
-	r, err := render.New(render.Config{BaseURL: c.HTTP.BaseURL, Host: host, Decide: p.decide, CheckIn: p.checkIn, Respond: p.respond, Accept: p.accept})
+	r, err := render.New(render.Config{BaseURL: c.HTTP.BaseURL, Host: host, Links: links})
 	if err != nil {
 		return nil, err
 	}

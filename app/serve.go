@@ -108,7 +108,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return gs.run(ctx) })
 	}
 	if a.role.works() {
-		g.Go(func() error { return a.catchUpReminders(ctx) })
+		g.Go(func() error { return a.followReminders(ctx) })
 		g.Go(func() error { return a.loader.Run(ctx) })
 		g.Go(func() error { return a.consumer.Run(ctx) })
 		g.Go(func() error { return a.pusher.Run(ctx) })
@@ -122,15 +122,6 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 	err := g.Wait()
 	a.log.Info("stopped")
 	return err
-}
-
-// catchUpReminders applies the default reminders once, for the file may have changed while
-// nothing ran. Failing at it must not keep the process from its work.
-func (a *application) catchUpReminders(ctx context.Context) error {
-	if err := a.applyReminders(ctx, a.config.Booking); err != nil && ctx.Err() == nil {
-		a.log.Error("meetings may still follow earlier default reminders", "error", err)
-	}
-	return nil
 }
 
 // stopGrace is how long what runs may go on after SIGTERM. A mail that is broken off while its

@@ -19,7 +19,7 @@ import (
 // ErrCursor says that a cursor is none of this list.
 var ErrCursor = errors.New("malformed cursor")
 
-// Query chooses entries; a zero field chooses all.
+// Query chooses entries; a zero field, but for Limit, chooses all.
 type Query struct {
 	ActorKind meeting.ActorKind
 	ActorID   int64
@@ -28,8 +28,8 @@ type Query struct {
 	SubjectID string
 	From, To  time.Time // half-open
 	Text      string    // in the name of actor or subject, in the reason or the address, in either case
-	Limit     int
-	Cursor    string // empty: starts
+	Limit     int       // at least 1
+	Cursor    string    // empty: starts
 }
 
 // Line is one entry as it is read.

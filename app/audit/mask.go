@@ -2,8 +2,8 @@ package audit
 
 import "strings"
 
-// mask stands for a secret: that there is one is told, and that it changed.
-const mask = "***"
+// Mask stands for a secret: that there is one is told, and that it changed.
+const Mask = "***"
 
 // secretWords are parts of the names of fields that are never shown.
 var secretWords = []string{"password", "secret", "token", "hash", "credential", "headers"}
@@ -35,7 +35,7 @@ func hidden(v any) any {
 	if isNothing(v) {
 		return nil
 	}
-	return mask
+	return Mask
 }
 
 // within masks what objects in lists hold.

@@ -50,7 +50,7 @@ func By(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, actorKey{}, name)
 }
 
-// Note that something was done to what this id and name, in the transaction tx. What it was and
+// Note that something was done to what has this id and name, in the transaction tx. What it was and
 // what it is are rows of gorm and maps of further fields, together; none: it was not there, or is
 // no more. A change that changes nothing is none.
 func (Trail) Note(tx *gorm.DB, action, id, name string, before, after []any) error {

@@ -206,7 +206,7 @@ func (l *Ledger) one(ctx context.Context, q string, args ...any) (notify.Notific
 func (l *Ledger) all(ctx context.Context, q string, args ...any) ([]notify.Notification, error) {
 	var rows []row
 	if err := l.db.WithContext(ctx).Raw(q, args...).Scan(&rows).Error; err != nil {
-		return nil, fmt.Errorf("notifications: %w", err)
+		return nil, fmt.Errorf("read notifications: %w", err)
 	}
 	ns := make([]notify.Notification, len(rows))
 	for i, r := range rows {

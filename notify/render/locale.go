@@ -14,7 +14,8 @@ import (
 // variants of a text; a kind of notification has one or more.
 var variants = []string{
 	"reminder.start", "reminder.end", "invitation", "change", "cancellation", "approval_request", "approval_reminder", "escalation",
-	"decision.confirmed", "decision.rejected", "decision.timeout", "released",
+	"decision.confirmed", "decision.rejected", "decision.timeout", "released", "declined",
+	"waitlist_offer", "waitlist_booked", "waitlist_expired",
 }
 
 // required names every template that a language must define.
@@ -24,6 +25,7 @@ func required() []string {
 		"greeting", "button", "footer", "sent-by", "label-when", "label-at-room", "label-where",
 		"label-organizer", "label-attendees", "label-description", "label-deadline", "label-reason", "label-comment",
 		"label-move", "label-dates", "dates-count", "dates-last", "rule", "meeting", "for-dates", "approve", "reject", "check-in", "label-check-in-by",
+		"accept", "maybe", "decline", "take-offer",
 	}
 	for _, v := range variants {
 		for _, part := range []string{"tag", "subject", "headline", "lead", "sms"} {

@@ -22,29 +22,23 @@ var files embed.FS
 type Config struct {
 	BaseURL string // of the web page, for links; empty: no links
 	Host    string // right side of calendar UIDs; empty: "localhost". Changing it orphans sent invitations
+	Links   Links
+}
 
-	// Decide is the address at which the reader of a request for a decision decides without
-	// signing in; empty: they have none. nil: nobody has.
-	Decide func(notify.Notification) string
-	// CheckIn is the address at which the reader of a reminder checks in without signing in;
-	// empty: they need not. nil: nobody need.
-	CheckIn func(notify.Notification) string
-	// Respond is the address at which the reader of an invitation answers it without signing in;
-	// empty: they are not invited. nil: nobody answers.
-	Respond func(notify.Notification) string
-	// Accept is the address at which who waits accepts an offer without signing in; nil: nobody
-	// does.
-	Accept func(notify.Notification) string
+// Links lead the readers of mails to where they act without signing in. One that is nil, or tells
+// no address, leads nowhere.
+type Links struct {
+	Decide  func(notify.Notification) string // of a request for a decision: decide
+	CheckIn func(notify.Notification) string // of a reminder: check in
+	Respond func(notify.Notification) string // of an invitation: answer it
+	Accept  func(notify.Notification) string // of an offer to who waits: accept it
 }
 
 // Renderer makes mails and short messages. It is safe for concurrent use.
 type Renderer struct {
 	baseURL string
 	host    string
-	decide  func(notify.Notification) string
-	checkIn func(notify.Notification) string
-	respond func(notify.Notification) string
-	accept  func(notify.Notification) string
+	links   Links
 	locales *locales
 	html    *template.Template
 	text    *texttemplate.Template
@@ -74,8 +68,7 @@ func New(c Config) (*Renderer, error) {
 		return nil, err
 	}
 	return &Renderer{
-		baseURL: strings.TrimRight(c.BaseURL, "/"), host: c.Host, decide: c.Decide, checkIn: c.CheckIn,
-		respond: c.Respond, accept: c.Accept, locales: ls, html: html, text: text,
+		baseURL: strings.TrimRight(c.BaseURL, "/"), host: c.Host, links: c.Links, locales: ls, html: html, text: text,
 	}, nil
 }
 
@@ -149,10 +142,10 @@ type action struct{ Label, URL, Colour string }
 
 // offerDecision adds the links by which the reader decides.
 func (r *Renderer) offerDecision(p *page, v *view, n notify.Notification) {
-	if r.decide == nil || !v.asks() {
+	if r.links.Decide == nil || !v.asks() {
 		return
 	}
-	if url := r.decide(n); url != "" {
+	if url := r.links.Decide(n); url != "" {
 		p.Actions = []action{
 			{v.locale.must("approve", nil), url + "&choice=approve", green.Bar},
 			{v.locale.must("reject", nil), url + "&choice=reject", red.Bar},
@@ -162,20 +155,20 @@ func (r *Renderer) offerDecision(p *page, v *view, n notify.Notification) {
 
 // offerCheckIn adds the link by which the reader says that they came.
 func (r *Renderer) offerCheckIn(p *page, v *view, n notify.Notification) {
-	if r.checkIn == nil || n.Kind != notify.Reminder || v.facts.CheckInBy == nil {
+	if r.links.CheckIn == nil || n.Kind != notify.Reminder || v.facts.CheckInBy == nil {
 		return
 	}
-	if url := r.checkIn(n); url != "" {
+	if url := r.links.CheckIn(n); url != "" {
 		p.Actions = []action{{v.locale.must("check-in", nil), url, green.Bar}}
 	}
 }
 
 // offerAnswers adds the links by which the reader answers an invitation, also to what changed.
 func (r *Renderer) offerAnswers(p *page, v *view, n notify.Notification) {
-	if r.respond == nil || n.Kind != notify.Invitation && n.Kind != notify.Change {
+	if r.links.Respond == nil || n.Kind != notify.Invitation && n.Kind != notify.Change {
 		return
 	}
-	if url := r.respond(n); url != "" {
+	if url := r.links.Respond(n); url != "" {
 		p.Actions = []action{
 			{v.locale.must("accept", nil), url + "&choice=accepted", green.Bar},
 			{v.locale.must("maybe", nil), url + "&choice=tentative", slate.Bar},
@@ -186,10 +179,10 @@ func (r *Renderer) offerAnswers(p *page, v *view, n notify.Notification) {
 
 // offerAcceptance adds the link by which who waits accepts an offer, or turns it down.
 func (r *Renderer) offerAcceptance(p *page, v *view, n notify.Notification) {
-	if r.accept == nil || n.Kind != notify.WaitlistOffer {
+	if r.links.Accept == nil || n.Kind != notify.WaitlistOffer {
 		return
 	}
-	if url := r.accept(n); url != "" {
+	if url := r.links.Accept(n); url != "" {
 		p.Actions = []action{{v.locale.must("take-offer", nil), url, green.Bar}}
 	}
 }

@@ -23,7 +23,7 @@ var start = time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 
 func newRenderer(t *testing.T) *Renderer {
 	t.Helper()
-	r, err := New(Config{BaseURL: "https://rooms.example.org/", Host: "rooms.example.org", Decide: decide, CheckIn: checkIn, Respond: respond, Accept: accept})
+	r, err := New(Config{BaseURL: "https://rooms.example.org/", Host: "rooms.example.org", Links: Links{Decide: decide, CheckIn: checkIn, Respond: respond, Accept: accept}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"slices"
+	"strings"
+
+	"punctual/meeting"
+	meetinghttp "punctual/meeting/httpapi"
+	"punctual/notify"
+	"punctual/notify/render"
+)
+
+// mailLinks lead from mails to the pages on which their readers act.
+func (a *application) mailLinks() render.Links {
+	return render.Links{Decide: a.decisionURL, CheckIn: a.checkInURL, Respond: a.respondURL, Accept: a.acceptURL}
+}
+
+// decisionURL is where the reader of a request for a decision decides.
+func (a *application) decisionURL(n notify.Notification) string {
+	if n.Facts.Request == nil || n.To.UserID == 0 {
+		return ""
+	}
+	return a.links.URL(meeting.Link{MeetingID: n.MeetingID, Number: n.Facts.Request.Number, UserID: n.To.UserID})
+}
+
+// checkInURL is where the reader of a reminder says that they came.
+func (a *application) checkInURL(n notify.Notification) string {
+	return a.links.ArrivalURL(meetinghttp.Arrival{MeetingID: n.MeetingID, Email: n.To.Address})
+}
+
+// respondURL is where the reader of an invitation answers it: who is invited, and not who invites.
+func (a *application) respondURL(n notify.Notification) string {
+	invited := func(c notify.Contact) bool { return strings.EqualFold(c.Email, n.To.Address) }
+	if !slices.ContainsFunc(n.Facts.Attendees, invited) {
+		return ""
+	}
+	i := meeting.Invitation{MeetingID: n.MeetingID, Email: n.To.Address}
+	if n.Facts.Series != nil {
+		i.SeriesID = n.Facts.Series.ID
+	}
+	return a.links.InvitationURL(i)
+}
+
+// acceptURL is where who waits accepts what is offered to them.
+func (a *application) acceptURL(n notify.Notification) string {
+	if n.Facts.WaitID == 0 {
+		return ""
+	}
+	return a.links.OfferURL(meeting.Offer{WaitID: n.Facts.WaitID, UserID: n.To.UserID})
+}
