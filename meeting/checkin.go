@@ -8,7 +8,7 @@ const ReasonNoShow = "no_show"
 
 // CheckInWindow says when the people of a meeting may say that they came, and until when they must.
 type CheckInWindow struct {
-	Opens time.Time // from then on, until the end of the meeting
+	Opens time.Time // from then on, until the end of the meeting; zero: with the start
 	Until time.Time // then its rooms are given back unless somebody came; zero: nobody need say anything
 }
 
@@ -46,7 +46,7 @@ func (w CheckInWindow) Equal(o CheckInWindow) bool {
 
 // missed reports whether the time to check in has passed and nobody did.
 func (m *Meeting) missed(at time.Time) bool {
-	return m.CheckedInAt.IsZero() && !m.CheckIn.Until.IsZero() && !at.Before(m.CheckIn.Until)
+	return m.awaited() && !at.Before(m.CheckIn.Until)
 }
 
 // MayCheckIn reports whether the actor may say that the people of the meeting came: who takes
@@ -96,8 +96,8 @@ func (m *Meeting) Release(reason string, by Actor, at time.Time) error {
 }
 
 // Forfeit releases the meeting since nobody checked in. inRow counts how often that has now
-// happened to its series, one date after the other; the admins are told when it is flagged. It looks at the state alone: whoever
-// calls it knows by the engine's clock that the time has come.
+// happened to its series, one date after the other; the admins are told when it is flagged. It
+// looks at the state alone: whoever calls it knows by the engine's clock that the time has come.
 func (m *Meeting) Forfeit(inRow int, admins []Person, by Actor, at time.Time) error {
 	if m.Status != Confirmed && m.Status != InProgress {
 		return &StateError{State: m.Status, Wanted: "release"}
@@ -128,10 +128,19 @@ func (m *Meeting) underway(wanted string, at time.Time) error {
 		return nil
 	case s != Confirmed:
 		return &StateError{State: s, Wanted: wanted}
-	case at.Before(m.CheckIn.Opens):
-		return &StateError{State: s, Wanted: wanted, From: m.CheckIn.Opens}
+	}
+	if opens := m.CheckInOpens(); at.Before(opens) {
+		return &StateError{State: s, Wanted: wanted, From: opens}
 	}
 	return nil
+}
+
+// CheckInOpens is from when on people may check in.
+func (m *Meeting) CheckInOpens() time.Time {
+	if m.CheckIn.Opens.IsZero() {
+		return m.Slot.Start
+	}
+	return m.CheckIn.Opens
 }
 
 // begun notes the start, should its job be a moment behind.

@@ -224,13 +224,34 @@ func TestExtend(t *testing.T) {
 		t.Errorf("into the next one: %v", err)
 	}
 	got, err := extend(w.ann, 30*time.Minute)
-	if err != nil || !got.Slot.End.Equal(next.Slot.Start) || got.Status != InProgress {
+	if err != nil || !got.Slot.End.Equal(next.Slot.Start) || got.Status != InProgress || !got.CheckedInAt.Equal(w.at) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	w.at = got.Slot.End
 	if _, err := extend(w.ann, time.Hour); !errors.As(err, new(*StateError)) {
 		t.Errorf("after the end: %v", err)
 	}
+}
+
+// Who makes a meeting longer while it takes place is there: its room is not given back.
+func TestExtend_isACheckIn(t *testing.T) {
+	w := newWorld(t)
+	lounge := w.lounge(t)
+	m := w.book(t, w.ann, w.fields(time.Minute, lounge))
+	if _, err := w.Extend(t.Context(), w.ann, m.ID, nil, Fields{End: new(m.Slot.End.Add(time.Minute).Format(time.RFC3339))}); err != nil {
+		t.Fatal(err)
+	}
+	if !w.message(JobNoShow, m.ID) {
+		t.Error("before it begins nobody is there")
+	}
+	w.at = m.Slot.Start
+	if err := w.ExtendAtDoor(t.Context(), lounge.ID, m.ID, 15*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if w.message(JobNoShow, m.ID) || !w.store.meetings[m.ID].CheckedInAt.Equal(w.at) {
+		t.Error("its room would be given back")
+	}
+	same(t, "history", w.actions(m.ID), []Action{ActionCreated, ActionChanged, ActionChanged, ActionCheckedIn})
 }
 
 func TestRelease(t *testing.T) {
@@ -278,6 +299,19 @@ func TestNoShowsInRow(t *testing.T) {
 			t.Errorf("%v: %d, want %d", c.statuses, got, c.want)
 		}
 	}
+
+	date := func(s Status, before time.Duration) *Meeting {
+		return &Meeting{Status: s, Slot: Slot{Start: at.Add(-before), End: at.Add(time.Hour)}, CheckIn: CheckInWindow{Until: at.Add(10 * time.Minute)}}
+	}
+	running := date(InProgress, time.Minute)
+	ms := []*Meeting{date(Released, 3*time.Hour), date(Released, 2*time.Hour), running}
+	if got := noShowsInRow(ms, at); got != 2 {
+		t.Errorf("people may still come to the last: %d, want 2", got)
+	}
+	running.CheckedInAt = at
+	if got := noShowsInRow(ms, at); got != 0 {
+		t.Errorf("somebody came: %d, want 0", got)
+	}
 }
 
 func TestExtend_rulesAndApproval(t *testing.T) {
@@ -312,5 +346,144 @@ func TestExtend_rulesAndApproval(t *testing.T) {
 	waits, err := w.Extend(t.Context(), w.ann, b.ID, nil, Fields{End: new(later.Format(time.RFC3339))})
 	if err != nil || !waits.Slot.End.Equal(b.Slot.End) || waits.Request == nil || !waits.Request.Change.Slot.End.Equal(later) {
 		t.Fatalf("a longer meeting that needs a decision: %+v, %v", waits, err)
+	}
+}
+
+// While an approver is away their deputy may do at the door what they may.
+func TestCheckIn_deputy(t *testing.T) {
+	w := newWorld(t)
+	m := w.book(t, w.ann, w.fields(time.Minute, w.lounge(t)))
+	if _, err := w.CheckIn(t.Context(), w.max, m.ID, nil); !errors.Is(err, ErrForbidden) {
+		t.Errorf("a manager who stands in for nobody: %v", err)
+	}
+	w.away = []Absence{{w.mona.ID, w.max.ID}}
+	if _, err := w.CheckIn(t.Context(), w.max, m.ID, nil); err != nil {
+		t.Errorf("a deputy checked in: %v", err)
+	}
+	if got, err := w.Release(t.Context(), w.max, m.ID, nil, ""); err != nil || got.Status != Released {
+		t.Errorf("a deputy released: %+v, %v", got, err)
+	}
+}
+
+// Those of the rooms where it takes place count, not those where it may move to.
+func TestCheckIn_moveWaits(t *testing.T) {
+	w := newWorld(t)
+	lounge := w.lounge(t)
+	other := w.room(t, RoomFields{Name: new("Other"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
+	m := w.book(t, w.ann, w.fields(10*time.Minute, lounge))
+	moved, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{RoomIDs: &[]int64{other.ID}})
+	if err != nil || moved.Request == nil {
+		t.Fatalf("%+v, %v", moved, err)
+	}
+	if _, err := w.Release(t.Context(), w.max, m.ID, nil, ""); !errors.Is(err, ErrForbidden) {
+		t.Errorf("by an approver of the other room: %v", err)
+	}
+	got, err := w.Release(t.Context(), w.mona, m.ID, nil, "")
+	if err != nil || got.Status != Released || got.Request != nil {
+		t.Errorf("by an approver of its room: %+v, %v", got, err)
+	}
+}
+
+// Of two meetings in a room the one is expected to which nobody has come; who has looked at one
+// checks in to that one.
+func TestArriveBy_door(t *testing.T) {
+	w := newWorld(t)
+	lounge := w.lounge(t)
+	door := Arrival{RoomID: lounge.ID}
+	seen := func() ID {
+		t.Helper()
+		a, err := w.Arrivable(t.Context(), door)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Meeting == nil {
+			return 0
+		}
+		return a.Meeting.ID
+	}
+	same(t, "an empty room", seen(), 0)
+	passing := w.book(t, w.ann, w.fields(time.Minute, w.desk))
+	w.store.meetings[passing.ID].Occupied = append(w.store.meetings[passing.ID].Occupied, Occupancy{lounge.ID, Slot{w.at, w.at.Add(time.Second)}})
+	same(t, "a meeting that asks to come here", seen(), 0)
+	w.store.meetings[passing.ID].Occupied = nil
+	first := w.book(t, w.ann, w.fields(time.Minute, lounge))
+	next := w.book(t, w.bob, w.fields(66*time.Minute, lounge)) // behind the buffer
+	same(t, "only one is open", seen(), first.ID)
+	w.at = next.Slot.Start.Add(-5*time.Minute - time.Second)
+	w.store.meetings[first.ID].CheckedInAt = first.Slot.Start
+	same(t, "somebody came to the first", seen(), next.ID)
+	door.Seen = first.ID
+	same(t, "which was seen", seen(), first.ID)
+
+	w.at = first.Slot.End // since the page was shown
+	_, err := w.ArriveBy(t.Context(), door)
+	if !errors.As(err, new(*StateError)) {
+		t.Errorf("the meeting that was seen is over: %v", err)
+	}
+	if !w.store.meetings[next.ID].CheckedInAt.IsZero() {
+		t.Error("checked in to a meeting that nobody has seen")
+	}
+	door.Seen = next.ID
+	if _, err := w.ArriveBy(t.Context(), door); err != nil || w.store.meetings[next.ID].CheckedInAt.IsZero() {
+		t.Errorf("%v", err)
+	}
+	last := w.store.history[next.ID][len(w.store.history[next.ID])-1]
+	same(t, "by", last.Actor, Actor{Kind: ActorSystem, Name: "door of Lounge"})
+}
+
+// A link that comes too late tells what has become of the meeting.
+func TestArriveBy_late(t *testing.T) {
+	w := newWorld(t)
+	m := w.book(t, w.ann, w.fields(time.Minute, w.lounge(t)))
+	w.at = m.CheckIn.Until
+	a, err := w.ArriveBy(t.Context(), Arrival{MeetingID: m.ID, Email: "guest@example.net"})
+	if !errors.As(err, new(*StateError)) || a.Meeting.Status != Released {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if _, err := w.ArriveBy(t.Context(), Arrival{MeetingID: m.ID, Email: "max@example.org"}); !errors.Is(err, ErrForbidden) {
+		t.Errorf("of somebody who takes no part: %v", err)
+	}
+}
+
+// A meeting of which nobody said when people may check in opens with its start.
+func TestCheckIn_opensWithTheStart(t *testing.T) {
+	w := newWorld(t)
+	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
+	w.store.meetings[m.ID].CheckIn = CheckInWindow{}
+	w.at = m.Slot.Start.Add(-time.Microsecond)
+	if _, err := w.CheckIn(t.Context(), w.ann, m.ID, nil); !errors.As(err, new(*StateError)) {
+		t.Errorf("before it: %v", err)
+	}
+	w.at = m.Slot.Start
+	if _, err := w.CheckIn(t.Context(), w.ann, m.ID, nil); err != nil {
+		t.Errorf("with it: %v", err)
+	}
+}
+
+// A meeting that takes place cannot wait for a decision: who may not decide cannot make it longer.
+func TestExtend_takesPlaceWhereSomebodyMustAgree(t *testing.T) {
+	w := newWorld(t)
+	m := w.book(t, w.ann, w.fields(time.Hour, w.board))
+	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.at = m.Slot.Start.Add(time.Minute)
+	later := Fields{End: new(m.Slot.End.Add(time.Hour).Format(time.RFC3339))}
+	_, err := w.Extend(t.Context(), w.ann, m.ID, nil, later)
+	same(t, "extended", broken(t, err), []string{ViolationNeedsApproval})
+	_, err = w.Update(t.Context(), w.ann, m.ID, nil, later)
+	same(t, "changed", broken(t, err), []string{ViolationNeedsApproval})
+	if got, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new(m.Slot.End.Add(-time.Minute).Format(time.RFC3339))}); err != nil {
+		t.Errorf("shorter: %+v, %v", got, err)
+	}
+	if got, err := w.Extend(t.Context(), w.root, m.ID, nil, later); err != nil || !got.Slot.End.Equal(m.Slot.End.Add(time.Hour)) {
+		t.Errorf("by an admin: %+v, %v", got, err)
+	}
+
+	own := w.book(t, w.mona, w.fields(3*time.Hour, w.board))
+	w.at = own.Slot.Start
+	later.End = new(own.Slot.End.Add(time.Hour).Format(time.RFC3339))
+	if got, err := w.Extend(t.Context(), w.mona, own.ID, nil, later); err != nil || !got.Slot.End.Equal(own.Slot.End.Add(time.Hour)) {
+		t.Errorf("by who may agree: %+v, %v", got, err)
 	}
 }

@@ -25,8 +25,8 @@ const (
 	DoorExtend  = "extend"
 )
 
-// ViolationNeedsApproval is the code of what is refused at a door because somebody would have
-// to decide first.
+// ViolationNeedsApproval is the code of what is refused at a door, or to a meeting that takes
+// place, because somebody would have to decide first.
 const ViolationNeedsApproval = "needs_approval"
 
 // Door is a room as anybody at its door may see it.
@@ -145,12 +145,12 @@ func atDoorAllowed(broken []Fault) []Fault {
 	return slices.DeleteFunc(broken, func(f Fault) bool { return f.Code == "step" && f.Location == "body.start" })
 }
 
-// needsDecision refuses what somebody would have to decide on first.
-func needsDecision(rooms []*Room) error {
+// needsDecision refuses what somebody would have to decide on first, where there is no time to.
+func needsDecision(location string, rooms []*Room) error {
 	var found []Fault
 	for _, r := range needApproval(rooms) {
 		found = append(found, Fault{
-			Location: "body.minutes", Code: ViolationNeedsApproval, Message: r.Name + " is not given out at its door: somebody has to agree",
+			Location: location, Code: ViolationNeedsApproval, Message: r.Name + " is not given out at once: somebody has to agree",
 			Figures: Figures{RoomID: r.ID},
 		})
 	}

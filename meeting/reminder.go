@@ -63,7 +63,7 @@ func (m *Meeting) edge(a Anchor) time.Time {
 func (m *Meeting) RemindNotices(r Reminder, at time.Time) []Notice {
 	f := m.facts(Actor{})
 	f.Before, f.Offset = r.Before, int64(r.Offset/time.Second)
-	if r.Before == BeforeStart && m.CheckedInAt.IsZero() && !m.CheckIn.Until.IsZero() {
+	if r.Before == BeforeStart && m.awaited() {
 		f.CheckInBy = &m.CheckIn.Until
 	}
 	n := Notice{
@@ -139,7 +139,7 @@ func (m *Meeting) timers() []delayjob.Message {
 // presence are the messages to and about those who take part.
 func (m *Meeting) presence() []delayjob.Message {
 	ms := m.reminders()
-	if m.CheckedInAt.IsZero() && !m.CheckIn.Until.IsZero() {
+	if m.awaited() {
 		ms = append(ms, m.message(JobNoShow, "", m.CheckIn.Until))
 	}
 	return ms

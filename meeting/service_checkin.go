@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,6 +12,10 @@ import (
 // CheckIn notes that somebody came to a meeting, so that its rooms are not given back. Who
 // checks in to a meeting where somebody did already finds it as it is.
 func (s *Service) CheckIn(ctx context.Context, by Actor, id ID, ifMatch *int64) (*Meeting, error) {
+	by, err := s.standing(ctx, by)
+	if err != nil {
+		return nil, err
+	}
 	return s.change(ctx, by, id, nil, func(m *Meeting, c changing) error {
 		if !by.MayCheckIn(m, c.rooms) {
 			return ErrForbidden
@@ -18,11 +23,7 @@ func (s *Service) CheckIn(ctx context.Context, by Actor, id ID, ifMatch *int64) 
 		if err := checkVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
-		first, err := m.Arrive(by, c.at)
-		if err == nil && !first {
-			return errUnchanged
-		}
-		return err
+		return arrive(by)(m, c)
 	})
 }
 
@@ -41,14 +42,20 @@ func (s *Service) End(ctx context.Context, by Actor, id ID, ifMatch *int64) (*Me
 
 // Extend moves the end of a meeting to a later time, if nothing is in the way: a
 // [*ConflictError] says what is. Where the rooms need somebody's agreement to a longer meeting
-// it waits for that; the end stays where it is until then.
+// it waits for that; the end stays where it is until then. One that takes place cannot wait: it
+// is extended by who may agree, and refused to others. Who extends it has come.
 func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f Fields) (*Meeting, error) {
 	conf := s.conf()
+	by, err := s.standing(ctx, by)
+	if err != nil {
+		return nil, err
+	}
 	return s.change(ctx, by, id, &f, func(m *Meeting, c changing) error {
 		if !by.MayEdit(m) {
 			return ErrForbidden
 		}
-		if status := m.EffectiveStatus(c.at); status != Confirmed && status != InProgress {
+		status := m.EffectiveStatus(c.at)
+		if status != Confirmed && status != InProgress {
 			return &StateError{State: status, Wanted: "extend"}
 		}
 		if f.End == nil && len(f.Faults) == 0 {
@@ -61,13 +68,21 @@ func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 		if waits := m.Request != nil && m.Request.Change != nil && m.Request.Change.Slot.End.After(before); !waits && !m.Slot.End.After(before) {
 			return &InvalidError{[]Fault{{Location: "body.end", Code: "not_later", Message: "is not after the present end"}}}
 		}
-		return nil
+		if status != InProgress {
+			return nil
+		}
+		_, err := m.Arrive(by, c.at)
+		return err
 	})
 }
 
 // Release gives back the rooms of a meeting to which nobody came.
 func (s *Service) Release(ctx context.Context, by Actor, id ID, ifMatch *int64, reason string) (*Meeting, error) {
 	if err := checkComment("body.reason", &reason); err != nil {
+		return nil, err
+	}
+	by, err := s.standing(ctx, by)
+	if err != nil {
 		return nil, err
 	}
 	return s.change(ctx, by, id, nil, func(m *Meeting, c changing) error {
@@ -140,76 +155,105 @@ func latest(a, b time.Time) time.Time {
 
 // Arrivable is what a link to check in leads to.
 type Arrivable struct {
-	Meeting *Meeting // nil: no meeting is at the room's door
+	Meeting *Meeting // nil: nobody is expected in the room
 	Person  Person   // whom the link was sent to; zero: who stands at the door
 	Room    string   // of a code at a door
 }
 
+// Arrival is what a link to check in names: one person's place in a meeting, or whatever takes
+// place in a room, which only who stands at its door can know.
+type Arrival struct {
+	MeetingID ID     // 0: of the room
+	Email     string // of the participant
+	RoomID    int64
+	Seen      ID // that was shown at the door, where another is expected by now, perhaps; 0: whichever is
+}
+
 // Arrivable tells what a link to check in leads to and changes nothing: the meeting, as the
-// participant of this address may see it, or, where id is 0, the one that takes place in the
-// room or begins soon, as anybody at its door may. A link of somebody who takes no part (any
-// more) is [ErrForbidden].
-func (s *Service) Arrivable(ctx context.Context, id ID, roomID int64, email string) (*Arrivable, error) {
-	a, _, _, err := s.arrivable(ctx, id, roomID, email)
+// participant may see it, or what takes place in the room or begins soon, as anybody at its door
+// may. A link of somebody who takes no part (any more) is [ErrForbidden].
+func (s *Service) Arrivable(ctx context.Context, to Arrival) (*Arrivable, error) {
+	a, _, err := s.arrivable(ctx, to)
 	return a, err
 }
 
 // ArriveBy checks in to the meeting of a link. On a [*StateError] it also tells what the link
 // leads to.
-func (s *Service) ArriveBy(ctx context.Context, id ID, roomID int64, email string) (*Arrivable, error) {
-	a, by, found, err := s.arrivable(ctx, id, roomID, email)
+func (s *Service) ArriveBy(ctx context.Context, to Arrival) (*Arrivable, error) {
+	a, by, err := s.arrivable(ctx, to)
 	if err != nil {
 		return nil, err
 	}
-	if found == 0 {
+	if a.Meeting == nil || to.Seen != 0 && to.Seen != a.Meeting.ID {
 		return a, &StateError{State: Ended, Wanted: "check in"}
 	}
-	_, err = s.change(ctx, by, found, nil, func(m *Meeting, c changing) error {
+	_, err = s.change(ctx, by, a.Meeting.ID, nil, arrive(by))
+	if _, over := errors.AsType[*StateError](err); over { // since we looked, perhaps
+		now, _, again := s.arrivable(ctx, to)
+		return now, cmp.Or(again, err)
+	}
+	return a, err
+}
+
+// arrive notes that somebody came, unless somebody had come before.
+func arrive(by Actor) func(*Meeting, changing) error {
+	return func(m *Meeting, c changing) error {
 		first, err := m.Arrive(by, c.at)
 		if err == nil && !first {
 			return errUnchanged
 		}
 		return err
-	})
-	return a, err
+	}
 }
 
-func (s *Service) arrivable(ctx context.Context, id ID, roomID int64, email string) (*Arrivable, Actor, ID, error) {
+func (s *Service) arrivable(ctx context.Context, to Arrival) (*Arrivable, Actor, error) {
 	at := s.clock()
-	if id == 0 {
-		return s.atDoor(ctx, roomID, at)
+	if to.MeetingID == 0 {
+		return s.atDoor(ctx, to, at)
 	}
-	m, err := s.store.Meeting(ctx, id)
+	m, err := s.store.Meeting(ctx, to.MeetingID)
 	if err != nil {
-		return nil, Actor{}, 0, err
+		return nil, Actor{}, err
 	}
-	p, ok := m.participant(email)
+	p, ok := m.participant(to.Email)
 	if !ok {
-		return nil, Actor{}, 0, ErrForbidden
+		return nil, Actor{}, ErrForbidden
 	}
 	by := Actor{Kind: ActorUser, ID: p.UserID, Name: cmp.Or(p.Name, p.Email), Email: p.Email}
-	return &Arrivable{Meeting: m.At(at), Person: p}, by, id, nil
+	return &Arrivable{Meeting: m.At(at), Person: p}, by, nil
 }
 
-// atDoor finds the meeting that takes place in a room or, if there is none, the next to which
-// one may check in.
-func (s *Service) atDoor(ctx context.Context, roomID int64, at time.Time) (*Arrivable, Actor, ID, error) {
-	room, err := s.Room(ctx, roomID)
+// atDoor finds the meeting that is expected in a room: the one that was seen, if it still is;
+// the first to which one may check in and nobody did; or else the one that takes place.
+func (s *Service) atDoor(ctx context.Context, to Arrival, at time.Time) (*Arrivable, Actor, error) {
+	room, err := s.Room(ctx, to.RoomID)
 	if err != nil {
-		return nil, Actor{}, 0, err
+		return nil, Actor{}, err
 	}
-	ms, err := s.store.Occupants(ctx, roomID, Slot{Start: at, End: at.Add(24 * time.Hour)})
+	ms, err := s.store.Occupants(ctx, room.ID, Slot{Start: at, End: at.Add(24 * time.Hour)})
 	if err != nil {
-		return nil, Actor{}, 0, err
+		return nil, Actor{}, err
 	}
 	found := &Arrivable{Room: room.Name}
+	ms = slices.DeleteFunc(ms, func(m *Meeting) bool { return !slices.Contains(m.RoomIDs, room.ID) }) // it may come here
+	if m := expected(ms, to.Seen, at); m != nil {
+		found.Meeting = m.At(at).View(Actor{}, nil)
+	}
+	return found, atDoorOf(room), nil
+}
+
+func expected(ms []*Meeting, seen ID, at time.Time) *Meeting {
+	var found *Meeting
 	for _, m := range ms {
-		if m.underway("", at) == nil {
-			found.Meeting = m.At(at).View(Actor{}, nil)
-			return found, Actor{Kind: ActorSystem, Name: "door of " + room.Name}, m.ID, nil
+		switch {
+		case m.underway("", at) != nil:
+		case m.ID == seen:
+			return m
+		case found == nil || !found.CheckedInAt.IsZero() && m.CheckedInAt.IsZero():
+			found = m
 		}
 	}
-	return found, Actor{}, 0, nil
+	return found
 }
 
 // participant of the meeting with this address.

@@ -42,7 +42,7 @@ func (s *Service) Door(ctx context.Context, by Actor, roomID int64) (*Door, erro
 	}
 	door := &Door{Room: room, At: at, State: DoorFree, Day: today, Closed: room.closures(today)}
 	for _, m := range ms {
-		if !m.Slot.Overlaps(today) { // its buffer does
+		if !m.Slot.Overlaps(today) || !slices.Contains(m.RoomIDs, roomID) { // its buffer does, or it may come here
 			continue
 		}
 		rooms, err := s.rooms(ctx, m.RoomIDs)
@@ -112,7 +112,7 @@ func (d *Door) closedUntil() (until time.Time, closed bool) {
 
 // bookable tells for how long the room may be booked at its door now.
 func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time) ([]DoorChoice, error) {
-	if needsDecision([]*Room{r}) != nil {
+	if needsDecision("body.minutes", []*Room{r}) != nil {
 		return nil, nil
 	}
 	longest := r.doorSlot(slices.Max(DoorLengths), at)
@@ -192,7 +192,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 	if err != nil {
 		return nil, err
 	}
-	if err := needsDecision([]*Room{room}); err != nil {
+	if err := needsDecision("body.minutes", []*Room{room}); err != nil {
 		return nil, err
 	}
 	slot := room.doorSlot(length, at)
@@ -223,7 +223,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 	by.Name = atDoorOf(room).Name
 	m := Book(terms, by, ask, at)
 	if m.Status != Confirmed {
-		return nil, needsDecision(terms.Rooms) // since a moment ago
+		return nil, needsDecision("body.minutes", terms.Rooms) // since a moment ago
 	}
 	if _, err := m.Arrive(by, at); err != nil {
 		return nil, err
@@ -246,11 +246,7 @@ func checkDoorLength(d time.Duration) error {
 // CheckInAtDoor notes that the people of a meeting in the room came.
 func (s *Service) CheckInAtDoor(ctx context.Context, roomID int64, id ID) error {
 	return s.actAtDoor(ctx, roomID, id, nil, func(m *Meeting, by Actor, c changing) error {
-		first, err := m.Arrive(by, c.at)
-		if err == nil && !first {
-			return errUnchanged
-		}
-		return err
+		return arrive(by)(m, c)
 	})
 }
 
@@ -280,10 +276,14 @@ func (s *Service) ExtendAtDoor(ctx context.Context, roomID int64, id ID, length 
 		case status != InProgress:
 			return &StateError{State: status, Wanted: "extend"}
 		}
-		if err := needsDecision(c.known.rooms); err != nil {
+		if err := needsDecision("body.minutes", c.known.rooms); err != nil {
 			return err
 		}
-		return s.revise(m, by, nil, f, conf, c)
+		if err := s.revise(m, by, nil, f, conf, c); err != nil {
+			return err
+		}
+		_, err := m.Arrive(by, c.at) // who asks for that is there
+		return err
 	})
 }
 

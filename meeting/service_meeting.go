@@ -104,7 +104,8 @@ func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Se
 	if err := checkVersion(ifMatch, m.Version); err != nil {
 		return err
 	}
-	if status := m.EffectiveStatus(c.at); status.Over() {
+	status := m.EffectiveStatus(c.at)
+	if status.Over() {
 		return &StateError{State: status, Wanted: "change"}
 	}
 	terms, err := f.terms(m, c.known)
@@ -117,6 +118,11 @@ func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Se
 	}
 	if err := terms.accept(broken, f.Override); err != nil {
 		return err
+	}
+	if status == InProgress && terms.Slot.End.After(m.Slot.End) && !by.MayApprove(terms.Rooms) {
+		if err := needsDecision("body.end", terms.Rooms); err != nil {
+			return err
+		}
 	}
 	changed, err := m.Revise(terms, by, c.ask, c.at)
 	if err == nil && !changed {
@@ -193,7 +199,7 @@ func (s *Service) Announce(ctx context.Context, id ID) error {
 // changing is what a change of one meeting may refer to.
 type changing struct {
 	known known
-	rooms []*Room // of the meeting as it is, or of the change it waits for; those that are known
+	rooms []*Room // those that a decision is about, or else the meeting's; those that are known
 	ask   Asking
 	at    time.Time
 
@@ -260,7 +266,7 @@ func (s *Service) preparing(by Actor, f *Fields) prepare {
 		c := changing{at: s.clock()}
 		var err error
 		if f == nil {
-			c.rooms, err = s.rooms(ctx, m.requestedRooms())
+			c.rooms, err = s.rooms(ctx, m.RoomIDs)
 			return c, err
 		}
 		if c.known, err = s.lookUp(ctx, f, m); err != nil {

@@ -135,6 +135,10 @@ func TestListSeries_flagged(t *testing.T) {
 		series("forgotten", e, r, r, r)
 		series("once", r, r, e, r)
 		series("never", r, r, r, r)
+		series("awaited", r, r, r, meeting.InProgress)
+		series("found", r, r, r, meeting.InProgress)
+		f.sql("UPDATE meetings SET no_show_at = ends_at WHERE status = 'in_progress'")
+		f.sql("UPDATE meetings SET checked_in_at = starts_at WHERE status = 'in_progress' AND series_id = (SELECT id FROM series WHERE title = 'found')")
 		list := func(q meeting.SeriesQuery, p meeting.Page) ([]string, string) {
 			t.Helper()
 			found, next, err := f.store.ListSeries(t.Context(), q, p)
@@ -148,10 +152,12 @@ func TestListSeries_flagged(t *testing.T) {
 			return titles, next
 		}
 		flagged, _ := list(meeting.SeriesQuery{Flagged: true}, meeting.Page{})
-		f.want("flagged", flagged, []string{"never", "forgotten"})
+		f.want("flagged", flagged, []string{"awaited", "never", "forgotten"})
 		first, next := list(meeting.SeriesQuery{OrganizerID: f.anna.ID}, meeting.Page{Limit: 2})
 		second, end := list(meeting.SeriesQuery{OrganizerID: f.anna.ID}, meeting.Page{Limit: 2, Cursor: next})
-		f.want("pages", append(first, second...), []string{"never", "once", "forgotten"})
+		f.want("pages", append(first, second...), []string{"found", "awaited", "never", "once"})
+		last, end := list(meeting.SeriesQuery{OrganizerID: f.anna.ID}, meeting.Page{Limit: 2, Cursor: end})
+		f.want("last page", last, []string{"forgotten"})
 		none, _ := list(meeting.SeriesQuery{OrganizerID: f.ben.ID}, meeting.Page{})
 		if end != "" || none != nil {
 			t.Errorf("after the end %q; of somebody else %v", end, none)

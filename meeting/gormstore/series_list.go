@@ -11,7 +11,7 @@ import (
 
 // inRow counts to how many of the latest dates of the series s nobody came.
 const inRow = `(SELECT count(*) FROM meetings m WHERE m.series_id = s.id AND m.status = 'released' AND m.starts_at > COALESCE(
-	(SELECT max(h.starts_at) FROM meetings h WHERE h.series_id = s.id AND h.status IN ('in_progress', 'ended')),
+	(SELECT max(h.starts_at) FROM meetings h WHERE h.series_id = s.id AND (h.status = 'ended' OR h.status = 'in_progress' AND (h.checked_in_at IS NOT NULL OR h.no_show_at IS NULL))),
 	{postgres: '-infinity'::timestamptz}{sqlite: -9223372036854775808}))`
 
 func (s *Store) ListSeries(ctx context.Context, q meeting.SeriesQuery, p meeting.Page) (series []*meeting.Series, next string, err error) {

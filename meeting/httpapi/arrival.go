@@ -45,7 +45,7 @@ func (p *ArrivalPage) show(c *gin.Context) {
 	if !ok {
 		return
 	}
-	at, err := p.Service.Arrivable(c.Request.Context(), a.MeetingID, a.RoomID, a.Email)
+	at, err := p.Service.Arrivable(c.Request.Context(), a.to(c.Query("meeting")))
 	if err != nil {
 		p.fail(c, err)
 		return
@@ -59,7 +59,7 @@ func (p *ArrivalPage) arrive(c *gin.Context) {
 	if !ok {
 		return
 	}
-	at, err := p.Service.ArriveBy(c.Request.Context(), a.MeetingID, a.RoomID, a.Email)
+	at, err := p.Service.ArriveBy(c.Request.Context(), a.to(c.PostForm("meeting")))
 	if _, state := errors.AsType[*meeting.StateError](err); state && at != nil {
 		p.write(c, http.StatusConflict, p.view(c, at, token))
 		return
@@ -68,7 +68,16 @@ func (p *ArrivalPage) arrive(c *gin.Context) {
 		p.fail(c, err)
 		return
 	}
-	c.Redirect(http.StatusSeeOther, arrivalPath+"?token="+token) // so that loading anew does not send it again
+	c.Redirect(http.StatusSeeOther, arrivalPath+"?token="+token+"&meeting="+strconv.FormatInt(at.Meeting.ID, 10)) // so that loading anew does not send it again
+}
+
+// to is what the link leads to. Of a room the page names the meeting that it showed.
+func (a Arrival) to(seen string) meeting.Arrival {
+	to := meeting.Arrival{MeetingID: a.MeetingID, Email: a.Email, RoomID: a.RoomID}
+	if a.RoomID != 0 {
+		to.Seen, _ = strconv.ParseInt(seen, 10, 64)
+	}
+	return to
 }
 
 // read finds out what the token names, or answers itself.
@@ -111,6 +120,7 @@ type arrivalView struct {
 	Lang, Tag, Headline, Lead, Tone, Button string
 	Rows                                    []decideRow
 	Token                                   string // empty: there is nothing to do
+	Meeting                                 meeting.ID
 }
 
 func (p *ArrivalPage) notice(c *gin.Context, state string) *arrivalView {
@@ -136,7 +146,7 @@ func (p *ArrivalPage) view(c *gin.Context, at *meeting.Arrivable, token string) 
 	state, when := stateOf(m, p.Now())
 	switch state {
 	case "open", "optional":
-		v.Tone, v.Token = "ask", token
+		v.Tone, v.Token, v.Meeting = "ask", token, m.ID
 	case "done":
 		v.Tone = "good"
 	case "released":
@@ -162,8 +172,8 @@ func stateOf(m *meeting.Meeting, at time.Time) (string, time.Time) {
 		return "over", time.Time{}
 	case !m.CheckedInAt.IsZero():
 		return "done", m.CheckedInAt
-	case at.Before(m.CheckIn.Opens):
-		return "early", m.CheckIn.Opens
+	case at.Before(m.CheckInOpens()):
+		return "early", m.CheckInOpens()
 	case m.CheckIn.Until.IsZero():
 		return "optional", time.Time{}
 	default:

@@ -18,7 +18,7 @@ type MeetingCheckIn struct {
 }
 
 func checkInOf(m *meeting.Meeting) MeetingCheckIn {
-	return MeetingCheckIn{Required: !m.CheckIn.Until.IsZero(), OpensAt: instant(m.CheckIn.Opens), Until: instant(m.CheckIn.Until)}
+	return MeetingCheckIn{Required: !m.CheckIn.Until.IsZero(), OpensAt: instant(m.CheckInOpens()), Until: instant(m.CheckIn.Until)}
 }
 
 func (h *handlers) registerCheckIn(api huma.API, tag string) {

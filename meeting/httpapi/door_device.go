@@ -266,7 +266,7 @@ func doorMeetingOf(m meeting.DoorMeeting) DoorMeeting {
 	return DoorMeeting{
 		ID: m.ID, Title: m.Title, Organizer: m.Organizer.Name, Start: m.Slot.Start.UTC(), End: m.Slot.End.UTC(), Status: string(m.Status),
 		Private: m.Visibility == meeting.Private, EndedAt: instant(m.EndedAt),
-		CheckedInAt: instant(m.CheckedInAt), CheckInFrom: m.CheckIn.Opens.UTC(), CheckInBy: instant(m.CheckIn.Until),
+		CheckedInAt: instant(m.CheckedInAt), CheckInFrom: m.CheckInOpens().UTC(), CheckInBy: instant(m.CheckIn.Until),
 		May: append([]string{}, m.May...), Extend: list(m.Extend, doorChoiceOf),
 	}
 }
