@@ -219,6 +219,7 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 			}
 		}
 	}
+	e.leaving = e.gone
 	e.appear(target, terms, before, after, settled, ruled)
 	slices.SortFunc(e.dates, func(a, b *wanted) int { return a.terms.Slot.Start.Compare(b.terms.Slot.Start) })
 	return nil

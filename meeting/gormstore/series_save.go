@@ -220,7 +220,7 @@ func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 		if was == nil || was.Version != m.Version {
 			return nil, meeting.ErrOutdated
 		}
-		if !slices.EqualFunc(was.Occupied, m.Occupied, sameOccupancy) {
+		if !sameTaken(was, m) {
 			leaving = append(leaving, m.ID)
 			was.Occupied = nil
 			if was.Request != nil && was.Request.Change != nil {

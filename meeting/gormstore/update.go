@@ -159,7 +159,7 @@ func (s *Store) saveRooms(tx *gorm.DB, before, m *meeting.Meeting) error {
 			return err
 		}
 	}
-	if slices.EqualFunc(before.Occupied, m.Occupied, sameOccupancy) && slices.EqualFunc(heldBy(before), heldBy(m), sameOccupancy) {
+	if sameTaken(before, m) {
 		return nil
 	}
 	return s.replace(tx, m.ID, removeOccupancies, addOccupancies, s.dialect.takenRows(m))
@@ -191,6 +191,11 @@ func askedRooms(before, m *meeting.Meeting) []row {
 		}
 	}
 	return rows
+}
+
+// sameTaken reports whether both take the same of rooms, what they hold for a move included.
+func sameTaken(a, b *meeting.Meeting) bool {
+	return slices.EqualFunc(a.Occupied, b.Occupied, sameOccupancy) && slices.EqualFunc(heldBy(a), heldBy(b), sameOccupancy)
 }
 
 func sameOccupancy(a, b meeting.Occupancy) bool {

@@ -1,0 +1,181 @@
+package meeting
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// places are what the dates of a plan will have of rooms, and of their quotas.
+type places struct {
+	holds   map[int64][]holding // by room
+	counted map[int64][]holding // by room with a quota: without buffers
+	others  map[int64][]Slot    // by room with a quota: what else the organizer has of it
+}
+
+// holding is what one date of the plan will have of a room.
+type holding struct {
+	Occupancy
+	by *wanted
+}
+
+func newPlaces() places {
+	return places{holds: map[int64][]holding{}, counted: map[int64][]holding{}, others: map[int64][]Slot{}}
+}
+
+// distribute gives what two of the dates want, a room or what is left of a quota, to the one
+// that is there already, of equal ones to the earlier. A meeting that cannot be moved stays
+// where it is and is in the way of others there, which may keep those where they are; so it is
+// done again until all is settled.
+func (p *planner) distribute(ctx context.Context, dates []*wanted) error {
+	fresh := slices.DeleteFunc(slices.Clone(dates), func(w *wanted) bool { return w.base != nil })
+	order := append(slices.DeleteFunc(slices.Clone(dates), func(w *wanted) bool { return w.base == nil }), fresh...) // as they are saved
+	for settled := false; !settled; {
+		settled = true
+		clear(p.holds)
+		clear(p.counted)
+		for _, w := range dates {
+			p.keep(w)
+		}
+		for _, w := range order {
+			if !w.room || w.why != nil {
+				continue
+			}
+			if with := p.inTheWay(w, w.occupancies(w.terms.Rooms)); len(with) > 0 {
+				w.conflict(with)
+			} else if err := p.checkQuotas(ctx, w, dates); err != nil {
+				return err
+			}
+			if w.why == nil {
+				p.take(w)
+			} else if w.base != nil {
+				settled = false
+			}
+		}
+	}
+	return nil
+}
+
+// keep puts down what a meeting that stays has now.
+func (p *planner) keep(w *wanted) {
+	if !p.stays(w) {
+		return
+	}
+	p.hold(w, w.base.Occupied)
+	if r := w.base.Request; r != nil && r.Change != nil && w.why != nil {
+		p.hold(w, r.Change.Held)
+	}
+	for _, o := range w.base.Occupied {
+		p.counted[o.RoomID] = append(p.counted[o.RoomID], holding{Occupancy{o.RoomID, w.base.Slot}, w})
+	}
+}
+
+// take puts down what the date will have: of a request nothing, unless requests hold it, and of
+// a move that waits nothing that counts.
+func (p *planner) take(w *wanted) {
+	waits := p.waits(w.terms.Rooms)
+	if waits && !p.conf.HoldPending {
+		return
+	}
+	p.hold(w, w.occupancies(w.terms.Rooms))
+	if p.stays(w) {
+		return
+	}
+	for _, r := range w.terms.Rooms {
+		p.counted[r.ID] = append(p.counted[r.ID], holding{Occupancy{r.ID, w.terms.Slot}, w})
+	}
+}
+
+// leave forgets what the date was to have.
+func (p *planner) leave(w *wanted) {
+	for _, all := range []map[int64][]holding{p.holds, p.counted} {
+		for room := range all {
+			all[room] = slices.DeleteFunc(all[room], func(h holding) bool { return h.by == w })
+		}
+	}
+}
+
+func (p *planner) hold(w *wanted, occupied []Occupancy) {
+	for _, o := range occupied {
+		p.holds[o.RoomID] = append(p.holds[o.RoomID], holding{o, w})
+	}
+}
+
+// inTheWay is what other dates of the plan have of it.
+func (p *planner) inTheWay(w *wanted, occupied []Occupancy) (with []Occupancy) {
+	for _, o := range occupied {
+		for _, h := range p.holds[o.RoomID] {
+			if h.by != w && h.Slot.Overlaps(o.Slot) {
+				with = append(with, h.Occupancy)
+			}
+		}
+	}
+	return with
+}
+
+// checkQuotas tells whether the date would exceed the organizer's quotas. An override passes
+// over quotas, too, and tells of them.
+func (p *planner) checkQuotas(ctx context.Context, w *wanted, dates []*wanted) error {
+	over, err := p.exceeded(ctx, w, w.terms.Rooms, dates)
+	switch {
+	case err != nil:
+		return err
+	case p.override != nil:
+		w.passed = over
+	case len(over) > 0:
+		w.breaks(over)
+	}
+	return nil
+}
+
+// exceeded are the quotas that the date would exceed in the rooms, as they are judged when it
+// is saved: those before it in the plan count, a request that holds nothing does not.
+func (p *planner) exceeded(ctx context.Context, w *wanted, rooms []*Room, dates []*wanted) ([]Fault, error) {
+	organizer, moves := p.by.ID, w.base != nil && w.base.Status == Confirmed
+	if w.base != nil {
+		organizer = w.base.Organizer.UserID
+	}
+	if p.waits(rooms) && !p.conf.HoldPending && !moves {
+		return nil, nil
+	}
+	var over []Fault
+	for _, c := range claims(organizer, rooms, w.terms.Slot, w.base) {
+		used, err := p.used(ctx, c, dates)
+		if err != nil {
+			return nil, err
+		}
+		used = slices.Clone(used)
+		for _, h := range p.counted[c.RoomID] {
+			if h.by != w {
+				used = append(used, h.Slot)
+			}
+		}
+		over = append(over, c.Check(used)...)
+	}
+	return over, nil
+}
+
+// used is what the claimant has of the room around all dates, those that move or go not counted.
+func (p *planner) used(ctx context.Context, c Claim, dates []*wanted) ([]Slot, error) {
+	if used, ok := p.others[c.RoomID]; ok {
+		return used, nil
+	}
+	const period = 32 * 24 * time.Hour // no quota counts in a longer one
+	for _, w := range dates {
+		c.Span.Start = earlier(c.Span.Start, w.terms.Slot.Start.Add(-period))
+		c.Span.End = later(c.Span.End, w.terms.Slot.End.Add(period))
+	}
+	used, err := p.store.Held(ctx, c, 0)
+	if err != nil {
+		return nil, fmt.Errorf("look up quotas: %w", err)
+	}
+	for _, m := range p.moving(dates) {
+		holds := slices.ContainsFunc(m.Occupied, func(o Occupancy) bool { return o.RoomID == c.RoomID })
+		if i := slices.IndexFunc(used, func(s Slot) bool { return sameSlot(s, m.Slot) }); holds && i >= 0 {
+			used = slices.Delete(used, i, i+1)
+		}
+	}
+	p.others[c.RoomID] = used
+	return used, nil
+}

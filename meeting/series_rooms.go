@@ -1,0 +1,229 @@
+package meeting
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// substitutes are rooms in place of others, looked up once for a plan.
+type substitutes struct {
+	bySite map[int64][]*Room
+	byRoom map[substitution][]*Room
+}
+
+// substitution of a room for so many who are invited.
+type substitution struct {
+	room    int64
+	persons int
+}
+
+func newSubstitutes() substitutes {
+	return substitutes{bySite: map[int64][]*Room{}, byRoom: map[substitution][]*Room{}}
+}
+
+// findOthers looks for other rooms for the dates that cannot be. Of those at the same site
+// that are as good as the room wanted it takes the one with the fewest places left over, the
+// first by name of equal ones.
+func (p *planner) findOthers(ctx context.Context, dates []*wanted) error {
+	for _, w := range dates {
+		if w.why == nil || !w.room {
+			continue
+		}
+		rooms, err := p.replaced(ctx, w, dates)
+		if err != nil {
+			return err
+		}
+		changed := w.terms
+		changed.Rooms = rooms
+		if rooms == nil || changed.accept(changed.broken(w.base, p.conf.Limits, p.at), p.override) != nil {
+			continue
+		}
+		w.terms, w.why, w.other = changed, nil, true
+		p.leave(w)
+		p.keep(w)
+		p.take(w)
+	}
+	return nil
+}
+
+// replaced are the rooms of a date with others in place of those it cannot have; nil if there
+// are none. Each gets its best, unless a later one would find none then.
+func (p *planner) replaced(ctx context.Context, w *wanted, dates []*wanted) ([]*Room, error) {
+	var blocked []int
+	for i, r := range w.terms.Rooms {
+		is, err := p.blocked(ctx, w, r, dates)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			blocked = append(blocked, i)
+		}
+	}
+	if len(blocked) == 0 {
+		return nil, nil
+	}
+	choices := make([][]*Room, len(blocked))
+	for i, at := range blocked {
+		var err error
+		if choices[i], err = p.choices(ctx, w, w.terms.Rooms[at], len(blocked), dates); err != nil {
+			return nil, err
+		}
+	}
+	given := assign(choices)
+	if given == nil {
+		return nil, nil
+	}
+	rooms := slices.Clone(w.terms.Rooms)
+	for i, at := range blocked {
+		rooms[at] = given[i]
+	}
+	return rooms, nil
+}
+
+// blocked reports whether this room is why the date cannot be.
+func (p *planner) blocked(ctx context.Context, w *wanted, r *Room, dates []*wanted) (bool, error) {
+	if slices.ContainsFunc(w.why.Conflicts, func(o Occupancy) bool { return o.RoomID == r.ID }) {
+		return true, nil
+	}
+	if p.override != nil {
+		return false, nil
+	}
+	return p.refused(ctx, w, r, dates)
+}
+
+// refused reports whether the room's rules, quotas included, do not let the date be there.
+func (p *planner) refused(ctx context.Context, w *wanted, r *Room, dates []*wanted) (bool, error) {
+	wish := Wish{Slot: w.terms.Slot, Persons: len(w.terms.Attendees), Now: p.at}
+	if len(r.Check(wish, p.conf.Limits)) > 0 {
+		return true, nil
+	}
+	over, err := p.exceeded(ctx, w, []*Room{r}, dates)
+	return len(over) > 0, err
+}
+
+// choices are the first n rooms, the best first, that the date may have in place of r.
+func (p *planner) choices(ctx context.Context, w *wanted, r *Room, n int, dates []*wanted) ([]*Room, error) {
+	all, err := p.equals(ctx, r, len(w.terms.Attendees))
+	if err != nil {
+		return nil, err
+	}
+	var good []*Room
+	for size := 16; len(all) > 0 && len(good) < n; size *= 4 { // mostly one of the first is free
+		some := all[:min(size, len(all))]
+		all = all[len(some):]
+		free, err := p.free(ctx, w, some, dates)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range free {
+			refused, err := p.refused(ctx, w, o, dates)
+			if err != nil {
+				return nil, err
+			}
+			if !refused && !slices.Contains(ids(w.terms.Rooms), o.ID) {
+				good = append(good, o)
+			}
+		}
+	}
+	return good[:min(n, len(good))], nil
+}
+
+// free are those of the rooms that nobody has at the date's time, neither now nor by this plan.
+func (p *planner) free(ctx context.Context, w *wanted, rooms []*Room, dates []*wanted) ([]*Room, error) {
+	would := w.occupancies(rooms)
+	taken, err := p.taken(ctx, would, dates)
+	if err != nil {
+		return nil, err
+	}
+	var free []*Room
+	for i, r := range rooms {
+		if len(taken[i]) == 0 && len(p.inTheWay(w, would[i:i+1])) == 0 {
+			free = append(free, r)
+		}
+	}
+	return free, nil
+}
+
+// equals are the rooms that would do in place of r, the best first.
+func (p *planner) equals(ctx context.Context, r *Room, persons int) ([]*Room, error) {
+	key := substitution{r.ID, persons}
+	if good, ok := p.byRoom[key]; ok {
+		return good, nil
+	}
+	all, err := p.roomsOf(ctx, r.SiteID)
+	if err != nil {
+		return nil, err
+	}
+	need := cmp.Or(r.Capacity, persons)
+	var good []*Room
+	for _, o := range all {
+		lacks := slices.ContainsFunc(r.Features, func(f string) bool { return !slices.Contains(o.Features, f) })
+		if o.ID != r.ID && o.Active && o.Capacity >= need && !lacks && (r.Approval.Required || !o.Approval.Required) {
+			good = append(good, o)
+		}
+	}
+	slices.SortFunc(good, func(a, b *Room) int {
+		return cmp.Or(cmp.Compare(a.Capacity, b.Capacity), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	p.byRoom[key] = good
+	return good, nil
+}
+
+// roomsOf a site; 0: those of none.
+func (p *planner) roomsOf(ctx context.Context, site int64) ([]*Room, error) {
+	if rooms, ok := p.bySite[site]; ok {
+		return rooms, nil
+	}
+	rooms, page := []*Room{}, Page{Limit: 500}
+	for {
+		some, next, err := p.store.ListRooms(ctx, RoomQuery{SiteID: site}, page)
+		if err != nil {
+			return nil, fmt.Errorf("look up other rooms: %w", err)
+		}
+		for _, r := range p.zoned(some) {
+			if r.SiteID == site {
+				rooms = append(rooms, r)
+			}
+		}
+		if next == "" {
+			p.bySite[site] = rooms
+			return rooms, p.withBlackouts(ctx, rooms, p.at)
+		}
+		page.Cursor = next
+	}
+}
+
+// assign gives each place one of its choices, no room twice, earlier choices first; nil if
+// that cannot be. Who finds all of theirs given lets another take their next.
+func assign(choices [][]*Room) []*Room {
+	given := map[int64]int{} // room -> place
+	rooms := make([]*Room, len(choices))
+	var give func(place int, asked map[int64]bool) bool
+	give = func(place int, asked map[int64]bool) bool {
+		for _, r := range choices[place] {
+			if _, taken := given[r.ID]; !taken {
+				given[r.ID], rooms[place] = place, r
+				return true
+			}
+		}
+		for _, r := range choices[place] {
+			if asked[r.ID] {
+				continue
+			}
+			asked[r.ID] = true
+			if give(given[r.ID], asked) {
+				given[r.ID], rooms[place] = place, r
+				return true
+			}
+		}
+		return false
+	}
+	for place := range choices {
+		if !give(place, map[int64]bool{}) {
+			return nil
+		}
+	}
+	return rooms
+}
