@@ -23,16 +23,13 @@ func (b *Blackout) covers(r *Room) bool {
 // checkBlackouts tells which blackouts are in the way of what is new in the wish: of a longer
 // end, the time that it adds.
 func (r *Room) checkBlackouts(w Wish, v *faults) {
-	location, wanted := "body.start", w.Slot
-	if w.EndOnly {
-		location, wanted.Start = "body.end", w.Agreed.End
-	}
-	if !wanted.Start.Before(wanted.End) {
+	location, added := w.added()
+	if added.empty() {
 		return
 	}
 	loc := mustZone(r.Zone)
 	for _, b := range r.Blackouts {
-		if !b.Slot.Overlaps(wanted) {
+		if !b.Slot.Overlaps(added) {
 			continue
 		}
 		why := ""

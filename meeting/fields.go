@@ -21,7 +21,8 @@ const (
 	maxAttendees   = 500
 	maxReminders   = 10
 	maxOffset      = 366 * 24 * time.Hour
-	maxAddress     = 254 // of an e-mail: RFC 5321
+	maxLength      = 366 * 24 * time.Hour // of a meeting, whatever the rules allow and an admin passes over
+	maxAddress     = 254                  // of an e-mail: RFC 5321
 )
 
 // Fields of a meeting as somebody asks for them, by booking or by changing; a nil field was
@@ -160,8 +161,12 @@ func (f *Fields) times(t *Terms, required bool, k known, found *faults) {
 	}
 	okStart := parseField(f.Start, &t.Slot.Start, "body.start", required, loc, found)
 	okEnd := parseField(f.End, &t.Slot.End, "body.end", required, loc, found)
-	if okStart && okEnd && !t.Slot.Start.Before(t.Slot.End) {
+	switch {
+	case !okStart || !okEnd:
+	case !t.Slot.Start.Before(t.Slot.End):
 		found.add("body.end", "not_after_start", "is not after the start")
+	case t.Slot.Duration() > maxLength:
+		found.add("body.end", "too_long", "is more than 366 days after the start")
 	}
 }
 
@@ -380,25 +385,17 @@ func (f *faults) timezone(location, name string) {
 // broken are all rules that the terms break of the rooms, judging what differs from base, nil
 // for a new meeting. Quotas are not among them: see [Meeting.Claims].
 func (t *Terms) broken(base *Meeting, limits Limits, at time.Time) []Fault {
-	w := Wish{Slot: t.Slot, Persons: len(t.Attendees), Now: at}
 	var v faults
-	switch {
-	case base == nil || !base.Slot.Start.Equal(t.Slot.Start) || !slices.Equal(base.RoomIDs, ids(t.Rooms)):
-		for _, r := range t.Rooms {
-			v = append(v, r.Check(w, limits)...)
+	stays := base != nil && base.Slot.Start.Equal(t.Slot.Start)
+	if stays && !base.Slot.End.Equal(t.Slot.End) && t.Slot.End.Before(at) {
+		v.broken("body.end", "in_past", Figures{Limit: instantText(at), Actual: instantText(t.Slot.End)}, "the end has passed")
+	}
+	for _, r := range t.Rooms {
+		w := Wish{Slot: t.Slot, Persons: len(t.Attendees), Now: at}
+		if stays && slices.Contains(base.RoomIDs, r.ID) {
+			w.Agreed = &Agreed{End: base.Slot.End, Persons: len(base.Attendees)}
 		}
-	case !base.Slot.End.Equal(t.Slot.End):
-		w.EndOnly, w.Agreed = true, base.Slot
-		if t.Slot.End.Before(at) {
-			v.broken("body.end", "in_past", Figures{Limit: instantText(at), Actual: instantText(t.Slot.End)}, "the end has passed")
-		}
-		for _, r := range t.Rooms {
-			v = append(v, r.Check(w, limits)...)
-		}
-	case len(t.Attendees) > len(base.Attendees):
-		for _, r := range t.Rooms {
-			r.checkCapacity(w.Persons, &v)
-		}
+		v = append(v, r.Check(w, limits)...)
 	}
 	return distinct(v)
 }

@@ -34,46 +34,85 @@ type Wish struct {
 	Slot    Slot
 	Persons int       // who are invited
 	Now     time.Time // when they ask
-	EndOnly bool      // the start and the rooms were agreed before and stay: nothing about them is judged again
-	Agreed  Slot      // with EndOnly: the slot as it was agreed before
+	Agreed  *Agreed   // what the meeting has of the room from the same start; nil: nothing
 }
+
+// Agreed is what a meeting has of a room already. It was judged by the rules of its time and is
+// not judged again: only what comes on top, or makes the meeting shorter than it was, is.
+type Agreed struct {
+	End     time.Time
+	Persons int
+}
+
+// added is the time that the wish takes of the room beyond what was agreed, and the field that
+// asks for it; empty if there is none.
+func (w Wish) added() (location string, added Slot) {
+	if w.Agreed == nil {
+		return "body.start", w.Slot
+	}
+	return "body.end", Slot{Start: w.Agreed.End, End: w.Slot.End}
+}
+
+func (s Slot) empty() bool { return !s.Start.Before(s.End) }
 
 // Check tells every rule of the room, and of the installation, that the wish breaks, except
 // quotas: what other meetings take, only the store knows (see [Meeting.Claims]).
 func (r *Room) Check(w Wish, limits Limits) []Fault {
 	var v faults
-	r.checkCapacity(w.Persons, &v)
-	r.checkDuration(w.Slot.Duration(), limits, &v)
+	r.checkCapacity(w, &v)
+	r.checkDuration(w, limits, &v)
 	r.checkStep(w, &v)
-	if !w.EndOnly {
+	if w.Agreed == nil {
 		if !r.Active {
 			v.broken("body.room_ids", "room_inactive", Figures{RoomID: r.ID}, "%s takes no bookings at present", r.Name)
 		}
 		r.checkLead(w, limits, &v)
 	}
-	if !r.Open(w.Slot) {
-		loc := mustZone(r.Zone)
-		figures := Figures{RoomID: r.ID, Limit: r.Policy.hours(), Actual: wallClock(w.Slot.Start, loc) + " to " + wallClock(w.Slot.End, loc)}
-		v.broken("body.start", "opening_hours", figures, "%s is not open all that time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
-	}
+	r.checkHours(w, &v)
 	r.checkBlackouts(w, &v)
 	return v
 }
 
-func (r *Room) checkCapacity(persons int, v *faults) {
-	if r.Capacity > 0 && persons > r.Capacity {
-		figures := Figures{RoomID: r.ID, Limit: r.Capacity, Actual: persons}
-		v.broken("body.attendees", "capacity", figures, "%s has %d places, not %d", r.Name, r.Capacity, persons)
+func (r *Room) checkCapacity(w Wish, v *faults) {
+	if r.Capacity == 0 || w.Persons <= r.Capacity || w.Agreed != nil && w.Persons <= w.Agreed.Persons {
+		return
+	}
+	figures := Figures{RoomID: r.ID, Limit: r.Capacity, Actual: w.Persons}
+	v.broken("body.attendees", "capacity", figures, "%s has %d places, not %d", r.Name, r.Capacity, w.Persons)
+}
+
+// checkDuration counts by the room's clocks as well as by the time that passes, whichever
+// suits: where clocks are put back a night from 22:00 to 06:00 is one of eight hours, as it is
+// where they are put forward.
+func (r *Room) checkDuration(w Wish, limits Limits, v *faults) {
+	passes := w.Slot.Duration()
+	shown := passes
+	if d := clock(w.Slot.End, mustZone(r.Zone)).Sub(clock(w.Slot.Start, mustZone(r.Zone))); d > 0 {
+		shown = d
+	}
+	longer := w.Agreed == nil || w.Slot.End.After(w.Agreed.End)
+	shorter := w.Agreed == nil || w.Slot.End.Before(w.Agreed.End)
+	if least, d := r.Policy.MinDuration, max(passes, shown); shorter && d < least {
+		v.broken("body.end", "min_duration", r.bound(least, d), "%s is booked for %s or longer", r.Name, FormatDuration(least))
+	}
+	d := min(passes, shown)
+	switch most := stricter(r.Policy.MaxDuration, limits.MaxDuration); {
+	case !longer || most == 0 || d <= most:
+	case most == r.Policy.MaxDuration:
+		v.broken("body.end", "max_duration", r.bound(most, d), "%s is booked for at most %s", r.Name, FormatDuration(most))
+	default:
+		v.broken("body.end", "max_duration", bound(most, d), "a meeting lasts at most %s", FormatDuration(most))
 	}
 }
 
-func (r *Room) checkDuration(d time.Duration, limits Limits, v *faults) {
-	if least := r.Policy.MinDuration; d < least {
-		v.broken("body.end", "min_duration", r.bound(least, d), "%s is booked for %s or longer", r.Name, FormatDuration(least))
+func (r *Room) checkHours(w Wish, v *faults) {
+	location, added := w.added()
+	if added.empty() || r.Open(added) {
+		return
 	}
-	if most := stricter(r.Policy.MaxDuration, limits.MaxDuration); most > 0 && d > most {
-		v.broken("body.end", "max_duration", r.bound(most, d), "%s is booked for at most %s", r.Name, FormatDuration(most))
-	}
+	loc := mustZone(r.Zone)
+	figures := Figures{RoomID: r.ID, Limit: r.Policy.hours(), Actual: wallClock(added.Start, loc) + " to " + wallClock(added.End, loc)}
+	v.broken(location, "opening_hours", figures, "%s is not open all that time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
 }
 
 // checkStep wants both ends on the grid of the room's clock. So the length is a multiple of
@@ -85,16 +124,25 @@ func (r *Room) checkStep(w Wish, v *faults) {
 	}
 	loc := mustZone(r.Zone)
 	check := func(location, edge string, t time.Time) {
-		if t = t.In(loc); sinceMidnight(t)%step != 0 {
+		if t = t.In(loc); !onGrid(t, step) {
 			figures := Figures{RoomID: r.ID, Limit: FormatDuration(step), Actual: timeText(t)}
 			v.broken(location, "step", figures, "%s is booked in steps of %s from midnight (%s); the %s is at %s",
 				r.Name, FormatDuration(step), r.Zone, edge, timeText(t))
 		}
 	}
-	if !w.EndOnly {
+	if w.Agreed == nil {
 		check("body.start", "start", w.Slot.Start)
 	}
-	check("body.end", "end", w.Slot.End)
+	if w.Agreed == nil || !w.Slot.End.Equal(w.Agreed.End) {
+		check("body.end", "end", w.Slot.End)
+	}
+}
+
+// onGrid reports whether clocks show a multiple of the step at t, or were just put forward
+// over one: where they skip midnight, the day begins at 01:00.
+func onGrid(t time.Time, step time.Duration) bool {
+	off := sinceMidnight(t) % step
+	return off == 0 || edge(clock(t, t.Location()).Add(-off), t.Location()).Equal(t)
 }
 
 // sinceMidnight is what clocks show.
@@ -112,14 +160,25 @@ func (r *Room) checkLead(w Wish, limits Limits, v *faults) {
 	if least := r.Policy.MinNotice; least > 0 && lead < least {
 		v.broken("body.start", "min_notice", r.bound(least, lead), "%s is booked %s or longer ahead", r.Name, FormatDuration(least))
 	}
-	if most := stricter(r.Policy.MaxAdvance, limits.MaxAdvance); most > 0 && lead > most {
+	switch most := stricter(r.Policy.MaxAdvance, limits.MaxAdvance); {
+	case most == 0 || lead <= most:
+	case most == r.Policy.MaxAdvance:
 		v.broken("body.start", "max_advance", r.bound(most, lead), "%s is booked at most %s ahead", r.Name, FormatDuration(most))
+	default:
+		v.broken("body.start", "max_advance", bound(most, lead), "rooms are booked at most %s ahead", FormatDuration(most))
 	}
 }
 
-// bound are the figures of a rule about a length of time.
+// bound are the figures of the installation's rule about a length of time.
+func bound(limit, actual time.Duration) Figures {
+	return Figures{Limit: FormatDuration(limit), Actual: FormatDuration(actual.Truncate(time.Second))}
+}
+
+// bound are the figures of the room's.
 func (r *Room) bound(limit, actual time.Duration) Figures {
-	return Figures{RoomID: r.ID, Limit: FormatDuration(limit), Actual: FormatDuration(actual.Truncate(time.Second))}
+	f := bound(limit, actual)
+	f.RoomID = r.ID
+	return f
 }
 
 // instantText is t as the REST resource shows it.

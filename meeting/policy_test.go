@@ -86,8 +86,6 @@ func TestRoom_Check(t *testing.T) {
 	wish := func(in, long time.Duration, persons int) Wish {
 		return Wish{Slot: Slot{now.Add(in), now.Add(in + long)}, Persons: persons, Now: now}
 	}
-	endOnly := wish(10*time.Minute, 3*time.Hour, 0)
-	endOnly.EndOnly = true
 	tests := []struct {
 		name   string
 		room   Room
@@ -102,7 +100,9 @@ func TestRoom_Check(t *testing.T) {
 		{"long and far", strict, wish(25*time.Hour, 150*time.Minute, 0), Limits{}, []string{"body.end max_duration", "body.start max_advance"}},
 		{"the installation is stricter", strict, wish(2*time.Hour, 90*time.Minute, 0), Limits{MaxDuration: time.Hour, MaxAdvance: time.Hour}, []string{"body.end max_duration", "body.start max_advance"}},
 		{"exactly the limits", strict, wish(24*time.Hour, 2*time.Hour, 0), Limits{}, []string{"body.start opening_hours"}},
-		{"only the end moves", closed, endOnly, Limits{}, []string{"body.end max_duration", "body.start opening_hours"}},
+		{"at the last moment", strict, wish(time.Hour-time.Second, time.Hour, 0), Limits{}, []string{"body.start min_notice", "body.start opening_hours"}},
+		{"just begun", Room{Zone: "UTC", Active: true}, wish(-Tolerance, time.Hour, 0), Limits{}, nil},
+		{"begun for long", Room{Zone: "UTC", Active: true}, wish(-Tolerance-time.Second, time.Hour, 0), Limits{}, []string{"body.start in_past"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,6 +110,81 @@ func TestRoom_Check(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// What a meeting has of a room was agreed: rules that came later forbid neither to give some of
+// it back nor to leave it. What comes on top is judged.
+func TestRoom_Check_agreed(t *testing.T) {
+	now := utc(t, "2027-02-10T08:00")
+	room := Room{
+		Name: "Vault", Zone: "UTC", Capacity: 2, // and not active any more
+		Policy: Policy{
+			OpeningHours: []OpeningHours{{weekdays, "10:00", "14:00"}},
+			MinDuration:  time.Hour, MaxDuration: 2 * time.Hour, Step: 15 * time.Minute, MinNotice: 24 * time.Hour, MaxAdvance: time.Minute,
+		},
+		Blackouts: []Blackout{{Slot: Slot{utc(t, "2027-02-10T09:00"), utc(t, "2027-02-10T11:30")}}, {Slot: Slot{utc(t, "2027-02-10T13:00"), utc(t, "2027-02-10T13:30")}}},
+	}
+	agreed := Agreed{End: utc(t, "2027-02-10T12:07"), Persons: 4} // from 09:07
+	tests := []struct {
+		name    string
+		end     string
+		persons int
+		want    []string
+	}{
+		{"as it is", "12:07", 4, nil},
+		{"somebody leaves", "12:07", 3, nil},
+		{"somebody comes", "12:07", 5, []string{"body.attendees capacity"}},
+		{"shorter, but long still", "11:45", 4, nil},
+		{"too short", "10:00", 4, []string{"body.end min_duration"}},
+		{"off the grid", "11:44", 4, []string{"body.end step"}},
+		{"longer", "12:45", 4, []string{"body.end max_duration"}},
+		{"into a blackout", "13:15", 4, []string{"body.end max_duration", "body.end blackout"}},
+		{"after hours, with more people", "14:15", 5, []string{"body.attendees capacity", "body.end max_duration", "body.end opening_hours", "body.end blackout"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := Wish{Slot: Slot{utc(t, "2027-02-10T09:07"), utc(t, "2027-02-10T"+tt.end)}, Persons: tt.persons, Now: now, Agreed: &agreed}
+			if got := codes(room.Check(w, Limits{})); !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// Who books by the clock gets what clocks show, also in a night in which they change.
+func TestRoom_Check_durationByTheClock(t *testing.T) {
+	tests := []struct {
+		name       string
+		zone       string
+		start, end string // by the zone's clocks
+		least      time.Duration
+		most       time.Duration
+		want       []string
+	}{
+		{"a day of 25 hours", "Europe/Berlin", "2027-10-31T00:00", "2027-11-01T00:00", 24 * time.Hour, 24 * time.Hour, nil},
+		{"a day of 23 hours", "Europe/Berlin", "2027-03-28T00:00", "2027-03-29T00:00", 24 * time.Hour, 24 * time.Hour, nil},
+		{"a minute more", "Europe/Berlin", "2027-10-31T00:00", "2027-11-01T00:01", 0, 24 * time.Hour, []string{"body.end max_duration"}},
+		{"a minute less", "Europe/Berlin", "2027-03-28T00:01", "2027-03-29T00:00", 24 * time.Hour, 0, []string{"body.end min_duration"}},
+		{"what passes counts, too", "Europe/Berlin", "2027-03-28T01:00", "2027-03-28T04:00", 0, 2 * time.Hour, nil},
+		{"and back", "Europe/Berlin", "2027-10-31T01:00", "2027-10-31T03:00", 3 * time.Hour, 0, nil},
+		{"half an hour", "Australia/Lord_Howe", "2027-04-04T00:00", "2027-04-04T08:00", 8 * time.Hour, 8 * time.Hour, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := Room{Zone: tt.zone, Active: true, Policy: Policy{MinDuration: tt.least, MaxDuration: tt.most}}
+			start, _ := ParseTime(tt.start, mustZone(tt.zone))
+			end, _ := ParseTime(tt.end, mustZone(tt.zone))
+			if got := codes(r.Check(Wish{Slot: Slot{start, end}, Now: start}, Limits{})); !slices.Equal(got, tt.want) {
+				t.Errorf("%v passes: got %q, want %q", end.Sub(start), got, tt.want)
+			}
+		})
+	}
+	// Clocks show an earlier time at the end than at the start: what passes counts.
+	back := Slot{utc(t, "2027-10-31T00:50"), utc(t, "2027-10-31T01:20")}
+	r := Room{Zone: "Europe/Berlin", Active: true, Policy: Policy{MaxDuration: 20 * time.Minute}}
+	if got := codes(r.Check(Wish{Slot: back, Now: back.Start}, Limits{})); !slices.Equal(got, []string{"body.end max_duration"}) {
+		t.Errorf("half an hour across the change: %q", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -62,26 +63,37 @@ func (c Claim) after(held *Meeting) Claim {
 	return c
 }
 
-// Check tells how the meeting would exceed the quota. others are the slots, within Span and
+// toldPeriods bounds in how many periods of one quota a meeting is told to exceed it: who
+// books a month of a room that has a quota for the day has understood by then.
+const toldPeriods = 10
+
+// Check tells how the meeting would exceed the quota, in the first periods. others are the slots, within Span and
 // without buffers, of the user's other meetings that hold the room. A meeting that was over
 // the quota before, because that has been lowered, may still be moved within the period.
 func (c *Claim) Check(others []Slot) []Fault {
 	var v faults
-	q := c.room.Policy.Quota
+	q, told := c.room.Policy.Quota, 0
 	for _, period := range q.periods(c.wanted, mustZone(c.room.Zone)) {
+		if told == toldPeriods {
+			break
+		}
 		used := usageOf(period, others...)
 		before, after := used.plus(usageOf(period, c.had)), used.plus(usageOf(period, c.wanted))
 		figures := Figures{RoomID: c.RoomID, Per: q.Per, Span: period}
 		day := period.Start.In(mustZone(c.room.Zone)).Format(time.DateOnly)
+		known := len(v)
 		if q.Count > 0 && after.count > q.Count && after.count > before.count {
 			figures.Limit, figures.Used, figures.Actual = q.Count, used.count, after.count
-			v.broken("body.room_ids", "quota", figures, "one person books %s at most %d times a %s; with this it would be %d (%s from %s)",
-				c.room.Name, q.Count, q.Per, after.count, q.Per, day)
+			v.broken("body.room_ids", "quota", figures, "one person books %s at most %s a %s; with this it would be %d (%s from %s)",
+				c.room.Name, times(q.Count), q.Per, after.count, q.Per, day)
 		}
 		if q.Duration > 0 && after.length > q.Duration && after.length > before.length {
 			figures.Limit, figures.Used, figures.Actual = FormatDuration(q.Duration), FormatDuration(used.length), FormatDuration(after.length)
 			v.broken("body.room_ids", "quota", figures, "one person books %s for at most %s a %s; with this it would be %s (%s from %s)",
 				c.room.Name, FormatDuration(q.Duration), q.Per, FormatDuration(after.length), q.Per, day)
+		}
+		if len(v) > known {
+			told++
 		}
 	}
 	return v
@@ -103,6 +115,13 @@ func usageOf(period Slot, slots ...Slot) usage {
 		u.length += earlier(s.End, period.End).Sub(later(s.Start, period.Start))
 	}
 	return u
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func (u usage) plus(o usage) usage { return usage{u.count + o.count, u.length + o.length} }

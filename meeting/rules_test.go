@@ -38,13 +38,19 @@ func TestRoom_checkStep(t *testing.T) {
 		{"by the room's clock", "Asia/Kolkata", time.Hour, "2027-02-10T09:30", "2027-02-10T10:30", false, nil},
 		{"and not by UTC", "Asia/Kolkata", time.Hour, "2027-02-10T09:00", "2027-02-10T10:00", false, []string{"body.start step", "body.end step"}},
 		{"a day of 23 hours", "Europe/Berlin", 24 * time.Hour, "2027-03-27T23:00", "2027-03-28T22:00", false, nil},
+		{"midnight is skipped", "Africa/Cairo", 24 * time.Hour, "2027-04-28T22:00", "2027-04-29T22:00", false, nil},
+		{"an hour behind that", "Africa/Cairo", 24 * time.Hour, "2027-04-28T22:00", "2027-04-29T23:00", false, []string{"body.end step"}},
 		{"a day of 25 hours", "Europe/Berlin", 12 * time.Hour, "2027-10-30T22:00", "2027-10-31T23:00", false, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Room{ID: 7, Name: "Turing", Zone: tt.zone, Policy: Policy{Step: tt.step}}
 			var v faults
-			r.checkStep(Wish{Slot: Slot{utc(t, tt.start), utc(t, tt.end)}, EndOnly: tt.endOnly}, &v)
+			w := Wish{Slot: Slot{utc(t, tt.start), utc(t, tt.end)}}
+			if tt.endOnly {
+				w.Agreed = &Agreed{End: w.Slot.End.Add(time.Hour)}
+			}
+			r.checkStep(w, &v)
 			var got []string
 			for _, f := range v {
 				got = append(got, f.Location+" "+f.Code)
@@ -80,6 +86,10 @@ func TestRoom_Check_figures(t *testing.T) {
 		"opening_hours": {RoomID: 7, Limit: "MO TU 08:00-20:00", Actual: "2027-02-11 10:05 to 2027-02-11 12:15"},
 		"blackout":      {RoomID: 7, Span: closed, BlackoutID: 5, Reason: "paint"},
 	})
+	free := Room{ID: 7, Zone: "UTC", Active: true, Policy: Policy{MaxDuration: 3 * time.Hour, MaxAdvance: 3 * time.Hour}}
+	for _, f := range free.Check(Wish{Slot: Slot{utc(t, "2027-02-10T14:00"), utc(t, "2027-02-10T16:00")}, Now: now}, Limits{MaxDuration: time.Hour, MaxAdvance: time.Hour}) {
+		same(t, "of the installation, "+f.Code, f.Figures, Figures{Limit: "1h", Actual: "2h"})
+	}
 	past := r.Check(Wish{Slot: Slot{utc(t, "2027-02-09T09:00"), utc(t, "2027-02-09T09:30")}, Now: now}, Limits{})
 	same(t, "past", past[0].Figures, Figures{Limit: "2027-02-10T12:00:00Z", Actual: "2027-02-09T09:00:00Z"})
 }
@@ -157,7 +167,14 @@ func TestClaim_Check(t *testing.T) {
 	}
 }
 
-// broken are "room code" of a refusal's violations.
+// Who asks for a year of days is told of some of them.
+func TestClaim_Check_tellsSome(t *testing.T) {
+	room := &Room{ID: 7, Zone: "UTC", Policy: Policy{Quota: &Quota{Per: PerDay, Duration: time.Hour}}}
+	c := Claim{RoomID: 7, room: room, wanted: Slot{utc(t, "2027-01-01T00:00"), utc(t, "2027-12-31T00:00")}}
+	same(t, "told", len(c.Check(nil)), toldPeriods)
+}
+
+// broken are the codes of a refusal's violations.
 func broken(t *testing.T, err error) []string {
 	t.Helper()
 	e, ok := errors.AsType[*PolicyError](err)
@@ -202,6 +219,58 @@ func TestService_quota(t *testing.T) {
 	f.End = new(w.at.Add(day(3)).Format(time.RFC3339))
 	_, err = w.Book(t.Context(), w.ann, f)
 	same(t, "all at once", broken(t, err), []string{"max_duration", "quota"})
+}
+
+// Whatever the rules allow and an admin passes over, nothing is longer than a year.
+func TestService_longest(t *testing.T) {
+	w := newWorld(t)
+	open := w.room(t, RoomFields{Name: new("Lab"), OpeningHours: &[]OpeningHours{{weekdays, "00:00", "24:00"}}, Quota: &Quota{Per: PerDay, Count: 1}})
+	f := w.fields(time.Hour, open)
+	f.Override = &Override{Reason: "for ever"}
+	f.End = new(w.at.Add(time.Hour + maxLength).Format(time.RFC3339))
+	m := w.book(t, w.root, f)
+	longer := Fields{End: new("9999-12-31T00:00:00Z"), Override: f.Override}
+	for name, err := range map[string]error{
+		"a booking":    func() error { f.End = longer.End; _, err := w.Book(t.Context(), w.root, f); return err }(),
+		"a change":     func() error { _, err := w.Update(t.Context(), w.root, m.ID, nil, longer); return err }(),
+		"an extension": func() error { _, err := w.Extend(t.Context(), w.root, m.ID, nil, longer); return err }(),
+		"a series": func() error {
+			_, err := w.PreviewSeries(t.Context(), w.root, SeriesFields{Fields: f, Rule: new("FREQ=DAILY;COUNT=1")})
+			return err
+		}(),
+	} {
+		e, ok := errors.AsType[*InvalidError](err)
+		if !ok || !slices.Contains(codes(e.Faults), "body.end too_long") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, _, err := w.Availability(t.Context(), w.ann, Need{}, Slot{w.at, w.at.Add(maxLength + time.Second)}, false, Page{})
+	if e, ok := errors.AsType[*InvalidError](err); !ok || e.Faults[0].Code != "invalid_span" {
+		t.Errorf("availability: %v", err)
+	}
+}
+
+// A room that stays with a meeting is not judged again; one that comes is.
+func TestService_roomsThatStay(t *testing.T) {
+	w := newWorld(t)
+	lab := w.room(t, RoomFields{Name: new("Lab")})
+	m := w.book(t, w.ann, w.fields(time.Hour, lab, w.desk))
+	hours := func(notice time.Duration) RoomFields { return RoomFields{MinNotice: &notice} }
+	for _, r := range []*Room{lab, w.desk} {
+		if _, err := w.UpdateRoom(t.Context(), w.root, r.ID, nil, hours(2*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{RoomIDs: &[]int64{lab.ID}}); err != nil {
+		t.Errorf("a room is given back: %v", err)
+	}
+	_, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{RoomIDs: &[]int64{lab.ID, w.desk.ID}})
+	e, ok := errors.AsType[*PolicyError](err)
+	if !ok || len(e.Violations) != 1 || e.Violations[0].Figures.RoomID != w.desk.ID {
+		t.Errorf("and taken again: %v", err)
+	}
+	_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new(m.Slot.Start.Add(time.Minute).Format(time.RFC3339))})
+	same(t, "a move", broken(t, err), []string{"min_notice"})
 }
 
 // A request counts from when it takes its slot.

@@ -151,7 +151,7 @@ func (s *Service) extendable(ctx context.Context, m *Meeting, rooms []*Room, at 
 		end := m.Slot.End.Add(d)
 		more := Slot{Start: m.Slot.End, End: end}
 		if !slices.ContainsFunc(rooms, func(r *Room) bool {
-			w := Wish{Slot: Slot{Start: m.Slot.Start, End: end}, Persons: len(m.Attendees), Now: at, EndOnly: true, Agreed: m.Slot}
+			w := Wish{Slot: Slot{Start: m.Slot.Start, End: end}, Persons: len(m.Attendees), Now: at, Agreed: &Agreed{End: m.Slot.End, Persons: len(m.Attendees)}}
 			return r.blocks(more, m.Slot, taken[r.ID]) || len(r.Check(w, s.conf().Limits)) > 0
 		}) {
 			choices = append(choices, DoorChoice{Length: d, End: end})

@@ -16,8 +16,8 @@ func (s *Service) Availability(ctx context.Context, by Actor, n Need, slot Slot,
 	if err := n.check(); err != nil {
 		return nil, "", err
 	}
-	if !slot.Start.Before(slot.End) {
-		return nil, "", invalid("query.end", "invalid_span", "is not after start")
+	if !slot.Start.Before(slot.End) || slot.Duration() > maxLength {
+		return nil, "", invalid("query.end", "invalid_span", "is after start, by at most 366 days")
 	}
 	q := RoomQuery{SiteID: n.SiteID}
 	if onlyFree {

@@ -33,6 +33,7 @@ export function reasonText(r: Reason, zone: string): string {
     span: r.start && r.end ? f.timeRange(r.start, r.end, zone) : '',
     reason: r.reason ?? '',
     feature: r.feature ?? '',
+    dated: typeof r.limit === 'string' && /^\d{4}-\d\d-\d\d$/.test(r.limit),
   })
 }
 

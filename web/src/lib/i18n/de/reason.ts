@@ -14,10 +14,14 @@ const de: typeof en = {
     opening_hours: (w) => `${room(w)} ist nicht die ganze Zeit geöffnet: ${w.limit}.`,
     blackout: (w) => `${room(w)} ist gesperrt: ${w.span}${w.reason ? ` (${w.reason})` : ''}.`,
     min_duration: (w) => `${room(w)} wird für mindestens ${w.limit} gebucht, nicht für ${w.actual}.`,
-    max_duration: (w) => `${room(w)} wird für höchstens ${w.limit} gebucht, nicht für ${w.actual}.`,
+    max_duration: (w) =>
+      w.room ? `${w.room} wird für höchstens ${w.limit} gebucht, nicht für ${w.actual}.` : `Eine Besprechung dauert höchstens ${w.limit}, nicht ${w.actual}.`,
     step: (w) => `${room(w)} wird in Schritten von ${w.limit} gebucht; ${w.actual} liegt dazwischen.`,
     min_notice: (w) => `Vorlauf für ${w.room || 'den Raum'}: mindestens ${w.limit}; hier sind es ${w.actual}.`,
-    max_advance: (w) => (w.room ? `Vorlauf für ${w.room}: höchstens ${w.limit}; hier sind es ${w.actual}.` : `Räume sind bis ${w.limit} buchbar, nicht bis ${w.actual}.`),
+    max_advance: (w) =>
+      w.dated
+        ? `Räume sind bis ${w.limit} buchbar, nicht bis ${w.actual}.`
+        : `Vorlauf${w.room ? ` für ${w.room}` : ''}: höchstens ${w.limit}; hier sind es ${w.actual}.`,
     quota: (w) => `Ihr Kontingent für ${w.room || 'diesen Raum'}: ${w.limit} je ${w.per}; verbraucht sind ${w.used}, hiermit wären es ${w.actual}.`,
     too_many_dates: (w) => `Eine Serie hat höchstens ${w.limit} Termine.`,
     not_in_rule: (w) => `Der erste Termin muss zur Regel passen; der nächste wäre ${w.limit}.`,

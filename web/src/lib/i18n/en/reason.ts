@@ -8,6 +8,8 @@ export interface Figures {
   span: string
   reason: string
   feature: string
+  /** The figures are dates and not lengths of time. */
+  dated: boolean
 }
 
 const room = (w: Figures, otherwise = 'The room') => w.room || otherwise
@@ -23,10 +25,13 @@ export default {
     opening_hours: (w) => `${room(w)} is not open all that time: ${w.limit}.`,
     blackout: (w) => `${room(w)} is closed ${w.span}${w.reason ? ` (${w.reason})` : ''}.`,
     min_duration: (w) => `${room(w)} is booked for ${w.limit} or longer, not for ${w.actual}.`,
-    max_duration: (w) => `${room(w)} is booked for at most ${w.limit}, not for ${w.actual}.`,
+    max_duration: (w) => (w.room ? `${w.room} is booked for at most ${w.limit}, not for ${w.actual}.` : `A meeting lasts at most ${w.limit}, not ${w.actual}.`),
     step: (w) => `${room(w)} is booked in steps of ${w.limit}; ${w.actual} is in between.`,
     min_notice: (w) => `${room(w)} is booked at least ${w.limit} ahead, and this is in ${w.actual}.`,
-    max_advance: (w) => (w.room ? `${w.room} is booked at most ${w.limit} ahead, and this is in ${w.actual}.` : `Rooms are booked until ${w.limit} at the latest, not until ${w.actual}.`),
+    max_advance: (w) =>
+      w.dated
+        ? `Rooms are booked until ${w.limit} at the latest, not until ${w.actual}.`
+        : `${w.room ? `${w.room} is` : 'Rooms are'} booked at most ${w.limit} ahead, and this is in ${w.actual}.`,
     quota: (w) => `You may book ${w.room || 'this room'} at most ${w.limit} a ${w.per}; you have ${w.used}, and with this it would be ${w.actual}.`,
     too_many_dates: (w) => `A series may have at most ${w.limit} dates.`,
     not_in_rule: (w) => `The first date must be one of the rule's; the next one is ${w.limit}.`,
