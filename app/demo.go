@@ -53,7 +53,7 @@ func (c *cli) demo(ctx context.Context, ifEmpty bool) error {
 				}
 				return nil
 			}
-			return fmt.Errorf("there are rooms already; the demonstration is for an empty installation")
+			return errors.New("there are rooms already; the demonstration is for an empty installation")
 		}
 		d := &demo{a: a, now: time.Now().UTC().Truncate(time.Minute)}
 		if err := d.make(ctx); err != nil {
@@ -113,13 +113,13 @@ func (d *demo) makePeople(ctx context.Context) error {
 
 func (d *demo) makeRooms(ctx context.Context) error {
 	ada := d.people["ada"]
-	sites := map[string]int64{"": 0}
-	for name, zone := range map[string]string{"Berlin": "Europe/Berlin", "Shanghai": "Asia/Shanghai"} {
-		s, err := d.a.meetings.CreateSite(ctx, ada, meeting.SiteFields{Name: &name, Timezone: &zone})
+	sites := map[string]int64{}
+	for _, s := range []struct{ name, zone string }{{"Berlin", "Europe/Berlin"}, {"Shanghai", "Asia/Shanghai"}} {
+		site, err := d.a.meetings.CreateSite(ctx, ada, meeting.SiteFields{Name: &s.name, Timezone: &s.zone})
 		if err != nil {
-			return err
+			return fmt.Errorf("site %s: %w", s.name, err)
 		}
-		sites[name] = s.ID
+		sites[s.name] = site.ID
 	}
 	d.rooms = map[string]*meeting.Room{}
 	for _, r := range []struct {

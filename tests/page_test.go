@@ -37,7 +37,12 @@ func demonstration(t *testing.T) *testenv.ServerInstance {
 	if !web.Built() {
 		t.Fatal("the page was not built: make page")
 	}
-	server := testenv.PrepareServer(t, testenv.Config{})
+	return demonstrationWith(t, testenv.Config{})
+}
+
+func demonstrationWith(t *testing.T, c testenv.Config) *testenv.ServerInstance {
+	t.Helper()
+	server := testenv.PrepareServer(t, c)
 	if out, err := server.Command(t, "demo", "--config", server.ConfigFile()).CombinedOutput(); err != nil {
 		t.Fatalf("demo: %v\n%s", err, out)
 	}

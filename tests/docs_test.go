@@ -1,0 +1,124 @@
+package tests
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"punctual/tests/testenv"
+)
+
+// statusOfCurl is sourced by the shell before the examples: curl does what it does, and notes
+// the line of the document and the status. -w alone would write into the answer.
+const statusOfCurl = `curl() { command curl -w "%{stderr}${BASH_LINENO[-2]} %{http_code}\n" "$@" 2>>"$STATUSES"; }`
+
+var (
+	docDate    = regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`)
+	docStatus  = regexp.MustCompile(`\b[2-5]\d\d\b`)
+	docRequest = regexp.MustCompile(`(^|\()(api|door|curl) `)
+)
+
+// TestDocs_api runs the examples of docs/api.md one after the other against the demonstration, as
+// they say that one can: every request succeeds, but where a comment tells another status.
+func TestDocs_api(t *testing.T) {
+	t.Parallel()
+	// All of next year can be booked, so that the dates of the document always can.
+	server := demonstrationWith(t, testenv.Config{YAML: "booking: { limits: { max_advance: 20000h } }\n"})
+	lines := examples(t, "../docs/api.md", "http://localhost:8080", server.URL)
+
+	dir := t.TempDir()
+	script, before, statuses := filepath.Join(dir, "api.sh"), filepath.Join(dir, "before.sh"), filepath.Join(dir, "statuses")
+	for file, text := range map[string]string{script: strings.Join(lines, "\n"), before: statusOfCurl, statuses: ""} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "BASH_ENV="+before, "STATUSES="+statuses)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("the shell: %v", err)
+	}
+
+	noted, err := os.ReadFile(statuses)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int][]string{} // by line, from 1
+	for note := range strings.Lines(string(noted)) {
+		var line int
+		var status string
+		if _, err := fmt.Sscan(note, &line, &status); err != nil {
+			t.Fatalf("what curl noted: %q: %v", note, err)
+		}
+		for line > 1 && !docRequest.MatchString(lines[line-1]) { // it was noted at the end of several lines
+			line--
+		}
+		got[line] = append(got[line], status)
+	}
+	for i, text := range lines {
+		_, comment, _ := strings.Cut(text, " # ")
+		told := docStatus.FindAllString(comment, -1)
+		for _, status := range got[i+1] {
+			if status[0] != '2' && !slices.Contains(told, status) {
+				t.Errorf("docs/api.md:%d: %s\n%s", i+1, status, text)
+			}
+		}
+		if docRequest.MatchString(text) && !strings.Contains(text, "() {") && len(got[i+1]) == 0 {
+			t.Errorf("docs/api.md:%d: no request was made\n%s", i+1, text)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the answers:\n%s", out)
+	}
+}
+
+// examples are the lines of a document, empty but for those of the blocks of sh, with an address
+// replaced, and with dates that are ahead of now.
+func examples(t *testing.T, path, address, with string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	inside := false
+	for i, line := range lines {
+		if strings.HasPrefix(line, "```") {
+			inside, line = line == "```sh", ""
+		}
+		if !inside {
+			lines[i] = ""
+			continue
+		}
+		lines[i] = docDate.ReplaceAllStringFunc(strings.ReplaceAll(line, address, with), ahead)
+	}
+	return lines
+}
+
+// ahead moves a date of 2027 to the first year in which it is still to come, by whole weeks, so that
+// clocks change as many days after it as they do in 2027.
+func ahead(date string) string {
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return date
+	}
+	year := time.Now().Year()
+	if time.Now().YearDay() > 15 { // the first dates are in February
+		year++
+	}
+	return day.Add(clocksForward(year).Sub(clocksForward(2027))).Format(time.DateOnly)
+}
+
+// clocksForward is the day on which Europe puts its clocks forward: the last Sunday of March.
+func clocksForward(year int) time.Time {
+	day := time.Date(year, 3, 31, 0, 0, 0, 0, time.UTC)
+	return day.AddDate(0, 0, -int(day.Weekday()))
+}
