@@ -252,7 +252,7 @@ func (m *Meeting) confirm(rooms []*Room, reason, comment string, by Actor, at ti
 	m.conclude(Confirmed, said, by, at)
 	m.notifyDecision(Confirmed, reason, comment, nil, by, at)
 	if m.Occupied == nil {
-		m.occupy(rooms)
+		m.occupy(rooms, nil)
 	}
 	m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
 }

@@ -23,6 +23,7 @@ type Fault struct {
 	Code     string // stable, e.g. "required", "too_long", "unknown_room"
 	Message  string
 	Figures  Figures // of a rule that would be broken; else zero
+	Firm     bool    // a rule that no override passes over
 }
 
 // Figures are what a broken rule allows and what was wanted; what does not apply is

@@ -388,7 +388,7 @@ func (t *Terms) broken(base *Meeting, limits Limits, at time.Time) []Fault {
 	var v faults
 	stays := base != nil && base.Slot.Start.Equal(t.Slot.Start)
 	if stays && !base.Slot.End.Equal(t.Slot.End) && t.Slot.End.Before(at) {
-		v.broken("body.end", "in_past", Figures{Limit: instantText(at), Actual: instantText(t.Slot.End)}, "the end has passed")
+		v.past("body.end", t.Slot.End, t.Slot.End, at)
 	}
 	for _, r := range t.Rooms {
 		w := Wish{Slot: t.Slot, Persons: len(t.Attendees), Now: at}

@@ -34,7 +34,7 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 	created := Entry{At: at, Action: ActionCreated, Actor: by}
 	t.Override.note(&created)
 	t.Turn.note(&created)
-	m.settle(t.Rooms, by, ask, at)
+	m.settle(t.Rooms, nil, by, ask, at)
 	agreed := m.Approval.Required && m.Status == Confirmed // by asking
 	first := m.Status
 	if agreed {
@@ -53,9 +53,13 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 }
 
 // settle puts the meeting into the state in which these rooms take it: confirmed, or waiting
-// for a decision. Whoever may decide has decided by asking.
-func (m *Meeting) settle(rooms []*Room, by Actor, ask Asking, at time.Time) {
+// for a decision. Whoever may decide has decided by asking. before is the meeting as it was;
+// nil: it is new.
+func (m *Meeting) settle(rooms []*Room, before *Meeting, by Actor, ask Asking, at time.Time) {
 	m.CheckIn = checkInWindow(m.Slot, rooms)
+	if !at.Before(m.CheckIn.Until) { // it could not be kept: an admin booked what has begun
+		m.CheckIn.Until = time.Time{}
+	}
 	m.withdraw("changed", by, at)
 	if v := m.Approval.Verdict; v != nil && v.Series { // wherever that was to go, it is somewhere else now
 		was := *v
@@ -79,16 +83,17 @@ func (m *Meeting) settle(rooms []*Room, by Actor, ask Asking, at time.Time) {
 	}
 	m.Occupied, m.asked = nil, nil
 	if m.Status == Confirmed || ask.Hold {
-		m.occupy(rooms)
+		m.occupy(rooms, before)
 	} else {
 		m.asked = m.occupancies(rooms)
 	}
 }
 
-// occupy takes the slot in every room, and claims it of the organizer's quotas.
-func (m *Meeting) occupy(rooms []*Room) {
-	m.Occupied = m.occupancies(rooms)
-	m.claim(rooms)
+// occupy takes the slot in every room, and claims it of the organizer's quotas. before is the
+// meeting as it was; nil: it had nothing.
+func (m *Meeting) occupy(rooms []*Room, before *Meeting) {
+	m.Occupied = before.keeping(m.occupancies(rooms), m.Slot)
+	m.claims = claims(m.Organizer.UserID, rooms, m.Slot, before)
 	if r := m.Request; r != nil && r.Change != nil { // it holds only what the meeting does not have
 		held, c := *r, *r.Change
 		c.Held = beyond(c.Held, m.Occupied)
@@ -101,6 +106,27 @@ func (m *Meeting) occupancies(rooms []*Room) []Occupancy {
 	os := make([]Occupancy, len(rooms))
 	for i, r := range rooms {
 		os[i] = Occupancy{RoomID: r.ID, Slot: r.occupied(m.Slot)}
+	}
+	return os
+}
+
+// keeping leaves the meeting, as it was before a change, the buffers that it has: those of its
+// rooms may have grown since, over its neighbours. Who keeps the start keeps what is in front
+// of it, and who ends no later takes no more behind. Occupancies are those of the new slot.
+func (m *Meeting) keeping(os []Occupancy, slot Slot) []Occupancy {
+	if m == nil || !m.Slot.Start.Equal(slot.Start) {
+		return os
+	}
+	for i, o := range os {
+		at := slices.IndexFunc(m.Occupied, func(had Occupancy) bool { return had.RoomID == o.RoomID })
+		if at < 0 {
+			continue
+		}
+		had := m.Occupied[at].Slot
+		os[i].Slot.Start = had.Start
+		if !slot.End.After(m.Slot.End) {
+			os[i].Slot.End = earlier(o.Slot.End, had.End)
+		}
 	}
 	return os
 }
@@ -150,13 +176,13 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 	m.set(t, at)
 	switch {
 	case status == InProgress && ends:
-		m.occupy(t.Rooms)
+		m.occupy(t.Rooms, &before)
 	case starts || ends || moves:
 		if starts {
 			m.CheckedInAt = time.Time{} // that was to another time
 		}
 		m.askAnew(before.Slot, by, at)
-		m.settle(t.Rooms, by, ask, at)
+		m.settle(t.Rooms, &before, by, ask, at)
 	default:
 		m.Slot, m.Timezone, m.RoomIDs, m.RoomNames = before.Slot, before.Timezone, before.RoomIDs, before.RoomNames
 		if withdrawn {
@@ -166,9 +192,6 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 		if move != nil {
 			m.askToMove(move, t.Rooms, changes, by, ask, at)
 		}
-	}
-	for i := range m.claims {
-		m.claims[i] = m.claims[i].after(&before)
 	}
 	m.takeOverride(t.Override)
 	m.recordRevision(changes, before.Status, t.Override, by, at)
@@ -190,7 +213,7 @@ func (m *Meeting) moveToAsk(t Terms, changes map[string]Change, status Status, b
 
 // askToMove makes the move a request.
 func (m *Meeting) askToMove(move *PendingChange, rooms []*Room, changes map[string]Change, by Actor, ask Asking, at time.Time) {
-	needs := beyond(move.occupancies(rooms), m.Occupied)
+	needs := beyond(m.keeping(move.occupancies(rooms), move.Slot), m.Occupied)
 	if ask.Hold {
 		move.Held, m.asked = needs, nil
 	} else {

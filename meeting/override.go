@@ -1,7 +1,7 @@
 package meeting
 
-// Override is an admin's word that a booking may break the rules of its rooms. It does not
-// make a taken room free.
+// Override is an admin's word that a booking may break the rules of its rooms. It neither
+// makes a taken room free nor changes what is over; see [Fault.Firm].
 type Override struct {
 	Reason string
 	Broken []Fault // the rules that were passed over; none: there was no need

@@ -151,10 +151,19 @@ func sinceMidnight(t time.Time) time.Duration {
 	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(s)*time.Second + time.Duration(t.Nanosecond())
 }
 
+// past adds that an edge of a slot that ends at end has passed. What is over before it was
+// booked or changed never was: no override makes it so.
+func (f *faults) past(location string, edge, end, now time.Time) {
+	*f = append(*f, Fault{
+		Location: location, Code: "in_past", Message: "has passed", Firm: !end.After(now),
+		Figures: Figures{Limit: instantText(now), Actual: instantText(edge)},
+	})
+}
+
 func (r *Room) checkLead(w Wish, limits Limits, v *faults) {
 	lead := w.Slot.Start.Sub(w.Now)
 	if lead < -Tolerance {
-		v.broken("body.start", "in_past", Figures{Limit: instantText(w.Now), Actual: instantText(w.Slot.Start)}, "the start has passed")
+		v.past("body.start", w.Slot.Start, w.Slot.End, w.Now)
 		return
 	}
 	if least := r.Policy.MinNotice; least > 0 && lead < least {

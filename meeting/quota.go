@@ -32,13 +32,8 @@ type Claim struct {
 // their other meetings leave, and refuses with a [*PolicyError].
 func (m *Meeting) Claims() []Claim { return m.claims }
 
-// claim puts down what the meeting takes of its organizer's quotas, given the rooms that it
-// now holds.
-func (m *Meeting) claim(rooms []*Room) {
-	m.claims = claims(m.Organizer.UserID, rooms, m.Slot, nil)
-}
-
-// claims of a person who wants the slot of the rooms; held is what the meeting has of them.
+// claims of a person who wants the slot of the rooms; held is the meeting with what it has of
+// them, nil if it has nothing.
 func claims(userID int64, rooms []*Room, wanted Slot, held *Meeting) []Claim {
 	var cs []Claim
 	for _, r := range rooms {
@@ -50,17 +45,12 @@ func claims(userID int64, rooms []*Room, wanted Slot, held *Meeting) []Claim {
 			RoomID: r.ID, UserID: userID, room: r, wanted: wanted,
 			Span: Slot{Start: periods[0].Start, End: periods[len(periods)-1].End},
 		}
-		cs = append(cs, c.after(held))
+		if held != nil && slices.ContainsFunc(held.Occupied, func(o Occupancy) bool { return o.RoomID == r.ID }) {
+			c.had = held.Slot
+		}
+		cs = append(cs, c)
 	}
 	return cs
-}
-
-// after takes account of what the meeting held before.
-func (c Claim) after(held *Meeting) Claim {
-	if held != nil && slices.ContainsFunc(held.Occupied, func(o Occupancy) bool { return o.RoomID == c.RoomID }) {
-		c.had = held.Slot
-	}
-	return c
 }
 
 // toldPeriods bounds in how many periods of one quota a meeting is told to exceed it: who

@@ -174,11 +174,8 @@ func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor
 	if !before.Slot.Start.Equal(m.Slot.Start) {
 		m.CheckedInAt = time.Time{} // that was to another time
 	}
-	m.occupy(rooms)
+	m.occupy(rooms, &before)
 	changes := map[string]Change{"pending_change": {From: c.summary()}}
-	for i := range m.claims {
-		m.claims[i] = m.claims[i].after(&before)
-	}
 	before.placement(m, changes)
 	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes, Reason: reason})
 	m.notifyDecision(Confirmed, m.Approval.Reason, m.Approval.Comment, nil, by, at)

@@ -408,6 +408,90 @@ func TestService_override(t *testing.T) {
 	}
 }
 
+// An override neither books nor changes what is over, and what is taken stays taken. What has
+// begun it may book; nobody has to have checked in to that before.
+func TestService_overrideOfThePast(t *testing.T) {
+	w := newWorld(t)
+	watched := w.room(t, RoomFields{Name: new("Lab"), CheckInRequired: new(true), CheckInGrace: new(10 * time.Minute)})
+	o := &Override{Reason: "they are there"}
+	begun := w.fields(-time.Hour, watched)
+	begun.End = new(w.at.Add(time.Hour).Format(time.RFC3339))
+	_, err := w.Book(t.Context(), w.root, begun)
+	same(t, "without", broken(t, err), []string{"in_past"})
+	begun.Override = o
+	m := w.book(t, w.root, begun)
+	same(t, "status", m.Status, InProgress)
+	over := w.fields(-2*time.Hour, w.desk)
+	over.Override = o
+	_, err = w.Book(t.Context(), w.root, over)
+	same(t, "what is over", broken(t, err), []string{"in_past"})
+	_, err = w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(w.at.Add(-time.Minute).Format(time.RFC3339)), Override: o})
+	same(t, "an end that has passed", broken(t, err), []string{"in_past"})
+	_, err = w.BookSeries(t.Context(), w.root, SeriesFields{Fields: over, Rule: new("FREQ=DAILY;COUNT=2")})
+	if e, ok := errors.AsType[*SeriesConflictError](err); !ok || len(e.Dates) != 1 || e.Dates[0].Reason != "in_past" {
+		t.Errorf("a series that began: %v", err)
+	}
+}
+
+// Buffers that have grown do not reach from what is booked over its neighbours.
+func TestService_buffersThatGrow(t *testing.T) {
+	w := newWorld(t)
+	hour := func(n int) string { return w.at.Add(time.Duration(n) * time.Hour).Format(time.RFC3339) }
+	lab := w.room(t, RoomFields{Name: new("Lab"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
+	book := func(from, to int) *Meeting {
+		t.Helper()
+		f := w.fields(time.Hour, lab)
+		f.Start, f.End = new(hour(from)), new(hour(to))
+		return w.book(t, w.mona, f)
+	}
+	book(9, 10)
+	m := book(10, 12)
+	book(12, 13)
+	book(15, 16)
+	if _, err := w.UpdateRoom(t.Context(), w.root, lab.ID, nil, RoomFields{BufferBefore: new(20 * time.Minute), BufferAfter: new(20 * time.Minute)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(w.at.Add(12*time.Hour - 10*time.Minute).Format(time.RFC3339))}); err != nil {
+		t.Errorf("a little shorter: %v", err)
+	}
+	same(t, "it holds", w.store.meetings[m.ID].Occupied[0].Slot, Slot{w.at.Add(10 * time.Hour), w.at.Add(12 * time.Hour)})
+	var conflict *ConflictError
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(hour(12))}); !errors.As(err, &conflict) {
+		t.Errorf("longer again, over the buffer: %v", err)
+	}
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(hour(11))}); err != nil {
+		t.Errorf("an hour shorter: %v", err)
+	}
+	same(t, "and the new buffer", w.store.meetings[m.ID].Occupied[0].Slot, Slot{w.at.Add(10 * time.Hour), w.at.Add(11*time.Hour + 20*time.Minute)})
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{Start: new(w.at.Add(10*time.Hour + 10*time.Minute).Format(time.RFC3339))}); !errors.As(err, &conflict) {
+		t.Errorf("another start has the new buffer: %v", err)
+	}
+
+	// The same of a change that waits for a decision.
+	f := w.fields(time.Hour, lab)
+	f.Start, f.End = new(hour(16)), new(hour(18))
+	if _, err := w.Book(t.Context(), w.ann, f); !errors.As(err, &conflict) {
+		t.Errorf("a new one next to another: %v", err)
+	}
+	if _, err := w.UpdateRoom(t.Context(), w.root, lab.ID, nil, RoomFields{BufferBefore: new(time.Duration(0)), BufferAfter: new(time.Duration(0))}); err != nil {
+		t.Fatal(err)
+	}
+	theirs := w.book(t, w.ann, f)
+	if _, err := w.Approve(t.Context(), w.mona, theirs.ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.UpdateRoom(t.Context(), w.root, lab.ID, nil, RoomFields{BufferBefore: new(20 * time.Minute)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Update(t.Context(), w.ann, theirs.ID, nil, Fields{End: new(hour(17))}); err != nil {
+		t.Fatalf("asked to end sooner: %v", err)
+	}
+	if _, err := w.Approve(t.Context(), w.mona, theirs.ID, nil, ""); err != nil {
+		t.Errorf("agreed to that: %v", err)
+	}
+	same(t, "in the end", w.store.meetings[theirs.ID].Occupied[0].Slot, Slot{w.at.Add(16 * time.Hour), w.at.Add(17 * time.Hour)})
+}
+
 // A request for what somebody has is refused at once, even where requests take nothing.
 func TestService_requestForWhatIsTaken(t *testing.T) {
 	w := newWorld(t)
@@ -507,6 +591,15 @@ func TestService_overrideOfSeries(t *testing.T) {
 			reason = "series: the board comes"
 		}
 		same(t, "reason", e.Reason, reason)
+	}
+	far := w.weekly("FREQ=YEARLY;COUNT=3", w.desk)
+	if _, err := w.BookSeries(t.Context(), w.root, far); err == nil {
+		t.Error("a series reaches further than anybody may book")
+	}
+	far.Override = f.Override
+	last := w.bookSeries(t, w.root, far).Meetings[2]
+	if rules, ok := w.store.history[last.ID][0].Changes["override"].To.([]BrokenRule); !ok || rules[0].Code != "max_advance" {
+		t.Errorf("history of the last date: %+v", w.store.history[last.ID][0])
 	}
 	longer := SeriesFields{Fields: Fields{Start: new("2027-02-11T10:00:00"), End: new("2027-02-11T12:00:00")}}
 	if _, err := w.UpdateSeries(t.Context(), w.root, r.Series.ID, nil, longer); err == nil {

@@ -184,7 +184,8 @@ func (f *SeriesFields) checkRule(s *Series, limits Limits, at time.Time, isNew b
 		found.add("body.exdates", "no_dates", "leaves no date")
 	case len(dates) > limit:
 		found.broken("body.rdates", "too_many_dates", Figures{Limit: limit, Actual: len(dates)}, "makes %d dates, of which a series may have %d", len(dates), limit)
-	case limits.MaxAdvance > 0 && (isNew || f.Rule != nil) && dates[last].Slot.Start.Sub(at) > limits.MaxAdvance:
+	case limits.MaxAdvance > 0 && (isNew || f.Rule != nil) && f.Override == nil && // else each date tells that it is passed over
+		dates[last].Slot.Start.Sub(at) > limits.MaxAdvance:
 		location, part := "body.rrule", "COUNT"
 		switch {
 		case dates[last].extra:

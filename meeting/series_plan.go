@@ -145,7 +145,7 @@ func (p *planner) moving(dates []*wanted) []*Meeting {
 
 // occupancies that the date would take of the rooms, or ask for.
 func (w *wanted) occupancies(rooms []*Room) []Occupancy {
-	return (&Meeting{Slot: w.terms.Slot}).occupancies(rooms)
+	return w.base.keeping((&Meeting{Slot: w.terms.Slot}).occupancies(rooms), w.terms.Slot)
 }
 
 // waits reports whether somebody else must decide on the rooms.

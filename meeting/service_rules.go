@@ -9,8 +9,9 @@ import (
 
 // accept lets the terms pass if they break no rule, or by an override, which they then carry.
 func (t *Terms) accept(broken []Fault, o *Override) error {
+	firm := func(f Fault) bool { return f.Firm }
 	switch {
-	case o != nil:
+	case o != nil && !slices.ContainsFunc(broken, firm):
 		t.Override = &Override{Reason: o.Reason, Broken: broken}
 		return nil
 	case len(broken) > 0:
