@@ -3,6 +3,7 @@ package meeting
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -64,24 +65,17 @@ func (a Actor) MayApprove(rooms []*Room) bool {
 		return true
 	}
 	for level := range levels(rooms) {
-		if !a.mayAgree(rooms, level+1) {
+		if slices.ContainsFunc(needLevel(rooms, level+1), func(r *Room) bool { return !a.mayAgree(r, level+1, false) }) {
 			return false
 		}
 	}
 	return levels(rooms) > 0
 }
 
-// mayAgree reports whether the actor may agree at a level.
-func (a Actor) mayAgree(rooms []*Room, level int) bool {
-	need := needLevel(rooms, level)
-	return a.rules() || len(need) > 0 && !slices.ContainsFunc(need, func(r *Room) bool { return !a.isOneOf(r.deciders(level)) })
-}
-
-// mayStepIn reports whether the actor may agree at any level because the request took too
-// long: those whom a room names for that.
-func (a Actor) mayStepIn(rooms []*Room, r *Request) bool {
-	return r != nil && !r.EscalatedAt.IsZero() &&
-		slices.ContainsFunc(needApproval(rooms), func(r *Room) bool { return a.isOneOf(r.Approval.EscalateTo) })
+// mayAgree reports whether the actor may agree to a room at a level: an admin, whom the room
+// names for it and, at every level, whom it names for what takes too long, once it has.
+func (a Actor) mayAgree(r *Room, level int, escalated bool) bool {
+	return a.rules() || a.isOneOf(r.deciders(level)) || escalated && a.isOneOf(r.Approval.EscalateTo)
 }
 
 // MayReject reports whether the actor may decide against a meeting in these rooms: an admin,
@@ -108,30 +102,6 @@ func (a Actor) DecidesAs() []int64 {
 		return []int64{a.ID}
 	}
 	return append([]int64{a.ID}, *a.StandsFor...)
-}
-
-// approvers who may each agree at a level alone. None means that only the admins can: a room
-// names nobody, or the rooms have no approver in common.
-func approvers(rooms []*Room, level int) []int64 {
-	var common []int64
-	for i, r := range needLevel(rooms, level) {
-		if i == 0 {
-			common = slices.Clone(r.deciders(level))
-			continue
-		}
-		common = slices.DeleteFunc(common, func(id int64) bool { return !slices.Contains(r.deciders(level), id) })
-	}
-	return common
-}
-
-// escalateTo are the users whom the rooms name for requests that take long.
-func escalateTo(rooms []*Room) []int64 {
-	var ids []int64
-	for _, r := range needApproval(rooms) {
-		ids = append(ids, r.Approval.EscalateTo...)
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
 }
 
 // deadline of a request made at an instant: when the strictest room's time-out ends, but
@@ -167,37 +137,69 @@ func onTimeout(rooms []*Room, installation Status) Status {
 	return Confirmed
 }
 
-// Approve agrees to the request at the level that is asked, and at the next if that is the
-// actor's, too. When the last has agreed the meeting is confirmed, or changed as it was asked
-// for; saving it may end in a [*ConflictError] if the request does not hold its rooms.
-// Otherwise the next level is asked. Rooms are those of the request.
+// Approve agrees to the rooms of the request for which the actor decides, at the level that is
+// asked, and at the next if that is theirs, too. When nothing is missing any more the meeting is
+// confirmed, or changed as it was asked for; saving it may end in a [*ConflictError] if the
+// request does not hold its rooms. When a level is complete the next is asked. Rooms are those
+// of the request.
 func (m *Meeting) Approve(rooms []*Room, ask Asking, comment string, by Actor, at time.Time) error {
 	if err := m.undecided("approve", at); err != nil {
 		return err
 	}
-	r, stepsIn := m.Request, by.mayStepIn(rooms, m.Request)
-	last := max(levels(rooms), firstLevel)
-	level := min(r.Level, last)
-	if !stepsIn && !by.mayAgree(rooms, level) {
-		return m.notYours(rooms, level, by)
-	}
-	for ; level <= last && (stepsIn || by.mayAgree(rooms, level)); level++ {
-		m.agree(level, comment, by, at)
-	}
-	if level > last {
+	asked := m.Request.Level
+	switch level, agreed := m.agree(rooms, comment, by, at); {
+	case level == 0:
 		m.confirm(rooms, "", comment, by, at)
-		return nil
+	case level > asked:
+		m.askNext(rooms, level, ask, comment, by, at)
+	case len(agreed) == 0:
+		return m.notYours(rooms, by)
+	default:
+		m.UpdatedAt = at
+		m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: comment,
+			Changes: map[string]Change{"approval.agreed": {To: strings.Join(names(agreed), ", ")}}})
 	}
-	m.askNext(rooms, level, ask, comment, by, at)
 	return nil
 }
 
+// agree notes that the actor agrees to the rooms for which they decide: at the level that is
+// asked, and at the one behind it where the first has agreed. It tells which level is asked now,
+// 0 if none is, and to which rooms the actor agreed at the level that was.
+func (m *Meeting) agree(rooms []*Room, comment string, by Actor, at time.Time) (level int, agreed []*Room) {
+	r := *m.Request
+	m.Request = &r
+	last := max(levels(rooms), firstLevel)
+	asked := min(r.Level, last)
+	for level := asked; level <= last; level++ {
+		mine := slices.DeleteFunc(r.missing(rooms, level), func(room *Room) bool {
+			return !by.mayAgree(room, level, !r.EscalatedAt.IsZero()) || level > asked && !r.agreedTo(room.ID, level-1)
+		})
+		if len(mine) > 0 {
+			r.Agreed = append(slices.Clip(r.Agreed), Agreement{Level: level, UserID: by.ID, Name: by.Name, At: at, Comment: comment, RoomIDs: ids(mine)})
+		}
+		if level == asked {
+			agreed = mine
+		}
+	}
+	for level := asked; level <= last; level++ {
+		if len(r.missing(rooms, level)) > 0 {
+			return level, agreed
+		}
+	}
+	return 0, agreed
+}
+
 // notYours says why the actor, who may decide at some level, cannot agree now.
-func (m *Meeting) notYours(rooms []*Room, level int, by Actor) error {
+func (m *Meeting) notYours(rooms []*Room, by Actor) error {
+	may := func(level int) bool {
+		return slices.ContainsFunc(needLevel(rooms, level), func(r *Room) bool { return by.mayAgree(r, level, false) })
+	}
 	switch {
 	case slices.ContainsFunc(m.Request.Agreed, func(a Agreement) bool { return a.UserID == by.ID }):
 		return &StateError{State: m.Status, Wanted: "agree a second time"}
-	case level == firstLevel && by.mayAgree(rooms, secondLevel):
+	case may(m.Request.Level):
+		return &StateError{State: m.Status, Wanted: "agree where somebody else has"}
+	case m.Request.Level == firstLevel && may(secondLevel):
 		return &StateError{State: m.Status, Wanted: "agree at the second level before the first has"}
 	default:
 		return ErrForbidden

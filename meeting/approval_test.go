@@ -529,3 +529,99 @@ func TestService_links(t *testing.T) {
 		follow(t, w, l, LinkExpired)
 	})
 }
+
+// Rooms may have different approvers: each agrees to their own, in any order, and the meeting is
+// confirmed when nothing is missing.
+func TestService_roomsWithDifferentApprovers(t *testing.T) {
+	w := newWorld(t)
+	w.settings.RemindBefore = time.Hour
+	hall := w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
+	vault := w.room(t, RoomFields{Name: new("Vault"), ApprovalRequired: new(true)}) // the admins'
+	m := w.book(t, w.ann, w.fields(48*time.Hour, w.board, hall, vault, w.desk))
+	same(t, "told", w.told(), []string{"approval_request max@example.org", "approval_request mona@example.org", "approval_request root@example.org"})
+	number := m.Request.Number
+
+	m, err := w.Approve(t.Context(), w.mona, m.ID, nil, "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "status", m.Status, Pending)
+	same(t, "the request is the same", m.Request.Number, number)
+	same(t, "told", w.told(), nil)
+	last := w.store.history[m.ID][len(w.store.history[m.ID])-1]
+	same(t, "history", last, Entry{At: w.at, Action: ActionChanged, Actor: last.Actor, Reason: "mine", Changes: map[string]Change{"approval.agreed": {To: "Board"}}})
+	same(t, "who", last.Actor.ID, w.mona.ID)
+	_, err = w.Approve(t.Context(), w.mona, m.ID, nil, "")
+	state(t, err, Pending)
+	if linked, err := w.FollowLink(t.Context(), Link{m.ID, number, w.mona.ID}); err != nil || linked.State != LinkAgreed {
+		t.Errorf("the link of who has agreed: %+v, %v", linked, err)
+	}
+	if linked, err := w.FollowLink(t.Context(), Link{m.ID, number, w.max.ID}); err != nil || linked.State != LinkOpen {
+		t.Errorf("the link of who has not: %+v, %v", linked, err)
+	}
+
+	noon := w.at
+	if _, err := w.RemindApproval(t.Context(), w.due(t, JobApprovalRemind, w.store.meetings[m.ID])); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "reminded", w.told(), []string{"approval_reminder max@example.org", "approval_reminder root@example.org"})
+	w.at = noon
+
+	if linked, decided, err := w.DecideByLink(t.Context(), Link{m.ID, number, w.max.ID}, true, ""); err != nil || !decided || linked.State != LinkAgreed {
+		t.Fatalf("%+v, %v, %v", linked, decided, err)
+	}
+	m, err = w.Approve(t.Context(), w.root, m.ID, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "status", m.Status, Confirmed)
+	var rooms [][]int64
+	for _, a := range m.Approval.Agreed {
+		rooms = append(rooms, a.RoomIDs)
+	}
+	same(t, "who agreed to what", rooms, [][]int64{{w.board.ID}, {hall.ID}, {vault.ID}})
+
+	t.Run("an admin agrees to all that is missing", func(t *testing.T) {
+		m := w.book(t, w.ann, w.fields(50*time.Hour, w.board, hall))
+		if _, err := w.Approve(t.Context(), w.max, m.ID, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		m, err := w.Approve(t.Context(), w.root, m.ID, nil, "")
+		if err != nil || m.Status != Confirmed || len(m.Approval.Agreed) != 2 {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+	t.Run("one against it is enough", func(t *testing.T) {
+		m := w.book(t, w.ann, w.fields(52*time.Hour, w.board, hall))
+		if _, err := w.Approve(t.Context(), w.max, m.ID, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		m, err := w.Reject(t.Context(), w.mona, m.ID, nil, "")
+		if err != nil || m.Status != Rejected {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+	t.Run("the second level of one waits for the first of all", func(t *testing.T) {
+		deep := w.twoLevels(t, []int64{w.mona.ID}, []int64{w.mona.ID, w.max.ID})
+		m := w.book(t, w.ann, w.fields(54*time.Hour, hall, deep))
+		w.told()
+		m, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "mona decides for one room at both levels", agreedLevels(m.Request.Agreed), []int{1, 2})
+		same(t, "level", m.Request.Level, 1)
+		m, err = w.Approve(t.Context(), w.max, m.ID, nil, "")
+		if err != nil || m.Status != Confirmed {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+	t.Run("the approver of one room who has left is replaced by the admins for that room", func(t *testing.T) {
+		gone := w.room(t, RoomFields{Name: new("Gone"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
+		gone.Approval.ApproverIDs = []int64{99}
+		w.store.rooms[gone.ID].Approval.ApproverIDs = []int64{99}
+		w.told()
+		w.book(t, w.ann, w.fields(56*time.Hour, w.board, gone))
+		same(t, "told", w.told(), []string{"approval_request mona@example.org", "approval_request root@example.org"})
+	})
+}

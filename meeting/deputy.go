@@ -1,6 +1,9 @@
 package meeting
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Absence of a user who named a deputy for it.
 type Absence struct{ UserID, DeputyID int64 }
@@ -41,22 +44,107 @@ func (as absences) standsFor(id int64) []int64 {
 	return ids
 }
 
-// stand says who is asked in the place of people: themselves, or whoever of their chain is
-// there. Known has the people of all chains; who is not in it cannot decide. Where nobody of
-// a chain is there, the person is asked all the same.
-func (as absences) stand(people []Person, known map[int64]Person) []Decider {
+// Decider is somebody who is asked.
+type Decider struct {
+	Person
+	For     []string // names of those who are away, for whom they stand in
+	RoomIDs []int64  // for which they are asked
+}
+
+// deciders are asked for the rooms at a level.
+func (k *roster) deciders(rooms []*Room, level int) []Decider {
+	return k.asked(needLevel(rooms, level), func(r *Room) []int64 { return r.deciders(level) })
+}
+
+// others are asked as well when those take long.
+func (k *roster) others(rooms []*Room) []Decider {
+	return k.asked(needApproval(rooms), func(r *Room) []int64 { return r.Approval.EscalateTo })
+}
+
+// awaited is the request with those who are asked now.
+func (k *roster) awaited(r *Request, rooms []*Room) *Request {
+	seen := *r
+	asked := k.deciders(rooms, r.Level)
+	if !r.EscalatedAt.IsZero() {
+		asked = sameDeciders(append(asked, k.others(rooms)...))
+	}
+	seen.Awaited = r.undecided(asked)
+	return &seen
+}
+
+// asked are those of the users whom each room names who can decide, or who stand in for them;
+// for a room that names none, or whose have all left, the admins, and so for no room: what
+// waits when none needs it any more.
+func (k *roster) asked(rooms []*Room, named func(*Room) []int64) []Decider {
+	admin := func(p Person) Decider { return Decider{Person: p} }
 	var asked []Decider
-	for _, p := range people {
-		d := Decider{Person: p}
-		chain := as.chain(p.UserID)
-		for i := len(chain) - 1; i >= 0; i-- { // the last is the one who is there
-			_, away := as.deputy(chain[i])
-			if deputy, ok := known[chain[i]]; ok && !away && deputy.Role != Member {
-				d = Decider{Person: deputy, For: []string{p.Name}}
-				break
+	if len(rooms) == 0 {
+		for _, p := range k.admins {
+			asked = append(asked, admin(p))
+		}
+	}
+	for _, r := range rooms {
+		var people []Person
+		for _, id := range named(r) {
+			if p, ok := k.known[id]; ok && p.Role != Member {
+				people = append(people, p)
 			}
 		}
-		asked = append(asked, d)
+		stand := k.stand
+		if len(people) == 0 {
+			people, stand = k.admins, admin
+		}
+		for _, p := range people {
+			d := stand(p)
+			d.RoomIDs = []int64{r.ID}
+			asked = append(asked, d)
+		}
 	}
 	return sameDeciders(asked)
+}
+
+// stand says who is asked in the place of somebody: they themselves, or the last of their chain
+// who is there. Who is not known cannot decide. Where nobody of the chain is there, they are
+// asked all the same.
+func (k *roster) stand(p Person) Decider {
+	chain := k.away.chain(p.UserID)
+	for i := len(chain) - 1; i >= 0; i-- {
+		_, away := k.away.deputy(chain[i])
+		if deputy, ok := k.known[chain[i]]; ok && !away && deputy.Role != Member {
+			return Decider{Person: deputy, For: []string{p.Name}}
+		}
+	}
+	return Decider{Person: p}
+}
+
+// sameDeciders joins people who are asked for several reasons, by their ID.
+func sameDeciders(ds []Decider) []Decider {
+	var out []Decider
+	for _, d := range ds {
+		i := slices.IndexFunc(out, func(o Decider) bool { return o.UserID == d.UserID })
+		if i < 0 {
+			out = append(out, d)
+			continue
+		}
+		o := &out[i]
+		o.RoomIDs = union(o.RoomIDs, d.RoomIDs)
+		if len(o.For) == 0 || len(d.For) == 0 {
+			o.For = nil // they are asked themselves
+			continue
+		}
+		o.For = union(o.For, d.For)
+	}
+	slices.SortFunc(out, func(a, b Decider) int { return cmp.Compare(a.UserID, b.UserID) })
+	return out
+}
+
+// union of two lists, in the order in which things come.
+func union[T comparable](a, b []T) []T {
+	out := slices.Clip(a)
+	for _, x := range b {
+		if !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
 }

@@ -1,6 +1,9 @@
 package meeting
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Link names one request to one person: what a mail carries so that its reader can decide
 // without signing in. It is good once, for that request and level, while they may decide.
@@ -15,7 +18,7 @@ type LinkState string
 
 const (
 	LinkOpen      LinkState = "open"      // the reader may decide
-	LinkAgreed    LinkState = "agreed"    // its level has agreed, the next one decides
+	LinkAgreed    LinkState = "agreed"    // the reader's part is agreed to, others decide
 	LinkDecided   LinkState = "decided"   // see Verdict
 	LinkWithdrawn LinkState = "withdrawn" // the meeting was cancelled, or something else is asked for
 	LinkExpired   LinkState = "expired"   // nobody decided in time
@@ -38,6 +41,8 @@ func (m *Meeting) lead(l Link, by Actor, rooms []*Room, at time.Time) LinkState 
 		return LinkExpired
 	case r != nil && r.Number == l.Number && !by.MayReject(rooms):
 		return LinkClosed
+	case r != nil && r.Number == l.Number && m.settledFor(by, rooms):
+		return LinkAgreed
 	case r != nil && r.Number == l.Number:
 		return LinkOpen
 	case r != nil && r.First <= l.Number && l.Number < r.Number:
@@ -49,4 +54,13 @@ func (m *Meeting) lead(l Link, by Actor, rooms []*Room, at time.Time) LinkState 
 	default:
 		return LinkDecided
 	}
+}
+
+// settledFor reports whether, at the level that is asked, all rooms are agreed to for which the
+// actor decides.
+func (m *Meeting) settledFor(by Actor, rooms []*Room) bool {
+	mine := slices.DeleteFunc(needLevel(rooms, m.Request.Level), func(r *Room) bool {
+		return !by.mayAgree(r, m.Request.Level, !m.Request.EscalatedAt.IsZero())
+	})
+	return len(mine) > 0 && len(m.Request.missing(mine, m.Request.Level)) == 0
 }

@@ -58,7 +58,8 @@ func (m *Meeting) notifyDecision(decision Status, reason, comment string, move *
 	m.notify(Notice{Kind: NoticeDecision, Channel: Email, Due: at, Facts: f}, []Person{m.Organizer}, by)
 }
 
-// notifyDeciders asks those who may decide, until the deadline, once for each request and level.
+// notifyDeciders asks those who may decide and for whose rooms nobody has agreed yet, until the
+// deadline, once for each request and level.
 func (m *Meeting) notifyDeciders(kind NoticeKind, deciders []Decider, by Actor, at time.Time) {
 	r := m.Request
 	f := m.facts(by)
@@ -67,7 +68,7 @@ func (m *Meeting) notifyDeciders(kind NoticeKind, deciders []Decider, by Actor, 
 	for _, a := range r.Agreed {
 		agreed = append(agreed, a.Name)
 	}
-	for _, d := range deciders {
+	for _, d := range r.undecided(deciders) {
 		f.Request = &Requested{Number: r.Number, OnTimeout: m.Approval.OnTimeout, Agreed: agreed, For: d.For}
 		m.notify(Notice{
 			Kind: kind, Channel: Email, Due: at, Expires: r.Deadline, Facts: f, occasion: "request-" + strconv.FormatInt(r.Number, 10),

@@ -48,12 +48,17 @@ func (s *Series) notifyBooked(ms []*Meeting, by Actor, at time.Time) {
 	s.askTogether(pending, by)
 }
 
-// askTogether lets what asks for the first of the meetings speak of all of them.
+// askTogether lets what asks for one of the meetings speak of all that are asked for with it.
 func (s *Series) askTogether(ms []*Meeting, by Actor) {
-	if len(ms) < 2 {
-		return
+	for _, one := range requestsOf(ms) {
+		if len(one) < 2 {
+			continue
+		}
+		dates := s.facts(one, by).Series
+		for _, m := range one {
+			m.askFor(dates)
+		}
 	}
-	ms[0].askFor(s.facts(ms, by).Series)
 }
 
 // askFor lets what asks for the meeting speak of these dates of its series.

@@ -1,7 +1,6 @@
 package meeting
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -20,15 +19,35 @@ type Request struct {
 	EscalatedAt time.Time // zero: has not happened
 	Agreed      []Agreement
 	Change      *PendingChange // nil: the meeting itself is asked for
+
+	// Awaited are those who are asked now, as far as nobody has agreed in their place. The
+	// service sets it where one meeting is read, or a list of them; it is never stored.
+	Awaited []Decider
 }
 
-// Agreement of one person at one level.
+// Agreement of one person at one level, for the rooms that they decide for.
 type Agreement struct {
 	Level   int       `json:"level"`
 	UserID  int64     `json:"user_id,omitempty"`
 	Name    string    `json:"name"`
 	At      time.Time `json:"at"`
 	Comment string    `json:"comment,omitempty"`
+	RoomIDs []int64   `json:"room_ids,omitempty"` // none: all that need it
+}
+
+// covers reports whether the agreement is one to a room at a level.
+func (a Agreement) covers(room int64, level int) bool {
+	return a.Level == level && (len(a.RoomIDs) == 0 || slices.Contains(a.RoomIDs, room))
+}
+
+// agreedTo reports whether somebody has agreed to a room at a level.
+func (r *Request) agreedTo(room int64, level int) bool {
+	return slices.ContainsFunc(r.Agreed, func(a Agreement) bool { return a.covers(room, level) })
+}
+
+// missing are those of the rooms whose agreement at a level is missing.
+func (r *Request) missing(rooms []*Room, level int) []*Room {
+	return slices.DeleteFunc(needLevel(rooms, level), func(room *Room) bool { return r.agreedTo(room.ID, level) })
 }
 
 // Verdict is how the last request of a meeting ended.
@@ -40,6 +59,7 @@ type Verdict struct {
 	Name     string    `json:"name,omitempty"` // of the user, or of the timer
 	At       time.Time `json:"at"`
 	AskedAt  time.Time `json:"asked_at"`         // of the request
+	RoomIDs  []int64   `json:"room_ids"`         // of the request; none: not known any more
 	Series   bool      `json:"series,omitempty"` // it was about a move with the series; see [PendingChange]
 	Reason   string    `json:"reason,omitempty"`
 }
@@ -59,17 +79,12 @@ type PendingChange struct {
 // and whether it takes its rooms meanwhile.
 type Asking struct {
 	Deciders      [secondLevel][]Decider // of each level
+	Others        []Decider              // who are asked as well when those take long
 	Timeout       time.Duration          // of rooms that name none; 0: until the start
 	RemindBefore  time.Duration          // the deadline; 0: nobody is reminded
 	EscalateAfter time.Duration          // of rooms that name none; 0: never
 	OnTimeout     Status                 // of rooms that name none; empty: [Rejected]
 	Hold          bool
-}
-
-// Decider is somebody who is asked.
-type Decider struct {
-	Person
-	For []string // names of those who are away, for whom they stand in
 }
 
 // Waits reports whether the meeting waits for a decision at an instant.
@@ -92,6 +107,17 @@ func (m *Meeting) requestedRooms() []int64 {
 	return m.RoomIDs
 }
 
+// askedWith reports whether one mail asks for both: dates of a series that were asked for at
+// once, in the same rooms.
+func (m *Meeting) askedWith(o *Meeting) bool {
+	return m.Request != nil && o.Request != nil && m.Request.AskedAt.Equal(o.Request.AskedAt) && slices.Equal(m.requestedRooms(), o.requestedRooms())
+}
+
+// about reports whether the verdict is on a request made at an instant for these rooms.
+func (v *Verdict) about(askedAt time.Time, rooms []int64) bool {
+	return v.AskedAt.Equal(askedAt) && (v.RoomIDs == nil || rooms == nil || slices.Equal(v.RoomIDs, rooms))
+}
+
 // ask makes a request, on the meeting itself or on a change of it. What the actor may agree
 // to they have agreed to by asking; they may not at every level.
 func (m *Meeting) ask(rooms []*Room, c *PendingChange, by Actor, ask Asking, at time.Time) {
@@ -106,11 +132,9 @@ func (m *Meeting) ask(rooms []*Room, c *PendingChange, by Actor, ask Asking, at 
 		AskedAt: at, Deadline: deadline(rooms, start, at, ask.Timeout), Change: c,
 	}
 	m.Request = r
-	if by.mayAgree(rooms, firstLevel) {
-		m.agree(firstLevel, "", by, at)
-		r = m.Request
-		r.Level = secondLevel
-	}
+	level, _ := m.agree(rooms, "", by, at)
+	r = m.Request
+	r.Level = level
 	if remind := r.Deadline.Add(-ask.RemindBefore); ask.RemindBefore > 0 && remind.After(at) {
 		r.RemindAt = remind
 	}
@@ -124,12 +148,6 @@ func (r *Request) escalateAfter(d time.Duration) {
 	if due := r.AskedAt.Add(d); d > 0 && due.Before(r.Deadline) {
 		r.EscalateAt = due
 	}
-}
-
-func (m *Meeting) agree(level int, comment string, by Actor, at time.Time) {
-	r := *m.Request
-	r.Agreed = append(slices.Clip(r.Agreed), Agreement{Level: level, UserID: by.ID, Name: by.Name, At: at, Comment: comment})
-	m.Request = &r
 }
 
 // askNext asks the next level, by the same deadline.
@@ -151,7 +169,7 @@ func (m *Meeting) conclude(decision Status, reason string, by Actor, at time.Tim
 	if r.Change == nil || decision == Confirmed {
 		m.Approval.Agreed = r.Agreed
 	}
-	m.Approval.Verdict = &Verdict{First: r.First, Number: r.Number, Decision: decision, UserID: by.ID, Name: by.Name, At: at, AskedAt: r.AskedAt, Reason: reason}
+	m.Approval.Verdict = &Verdict{First: r.First, Number: r.Number, Decision: decision, UserID: by.ID, Name: by.Name, At: at, AskedAt: r.AskedAt, RoomIDs: m.requestedRooms(), Reason: reason}
 	m.Approval.Verdict.Series = r.Change != nil && r.Change.Series
 	m.Request = nil
 }
@@ -259,7 +277,7 @@ func (m *Meeting) Remind(deciders []Decider, by Actor, at time.Time) {
 	r := *m.Request
 	r.RemindAt = time.Time{}
 	m.Request = &r
-	m.notifyDeciders(NoticeApprovalReminder, m.undecidedOf(deciders), by, at)
+	m.notifyDeciders(NoticeApprovalReminder, deciders, by, at)
 }
 
 // Escalate asks others as well, because those who were asked take long. Who was asked before
@@ -279,31 +297,12 @@ func (m *Meeting) Escalate(others, asked []Decider, by Actor, at time.Time) {
 	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: "escalated", Changes: map[string]Change{
 		"approval.escalated_at": {To: at}, "approval.escalated_to": {To: strings.Join(to, ", ")},
 	}})
-	m.notifyDeciders(NoticeEscalation, m.undecidedOf(others), by, at)
+	m.notifyDeciders(NoticeEscalation, others, by, at)
 }
 
-// undecidedOf leaves out who has agreed already.
-func (m *Meeting) undecidedOf(ds []Decider) []Decider {
+// undecided leaves out those for whose rooms somebody has agreed already.
+func (r *Request) undecided(ds []Decider) []Decider {
 	return slices.DeleteFunc(slices.Clone(ds), func(d Decider) bool {
-		return slices.ContainsFunc(m.Request.Agreed, func(a Agreement) bool { return a.UserID == d.UserID })
+		return len(d.RoomIDs) > 0 && !slices.ContainsFunc(d.RoomIDs, func(id int64) bool { return !r.agreedTo(id, r.Level) })
 	})
-}
-
-// sameDeciders joins people who are asked for several reasons.
-func sameDeciders(ds []Decider) []Decider {
-	var out []Decider
-	for _, d := range ds {
-		i := slices.IndexFunc(out, func(o Decider) bool { return o.UserID == d.UserID })
-		if i < 0 {
-			out = append(out, d)
-			continue
-		}
-		if len(out[i].For) == 0 || len(d.For) == 0 {
-			out[i].For = nil // they are asked themselves
-			continue
-		}
-		out[i].For = append(slices.Clip(out[i].For), d.For...)
-	}
-	slices.SortStableFunc(out, func(a, b Decider) int { return cmp.Compare(a.UserID, b.UserID) })
-	return out
 }

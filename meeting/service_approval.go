@@ -5,26 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Approve agrees to a pending meeting, or to the change that a confirmed one waits for; see
 // [Meeting.Approve]. Where requests do not hold their rooms it may end in a [*ConflictError];
 // the request then goes on waiting.
 func (s *Service) Approve(ctx context.Context, by Actor, id ID, ifMatch *int64, comment string) (*Meeting, error) {
-	return s.decide(ctx, by, id, ifMatch, &comment, func(m *Meeting, c changing, by Actor) error {
-		return m.Approve(c.rooms, c.ask, comment, by, c.at)
-	})
+	return s.decide(ctx, by, id, ifMatch, &comment, true, nil)
 }
 
 // Reject decides against a pending meeting, or against the change that a confirmed one waits for.
 func (s *Service) Reject(ctx context.Context, by Actor, id ID, ifMatch *int64, comment string) (*Meeting, error) {
-	return s.decide(ctx, by, id, ifMatch, &comment, func(m *Meeting, c changing, by Actor) error {
-		return m.Reject(comment, by, c.at)
-	})
+	return s.decide(ctx, by, id, ifMatch, &comment, false, nil)
 }
 
-// decide runs a decision of somebody who may decide at some level.
-func (s *Service) decide(ctx context.Context, by Actor, id ID, ifMatch *int64, comment *string, fn func(*Meeting, changing, Actor) error) (*Meeting, error) {
+// decide decides for or against what a meeting waits for, if that is still meant; nil: it is.
+func (s *Service) decide(ctx context.Context, by Actor, id ID, ifMatch *int64, comment *string, approve bool, meant func(*Meeting) error) (*Meeting, error) {
 	if err := checkComment("body.comment", comment); err != nil {
 		return nil, err
 	}
@@ -39,8 +36,25 @@ func (s *Service) decide(ctx context.Context, by Actor, id ID, ifMatch *int64, c
 		if err := checkVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
-		return fn(m, c, by)
+		if meant != nil {
+			if err := meant(m); err != nil {
+				return err
+			}
+		}
+		return m.decide(approve, c, *comment, by)
 	})
+}
+
+// decide is a decision of somebody who may decide at some level.
+func (m *Meeting) decide(approve bool, c changing, comment string, by Actor) error {
+	switch {
+	case !by.MayReject(c.rooms):
+		return ErrForbidden
+	case approve:
+		return m.Approve(c.rooms, c.ask, comment, by, c.at)
+	default:
+		return m.Reject(comment, by, c.at)
+	}
 }
 
 // preparingDecision looks up the rooms that a request is about, and who may be asked next.
@@ -50,10 +64,7 @@ func (s *Service) preparingDecision(ctx context.Context, m *Meeting) (changing, 
 	if c.rooms, err = s.rooms(ctx, m.requestedRooms()); err != nil || m.Request == nil {
 		return c, err
 	}
-	if c.ask, err = s.askingAll(ctx, c.rooms); err != nil || m.Request.EscalateAt.IsZero() {
-		return c, err
-	}
-	c.others, err = s.deciders(ctx, escalateTo(c.rooms))
+	c.ask, err = s.askingAll(ctx, c.rooms)
 	return c, err
 }
 
@@ -119,7 +130,7 @@ func (s *Service) EscalateApproval(ctx context.Context, ref Ref) (Outcome, error
 		if m.Request.EscalateAt.IsZero() {
 			return errUnchanged
 		}
-		m.Escalate(c.others, c.ask.Deciders[m.Request.Level-1], by, c.at)
+		m.Escalate(c.ask.Others, c.ask.Deciders[m.Request.Level-1], by, c.at)
 		return nil
 	})
 }
@@ -179,50 +190,78 @@ func (s *Service) terms() Asking {
 // askingAll says who is asked at each level.
 func (s *Service) askingAll(ctx context.Context, rooms []*Room) (Asking, error) {
 	ask := s.terms()
-	var err error
-	for i := range max(levels(rooms), firstLevel) {
-		if ask.Deciders[i], err = s.deciders(ctx, approvers(rooms, i+1)); err != nil {
-			return ask, err
-		}
+	known, err := s.roster(ctx, rooms)
+	if err != nil {
+		return ask, err
 	}
+	for i := range ask.Deciders {
+		ask.Deciders[i] = known.deciders(rooms, i+1)
+	}
+	ask.Others = known.others(rooms)
 	return ask, nil
 }
 
-// deciders are those of the users who can decide, or who stand in for them; the admins if
-// none is named or all have left.
-func (s *Service) deciders(ctx context.Context, ids []int64) ([]Decider, error) {
+// nameAwaited sets who is asked now to decide on what waits, for those who may see it.
+func (s *Service) nameAwaited(ctx context.Context, ms []*Meeting, at time.Time) error {
+	waiting := slices.DeleteFunc(slices.Clone(ms), func(m *Meeting) bool { return !m.Waits(at) })
+	var want []int64
+	for _, m := range waiting {
+		want = append(want, m.requestedRooms()...)
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	slices.Sort(want)
+	rooms, err := s.rooms(ctx, slices.Compact(want))
+	if err != nil {
+		return err
+	}
+	known, err := s.roster(ctx, rooms)
+	if err != nil {
+		return err
+	}
+	for _, m := range waiting {
+		mine := slices.DeleteFunc(slices.Clone(rooms), func(r *Room) bool { return !slices.Contains(m.requestedRooms(), r.ID) })
+		m.Request = known.awaited(m.Request, mine)
+	}
+	return nil
+}
+
+// roster is who may be asked to decide, at one instant.
+type roster struct {
+	away   absences
+	known  map[int64]Person // those whom rooms name, and who stand in for them
+	admins []Person
+}
+
+// roster of those whom the rooms name.
+func (s *Service) roster(ctx context.Context, rooms []*Room) (*roster, error) {
 	away, err := s.directory.Absences(ctx, s.clock())
 	if err != nil {
 		return nil, fmt.Errorf("look up absences: %w", err)
 	}
-	wanted := slices.Clone(ids)
-	for _, id := range ids {
-		wanted = append(wanted, absences(away).chain(id)...)
+	var named []int64
+	for _, r := range rooms {
+		for _, ids := range [][]int64{r.Approval.ApproverIDs, r.Approval.SecondIDs, r.Approval.EscalateTo} {
+			for _, id := range ids {
+				named = union(named, append(absences(away).chain(id), id))
+			}
+		}
 	}
-	known := map[int64]Person{}
-	if len(wanted) > 0 {
-		people, err := s.directory.People(ctx, wanted)
+	known := &roster{away: away, known: map[int64]Person{}}
+	if len(named) > 0 {
+		people, err := s.directory.People(ctx, named)
 		if err != nil {
 			return nil, fmt.Errorf("look up approvers: %w", err)
 		}
 		for _, p := range people {
-			known[p.UserID] = p
+			known.known[p.UserID] = p
 		}
 	}
-	var named []Person
-	for _, id := range ids {
-		if p, ok := known[id]; ok && p.Role != Member {
-			named = append(named, p)
-		}
-	}
-	if len(named) > 0 {
-		return absences(away).stand(named, known), nil
-	}
-	admins, err := s.directory.Admins(ctx)
-	if err != nil {
+	if known.admins, err = s.directory.Admins(ctx); err != nil {
 		return nil, fmt.Errorf("look up admins: %w", err)
 	}
-	return absences(nil).stand(admins, nil), nil
+	return known, nil
 }
 
 // Standing is the actor with those for whom they stand in at the moment: whoever judges for a

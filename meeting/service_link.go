@@ -48,7 +48,7 @@ func (s *Service) follow(ctx context.Context, l Link) (*Meeting, Link, error) {
 		return nil, l, err
 	}
 	for _, o := range ms {
-		if o.Request != nil && o.Request.AskedAt.Equal(v.AskedAt) {
+		if o.Request != nil && v.about(o.Request.AskedAt, o.requestedRooms()) {
 			return o, Link{MeetingID: o.ID, Number: o.Request.Number, UserID: l.UserID}, nil
 		}
 	}
@@ -56,7 +56,7 @@ func (s *Service) follow(ctx context.Context, l Link) (*Meeting, Link, error) {
 		return m, l, nil
 	}
 	for _, o := range ms {
-		if d := o.Approval.Verdict; d != nil && d.Decision != Cancelled && d.AskedAt.Equal(v.AskedAt) {
+		if d := o.Approval.Verdict; d != nil && d.Decision != Cancelled && v.about(d.AskedAt, d.RoomIDs) {
 			return o, Link{MeetingID: o.ID, Number: d.Number, UserID: l.UserID}, nil
 		}
 	}
@@ -88,10 +88,10 @@ func (s *Service) linkedDates(ctx context.Context, m *Meeting) ([]Slot, error) {
 // decidedWith reports whether both meetings wait for the same decision, or got it.
 func (m *Meeting) decidedWith(o *Meeting) bool {
 	if m.Request != nil || o.Request != nil {
-		return m.Request != nil && o.Request != nil && m.Request.AskedAt.Equal(o.Request.AskedAt)
+		return m.askedWith(o)
 	}
 	a, b := m.Approval.Verdict, o.Approval.Verdict
-	return a != nil && b != nil && a.Decision == b.Decision && a.At.Equal(b.At) && a.AskedAt.Equal(b.AskedAt)
+	return a != nil && b != nil && a.Decision == b.Decision && a.At.Equal(b.At) && a.about(b.AskedAt, b.RoomIDs)
 }
 
 // errLinkUsed says that a link does not lead to a request that waits.
@@ -118,14 +118,11 @@ func (s *Service) DecideByLink(ctx context.Context, l Link, approve bool, commen
 		_, err = s.decideSeries(ctx, by, seen.SeriesID, nil, approve, comment, together)
 		return s.decided(ctx, l, err)
 	}
-	_, err = s.decide(ctx, by, l.MeetingID, nil, &comment, func(m *Meeting, c changing, by Actor) error {
+	_, err = s.decide(ctx, by, l.MeetingID, nil, &comment, approve, func(m *Meeting) error {
 		if m.Request == nil || m.Request.Number != l.Number {
 			return errLinkUsed
 		}
-		if approve {
-			return m.Approve(c.rooms, c.ask, comment, by, c.at)
-		}
-		return m.Reject(comment, by, c.at)
+		return nil
 	})
 	return s.decided(ctx, l, err)
 }

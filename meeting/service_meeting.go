@@ -78,8 +78,10 @@ func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page
 	if err != nil {
 		return nil, "", err
 	}
-	ms, err = s.showAll(ctx, by, ms, q.Now)
-	return ms, next, err
+	if ms, err = s.showAll(ctx, by, ms, q.Now); err != nil {
+		return nil, "", err
+	}
+	return ms, next, s.nameAwaited(ctx, ms, q.Now)
 }
 
 // Update changes a meeting. A new time or room is checked and settled like a new booking; see
@@ -203,8 +205,7 @@ type changing struct {
 	ask   Asking
 	at    time.Time
 
-	overQuota []Fault   // by the new time or rooms, if other rules are broken or passed over
-	others    []Decider // who is asked when those who were asked take long
+	overQuota []Fault // by the new time or rooms, if other rules are broken or passed over
 }
 
 // errRoomsMoved says that what was looked up belongs to other rooms than the meeting's.
@@ -313,7 +314,11 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 
 // show is the meeting as the actor may see it now.
 func (s *Service) show(ctx context.Context, by Actor, m *Meeting) (*Meeting, error) {
-	ms, err := s.showAll(ctx, by, []*Meeting{m}, s.clock())
+	at := s.clock()
+	ms, err := s.showAll(ctx, by, []*Meeting{m}, at)
+	if err == nil && by.Kind == ActorUser {
+		err = s.nameAwaited(ctx, ms, at)
+	}
 	if err != nil {
 		return nil, err
 	}

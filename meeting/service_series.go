@@ -161,23 +161,39 @@ func (p *planner) book(ctx context.Context, dates []*wanted) ([]*Meeting, error)
 	return made, nil
 }
 
-// together makes the requests for several dates one: all wait until the first date's deadline,
-// whose timers are those of all, and people are asked once.
+// together makes the requests for several dates in the same rooms one: all wait until the first
+// deadline, whose timers are those of all, and people are asked once.
 func together(ms []*Meeting) {
-	for i, m := range ms {
-		if i == 0 {
+	for _, one := range requestsOf(ms) {
+		first := slices.MinFunc(one, func(a, b *Meeting) int { return a.Request.Deadline.Compare(b.Request.Deadline) })
+		for _, m := range one {
+			if m == first {
+				continue
+			}
+			r := *m.Request
+			r.Deadline, r.RemindAt, r.EscalateAt = first.Request.Deadline, first.Request.RemindAt, first.Request.EscalateAt
+			m.Request = &r
+			if r.Change == nil {
+				m.Approval.Deadline = r.Deadline
+			}
+			m.notices = slices.DeleteFunc(m.notices, Notice.asks)
+		}
+	}
+}
+
+// requestsOf parts dates by the rooms that they ask for: those in other rooms are decided by
+// others.
+func requestsOf(ms []*Meeting) [][]*Meeting {
+	var parts [][]*Meeting
+	for _, m := range ms {
+		i := slices.IndexFunc(parts, func(p []*Meeting) bool { return slices.Equal(p[0].requestedRooms(), m.requestedRooms()) })
+		if i < 0 {
+			parts = append(parts, []*Meeting{m})
 			continue
 		}
-		r := *m.Request
-		if first := ms[0].Request; first.Deadline.Before(r.Deadline) {
-			r.Deadline, r.RemindAt, r.EscalateAt = first.Deadline, first.RemindAt, first.EscalateAt
-		}
-		m.Request = &r
-		if r.Change == nil {
-			m.Approval.Deadline = r.Deadline
-		}
-		m.notices = slices.DeleteFunc(m.notices, Notice.asks)
+		parts[i] = append(parts[i], m)
 	}
+	return parts
 }
 
 // throughSeries marks what was just recorded as a part of a change of the series, of which

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// ApproveSeries agrees to all requests of a series that wait, in one transaction: all are
-// decided or none. See [Service.Approve].
+// ApproveSeries agrees to all requests of a series that wait and for which the actor decides, in
+// one transaction: all of those are decided or none. See [Service.Approve].
 func (s *Service) ApproveSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, comment string) (*SeriesResult, error) {
 	return s.decideSeries(ctx, by, id, ifMatch, true, comment, func(*Meeting) bool { return true })
 }
 
-// RejectSeries decides against all requests of a series that wait, in one transaction.
+// RejectSeries decides against all requests of a series that wait and for which the actor
+// decides, in one transaction.
 func (s *Service) RejectSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, comment string) (*SeriesResult, error) {
 	return s.decideSeries(ctx, by, id, ifMatch, false, comment, func(*Meeting) bool { return true })
 }
@@ -48,24 +49,23 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 		change := &SeriesChange{Series: series}
 		var bases []*wanted
 		prepare := s.preparingDecisions()
+		notTheirs := error(ErrForbidden) // unless there is more to say of a date
 		for _, m := range waiting {
 			c, err := prepare(ctx, m)
 			if err != nil {
 				return nil, nil, err
 			}
-			if !by.MayReject(c.rooms) {
-				return nil, nil, ErrForbidden
+			base := new(*m)
+			if err := m.decide(approve, c, comment, by); errors.Is(err, ErrForbidden) {
+				continue
+			} else if err != nil {
+				notTheirs = err
+				continue
 			}
-			bases = append(bases, &wanted{base: new(*m)})
-			if approve {
-				err = m.Approve(c.rooms, c.ask, comment, by, at)
-			} else {
-				err = m.Reject(comment, by, at)
-			}
-			if err != nil {
-				return nil, nil, err
-			}
-			change.Update = append(change.Update, m)
+			bases, change.Update = append(bases, &wanted{base: base}), append(change.Update, m)
+		}
+		if len(change.Update) == 0 {
+			return nil, nil, notTheirs
 		}
 		series.tellDecision(change.Update, by, at)
 		return change, bases, nil
@@ -246,8 +246,8 @@ func (s *Service) askedTogether(ctx context.Context, m *Meeting) (func(*Meeting)
 	if err != nil {
 		return nil, err
 	}
-	asked := m.Request.AskedAt
-	same := func(o *Meeting) bool { return o.Request != nil && o.Request.AskedAt.Equal(asked) }
+	seen := *m // which may be decided before the last of them is looked at
+	same := func(o *Meeting) bool { return o.askedWith(&seen) }
 	count := 0
 	for _, o := range ms {
 		if same(o) {

@@ -187,15 +187,15 @@ func TestService_whoMayDecideHasDecided(t *testing.T) {
 	same(t, "decided by", m.Approval.DecidedBy, w.mona.ID)
 	same(t, "history", w.actions(m.ID), []Action{ActionCreated, ActionConfirmed})
 
-	// Mona does not decide for both rooms, so both are not hers.
+	// Mona decides for one of two rooms alone, and has agreed to that by booking.
 	vault := w.room(t, RoomFields{Name: new("Vault"), ApprovalRequired: new(true)})
 	w.told()
 	m = w.book(t, w.mona, w.fields(5*time.Hour, w.board, vault))
 	same(t, "status", m.Status, Pending)
 	same(t, "told", w.told(), []string{"approval_request root@example.org"})
-	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); !errors.Is(err, ErrForbidden) {
-		t.Errorf("got %v", err)
-	}
+	same(t, "agreed", m.Request.Agreed, []Agreement{{Level: 1, UserID: w.mona.ID, Name: "mona", At: w.at, RoomIDs: []int64{w.board.ID}}})
+	_, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
+	state(t, err, Pending)
 }
 
 func TestService_requestTimesOut(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +133,9 @@ func TestApproval_byManager(t *testing.T) {
 }
 
 var decisionLink = regexp.MustCompile(`http://\S+/decide\?token=[A-Za-z0-9_-]+`)
+
+// meetingLink has the number of the meeting that a mail is about.
+var meetingLink = regexp.MustCompile(`http://\S+/meetings/(\d+)`)
 
 // link waits for a mail and finds the address at which its reader decides.
 func link(t *testing.T, mail *testenv.MailServer, to, kind string) string {
@@ -419,4 +423,139 @@ func TestApproval_twoInstances(t *testing.T) {
 			t.Errorf("%d decisions succeeded", won)
 		}
 	}
+}
+
+// TestApproval_seriesInTwoRooms: dates of a series that got another room are decided by its
+// approvers: each is asked for theirs alone, and decides on those at once.
+func TestApproval_seriesInTwoRooms(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		mail := testenv.Mail(t)
+		on.Mail = mail
+		admin := testenv.Server(t, on.Config).Admin(t)
+		boss, chef := admin.NewUser(t, "Boss", "manager"), admin.NewUser(t, "Chef", "manager")
+		alice := admin.NewUser(t, "Alice", "member")
+		by := func(who *testenv.Client) with {
+			return with{"capacity": 8, "approval": with{"required": true, "approver_ids": []int64{who.User.ID}}}
+		}
+		board, hall := admin.NewRoom(t, "Board", by(boss)), admin.NewRoom(t, "Hall", by(chef))
+		body := weekly(monday(2), 4, board.ID, with{"on_conflict": "other_room"})
+		var free, made seriesAnswer
+		alice.Want(t, http.StatusOK, http.MethodPost, "/series/preview", body, &free)
+		second := free.Meetings[1]
+		admin.Book(t, testenv.Booking(second.Start, second.End, []int64{board.ID}))
+		alice.Want(t, http.StatusCreated, http.MethodPost, "/series", body, &made)
+		if got := made.Meetings[1].RoomIDs; len(got) != 1 || got[0] != hall.ID {
+			t.Fatalf("the second date is in %v", got)
+		}
+
+		bosses, chefs := link(t, mail, "boss@example.org", "approval_request"), link(t, mail, "chef@example.org", "approval_request")
+		if _, page := openPage(t, http.MethodGet, bosses, nil); !strings.Contains(page, "on 3 dates of a series") {
+			t.Errorf("the page of the first room:\n%s", page)
+		}
+		if _, page := openPage(t, http.MethodGet, chefs, nil); strings.Contains(page, "dates of a series") || !strings.Contains(page, "<form") {
+			t.Errorf("the page of the second room:\n%s", page)
+		}
+		states := func(want ...string) {
+			t.Helper()
+			var got []string
+			for _, m := range made.Meetings {
+				got = append(got, alice.Meeting(t, m.ID).Status)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%v, want %v", got, want)
+			}
+		}
+		if status, page := decideAt(t, bosses, "approve", ""); status != http.StatusSeeOther {
+			t.Fatalf("%d\n%s", status, page)
+		}
+		states("confirmed", "pending", "confirmed", "confirmed")
+		boss.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodPost, at("/series/%d/approve", made.Series.ID), with{})
+		chef.Want(t, http.StatusOK, http.MethodPost, at("/series/%d/reject", made.Series.ID), with{}, nil)
+		states("confirmed", "rejected", "confirmed", "confirmed")
+		if status, page := decideAt(t, chefs, "approve", ""); status != http.StatusConflict || !strings.Contains(page, "Chef rejected") {
+			t.Errorf("%d\n%s", status, page)
+		}
+		for _, who := range []string{"boss@example.org", "chef@example.org"} {
+			if n := len(mail.Where(who, "approval_request")); n != 1 {
+				t.Errorf("%s was asked %d times", who, n)
+			}
+		}
+		wantNothingTwice(t, mail)
+	})
+}
+
+// TestApproval_roomsWithDifferentApprovers: each agrees to their own room, and everybody who may
+// see the meeting is told who is still asked.
+func TestApproval_roomsWithDifferentApprovers(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		mail := testenv.Mail(t)
+		on.Mail = mail
+		admin := testenv.Server(t, on.Config).Admin(t)
+		boss, chef := admin.NewUser(t, "Boss", "manager"), admin.NewUser(t, "Chef", "manager")
+		alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
+		by := func(who *testenv.Client) with {
+			return with{"approval": with{"required": true, "approver_ids": []int64{who.User.ID}}}
+		}
+		board, hall := admin.NewRoom(t, "Board", by(boss)), admin.NewRoom(t, "Hall", by(chef))
+		type approver struct {
+			ID   int64  `json:"id"`
+			Name string `json:"name"`
+		}
+		type waiting struct {
+			testenv.Meeting
+			Approval struct {
+				Approvers *[]approver `json:"approvers"`
+				Agreed    []struct {
+					Name    string  `json:"name"`
+					RoomIDs []int64 `json:"room_ids"`
+				} `json:"agreed"`
+			} `json:"approval"`
+		}
+		m := alice.Book(t, testenv.Booking(inSeconds(7200), inSeconds(9000), []int64{board.ID, hall.ID}, with{"visibility": "private"}))
+		asked := func(as *testenv.Client) (names []string) {
+			t.Helper()
+			var got waiting
+			as.Want(t, http.StatusOK, http.MethodGet, at("/meetings/%d", m.ID), nil, &got)
+			if got.Approval.Approvers == nil {
+				return nil
+			}
+			for _, a := range *got.Approval.Approvers {
+				names = append(names, a.Name)
+			}
+			return names
+		}
+		want := func(as *testenv.Client, names ...string) {
+			t.Helper()
+			if got := asked(as); !slices.Equal(got, names) {
+				t.Errorf("%s is told that %v are asked, want %v", as.User.Name, got, names)
+			}
+		}
+		want(alice, "Boss", "Chef")
+		want(bob) // it is private
+		theirs := link(t, mail, "boss@example.org", "approval_request")
+		if status, page := decideAt(t, theirs, "approve", "fine"); status != http.StatusSeeOther {
+			t.Fatalf("%d\n%s", status, page)
+		}
+		if _, page := openPage(t, http.MethodGet, theirs, nil); !strings.Contains(page, "Boss agreed") || strings.Contains(page, "<form") {
+			t.Errorf("the link of who has agreed:\n%s", page)
+		}
+		want(alice, "Chef")
+		list := testenv.All[waiting](t, alice, "/meetings?organizer=me")
+		if len(list) != 1 || list[0].Approval.Approvers == nil || len(*list[0].Approval.Approvers) != 1 || len(list[0].Approval.Agreed) != 1 || !slices.Equal(list[0].Approval.Agreed[0].RoomIDs, []int64{board.ID}) {
+			t.Errorf("listed %+v", list)
+		}
+		boss.WantProblem(t, http.StatusConflict, "state_conflict", http.MethodPost, at("/meetings/%d/approve", m.ID), with{})
+		chef.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"away": with{"from": inSeconds(-60), "until": inSeconds(3600), "deputy_id": boss.User.ID}}, nil)
+		want(alice, "Boss") // in place of Chef
+		boss.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/approve", m.ID), with{}, nil)
+		if got := alice.Meeting(t, m.ID).Status; got != "confirmed" {
+			t.Errorf("it is %s", got)
+		}
+		want(alice)
+		if es := entries(alice.History(t, m.ID), "changed"); len(es) != 1 || es[0].Changes["approval.agreed"].To != "Board" || es[0].Reason != "fine" {
+			t.Errorf("history %+v", es)
+		}
+		eventually(t, time.Now().Add(slack), "the organizer is told once", func() bool { return len(mail.Where("alice@example.org", "decision")) == 1 })
+		wantNothingTwice(t, mail)
+	})
 }

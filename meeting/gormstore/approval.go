@@ -146,15 +146,19 @@ func (s *Store) HeldForChanges(ctx context.Context, roomID int64, span meeting.S
 }
 
 // requestedRooms are the rooms that the request q of the meeting m is about, as far as they
-// need an agreement at the level that is asked.
+// need an agreement at the level that is asked and have none yet.
 const requestedRooms = `(SELECT r.id FROM rooms r WHERE r.approval_required
 	AND r.id IN (SELECT mr.room_id FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND q.change IS NULL
 		UNION ALL {postgres: SELECT CAST(x AS bigint) FROM jsonb_array_elements_text(q.change -> 'room_ids') AS x}
 			{sqlite: SELECT value FROM json_each(q.change, '$.room_ids')})
-	AND (q.level = 1 OR EXISTS (SELECT 1 FROM room_approvers a WHERE a.room_id = r.id AND a.level = q.level)))`
+	AND (q.level = 1 OR EXISTS (SELECT 1 FROM room_approvers a WHERE a.room_id = r.id AND a.level = q.level))
+	AND NOT EXISTS ({postgres: SELECT 1 FROM jsonb_array_elements(q.agreed_now) AS g
+			WHERE CAST(g ->> 'level' AS integer) = q.level AND (g -> 'room_ids' IS NULL OR g -> 'room_ids' @> to_jsonb(r.id))}
+		{sqlite: SELECT 1 FROM json_each(q.agreed_now) AS g WHERE json_extract(g.value, '$.level') = q.level
+			AND (json_extract(g.value, '$.room_ids') IS NULL OR EXISTS (SELECT 1 FROM json_each(g.value, '$.room_ids') AS x WHERE x.value = r.id))}))`
 
-// awaiting asks for meetings that wait for a decision to which the viewer may agree now. Of
-// what admins may decide, it is what nobody else is asked for, or what took too long.
+// awaiting asks for meetings that wait for the viewer to agree to one of their rooms. Of what
+// admins may decide, it is what nobody else is asked for, or what took too long.
 func (c *conditions) awaiting(q meeting.MeetingQuery) {
 	now := c.param(micro(q.Now))
 	c.all = append(c.all, `q.waiting AND (q.deadline > `+now+` OR q.on_timeout = 'confirmed')`,
@@ -169,18 +173,20 @@ func (c *conditions) awaiting(q meeting.MeetingQuery) {
 		names = append(names, c.param(id))
 	}
 	me := "a.user_id IN (" + strings.Join(names, ", ") + ")"
+	named := func(level, whom string) string {
+		return "EXISTS (SELECT 1 FROM room_approvers a WHERE a.room_id = need.id AND a.level = " + level + whom + ")"
+	}
+	active := ` AND a.user_id IN (SELECT u.id FROM users u WHERE u.disabled_at IS NULL AND u.role <> 'member')`
+	some := "EXISTS (SELECT 1 FROM " + requestedRooms + " AS need WHERE "
 	mine := []string{
-		"EXISTS (SELECT 1 FROM " + requestedRooms + " AS need) AND NOT EXISTS (SELECT 1 FROM " + requestedRooms + ` AS need
-			WHERE NOT EXISTS (SELECT 1 FROM room_approvers a WHERE a.room_id = need.id AND a.level = q.level AND ` + me + "))",
-		"q.escalated_at IS NOT NULL AND EXISTS (SELECT 1 FROM " + requestedRooms + ` AS need
-			JOIN room_approvers a ON a.room_id = need.id AND a.level = 3 AND ` + me + ")",
+		some + named("q.level", " AND "+me) + ")",
+		"q.escalated_at IS NOT NULL AND " + some + named("3", " AND "+me) + ")",
 	}
 	if v.Role == meeting.Admin {
 		mine = append(mine,
-			"NOT EXISTS (SELECT a.user_id FROM "+requestedRooms+` AS need JOIN room_approvers a ON a.room_id = need.id AND a.level = q.level
-				JOIN users decider ON decider.id = a.user_id AND decider.disabled_at IS NULL AND decider.role <> 'member'
-				GROUP BY a.user_id HAVING count(*) = (SELECT count(*) FROM `+requestedRooms+" AS needed))",
-			"q.escalated_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "+requestedRooms+" AS need JOIN room_approvers a ON a.room_id = need.id AND a.level = 3)")
+			"NOT EXISTS "+requestedRooms, // none needs it any more
+			some+"NOT "+named("q.level", active)+")",
+			"q.escalated_at IS NOT NULL AND "+some+"NOT "+named("3", active)+")")
 	}
 	c.all = append(c.all, "(("+strings.Join(mine, ")\n\tOR (")+"))")
 }

@@ -144,7 +144,7 @@ func TestListMeetings_awaiting(t *testing.T) {
 		stepIn := room("Step in", meeting.RoomApproval{ApproverIDs: []int64{other.ID}, EscalateTo: []int64{f.manager.ID}, EscalateAfter: time.Minute})
 
 		a := f.book(slot("09:00", "10:00"), mine)
-		b := f.book(slot("10:00", "11:00"), mine, second) // no one may agree to both
+		b := f.book(slot("10:00", "11:00"), mine, second) // each may agree to one
 		c := f.book(slot("11:00", "12:00"), second)
 		d := f.book(slot("12:00", "13:00"), nobodys)
 		e := f.book(slot("13:00", "14:00"), stepIn)
@@ -157,12 +157,19 @@ func TestListMeetings_awaiting(t *testing.T) {
 			by.StandsFor = &stand
 			return ids(f.all(meeting.MeetingQuery{Awaiting: true, Viewer: &by, Now: at(clock)}, 2))
 		}
-		f.want("the manager", ids(f.manager, "08:00"), []int64{a.ID})
-		f.want("the other", ids(other, "08:00"), []int64{c.ID, e.ID})
+		f.want("the manager", ids(f.manager, "08:00"), []int64{a.ID, b.ID})
+		f.want("the other", ids(other, "08:00"), []int64{b.ID, c.ID, e.ID})
 		f.want("in their place", ids(other, "08:00", f.manager.ID), []int64{a.ID, b.ID, c.ID, e.ID})
-		f.want("an admin: what nobody else decides", ids(f.admin, "08:00"), []int64{b.ID, d.ID})
+		f.want("an admin: what nobody else decides", ids(f.admin, "08:00"), []int64{d.ID})
 		f.want("a member", ids(f.anna, "08:00"), []int64{})
-		f.want("past the deadline", ids(f.manager, "09:00"), []int64{})
+		f.want("past the deadline of the first", ids(f.manager, "09:00"), []int64{b.ID})
+
+		f.change(b.ID, func(m *meeting.Meeting) error {
+			return m.Approve([]*meeting.Room{mine, second}, ask, "", f.manager, now)
+		})
+		f.want("one of two rooms", f.read(b.ID).Request.Agreed[0].RoomIDs, []int64{mine.ID})
+		f.want("the manager has agreed to theirs", ids(f.manager, "08:00"), []int64{a.ID})
+		f.want("the other has not", ids(other, "08:00"), []int64{b.ID, c.ID, e.ID})
 
 		f.change(c.ID, func(m *meeting.Meeting) error { return m.Approve([]*meeting.Room{second}, ask, "", other, now) })
 		f.change(e.ID, func(m *meeting.Meeting) error {
@@ -174,8 +181,20 @@ func TestListMeetings_awaiting(t *testing.T) {
 			return err
 		})
 		f.want("the second level, what took long, and a change", ids(f.manager, "08:00"), []int64{a.ID, c.ID, e.ID, g.ID})
-		f.want("the first has agreed", ids(other, "08:00"), []int64{e.ID})
+		f.want("the first has agreed", ids(other, "08:00"), []int64{b.ID, e.ID})
+
+		f.change(b.ID, func(m *meeting.Meeting) error { return m.Approve([]*meeting.Room{mine, second}, ask, "", other, now) })
+		f.want("the second level of one of two rooms", ids(f.manager, "08:00"), []int64{a.ID, b.ID, c.ID, e.ID, g.ID})
+		f.disable(f.manager)
+		f.want("an admin: what nobody is left to decide", ids(f.admin, "08:00"), []int64{a.ID, b.ID, c.ID, d.ID, e.ID, g.ID})
 	})
+}
+
+func (f *fixture) disable(a meeting.Actor) {
+	f.Helper()
+	if err := f.db.Gorm.WithContext(f.Context()).Exec("UPDATE users SET disabled_at = ? WHERE id = ?", now, a.ID).Error; err != nil {
+		f.Fatal(err)
+	}
 }
 
 // deaf is a scheduler that the loader makes up for.

@@ -83,9 +83,17 @@ type Approval struct {
 	Reason    *string    `json:"reason" doc:"timeout, if nobody decided"`
 
 	Level       *int        `json:"level" doc:"That is asked now: 1 or 2; null: none"`
+	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Who is asked now, by name; empty: nobody; null: not told here"`
 	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Who agreed, at which level"`
 	EscalatedAt *time.Time  `json:"escalated_at" nullable:"true" doc:"When others were asked as well because it took long"`
 	OnTimeout   *string     `json:"on_timeout" enum:"reject,approve" doc:"What becomes of the request at its deadline; null: nobody is asked"`
+}
+
+// Approver is somebody who is asked to decide: whom a room names, who stands in for them, or an
+// admin.
+type Approver struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
 }
 
 // Agreement of one person at one level.
@@ -95,6 +103,7 @@ type Agreement struct {
 	Name    string    `json:"name"`
 	At      time.Time `json:"at"`
 	Comment *string   `json:"comment"`
+	RoomIDs []int64   `json:"room_ids" nullable:"false" doc:"For which rooms; empty: all that need it"`
 }
 
 // PendingChange is where a confirmed meeting is to move, and how far the decision on it is.
@@ -108,6 +117,7 @@ type PendingChange struct {
 	Deadline    time.Time   `json:"deadline" doc:"The earliest of the time-out, the new start and the start it has"`
 	OnTimeout   string      `json:"on_timeout" enum:"reject,approve"`
 	Level       int         `json:"level" doc:"That is asked now: 1 or 2"`
+	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Who is asked now, by name; null: not told here"`
 	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Who agreed so far, at which level"`
 	EscalatedAt *time.Time  `json:"escalated_at" nullable:"true"`
 }
@@ -173,13 +183,21 @@ func approvalOf(m *meeting.Meeting) Approval {
 	}
 	if r := m.Request; r != nil && r.Change == nil {
 		w.Level, w.Agreed, w.EscalatedAt = &r.Level, list(r.Agreed, agreementOf), instant(r.EscalatedAt)
-		w.OnTimeout = text(outcomes[a.OnTimeout])
+		w.OnTimeout, w.Approvers = text(outcomes[a.OnTimeout]), approversOf(r)
 	}
 	return w
 }
 
+// approversOf is nil where they were not looked up.
+func approversOf(r *meeting.Request) []Approver {
+	if r.Awaited == nil {
+		return nil
+	}
+	return list(r.Awaited, func(d meeting.Decider) Approver { return Approver{ID: d.UserID, Name: d.Name} })
+}
+
 func agreementOf(a meeting.Agreement) Agreement {
-	return Agreement{Level: a.Level, UserID: number(a.UserID), Name: a.Name, At: a.At.UTC(), Comment: text(a.Comment)}
+	return Agreement{Level: a.Level, UserID: number(a.UserID), Name: a.Name, At: a.At.UTC(), Comment: text(a.Comment), RoomIDs: append([]int64{}, a.RoomIDs...)}
 }
 
 func pendingChangeOf(m *meeting.Meeting) *PendingChange {
@@ -192,7 +210,7 @@ func pendingChangeOf(m *meeting.Meeting) *PendingChange {
 		Start: c.Slot.Start.UTC(), End: c.Slot.End.UTC(), Timezone: c.Timezone,
 		RoomIDs: append([]int64{}, c.RoomIDs...), Rooms: roomRefsOf(c.RoomIDs, c.RoomNames),
 		AskedAt: r.AskedAt.UTC(), Deadline: r.Deadline.UTC(), OnTimeout: outcomes[m.Approval.OnTimeout],
-		Level: r.Level, Agreed: list(r.Agreed, agreementOf), EscalatedAt: instant(r.EscalatedAt),
+		Level: r.Level, Approvers: approversOf(r), Agreed: list(r.Agreed, agreementOf), EscalatedAt: instant(r.EscalatedAt),
 	}
 }
 

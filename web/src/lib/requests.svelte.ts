@@ -70,6 +70,8 @@ export function mayDecide(m: Meeting): boolean {
   if (requests.list?.some((o) => o.id === m.id)) return true
   if (session.admin) return m.status === 'pending'
   const me = session.user?.id
+  const asked = (m.pending_change ?? m.approval).approvers
+  if (asked) return asked.some((a) => a.id === me)
   return (
     session.decides &&
     me !== undefined &&

@@ -1787,6 +1787,8 @@ export interface components {
             /** Format: int64 */
             level: number;
             name: string;
+            /** @description For which rooms; empty: all that need it */
+            room_ids: number[];
             /** Format: int64 */
             user_id: number | null;
         };
@@ -1802,6 +1804,8 @@ export interface components {
         Approval: {
             /** @description Who agreed, at which level */
             agreed: components["schemas"]["Agreement"][];
+            /** @description Who is asked now, by name; empty: nobody; null: not told here */
+            approvers: components["schemas"]["Approver"][] | null;
             comment: string | null;
             /**
              * Format: date-time
@@ -1833,6 +1837,11 @@ export interface components {
             /** @description timeout, if nobody decided */
             reason: string | null;
             required: boolean;
+        };
+        Approver: {
+            /** Format: int64 */
+            id: number;
+            name: string;
         };
         Attempt: {
             /** Format: date-time */
@@ -3479,6 +3488,8 @@ export interface components {
         PendingChange: {
             /** @description Who agreed so far, at which level */
             agreed: components["schemas"]["Agreement"][];
+            /** @description Who is asked now, by name; null: not told here */
+            approvers: components["schemas"]["Approver"][] | null;
             /** Format: date-time */
             asked_at: string;
             /**
