@@ -9,7 +9,7 @@ import (
 func (s *fakeStore) Candidates(ctx context.Context, n Need, skip, limit int) ([]*Room, error) {
 	rooms, _, err := s.ListRooms(ctx, RoomQuery{}, Page{})
 	rooms = slices.DeleteFunc(rooms, func(r *Room) bool {
-		return !r.Active || len(r.missing(n)) > 0 || n.SiteID != 0 && r.SiteID != n.SiteID || n.RoomID != 0 && r.ID != n.RoomID ||
+		return !r.Active || len(r.missing(n)) > 0 || n.SiteID != 0 && r.SiteID != n.SiteID || len(n.RoomIDs) > 0 && !slices.Contains(n.RoomIDs, r.ID) ||
 			r.Capacity != 0 && r.Capacity < n.Persons
 	})
 	slices.SortFunc(rooms, func(a, b *Room) int {
@@ -29,6 +29,18 @@ func (s *fakeStore) Busy(_ context.Context, rooms []int64, span Slot) (map[int64
 		}
 	}
 	return taken, nil
+}
+
+func (s *fakeStore) HeldBy(_ context.Context, userID int64, rooms []int64, span Slot) (map[int64][]Slot, error) {
+	held := map[int64][]Slot{}
+	for _, m := range s.meetings {
+		for _, o := range m.Occupied {
+			if slices.Contains(rooms, o.RoomID) && m.Organizer.UserID == userID && m.Slot.Overlaps(span) {
+				held[o.RoomID] = append(held[o.RoomID], m.Slot)
+			}
+		}
+	}
+	return held, nil
 }
 
 func (s *fakeStore) Booked(_ context.Context, rooms []int64, span Slot) (map[int64][]Slot, error) {

@@ -17,6 +17,14 @@ func (f *faults) broken(location, code string, of Figures, format string, args .
 	*f = append(*f, Fault{Location: location, Code: code, Message: fmt.Sprintf(format, args...), Figures: of})
 }
 
+// err is all that is wrong; nil: nothing is.
+func (f faults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return &InvalidError{f}
+}
+
 // below moves the faults of a field, and of what is in it, to another place.
 func (f faults) below(field, place string) {
 	for i := range f {

@@ -3,7 +3,6 @@ package meeting
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 )
@@ -13,7 +12,15 @@ type Need struct {
 	Persons  int      // who come; 0: not told
 	Features []string // all of them
 	SiteID   int64    // 0: any
-	RoomID   int64    // 0: any; else this room alone
+	RoomIDs  []int64  // none: any; else these alone
+}
+
+// AvailabilityQuery asks of rooms whether somebody may have them for a slot.
+type AvailabilityQuery struct {
+	Need
+	Slot            Slot // at most 366 days
+	OnlyFree        bool // leaves out the others
+	IncludeInactive bool
 }
 
 // Availability of a room at a time.
@@ -22,6 +29,9 @@ type Availability struct {
 	NeedsApproval bool     // by somebody else than who asks
 	Reasons       []Reason // why it is not offered; none: it is free
 }
+
+// maxRoomIDs is how many rooms may be named.
+const maxRoomIDs = 1000
 
 // Reason why a room is not offered. Its code is that of the fault that a booking would meet, or
 // one of those here.
@@ -44,10 +54,84 @@ type Suggestion struct {
 	NeedsApproval bool
 }
 
-// reasons why the actor, who holds these slots of the room already, cannot have it for the
-// slot; taken is what is booked of it near the slot.
-func (r *Room) reasons(by Actor, n Need, slot Slot, taken, held []Slot, at time.Time, limits Limits) []Reason {
-	reasons := r.missing(n)
+// rooms that are asked about.
+func (q *AvailabilityQuery) rooms() RoomQuery {
+	rooms := RoomQuery{IDs: q.RoomIDs, SiteID: q.SiteID, IncludeInactive: q.IncludeInactive}
+	if q.OnlyFree { // the others would be left out anyhow
+		rooms.Features, rooms.Persons, rooms.IncludeInactive = q.Features, q.Persons, false
+	}
+	return rooms
+}
+
+func (q *AvailabilityQuery) check() error {
+	var found faults
+	switch {
+	case !q.Slot.Start.Before(q.Slot.End):
+		found.add("query.end", "invalid_span", "is not after start")
+	case q.Slot.Duration() > maxLength:
+		found.add("query.end", "invalid_span", "is more than 366 days after start")
+	}
+	q.Need.check(&found)
+	return found.err()
+}
+
+func (n *Need) check(found *faults) {
+	if n.Persons < 0 || n.Persons > 1_000_000 {
+		found.add("query.attendees", "out_of_range", "is a number of persons, from 0 to 1,000,000")
+	}
+	if len(n.Features) > maxFeatures {
+		found.add("query.features", "too_many", "names more than %d features", maxFeatures)
+	}
+	if len(n.RoomIDs) > maxRoomIDs {
+		found.add("query.room_id", "too_many", "names more than %d rooms", maxRoomIDs)
+	}
+}
+
+// searched is where times of a length are looked for: what was left out is filled in, and
+// nothing lies in the past.
+func (n *Need) searched(length time.Duration, span Slot, at time.Time) (Slot, error) {
+	var found faults
+	n.check(&found)
+	span.Start = later(span.Start, at) // also of the zero time
+	if span.End.IsZero() {
+		span.End = span.Start.AddDate(0, 0, 7)
+	}
+	switch {
+	case !span.Start.Before(span.End) || span.Duration() > maxSuggestSpan:
+		found.add("query.to", "invalid_span", "is after from and after now, by at most 31 days")
+	case length <= 0 || length > span.Duration():
+		found.add("query.duration", "out_of_range", "is more than nothing and fits between from and to")
+	case length%time.Second != 0:
+		found.add("query.duration", "not_whole_seconds", "is not a whole number of seconds")
+	}
+	return span, found.err()
+}
+
+// asker is who looks for a room, and what decides whether they may have it.
+type asker struct {
+	Actor
+	need Need
+	at   time.Time
+	conf Settings
+}
+
+// mustAsk reports whether somebody else would have to agree to a booking.
+func (a *asker) mustAsk(r *Room) bool {
+	return r.Approval.Required && !a.MayApprove([]*Room{r})
+}
+
+// tooLate reports whether nobody could decide about a request any more: it would end as it begins.
+func (a *asker) tooLate(r *Room, start time.Time) bool {
+	return a.mustAsk(r) && !start.After(a.at) && onTimeout([]*Room{r}, a.conf.OnTimeout) != Confirmed
+}
+
+// holds reports whether a booking takes the room, and counts for quotas, at once.
+func (a *asker) holds(r *Room) bool { return a.conf.HoldPending || !a.mustAsk(r) }
+
+// reasons why the asker, whose meetings hold these slots of the room already, cannot have it for
+// the slot; taken is what is booked of it near the slot.
+func (r *Room) reasons(a *asker, slot Slot, taken, held []Slot) []Reason {
+	reasons := r.missing(a.need)
 	wanted := slot.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter)
 	for _, t := range taken {
 		if t.Overlaps(wanted) {
@@ -55,19 +139,64 @@ func (r *Room) reasons(by Actor, n Need, slot Slot, taken, held []Slot, at time.
 			reasons = append(reasons, Reason{Span: t, Fault: Fault{Location: "query.start", Code: ReasonTaken, Message: text}})
 		}
 	}
-	if needsOther(by, r) && !slot.Start.After(at) {
+	if a.tooLate(r, slot.Start) {
 		reasons = append(reasons, Reason{Fault: Fault{
 			Location: "query.start", Code: ReasonTooSoon, Message: "nobody could decide about a request for " + r.Name + " before its start",
 		}})
 	}
-	broken := r.Check(Wish{Slot: slot, Persons: n.Persons, Now: at}, limits)
-	for _, c := range claims(by.ID, []*Room{r}, slot, nil) {
-		broken = append(broken, c.Check(held)...)
+	broken := r.Check(Wish{Slot: slot, Persons: a.need.Persons, Now: a.at}, a.conf.Limits)
+	if a.holds(r) || len(broken) > 0 { // a booking that breaks other rules is told of its quotas in any case
+		for _, c := range claims(a.ID, []*Room{r}, slot, nil) {
+			broken = append(broken, c.Check(held)...)
+		}
 	}
 	for _, f := range broken {
 		reasons = append(reasons, Reason{Fault: f})
 	}
 	return reasons
+}
+
+// lasts reports whether the room may be booked for a length within span. Over a change of clocks
+// other lengths may pass than else; on a grid those are left out.
+func (r *Room) lasts(length time.Duration, span Slot, limits Limits) bool {
+	passes := func(start time.Time) bool {
+		var v faults
+		r.checkDuration(Wish{Slot: Slot{Start: start, End: start.Add(length)}}, limits, &v)
+		return len(v) == 0
+	}
+	if r.Policy.Step > 0 && length%r.Policy.Step != 0 {
+		return false
+	}
+	_, change := span.Start.In(mustZone(r.Zone)).ZoneBounds()
+	return passes(span.Start) || span.Contains(change) && passes(change.Add(-length/2))
+}
+
+// suggest tells the first times within span at which the asker may have the room, at most limit.
+func (r *Room) suggest(a *asker, length time.Duration, span Slot, taken, held []Slot, limit int) []Suggestion {
+	span.Start = later(span.Start, a.at.Add(r.Policy.MinNotice))
+	if a.tooLate(r, span.Start) {
+		span.Start = span.Start.Add(time.Microsecond)
+	}
+	if most := stricter(r.Policy.MaxAdvance, a.conf.Limits.MaxAdvance); most > 0 {
+		span.End = earlier(span.End, a.at.Add(most+length))
+	}
+	if !span.Start.Before(span.End) {
+		return nil
+	}
+	var spent []Slot
+	if a.holds(r) {
+		spent = r.Policy.Quota.spent(span, length, held, mustZone(r.Zone))
+	}
+	var some []Suggestion
+	for slot := range r.Openings(span, length, taken, spent) {
+		if len(r.reasons(a, slot, nil, held)) == 0 {
+			some = append(some, Suggestion{Room: r, Slot: slot, NeedsApproval: a.mustAsk(r)})
+		}
+		if len(some) == limit {
+			break
+		}
+	}
+	return some
 }
 
 // missing tells what of the need the room does not have.
@@ -90,119 +219,6 @@ func (r *Room) surplus(persons int) int {
 		return 1 << 30
 	}
 	return r.Capacity - persons
-}
-
-// grid on which times are suggested for rooms that have no step of their own.
-const suggestedStep = 15 * time.Minute
-
-// daytime is when rooms are suggested that are open around the clock.
-var daytime = []OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, From: "06:00", To: "22:00"}}
-
-// Openings are the times from which on the room can be had for a length within span, earliest
-// first and so that they do not overlap: on the grid of the room's clock, while it is open,
-// not closed by a blackout, and clear of what is taken with the room's buffers around it. A
-// room without opening hours is had at night only if there is no time by day. Rules about who
-// asks, and when, are the caller's to check.
-func (r *Room) Openings(span Slot, length time.Duration, taken []Slot) iter.Seq[Slot] {
-	return func(yield func(Slot) bool) {
-		if length <= 0 {
-			return
-		}
-		loc := mustZone(r.Zone)
-		busy := make([]Slot, 0, len(taken)+len(r.Blackouts))
-		for _, t := range taken {
-			busy = append(busy, t.Widen(r.Policy.BufferAfter, r.Policy.BufferBefore))
-		}
-		for _, b := range r.Blackouts {
-			busy = append(busy, b.Slot)
-		}
-		hours := [][]OpeningHours{r.Policy.OpeningHours}
-		if len(r.Policy.OpeningHours) == 0 {
-			hours = [][]OpeningHours{daytime, nil}
-		}
-		for _, open := range hours {
-			found := false
-			for slot := range r.fits(openHours(open, span, loc), length, busy, loc) {
-				if found = true; !yield(slot) {
-					return
-				}
-			}
-			if found {
-				return
-			}
-		}
-	}
-}
-
-// fits are the slots of a length on the room's grid within spans, clear of what is busy.
-func (r *Room) fits(spans []Slot, length time.Duration, busy []Slot, loc *time.Location) iter.Seq[Slot] {
-	return func(yield func(Slot) bool) {
-		for _, span := range spans {
-			for _, gap := range gaps(span, busy) {
-				for start := r.onGrid(gap.Start, loc); !start.Add(length).After(gap.End); {
-					if !yield(Slot{Start: start, End: start.Add(length)}) {
-						return
-					}
-					start = r.onGrid(start.Add(length), loc)
-				}
-			}
-		}
-	}
-}
-
-// openHours are the parts of span within the hours, adjacent ones joined; all of it if there are none.
-func openHours(hours []OpeningHours, span Slot, loc *time.Location) []Slot {
-	if len(hours) == 0 {
-		return []Slot{span}
-	}
-	var open []Slot
-	for _, s := range (&Policy{OpeningHours: hours}).intervals(span, loc) {
-		s.Start, s.End = later(s.Start, span.Start), earlier(s.End, span.End)
-		if !s.Start.Before(s.End) {
-			continue
-		}
-		if n := len(open); n > 0 && !s.Start.After(open[n-1].End) {
-			open[n-1].End = later(open[n-1].End, s.End)
-		} else {
-			open = append(open, s)
-		}
-	}
-	return open
-}
-
-// onGrid is the first instant from t on that lies on the room's grid: full steps since
-// midnight by its clock.
-func (r *Room) onGrid(t time.Time, loc *time.Location) time.Time {
-	step := cmp.Or(r.Policy.Step, suggestedStep)
-	past := sinceMidnight(t.In(loc)) % step
-	if past == 0 {
-		return t
-	}
-	t = t.Add(step - past)
-	if past := sinceMidnight(t.In(loc)) % step; past != 0 { // clocks changed meanwhile, by no full step
-		return t.Add(step - past)
-	}
-	return t
-}
-
-// gaps are the parts of span that no busy slot touches, in order.
-func gaps(span Slot, busy []Slot) []Slot {
-	slices.SortFunc(busy, func(a, b Slot) int { return a.Start.Compare(b.Start) })
-	var free []Slot
-	from := span.Start
-	for _, b := range busy {
-		if !b.Start.Before(span.End) {
-			break
-		}
-		if b.Start.After(from) {
-			free = append(free, Slot{Start: from, End: b.Start})
-		}
-		from = later(from, b.End)
-	}
-	if from.Before(span.End) {
-		free = append(free, Slot{Start: from, End: span.End})
-	}
-	return free
 }
 
 // choose takes n of the suggestions, the earliest first, and of one time the rooms that need

@@ -9,55 +9,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestOpenings(t *testing.T) {
-	berlin := mustZone("Europe/Berlin")
-	day := func(clock string) time.Time { // Friday, 26 March 2027; clocks go forward on Sunday
-		at, err := time.ParseInLocation("02 15:04", clock, berlin)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return time.Date(2027, 3, at.Day(), at.Hour(), at.Minute(), 0, 0, berlin)
-	}
-	slot := func(from, to string) Slot { return Slot{Start: day(from), End: day(to)} }
-	office := []OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR"}, From: "08:00", To: "12:00"}}
-	for _, c := range []struct {
-		name   string
-		room   Room
-		span   Slot
-		length time.Duration
-		taken  []Slot
-		want   []string
-	}{
-		{"all day free", Room{}, slot("26 09:00", "26 11:00"), time.Hour, nil, []string{"26 09:00", "26 10:00"}},
-		{"on the quarter", Room{}, slot("26 09:07", "26 10:20"), time.Hour, nil, []string{"26 09:15"}},
-		{"on the room's own step", Room{Policy: Policy{Step: time.Hour}}, slot("26 09:07", "26 11:00"), time.Hour, nil, []string{"26 10:00"}},
-		{"between what is taken", Room{}, slot("26 09:00", "26 12:00"), time.Hour,
-			[]Slot{slot("26 09:30", "26 10:00"), slot("26 11:00", "26 11:10")}, []string{"26 10:00"}},
-		{"with the room's buffers around", Room{Policy: Policy{BufferBefore: 10 * time.Minute, BufferAfter: 5 * time.Minute}}, slot("26 09:00", "26 12:00"), 45 * time.Minute,
-			[]Slot{slot("26 10:00", "26 10:30")}, []string{"26 09:00", "26 10:45"}},
-		{"in opening hours, over the weekend", Room{Policy: Policy{OpeningHours: office}}, slot("26 11:00", "29 10:00"), 2 * time.Hour, nil, []string{"29 08:00"}},
-		{"not in a blackout", Room{Blackouts: []Blackout{{Slot: slot("26 09:00", "26 10:00")}}}, slot("26 09:00", "26 11:00"), time.Hour, nil, []string{"26 10:00"}},
-		{"nothing is long enough", Room{}, slot("26 09:00", "26 10:00"), 2 * time.Hour, nil, nil},
-		{"by day, where it is open around the clock", Room{Policy: Policy{Step: time.Hour}}, slot("26 20:00", "27 08:00"), time.Hour, nil,
-			[]string{"26 20:00", "26 21:00", "27 06:00", "27 07:00"}},
-		{"at night, if there is nothing by day", Room{Policy: Policy{Step: time.Hour}}, slot("26 23:00", "27 02:00"), time.Hour, nil,
-			[]string{"26 23:00", "27 00:00", "27 01:00"}},
-		{"an hour that clocks skip", Room{Policy: Policy{Step: time.Hour}}, slot("28 01:00", "28 05:00"), time.Hour, nil, []string{"28 01:00", "28 03:00", "28 04:00"}},
-	} {
-		c.room.Zone = "Europe/Berlin"
-		var got []string
-		for s := range c.room.Openings(c.span, c.length, c.taken) {
-			got = append(got, s.Start.In(berlin).Format("02 15:04"))
-			if s.Duration() != c.length {
-				t.Errorf("%s: %v is not %v long", c.name, s, c.length)
-			}
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-	}
-}
-
 func TestChoose(t *testing.T) {
 	nine := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 	var all []Suggestion
@@ -91,7 +42,7 @@ func TestAvailability(t *testing.T) {
 	slot := Slot{Start: w.at.Add(2 * time.Hour), End: w.at.Add(3 * time.Hour)}
 	look := func(by Actor, n Need, s Slot) map[int64][]string {
 		t.Helper()
-		found, _, err := w.Availability(t.Context(), by, n, s, false, Page{})
+		found, _, err := w.Availability(t.Context(), by, AvailabilityQuery{Need: n, Slot: s}, Page{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,10 +76,12 @@ func TestAvailability(t *testing.T) {
 	w.book(t, w.ann, w.fields(5*time.Hour, limited))
 	want("who comes there today", look(w.ann, Need{}, slot), limited, "quota")
 
-	if _, _, err := w.Availability(t.Context(), w.ann, Need{}, Slot{Start: slot.End, End: slot.Start}, false, Page{}); !errors.As(err, new(*InvalidError)) {
-		t.Errorf("an end before the start: %v", err)
+	for name, s := range map[string]Slot{"an end before the start": {Start: slot.End, End: slot.Start}, "more than a year": {Start: slot.Start, End: slot.Start.Add(366*24*time.Hour + 1)}} {
+		if _, _, err := w.Availability(t.Context(), w.ann, AvailabilityQuery{Slot: s}, Page{}); !errors.As(err, new(*InvalidError)) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	found, _, err := w.Availability(t.Context(), w.ann, Need{}, slot, true, Page{})
+	found, _, err := w.Availability(t.Context(), w.ann, AvailabilityQuery{Slot: slot, OnlyFree: true}, Page{})
 	if err != nil || len(found) != 2 {
 		t.Errorf("free ones: %d, %v", len(found), err)
 	}

@@ -89,6 +89,29 @@ func (c *Claim) Check(others []Slot) []Fault {
 	return v
 }
 
+// spent is where in span the quota, nil for none, leaves nothing of a length to whom the held
+// slots belong: in the middle of periods that it reaches into from neither side.
+func (q *Quota) spent(span Slot, length time.Duration, held []Slot, loc *time.Location) []Slot {
+	if q == nil {
+		return nil
+	}
+	var spent []Slot
+	for _, period := range q.periods(span, loc) {
+		used := usageOf(period, held...)
+		left := length
+		if q.Count > 0 && used.count >= q.Count {
+			left = 0
+		}
+		if q.Duration > 0 {
+			left = min(left, max(0, q.Duration-used.length))
+		}
+		if middle := period.Widen(-left, -left); left < length && middle.Start.Before(middle.End) {
+			spent = append(spent, middle)
+		}
+	}
+	return spent
+}
+
 // usage of a room by one person in one period.
 type usage struct {
 	count  int

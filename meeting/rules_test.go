@@ -244,7 +244,7 @@ func TestService_longest(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, _, err := w.Availability(t.Context(), w.ann, Need{}, Slot{w.at, w.at.Add(maxLength + time.Second)}, false, Page{})
+	_, _, err := w.Availability(t.Context(), w.ann, AvailabilityQuery{Slot: Slot{w.at, w.at.Add(maxLength + time.Second)}}, Page{})
 	if e, ok := errors.AsType[*InvalidError](err); !ok || e.Faults[0].Code != "invalid_span" {
 		t.Errorf("availability: %v", err)
 	}

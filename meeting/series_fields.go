@@ -77,8 +77,12 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 	if end.Nanosecond() != 0 {
 		found.add("body.end", "not_whole_seconds", "is not a whole number of seconds")
 	}
-	if !start.Before(end) && !found.at("body.end") {
+	switch {
+	case found.at("body.end"):
+	case !start.Before(end):
 		found.add("body.end", "not_after_start", "is not after the start")
+	case end.Sub(start) > maxLength:
+		found.add("body.end", "too_long", "is more than 366 days after the start")
 	}
 	if f.Rule == nil && !isNew && (!start.Equal(s.Start) || t.Timezone != s.Timezone) {
 		s.Rule = s.Rule.moved(s.Start, start, mustZone(s.Timezone))

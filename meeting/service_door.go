@@ -120,14 +120,15 @@ func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time)
 	if err != nil {
 		return nil, err
 	}
-	held, err := s.held(ctx, by, r, longest)
+	a := &asker{Actor: by, at: at, conf: s.conf()}
+	held, err := s.held(ctx, a, []*Room{r}, longest)
 	if err != nil {
 		return nil, err
 	}
 	var choices []DoorChoice
 	for _, d := range DoorLengths {
 		slot := r.doorSlot(d, at)
-		found := r.reasons(by, Need{}, slot, taken[r.ID], held, at, s.conf().Limits)
+		found := r.reasons(a, slot, taken[r.ID], held[r.ID])
 		if !slices.ContainsFunc(found, func(f Reason) bool { return len(atDoorAllowed([]Fault{f.Fault})) > 0 }) {
 			choices = append(choices, DoorChoice{Length: d, End: slot.End})
 		}

@@ -80,10 +80,12 @@ type Page struct {
 
 // RoomQuery filters rooms; a zero field does not filter.
 type RoomQuery struct {
+	IDs             []int64
 	SiteID          int64
 	Features        []string // all of them
-	MinCapacity     int
-	Text            string // in name or floor, case-insensitive
+	MinCapacity     int      // that is known
+	Persons         int      // who have a place, or nobody knows how many there are
+	Text            string   // in name or floor, case-insensitive
 	IncludeInactive bool
 }
 

@@ -9,6 +9,9 @@ type FindingStore interface {
 	Candidates(ctx context.Context, n Need, skip, limit int) ([]*Room, error)
 	// Busy tells what overlaps span in each of the rooms, buffers included, by start.
 	Busy(ctx context.Context, rooms []int64, span Slot) (map[int64][]Slot, error)
+	// HeldBy tells when meetings of the user that hold or held each of the rooms take place within
+	// span, without buffers: what counts for their quotas.
+	HeldBy(ctx context.Context, userID int64, rooms []int64, span Slot) (map[int64][]Slot, error)
 	// Booked tells when meetings take place in each of the rooms within span, by start and without
 	// buffers: one that ended early until then, and none that waits without holding its slot.
 	Booked(ctx context.Context, rooms []int64, span Slot) (map[int64][]Slot, error)

@@ -13,13 +13,7 @@ import (
 // Candidates leave their Zone empty where neither room nor site names one.
 func (s *Store) Candidates(ctx context.Context, n meeting.Need, skip, limit int) ([]*meeting.Room, error) {
 	rooms, err := s.readRooms(s.db.WithContext(ctx), func(db *gorm.DB) *gorm.DB {
-		if n.RoomID != 0 {
-			db = db.Where("rooms.id = ?", n.RoomID)
-		}
-		if n.Persons > 0 {
-			db = db.Where("(rooms.capacity = 0 OR rooms.capacity >= ?)", n.Persons)
-		}
-		return s.filterRooms(db, meeting.RoomQuery{SiteID: n.SiteID, Features: n.Features}).
+		return s.filterRooms(db, meeting.RoomQuery{IDs: n.RoomIDs, SiteID: n.SiteID, Features: n.Features, Persons: n.Persons}).
 			Order("(rooms.capacity = 0), rooms.capacity, lower(rooms.name), rooms.id").Offset(skip).Limit(limit)
 	})
 	if err != nil {
@@ -36,6 +30,9 @@ var (
 			WHERE o.room_id = r.id AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)) AS o}{sqlite: occupancies AS o
 			WHERE o.room_id IN (SELECT value FROM json_each($1)) AND o.ends_at > $2 AND o.starts_at < $3}
 		ORDER BY o.room_id, o.starts_at`)
+	getHeldBy = write(`SELECT o.room_id, m.starts_at, m.ends_at FROM meetings AS m JOIN occupancies AS o ON o.meeting_id = m.id
+		WHERE m.organizer_id = $1 AND m.starts_at < $4 AND m.ends_at > $3 AND m.starts_at > CAST($3 AS timestamptz) - (SELECT max(ends_at - starts_at) FROM meetings)
+			AND NOT o.held AND o.room_id IN ({postgres: SELECT unnest($2::bigint[])}{sqlite: SELECT value FROM json_each($2)})`)
 	getBooked = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at FROM
 		{postgres: unnest($1::bigint[]) AS r(id) CROSS JOIN LATERAL (SELECT * FROM occupancies AS o
 			WHERE o.room_id = r.id AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)) AS o}{sqlite: occupancies AS o}
@@ -49,18 +46,27 @@ var (
 )
 
 func (s *Store) Busy(ctx context.Context, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {
-	taken := make(map[int64][]meeting.Slot, len(rooms))
+	return s.slots(ctx, getTaken, s.ids(rooms...), micro(span.Start), micro(span.End))
+}
+
+// slots of rooms.
+func (s *Store) slots(ctx context.Context, q statement, args ...any) (map[int64][]meeting.Slot, error) {
+	found := map[int64][]meeting.Slot{}
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var id int64
 		var t meeting.Slot
 		err := rows.Scan(&id, &t.Start, &t.End)
-		taken[id] = append(taken[id], t)
+		found[id] = append(found[id], t)
 		return err
-	}, getTaken, s.ids(rooms...), micro(span.Start), micro(span.End))
+	}, q, args...)
 	if err != nil {
-		return nil, fmt.Errorf("taken rooms: %w", err)
+		return nil, fmt.Errorf("slots of rooms: %w", err)
 	}
-	return taken, nil
+	return found, nil
+}
+
+func (s *Store) HeldBy(ctx context.Context, userID int64, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {
+	return s.slots(ctx, getHeldBy, userID, s.ids(rooms...), micro(span.Start), micro(span.End))
 }
 
 func (s *Store) Booked(ctx context.Context, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {

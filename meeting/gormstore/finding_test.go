@@ -41,7 +41,7 @@ func TestCandidates(t *testing.T) {
 		f.want("all that fit", find(need, 0, 10), []string{"A fits", "b fits", "Large", "Unknown"})
 		f.want("some", find(need, 1, 2), []string{"b fits", "Large"})
 		f.want("no more", find(need, 4, 10), []string(nil))
-		f.want("one", find(meeting.Need{RoomID: f.turing.ID}, 0, 10), []string{"Turing"})
+		f.want("one", find(meeting.Need{RoomIDs: []int64{f.turing.ID}}, 0, 10), []string{"Turing"})
 	})
 }
 

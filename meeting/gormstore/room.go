@@ -333,8 +333,14 @@ func (s *Store) filterRooms(db *gorm.DB, q meeting.RoomQuery) *gorm.DB {
 	if !q.IncludeInactive {
 		db = db.Where("rooms.active")
 	}
+	if len(q.IDs) > 0 {
+		db = db.Where("rooms.id IN ?", q.IDs)
+	}
 	if q.SiteID != 0 {
 		db = db.Where("rooms.site_id = ?", q.SiteID)
+	}
+	if q.Persons > 0 {
+		db = db.Where("(rooms.capacity = 0 OR rooms.capacity >= ?)", q.Persons)
 	}
 	if q.MinCapacity > 0 {
 		db = db.Where("rooms.capacity >= ?", q.MinCapacity)

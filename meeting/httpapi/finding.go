@@ -47,10 +47,11 @@ type Need struct {
 	Attendees string   `query:"attendees" maxLength:"20000" doc:"How many persons come, or their addresses separated by commas" example:"8"`
 	Features  []string `query:"features,explode" doc:"All of them; repeated, or separated by commas"`
 	SiteID    int64    `query:"site_id"`
+	RoomID    []int64  `query:"room_id,explode" doc:"These rooms alone; repeated"`
 }
 
 func (in *Need) need(d *decoder) meeting.Need {
-	n := meeting.Need{Features: commas(in.Features), SiteID: in.SiteID}
+	n := meeting.Need{Features: commas(in.Features), SiteID: in.SiteID, RoomIDs: in.RoomID}
 	if in.Attendees == "" {
 		return n
 	}
@@ -86,6 +87,8 @@ type availabilityInput struct {
 	Start string `query:"start" doc:"Required" example:"2027-02-10T09:00:00Z"`
 	End   string `query:"end" doc:"Required" example:"2027-02-10T10:00:00Z"`
 	Free  bool   `query:"free" doc:"Only rooms that are free; a page may then hold less than its limit"`
+
+	IncludeInactive bool `query:"include_inactive" doc:"Also rooms that take no bookings at present, with that as a reason"`
 }
 
 func (h *handlers) availability(ctx context.Context, in *availabilityInput) (*listOutput[Availability], error) {
@@ -94,12 +97,14 @@ func (h *handlers) availability(ctx context.Context, in *availabilityInput) (*li
 		return nil, err
 	}
 	var d decoder
-	slot := meeting.Slot{Start: d.given("query.start", in.Start), End: d.given("query.end", in.End)}
-	n := in.need(&d)
+	q := meeting.AvailabilityQuery{
+		Slot: meeting.Slot{Start: d.given("query.start", in.Start), End: d.given("query.end", in.End)},
+		Need: in.need(&d), OnlyFree: in.Free, IncludeInactive: in.IncludeInactive,
+	}
 	if err := d.err(); err != nil {
 		return nil, err
 	}
-	found, next, err := h.svc.Availability(ctx, by, n, slot, in.Free, in.page())
+	found, next, err := h.svc.Availability(ctx, by, q, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +129,6 @@ func availabilityOf(a meeting.Availability) Availability {
 
 type suggestionsInput struct {
 	Need
-	RoomID   int64  `query:"room_id" doc:"Other times of this room alone"`
 	Duration string `query:"duration" doc:"Required" example:"1h"`
 	From     string `query:"from" doc:"Now, if it is left out" example:"2027-02-10T09:00:00Z"`
 	To       string `query:"to" doc:"Seven days after from, if it is left out; at most 31" example:"2027-02-11T00:00:00Z"`
@@ -143,7 +147,6 @@ func (h *handlers) suggestions(ctx context.Context, in *suggestionsInput) (*list
 	length := d.duration("query.duration", in.Duration)
 	span := meeting.Slot{Start: d.instant("query.from", in.From), End: d.instant("query.to", in.To)}
 	n := in.need(&d)
-	n.RoomID = in.RoomID
 	if err := d.err(); err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ export class Offers {
     const before = Math.max(Date.now(), slot.start.getTime() - 4 * 3_600_000)
     const found = await Promise.all(
       [slot.start.getTime(), before].map((from) => {
-        const query = { room_id: room, from: new Date(Math.max(from, Date.now() + 1000)).toISOString(), duration: this.#duration(), attendees: this.#persons(), limit: 6 }
+        const query = { room_id: [room], from: new Date(Math.max(from, Date.now() + 1000)).toISOString(), duration: this.#duration(), attendees: this.#persons(), limit: 6 }
         return ask(api.GET('/suggestions', { params: { query } }))
       }),
     )

@@ -5068,12 +5068,16 @@ export interface operations {
                 /** @description All of them; repeated, or separated by commas */
                 features?: string[] | null;
                 site_id?: number;
+                /** @description These rooms alone; repeated */
+                room_id?: number[] | null;
                 /** @description Required */
                 start?: string;
                 /** @description Required */
                 end?: string;
                 /** @description Only rooms that are free; a page may then hold less than its limit */
                 free?: boolean;
+                /** @description Also rooms that take no bookings at present, with that as a reason */
+                include_inactive?: boolean;
             };
             header?: never;
             path?: never;
@@ -13273,8 +13277,8 @@ export interface operations {
                 /** @description All of them; repeated, or separated by commas */
                 features?: string[] | null;
                 site_id?: number;
-                /** @description Other times of this room alone */
-                room_id?: number;
+                /** @description These rooms alone; repeated */
+                room_id?: number[] | null;
                 /** @description Required */
                 duration?: string;
                 /** @description Now, if it is left out */

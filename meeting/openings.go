@@ -1,0 +1,130 @@
+package meeting
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+)
+
+// grid on which times are suggested for rooms that have no step of their own.
+const suggestedStep = 15 * time.Minute
+
+// daytime is when rooms are suggested that are open around the clock.
+var daytime = []OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, From: "06:00", To: "22:00"}}
+
+// Openings are the times from which on the room can be had for a length within span, earliest
+// first and so that they do not overlap: on the grid of the room's clock, while it is open,
+// not closed by a blackout, clear of what is taken with the room's buffers around it, and of
+// what is barred without. A room without opening hours is had at night only if there is no time
+// by day. Other rules about who asks, and when, are the caller's to check.
+func (r *Room) Openings(span Slot, length time.Duration, taken, barred []Slot) iter.Seq[Slot] {
+	return func(yield func(Slot) bool) {
+		if length <= 0 {
+			return
+		}
+		loc := mustZone(r.Zone)
+		busy := slices.Clone(barred)
+		for _, t := range taken {
+			busy = append(busy, t.Widen(r.Policy.BufferAfter, r.Policy.BufferBefore))
+		}
+		for _, b := range r.Blackouts {
+			busy = append(busy, b.Slot)
+		}
+		hours := [][]OpeningHours{r.Policy.OpeningHours}
+		if len(r.Policy.OpeningHours) == 0 {
+			hours = [][]OpeningHours{daytime, nil}
+		}
+		for _, open := range hours {
+			found := false
+			for slot := range r.fits(openHours(open, span, loc), length, busy, loc) {
+				if found = true; !yield(slot) {
+					return
+				}
+			}
+			if found {
+				return
+			}
+		}
+	}
+}
+
+// fits are the slots of a length on the room's grid within spans, clear of what is busy.
+func (r *Room) fits(spans []Slot, length time.Duration, busy []Slot, loc *time.Location) iter.Seq[Slot] {
+	return func(yield func(Slot) bool) {
+		for _, span := range spans {
+			for _, gap := range gaps(span, busy) {
+				for start := r.first(gap, length, loc); !start.Add(length).After(gap.End); {
+					if !yield(Slot{Start: start, End: start.Add(length)}) {
+						return
+					}
+					start = r.onGrid(start.Add(length), loc)
+				}
+			}
+		}
+	}
+}
+
+// first is when a meeting of a length begins in a gap, if it fits: on the grid or, where the room
+// has no step and only the full minute leaves time enough, on that.
+func (r *Room) first(gap Slot, length time.Duration, loc *time.Location) time.Time {
+	start := r.onGrid(gap.Start, loc)
+	if r.Policy.Step == 0 && start.Add(length).After(gap.End) {
+		start = gap.Start.Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
+	}
+	return start
+}
+
+// openHours are the parts of span within the hours, adjacent ones joined; all of it if there are none.
+func openHours(hours []OpeningHours, span Slot, loc *time.Location) []Slot {
+	if len(hours) == 0 {
+		return []Slot{span}
+	}
+	var open []Slot
+	for _, s := range (&Policy{OpeningHours: hours}).intervals(span, loc) {
+		s.Start, s.End = later(s.Start, span.Start), earlier(s.End, span.End)
+		if !s.Start.Before(s.End) {
+			continue
+		}
+		if n := len(open); n > 0 && !s.Start.After(open[n-1].End) {
+			open[n-1].End = later(open[n-1].End, s.End)
+		} else {
+			open = append(open, s)
+		}
+	}
+	return open
+}
+
+// onGrid is the first instant from t on that lies on the room's grid: full steps since
+// midnight by its clock.
+func (r *Room) onGrid(t time.Time, loc *time.Location) time.Time {
+	step := cmp.Or(r.Policy.Step, suggestedStep)
+	if onGrid(t.In(loc), step) {
+		return t
+	}
+	t = t.Add(step - sinceMidnight(t.In(loc))%step)
+	if onGrid(t.In(loc), step) {
+		return t
+	}
+	return t.Add(step - sinceMidnight(t.In(loc))%step) // clocks changed meanwhile, by no full step
+}
+
+// gaps are the parts of span that no busy slot touches, in order.
+func gaps(span Slot, busy []Slot) []Slot {
+	slices.SortFunc(busy, func(a, b Slot) int { return a.Start.Compare(b.Start) })
+	var free []Slot
+	from := span.Start
+	for _, b := range busy {
+		if !b.Start.Before(span.End) {
+			break
+		}
+		if b.Start.After(from) {
+			free = append(free, Slot{Start: from, End: b.Start})
+		}
+		from = later(from, b.End)
+	}
+	if from.Before(span.End) {
+		free = append(free, Slot{Start: from, End: span.End})
+	}
+	return free
+}
