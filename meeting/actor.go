@@ -32,6 +32,10 @@ type Actor struct {
 	Email string // of a user
 	Role  Role   // of a user
 
+	// Blind actors see of private meetings what strangers see, whoever they are: their token is
+	// for something else.
+	Blind bool
+
 	// StandsFor are users who are away, in whose place a manager decides; the service looks
 	// them up where it matters. nil: it has not.
 	StandsFor *[]int64
@@ -56,10 +60,13 @@ func (a Actor) MayEdit(m *Meeting) bool { return a.rules() || a.organizes(m) }
 // the meeting is private; then its participants, the approvers of its rooms and admins.
 // Rooms may hold more than the meeting's.
 func (a Actor) MaySee(m *Meeting, rooms []*Room) bool {
-	if m.Visibility != Private || a.MayEdit(m) || a.attends(m) {
+	if m.Visibility != Private {
 		return true
 	}
-	return slices.ContainsFunc(rooms, func(r *Room) bool {
+	if a.Blind {
+		return false
+	}
+	return a.MayEdit(m) || a.attends(m) || slices.ContainsFunc(rooms, func(r *Room) bool {
 		return (slices.Contains(m.RoomIDs, r.ID) || slices.Contains(m.requestedRooms(), r.ID)) && a.approves(r)
 	})
 }
@@ -99,7 +106,7 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		seen.Approval.Agreed, seen.Approval.Verdict, seen.Request = nil, nil, nil
 		return &seen
 	}
-	if !by.MayEdit(m) {
+	if by.Blind || !by.MayEdit(m) {
 		seen.Attendees = slices.Clone(m.Attendees)
 		for i := range seen.Attendees {
 			if p := &seen.Attendees[i]; !by.is(*p) {

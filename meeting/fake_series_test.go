@@ -102,7 +102,7 @@ func (s *fakeStore) SaveSeries(_ context.Context, c *SeriesChange) ([]Notice, er
 			m.SeriesID = c.Split.ID
 		}
 		m.Version++
-		s.history[m.ID] = append(s.history[m.ID], m.TakeHistory()...)
+		s.record(m)
 		notices = append(notices, m.TakeNotices()...)
 		s.meetings[m.ID] = new(*m)
 		s.meetings[m.ID].judged, s.meetings[m.ID].claims, s.meetings[m.ID].asked = nil, nil, nil // not stored

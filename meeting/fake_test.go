@@ -202,7 +202,7 @@ func (s *fakeStore) free(m *Meeting) error {
 }
 
 func (s *fakeStore) save(m *Meeting) []Notice {
-	s.history[m.ID] = append(s.history[m.ID], m.TakeHistory()...)
+	s.record(m)
 	notices := m.TakeNotices()
 	for i := range notices {
 		dup := slices.ContainsFunc(s.notices, func(n Notice) bool { return n.DedupeKey == notices[i].DedupeKey })
@@ -228,7 +228,24 @@ func (s *fakeStore) ListMeetings(_ context.Context, q MeetingQuery, _ Page) ([]*
 }
 
 func (s *fakeStore) History(_ context.Context, id ID, _ Page) ([]Entry, string, error) {
-	return s.history[id], "", nil
+	return slices.Clone(s.history[id]), "", nil
+}
+
+// record keeps what the meeting recorded.
+func (s *fakeStore) record(m *Meeting) {
+	for _, e := range m.TakeHistory() {
+		e.ID = int64(len(s.history[m.ID]) + 1)
+		s.history[m.ID] = append(s.history[m.ID], e)
+	}
+}
+
+func (s *fakeStore) OpenedBy(_ context.Context, id ID) (entry int64, err error) {
+	for _, e := range s.history[id] {
+		if e.Changes["visibility"].From == Private {
+			entry = e.ID
+		}
+	}
+	return entry, nil
 }
 
 func (s *fakeStore) Due(context.Context, string, time.Time, time.Time, DueCursor, int) ([]Due, error) {

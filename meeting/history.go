@@ -24,6 +24,7 @@ const (
 // Entry is one line of a meeting's history. Every action happens once, except "changed", "responded" and
 // "confirmed": a confirmed meeting that moves in a room with approval must be confirmed again.
 type Entry struct {
+	ID      int64 // set by the store; rises
 	At      time.Time
 	Action  Action
 	Actor   Actor
@@ -35,6 +36,25 @@ type Entry struct {
 type Change struct {
 	From any `json:"from"`
 	To   any `json:"to"`
+}
+
+// openChanges are the fields of a private meeting that everybody may see.
+var openChanges = []string{"status", "visibility", "start", "end", "room_ids", "checked_in_at", "check_in.opens_at", "check_in.until"}
+
+// veiled is the entry for those to whom the meeting was "Busy" then: what happened and which timer
+// did it, but not who did it, what they said, or what became of that which is hidden.
+func (e Entry) veiled() Entry {
+	changes := map[string]Change{}
+	for _, field := range openChanges {
+		if c, ok := e.Changes[field]; ok {
+			changes[field] = c
+		}
+	}
+	e.Changes = changes
+	if e.Actor.Kind == ActorUser {
+		e.Actor, e.Reason = Actor{Kind: ActorUser}, ""
+	}
+	return e
 }
 
 // Why the installation changed a meeting: the reason in its history.

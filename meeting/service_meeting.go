@@ -149,20 +149,32 @@ func (s *Service) Cancel(ctx context.Context, by Actor, id ID, ifMatch *int64, r
 	})
 }
 
-// History of a meeting, oldest first, for those who may see it.
+// History of a meeting, oldest first, for those who may see it. Of the time in which it was
+// private, those who could not see it then are told what strangers could see.
 func (s *Service) History(ctx context.Context, by Actor, id ID, p Page) (entries []Entry, next string, err error) {
 	m, err := s.store.Meeting(ctx, id)
 	if err != nil {
 		return nil, "", err
 	}
-	by, rooms, err := s.roomsToJudge(ctx, by, m)
+	private := *m
+	private.Visibility = Private
+	by, rooms, err := s.roomsToJudge(ctx, by, &private)
 	if err != nil {
 		return nil, "", err
 	}
 	if !by.MaySee(m, rooms) {
 		return nil, "", ErrForbidden
 	}
-	return s.store.History(ctx, id, p)
+	if entries, next, err = s.store.History(ctx, id, p); err != nil || by.MaySee(&private, rooms) {
+		return entries, next, err
+	}
+	opened, err := s.store.OpenedBy(ctx, id)
+	for i, e := range entries {
+		if e.ID <= opened {
+			entries[i] = e.veiled()
+		}
+	}
+	return entries, next, err
 }
 
 // AuthorizeNotices is nil if the actor may see what was sent about a meeting.

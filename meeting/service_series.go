@@ -226,11 +226,19 @@ type SeriesState struct {
 // nextDates are shown of a series.
 const nextDates = 5
 
-// Series finds a series.
+// Series finds a series. A private one is [ErrForbidden] to those who may not see it: which meetings
+// belong together is hidden from them.
 func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState, error) {
 	series, err := s.store.Series(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	viewer, rooms, err := s.roomsToJudge(ctx, by, series.sample())
+	if err != nil {
+		return nil, err
+	}
+	if !viewer.MaySee(series.sample(), rooms) {
+		return nil, ErrForbidden
 	}
 	ms, err := s.store.SeriesMeetings(ctx, id)
 	if err != nil {

@@ -47,6 +47,8 @@ type Store interface {
 	UpdateMeeting(ctx context.Context, id ID, fn func(*Meeting) error) (*Meeting, []Notice, error)
 	ListMeetings(ctx context.Context, q MeetingQuery, p Page) (ms []*Meeting, next string, err error)
 	History(ctx context.Context, id ID, p Page) (entries []Entry, next string, err error)
+	// OpenedBy is the ID of the entry by which the meeting was last made public; 0: it never was private.
+	OpenedBy(ctx context.Context, id ID) (entry int64, err error)
 
 	// Due pages through what falls due for one job, ordered by due time then key: pending
 	// rows with from < due <= to (zero from: no lower bound) after the cursor, at most limit.

@@ -54,6 +54,7 @@ func BenchmarkCreateMeeting(b *testing.B) {
 			{"pgx", func(ctx context.Context, m *meeting.Meeting) error { return insertByPgx(ctx, pool, m) }},
 		} {
 			b.Run(fmt.Sprintf("%s/workers=%d", way.name, workers), func(b *testing.B) {
+				f.forgets()
 				f.sql("TRUNCATE meetings CASCADE")
 				order := rand.Perm(b.N)
 				var next atomic.Int64
@@ -121,6 +122,7 @@ func BenchmarkStart(b *testing.B) {
 		b.Run(fmt.Sprint("batch=", batch), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
+				f.forgets()
 				f.sql("TRUNCATE meetings CASCADE")
 				f.bulk(meetings)
 				var next atomic.Int64

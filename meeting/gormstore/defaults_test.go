@@ -57,7 +57,7 @@ func TestSetDefaultReminders(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.want("what changed", entries[1], meeting.Entry{
-			At: at("08:31"), Action: meeting.ActionChanged, Reason: meeting.ReasonDefaultReminders,
+			ID: entries[1].ID, At: at("08:31"), Action: meeting.ActionChanged, Reason: meeting.ReasonDefaultReminders,
 			Actor: meeting.Actor{Kind: meeting.ActorSystem, Name: "configuration"},
 			Changes: map[string]meeting.Change{"reminders": {
 				From: []any{"30m before start by email", "5m before end by email"}, To: []any{"30m before start by sms", "10m before start by email"},

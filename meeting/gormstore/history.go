@@ -17,10 +17,10 @@ var selectHistory = write(`
 	SELECT id, at, action, actor_kind, COALESCE(actor_id, 0), actor_name, changes, reason
 	FROM history WHERE meeting_id = $1 AND id > $2 ORDER BY id LIMIT $3`)
 
-type entry struct {
-	id int64
-	meeting.Entry
-}
+// An entry that changed the visibility tells from what.
+var selectOpened = write(`
+	SELECT COALESCE(max(id), 0) FROM history
+	WHERE meeting_id = $1 AND {postgres: changes->'visibility'->>'from'}{sqlite: json_extract(changes, '$.visibility.from')} = 'private'`)
 
 // History is in the order of what happened.
 func (s *Store) History(ctx context.Context, id meeting.ID, p meeting.Page) (entries []meeting.Entry, next string, err error) {
@@ -32,26 +32,31 @@ func (s *Store) History(ctx context.Context, id meeting.ID, p meeting.Page) (ent
 	if after != nil {
 		from = after.ID
 	}
-	var found []entry
 	err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		e, err := scanEntry(rows)
-		found = append(found, e)
+		entries = append(entries, e)
 		return err
 	}, selectHistory, id, from, limit(p)+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("history of meeting %d: %w", id, err)
 	}
-	found, next = paged(found, limit(p), func(e entry) position { return position{List: "history", ID: e.id} })
-	for _, e := range found {
-		entries = append(entries, e.Entry)
-	}
+	entries, next = paged(entries, limit(p), func(e meeting.Entry) position { return position{List: "history", ID: e.ID} })
 	return entries, next, nil
 }
 
-func scanEntry(rows *sql.Rows) (entry, error) {
-	var e entry
+// OpenedBy reads one row of few: the histories of meetings are short.
+func (s *Store) OpenedBy(ctx context.Context, id meeting.ID) (entry int64, err error) {
+	err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error { return rows.Scan(&entry) }, selectOpened, id)
+	if err != nil {
+		return 0, fmt.Errorf("when meeting %d was made public: %w", id, err)
+	}
+	return entry, nil
+}
+
+func scanEntry(rows *sql.Rows) (meeting.Entry, error) {
+	var e meeting.Entry
 	var changes []byte
-	if err := rows.Scan(&e.id, &e.At, &e.Action, &e.Actor.Kind, &e.Actor.ID, &e.Actor.Name, &changes, &e.Reason); err != nil {
+	if err := rows.Scan(&e.ID, &e.At, &e.Action, &e.Actor.Kind, &e.Actor.ID, &e.Actor.Name, &changes, &e.Reason); err != nil {
 		return e, err
 	}
 	if len(changes) > 0 {

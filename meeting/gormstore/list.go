@@ -102,7 +102,7 @@ func matching(c *conditions, q meeting.MeetingQuery) {
 	if q.Text != "" {
 		c.add(`{fold}(m.title) LIKE {fold}(?) ESCAPE '\'`, containing(q.Text))
 	}
-	if v := q.Viewer; v != nil && q.Reveals() && q.OrganizerID != v.ID {
+	if v := q.Viewer; v != nil && q.Reveals() && (q.OrganizerID != v.ID || v.Blind) {
 		c.visible(*v)
 	}
 }
@@ -140,6 +140,10 @@ func (c *conditions) effective(q meeting.MeetingQuery) {
 
 // visible asks for meetings whose title the viewer may see: the rule of [meeting.Actor.MaySee] in SQL.
 func (c *conditions) visible(v meeting.Actor) {
+	if v.Blind {
+		c.all = append(c.all, "m.visibility <> 'private'")
+		return
+	}
 	if v.Kind != meeting.ActorUser || v.Role == meeting.Admin {
 		return
 	}

@@ -39,7 +39,7 @@ func TestStartAndEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.want("entry", entries[1], meeting.Entry{At: at("09:00"), Action: meeting.ActionStarted, Actor: meeting.Actor{Kind: meeting.ActorTimer, Name: meeting.JobStart},
+		f.want("entry", entries[1], meeting.Entry{ID: entries[1].ID, At: at("09:00"), Action: meeting.ActionStarted, Actor: meeting.Actor{Kind: meeting.ActorTimer, Name: meeting.JobStart},
 			Changes: map[string]meeting.Change{"status": {From: "confirmed", To: "in_progress"}}})
 
 		outcomes, err = f.store.Start(t.Context(), refs, at("09:01"))

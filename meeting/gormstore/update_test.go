@@ -155,6 +155,7 @@ func TestScheduleVersion(t *testing.T) {
 				want = 2
 			}
 			f.want(c.name, f.read(m.ID).ScheduleVersion, want)
+			f.forgets()
 			f.sql("DELETE FROM meetings WHERE id = ?", m.ID) // with all that belongs to it
 			f.want(c.name+": left behind", f.count("history")+f.count("occupancies")+f.count("meeting_rooms"), int64(0))
 		}

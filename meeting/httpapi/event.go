@@ -104,7 +104,11 @@ func (h *eventHandlers) stream(ctx context.Context, in *eventsInput) (*huma.Stre
 		if len(in.RoomID) > 0 && !slices.ContainsFunc(u.Meeting.RoomIDs, wanted) {
 			return nil
 		}
-		return u.Render(by.MaySee(u.Meeting, u.Rooms), func(by meeting.Actor) []byte { return render(u, by, h.now()) })
+		sees := by.MaySee(u.Meeting, u.Rooms)
+		if !sees && u.Action == meeting.ActionResponded { // would tell how many are invited
+			return nil
+		}
+		return u.Render(sees, func(by meeting.Actor) []byte { return render(u, by, h.now()) })
 	}), nil
 }
 

@@ -99,5 +99,6 @@ func asking(ctx context.Context) (meeting.Actor, error) {
 	}
 	return meeting.Actor{
 		Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role),
+		Blind: !p.HasScope(account.MeetingsRead) && !p.HasScope(account.MeetingsWrite),
 	}, nil
 }

@@ -216,6 +216,7 @@ func BenchmarkStartBurst(b *testing.B) {
 	}
 	p.Stop()
 	exec(b, p.db, `UPDATE meetings SET status = 'confirmed', started_at = NULL`)
+	exec(b, p.db, `ALTER TABLE history DISABLE TRIGGER USER`) // or nothing can be deleted
 	exec(b, p.db, `DELETE FROM history WHERE action = 'started'`)
 	exec(b, p.db, `VACUUM ANALYZE`)
 	begin := time.Now()

@@ -1,0 +1,72 @@
+package meeting
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+)
+
+// What happened while a meeting was private stays hidden from those to whom it was "Busy".
+func TestService_historyOfWhatWasPrivate(t *testing.T) {
+	w := newWorld(t)
+	f := w.fields(time.Hour, w.board)
+	f.Visibility = new(Private)
+	m := w.book(t, w.ann, f)
+	update := func(f Fields) {
+		t.Helper()
+		if _, err := w.Update(t.Context(), w.ann, m.ID, nil, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	update(Fields{Title: new("Layoffs"), Attendees: &[]Person{}})
+	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, "if it must be"); err != nil {
+		t.Fatal(err)
+	}
+	update(Fields{Title: new("Open day"), Visibility: new(Public)})
+	update(Fields{Title: new("Open days")})
+
+	fields := func(by Actor) (all [][]string) {
+		t.Helper()
+		entries, _, err := w.History(t.Context(), by, m.ID, Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range entries {
+			all = append(all, slices.Sorted(maps.Keys(e.Changes)))
+			if known := e.Actor.Name != "" && (e.Actor.ID != 0) && (e.Action != ActionConfirmed || e.Reason != ""); known != (i == 4 || by.ID != w.max.ID) {
+				t.Errorf("%s reads %+v", by.Name, e)
+			}
+		}
+		return all
+	}
+	whole := [][]string{{"status"}, {"attendees", "title"}, {"status"}, {"title", "visibility"}, {"title"}}
+	for _, by := range []Actor{w.ann, w.mona, w.root} {
+		same(t, by.Name+" reads", fields(by), whole)
+	}
+	same(t, "a stranger reads", fields(w.max), [][]string{{"status"}, nil, {"status"}, {"visibility"}, {"title"}})
+}
+
+// A token for something else shows of private meetings what strangers see, whoever has it.
+func TestActor_blind(t *testing.T) {
+	w := newWorld(t)
+	f := w.fields(time.Hour, w.board)
+	f.Visibility = new(Private)
+	m := w.book(t, w.ann, f)
+	for _, by := range []Actor{w.ann, w.bob, w.mona, w.root} {
+		by.Blind = true
+		seen, err := w.Meeting(t.Context(), by, m.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, by.Name+" sees", seen.Title, Busy)
+		same(t, by.Name+" sees people", len(seen.Attendees), 0)
+	}
+	public := w.book(t, w.ann, w.fields(3*time.Hour, w.desk))
+	blind := w.root
+	blind.Blind = true
+	seen, err := w.Meeting(t.Context(), blind, public.ID)
+	if err != nil || seen.Title != "Review" || seen.Attendees[0].Phone != "" {
+		t.Errorf("of a public one: %+v, %v", seen, err)
+	}
+}
