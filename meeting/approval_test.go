@@ -549,7 +549,7 @@ func TestService_roomsWithDifferentApprovers(t *testing.T) {
 	same(t, "the request is the same", m.Request.Number, number)
 	same(t, "told", w.told(), nil)
 	last := w.store.history[m.ID][len(w.store.history[m.ID])-1]
-	same(t, "history", last, Entry{At: w.at, Action: ActionChanged, Actor: last.Actor, Reason: "mine", Changes: map[string]Change{"approval.agreed": {To: "Board"}}})
+	same(t, "history", last, Entry{ID: last.ID, At: w.at, Action: ActionChanged, Actor: last.Actor, Reason: "mine", Changes: map[string]Change{"approval.agreed": {To: "Board"}}})
 	same(t, "who", last.Actor.ID, w.mona.ID)
 	_, err = w.Approve(t.Context(), w.mona, m.ID, nil, "")
 	state(t, err, Pending)
