@@ -11,8 +11,8 @@ var (
 	ErrNotFound  = errors.New("not found")
 	ErrForbidden = errors.New("forbidden")
 
-	// ErrRoomsChanged says that a meeting was judged by blackouts that have changed since. Look
-	// the rooms up and judge again.
+	// ErrRoomsChanged says that a meeting was judged by blackouts, or by a check-in, that have
+	// changed since. Look the rooms up and judge again.
 	ErrRoomsChanged = errors.New("the rooms have changed")
 )
 

@@ -118,11 +118,12 @@ func (s *Service) UpdateRoom(ctx context.Context, by Actor, id int64, ifMatch *i
 	if err != nil {
 		return nil, err
 	}
+	var before *Room
 	_, err = s.store.UpdateRoom(ctx, id, func(r *Room) error {
 		if err := checkVersion(ifMatch, r.Version); err != nil {
 			return err
 		}
-		before := r.clone()
+		before = r.clone()
 		if err := f.apply(r, look); err != nil {
 			return err
 		}
@@ -135,7 +136,23 @@ func (s *Service) UpdateRoom(ctx context.Context, by Actor, id int64, ifMatch *i
 	if err != nil && !errors.Is(err, errUnchanged) {
 		return nil, err
 	}
-	return s.Room(ctx, id)
+	room, err := s.Room(ctx, id)
+	if err == nil {
+		s.roomChanged(ctx, before, room)
+	}
+	return room, err
+}
+
+// roomChanged tells the queue what follows for those who come to a room, and for those who wait
+// for it.
+func (s *Service) roomChanged(ctx context.Context, before, room *Room) {
+	if before.CheckIn != room.CheckIn {
+		s.expect(ctx)
+	}
+	if before.Policy.BufferBefore != room.Policy.BufferBefore || before.Policy.BufferAfter != room.Policy.BufferAfter {
+		at := s.clock()
+		s.freed(ctx, []Occupancy{{RoomID: room.ID, Slot: Slot{Start: at, End: at.AddDate(100, 0, 0)}}})
+	}
 }
 
 // DeleteRoom removes a room that no coming meeting needs; the past keeps its name. ifMatch,

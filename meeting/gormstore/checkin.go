@@ -26,8 +26,12 @@ var (
 )
 
 // expectPeople gives the coming meetings of a room the check-in that it asks for now, on top of
-// what their other rooms do. What has begun is left alone.
+// what their other rooms do. What has begun is left alone. A booking that was judged by what the
+// room asked for before is judged anew: see closeRooms.
 func (s *Store) expectPeople(tx *gorm.DB, roomID int64, at time.Time) error {
+	if err := tx.Exec("UPDATE rooms SET closures = closures + 1 WHERE id = ?", roomID).Error; err != nil {
+		return err
+	}
 	var changed []row
 	entries := map[meeting.ID]meeting.Entry{}
 	err := s.query(tx, func(rows *sql.Rows) error {

@@ -270,3 +270,42 @@ func TestEnd_againstEverybody(t *testing.T) {
 		t.Logf("%3d: %s", n, outcome)
 	}
 }
+
+// A room begins to ask for a check-in, or asks no more, while others book it and move into it: each
+// meeting is asked for what the room asks for in the end.
+func TestUpdateRoom_checkInAgainstBookings(t *testing.T) {
+	t.Parallel()
+	r := newRivals(t)
+	room := r.room("Lounge")
+	for day := range races {
+		elsewhere := r.book(day, r.hopper)
+		required := day%2 == 0
+		ids := make([]meeting.ID, 3)
+		errs := together(4, func(i int) (err error) {
+			var m *meeting.Meeting
+			switch i {
+			case 0:
+				m, err = r.early.Book(t.Context(), r.anna, wish(on(day, "12:00", "13:00"), room))
+			case 1:
+				m, err = r.late.Book(t.Context(), r.ben, wish(on(day, "14:00", "15:00"), room))
+			case 2:
+				m, err = r.late.Update(t.Context(), r.anna, elsewhere.ID, nil, meeting.Fields{RoomIDs: &[]int64{room.ID}})
+			default:
+				_, err = r.early.UpdateRoom(t.Context(), r.admin, room.ID, nil, meeting.RoomFields{CheckInRequired: &required, CheckInGrace: new(10 * time.Minute)})
+				return err
+			}
+			if err == nil {
+				ids[i] = m.ID
+			}
+			return err
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range ids {
+			if m := r.read(id); m.CheckIn.Until.IsZero() == required {
+				t.Fatalf("round %d, meeting %d: the room asks for a check-in: %v, and the meeting has %+v", day, i, required, m.CheckIn)
+			}
+		}
+	}
+}

@@ -224,10 +224,15 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))
 		}
 		room = found[0]
-		version, site, checkIn := room.Version, room.SiteID, room.CheckIn
+		version, site, checkIn, was := room.Version, room.SiteID, room.CheckIn, room.Policy
 		before := noted(newRoomRow(room), room)
 		if err := fn(room); err != nil {
 			return err
+		}
+		if room.CheckIn != checkIn {
+			if _, err := take[roomRow](tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", id)); err != nil { // see expectPeople
+				return fmt.Errorf("update room %d: %w", id, err)
+			}
 		}
 		room.ID, room.Version = id, version+1
 		if err := tx.Select("*").Updates(newRoomRow(room)).Error; err != nil {
@@ -248,6 +253,9 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 			if err := s.expectPeople(tx, id, room.UpdatedAt); err != nil {
 				return fmt.Errorf("update room %d: %w", id, err)
 			}
+		}
+		if err := s.moveWanted(tx, id, was, room.Policy); err != nil {
+			return fmt.Errorf("update room %d: %w", id, err)
 		}
 		if found, err = s.readRooms(tx, func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id = ?", id) }); err != nil || len(found) == 0 {
 			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))

@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"math/rand/v2"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -40,6 +41,8 @@ type Store struct {
 	outbox  Outbox
 	dialect dialect
 	trail   Trail // nil: nothing is noted
+
+	lastLook *atomic.Int64 // the number of the last look at the waiting list
 }
 
 var _ meeting.Store = (*Store)(nil)
@@ -51,7 +54,7 @@ func New(db *gorm.DB, outbox Outbox) *Store {
 	if db.Name() == "postgres" {
 		d = postgres
 	}
-	return &Store{db: db, outbox: outbox, dialect: d}
+	return &Store{db: db, outbox: outbox, dialect: d, lastLook: new(atomic.Int64)}
 }
 
 // Noting returns the store with a trail in which it notes what it changes.

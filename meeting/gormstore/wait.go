@@ -35,6 +35,9 @@ var (
 		WHERE true
 		{postgres: ON CONFLICT ON CONSTRAINT occupancies_no_overlap DO NOTHING}`)
 	removeOffer = write(`DELETE FROM occupancies WHERE waitlist_id = $1`)
+	widenWanted = write(`UPDATE waitlist_rooms SET
+			starts_at = starts_at - $2 * {postgres: interval '1 microsecond'}{sqlite: 1}, ends_at = ends_at + $3 * {postgres: interval '1 microsecond'}{sqlite: 1}
+		WHERE room_id = $1 AND waitlist_id IN (SELECT id FROM waitlist WHERE state = 'waiting')`)
 
 	awaited = write(`SELECT DISTINCT a.room_id
 		FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}
@@ -206,6 +209,17 @@ func (s *Store) saveWait(tx *gorm.DB, was meeting.WaitState, w *meeting.Wait, m 
 	return append(notices, told...), nil
 }
 
+// moveWanted gives those who wait for a room the buffers that it has now. What is held for an
+// offer stays as it is.
+func (s *Store) moveWanted(tx *gorm.DB, roomID int64, from, to meeting.Policy) error {
+	before, after := to.BufferBefore-from.BufferBefore, to.BufferAfter-from.BufferAfter
+	if before == 0 && after == 0 {
+		return nil
+	}
+	_, err := s.exec(tx, widenWanted, roomID, before.Microseconds(), after.Microseconds())
+	return err
+}
+
 func (s *Store) readWait(tx *gorm.DB, id int64) (*meeting.Wait, error) {
 	ws, err := s.readWaits(tx, waitByID, id)
 	if err == nil && len(ws) == 0 {
@@ -340,6 +354,7 @@ func (s *Store) FreeAndAwaited(ctx context.Context, at time.Time) ([]int64, int6
 }
 
 // looks runs a query for rooms; the number is the database's clock, which all processes share.
+// That of SQLite stands still for a millisecond, in which much is freed.
 func (s *Store) looks(ctx context.Context, q statement, args ...any) (rooms []int64, number int64, err error) {
 	tx := s.db.WithContext(ctx)
 	if rooms, err = s.numbers(tx, q, args...); err != nil || len(rooms) == 0 {
@@ -352,7 +367,13 @@ func (s *Store) looks(ctx context.Context, q statement, args ...any) (rooms []in
 	if err != nil {
 		return nil, 0, err
 	}
-	return rooms, now[0], nil
+	for {
+		last := s.lastLook.Load()
+		number = max(now[0], last+1)
+		if s.lastLook.CompareAndSwap(last, number) {
+			return rooms, number, nil
+		}
+	}
 }
 
 func (s *Store) FirstInLine(ctx context.Context, roomID int64, at time.Time) ([]int64, error) {

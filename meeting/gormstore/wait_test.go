@@ -392,6 +392,48 @@ func TestFreeAndAwaited(t *testing.T) {
 	})
 }
 
+// What is waited for is as wide as the room's buffers are now: narrower ones set it free.
+func TestWait_buffers(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		l := newLine(f)
+		room := f.room("Kitchen", func(r *meeting.Room) { r.Policy.BufferBefore, r.Policy.BufferAfter = 30*time.Minute, 15*time.Minute })
+		f.book(slot("10:00", "11:00"), room)
+		w := l.join(f.ben, slot("11:20", "12:00"), room)
+		l.look()
+		l.wantState("in the buffers", w, meeting.Waiting)
+		patch := func(before, after time.Duration) {
+			t.Helper()
+			if _, err := l.svc.UpdateRoom(t.Context(), f.admin, room.ID, nil, meeting.RoomFields{BufferBefore: &before, BufferAfter: &after}); err != nil {
+				t.Fatal(err)
+			}
+			l.look()
+		}
+		patch(40*time.Minute, 20*time.Minute)
+		f.want("wants", l.wantState("wider", w, meeting.Waiting).Wants, []meeting.Occupancy{{RoomID: room.ID, Slot: slot("10:40", "12:20")}})
+		patch(5*time.Minute, 0)
+		booked := l.wantState("narrower", w, meeting.Booked)
+		f.want("takes", f.read(booked.MeetingID).Occupied, []meeting.Occupancy{{RoomID: room.ID, Slot: slot("11:15", "12:00")}})
+	})
+}
+
+// However quickly one look is asked for after the other, each has a higher number: a queue would
+// pass over the second while the first is under way.
+func TestAwaited_numbersRise(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		l := newLine(f)
+		m := f.book(slot("10:00", "11:00"), f.turing)
+		l.join(f.ben, slot("10:00", "11:00"), f.turing)
+		var last int64
+		for range 50 {
+			rooms, number, err := f.store.Awaited(t.Context(), m.Occupied, now)
+			if err != nil || len(rooms) != 1 || number <= last {
+				t.Fatalf("rooms %v, %d after %d, %v", rooms, number, last, err)
+			}
+			last = number
+		}
+	})
+}
+
 func TestListWaits(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
