@@ -43,7 +43,7 @@ type application struct {
 	latest   atomic.Pointer[Config]           // as it was last accepted
 	settings atomic.Pointer[meeting.Settings] // in force now
 
-	reminders chan struct{} // one slot: the default reminders may be others
+	defaults chan struct{} // one slot: those of reminders and of the check-in may be others
 
 	db          *database.DB
 	queue       queue
@@ -79,7 +79,7 @@ type application struct {
 
 // newApplication opens what the role needs, migrates the database and wires the areas. Close it.
 func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, level *slog.LevelVar) (_ *application, err error) {
-	a := &application{config: c, role: r, log: log, level: level, metrics: newMetrics(), source: &configState{now: time.Now}, reminders: make(chan struct{}, 1)}
+	a := &application{config: c, role: r, log: log, level: level, metrics: newMetrics(), source: &configState{now: time.Now}, defaults: make(chan struct{}, 1)}
 	a.latest.Store(c)
 	a.settings.Store(c.Booking.settings())
 	defer func() {
@@ -222,7 +222,7 @@ func (a *application) beforeLoad(ctx context.Context) error {
 }
 
 // apply takes over what may change while the process runs. On an error nothing has changed. What
-// the default reminders are for meetings that are booked already is left to followReminders.
+// the default reminders are for meetings that are booked already is left to followDefaults.
 func (a *application) apply(ctx context.Context, old, now *Config) error {
 	if !reflect.DeepEqual(old.Email, now.Email) || !reflect.DeepEqual(old.SMS, now.SMS) {
 		if err := a.senders.apply(now); err != nil {
@@ -239,7 +239,7 @@ func (a *application) apply(ctx context.Context, old, now *Config) error {
 	a.latest.Store(now)
 	a.noteReload(ctx, old, now)
 	select {
-	case a.reminders <- struct{}{}:
+	case a.defaults <- struct{}{}:
 	default:
 	}
 	return nil

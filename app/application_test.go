@@ -214,7 +214,7 @@ func TestApplication_deadLettersComeBack(t *testing.T) {
 func follow(t *testing.T, a *application) {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _ = a.followReminders(ctx) })
+	running.Go(func() { _ = a.followDefaults(ctx) })
 	t.Cleanup(func() { stop(); running.Wait() })
 }
 

@@ -84,7 +84,7 @@ type ApprovalConfig struct {
 	EscalateAfter time.Duration `yaml:"escalate_after"` // 0: never
 }
 
-// CheckInConfig is the default for rooms that do not say it themselves.
+// CheckInConfig holds for rooms that do not say it themselves.
 type CheckInConfig struct {
 	Required bool          `yaml:"required"`
 	Opens    time.Duration `yaml:"opens"`

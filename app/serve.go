@@ -108,7 +108,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return gs.run(ctx) })
 	}
 	if a.role.works() {
-		g.Go(func() error { return a.followReminders(ctx) })
+		g.Go(func() error { return a.followDefaults(ctx) })
 		g.Go(func() error { return a.loader.Run(ctx) })
 		g.Go(func() error { return a.consumer.Run(ctx) })
 		g.Go(func() error { return a.pusher.Run(ctx) })

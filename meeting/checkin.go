@@ -39,6 +39,16 @@ func checkInWindow(slot Slot, rooms []*Room) CheckInWindow {
 	return CheckInWindowOf(slot, settings)
 }
 
+// Follow is the window of a meeting whose rooms ask for another one at an instant. A meeting that
+// has begun is asked for less than before, never for more.
+func (w CheckInWindow) Follow(asked CheckInWindow, slot Slot, at time.Time) CheckInWindow {
+	more := !asked.Until.IsZero() && (w.Until.IsZero() || asked.Until.Before(w.Until))
+	if more && !slot.Start.After(at) {
+		return w
+	}
+	return asked
+}
+
 // Equal reports whether both are the same instants.
 func (w CheckInWindow) Equal(o CheckInWindow) bool {
 	return w.Opens.Equal(o.Opens) && w.Until.Equal(o.Until)

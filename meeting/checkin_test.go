@@ -35,6 +35,14 @@ func TestCheckInWindowOf(t *testing.T) {
 	}
 }
 
+func TestRoomFields_checkIn(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.CreateRoom(t.Context(), w.root, RoomFields{Name: new("Cell"), CheckInRequired: new(true), CheckInOpens: new(time.Duration(0)), CheckInGrace: new(time.Duration(0))})
+	if e, ok := errors.AsType[*InvalidError](err); !ok || len(e.Faults) != 1 || e.Faults[0].Location != "body.check_in.grace" {
+		t.Errorf("nobody could ever check in: %v", err)
+	}
+}
+
 // lounge is a room where people must check in within ten minutes.
 func (w *world) lounge(t *testing.T) *Room {
 	t.Helper()

@@ -26,6 +26,7 @@ type Room struct {
 	Approval  RoomApproval
 	Policy    Policy
 	CheckIn   CheckIn
+	Inherits  bool       // CheckIn is the installation's, and follows it
 	Closures  int64      // raised by the store with every change of a blackout of the room or its site, and of its check-in; 0: there was never one
 	Blackouts []Blackout // that are not over, by start; set by the service for bookings and answers
 	Version   int64

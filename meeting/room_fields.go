@@ -79,6 +79,7 @@ type RoomFields struct {
 	CheckInRequired *bool
 	CheckInOpens    *time.Duration
 	CheckInGrace    *time.Duration
+	InheritCheckIn  bool // the installation's
 
 	Faults []Fault // found while decoding
 }
@@ -87,10 +88,11 @@ type RoomFields struct {
 type roomLookUp struct {
 	siteMissing bool
 	users       map[int64]Person
+	checkIn     CheckIn // the installation's
 }
 
 func (s *Service) lookUpRoom(ctx context.Context, f *RoomFields) (roomLookUp, error) {
-	look := roomLookUp{users: map[int64]Person{}}
+	look := roomLookUp{users: map[int64]Person{}, checkIn: s.conf().CheckIn}
 	if f.SiteID != nil && *f.SiteID != 0 {
 		_, err := s.store.Site(ctx, *f.SiteID)
 		look.siteMissing = errors.Is(err, ErrNotFound)
@@ -122,13 +124,31 @@ func (f *RoomFields) apply(r *Room, look roomLookUp) error {
 	f.place(r, look, &found)
 	f.approval(r, look, &found)
 	f.policy(&r.Policy, &found)
-	set(&r.CheckIn.Required, f.CheckInRequired)
-	found.span(&r.CheckIn.Opens, f.CheckInOpens, "body.check_in.opens", maxBuffer)
-	found.span(&r.CheckIn.Grace, f.CheckInGrace, "body.check_in.grace", maxBuffer)
+	f.checkIn(r, look, &found)
 	if all := found.behind(f.Faults); len(all) > 0 {
 		return &InvalidError{all}
 	}
 	return nil
+}
+
+// checkIn lets a room that says nothing follow the installation, and one that is told again what
+// it follows, too.
+func (f *RoomFields) checkIn(r *Room, look roomLookUp, found *faults) {
+	if f.InheritCheckIn {
+		r.CheckIn, r.Inherits = look.checkIn, true
+		return
+	}
+	was := r.CheckIn
+	set(&r.CheckIn.Required, f.CheckInRequired)
+	found.span(&r.CheckIn.Opens, f.CheckInOpens, "body.check_in.opens", maxBuffer)
+	found.span(&r.CheckIn.Grace, f.CheckInGrace, "body.check_in.grace", maxBuffer)
+	given := f.CheckInRequired != nil || f.CheckInOpens != nil || f.CheckInGrace != nil
+	if r.CheckIn != was || given && r.Version == 0 {
+		r.Inherits = false
+	}
+	if given && r.CheckIn.Required && r.CheckIn.Opens+r.CheckIn.Grace == 0 {
+		found.add("body.check_in.grace", "out_of_range", "leaves nobody any time to check in")
+	}
 }
 
 func (f *RoomFields) place(r *Room, look roomLookUp, found *faults) {

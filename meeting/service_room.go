@@ -72,7 +72,7 @@ func (s *Service) CreateRoom(ctx context.Context, by Actor, f RoomFields) (*Room
 	if !by.MayManageRooms() {
 		return nil, ErrForbidden
 	}
-	r := &Room{Active: true, CheckIn: s.conf().CheckIn, CreatedAt: s.clock()}
+	r := &Room{Active: true, CheckIn: s.conf().CheckIn, Inherits: true, CreatedAt: s.clock()}
 	look, err := s.lookUpRoom(ctx, &f)
 	if err != nil {
 		return nil, err
@@ -141,6 +141,41 @@ func (s *Service) UpdateRoom(ctx context.Context, by Actor, id int64, ifMatch *i
 		s.roomChanged(ctx, before, room)
 	}
 	return room, err
+}
+
+// FollowCheckIn gives the installation's check-in to the rooms that follow it, and so to their
+// coming meetings, and tells how many had another. It may be called again, and at the same time.
+func (s *Service) FollowCheckIn(ctx context.Context) (changed int, err error) {
+	follows := func(r *Room) bool { return r.Inherits && r.CheckIn != s.conf().CheckIn }
+	for p := (Page{Limit: 500}); ; {
+		rooms, next, err := s.store.ListRooms(ctx, RoomQuery{IncludeInactive: true}, p)
+		if err != nil {
+			return changed, err
+		}
+		for _, r := range slices.DeleteFunc(rooms, func(r *Room) bool { return !follows(r) }) {
+			_, err := s.store.UpdateRoom(ctx, r.ID, func(r *Room) error {
+				if !follows(r) {
+					return errUnchanged
+				}
+				r.CheckIn, r.UpdatedAt = s.conf().CheckIn, s.clock()
+				return nil
+			})
+			switch {
+			case err == nil:
+				changed++
+			case !errors.Is(err, errUnchanged) && !errors.Is(err, ErrNotFound):
+				return changed, err
+			}
+		}
+		if next == "" {
+			break
+		}
+		p.Cursor = next
+	}
+	if changed > 0 {
+		s.expect(ctx)
+	}
+	return changed, nil
 }
 
 // roomChanged tells the queue what follows for those who come to a room, and for those who wait

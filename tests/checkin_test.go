@@ -78,6 +78,82 @@ func TestCheckIn(t *testing.T) {
 	})
 }
 
+// TestCheckIn_configured: the configuration begins to ask for check-in, has people wait longer, and
+// asks no more, while meetings come, wait and have begun. Each is released at the time that holds for
+// it in the end, to the second, or not at all; rooms that say it themselves are left alone.
+func TestCheckIn_configured(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		on.LoadEvery = 30 * time.Second // so that nothing is on time by chance
+		config := func(required bool, grace string) string {
+			return fmt.Sprintf("booking: { check_in: { required: %v, opens: 1m, grace: %s } }\n", required, grace)
+		}
+		on.YAML = config(false, "5m")
+		server := testenv.Server(t, on.Config)
+		file := server.Config(t)
+		admin := server.Admin(t)
+		rooms := []testenv.Room{admin.NewRoom(t, "Follows"), admin.NewRoom(t, "Says no", with{"check_in": with{"required": false}})}
+		book := func(room testenv.Room, start time.Time) testenv.Meeting {
+			return admin.Book(t, testenv.Booking(start, start.Add(time.Second*59), []int64{room.ID}))
+		}
+		until := func(m testenv.Meeting) (at time.Time) {
+			var got struct {
+				CheckIn struct{ Until *time.Time } `json:"check_in"`
+			}
+			admin.Want(t, http.StatusOK, http.MethodGet, fmt.Sprintf("/meetings/%d", m.ID), nil, &got)
+			if got.CheckIn.Until != nil {
+				at = *got.CheckIn.Until
+			}
+			return at
+		}
+		switched := func(required bool, grace string, m testenv.Meeting, want time.Time) {
+			t.Helper()
+			server.Configure(t, strings.Replace(file, on.YAML, config(required, grace), 1))
+			eventually(t, time.Now().Add(slack), "the meeting follows", func() bool { return until(m).Equal(want) })
+		}
+		minutes := func(n int) time.Time { return inSeconds(1).Add(time.Duration(n) * time.Minute) }
+
+		began := book(rooms[0], inSeconds(0))
+		eventually(t, began.Start.Add(slack), "begun", func() bool { return admin.Meeting(t, began.ID).Status == "in_progress" })
+		first, other := book(rooms[0], minutes(1)), book(rooms[1], minutes(1))
+		switched(true, "5s", first, first.Start.Add(5*time.Second))
+		if !until(began).IsZero() || !until(other).IsZero() {
+			t.Errorf("one that had begun must be checked in to until %v, one in a room that says no until %v", until(began), until(other))
+		}
+		admin.Want(t, http.StatusOK, http.MethodPost, fmt.Sprintf("/meetings/%d/end", began.ID), nil, nil)
+
+		// One that has begun is let off; another is waited for longer.
+		lounge := admin.NewRoom(t, "Follows too")
+		soon := inSeconds(1)
+		waited := book(lounge, soon)
+		eventually(t, soon.Add(slack), "begun", func() bool { return admin.Meeting(t, waited.ID).Status == "in_progress" })
+		switched(true, "2s", first, first.Start.Add(2*time.Second))
+		if at := until(waited); !at.Equal(soon.Add(5 * time.Second)) {
+			t.Errorf("one that has begun must be checked in to by %v, which was %v", at, soon.Add(5*time.Second))
+		}
+		switched(true, "8s", waited, soon.Add(8*time.Second))
+		eventually(t, soon.Add(8*time.Second+slack), "released", func() bool { return len(entries(admin.History(t, waited.ID), "released")) == 1 })
+		wantOnce(t, admin.History(t, waited.ID), "released", "timer", soon.Add(8*time.Second))
+
+		soon = inSeconds(1)
+		off := book(lounge, soon)
+		eventually(t, soon.Add(slack), "begun", func() bool { return admin.Meeting(t, off.ID).Status == "in_progress" })
+		switched(false, "8s", off, time.Time{})
+		if !until(first).IsZero() {
+			t.Errorf("asks no more, but until %v", until(first))
+		}
+
+		// A room that begins to ask is on time, though nothing is loaded.
+		soon = inSeconds(2)
+		own := book(admin.NewRoom(t, "Asks", with{"check_in": with{"required": true, "grace": "4m"}}), soon)
+		admin.Want(t, http.StatusOK, http.MethodPatch, fmt.Sprintf("/rooms/%d", own.RoomIDs[0]), with{"check_in": with{"grace": "2s"}}, nil)
+		eventually(t, soon.Add(2*time.Second+slack), "released", func() bool { return len(entries(admin.History(t, own.ID), "released")) == 1 })
+		wantOnce(t, admin.History(t, own.ID), "released", "timer", soon.Add(2*time.Second))
+		if got := admin.Meeting(t, off.ID); got.Status != "in_progress" || len(entries(admin.History(t, off.ID), "released")) != 0 {
+			t.Errorf("let off: %+v", got)
+		}
+	})
+}
+
 // TestCheckInByLink: a guest checks in by the link in the reminder, and whoever stands at the
 // door by its code, without signing in; looking changes nothing, and a forged link does nothing.
 func TestCheckInByLink(t *testing.T) {

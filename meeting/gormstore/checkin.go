@@ -12,12 +12,13 @@ import (
 )
 
 var (
-	// getExpected are the coming meetings in a room ($1) at an instant ($2), with what all their
-	// rooms ask.
+	// getExpected are the meetings in a room ($1) that come, or to which people may still come, at
+	// an instant ($2), with what all their rooms ask.
 	getExpected = write(`SELECT m.id, m.starts_at, m.ends_at, m.check_in_opens_at, m.no_show_at,
 			(SELECT {array}({json}(r.check_in)) FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id)
 		FROM meetings m
-		WHERE m.status IN ('pending', 'confirmed') AND m.starts_at > $2
+		WHERE (m.status IN ('pending', 'confirmed') AND m.starts_at > $2
+			OR m.status IN ('confirmed', 'in_progress') AND m.no_show_at > $2 AND m.checked_in_at IS NULL)
 			AND m.id IN (SELECT meeting_id FROM meeting_rooms WHERE room_id = $1)
 		ORDER BY m.id {postgres: FOR NO KEY UPDATE OF m}`)
 	setExpected = write(`UPDATE meetings AS m SET check_in_opens_at = x.opens_at, no_show_at = x.no_show_at,
@@ -25,8 +26,8 @@ var (
 		FROM {rows $1: id bigint, opens_at timestamptz, no_show_at timestamptz} WHERE m.id = x.id`)
 )
 
-// expectPeople gives the coming meetings of a room the check-in that it asks for now, on top of
-// what their other rooms do. What has begun is left alone. A booking that was judged by what the
+// expectPeople gives the meetings of a room the check-in that it asks for now, on top of what
+// their other rooms do; see [meeting.CheckInWindow.Follow]. A booking that was judged by what the
 // room asked for before is judged anew: see closeRooms.
 func (s *Store) expectPeople(tx *gorm.DB, roomID int64, at time.Time) error {
 	if err := tx.Exec("UPDATE rooms SET closures = closures + 1 WHERE id = ?", roomID).Error; err != nil {
@@ -50,7 +51,7 @@ func (s *Store) expectPeople(tx *gorm.DB, roomID int64, at time.Time) error {
 		for _, c := range settings {
 			rooms = append(rooms, c.checkIn())
 		}
-		if w := meeting.CheckInWindowOf(slot, rooms); !w.Equal(now) {
+		if w := now.Follow(meeting.CheckInWindowOf(slot, rooms), slot, at); !w.Equal(now) {
 			entries[id] = meeting.CheckInChanged(now, w, at)
 			changed = append(changed, row{"id": id, "opens_at": s.dialect.instant(w.Opens), "no_show_at": s.dialect.optional(w.Until)})
 		}

@@ -58,7 +58,7 @@ func TestNoShow_isDueAndSeen(t *testing.T) {
 }
 
 // When a room begins to ask for it, coming meetings are expected to check in, but none that
-// has begun; and their messages follow.
+// has begun; and their messages follow. Of one that has begun less is asked, never more.
 func TestUpdateRoom_checkIn(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		began := f.book(slot("09:00", "11:00"), f.turing)
@@ -97,11 +97,90 @@ func TestUpdateRoom_checkIn(t *testing.T) {
 		if again := f.read(coming.ID); again.Version != got.Version {
 			t.Error("the same setting changed the meeting")
 		}
-		set(meeting.CheckIn{})
-		f.want("switched off", all(), []string{"", "", "12:10", "", ""})
-		if got := f.read(coming.ID); got.ScheduleVersion != 3 {
-			t.Errorf("coming: %+v", got)
+		waits := f.book(slot("09:25", "10:25"), f.room("Porch", lounge))
+		f.sql("UPDATE meeting_rooms SET room_id = ? WHERE meeting_id = ?", f.turing.ID, waits.ID)
+		f.sql("UPDATE meetings SET status = 'in_progress' WHERE id = ?", waits.ID)
+		for _, grace := range []int{1, 20, 15} {
+			set(meeting.CheckIn{Required: true, Opens: 30 * time.Minute, Grace: time.Duration(grace) * time.Minute})
+			if want := map[int]string{1: "09:35", 20: "09:45", 15: "09:45"}[grace]; until(waits) != want {
+				t.Errorf("a grace of %d minutes, for one that has begun: until %s, want %s", grace, until(waits), want)
+			}
 		}
+		f.want("a shorter grace", all(), []string{"", "11:15", "12:15", "", ""})
+		got = f.read(coming.ID)
+
+		set(meeting.CheckIn{})
+		f.want("one that has begun is let off", until(waits), "")
+		f.want("switched off", all(), []string{"", "", "12:10", "", ""})
+		if off := f.read(coming.ID); off.ScheduleVersion != got.ScheduleVersion+1 {
+			t.Errorf("coming: %+v", off)
+		}
+	})
+}
+
+// Rooms that say nothing of their own follow the installation, and so do their meetings.
+func TestFollowCheckIn(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		l := newLine(f)
+		l.settings.CheckIn = meeting.CheckIn{Opens: 15 * time.Minute, Grace: 10 * time.Minute}
+		create := func(fields meeting.RoomFields) *meeting.Room {
+			t.Helper()
+			r, err := l.svc.CreateRoom(t.Context(), f.admin, fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		follows := create(meeting.RoomFields{Name: new("Follows")})
+		own := create(meeting.RoomFields{Name: new("Own"), CheckInRequired: new(false)})
+		later := create(meeting.RoomFields{Name: new("Later"), CheckInGrace: new(time.Minute)})
+		ms := []*meeting.Meeting{f.book(slot("10:00", "11:00"), follows), f.book(slot("10:00", "11:00"), own), f.book(slot("10:00", "11:00"), later)}
+		until := func() (all []string) {
+			for _, m := range ms {
+				got := f.read(m.ID).CheckIn.Until
+				if got.IsZero() {
+					all = append(all, "")
+				} else {
+					all = append(all, got.Format("15:04"))
+				}
+			}
+			return all
+		}
+		follow := func(c meeting.CheckIn, want int) {
+			t.Helper()
+			l.settings.CheckIn = c
+			if n, err := l.svc.FollowCheckIn(t.Context()); n != want || err != nil {
+				t.Errorf("%d rooms, %v; want %d", n, err, want)
+			}
+		}
+		strict := meeting.CheckIn{Required: true, Opens: 5 * time.Minute, Grace: 20 * time.Minute}
+		follow(strict, 1)
+		follow(strict, 0)
+		f.want("switched on", until(), []string{"10:20", "", ""})
+		if h, _, err := f.store.History(t.Context(), ms[0].ID, meeting.Page{}); err != nil || h[len(h)-1].Reason != meeting.ReasonRoomCheckIn {
+			t.Errorf("history %+v, %v", h, err)
+		}
+
+		patch := func(r *meeting.Room, fields meeting.RoomFields) *meeting.Room {
+			t.Helper()
+			r, err := l.svc.UpdateRoom(t.Context(), f.admin, r.ID, nil, fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		if r := patch(follows, meeting.RoomFields{CheckInGrace: new(20 * time.Minute)}); !r.Inherits {
+			t.Error("what it has already is not its own")
+		}
+		if r := patch(later, meeting.RoomFields{InheritCheckIn: true}); !r.Inherits || r.CheckIn != strict {
+			t.Errorf("begins to follow: %+v", r)
+		}
+		f.want("another follows", until(), []string{"10:20", "", "10:20"})
+		if r := patch(follows, meeting.RoomFields{CheckInGrace: new(30 * time.Minute)}); r.Inherits || !r.CheckIn.Required {
+			t.Errorf("on its own: %+v", r)
+		}
+		follow(meeting.CheckIn{}, 1)
+		f.want("switched off", until(), []string{"10:30", "", ""})
 	})
 }
 

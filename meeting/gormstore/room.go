@@ -97,6 +97,7 @@ type checkInJSON struct {
 	Required bool   `json:"required"`
 	Opens    period `json:"opens"`
 	Grace    period `json:"grace"`
+	Inherits bool   `json:"inherits,omitempty"` // is the installation's
 }
 
 func newRoomRow(r *meeting.Room) *roomRow {
@@ -110,7 +111,7 @@ func newRoomRow(r *meeting.Room) *roomRow {
 			MinNotice: period(p.MinNotice), MaxAdvance: period(p.MaxAdvance),
 			BufferBefore: period(p.BufferBefore), BufferAfter: period(p.BufferAfter),
 		},
-		CheckIn: checkInJSON{Required: r.CheckIn.Required, Opens: period(r.CheckIn.Opens), Grace: period(r.CheckIn.Grace)},
+		CheckIn: checkInJSON{Required: r.CheckIn.Required, Opens: period(r.CheckIn.Opens), Grace: period(r.CheckIn.Grace), Inherits: r.Inherits},
 		Version: r.Version, CreatedAt: micro(r.CreatedAt), UpdatedAt: micro(r.UpdatedAt),
 	}
 	if r.Features == nil {
@@ -139,6 +140,7 @@ func (z *fullRoom) room() *meeting.Room {
 			BufferBefore: time.Duration(p.BufferBefore), BufferAfter: time.Duration(p.BufferAfter),
 		},
 		CheckIn:  r.CheckIn.checkIn(),
+		Inherits: r.CheckIn.Inherits,
 		Closures: z.Closures,
 		Version:  r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}

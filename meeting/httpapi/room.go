@@ -80,6 +80,8 @@ type CheckIn struct {
 	Required bool   `json:"required"`
 	Opens    string `json:"opens" doc:"Before the start" example:"15m"`
 	Grace    string `json:"grace" doc:"After the start, until the room is released" example:"10m"`
+
+	Inherited bool `json:"inherited" doc:"The installation's (booking.check_in), and follows it"`
 }
 
 func roomOf(r *meeting.Room) Room {
@@ -91,7 +93,7 @@ func roomOf(r *meeting.Room) Room {
 		Active:    r.Active,
 		Approval:  roomApprovalOf(r.Approval),
 		Policy:    policyOf(r.Policy),
-		CheckIn:   CheckIn{Required: r.CheckIn.Required, Opens: duration(r.CheckIn.Opens), Grace: duration(r.CheckIn.Grace)},
+		CheckIn:   CheckIn{Required: r.CheckIn.Required, Opens: duration(r.CheckIn.Opens), Grace: duration(r.CheckIn.Grace), Inherited: r.Inherits},
 		Blackouts: list(r.Blackouts, func(b meeting.Blackout) Blackout { return blackoutOf(&b) }),
 		Version:   r.Version,
 		CreatedAt: r.CreatedAt.UTC(),
@@ -154,7 +156,7 @@ type RoomPatch struct {
 	Active   Field[bool]              `json:"active,omitempty" doc:"An inactive room takes no new meeting"`
 	Approval Field[RoomApprovalPatch] `json:"approval,omitempty"`
 	Policy   Field[PolicyPatch]       `json:"policy,omitempty"`
-	CheckIn  Field[CheckInPatch]      `json:"check_in,omitempty"`
+	CheckIn  Field[CheckInPatch]      `json:"check_in,omitempty" doc:"null: the installation's"`
 }
 
 // RoomApprovalPatch changes who must agree to a meeting in the room.
@@ -226,6 +228,7 @@ func (p RoomPatch) fields(faults []meeting.Fault) meeting.RoomFields {
 		CheckInRequired: checkIn.Required.ptr(),
 		CheckInOpens:    d.field("body.check_in.opens", checkIn.Opens),
 		CheckInGrace:    d.field("body.check_in.grace", checkIn.Grace),
+		InheritCheckIn:  p.CheckIn.Null,
 	}
 	f.Faults = d.faults
 	return f

@@ -2099,6 +2099,8 @@ export interface components {
              * @example 10m
              */
             grace: string;
+            /** @description The installation's (booking.check_in), and follows it */
+            inherited: boolean;
             /**
              * @description Before the start
              * @example 15m
@@ -3970,6 +3972,7 @@ export interface components {
              * @description 0: unknown
              */
             capacity?: number | null;
+            /** @description null: the installation's */
             check_in?: components["schemas"]["CheckInPatch"];
             /** @description At most 50, of at most 50 characters */
             features?: string[] | null;
@@ -3995,6 +3998,7 @@ export interface components {
              * @description 0: unknown
              */
             capacity?: number | null;
+            /** @description null: the installation's */
             check_in?: components["schemas"]["CheckInPatch"];
             /** @description At most 50, of at most 50 characters */
             features?: string[] | null;

@@ -24,7 +24,7 @@ func TestFollowReminders_triesOn(t *testing.T) {
 		t.Fatalf("applied: %v, level %v", err, a.level.Level())
 	}
 	follow(t, a)
-	log.await(t, "meetings still follow earlier default reminders")
+	log.await(t, "meetings still follow earlier defaults")
 	rename("away", "meetings")
-	log.await(t, "meetings follow the default reminders now")
+	log.await(t, "meetings follow the defaults now")
 }

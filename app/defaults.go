@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// defaultsRetry is how soon a database that did not take the default reminders is tried again.
+const defaultsRetry = time.Second
+
+// followDefaults gives the default reminders to the meetings that follow them, at the start, for
+// the file may have changed while nothing ran, and after each change of the configuration, until
+// ctx ends. It is the workers' task.
+func (a *application) followDefaults(ctx context.Context) error {
+	for failing := false; ; {
+		err := errors.Join(a.applyReminders(ctx, a.latest.Load().Booking), a.applyCheckIn(ctx))
+		switch {
+		case err != nil && ctx.Err() == nil && !failing:
+			a.log.Error("meetings still follow earlier defaults; trying on", "error", err)
+		case err == nil && failing:
+			a.log.Info("meetings follow the defaults now")
+		}
+		failing = err != nil
+		var again <-chan time.Time
+		if failing {
+			again = time.After(defaultsRetry)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.defaults:
+		case <-again:
+		}
+	}
+}
+
+// applyReminders does so once, and has the loader look for what that made due.
+func (a *application) applyReminders(ctx context.Context, c BookingConfig) error {
+	changed, err := a.meetingStore.SetDefaultReminders(ctx, c.reminders(), time.Now())
+	if err != nil {
+		return err
+	}
+	if changed > 0 {
+		a.log.Info("meetings follow the changed default reminders", "meetings", changed)
+		a.reload()
+	}
+	return nil
+}
+
+// applyCheckIn gives the default check-in to the rooms that follow it, once.
+func (a *application) applyCheckIn(ctx context.Context) error {
+	changed, err := a.meetings.FollowCheckIn(ctx)
+	if err != nil {
+		return err
+	}
+	if changed > 0 {
+		a.log.Info("rooms follow the changed default check-in", "rooms", changed)
+		a.reload()
+	}
+	return nil
+}
