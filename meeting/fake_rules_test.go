@@ -90,6 +90,18 @@ func (s *fakeStore) BlackoutsAfter(_ context.Context, rooms []int64, at time.Tim
 	return bs, nil
 }
 
+func (s *fakeStore) WaitingMoves(context.Context) ([]*Meeting, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ms []*Meeting
+	for _, m := range s.meetings {
+		if m.Request != nil && m.Request.Change != nil {
+			ms = append(ms, new(*m))
+		}
+	}
+	return ms, nil
+}
+
 func (s *fakeStore) Held(_ context.Context, c Claim, except ID) ([]Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -218,8 +218,14 @@ func (s *fakeStore) save(m *Meeting) []Notice {
 
 func (s *fakeStore) ListMeetings(_ context.Context, q MeetingQuery, _ Page) ([]*Meeting, string, error) {
 	var ms []*Meeting
+	in := func(m *Meeting) bool {
+		return slices.ContainsFunc(m.RoomIDs, func(id int64) bool {
+			return (q.RoomID == 0 || q.RoomID == id) && (q.SiteID == 0 || q.SiteID == s.rooms[id].SiteID)
+		})
+	}
 	for _, m := range s.meetings {
-		if len(q.Statuses) == 0 || slices.Contains(q.Statuses, m.EffectiveStatus(q.Now)) {
+		status := len(q.Statuses) == 0 || slices.Contains(q.Statuses, m.EffectiveStatus(q.Now))
+		if status && in(m) && m.Slot.End.After(q.From) && (q.To.IsZero() || m.Slot.Start.Before(q.To)) {
 			ms = append(ms, new(*m))
 		}
 	}

@@ -246,8 +246,11 @@ func (f *RoomFields) policy(p *Policy, found *faults) {
 	found.span(&p.MinDuration, f.MinDuration, "body.policy.min_duration", maxSpan)
 	found.span(&p.MaxDuration, f.MaxDuration, "body.policy.max_duration", maxSpan)
 	found.span(&p.Step, f.Step, "body.policy.step", 24*time.Hour)
-	if f.Step != nil && p.Step > 0 && 24*time.Hour%p.Step != 0 {
+	switch {
+	case f.Step != nil && p.Step > 0 && 24*time.Hour%p.Step != 0:
 		found.add("body.policy.step", "contradiction", "does not divide a day into equal parts, as 5m, 15m or 1h do")
+	case (f.Step != nil || f.MinDuration != nil || f.MaxDuration != nil) && p.noLength():
+		found.add("body.policy.step", "contradiction", "has no multiple from min_duration to max_duration")
 	}
 	found.span(&p.MinNotice, f.MinNotice, "body.policy.min_notice", maxSpan)
 	found.span(&p.MaxAdvance, f.MaxAdvance, "body.policy.max_advance", 100*maxSpan)
@@ -269,6 +272,12 @@ func (f *RoomFields) policy(p *Policy, found *faults) {
 	}
 }
 
+// noLength reports whether nothing that begins and ends on the grid is as long as a meeting has to be.
+func (p *Policy) noLength() bool {
+	return p.Step > 0 && p.MaxDuration > 0 && p.MinDuration <= p.MaxDuration &&
+		p.MaxDuration-p.MaxDuration%p.Step < max(p.MinDuration, p.Step)
+}
+
 func (f *faults) hours(hours []OpeningHours) {
 	if len(hours) > maxHours {
 		f.add("body.policy.opening_hours", "too_many", "has at most %d entries", maxHours)
@@ -282,6 +291,8 @@ func (f *faults) hours(hours []OpeningHours) {
 		for j, d := range h.Days {
 			if !slices.Contains(weekdays, d) {
 				f.add(index(location+".days", j), "unknown_value", "is one of %s", strings.Join(weekdays, " "))
+			} else if slices.Contains(h.Days[:j], d) {
+				f.add(index(location+".days", j), "duplicate", "is named twice")
 			}
 		}
 		from, okFrom := timeOfDay(h.From)
@@ -298,7 +309,11 @@ func (f *faults) hours(hours []OpeningHours) {
 }
 
 func (f *faults) quota(q Quota) {
-	if q.Per != PerDay && q.Per != PerWeek && q.Per != PerMonth {
+	switch q.Per {
+	case PerDay, PerWeek, PerMonth:
+	case "":
+		f.add("body.policy.quota.per", "required", "is required: day, week or month")
+	default:
 		f.add("body.policy.quota.per", "unknown_value", "is day, week or month")
 	}
 	if q.Count < 0 {

@@ -339,6 +339,81 @@ func TestService_blackout(t *testing.T) {
 	w.book(t, w.bob, w.fields(3*time.Hour, lab))
 }
 
+// A meeting that waits to move into a blackout is in its way, where it waits for that.
+func TestService_blackoutOfMoves(t *testing.T) {
+	w := newWorld(t)
+	site, err := w.CreateSite(t.Context(), w.root, SiteFields{Name: new("Berlin")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hall := w.room(t, RoomFields{Name: new("Hall"), SiteID: &site.ID, ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
+	at := func(in time.Duration) *string { return new(w.at.Add(in).Format(time.RFC3339)) }
+	m := w.book(t, w.ann, w.fields(2*time.Hour, w.desk))
+	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{RoomIDs: &[]int64{hall.ID}, Start: at(20 * time.Hour), End: at(22 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name     string
+		of       BlackoutFields
+		from, to time.Duration
+		want     int
+	}{
+		{"of the room", BlackoutFields{RoomID: &hall.ID}, 21 * time.Hour, 23 * time.Hour, 1},
+		{"of its site", BlackoutFields{SiteID: &site.ID}, 21 * time.Hour, 23 * time.Hour, 1},
+		{"later", BlackoutFields{RoomID: &hall.ID}, 22 * time.Hour, 23 * time.Hour, 0},
+		{"where it is, then", BlackoutFields{RoomID: &w.desk.ID}, 21 * time.Hour, 23 * time.Hour, 0},
+		{"both", BlackoutFields{RoomID: &w.desk.ID}, time.Hour, 23 * time.Hour, 1},
+	} {
+		tt.of.Start, tt.of.End = at(tt.from), at(tt.to)
+		_, affected, err := w.CreateBlackout(t.Context(), w.root, tt.of)
+		if err != nil || len(affected) != tt.want {
+			t.Errorf("%s: %d in the way, %v", tt.name, len(affected), err)
+		}
+	}
+	if _, err := w.Reject(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, affected, err := w.CreateBlackout(t.Context(), w.root, BlackoutFields{RoomID: &hall.ID, Start: at(20 * time.Hour), End: at(22 * time.Hour)})
+	if err != nil || len(affected) != 0 {
+		t.Errorf("it does not move: %v, %v", affected, err)
+	}
+}
+
+// Rules of a room that leave nothing to book are refused, with the place.
+func TestService_rulesThatContradict(t *testing.T) {
+	w := newWorld(t)
+	r := w.room(t, RoomFields{Name: new("Lab"), Step: new(time.Hour), MinDuration: new(30 * time.Minute)})
+	day := OpeningHours{[]string{"MO"}, "08:00", "20:00"}
+	for _, tt := range []struct {
+		name string
+		f    RoomFields
+		want []string
+	}{
+		{"no step fits", RoomFields{MaxDuration: new(45 * time.Minute)}, []string{"body.policy.step contradiction"}},
+		{"none in between", RoomFields{MinDuration: new(70 * time.Minute), MaxDuration: new(110 * time.Minute)}, []string{"body.policy.step contradiction"}},
+		{"just one", RoomFields{MinDuration: new(60 * time.Minute), MaxDuration: new(60 * time.Minute)}, nil},
+		{"one is not a multiple of the other", RoomFields{MinDuration: new(70 * time.Minute), MaxDuration: new(125 * time.Minute)}, nil},
+		{"the same day twice", RoomFields{OpeningHours: &[]OpeningHours{{[]string{"MO", "TU", "MO"}, "08:00", "20:00"}}}, []string{"body.policy.opening_hours[0].days[2] duplicate"}},
+		{"two spans a day", RoomFields{OpeningHours: &[]OpeningHours{day, day}}, nil},
+		{"ends that are no times", RoomFields{OpeningHours: &[]OpeningHours{{day.Days, "24:00", "06:00"}}}, []string{"body.policy.opening_hours[0].from invalid_time"}},
+		{"a quota of nothing", RoomFields{Quota: &Quota{Count: 2}}, []string{"body.policy.quota.per required"}},
+		{"a quota of less", RoomFields{Quota: &Quota{Per: PerDay, Count: -1}}, []string{"body.policy.quota.count out_of_range"}},
+		{"a step that does not divide a day", RoomFields{Step: new(7 * time.Hour)}, []string{"body.policy.step contradiction"}},
+		{"notice beyond the window", RoomFields{MinNotice: new(2 * time.Hour), MaxAdvance: new(time.Hour)}, []string{"body.policy.min_notice contradiction"}},
+	} {
+		_, err := w.UpdateRoom(t.Context(), w.root, r.ID, nil, tt.f)
+		var got []string
+		if e, ok := errors.AsType[*InvalidError](err); ok {
+			got = codes(e.Faults)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 // A blackout that is made while a booking is under way makes it be judged again.
 func TestService_blackoutMeanwhile(t *testing.T) {
 	w := newWorld(t)

@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 )
@@ -166,12 +167,55 @@ func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 	return nil
 }
 
-// affected are the first meetings that a blackout is in the way of, as the actor may see them.
+// maxAffected bounds how many meetings in its way the answer to a blackout tells.
+const maxAffected = 500
+
+// affected are the first meetings that are in the way of a blackout, as the actor may see them:
+// those that take place in it, and those that will if their move is approved.
 func (s *Service) affected(ctx context.Context, by Actor, b *Blackout) ([]*Meeting, error) {
 	q := MeetingQuery{
 		From: b.Slot.Start, To: b.Slot.End, RoomID: b.RoomID, SiteID: b.SiteID,
 		Statuses: []Status{Pending, Confirmed, InProgress},
 	}
-	ms, _, err := s.Meetings(ctx, by, q, Page{Limit: 500})
-	return ms, err
+	there, _, err := s.Meetings(ctx, by, q, Page{Limit: maxAffected})
+	if err != nil {
+		return nil, err
+	}
+	coming, err := s.comingInto(ctx, by, b)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range coming {
+		if !slices.ContainsFunc(there, func(o *Meeting) bool { return o.ID == m.ID }) {
+			there = append(there, m)
+		}
+	}
+	slices.SortStableFunc(there, func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	return there[:min(len(there), maxAffected)], nil
+}
+
+// comingInto are the meetings whose move into the blackout waits for a decision.
+func (s *Service) comingInto(ctx context.Context, by Actor, b *Blackout) ([]*Meeting, error) {
+	moves, err := s.store.WaitingMoves(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := s.clock()
+	moves = slices.DeleteFunc(moves, func(m *Meeting) bool { return !m.Waits(at) || !m.Request.Change.Slot.Overlaps(b.Slot) })
+	var want []int64
+	for _, m := range moves {
+		want = append(want, m.Request.Change.RoomIDs...)
+	}
+	if len(want) == 0 {
+		return nil, nil
+	}
+	slices.Sort(want)
+	rooms, err := s.rooms(ctx, slices.Compact(want))
+	if err != nil {
+		return nil, err
+	}
+	moves = slices.DeleteFunc(moves, func(m *Meeting) bool {
+		return !slices.ContainsFunc(rooms, func(r *Room) bool { return b.covers(r) && slices.Contains(m.Request.Change.RoomIDs, r.ID) })
+	})
+	return s.showAll(ctx, by, moves, at)
 }

@@ -19,6 +19,9 @@ type RulesStore interface {
 	// instant, by start.
 	BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]Blackout, error)
 
+	// WaitingMoves are the meetings of which a move waits for a decision.
+	WaitingMoves(ctx context.Context) ([]*Meeting, error)
+
 	// Held tells the slots, without buffers, of the claimant's meetings that hold the room
 	// within the claim's span, except one meeting's.
 	Held(ctx context.Context, c Claim, except ID) ([]Slot, error)

@@ -206,6 +206,19 @@ func (s *Store) ListBlackouts(ctx context.Context, q meeting.BlackoutQuery, p me
 	return bs, next, nil
 }
 
+// There are few, of which an index of approvals knows.
+var waitingMoves = write(selectMeetings + `
+	WHERE q.waiting AND q.change IS NOT NULL
+	ORDER BY m.starts_at, m.id`)
+
+func (s *Store) WaitingMoves(ctx context.Context) ([]*meeting.Meeting, error) {
+	ms, err := s.readMeetings(s.db.WithContext(ctx), waitingMoves)
+	if err != nil {
+		return nil, fmt.Errorf("waiting moves: %w", err)
+	}
+	return ms, nil
+}
+
 func (s *Store) BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]meeting.Blackout, error) {
 	var rows []*blackoutRow
 	err := s.db.WithContext(ctx).Where("ends_at > ?", micro(at)).

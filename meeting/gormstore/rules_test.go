@@ -328,3 +328,55 @@ func TestCreateMeeting_requestForWhatIsTaken(t *testing.T) {
 		}
 	})
 }
+
+// A move that waits for a decision is judged by the blackouts of all rooms that it is to, those
+// it has included, whether or not it holds them meanwhile; and it is found again.
+func TestUpdateMeeting_moveIntoABlackout(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		hall := f.room("Hall", func(r *meeting.Room) {
+			r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}}
+		})
+		m, err := f.create(terms(slot("09:00", "10:00"), hall), f.manager)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.book(slot("14:00", "15:00"), hall) // a request that is no move
+		seen, err := f.store.Rooms(t.Context(), []int64{hall.ID, f.turing.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		move, ask := slot("09:30", "11:00"), func(ask meeting.Asking, to meeting.Slot, rooms ...*meeting.Room) error {
+			_, _, err := f.store.UpdateMeeting(t.Context(), m.ID, func(m *meeting.Meeting) error {
+				_, err := m.Revise(terms(to, rooms...), f.anna, ask, now)
+				return err
+			})
+			return err
+		}
+		for _, id := range []int64{hall.ID, f.turing.ID} {
+			if err := f.store.CreateBlackout(t.Context(), &meeting.Blackout{RoomID: id, Slot: move, CreatedAt: now, UpdatedAt: now}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, hold := range []bool{true, false} {
+			if err := ask(meeting.Asking{Hold: hold}, move, seen[0]); !errors.Is(err, meeting.ErrRoomsChanged) {
+				t.Errorf("another time, held %v: %v", hold, err)
+			}
+			if err := ask(meeting.Asking{Hold: hold}, slot("09:00", "10:00"), seen...); !errors.Is(err, meeting.ErrRoomsChanged) {
+				t.Errorf("another room, held %v: %v", hold, err)
+			}
+		}
+		if moves, err := f.store.WaitingMoves(t.Context()); err != nil || len(moves) != 0 {
+			t.Errorf("nothing waits yet: %v, %v", moves, err)
+		}
+		if seen, err = f.store.Rooms(t.Context(), []int64{hall.ID}); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask(meeting.Asking{}, move, seen[0]); err != nil {
+			t.Fatal(err)
+		}
+		moves, err := f.store.WaitingMoves(t.Context())
+		if err != nil || len(moves) != 1 || moves[0].ID != m.ID {
+			t.Errorf("%v, %v", moves, err)
+		}
+	})
+}

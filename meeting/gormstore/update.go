@@ -179,16 +179,14 @@ func newRooms(before, m *meeting.Meeting) []row {
 	})
 }
 
-// askedRooms are those of a new request to move, as far as the meeting does not have them.
+// askedRooms are those of a new request to move.
 func askedRooms(before, m *meeting.Meeting) []row {
-	if len(heldBy(m)) == 0 || before.Request != nil && before.Request.Number == m.Request.Number {
+	if m.Request == nil || m.Request.Change == nil || before.Request != nil && before.Request.Number == m.Request.Number {
 		return nil
 	}
-	var rows []row
-	for _, id := range m.Request.Change.RoomIDs {
-		if !slices.Contains(m.RoomIDs, id) {
-			rows = append(rows, row{"room_id": id, "closures": judgedBy(m, id)})
-		}
+	rows := make([]row, len(m.Request.Change.RoomIDs))
+	for i, id := range m.Request.Change.RoomIDs {
+		rows[i] = row{"room_id": id, "closures": judgedBy(m, id)}
 	}
 	return rows
 }

@@ -34,7 +34,7 @@ func blackoutOf(b *meeting.Blackout) Blackout {
 // EffectiveBlackout is a blackout with the meetings that are in its way.
 type EffectiveBlackout struct {
 	Blackout
-	Affected []Meeting `json:"affected" nullable:"false" doc:"Meetings in the way, the first 500 by start; none is changed"`
+	Affected []Meeting `json:"affected" nullable:"false" doc:"Meetings in the way, the first 500 by start, and those whose move into it waits for a decision (pending_change); none is changed"`
 }
 
 // BlackoutPatch changes a blackout; what is left out stays as it is.

@@ -145,7 +145,7 @@ func policyOf(p meeting.Policy) Policy {
 }
 
 // RoomPatch changes a room. What is left out stays as it is, in nested objects too; null
-// clears it.
+// clears it. Lists, second_level and quota are replaced as a whole.
 type RoomPatch struct {
 	Name     Field[string]            `json:"name,omitempty" doc:"1 to 200 characters"`
 	SiteID   Field[int64]             `json:"site_id,omitempty" maximum:"9007199254740991"`
@@ -173,7 +173,7 @@ type RoomApprovalPatch struct {
 
 // PolicyPatch changes the rules of the room.
 type PolicyPatch struct {
-	OpeningHours Field[[]OpeningHours] `json:"opening_hours,omitempty" doc:"None: always open"`
+	OpeningHours Field[[]OpeningHours] `json:"opening_hours,omitempty" doc:"Replaced as a whole; none: always open"`
 	MinDuration  Field[string]         `json:"min_duration,omitempty" example:"15m"`
 	MaxDuration  Field[string]         `json:"max_duration,omitempty" doc:"null: the installation's limit" example:"8h"`
 	Step         Field[string]         `json:"step,omitempty" doc:"Divides a day; null: none" example:"15m"`
@@ -181,7 +181,7 @@ type PolicyPatch struct {
 	MaxAdvance   Field[string]         `json:"max_advance,omitempty" doc:"null: the installation's limit" example:"8760h"`
 	BufferBefore Field[string]         `json:"buffer_before,omitempty" example:"0s"`
 	BufferAfter  Field[string]         `json:"buffer_after,omitempty" example:"5m"`
-	Quota        Field[Quota]          `json:"quota,omitempty" doc:"null: none"`
+	Quota        Field[Quota]          `json:"quota,omitempty" doc:"Replaced as a whole; null: none"`
 }
 
 // CheckInPatch changes whether people must say that they came.

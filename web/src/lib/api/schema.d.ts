@@ -2612,7 +2612,7 @@ export interface components {
             token: string;
         };
         EffectiveBlackout: {
-            /** @description Meetings in the way, the first 500 by start; none is changed */
+            /** @description Meetings in the way, the first 500 by start, and those whose move into it waits for a decision (pending_change); none is changed */
             affected: components["schemas"]["Meeting"][];
             /** Format: date-time */
             created_at: string;
@@ -3650,9 +3650,9 @@ export interface components {
             min_duration?: string | null;
             /** @example 0s */
             min_notice?: string | null;
-            /** @description None: always open */
+            /** @description Replaced as a whole; none: always open */
             opening_hours?: components["schemas"]["OpeningHours"][] | null;
-            /** @description null: none */
+            /** @description Replaced as a whole; null: none */
             quota?: components["schemas"]["Quota"];
             /**
              * @description Divides a day; null: none
