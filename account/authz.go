@@ -24,6 +24,7 @@ const (
 	NotificationsWrite Scope = "notifications:write"
 	JobsAdmin          Scope = "jobs:admin"
 	AuditRead          Scope = "audit:read"     // what was done, by whom and from where
+	WebhooksAdmin      Scope = "webhooks:admin" // it can have everything told that happens
 	TopicsProduce      Scope = "topics:produce" // these three may name one topic: "topics:produce:orders"
 	TopicsConsume      Scope = "topics:consume"
 	TopicsAdmin        Scope = "topics:admin"
@@ -44,7 +45,7 @@ const (
 // Scopes that a token may have.
 var Scopes = []Scope{
 	MeetingsRead, MeetingsWrite, RoomsRead, RoomsWrite, UsersRead, UsersWrite, NotificationsRead, NotificationsWrite,
-	JobsAdmin, AuditRead, TopicsProduce, TopicsConsume, TopicsAdmin,
+	JobsAdmin, AuditRead, WebhooksAdmin, TopicsProduce, TopicsConsume, TopicsAdmin,
 }
 
 func (s Scope) known() bool {
@@ -211,6 +212,15 @@ var table = map[string]rule{
 	"get-topic-webhook":      {Admin, TopicsAdmin},
 	"set-topic-webhook":      {Admin, TopicsAdmin},
 	"delete-topic-webhook":   {Admin, TopicsAdmin},
+
+	"list-webhooks":   {Admin, WebhooksAdmin},
+	"create-webhook":  {Admin, WebhooksAdmin},
+	"get-webhook":     {Admin, WebhooksAdmin},
+	"update-webhook":  {Admin, WebhooksAdmin},
+	"delete-webhook":  {Admin, WebhooksAdmin},
+	"ping-webhook":    {Admin, WebhooksAdmin},
+	"list-deliveries": {Admin, WebhooksAdmin},
+	"resend-delivery": {Admin, WebhooksAdmin},
 
 	"list-audit": {Admin, AuditRead},
 

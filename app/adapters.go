@@ -170,6 +170,18 @@ func placement(p *meeting.Placement) *notify.Placement {
 	return new(notify.Placement(*p))
 }
 
+// eventBodies are what webhooks are told: events as somebody sees them who has no part in them.
+type eventBodies struct{ feed *meeting.Feed }
+
+// Body implements [eventhook.Bodies].
+func (b eventBodies) Body(ctx context.Context, event int64) ([]byte, error) {
+	u, err := b.feed.Update(ctx, event)
+	if err != nil || u == nil {
+		return nil, err
+	}
+	return meetinghttp.EventBody(*u, meeting.Actor{}, time.Now()), nil
+}
+
 // noticesAdapter tells what was sent about a meeting, out of the ledger.
 type noticesAdapter struct{ notifications *notify.Service }
 

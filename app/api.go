@@ -14,6 +14,7 @@ import (
 	meetinghttp "punctual/meeting/httpapi"
 	notifyhttp "punctual/notify/httpapi"
 	"punctual/notify/outbox"
+	webhookhttp "punctual/notify/webhook/httpapi"
 )
 
 // register adds every operation of the REST API, behind the authentication. It panics on an
@@ -45,6 +46,7 @@ func (a *application) register(api huma.API) {
 	(&punctualityAPI{kept: a.lateness, pending: a.metrics.kept, meetings: a.meetings}).register(api)
 	(&auditAPI{a.db.Gorm}).register(api)
 	topics.Register(api, a.topics, a.topicsRate)
+	webhookhttp.Register(api, a.webhooks)
 	registerConfig(api, a.currentConfig, a.source)
 	a.registerPlan(api)
 	accounthttp.MustCover(api)

@@ -29,6 +29,8 @@ import (
 	meetingjobs "punctual/meeting/jobs"
 	"punctual/notify"
 	ledger "punctual/notify/gormstore"
+	eventhook "punctual/notify/webhook"
+	eventhookstore "punctual/notify/webhook/gormstore"
 )
 
 // application is one process of punctual: every area, wired to the others.
@@ -65,8 +67,10 @@ type application struct {
 	failures      *failures.Failures
 	lateness      *failures.Lateness
 	topics        *topics.Service
-	webhooks      *webhook.Sender
-	topicsRate    limiter // of requests about topics
+	poster        *webhook.Sender    // to other people's servers
+	webhooks      *eventhook.Service // that are told of events
+	watcher       *eventhook.Watcher // of what they are to be told
+	topicsRate    limiter            // of requests about topics
 	pauses        *pauses
 	clock         *clockWatch // nil: there is one clock
 
@@ -141,8 +145,8 @@ func (a *application) wireAreas() {
 	a.failures = failures.NewFailures(db).Noting(trail)
 	a.lateness = failures.NewLateness(db)
 	a.metrics.kept = newLateness(a.lateness, a.log)
-	a.webhooks = webhook.NewSender("punctual/"+version, a.config.Topics.allowed())
-	a.topics = topics.New(failures.NewTopics(db).Noting(trail), a.queue, scheduler, a.webhooks, a.reload, a.log)
+	a.poster = webhook.NewSender("punctual/"+version, a.config.Topics.allowed())
+	a.topics = topics.New(failures.NewTopics(db).Noting(trail), a.queue, scheduler, a.poster, a.reload, a.log)
 	a.topics.SetLimits(a.config.Topics.limits())
 	a.topicsRate = newTopicsLimiter(a.redis, a.config)
 	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now}
@@ -155,8 +159,12 @@ func (a *application) wireAreas() {
 	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail)
 	a.feed = meeting.NewFeed(a.meetingStore, meeting.FeedOptions{Logger: a.log})
 	a.news = newNews(a.redis, a.log)
-	happened := a.news.item(a.config.Queue.Prefix+":events", a.role.serves(), a.feed.Poke)
-	changed := func() { a.feed.Poke(); happened.tell() }
+	hooks := eventhookstore.New(db).Noting(trail)
+	a.webhooks = eventhook.NewService(hooks, scheduler, a.poster, meetinghttp.EventTypes(), time.Now)
+	a.watcher = eventhook.NewWatcher(hooks, scheduler, a.log)
+	poke := func() { a.feed.Poke(); a.watcher.Poke() }
+	happened := a.news.item(a.config.Queue.Prefix+":events", true, poke)
+	changed := func() { poke(); happened.tell() }
 	a.topics.TellOthers(a.news.item(a.config.Queue.Prefix+":webhooks", a.role.works(), a.topics.WebhooksChanged).tell)
 	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people}, tellingScheduler{scheduler, changed},
 		func() meeting.Settings { return *a.settings.Load() }, time.Now, a.log)
@@ -170,7 +178,8 @@ func (a *application) wireAreas() {
 			Job: over[channel.Job()], Host: a.senders.host, Down: database.Unavailable, Now: time.Now, Log: a.log,
 		})
 	}
-	a.jobs = append(a.jobs, delivery(notify.Email, &a.senders.email), delivery(notify.SMS, &a.senders.sms))
+	a.jobs = append(a.jobs, delivery(notify.Email, &a.senders.email), delivery(notify.SMS, &a.senders.sms),
+		eventhook.NewDeliver(hooks, eventBodies{a.feed}, a.poster, eventhook.DeliverOptions{Down: database.Unavailable, Now: time.Now, Log: a.log}))
 }
 
 // wireEngine makes loader and consumer, if the role works.
@@ -235,7 +244,7 @@ func (a *application) apply(ctx context.Context, old, now *Config) error {
 	a.limiter.SetRate(account.Rate(now.Auth.LoginRate))
 	a.topics.SetLimits(now.Topics.limits())
 	a.topicsRate.SetRate(account.Rate(now.Topics.Rate))
-	a.webhooks.Allow(now.Topics.allowed())
+	a.poster.Allow(now.Topics.allowed())
 	a.latest.Store(now)
 	a.noteReload(ctx, old, now)
 	select {
@@ -280,8 +289,8 @@ func (a *application) Close() error {
 	if a.senders != nil {
 		errs = append(errs, a.senders.Close())
 	}
-	if a.webhooks != nil {
-		a.webhooks.Close()
+	if a.poster != nil {
+		a.poster.Close()
 	}
 	if a.scheduler != nil {
 		a.scheduler.Close()

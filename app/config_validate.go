@@ -24,7 +24,7 @@ import (
 )
 
 // strategies that can be tuned under queue.jobs.
-var strategies = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "notify.email", "notify.sms"}
+var strategies = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "notify.email", "notify.sms", "webhook.deliver"}
 
 // brokenRule is a value that was understood and cannot be used.
 type brokenRule struct{ path, message string }

@@ -19,6 +19,7 @@ import (
 	"punctual/delayjob/topics"
 	"punctual/meeting"
 	"punctual/notify"
+	"punctual/notify/webhook"
 )
 
 // Problem is the body of every answer that is not a success (RFC 9457). Code is stable and
@@ -136,7 +137,7 @@ func problem(err error) *Problem {
 	case errors.Is(err, account.ErrForbidden), errors.Is(err, meeting.ErrForbidden):
 		return newProblem(http.StatusForbidden, "forbidden", "You may not do this")
 	case errors.Is(err, account.ErrNotFound), errors.Is(err, meeting.ErrNotFound),
-		errors.Is(err, notify.ErrNotFound), errors.Is(err, delayjob.ErrNotFound):
+		errors.Is(err, notify.ErrNotFound), errors.Is(err, webhook.ErrNotFound), errors.Is(err, delayjob.ErrNotFound):
 		return newProblem(http.StatusNotFound, "not_found", "Not found")
 	case errors.Is(err, delayjob.ErrLeaseLost):
 		return newProblem(http.StatusConflict, "lease_lost", "The lease is no longer held")
@@ -172,6 +173,11 @@ func invalidProblem(err error) *Problem {
 	}
 	if e, ok := errors.AsType[*topics.InvalidError](err); ok {
 		return faulty("invalid", "Invalid request", e.Faults, func(f topics.Fault) ProblemFault {
+			return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code}
+		})
+	}
+	if e, ok := errors.AsType[*webhook.InvalidError](err); ok {
+		return faulty("invalid", "Invalid request", e.Faults, func(f webhook.Fault) ProblemFault {
 			return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code}
 		})
 	}
@@ -217,6 +223,15 @@ func conflictProblem(err error) *Problem {
 	}
 	if e, ok := errors.AsType[*account.VersionError](err); ok {
 		return versionMismatch(e.Current)
+	}
+	if e, ok := errors.AsType[*webhook.VersionError](err); ok {
+		return versionMismatch(e.Current)
+	}
+	if e, ok := errors.AsType[*webhook.StateError](err); ok {
+		return stateConflict(string(e.State), "The delivery is "+string(e.State)+".")
+	}
+	if errors.Is(err, webhook.ErrTooMany) {
+		return stateConflict("full", "There are "+strconv.Itoa(webhook.MaxWebhooks)+" webhooks, as many as there may be.")
 	}
 	if e, ok := errors.AsType[*topics.StateError](err); ok {
 		return stateConflict(string(e.State), "The job is "+string(e.State)+".")

@@ -166,6 +166,20 @@ func (f *Feed) read(ctx context.Context) (time.Duration, error) {
 	}
 }
 
+// Update is an event that has happened, with its meeting as it is now; nil: one of them is not
+// there any more.
+func (f *Feed) Update(ctx context.Context, id int64) (*Update, error) {
+	events, _, err := f.store.Events(ctx, id-1, 1)
+	if err != nil || len(events) == 0 || events[0].ID != id {
+		return nil, err
+	}
+	updates, err := f.updates(ctx, events)
+	if err != nil || len(updates) == 0 {
+		return nil, err
+	}
+	return &updates[0], nil
+}
+
 // updates are the events of meetings that are still there.
 func (f *Feed) updates(ctx context.Context, events []Event) ([]Update, error) {
 	if len(events) == 0 {

@@ -35,7 +35,9 @@ const (
 // Post is one request.
 type Post struct {
 	URL, Secret string
-	Topic, ID   string
+	Topic       string // of a job; "": it is none
+	Event       string // type of an event; "": it is none
+	ID          string // of the job or event
 	Key         string // the Idempotency-Key: the same at every attempt
 	Attempt     int    // from 1
 	Body        []byte // JSON
@@ -100,10 +102,12 @@ func (s *Sender) Send(ctx context.Context, p Post) (Answer, error) {
 	at := strconv.FormatInt(s.now().Unix(), 10)
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "User-Agent": s.agent, "Idempotency-Key": p.Key,
-		"X-Punctual-Topic": p.Topic, "X-Punctual-Id": p.ID, "X-Punctual-Attempt": strconv.Itoa(p.Attempt),
+		"X-Punctual-Topic": p.Topic, "X-Punctual-Event": p.Event, "X-Punctual-Id": p.ID, "X-Punctual-Attempt": strconv.Itoa(p.Attempt),
 		"X-Punctual-Timestamp": at, "X-Punctual-Signature": Sign(p.Secret, at, p.Body),
 	} {
-		req.Header.Set(name, value)
+		if value != "" {
+			req.Header.Set(name, value)
+		}
 	}
 	res, err := s.client.Do(req)
 	if err != nil {

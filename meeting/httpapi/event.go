@@ -216,18 +216,31 @@ func (s *stream) flush() error {
 	return s.control.Flush()
 }
 
+// EventTypes are those that there are, as [Event] names them.
+func EventTypes() []string {
+	f, _ := reflect.TypeFor[Event]().FieldByName("Type")
+	return strings.Split(f.Tag.Get("enum"), ",")
+}
+
 // render is the update as it goes over the wire.
 func render(u meeting.Update, by meeting.Actor, at time.Time) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "id: %d\nevent: %s\ndata: %s\n\n", u.ID, eventType(u.Action), EventBody(u, by, at))
+	return []byte(b.String())
+}
+
+func eventType(a meeting.Action) string { return "meeting." + string(a) }
+
+// EventBody is the JSON of an [Event], with the meeting as by sees it at an instant.
+func EventBody(u meeting.Update, by meeting.Actor, at time.Time) []byte {
 	m := meetingOf(u.Meeting.At(at).View(by, u.Rooms))
 	for i := range m.Attendees {
 		m.Attendees[i].Phone, m.Attendees[i].Comment = "", nil
 	}
-	e := Event{ID: u.ID, Type: "meeting." + string(u.Action), At: u.At.UTC(), Meeting: m}
+	e := Event{ID: u.ID, Type: eventType(u.Action), At: u.At.UTC(), Meeting: m}
 	data, err := json.Marshal(e)
 	if err != nil {
 		panic(err) // nothing in it can fail
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "id: %d\nevent: %s\ndata: %s\n\n", e.ID, e.Type, data)
-	return []byte(b.String())
+	return data
 }

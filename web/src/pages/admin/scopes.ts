@@ -16,5 +16,6 @@ export const scopes: string[] = [
   'notifications:write',
   'jobs:admin',
   'audit:read',
+  'webhooks:admin',
   ...topicScopes,
 ]

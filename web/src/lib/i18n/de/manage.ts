@@ -313,6 +313,7 @@ const de: typeof en = {
       'notifications:write': 'Erneut senden',
       'jobs:admin': 'Zeitaufgaben sehen und steuern',
       'audit:read': 'Sehen, wer was getan hat',
+      'webhooks:admin': 'Festlegen, welche Server erfahren, was geschieht',
       'topics:produce': 'Aufträge zu Themen hinzufügen',
       'topics:consume': 'Aufträge zu Themen holen und abschließen',
       'topics:admin': 'Themen anhalten, Gescheitertes richten, Webhooks setzen',

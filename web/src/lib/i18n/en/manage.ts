@@ -312,6 +312,7 @@ export default {
       'notifications:write': 'Send again',
       'jobs:admin': 'See and steer the timed work',
       'audit:read': 'See who did what',
+      'webhooks:admin': 'Set which servers are told what happens',
       'topics:produce': 'Add jobs of topics',
       'topics:consume': 'Take and finish jobs of topics',
       'topics:admin': 'Pause topics, mend what failed, set webhooks',

@@ -312,6 +312,7 @@ const zh: typeof en = {
       'notifications:write': '重新发送',
       'jobs:admin': '查看和控制定时任务',
       'audit:read': '查看操作记录',
+      'webhooks:admin': '设置向哪些服务器推送事件',
       'topics:produce': '向主题添加任务',
       'topics:consume': '取出并完成主题任务',
       'topics:admin': '暂停主题、修复失败任务、设置 Webhook',

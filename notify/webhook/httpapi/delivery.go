@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"punctual/notify/webhook"
+)
+
+// Delivery is one event on its way to a webhook.
+type Delivery struct {
+	ID          int64      `json:"id"`
+	EventID     int64      `json:"event_id" doc:"The same as in the stream of events"`
+	Event       string     `json:"event" example:"meeting.started"`
+	State       string     `json:"state" enum:"pending,delivered,failed,skipped" doc:"failed: given up. skipped: the meeting is no more, or the webhook was switched off"`
+	Attempts    int        `json:"attempts"`
+	Status      *int       `json:"status" doc:"Of the last answer; null: there was none"`
+	LastError   *string    `json:"last_error"`
+	DeliveredAt *time.Time `json:"delivered_at"`
+	Expires     time.Time  `json:"expires" doc:"When it is given up"`
+	CreatedAt   time.Time  `json:"created_at"`
+	UpdatedAt   time.Time  `json:"updated_at"`
+}
+
+func viewDelivery(d *webhook.Delivery) Delivery {
+	return Delivery{
+		ID: d.ID, EventID: d.EventID, Event: d.Event, State: string(d.State), Attempts: d.Attempts,
+		Status: orNull(d.Status), LastError: orNull(d.LastError), DeliveredAt: orNull(d.DeliveredAt), Expires: d.Expires,
+		CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt,
+	}
+}
+
+type deliveriesInput struct {
+	Target
+	State  string `query:"state" enum:"pending,delivered,failed,skipped" doc:"In this state only"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many items at most"`
+	Cursor string `query:"cursor" maxLength:"40" doc:"next_cursor of the page before"`
+}
+
+type deliveriesOutput struct {
+	Body struct {
+		Items      []Delivery `json:"items" nullable:"false"`
+		NextCursor *string    `json:"next_cursor" doc:"For the next page; null on the last"`
+	}
+}
+
+func (h *handlers) deliveries(ctx context.Context, in *deliveriesInput) (*deliveriesOutput, error) {
+	before := int64(0)
+	if in.Cursor != "" {
+		var err error
+		if before, err = strconv.ParseInt(in.Cursor, 36, 64); err != nil || before <= 0 {
+			return nil, &webhook.InvalidError{Faults: []webhook.Fault{{Location: "query.cursor", Code: "malformed", Message: "is not a cursor of this list"}}}
+		}
+	}
+	page, err := h.svc.Deliveries(ctx, in.ID, webhook.Filter{State: webhook.State(in.State), Before: before, Limit: in.Limit})
+	if err != nil {
+		return nil, err
+	}
+	out := &deliveriesOutput{}
+	out.Body.Items = make([]Delivery, len(page.Items))
+	for i, d := range page.Items {
+		out.Body.Items[i] = viewDelivery(d)
+	}
+	if page.Next != 0 {
+		out.Body.NextCursor = orNull(strconv.FormatInt(page.Next, 36))
+	}
+	return out, nil
+}
+
+type resendDeliveryInput struct {
+	Target
+	Delivery int64 `path:"delivery" minimum:"1"`
+}
+
+type deliveryOutput struct{ Body Delivery }
+
+func (h *handlers) resend(ctx context.Context, in *resendDeliveryInput) (*deliveryOutput, error) {
+	d, err := h.svc.Resend(ctx, in.ID, in.Delivery)
+	if err != nil {
+		return nil, err
+	}
+	return &deliveryOutput{viewDelivery(d)}, nil
+}

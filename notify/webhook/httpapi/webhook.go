@@ -1,0 +1,203 @@
+// Package httpapi is the REST resource of webhooks, for administrators.
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/notify/webhook"
+)
+
+// Register adds the operations to the API. Who may call them is decided by the table of
+// authorisation, for there is no rule about a single webhook.
+func Register(api huma.API, svc *webhook.Service) {
+	h := &handlers{svc: svc}
+	if servers := api.OpenAPI().Servers; len(servers) > 0 {
+		h.base = servers[0].URL
+	}
+	op := func(id, method, path, summary string, errors ...int) huma.Operation {
+		return huma.Operation{
+			OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Webhooks"},
+			Errors: append(errors, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity),
+		}
+	}
+	status := func(op huma.Operation, s int) huma.Operation { op.DefaultStatus = s; return op }
+	const one, deliveries = "/webhooks/{id}", "/webhooks/{id}/deliveries"
+	huma.Register(api, op("list-webhooks", http.MethodGet, "/webhooks", "Which servers are told what happens to meetings"), h.list)
+	huma.Register(api, status(op("create-webhook", http.MethodPost, "/webhooks", "Tell a server what happens from now on", http.StatusConflict),
+		http.StatusCreated), h.create)
+	huma.Register(api, op("get-webhook", http.MethodGet, one, "A webhook", http.StatusNotFound), h.get)
+	huma.Register(api, op("update-webhook", http.MethodPatch, one, "Change a webhook or switch it off and on",
+		http.StatusNotFound, http.StatusPreconditionFailed), h.update)
+	huma.Register(api, status(op("delete-webhook", http.MethodDelete, one, "Tell a server nothing any more",
+		http.StatusNotFound, http.StatusPreconditionFailed), http.StatusNoContent), h.delete)
+	huma.Register(api, op("ping-webhook", http.MethodPost, one+"/ping", "Post an event of the type ping, and tell the answer", http.StatusNotFound), h.ping)
+	huma.Register(api, op("list-deliveries", http.MethodGet, deliveries, "What a server was told, the newest first", http.StatusNotFound), h.deliveries)
+	huma.Register(api, op("resend-delivery", http.MethodPost, deliveries+"/{delivery}/resend", "Tell it again, now",
+		http.StatusNotFound, http.StatusConflict), h.resend)
+}
+
+type handlers struct {
+	svc  *webhook.Service
+	base string // of Location headers
+}
+
+// Webhook is one as the API shows it.
+type Webhook struct {
+	ID        int64     `json:"id"`
+	URL       string    `json:"url"`
+	Secret    string    `json:"secret,omitempty" doc:"Signs each post; told once, when the webhook is made"`
+	Events    []string  `json:"events" nullable:"false" doc:"Types that it is told of; none: all"`
+	Active    bool      `json:"active" doc:"Else it is told nothing"`
+	Stopped   *string   `json:"stopped" doc:"Why it is not active, if nobody switched it off"`
+	Version   int64     `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+func view(w *webhook.Webhook) Webhook {
+	v := Webhook{
+		ID: w.ID, URL: w.URL, Events: w.Events, Active: w.Active, Stopped: orNull(w.Stopped),
+		Version: w.Version, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
+	}
+	if v.Events == nil {
+		v.Events = []string{}
+	}
+	return v
+}
+
+func orNull[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
+}
+
+type webhookOutput struct {
+	Location string `header:"Location"`
+	ETag     string `header:"ETag" doc:"The version, for If-Match"`
+	Body     Webhook
+}
+
+func show(w *webhook.Webhook) *webhookOutput {
+	return &webhookOutput{ETag: fmt.Sprintf(`"%d"`, w.Version), Body: view(w)}
+}
+
+type webhooksOutput struct {
+	Body struct {
+		Items      []Webhook `json:"items" nullable:"false"`
+		NextCursor *string   `json:"next_cursor" doc:"Always null: there are few"`
+	}
+}
+
+func (h *handlers) list(ctx context.Context, _ *struct{}) (*webhooksOutput, error) {
+	ws, err := h.svc.Webhooks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &webhooksOutput{}
+	out.Body.Items = make([]Webhook, len(ws))
+	for i, w := range ws {
+		out.Body.Items[i] = view(w)
+	}
+	return out, nil
+}
+
+type createWebhookInput struct {
+	Body struct {
+		URL    string   `json:"url" doc:"http or https; its host must be public, unless topics.allow_networks says otherwise" example:"https://desk.example.org/hooks/punctual"`
+		Secret string   `json:"secret,omitempty" format:"password" doc:"Signs each post; 16 to 200 printable ASCII characters. Left out: one is made, and told in the answer"`
+		Events []string `json:"events,omitempty" doc:"Types such as meeting.started; left out or empty: all" example:"[\"meeting.created\",\"meeting.cancelled\"]"`
+		Active *bool    `json:"active,omitempty" default:"true"`
+	}
+}
+
+func (h *handlers) create(ctx context.Context, in *createWebhookInput) (*webhookOutput, error) {
+	b := &in.Body
+	w, err := h.svc.Create(ctx, webhook.Webhook{URL: b.URL, Secret: b.Secret, Events: b.Events, Active: b.Active == nil || *b.Active})
+	if err != nil {
+		return nil, err
+	}
+	out := show(w)
+	out.Location, out.Body.Secret = fmt.Sprintf("%s/webhooks/%d", h.base, w.ID), w.Secret
+	return out, nil
+}
+
+// Target is embedded in the input of operations on one webhook.
+type Target struct {
+	ID int64 `path:"id" minimum:"1"`
+}
+
+// ChangeInput is embedded in the input of changes of one.
+type ChangeInput struct {
+	Target
+	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; another current version answers 412"`
+}
+
+// based is nil if any version will do. A tag that is none of ours matches no version.
+func (i ChangeInput) based() *int64 {
+	tag := strings.TrimPrefix(strings.TrimSpace(i.IfMatch), "W/")
+	if tag == "" || tag == "*" {
+		return nil
+	}
+	version, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
+	if err != nil {
+		version = -1
+	}
+	return &version
+}
+
+func (h *handlers) get(ctx context.Context, in *Target) (*webhookOutput, error) {
+	w, err := h.svc.Webhook(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return show(w), nil
+}
+
+type updateWebhookInput struct {
+	ChangeInput
+	Body struct {
+		URL    *string   `json:"url,omitempty"`
+		Secret *string   `json:"secret,omitempty" format:"password"`
+		Events *[]string `json:"events,omitempty"`
+		Active *bool     `json:"active,omitempty"`
+	}
+}
+
+func (h *handlers) update(ctx context.Context, in *updateWebhookInput) (*webhookOutput, error) {
+	b := &in.Body
+	w, err := h.svc.Update(ctx, in.ID, in.based(), webhook.Patch{URL: b.URL, Secret: b.Secret, Events: b.Events, Active: b.Active})
+	if err != nil {
+		return nil, err
+	}
+	return show(w), nil
+}
+
+func (h *handlers) delete(ctx context.Context, in *ChangeInput) (*struct{}, error) {
+	return nil, h.svc.Delete(ctx, in.ID, in.based())
+}
+
+type pingWebhookOutput struct {
+	Body struct {
+		Status *int    `json:"status" doc:"Of the answer; null: there was none"`
+		Error  *string `json:"error" doc:"What was wrong with it; null: nothing"`
+		TookMs int64   `json:"took_ms"`
+	}
+}
+
+func (h *handlers) ping(ctx context.Context, in *Target) (*pingWebhookOutput, error) {
+	o, err := h.svc.Ping(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &pingWebhookOutput{}
+	out.Body.Status, out.Body.Error, out.Body.TookMs = orNull(o.Status), orNull(o.Error), o.Took.Milliseconds()
+	return out, nil
+}

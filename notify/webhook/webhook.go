@@ -1,0 +1,158 @@
+// Package webhook tells the servers of others what happens to meetings: each event once, as a
+// signed post, tried again until they say that they have it.
+//
+// What is to be told is written by the database with what it tells of, so that nothing is lost
+// and nothing is told that was undone. The strategy webhook.deliver posts it; [Watcher] gives it
+// what is new at once, and the loader what was left over.
+package webhook
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"punctual/delayjob"
+)
+
+// Webhook is a server that is told of events.
+type Webhook struct {
+	ID        int64
+	URL       string
+	Secret    string   // signs each post
+	Events    []string // types such as meeting.started; none: all
+	Active    bool     // else nothing is told
+	Stopped   string   // why it is not active, if nobody switched it off
+	Version   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// State of a delivery.
+type State string
+
+const (
+	Pending   State = "pending"
+	Delivered State = "delivered" // the server answered 2xx
+	Failed    State = "failed"    // given up
+	Skipped   State = "skipped"   // there is nothing to tell, or nobody to tell it to, any more
+)
+
+// States of deliveries.
+var States = []State{Pending, Delivered, Failed, Skipped}
+
+// Delivery is one event on its way to one webhook.
+type Delivery struct {
+	ID          int64
+	WebhookID   int64
+	EventID     int64 // the same as in the stream of events
+	Event       string
+	State       State
+	Due         time.Time
+	Expires     time.Time // when it is given up
+	Attempts    int
+	Status      int // of the last answer; 0: there was none
+	LastError   string
+	DeliveredAt time.Time // zero: it was not
+	Version     int64     // rises when it is sent again
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// Job is the name of the strategy that posts.
+const Job = "webhook.deliver"
+
+// Message is the delivery as the queue carries it.
+func (d *Delivery) Message() delayjob.Message {
+	return delayjob.Message{Job: Job, Key: fmt.Sprint(d.ID), Version: d.Version, Due: d.Due}
+}
+
+// Limits of webhooks.
+const (
+	MinSecret   = 16 // characters
+	MaxSecret   = 200
+	MaxWebhooks = 100
+	Patience    = 3 * 24 * time.Hour // for so long a delivery is tried; the database knows it, too
+)
+
+// Errors of this package; see also [InvalidError], [VersionError] and [StateError].
+var (
+	ErrNotFound = errors.New("webhook or delivery not found")
+	ErrTooMany  = fmt.Errorf("there are %d webhooks, as many as there may be", MaxWebhooks)
+)
+
+// Fault is one thing wrong with a request.
+type Fault struct{ Location, Code, Message string }
+
+// InvalidError has all faults of a request.
+type InvalidError struct{ Faults []Fault }
+
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("%s %s", e.Faults[0].Location, e.Faults[0].Message)
+}
+
+// VersionError says that a change is based on another version than the current one.
+type VersionError struct{ Current int64 }
+
+func (e *VersionError) Error() string { return fmt.Sprintf("the webhook has version %d", e.Current) }
+
+// StateError says that a delivery is in a state that does not allow this.
+type StateError struct{ State State }
+
+func (e *StateError) Error() string { return "the delivery is " + string(e.State) }
+
+// faults of what w itself says, without its URL's. known are the types of events.
+func (w *Webhook) faults(known []string) (fs []Fault) {
+	printable := func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsPrint(r) }
+	if n := len(w.Secret); n < MinSecret || n > MaxSecret || strings.ContainsFunc(w.Secret, func(r rune) bool { return !printable(r) }) {
+		fs = append(fs, Fault{"body.secret", "malformed", fmt.Sprintf("must be %d to %d printable ASCII characters", MinSecret, MaxSecret)})
+	}
+	seen := map[string]bool{}
+	for i, e := range w.Events {
+		at := fmt.Sprintf("body.events[%d]", i)
+		switch {
+		case !slices.Contains(known, e):
+			fs = append(fs, Fault{at, "unknown", fmt.Sprintf("%q is none of %s", clip(e), strings.Join(known, ", "))})
+		case seen[e]:
+			fs = append(fs, Fault{at, "duplicate", e + " is named twice"})
+		}
+		seen[e] = true
+	}
+	return fs
+}
+
+// based is an error if a change is based on another version; nil is on any.
+func (w *Webhook) based(version *int64) error {
+	if version != nil && *version != w.Version {
+		return &VersionError{w.Version}
+	}
+	return nil
+}
+
+// maxText bounds what a client or a server can make us keep or repeat.
+const maxText = 500
+
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxText], "") + "..."
+}
+
+// Page is a part of a list of deliveries, the newest first.
+type Page struct {
+	Items []*Delivery
+	Next  int64 // the Before of the following page; 0: there is none
+}
+
+// Filter chooses deliveries of a webhook.
+type Filter struct {
+	State  State // "": any
+	Before int64 // IDs below; 0: from the newest
+	Limit  int
+}
+
+func (f Filter) limit() int { return cmp.Or(f.Limit, 50) }
