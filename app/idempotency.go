@@ -42,7 +42,7 @@ type idempotency struct {
 // boundToSignIn are operations with a secret in the request or the answer. There the caller's
 // credential is a part of the key that seals, so that even a guessable Idempotency-Key
 // protects it; the price is that only the same sign-in gets the answer again.
-var boundToSignIn = []string{"create-my-token", "create-user-token", "create-door-code", "create-feed", "create-user", "plan-config"}
+var boundToSignIn = []string{"create-my-token", "create-user-token", "create-door-code", "create-feed", "create-user", "create-webhook", "plan-config"}
 
 // middleware comes after the authentication.
 func (i *idempotency) middleware(ctx huma.Context, next func(huma.Context)) {
