@@ -1,0 +1,207 @@
+package topics
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/account"
+)
+
+// PopOptions say what to pop, and how.
+type PopOptions struct {
+	Max    int   `json:"max,omitempty" minimum:"1" maximum:"500" default:"1" doc:"At most so many"`
+	WaitMs int64 `json:"wait_ms,omitempty" minimum:"0" maximum:"30000" doc:"How long to wait for the first one"`
+	TTRMs  int64 `json:"ttr_ms,omitempty" minimum:"1" maximum:"86400000" doc:"How long they are reserved; without it as long as each says itself"`
+}
+
+// liftDeadline is for requests that may wait: the deadline of reading them, which have been
+// read, would end them early.
+func liftDeadline(ctx huma.Context) []error {
+	_ = ctx.SetReadDeadline(time.Time{}) // a connection without deadlines has none to lift
+	return nil
+}
+
+type popInput struct {
+	TopicInput
+	Body *PopOptions `required:"false"`
+}
+
+// Resolve implements [huma.Resolver].
+func (*popInput) Resolve(ctx huma.Context) []error { return liftDeadline(ctx) }
+
+type popManyInput struct {
+	Body struct {
+		Topics []string `json:"topics" minItems:"1" maxItems:"20" uniqueItems:"true" pattern:"^[a-z0-9.-]{1,64}$"`
+		PopOptions
+	}
+}
+
+// Resolve implements [huma.Resolver].
+func (*popManyInput) Resolve(ctx huma.Context) []error { return liftDeadline(ctx) }
+
+type poppedJob struct {
+	Topic      string          `json:"topic"`
+	ID         string          `json:"id"`
+	Body       json.RawMessage `json:"body"`
+	Attempt    int             `json:"attempt" doc:"From 1"`
+	Due        time.Time       `json:"due"`
+	Lease      string          `json:"lease" doc:"The right to finish, extend or fail it"`
+	LeaseUntil time.Time       `json:"lease_until"`
+}
+
+type popOutput struct {
+	Body struct {
+		Items []poppedJob `json:"items" nullable:"false"`
+	}
+}
+
+func (h *handlers) pop(ctx context.Context, in *popInput) (*popOutput, error) {
+	o := PopOptions{}
+	if in.Body != nil {
+		o = *in.Body
+	}
+	return h.popFrom(ctx, []string{in.Topic}, o)
+}
+
+func (h *handlers) popMany(ctx context.Context, in *popManyInput) (*popOutput, error) {
+	return h.popFrom(ctx, in.Body.Topics, in.Body.PopOptions)
+}
+
+func (h *handlers) popFrom(ctx context.Context, topics []string, o PopOptions) (*popOutput, error) {
+	for _, t := range topics {
+		if err := allow(ctx, t, account.TopicsConsume); err != nil {
+			return nil, err
+		}
+	}
+	ds, err := h.s.Pop(ctx, Pop{Topics: topics, Max: max(1, o.Max), Wait: millis(o.WaitMs), TTR: millis(o.TTRMs)})
+	if err != nil {
+		return nil, err
+	}
+	out := &popOutput{}
+	out.Body.Items = make([]poppedJob, len(ds))
+	for i, d := range ds {
+		out.Body.Items[i] = poppedJob{
+			Topic: d.Topic, ID: d.ID, Body: d.Body, Attempt: d.Attempts, Due: d.Due, Lease: d.Lease.String(), LeaseUntil: d.LeaseUntil,
+		}
+	}
+	return out, nil
+}
+
+func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+type finishInput struct {
+	JobInput
+	Body struct {
+		Lease string `json:"lease"`
+	}
+}
+
+func (h *handlers) finish(ctx context.Context, in *finishInput) (*struct{}, error) {
+	e, err := h.ending(ctx, in.key(), in.Body.Lease)
+	if err != nil {
+		return nil, err
+	}
+	errs, err := h.s.Finish(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return nil, errs[0]
+}
+
+func (h *handlers) ending(ctx context.Context, k Key, lease string) (Ending, error) {
+	if err := allow(ctx, k.Topic, account.TopicsConsume); err != nil {
+		return Ending{}, err
+	}
+	l, err := ParseLease(lease)
+	return Ending{k, l}, err
+}
+
+type finishManyInput struct {
+	TopicInput
+	Body []struct {
+		ID    string `json:"id" maxLength:"128"`
+		Lease string `json:"lease"`
+	} `minItems:"1" maxItems:"1000"`
+}
+
+type finishManyOutput struct {
+	Body struct {
+		Items []topicResult `json:"items" nullable:"false"`
+	}
+}
+
+func (h *handlers) finishMany(ctx context.Context, in *finishManyInput) (*finishManyOutput, error) {
+	if err := allow(ctx, in.Topic, account.TopicsConsume); err != nil {
+		return nil, err
+	}
+	out := &finishManyOutput{}
+	out.Body.Items = make([]topicResult, len(in.Body))
+	var es []Ending
+	var at []int
+	for i, f := range in.Body {
+		out.Body.Items[i] = topicResult{ID: f.ID, Status: http.StatusConflict, Code: "lease_lost"}
+		if l, err := ParseLease(f.Lease); err == nil && isID(f.ID) {
+			es, at = append(es, Ending{Key{in.Topic, f.ID}, l}), append(at, i)
+		}
+	}
+	errs, err := h.s.Finish(ctx, es...)
+	if err != nil {
+		return nil, err
+	}
+	for n, i := range at {
+		if errs[n] == nil {
+			out.Body.Items[i].Status, out.Body.Items[i].Code = http.StatusNoContent, ""
+		}
+	}
+	return out, nil
+}
+
+type extendInput struct {
+	JobInput
+	Body struct {
+		Lease string `json:"lease"`
+		TTRMs int64  `json:"ttr_ms" minimum:"1" maximum:"86400000"`
+	}
+}
+
+type extendOutput struct {
+	Body struct {
+		LeaseUntil time.Time `json:"lease_until"`
+	}
+}
+
+func (h *handlers) extend(ctx context.Context, in *extendInput) (*extendOutput, error) {
+	e, err := h.ending(ctx, in.key(), in.Body.Lease)
+	if err != nil {
+		return nil, err
+	}
+	out := &extendOutput{}
+	out.Body.LeaseUntil, err = h.s.Extend(ctx, e, millis(in.Body.TTRMs))
+	return out, err
+}
+
+type failInput struct {
+	JobInput
+	Body struct {
+		Lease   string `json:"lease"`
+		Error   string `json:"error,omitempty" doc:"Its first 4,000 bytes are kept"`
+		DelayMs *int64 `json:"delay_ms,omitempty" minimum:"0" maximum:"158112000000" doc:"Until the next attempt; without it longer from attempt to attempt, 1 s to 5 min"`
+		Dead    bool   `json:"dead,omitempty" doc:"There must be no further attempt"`
+	}
+}
+
+func (h *handlers) fail(ctx context.Context, in *failInput) (*struct{}, error) {
+	e, err := h.ending(ctx, in.key(), in.Body.Lease)
+	if err != nil {
+		return nil, err
+	}
+	f := Failure{Error: in.Body.Error, Dead: in.Body.Dead}
+	if in.Body.DelayMs != nil {
+		f.Delay = new(millis(*in.Body.DelayMs))
+	}
+	return nil, h.s.Fail(ctx, e, f)
+}

@@ -1,0 +1,163 @@
+package topics
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"punctual/account"
+)
+
+// TopicCounts are what a topic holds.
+type TopicCounts struct {
+	Topic            string  `json:"topic"`
+	Delayed          int     `json:"delayed"`
+	Ready            int     `json:"ready"`
+	Reserved         int     `json:"reserved"`
+	Dead             int     `json:"dead"`
+	Done             int     `json:"done" doc:"Within the last day"`
+	Expired          int     `json:"expired" doc:"Within the last day"`
+	OldestDueSeconds float64 `json:"oldest_due_seconds" doc:"How long the oldest job that is ready has been due"`
+	Paused           bool    `json:"paused"`
+	Pushed           bool    `json:"pushed" doc:"To a webhook, instead of being popped"`
+}
+
+func viewStats(s Stats, now time.Time) TopicCounts {
+	v := TopicCounts{
+		Topic: s.Topic, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, Done: s.Done, Expired: s.Expired, Paused: s.Paused, Pushed: s.Pushed,
+	}
+	if !s.OldestDue.IsZero() {
+		v.OldestDueSeconds = max(0, now.Sub(s.OldestDue).Seconds())
+	}
+	return v
+}
+
+type topicsOutput struct {
+	Body struct {
+		Items      []TopicCounts `json:"items" nullable:"false"`
+		NextCursor *string       `json:"next_cursor" doc:"Always null: the list is complete"`
+	}
+}
+
+func (h *handlers) list(ctx context.Context, _ *struct{}) (*topicsOutput, error) {
+	all, now, err := h.s.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &topicsOutput{}
+	out.Body.Items = []TopicCounts{}
+	for _, s := range all {
+		if allow(ctx, s.Topic, anything...) == nil {
+			out.Body.Items = append(out.Body.Items, viewStats(s, now))
+		}
+	}
+	return out, nil
+}
+
+type topicOutput struct {
+	Body struct {
+		TopicCounts
+		NextHour []int `json:"next_hour" nullable:"false" doc:"How many jobs become due in each of the coming sixty minutes"`
+	}
+}
+
+func (h *handlers) stats(ctx context.Context, in *TopicInput) (*topicOutput, error) {
+	if err := allow(ctx, in.Topic, anything...); err != nil {
+		return nil, err
+	}
+	s, minutes, now, err := h.s.Topic(ctx, in.Topic)
+	if err != nil {
+		return nil, err
+	}
+	out := &topicOutput{}
+	out.Body.TopicCounts, out.Body.NextHour = viewStats(s, now), minutes[:]
+	return out, nil
+}
+
+func (h *handlers) pause(ctx context.Context, in *TopicInput) (*topicOutput, error) {
+	return h.setPaused(ctx, in, true)
+}
+
+func (h *handlers) resume(ctx context.Context, in *TopicInput) (*topicOutput, error) {
+	return h.setPaused(ctx, in, false)
+}
+
+func (h *handlers) setPaused(ctx context.Context, in *TopicInput, paused bool) (*topicOutput, error) {
+	if err := allow(ctx, in.Topic, account.TopicsAdmin); err != nil {
+		return nil, err
+	}
+	if err := h.s.SetPaused(ctx, in.Topic, paused); err != nil {
+		return nil, err
+	}
+	return h.stats(ctx, in)
+}
+
+type deadInput struct {
+	TopicInput
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	Cursor string `query:"cursor" maxLength:"500"`
+}
+
+type deadTopicJob struct {
+	ID       string          `json:"id"`
+	Body     json.RawMessage `json:"body"`
+	Version  int64           `json:"version"`
+	Attempts int             `json:"attempts"`
+	Error    string          `json:"error"`
+	Due      time.Time       `json:"due"`
+	DeadAt   time.Time       `json:"dead_at"`
+}
+
+type deadOutput struct {
+	Body struct {
+		Items      []deadTopicJob `json:"items" nullable:"false"`
+		NextCursor *string        `json:"next_cursor" doc:"For the next page; null on the last"`
+	}
+}
+
+type deadCursor struct {
+	At time.Time
+	ID string
+}
+
+func (h *handlers) dead(ctx context.Context, in *deadInput) (*deadOutput, error) {
+	if err := allow(ctx, in.Topic, account.TopicsAdmin); err != nil {
+		return nil, err
+	}
+	var after *Job
+	if in.Cursor != "" {
+		var c deadCursor
+		b, err := base64.RawURLEncoding.DecodeString(in.Cursor)
+		if err != nil || json.Unmarshal(b, &c) != nil {
+			return nil, &InvalidError{[]Fault{{"query.cursor", "malformed", "is no cursor of this list"}}}
+		}
+		after = &Job{Key: Key{in.Topic, c.ID}, UpdatedAt: c.At}
+	}
+	js, err := h.s.Dead(ctx, in.Topic, after, in.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	out := &deadOutput{}
+	if len(js) > in.Limit {
+		js = js[:in.Limit]
+		last := js[len(js)-1]
+		b, err := json.Marshal(deadCursor{last.UpdatedAt, last.ID})
+		if err != nil {
+			return nil, err
+		}
+		out.Body.NextCursor = new(base64.RawURLEncoding.EncodeToString(b))
+	}
+	out.Body.Items = make([]deadTopicJob, len(js))
+	for i, j := range js {
+		out.Body.Items[i] = deadTopicJob{ID: j.ID, Body: j.Body, Version: j.Version, Attempts: j.Attempts, Error: j.LastError, Due: j.Due, DeadAt: j.UpdatedAt}
+	}
+	return out, nil
+}
+
+func (h *handlers) requeue(ctx context.Context, in *JobInput) (*struct{}, error) {
+	if err := allow(ctx, in.Topic, account.TopicsAdmin); err != nil {
+		return nil, err
+	}
+	return nil, h.s.Requeue(ctx, in.key())
+}
