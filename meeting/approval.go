@@ -141,9 +141,12 @@ func onTimeout(rooms []*Room, installation Status) Status {
 // asked, and at the next if that is theirs, too. When nothing is missing any more the meeting is
 // confirmed, or changed as it was asked for; saving it may end in a [*ConflictError] if the
 // request does not hold its rooms. When a level is complete the next is asked. Rooms are those
-// of the request.
+// of the request, with their blackouts; one that is closed now is a [*PolicyError].
 func (m *Meeting) Approve(rooms []*Room, ask Asking, comment string, by Actor, at time.Time) error {
 	if err := m.undecided("approve", at); err != nil {
+		return err
+	}
+	if err := m.closed(rooms, at); err != nil {
 		return err
 	}
 	asked := m.Request.Level
@@ -189,6 +192,21 @@ func (m *Meeting) agree(rooms []*Room, comment string, by Actor, at time.Time) (
 	return 0, agreed
 }
 
+// closed is a [*PolicyError] if a room of the request is not there for it any more, by a blackout
+// that was made since or because it takes no bookings. By all other rules it was judged when it
+// was asked for, and stays, as what is booked does, when they change.
+func (m *Meeting) closed(rooms []*Room, at time.Time) error {
+	t, base := Terms{Slot: m.Slot, Rooms: rooms, Attendees: m.Attendees}, (*Meeting)(nil)
+	if m.Request.Change != nil {
+		t.Slot, base = m.Request.Change.Slot, m
+	}
+	broken := slices.DeleteFunc(t.broken(base, Limits{}, at), func(f Fault) bool { return f.Code != "blackout" && f.Code != "room_inactive" })
+	if len(broken) > 0 {
+		return &PolicyError{Violations: broken}
+	}
+	return nil
+}
+
 // notYours says why the actor, who may decide at some level, cannot agree now.
 func (m *Meeting) notYours(rooms []*Room, by Actor) error {
 	may := func(level int) bool {
@@ -217,13 +235,16 @@ func (m *Meeting) Reject(comment string, by Actor, at time.Time) error {
 }
 
 // Expire ends a request that nobody decided in time: to is [Rejected], or [Confirmed] where
-// the rooms want that. It looks at the state alone: whoever calls it knows by the engine's
-// clock that the deadline has come.
+// the rooms want that, which is a [*PolicyError] if one of them is closed now. Whoever calls it
+// knows by the engine's clock that the deadline has come.
 func (m *Meeting) Expire(to Status, rooms []*Room, by Actor, at time.Time) error {
 	switch {
 	case m.Request == nil:
 		return &StateError{State: m.Status, Wanted: "expire"}
 	case to == Confirmed && (m.Request.Change == nil || m.EffectiveStatus(at) == Confirmed): // what has begun does not move
+		if err := m.closed(rooms, at); err != nil {
+			return err
+		}
 		m.confirm(rooms, ReasonTimeout, "", by, at)
 	default:
 		m.refuse(ReasonTimeout, "", by, at)

@@ -9,8 +9,9 @@ import (
 )
 
 // Approve agrees to a pending meeting, or to the change that a confirmed one waits for; see
-// [Meeting.Approve]. Where requests do not hold their rooms it may end in a [*ConflictError];
-// the request then goes on waiting.
+// [Meeting.Approve]. It may end in a [*PolicyError] if a room was closed since that was asked for
+// and, where requests do not hold their rooms, in a [*ConflictError]; the request then goes on
+// waiting.
 func (s *Service) Approve(ctx context.Context, by Actor, id ID, ifMatch *int64, comment string) (*Meeting, error) {
 	return s.decide(ctx, by, id, ifMatch, &comment, true, nil)
 }
@@ -64,12 +65,15 @@ func (s *Service) preparingDecision(ctx context.Context, m *Meeting) (changing, 
 	if c.rooms, err = s.rooms(ctx, m.requestedRooms()); err != nil || m.Request == nil {
 		return c, err
 	}
+	if err = s.withBlackouts(ctx, c.rooms, c.at); err != nil {
+		return c, err
+	}
 	c.ask, err = s.askingAll(ctx, c.rooms)
 	return c, err
 }
 
 // ExpireApproval ends the request of the given number, as was settled when it was made: it is
-// rejected, or approved if its rooms are free. The caller knows that its deadline has come.
+// rejected, or approved if its rooms are free and open. The caller knows that its deadline has come.
 // All dates of a series that were asked for with it end with it, or each for itself if not all
 // can be approved. It may be called again: a request that is decided, or was replaced, stays as
 // it is.
@@ -86,7 +90,7 @@ func (s *Service) ExpireApproval(ctx context.Context, ref Ref) (Outcome, error) 
 	}
 	impossible := func(err error) bool {
 		_, taken := errors.AsType[*ConflictError](err)
-		_, refused := errors.AsType[*PolicyError](err) // by a quota
+		_, refused := errors.AsType[*PolicyError](err) // by a quota, or a room that was closed
 		return taken || refused
 	}
 	outcome, err := expire(s.onRequests, false)

@@ -56,10 +56,13 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 				return nil, nil, err
 			}
 			base := new(*m)
-			if err := m.decide(approve, c, comment, by); errors.Is(err, ErrForbidden) {
-				continue
-			} else if err != nil {
+			err = m.decide(approve, c, comment, by)
+			if _, agreed := errors.AsType[*StateError](err); agreed {
 				notTheirs = err
+			} else if err != nil && !errors.Is(err, ErrForbidden) {
+				return nil, nil, err
+			}
+			if err != nil {
 				continue
 			}
 			bases, change.Update = append(bases, &wanted{base: base}), append(change.Update, m)
