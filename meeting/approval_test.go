@@ -515,7 +515,9 @@ func TestService_links(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		w.move(t, m.ID, 2*time.Hour, 3*time.Hour)
-		follow(t, w, l, LinkWithdrawn)
+		if got := follow(t, w, l, LinkWithdrawn); got.Meeting.Status != Pending || got.Verdict == nil || got.Verdict.Reason != "changed" {
+			t.Errorf("moved: %+v", got)
+		}
 		l.Number = w.store.meetings[m.ID].Request.Number
 		w.at = w.store.meetings[m.ID].Request.Deadline
 		follow(t, w, l, LinkExpired)
@@ -556,7 +558,7 @@ func TestService_roomsWithDifferentApprovers(t *testing.T) {
 	if linked, err := w.FollowLink(t.Context(), Link{m.ID, number, w.mona.ID}); err != nil || linked.State != LinkAgreed {
 		t.Errorf("the link of who has agreed: %+v, %v", linked, err)
 	}
-	if linked, err := w.FollowLink(t.Context(), Link{m.ID, number, w.max.ID}); err != nil || linked.State != LinkOpen {
+	if linked, err := w.FollowLink(t.Context(), Link{m.ID, number, w.max.ID}); err != nil || linked.State != LinkOpen || !slices.Equal(linked.Part, []string{"Hall"}) {
 		t.Errorf("the link of who has not: %+v, %v", linked, err)
 	}
 

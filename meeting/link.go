@@ -30,6 +30,7 @@ type Linked struct {
 	State   LinkState
 	Reader  Person
 	Meeting *Meeting // as the reader may see it; its Request is set while State is open or agreed
+	Part    []string // names of the rooms on which the reader decides, if others decide on the rest
 	Dates   []Slot   // of a series, that the decision is about; none: the meeting alone
 	Verdict *Verdict // when it is decided or withdrawn; nil: not known any more
 }
@@ -59,8 +60,13 @@ func (m *Meeting) lead(l Link, by Actor, rooms []*Room, at time.Time) LinkState 
 // settledFor reports whether, at the level that is asked, all rooms are agreed to for which the
 // actor decides.
 func (m *Meeting) settledFor(by Actor, rooms []*Room) bool {
-	mine := slices.DeleteFunc(needLevel(rooms, m.Request.Level), func(r *Room) bool {
+	mine := m.part(by, rooms)
+	return len(mine) > 0 && len(m.Request.missing(mine, m.Request.Level)) == 0
+}
+
+// part is those of the rooms to which the actor may agree at the level that is asked.
+func (m *Meeting) part(by Actor, rooms []*Room) []*Room {
+	return slices.DeleteFunc(needLevel(rooms, m.Request.Level), func(r *Room) bool {
 		return !by.mayAgree(r, m.Request.Level, !m.Request.EscalatedAt.IsZero())
 	})
-	return len(mine) > 0 && len(m.Request.missing(mine, m.Request.Level)) == 0
 }

@@ -22,6 +22,11 @@ func (s *Service) FollowLink(ctx context.Context, l Link) (*Linked, error) {
 	}
 	at := s.clock()
 	linked := &Linked{State: m.lead(l, by, rooms, at), Reader: reader, Meeting: m.At(at).View(by, rooms)}
+	if linked.State == LinkOpen {
+		if mine := m.part(by, rooms); len(mine) < len(needLevel(rooms, m.Request.Level)) {
+			linked.Part = names(mine)
+		}
+	}
 	if linked.Dates, err = s.linkedDates(ctx, m); err != nil {
 		return nil, err
 	}

@@ -232,8 +232,20 @@ func TestApproval_byLink(t *testing.T) {
 		asked := mail.Where("boss@example.org", "approval_request")
 		withdrawn := decisionLink.FindString(asked[1].Part("text/plain"))
 		alice.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", off.ID), with{}, nil)
-		if status, body := decideAt(t, withdrawn, "approve", ""); status != http.StatusConflict || !strings.Contains(body, "Withdrawn") {
+		if status, body := decideAt(t, withdrawn, "approve", ""); status != http.StatusConflict || !strings.Contains(body, "Alice cancelled the meeting") {
 			t.Errorf("a withdrawn request: %d\n%s", status, body)
+		}
+
+		// A link is bound to what was asked for.
+		late := alice.Book(t, testenv.Booking(inSeconds(18000), inSeconds(19800), []int64{room.ID}))
+		eventually(t, time.Now().Add(slack), "asked a third time", func() bool { return len(mail.Where("boss@example.org", "approval_request")) == 3 })
+		old := decisionLink.FindString(mail.Where("boss@example.org", "approval_request")[2].Part("text/plain"))
+		alice.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", late.ID), with{"end": inSeconds(21600)}, nil)
+		if status, body := decideAt(t, old, "approve", ""); status != http.StatusConflict || !strings.Contains(body, "has been changed since") || strings.Contains(body, "<form") {
+			t.Errorf("a request that was moved: %d\n%s", status, body)
+		}
+		if got := alice.Meeting(t, late.ID).Status; got != "pending" {
+			t.Errorf("the moved request is %s", got)
 		}
 		wantNothingTwice(t, mail)
 	})
@@ -533,6 +545,9 @@ func TestApproval_roomsWithDifferentApprovers(t *testing.T) {
 		want(alice, "Boss", "Chef")
 		want(bob) // it is private
 		theirs := link(t, mail, "boss@example.org", "approval_request")
+		if _, page := openPage(t, http.MethodGet, theirs, nil); !strings.Contains(page, "<dt>You decide on</dt><dd>Board</dd>") {
+			t.Errorf("the reader is not told that they decide on one of two rooms:\n%s", page)
+		}
 		if status, page := decideAt(t, theirs, "approve", "fine"); status != http.StatusSeeOther {
 			t.Fatalf("%d\n%s", status, page)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,8 +77,15 @@ func (v *decideView) tellState(l *meeting.Linked, zone *time.Location) {
 	case meeting.LinkAgreed:
 		v.Tone = "good"
 		if r := l.Meeting.Request; r != nil && len(r.Agreed) > 0 {
-			last := r.Agreed[len(r.Agreed)-1]
-			who, when = last.Name, v.Words.moment(last.At, zone)
+			a := r.Agreed[len(r.Agreed)-1]
+			if own := slices.IndexFunc(r.Agreed, func(a meeting.Agreement) bool { return a.UserID == l.Reader.UserID }); own >= 0 {
+				a = r.Agreed[own]
+			}
+			who, when = a.Name, v.Words.moment(a.At, zone)
+		}
+	case meeting.LinkWithdrawn:
+		if l.Verdict != nil && l.Meeting.Status == meeting.Cancelled {
+			state = "cancelled"
 		}
 	case meeting.LinkDecided:
 		state, v.Tone = "approved", "good"
@@ -106,10 +114,13 @@ func (v *decideView) addRows(l *meeting.Linked, zone *time.Location) {
 		if c := r.Change; c != nil {
 			add("instead", w.slot(c.Slot, zone), strings.Join(c.RoomNames, w.Comma))
 		}
+		add("yours", strings.Join(l.Part, w.Comma))
 		add("deadline", w.moment(r.Deadline, zone))
 		var agreed []string
 		for _, a := range r.Agreed {
-			agreed = append(agreed, a.Name)
+			if !slices.Contains(agreed, a.Name) {
+				agreed = append(agreed, a.Name)
+			}
 		}
 		add("agreed", strings.Join(agreed, w.Comma))
 	}
@@ -144,9 +155,9 @@ func (v *decideView) tellFault(err error) int {
 func (w *words) slot(s meeting.Slot, zone *time.Location) string {
 	start, end := s.Start.In(zone), s.End.In(zone)
 	if start.YearDay() == end.YearDay() && start.Year() == end.Year() {
-		return fmt.Sprintf("%s, %s–%s (%s)", w.date(start), start.Format("15:04"), end.Format("15:04"), zone)
+		return fmt.Sprintf("%s%s%s–%s (%s)", w.date(start), w.Space, start.Format("15:04"), end.Format("15:04"), zone)
 	}
-	return fmt.Sprintf("%s, %s – %s, %s (%s)", w.date(start), start.Format("15:04"), w.date(end), end.Format("15:04"), zone)
+	return fmt.Sprintf("%s%s%s – %s%s%s (%s)", w.date(start), w.Space, start.Format("15:04"), w.date(end), w.Space, end.Format("15:04"), zone)
 }
 
 // shownDates of a series are listed, and the last.
@@ -158,7 +169,9 @@ func (w *words) dates(dates []meeting.Slot, zone *time.Location) []string {
 		return nil
 	}
 	lines := []string{strings.ReplaceAll(w.Dates, "{n}", strconv.Itoa(len(dates)))}
-	line := func(s meeting.Slot) string { return w.date(s.Start.In(zone)) + ", " + s.Start.In(zone).Format("15:04") }
+	line := func(s meeting.Slot) string {
+		return w.date(s.Start.In(zone)) + w.Space + s.Start.In(zone).Format("15:04")
+	}
 	for _, s := range dates[:min(shownDates, len(dates))] {
 		lines = append(lines, line(s))
 	}
@@ -170,7 +183,7 @@ func (w *words) dates(dates []meeting.Slot, zone *time.Location) []string {
 
 func (w *words) moment(t time.Time, zone *time.Location) string {
 	t = t.In(zone)
-	return fmt.Sprintf("%s, %s (%s)", w.date(t), t.Format("15:04"), zone)
+	return fmt.Sprintf("%s%s%s (%s)", w.date(t), w.Space, t.Format("15:04"), zone)
 }
 
 func (w *words) date(t time.Time) string {

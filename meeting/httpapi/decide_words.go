@@ -6,6 +6,7 @@ import "strings"
 type words struct {
 	Lang     string // BCP 47
 	Comma    string
+	Space    string // between a date and a time
 	Weekdays [7]string
 	Approve  string
 	Reject   string
@@ -40,7 +41,7 @@ func wordsFor(locale string) *words {
 }
 
 var english = &words{
-	Lang: "en", Comma: ", ",
+	Lang: "en", Comma: ", ", Space: ", ",
 	Weekdays: [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
 	Approve:  "Approve", Reject: "Reject", Remark: "Comment", Optional: "optional, told to the organiser",
 	Confirm: map[string]string{
@@ -52,7 +53,7 @@ var english = &words{
 	Rules:   "The rules of the room do not allow this:",
 	TooLong: "The comment cannot be used: it may have at most 1,000 characters and no control characters.",
 	Labels: map[string]string{
-		"when": "When", "dates": "Dates", "where": "Where", "instead": "Wanted instead", "deadline": "Decide by", "agreed": "Agreed so far",
+		"when": "When", "dates": "Dates", "where": "Where", "instead": "Wanted instead", "yours": "You decide on", "deadline": "Decide by", "agreed": "Agreed so far",
 		"organizer": "Organiser", "comment": "Comment", "description": "Description",
 	},
 	States: map[string]stateWords{
@@ -60,11 +61,12 @@ var english = &words{
 		"move":                {"Decision wanted", "{who} asks to move this meeting. Until that is decided it stays where it is. Do you agree?"},
 		"series":              {"Decision wanted", "{who} asks for a room on {n} dates of a series. You decide on all of them at once. Do you agree?"},
 		"series-move":         {"Decision wanted", "{who} asks to move {n} dates of a series. Until that is decided they stay where they are, and you decide on all of them at once. Do you agree?"},
-		"agreed":              {"Agreed", "{who} agreed on {when}. The second level decides now; there is nothing more for you to do."},
+		"agreed":              {"Agreed", "{who} agreed on {when}. Others decide now; there is nothing more for you to do."},
 		"approved":            {"Approved", "{who} approved this request on {when}."},
 		"approved-by-timeout": {"Approved", "Nobody decided in time, so this request was approved on {when}."},
 		"rejected":            {"Rejected", "{who} rejected this request on {when}."},
-		"withdrawn":           {"Withdrawn", "This request was withdrawn: the meeting was cancelled, or something else is asked for now. There is nothing to decide any more."},
+		"cancelled":           {"Withdrawn", "{who} cancelled the meeting on {when}. There is nothing to decide any more."},
+		"withdrawn":           {"Withdrawn", "What was asked for has been changed since, so this link decides nothing any more. If you are asked again you have a newer mail."},
 		"expired":             {"Too late", "The time to decide has passed. There is nothing to decide any more."},
 		"closed":              {"Not yours to decide", "Others decide on this request now."},
 		"unknown":             {"This link does not work", "It may be incomplete. Open it from the mail again, or sign in to decide."},
@@ -74,7 +76,7 @@ var english = &words{
 }
 
 var german = &words{
-	Lang: "de", Comma: ", ",
+	Lang: "de", Comma: ", ", Space: ", ",
 	Weekdays: [7]string{"So", "Mo", "Di", "Mi", "Do", "Fr", "Sa"},
 	Approve:  "Zustimmen", Reject: "Ablehnen", Remark: "Kommentar", Optional: "freiwillig, geht an die organisierende Person",
 	Confirm: map[string]string{
@@ -86,7 +88,7 @@ var german = &words{
 	Rules:   "Die Regeln des Raums lassen das nicht zu:",
 	TooLong: "Der Kommentar kann so nicht verwendet werden: höchstens 1.000 Zeichen, keine Steuerzeichen.",
 	Labels: map[string]string{
-		"when": "Wann", "dates": "Termine", "where": "Wo", "instead": "Stattdessen", "deadline": "Entscheiden bis", "agreed": "Bisher zugestimmt",
+		"when": "Wann", "dates": "Termine", "where": "Wo", "instead": "Stattdessen", "yours": "Sie entscheiden über", "deadline": "Entscheiden bis", "agreed": "Bisher zugestimmt",
 		"organizer": "Organisiert von", "comment": "Kommentar", "description": "Beschreibung",
 	},
 	States: map[string]stateWords{
@@ -94,11 +96,12 @@ var german = &words{
 		"move":                {"Bitte entscheiden", "{who} möchte diese Besprechung verlegen. Bis zur Entscheidung bleibt es beim bisherigen Termin. Stimmen Sie zu?"},
 		"series":              {"Bitte entscheiden", "{who} bittet um einen Raum für {n} Termine einer Serie. Sie entscheiden über alle zugleich. Stimmen Sie zu?"},
 		"series-move":         {"Bitte entscheiden", "{who} möchte {n} Termine einer Serie verlegen. Bis zur Entscheidung bleibt es bei den bisherigen Terminen. Sie entscheiden über alle zugleich. Stimmen Sie zu?"},
-		"agreed":              {"Zugestimmt", "{who} hat am {when} zugestimmt. Jetzt entscheidet die zweite Stufe; für Sie ist nichts mehr zu tun."},
+		"agreed":              {"Zugestimmt", "{who} hat am {when} zugestimmt. Jetzt entscheiden andere; für Sie ist nichts mehr zu tun."},
 		"approved":            {"Genehmigt", "{who} hat der Anfrage am {when} zugestimmt."},
 		"approved-by-timeout": {"Genehmigt", "Niemand hat rechtzeitig entschieden. Die Anfrage gilt seit {when} als genehmigt."},
 		"rejected":            {"Abgelehnt", "{who} hat die Anfrage am {when} abgelehnt."},
-		"withdrawn":           {"Zurückgezogen", "Die Anfrage wurde zurückgezogen: Die Besprechung wurde abgesagt, oder es wird inzwischen um etwas anderes gebeten. Es gibt nichts mehr zu entscheiden."},
+		"cancelled":           {"Zurückgezogen", "{who} hat die Besprechung am {when} abgesagt. Es gibt nichts mehr zu entscheiden."},
+		"withdrawn":           {"Zurückgezogen", "Die Anfrage hat sich inzwischen geändert; mit diesem Link lässt sich nichts mehr entscheiden. Falls Sie erneut gefragt sind, haben Sie eine neuere Mail."},
 		"expired":             {"Zu spät", "Die Frist für die Entscheidung ist abgelaufen. Es gibt nichts mehr zu entscheiden."},
 		"closed":              {"Nicht mehr bei Ihnen", "Über diese Anfrage entscheiden jetzt andere."},
 		"unknown":             {"Dieser Link funktioniert nicht", "Vielleicht ist er unvollständig. Öffnen Sie ihn noch einmal aus der Mail, oder melden Sie sich an."},
@@ -108,7 +111,7 @@ var german = &words{
 }
 
 var chinese = &words{
-	Lang: "zh-CN", Comma: "、",
+	Lang: "zh-CN", Comma: "、", Space: " ",
 	Weekdays: [7]string{"周日", "周一", "周二", "周三", "周四", "周五", "周六"},
 	Approve:  "批准", Reject: "拒绝", Remark: "备注", Optional: "选填，将告知组织者",
 	Confirm: map[string]string{
@@ -120,7 +123,7 @@ var chinese = &words{
 	Rules:   "不符合该会议室的使用规则：",
 	TooLong: "备注无法使用：最多 1,000 个字符，且不能含有控制字符。",
 	Labels: map[string]string{
-		"when": "时间", "dates": "日期", "where": "地点", "instead": "申请改为", "deadline": "审批截止", "agreed": "已同意",
+		"when": "时间", "dates": "日期", "where": "地点", "instead": "申请改为", "yours": "由您审批", "deadline": "审批截止", "agreed": "已同意",
 		"organizer": "组织者", "comment": "备注", "description": "说明",
 	},
 	States: map[string]stateWords{
@@ -128,11 +131,12 @@ var chinese = &words{
 		"move":                {"待审批", "{who} 申请变更本次会议的安排；审批之前会议维持原安排。您是否同意？"},
 		"series":              {"待审批", "{who} 申请为系列会议的 {n} 次会议使用会议室，您的决定适用于全部日期。您是否同意？"},
 		"series-move":         {"待审批", "{who} 申请变更系列会议中 {n} 次会议的安排；审批之前维持原安排，您的决定适用于全部日期。您是否同意？"},
-		"agreed":              {"已同意", "{who} 已于 {when} 同意，现由第二级审批，您无需再操作。"},
+		"agreed":              {"已同意", "{who} 已于 {when} 同意，现由其他人审批，您无需再操作。"},
 		"approved":            {"已批准", "{who} 已于 {when} 批准此申请。"},
 		"approved-by-timeout": {"已批准", "逾期无人审批，此申请已于 {when} 自动批准。"},
 		"rejected":            {"已拒绝", "{who} 已于 {when} 拒绝此申请。"},
-		"withdrawn":           {"已撤回", "此申请已撤回：会议已取消，或已改为其他申请，无需再审批。"},
+		"cancelled":           {"已撤回", "{who} 已于 {when} 取消会议，无需再审批。"},
+		"withdrawn":           {"已撤回", "申请内容已变更，此链接不再有效。如仍需您审批，请查看较新的邮件。"},
 		"expired":             {"已逾期", "审批时间已过，无需再审批。"},
 		"closed":              {"不再由您审批", "此申请现由其他人审批。"},
 		"unknown":             {"链接无效", "链接可能不完整。请从邮件中重新打开，或登录后审批。"},
