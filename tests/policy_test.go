@@ -86,6 +86,107 @@ func TestPolicy(t *testing.T) {
 	})
 }
 
+// TestPolicy_changed: rules that come later leave what is booked alone, and what is given back
+// is never refused; the database sees to new buffers.
+func TestPolicy_changed(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		alice := admin.NewUser(t, "Alice", "member")
+		day := aMonday()
+		hour := func(h float64) time.Time { return day.Add(time.Duration(h * float64(time.Hour))) }
+		lab, bar := admin.NewRoom(t, "Lab", with{"capacity": 3}), admin.NewRoom(t, "Bar")
+		alice.Book(t, testenv.Booking(hour(8), hour(9), []int64{lab.ID}))
+		m := alice.Book(t, testenv.Booking(hour(9), hour(13), []int64{lab.ID, bar.ID}, with{
+			"attendees": []any{with{"email": "a@example.org"}, with{"email": "b@example.org"}, with{"email": "c@example.org"}},
+		}))
+		alice.Book(t, testenv.Booking(hour(13.25), hour(14), []int64{lab.ID}))
+		admin.Want(t, http.StatusOK, http.MethodPatch, at("/rooms/%d", lab.ID), with{"capacity": 2, "policy": with{
+			"max_duration": "2h", "min_notice": "8000h", "buffer_before": "1h", "buffer_after": "30m",
+			"opening_hours": []any{with{"days": []string{"MO"}, "from": "10:00", "to": "14:00"}},
+		}}, nil, testenv.Header("If-Match", `"1"`))
+		path := at("/meetings/%d", m.ID)
+		for _, body := range []with{{"end": hour(12)}, {"room_ids": []int64{lab.ID}}, {"attendees": []any{with{"email": "a@example.org"}, with{"email": "b@example.org"}}}} {
+			alice.Want(t, http.StatusOK, http.MethodPatch, path, body, nil)
+		}
+		// The new buffer behind it meets the next one, which no override passes over.
+		admin.WantProblem(t, http.StatusConflict, "room_conflict", http.MethodPatch, path, with{"end": hour(13), "override": with{"reason": "longer"}})
+		got := violations(t, alice, http.MethodPatch, path, with{"end": hour(14.25)})
+		want := map[string]violation{
+			at("max_duration %d", lab.ID): {Location: "body.end", Code: "max_duration", RoomID: lab.ID, Limit: "2h", Actual: "5h15m"},
+			at("opening_hours %d", lab.ID): {Location: "body.end", Code: "opening_hours", RoomID: lab.ID, Limit: "MO 10:00-14:00",
+				Actual: day.Format(time.DateOnly) + " 12:00 to " + day.Format(time.DateOnly) + " 14:15"},
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+		p := alice.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPost, "/meetings", testenv.Booking(hour(9), hour(9).AddDate(7900, 0, 0), []int64{lab.ID}))
+		if len(p.Errors) != 1 || p.Errors[0].Location != "body.end" || p.Errors[0].Code != "too_long" {
+			t.Errorf("7900 years: %+v", p.Errors)
+		}
+		got = violations(t, alice, http.MethodPost, "/meetings", testenv.Booking(hour(9), hour(9).AddDate(0, 0, 2), []int64{bar.ID, lab.ID}))
+		if v := got["max_duration 0"]; v.Limit != "24h" || v.Actual != "48h" || got[at("max_duration %d", lab.ID)].Limit != "2h" {
+			t.Errorf("the installation's limit: %+v", got)
+		}
+	})
+}
+
+// TestOpeningHours: where clocks change a room opens and closes by them, whatever zone one asks from.
+func TestOpeningHours(t *testing.T) {
+	t.Parallel()
+	server := testenv.Server(t, testenv.Config{YAML: "booking: { limits: { max_advance: 20000h, max_duration: 48h } }\n"})
+	admin := server.Admin(t)
+	for _, tt := range []struct {
+		zone          string
+		day           time.Time // on which clocks change
+		from, to      string    // by the room's clocks
+		first, last   string    // that may be had, in UTC
+		early, beyond string    // that may not
+	}{
+		{"Europe/Berlin", lastSunday(time.March), "02:30", "10:00", "01:00", "08:00", "00:59", "08:01"},
+		{"Europe/Berlin", lastSunday(time.October), "02:30", "10:00", "00:30", "09:00", "00:29", "09:01"},
+		{"America/New_York", firstSunday(time.November), "00:00", "24:00", "04:00", "05:00+1", "03:59", "05:01+1"},
+		{"Australia/Lord_Howe", firstSunday(time.April), "08:00", "20:00", "21:30-1", "09:30", "21:29-1", "09:31"},
+	} {
+		room := admin.NewRoom(t, tt.zone, with{"timezone": tt.zone, "policy": with{
+			"opening_hours": []any{with{"days": []string{"SU"}, "from": tt.from, "to": tt.to}},
+		}})
+		book := func(from, to string) int {
+			return admin.Do(t, http.MethodPost, "/meetings", testenv.Booking(onDay(t, tt.day, from), onDay(t, tt.day, to), []int64{room.ID})).Status
+		}
+		got := [3]int{book(tt.early, tt.last), book(tt.first, tt.beyond), book(tt.first, tt.last)}
+		if want := [3]int{http.StatusUnprocessableEntity, http.StatusUnprocessableEntity, http.StatusCreated}; got != want {
+			t.Errorf("%s, %s: a minute early, a minute late, all day: %v", tt.zone, tt.day.Format(time.DateOnly), got)
+		}
+	}
+}
+
+// firstSunday of a month to come.
+func firstSunday(month time.Month) time.Time {
+	for year := time.Now().Year(); ; year++ {
+		day := time.Date(year, month, 7, 0, 0, 0, 0, time.UTC)
+		if day = day.AddDate(0, 0, -int(day.Weekday())); day.After(time.Now().AddDate(0, 0, 2)) {
+			return day
+		}
+	}
+}
+
+// onDay reads "09:00", or "09:00+1" of the day after.
+func onDay(t *testing.T, day time.Time, text string) time.Time {
+	t.Helper()
+	clock, err := time.Parse("15:04", text[:5])
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch text[5:] {
+	case "+1":
+		day = day.AddDate(0, 0, 1)
+	case "-1":
+		day = day.AddDate(0, 0, -1)
+	}
+	return day.Add(time.Duration(clock.Hour())*time.Hour + time.Duration(clock.Minute())*time.Minute)
+}
+
 // TestQuota: what one person may have of a room in a week. A night counts in both weeks, each
 // with its hours; what is cancelled counts no more; others are not concerned.
 func TestQuota(t *testing.T) {
@@ -213,6 +314,14 @@ func TestBlackout(t *testing.T) {
 			t.Errorf("changed: %s, %+v", local, b)
 		}
 		admin.WantProblem(t, http.StatusPreconditionFailed, "version_mismatch", http.MethodDelete, path, nil, testenv.Header("If-Match", `"1"`))
+		// A move that waits to come into it is in its way, too.
+		hall := admin.NewRoom(t, "Hall", with{"site_id": site.ID, "approval": with{"required": true}})
+		alice.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", before.ID), with{"room_ids": []int64{hall.ID}, "start": hour(20), "end": hour(21)}, nil)
+		var later blackout
+		admin.Want(t, http.StatusCreated, http.MethodPost, "/blackouts", with{"room_id": hall.ID, "start": hour(20), "end": hour(22)}, &later)
+		if len(later.Affected) != 1 || later.Affected[0].ID != before.ID {
+			t.Errorf("in the way of the hall's: %+v", later.Affected)
+		}
 		p := admin.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPost, "/blackouts", with{"room_id": 99, "start": hour(2), "end": hour(1), "reason": "a\nb", "color": 1})
 		if len(p.Errors) != 4 {
 			t.Errorf("faults %+v", p.Errors)
@@ -257,6 +366,35 @@ func TestOverride(t *testing.T) {
 		if last := all[len(all)-1]; last.Action != "changed" || last.Reason != "and stays" || last.Changes["override"].To == nil {
 			t.Errorf("history %+v", last)
 		}
+		for _, c := range []struct {
+			method, path string
+			body         with
+		}{
+			{http.MethodPatch, at("/meetings/%d", alice.Book(t, testenv.Booking(day.Add(20*time.Hour), day.Add(21*time.Hour), []int64{room.ID})).ID), with{"end": day.Add(22 * time.Hour)}},
+			{http.MethodPost, "/series", with{"title": "t", "room_ids": []int64{room.ID}, "timezone": "UTC", "rrule": "FREQ=YEARLY;COUNT=3",
+				"start": day.AddDate(0, 0, 1).Format("2006-01-02T15:04:05"), "end": day.AddDate(0, 0, 1).Add(2 * time.Hour).Format("2006-01-02T15:04:05")}},
+		} {
+			c.body["override"] = with{"reason": "it is the board"}
+			alice.WantProblem(t, http.StatusForbidden, "forbidden", c.method, c.path, c.body)
+			var token struct{ Token string }
+			admin.Want(t, http.StatusCreated, http.MethodPost, "/me/tokens", with{"name": c.path, "scopes": []string{"rooms:write", "meetings:read"}}, &token)
+			(&testenv.Client{Base: server.URL, Token: token.Token}).WantProblem(t, http.StatusForbidden, "forbidden", c.method, c.path, c.body)
+			if res := admin.Do(t, c.method, c.path, c.body); res.Status >= 300 {
+				t.Errorf("%s %s: %d %s", c.method, c.path, res.Status, res.Body)
+			}
+		}
+		// What has begun may be booked by an override, what is over not.
+		now := time.Now().UTC().Truncate(time.Second)
+		past := testenv.Booking(now.Add(-time.Hour), now.Add(-time.Minute), []int64{room.ID}, with{"override": with{"reason": "they were there"}})
+		if v := violations(t, admin, http.MethodPost, "/meetings", past); v["in_past 0"].Location != "body.start" {
+			t.Errorf("what is over: %+v", v)
+		}
+		past["end"] = now.Add(10 * time.Minute)
+		begun := admin.Book(t, past)
+		if v := violations(t, admin, http.MethodPatch, at("/meetings/%d", begun.ID), with{"end": now.Add(-time.Minute), "override": past["override"]}); v["in_past 0"].Location != "body.end" {
+			t.Errorf("an end that has passed: %+v", v)
+		}
+		admin.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/extend", begun.ID), with{"end": now.Add(30 * time.Minute), "override": past["override"]}, nil)
 		p := admin.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPost, "/meetings", with{"override": with{"reason": "  "}})
 		if !slices.ContainsFunc(p.Errors, func(f struct {
 			Location string `json:"location"`

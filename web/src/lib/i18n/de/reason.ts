@@ -23,6 +23,8 @@ const de: typeof en = {
         ? `Räume sind bis ${w.limit} buchbar, nicht bis ${w.actual}.`
         : `Vorlauf${w.room ? ` für ${w.room}` : ''}: höchstens ${w.limit}; hier sind es ${w.actual}.`,
     quota: (w) => `Ihr Kontingent für ${w.room || 'diesen Raum'}: ${w.limit} je ${w.per}; verbraucht sind ${w.used}, hiermit wären es ${w.actual}.`,
+    too_many_waits: (w) => `Sie warten schon auf ${w.used} Besprechungen; mehr als ${w.limit} sind nicht möglich. Geben Sie zuerst einen dieser Plätze auf.`,
+    needs_approval: (w) => `Buchungen von ${w.room || 'diesem Raum'} muss jemand genehmigen: Bitte fragen Sie auf der Seite an.`,
     too_many_dates: (w) => `Eine Serie hat höchstens ${w.limit} Termine.`,
     not_in_rule: (w) => `Der erste Termin muss zur Regel passen; der nächste wäre ${w.limit}.`,
     too_far: () => 'Das reicht zu viele Jahre in die Zukunft.',
