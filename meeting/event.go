@@ -11,6 +11,8 @@ type Event struct {
 	Action    Action
 	At        time.Time
 	MeetingID ID
+	Left      []int64 // rooms in which the meeting was before it
+	Asked     []int64 // rooms of a change that it asked for, or that is not asked for any more
 }
 
 // EventStore is the part of [Store] that a [Feed] reads.

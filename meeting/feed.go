@@ -49,6 +49,16 @@ type Update struct {
 	rendered *[2]rendering
 }
 
+// Concerns reports whether somebody who listens for the rooms hears of the update: the meeting is
+// there, or was before. Where it was to move, only who sees what it is about is told.
+func (u *Update) Concerns(rooms []int64, sees bool) bool {
+	named := slices.Concat(u.Meeting.RoomIDs, u.Left)
+	if sees {
+		named = append(named, u.Asked...)
+	}
+	return slices.ContainsFunc(named, func(id int64) bool { return slices.Contains(rooms, id) })
+}
+
 type rendering struct {
 	once sync.Once
 	text []byte

@@ -167,6 +167,16 @@ func TestEvents(t *testing.T) {
 			t.Errorf("who asked for another room heard %v", got)
 		}
 
+		// Who listens for a room hears that a meeting leaves it, and then no more of it.
+		moving := alice.Book(t, testenv.Booking(start.Add(5*time.Hour), end.Add(5*time.Hour), []int64{second.ID}))
+		alice.Want(t, http.StatusOK, http.MethodPatch, fmt.Sprintf("/meetings/%d", moving.ID), with{"room_ids": []int64{room.ID}}, nil)
+		alice.Want(t, http.StatusOK, http.MethodPatch, fmt.Sprintf("/meetings/%d", moving.ID), with{"title": "Elsewhere"}, nil)
+		alice.Book(t, testenv.Booking(start.Add(6*time.Hour), end.Add(6*time.Hour), []int64{second.ID}))
+		eventually(t, time.Now().Add(slack), "a meeting in the other room", func() bool { return len(elsewhere.all()) >= 4 })
+		if got := elsewhere.of(moving.ID); !slices.Equal(got, []string{"created", "changed"}) || !strings.Contains(elsewhere.all()[2].raw, fmt.Sprintf(`"left_room_ids":[%d]`, second.ID)) {
+			t.Errorf("who listens for the room it left heard %v: %+v", got, elsewhere.all())
+		}
+
 		// Cut off, and back: first here, then at the other instance, then after a restart.
 		events := hers.all()
 		last := events[len(events)-1].id

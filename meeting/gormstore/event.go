@@ -3,13 +3,16 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 
 	"punctual/meeting"
 )
 
 var (
-	getEvents  = write(`SELECT id, action, at, meeting_id FROM history WHERE id > $1 ORDER BY id LIMIT $2`)
+	getEvents = write(`SELECT id, action, at, meeting_id, CASE WHEN changes IS NOT NULL THEN {postgres: jsonb_build_array}{sqlite: json_array}(
+			changes -> 'room_ids' -> 'from', changes -> 'pending_change' -> 'from' -> 'room_ids', changes -> 'pending_change' -> 'to' -> 'room_ids') END
+		FROM history WHERE id > $1 ORDER BY id LIMIT $2`)
 	lastEvent  = write(`SELECT COALESCE(max(id), 0) FROM history`)
 	getEnded   = write(`SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)`)
 	takeNumber = write(`SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)`) // the only way to know what has been given out
@@ -25,9 +28,19 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) (events []me
 	}
 	err = s.query(tx, func(rows *sql.Rows) error {
 		var e meeting.Event
-		err := rows.Scan(&e.ID, &e.Action, &e.At, &e.MeetingID)
+		var named []byte
+		if err := rows.Scan(&e.ID, &e.Action, &e.At, &e.MeetingID, &named); err != nil {
+			return err
+		}
+		if named != nil {
+			var rooms [3][]int64
+			if err := json.Unmarshal(named, &rooms); err != nil {
+				return fmt.Errorf("rooms of entry %d: %w", e.ID, err)
+			}
+			e.Left, e.Asked = rooms[0], append(rooms[1], rooms[2]...)
+		}
 		events = append(events, e)
-		return err
+		return nil
 	}, getEvents, after, limit)
 	if err != nil {
 		return nil, 0, fmt.Errorf("events: %w", err)

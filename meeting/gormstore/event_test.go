@@ -42,6 +42,36 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+// An event names the rooms that the meeting left, and those of a change that waits or waits no longer.
+func TestEvents_rooms(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		asks := f.room("Asks", func(r *meeting.Room) { r.Approval.Required = true })
+		s := slot("09:00", "10:00")
+		m := f.book(s, f.turing)
+		move := func(rooms ...*meeting.Room) {
+			f.change(m.ID, func(m *meeting.Meeting) error {
+				t := terms(s, rooms...)
+				t.Placed = true
+				_, err := m.Revise(t, f.anna, ask, now)
+				return err
+			})
+		}
+		move(f.hopper, f.wide)
+		move(asks) // which is only asked for
+		f.change(m.ID, func(m *meeting.Meeting) error { return m.Cancel("", f.anna, now) })
+		events, _, err := f.store.Events(t.Context(), 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var left, asked [][]int64
+		for _, e := range events {
+			left, asked = append(left, e.Left), append(asked, e.Asked)
+		}
+		f.want("left", left, [][]int64{nil, {f.turing.ID}, nil, nil})
+		f.want("asked", asked, [][]int64{nil, nil, {asks.ID}, {asks.ID}})
+	})
+}
+
 // A transaction that runs is told of, so that nobody passes over what it will commit.
 func TestEvents_running(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {

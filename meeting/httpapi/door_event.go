@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -25,7 +24,7 @@ func (h *doorHandlers) registerEvents(api huma.API) {
 }
 
 func (h *doorHandlers) events(ctx context.Context, _ *struct{}) (*huma.StreamResponse, error) {
-	by, roomID, err := h.standing(ctx)
+	_, roomID, err := h.standing(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -33,20 +32,8 @@ func (h *doorHandlers) events(ctx context.Context, _ *struct{}) (*huma.StreamRes
 	if err != nil {
 		return nil, err
 	}
-	d, err := h.svc.Door(ctx, by, roomID) // after the listener hears, so that nothing is missed
-	if err != nil {
-		listener.Close()
-		return nil, err
-	}
-	here := map[meeting.ID]bool{}
-	for _, m := range d.Today {
-		here[m.ID] = true
-	}
 	hint := func(u meeting.Update) []byte {
-		was := here[u.MeetingID] // it may have been moved to another room
-		here[u.MeetingID] = slices.Contains(u.Meeting.RoomIDs, roomID)
-		if !was && !here[u.MeetingID] {
-			delete(here, u.MeetingID)
+		if !u.Concerns([]int64{roomID}, false) {
 			return nil
 		}
 		return []byte("event: changed\ndata: {}\n\n")

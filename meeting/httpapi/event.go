@@ -25,6 +25,7 @@ type Event struct {
 	ID      int64     `json:"id" doc:"Rises; the same for everybody"`
 	Type    string    `json:"type" enum:"meeting.created,meeting.confirmed,meeting.rejected,meeting.changed,meeting.cancelled,meeting.started,meeting.ended,meeting.released,meeting.checked_in,meeting.responded"`
 	At      time.Time `json:"at"`
+	Left    []int64   `json:"left_room_ids,omitempty" doc:"Rooms in which the meeting was before, and is not now"`
 	Meeting Meeting   `json:"meeting" doc:"As it is now and as you may see it, without telephone numbers and what people said with their answers"`
 }
 
@@ -62,7 +63,7 @@ type eventHandlers struct {
 type eventsInput struct {
 	LastEventID string  `header:"Last-Event-ID" doc:"The last event that came; empty: from now on"`
 	After       string  `query:"after" doc:"Like Last-Event-ID, where no header can be set"`
-	RoomID      []int64 `query:"room_id,explode" doc:"Of these rooms alone"`
+	RoomID      []int64 `query:"room_id,explode" doc:"Of these rooms alone: of meetings that are there, that leave, or that are to move there"`
 }
 
 func (in *eventsInput) after() (int64, error) {
@@ -100,11 +101,10 @@ func (h *eventHandlers) stream(ctx context.Context, in *eventsInput) (*huma.Stre
 		return nil, err
 	}
 	return follow(listener, lost, func(u meeting.Update) []byte {
-		wanted := func(id int64) bool { return slices.Contains(in.RoomID, id) }
-		if len(in.RoomID) > 0 && !slices.ContainsFunc(u.Meeting.RoomIDs, wanted) {
+		sees := by.MaySee(u.Meeting, u.Rooms)
+		if len(in.RoomID) > 0 && !u.Concerns(in.RoomID, sees) {
 			return nil
 		}
-		sees := by.MaySee(u.Meeting, u.Rooms)
 		if !sees && u.Action == meeting.ActionResponded { // would tell how many are invited
 			return nil
 		}
@@ -237,7 +237,8 @@ func EventBody(u meeting.Update, by meeting.Actor, at time.Time) []byte {
 	for i := range m.Attendees {
 		m.Attendees[i].Phone, m.Attendees[i].Comment = "", nil
 	}
-	e := Event{ID: u.ID, Type: eventType(u.Action), At: u.At.UTC(), Meeting: m}
+	left := slices.DeleteFunc(slices.Clone(u.Left), func(id int64) bool { return slices.Contains(u.Meeting.RoomIDs, id) })
+	e := Event{ID: u.ID, Type: eventType(u.Action), At: u.At.UTC(), Left: left, Meeting: m}
 	data, err := json.Marshal(e)
 	if err != nil {
 		panic(err) // nothing in it can fail

@@ -2796,6 +2796,8 @@ export interface components {
              * @description Rises; the same for everybody
              */
             id: number;
+            /** @description Rooms in which the meeting was before, and is not now */
+            left_room_ids?: number[] | null;
             /** @description As it is now and as you may see it, without telephone numbers and what people said with their answers */
             meeting: components["schemas"]["Meeting"];
             /** @enum {string} */
@@ -6576,7 +6578,7 @@ export interface operations {
             query?: {
                 /** @description Like Last-Event-ID, where no header can be set */
                 after?: string;
-                /** @description Of these rooms alone */
+                /** @description Of these rooms alone: of meetings that are there, that leave, or that are to move there */
                 room_id?: number[] | null;
             };
             header?: {
