@@ -20,6 +20,7 @@ const editorPause = 50 * time.Millisecond
 type reloader struct {
 	file    string
 	environ []string
+	seen    string  // the fingerprint of the file, from before started was read
 	started *Config // what holds for settings that need a restart
 	current *Config // and for the others
 	apply   func(ctx context.Context, old, now *Config) error
@@ -27,7 +28,8 @@ type reloader struct {
 	log     *slog.Logger
 }
 
-// Run watches the file until ctx ends. A file that cannot be watched is logged, and the
+// Run takes over what changed since started was read, and watches the file until ctx ends. A
+// file that cannot be watched is logged, and the
 // settings stay what they are.
 func (r *reloader) Run(ctx context.Context) error {
 	w, err := fsnotify.NewWatcher()
@@ -47,13 +49,13 @@ func (r *reloader) Run(ctx context.Context) error {
 func (r *reloader) watch(ctx context.Context, w *fsnotify.Watcher) {
 	settled := time.NewTimer(editorPause)
 	settled.Stop()
-	seen := fingerprint(r.file)
 	look := func() {
-		if now := fingerprint(r.file); now != seen {
-			seen = now
+		if now := fingerprint(r.file); now != r.seen {
+			r.seen = now
 			settled.Reset(editorPause)
 		}
 	}
+	look()
 	for {
 		select {
 		case <-ctx.Done():

@@ -55,20 +55,27 @@ func replace(t *testing.T, file, content string) {
 
 func startReloader(t *testing.T, file string) (*logBuffer, <-chan *Config) {
 	t.Helper()
+	return startReloaderLater(t, file, func() {})
+}
+
+// startReloaderLater lets meanwhile run between the reading of the file and the watching.
+func startReloaderLater(t *testing.T, file string, meanwhile func()) (*logBuffer, <-chan *Config) {
+	t.Helper()
+	seen := fingerprint(file)
 	started, _, err := LoadConfig(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log, applied := &logBuffer{}, make(chan *Config, 10)
 	r := &reloader{
-		file: file, started: started, current: started, log: newLogger(log, "text", slog.LevelInfo),
+		file: file, seen: seen, started: started, current: started, log: newLogger(log, "text", slog.LevelInfo),
 		apply: func(_ context.Context, _, now *Config) error { applied <- now; return nil },
 	}
+	meanwhile()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = r.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
-	time.Sleep(20 * time.Millisecond) // until it watches
 	return log, applied
 }
 
@@ -97,6 +104,21 @@ func TestReloader(t *testing.T) {
 	}
 	if c := <-applied; c.Log.Level != "warn" || c.Queue.Prefix != "punctual" {
 		t.Errorf("applied %+v", c)
+	}
+}
+
+// The database is migrated between the reading of the file and the watching.
+func TestReloader_aFileThatChangesWhileTheServerStarts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	replace(t, file, "")
+	_, applied := startReloaderLater(t, file, func() { replace(t, file, "log: {level: debug}\n") })
+	select {
+	case c := <-applied:
+		if c.Log.Level != "debug" {
+			t.Errorf("applied %+v", c.Log)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the change was missed")
 	}
 }
 

@@ -49,6 +49,7 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 			err = nil // told to stop before it had begun
 		}
 	}()
+	seen := fingerprint(c.configFile)
 	read, err := loadConfig(c.configFile, c.environ)
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 		return err
 	}
 	c.banner(a, listener.Addr(), setUp)
-	reload := &reloader{file: c.configFile, environ: c.environ, started: config, current: config, apply: a.apply, state: a.source, log: log}
+	reload := &reloader{file: c.configFile, environ: c.environ, seen: seen, started: config, current: config, apply: a.apply, state: a.source, log: log}
 	return a.run(ctx, listener, handler, reload)
 }
 
