@@ -145,6 +145,7 @@ func series(s *meeting.SeriesFacts) *notify.Series {
 	return &notify.Series{
 		ID: s.ID, Start: s.Start, End: s.End, Rule: s.Rule, ExDates: s.ExDates, RDates: s.RDates,
 		Count: s.Count, Dates: s.Dates, Last: s.Last, Overrides: occurrences(s.Overrides), Cancelled: occurrences(s.Cancelled),
+		Part: string(s.Part), Split: s.Split,
 	}
 }
 

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,21 @@ type SeriesFacts struct {
 	Last      time.Time    `json:"last"`                // the last of them
 	Overrides []Occurrence `json:"overrides,omitempty"` // dates that are not as the series has them
 	Cancelled []Occurrence `json:"cancelled,omitempty"` // of a cancellation of some dates; none: of all
+
+	Part  SeriesPart `json:"part,omitempty"`  // which part of a change it tells of; empty: of all
+	Split *time.Time `json:"split,omitempty"` // of a series that was split: the first date of the second part
 }
+
+// SeriesPart is what one of several notices about a change of a series tells of.
+type SeriesPart string
+
+const (
+	// A calendar knows a series by one UID, and a rule that changes from some date on by none.
+	// So a series that is split is two entries, of which two notices tell.
+	PartEnds   SeriesPart = "ends"    // the dates in front of a split
+	PartGoesOn SeriesPart = "goes_on" // the dates from it on
+	PartAdded  SeriesPart = "added"   // a date that the series has again
+)
 
 // Occurrence is one date of a series in [SeriesFacts].
 type Occurrence struct {
@@ -43,7 +58,7 @@ const (
 func (s *Series) notifyBooked(ms []*Meeting, by Actor, at time.Time) {
 	confirmed, pending := byState(ms)
 	if len(confirmed) > 0 {
-		s.notify(NoticeInvitation, confirmed, persons(s.Attendees), by, at, nil)
+		s.notify(telling{kind: NoticeInvitation, dates: confirmed, calendar: confirmed}, persons(s.Attendees), by, at)
 	}
 	s.askTogether(pending, by)
 }
@@ -88,18 +103,63 @@ func byState(ms []*Meeting) (confirmed, pending []*Meeting) {
 	return confirmed, pending
 }
 
-// notify records one notice about dates of the series for each of the people. The notice is
-// filed under the first of them.
-func (s *Series) notify(kind NoticeKind, dates []*Meeting, to []Person, by Actor, at time.Time, more func(*Facts)) {
-	dates = slices.SortedFunc(slices.Values(dates), func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
-	first := dates[0]
-	f := s.facts(dates, by)
-	if more != nil {
-		more(&f)
+// telling is a notice about dates of a series.
+type telling struct {
+	kind     NoticeKind
+	dates    []*Meeting // that it speaks of, at least one
+	calendar []*Meeting // all that the calendars of its readers are to show of the series; none: it is not about them
+	expires  time.Time  // zero: when the last of the dates is over
+	more     func(*Facts)
+}
+
+// notify records a notice for each of the people who come to one of its dates at least. It
+// tells each of them of the dates that they come to, and is filed under the first. A change that
+// leaves nothing in somebody's calendar is a cancellation for them.
+func (s *Series) notify(t telling, to []Person, by Actor, at time.Time) {
+	if len(t.dates) == 0 {
+		return
 	}
-	expires := dates[len(dates)-1].Slot.End
-	for _, n := range addressed(Notice{Kind: kind, Channel: Email, Due: at, Expires: expires, Facts: f}, to, by) {
-		n.about = first
+	var all []Person
+	for _, p := range to {
+		mine := t.of(s, p)
+		switch {
+		case len(mine.dates) == len(t.dates) && len(mine.calendar) == len(t.calendar):
+			all = append(all, p)
+		case len(mine.dates) > 0:
+			s.record(mine, []Person{p}, by, at)
+		}
+	}
+	s.record(t, all, by, at)
+}
+
+// of is what there is to tell a person, who may have been taken from single dates.
+func (t telling) of(s *Series, p Person) telling {
+	comes := func(m *Meeting) bool {
+		return strings.EqualFold(p.Email, s.Organizer.Email) || slices.ContainsFunc(m.Attendees, Attendee{Person: p}.sameAddress)
+	}
+	stays := func(m *Meeting) bool { return !comes(m) }
+	t.dates, t.calendar = slices.DeleteFunc(slices.Clone(t.dates), stays), slices.DeleteFunc(slices.Clone(t.calendar), stays)
+	return t
+}
+
+func (s *Series) record(t telling, to []Person, by Actor, at time.Time) {
+	if len(to) == 0 {
+		return
+	}
+	dates := slices.SortedFunc(slices.Values(t.dates), func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	f := s.facts(dates, by)
+	switch {
+	case len(t.calendar) > 0:
+		s.fill(f.Series, t.calendar, at)
+	case t.kind == NoticeChange:
+		t.kind = NoticeCancellation
+	}
+	if t.more != nil {
+		t.more(&f)
+	}
+	expires := later(t.expires, dates[len(dates)-1].Slot.End)
+	for _, n := range addressed(Notice{Kind: t.kind, Channel: Email, Due: at, Expires: expires, Facts: f}, to, by) {
+		n.about = dates[0]
 		s.notices = append(s.notices, n)
 	}
 }
@@ -116,44 +176,65 @@ func (s *Series) facts(dates []*Meeting, by Actor) Facts {
 		f.Rooms = slices.Clone(first.RoomNames) // which are others while the series' move waits
 	}
 	f.Sequence = s.Version + 1
-	zone := mustZone(s.Timezone)
-	sf := &SeriesFacts{
-		Start: s.Start.Format(icalLocal), End: s.End.Format(icalLocal), Rule: s.calendarRule(zone),
+	f.Series = &SeriesFacts{
+		Start: s.Start.Format(icalLocal), End: s.End.Format(icalLocal), Rule: s.calendarRule(mustZone(s.Timezone)),
 		Count: int64(len(dates)), Last: dates[len(dates)-1].Slot.Start,
 	}
 	for _, m := range dates[:min(shownDates, len(dates))] {
-		sf.Dates = append(sf.Dates, m.Slot.Start)
+		f.Series.Dates = append(f.Series.Dates, m.Slot.Start)
 	}
-	there := make(map[int64]*Meeting, len(dates))
-	for _, m := range dates {
-		there[m.OriginalStart.UnixMicro()] = m
-	}
-	all := s.clone()
-	all.ExDates = nil
-	for _, d := range all.Dates() {
-		m := there[d.Slot.Start.UnixMicro()]
-		wall := d.Wall.Format(icalLocal)
-		switch {
-		case m == nil && !d.extra:
-			sf.ExDates = append(sf.ExDates, wall)
-		case m != nil && d.extra:
-			sf.RDates = append(sf.RDates, wall)
-		}
-		if m != nil {
-			if o, differs := s.override(m, d); differs {
-				sf.Overrides = append(sf.Overrides, o)
-			}
-		}
-	}
-	f.Series = sf
 	return f
 }
 
-// override is how a date differs from what a calendar makes of the rule: by what was changed,
-// or since clocks change in it, for a calendar takes all dates to be equally long.
-func (s *Series) override(m *Meeting, d Date) (Occurrence, bool) {
+// fill adds what a calendar needs beside the rule to show these meetings and no others. What
+// has taken place on a date that the rule has no longer, since it was changed, stands for a
+// past date of the rule that nothing else does, or else for one on top.
+func (s *Series) fill(f *SeriesFacts, ms []*Meeting, at time.Time) {
+	there := make(map[int64]*Meeting, len(ms))
+	for _, m := range ms {
+		there[m.place().UnixMicro()] = m
+	}
+	all := s.clone()
+	all.ExDates = nil
+	var past []Date // without a meeting
+	for _, d := range all.Dates() {
+		m := there[d.Slot.Start.UnixMicro()]
+		delete(there, d.Slot.Start.UnixMicro())
+		wall := d.Wall.Format(icalLocal)
+		switch {
+		case m != nil && d.extra:
+			f.RDates = append(f.RDates, wall)
+		case m == nil && d.extra:
+		case m == nil && !d.Slot.Start.After(at):
+			past = append(past, d)
+		case m == nil:
+			f.ExDates = append(f.ExDates, wall)
+		}
+		if m != nil {
+			s.differ(f, m, d)
+		}
+	}
+	for _, m := range slices.SortedFunc(maps.Values(there), func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) }) {
+		d := s.Recurrence().date(clock(m.place(), mustZone(s.Timezone)), "")
+		if len(past) > 0 && !m.Slot.Start.After(at) {
+			d, past = past[0], past[1:]
+		} else {
+			f.RDates = append(f.RDates, d.Wall.Format(icalLocal))
+		}
+		s.differ(f, m, d)
+	}
+	for _, d := range past {
+		f.ExDates = append(f.ExDates, d.Wall.Format(icalLocal))
+	}
+	slices.Sort(f.ExDates)
+	slices.Sort(f.RDates)
+}
+
+// differ adds how a meeting differs from what a calendar makes of its date of the rule: by what
+// was changed, or since clocks change in it, for a calendar takes all dates to be equally long.
+func (s *Series) differ(f *SeriesFacts, m *Meeting, d Date) {
 	o := m.occurrence()
-	o.Title, o.Rooms = "", nil
+	o.OriginalStart, o.Title, o.Rooms = d.Slot.Start, "", nil
 	differs := !m.Slot.Start.Equal(d.Slot.Start) || m.Slot.Duration() != s.sample().Slot.Duration()
 	if m.Title != s.Title {
 		o.Title, differs = m.Title, true
@@ -161,7 +242,9 @@ func (s *Series) override(m *Meeting, d Date) (Occurrence, bool) {
 	if !slices.Equal(m.RoomIDs, s.RoomIDs) {
 		o.Rooms, differs = slices.Clone(m.RoomNames), true
 	}
-	return o, differs
+	if differs {
+		f.Overrides = append(f.Overrides, o)
+	}
 }
 
 func (m *Meeting) occurrence() Occurrence {

@@ -25,6 +25,7 @@ type revision struct {
 
 	gone, kept []*Meeting // dropped; changed or not, but there
 	asked      []*Meeting // that became a request, or have one for a move
+	moved      bool       // dates of the rule have other starts
 	visible    bool       // something changes that people plan by: when, where or what
 }
 
@@ -405,6 +406,9 @@ func (e *revision) settle(ctx context.Context, target *Series) error {
 		own := slices.Clone(dropped.notices)
 		dropped.throughSeries("")
 		dropped.notices = e.personal(own)
+		for i := range dropped.notices {
+			dropped.notices[i].Facts.of(dropped) // while it is a date of the series
+		}
 		dropped.OriginalStart = time.Time{}
 		e.change.Update = append(e.change.Update, dropped)
 	}
@@ -450,6 +454,7 @@ func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) err
 	moved := !w.date.Slot.Start.Equal(m.OriginalStart) && !m.OriginalStart.IsZero()
 	if moved {
 		m.OriginalStart = w.date.Slot.Start
+		e.visible, e.moved = true, true // calendars know the date by it, though the meeting itself may wait where it is
 	}
 	if changed || moved || target.ID == 0 {
 		e.belong(m, target)

@@ -1,6 +1,9 @@
 package meeting
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // tell those whom the change concerns, each once for each series. Nobody is told that a
 // description has changed, as with meetings.
@@ -16,49 +19,90 @@ func (e *revision) tell(was, first, target *Series) {
 	together(e.asked)
 	target.askTogether(e.asked, e.by)
 	visible := e.visible || was.Title != target.Title || len(e.gone)+len(e.change.Create) > 0
-	if first != target && visible {
-		if left := e.left(); len(left) > 0 && len(e.kept) > 0 {
-			first.notify(NoticeChange, left, e.everybody(was.Attendees), e.by, e.at, nil)
-			for i := range first.notices {
-				first.notices[i].Expires = e.kept[len(e.kept)-1].Slot.End
-			}
+	stayed := e.stayed()
+	more := func(*Facts) {}
+	calendar := append(slices.Clone(stayed), confirmed...)
+	everybody := append([]Person{e.before.Organizer}, persons(stay)...)
+	if first != target || e.moved {
+		everybody = append(everybody, e.single()...)
+	}
+	if first != target {
+		// Calendars know nothing of the second part yet, whatever has changed.
+		visible, calendar = true, confirmed
+		more = e.splitting(PartGoesOn)
+		if len(confirmed) > 0 {
+			e.tellEnd(first, stayed, confirmed, everybody)
 		}
 	}
 	switch {
 	case len(confirmed) == 0 && len(e.gone) > 0:
-		e.cancelled(target, e.gone, "", was.Attendees)
+		e.cancelled(first, e.gone, "", e.everybody(was.Attendees))
 	case len(confirmed) == 0:
 	case visible:
-		kind := NoticeChange
-		if first != target {
-			kind = NoticeInvitation // its calendars do not know the new series
+		change := telling{kind: NoticeChange, dates: confirmed, calendar: calendar, more: more}
+		target.notify(change, everybody, e.by, e.at)
+		if first == target && len(e.gone) > 0 {
+			comes := func(p Person) bool { return len(change.of(target, p).dates) > 0 }
+			e.cancelled(first, e.gone, "", slices.DeleteFunc(persons(stay), comes))
 		}
-		target.notify(kind, confirmed, e.everybody(stay), e.by, e.at, nil)
 	}
 	if len(confirmed) > 0 {
-		target.notify(NoticeInvitation, confirmed, persons(added), e.by, e.at, nil)
+		target.notify(telling{kind: NoticeInvitation, dates: confirmed, calendar: calendar}, persons(added), e.by, e.at)
 	}
 	if was := e.wereOn(); len(was) > 0 && len(removed) > 0 {
-		e.cancelled(e.before, was, "", removed)
-		target.notices = append(target.notices, e.before.notices...)
+		e.cancelled(e.before, was, "", persons(removed))
+		first.notices = append(first.notices, e.before.notices...)
 		e.before.notices = nil
 	}
+}
+
+// tellEnd tells that the series ends in front of the dates that go on as one of their own: of
+// those to come in front, else of those that were. Who came to none is told that it is gone.
+func (e *revision) tellEnd(first *Series, left, goOn []*Meeting, to []Person) {
+	coming := slices.DeleteFunc(slices.Clone(left), func(m *Meeting) bool { return !m.Slot.Start.After(e.at) })
+	t := telling{kind: NoticeChange, calendar: left, more: e.splitting(PartEnds), expires: goOn[len(goOn)-1].Slot.End}
+	for _, dates := range [][]*Meeting{coming, left, e.wereOn()} {
+		t.dates = dates
+		first.notify(t, to, e.by, e.at)
+		to = slices.DeleteFunc(slices.Clone(to), func(p Person) bool { return len(t.of(first, p).dates) > 0 })
+	}
+}
+
+func (e *revision) splitting(part SeriesPart) func(*Facts) {
+	return func(f *Facts) { f.Series.Part, f.Series.Split = part, &e.from }
 }
 
 func (e *revision) everybody(as []Attendee) []Person {
 	return append([]Person{e.before.Organizer}, persons(as)...)
 }
 
-// left are the dates in front of those that the change concerns: calendars must learn that
-// their series ends there.
-func (e *revision) left() []*Meeting {
-	var ms []*Meeting
-	for _, m := range e.all {
-		if m.place().Before(e.from) && !m.gone() && m.Status != Pending {
-			ms = append(ms, m)
+// single are those who have no part in the series but come to single dates that stay. Where
+// calendars would not know those dates again, they are told of them as of a series.
+func (e *revision) single() []Person {
+	var found []Person
+	own := func(p Person) bool { return !e.before.concerns(p) && !e.change.Target().concerns(p) }
+	for _, m := range e.kept {
+		for _, a := range m.Attendees {
+			same := func(p Person) bool { return strings.EqualFold(p.Email, a.Email) }
+			if own(a.Person) && !slices.ContainsFunc(found, same) {
+				found = append(found, a.Person)
+			}
 		}
+		m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool { return !n.asks() && own(n.To) })
 	}
-	return ms
+	return found
+}
+
+// stayed are the dates that calendars show and the change does not concern: they have begun, or
+// are in front of those that it does.
+func (e *revision) stayed() []*Meeting {
+	concerned := e.concerned()
+	return slices.DeleteFunc(e.shown(), func(m *Meeting) bool { return slices.Contains(concerned, m) })
+}
+
+// shown are the dates that calendars know.
+func (e *revision) shown() []*Meeting {
+	return slices.DeleteFunc(slices.Clone(e.all), func(m *Meeting) bool { return m.gone() || m.Status == Pending })
 }
 
 // wereOn are the dates that people had been invited to.
@@ -67,13 +111,12 @@ func (e *revision) wereOn() []*Meeting {
 }
 
 // cancelled tells that dates of the series will not be.
-func (e *revision) cancelled(s *Series, dates []*Meeting, reason string, to []Attendee) {
+func (e *revision) cancelled(s *Series, dates []*Meeting, reason string, to []Person) {
 	whole := !slices.ContainsFunc(e.all, func(m *Meeting) bool {
 		return !m.gone() && !slices.ContainsFunc(dates, func(d *Meeting) bool { return d.ID == m.ID })
 	})
-	s.notify(NoticeCancellation, dates, e.everybody(to), e.by, e.at, func(f *Facts) {
+	s.notify(telling{kind: NoticeCancellation, dates: dates, more: func(f *Facts) {
 		f.Reason = reason
-		f.Series.Overrides, f.Series.ExDates, f.Series.RDates = nil, nil, nil
 		if whole {
 			return
 		}
@@ -83,22 +126,18 @@ func (e *revision) cancelled(s *Series, dates []*Meeting, reason string, to []At
 				f.Series.Cancelled = append(f.Series.Cancelled, o)
 			}
 		}
-	})
+	}}, to, e.by, e.at)
 }
 
 // personal are the notices to those who are told of this date alone, since they have no part
 // in the series.
 func (e *revision) personal(ns []Notice) []Notice {
-	series := e.before.Attendees
-	target := e.change.Target().Attendees
 	return slices.DeleteFunc(ns, func(n Notice) bool {
-		switch {
-		case n.Kind == NoticeApprovalRequest:
-			return false
-		case n.To.Email == e.before.Organizer.Email:
-			return true
-		}
-		is := func(a Attendee) bool { return a.sameAddress(Attendee{Person: n.To}) }
-		return slices.ContainsFunc(series, is) || slices.ContainsFunc(target, is)
+		return n.Kind != NoticeApprovalRequest && (e.before.concerns(n.To) || e.change.Target().concerns(n.To))
 	})
+}
+
+// concerns reports whether a person is told of the series as a whole.
+func (s *Series) concerns(p Person) bool {
+	return strings.EqualFold(p.Email, s.Organizer.Email) || slices.ContainsFunc(s.Attendees, Attendee{Person: p}.sameAddress)
 }

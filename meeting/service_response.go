@@ -93,7 +93,8 @@ func (s *Service) RespondSeries(ctx context.Context, by Actor, id int64, ifMatch
 		case len(declined) == 1:
 			declined[0].notifyDeclined(comment, by, at)
 		case len(declined) > 1:
-			series.notify(NoticeDeclined, declined, []Person{series.Organizer}, by, at, func(f *Facts) { f.Comment = comment })
+			say := func(f *Facts) { f.Comment = comment }
+			series.notify(telling{kind: NoticeDeclined, dates: declined, more: say}, []Person{series.Organizer}, by, at)
 		}
 		return change, bases, nil
 	})

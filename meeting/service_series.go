@@ -220,8 +220,14 @@ type SeriesState struct {
 	// NoShows is to how many of the latest dates nobody came, one after the other.
 	NoShows int
 	Next    []*Meeting // the next ones that will take place or may
-	Absent  []Skipped  // coming dates that it has not, as "cancelled" or "skipped"
+	Absent  []Skipped  // coming dates that it has not: "cancelled", [ReasonSkipped] or [ReasonLeftOut]
 }
+
+// Reasons of dates that are absent.
+const (
+	ReasonSkipped = "skipped"  // it could not be when it was to be booked
+	ReasonLeftOut = "left_out" // by an EXDATE
+)
 
 // nextDates are shown of a series.
 const nextDates = 5
@@ -283,7 +289,7 @@ func (s *Service) ListSeries(ctx context.Context, by Actor, q SeriesQuery, p Pag
 	return series, next, nil
 }
 
-// absent are the coming dates of the rule that no meeting takes.
+// absent are the coming dates of the rule that no meeting takes, and why.
 func absent(s *Series, ms []*Meeting, at time.Time) []Skipped {
 	there, cancelled := map[int64]bool{}, map[int64]bool{}
 	for _, m := range ms {
@@ -293,16 +299,22 @@ func absent(s *Series, ms []*Meeting, at time.Time) []Skipped {
 			there[m.OriginalStart.UnixMicro()] = true
 		}
 	}
+	ruled := s.clone()
+	ruled.ExDates = nil
 	var out []Skipped
-	for _, d := range s.Dates() {
+	for _, d := range ruled.Dates() {
 		start := d.Slot.Start.UnixMicro()
-		switch {
-		case !d.Slot.Start.After(at) || there[start]:
-		case cancelled[start]:
-			out = append(out, Skipped{OriginalStart: d.Slot.Start, Reason: string(Cancelled)})
-		default:
-			out = append(out, Skipped{OriginalStart: d.Slot.Start, Reason: "skipped"})
+		if !d.Slot.Start.After(at) || there[start] {
+			continue
 		}
+		reason := ReasonSkipped
+		switch {
+		case slices.ContainsFunc(s.ExDates, func(x WallTime) bool { return x.names(d.Wall) }):
+			reason = ReasonLeftOut
+		case cancelled[start]:
+			reason = string(Cancelled)
+		}
+		out = append(out, Skipped{OriginalStart: d.Slot.Start, Reason: reason})
 	}
 	return out
 }

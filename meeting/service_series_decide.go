@@ -70,7 +70,7 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 		if len(change.Update) == 0 {
 			return nil, nil, notTheirs
 		}
-		series.tellDecision(change.Update, by, at)
+		series.tellDecision(change.Update, ms, by, at)
 		return change, bases, nil
 	})
 }
@@ -158,7 +158,7 @@ func (s *Service) onTogether(ctx context.Context, by Actor, ref Ref, fn func(*Me
 		if len(change.Update) == 0 {
 			return nil, nil, errUnchanged
 		}
-		series.tellDecision(change.Update, by, s.clock())
+		series.tellDecision(change.Update, ms, by, s.clock())
 		return change, bases, nil
 	})
 	if errors.Is(err, errUnchanged) {
@@ -168,11 +168,12 @@ func (s *Service) onTogether(ctx context.Context, by Actor, ref Ref, fn func(*Me
 }
 
 // tellDecision tells people once what was decided on several dates: the organizer of each kind
-// of decision, those who are invited of all dates, and those who are asked of one request.
-func (s *Series) tellDecision(ms []*Meeting, by Actor, at time.Time) {
-	s.decideTogether(ms, by)
+// of decision, those who are invited of all dates, and those who are asked of one request. all
+// are the series' meetings: its calendars show also what was agreed to before.
+func (s *Series) tellDecision(decided, all []*Meeting, by Actor, at time.Time) {
+	s.decideTogether(decided, by)
 	var confirmed, asked []*Meeting
-	for _, m := range ms {
+	for _, m := range decided {
 		switch {
 		case m.Request != nil:
 			asked = append(asked, m)
@@ -180,11 +181,12 @@ func (s *Series) tellDecision(ms []*Meeting, by Actor, at time.Time) {
 			confirmed = append(confirmed, m)
 		}
 		m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool {
-			return n.Kind == NoticeInvitation || n.Kind == NoticeChange
+			return (n.Kind == NoticeInvitation || n.Kind == NoticeChange) && s.concerns(n.To)
 		})
 	}
 	if len(confirmed) > 0 {
-		s.notify(NoticeInvitation, confirmed, persons(s.Attendees), by, at, nil)
+		on := slices.DeleteFunc(slices.Clone(all), func(m *Meeting) bool { return m.gone() || m.Status == Pending })
+		s.notify(telling{kind: NoticeInvitation, dates: confirmed, calendar: on}, persons(s.Attendees), by, at)
 	}
 	if len(asked) > 0 {
 		together(asked)

@@ -118,7 +118,7 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*wanted, error) {
 	if !slices.ContainsFunc(dates, func(m *Meeting) bool { return m.Status == Confirmed }) {
 		to = nil // they were never invited
 	}
-	e.cancelled(series, dates, reason, to)
+	e.cancelled(series, dates, reason, e.everybody(to))
 	return e.change, planned, nil
 }
 
@@ -164,14 +164,11 @@ func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*want
 	if e.change.Create, err = e.book(ctx, e.dates); err != nil {
 		return nil, nil, err
 	}
-	e.change.Create[0].announceDate(series, e.by, e.at)
-	return e.change, e.dates, nil
-}
-
-// announceDate tells of a single date that the series has again.
-func (m *Meeting) announceDate(s *Series, by Actor, at time.Time) {
-	m.SeriesVersion = s.Version + 1
-	if m.Status == Confirmed {
-		m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
+	if m := e.change.Create[0]; m.Status == Confirmed {
+		series.notify(telling{
+			kind: NoticeInvitation, dates: e.change.Create, calendar: append(e.shown(), m),
+			more: func(f *Facts) { f.Series.Part = PartAdded },
+		}, persons(series.Attendees), e.by, e.at)
 	}
+	return e.change, e.dates, nil
 }

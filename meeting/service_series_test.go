@@ -441,3 +441,47 @@ func TestSeries_cancelledStaysAsItIs(t *testing.T) {
 	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Title: new("Again")}})
 	same(t, "dates", w.look(t, r.Series.ID), []string{"02-11 10:00 Weekly cancelled", "02-18 10:00 Weekly cancelled", "02-18 10:00 Again confirmed"})
 }
+
+// Coming dates that the series has not are told, each with its reason, and may be added again.
+func TestSeries_absent(t *testing.T) {
+	w := newWorld(t)
+	w.take(t, "2027-02-25", w.desk)
+	f := w.weekly("FREQ=WEEKLY;COUNT=6", w.desk)
+	f.OnConflict, f.ExDates = SkipOnConflict, &[]string{"2027-02-18", "2027-03-04T10:00:00"}
+	r := w.bookSeries(t, w.ann, f)
+	if _, err := w.Cancel(t.Context(), w.ann, r.Meetings[1].ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	absent := func() (all []string) {
+		t.Helper()
+		state, err := w.Series(t.Context(), w.ann, r.Series.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range state.Absent {
+			all = append(all, d.OriginalStart.Format("01-02 ")+d.Reason)
+		}
+		return all
+	}
+	same(t, "absent", absent(), []string{"02-18 left_out", "02-25 skipped", "03-04 left_out", "03-11 cancelled"})
+	for _, day := range []string{"2027-03-04", "2027-03-11"} {
+		if _, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, day+"T10:00:00", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, "two are there again", absent(), []string{"02-18 left_out", "02-25 skipped"})
+	_, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, "2027-02-25T10:00:00", "")
+	if _, ok := errors.AsType[*SeriesConflictError](err); !ok {
+		t.Errorf("what is taken: %v", err)
+	}
+	_, err = w.AddDate(t.Context(), w.ann, r.Series.ID, nil, "2027-02-26T10:00:00", "")
+	if _, ok := errors.AsType[*InvalidError](err); !ok {
+		t.Errorf("what is no date of the rule: %v", err)
+	}
+	w.at = time.Date(2027, 2, 20, 12, 0, 0, 0, time.UTC)
+	same(t, "what has passed is not told", absent(), []string{"02-25 skipped"})
+	_, err = w.AddDate(t.Context(), w.ann, r.Series.ID, nil, "2027-02-18T10:00:00", "")
+	if _, ok := errors.AsType[*SeriesConflictError](err); !ok {
+		t.Errorf("what has passed: %v", err)
+	}
+}

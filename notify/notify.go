@@ -161,6 +161,8 @@ type Series struct {
 	Last      time.Time    `json:"last"`                // the last of them
 	Overrides []Occurrence `json:"overrides,omitempty"` // dates that are not as the series has them
 	Cancelled []Occurrence `json:"cancelled,omitempty"` // of a cancellation of some dates; none: of all
+	Part      string       `json:"part,omitempty"`      // of a change that several notifications tell of: ends, goes_on or added
+	Split     *time.Time   `json:"split,omitempty"`     // where it ends or goes on: the first date of what is a series of its own now
 }
 
 // Occurrence is one date of a [Series].

@@ -50,7 +50,7 @@ type SeriesState struct {
 // AbsentDate is a date of the rule without a meeting.
 type AbsentDate struct {
 	OriginalStart time.Time `json:"original_start"`
-	Reason        string    `json:"reason" enum:"cancelled,skipped"`
+	Reason        string    `json:"reason" enum:"cancelled,skipped,left_out" doc:"left_out: by exdates"`
 }
 
 // SeriesResult is what a change of a series made, or a preview would.

@@ -70,11 +70,19 @@ func (c *calendarOf) series(cal *ics.Calendar) {
 	if err != nil {
 		first = f.Start
 	}
-	begin := first
+	begin, end := first, s.Last.Add(f.End.Sub(f.Start))
 	if f.Start.Before(begin) {
 		begin = f.Start
 	}
-	times{loc, begin, s.Last.Add(f.End.Sub(f.Start))}.describe(cal)
+	for _, o := range slices.Concat(s.Overrides, s.Cancelled) {
+		if o.Start.Before(begin) {
+			begin = o.Start
+		}
+		if o.End.After(end) {
+			end = o.End
+		}
+	}
+	times{loc, begin, end}.describe(cal)
 	if len(s.Cancelled) > 0 {
 		for _, o := range s.Cancelled {
 			c.occurrence(cal, loc, o)

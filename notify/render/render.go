@@ -165,7 +165,7 @@ func (r *Renderer) offerCheckIn(p *page, v *view, n notify.Notification) {
 
 // offerAnswers adds the links by which the reader answers an invitation, also to what changed.
 func (r *Renderer) offerAnswers(p *page, v *view, n notify.Notification) {
-	if r.links.Respond == nil || n.Kind != notify.Invitation && n.Kind != notify.Change {
+	if r.links.Respond == nil || n.Kind != notify.Invitation && n.Kind != notify.Change || v.Part == "ends" { // which changes nothing for who answered
 		return
 	}
 	if url := r.links.Respond(n); url != "" {
@@ -199,7 +199,7 @@ func (r *Renderer) page(v *view) (page, error) {
 	}
 	switch v.variant {
 	case "cancellation", "decision.rejected", "decision.timeout", "released", "waitlist_expired":
-		p.Void = v.facts.Move == nil // else it takes place, where it was
+		p.Void = v.facts.Move == nil && v.Part == "" // else it takes place, where it was or as another series
 	}
 	if r.baseURL != "" && v.meetingID != 0 {
 		p.URL = r.baseURL + "/meetings/" + strconv.FormatInt(v.meetingID, 10)

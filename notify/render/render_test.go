@@ -168,6 +168,23 @@ func scenarios() []scenario {
 		add("decision-timeout-series", notify.Decision, start, func(f *notify.Facts) { series(f); f.Decision, f.Reason = "rejected", "timeout" })
 		add("change-series", notify.Change, start, func(f *notify.Facts) { series(f); f.By = by })
 		add("cancellation-series", notify.Cancellation, start, func(f *notify.Facts) { series(f); f.By = by })
+		split := func(part string) func(*notify.Facts) {
+			return func(f *notify.Facts) {
+				series(f)
+				f.By, f.Series.Part, f.Series.Split = by, part, new(start.AddDate(0, 0, 56))
+				if part == "goes_on" {
+					f.Series.Split = &f.Start
+				}
+			}
+		}
+		add("change-series-ends", notify.Change, start, split("ends"))
+		add("change-series-goes-on", notify.Change, start, split("goes_on"))
+		add("cancellation-series-replaced", notify.Cancellation, start, split("ends"))
+		add("invitation-date-added", notify.Invitation, start, func(f *notify.Facts) {
+			series(f)
+			f.By, f.Series.Part, f.Series.Count, f.Series.Dates = by, "added", 1, f.Series.Dates[:1]
+			f.Series.Last = f.Start
+		})
 		add("cancellation-some-dates", notify.Cancellation, start, func(f *notify.Facts) {
 			series(f)
 			f.By, f.Series.Count, f.Series.Dates, f.Series.Cancelled = by, 1, f.Series.Dates[2:3], []notify.Occurrence{other}

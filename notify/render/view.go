@@ -35,6 +35,9 @@ type view struct {
 	NoShows    int    // in a row, of a series
 	Series     int64  // dates of a series that it is about; 0: of one meeting
 	Some       bool   // it is about some dates of the series alone
+	Part       string // of a change of a series: ends, goes_on (from Split on), added; empty: the whole
+	Split      string // Wednesday, 17 March 2027
+	LastDay    string // of the dates that it is about: 10 Mar
 	TimedOut   bool   // nobody decided
 	Waits      bool   // it is about the waiting list
 	Why        string // waiting came to nothing: a reason's code
@@ -92,7 +95,11 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 		v.Deadline = v.short(f.Deadline.In(mine))
 	}
 	if s := f.Series; s != nil {
-		v.Series, v.Some = s.Count, len(s.Cancelled) > 0
+		v.Series, v.Some, v.Part = s.Count, len(s.Cancelled) > 0, s.Part
+		v.LastDay = l.must("date-short", s.Last.In(mine))
+		if s.Split != nil {
+			v.Split = l.must("date", s.Split.In(mine))
+		}
 	}
 	v.Move, v.TimedOut = f.Move != nil, f.Reason == "timeout"
 	if q := f.Request; q != nil {

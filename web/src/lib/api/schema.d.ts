@@ -1865,8 +1865,11 @@ export interface components {
         AbsentDate: {
             /** Format: date-time */
             original_start: string;
-            /** @enum {string} */
-            reason: "cancelled" | "skipped";
+            /**
+             * @description left_out: by exdates
+             * @enum {string}
+             */
+            reason: "cancelled" | "skipped" | "left_out";
         };
         Agreement: {
             /** Format: date-time */

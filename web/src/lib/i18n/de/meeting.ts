@@ -54,6 +54,7 @@ const de: typeof en = {
     place: (n, of) => `${n}. von ${of}`,
     differs: 'abweichend',
     absent: 'Ausgelassene Termine',
+    leftOut: 'Nicht in der Serie',
     addAgain: 'Wieder aufnehmen',
     dateAdded: (date, room) => `${date} findet wieder statt, in ${room}`,
     asksToMove: (when) => `Soll verlegt werden auf ${when}`,

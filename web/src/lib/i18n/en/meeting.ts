@@ -52,6 +52,7 @@ export default {
     place: (n: number, of: number) => `${n} of ${of}`,
     differs: 'differs',
     absent: 'Dates left out',
+    leftOut: 'Not in the series',
     addAgain: 'Add again',
     dateAdded: (date: string, room: string) => `${date} takes place again, in ${room}`,
     asksToMove: (when: string) => `Asked to move to ${when}`,

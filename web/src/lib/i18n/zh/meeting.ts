@@ -54,6 +54,7 @@ const zh: typeof en = {
     place: (n, of) => `第 ${n} 次，共 ${of} 次`,
     differs: '有变动',
     absent: '跳过的日期',
+    leftOut: '不在系列中',
     addAgain: '重新加入',
     dateAdded: (date, room) => `${date} 恢复举行，地点：${room}`,
     asksToMove: (when) => `申请改到 ${when}`,
