@@ -1,7 +1,6 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -89,7 +88,7 @@ func newRouter(a *application) (http.Handler, error) {
 
 // serveDescription answers /openapi.json with what the operations registered so far say.
 func serveDescription(r *gin.Engine, api huma.API) error {
-	spec, err := json.Marshal(api.OpenAPI())
+	spec, err := description(api)
 	if err != nil {
 		return fmt.Errorf("describe the API: %w", err)
 	}

@@ -68,7 +68,7 @@ func newAffair(t *testing.T, on setup) *affair {
 	a.other = a.admin.NewRoom(t, "Other", with{"approval": with{"required": true, "approver_ids": []int64{a.mona.User.ID}}})
 	left := a.admin.NewRoom(t, "Lounge", lounge)
 
-	a.start = inSeconds(3 * 3600)
+	a.start = inSeconds(4 * 3600)
 	hour := 0
 	book := func(room testenv.Room, fields ...with) testenv.Meeting {
 		t.Helper()

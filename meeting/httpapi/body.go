@@ -80,14 +80,14 @@ func (f *Field[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Schema is that of the value.
+// Schema is that of the value, or null: of a reference, huma has the mark alone.
 func (Field[T]) Schema(r huma.Registry) *huma.Schema {
-	s := r.Schema(reflect.TypeFor[T](), true, "")
-	if s.Ref != "" {
-		return s
+	c := *r.Schema(reflect.TypeFor[T](), true, "")
+	if c.Ref != "" {
+		c.Extensions = map[string]any{"x-nullable": true}
+	} else {
+		c.Nullable = true
 	}
-	c := *s
-	c.Nullable = true
 	return &c
 }
 

@@ -2246,7 +2246,7 @@ export interface components {
              */
             loaded_at: string;
             /** @description Why the file as it is now is not in force; null: it is */
-            refused: components["schemas"]["RefusedConfig"];
+            refused: components["schemas"]["RefusedConfig"] | null;
             /** @description Keys whose new value waits for a restart */
             restart: string[];
             /** @description As in config.yaml; what may hold a secret is masked */
@@ -2852,7 +2852,7 @@ export interface components {
             /** @description My private meetings have their titles, and not only Busy */
             private_titles: boolean;
             /** @description null: my own meetings */
-            room: components["schemas"]["RoomRef"];
+            room: components["schemas"]["RoomRef"] | null;
         };
         FeedInput: {
             /** @description What it is for; left out: Calendar */
@@ -3261,7 +3261,7 @@ export interface components {
             /** Format: date-time */
             original_start: string | null;
             /** @description Where the meeting is to move once that is decided; until then it stays where it is. null: nowhere */
-            pending_change: components["schemas"]["PendingChange"];
+            pending_change: components["schemas"]["PendingChange"] | null;
             reminders: components["schemas"]["Reminder"][];
             room_ids: number[];
             rooms: components["schemas"]["RoomRef"][];
@@ -3411,7 +3411,7 @@ export interface components {
             /** @description My private meetings have their titles, and not only Busy */
             private_titles: boolean;
             /** @description null: my own meetings */
-            room: components["schemas"]["RoomRef"];
+            room: components["schemas"]["RoomRef"] | null;
             /** @description Told only now */
             token: string;
             /** @description To subscribe to, with the token in it */
@@ -3691,9 +3691,9 @@ export interface components {
             /** @description If it is not valid */
             faults: components["schemas"]["ConfigFileFault"][];
             /** @description The first 200 of each kind; null: it is not valid */
-            plan: components["schemas"]["ConfigPlan"];
+            plan: components["schemas"]["ConfigPlan"] | null;
             /** @description Of all; null: it is not valid */
-            totals: components["schemas"]["PlanTotals"];
+            totals: components["schemas"]["PlanTotals"] | null;
             valid: boolean;
         };
         PlanInputBody: {
@@ -3790,7 +3790,7 @@ export interface components {
             /** @example 0s */
             min_notice: string;
             opening_hours: components["schemas"]["OpeningHours"][];
-            quota: components["schemas"]["Quota"];
+            quota: components["schemas"]["Quota"] | null;
             /**
              * @description Starts and ends are on this grid, counted from midnight in the room's zone; null: none
              * @example 15m
@@ -3819,7 +3819,7 @@ export interface components {
             /** @description Replaced as a whole; none: always open */
             opening_hours?: components["schemas"]["OpeningHours"][] | null;
             /** @description Replaced as a whole; null: none */
-            quota?: components["schemas"]["Quota"];
+            quota?: components["schemas"]["Quota"] | null;
             /**
              * @description Divides a day; null: none
              * @example 15m
@@ -4083,7 +4083,7 @@ export interface components {
             on_timeout: "reject" | "approve" | null;
             required: boolean;
             /** @description Asked when the approvers have agreed; null: nobody */
-            second_level: components["schemas"]["SecondLevel"];
+            second_level: components["schemas"]["SecondLevel"] | null;
             /**
              * @description null: the installation's
              * @example 24h
@@ -4107,7 +4107,7 @@ export interface components {
             on_timeout?: "reject" | "approve" | null;
             required?: boolean | null;
             /** @description Asked when the approvers have agreed; null: nobody */
-            second_level?: components["schemas"]["SecondLevel"];
+            second_level?: components["schemas"]["SecondLevel"] | null;
             /**
              * @description null: the installation's
              * @example 24h
@@ -4132,21 +4132,21 @@ export interface components {
         RoomInput: {
             /** @description An inactive room takes no new meeting */
             active?: boolean | null;
-            approval?: components["schemas"]["RoomApprovalPatch"];
+            approval?: components["schemas"]["RoomApprovalPatch"] | null;
             /**
              * Format: int64
              * @description 0: unknown
              */
             capacity?: number | null;
             /** @description null: the installation's */
-            check_in?: components["schemas"]["CheckInPatch"];
+            check_in?: components["schemas"]["CheckInPatch"] | null;
             /** @description At most 50, of at most 50 characters */
             features?: string[] | null;
             /** @description At most 50 characters */
             floor?: string | null;
             /** @description 1 to 200 characters */
             name: string | null;
-            policy?: components["schemas"]["PolicyPatch"];
+            policy?: components["schemas"]["PolicyPatch"] | null;
             /** Format: int64 */
             site_id?: number | null;
             /**
@@ -4158,21 +4158,21 @@ export interface components {
         RoomPatch: {
             /** @description An inactive room takes no new meeting */
             active?: boolean | null;
-            approval?: components["schemas"]["RoomApprovalPatch"];
+            approval?: components["schemas"]["RoomApprovalPatch"] | null;
             /**
              * Format: int64
              * @description 0: unknown
              */
             capacity?: number | null;
             /** @description null: the installation's */
-            check_in?: components["schemas"]["CheckInPatch"];
+            check_in?: components["schemas"]["CheckInPatch"] | null;
             /** @description At most 50, of at most 50 characters */
             features?: string[] | null;
             /** @description At most 50 characters */
             floor?: string | null;
             /** @description 1 to 200 characters */
             name?: string | null;
-            policy?: components["schemas"]["PolicyPatch"];
+            policy?: components["schemas"]["PolicyPatch"] | null;
             /** Format: int64 */
             site_id?: number | null;
             /**
@@ -4842,7 +4842,7 @@ export interface components {
         };
         UserBody: {
             /** @description null: there */
-            away: components["schemas"]["AwayBody"];
+            away: components["schemas"]["AwayBody"] | null;
             /** Format: date-time */
             created_at: string;
             disabled: boolean;
