@@ -32,9 +32,6 @@ func (s *Service) FollowOffer(ctx context.Context, o Offer) (*Offering, error) {
 	if w.Person.UserID != o.UserID {
 		return nil, ErrNotFound
 	}
-	if w.open() && !s.clock().Before(w.Due()) { // its timer is late
-		w.State = WaitExpired
-	}
 	return &Offering{Wait: w, Person: p}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,15 +90,23 @@ func (s *Service) WaitOf(ctx context.Context, by Actor, id int64) (*Wait, error)
 	if err != nil {
 		return nil, err
 	}
-	return w, nil
+	return w.At(s.clock()), nil
 }
 
-// Waits lists those of the actor; of everybody, if it is an admin who asks.
+// Waits lists those of the actor; of everybody, if it is an admin who asks. The instant of the
+// query is set here.
 func (s *Service) Waits(ctx context.Context, by Actor, q WaitQuery, p Page) (ws []*Wait, next string, err error) {
 	if !by.rules() {
 		q.UserID = by.ID
 	}
-	return s.store.ListWaits(ctx, q, p)
+	q.Now = s.clock()
+	if ws, next, err = s.store.ListWaits(ctx, q, p); err != nil {
+		return nil, "", err
+	}
+	for i, w := range ws {
+		ws[i] = w.At(q.Now)
+	}
+	return ws, next, nil
 }
 
 // Leave takes somebody out of the line; what was held for them goes to the next.
@@ -128,18 +137,12 @@ func (s *Service) withdraw(ctx context.Context, by Actor, id int64, ifMatch *int
 	})
 }
 
-// in is nil if the wait is in one of the states at an instant, at which its timer may be late.
+// in is nil if the wait is in one of the states at an instant.
 func (w *Wait) in(at time.Time, what string, states ...WaitState) error {
-	state := w.State
-	if w.open() && !at.Before(w.Due()) {
-		state = WaitExpired
+	if state := w.At(at).State; !slices.Contains(states, state) {
+		return &StateError{State: Status(state), Wanted: what}
 	}
-	for _, s := range states {
-		if s == state {
-			return nil
-		}
-	}
-	return &StateError{State: Status(state), Wanted: what}
+	return nil
 }
 
 // Accept books what was offered. A rule or a quota that is in the way now is told, and the

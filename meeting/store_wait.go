@@ -33,5 +33,6 @@ type WaitStore interface {
 type WaitQuery struct {
 	UserID int64
 	RoomID int64
-	States []WaitState
+	States []WaitState // as they are at Now; see [Wait.At]
+	Now    time.Time
 }

@@ -161,15 +161,27 @@ func (w *Wait) end(state WaitState, reason, detail string, at time.Time) {
 }
 
 // expire ends the wait, or the offer, because its time is over.
-func (w *Wait) expire(at time.Time) {
-	reason := ReasonStarted
+func (w *Wait) expire(at time.Time) { w.end(WaitExpired, w.timeOut(), "", at) }
+
+// timeOut is why the wait, or the offer, comes to nothing when its time is over.
+func (w *Wait) timeOut() string {
 	switch {
 	case w.State == Offered:
-		reason = ReasonOffer
+		return ReasonOffer
 	case w.Expires.Before(w.Wished.Slot.Start):
-		reason = ReasonUntil
+		return ReasonUntil
+	default:
+		return ReasonStarted
 	}
-	w.end(WaitExpired, reason, "", at)
+}
+
+// At is the wait as it is at an instant, even if its timer is a moment behind.
+func (w *Wait) At(at time.Time) *Wait {
+	seen := *w
+	if w.open() && !at.Before(w.Due()) {
+		seen.State, seen.Reason, seen.Position = WaitExpired, w.timeOut(), 0
+	}
+	return &seen
 }
 
 func (w *Wait) facts() Facts {

@@ -37,6 +37,12 @@ func TestWait_ends(t *testing.T) {
 		if err := w.in(c.due, "accept", w.State); !errors.As(err, &state) || state.State != Status(WaitExpired) {
 			t.Errorf("%s: while its timer is late: %v", name, err)
 		}
+		if seen := w.At(c.due.Add(-time.Microsecond)); seen.State != w.State || seen.Reason != "" {
+			t.Errorf("%s: a moment before: %+v", name, seen)
+		}
+		if seen := w.At(c.due); seen.State != WaitExpired || seen.Reason != c.reason || seen.Position != 0 {
+			t.Errorf("%s: while its timer is late: %+v", name, seen)
+		}
 		w.expire(c.due)
 		if w.State != WaitExpired || w.Reason != c.reason || len(w.Messages()) != 0 {
 			t.Errorf("%s: %+v", name, w)

@@ -333,7 +333,7 @@ func (s *Store) ListWaits(ctx context.Context, q meeting.WaitQuery, p meeting.Pa
 		for _, state := range q.States {
 			states = append(states, c.param(string(state)))
 		}
-		c.all = append(c.all, "w.state IN ("+strings.Join(states, ", ")+")")
+		c.all = append(c.all, "CASE WHEN w.state IN ('waiting', 'offered') AND w.due_at <= "+c.param(micro(q.Now))+" THEN 'expired' ELSE w.state END IN ("+strings.Join(states, ", ")+")")
 	}
 	size := limit(p)
 	where := c.String()

@@ -461,6 +461,12 @@ func TestListWaits(t *testing.T) {
 				}
 			}
 		}
+		late := meeting.WaitQuery{States: []meeting.WaitState{meeting.WaitExpired}} // whose timer is
+		f.want("expired", count(f.admin, late), 0)
+		l.clock = at("10:00")
+		f.want("expired with the start", count(f.admin, late), 6)
+		f.want("waiting with the start", count(f.admin, meeting.WaitQuery{States: []meeting.WaitState{meeting.Waiting}}), 0)
+		l.clock = now
 		f.want("all", count(f.admin, meeting.WaitQuery{}), 7)
 		f.want("mine", count(f.ben, meeting.WaitQuery{UserID: f.anna.ID}), 4)
 		f.want("a manager's", count(f.manager, meeting.WaitQuery{}), 0)
