@@ -106,16 +106,13 @@ func (m *Meeting) Release(reason string, by Actor, at time.Time) error {
 }
 
 // Forfeit releases the meeting since nobody checked in. inRow counts how often that has now
-// happened to its series, one date after the other; the admins are told when it is flagged. It
+// happened to its series, one date after the other; the others are told besides the organizer. It
 // looks at the state alone: whoever calls it knows by the engine's clock that the time has come.
-func (m *Meeting) Forfeit(inRow int, admins []Person, by Actor, at time.Time) error {
+func (m *Meeting) Forfeit(inRow int, others []Person, by Actor, at time.Time) error {
 	if m.Status != Confirmed && m.Status != InProgress {
 		return &StateError{State: m.Status, Wanted: "release"}
 	}
-	if inRow != FlaggedAfter {
-		admins = nil
-	}
-	m.release(ReasonNoShow, inRow, admins, by, at)
+	m.release(ReasonNoShow, inRow, others, by, at)
 	return nil
 }
 

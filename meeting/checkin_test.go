@@ -21,6 +21,7 @@ func TestCheckInWindowOf(t *testing.T) {
 		{"nobody has to", []CheckIn{free}, -15 * time.Minute, 0},
 		{"one room asks", []CheckIn{strict}, -5 * time.Minute, 10 * time.Minute},
 		{"the longest grace counts", []CheckIn{strict, patient}, -30 * time.Minute, 20 * time.Minute},
+		{"whichever room comes first", []CheckIn{patient, strict}, -30 * time.Minute, 20 * time.Minute},
 		{"a room that does not ask only opens earlier", []CheckIn{free, strict}, -15 * time.Minute, 10 * time.Minute},
 		{"a grace as long as the meeting", []CheckIn{{Required: true, Grace: time.Hour}}, 0, 0},
 		{"no room is known", nil, 0, 0},
@@ -31,6 +32,32 @@ func TestCheckInWindowOf(t *testing.T) {
 		}
 		if got := CheckInWindowOf(hour, c.rooms); got != want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, want)
+		}
+	}
+}
+
+// A meeting that has begun is let off or waited for longer, and never asked for more.
+func TestCheckInWindow_follow(t *testing.T) {
+	start := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
+	slot := Slot{Start: start, End: start.Add(time.Hour)}
+	window := func(grace time.Duration) CheckInWindow {
+		if grace == 0 {
+			return CheckInWindow{Opens: start}
+		}
+		return CheckInWindow{Opens: start, Until: start.Add(grace)}
+	}
+	const none, short, long = 0, 5 * time.Minute, 10 * time.Minute
+	for _, c := range []struct{ was, asked, coming, begun time.Duration }{
+		{none, short, short, none},
+		{long, short, short, long},
+		{short, long, long, long},
+		{short, none, none, none},
+		{short, short, short, short},
+	} {
+		for at, want := range map[time.Time]time.Duration{start.Add(-time.Microsecond): c.coming, start: c.begun} {
+			if got := window(c.was).Follow(window(c.asked), slot, at); got != window(want) {
+				t.Errorf("from %v to %v at %v: until %v, want %v", c.was, c.asked, at, got.Until, window(want).Until)
+			}
 		}
 	}
 }
@@ -156,6 +183,38 @@ func TestReleaseNoShow(t *testing.T) {
 	if o, err := w.ReleaseNoShow(t.Context(), Ref{ended.ID, ended.ScheduleVersion}); o != Done || err != nil {
 		t.Errorf("after its end: %v, %v", o, err)
 	}
+}
+
+// The third time in a row flags a series: its organizer is told how often it was each time, the
+// admins once. A date that is called off changes nothing, and one to which somebody comes all.
+func TestReleaseNoShow_series(t *testing.T) {
+	w := newWorld(t)
+	dates := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=10", w.lounge(t))).Meetings
+	nobody := func(m *Meeting, inRow int, also ...string) {
+		t.Helper()
+		w.at = m.CheckIn.Until
+		if o, err := w.ReleaseNoShow(t.Context(), Ref{m.ID, w.store.meetings[m.ID].ScheduleVersion}); o != Applied || err != nil {
+			t.Fatalf("%v, %v", o, err)
+		}
+		for _, n := range w.store.notices {
+			same(t, "in a row", n.Facts.NoShows, inRow)
+		}
+		same(t, "told", w.told(), append([]string{"released ann@example.org"}, also...))
+	}
+	nobody(dates[0], 1)
+	nobody(dates[1], 2)
+	w.at = dates[2].Slot.Start.Add(-time.Hour)
+	if _, err := w.Cancel(t.Context(), w.ann, dates[2].ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.told()
+	nobody(dates[3], 3, "released root@example.org")
+	nobody(dates[4], 4)
+	w.at = dates[5].Slot.Start
+	if _, err := w.CheckIn(t.Context(), w.bob, dates[5].ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	nobody(dates[6], 1)
 }
 
 // A check-in was to the time for which it was made.
@@ -387,8 +446,11 @@ func TestCheckIn_moveWaits(t *testing.T) {
 		t.Errorf("by an approver of the other room: %v", err)
 	}
 	got, err := w.Release(t.Context(), w.mona, m.ID, nil, "")
-	if err != nil || got.Status != Released || got.Request != nil {
+	if err != nil || got.Status != Released {
 		t.Errorf("by an approver of its room: %+v, %v", got, err)
+	}
+	if kept := w.store.meetings[m.ID]; kept.Request != nil || kept.takes() != nil {
+		t.Errorf("it still holds %v, for %+v", kept.takes(), kept.Request)
 	}
 }
 

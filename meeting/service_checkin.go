@@ -149,8 +149,8 @@ func (s *Service) expect(ctx context.Context) {
 	s.scheduler.Schedule(ctx, ms...)
 }
 
-// noShows counts how often nobody came to the series of a meeting, with this time, and who is
-// to know if that is too often.
+// noShows counts how often nobody came to the series of a meeting, with this time. The admins
+// are to know when that flags the series, once in a row.
 func (s *Service) noShows(ctx context.Context, id ID) (inRow int, admins []Person, err error) {
 	m, err := s.store.Meeting(ctx, id)
 	if err != nil || m.SeriesID == 0 {
