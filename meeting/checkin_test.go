@@ -473,6 +473,7 @@ func TestArriveBy_door(t *testing.T) {
 	}
 	same(t, "an empty room", seen(), 0)
 	passing := w.book(t, w.ann, w.fields(time.Minute, w.desk))
+	w.store.meetings[passing.ID].CheckIn.Opens = w.at
 	w.store.meetings[passing.ID].Occupied = append(w.store.meetings[passing.ID].Occupied, Occupancy{lounge.ID, Slot{w.at, w.at.Add(time.Second)}})
 	same(t, "a meeting that asks to come here", seen(), 0)
 	w.store.meetings[passing.ID].Occupied = nil

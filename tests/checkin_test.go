@@ -154,6 +154,50 @@ func TestCheckIn_configured(t *testing.T) {
 	})
 }
 
+// TestNoShow_killed: the program dies when it has given a room back, before anybody was told, and
+// before the queue was. It is given back once all the same, and who waited for the rest has it.
+func TestNoShow_killed(t *testing.T) {
+	for _, point := range []string{"change.after", "ack.before/meeting.no_show"} {
+		t.Run(point, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, on setup) {
+				mail := testenv.Mail(t)
+				on.Mail, on.Tags = mail, "failpoint"
+				server := testenv.PrepareServer(t, on.Config)
+				server.Setenv("FAILPOINT", point)
+				server.Start(t)
+				admin := server.Admin(t)
+				alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
+				room := admin.NewRoom(t, "Lounge", with{"check_in": with{"required": true, "grace": "1s"}})
+				start := inSeconds(1)
+				m := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}))
+				rest := join(t, bob, testenv.Booking(start.Add(10*time.Minute), start.Add(time.Hour), []int64{room.ID}))
+				if !server.AwaitKilled(4*slack) || !strings.Contains(server.Log(), "failpoint "+point) {
+					t.Fatalf("it did not die there\n%s", server.Log())
+				}
+				if on.redis != nil {
+					on.redis.Do(t, "FLUSHALL")
+				}
+				server.Setenv("FAILPOINT", "")
+				server.Start(t)
+				rest = becomes(t, bob, rest, "booked")
+				if got := alice.Meeting(t, m.ID); got.Status != "released" {
+					t.Errorf("to which nobody came: %+v", got)
+				}
+				wantOnce(t, alice.History(t, m.ID), "released", "timer", start.Add(time.Second))
+				if n := len(entries(bob.History(t, rest.MeetingID), "created")); n != 1 {
+					t.Errorf("the rest was booked %d times", n)
+				}
+				for _, want := range []struct{ to, kind string }{{"alice", "released"}, {"bob", "waitlist_booked"}} {
+					eventually(t, time.Now().Add(2*slack), at("a mail %s to %s", want.kind, want.to), func() bool {
+						return len(mail.Where(want.to+"@example.org", want.kind)) == 1
+					})
+				}
+				wantNothingTwice(t, mail)
+			})
+		})
+	}
+}
+
 // TestCheckInByLink: a guest checks in by the link in the reminder, and whoever stands at the
 // door by its code, without signing in; looking changes nothing, and a forged link does nothing.
 func TestCheckInByLink(t *testing.T) {

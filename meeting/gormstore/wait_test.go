@@ -206,6 +206,7 @@ func TestWait_whateverFrees(t *testing.T) {
 		ctx := t.Context()
 		guarded := func(r *meeting.Room) {
 			r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}}
+			r.CheckIn = meeting.CheckIn{Required: true, Opens: 10 * time.Minute, Grace: 10 * time.Minute}
 		}
 		for name, free := range map[string]func(l *line, r *meeting.Room, m *meeting.Meeting) error{
 			"cancel": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
@@ -235,6 +236,29 @@ func TestWait_whateverFrees(t *testing.T) {
 				_, err := l.svc.End(ctx, f.anna, m.ID, nil)
 				return err
 			},
+			"release": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
+				if _, err := l.svc.Approve(ctx, f.manager, m.ID, nil, ""); err != nil {
+					return err
+				}
+				l.clock = at("09:55")
+				defer func() { l.clock = now }()
+				_, err := l.svc.Release(ctx, f.manager, m.ID, nil, "")
+				return err
+			},
+			"no-show": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
+				if _, err := l.svc.Approve(ctx, f.manager, m.ID, nil, ""); err != nil {
+					return err
+				}
+				m = f.read(m.ID)
+				l.clock = m.CheckIn.Until
+				defer func() { l.clock = now }()
+				_, err := l.svc.ReleaseNoShow(ctx, meeting.Ref{ID: m.ID, Version: m.ScheduleVersion})
+				return err
+			},
+			"shorten": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
+				_, err := l.svc.Update(ctx, f.anna, m.ID, nil, meeting.Fields{End: new(at("10:30").Format(time.RFC3339))})
+				return err
+			},
 		} {
 			l := newLine(f)
 			room := f.room(name, guarded)
@@ -251,6 +275,64 @@ func TestWait_whateverFrees(t *testing.T) {
 			l.look()
 			l.wantState(name, w, meeting.Booked)
 		}
+	})
+}
+
+// What a move was to take is free when it is decided against, and what it left when it is made;
+// a series frees all its dates.
+func TestWait_movesAndSeries(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		l := newLine(f)
+		room := f.room("Hall", func(r *meeting.Room) {
+			r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}}
+		})
+		decide := func(approve bool, start, end string, m *meeting.Meeting) {
+			t.Helper()
+			_, err := l.svc.Update(ctx, f.anna, m.ID, nil, meeting.Fields{Start: new(at(start).Format(time.RFC3339)), End: new(at(end).Format(time.RFC3339))})
+			if err == nil && approve {
+				_, err = l.svc.Approve(ctx, f.manager, m.ID, nil, "")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := l.svc.Book(ctx, f.anna, wish(slot("10:00", "11:00"), room))
+		if err == nil {
+			_, err = l.svc.Approve(ctx, f.manager, m.ID, nil, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		decide(false, "14:00", "15:00", m)
+		target, place := l.join(f.manager, slot("14:00", "15:00"), room), l.join(f.manager, slot("10:00", "11:00"), room)
+		l.look()
+		l.wantState("where it may move to", target, meeting.Waiting)
+		if _, err := l.svc.Reject(ctx, f.manager, m.ID, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		l.look()
+		l.wantState("it does not move", target, meeting.Booked)
+		l.wantState("it stays", place, meeting.Waiting)
+		decide(true, "16:00", "17:00", m)
+		l.look()
+		l.wantState("it moved", place, meeting.Booked)
+
+		series, err := l.svc.BookSeries(ctx, f.anna, meeting.SeriesFields{Rule: new("FREQ=DAILY;COUNT=3"), Fields: wish(on(1, "10:00", "11:00"), f.turing)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ws []*meeting.Wait
+		for _, m := range series.Meetings {
+			ws = append(ws, l.join(f.ben, m.Slot, f.turing))
+		}
+		if _, err := l.svc.CancelSeries(ctx, f.anna, series.Series.ID, nil, meeting.ScopeFollowing, series.Meetings[1].OriginalStart.Format(time.RFC3339), ""); err != nil {
+			t.Fatal(err)
+		}
+		l.look()
+		l.wantState("a date that stays", ws[0], meeting.Waiting)
+		l.wantState("the first that is cancelled", ws[1], meeting.Booked)
+		l.wantState("the last that is cancelled", ws[2], meeting.Booked)
 	})
 }
 
