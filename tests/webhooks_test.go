@@ -187,7 +187,7 @@ func TestWebhook_refused(t *testing.T) {
 	for _, f := range p.Errors {
 		at = append(at, f.Location+" "+f.Code)
 	}
-	if got, want := strings.Join(at, ", "), "body.url refused, body.secret malformed, body.events[1] unknown, body.events[2] duplicate"; got != want {
+	if got, want := strings.Join(at, ", "), "body.url refused, body.secret out_of_range, body.events[1] unknown, body.events[2] duplicate"; got != want {
 		t.Errorf("faults %s, want %s", got, want)
 	}
 	c.WantProblem(t, http.StatusNotFound, "not_found", http.MethodGet, "/webhooks/7", nil)

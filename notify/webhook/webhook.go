@@ -108,7 +108,7 @@ func (e *StateError) Error() string { return "the delivery is " + string(e.State
 func (w *Webhook) faults(known []string) (fs []Fault) {
 	printable := func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsPrint(r) }
 	if n := len(w.Secret); n < MinSecret || n > MaxSecret || strings.ContainsFunc(w.Secret, func(r rune) bool { return !printable(r) }) {
-		fs = append(fs, Fault{"body.secret", "malformed", fmt.Sprintf("must be %d to %d printable ASCII characters", MinSecret, MaxSecret)})
+		fs = append(fs, Fault{"body.secret", "out_of_range", fmt.Sprintf("must be %d to %d printable ASCII characters", MinSecret, MaxSecret)})
 	}
 	seen := map[string]bool{}
 	for i, e := range w.Events {

@@ -32,6 +32,7 @@ export const groups: Group[] = [
       { name: 'jobs', icon: 'hourglass', load: () => import('./queue/Queue.svelte') },
       { name: 'dead', icon: 'warn', load: () => import('./queue/Dead.svelte') },
       { name: 'topics', icon: 'list', load: () => import('./queue/Topics.svelte') },
+      { name: 'webhooks', icon: 'globe', load: () => import('./hooks/Webhooks.svelte') },
       { name: 'notifications', icon: 'bell', load: () => import('./ledger/Ledger.svelte') },
       { name: 'outbox', icon: 'inbox', load: () => import('./Outbox.svelte') },
     ],

@@ -12,6 +12,7 @@ const de: typeof en = {
       notifications: 'Benachrichtigungen',
       dead: 'Gescheitert',
       topics: 'Themen',
+      webhooks: 'Webhooks',
       utilisation: 'Auslastung',
       punctuality: 'Pünktlichkeit',
       audit: 'Chronik',

@@ -10,6 +10,7 @@ export default {
       notifications: 'Notifications',
       dead: 'Dead letters',
       topics: 'Topics',
+      webhooks: 'Webhooks',
       utilisation: 'Utilisation',
       punctuality: 'Punctuality',
       audit: 'History',

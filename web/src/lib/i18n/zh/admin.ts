@@ -12,6 +12,7 @@ const zh: typeof en = {
       notifications: '通知',
       dead: '失败任务',
       topics: '主题',
+      webhooks: 'Webhook',
       utilisation: '使用率',
       punctuality: '准时性',
       audit: '历史记录',
