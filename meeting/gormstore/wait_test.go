@@ -409,6 +409,31 @@ func TestWait_offers(t *testing.T) {
 		l.wantState("left", ws[3], meeting.Withdrawn)
 		f.want("held", f.count("occupancies"), int64(1))
 		f.want("wanted", f.count("waitlist_rooms"), int64(0))
+		f.want("told what they accepted themselves", f.told(meeting.NoticeWaitlistBooked), int64(0))
+
+		// Who has used up their quota gets no offer; the next one does.
+		busy := f.book(slot("14:00", "15:00"), f.turing)
+		used, free := l.join(f.ben, slot("14:00", "15:00"), f.turing), l.join(f.admin, slot("14:00", "15:00"), f.turing)
+		if _, err := f.store.UpdateRoom(ctx, f.turing.ID, func(r *meeting.Room) error {
+			r.Policy.Quota = &meeting.Quota{Per: meeting.PerDay, Count: 1}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.svc.Book(ctx, f.ben, wish(slot("17:00", "18:00"), f.turing)); err != nil {
+			t.Fatal(err)
+		}
+		l.cancel(busy)
+		l.look()
+		if got := l.wantState("over their quota", used, meeting.Refused); got.Reason != meeting.ReasonRules {
+			t.Errorf("%+v", got)
+		}
+		l.wantState("the next", free, meeting.Offered)
+
+		var late *meeting.InvalidError
+		if _, err := l.svc.Join(ctx, f.ben, wish(meeting.Slot{Start: l.clock, End: l.clock.Add(time.Hour)}, f.turing), nil); !errors.As(err, &late) || late.Faults[0].Location != "body.start" {
+			t.Errorf("waited for what has begun: %v", err)
+		}
 	})
 }
 

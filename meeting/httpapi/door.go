@@ -53,7 +53,7 @@ type doorHandlers struct {
 }
 
 func (h *doorHandlers) code(ctx context.Context, in *Target) (*struct{ Body DoorCode }, error) {
-	room, err := h.svc.Room(ctx, in.ID)
+	room, err := h.pairable(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

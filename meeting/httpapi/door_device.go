@@ -158,7 +158,7 @@ func (h *doorHandlers) pairing(ctx context.Context, in *Target) (*struct {
 	}{"no-store", DoorPairing{c.Code, c.ExpiresAt}}, nil
 }
 
-// pairable is the room, if the caller may pair devices with its door.
+// pairable is the room, if the caller may have devices at its door.
 func (h *doorHandlers) pairable(ctx context.Context, roomID int64) (*meeting.Room, error) {
 	by, err := asking(ctx)
 	if err != nil {

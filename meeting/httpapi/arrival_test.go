@@ -1,0 +1,40 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+type patient struct{}
+
+func (patient) Allow(context.Context, string) (bool, time.Duration) { return true, 0 }
+func (patient) Forgive(context.Context, string)                     {}
+
+// A code that was photographed at the door is of no use later, whatever is asked of it.
+func TestArrivalPage_oldCode(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
+	links := NewLinks("https://rooms.example.org/", bytes.Repeat([]byte{7}, 32))
+	page := &ArrivalPage{Links: links, Limiter: patient{}, Now: func() time.Time { return now }}
+	router := gin.New()
+	page.Register(router)
+	_, token, _ := strings.Cut(links.ArrivalURL(Arrival{RoomID: 3, Until: now.Add(-time.Second)}), "?token=")
+	for _, r := range []*http.Request{
+		httptest.NewRequest(http.MethodGet, "/check-in?token="+token, nil),
+		httptest.NewRequest(http.MethodPost, "/check-in", strings.NewReader("token="+token)),
+	} {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		router.ServeHTTP(w, r)
+		if w.Code != http.StatusGone || !strings.Contains(w.Body.String(), "This code is old") || strings.Contains(w.Body.String(), "<form") {
+			t.Errorf("%s: %d %s", r.Method, w.Code, w.Body)
+		}
+	}
+}
