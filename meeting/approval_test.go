@@ -697,3 +697,109 @@ func TestService_closedMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+// A time-out that approves makes no meeting move that has begun where it is.
+func TestService_whatHasBegunDoesNotMove(t *testing.T) {
+	for _, tt := range []struct {
+		late time.Duration // of the job
+		want time.Duration // behind noon
+	}{{-time.Minute, 4 * time.Hour}, {0, time.Hour}, {time.Second, time.Hour}} {
+		w := newWorld(t)
+		w.settings.OnTimeout = Confirmed
+		noon := w.at
+		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
+		if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		m = w.move(t, m.ID, 4*time.Hour, 5*time.Hour)
+		ref := w.due(t, JobExpire, m)
+		w.at = m.Slot.Start.Add(tt.late)
+		if _, err := w.ExpireApproval(t.Context(), ref); err != nil {
+			t.Fatal(err)
+		}
+		if now := w.store.meetings[m.ID]; now.Request != nil || !now.Slot.Start.Equal(noon.Add(tt.want)) {
+			t.Errorf("%v late: it starts at %v and waits for %+v", tt.late, now.Slot.Start, now.Request)
+		}
+	}
+}
+
+// Others are not asked when a time-out comes first.
+func TestService_escalatesNotBehindTheDeadline(t *testing.T) {
+	w := newWorld(t)
+	w.settings.EscalateAfter = 4 * time.Hour
+	if m := w.book(t, w.ann, w.fields(4*time.Hour, w.board)); !m.Request.EscalateAt.IsZero() {
+		t.Errorf("escalates at %v, the deadline is %v", m.Request.EscalateAt, m.Request.Deadline)
+	}
+	if m := w.book(t, w.ann, w.fields(6*time.Hour, w.board)); !m.Request.EscalateAt.Equal(w.at.Add(4 * time.Hour)) {
+		t.Errorf("escalates at %v", m.Request.EscalateAt)
+	}
+}
+
+// The second level escalates anew: who stepped in for the first has no say at it until it takes
+// long as well.
+func TestService_escalatesEachLevel(t *testing.T) {
+	w := newWorld(t)
+	w.settings.EscalateAfter = time.Hour
+	joker := Actor{Kind: ActorUser, ID: 6, Name: "joker", Email: "joker@example.org", Role: Manager}
+	hall := w.twoLevels(t, []int64{w.mona.ID}, []int64{w.max.ID})
+	w.store.rooms[hall.ID].Approval.EscalateTo = []int64{joker.ID}
+	m := w.book(t, w.ann, w.fields(48*time.Hour, hall))
+	if _, err := w.EscalateApproval(t.Context(), w.due(t, JobEscalate, m)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
+	if err != nil || m.Request.Level != 2 || !m.Request.EscalatedAt.IsZero() || !m.Request.EscalateAt.Equal(w.at.Add(time.Hour)) {
+		t.Fatalf("%+v, %v", m.Request, err)
+	}
+	if _, err := w.Approve(t.Context(), joker, m.ID, nil, ""); !errors.Is(err, ErrForbidden) {
+		t.Errorf("at the second level: %v", err)
+	}
+	if _, err := w.EscalateApproval(t.Context(), w.due(t, JobEscalate, w.store.meetings[m.ID])); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := w.Approve(t.Context(), joker, m.ID, nil, ""); err != nil || m.Status != Confirmed {
+		t.Errorf("once that takes long: %+v, %v", m, err)
+	}
+}
+
+// Who is asked is told by name, to those who may see the meeting.
+func TestService_namesWhoIsAsked(t *testing.T) {
+	w := newWorld(t)
+	w.settings.EscalateAfter = time.Hour
+	asked := func(by Actor, id ID) (names []string) {
+		t.Helper()
+		m, err := w.Meeting(t.Context(), by, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Request == nil {
+			return nil
+		}
+		for _, d := range m.Request.Awaited {
+			names = append(names, d.Name)
+		}
+		return names
+	}
+	f := w.fields(48*time.Hour, w.board)
+	f.Visibility = new(Private)
+	m := w.book(t, w.ann, f)
+	same(t, "the organizer", asked(w.ann, m.ID), []string{"mona"})
+	same(t, "a guest", asked(w.bob, m.ID), []string{"mona"})
+	same(t, "a stranger to what is private", asked(Actor{Kind: ActorUser, ID: 77, Role: Member}, m.ID), nil)
+	w.away = []Absence{{w.mona.ID, w.max.ID}}
+	same(t, "who stands in", asked(w.ann, m.ID), []string{"max"})
+	w.away = nil
+	if _, err := w.EscalateApproval(t.Context(), w.due(t, JobEscalate, m)); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "who is asked as well", asked(w.ann, m.ID), []string{"mona", "root"})
+	ms, _, err := w.Meetings(t.Context(), w.ann, MeetingQuery{}, Page{Limit: 10})
+	if err != nil || len(ms) != 1 || len(ms[0].Request.Awaited) != 2 {
+		t.Errorf("listed %+v, %v", ms, err)
+	}
+	w.at = m.Request.Deadline
+	same(t, "past the deadline", asked(w.ann, m.ID), nil)
+	w.store.rooms[w.board.ID].Approval.Required = false // nobody's any more
+	w.at = w.at.Add(-time.Hour)
+	same(t, "of a room that needs nobody any more", asked(w.ann, m.ID), []string{"root"})
+}
