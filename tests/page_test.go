@@ -458,6 +458,10 @@ func TestPageDecides(t *testing.T) {
 
 	b := browse(t, server)
 	b.signIn("grace@example.org", demoPassword)
+	b.open(at("/meetings/%d", yes.ID))
+	b.reads("Asked: " + grace.User.Name)
+	b.shot("asked")
+	b.accessible("asked")
 	b.open("/requests")
 	b.reads("Yes please")
 	b.shot("decide")
