@@ -174,7 +174,7 @@ func (a *application) wireAreas() {
 		Service: a.meetings, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Changed: changed, Down: database.Unavailable,
 	})
 	delivery := func(channel notify.Channel, sender notify.Sender) delayjob.DelayJob {
-		return notify.NewDelivery(channel, notices, sender, notify.DeliveryOptions{
+		return notify.NewDelivery(channel, notices, &activeOnly{sender, people.Disabled}, notify.DeliveryOptions{
 			Job: over[channel.Job()], Host: a.senders.host, Down: database.Unavailable, Now: time.Now, Log: a.log,
 		})
 	}

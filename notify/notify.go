@@ -67,7 +67,7 @@ const (
 	Sending     State = "sending"      // handed to the provider, or a crash while it was
 	Sent        State = "sent"         // accepted by the provider
 	Failed      State = "failed"       // refused for good, or the attempts are used up
-	Skipped     State = "skipped"      // the channel was off
+	Skipped     State = "skipped"      // the channel was off, or the recipient's account is disabled
 	SkippedLate State = "skipped_late" // its time had passed
 	Cancelled   State = "cancelled"    // withdrawn before it was sent
 )

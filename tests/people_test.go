@@ -112,3 +112,43 @@ func TestPeople(t *testing.T) {
 		}
 	})
 }
+
+// TestPeople_disabled: who may not sign in any more is told nothing, whenever they were invited, also
+// of what was to be told before; an address of nobody here still is.
+func TestPeople_disabled(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		mail := testenv.Mail(t)
+		on.Mail = mail
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		alice, dora := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Dora", "member")
+		room := admin.NewRoom(t, "Turing")
+		invited := with{"visibility": "private", "attendees": []any{with{"email": "dora@example.org"}, with{"email": "guest@example.net"}}}
+		before := alice.Book(t, testenv.Booking(inSeconds(3600), inSeconds(7200), []int64{room.ID}, invited))
+		eventually(t, time.Now().Add(slack), "both are invited", func() bool {
+			return len(mail.Where("dora@example.org", "invitation")) == 1 && len(mail.Where("guest@example.net", "invitation")) == 1
+		})
+		admin.Want(t, http.StatusOK, http.MethodPatch, at("/users/%d", dora.User.ID), with{"disabled": true}, nil)
+		alice.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", before.ID), with{"title": "Layoffs"}, nil)
+		after := alice.Book(t, testenv.Booking(inSeconds(10000), inSeconds(12000), []int64{room.ID}, invited, with{"attendees": []any{
+			with{"email": "Dora@example.org"}, with{"email": "guest@example.net"}}}))
+		eventually(t, time.Now().Add(slack), "the guest hears of both", func() bool {
+			return len(mail.Where("guest@example.net", "change")) == 1 && len(mail.Where("guest@example.net", "invitation")) == 2
+		})
+		for _, m := range []testenv.Meeting{before, after} {
+			eventually(t, time.Now().Add(slack), "the ledger says why", func() bool {
+				for _, n := range admin.Notifications(t, m.ID) {
+					if strings.EqualFold(n.Address, "dora@example.org") && n.State == "skipped" && strings.Contains(n.LastError, "disabled") {
+						return true
+					}
+				}
+				return false
+			})
+		}
+		for _, m := range mail.Messages() {
+			if strings.EqualFold(m.To[0], "dora@example.org") && (m.Kind() != "invitation" || len(mail.Where(m.To[0], "")) > 1) {
+				t.Errorf("she is told %q", m.Subject())
+			}
+		}
+	})
+}

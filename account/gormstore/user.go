@@ -201,6 +201,20 @@ func (s *Store) ActiveUsersByEmail(ctx context.Context, emails []string) ([]*acc
 	return s.active(ctx, len(lower), "lower(email) IN ?", lower)
 }
 
+// Disabled tells whether a user is disabled: the one of the id or, if that is 0, of the address, in
+// any case of letters. Nobody is not.
+func (s *Store) Disabled(ctx context.Context, id int64, email string) (bool, error) {
+	q := s.db.WithContext(ctx).Model(&userRow{}).Where("disabled_at IS NOT NULL")
+	if id != 0 {
+		q = q.Where("id = ?", id)
+	} else {
+		q = q.Where("lower(email) = ?", strings.ToLower(email))
+	}
+	var n int64
+	err := q.Count(&n).Error
+	return n > 0, wrap("look for a disabled user", err)
+}
+
 // ActiveAdmins returns all of them, in the order of their ids.
 func (s *Store) ActiveAdmins(ctx context.Context) ([]*account.User, error) {
 	return s.active(ctx, 1, "role = ?", account.Admin)
