@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -83,7 +84,21 @@ func newRouter(a *application) (http.Handler, error) {
 	(&meetinghttp.OfferPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
 	api := newAPI(r)
 	a.register(api)
-	return r, serveDescription(r, api)
+	return answerHead(r), serveDescription(r, api)
+}
+
+// answerHead answers HEAD as GET: the server leaves out the body by itself. Streams have no head
+// without it.
+func answerHead(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimPrefix(r.URL.Path, apiBase)
+		if r.Method == http.MethodHead && path != r.URL.Path && path != meetinghttp.EventsPath && path != meetinghttp.DoorEventsPath {
+			get := *r
+			get.Method = http.MethodGet
+			r = &get
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // serveDescription answers /openapi.json with what the operations registered so far say.

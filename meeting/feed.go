@@ -276,14 +276,27 @@ func (f *Feed) Listen(ctx context.Context, after int64) (l *Listener, lost bool,
 		}
 		return l, false, f.join(l, after)
 	}
-	seen, _, err := f.store.Events(ctx, from, feedPage)
+	seen, ended, err := f.store.Events(ctx, from, feedPage)
 	if err != nil {
 		return nil, false, err
 	}
 	for _, e := range seen {
 		l.skip[e.ID] = true
 	}
-	return l, lost, f.join(l, from)
+	return l, lost, f.join(l, upToComplete(from, seen, ended, time.Now()))
+}
+
+// upToComplete is the last of the events behind a position in front of which none will appear any more,
+// so that who takes up there again misses nothing: none is missing in front of it, or it is older
+// than the patience with what is.
+func upToComplete(position int64, behind []Event, ended uint64, now time.Time) int64 {
+	for _, e := range behind {
+		if e.ID != position+1 && ended != 0 && now.Sub(e.At) <= patience {
+			break
+		}
+		position = e.ID
+	}
+	return position
 }
 
 // lookBack is how far before the last event a feed begins: what was begun before and is

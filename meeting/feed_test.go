@@ -27,14 +27,14 @@ func (l *eventLog) begin() (id int64, commit func(ok bool)) {
 	}
 	l.next++
 	l.last++
-	tx, id := l.next, l.last
+	tx, id, at := l.next, l.last, time.Now()
 	l.running[tx] = true
 	return id, func(ok bool) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(l.running, tx)
 		if ok {
-			l.entries = append(l.entries, Event{ID: id, Action: ActionCreated, MeetingID: id})
+			l.entries = append(l.entries, Event{ID: id, At: at, Action: ActionCreated, MeetingID: id})
 			slices.SortFunc(l.entries, func(a, b Event) int { return int(a.ID - b.ID) })
 		}
 	}
@@ -279,6 +279,39 @@ func TestFeed_stops(t *testing.T) {
 }
 
 // Who began to listen before anything had happened, and was cut off, misses nothing either.
+// Where a listener begins, it can take up again: neither far behind what happened nor in front of
+// what may still appear.
+func TestFeed_position(t *testing.T) {
+	feeding(t, func(t *testing.T, log *eventLog, f *Feed) {
+		var last int64
+		for range 300 {
+			last = log.write()
+		}
+		want := func(what string, position int64) {
+			t.Helper()
+			l := listen(t, f, 0)
+			defer l.Close()
+			if l.Position() != position {
+				t.Errorf("%s: begins behind %d, want %d", what, l.Position(), position)
+			}
+		}
+		want("quiet", last)
+		undone, undo := log.begin()
+		undo(false)
+		late, commit := log.begin()
+		last = log.write()
+		want("with one under way", undone-1)
+		commit(true)
+		want("with one undone just now", undone-1)
+		time.Sleep(patience + time.Second)
+		want("with one undone", last)
+
+		l := listen(t, f, undone-1)
+		defer l.Close()
+		wantHeard(t, "taken up", l, late, last)
+	})
+}
+
 func TestFeed_fromTheFirst(t *testing.T) {
 	feeding(t, func(t *testing.T, log *eventLog, f *Feed) {
 		l, _, err := f.Listen(t.Context(), 0)

@@ -108,6 +108,14 @@ func TestCalendar(t *testing.T) {
 		}
 
 		_, tag, cal := mine.read(t, bob, "")
+		if res := server.Anonymous().Do(t, http.MethodHead, mine.URL, nil); res.Status != http.StatusOK || res.Header.Get("ETag") != strings.TrimPrefix(tag, "W/") || len(res.Body) != 0 {
+			t.Errorf("HEAD: %d %v %q, want the tag %s", res.Status, res.Header, res.Body, tag)
+		}
+		for path, status := range map[string]int{"/me/calendar.ics?token=x": 404, "/rooms": 200, "/rooms/999": 404, "/events": 405} {
+			if res := bob.Do(t, http.MethodHead, path, nil); res.Status != status || len(res.Body) != 0 {
+				t.Errorf("HEAD %s: %d, want %d", path, res.Status, status)
+			}
+		}
 		got := titles(t, cal)
 		if len(got["Review; all, of it"]) != 1 || !got["Review; all, of it"][0].Equal(open.Start) || len(got["Busy"]) != 1 || len(got["Weekly"]) != len(series.Meetings) || len(got) != 3 {
 			t.Errorf("bob's calendar: %v", got)
