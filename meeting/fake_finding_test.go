@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-func (s *fakeStore) Candidates(ctx context.Context, n Need, skip, limit int) ([]*Room, error) {
+func (s *fakeStore) Candidates(ctx context.Context, n Need, after *Room, limit int) ([]*Room, error) {
 	rooms, _, err := s.ListRooms(ctx, RoomQuery{}, Page{})
 	rooms = slices.DeleteFunc(rooms, func(r *Room) bool {
 		return !r.Active || len(r.missing(n)) > 0 || n.SiteID != 0 && r.SiteID != n.SiteID || len(n.RoomIDs) > 0 && !slices.Contains(n.RoomIDs, r.ID) ||
@@ -15,7 +15,9 @@ func (s *fakeStore) Candidates(ctx context.Context, n Need, skip, limit int) ([]
 	slices.SortFunc(rooms, func(a, b *Room) int {
 		return cmp.Or(cmp.Compare(a.surplus(n.Persons), b.surplus(n.Persons)), cmp.Compare(a.Name, b.Name))
 	})
-	rooms = rooms[min(skip, len(rooms)):]
+	if after != nil {
+		rooms = rooms[1+slices.IndexFunc(rooms, func(r *Room) bool { return r.ID == after.ID }):]
+	}
 	return rooms[:min(limit, len(rooms))], err
 }
 

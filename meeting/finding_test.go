@@ -87,6 +87,23 @@ func TestAvailability(t *testing.T) {
 	}
 }
 
+// When the rooms that fit best are all taken, the others are looked at.
+func TestSuggestions_looksFurther(t *testing.T) {
+	w := newWorld(t)
+	w.store.rooms = map[int64]*Room{}
+	for range firstBatch + 1 {
+		w.room(t, RoomFields{Name: new("Short"), Capacity: new(4), MaxDuration: new(30 * time.Minute)})
+	}
+	far := w.room(t, RoomFields{Name: new("Far"), Capacity: new(400)})
+	found, err := w.Suggestions(t.Context(), w.ann, Need{}, time.Hour, Slot{}, 2)
+	if err != nil || len(found) != 2 || found[0].Room.ID != far.ID {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	if found, err = w.Suggestions(t.Context(), w.ann, Need{Persons: 401}, time.Hour, Slot{}, 2); err != nil || len(found) != 0 {
+		t.Errorf("too many people: %+v, %v", found, err)
+	}
+}
+
 // Every suggestion can be booked.
 func TestSuggestions_areBookable(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

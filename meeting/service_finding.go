@@ -10,6 +10,12 @@ import (
 // maxSuggestSpan is the longest span that Suggestions searches.
 const maxSuggestSpan = 31 * 24 * time.Hour
 
+// How many rooms Suggestions looks at together: those that fit best are enough as a rule.
+const (
+	firstBatch = 50
+	nextBatch  = 500
+)
+
 // Availability tells of each room whether the actor may have it for the whole slot, and if not
 // why. Rooms come in pages by name; one of free rooms alone may hold less than its limit.
 func (s *Service) Availability(ctx context.Context, by Actor, q AvailabilityQuery, p Page) (found []Availability, next string, err error) {
@@ -59,18 +65,22 @@ func (s *Service) Suggestions(ctx context.Context, by Actor, n Need, length time
 	if span, err = n.searched(length, span, a.at); err != nil {
 		return nil, err
 	}
-	const batch = 50
 	var all []Suggestion
-	for skip := 0; ; skip += batch {
-		rooms, err := s.store.Candidates(ctx, n, skip, batch)
+	var last *Room
+	for batch := firstBatch; ; batch = nextBatch {
+		rooms, err := s.store.Candidates(ctx, n, last, batch)
 		if err != nil {
 			return nil, err
+		}
+		more := len(rooms) == batch
+		if more {
+			last = rooms[batch-1]
 		}
 		some, err := s.suggest(ctx, a, rooms, length, span, limit)
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, some...); len(rooms) < batch || len(all) >= limit {
+		if all = append(all, some...); !more || len(all) >= limit {
 			return choose(all, n.Persons, limit), nil
 		}
 	}

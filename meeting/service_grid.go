@@ -24,7 +24,7 @@ func (s *Service) Grid(ctx context.Context, by Actor, q GridQuery, p Page) (g *G
 		return nil, "", err
 	}
 	ms, more, err := s.store.ListMeetings(ctx,
-		MeetingQuery{From: span.Start, To: span.End, RoomIDs: ids(rooms), Statuses: gridStatuses, Now: at}, Page{Limit: maxGridMeetings})
+		MeetingQuery{From: span.Start, To: span.End, RoomIDs: ids(rooms), Statuses: gridStatuses, Now: at, Brief: true}, Page{Limit: maxGridMeetings})
 	if err != nil {
 		return nil, "", err
 	}

@@ -5,8 +5,9 @@ import "context"
 // FindingStore is the part of [Store] that finds rooms.
 type FindingStore interface {
 	// Candidates are active rooms that have what the need asks for, those that fit best first:
-	// least surplus capacity, unknown capacity last, then by name. skip are those seen before.
-	Candidates(ctx context.Context, n Need, skip, limit int) ([]*Room, error)
+	// least surplus capacity, unknown capacity last, then by name. after is the last one of those
+	// seen before; nil: none was.
+	Candidates(ctx context.Context, n Need, after *Room, limit int) ([]*Room, error)
 	// Busy tells what overlaps span in each of the rooms, buffers included, by start.
 	Busy(ctx context.Context, rooms []int64, span Slot) (map[int64][]Slot, error)
 	// HeldBy tells when meetings of the user that hold or held each of the rooms take place within

@@ -11,10 +11,14 @@ import (
 )
 
 // Candidates leave their Zone empty where neither room nor site names one.
-func (s *Store) Candidates(ctx context.Context, n meeting.Need, skip, limit int) ([]*meeting.Room, error) {
+func (s *Store) Candidates(ctx context.Context, n meeting.Need, after *meeting.Room, limit int) ([]*meeting.Room, error) {
 	rooms, err := s.readRooms(s.db.WithContext(ctx), func(db *gorm.DB) *gorm.DB {
+		if after != nil {
+			db = db.Where("((rooms.capacity = 0), rooms.capacity, lower(rooms.name), rooms.id) > (?, ?, lower(?), ?)",
+				after.Capacity == 0, after.Capacity, after.Name, after.ID)
+		}
 		return s.filterRooms(db, meeting.RoomQuery{IDs: n.RoomIDs, SiteID: n.SiteID, Features: n.Features, Persons: n.Persons}).
-			Order("(rooms.capacity = 0), rooms.capacity, lower(rooms.name), rooms.id").Offset(skip).Limit(limit)
+			Order("(rooms.capacity = 0), rooms.capacity, lower(rooms.name), rooms.id").Limit(limit)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("candidates: %w", err)

@@ -25,23 +25,26 @@ func TestCandidates(t *testing.T) {
 		room("b fits", 8, "video")
 		room("A fits", 8, "video", "piano")
 		f.room("Closed", func(r *meeting.Room) { r.SiteID, r.Features, r.Active = site.ID, []string{"video"}, false })
-		find := func(n meeting.Need, skip, limit int) []string {
+		var last *meeting.Room
+		find := func(n meeting.Need, after *meeting.Room, limit int) []string {
 			t.Helper()
-			rooms, err := f.store.Candidates(t.Context(), n, skip, limit)
+			rooms, err := f.store.Candidates(t.Context(), n, after, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var names []string
 			for _, r := range rooms {
-				names = append(names, r.Name)
+				names, last = append(names, r.Name), r
 			}
 			return names
 		}
 		need := meeting.Need{Persons: 5, Features: []string{"video"}, SiteID: site.ID}
-		f.want("all that fit", find(need, 0, 10), []string{"A fits", "b fits", "Large", "Unknown"})
-		f.want("some", find(need, 1, 2), []string{"b fits", "Large"})
-		f.want("no more", find(need, 4, 10), []string(nil))
-		f.want("one", find(meeting.Need{RoomIDs: []int64{f.turing.ID}}, 0, 10), []string{"Turing"})
+		f.want("all that fit", find(need, nil, 10), []string{"A fits", "b fits", "Large", "Unknown"})
+		f.want("some", find(need, nil, 1), []string{"A fits"})
+		f.want("the next", find(need, last, 2), []string{"b fits", "Large"})
+		f.want("the last", find(need, last, 2), []string{"Unknown"})
+		f.want("no more", find(need, last, 10), []string(nil))
+		f.want("one", find(meeting.Need{RoomIDs: []int64{f.turing.ID}}, nil, 10), []string{"Turing"})
 	})
 }
 

@@ -54,7 +54,11 @@ func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meet
 		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id IN "+
 			strings.ReplaceAll(idList, "$1", c.param(s.ids(q.RoomIDs...)))+")")
 	}
-	text := selectMeetings + "\nWHERE " + c.String() + "\nORDER BY m.starts_at, m.id LIMIT " + c.param(limit(p)+1)
+	text := selectMeetings
+	if q.Brief {
+		text = selectBrief
+	}
+	text += "\nWHERE " + c.String() + "\nORDER BY m.starts_at, m.id LIMIT " + c.param(limit(p)+1)
 	ms, err = s.readMeetings(s.db.WithContext(ctx), write(text), c.args...)
 	if err != nil {
 		return nil, "", fmt.Errorf("list meetings: %w", err)

@@ -195,3 +195,29 @@ func TestHistory_pages(t *testing.T) {
 		f.want("titles", titles, []any{nil, "a", "b", "c"})
 	})
 }
+
+// A brief list has all but reminders, and the attendees of public meetings.
+func TestListMeetings_brief(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		var want []*meeting.Meeting
+		for hour, visibility := range []meeting.Visibility{meeting.Public, meeting.Private} {
+			plan := terms(meeting.Slot{Start: at("10:00").Add(time.Duration(hour) * 3 * time.Hour), End: at("11:00").Add(time.Duration(hour) * 3 * time.Hour)}, f.turing, f.wide)
+			plan.Visibility, plan.Attendees = visibility, []meeting.Attendee{{Person: meeting.Person{Email: "guest@example.net", Name: "Guest"}, Response: meeting.NeedsAction}}
+			m, err := f.create(plan, f.anna)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m = f.read(m.ID)
+			m.Reminders = nil
+			if visibility == meeting.Public {
+				m.Attendees = nil
+			}
+			want = append(want, m)
+		}
+		got, _, err := f.store.ListMeetings(t.Context(), meeting.MeetingQuery{Brief: true, RoomIDs: []int64{f.turing.ID}}, meeting.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.want("brief", got, want)
+	})
+}

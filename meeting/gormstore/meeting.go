@@ -13,7 +13,23 @@ import (
 )
 
 // selectMeetings reads meetings with all that belongs to them, in one look at the database.
-var selectMeetings = `
+var selectMeetings = selecting(attendeesOf, remindersOf)
+
+// selectBrief reads them without what a picture of many does not show: reminders, and who is
+// invited but to private ones.
+var selectBrief = selecting("CASE WHEN m.visibility = 'private' THEN "+attendeesOf+" END", "NULL")
+
+const (
+	attendeesOf = `(SELECT {array}({object}('user_id', a.user_id, 'email', a.email, 'name', a.name, 'phone', a.phone,
+				'locale', a.locale, 'timezone', a.timezone, 'response', a.response, 'comment', a.comment) ORDER BY a.position)
+		   FROM attendees a WHERE a.meeting_id = m.id)`
+	remindersOf = `(SELECT {array}({object}('before', r.before, 'offset', r.offset_seconds, 'channels', {json}(r.channels))
+				ORDER BY r.before DESC, r.offset_seconds DESC)
+		   FROM meeting_reminders r WHERE r.meeting_id = m.id)`
+)
+
+func selecting(attendees, reminders string) string {
+	return `
 	SELECT m.id, m.schedule_version, m.version, COALESCE((SELECT version FROM series WHERE id = m.series_id), 0), ` + columnList("m.") + `,
 		u.email, u.name, u.phone, u.locale, u.timezone,
 		` + selectApproval + `,
@@ -21,13 +37,10 @@ var selectMeetings = `
 		   FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id
 		   LEFT JOIN occupancies o ON o.meeting_id = mr.meeting_id AND o.room_id = mr.room_id AND NOT o.held
 		  WHERE mr.meeting_id = m.id),
-		(SELECT {array}({object}('user_id', a.user_id, 'email', a.email, 'name', a.name, 'phone', a.phone,
-				'locale', a.locale, 'timezone', a.timezone, 'response', a.response, 'comment', a.comment) ORDER BY a.position)
-		   FROM attendees a WHERE a.meeting_id = m.id),
-		(SELECT {array}({object}('before', r.before, 'offset', r.offset_seconds, 'channels', {json}(r.channels))
-				ORDER BY r.before DESC, r.offset_seconds DESC)
-		   FROM meeting_reminders r WHERE r.meeting_id = m.id)
+		` + attendees + `,
+		` + reminders + `
 	FROM meetings m JOIN users u ON u.id = m.organizer_id LEFT JOIN approvals q ON q.meeting_id = m.id`
+}
 
 var meetingsByID = write(selectMeetings + `
 	WHERE m.id IN ` + idList + `

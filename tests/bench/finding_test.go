@@ -6,13 +6,15 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// A large organisation: 10,000 rooms on 20 sites with a year of meetings, 100 in each room.
+// A large organisation: 10,000 rooms on 20 sites with a year of meetings, 100 in each room, by a
+// thousand people. Some rooms have quotas, buffers, or ask for approval.
 const (
 	largeRooms    = 10_000
 	largeMeetings = 1_000_000
@@ -21,14 +23,17 @@ const (
 func largeOrganisation(b *testing.B) func(*pgxpool.Pool) {
 	return func(db *pgxpool.Pool) {
 		exec(b, db, `INSERT INTO sites (name, timezone, created_at, updated_at) SELECT 'Site ' || i, 'Europe/Berlin', now(), now() FROM generate_series(1, 20) i`)
-		exec(b, db, `INSERT INTO rooms (name, site_id, capacity, features, policy, created_at, updated_at)
+		exec(b, db, `INSERT INTO users (email, name, role, created_at, updated_at) SELECT 'u' || i || '@example.org', 'U ' || i, 'member', now(), now() FROM generate_series(1, 1000) i`)
+		exec(b, db, `INSERT INTO rooms (name, site_id, capacity, features, policy, approval_required, created_at, updated_at)
 			SELECT 'Room ' || i, (SELECT min(id) FROM sites) + i % 20, 2 + i % 30,
 				CASE i % 3 WHEN 0 THEN '["projector","video"]' WHEN 1 THEN '["video"]' ELSE '[]' END::jsonb,
-				'{"opening_hours":[{"days":["MO","TU","WE","TH","FR"],"from":"07:00","to":"20:00"}]}', now(), now()
+				('{"opening_hours":[{"days":["MO","TU","WE","TH","FR"],"from":"07:00","to":"20:00"}]' ||
+					CASE WHEN i % 4 = 0 THEN ',"quota":{"per":"week","count":5}' ELSE '' END ||
+					CASE WHEN i % 5 = 0 THEN ',"buffer_after":"10m0s"' ELSE '' END || '}')::jsonb, i % 7 = 0, now(), now()
 			FROM generate_series(1, $1) i`, largeRooms)
 		// In each room a meeting every 3.65 days, at a working hour that differs from room to room.
 		exec(b, db, `INSERT INTO meetings (title, starts_at, ends_at, timezone, organizer_id, status, visibility, created_at, updated_at)
-			SELECT 'Meeting ' || i, s, s + interval '1 hour', 'Europe/Berlin', (SELECT min(id) FROM users), 'confirmed', 'public', now(), now()
+			SELECT 'Meeting ' || i, s, s + interval '1 hour', 'Europe/Berlin', (SELECT min(id) FROM users) + i % 1000, 'confirmed', 'public', now(), now()
 			FROM (SELECT i, date_trunc('day', now()) + interval '1 day' + (i / $2) * interval '87 hours 36 minutes' + (i % $2 % 36) * interval '15 minutes' AS s
 				FROM generate_series(0, $1 - 1) i) AS m`, largeMeetings, largeRooms)
 		exec(b, db, `WITH numbered AS (SELECT m.*, (SELECT min(id) FROM rooms) + (m.id - (SELECT min(id) FROM meetings)) % $1 AS room FROM meetings m),
@@ -48,41 +53,81 @@ func BenchmarkFinding(b *testing.B) {
 		}
 		return d
 	}
-	site := func() string { return fmt.Sprint(query[int64](b, p.db, `SELECT min(id) FROM sites`) + rand.Int64N(20)) }
+	firstSite := query[int64](b, p.db, `SELECT min(id) FROM sites`)
+	site := func() string { return fmt.Sprint(firstSite + rand.Int64N(20)) }
+	campus := func() string { return fmt.Sprint(firstSite + 20) }
+	room := query[int64](b, p.db, `SELECT min(id) FROM rooms`)
+	ask := func(path string, from time.Time, length time.Duration, more ...string) string {
+		names := []string{"start", "end"}
+		if path == "/suggestions" {
+			names = []string{"from", "to"}
+		}
+		q := url.Values{names[0]: {from.Format(time.RFC3339)}, names[1]: {from.Add(length).Format(time.RFC3339)}}
+		for i := 0; i < len(more); i += 2 {
+			q.Set(more[i], more[i+1])
+		}
+		return path + "?" + q.Encode()
+	}
+	free := func(more ...string) func() string { // of fifty rooms, from nine to ten
+		return func() string {
+			return ask("/availability", day().Add(9*time.Hour), time.Hour, append(more, "limit", "50")...)
+		}
+	}
+	times := func(within time.Duration, more ...string) func() string {
+		return func() string { return ask("/suggestions", day().Add(9*time.Hour), within, more...) }
+	}
+	of := func(path string, days int) func() string {
+		return func() string {
+			at := day()
+			q := url.Values{"from": {at.Format(time.RFC3339)}, "to": {at.AddDate(0, 0, days).Format(time.RFC3339)}}
+			return fmt.Sprintf(path, room+rand.Int64N(largeRooms)) + q.Encode()
+		}
+	}
+	cursor := ""
+	for range 20 {
+		var page struct {
+			NextCursor string `json:"next_cursor"`
+		}
+		p.admin.Want(b, http.StatusOK, http.MethodGet, free("cursor", cursor)(), nil, &page)
+		cursor = page.NextCursor
+	}
+	persons := strings.Repeat("guest@example.org,", 200)
+	const week = 7 * 24 * time.Hour
 	for _, c := range []struct {
 		name string
 		path func() string
 	}{
-		{"availability", func() string {
-			at := day().Add(9 * time.Hour)
-			return "/availability?" + url.Values{"start": {at.Format(time.RFC3339)}, "end": {at.Add(time.Hour).Format(time.RFC3339)}, "attendees": {"8"}, "site_id": {site()}, "limit": {"50"}}.Encode()
-		}},
-		{"availability-free", func() string {
-			at := day().Add(9 * time.Hour)
-			return "/availability?" + url.Values{"start": {at.Format(time.RFC3339)}, "end": {at.Add(time.Hour).Format(time.RFC3339)}, "attendees": {"8"}, "features": {"video"}, "free": {"true"}, "limit": {"50"}}.Encode()
-		}},
+		{"availability", func() string { return free("attendees", "8", "site_id", site())() }},
+		{"availability-free", free("attendees", "8", "features", "video", "free", "true")},
+		{"availability-all", free()},
+		{"availability-page-21", free("cursor", cursor)},
+		{"availability-too-many", free("attendees", persons)},
+		{"availability-none", free("features", "piano", "free", "true")},
 		{"suggestions", func() string {
-			at := day().Add(9 * time.Hour)
-			return "/suggestions?" + url.Values{"duration": {"1h"}, "from": {at.Format(time.RFC3339)}, "to": {at.AddDate(0, 0, 5).Format(time.RFC3339)}, "attendees": {"12"}, "features": {"projector"}, "site_id": {site()}}.Encode()
+			return times(120*time.Hour, "duration", "1h", "attendees", "12", "features", "projector", "site_id", site())()
 		}},
-		{"suggestions-anywhere", func() string {
-			return "/suggestions?" + url.Values{"duration": {"2h"}, "from": {day().Format(time.RFC3339)}, "attendees": {"4"}}.Encode()
-		}},
-		{"free-busy", func() string {
-			at := day()
-			room := query[int64](b, p.db, `SELECT min(id) FROM rooms`) + rand.Int64N(largeRooms)
-			return fmt.Sprintf("/rooms/%d/free-busy?", room) + url.Values{"from": {at.Format(time.RFC3339)}, "to": {at.AddDate(0, 0, 31).Format(time.RFC3339)}}.Encode()
-		}},
+		{"suggestions-anywhere", times(week, "duration", "2h", "attendees", "4")},
+		{"suggestions-at-that-time", times(time.Hour, "duration", "1h", "attendees", "8")},
+		{"suggestions-none", times(week, "duration", "1h", "features", "piano")},
+		{"free-busy", of("/rooms/%d/free-busy?", 31)},
+		{"free-busy-year", of("/rooms/%d/free-busy?", 366)},
 		{"occupancy-month", func() string { // of the 500 rooms of a site
 			at := day()
 			return "/occupancy?" + url.Values{"from": {at.Format(time.DateOnly)}, "to": {at.AddDate(0, 0, 42).Format(time.DateOnly)}, "site_id": {site()}, "limit": {"500"}}.Encode()
 		}},
-		{"meetings-of-room", func() string {
-			at := day()
-			room := query[int64](b, p.db, `SELECT min(id) FROM rooms`) + rand.Int64N(largeRooms)
-			return "/meetings?" + url.Values{"room_id": {fmt.Sprint(room)}, "from": {at.Format(time.RFC3339)}, "to": {at.AddDate(0, 0, 31).Format(time.RFC3339)}}.Encode()
+		{"meetings-of-room", of("/meetings?room_id=%d&", 31)},
+		{"campus", nil}, // from here on all rooms are on one site
+		{"availability-campus", func() string { return free("attendees", "8", "site_id", campus())() }},
+		{"suggestions-campus", func() string {
+			return times(120*time.Hour, "duration", "1h", "attendees", "12", "features", "projector", "site_id", campus())()
 		}},
 	} {
+		if c.path == nil {
+			exec(b, p.db, `UPDATE rooms SET site_id = $1 WHERE site_id IS NOT NULL`, query[int64](b, p.db,
+				`INSERT INTO sites (id, name, timezone, created_at, updated_at) VALUES ($1, 'Campus', 'Europe/Berlin', now(), now()) RETURNING id`, firstSite+20))
+			exec(b, p.db, `VACUUM ANALYZE rooms`)
+			continue
+		}
 		b.Run(c.name, func(b *testing.B) {
 			const n = 500
 			for range b.N {
@@ -98,8 +143,8 @@ func BenchmarkFinding(b *testing.B) {
 						items += len(page.Items)
 					}
 				}
-				if items == 0 {
-					b.Fatal("nothing was ever found")
+				if none := strings.HasSuffix(c.name, "-none"); (items == 0) != none {
+					b.Fatalf("found %d", items)
 				}
 				slices.Sort(took)
 				b.ReportMetric(float64(took[n/2].Microseconds())/1000, "p50-ms")
