@@ -3,6 +3,7 @@ package gormstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"sync"
@@ -235,6 +236,57 @@ func TestSeries_year(t *testing.T) {
 		}
 		if len(ids) != 366 || ids[0] {
 			t.Errorf("%d ids", len(ids))
+		}
+	})
+}
+
+// Two people change a series at the same moment. With the version that both had seen one of them
+// does and the other is told; without, both do, one after the other, and neither's is lost.
+func TestSeries_editedAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		svc, other := f.service(), f.service()
+		made, err := svc.BookSeries(t.Context(), f.anna, every(f.turing, "FREQ=WEEKLY;COUNT=3"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, version := made.Series.ID, made.Series.Version
+		both := func(i int, ifMatch *int64) []error {
+			return together(2, func(who int) (err error) {
+				title := meeting.SeriesFields{Fields: meeting.Fields{Title: new(fmt.Sprint("Title ", i))}}
+				room := meeting.SeriesFields{Fields: meeting.Fields{Description: new(fmt.Sprint("Text ", i))}}
+				if who == 0 {
+					_, err = svc.UpdateSeries(t.Context(), f.anna, id, ifMatch, title)
+				} else {
+					_, err = other.UpdateSeries(t.Context(), f.admin, id, ifMatch, room)
+				}
+				return err
+			})
+		}
+		for i := range 100 {
+			won := 0
+			for _, err := range both(i, &version) {
+				if _, stale := errors.AsType[*meeting.VersionError](err); err == nil {
+					won++
+				} else if !stale {
+					t.Fatalf("round %d: %v", i, err)
+				}
+			}
+			now, err := f.store.Series(t.Context(), id)
+			if err != nil || won != 1 || now.Version != version+1 {
+				t.Fatalf("round %d: %d won, version %d after %d, %v", i, won, now.Version, version, err)
+			}
+			version = now.Version
+			if i%10 > 0 {
+				continue
+			}
+			if errs := both(1000+i, nil); errors.Join(errs...) != nil {
+				t.Fatalf("round %d: %v", i, errs)
+			}
+			now, err = f.store.Series(t.Context(), id)
+			if err != nil || now.Title != fmt.Sprint("Title ", 1000+i) || now.Description != fmt.Sprint("Text ", 1000+i) || now.Version != version+2 {
+				t.Fatalf("round %d: %+v, %v", i, now, err)
+			}
+			version = now.Version
 		}
 	})
 }

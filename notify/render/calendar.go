@@ -243,13 +243,19 @@ func timezone(start, end time.Time) *ics.VTimezone {
 	}
 }
 
-// observance describes what holds at t, since from; zero: always.
+// observance describes what holds at t, since from; zero: always. DAYLIGHT is what is ahead,
+// also where the law has it the other way round, as in Dublin and Casablanca: programs that read
+// calendars take that for granted.
 func observance(t, from time.Time) ics.Component {
 	name, offset := t.Zone()
-	begin, before := "19700101T000000", offset
+	begin, before, daylight := "19700101T000000", offset, t.IsDST()
 	if !from.IsZero() {
-		_, before = from.Add(-time.Second).Zone()
+		was := from.Add(-time.Second)
+		_, before = was.Zone()
 		begin = from.UTC().Add(time.Duration(before) * time.Second).Format(localTime)
+		if was.IsDST() != daylight {
+			daylight = offset > before
+		}
 	}
 	base := ics.ComponentBase{}
 	set := func(p ics.Property, value string) { base.SetProperty(ics.ComponentProperty(p), value) }
@@ -257,7 +263,7 @@ func observance(t, from time.Time) ics.Component {
 	set(ics.PropertyTzoffsetfrom, utcOffset(before))
 	set(ics.PropertyTzoffsetto, utcOffset(offset))
 	set(ics.PropertyTzname, name)
-	if t.IsDST() {
+	if daylight {
 		return &ics.Daylight{ComponentBase: base}
 	}
 	return &ics.Standard{ComponentBase: base}
