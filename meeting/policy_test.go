@@ -152,6 +152,18 @@ func TestRoom_Check_agreed(t *testing.T) {
 	}
 }
 
+// A longer meeting is a step to where the room wants it, even if it is too short still.
+func TestRoom_Check_longerButTooShort(t *testing.T) {
+	start := utc(t, "2027-02-10T09:00")
+	r := Room{Zone: "UTC", Policy: Policy{MinDuration: time.Hour}}
+	for minutes, want := range map[int][]string{20: {"body.end min_duration"}, 30: nil, 40: nil} {
+		w := Wish{Slot: Slot{start, start.Add(time.Duration(minutes) * time.Minute)}, Now: start, Agreed: &Agreed{End: start.Add(30 * time.Minute)}}
+		if got := codes(r.Check(w, Limits{})); !slices.Equal(got, want) {
+			t.Errorf("%d minutes: got %q, want %q", minutes, got, want)
+		}
+	}
+}
+
 // Who books by the clock gets what clocks show, also in a night in which they change.
 func TestRoom_Check_durationByTheClock(t *testing.T) {
 	tests := []struct {

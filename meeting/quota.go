@@ -16,7 +16,8 @@ const (
 // Claim is what a meeting takes of its organizer's quota for one room. What counts are the
 // meetings that hold the room, past ones too: a request only while it holds its slot, one
 // that was cancelled, rejected or released not at all. A meeting counts in every period that
-// it touches, with the part of its length that lies there.
+// it touches, with the part of its length that lies there; one that was ended early with what
+// it took.
 type Claim struct {
 	RoomID int64
 	UserID int64 // the organizer
@@ -142,16 +143,12 @@ func (u usage) plus(o usage) usage { return usage{u.count + o.count, u.length + 
 // periods that the slot touches, in order; there is always one.
 func (q *Quota) periods(slot Slot, loc *time.Location) []Slot {
 	var ps []Slot
-	for day := q.first(slot.Start.In(loc)); ; {
-		next := q.next(day)
-		p := Slot{Start: edge(day, loc).UTC(), End: edge(next, loc).UTC()}
+	for day := q.first(slot.Start.In(loc)); ; day = q.next(day) {
+		p := Slot{Start: edge(day, loc).UTC(), End: edge(q.next(day), loc).UTC()}
 		if len(ps) > 0 && !p.Start.Before(slot.End) {
 			return ps
 		}
-		if p.End.After(slot.Start) {
-			ps = append(ps, p)
-		}
-		day = next
+		ps = append(ps, p)
 	}
 }
 

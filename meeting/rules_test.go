@@ -214,7 +214,12 @@ func TestService_quota(t *testing.T) {
 		t.Errorf("a place was free again: %v", err)
 	}
 
-	// With another rule broken, both are told.
+	// With another rule broken, both are told; also of a move.
+	third := w.book(t, w.ann, w.fields(day(5), lab))
+	long := at(day(1) + 8*time.Hour)
+	long.End = new(w.at.Add(day(3)).Format(time.RFC3339))
+	_, err = w.Update(t.Context(), w.ann, third.ID, nil, long)
+	same(t, "a long move", broken(t, err), []string{"max_duration", "quota"})
 	f := w.fields(day(1)+6*time.Hour, lab)
 	f.End = new(w.at.Add(day(3)).Format(time.RFC3339))
 	_, err = w.Book(t.Context(), w.ann, f)
@@ -316,6 +321,18 @@ func TestService_blackout(t *testing.T) {
 	}
 	_, err = w.Book(t.Context(), w.bob, w.fields(3*time.Hour, lab, w.desk))
 	same(t, "a booking", broken(t, err), []string{"blackout"})
+	// One of a room without a site is not one of all such rooms.
+	_, _, err = w.CreateBlackout(t.Context(), w.root, BlackoutFields{RoomID: &w.desk.ID, Start: fields.Start, End: fields.End})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := w.room(t, RoomFields{Name: new("Other")})
+	_, _, err = w.CreateBlackout(t.Context(), w.root, BlackoutFields{RoomID: &other.ID, Start: new(w.at.Add(90 * time.Hour).Format(time.RFC3339)), End: new(w.at.Add(91 * time.Hour).Format(time.RFC3339))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Book(t.Context(), w.bob, w.fields(3*time.Hour, w.desk, other))
+	same(t, "two rooms, of which one is closed", broken(t, err), []string{"blackout"})
 	before := w.book(t, w.bob, w.fields(time.Hour, lab)) // ends as it begins
 	_, err = w.Update(t.Context(), w.bob, before.ID, nil, Fields{End: new(w.at.Add(5 * time.Hour).Format(time.RFC3339))})
 	same(t, "a longer one", broken(t, err), []string{"blackout"})
@@ -468,6 +485,22 @@ func TestService_override(t *testing.T) {
 	second := w.book(t, w.root, late)
 	if rules := w.store.history[second.ID][0].Changes["override"].To.([]BrokenRule); len(rules) != 2 || rules[1].Code != "quota" {
 		t.Errorf("rules %+v", rules)
+	}
+	short := w.fields(28*time.Hour, lab)
+	short.End, short.Override = new(w.at.Add(28*time.Hour+20*time.Minute).Format(time.RFC3339)), late.Override
+	third := w.book(t, w.root, short)
+	if rules := w.store.history[third.ID][0].Changes["override"].To.([]BrokenRule); len(rules) != 1 || rules[0].Code != "quota" {
+		t.Errorf("the quota alone: %+v", rules)
+	}
+	elsewhere := w.fields(100*time.Hour, lab)
+	elsewhere.End = new(w.at.Add(100*time.Hour + 20*time.Minute).Format(time.RFC3339))
+	moved := w.book(t, w.root, elsewhere)
+	_, err = w.Update(t.Context(), w.root, moved.ID, nil, Fields{
+		Start: new(w.at.Add(30 * time.Hour).Format(time.RFC3339)), End: new(w.at.Add(30*time.Hour + 20*time.Minute).Format(time.RFC3339)), Override: late.Override,
+	})
+	es := w.store.history[moved.ID]
+	if rules, ok := es[len(es)-1].Changes["override"].To.([]BrokenRule); err != nil || !ok || len(rules) != 1 || rules[0].Code != "quota" {
+		t.Errorf("the quota alone, of a move: %v, %+v", err, es[len(es)-1])
 	}
 	_, err = w.Book(t.Context(), w.root, Fields{Override: &Override{}})
 	if e, ok := errors.AsType[*InvalidError](err); !ok || !slices.ContainsFunc(e.Faults, func(f Fault) bool { return f.Location == "body.override.reason" }) {

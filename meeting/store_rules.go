@@ -23,7 +23,7 @@ type RulesStore interface {
 	WaitingMoves(ctx context.Context) ([]*Meeting, error)
 
 	// Held tells the slots, without buffers, of the claimant's meetings that hold the room
-	// within the claim's span, except one meeting's.
+	// within the claim's span, except one meeting's: of one that was ended early, what it took.
 	Held(ctx context.Context, c Claim, except ID) ([]Slot, error)
 }
 

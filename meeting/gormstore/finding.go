@@ -34,7 +34,7 @@ var (
 			WHERE o.room_id = r.id AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)) AS o}{sqlite: occupancies AS o
 			WHERE o.room_id IN (SELECT value FROM json_each($1)) AND o.ends_at > $2 AND o.starts_at < $3}
 		ORDER BY o.room_id, o.starts_at`)
-	getHeldBy = write(`SELECT o.room_id, m.starts_at, m.ends_at FROM meetings AS m JOIN occupancies AS o ON o.meeting_id = m.id
+	getHeldBy = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at FROM meetings AS m JOIN occupancies AS o ON o.meeting_id = m.id
 		WHERE m.organizer_id = $1 AND m.starts_at < $4 AND m.ends_at > $3 AND m.starts_at > CAST($3 AS timestamptz) - (SELECT max(ends_at - starts_at) FROM meetings)
 			AND NOT o.held AND o.room_id IN ({postgres: SELECT unnest($2::bigint[])}{sqlite: SELECT value FROM json_each($2)})`)
 	getBooked = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at FROM
@@ -50,16 +50,19 @@ var (
 )
 
 func (s *Store) Busy(ctx context.Context, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {
-	return s.slots(ctx, getTaken, s.ids(rooms...), micro(span.Start), micro(span.End))
+	scan := func(rows *sql.Rows, id *int64) (t meeting.Slot, err error) {
+		err = rows.Scan(id, &t.Start, &t.End)
+		return t, err
+	}
+	return s.slots(ctx, scan, getTaken, s.ids(rooms...), micro(span.Start), micro(span.End))
 }
 
 // slots of rooms.
-func (s *Store) slots(ctx context.Context, q statement, args ...any) (map[int64][]meeting.Slot, error) {
+func (s *Store) slots(ctx context.Context, scan func(*sql.Rows, *int64) (meeting.Slot, error), q statement, args ...any) (map[int64][]meeting.Slot, error) {
 	found := map[int64][]meeting.Slot{}
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var id int64
-		var t meeting.Slot
-		err := rows.Scan(&id, &t.Start, &t.End)
+		t, err := scan(rows, &id)
 		found[id] = append(found[id], t)
 		return err
 	}, q, args...)
@@ -70,29 +73,14 @@ func (s *Store) slots(ctx context.Context, q statement, args ...any) (map[int64]
 }
 
 func (s *Store) HeldBy(ctx context.Context, userID int64, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {
-	return s.slots(ctx, getHeldBy, userID, s.ids(rooms...), micro(span.Start), micro(span.End))
+	return s.slots(ctx, tookOf, getHeldBy, userID, s.ids(rooms...), micro(span.Start), micro(span.End))
 }
 
 func (s *Store) Booked(ctx context.Context, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {
-	booked := make(map[int64][]meeting.Slot, len(rooms))
-	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
-		var id int64
-		var t meeting.Slot
-		var ended sql.NullTime
-		if err := rows.Scan(&id, &t.Start, &t.End, &ended); err != nil {
-			return err
-		}
-		if ended.Valid && ended.Time.Before(t.End) {
-			t.End = ended.Time
-		}
-		booked[id] = append(booked[id], t)
-		return nil
-	}, getBooked, s.ids(rooms...), micro(span.Start), micro(span.End))
-	if err != nil {
-		return nil, fmt.Errorf("booked rooms: %w", err)
-	}
-	return booked, nil
+	return s.slots(ctx, tookOf, getBooked, s.ids(rooms...), micro(span.Start), micro(span.End))
 }
+
+func tookOf(rows *sql.Rows, room *int64) (meeting.Slot, error) { return scanTook(rows, room) }
 
 func (s *Store) Occupants(ctx context.Context, roomID int64, span meeting.Slot) ([]*meeting.Meeting, error) {
 	ms, err := s.readMeetings(s.db.WithContext(ctx), getOccupants, roomID, micro(span.Start), micro(span.End))

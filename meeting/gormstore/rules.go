@@ -18,7 +18,7 @@ var (
 
 	// An occupancy is there exactly while its meeting holds the room or has held it. Buffers
 	// make it longer than the meeting, never shorter.
-	heldSlots = write(`SELECT m.starts_at, m.ends_at FROM occupancies o JOIN meetings m ON m.id = o.meeting_id
+	heldSlots = write(`SELECT m.starts_at, m.ends_at, m.ended_at FROM occupancies o JOIN meetings m ON m.id = o.meeting_id
 		WHERE o.room_id = $1 AND NOT o.held AND m.organizer_id = $2 AND m.id <> $3 AND m.starts_at < $5 AND m.ends_at > $4
 			AND {postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange($4, $5)}
 			{sqlite: o.starts_at < $5 AND o.ends_at > $4}`)
@@ -78,12 +78,23 @@ func (s *Store) Held(ctx context.Context, c meeting.Claim, except meeting.ID) ([
 func (s *Store) held(tx *gorm.DB, c meeting.Claim, except meeting.ID) ([]meeting.Slot, error) {
 	var slots []meeting.Slot
 	err := s.query(tx, func(rows *sql.Rows) error {
-		var slot meeting.Slot
-		err := rows.Scan(&slot.Start, &slot.End)
+		slot, err := scanTook(rows)
 		slots = append(slots, slot)
 		return err
 	}, heldSlots, c.RoomID, c.UserID, except, micro(c.Span.Start), micro(c.Span.End))
 	return slots, err
+}
+
+// scanTook reads starts_at, ends_at and ended_at of a meeting, behind other columns: the time
+// that it takes, or took if it was ended early.
+func scanTook(rows *sql.Rows, others ...any) (meeting.Slot, error) {
+	var t meeting.Slot
+	var ended sql.NullTime
+	err := rows.Scan(append(others, &t.Start, &t.End, &ended)...)
+	if ended.Valid && ended.Time.Before(t.End) {
+		t.End = ended.Time
+	}
+	return t, err
 }
 
 // refuseTaken refuses a request for what others hold.

@@ -126,6 +126,42 @@ func TestHeld(t *testing.T) {
 	})
 }
 
+// What was ended early counts for what it took, on the days on which it did.
+func TestHeld_endedEarly(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		room := f.limited("A", meeting.Quota{Per: meeting.PerDay, Count: 10})
+		room.Policy.BufferAfter = 3 * time.Hour
+		day := func(n int, clock string) time.Time { return at(clock).AddDate(0, 0, n) }
+		for _, m := range []struct{ start, end, ended time.Time }{
+			{day(1, "10:00"), day(1, "12:00"), day(1, "10:20")},
+			{day(0, "21:00"), day(1, "04:00"), day(0, "23:00")}, // its buffer reaches into the day, it does not
+			{day(1, "20:00"), day(2, "02:00"), day(2, "01:00")},
+		} {
+			booked := f.book(meeting.Slot{Start: m.start, End: m.end}, room)
+			f.change(booked.ID, func(b *meeting.Meeting) error { return b.Finish([]*meeting.Room{room}, f.anna, m.ended) })
+		}
+		claim := meeting.Book(terms(meeting.Slot{Start: day(1, "15:00"), End: day(1, "16:00")}, room), f.anna, ask, now).Claims()[0]
+		held, err := f.store.Held(t.Context(), claim, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by, err := f.store.HeldBy(t.Context(), f.anna.ID, []int64{room.ID}, claim.Span)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, slots := range [][]meeting.Slot{held, by[room.ID]} {
+			slices.SortFunc(slots, func(a, b meeting.Slot) int { return a.Start.Compare(b.Start) })
+			var inside []meeting.Slot
+			for _, s := range slots {
+				if s.Overlaps(claim.Span) {
+					inside = append(inside, s)
+				}
+			}
+			f.want("held", inside, []meeting.Slot{{Start: day(1, "10:00"), End: day(1, "10:20")}, {Start: day(1, "20:00"), End: day(2, "01:00")}})
+		}
+	})
+}
+
 // Whoever books while a room is being closed is either among the meetings in the way or refused.
 func TestCreateBlackout_againstBookings(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {

@@ -232,6 +232,8 @@ const de: typeof en = {
     reason: 'Grund, der bei einer Absage genannt wird',
     cancel: 'Absagen',
     cancelled: 'Abgesagt; alle Beteiligten erfahren es',
+    refuse: 'Verlegung ablehnen',
+    refused: 'Abgelehnt; er bleibt, wo er ist',
     cancelAll: (n) => `Alle ${n} absagen`,
     move: 'Verlegen',
     moved: (room, when) => `Verlegt nach ${room}, ${when}`,

@@ -15,7 +15,7 @@ const de: typeof en = {
     blackout: (w) => `${room(w)} ist gesperrt: ${w.span}${w.reason ? ` (${w.reason})` : ''}.`,
     min_duration: (w) => `${room(w)} wird für mindestens ${w.limit} gebucht, nicht für ${w.actual}.`,
     max_duration: (w) =>
-      w.room ? `${w.room} wird für höchstens ${w.limit} gebucht, nicht für ${w.actual}.` : `Eine Besprechung dauert höchstens ${w.limit}, nicht ${w.actual}.`,
+      w.room ? `${w.room} wird für höchstens ${w.limit} gebucht, nicht für ${w.actual}.` : `Ein Termin dauert höchstens ${w.limit}, nicht ${w.actual}.`,
     step: (w) => `${room(w)} wird in Schritten von ${w.limit} gebucht; ${w.actual} liegt dazwischen.`,
     min_notice: (w) => `Vorlauf für ${w.room || 'den Raum'}: mindestens ${w.limit}; hier sind es ${w.actual}.`,
     max_advance: (w) =>
@@ -23,7 +23,7 @@ const de: typeof en = {
         ? `Räume sind bis ${w.limit} buchbar, nicht bis ${w.actual}.`
         : `Vorlauf${w.room ? ` für ${w.room}` : ''}: höchstens ${w.limit}; hier sind es ${w.actual}.`,
     quota: (w) => `Ihr Kontingent für ${w.room || 'diesen Raum'}: ${w.limit} je ${w.per}; verbraucht sind ${w.used}, hiermit wären es ${w.actual}.`,
-    too_many_waits: (w) => `Sie warten schon auf ${w.used} Besprechungen; mehr als ${w.limit} sind nicht möglich. Geben Sie zuerst einen dieser Plätze auf.`,
+    too_many_waits: (w) => `Sie warten schon auf ${w.used} Termine; mehr als ${w.limit} sind nicht möglich. Geben Sie zuerst einen dieser Plätze auf.`,
     needs_approval: (w) => `Buchungen von ${w.room || 'diesem Raum'} muss jemand genehmigen: Bitte fragen Sie auf der Seite an.`,
     too_many_dates: (w) => `Eine Serie hat höchstens ${w.limit} Termine.`,
     not_in_rule: (w) => `Der erste Termin muss zur Regel passen; der nächste wäre ${w.limit}.`,

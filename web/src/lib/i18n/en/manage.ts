@@ -231,6 +231,8 @@ export default {
     reason: 'Reason to give when one is cancelled',
     cancel: 'Cancel',
     cancelled: 'Cancelled; all who take part are told',
+    refuse: 'Refuse the move',
+    refused: 'Refused; it stays where it is',
     cancelAll: (n: string) => `Cancel all ${n}`,
     move: 'Move',
     moved: (room: string, when: string) => `Moved to ${room}, ${when}`,

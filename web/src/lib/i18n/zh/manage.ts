@@ -231,6 +231,8 @@ const zh: typeof en = {
     reason: '取消时告知的原因',
     cancel: '取消会议',
     cancelled: '已取消，并会通知所有与会者',
+    refuse: '拒绝改期',
+    refused: '已拒绝，保持原安排',
     cancelAll: (n) => `全部取消（${n} 场）`,
     move: '移动',
     moved: (room, when) => `已移到 ${room}，${when}`,
