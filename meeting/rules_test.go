@@ -347,6 +347,15 @@ func TestService_blackout(t *testing.T) {
 	if r, err := w.Room(t.Context(), lab.ID); err != nil || len(r.Blackouts) != 1 {
 		t.Errorf("the room shows %+v, %v", r, err)
 	}
+	if _, _, err := w.UpdateBlackout(t.Context(), w.mona, b.ID, nil, BlackoutFields{Reason: new("hers")}); !errors.Is(err, ErrForbidden) {
+		t.Errorf("a manager changes it: %v", err)
+	}
+	if err := w.DeleteBlackout(t.Context(), w.mona, b.ID, nil); !errors.Is(err, ErrForbidden) {
+		t.Errorf("a manager deletes it: %v", err)
+	}
+	if same, _, err := w.UpdateBlackout(t.Context(), w.root, b.ID, &b.Version, BlackoutFields{Reason: &b.Reason}); err != nil || same.Version != b.Version {
+		t.Errorf("nothing new, and another version: %+v, %v", same, err)
+	}
 	if _, _, err := w.UpdateBlackout(t.Context(), w.root, b.ID, new(int64(7)), fields); err == nil {
 		t.Error("another version was changed")
 	}
@@ -387,10 +396,16 @@ func TestService_blackoutOfMoves(t *testing.T) {
 			t.Errorf("%s: %d in the way, %v", tt.name, len(affected), err)
 		}
 	}
+	again := BlackoutFields{RoomID: &hall.ID, Start: at(20 * time.Hour), End: at(22 * time.Hour)}
+	w.at = w.at.Add(2 * time.Hour) // it begins where it is, whether or not the timer has said so
+	if _, affected, err := w.CreateBlackout(t.Context(), w.root, again); err != nil || len(affected) != 0 {
+		t.Errorf("what does not wait any more: %v, %v", affected, err)
+	}
+	w.at = w.at.Add(-2 * time.Hour)
 	if _, err := w.Reject(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, affected, err := w.CreateBlackout(t.Context(), w.root, BlackoutFields{RoomID: &hall.ID, Start: at(20 * time.Hour), End: at(22 * time.Hour)})
+	_, affected, err := w.CreateBlackout(t.Context(), w.root, again)
 	if err != nil || len(affected) != 0 {
 		t.Errorf("it does not move: %v, %v", affected, err)
 	}
@@ -415,7 +430,8 @@ func TestService_rulesThatContradict(t *testing.T) {
 		{"ends that are no times", RoomFields{OpeningHours: &[]OpeningHours{{day.Days, "24:00", "06:00"}}}, []string{"body.policy.opening_hours[0].from invalid_time"}},
 		{"a quota of nothing", RoomFields{Quota: &Quota{Count: 2}}, []string{"body.policy.quota.per required"}},
 		{"a quota of less", RoomFields{Quota: &Quota{Per: PerDay, Count: -1}}, []string{"body.policy.quota.count out_of_range"}},
-		{"a step that does not divide a day", RoomFields{Step: new(7 * time.Hour)}, []string{"body.policy.step contradiction"}},
+		{"a step that does not divide a day", RoomFields{Step: new(7 * time.Hour), MaxDuration: new(time.Duration(0))}, []string{"body.policy.step contradiction"}},
+		{"longest before shortest", RoomFields{MinDuration: new(3 * time.Hour), MaxDuration: new(2 * time.Hour)}, []string{"body.policy.min_duration contradiction"}},
 		{"notice beyond the window", RoomFields{MinNotice: new(2 * time.Hour), MaxAdvance: new(time.Hour)}, []string{"body.policy.min_notice contradiction"}},
 	} {
 		_, err := w.UpdateRoom(t.Context(), w.root, r.ID, nil, tt.f)
