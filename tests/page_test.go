@@ -406,6 +406,20 @@ func TestPageBooks(t *testing.T) {
 	b.await("[...document.querySelectorAll('.meeting')].some((e) => e.innerText.includes('By the mouse'))")
 	b.shot("grid")
 
+	// What was just drawn can be taken back.
+	b.drag("Curie", 15, "Curie", 15.9)
+	b.await("document.querySelector('dialog[open]')")
+	b.fill("Title", "Not after all")
+	b.press("Book")
+	b.await("!document.querySelector('dialog[open]')")
+	mistake := find(t, alan, "Not after all")
+	b.press("Undo")
+	b.reads("The meeting was cancelled")
+	if got := alan.Meeting(t, mistake.ID); got.Status != "cancelled" {
+		t.Errorf("what was taken back is %s, want cancelled", got.Status)
+	}
+	b.await("![...document.querySelectorAll('.meeting')].some((e) => e.innerText.includes('Not after all'))")
+
 	// Dragged an hour on, and back again.
 	b.drag("Meitner", 10.5, "Meitner", 11.5)
 	b.reads("The meeting was moved")

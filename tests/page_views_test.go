@@ -3,6 +3,7 @@ package tests
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -295,13 +296,28 @@ func TestPageRoomWeek(t *testing.T) {
 	b.press("Nächster Raum")
 	b.await("document.querySelector('h1')?.innerText !== 'Curie'")
 
-	// Waiting for a time.
+	// A room that is taken now: the next taken time is one to wait for.
+	busy := ada.NewRoom(t, "Meitner", nil)
+	soon = inSeconds(60)
+	ada.Book(t, testenv.Booking(soon, soon.Add(3*time.Hour), []int64{busy.ID}))
+	b.open(at("/rooms/%d", busy.ID))
 	b.press("Vormerken")
 	b.await("document.querySelector('dialog[open]')")
-	eval[bool](b, "(document.querySelector('dialog[open] [type=submit]').click(), true)")
-	b.await("document.querySelector('dialog[open] .fault, dialog[open] [role=alert]')")
-	b.accessible("waiting")
-	b.shot("wait")
+	b.fill("Titel", "Wenn es geht")
+	b.press("Darauf warten")
+	b.reads("Sie stehen an erster Stelle der Warteliste")
+	var waits struct {
+		Items []struct {
+			Meeting struct {
+				Title   string
+				RoomIDs []int64 `json:"room_ids"`
+			}
+		}
+	}
+	emmy.Want(t, 200, "GET", "/waitlist", nil, &waits)
+	if len(waits.Items) != 1 || waits.Items[0].Meeting.Title != "Wenn es geht" || !slices.Equal(waits.Items[0].Meeting.RoomIDs, []int64{busy.ID}) {
+		t.Errorf("emmy waits for %+v", waits.Items)
+	}
 }
 
 // TestPageOfWeekMonthAndList: all rooms' week, the month and the list by mouse and keyboard, with

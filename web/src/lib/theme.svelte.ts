@@ -2,6 +2,14 @@ export type Theme = 'system' | 'light' | 'dark'
 
 const key = 'punctual.theme'
 
+/** Gives the browser's own bars the colour of the theme: of those that the page names, each is of one. */
+function paint(theme: Theme) {
+  for (const meta of document.querySelectorAll<HTMLMetaElement>('meta[name=theme-color]')) {
+    const { of } = meta.dataset
+    meta.media = theme === 'system' ? `(prefers-color-scheme: ${of})` : theme === of ? 'all' : 'not all'
+  }
+}
+
 function stored(): Theme {
   const t = document.documentElement.dataset.theme // set by theme.js before the first paint
   return t === 'light' || t === 'dark' ? t : 'system'
@@ -10,8 +18,13 @@ function stored(): Theme {
 class ThemeChoice {
   chosen = $state<Theme>(stored())
 
+  constructor() {
+    paint(this.chosen)
+  }
+
   choose(theme: Theme) {
     this.chosen = theme
+    paint(theme)
     if (theme === 'system') delete document.documentElement.dataset.theme
     else document.documentElement.dataset.theme = theme
     try {

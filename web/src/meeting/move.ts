@@ -1,9 +1,10 @@
 import { api, ask, idempotencyKey, Problem, type GridMeeting, type Meeting } from '../lib/api/client'
 import { timeRange } from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
-import { describe, faultText } from '../lib/i18n/problem'
 import { toasts } from '../lib/toast.svelte'
 import { booking } from './booking.svelte'
+import { explain } from './reasons'
+import { remember, undo } from './undo'
 
 interface Target {
   start: string
@@ -16,9 +17,6 @@ interface Picture {
   put: (m: GridMeeting) => void
   load: () => unknown
 }
-
-/** The way back from the last change, until it was gone. */
-let last: (() => void) | undefined
 
 /**
  * Moves a meeting to other times or rooms, and says when by a clock in the zone; one that goes on
@@ -33,42 +31,31 @@ export async function move(m: GridMeeting, to: Target, zone: string, picture?: P
     const asked = saved.pending_change
     const when = timeRange(asked?.start ?? saved.start, asked?.end ?? saved.end, zone)
     const text = goesOn ? i18n.t.grid.extended : asked ? i18n.t.grid.requested : i18n.t.day.moved
-    last = goesOn ? undefined : () => back(m, saved, picture)
+    remember(goesOn ? undefined : () => back(m, saved, zone, picture))
     toasts.show(`${text}: ${when}`, 'good', goesOn ? undefined : { label: i18n.t.day.undo, run: undo })
     return saved
   } catch (err) {
-    refuse(m, err, picture)
+    refuse(m, err, zone, picture)
     return undefined
   }
 }
 
-/** Takes the last change back. */
-export function undo() {
-  last?.()
-  last = undefined
-}
-
-async function back(m: GridMeeting, saved: Meeting, picture?: Picture) {
+async function back(m: GridMeeting, saved: Meeting, zone: string, picture?: Picture) {
   const to = { room_ids: m.room_ids, start: m.start, end: m.end }
   if (!saved.pending_change) picture?.put({ ...saved, ...to })
   try {
     await change(saved, to)
     toasts.show(i18n.t.day.undone)
   } catch (err) {
-    refuse(saved, err, picture)
+    refuse(saved, err, zone, picture)
   }
 }
 
 /** Puts a meeting back where it was, says why, and looks what is true. */
-function refuse(m: GridMeeting, err: unknown, picture?: Picture) {
+function refuse(m: GridMeeting, err: unknown, zone: string, picture?: Picture) {
   picture?.put(m)
-  toasts.show(reason(err), 'bad')
+  toasts.show(explain(err, zone), 'bad')
   if (err instanceof Problem && err.status !== 0) picture?.load()
-}
-
-/** What the server found wrong, all of it. */
-function reason(err: unknown): string {
-  return err instanceof Problem && err.faults.length ? err.faults.map(faultText).join(' ') : describe(err)
 }
 
 async function change(m: GridMeeting, to: Target): Promise<Meeting> {

@@ -1,9 +1,10 @@
+import { Problem } from '../lib/api/client'
 import { seconds } from '../lib/duration'
+import { hoursInWords, hoursOf } from '../lib/hours'
 import * as f from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
-import { faultText } from '../lib/i18n/problem'
+import { describe, faultText } from '../lib/i18n/problem'
 import { rooms } from '../lib/rooms.svelte'
-import { weekdays } from './rule'
 
 /** Why a room cannot be had, or which rule is broken, as the API tells it with its figures. */
 export interface Reason {
@@ -37,6 +38,11 @@ export function reasonText(r: Reason, zone: string): string {
   })
 }
 
+/** What the server refused, all of it. */
+export function explain(err: unknown, zone: string): string {
+  return err instanceof Problem && err.faults.length ? err.faults.map((f) => reasonText(f, zone)).join(' ') : describe(err)
+}
+
 function figure(v: unknown, zone: string): string {
   if (typeof v === 'number') return f.number(v)
   if (typeof v !== 'string' || !v) return ''
@@ -44,5 +50,7 @@ function figure(v: unknown, zone: string): string {
   if (!Number.isNaN(s)) return f.duration(s)
   if (/^\d{4}-\d\d-\d\dT/.test(v)) return f.dateTime(v, zone)
   if (/^\d{4}-\d\d-\d\d$/.test(v)) return f.fullDate(v)
-  return v.replace(/\b(MO|TU|WE|TH|FR|SA|SU)\b/g, (d) => f.weekdays()[weekdays.indexOf(d as 'MO')]!)
+  if (/^\d\d:\d\d$/.test(v)) return f.clockTime(v)
+  const hours = hoursOf(v)
+  return hours.length ? hoursInWords(hours).map((h) => `${h.days}, ${h.hours}`).join('; ') : v
 }

@@ -3,37 +3,6 @@ import { seconds } from '../lib/duration'
 import * as f from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
 
-const week = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU']
-
-/** Opening hours in words, days with the same hours together: "Mon – Fri, 08:00 – 20:00". */
-export function hoursInWords(room: Room): { days: string; hours: string }[] {
-  const byHours = new Map<string, boolean[]>()
-  for (const h of room.policy.opening_hours ?? []) {
-    const key = `${h.from}-${h.to}`
-    const on = byHours.get(key) ?? week.map(() => false)
-    for (const day of h.days ?? []) on[week.indexOf(day)] = true
-    byHours.set(key, on)
-  }
-  return [...byHours].map(([key, on]) => {
-    const [from, to] = key.split('-') as [string, string]
-    return { days: runs(on), hours: `${f.clockTime(from)} – ${f.clockTime(to === '24:00' ? '00:00' : to)}` }
-  })
-}
-
-/** "Mon – Wed, Fri" */
-function runs(on: boolean[]): string {
-  const names = f.weekdays()
-  const out: string[] = []
-  for (let i = 0; i < 7; i++) {
-    if (!on[i]) continue
-    let j = i
-    while (j < 6 && on[j + 1]) j++
-    out.push(j > i + 1 ? `${names[i]} – ${names[j]}` : j > i ? `${names[i]}, ${names[j]}` : names[i]!)
-    i = j
-  }
-  return out.join(', ')
-}
-
 /** What a booking of the room has to keep to, in words. */
 export function rulesInWords(room: Room): string[] {
   const t = i18n.t.room

@@ -125,11 +125,24 @@ export function relative(at: Date | string, now: Date): string {
   return f.format(Math.round(minutes / 1440), 'day')
 }
 
-/** A duration of the API, "15m", in words: "15 minutes". */
+const units = [
+  ['day', 86400],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
+/** A duration in words, by its two largest units: "15 minutes", "90 minutes", "59 days, 13 hours". */
 export function duration(totalSeconds: number): string {
-  const unit = totalSeconds % 86400 === 0 && totalSeconds ? 'day' : totalSeconds % 3600 === 0 && totalSeconds ? 'hour' : totalSeconds % 60 === 0 ? 'minute' : 'second'
-  const n = totalSeconds / { day: 86400, hour: 3600, minute: 60, second: 1 }[unit]
-  return number(n, { style: 'unit', unit, unitDisplay: 'long' })
+  const words = (n: number, unit: string) => number(n, { style: 'unit', unit, unitDisplay: 'long' })
+  if (totalSeconds < 7200 && totalSeconds % 60 === 0 && totalSeconds !== 3600) return words(totalSeconds / 60, 'minute')
+  const first = units.findIndex(([, length]) => totalSeconds >= length)
+  if (first < 0) return words(totalSeconds, 'second')
+  const [unit, length] = units[first]!
+  const rest = units[first + 1]
+  const more = rest ? Math.floor((totalSeconds % length) / rest[1]) : 0
+  const parts = [words(Math.floor(totalSeconds / length), unit), more && rest ? words(more, rest[0]) : '']
+  return new Intl.ListFormat(i18n.tag, { type: 'unit', style: 'short' }).format(parts.filter(Boolean))
 }
 
 /** A number as the language writes it. */

@@ -54,6 +54,8 @@ export default {
     rate_limited: (seconds: number) =>
       seconds ? `Too many attempts. Try again in ${seconds} seconds.` : 'Too many attempts. Try again later.',
     unavailable: 'The server is busy. Try again in a moment.',
+    too_large: 'That is too long to be sent.',
+    timeout: 'That took too long. Try again.',
   } as Record<string, string | ((n: number) => string)>,
   // By code. What is missing here is told in the server's words, which are English and may
   // name figures.
