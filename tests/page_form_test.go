@@ -185,7 +185,7 @@ func TestPageForm_rooms(t *testing.T) {
 	one.fill("Title", "Fast")
 	one.fillIn("dialog input[type=search]", "Race")
 	one.await("document.querySelectorAll('dialog .list li').length === 3")
-	one.says("is not open all that time: Mon Tue Wed Thu Fri Sat Sun 12:00-20:00")
+	one.says("is not open all that time: Mon – Sun, 12 PM – 8 PM")
 	one.says("is booked for at most 30 minutes, not for 1 hour")
 	one.await("[...document.querySelectorAll('dialog .list strong')].at(-1).textContent === 'Race strict'") // free ones stand first
 	one.shot("form-rooms")
@@ -609,6 +609,15 @@ func TestPageMeeting(t *testing.T) {
 	o.says("Asked to move to")
 	o.says("Until that is decided it stays where it is.")
 	o.accessible("meeting that is to move")
+
+	// Whatever changed is told in words, on both sides.
+	alan.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", running.ID), with{"reminders": []any{reminder("end", 10*time.Minute, "email")}, "visibility": "private"}, nil)
+	o.open(at("/meetings/%d", running.ID))
+	o.says("5 minutes before the end, by e-mail → 10 minutes before the end, by e-mail")
+	o.says("Public → Private")
+	o.says("by itself, at its start")
+	o.open(at("/meetings/%d", asked.ID))
+	o.says("Asked to move to")
 	o.shot("meeting-move")
 	o.size(phone)
 	o.shot("meeting-move-phone")

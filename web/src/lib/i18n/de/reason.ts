@@ -38,8 +38,6 @@ const de: typeof en = {
     invalid_part: () => 'Ein Teil der Regel ist nicht lesbar.',
     duplicate_part: () => 'Ein Teil der Regel kommt zweimal vor.',
     unsupported: () => 'Ein Teil der Regel wird nicht unterstützt.',
-    too_many_waits: (w) => `Sie können auf höchstens ${w.limit} Zeiten zugleich warten und warten schon auf ${w.used}.`,
-    needs_approval: (w) => `Eine Buchung für ${w.room || 'diesen Raum'} muss genehmigt werden: buchen Sie sie auf der Seite.`,
     cancelled: () => 'Abgesagt',
   },
   periods,

@@ -48,8 +48,6 @@ export default {
     invalid_part: () => 'A part of the rule cannot be read.',
     duplicate_part: () => 'A part of the rule stands there twice.',
     unsupported: () => 'The rule has a part that is not supported.',
-    too_many_waits: (w) => `You may wait for at most ${w.limit} times at once, and wait for ${w.used} already.`,
-    needs_approval: (w) => `Somebody has to approve a booking of ${w.room || 'this room'}: book it on the page.`,
     cancelled: () => 'Cancelled',
   } as Record<string, (w: Figures) => string>,
   periods: { day: 'day', week: 'week', month: 'month' } as Record<string, string>,

@@ -33,8 +33,6 @@ const zh: typeof en = {
     invalid_part: () => '规则中有无法识别的部分。',
     duplicate_part: () => '规则中有重复的部分。',
     unsupported: () => '规则中有不支持的部分。',
-    too_many_waits: (w) => `最多可同时候补 ${w.limit} 个时段，您已在候补 ${w.used} 个。`,
-    needs_approval: (w) => `${w.room || '该会议室'}的预订需要审批，请在网页上预订。`,
     cancelled: () => '已取消',
   },
   periods: { day: '天', week: '周', month: '月' },
