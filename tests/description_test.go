@@ -103,11 +103,6 @@ func (o *operation) at(id any) string {
 	return pathParameter.ReplaceAllString(o.path, fmt.Sprint(id))
 }
 
-// answer describes the body of a success, nil where none is described.
-func (o *operation) answer(status int) *schema {
-	return o.Responses[fmt.Sprint(status)].Content["application/json"].Schema
-}
-
 func (d *description) resolve(s *schema) *schema {
 	for s != nil && s.Ref != "" {
 		s = d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
