@@ -68,6 +68,7 @@ const de: typeof en = {
     flaggedHint: 'Sagen Sie die Serie ab, wenn sie nicht mehr gebraucht wird.',
     absent: 'Ausgelassene Termine',
     leftOut: 'Nicht in der Serie',
+    nobodyCame: (n: number) => `Niemand kam, ${n}-mal hintereinander`,
     addAgain: 'Wieder aufnehmen',
     dateAdded: (date, room) => `${date} findet wieder statt, in ${room}`,
     asksToMove: (when) => `Soll verlegt werden auf ${when}`,

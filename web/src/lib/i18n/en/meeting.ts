@@ -67,6 +67,7 @@ export default {
     flaggedHint: 'Cancel the series, or what is left of it, if it is no longer needed.',
     absent: 'Dates left out',
     leftOut: 'Not in the series',
+    nobodyCame: (n: number) => `Nobody came ${n} times in a row`,
     addAgain: 'Add again',
     dateAdded: (date: string, room: string) => `${date} takes place again, in ${room}`,
     asksToMove: (when: string) => `Asked to move to ${when}`,

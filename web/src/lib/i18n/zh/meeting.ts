@@ -68,6 +68,7 @@ const zh: typeof en = {
     flaggedHint: '如果不再需要，请取消该系列。',
     absent: '跳过的日期',
     leftOut: '不在系列中',
+    nobodyCame: (n: number) => `连续 ${n} 次无人到场`,
     addAgain: '重新加入',
     dateAdded: (date, room) => `${date} 恢复举行，地点：${room}`,
     asksToMove: (when) => `申请改到 ${when}`,
