@@ -350,7 +350,7 @@ func (s *Store) filterRooms(db *gorm.DB, q meeting.RoomQuery) *gorm.DB {
 		db = db.Where("rooms.site_id = ?", q.SiteID)
 	}
 	if q.Persons > 0 {
-		db = db.Where("(rooms.capacity = 0 OR rooms.capacity >= ?)", q.Persons)
+		db = db.Where("((rooms.capacity = 0), rooms.capacity) >= (false, ?)", q.Persons) // in words of rooms_fitting: 0, or so many
 	}
 	if q.MinCapacity > 0 {
 		db = db.Where("rooms.capacity >= ?", q.MinCapacity)
