@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -515,6 +516,15 @@ func TestService_links(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		w.move(t, m.ID, 2*time.Hour, 3*time.Hour)
+		if _, decided, err := w.DecideByLink(t.Context(), l, true, ""); decided || err != nil || w.store.meetings[m.ID].Status != Pending {
+			t.Errorf("what was moved meanwhile was decided unseen: %v, %v", decided, err)
+		}
+		for name, timer := range map[string]func(context.Context, Ref) (Outcome, error){"expire": w.ExpireApproval, "remind": w.RemindApproval, "escalate": w.EscalateApproval} {
+			if outcome, err := timer(t.Context(), Ref{m.ID, l.Number}); err != nil || outcome != Stale {
+				t.Errorf("%s of a request that was replaced: %v, %v", name, outcome, err)
+			}
+		}
+		same(t, "what timers of the old request did", w.store.meetings[m.ID].Status, Pending)
 		if got := follow(t, w, l, LinkWithdrawn); got.Meeting.Status != Pending || got.Verdict == nil || got.Verdict.Reason != "changed" {
 			t.Errorf("moved: %+v", got)
 		}
@@ -802,4 +812,30 @@ func TestService_namesWhoIsAsked(t *testing.T) {
 	w.store.rooms[w.board.ID].Approval.Required = false // nobody's any more
 	w.at = w.at.Add(-time.Hour)
 	same(t, "of a room that needs nobody any more", asked(w.ann, m.ID), []string{"root"})
+}
+
+// A move that nobody decided in time is over at its deadline, whenever the job comes; one that a
+// time-out approves waits for the job.
+func TestService_aMoveIsOverAtItsDeadline(t *testing.T) {
+	for onTimeout, decidable := range map[Status]bool{Rejected: false, Confirmed: true} {
+		w := newWorld(t)
+		w.settings.OnTimeout = onTimeout
+		m := w.book(t, w.ann, w.fields(48*time.Hour, w.board))
+		if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		m = w.move(t, m.ID, 50*time.Hour, 51*time.Hour)
+		w.at = m.Request.Deadline
+		now, err := w.Meeting(t.Context(), w.ann, m.ID)
+		if err != nil || (now.Request != nil) != decidable || now.Status != Confirmed {
+			t.Errorf("%s: %s, waits for %+v, %v", onTimeout, now.Status, now.Request, err)
+		}
+		_, err = w.Approve(t.Context(), w.mona, m.ID, nil, "")
+		if decidable && err != nil {
+			t.Errorf("%s: %v", onTimeout, err)
+		}
+		if !decidable {
+			state(t, err, Confirmed)
+		}
+	}
 }

@@ -48,14 +48,10 @@ func (s *Service) decide(ctx context.Context, by Actor, id ID, ifMatch *int64, c
 
 // decide is a decision of somebody who may decide at some level.
 func (m *Meeting) decide(approve bool, c changing, comment string, by Actor) error {
-	switch {
-	case !by.MayReject(c.rooms):
-		return ErrForbidden
-	case approve:
+	if approve {
 		return m.Approve(c.rooms, c.ask, comment, by, c.at)
-	default:
-		return m.Reject(comment, by, c.at)
 	}
+	return m.Reject(comment, by, c.at)
 }
 
 // preparingDecision looks up the rooms that a request is about, and who may be asked next.

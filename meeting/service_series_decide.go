@@ -55,6 +55,9 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 			if err != nil {
 				return nil, nil, err
 			}
+			if !by.MayReject(c.rooms) {
+				continue
+			}
 			base := new(*m)
 			err = m.decide(approve, c, comment, by)
 			if _, agreed := errors.AsType[*StateError](err); agreed {

@@ -50,11 +50,14 @@ func (m *Meeting) overdue(at time.Time) bool {
 	return !m.Approval.Deadline.IsZero() && !at.Before(m.Approval.Deadline)
 }
 
-// At is the meeting as it is at an instant: its status and the reason of a rejection are
-// those that hold then. The copy shares what it points to with m.
+// At is the meeting as it is at an instant: its status, the reason of a rejection and the move
+// that waits are those that hold then. The copy shares what it points to with m.
 func (m *Meeting) At(at time.Time) *Meeting {
 	seen := *m
 	seen.Status = m.EffectiveStatus(at)
+	if m.Request != nil && m.Request.Change != nil && !m.Waits(at) {
+		seen.Request = nil // it stays where it is
+	}
 	if seen.Status == Rejected && m.Status == Pending {
 		seen.Approval.Reason = ReasonTimeout
 		seen.Approval.DecidedAt = m.Approval.Deadline
