@@ -214,6 +214,10 @@ func TestService_quota(t *testing.T) {
 		t.Errorf("a place was free again: %v", err)
 	}
 
+	elsewhere := w.book(t, w.ann, w.fields(day(1)+7*time.Hour, w.desk))
+	_, err = w.Update(t.Context(), w.ann, elsewhere.ID, nil, Fields{RoomIDs: &[]int64{lab.ID}})
+	same(t, "into the room, at its time", broken(t, err), []string{"quota"})
+
 	// With another rule broken, both are told; also of a move.
 	third := w.book(t, w.ann, w.fields(day(5), lab))
 	long := at(day(1) + 8*time.Hour)

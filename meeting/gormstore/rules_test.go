@@ -126,6 +126,30 @@ func TestHeld(t *testing.T) {
 	})
 }
 
+// A move that waits counts where it is to go only once it is approved.
+func TestHeld_waitingMove(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		hall := f.room("Hall", func(r *meeting.Room) {
+			r.Approval, r.Policy.Quota = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}}, &meeting.Quota{Per: meeting.PerDay, Count: 1}
+		})
+		hall.Zone = "UTC"
+		m := f.book(slot("09:00", "10:00"), f.turing)
+		f.change(m.ID, func(m *meeting.Meeting) error {
+			_, err := m.Revise(terms(slot("09:00", "10:00"), hall), f.anna, ask, now)
+			return err
+		})
+		claim := meeting.Book(terms(slot("12:00", "13:00"), hall), f.anna, ask, now).Claims()[0]
+		for want := range 2 {
+			if held, err := f.store.Held(t.Context(), claim, 0); err != nil || len(held) != want {
+				t.Errorf("held %v, %v, want %d", held, err, want)
+			}
+			if want == 0 {
+				f.change(m.ID, func(m *meeting.Meeting) error { return m.Approve([]*meeting.Room{hall}, ask, "", f.manager, now) })
+			}
+		}
+	})
+}
+
 // What was ended early counts for what it took, on the days on which it did.
 func TestHeld_endedEarly(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
