@@ -336,7 +336,7 @@ func init() {
 
 func humaProblem(status int, detail string, errs []error) *Problem {
 	for _, err := range errs {
-		if p := problem(err); p != nil {
+		if p := problem(err); p != nil && (len(errs) == 1 || p.Code != "invalid") {
 			return p
 		}
 	}

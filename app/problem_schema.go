@@ -14,7 +14,9 @@ import (
 func schemaProblem(detail string, errs []error) *Problem {
 	p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
 	for _, err := range errs {
-		if d, ok := errors.AsType[*huma.ErrorDetail](err); ok {
+		if q := invalidProblem(err); q != nil { // of a query that can be read otherwise
+			p.Errors = append(p.Errors, q.Errors...)
+		} else if d, ok := errors.AsType[*huma.ErrorDetail](err); ok {
 			p.Errors = append(p.Errors, schemaFault(d))
 		} else if err != nil {
 			p.Errors = append(p.Errors, ProblemFault{Location: "body", Message: err.Error(), Code: "invalid"})
@@ -84,4 +86,5 @@ var schemaCodes = []struct{ prefix, code string }{
 	{"invalid ", "malformed"},
 	{"is not a time such as", "invalid_time"},
 	{"is not after from", "invalid_span"},
+	{"is not a cursor", "invalid_cursor"},
 }

@@ -96,7 +96,7 @@ func decodeCursor(s string) (int64, error) {
 	id, parseErr := strconv.ParseInt(text, 10, 64)
 	if err != nil || !ok || parseErr != nil {
 		return 0, &account.InvalidError{Faults: []account.Fault{{
-			Location: "query.cursor", Code: "malformed", Message: "is not a cursor of this list",
+			Location: "query.cursor", Code: "invalid_cursor", Message: "is not a cursor of this list",
 		}}}
 	}
 	return id, nil

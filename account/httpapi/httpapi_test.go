@@ -346,7 +346,7 @@ func TestUsers(t *testing.T) {
 		t.Errorf("second page: %v", out)
 	}
 	_, out = s.call(http.StatusUnprocessableEntity, "GET", "/users?cursor=x", nil, admin)
-	wantFaults(t, out, "query.cursor malformed")
+	wantFaults(t, out, "query.cursor invalid_cursor")
 	for _, limit := range []string{"0", "501", "x"} {
 		s.call(http.StatusUnprocessableEntity, "GET", "/users?limit="+limit, nil, admin)
 	}

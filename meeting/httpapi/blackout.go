@@ -92,7 +92,13 @@ type listBlackoutsInput struct {
 	To     string `query:"to" doc:"Begins before it" example:"2027-02-17T00:00:00Z"`
 }
 
-func (h *handlers) listBlackouts(ctx context.Context, in *listBlackoutsInput) (*listOutput[Blackout], error) {
+// Resolve implements [huma.Resolver].
+func (in *listBlackoutsInput) Resolve(huma.Context) []error {
+	_, err := in.query()
+	return resolved(err)
+}
+
+func (in *listBlackoutsInput) query() (meeting.BlackoutQuery, error) {
 	var d decoder
 	q := meeting.BlackoutQuery{
 		From: d.instant("query.from", in.From), To: d.instant("query.to", in.To), RoomID: in.RoomID, SiteID: in.SiteID,
@@ -100,7 +106,12 @@ func (h *handlers) listBlackouts(ctx context.Context, in *listBlackoutsInput) (*
 	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
 		d.add("query.to", "invalid_span", "is not after from")
 	}
-	if err := d.err(); err != nil {
+	return q, d.err()
+}
+
+func (h *handlers) listBlackouts(ctx context.Context, in *listBlackoutsInput) (*listOutput[Blackout], error) {
+	q, err := in.query()
+	if err != nil {
 		return nil, err
 	}
 	bs, next, err := h.svc.Blackouts(ctx, q, in.page())

@@ -171,6 +171,14 @@ func (d *decoder) err() error {
 	return &meeting.InvalidError{Faults: d.faults}
 }
 
+// resolved are the faults of a query for huma, which tells them with those of its form.
+func resolved(err error) []error {
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
 // commas splits what is separated by commas.
 func commas(in []string) []string {
 	var out []string

@@ -66,6 +66,12 @@ type eventsInput struct {
 	RoomID      []int64 `query:"room_id,explode" doc:"Of these rooms alone: of meetings that are there, that leave, or that are to move there"`
 }
 
+// Resolve implements [huma.Resolver].
+func (in *eventsInput) Resolve(huma.Context) []error {
+	_, err := in.after()
+	return resolved(err)
+}
+
 func (in *eventsInput) after() (int64, error) {
 	location, text := "header.Last-Event-ID", in.LastEventID
 	if text == "" {

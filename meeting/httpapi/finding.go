@@ -91,17 +91,28 @@ type availabilityInput struct {
 	IncludeInactive bool `query:"include_inactive" doc:"Also rooms that take no bookings at present, with that as a reason"`
 }
 
-func (h *handlers) availability(ctx context.Context, in *availabilityInput) (*listOutput[Availability], error) {
-	by, err := asking(ctx)
-	if err != nil {
-		return nil, err
-	}
+// Resolve implements [huma.Resolver].
+func (in *availabilityInput) Resolve(huma.Context) []error {
+	_, err := in.query()
+	return resolved(err)
+}
+
+func (in *availabilityInput) query() (meeting.AvailabilityQuery, error) {
 	var d decoder
 	q := meeting.AvailabilityQuery{
 		Slot: meeting.Slot{Start: d.given("query.start", in.Start), End: d.given("query.end", in.End)},
 		Need: in.need(&d), OnlyFree: in.Free, IncludeInactive: in.IncludeInactive,
 	}
-	if err := d.err(); err != nil {
+	return q, d.err()
+}
+
+func (h *handlers) availability(ctx context.Context, in *availabilityInput) (*listOutput[Availability], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q, err := in.query()
+	if err != nil {
 		return nil, err
 	}
 	found, next, err := h.svc.Availability(ctx, by, q, in.page())
@@ -135,19 +146,30 @@ type suggestionsInput struct {
 	Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"10" doc:"How many items at most"`
 }
 
+// Resolve implements [huma.Resolver].
+func (in *suggestionsInput) Resolve(huma.Context) []error {
+	_, _, _, err := in.query()
+	return resolved(err)
+}
+
+func (in *suggestionsInput) query() (n meeting.Need, length time.Duration, span meeting.Slot, err error) {
+	var d decoder
+	if in.Duration == "" {
+		d.add("query.duration", "required", "is required")
+	}
+	length = d.duration("query.duration", in.Duration)
+	span = meeting.Slot{Start: d.instant("query.from", in.From), End: d.instant("query.to", in.To)}
+	n = in.need(&d)
+	return n, length, span, d.err()
+}
+
 func (h *handlers) suggestions(ctx context.Context, in *suggestionsInput) (*listOutput[Suggestion], error) {
 	by, err := asking(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var d decoder
-	if in.Duration == "" {
-		d.add("query.duration", "required", "is required")
-	}
-	length := d.duration("query.duration", in.Duration)
-	span := meeting.Slot{Start: d.instant("query.from", in.From), End: d.instant("query.to", in.To)}
-	n := in.need(&d)
-	if err := d.err(); err != nil {
+	n, length, span, err := in.query()
+	if err != nil {
 		return nil, err
 	}
 	found, err := h.svc.Suggestions(ctx, by, n, length, span, in.Limit)

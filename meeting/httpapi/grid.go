@@ -153,6 +153,12 @@ type gridInput struct {
 	Cursor      string   `query:"cursor" maxLength:"1000" doc:"next_cursor of the page before"`
 }
 
+// Resolve implements [huma.Resolver].
+func (in *gridInput) Resolve(huma.Context) []error {
+	_, err := in.query()
+	return resolved(err)
+}
+
 func (in *gridInput) query() (meeting.GridQuery, error) {
 	var d decoder
 	read := d.given

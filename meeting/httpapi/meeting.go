@@ -340,6 +340,12 @@ type listMeetingsInput struct {
 	Awaiting  string   `query:"awaiting" doc:"me: those that wait for a decision which I may make now, changes of confirmed ones included"`
 }
 
+// Resolve implements [huma.Resolver]: all faults of the query are told at once.
+func (in *listMeetingsInput) Resolve(huma.Context) []error {
+	_, err := in.query(meeting.Actor{})
+	return resolved(err)
+}
+
 func (in *listMeetingsInput) query(by meeting.Actor) (meeting.MeetingQuery, error) {
 	var d decoder
 	q := meeting.MeetingQuery{

@@ -354,14 +354,25 @@ type freeBusyInput struct {
 	To   string `query:"to" doc:"Seven days after from, if it is left out; at most 366" example:"2027-02-17T00:00:00Z"`
 }
 
+// Resolve implements [huma.Resolver].
+func (in *freeBusyInput) Resolve(huma.Context) []error {
+	_, err := in.span()
+	return resolved(err)
+}
+
+func (in *freeBusyInput) span() (meeting.Slot, error) {
+	var d decoder
+	span := meeting.Slot{Start: d.instant("query.from", in.From), End: d.instant("query.to", in.To)}
+	return span, d.err()
+}
+
 func (h *handlers) freeBusy(ctx context.Context, in *freeBusyInput) (*listOutput[Busy], error) {
 	by, err := asking(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var d decoder
-	span := meeting.Slot{Start: d.instant("query.from", in.From), End: d.instant("query.to", in.To)}
-	if err := d.err(); err != nil {
+	span, err := in.span()
+	if err != nil {
 		return nil, err
 	}
 	busy, err := h.svc.FreeBusy(ctx, by, in.ID, span)

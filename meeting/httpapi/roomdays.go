@@ -44,13 +44,24 @@ func (h *handlers) registerRoomDays(api huma.API) {
 	huma.Register(api, operation("room-days", http.MethodGet, "/occupancy", "How busy rooms are, day by day", "Finding rooms"), h.roomDays)
 }
 
-func (h *handlers) roomDays(ctx context.Context, in *roomDaysInput) (*listOutput[RoomDays], error) {
+// Resolve implements [huma.Resolver].
+func (in *roomDaysInput) Resolve(huma.Context) []error {
+	_, _, err := in.days()
+	return resolved(err)
+}
+
+func (in *roomDaysInput) days() (from, to time.Time, err error) {
 	var d decoder
 	if in.From == "" {
 		d.add("query.from", "required", "is required")
 	}
-	from, to := d.date("query.from", in.From), d.date("query.to", in.To)
-	if err := d.err(); err != nil {
+	from, to = d.date("query.from", in.From), d.date("query.to", in.To)
+	return from, to, d.err()
+}
+
+func (h *handlers) roomDays(ctx context.Context, in *roomDaysInput) (*listOutput[RoomDays], error) {
+	from, to, err := in.days()
+	if err != nil {
 		return nil, err
 	}
 	q := meeting.RoomQuery{SiteID: in.SiteID, Features: commas(in.Features), MinCapacity: in.MinCapacity, Text: in.Q}

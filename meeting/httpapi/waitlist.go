@@ -134,11 +134,13 @@ type listWaitsInput struct {
 	State  []string `query:"state,explode" doc:"Any of them; repeated, or separated by commas"`
 }
 
-func (h *handlers) listWaits(ctx context.Context, in *listWaitsInput) (*listOutput[Wait], error) {
-	by, err := asking(ctx)
-	if err != nil {
-		return nil, err
-	}
+// Resolve implements [huma.Resolver].
+func (in *listWaitsInput) Resolve(huma.Context) []error {
+	_, err := in.query()
+	return resolved(err)
+}
+
+func (in *listWaitsInput) query() (meeting.WaitQuery, error) {
 	var d decoder
 	q := meeting.WaitQuery{RoomID: in.RoomID, UserID: in.UserID}
 	for _, s := range commas(in.State) {
@@ -149,7 +151,16 @@ func (h *handlers) listWaits(ctx context.Context, in *listWaitsInput) (*listOutp
 		}
 		q.States = append(q.States, state)
 	}
-	if err := d.err(); err != nil {
+	return q, d.err()
+}
+
+func (h *handlers) listWaits(ctx context.Context, in *listWaitsInput) (*listOutput[Wait], error) {
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q, err := in.query()
+	if err != nil {
 		return nil, err
 	}
 	ws, next, err := h.svc.Waits(ctx, by, q, in.page())
