@@ -318,6 +318,11 @@ func TestPageRoomWeek(t *testing.T) {
 	if len(waits.Items) != 1 || waits.Items[0].Meeting.Title != "Wenn es geht" || !slices.Equal(waits.Items[0].Meeting.RoomIDs, []int64{busy.ID}) {
 		t.Errorf("emmy waits for %+v", waits.Items)
 	}
+
+	// The browser's own bars have the colour of the theme that was chosen here, not of the system's.
+	eval[bool](b, "(localStorage.setItem('punctual.theme', 'dark'), true)")
+	b.open(at("/rooms/%d", busy.ID))
+	b.await("[...document.querySelectorAll('meta[name=theme-color]')].filter((m) => matchMedia(m.media).matches).map((m) => m.content).join() === '#191e1c'")
 }
 
 // TestPageOfWeekMonthAndList: all rooms' week, the month and the list by mouse and keyboard, with
