@@ -441,3 +441,48 @@ func FuzzRule(f *testing.F) {
 		}
 	})
 }
+
+// Dates on top and left out, where clocks change, or named twice, or no dates of the rule.
+func TestRecurrence_oddDates(t *testing.T) {
+	for _, c := range []struct {
+		name, zone, start, rule string
+		ex, on                  []string
+		want                    string // in UTC, month-day hour:minute
+	}{
+		{"on top, in the gap", "Europe/Berlin", "2027-03-26T09:00", "FREQ=DAILY;COUNT=1", nil, []string{"2027-03-28T02:30:00"}, "03-26 08:00, 03-28 01:30"},
+		{"on top, at a time that comes twice", "America/New_York", "2027-11-05T09:00", "FREQ=DAILY;COUNT=1", nil, []string{"2027-11-07T01:30:00"}, "11-05 13:00, 11-07 05:30"},
+		{"on top, as an instant of the second pass", "America/New_York", "2027-11-05T09:00", "FREQ=DAILY;COUNT=1", nil, []string{"2027-11-07T01:30:00-05:00"}, "11-05 13:00, 11-07 05:30"},
+		{"on top, a day in whose gap the start is", "Africa/Cairo", "2027-04-28T00:30", "FREQ=DAILY;COUNT=1", nil, []string{"2027-04-30"}, "04-27 22:30, 04-29 22:30"},
+		{"left out, in the gap", "Europe/Berlin", "2027-03-27T02:30", "FREQ=DAILY;COUNT=3", []string{"2027-03-28T02:30:00"}, nil, "03-27 01:30, 03-29 00:30"},
+		{"left out, the day", "Australia/Lord_Howe", "2027-10-02T02:15", "FREQ=DAILY;COUNT=3", []string{"2027-10-03"}, nil, "10-01 15:45, 10-03 15:15"},
+		{"twice on top", "Europe/Berlin", "2027-02-10T09:00", "FREQ=DAILY;COUNT=1", nil, []string{"2027-02-12", "2027-02-12T09:00:00", "2027-02-12T08:00:00Z"}, "02-10 08:00, 02-12 08:00"},
+		{"twice left out", "Europe/Berlin", "2027-02-10T09:00", "FREQ=DAILY;COUNT=3", []string{"2027-02-11", "2027-02-11T09:00:00"}, nil, "02-10 08:00, 02-12 08:00"},
+		{"left out, what is none of its dates", "Europe/Berlin", "2027-02-10T09:00", "FREQ=DAILY;COUNT=2", []string{"2027-02-11T10:00:00", "2028-01-01"}, nil, "02-10 08:00, 02-11 08:00"},
+		{"left out counts for COUNT", "Europe/Berlin", "2027-02-10T09:00", "FREQ=DAILY;COUNT=3", []string{"2027-02-10"}, nil, "02-11 08:00, 02-12 08:00"},
+		{"on top and left out", "Europe/Berlin", "2027-02-10T09:00", "FREQ=DAILY;COUNT=1", []string{"2027-02-12"}, []string{"2027-02-12", "2027-02-13"}, "02-10 08:00, 02-13 08:00"},
+		{"UNTIL as an instant in the gap's night", "Europe/Berlin", "2027-03-27T02:30", "FREQ=DAILY;UNTIL=20270328T013000Z", nil, nil, "03-27 01:30, 03-28 01:30"},
+		{"UNTIL a moment before it", "Europe/Berlin", "2027-03-27T02:30", "FREQ=DAILY;UNTIL=20270328T012959Z", nil, nil, "03-27 01:30"},
+		{"UNTIL between the passes", "America/New_York", "2027-11-06T01:30", "FREQ=DAILY;UNTIL=20271107T060000Z", nil, nil, "11-06 05:30, 11-07 05:30"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := recurrence(t, c.start, c.zone, c.rule)
+			for list, texts := range map[*[]WallTime][]string{&r.ExDates: c.ex, &r.RDates: c.on} {
+				for _, text := range texts {
+					w, ok := ParseWallTime(text, r.Zone)
+					if !ok {
+						t.Fatalf("%s is no date", text)
+					}
+					*list = append(*list, w)
+				}
+			}
+			dates, _ := r.Dates(366)
+			var got []string
+			for _, d := range dates {
+				got = append(got, d.Slot.Start.Format("01-02 15:04"))
+			}
+			if diff := cmp.Diff(strings.Split(c.want, ", "), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
