@@ -60,7 +60,10 @@ func (e *revision) tell(was, first, target *Series) {
 // those to come in front, else of those that were. Who came to none is told that it is gone.
 func (e *revision) tellEnd(first *Series, left, goOn []*Meeting, to []Person) {
 	coming := slices.DeleteFunc(slices.Clone(left), func(m *Meeting) bool { return !m.Slot.Start.After(e.at) })
-	t := telling{kind: NoticeChange, calendar: left, more: e.splitting(PartEnds), expires: goOn[len(goOn)-1].Slot.End}
+	t := telling{kind: NoticeChange, calendar: left, more: e.splitting(PartEnds)}
+	for _, m := range goOn { // as long as the other mail is of use
+		t.expires = later(t.expires, m.Slot.End)
+	}
 	for _, dates := range [][]*Meeting{coming, left, e.wereOn()} {
 		t.dates = dates
 		first.notify(t, to, e.by, e.at)

@@ -121,3 +121,18 @@ func TestSeries_absentStays(t *testing.T) {
 		t.Errorf("a series of which every date is skipped: %v", err)
 	}
 }
+
+// What was changed for itself outlives a new rule that has no such date, but not the end of it.
+func TestSeries_exceptionsAfterTheEnd(t *testing.T) {
+	w := newWorld(t)
+	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk))
+	for _, i := range []int{1, 3} {
+		if _, err := w.Update(t.Context(), w.ann, r.Meetings[i].ID, nil, Fields{Title: new("Special")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.patchSeries(t, r.Series.ID, SeriesFields{Rule: new("FREQ=WEEKLY;INTERVAL=2;COUNT=2")})
+	same(t, "every other week", w.look(t, r.Series.ID), []string{
+		"02-11 10:00 Weekly confirmed", "02-18 10:00 Special confirmed", "02-25 10:00 Weekly confirmed", "03-04 10:00 Special cancelled",
+	})
+}
