@@ -338,3 +338,18 @@ func TestFeed_fromTheFirst(t *testing.T) {
 		}
 	})
 }
+
+// Who listens for a room hears of what is there, leaves it or is to move there; of the last only
+// who sees the meeting.
+func TestUpdate_Concerns(t *testing.T) {
+	u := Update{Event: Event{Left: []int64{2}, Asked: []int64{3}}, Meeting: &Meeting{RoomIDs: []int64{1}}}
+	for _, c := range []struct {
+		room int64
+		sees bool
+		want bool
+	}{{1, false, true}, {2, false, true}, {3, true, true}, {3, false, false}, {4, true, false}} {
+		if got := u.Concerns([]int64{9, c.room}, c.sees); got != c.want {
+			t.Errorf("room %d, sees %v: %v", c.room, c.sees, got)
+		}
+	}
+}

@@ -99,6 +99,9 @@ func TestSuggestions_looksFurther(t *testing.T) {
 	if err != nil || len(found) != 2 || found[0].Room.ID != far.ID {
 		t.Errorf("found %+v, %v", found, err)
 	}
+	if _, err := w.Suggestions(t.Context(), w.ann, Need{}, 1500*time.Millisecond, Slot{}, 2); !errors.As(err, new(*InvalidError)) {
+		t.Errorf("half a second: %v", err)
+	}
 	if found, err = w.Suggestions(t.Context(), w.ann, Need{Persons: 401}, time.Hour, Slot{}, 2); err != nil || len(found) != 0 {
 		t.Errorf("too many people: %+v, %v", found, err)
 	}
