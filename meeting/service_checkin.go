@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"punctual/delayjob"
 )
 
 // CheckIn notes that somebody came to a meeting, so that its rooms are not given back. Who
@@ -129,24 +127,6 @@ func (s *Service) ReleaseNoShow(ctx context.Context, ref Ref) (Outcome, error) {
 		return Stale, nil
 	}
 	return outcome, err
-}
-
-// expectAhead is how far ahead meetings are told to the queue at once to which people must check
-// in by another time than before. The loader brings the others.
-const expectAhead = 5 * time.Minute
-
-// expect tells the queue who is expected soon, since a room asks for another check-in now.
-func (s *Service) expect(ctx context.Context) {
-	due, err := s.store.Due(ctx, JobNoShow, time.Time{}, s.clock().Add(expectAhead), DueCursor{}, 1000)
-	if err != nil {
-		s.log.Warn("cannot tell the queue who is expected; the loader will", "error", err)
-		return
-	}
-	ms := make([]delayjob.Message, len(due))
-	for i, d := range due {
-		ms[i] = delayjob.Message{Job: JobNoShow, Key: d.Key, Version: d.Version, Due: d.Due}
-	}
-	s.scheduler.Schedule(ctx, ms...)
 }
 
 // noShows counts how often nobody came to the series of a meeting, with this time. The admins

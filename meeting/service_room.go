@@ -138,7 +138,7 @@ func (s *Service) UpdateRoom(ctx context.Context, by Actor, id int64, ifMatch *i
 	}
 	room, err := s.Room(ctx, id)
 	if err == nil {
-		s.roomChanged(ctx, before, room)
+		s.widened(ctx, before, room)
 	}
 	return room, err
 }
@@ -168,26 +168,20 @@ func (s *Service) FollowCheckIn(ctx context.Context) (changed int, err error) {
 			}
 		}
 		if next == "" {
-			break
+			return changed, nil
 		}
 		p.Cursor = next
 	}
-	if changed > 0 {
-		s.expect(ctx)
-	}
-	return changed, nil
 }
 
-// roomChanged tells the queue what follows for those who come to a room, and for those who wait
-// for it.
-func (s *Service) roomChanged(ctx context.Context, before, room *Room) {
-	if before.CheckIn != room.CheckIn {
-		s.expect(ctx)
+// widened has somebody look who waits for a room, whose buffers leave more of it free, perhaps. Those
+// who come to it need not be told: the messages of their meetings that are outdated bring what is.
+func (s *Service) widened(ctx context.Context, before, room *Room) {
+	if before.Policy.BufferBefore == room.Policy.BufferBefore && before.Policy.BufferAfter == room.Policy.BufferAfter {
+		return
 	}
-	if before.Policy.BufferBefore != room.Policy.BufferBefore || before.Policy.BufferAfter != room.Policy.BufferAfter {
-		at := s.clock()
-		s.freed(ctx, []Occupancy{{RoomID: room.ID, Slot: Slot{Start: at, End: at.AddDate(100, 0, 0)}}})
-	}
+	at := s.clock()
+	s.freed(ctx, []Occupancy{{RoomID: room.ID, Slot: Slot{Start: at, End: at.AddDate(100, 0, 0)}}})
 }
 
 // DeleteRoom removes a room that no coming meeting needs; the past keeps its name. ifMatch,
