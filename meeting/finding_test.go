@@ -70,6 +70,10 @@ func TestAvailability(t *testing.T) {
 	want("three persons", got, small, "capacity", "min_notice")
 	want("three persons", got, asks)
 	want("three persons", got, limited)
+	before := Slot{Start: w.at.Add(5 * time.Minute), End: w.at.Add(time.Hour)}
+	want("until the meeting begins", look(w.ann, Need{}, before), taken, "room_conflict") // its own buffer reaches into the meeting
+	before.End = before.End.Add(-10 * time.Minute)
+	want("until the buffer fits", look(w.ann, Need{}, before), taken)
 	got = look(w.mona, Need{Features: []string{"video", "piano"}}, Slot{Start: slot.Start.Add(10 * time.Minute), End: slot.End})
 	want("with a piano", got, free, "features")
 	want("with a piano", got, taken, "features", "features")
