@@ -307,6 +307,7 @@ func TestFeed_position(t *testing.T) {
 
 		l := listen(t, f, undone-1)
 		defer l.Close()
+		time.Sleep(patience + time.Second) // it waits for the one that is missing
 		wantHeard(t, "taken up", l, late, last)
 	})
 }
