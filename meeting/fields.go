@@ -283,13 +283,6 @@ func (f *Fields) reminders(t *Terms, k known, found *faults) {
 	}
 }
 
-// CheckReminders tells what is wrong with reminders; location is that of their list.
-func CheckReminders(location string, rs []Reminder) []Fault {
-	var found faults
-	found.reminders(location, rs)
-	return found
-}
-
 func (f *faults) reminders(location string, rs []Reminder) {
 	if len(rs) > maxReminders {
 		f.add(location, "too_many", "has at most %d reminders", maxReminders)

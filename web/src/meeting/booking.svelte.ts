@@ -1,26 +1,6 @@
-import type { Meeting, Series } from '../lib/api/client'
+import type { Meeting } from '../lib/api/client'
 import { session } from '../lib/session.svelte'
-import type { Fields } from './form.svelte'
-
-/** What the booking form starts from. */
-export interface Draft {
-  /** The meeting to edit; none makes a new one. */
-  meeting?: Meeting
-  /** The series to edit: all its coming dates, or those from one on, of which `left` are in its rule. */
-  series?: { series: Series; from?: string; left: number }
-  roomID?: number
-  /** Wall time in the room's zone. */
-  start?: string
-  end?: string
-  /** What was typed before the page was left. */
-  kept?: Kept
-}
-
-/** A form as it was left: what it held, and the key under which it was sent, if it was. */
-export interface Kept {
-  fields: Fields
-  key: string
-}
+import type { Draft, Kept } from './draft'
 
 const storage = 'punctual.draft'
 

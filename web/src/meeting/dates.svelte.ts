@@ -2,7 +2,8 @@ import { all, api, ask, type Meeting } from '../lib/api/client'
 import type { components } from '../lib/api/schema'
 import { live } from '../lib/live.svelte'
 import { wallOf } from '../lib/zone'
-import { booking, type Draft } from './booking.svelte'
+import { booking } from './booking.svelte'
+import type { Draft } from './draft'
 
 export type SeriesState = components['schemas']['SeriesState']
 

@@ -3,43 +3,9 @@ import { day } from '../day/day.svelte'
 import type { Meeting, SeriesResult } from '../lib/api/client'
 import { rooms } from '../lib/rooms.svelte'
 import { addDays, addMinutes, instantOf, minutesBetween, today, wallOf } from '../lib/zone'
-import type { Address } from './addresses'
-import type { Draft } from './booking.svelte'
-import { fromAPI, toAPI, type Choice } from './reminders'
+import type { Draft, Fields } from './draft'
+import { fromAPI, toAPI } from './reminders'
 import { firstOf, moved, ruleOf, textOf, type Rule } from './rule'
-
-export interface Person extends Address {
-  phone?: string
-}
-
-/** What becomes of dates of a series that cannot be as they are wanted. */
-export type OnConflict = 'fail' | 'skip' | 'other_room'
-
-/** What is in the form. It can be written down and read again. */
-export interface Fields {
-  title: string
-  rooms: number[]
-  date: string
-  start: string
-  endDate: string
-  end: string
-  attendees: Person[]
-  /** Typed and not yet entered. */
-  typing: string
-  description: string
-  private: boolean
-  reminders: Choice
-  repeats: boolean
-  rule: Rule | null // null: as text says
-  text: string
-  onConflict: OnConflict
-  /** Dates that are left out by hand. */
-  skips: string[]
-  /** Rooms of single dates, by date. */
-  choices: Record<string, number[]>
-  override: boolean
-  overrideReason: string
-}
 
 /** The zone of the times: the first room's; before one is chosen, the day's. */
 const zoneOf = (id: number | undefined) => (id ? rooms.zone(rooms.byID.get(id)) : (day.zones[0] ?? day.zone))
