@@ -19,7 +19,9 @@ func TestPageMeeting(t *testing.T) {
 	den := ada.NewRoom(t, "Den", with{"timezone": "Europe/Berlin", "check_in": with{"required": true, "opens": "24h", "grace": "2h"}})
 	soon := inSeconds(72 * 3600).Truncate(time.Hour)
 	asked := alan.Book(t, testenv.Booking(soon, soon.Add(time.Hour), []int64{hall.ID}, with{"title": "A request", "attendees": []any{with{"email": "emmy@example.org"}, with{"email": "grace@example.org"}}}))
-	running := alan.Book(t, testenv.Booking(inSeconds(2), inSeconds(3*3600), []int64{den.ID}, with{"title": "On now"}))
+	running := alan.Book(t, testenv.Booking(inSeconds(2), inSeconds(3*3600), []int64{den.ID}, with{
+		"title": "On now", "reminders": []any{reminder("end", 5*time.Minute, "email")},
+	}))
 	ada.Book(t, testenv.Booking(inSeconds(3*3600+20*60), inSeconds(4*3600), []int64{den.ID}, with{"title": "Next"}))
 
 	// Who decides sees until when, and approves with a word.
