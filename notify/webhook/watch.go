@@ -32,7 +32,7 @@ func (w *Watcher) Poke() {
 
 const (
 	watchPage = 500
-	watchRest = 10 * time.Millisecond // one look is enough for what happens at the same moment
+	watchRest = 25 * time.Millisecond // one look is enough for what happens at the same moment
 	lookBack  = 200                   // what is committed later may have a lower ID
 )
 
