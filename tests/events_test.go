@@ -169,6 +169,7 @@ func TestEvents(t *testing.T) {
 
 		// Who listens for a room hears that a meeting leaves it, and then no more of it.
 		moving := alice.Book(t, testenv.Booking(start.Add(5*time.Hour), end.Add(5*time.Hour), []int64{second.ID}))
+		eventually(t, time.Now().Add(slack), "the meeting while it is there", func() bool { return len(elsewhere.of(moving.ID)) == 1 }) // events show it as it is by then
 		alice.Want(t, http.StatusOK, http.MethodPatch, fmt.Sprintf("/meetings/%d", moving.ID), with{"room_ids": []int64{room.ID}}, nil)
 		alice.Want(t, http.StatusOK, http.MethodPatch, fmt.Sprintf("/meetings/%d", moving.ID), with{"title": "Elsewhere"}, nil)
 		alice.Book(t, testenv.Booking(start.Add(6*time.Hour), end.Add(6*time.Hour), []int64{second.ID}))
