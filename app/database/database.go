@@ -73,7 +73,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 // connect makes sure that the database answers and puts gorm on top of it. Statements are
 // not prepared by gorm: pgx keeps prepared ones itself, and SQLite's belong to one pool each.
 func (db *DB) connect(ctx context.Context, dialector gorm.Dialector) (err error) {
-	if err := db.Ping(ctx); err != nil {
+	if err := db.firstPing(ctx); err != nil {
 		return err
 	}
 	db.Gorm, err = gorm.Open(dialector, &gorm.Config{
@@ -83,6 +83,23 @@ func (db *DB) connect(ctx context.Context, dialector gorm.Dialector) (err error)
 		NowFunc:                func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) },
 	})
 	return err
+}
+
+// firstPing waits while another process gives a new file of SQLite its write-ahead log: who wants
+// to do so at the same moment is refused by SQLite at once, whatever the busy_timeout.
+func (db *DB) firstPing(ctx context.Context) error {
+	patience := time.Now().Add(busyTimeout)
+	for {
+		err := db.Ping(ctx)
+		if !busy(err) || time.Now().After(patience) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // Ping reports whether the database answers.

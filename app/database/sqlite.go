@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 	"modernc.org/sqlite" // also the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"punctual/migrations"
 )
@@ -62,11 +64,19 @@ func openSQLite(u string, o Options) (*DB, gorm.Dialector, error) {
 	return db, &dialector{&splitPool{writer, readers}}, nil
 }
 
+// busyTimeout is how long a process waits for what another one does to the file.
+const busyTimeout = 10 * time.Second
+
+func busy(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
 // dsn of a file. Times are written as integers: as text in the zone of the caller two of
 // them would not compare as instants, and a room could be taken twice.
 func dsn(path string, more url.Values) string {
 	query := url.Values{
-		"_pragma":              {"busy_timeout(10000)", "journal_mode(WAL)", "foreign_keys(1)", "synchronous(NORMAL)"},
+		"_pragma":              {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "foreign_keys(1)", "synchronous(NORMAL)"},
 		"_txlock":              {"immediate"},
 		"_time_integer_format": {"unix_micro"},
 		"_inttotime":           {"1"},
