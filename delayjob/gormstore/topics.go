@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -109,11 +110,31 @@ func encode(rows [][]any) (string, error) {
 
 // Insert implements [topics.Store].
 func (s *Topics) Insert(ctx context.Context, js []*topics.Job) ([]topics.Stored, error) {
-	stored, err := s.insert(ctx, js)
+	var stored []topics.Stored
+	err := unlessDeadlocked(func() (err error) {
+		stored, err = s.insert(ctx, js)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("insert %d jobs: %w", len(js), err)
 	}
 	return stored, nil
+}
+
+// unlessDeadlocked calls write again if Postgres undid it because it and others waited for one
+// another. The common order of locks makes that rare; rows that are deleted and inserted again
+// meanwhile leave a way to it.
+func unlessDeadlocked(write func() error) error {
+	for try := 1; ; try++ {
+		err := write()
+		e, ok := errors.AsType[interface {
+			error
+			SQLState() string
+		}](err)
+		if try == 5 || !ok || e.SQLState() != "40P01" {
+			return err
+		}
+	}
 }
 
 func (s *Topics) insert(ctx context.Context, js []*topics.Job) ([]topics.Stored, error) {
@@ -220,8 +241,13 @@ func find(db *gorm.DB, keys []topics.Key, lock string) ([]*topics.Job, error) {
 }
 
 // Update implements [topics.Store]. Everybody locks in the order of the keys' bytes, as Insert
-// does, so that two changes of some of the same jobs cannot deadlock.
+// does, so that changes of some of the same jobs hardly deadlock; if they do, one of them is made
+// again, with what is there by then.
 func (s *Topics) Update(ctx context.Context, keys []topics.Key, change func([]*topics.Job) ([]*topics.Job, error)) error {
+	return unlessDeadlocked(func() error { return s.update(ctx, keys, change) })
+}
+
+func (s *Topics) update(ctx context.Context, keys []topics.Key, change func([]*topics.Job) ([]*topics.Job, error)) error {
 	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		lock := ""
 		if tx.Name() == "postgres" {

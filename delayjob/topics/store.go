@@ -18,6 +18,7 @@ type Store interface {
 	Jobs(ctx context.Context, keys ...Key) ([]*Job, error)
 	// Update locks the jobs of keys that there are, lets change change them, in no particular
 	// order, and saves those it returns: all or nothing. Key, Version, Body and CreatedAt stay.
+	// change may be called again, with what is there by then.
 	Update(ctx context.Context, keys []Key, change func(js []*Job) (changed []*Job, err error)) error
 	// UpdateDue is Update of the jobs of a topic that can be delivered at now, the earliest first
 	// and at most limit; it passes over what somebody else has locked.
