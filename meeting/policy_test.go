@@ -210,3 +210,78 @@ func TestFormatDuration(t *testing.T) {
 		}
 	}
 }
+
+func TestRoom_checkStep(t *testing.T) {
+	tests := []struct {
+		name       string
+		zone       string
+		step       time.Duration
+		start, end string // UTC
+		endOnly    bool
+		want       []string
+	}{
+		{"none", "UTC", 0, "2027-02-10T09:07", "2027-02-10T09:08", false, nil},
+		{"on the grid", "UTC", 15 * time.Minute, "2027-02-10T09:15", "2027-02-10T10:00", false, nil},
+		{"the start", "UTC", 15 * time.Minute, "2027-02-10T09:05", "2027-02-10T10:00", false, []string{"body.start step"}},
+		{"both ends", "UTC", 15 * time.Minute, "2027-02-10T09:05", "2027-02-10T10:05", false, []string{"body.start step", "body.end step"}},
+		{"a second", "UTC", 15 * time.Minute, "2027-02-10T09:00:01", "2027-02-10T10:00", false, []string{"body.start step"}},
+		{"an agreed start", "UTC", 15 * time.Minute, "2027-02-10T09:05", "2027-02-10T10:00", true, nil},
+		{"the new end of it", "UTC", 15 * time.Minute, "2027-02-10T09:05", "2027-02-10T10:05", true, []string{"body.end step"}},
+		{"by the room's clock", "Asia/Kolkata", time.Hour, "2027-02-10T09:30", "2027-02-10T10:30", false, nil},
+		{"and not by UTC", "Asia/Kolkata", time.Hour, "2027-02-10T09:00", "2027-02-10T10:00", false, []string{"body.start step", "body.end step"}},
+		{"a day of 23 hours", "Europe/Berlin", 24 * time.Hour, "2027-03-27T23:00", "2027-03-28T22:00", false, nil},
+		{"midnight is skipped", "Africa/Cairo", 24 * time.Hour, "2027-04-28T22:00", "2027-04-29T22:00", false, nil},
+		{"an hour behind that", "Africa/Cairo", 24 * time.Hour, "2027-04-28T22:00", "2027-04-29T23:00", false, []string{"body.end step"}},
+		{"a day of 25 hours", "Europe/Berlin", 12 * time.Hour, "2027-10-30T22:00", "2027-10-31T23:00", false, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := Room{ID: 7, Name: "Turing", Zone: tt.zone, Policy: Policy{Step: tt.step}}
+			var v faults
+			w := Wish{Slot: Slot{utc(t, tt.start), utc(t, tt.end)}}
+			if tt.endOnly {
+				w.Agreed = &Agreed{End: w.Slot.End.Add(time.Hour)}
+			}
+			r.checkStep(w, &v)
+			var got []string
+			for _, f := range v {
+				got = append(got, f.Location+" "+f.Code)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// A program reads from each broken rule what is allowed and what it asked for.
+func TestRoom_Check_figures(t *testing.T) {
+	now := utc(t, "2027-02-10T12:00")
+	closed := Slot{utc(t, "2027-02-11T00:00"), utc(t, "2027-02-12T00:00")}
+	r := Room{
+		ID: 7, Name: "Turing", Zone: "Europe/Berlin", Active: true, Capacity: 2,
+		Policy: Policy{
+			OpeningHours: []OpeningHours{{[]string{"MO", "TU"}, "08:00", "20:00"}},
+			MaxDuration:  time.Hour, MaxAdvance: 2 * time.Hour, Step: 15 * time.Minute,
+		},
+		Blackouts: []Blackout{{ID: 5, RoomID: 7, Slot: closed, Reason: "paint"}},
+	}
+	got := map[string]Figures{}
+	for _, f := range r.Check(Wish{Slot: Slot{utc(t, "2027-02-11T09:05"), utc(t, "2027-02-11T11:15")}, Persons: 3, Now: now}, Limits{}) {
+		got[f.Code] = f.Figures
+	}
+	same(t, "figures", got, map[string]Figures{
+		"capacity":      {RoomID: 7, Limit: 2, Actual: 3},
+		"max_duration":  {RoomID: 7, Limit: "1h", Actual: "2h10m"},
+		"max_advance":   {RoomID: 7, Limit: "2h", Actual: "21h5m"},
+		"step":          {RoomID: 7, Limit: "15m", Actual: "10:05"},
+		"opening_hours": {RoomID: 7, Limit: "MO TU 08:00-20:00", Actual: "2027-02-11 10:05 to 2027-02-11 12:15"},
+		"blackout":      {RoomID: 7, Span: closed, BlackoutID: 5, Reason: "paint"},
+	})
+	free := Room{ID: 7, Zone: "UTC", Active: true, Policy: Policy{MaxDuration: 3 * time.Hour, MaxAdvance: 3 * time.Hour}}
+	for _, f := range free.Check(Wish{Slot: Slot{utc(t, "2027-02-10T14:00"), utc(t, "2027-02-10T16:00")}, Now: now}, Limits{MaxDuration: time.Hour, MaxAdvance: time.Hour}) {
+		same(t, "of the installation, "+f.Code, f.Figures, Figures{Limit: "1h", Actual: "2h"})
+	}
+	past := r.Check(Wish{Slot: Slot{utc(t, "2027-02-09T09:00"), utc(t, "2027-02-09T09:30")}, Now: now}, Limits{})
+	same(t, "past", past[0].Figures, Figures{Limit: "2027-02-10T12:00:00Z", Actual: "2027-02-09T09:00:00Z"})
+}

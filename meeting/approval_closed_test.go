@@ -1,0 +1,77 @@
+package meeting
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// A room that was closed since it was asked for is confirmed by nobody, and by no time-out.
+func TestService_closedMeanwhile(t *testing.T) {
+	closings := map[string]struct {
+		close func(t *testing.T, w *world, r *Room, s Slot)
+		code  string
+	}{
+		"a blackout": {func(t *testing.T, w *world, r *Room, s Slot) {
+			_, _, err := w.CreateBlackout(t.Context(), w.root, BlackoutFields{
+				RoomID: &r.ID, Start: new(s.Start.Add(-time.Hour).Format(time.RFC3339)), End: new(s.Start.Add(time.Minute).Format(time.RFC3339)), Reason: new("painting"),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, "blackout"},
+		"out of use": {func(t *testing.T, w *world, r *Room, _ Slot) {
+			if _, err := w.UpdateRoom(t.Context(), w.root, r.ID, nil, RoomFields{Active: new(false)}); err != nil {
+				t.Fatal(err)
+			}
+		}, "room_inactive"},
+	}
+	for name, closing := range closings {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.settings.OnTimeout = Confirmed
+			m := w.book(t, w.ann, w.fields(48*time.Hour, w.board))
+			l := Link{m.ID, m.Request.Number, w.mona.ID}
+			closing.close(t, w, w.board, m.Slot)
+			for _, by := range []Actor{w.mona, w.root} {
+				_, err := w.Approve(t.Context(), by, m.ID, nil, "")
+				if got := broken(t, err); !slices.Equal(got, []string{closing.code}) {
+					t.Errorf("%s: %v", by.Name, got)
+				}
+			}
+			if _, _, err := w.DecideByLink(t.Context(), l, true, ""); err == nil {
+				t.Error("approved by link")
+			}
+			same(t, "status", w.store.meetings[m.ID].Status, Pending)
+			w.told()
+			if _, err := w.ExpireApproval(t.Context(), w.due(t, JobExpire, m)); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "at its time-out", w.store.meetings[m.ID].Status, Rejected)
+			same(t, "told", w.told(), []string{"decision ann@example.org"})
+		})
+	}
+	t.Run("a move into it", func(t *testing.T) {
+		w, m := moved(t)
+		closings["a blackout"].close(t, w, w.board, m.Request.Change.Slot)
+		_, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
+		same(t, "broken", broken(t, err), []string{"blackout"})
+	})
+	t.Run("a rule that was changed does not matter", func(t *testing.T) {
+		w := newWorld(t)
+		m := w.book(t, w.ann, w.fields(48*time.Hour, w.board))
+		w.store.rooms[w.board.ID].Policy.MaxDuration = time.Minute
+		w.store.rooms[w.board.ID].Policy.MinNotice = 90 * time.Hour
+		if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("rejecting needs no open room", func(t *testing.T) {
+		w := newWorld(t)
+		m := w.book(t, w.ann, w.fields(48*time.Hour, w.board))
+		closings["out of use"].close(t, w, w.board, m.Slot)
+		if _, err := w.Reject(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,215 @@
+package meeting
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// moved is ann's meeting in the board room at one, which she asked to move to four.
+func moved(t *testing.T) (*world, *Meeting) {
+	t.Helper()
+	w := newWorld(t)
+	m := w.book(t, w.ann, w.fields(time.Hour, w.board))
+	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	return w, w.move(t, m.ID, 4*time.Hour, 5*time.Hour)
+}
+
+func (w *world) move(t *testing.T, id ID, from, to time.Duration) *Meeting {
+	t.Helper()
+	w.told()
+	m, err := w.Update(t.Context(), w.ann, id, nil, Fields{
+		Start: new(w.at.Add(from).Format(time.RFC3339)), End: new(w.at.Add(to).Format(time.RFC3339)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestService_aMoveWaits(t *testing.T) {
+	w, m := moved(t)
+	noon := w.at
+	same(t, "status", m.Status, Confirmed)
+	same(t, "where it is", m.Slot.Start, noon.Add(time.Hour))
+	same(t, "where to", m.Request.Change.Slot.Start, noon.Add(4*time.Hour))
+	same(t, "deadline: the start it has", m.Request.Deadline, noon.Add(time.Hour))
+	same(t, "told", w.told(), []string{"approval_request mona@example.org"})
+
+	t.Run("both slots are guarded", func(t *testing.T) {
+		for _, at := range []time.Duration{time.Hour, 4 * time.Hour} {
+			_, err := w.Book(t.Context(), w.root, w.fields(at, w.board))
+			if _, ok := errors.AsType[*ConflictError](err); !ok {
+				t.Errorf("at %v: %v", at, err)
+			}
+		}
+		busy, err := w.FreeBusy(t.Context(), w.bob, w.board.ID, Slot{noon, noon.Add(24 * time.Hour)})
+		if err != nil || len(busy) != 2 || busy[0].Meeting.Status != Confirmed || busy[1].Meeting.Status != Pending {
+			t.Errorf("%+v, %v", busy, err)
+		}
+	})
+	t.Run("asked again, nothing changes", func(t *testing.T) {
+		again := w.move(t, m.ID, 4*time.Hour, 5*time.Hour)
+		same(t, "number", again.Request.Number, m.Request.Number)
+		same(t, "told", w.told(), nil)
+	})
+	t.Run("another title leaves it", func(t *testing.T) {
+		w.told()
+		titled, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Title: new("Retro")})
+		if err != nil || titled.Request == nil || titled.Title != "Retro" {
+			t.Errorf("%+v, %v", titled, err)
+		}
+	})
+	t.Run("another move replaces it, and may overlap", func(t *testing.T) {
+		other := w.move(t, m.ID, 90*time.Minute, 3*time.Hour)
+		same(t, "told", w.told(), []string{"approval_request mona@example.org"})
+		same(t, "held: what it does not have", other.Request.Change.Held, []Occupancy{{w.board.ID, Slot{noon.Add(2 * time.Hour), noon.Add(3 * time.Hour)}}})
+		w.book(t, w.root, w.fields(4*time.Hour, w.board)) // the first is free again
+	})
+	t.Run("approved, it is applied", func(t *testing.T) {
+		w.told()
+		done, err := w.Approve(t.Context(), w.mona, m.ID, nil, "fine")
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "slot", done.Slot, Slot{noon.Add(90 * time.Minute), noon.Add(3 * time.Hour)})
+		same(t, "occupied", done.Occupied, []Occupancy{{w.board.ID, done.Slot}})
+		same(t, "told", w.told(), []string{"change bob@example.org", "change guest@example.net", "decision ann@example.org"})
+		last := w.store.history[m.ID][len(w.store.history[m.ID])-1]
+		if last.Action != ActionChanged || last.Actor.ID != w.mona.ID || last.Reason != "fine" || last.Changes["start"].To != done.Slot.Start {
+			t.Errorf("history says %+v", last)
+		}
+		w.book(t, w.root, Fields{Title: new("X"), RoomIDs: &[]int64{w.board.ID},
+			Start: new(noon.Add(time.Hour).Format(time.RFC3339)), End: new(noon.Add(90 * time.Minute).Format(time.RFC3339))})
+	})
+}
+
+func TestService_endsOfAMoveThatWaits(t *testing.T) {
+	tests := []struct {
+		name string
+		end  func(*testing.T, *world, *Meeting) error
+		want Status
+		told []string
+	}{
+		{"rejected", func(t *testing.T, w *world, m *Meeting) error {
+			_, err := w.Reject(t.Context(), w.mona, m.ID, nil, "no")
+			return err
+		}, Confirmed, []string{"decision ann@example.org"}},
+		{"the meeting begins where it is", func(t *testing.T, w *world, m *Meeting) error {
+			outcome, err := w.ExpireApproval(t.Context(), w.due(t, JobExpire, m))
+			if outcome != Applied {
+				t.Errorf("%v", outcome)
+			}
+			return err
+		}, Confirmed, []string{"decision ann@example.org"}},
+		{"cancelled", func(t *testing.T, w *world, m *Meeting) error {
+			_, err := w.Cancel(t.Context(), w.ann, m.ID, nil, "")
+			return err
+		}, Cancelled, []string{"cancellation bob@example.org", "cancellation guest@example.net"}},
+		{"back to where it is", func(t *testing.T, w *world, m *Meeting) error {
+			back := w.move(t, m.ID, time.Hour, 2*time.Hour)
+			if back.Request != nil {
+				t.Errorf("still waits: %+v", back.Request)
+			}
+			return nil
+		}, Confirmed, nil},
+		{"moved by an admin", func(t *testing.T, w *world, m *Meeting) error {
+			_, err := w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(w.at.Add(150 * time.Minute).Format(time.RFC3339))})
+			return err
+		}, Confirmed, []string{"change ann@example.org", "change bob@example.org", "change guest@example.net"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w, m := moved(t)
+			noon := w.at
+			w.told()
+			if err := tt.end(t, w, m); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "told", w.told(), tt.told)
+			now := w.store.meetings[m.ID]
+			same(t, "status", now.Status, tt.want)
+			same(t, "start", now.Slot.Start, noon.Add(time.Hour))
+			if now.Request != nil {
+				t.Errorf("still waits: %+v", now.Request)
+			}
+			w.at = noon
+			w.book(t, w.root, w.fields(4*time.Hour, w.board)) // nothing holds it
+			_, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
+			if _, ok := errors.AsType[*StateError](err); !ok {
+				t.Errorf("decided once more: %v", err)
+			}
+		})
+	}
+}
+
+func TestService_aMoveThatHoldsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.settings.HoldPending = false
+	mine := w.book(t, w.mona, w.fields(6*time.Hour, w.desk))
+	asked, err := w.Update(t.Context(), w.mona, mine.ID, nil, Fields{RoomIDs: &[]int64{w.room(t, RoomFields{Name: new("Vault"), ApprovalRequired: new(true)}).ID}})
+	if err != nil || asked.Request == nil || len(asked.Request.Change.Held) != 0 {
+		t.Fatalf("%+v, %v", asked, err)
+	}
+	w.book(t, w.root, w.fields(6*time.Hour, &Room{ID: asked.Request.Change.RoomIDs[0]}))
+	_, err = w.Approve(t.Context(), w.root, mine.ID, nil, "")
+	if _, ok := errors.AsType[*ConflictError](err); !ok {
+		t.Errorf("got %v", err)
+	}
+	if now := w.store.meetings[mine.ID]; now.Request == nil || now.RoomIDs[0] != w.desk.ID {
+		t.Errorf("%+v", now)
+	}
+}
+
+// A time-out that approves makes no meeting move that has begun where it is.
+func TestService_whatHasBegunDoesNotMove(t *testing.T) {
+	for _, tt := range []struct {
+		late time.Duration // of the job
+		want time.Duration // behind noon
+	}{{-time.Minute, 4 * time.Hour}, {0, time.Hour}, {time.Second, time.Hour}} {
+		w := newWorld(t)
+		w.settings.OnTimeout = Confirmed
+		noon := w.at
+		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
+		if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		m = w.move(t, m.ID, 4*time.Hour, 5*time.Hour)
+		ref := w.due(t, JobExpire, m)
+		w.at = m.Slot.Start.Add(tt.late)
+		if _, err := w.ExpireApproval(t.Context(), ref); err != nil {
+			t.Fatal(err)
+		}
+		if now := w.store.meetings[m.ID]; now.Request != nil || !now.Slot.Start.Equal(noon.Add(tt.want)) {
+			t.Errorf("%v late: it starts at %v and waits for %+v", tt.late, now.Slot.Start, now.Request)
+		}
+	}
+}
+
+// A move that nobody decided in time is over at its deadline, whenever the job comes; one that a
+// time-out approves waits for the job.
+func TestService_aMoveIsOverAtItsDeadline(t *testing.T) {
+	for onTimeout, decidable := range map[Status]bool{Rejected: false, Confirmed: true} {
+		w := newWorld(t)
+		w.settings.OnTimeout = onTimeout
+		m := w.book(t, w.ann, w.fields(48*time.Hour, w.board))
+		if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		m = w.move(t, m.ID, 50*time.Hour, 51*time.Hour)
+		w.at = m.Request.Deadline
+		now, err := w.Meeting(t.Context(), w.ann, m.ID)
+		if err != nil || (now.Request != nil) != decidable || now.Status != Confirmed {
+			t.Errorf("%s: %s, waits for %+v, %v", onTimeout, now.Status, now.Request, err)
+		}
+		_, err = w.Approve(t.Context(), w.mona, m.ID, nil, "")
+		if decidable && err != nil {
+			t.Errorf("%s: %v", onTimeout, err)
+		}
+		if !decidable {
+			state(t, err, Confirmed)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestService_links(t *testing.T) {
+	follow := func(t *testing.T, w *world, l Link, want LinkState) *Linked {
+		t.Helper()
+		linked, err := w.FollowLink(t.Context(), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "state", linked.State, want)
+		return linked
+	}
+	t.Run("decides once", func(t *testing.T) {
+		w := newWorld(t)
+		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
+		l := Link{m.ID, m.Request.Number, w.mona.ID}
+		follow(t, w, l, LinkOpen)
+		same(t, "looking decides nothing", w.store.meetings[m.ID].Status, Pending)
+		linked, decided, err := w.DecideByLink(t.Context(), l, true, "fine")
+		if err != nil || !decided || linked.State != LinkDecided || linked.Verdict.Name != "mona" {
+			t.Fatalf("%+v, %v, %v", linked, decided, err)
+		}
+		linked, decided, err = w.DecideByLink(t.Context(), l, false, "")
+		if err != nil || decided || linked.State != LinkDecided || linked.Verdict.Decision != Confirmed {
+			t.Errorf("a second time: %+v, %v, %v", linked, decided, err)
+		}
+	})
+	t.Run("the first level's is used up when it agreed", func(t *testing.T) {
+		w := newWorld(t)
+		m := w.book(t, w.ann, w.fields(time.Hour, w.twoLevels(t, []int64{w.mona.ID}, []int64{w.max.ID})))
+		l := Link{m.ID, m.Request.Number, w.mona.ID}
+		linked, decided, err := w.DecideByLink(t.Context(), l, true, "")
+		if err != nil || !decided || linked.State != LinkAgreed {
+			t.Fatalf("%+v, %v, %v", linked, decided, err)
+		}
+		next := Link{m.ID, w.store.meetings[m.ID].Request.Number, w.max.ID}
+		follow(t, w, next, LinkOpen)
+		if _, decided, err := w.DecideByLink(t.Context(), next, false, "no"); err != nil || !decided {
+			t.Fatal(decided, err)
+		}
+		if got := follow(t, w, l, LinkDecided); got.Verdict.Decision != Rejected {
+			t.Errorf("%+v", got.Verdict)
+		}
+	})
+	t.Run("withdrawn, late, another's", func(t *testing.T) {
+		w := newWorld(t)
+		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
+		l := Link{m.ID, m.Request.Number, w.mona.ID}
+		follow(t, w, Link{m.ID, m.Request.Number, w.max.ID}, LinkClosed)
+		_, decided, err := w.DecideByLink(t.Context(), Link{m.ID, m.Request.Number, w.max.ID}, true, "")
+		if decided || err != nil {
+			t.Errorf("somebody who may not decided: %v, %v", decided, err)
+		}
+		if _, err := w.FollowLink(t.Context(), Link{m.ID, 1, 999}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("got %v", err)
+		}
+		w.move(t, m.ID, 2*time.Hour, 3*time.Hour)
+		if _, decided, err := w.DecideByLink(t.Context(), l, true, ""); decided || err != nil || w.store.meetings[m.ID].Status != Pending {
+			t.Errorf("what was moved meanwhile was decided unseen: %v, %v", decided, err)
+		}
+		for name, timer := range map[string]func(context.Context, Ref) (Outcome, error){"expire": w.ExpireApproval, "remind": w.RemindApproval, "escalate": w.EscalateApproval} {
+			if outcome, err := timer(t.Context(), Ref{m.ID, l.Number}); err != nil || outcome != Stale {
+				t.Errorf("%s of a request that was replaced: %v, %v", name, outcome, err)
+			}
+		}
+		same(t, "what timers of the old request did", w.store.meetings[m.ID].Status, Pending)
+		if got := follow(t, w, l, LinkWithdrawn); got.Meeting.Status != Pending || got.Verdict == nil || got.Verdict.Reason != "changed" {
+			t.Errorf("moved: %+v", got)
+		}
+		l.Number = w.store.meetings[m.ID].Request.Number
+		w.at = w.store.meetings[m.ID].Request.Deadline
+		follow(t, w, l, LinkExpired)
+		_, decided, err = w.DecideByLink(t.Context(), l, true, "")
+		if decided || err != nil {
+			t.Errorf("late: %v, %v", decided, err)
+		}
+		if _, err := w.ExpireApproval(t.Context(), Ref{m.ID, l.Number}); err != nil {
+			t.Fatal(err)
+		}
+		follow(t, w, l, LinkExpired)
+	})
+}
