@@ -126,7 +126,7 @@ func (s *Store) saveApproval(tx *gorm.DB, before, m *meeting.Meeting) error {
 	return err
 }
 
-// heldSlots are held for changes that wait; the parts of one need not touch. Those of offers are of no meeting.
+// The parts that one change holds need not touch. What is held for an offer is of no meeting.
 var heldForChanges = write(`SELECT COALESCE(meeting_id, 0), starts_at, ends_at FROM occupancies
 	WHERE room_id = $1 AND held AND starts_at < $3 AND ends_at > $2 ORDER BY starts_at`)
 
@@ -145,24 +145,31 @@ func (s *Store) HeldForChanges(ctx context.Context, roomID int64, span meeting.S
 	return found, nil
 }
 
+// changeRooms are the rooms of the change that the request q is for.
+const changeRooms = `{postgres: SELECT CAST(x AS bigint) FROM jsonb_array_elements_text(q.change -> 'room_ids') AS x}` +
+	`{sqlite: SELECT value FROM json_each(q.change, '$.room_ids')}`
+
 // requestedRooms are the rooms that the request q of the meeting m is about, as far as they
 // need an agreement at the level that is asked and have none yet.
 const requestedRooms = `(SELECT r.id FROM rooms r WHERE r.approval_required
 	AND r.id IN (SELECT mr.room_id FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND q.change IS NULL
-		UNION ALL {postgres: SELECT CAST(x AS bigint) FROM jsonb_array_elements_text(q.change -> 'room_ids') AS x}
-			{sqlite: SELECT value FROM json_each(q.change, '$.room_ids')})
+		UNION ALL ` + changeRooms + `)
 	AND (q.level = 1 OR EXISTS (SELECT 1 FROM room_approvers a WHERE a.room_id = r.id AND a.level = q.level))
 	AND NOT EXISTS ({postgres: SELECT 1 FROM jsonb_array_elements(q.agreed_now) AS g
 			WHERE CAST(g ->> 'level' AS integer) = q.level AND (g -> 'room_ids' IS NULL OR g -> 'room_ids' @> to_jsonb(r.id))}
 		{sqlite: SELECT 1 FROM json_each(q.agreed_now) AS g WHERE json_extract(g.value, '$.level') = q.level
 			AND (json_extract(g.value, '$.room_ids') IS NULL OR EXISTS (SELECT 1 FROM json_each(g.value, '$.room_ids') AS x WHERE x.value = r.id))}))`
 
+// waits is [meeting.Meeting.Waits] in SQL, at the instant of a parameter.
+func waits(now string) string {
+	return `q.waiting AND (q.deadline > ` + now + ` OR q.on_timeout = 'confirmed')
+		AND (q.change IS NULL AND m.status = 'pending' OR q.change IS NOT NULL AND m.status = 'confirmed' AND m.starts_at > ` + now + `)`
+}
+
 // awaiting asks for meetings that wait for the viewer to agree to one of their rooms. Of what
 // admins may decide, it is what nobody else is asked for, or what took too long.
 func (c *conditions) awaiting(q meeting.MeetingQuery) {
-	now := c.param(micro(q.Now))
-	c.all = append(c.all, `q.waiting AND (q.deadline > `+now+` OR q.on_timeout = 'confirmed')`,
-		`(q.change IS NULL AND m.status = 'pending' OR q.change IS NOT NULL AND m.status = 'confirmed' AND m.starts_at > `+now+`)`)
+	c.all = append(c.all, waits(c.param(micro(q.Now))))
 	v := q.Viewer
 	if v == nil || v.Kind != meeting.ActorUser || v.Role == meeting.Member {
 		c.all = append(c.all, "false")

@@ -107,7 +107,7 @@ func matching(c *conditions, q meeting.MeetingQuery) {
 		c.add(`{fold}(m.title) LIKE {fold}(?) ESCAPE '\'`, containing(q.Text))
 	}
 	if v := q.Viewer; v != nil && q.Reveals() && (q.OrganizerID != v.ID || v.Blind) {
-		c.visible(*v)
+		c.visible(*v, q.Now)
 	}
 }
 
@@ -142,8 +142,9 @@ func (c *conditions) effective(q meeting.MeetingQuery) {
 	c.all = append(c.all, "("+strings.Join(any, " OR ")+")")
 }
 
-// visible asks for meetings whose title the viewer may see: the rule of [meeting.Actor.MaySee] in SQL.
-func (c *conditions) visible(v meeting.Actor) {
+// visible asks for meetings whose title the viewer may see at an instant: the rule of
+// [meeting.Actor.MaySee] in SQL.
+func (c *conditions) visible(v meeting.Actor, at time.Time) {
 	if v.Blind {
 		c.all = append(c.all, "m.visibility <> 'private'")
 		return
@@ -162,7 +163,10 @@ func (c *conditions) visible(v meeting.Actor) {
 		for _, id := range v.DecidesAs() {
 			names = append(names, c.param(id))
 		}
-		sees = append(sees, "EXISTS (SELECT 1 FROM meeting_rooms mr JOIN room_approvers ra ON ra.room_id = mr.room_id WHERE mr.meeting_id = m.id AND ra.user_id IN ("+strings.Join(names, ", ")+"))")
+		approved := "SELECT ra.room_id FROM room_approvers ra JOIN rooms r ON r.id = ra.room_id AND r.deleted_at IS NULL WHERE ra.user_id IN (" + strings.Join(names, ", ") + ")"
+		sees = append(sees,
+			"EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id IN ("+approved+"))",
+			waits(c.param(micro(at)))+" AND EXISTS ("+approved+" AND ra.room_id IN ("+changeRooms+"))")
 	}
 	c.all = append(c.all, "("+strings.Join(sees, " OR ")+")")
 }

@@ -104,6 +104,74 @@ func TestListMeetings_filters(t *testing.T) {
 	})
 }
 
+// Who decides on a move sees the meeting, so that they find it, as long as that waits.
+func TestListMeetings_whereItIsToMove(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		other := f.user("mia@example.org", meeting.Manager)
+		hall := f.room("Hall", func(r *meeting.Room) {
+			r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}, SecondIDs: []int64{f.admin.ID}}
+		})
+		private := terms(slot("12:00", "13:00"), f.turing)
+		private.Visibility = meeting.Private
+		m, err := f.create(private, f.anna)
+		if err != nil {
+			t.Fatal(err)
+		}
+		finds := func(by meeting.Actor, clock string) bool {
+			return len(f.all(meeting.MeetingQuery{Text: "design", Viewer: &by, Now: at(clock)}, 10)) == 1
+		}
+		f.want("before", finds(f.manager, "08:00"), false)
+		move := private
+		move.Slot, move.Rooms = slot("14:00", "15:00"), []*meeting.Room{hall}
+		m, _ = f.change(m.ID, func(m *meeting.Meeting) error { _, err := m.Revise(move, f.anna, ask, now); return err })
+		if m.Request == nil || m.Request.Change == nil || !m.Request.Deadline.Equal(at("12:00")) {
+			t.Fatalf("it waits for %+v", m.Request)
+		}
+		standIn := other
+		standIn.StandsFor = &[]int64{f.manager.ID}
+		blind := f.manager
+		blind.Blind = true
+		for name, c := range map[string]struct {
+			by    meeting.Actor
+			clock string
+			want  bool
+		}{
+			"its approver":      {f.manager, "08:00", true},
+			"a moment before":   {f.manager, "11:59", true},
+			"at the deadline":   {f.manager, "12:00", false},
+			"who stands in":     {standIn, "08:00", true},
+			"another's":         {other, "08:00", false},
+			"a member":          {f.ben, "08:00", false},
+			"with a poor token": {blind, "08:00", false},
+		} {
+			f.want(name, finds(c.by, c.clock), c.want)
+			seen := m.At(at(c.clock)).View(c.by, []*meeting.Room{f.turing, hall})
+			f.want(name+", as MaySee has it", seen.Title != meeting.Busy, c.want)
+		}
+		f.change(m.ID, func(m *meeting.Meeting) error { return m.Reject("", f.manager, now) })
+		f.want("decided against", finds(f.manager, "08:00"), false)
+		f.want("a member's own", finds(f.anna, "08:00"), true)
+	})
+}
+
+// Who approved for a room that is not there any more sees no private meetings of it.
+func TestListMeetings_approverOfADeletedRoom(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		lab := f.room("Lab", func(r *meeting.Room) { r.Approval.ApproverIDs = []int64{f.manager.ID} })
+		private := terms(slot("12:00", "13:00"), lab)
+		private.Visibility = meeting.Private
+		if _, err := f.create(private, f.anna); err != nil {
+			t.Fatal(err)
+		}
+		found := func() int { return len(f.all(meeting.MeetingQuery{Text: "design", Viewer: &f.manager, Now: now}, 10)) }
+		f.want("while it is there", found(), 1)
+		if err := f.store.DeleteRoom(t.Context(), lab.ID, at("14:00"), func(*meeting.Room) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		f.want("afterwards", found(), 0)
+	})
+}
+
 // The list filters by the very status that the meetings show.
 func TestListMeetings_effectiveStatus(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
