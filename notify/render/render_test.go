@@ -13,6 +13,7 @@ import (
 
 	ics "github.com/arran4/golang-ical"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
 
 	"punctual/notify"
 )
@@ -226,8 +227,11 @@ func TestRule(t *testing.T) {
 	}
 }
 
+// What a mail reads as plain text, what one sees of its HTML and its calendar are kept for every
+// scenario; the HTML itself, whose frame is the same for all, for the first of each kind in English.
 func TestGolden(t *testing.T) {
 	r := newRenderer(t)
+	whole := map[notify.Kind]bool{}
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			m, err := r.Mail(s.n, s.now)
@@ -242,10 +246,40 @@ func TestGolden(t *testing.T) {
 			if m.Calendar != "" {
 				got += "\n" + m.Method + "\n" + strings.ReplaceAll(m.Calendar, "\r\n", "\n")
 			}
-			golden(t, s.name+".golden", got)
-			golden(t, s.name+".html", m.HTML)
+			golden(t, s.name+".golden", got+"\n"+seen(t, m.HTML))
+			if s.n.To.Locale == "en" && !whole[s.n.Kind] {
+				whole[s.n.Kind] = true
+				golden(t, s.name+".html", m.HTML)
+			}
 		})
 	}
+}
+
+// seen is what one reads of a page, each piece of text on a line and after a link where it leads.
+func seen(t *testing.T, page string) string {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("HTML\n")
+	for n := range root.Descendants() {
+		text := strings.TrimSpace(n.Data)
+		if n.Type != html.TextNode || text == "" || n.Parent.Data == "style" {
+			continue
+		}
+		b.WriteString(text)
+		if n.Parent.Data == "a" {
+			for _, a := range n.Parent.Attr {
+				if a.Key == "href" {
+					b.WriteString(" <" + a.Val + ">")
+				}
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 func golden(t *testing.T, name, got string) {
