@@ -53,10 +53,11 @@ type WebhookInput struct {
 
 // based is nil if any version will do. A tag that is none of ours matches no version.
 func (i WebhookInput) based() *int64 {
-	tag := strings.TrimPrefix(strings.TrimSpace(i.IfMatch), "W/")
+	tag := strings.TrimSpace(i.IfMatch)
 	if tag == "" || tag == "*" {
 		return nil
 	}
+	tag = strings.TrimPrefix(tag, "W/") // a proxy that compressed the answer made it weak
 	version, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
 	if err != nil {
 		version = -1

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -244,9 +242,9 @@ func (p *push) note(ctx context.Context, e Ending, a webhook.Answer, err error) 
 	case a.Status >= 200 && a.Status < 300:
 		return p.ended(e, "")
 	case a.Status == http.StatusGone:
-		return p.ended(e, "dropped: "+said(a))
+		return p.ended(e, "dropped: "+refusal(a))
 	default:
-		f := Failure{Error: said(a)}
+		f := Failure{Error: refusal(a)}
 		if a.RetryAfter > 0 {
 			f.Delay = new(a.RetryAfter)
 		}
@@ -295,13 +293,4 @@ func unlessLost(err error) error {
 	return delayjob.Unavailable(err)
 }
 
-const textKept = 500 // bytes of an answer's text
-
-// said is an answer as an error tells it.
-func said(a webhook.Answer) string {
-	s := strings.TrimSpace(fmt.Sprintf("the receiver answered %d %s", a.Status, http.StatusText(a.Status)))
-	if text := strings.TrimSpace(strings.ToValidUTF8(a.Text[:min(len(a.Text), textKept)], "")); text != "" {
-		s += ": " + text
-	}
-	return s
-}
+func refusal(a webhook.Answer) string { return "the receiver answered " + a.String() }

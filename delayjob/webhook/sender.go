@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 const (
@@ -48,6 +49,21 @@ type Answer struct {
 	Status     int
 	RetryAfter time.Duration // of a 429 or 503; 0: it named none
 	Text       string        // the beginning of its body
+}
+
+// textKept is how much of an answer's text its words have, in bytes.
+const textKept = 500
+
+// String is the answer in words, for logs and errors: its status and the beginning of its text,
+// as one line.
+func (a Answer) String() string {
+	s := strings.TrimSpace(strconv.Itoa(a.Status) + " " + http.StatusText(a.Status))
+	text := strings.ToValidUTF8(a.Text[:min(len(a.Text), textKept)], "")
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if text != "" {
+		s += ": " + text
+	}
+	return s
 }
 
 // Sender posts. It follows no redirects and uses no proxy. Safe for concurrent use.

@@ -111,6 +111,22 @@ func TestSign(t *testing.T) {
 	}
 }
 
+func TestAnswer_String(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		a    Answer
+		want string
+	}{
+		{Answer{Status: 204}, "204 No Content"}, {Answer{Status: 599}, "599"}, {Answer{Status: 599, Text: " \n"}, "599"},
+		{Answer{Status: 502, Text: " the\x00desk \xff\r\n\tis\x1b[31m closed "}, "502 Bad Gateway: the desk is [31m closed"},
+		{Answer{Status: 500, Text: strings.Repeat("x", textKept-1) + "é"}, "500 Internal Server Error: " + strings.Repeat("x", textKept-1)},
+	} {
+		if got := row.a.String(); got != row.want {
+			t.Errorf("%+v: %q, want %q", row.a, got, row.want)
+		}
+	}
+}
+
 func TestSender_Send_refuses(t *testing.T) {
 	t.Parallel()
 	hit := false

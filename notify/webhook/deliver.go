@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"punctual/delayjob"
@@ -229,7 +228,7 @@ func send(ctx context.Context, s *post.Sender, w *Webhook, d *Delivery, body []b
 	case err != nil:
 		o.Error = clip(err.Error())
 	case a.Status < 200 || a.Status >= 300:
-		o.Error = clip(strings.TrimSpace(fmt.Sprintf("the server answered %d %s: %s", a.Status, http.StatusText(a.Status), strings.ToValidUTF8(a.Text, ""))))
+		o.Error = clip("the server answered " + a.String())
 	}
 	return o
 }

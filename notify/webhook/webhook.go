@@ -41,9 +41,6 @@ const (
 	Skipped   State = "skipped"   // there is nothing to tell, or nobody to tell it to, any more
 )
 
-// States of deliveries.
-var States = []State{Pending, Delivered, Failed, Skipped}
-
 // Delivery is one event on its way to one webhook.
 type Delivery struct {
 	ID          int64
@@ -136,10 +133,10 @@ func (w *Webhook) based(version *int64) error {
 const maxText = 500
 
 func clip(s string) string {
-	if len(s) <= maxText {
-		return s
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText], "") + "..."
 	}
-	return strings.ToValidUTF8(s[:maxText], "") + "..."
+	return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "") // Postgres keeps no other
 }
 
 // Page is a part of a list of deliveries, the newest first.

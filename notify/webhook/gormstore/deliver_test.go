@@ -1,0 +1,322 @@
+package gormstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"punctual/app/database"
+	"punctual/delayjob"
+	"punctual/delayjob/memqueue"
+	post "punctual/delayjob/webhook"
+	"punctual/notify/webhook"
+	"punctual/notify/webhook/gormstore"
+	"punctual/tests/testenv/testdb"
+)
+
+// bodies tell of every event but those of which there is nothing more to tell.
+type bodies struct {
+	none map[int64]bool
+	err  error
+}
+
+func (b bodies) Body(_ context.Context, event int64) ([]byte, error) {
+	if b.none[event] || b.err != nil {
+		return nil, b.err
+	}
+	return fmt.Appendf(nil, `{"id":%d}`, event), nil
+}
+
+// desk is a server that is told of events.
+type desk struct {
+	*httptest.Server
+	mu     sync.Mutex
+	posts  []string // "event attempt"
+	answer http.HandlerFunc
+}
+
+func newDesk(t *testing.T, answer http.HandlerFunc) *desk {
+	d := &desk{answer: answer}
+	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.mu.Lock()
+		d.posts = append(d.posts, r.Header.Get("X-Punctual-Id")+" "+r.Header.Get("X-Punctual-Attempt"))
+		d.mu.Unlock()
+		d.answer(w, r)
+	}))
+	t.Cleanup(d.Close)
+	return d
+}
+
+func (d *desk) told() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.posts)
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+var errDown = errors.New("the database is away")
+
+func newDeliver(t *testing.T, s webhook.Store, b webhook.Bodies, now func() time.Time) *webhook.Deliver {
+	sender := post.NewSender("test", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+	t.Cleanup(sender.Close)
+	return webhook.NewDeliver(s, b, sender, webhook.DeliverOptions{
+		Down: func(err error) bool { return errors.Is(err, errDown) }, Now: now, Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+// to sends a webhook to a server.
+func to(t *testing.T, s *gormstore.Store, w *webhook.Webhook, url string) {
+	t.Helper()
+	if _, err := s.UpdateWebhook(t.Context(), w.ID, func(w *webhook.Webhook) error { w.URL = url; return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDeliver: what becomes of a delivery by what its server answers and by what it is itself.
+func TestDeliver(t *testing.T) {
+	now := time.Now().Truncate(time.Microsecond)
+	busy := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	closed := func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, " the\x00 desk\xff\r\nis closed ", http.StatusBadGateway)
+	}
+	set := func(fn func(*webhook.Delivery)) func(*testing.T, *gormstore.Store, *webhook.Delivery) {
+		return func(t *testing.T, s *gormstore.Store, d *webhook.Delivery) {
+			t.Helper()
+			if _, err := s.UpdateDelivery(t.Context(), d.ID, func(d *webhook.Delivery) error { fn(d); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rows := []struct {
+		name    string
+		answer  http.HandlerFunc
+		before  func(*testing.T, *gormstore.Store, *webhook.Delivery)
+		attempt int    // of the message; 0: 1
+		want    error  // of Execute
+		state   string // and what is noted
+		posts   int
+	}{
+		{name: "2xx", answer: status(204), state: "delivered 1 204 ", posts: 1},
+		{name: "not 2xx", answer: closed, want: errors.New("the server answered 502 Bad Gateway: the desk is closed"),
+			state: "pending 1 502 the server answered 502 Bad Gateway: the desk is closed", posts: 1},
+		{name: "a redirect", answer: status(302), want: errors.New("the server answered 302 Found"), state: "pending 1 302 the server answered 302 Found", posts: 1},
+		{name: "busy", answer: busy, want: delayjob.After(7*time.Second, errors.New("the server answered 503 Service Unavailable")),
+			state: "pending 1 503 the server answered 503 Service Unavailable", posts: 1},
+		{name: "again", answer: status(200), before: set(func(d *webhook.Delivery) { d.Attempts, d.Status, d.LastError = 4, 502, "closed" }), attempt: 5, state: "delivered 5 200 ", posts: 1},
+		{name: "at the last moment", answer: status(200), before: set(func(d *webhook.Delivery) { d.Expires = now.Add(time.Microsecond) }), state: "delivered 1 200 ", posts: 1},
+		{name: "given up", answer: status(200), before: set(func(d *webhook.Delivery) { d.Expires, d.Attempts, d.Status, d.LastError = now, 40, 502, "closed" }), attempt: 41,
+			want: delayjob.Dead(errors.New("given up after 72h0m0s; the last time: closed")), state: "failed 40 502 given up after 72h0m0s; the last time: closed"},
+		{name: "given up untried", answer: status(200), before: set(func(d *webhook.Delivery) { d.Expires = now }),
+			want: delayjob.Dead(errors.New("given up after 72h0m0s")), state: "failed 0 0 given up after 72h0m0s"},
+		{name: "its dead letter was put back", answer: status(200), before: set(func(d *webhook.Delivery) { d.State, d.Expires = webhook.Failed, now.Add(-time.Hour) }), state: "delivered 1 200 ", posts: 1},
+		{name: "failed", answer: status(200), before: set(func(d *webhook.Delivery) { d.State = webhook.Failed }), attempt: 2, want: delayjob.Drop("it is failed"), state: "failed 0 0 "},
+		{name: "delivered", answer: status(200), before: set(func(d *webhook.Delivery) { d.State = webhook.Delivered }), want: delayjob.Drop("it is delivered"), state: "delivered 0 0 "},
+		{name: "sent again meanwhile", answer: status(200), before: set(func(d *webhook.Delivery) { d.Version = 2 }), want: delayjob.Drop("superseded by a resend"), state: "pending 0 0 "},
+		{name: "switched off", answer: status(200), before: func(t *testing.T, s *gormstore.Store, d *webhook.Delivery) {
+			if _, err := s.UpdateWebhook(t.Context(), d.WebhookID, func(w *webhook.Webhook) error { w.Active = false; return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}, state: "skipped 0 0 the webhook is not active"},
+		{name: "410", answer: status(410), state: "failed 1 410 the server answered 410 Gone", posts: 1}}
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.New(db.Gorm)
+		aMeeting(t, db, 1)
+		for _, row := range rows {
+			t.Run(row.name, func(t *testing.T) {
+				d := newDesk(t, row.answer)
+				w := hook(t, s, true)
+				to(t, s, w, d.URL)
+				mustHappen(t, db, 1, "changed")
+				mine, err := s.Deliveries(t.Context(), w.ID, webhook.Filter{Limit: 9})
+				if err != nil || len(mine) != 1 {
+					t.Fatalf("%+v, %v", mine, err)
+				}
+				one := mine[0]
+				m := one.Message()
+				m.Attempt = max(1, row.attempt)
+				if row.before != nil {
+					row.before(t, s, one)
+				}
+				err = newDeliver(t, s, bodies{}, func() time.Time { return now }).Execute(t.Context(), m)
+				if !reflect.DeepEqual(err, row.want) {
+					t.Errorf("%v, want %v", err, row.want)
+				}
+				got, w, err := s.Delivery(t.Context(), one.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if state := fmt.Sprintf("%s %d %d %s", got.State, got.Attempts, got.Status, got.LastError); state != row.state {
+					t.Errorf("noted %q, want %q", state, row.state)
+				}
+				if (got.State == webhook.Delivered && row.posts > 0) != got.DeliveredAt.Equal(now) {
+					t.Errorf("%s, delivered at %s", got.State, got.DeliveredAt)
+				}
+				if len(d.told()) != row.posts {
+					t.Errorf("posts: %v, want %d", d.told(), row.posts)
+				}
+				if stopped := w.Stopped != ""; stopped != (row.name == "410") || stopped && (w.Active || w.Version != 2) {
+					t.Errorf("webhook %+v", w)
+				}
+			})
+		}
+	})
+}
+
+// TestDeliver_nothingToTell: of what is no more nothing is told, and while the database is away
+// nothing is charged.
+func TestDeliver_nothingToTell(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.New(db.Gorm)
+		d := newDesk(t, status(200))
+		w := hook(t, s, true)
+		to(t, s, w, d.URL)
+		aMeeting(t, db, 1)
+		mustHappen(t, db, 1, "created", "started")
+		ds := all(t, s)
+		job := newDeliver(t, s, bodies{none: map[int64]bool{ds[0].EventID: true}}, time.Now)
+		if err := job.Execute(t.Context(), ds[0].Message()); err != nil {
+			t.Error(err)
+		}
+		if got, _, err := s.Delivery(t.Context(), ds[0].ID); err != nil || got.State != webhook.Skipped || got.Attempts != 0 || got.LastError != "the meeting is no more" {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if err := newDeliver(t, s, bodies{err: errDown}, time.Now).Execute(t.Context(), ds[1].Message()); !reflect.DeepEqual(err, delayjob.Unavailable(errDown)) {
+			t.Errorf("while the database is away: %v", err)
+		}
+		m := ds[1].Message()
+		if err := s.DeleteWebhook(t.Context(), w.ID, func(*webhook.Webhook) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := job.Execute(t.Context(), m); !reflect.DeepEqual(err, delayjob.Drop("no such delivery")) {
+			t.Errorf("of a deleted webhook: %v", err)
+		}
+		m.Key = "x"
+		if err := job.Execute(t.Context(), m); err == nil || !strings.Contains(err.Error(), "is no delivery") {
+			t.Errorf("key x: %v", err)
+		}
+		if len(d.told()) > 0 {
+			t.Errorf("posts: %v", d.told())
+		}
+	})
+}
+
+// TestDeliver_moved: a webhook that leads elsewhere by the time its old server answers 410 stays on.
+func TestDeliver_moved(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.New(db.Gorm)
+		w := hook(t, s, true)
+		d := newDesk(t, func(rw http.ResponseWriter, _ *http.Request) {
+			to(t, s, w, "https://elsewhere.example.org/")
+			rw.WriteHeader(http.StatusGone)
+		})
+		to(t, s, w, d.URL)
+		aMeeting(t, db, 1)
+		mustHappen(t, db, 1, "created")
+		if err := newDeliver(t, s, bodies{}, time.Now).Execute(t.Context(), all(t, s)[0].Message()); err != nil {
+			t.Error(err)
+		}
+		if got, err := s.Webhook(t.Context(), w.ID); err != nil || !got.Active || got.Stopped != "" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// TestDeliver_rests: a server that failed is left in peace for a while, which costs no attempt.
+func TestDeliver_rests(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.New(db.Gorm)
+		d := newDesk(t, status(500))
+		to(t, s, hook(t, s, true), d.URL)
+		aMeeting(t, db, 1)
+		mustHappen(t, db, 1, "created", "started")
+		ds := all(t, s)
+		job := newDeliver(t, s, bodies{}, time.Now)
+		_ = job.Execute(t.Context(), ds[0].Message())
+		err := job.Execute(t.Context(), ds[1].Message())
+		if err == nil || !strings.HasPrefix(err.Error(), "again in ") || len(d.told()) != 1 {
+			t.Errorf("%v after posts %v", err, d.told())
+		}
+		if got, _, err := s.Delivery(t.Context(), ds[1].ID); err != nil || got.Attempts != 0 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// TestDeliver_options: attempts come after 5 s and up to an hour, and none is the last one; the age
+// of a delivery ends it.
+func TestDeliver_options(t *testing.T) {
+	t.Parallel()
+	o := (&webhook.Deliver{}).Options()
+	for attempt, most := range map[int]time.Duration{1: 5 * time.Second, 2: 10 * time.Second, 10: 2560 * time.Second, 11: time.Hour, 60: time.Hour} {
+		if d := o.Backoff.Delay(attempt); d < most/2 || d > most {
+			t.Errorf("after attempt %d: %s, want %s to %s", attempt, d, most/2, most)
+		}
+	}
+	if o.MaxAttempts >= 0 {
+		t.Errorf("%d attempts", o.MaxAttempts)
+	}
+}
+
+// TestDeliver_twoProcesses: two processes share what is to be told, whoever loads it and however
+// often: each event is posted once.
+func TestDeliver_twoProcesses(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.New(db.Gorm)
+		d := newDesk(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+		to(t, s, hook(t, s, true), d.URL)
+		aMeeting(t, db, 1)
+		const events = 12
+		mustHappen(t, db, 1, slices.Repeat([]string{"changed"}, events)...)
+
+		// By a slow clock, so that no lease ends however busy the machine is.
+		begun := time.Now()
+		q := memqueue.New(memqueue.WithClock(func() time.Time { return begun.Add(time.Since(begun) / 20) }))
+		t.Cleanup(func() { _ = q.Close() })
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for range 2 {
+			job := newDeliver(t, s, bodies{}, time.Now)
+			for m, err := range job.Load(ctx, delayjob.Window{To: time.Now().Add(time.Minute)}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := q.Add(ctx, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := delayjob.NewConsumer(q, []delayjob.DelayJob{job}, delayjob.ConsumerOptions{})
+			running.Go(func() { _ = c.Run(ctx) })
+		}
+		defer running.Wait()
+		defer stop()
+		deadline := time.Now().Add(2 * time.Minute)
+		for len(all(t, s)) > 0 {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d wait", len(all(t, s)))
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		told := d.told()
+		slices.Sort(told)
+		if len(told) != events || len(slices.Compact(told)) != events {
+			t.Errorf("told: %v", told)
+		}
+	})
+}
