@@ -62,13 +62,6 @@ func adminTab(t *testing.T, server *testenv.ServerInstance, path string) *tab {
 	return b
 }
 
-// focus puts the keyboard on what a selector finds.
-func (b *tab) focus(selector string) {
-	b.t.Helper()
-	b.await("document.querySelector(%q)", selector)
-	eval[bool](b, "(document.querySelector(%q).focus(), true)", selector)
-}
-
 // faultOf waits for a fault at the field of that label, which has the keyboard if it is the first.
 func (b *tab) faultOf(label, text string) {
 	b.t.Helper()

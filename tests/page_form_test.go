@@ -43,13 +43,6 @@ func (b *tab) pick(room string) {
 	b.await("[...document.querySelectorAll('dialog .chosen strong')].some((e) => e.textContent === %q)", room)
 }
 
-// fillIn types over what is in the field of a selector.
-func (b *tab) fillIn(selector, text string) {
-	b.t.Helper()
-	eval[bool](b, "(document.querySelector(%[1]q).focus(), document.querySelector(%[1]q).select?.(), true)", selector)
-	b.key(text)
-}
-
 // says waits until the form's dialog has a text.
 func (b *tab) says(text string) {
 	b.t.Helper()

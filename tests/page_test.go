@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -68,6 +69,19 @@ func (b *tab) cutOff(away bool) {
 	b.alone = away
 }
 
+// late is a script that keeps every answer from the page for PUNCTUAL_PAGE_DELAY, such as 500ms, which shows
+// what a test does not wait for.
+func late() string {
+	delay, _ := time.ParseDuration(os.Getenv("PUNCTUAL_PAGE_DELAY"))
+	if delay == 0 {
+		return ""
+	}
+	return fmt.Sprintf(`{ const real = fetch
+		fetch = async (...request) => { const answer = await real(...request)
+			await new Promise((done) => setTimeout(done, %d))
+			return answer } }`, delay.Milliseconds())
+}
+
 func browse(t *testing.T, server *testenv.ServerInstance) *tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -79,7 +93,7 @@ func browse(t *testing.T, server *testenv.ServerInstance) *tab {
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(cancel)
 
 	b := &tab{t: t, ctx: ctx, base: server.URL}
@@ -87,7 +101,10 @@ func browse(t *testing.T, server *testenv.ServerInstance) *tab {
 		if _, err := cdp.Call(ctx, target, log.Enable, cdp.Empty{}); err != nil {
 			return err
 		}
-		_, err := cdp.Call(ctx, target, network.Enable, network.EnableParams{})
+		if _, err := cdp.Call(ctx, target, network.Enable, network.EnableParams{}); err != nil {
+			return err
+		}
+		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: handScript + late()})
 		return err
 	}))
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
@@ -153,26 +170,28 @@ func eval[T any](b *tab, format string, args ...any) T {
 	return v
 }
 
-// await waits until an expression is true. The page forbids eval, so it is asked from outside.
+// await waits until an expression, or its promise, is true. The page forbids eval, so it is asked from
+// outside. An expression that fails, on an element that is not there yet, is not true yet.
 func (b *tab) await(format string, args ...any) {
 	b.t.Helper()
-	expression := "Boolean(" + fmt.Sprintf(format, args...) + ")"
-	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(25 * time.Millisecond) {
-		if eval[bool](b, "%s", expression) {
-			return
+	expression := fmt.Sprintf(format, args...)
+	b.until(expression, func(int) string {
+		ok, err := try[bool](b, "(async () => Boolean(await ("+expression+")))()")
+		if err != nil {
+			return "did not become true: " + err.Error()
 		}
-		if time.Now().After(deadline) {
-			b.shot("failed")
-			b.t.Fatalf("%s did not become true; the page says\n%s", expression, eval[string](b, "document.body.innerText"))
+		if !ok {
+			return "did not become true"
 		}
-	}
+		return ""
+	})
 }
 
 // soon reports whether an expression becomes true within two seconds.
 func (b *tab) soon(expression string) bool {
 	b.t.Helper()
 	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
-		if eval[bool](b, "Boolean(%s)", expression) {
+		if ok, err := try[bool](b, "Boolean("+expression+")"); ok && err == nil {
 			return true
 		}
 	}
@@ -228,38 +247,6 @@ func (b *tab) shot(name string) {
 	}
 }
 
-// key types on the keyboard, wherever the focus is.
-func (b *tab) key(keys string) {
-	b.t.Helper()
-	b.do(chromedp.KeyEvent(keys))
-}
-
-// press clicks the button or link of that name with the mouse.
-func (b *tab) press(name string) {
-	b.t.Helper()
-	b.do(chromedp.Click(chromedp.Search(fmt.Sprintf(
-		`//*[self::button or self::a][normalize-space()=%[1]q or @aria-label=%[1]q]`, name))))
-}
-
-// fill types into the field of that label, over what is there.
-func (b *tab) fill(label, text string) {
-	b.t.Helper()
-	id := eval[string](b, "[...document.querySelectorAll('label')].find(l => l.textContent.trim() === %q)?.htmlFor ?? ''", label)
-	if id == "" {
-		b.shot("failed")
-		b.t.Fatalf("no field is labelled %q", label)
-	}
-	eval[bool](b, "(document.getElementById(%[1]q).focus(), document.getElementById(%[1]q).select?.(), true)", id)
-	b.key(text)
-}
-
-// choose sets a control that the keyboard reaches in ways that differ by platform.
-func (b *tab) choose(selector, value string) {
-	b.t.Helper()
-	eval[bool](b, `(() => { const e = document.querySelector(%q); e.value = %q
-		for (const type of ['input', 'change']) e.dispatchEvent(new Event(type, { bubbles: true })); return true })()`, selector, value)
-}
-
 func (b *tab) signIn(email, password string) {
 	b.t.Helper()
 	b.open("/")
@@ -269,48 +256,49 @@ func (b *tab) signIn(email, password string) {
 	b.await("document.querySelector('.shell')")
 }
 
-// point is where an hour of a room lies in the grid.
-func (b *tab) point(room string, hour float64) (x, y float64) {
-	b.t.Helper()
-	xy := eval[[]float64](b, `(() => {
-		const head = [...document.querySelectorAll('[role=rowheader]')].find((e) => e.innerText.includes(%q))
-		const r = head.closest('[role=row]').querySelector('.track').getBoundingClientRect()
-		return [r.left + r.width * %f / 24, r.top + r.height / 2] })()`, room, hour)
-	return xy[0], xy[1]
-}
-
-// drag draws with the mouse from one hour of a room to another; the edges belong to it.
-func (b *tab) drag(fromRoom string, from float64, toRoom string, to float64) {
-	b.t.Helper()
-	x1, y1 := b.point(fromRoom, from)
-	x2, y2 := b.point(toRoom, to)
-	b.do(chromedp.DragAndDropXY(x1, y1, x2, y2))
-}
-
 // settle waits until what fades or slides has come to rest; what turns for ever does not count.
 func (b *tab) settle() {
 	b.t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
-		if eval[bool](b, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
-			done(!document.getAnimations().some((a) => a.playState === 'running' && a.effect.getComputedTiming().endTime < Infinity)))))`) {
-			return
+	b.await(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
+		done(!document.getAnimations().some((a) => a.playState === 'running' && a.effect.getComputedTiming().endTime < Infinity)))))`)
+}
+
+// axe lets axe-core look at the page. What it finds counts once the page stood still meanwhile: text that
+// fades, or that is drawn anew, has no colour that can be judged.
+func (b *tab) axe(find string) (found string) {
+	b.t.Helper()
+	library, err := os.ReadFile("../web/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); ; {
+		b.settle()
+		eval[bool](b, "globalThis.axe ? true : (() => { %s\n })() ?? true", library)
+		judged := eval[struct {
+			Found string `json:"found"`
+			Moved bool   `json:"moved"`
+		}](b, `(async () => {
+			let moved = false
+			const seen = () => (moved = true), eyes = new MutationObserver(seen)
+			eyes.observe(document, { subtree: true, childList: true, characterData: true, attributes: true })
+			for (const type of ['transitionrun', 'animationstart']) addEventListener(type, seen)
+			const found = await (%s)
+			for (const type of ['transitionrun', 'animationstart']) removeEventListener(type, seen)
+			eyes.disconnect()
+			return { found, moved } })()`, find)
+		if judged.Found == "" || !judged.Moved || time.Now().After(deadline) {
+			return judged.Found
 		}
 	}
 }
 
-// accessible lets axe-core look at the page.
+// accessible wants axe-core to find nothing that is serious.
 func (b *tab) accessible(view string) {
 	b.t.Helper()
-	b.settle()
-	axe, err := os.ReadFile("../web/node_modules/axe-core/axe.min.js")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	eval[bool](b, "(() => { %s\n })() ?? true", axe)
-	found := eval[string](b, `axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations
+	if found := b.axe(`axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations
 		.filter((v) => v.impact === 'serious' || v.impact === 'critical')
-		.map((v) => v.impact + ' ' + v.id + ': ' + v.nodes.map((n) => n.target.join(' ')).join(', ')).join('\n'))`)
-	if found != "" {
+		.map((v) => v.impact + ' ' + v.id + ': ' + v.nodes.map((n) => n.target.join(' ')).join(', ')).join('\n'))`); found != "" {
+		b.shot("failed")
 		b.t.Errorf("%s: axe-core found\n%s", view, found)
 	}
 }
@@ -318,7 +306,7 @@ func (b *tab) accessible(view string) {
 // find waits for the meeting of a title.
 func find(t *testing.T, c *testenv.Client, title string) testenv.Meeting {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		for _, m := range testenv.All[testenv.Meeting](t, c, "/meetings?limit=500") {
 			if m.Title == title {
 				return m
@@ -441,13 +429,7 @@ func TestPageBooks(t *testing.T) {
 	}
 
 	// By keyboard: the meeting opens, tells its history and is cancelled.
-	for range 5 { // the grid may be drawn anew in between, and the key goes nowhere
-		eval[bool](b, "([...document.querySelectorAll('.meeting')].find((e) => e.innerText.includes('By the mouse'))?.focus(), true)")
-		b.key("\r")
-		if b.soon("document.querySelector('dialog[open]')") {
-			break
-		}
-	}
+	b.strikes("[...document.querySelectorAll('.meeting')].find((e) => e.innerText.includes('By the mouse'))", "\r")
 	b.reads("History")
 	b.press("Cancel meeting")
 	b.await("document.activeElement.matches('dialog input')")
@@ -483,12 +465,12 @@ func TestPageDecides(t *testing.T) {
 	button := func(title, name string) string {
 		return fmt.Sprintf(`//article[.//a[normalize-space()=%q]]//button[normalize-space()=%q]`, title, name)
 	}
-	b.do(chromedp.Click(chromedp.Search(button("Yes please", "Approve"))))
+	b.click("%s", xpath(button("Yes please", "Approve")))
 	b.await("![...document.querySelectorAll('article')].some((e) => e.innerText.includes('Yes please'))")
 	if got := alan.Meeting(t, yes.ID); got.Status != "confirmed" {
 		t.Errorf("status %s, want confirmed", got.Status)
 	}
-	b.do(chromedp.Click(chromedp.Search(button("No thanks", "Reject"))))
+	b.click("%s", xpath(button("No thanks", "Reject")))
 	b.await("document.activeElement.matches('article input')")
 	b.key("Full that day\r")
 	b.reads("Rejected: No thanks")
