@@ -121,9 +121,14 @@ func (s *Topics) Insert(ctx context.Context, js []*topics.Job) ([]topics.Stored,
 	return stored, nil
 }
 
+// inOrder is how several rows j are locked in Postgres: by the bytes of their keys, in which order
+// Insert has them too.
+const inOrder = ` ORDER BY j.topic COLLATE "C", j.id COLLATE "C" FOR UPDATE OF j`
+
 // unlessDeadlocked calls write again if Postgres undid it because it and others waited for one
-// another. The common order of locks makes that rare; rows that are deleted and inserted again
-// meanwhile leave a way to it.
+// another. That takes somebody who locks in another order, and [Topics.UpdateDue] does: it passes
+// over what is locked, but Postgres waits in spite of SKIP LOCKED for a row whose newest version
+// somebody locks in the moment in which the one before was committed.
 func unlessDeadlocked(write func() error) error {
 	for try := 1; ; try++ {
 		err := write()
@@ -240,9 +245,7 @@ func find(db *gorm.DB, keys []topics.Key, lock string) ([]*topics.Job, error) {
 	return jobsOf(found), err
 }
 
-// Update implements [topics.Store]. Everybody locks in the order of the keys' bytes, as Insert
-// does, so that changes of some of the same jobs hardly deadlock; if they do, one of them is made
-// again, with what is there by then.
+// Update implements [topics.Store].
 func (s *Topics) Update(ctx context.Context, keys []topics.Key, change func([]*topics.Job) ([]*topics.Job, error)) error {
 	return unlessDeadlocked(func() error { return s.update(ctx, keys, change) })
 }
@@ -251,7 +254,7 @@ func (s *Topics) update(ctx context.Context, keys []topics.Key, change func([]*t
 	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		lock := ""
 		if tx.Name() == "postgres" {
-			lock = ` ORDER BY j.topic COLLATE "C", j.id COLLATE "C" FOR UPDATE OF j`
+			lock = inOrder
 		}
 		js, err := find(tx, keys, lock)
 		if err != nil {
@@ -270,6 +273,10 @@ func (s *Topics) update(ctx context.Context, keys []topics.Key, change func([]*t
 
 // UpdateDue implements [topics.Store].
 func (s *Topics) UpdateDue(ctx context.Context, topic string, now time.Time, limit int, change func([]*topics.Job) ([]*topics.Job, error)) error {
+	return unlessDeadlocked(func() error { return s.updateDue(ctx, topic, now, limit, change) })
+}
+
+func (s *Topics) updateDue(ctx context.Context, topic string, now time.Time, limit int, change func([]*topics.Job) ([]*topics.Job, error)) error {
 	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		lock := ""
 		if tx.Name() == "postgres" {
@@ -438,19 +445,23 @@ func (s *Topics) Trim(ctx context.Context, t time.Time) error {
 }
 
 // tidy does something to the rows of which cond holds, some at a time. Those that somebody has
-// locked it passes over until the next time: so it waits for nobody and cannot be part of a
-// deadlock, and two processes that tidy up share the work.
+// locked it passes over until the next time; so does it with the rest where that is much, since
+// then another process tidies up.
 func (s *Topics) tidy(ctx context.Context, do, cond string, args map[string]any) error {
 	db := s.db.WithContext(ctx)
-	lock := ""
-	if db.Name() == "postgres" {
-		lock = " FOR UPDATE SKIP LOCKED"
+	some := "SELECT topic, id FROM delay_jobs WHERE " + cond + " LIMIT " + strconv.Itoa(tidied)
+	if db.Name() == "postgres" { // the condition again, since somebody may have changed the row since
+		some = "SELECT topic, id FROM delay_jobs AS j WHERE (topic, id) IN (" + some + ") AND " + cond + inOrder + " SKIP LOCKED"
 	}
-	q := do + " WHERE (topic, id) IN (SELECT topic, id FROM delay_jobs WHERE " + cond + " LIMIT " + strconv.Itoa(tidied) + lock + ")"
 	for {
-		res := db.Exec(q, args)
-		if res.Error != nil || res.RowsAffected < tidied {
+		n := int64(0)
+		err := unlessDeadlocked(func() error {
+			res := db.Exec(do+" WHERE (topic, id) IN ("+some+")", args)
+			n = res.RowsAffected
 			return res.Error
+		})
+		if err != nil || n < tidied/2 {
+			return err
 		}
 	}
 }

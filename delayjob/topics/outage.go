@@ -111,5 +111,8 @@ func (s *Service) takeDue(ctx context.Context, topic string, most int, ttr time.
 		}
 		return js, nil
 	})
-	return ds, err
+	if err != nil {
+		return nil, err // what was taken is not saved
+	}
+	return ds, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"punctual/app/database"
 	"punctual/delayjob"
+	"punctual/delayjob/gormstore"
 	"punctual/delayjob/memqueue"
 	"punctual/delayjob/topics"
 	"punctual/tests/testenv/testdb"
@@ -119,6 +120,35 @@ func TestPop_withoutTheQueue(t *testing.T) {
 		w.pop() // what the queue still has is over
 		w.add(topics.Added, w.job("after", 0))
 		w.pop("after")
+	})
+}
+
+// unsaved is a store that is lost in the middle of a change.
+type unsaved struct{ topics.Store }
+
+func (s unsaved) UpdateDue(ctx context.Context, topic string, now time.Time, limit int, change func([]*topics.Job) ([]*topics.Job, error)) error {
+	return s.Store.UpdateDue(ctx, topic, now, limit, func(js []*topics.Job) ([]*topics.Job, error) {
+		if _, err := change(js); err != nil {
+			return nil, err
+		}
+		return nil, errSilent
+	})
+}
+
+// Nobody gets what the database did not save.
+func TestPop_unsaved(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		q := &silent{queue: memqueue.New()}
+		w := newWorld(t, db, q)
+		w.add(topics.Added, w.job("a", 0))
+		q.off.Store(true)
+		lost := newService(unsaved{gormstore.NewTopics(db.Gorm)}, q)
+		if ds, err := lost.Pop(t.Context(), topics.Pop{Topics: []string{"t"}, Max: 1}); !errors.Is(err, errSilent) {
+			t.Errorf("popped %v, %v", ds, err)
+		}
+		if d := w.pop("a")[0]; d.Attempts != 1 {
+			t.Errorf("attempt %d, want 1", d.Attempts)
+		}
 	})
 }
 
