@@ -122,3 +122,41 @@ func clocksForward(year int) time.Time {
 	day := time.Date(year, 3, 31, 0, 0, 0, 0, time.UTC)
 	return day.AddDate(0, 0, -int(day.Weekday()))
 }
+
+// TestDocs_names: docs/operations.md tells of every metric and strategy that there is, and no document of
+// one that there is not.
+func TestDocs_names(t *testing.T) {
+	t.Parallel()
+	read := func(pattern string) (text string) {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no files %s: %v", pattern, err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += string(b)
+		}
+		return text
+	}
+	docs, operations, source := read("../docs/*.md")+read("../README.md"), read("../docs/operations.md"), read("../app/*.go")
+	metric := regexp.MustCompile(`\b(delayjob|http_request)_[a-z_]+`)
+	strategy := regexp.MustCompile(`[a-z]+\.[a-z_]+`)
+	strategies := strategy.FindAllString(regexp.MustCompile(`var strategies = .*`).FindString(source), -1)
+	metrics := metric.FindAllString(source, -1)
+	if len(metrics) < 20 || len(strategies) < 10 {
+		t.Fatalf("found %d metrics and %d strategies", len(metrics), len(strategies))
+	}
+	for _, name := range append(metrics, strategies...) {
+		if !strings.Contains(operations, "`"+name+"`") {
+			t.Errorf("docs/operations.md says nothing of %s", name)
+		}
+	}
+	for _, name := range metric.FindAllString(docs, -1) {
+		if !slices.Contains(metrics, name) {
+			t.Errorf("the documents tell of %s", name)
+		}
+	}
+}
