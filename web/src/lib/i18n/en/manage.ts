@@ -68,6 +68,7 @@ export default {
     escalateTo: 'Whom to ask then',
     checkIn: 'Check-in',
     checkInRequired: 'People must say that they came',
+    checkInChoices: { yes: 'yes', no: 'no' },
     checkInHint: 'Otherwise the room is given back, and whoever waits gets it.',
     opens: 'Before the start, from',
     grace: 'After the start, until',
@@ -133,6 +134,7 @@ export default {
     elseApproved: (wait: string) => `If nobody decides within ${wait}, it is approved.`,
     escalates: (after: string, who: string) => `After ${after}, ${who} are asked as well.`,
     checkIn: 'Check-in',
+    asConfigured: (what: string) => `As configured: ${what.charAt(0).toLowerCase() + what.slice(1)}`,
     noCheckIn: 'Not needed',
     checkInWindow: (opens: string, grace: string) =>
       `From ${opens} before the start until ${grace} after it; then the room is given back.`,

@@ -1,11 +1,11 @@
 // A room as a form shows it, and back.
 
-import type { Room } from '../../lib/api/client'
-import { seconds } from '../../lib/duration'
-import { duration, list, number, weekdays } from '../../lib/i18n/format'
-import type { Fact } from './facts'
-import { installation } from './installation.svelte'
-import { words } from './words.svelte'
+import type { Room } from '../../../lib/api/client'
+import { seconds } from '../../../lib/duration'
+import { duration, list, number, weekdays } from '../../../lib/i18n/format'
+import type { Fact } from '../facts'
+import { installation } from '../installation.svelte'
+import { words } from '../words.svelte'
 
 export const days = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const
 export type Day = (typeof days)[number]
@@ -19,6 +19,9 @@ export interface Hours {
 export type Week = Record<Day, Hours[]>
 
 export type RoomForm = ReturnType<typeof formOf>
+export type RoomBody = ReturnType<typeof bodyOf>
+/** What is wrong, by field of the form. */
+export type Faults = Record<string, string[]>
 
 export function formOf(room: Room | null) {
   const p = room?.policy
@@ -55,11 +58,11 @@ export function formOf(room: Room | null) {
       count: (p?.quota?.count ?? null) as number | null,
       duration: p?.quota?.duration ?? null,
     },
-    // What a new room gets is the server's to say, unless it is switched on here.
     checkIn: {
-      required: check?.required ?? installation.text('booking.check_in.required') === 'true',
-      opens: check?.opens ?? (installation.text('booking.check_in.opens') || null),
-      grace: check?.grace ?? (installation.text('booking.check_in.grace') || null),
+      /** "": as configured. */
+      required: (!check || check.inherited ? '' : check.required ? 'yes' : 'no') as '' | 'yes' | 'no',
+      opens: some(check?.opens ?? installation.text('booking.check_in.opens')),
+      grace: some(check?.grace ?? installation.text('booking.check_in.grace')),
     },
   }
 }
@@ -122,8 +125,14 @@ export function bodyOf(f: RoomForm) {
         ? { per: f.quota.per, count: f.quota.count ?? undefined, duration: f.quota.duration ?? undefined }
         : (null as never), // the description of the API has no null for objects, though it clears them
     },
-    check_in: { required: f.checkIn.required, opens: f.checkIn.opens ?? '0s', grace: f.checkIn.grace ?? '0s' },
+    check_in: checkInOf(f.checkIn),
   }
+}
+
+/** A window that nobody sees stays as it is. */
+function checkInOf(c: RoomForm['checkIn']) {
+  if (c.required === 'yes') return { required: true, opens: c.opens ?? '0s', grace: c.grace ?? '0s' }
+  return c.required ? { required: false } : (null as never) // as with the quota
 }
 
 /** The field of the form that a location of the API is about. */
@@ -149,6 +158,7 @@ export function fieldOf(at: string): string {
     ['policy.quota', 'quotaCount'],
     ['check_in.opens', 'opens'],
     ['check_in.grace', 'grace'],
+    ['check_in', 'checkIn'],
     ...['name', 'floor', 'capacity', 'features', 'timezone', 'active'].map((n): [string, string] => [n, n]),
   ]
   return names.find(([start]) => at.startsWith(start))?.[1] ?? ''
@@ -173,10 +183,21 @@ interface Lookup {
   person: (id: number) => string
 }
 
+/** What an empty field means: the installation's setting. */
+export function configured(key: string): string {
+  return words.t.room.configured(inWords(installation.text(key)))
+}
+
+/** The check-in of rooms that say nothing else. */
+export function configuredCheckIn() {
+  const text = (key: string) => installation.text('booking.check_in.' + key)
+  return { required: text('required') === 'true', opens: text('opens'), grace: text('grace') }
+}
+
 /** What holds for a room, in words: the summary beside the form, and what a conflict compares. */
 export function factsOf(f: RoomForm, look: Lookup): Fact[] {
   const t = words.t.summary
-  const configured = (key: string) => inWords(installation.text(key))
+  const usual = (key: string) => inWords(installation.text(key))
   const people = (ids: number[]) => list(ids.map(look.person))
   const facts: Fact[] = []
   const say = (label: string, text: string) => facts.push({ label, text })
@@ -187,12 +208,12 @@ export function factsOf(f: RoomForm, look: Lookup): Fact[] {
   say(t.state, f.active ? t.active : t.inactive)
   say(t.open, f.always ? t.alwaysOpen : hoursInWords(f.week) || t.neverOpen)
 
-  const most = f.max ? inWords(f.max) : configured('booking.limits.max_duration')
+  const most = f.max ? inWords(f.max) : usual('booking.limits.max_duration')
   say(
     t.length,
     [f.min ? t.between(inWords(f.min), most) : t.atMost(most), ...(f.step ? [t.steps(inWords(f.step))] : [])].join(', '),
   )
-  const ahead = f.advance ? inWords(f.advance) : configured('booking.limits.max_advance')
+  const ahead = f.advance ? inWords(f.advance) : usual('booking.limits.max_advance')
   say(t.ahead, f.notice ? t.noticeTo(inWords(f.notice), ahead) : t.upTo(ahead))
   if (f.before || f.after) {
     say(t.buffers, [f.before && t.before(inWords(f.before)), f.after && t.after(inWords(f.after))].filter(Boolean).join(', '))
@@ -205,7 +226,7 @@ export function factsOf(f: RoomForm, look: Lookup): Fact[] {
   if (f.approval.required) {
     const a = f.approval
     const who = a.approvers.length ? people(a.approvers) : t.admins
-    const wait = a.timeout ? inWords(a.timeout) : configured('booking.approval.timeout')
+    const wait = a.timeout ? inWords(a.timeout) : usual('booking.approval.timeout')
     const then = a.onTimeout || installation.text('booking.approval.on_timeout')
     const text = [
       a.second.length ? t.approvalTwo(who, people(a.second)) : t.approvalOne(who),
@@ -215,8 +236,10 @@ export function factsOf(f: RoomForm, look: Lookup): Fact[] {
     if (seconds(escalate)) text.push(t.escalates(inWords(escalate), a.escalateTo.length ? people(a.escalateTo) : t.admins))
     say(t.approval, text.join(' '))
   } else say(t.approval, t.noApproval)
-  const c = f.checkIn
-  say(t.checkIn, c.required ? t.checkInWindow(inWords(c.opens ?? '0s'), inWords(c.grace ?? '0s')) : t.noCheckIn)
+  const own = f.checkIn
+  const c = own.required ? { ...own, required: own.required === 'yes' } : configuredCheckIn()
+  const checkIn = c.required ? t.checkInWindow(inWords(c.opens ?? '0s'), inWords(c.grace ?? '0s')) : t.noCheckIn
+  say(t.checkIn, own.required ? checkIn : t.asConfigured(checkIn))
   return facts
 }
 
