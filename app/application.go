@@ -179,7 +179,9 @@ func (a *application) wireAreas() {
 		})
 	}
 	a.jobs = append(a.jobs, delivery(notify.Email, &a.senders.email), delivery(notify.SMS, &a.senders.sms),
-		eventhook.NewDeliver(hooks, eventBodies{a.feed}, a.poster, eventhook.DeliverOptions{Down: database.Unavailable, Now: time.Now, Log: a.log}))
+		eventhook.NewDeliver(hooks, eventBodies{a.feed}, a.poster, eventhook.DeliverOptions{
+			MaxAttempts: over[eventhook.Job].MaxAttempts, Down: database.Unavailable, Now: time.Now, Log: a.log,
+		}))
 }
 
 // wireEngine makes loader and consumer, if the role works.

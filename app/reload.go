@@ -28,9 +28,8 @@ type reloader struct {
 	log     *slog.Logger
 }
 
-// Run takes over what changed since started was read, and watches the file until ctx ends. A
-// file that cannot be watched is logged, and the
-// settings stay what they are.
+// Run takes over what changed since started was read, and watches the file until ctx ends. A file
+// that cannot be watched is logged, and the settings stay what they are.
 func (r *reloader) Run(ctx context.Context) error {
 	w, err := fsnotify.NewWatcher()
 	if err == nil {

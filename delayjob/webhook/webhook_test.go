@@ -85,6 +85,7 @@ func TestSender_Send(t *testing.T) {
 		_, _ = io.WriteString(w, strings.Repeat("y", 1<<20))
 	})
 	s := NewSender("punctual/test", loopback)
+	s.now = func() time.Time { return time.Unix(1_700_000_000, 987_654_321) }
 	a, err := s.Send(t.Context(), Post{URL: url + "/hook", Secret: "shh", Topic: "orders", ID: "a", Key: "a:3", Attempt: 2, Body: []byte(`{"n":1}`)})
 	if err != nil || a.Status != http.StatusOK || len(a.Text) != answerRead {
 		t.Fatalf("%d, %d bytes, %v", a.Status, len(a.Text), err)
@@ -94,7 +95,8 @@ func TestSender_Send(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"Content-Type": "application/json", "User-Agent": "punctual/test", "Idempotency-Key": "a:3", "X-Punctual-Topic": "orders",
-		"X-Punctual-Id": "a", "X-Punctual-Attempt": "2", "X-Punctual-Signature": Sign("shh", got.Header.Get("X-Punctual-Timestamp"), []byte(body)),
+		"X-Punctual-Id": "a", "X-Punctual-Attempt": "2",
+		"X-Punctual-Timestamp": "1700000000", "X-Punctual-Signature": Sign("shh", "1700000000", []byte(body)),
 	} {
 		if v := got.Header.Get(name); v != want {
 			t.Errorf("%s: %q, want %q", name, v, want)

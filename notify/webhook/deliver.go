@@ -31,11 +31,12 @@ type Deliver struct {
 	paces  paces
 }
 
-// DeliverOptions tune a Deliver; all are needed.
+// DeliverOptions tune a Deliver; all but MaxAttempts are needed.
 type DeliverOptions struct {
-	Down func(error) bool // tells that the database does not answer
-	Now  func() time.Time
-	Log  *slog.Logger
+	MaxAttempts int              // that the consumer gives the job; not positive: a delivery is given up by its age alone
+	Down        func(error) bool // tells that the database does not answer
+	Now         func() time.Time
+	Log         *slog.Logger
 }
 
 // NewDeliver returns the strategy.
@@ -52,7 +53,8 @@ const (
 	loadPage     = 500
 )
 
-// Options implements [delayjob.Configurer]. A delivery is given up by its age, not by attempts.
+// Options implements [delayjob.Configurer]. Unless the consumer is told otherwise a delivery is given
+// up by its age, not by attempts.
 func (*Deliver) Options() delayjob.Options {
 	return delayjob.Options{
 		Concurrency: concurrency, Lease: 30 * time.Second, MaxRuntime: time.Minute, MaxAttempts: -1,
@@ -119,11 +121,12 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 	if wait > 0 {
 		return delayjob.Snooze(wait)
 	}
-	return d.post(ctx, one, w, leave)
+	last := d.opts.MaxAttempts > 0 && m.Attempt >= d.opts.MaxAttempts
+	return d.post(ctx, one, w, last, leave)
 }
 
-// post tells w of a delivery; leave is told how that went.
-func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, leave func(ended)) error {
+// post tells w of a delivery, perhaps for the last time; leave is told how that went.
+func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, last bool, leave func(ended)) error {
 	body, err := d.bodies.Body(ctx, one.EventID)
 	if err != nil {
 		leave(unknown)
@@ -151,13 +154,22 @@ func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, leave fun
 		return d.record(ctx, one, o, Failed)
 	}
 	leave(badly)
-	if err := d.record(ctx, one, o, Pending); err != nil {
+	return d.failed(ctx, one, o, last)
+}
+
+// failed records that the server did not take a delivery, and tells how to go on.
+func (d *Deliver) failed(ctx context.Context, one *Delivery, o Outcome, last bool) error {
+	state, verdict := Pending, errors.New(o.Error)
+	switch {
+	case last:
+		state, verdict = Failed, delayjob.Dead(verdict)
+	case o.RetryAfter > 0:
+		verdict = delayjob.After(o.RetryAfter, verdict)
+	}
+	if err := d.record(ctx, one, o, state); err != nil {
 		return err
 	}
-	if o.RetryAfter > 0 {
-		return delayjob.After(o.RetryAfter, errors.New(o.Error))
-	}
-	return errors.New(o.Error)
+	return verdict
 }
 
 // stop switches a webhook off whose server wants to hear nothing any more.

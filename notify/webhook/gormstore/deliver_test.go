@@ -70,11 +70,12 @@ func status(code int) http.HandlerFunc {
 
 var errDown = errors.New("the database is away")
 
+// newDeliver gives up after 50 attempts.
 func newDeliver(t *testing.T, s webhook.Store, b webhook.Bodies, now func() time.Time) *webhook.Deliver {
 	sender := post.NewSender("test", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	t.Cleanup(sender.Close)
 	return webhook.NewDeliver(s, b, sender, webhook.DeliverOptions{
-		Down: func(err error) bool { return errors.Is(err, errDown) }, Now: now, Log: slog.New(slog.DiscardHandler),
+		MaxAttempts: 50, Down: func(err error) bool { return errors.Is(err, errDown) }, Now: now, Log: slog.New(slog.DiscardHandler),
 	})
 }
 
@@ -120,6 +121,10 @@ func TestDeliver(t *testing.T) {
 		{name: "busy", answer: busy, want: delayjob.After(7*time.Second, errors.New("the server answered 503 Service Unavailable")),
 			state: "pending 1 503 the server answered 503 Service Unavailable", posts: 1},
 		{name: "again", answer: status(200), before: set(func(d *webhook.Delivery) { d.Attempts, d.Status, d.LastError = 4, 502, "closed" }), attempt: 5, state: "delivered 5 200 ", posts: 1},
+		{name: "the last but one attempt", answer: status(500), attempt: 49, want: errors.New("the server answered 500 Internal Server Error"),
+			state: "pending 1 500 the server answered 500 Internal Server Error", posts: 1},
+		{name: "the last attempt", answer: busy, attempt: 50, want: delayjob.Dead(errors.New("the server answered 503 Service Unavailable")),
+			state: "failed 1 503 the server answered 503 Service Unavailable", posts: 1},
 		{name: "at the last moment", answer: status(200), before: set(func(d *webhook.Delivery) { d.Expires = now.Add(time.Microsecond) }), state: "delivered 1 200 ", posts: 1},
 		{name: "given up", answer: status(200), before: set(func(d *webhook.Delivery) { d.Expires, d.Attempts, d.Status, d.LastError = now, 40, 502, "closed" }), attempt: 41,
 			want: delayjob.Dead(errors.New("given up after 72h0m0s; the last time: closed")), state: "failed 40 502 given up after 72h0m0s; the last time: closed"},
