@@ -340,6 +340,37 @@ func TestConsumer_endsHandlersAtMaxRuntime(t *testing.T) {
 	})
 }
 
+// TestConsumer_letsGoOfWhatDoesNotEnd: a handler that does not even heed its context keeps its message
+// from others until MaxRuntime and the lease are over, no longer.
+func TestConsumer_letsGoOfWhatDoesNotEnd(t *testing.T) {
+	j := &fakeJob{name: "stuck", opts: delayjob.Options{Lease: 3 * time.Second, MaxRuntime: 10 * time.Second}}
+	var stuck chan struct{}
+	var again time.Time
+	j.do = func(_ context.Context, m delayjob.Message) error {
+		if len(j.ran()) == 1 {
+			<-stuck
+			return nil
+		}
+		again = time.Now()
+		return nil
+	}
+	consume(t, delayjob.ConsumerOptions{}, jobs(j), func(q *memqueue.Queue) {
+		stuck = make(chan struct{}) // of the bubble
+		start := time.Now()
+		add(t, q, msg("stuck", "1", start))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if d := again.Sub(start); d < 10*time.Second || d > 14*time.Second {
+			t.Errorf("run again after %v", d)
+		}
+		close(stuck)
+		synctest.Wait()
+		if n := len(j.ran()); n != 2 {
+			t.Errorf("ran %d times", n)
+		}
+	})
+}
+
 func TestConsumer_cancelsHandlerWhoseLeaseIsLost(t *testing.T) {
 	j := &fakeJob{name: "j", opts: delayjob.Options{Lease: 3 * time.Second}}
 	var ended chan time.Time

@@ -283,3 +283,102 @@ func TestLoader_aFullQueueIsNotReadAgain(t *testing.T) {
 		<-done
 	})
 }
+
+// TestLoader_reachesBehindTheLastPass: what was committed while the last pass ran, and is due just
+// before its horizon, is found by the next one.
+func TestLoader_reachesBehindTheLastPass(t *testing.T) {
+	j := &fakeJob{name: "j"}
+	load(t, delayjob.LoaderOptions{}, jobs(j), func(q *memqueue.Queue, l *delayjob.Loader) {
+		start := time.Now()
+		<-l.Ready()
+		j.has(msg("j", "just behind", start.Add(118*time.Second)), msg("j", "far behind", start.Add(110*time.Second)))
+		time.Sleep(16 * time.Second)
+		synctest.Wait()
+		if s := left(t, q, "j"); s.Delayed != 1 {
+			t.Errorf("%+v, want what is within the overlap", s)
+		}
+	})
+}
+
+// TestLoader_addsAgainWhatIsOverdue: what the queue lost by itself is found again when it is overdue.
+func TestLoader_addsAgainWhatIsOverdue(t *testing.T) {
+	j := &fakeJob{name: "j"}
+	load(t, delayjob.LoaderOptions{}, jobs(j), func(q *memqueue.Queue, l *delayjob.Loader) {
+		j.has(msg("j", "1", time.Now().Add(20*time.Second)))
+		l.Trigger()
+		synctest.Wait()
+		if _, err := q.Remove(t.Context(), "j:1"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(25 * time.Second)
+		synctest.Wait()
+		if s := left(t, q, "j"); s.Ready != 0 {
+			t.Errorf("%+v, want nothing: it is known, and not long overdue", s)
+		}
+		time.Sleep(40 * time.Second)
+		synctest.Wait()
+		if s := left(t, q, "j"); s.Ready != 1 {
+			t.Errorf("after a full pass %+v, want it again", s)
+		}
+	})
+}
+
+// halfQueue has a second shard, which may be away.
+type halfQueue struct {
+	*memqueue.Queue
+	away atomic.Bool
+}
+
+func (q *halfQueue) Shards() int { return 2 }
+
+func (q *halfQueue) Add(ctx context.Context, ms ...delayjob.Message) ([]delayjob.AddResult, error) {
+	results := make([]delayjob.AddResult, len(ms))
+	var err error
+	for i, m := range ms {
+		if q.away.Load() && delayjob.ShardOf(m.Key, 2) == 1 {
+			results[i], err = delayjob.NotStored, errors.New("the second shard is away")
+			continue
+		}
+		one, e := q.Queue.Add(ctx, m)
+		if e != nil {
+			return nil, e
+		}
+		results[i] = one[0]
+	}
+	return results, err
+}
+
+// TestLoader_beginsAgainWhereAShardWasAway: what a shard did not take is read again by the next pass,
+// and the others have theirs at once.
+func TestLoader_beginsAgainWhereAShardWasAway(t *testing.T) {
+	j := &fakeJob{name: "j"}
+	synctest.Test(t, func(t *testing.T) {
+		q := &halfQueue{Queue: memqueue.New()}
+		defer q.Close()
+		l := delayjob.NewLoader(q, jobs(j), delayjob.LoaderOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- l.Run(ctx) }()
+		start := time.Now()
+		<-l.Ready()
+		var rows []delayjob.Message
+		for i := range 20 { // of both shards
+			rows = append(rows, msg("j", strconv.Itoa(i), start.Add(125*time.Second)))
+		}
+		j.has(rows...)
+		q.away.Store(true)
+		time.Sleep(16 * time.Second)
+		synctest.Wait()
+		if s := left(t, q, "j"); s.Delayed == 0 || s.Delayed == len(rows) {
+			t.Errorf("%+v, want those of one shard", s)
+		}
+		q.away.Store(false)
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		if s := left(t, q, "j"); s.Delayed != len(rows) {
+			t.Errorf("%+v, want all", s)
+		}
+		cancel()
+		<-done
+	})
+}
