@@ -3,6 +3,7 @@ package meeting
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 )
 
@@ -31,6 +32,20 @@ func (s *fakeStore) Busy(_ context.Context, rooms []int64, span Slot) (map[int64
 		}
 	}
 	return taken, nil
+}
+
+// Kinds has each room on its own.
+func (s *fakeStore) Kinds(ctx context.Context, n Need) ([]*Kind, error) {
+	rooms, err := s.Candidates(ctx, n, nil, 1<<30)
+	var kinds []*Kind
+	for _, r := range rooms {
+		kinds = append(kinds, &Kind{SiteID: r.SiteID, Zone: r.Zone, Policy: r.Policy, RoomIDs: []int64{r.ID}})
+	}
+	return kinds, err
+}
+
+func (s *fakeStore) BusyLately(ctx context.Context, span Slot) (map[int64][]Slot, error) {
+	return s.Busy(ctx, slices.Collect(maps.Keys(s.rooms)), span)
 }
 
 func (s *fakeStore) HeldBy(_ context.Context, userID int64, rooms []int64, span Slot) (map[int64][]Slot, error) {

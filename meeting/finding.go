@@ -171,16 +171,23 @@ func (r *Room) lasts(length time.Duration, span Slot, limits Limits) bool {
 	return passes(span.Start) || span.Contains(change) && passes(change.Add(-length/2))
 }
 
-// suggest tells the first times within span at which the asker may have the room, at most limit.
-func (r *Room) suggest(a *asker, length time.Duration, span Slot, taken, held []Slot, limit int) []Suggestion {
+// ahead is the part of span in which the room takes meetings of a length by how soon they begin;
+// it may be empty.
+func (r *Room) ahead(a *asker, length time.Duration, span Slot) Slot {
 	span.Start = later(span.Start, a.at.Add(r.Policy.MinNotice))
-	if a.tooLate(r, span.Start) {
-		span.Start = span.Start.Add(time.Microsecond)
-	}
 	if most := stricter(r.Policy.MaxAdvance, a.conf.Limits.MaxAdvance); most > 0 {
 		span.End = earlier(span.End, a.at.Add(most+length))
 	}
-	if !span.Start.Before(span.End) {
+	return span
+}
+
+// suggest tells the first times within span at which the asker may have the room, at most limit.
+func (r *Room) suggest(a *asker, length time.Duration, span Slot, taken, held []Slot, limit int) []Suggestion {
+	span = r.ahead(a, length, span)
+	if a.tooLate(r, span.Start) {
+		span.Start = span.Start.Add(time.Microsecond)
+	}
+	if span.empty() {
 		return nil
 	}
 	var spent []Slot

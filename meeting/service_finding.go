@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -56,7 +57,8 @@ func (s *Service) asker(ctx context.Context, by Actor, n Need) (*asker, error) {
 // Suggestions of times within span and rooms, at most limit, all of which the actor may book
 // as things are now. A zero start is now, a zero end a week after the start; at most 31 days.
 //
-// Rooms are looked at in the order in which they fit, until there is enough to choose from.
+// Rooms are looked at in the order in which they fit, until there is enough to choose from. If
+// those that fit best are not enough, the others are sifted first.
 func (s *Service) Suggestions(ctx context.Context, by Actor, n Need, length time.Duration, span Slot, limit int) ([]Suggestion, error) {
 	a, err := s.asker(ctx, by, n)
 	if err != nil {
@@ -72,7 +74,7 @@ func (s *Service) Suggestions(ctx context.Context, by Actor, n Need, length time
 		if err != nil {
 			return nil, err
 		}
-		more := len(rooms) == batch
+		first, more := last == nil, len(rooms) == batch
 		if more {
 			last = rooms[batch-1]
 		}
@@ -80,10 +82,56 @@ func (s *Service) Suggestions(ctx context.Context, by Actor, n Need, length time
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, some...); !more || len(all) >= limit {
+		if all = append(all, some...); more && len(all) < limit && first {
+			if n.RoomIDs, err = s.sift(ctx, a, length, span); err != nil {
+				return nil, err
+			}
+			more = len(n.RoomIDs) > 0
+		}
+		if !more || len(all) >= limit {
 			return choose(all, n.Persons, limit), nil
 		}
 	}
+}
+
+// sift leaves out rooms that cannot be had for a length within span, as far as a look at all of
+// them together tells: by what rooms have in common, then by what is booked of any.
+func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span Slot) ([]int64, error) {
+	kinds, err := s.store.Kinds(ctx, a.need)
+	if err != nil {
+		return nil, err
+	}
+	ofSite := map[int64]int64{} // a room of each
+	for _, k := range kinds {
+		ofSite[k.SiteID] = k.RoomIDs[0]
+	}
+	closed, err := s.store.BlackoutsAfter(ctx, slices.Collect(maps.Values(ofSite)), a.at)
+	if err != nil {
+		return nil, fmt.Errorf("look up blackouts: %w", err)
+	}
+	var sieves []*sieve
+	var rooms []int64
+	for _, k := range kinds {
+		if v := k.sieve(a, length, span, closed); v.passes(nil) {
+			sieves, rooms = append(sieves, v), append(rooms, k.RoomIDs...)
+		}
+	}
+	if len(rooms) <= nextBatch {
+		return rooms, nil
+	}
+	busy, err := s.store.BusyLately(ctx, span)
+	if err != nil {
+		return nil, err
+	}
+	rooms = rooms[:0]
+	for _, v := range sieves {
+		for _, id := range v.RoomIDs {
+			if v.passes(busy[id]) {
+				rooms = append(rooms, id)
+			}
+		}
+	}
+	return rooms, nil
 }
 
 // suggest tells of each of the rooms the first times at which the asker may have it, at most limit.

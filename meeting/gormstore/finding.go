@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -17,13 +18,44 @@ func (s *Store) Candidates(ctx context.Context, n meeting.Need, after *meeting.R
 			db = db.Where("((rooms.capacity = 0), rooms.capacity, lower(rooms.name), rooms.id) > (?, ?, lower(?), ?)",
 				after.Capacity == 0, after.Capacity, after.Name, after.ID)
 		}
-		return s.filterRooms(db, meeting.RoomQuery{IDs: n.RoomIDs, SiteID: n.SiteID, Features: n.Features, Persons: n.Persons}).
-			Order("(rooms.capacity = 0), rooms.capacity, lower(rooms.name), rooms.id").Limit(limit)
+		return s.suiting(db, n).Order("(rooms.capacity = 0), rooms.capacity, lower(rooms.name), rooms.id").Limit(limit)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("candidates: %w", err)
 	}
 	return rooms, nil
+}
+
+// suiting are rooms that have what the need asks for.
+func (s *Store) suiting(db *gorm.DB, n meeting.Need) *gorm.DB {
+	return s.filterRooms(db, meeting.RoomQuery{IDs: n.RoomIDs, SiteID: n.SiteID, Features: n.Features, Persons: n.Persons})
+}
+
+// kindRow is rooms of a site with the same rules.
+type kindRow struct {
+	SiteID  *int64
+	Zone    string
+	Policy  policyJSON `gorm:"serializer:json"`
+	RoomIDs []int64    `gorm:"serializer:json"`
+}
+
+var kindColumns = write(`rooms.site_id, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone, rooms.policy, {array}(rooms.id) AS room_ids`)
+
+// Kinds leave their Zone empty where neither room nor site names one.
+func (s *Store) Kinds(ctx context.Context, n meeting.Need) ([]*meeting.Kind, error) {
+	var rows []*kindRow
+	err := s.suiting(s.roomTable(s.db.WithContext(ctx)), n).Select(kindColumns[s.dialect]).Group("rooms.site_id, zone, rooms.policy").Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("kinds of rooms: %w", err)
+	}
+	kinds := make([]*meeting.Kind, len(rows))
+	for i, r := range rows {
+		kinds[i] = &meeting.Kind{Policy: r.Policy.policy(), Zone: r.Zone, RoomIDs: r.RoomIDs}
+		if r.SiteID != nil {
+			kinds[i].SiteID = *r.SiteID
+		}
+	}
+	return kinds, nil
 }
 
 // The rooms are looked up one by one in the index that guards against double booking, which
@@ -34,6 +66,8 @@ var (
 			WHERE o.room_id = r.id AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)) AS o}{sqlite: occupancies AS o
 			WHERE o.room_id IN (SELECT value FROM json_each($1)) AND o.ends_at > $2 AND o.starts_at < $3}
 		ORDER BY o.room_id, o.starts_at`)
+	getBusyLately = write(`SELECT o.room_id, o.starts_at, o.ends_at FROM occupancies AS o
+		WHERE o.starts_at > $1 AND o.starts_at < $3 AND o.ends_at > $2 ORDER BY o.starts_at`)
 	getHeldBy = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at FROM meetings AS m JOIN occupancies AS o ON o.meeting_id = m.id
 		WHERE m.organizer_id = $1 AND m.starts_at < $4 AND m.ends_at > $3 AND m.starts_at > CAST($3 AS timestamptz) - (SELECT max(ends_at - starts_at) FROM meetings)
 			AND NOT o.held AND o.room_id IN ({postgres: SELECT unnest($2::bigint[])}{sqlite: SELECT value FROM json_each($2)})`)
@@ -50,11 +84,20 @@ var (
 )
 
 func (s *Store) Busy(ctx context.Context, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {
-	scan := func(rows *sql.Rows, id *int64) (t meeting.Slot, err error) {
-		err = rows.Scan(id, &t.Start, &t.End)
-		return t, err
-	}
-	return s.slots(ctx, scan, getTaken, s.ids(rooms...), micro(span.Start), micro(span.End))
+	return s.slots(ctx, slotOf, getTaken, s.ids(rooms...), micro(span.Start), micro(span.End))
+}
+
+// lately is how long before a span what overlaps it has begun as a rule.
+const lately = 24 * time.Hour
+
+func (s *Store) BusyLately(ctx context.Context, span meeting.Slot) (map[int64][]meeting.Slot, error) {
+	start := micro(span.Start)
+	return s.slots(ctx, slotOf, getBusyLately, start.Add(-lately), start, micro(span.End))
+}
+
+func slotOf(rows *sql.Rows, room *int64) (t meeting.Slot, err error) {
+	err = rows.Scan(room, &t.Start, &t.End)
+	return t, err
 }
 
 // slots of rooms.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"punctual/meeting"
@@ -114,6 +115,50 @@ func TestSuggestions_areBookableAndTheFirst(t *testing.T) {
 			}
 		})
 	})
+}
+
+// What is suggested where hundreds of rooms fit better and are all taken is what is suggested without
+// them.
+func TestSuggestions_siftsWhatIsTaken(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		crowd := f.crowd(510)
+		f.search(t, 2*time.Second, func(t *rapid.T, s *search) {
+			n := meeting.Need{Persons: rapid.IntRange(0, 5).Draw(t, "persons"), RoomIDs: s.ids()}
+			length := time.Duration(rapid.IntRange(1, 40).Draw(t, "quarters")) * 15 * time.Minute
+			span := s.slot(t)
+			span.End = span.Start.Add(length + time.Duration(rapid.IntRange(0, 60).Draw(t, "hours"))*time.Hour)
+			if !span.End.After(s.at) || span.End.Sub(s.at) < length {
+				return
+			}
+			limit := rapid.IntRange(1, 20).Draw(t, "limit")
+			ask := func() []meeting.Suggestion {
+				found, err := s.service.Suggestions(f.Context(), s.by, n, length, span, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return found
+			}
+			alone := ask()
+			before := rapid.SampledFrom([]time.Duration{time.Hour, 72 * time.Hour}).Draw(t, "before")
+			f.sql("UPDATE occupancies SET starts_at = ?, ends_at = ? WHERE meeting_id = ?", span.Start.Add(-before), span.End.Add(time.Hour), crowd)
+			f.sql("UPDATE rooms SET deleted_at = NULL, active = true, capacity = ? WHERE name = '0'", max(1, n.Persons))
+			n.RoomIDs = nil
+			if diff := cmp.Diff(alone, ask()); diff != "" {
+				t.Errorf("among others (-alone +among them):\n%s", diff)
+			}
+			f.sql("UPDATE rooms SET capacity = 1, active = false WHERE name = '0'")
+		})
+	})
+}
+
+// crowd makes rooms that are deleted, and a meeting that takes all of them.
+func (f *fixture) crowd(n int) meeting.ID {
+	f.Helper()
+	m := f.book(slot("09:00", "10:00"))
+	f.sql(`INSERT INTO rooms (name, active, deleted_at, created_at, updated_at)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT '0', false, ?, ?, ? FROM n`, n, now, now, now)
+	f.sql("INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at) SELECT m.id, r.id, m.starts_at, m.ends_at FROM meetings AS m, rooms AS r WHERE m.id = ? AND r.name = '0'", m.ID)
+	return m.ID
 }
 
 // first is when the first of the rooms that are open at times is free, looking every quarter of an hour.

@@ -1,6 +1,8 @@
 package gormstore_test
 
 import (
+	"cmp"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,6 +47,61 @@ func TestCandidates(t *testing.T) {
 		f.want("the last", find(need, last, 2), []string{"Unknown"})
 		f.want("no more", find(need, last, 10), []string(nil))
 		f.want("one", find(meeting.Need{RoomIDs: []int64{f.turing.ID}}, nil, 10), []string{"Turing"})
+	})
+}
+
+func TestKinds(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		site := &meeting.Site{Name: "Here", Timezone: "Asia/Tokyo", CreatedAt: now, UpdatedAt: now}
+		if err := f.store.CreateSite(t.Context(), site); err != nil {
+			t.Fatal(err)
+		}
+		policy := meeting.Policy{
+			OpeningHours: []meeting.OpeningHours{{Days: []string{"MO"}, From: "08:00", To: "18:00"}}, MinDuration: time.Minute, MaxDuration: time.Hour,
+			Step: 5 * time.Minute, MinNotice: time.Hour, MaxAdvance: 48 * time.Hour, BufferBefore: time.Minute, BufferAfter: 2 * time.Minute,
+			Quota: &meeting.Quota{Per: meeting.PerDay, Count: 2, Duration: time.Hour},
+		}
+		room := func(zone string, capacity int, p meeting.Policy) int64 {
+			return f.room("Alike", func(r *meeting.Room) {
+				r.SiteID, r.Timezone, r.Capacity, r.Policy, r.Features = site.ID, zone, capacity, p, []string{"video"}
+			}).ID
+		}
+		first, second := room("", 9, policy), room("Asia/Tokyo", 5, policy)
+		abroad, plain := room("Asia/Seoul", 5, policy), room("", 5, meeting.Policy{})
+		room("", 4, policy) // too small
+		f.room("Closed", func(r *meeting.Room) { r.SiteID, r.Features, r.Active = site.ID, []string{"video"}, false })
+		kinds, err := f.store.Kinds(t.Context(), meeting.Need{Persons: 5, Features: []string{"video"}, SiteID: site.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range kinds {
+			slices.Sort(k.RoomIDs)
+		}
+		slices.SortFunc(kinds, func(a, b *meeting.Kind) int { return cmp.Compare(a.RoomIDs[0], b.RoomIDs[0]) })
+		f.want("kinds", kinds, []*meeting.Kind{
+			{SiteID: site.ID, Zone: "Asia/Tokyo", Policy: policy, RoomIDs: []int64{first, second}},
+			{SiteID: site.ID, Zone: "Asia/Seoul", Policy: policy, RoomIDs: []int64{abroad}},
+			{SiteID: site.ID, Zone: "Asia/Tokyo", RoomIDs: []int64{plain}},
+		})
+		if kinds, err = f.store.Kinds(t.Context(), meeting.Need{RoomIDs: []int64{f.turing.ID}}); err != nil || len(kinds) != 1 || kinds[0].SiteID != 0 || kinds[0].Zone != "" {
+			t.Errorf("of one room without a site: %+v, %v", kinds, err)
+		}
+	})
+}
+
+func TestBusyLately(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.book(slot("08:00", "09:00"), f.turing)
+		f.book(slot("09:30", "11:00"), f.turing, f.hopper)
+		f.book(slot("11:30", "12:30"), f.hopper) // and behind it
+		long := f.room("Long")
+		f.book(meeting.Slot{Start: at("09:00").Add(-25 * time.Hour), End: at("12:00")}, long)
+		busy, err := f.store.BusyLately(t.Context(), slot("09:00", "11:30"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []meeting.Slot{slot("09:30", "11:00")}
+		f.want("busy", busy, map[int64][]meeting.Slot{f.turing.ID: want, f.hopper.ID: want}, cmpopts.EquateApproxTime(0))
 	})
 }
 

@@ -127,18 +127,14 @@ func newRoomRow(r *meeting.Room) *roomRow {
 }
 
 func (z *fullRoom) room() *meeting.Room {
-	r, p := &z.Row, z.Row.Policy
+	r := &z.Row
 	room := &meeting.Room{
 		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Timezone: r.Timezone, Zone: z.Zone, Active: r.Active,
 		Approval: meeting.RoomApproval{
 			Required: r.ApprovalRequired, Timeout: time.Duration(r.ApprovalTimeoutSeconds) * time.Second,
 			OnTimeout: meeting.Status(r.ApprovalOnTimeout), EscalateAfter: time.Duration(r.ApprovalEscalateAfterSeconds) * time.Second,
 		},
-		Policy: meeting.Policy{
-			OpeningHours: p.OpeningHours, MinDuration: time.Duration(p.MinDuration), MaxDuration: time.Duration(p.MaxDuration), Step: time.Duration(p.Step),
-			MinNotice: time.Duration(p.MinNotice), MaxAdvance: time.Duration(p.MaxAdvance),
-			BufferBefore: time.Duration(p.BufferBefore), BufferAfter: time.Duration(p.BufferAfter),
-		},
+		Policy:   r.Policy.policy(),
 		CheckIn:  r.CheckIn.checkIn(),
 		Inherits: r.CheckIn.Inherits,
 		Closures: z.Closures,
@@ -160,10 +156,19 @@ func (z *fullRoom) room() *meeting.Room {
 	if r.SiteID != nil {
 		room.SiteID = *r.SiteID
 	}
-	if q := p.Quota; q != nil {
-		room.Policy.Quota = &meeting.Quota{Per: q.Per, Count: q.Count, Duration: time.Duration(q.Duration)}
-	}
 	return room
+}
+
+func (p *policyJSON) policy() meeting.Policy {
+	policy := meeting.Policy{
+		OpeningHours: p.OpeningHours, MinDuration: time.Duration(p.MinDuration), MaxDuration: time.Duration(p.MaxDuration), Step: time.Duration(p.Step),
+		MinNotice: time.Duration(p.MinNotice), MaxAdvance: time.Duration(p.MaxAdvance),
+		BufferBefore: time.Duration(p.BufferBefore), BufferAfter: time.Duration(p.BufferAfter),
+	}
+	if q := p.Quota; q != nil {
+		policy.Quota = &meeting.Quota{Per: q.Per, Count: q.Count, Duration: time.Duration(q.Duration)}
+	}
+	return policy
 }
 
 func (s *Store) CreateRoom(ctx context.Context, r *meeting.Room) error {
@@ -334,6 +339,7 @@ func (s *Store) ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Pa
 }
 
 var (
+	isOneOf     = write(`rooms.id {postgres: = ANY (?::bigint[])}{sqlite: IN (SELECT value FROM json_each(?))}`)
 	hasFeatures = write(`{postgres: rooms.features @> ?::jsonb}
 		{sqlite: NOT EXISTS (SELECT 1 FROM json_each(?) AS wanted WHERE wanted.value NOT IN (SELECT value FROM json_each(rooms.features)))}`)
 	hasText = write(`({fold}(rooms.name) LIKE {fold}(?) ESCAPE '\' OR {fold}(rooms.floor) LIKE {fold}(?) ESCAPE '\')`)
@@ -344,7 +350,7 @@ func (s *Store) filterRooms(db *gorm.DB, q meeting.RoomQuery) *gorm.DB {
 		db = db.Where("rooms.active")
 	}
 	if len(q.IDs) > 0 {
-		db = db.Where("rooms.id IN ?", q.IDs)
+		db = db.Where(isOneOf[s.dialect], s.list(q.IDs))
 	}
 	if q.SiteID != 0 {
 		db = db.Where("rooms.site_id = ?", q.SiteID)
@@ -369,17 +375,32 @@ func (s *Store) filterRooms(db *gorm.DB, q meeting.RoomQuery) *gorm.DB {
 	return db
 }
 
+// list is ids as text, for they may be more than there may be parameters.
+func (s *Store) list(ids []int64) string {
+	b, err := json.Marshal(ids)
+	if err != nil {
+		panic(err) // numbers
+	}
+	if s.dialect == postgres {
+		return "{" + strings.Trim(string(b), "[]") + "}"
+	}
+	return string(b)
+}
+
 // containing is a pattern for LIKE ... ESCAPE '\'.
 func containing(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
 
+// roomTable is rooms that are there, with their sites.
+func (s *Store) roomTable(db *gorm.DB) *gorm.DB {
+	return db.Table("rooms").Joins("LEFT JOIN sites ON sites.id = rooms.site_id").Where("rooms.deleted_at IS NULL")
+}
+
 // readRooms reads the rooms that where chooses, with their zones and approvers.
 func (s *Store) readRooms(db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meeting.Room, error) {
 	var rows []*fullRoom
-	q := db.Table("rooms").Joins("LEFT JOIN sites ON sites.id = rooms.site_id").
-		Select(fullRoomColumns[s.dialect]).Where("rooms.deleted_at IS NULL")
-	if err := where(q).Scan(&rows).Error; err != nil {
+	if err := where(s.roomTable(db).Select(fullRoomColumns[s.dialect])).Scan(&rows).Error; err != nil {
 		return nil, err
 	}
 	rooms := make([]*meeting.Room, len(rows))

@@ -42,10 +42,33 @@ func largeOrganisation(b *testing.B) func(*pgxpool.Pool) {
 	}
 }
 
+// takenDay is a working day beyond those that are asked for otherwise, at midnight.
+func takenDay() time.Time {
+	d := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 320)
+	for d.Weekday() != time.Wednesday {
+		d = d.AddDate(0, 0, 1)
+	}
+	return d
+}
+
+// takeDay books all rooms on that day, four times each, so that nothing is free.
+func takeDay(b *testing.B, db *pgxpool.Pool) {
+	exec(b, db, `DELETE FROM occupancies WHERE starts_at < $1::timestamptz + interval '1 day' AND ends_at > $1`, takenDay())
+	exec(b, db, `WITH added AS (
+			INSERT INTO meetings (title, starts_at, ends_at, timezone, organizer_id, status, visibility, created_at, updated_at)
+			SELECT (SELECT min(id) FROM rooms) + i, s, s + interval '6 hours', 'Europe/Berlin', (SELECT min(id) FROM users) + i % 1000, 'confirmed', 'public', now(), now()
+			FROM generate_series(0, $2 - 1) i, generate_series($1::timestamptz, $1::timestamptz + interval '18 hours', interval '6 hours') s RETURNING *),
+			mr AS (INSERT INTO meeting_rooms (meeting_id, room_id, position) SELECT id, title::bigint, 0 FROM added)
+			INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at) SELECT id, title::bigint, starts_at, ends_at FROM added`, takenDay(), largeRooms)
+}
+
 // BenchmarkFinding measures how long it takes to find a room, over HTTP, one request after the
 // other, with 10,000 rooms and 1,000,000 meetings.
 func BenchmarkFinding(b *testing.B) {
-	p := start(b, largeOrganisation(b))
+	p := start(b, func(db *pgxpool.Pool) {
+		largeOrganisation(b)(db)
+		takeDay(b, db)
+	})
 	day := func() time.Time { // a coming working day
 		d := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1+rand.N(300))
 		for d.Weekday() == time.Saturday || d.Weekday() == time.Sunday {
@@ -109,6 +132,16 @@ func BenchmarkFinding(b *testing.B) {
 		{"suggestions-anywhere", times(week, "duration", "2h", "attendees", "4")},
 		{"suggestions-at-that-time", times(time.Hour, "duration", "1h", "attendees", "8")},
 		{"suggestions-none", times(week, "duration", "1h", "features", "piano")},
+		{"suggestions-closed-none", func() string {
+			d := day()
+			return ask("/suggestions", d.AddDate(0, 0, int(time.Saturday-d.Weekday())), 24*time.Hour, "duration", "1h")
+		}},
+		{"suggestions-too-long-none", times(week, "duration", "14h")},
+		{"suggestions-taken-hour-none", func() string { return ask("/suggestions", takenDay().Add(9*time.Hour), time.Hour, "duration", "1h") }},
+		{"suggestions-taken-day-none", func() string { return ask("/suggestions", takenDay(), 24*time.Hour, "duration", "1h") }},
+		{"availability-taken-none", func() string {
+			return ask("/availability", takenDay().Add(9*time.Hour), time.Hour, "free", "true", "limit", "50")
+		}},
 		{"free-busy", of("/rooms/%d/free-busy?", 31)},
 		{"free-busy-year", of("/rooms/%d/free-busy?", 366)},
 		{"occupancy-month", func() string { // of the 500 rooms of a site

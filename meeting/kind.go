@@ -1,0 +1,55 @@
+package meeting
+
+import (
+	"cmp"
+	"time"
+)
+
+// Kind is the rooms of a site that have the same rules, and so are open at the same times.
+type Kind struct {
+	SiteID  int64  // 0: none
+	Zone    string // empty: the installation's
+	Policy  Policy
+	RoomIDs []int64 // at least one
+}
+
+// sieve tells which rooms of a kind cannot be had for a length, without a closer look at them.
+type sieve struct {
+	*Kind
+	room   *Room // one that has nothing but what all have
+	loc    *time.Location
+	length time.Duration
+	open   []Slot
+	closed []Slot // by blackouts of the site
+	busy   []Slot // to be used again
+}
+
+func (k *Kind) sieve(a *asker, length time.Duration, span Slot, blackouts []Blackout) *sieve {
+	v := &sieve{Kind: k, length: length, room: &Room{SiteID: k.SiteID, Policy: k.Policy, Zone: cmp.Or(k.Zone, a.conf.Timezone)}}
+	v.loc = mustZone(v.room.Zone)
+	for _, b := range blackouts {
+		if b.SiteID != 0 && b.SiteID == k.SiteID {
+			v.closed = append(v.closed, b.Slot)
+		}
+	}
+	if !v.room.lasts(length, span, a.conf.Limits) {
+		return v
+	}
+	if span = v.room.ahead(a, length, span); !span.empty() {
+		v.open = openHours(k.Policy.OpeningHours, span, v.loc)
+	}
+	return v
+}
+
+// passes reports whether a room, of which these slots are taken at least, might be had:
+// [Room.Openings] would find something if nothing else stood in the way.
+func (v *sieve) passes(taken []Slot) bool {
+	v.busy = append(v.busy[:0], v.closed...)
+	for _, t := range taken {
+		v.busy = append(v.busy, t.Widen(v.Policy.BufferAfter, v.Policy.BufferBefore))
+	}
+	for range v.room.fits(v.open, v.length, v.busy, v.loc) {
+		return true
+	}
+	return false
+}
