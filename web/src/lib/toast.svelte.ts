@@ -16,6 +16,12 @@ class Toasts {
     setTimeout(() => this.dismiss(id), action || tone === 'bad' ? 9000 : 5000)
   }
 
+  /** Takes an action away from the messages that offer it. */
+  withdraw(run: () => void) {
+    if (this.list.every((t) => t.action?.run !== run)) return
+    this.list = this.list.map((t) => (t.action?.run === run ? { ...t, action: undefined } : t))
+  }
+
   dismiss(id: number) {
     this.list = this.list.filter((t) => t.id !== id)
   }
