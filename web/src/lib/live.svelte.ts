@@ -42,7 +42,7 @@ const patience = 300 // for the stream, before the first question
 const fallback = 15_000 // between two looks at the server without a stream
 const hiddenFor = 30_000 // a browser has six connections for all its tabs
 const silentFor = 6 * 60_000 // the server ends a stream within five minutes and greets the next
-const longestRetry = 30_000
+const longestRetry = fallback // who looks by themselves may as well ask for the stream
 
 type Timer = 'grace' | 'retry' | 'hidden' | 'patience'
 
