@@ -57,7 +57,7 @@ func TestPageOperations(t *testing.T) {
 		}
 		return of
 	}
-	eventually(t, time.Now().Add(4*slack), "three mails died", func() bool { return len(letters()) == 3 })
+	eventually(t, time.Now().Add(patience), "three mails died", func() bool { return len(letters()) == 3 })
 
 	b := browse(t, server)
 	b.signIn("ada@example.org", demoPassword)
@@ -102,9 +102,9 @@ func TestPageOperations(t *testing.T) {
 	if len(coming.Items) != len(jobs.Items) || len(coming.Items[0].Minutes) != 60 {
 		t.Errorf("the coming hour: %+v", coming)
 	}
-	eval[bool](b, "document.querySelector('.chart button[aria-pressed]').click() ?? true")
+	b.click("document.querySelector('.chart button[aria-pressed]')")
 	b.await("document.querySelectorAll('.chart .rows tbody tr').length === 60")
-	eval[bool](b, "document.querySelector('.chart button[aria-pressed]').click() ?? true")
+	b.click("document.querySelector('.chart button[aria-pressed]')")
 	b.await("document.querySelectorAll('.chart .plot canvas').length === 2")
 
 	// Dead letters: one tried again by click, one discarded, one tried again with all.
@@ -122,21 +122,21 @@ func TestPageOperations(t *testing.T) {
 	b.accessible("a dead letter")
 	b.shot("dead-letter")
 	b.press("Try again")
-	eventually(t, time.Now().Add(2*slack), "the mail of the first", func() bool { return len(letters()) == 2 })
+	eventually(t, time.Now().Add(patience), "the mail of the first", func() bool { return len(letters()) == 2 })
 	b.await("!document.querySelector('dialog[open]')")
 	b.await("!document.querySelector('tr[data-dead=%q]')", died[0].ID)
-	eval[bool](b, "document.querySelector('tr[data-dead=%q] input').click() ?? true", died[1].ID)
+	b.click("document.querySelector('tr[data-dead=%q] input')", died[1].ID)
 	b.press("Discard")
 	b.reads("Give these jobs up for good?")
-	eval[bool](b, "document.querySelector('dialog[open] .button.danger').click() ?? true")
-	eventually(t, time.Now().Add(2*slack), "the second is gone", func() bool { return len(letters()) == 1 })
+	b.click("document.querySelector('dialog[open] .button.danger')")
+	eventually(t, time.Now().Add(patience), "the second is gone", func() bool { return len(letters()) == 1 })
 	b.await("!document.querySelector('dialog[open]')")
 	b.press("Try all of these again")
 	b.await("document.querySelector('dialog[open]')")
-	eval[bool](b, "document.querySelector('dialog[open] .button.primary').click() ?? true")
-	eventually(t, time.Now().Add(2*slack), "none is left", func() bool { return len(letters()) == 0 })
+	b.click("document.querySelector('dialog[open] .button.primary')")
+	eventually(t, time.Now().Add(patience), "none is left", func() bool { return len(letters()) == 0 })
 	to := func(address string) int { return len(mail.Where(address, "invitation")) }
-	eventually(t, time.Now().Add(2*slack), "two of three mails", func() bool {
+	eventually(t, time.Now().Add(patience), "two of three mails", func() bool {
 		return to("refused-1@example.org")+to("refused-2@example.org")+to("refused-3@example.org") == 2
 	})
 
@@ -149,7 +149,7 @@ func TestPageOperations(t *testing.T) {
 	b.shot("topic")
 	b.press("Try again")
 	var job struct{ State string }
-	eventually(t, time.Now().Add(slack), "the order is due again", func() bool {
+	eventually(t, time.Now().Add(patience), "the order is due again", func() bool {
 		ada.Want(t, http.StatusOK, http.MethodGet, "/topics/orders/jobs/o-1", nil, &job)
 		return job.State == "ready"
 	})
@@ -164,15 +164,15 @@ func TestPageOperations(t *testing.T) {
 	b.accessible("a notification")
 	b.shot("notification")
 	b.press("Send again")
-	eventually(t, time.Now().Add(2*slack), "the mail came twice", func() bool { return to("fine@example.org") == 2 })
+	eventually(t, time.Now().Add(patience), "the mail came twice", func() bool { return to("fine@example.org") == 2 })
 	b.press("Close")
 	b.choose("input[type=search]", "refused")
 	b.await("document.querySelectorAll('tr[data-notification]').length === 3")
-	eval[bool](b, "document.querySelector('thead input').click() ?? true")
+	b.click("document.querySelector('thead input')")
 	b.press("Send 3 again")
 	b.reads("sent again")
 	for _, n := range []string{"refused-1@example.org", "refused-2@example.org", "refused-3@example.org"} {
-		eventually(t, time.Now().Add(3*slack), "each of them came", func() bool { return to(n) >= 1 })
+		eventually(t, time.Now().Add(patience), "each of them came", func() bool { return to(n) >= 1 })
 	}
 	var page struct{ Items []struct{ ID int64 } }
 	ada.Want(t, http.StatusOK, http.MethodGet, "/notifications?address=refused-1@example.org", nil, &page)
@@ -195,7 +195,7 @@ func TestPageOperations(t *testing.T) {
 	b.choose("input[type=search]", "Operations")
 	b.choose(".filters select", "room")
 	b.await("document.querySelectorAll('li[data-action]').length === 2")
-	eval[bool](b, "document.querySelector('li[data-action=\"room.changed\"] summary').click() ?? true")
+	b.click("document.querySelector('li[data-action=\"room.changed\"] summary')")
 	b.await("document.querySelector('li[data-action=\"room.changed\"] del').innerText === '10' && document.querySelector('li[data-action=\"room.changed\"] ins').innerText === '12'")
 	b.shot("history-changes")
 
@@ -230,9 +230,7 @@ func TestPageOperations(t *testing.T) {
 			b.dark(look.dark)
 			b.open(view.path)
 			b.await("document.querySelector(%q)", view.shows)
-			if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
-				t.Errorf("%s: %d pixels wider than the screen", name, wide)
-			}
+			b.inWidth(name)
 			b.accessible(name)
 			b.shot(name)
 		}
