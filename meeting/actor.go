@@ -71,6 +71,10 @@ func (a Actor) MaySee(m *Meeting, rooms []*Room) bool {
 	})
 }
 
+// maySeePhones reports whether the actor sees telephone numbers of the meeting beside their own:
+// its organizer and admins.
+func (a Actor) maySeePhones(m *Meeting) bool { return !a.Blind && a.MayEdit(m) }
+
 // MaySeeNotices reports whether the actor sees what was sent to whom about the meeting: its
 // organizer, the approvers of its rooms and admins.
 func (a Actor) MaySeeNotices(m *Meeting, rooms []*Room) bool {
@@ -106,7 +110,7 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		seen.Approval.Agreed, seen.Approval.Verdict, seen.Request = nil, nil, nil
 		return &seen
 	}
-	if by.Blind || !by.MayEdit(m) {
+	if !by.maySeePhones(m) {
 		seen.Attendees = slices.Clone(m.Attendees)
 		for i := range seen.Attendees {
 			if p := &seen.Attendees[i]; !by.is(*p) {

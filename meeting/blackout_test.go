@@ -24,7 +24,7 @@ func TestService_blackout(t *testing.T) {
 		Start: new(w.at.Add(2 * time.Hour).Format(time.RFC3339)), End: new(w.at.Add(4 * time.Hour).Format(time.RFC3339)),
 	}
 	b, affected, err := w.CreateBlackout(t.Context(), w.root, fields)
-	if err != nil || len(affected) != 1 || affected[0].ID != held.ID {
+	if err != nil || len(affected.Meetings) != 1 || affected.Meetings[0].ID != held.ID || affected.More {
 		t.Fatalf("%v, affected %v", err, affected)
 	}
 	if m := w.store.meetings[held.ID]; m.Status != Confirmed {
@@ -103,13 +103,13 @@ func TestService_blackoutOfMoves(t *testing.T) {
 	} {
 		tt.of.Start, tt.of.End = at(tt.from), at(tt.to)
 		_, affected, err := w.CreateBlackout(t.Context(), w.root, tt.of)
-		if err != nil || len(affected) != tt.want {
-			t.Errorf("%s: %d in the way, %v", tt.name, len(affected), err)
+		if err != nil || len(affected.Meetings) != tt.want {
+			t.Errorf("%s: %d in the way, %v", tt.name, len(affected.Meetings), err)
 		}
 	}
 	again := BlackoutFields{RoomID: &hall.ID, Start: at(20 * time.Hour), End: at(22 * time.Hour)}
 	w.at = w.at.Add(2 * time.Hour) // it begins where it is, whether or not the timer has said so
-	if _, affected, err := w.CreateBlackout(t.Context(), w.root, again); err != nil || len(affected) != 0 {
+	if _, affected, err := w.CreateBlackout(t.Context(), w.root, again); err != nil || len(affected.Meetings) != 0 {
 		t.Errorf("what does not wait any more: %v, %v", affected, err)
 	}
 	w.at = w.at.Add(-2 * time.Hour)
@@ -117,8 +117,41 @@ func TestService_blackoutOfMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, affected, err := w.CreateBlackout(t.Context(), w.root, again)
-	if err != nil || len(affected) != 0 {
+	if err != nil || len(affected.Meetings) != 0 {
 		t.Errorf("it does not move: %v, %v", affected, err)
+	}
+}
+
+// Of more meetings than one answer holds the first are told, and that there are more.
+func TestService_blackoutInTheWayOfMany(t *testing.T) {
+	for _, tt := range []struct {
+		booked, moving int // the latter behind the others, from another room
+		more           bool
+	}{{maxAffected, 0, false}, {maxAffected + 1, 0, true}, {maxAffected - 1, 1, false}, {maxAffected, 1, true}} {
+		w := newWorld(t)
+		hall := w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
+		add := func(hours int, room *Room, change *PendingChange) {
+			m := &Meeting{
+				ID: w.store.next(), Status: Confirmed, Organizer: Person{UserID: w.ann.ID}, RoomIDs: []int64{room.ID},
+				Slot: Slot{w.at.Add(time.Duration(hours) * time.Hour), w.at.Add(time.Duration(hours+1) * time.Hour)},
+			}
+			if change != nil {
+				change.Slot, m.Request = m.Slot, &Request{Number: 1, Deadline: m.Slot.Start, Change: change}
+			}
+			w.store.meetings[m.ID] = m
+		}
+		for i := range tt.booked {
+			add(i+1, hall, nil)
+		}
+		for i := range tt.moving {
+			add(tt.booked+i+1, w.desk, &PendingChange{RoomIDs: []int64{hall.ID}})
+		}
+		_, affected, err := w.CreateBlackout(t.Context(), w.root, BlackoutFields{
+			RoomID: &hall.ID, Start: new(w.at.Format(time.RFC3339)), End: new(w.at.AddDate(1, 0, 0).Format(time.RFC3339)),
+		})
+		if err != nil || affected.More != tt.more || len(affected.Meetings) != min(tt.booked+tt.moving, maxAffected) {
+			t.Errorf("%+v: told %d and more: %v, %v", tt, len(affected.Meetings), affected.More, err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -216,8 +217,7 @@ func (s *fakeStore) save(m *Meeting) []Notice {
 	return notices
 }
 
-func (s *fakeStore) ListMeetings(_ context.Context, q MeetingQuery, _ Page) ([]*Meeting, string, error) {
-	var ms []*Meeting
+func (s *fakeStore) ListMeetings(_ context.Context, q MeetingQuery, p Page) (ms []*Meeting, next string, err error) {
 	in := func(m *Meeting) bool {
 		return slices.ContainsFunc(m.RoomIDs, func(id int64) bool {
 			return (q.RoomID == 0 || q.RoomID == id) && (q.SiteID == 0 || q.SiteID == s.rooms[id].SiteID)
@@ -230,7 +230,12 @@ func (s *fakeStore) ListMeetings(_ context.Context, q MeetingQuery, _ Page) ([]*
 		}
 	}
 	slices.SortFunc(ms, func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
-	return ms, "", nil
+	begin, _ := strconv.Atoi(p.Cursor) // of the first page: 0
+	ms = ms[min(begin, len(ms)):]
+	if p.Limit > 0 && len(ms) > p.Limit {
+		ms, next = ms[:p.Limit], strconv.Itoa(begin+p.Limit)
+	}
+	return ms, next, nil
 }
 
 func (s *fakeStore) History(_ context.Context, id ID, _ Page) ([]Entry, string, error) {

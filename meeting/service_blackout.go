@@ -20,11 +20,17 @@ type BlackoutFields struct {
 
 const maxReason = 200 // of a blackout, in characters
 
-// CreateBlackout closes a room or a site for a time, and tells the first meetings in the way
-// (at most 500, by start); none is changed.
-func (s *Service) CreateBlackout(ctx context.Context, by Actor, f BlackoutFields) (b *Blackout, affected []*Meeting, err error) {
+// Affected are the meetings in the way of a blackout, none of which is changed by it: those that
+// take place in it, and those that will if their move is approved.
+type Affected struct {
+	Meetings []*Meeting // the first, at most 500, by start
+	More     bool       // there are others behind them
+}
+
+// CreateBlackout closes a room or a site for a time, and tells the meetings in the way.
+func (s *Service) CreateBlackout(ctx context.Context, by Actor, f BlackoutFields) (b *Blackout, affected Affected, err error) {
 	if !by.MayManageRooms() {
-		return nil, nil, ErrForbidden
+		return nil, Affected{}, ErrForbidden
 	}
 	b = &Blackout{CreatedAt: s.clock()}
 	var found faults
@@ -39,14 +45,14 @@ func (s *Service) CreateBlackout(ctx context.Context, by Actor, f BlackoutFields
 	}
 	zone, err := s.blackoutZone(ctx, b, &found)
 	if err != nil {
-		return nil, nil, err
+		return nil, Affected{}, err
 	}
 	if err := f.apply(b, zone, found); err != nil {
-		return nil, nil, err
+		return nil, Affected{}, err
 	}
 	b.UpdatedAt = b.CreatedAt
 	if err := s.store.CreateBlackout(ctx, b); err != nil {
-		return nil, nil, err
+		return nil, Affected{}, err
 	}
 	affected, err = s.affected(ctx, by, b)
 	return b, affected, err
@@ -62,20 +68,20 @@ func (s *Service) Blackouts(ctx context.Context, q BlackoutQuery, p Page) (bs []
 	return s.store.ListBlackouts(ctx, q, p)
 }
 
-// UpdateBlackout changes the time or the reason of a blackout, and tells the first meetings
-// that are in the way now. ifMatch, unless nil, is the version the change is based on.
-func (s *Service) UpdateBlackout(ctx context.Context, by Actor, id int64, ifMatch *int64, f BlackoutFields) (b *Blackout, affected []*Meeting, err error) {
+// UpdateBlackout changes the time or the reason of a blackout, and tells the meetings that are
+// in the way now. ifMatch, unless nil, is the version the change is based on.
+func (s *Service) UpdateBlackout(ctx context.Context, by Actor, id int64, ifMatch *int64, f BlackoutFields) (b *Blackout, affected Affected, err error) {
 	if !by.MayManageRooms() {
-		return nil, nil, ErrForbidden
+		return nil, Affected{}, ErrForbidden
 	}
 	seen, err := s.store.Blackout(ctx, id)
 	if err != nil {
-		return nil, nil, err
+		return nil, Affected{}, err
 	}
 	var found faults
 	zone, err := s.blackoutZone(ctx, seen, &found)
 	if err != nil {
-		return nil, nil, err
+		return nil, Affected{}, err
 	}
 	var same *Blackout
 	b, err = s.store.UpdateBlackout(ctx, id, func(b *Blackout) error {
@@ -97,7 +103,7 @@ func (s *Service) UpdateBlackout(ctx context.Context, by Actor, id int64, ifMatc
 		b, err = same, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, Affected{}, err
 	}
 	affected, err = s.affected(ctx, by, b)
 	return b, affected, err
@@ -170,20 +176,19 @@ func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 // maxAffected bounds how many meetings in its way the answer to a blackout tells.
 const maxAffected = 500
 
-// affected are the first meetings that are in the way of a blackout, as the actor may see them:
-// those that take place in it, and those that will if their move is approved.
-func (s *Service) affected(ctx context.Context, by Actor, b *Blackout) ([]*Meeting, error) {
+// affected are the meetings in the way of a blackout, as the actor may see them.
+func (s *Service) affected(ctx context.Context, by Actor, b *Blackout) (Affected, error) {
 	q := MeetingQuery{
 		From: b.Slot.Start, To: b.Slot.End, RoomID: b.RoomID, SiteID: b.SiteID,
 		Statuses: []Status{Pending, Confirmed, InProgress},
 	}
-	there, _, err := s.Meetings(ctx, by, q, Page{Limit: maxAffected})
+	there, next, err := s.Meetings(ctx, by, q, Page{Limit: maxAffected})
 	if err != nil {
-		return nil, err
+		return Affected{}, err
 	}
 	coming, err := s.comingInto(ctx, by, b)
 	if err != nil {
-		return nil, err
+		return Affected{}, err
 	}
 	for _, m := range coming {
 		if !slices.ContainsFunc(there, func(o *Meeting) bool { return o.ID == m.ID }) {
@@ -191,7 +196,7 @@ func (s *Service) affected(ctx context.Context, by Actor, b *Blackout) ([]*Meeti
 		}
 	}
 	slices.SortStableFunc(there, func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
-	return there[:min(len(there), maxAffected)], nil
+	return Affected{Meetings: there[:min(len(there), maxAffected)], More: next != "" || len(there) > maxAffected}, nil
 }
 
 // comingInto are the meetings whose move into the blackout waits for a decision.

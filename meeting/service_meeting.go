@@ -177,23 +177,24 @@ func (s *Service) History(ctx context.Context, by Actor, id ID, p Page) (entries
 	return entries, next, err
 }
 
-// AuthorizeNotices is nil if the actor may see what was sent about a meeting.
-func (s *Service) AuthorizeNotices(ctx context.Context, by Actor, id ID) error {
+// AuthorizeNotices is nil if the actor may see what was sent about a meeting; phones tells
+// whether to which telephone numbers, too, or to their own alone.
+func (s *Service) AuthorizeNotices(ctx context.Context, by Actor, id ID) (phones bool, err error) {
 	m, err := s.store.Meeting(ctx, id)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if by, err = s.standing(ctx, by); err != nil {
-		return err
+		return false, err
 	}
 	rooms, err := s.rooms(ctx, m.requestedRooms())
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !by.MaySeeNotices(m, rooms) {
-		return ErrForbidden
+		return false, ErrForbidden
 	}
-	return nil
+	return by.maySeePhones(m), nil
 }
 
 // Announce tells the queue once more what a meeting waits for. A job calls it that was sent

@@ -34,7 +34,8 @@ func blackoutOf(b *meeting.Blackout) Blackout {
 // EffectiveBlackout is a blackout with the meetings that are in its way.
 type EffectiveBlackout struct {
 	Blackout
-	Affected []Meeting `json:"affected" nullable:"false" doc:"Meetings in the way, the first 500 by start, and those whose move into it waits for a decision (pending_change); none is changed"`
+	Affected     []Meeting `json:"affected" nullable:"false" doc:"Meetings in the way, those whose move into it waits for a decision (pending_change) included, the first 500 by start; none is changed"`
+	AffectedMore bool      `json:"affected_more" doc:"There are more than affected lists; a PATCH of nothing tells the next once these are out of the way"`
 }
 
 // BlackoutPatch changes a blackout; what is left out stays as it is.
@@ -134,8 +135,8 @@ func (h *handlers) createBlackout(ctx context.Context, in *struct{ Body Body[Bla
 	return &made[EffectiveBlackout]{ETag: etag(b.Version), Location: h.locate("blackouts", b.ID), Body: effective(b, affected)}, nil
 }
 
-func effective(b *meeting.Blackout, affected []*meeting.Meeting) EffectiveBlackout {
-	return EffectiveBlackout{Blackout: blackoutOf(b), Affected: list(affected, meetingOf)}
+func effective(b *meeting.Blackout, affected meeting.Affected) EffectiveBlackout {
+	return EffectiveBlackout{Blackout: blackoutOf(b), Affected: list(affected.Meetings, meetingOf), AffectedMore: affected.More}
 }
 
 func (h *handlers) blackout(ctx context.Context, in *Target) (*one[Blackout], error) {
@@ -165,7 +166,7 @@ func (h *handlers) updateBlackout(ctx context.Context, in *updateBlackoutInput) 
 	return &one[EffectiveBlackout]{ETag: etag(b.Version), Body: effective(b, affected)}, nil
 }
 
-func (h *handlers) deleteBlackout(ctx context.Context, in *deleteInput) (*struct{}, error) {
+func (h *handlers) deleteBlackout(ctx context.Context, in *guardedInput) (*struct{}, error) {
 	by, err := asking(ctx)
 	if err != nil {
 		return nil, err

@@ -67,12 +67,12 @@ type MeetingNotification struct {
 	Channel   string     `json:"channel" enum:"email,sms"`
 	UserID    *int64     `json:"user_id"`
 	Name      string     `json:"name"`
-	Address   string     `json:"address"`
+	Address   string     `json:"address" doc:"Empty for a telephone number, unless it is yours or you may change the meeting"`
 	State     string     `json:"state" doc:"pending, sending, sent, failed, skipped, skipped_late or cancelled"`
 	Due       time.Time  `json:"due"`
 	Attempts  int        `json:"attempts"`
 	MessageID *string    `json:"message_id"`
-	LastError *string    `json:"last_error"`
+	LastError *string    `json:"last_error" doc:"null where address is not told"`
 	SentAt    *time.Time `json:"sent_at" nullable:"true"`
 	CreatedAt time.Time  `json:"created_at"`
 	UpdatedAt time.Time  `json:"updated_at"`
@@ -83,12 +83,19 @@ func (h *handlers) notifications(ctx context.Context, in *ofMeetingInput) (*list
 	if err != nil {
 		return nil, err
 	}
-	if err := h.svc.AuthorizeNotices(ctx, by, in.ID); err != nil {
+	phones, err := h.svc.AuthorizeNotices(ctx, by, in.ID)
+	if err != nil {
 		return nil, err
 	}
 	items, next, err := h.notices.OfMeeting(ctx, in.ID, in.page())
 	if err != nil {
 		return nil, err
 	}
-	return listed(items, next, func(n MeetingNotification) MeetingNotification { return n }), nil
+	return listed(items, next, func(n MeetingNotification) MeetingNotification {
+		own := n.UserID != nil && *n.UserID == by.ID
+		if n.Channel == string(meeting.SMS) && !phones && !own {
+			n.Address, n.LastError = "", nil // a gateway repeats the number in what it says
+		}
+		return n
+	}), nil
 }

@@ -76,7 +76,14 @@ func (nobody) Forget(context.Context, ...string)                            {}
 func (nobody) Insert(_ *gorm.DB, ns []meeting.Notice) error                 { return nil }
 func (nobody) Withdraw(*gorm.DB, []meeting.ID, ...meeting.NoticeKind) error { return nil }
 func (nobody) OfMeeting(_ context.Context, id meeting.ID, _ meeting.Page) ([]httpapi.MeetingNotification, string, error) {
-	return []httpapi.MeetingNotification{{ID: 1, MeetingID: id, Kind: "invitation"}}, "more", nil
+	text := func(n, user int64) httpapi.MeetingNotification {
+		number := fmt.Sprintf("+4930%d", n)
+		return httpapi.MeetingNotification{ID: n, MeetingID: id, Kind: "reminder", Channel: "sms", UserID: &user, Address: number, LastError: new(number + " is not in use")}
+	}
+	guest := text(4, 0)
+	guest.UserID = nil
+	mail := httpapi.MeetingNotification{ID: 1, MeetingID: id, Kind: "invitation", Channel: "email", Address: "bob@example.org"}
+	return []httpapi.MeetingNotification{mail, text(2, bob), text(3, mona), guest}, "more", nil
 }
 
 // client sends requests as one of the users, who is named by a header.
@@ -292,6 +299,28 @@ func TestMeetings(t *testing.T) {
 		t.Errorf("%v", l)
 	}
 	want[object](c, 404, ann, "GET", "/meetings/9", "")
+}
+
+// Who decides sees to whom a text message went, and no number but their own.
+func TestNotifications_telephoneNumbers(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	c.room(`{"name":"Board","approval":{"required":true,"approver_ids":[3]}}`)
+	want[object](c, 201, ann, "POST", "/meetings", `{"room_ids":[1],"title":"Review",`+hour+`}`)
+	all := []string{"bob@example.org", "+49302 +49302 is not in use", "+49303 +49303 is not in use", "+49304 +49304 is not in use"}
+	for as, told := range map[int][]string{ann: all, root: all, mona: {"bob@example.org", "", "+49303 +49303 is not in use", ""}} {
+		type item struct {
+			Address   string
+			LastError string `json:"last_error"`
+		}
+		var got []string
+		for _, n := range want[struct{ Items []item }](c, 200, as, "GET", "/meetings/1/notifications", "").Items {
+			got = append(got, strings.TrimSpace(n.Address+" "+n.LastError))
+		}
+		if !slices.Equal(got, told) {
+			t.Errorf("%s is told %q, want %q", users[as].Name, got, told)
+		}
+	}
 }
 
 func TestMeetings_allFaultsAtOnce(t *testing.T) {

@@ -2765,8 +2765,10 @@ export interface components {
             token: string;
         };
         EffectiveBlackout: {
-            /** @description Meetings in the way, the first 500 by start, and those whose move into it waits for a decision (pending_change); none is changed */
+            /** @description Meetings in the way, those whose move into it waits for a decision (pending_change) included, the first 500 by start; none is changed */
             affected: components["schemas"]["Meeting"][];
+            /** @description There are more than affected lists; a PATCH of nothing tells the next once these are out of the way */
+            affected_more: boolean;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -3307,6 +3309,7 @@ export interface components {
             until: string | null;
         };
         MeetingNotification: {
+            /** @description Empty for a telephone number, unless it is yours or you may change the meeting */
             address: string;
             /** Format: int64 */
             attempts: number;
@@ -3320,6 +3323,7 @@ export interface components {
             id: number;
             /** @description reminder, invitation, change, cancellation, approval_request, decision ... */
             kind: string;
+            /** @description null where address is not told */
             last_error: string | null;
             /** Format: int64 */
             meeting_id: number;

@@ -231,6 +231,7 @@ const de: typeof en = {
   affected: {
     lead: (n) =>
       n === 1 ? 'Ein Termin ist für diese Zeit gebucht. Er bleibt, bis Sie ihn verlegen oder absagen.' : `${n} Termine sind für diese Zeit gebucht. Sie bleiben, bis Sie sie verlegen oder absagen.`,
+    more: 'Es gibt noch mehr davon. Sehen Sie noch einmal nach, wenn diese verlegt oder abgesagt sind.',
     reason: 'Grund, der bei einer Absage genannt wird',
     cancel: 'Absagen',
     cancelled: 'Abgesagt; alle Beteiligten erfahren es',

@@ -230,6 +230,7 @@ export default {
   affected: {
     lead: (n: number) =>
       n === 1 ? 'One meeting is booked for that time. It stays until you move or cancel it.' : `${n} meetings are booked for that time. They stay until you move or cancel them.`,
+    more: 'There are more than these. When these are moved or cancelled, look again for what is in the way.',
     reason: 'Reason to give when one is cancelled',
     cancel: 'Cancel',
     cancelled: 'Cancelled; all who take part are told',
