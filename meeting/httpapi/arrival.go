@@ -2,10 +2,7 @@ package httpapi
 
 import (
 	"cmp"
-	"context"
-	"embed"
 	"errors"
-	"html/template"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,11 +14,6 @@ import (
 	"punctual/meeting"
 )
 
-//go:embed arrival
-var arrivalFiles embed.FS
-
-var arrivalPage = template.Must(template.ParseFS(arrivalFiles, "arrival/page.html"))
-
 // ArrivalPage lets people check in without signing in, by a link in their mail or by the code
 // at the door: GET shows the meeting and changes nothing, since programs follow links, too;
 // POST checks in. It works without scripts.
@@ -30,6 +22,10 @@ type ArrivalPage struct {
 	Links   *Links
 	Limiter account.Limiter // of tokens that are not ours, by network
 	Now     func() time.Time
+}
+
+func (p *ArrivalPage) page() linkPage {
+	return linkPage{name: "check-in", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return arrivalIn[lang].States }}
 }
 
 // Register adds the page to the router. Its looks are those of [DecidePage].
@@ -47,10 +43,10 @@ func (p *ArrivalPage) show(c *gin.Context) {
 	}
 	at, err := p.Service.Arrivable(c.Request.Context(), a.to(c.Query("meeting")))
 	if err != nil {
-		p.fail(c, err)
+		p.page().fail(c, err)
 		return
 	}
-	p.write(c, http.StatusOK, p.view(c, at, token))
+	p.page().write(c, http.StatusOK, p.view(c, at, token))
 }
 
 func (p *ArrivalPage) arrive(c *gin.Context) {
@@ -61,11 +57,11 @@ func (p *ArrivalPage) arrive(c *gin.Context) {
 	}
 	at, err := p.Service.ArriveBy(c.Request.Context(), a.to(c.PostForm("meeting")))
 	if _, state := errors.AsType[*meeting.StateError](err); state && at != nil {
-		p.write(c, http.StatusConflict, p.view(c, at, token))
+		p.page().write(c, http.StatusConflict, p.view(c, at, token))
 		return
 	}
 	if err != nil {
-		p.fail(c, err)
+		p.page().fail(c, err)
 		return
 	}
 	c.Redirect(http.StatusSeeOther, arrivalPath+"?token="+token+"&meeting="+strconv.FormatInt(at.Meeting.ID, 10)) // so that loading anew does not send it again
@@ -81,58 +77,23 @@ func (a Arrival) to(seen string) meeting.Arrival {
 }
 
 // read finds out what the token names, or answers itself.
-func (p *ArrivalPage) read(c *gin.Context, token string) (Arrival, bool) {
-	key := "check-in:" + network(c.ClientIP())
-	allowed, wait := p.Limiter.Allow(c.Request.Context(), key)
-	if !allowed {
-		c.Header("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
-		p.write(c, http.StatusTooManyRequests, p.notice(c, "limited"))
-		return Arrival{}, false
-	}
-	a, ok := p.Links.readArrival(token)
-	if !ok {
-		p.write(c, http.StatusNotFound, p.notice(c, "unknown"))
+func (p *ArrivalPage) read(c *gin.Context, token string) (a Arrival, ok bool) {
+	ok = p.page().read(c, func() bool {
+		var ours bool
+		a, ours = p.Links.readArrival(token)
+		return ours
+	})
+	if ok && a.RoomID != 0 && p.Now().After(a.Until) {
+		p.page().write(c, http.StatusGone, p.page().notice(c, "stale"))
 		return a, false
 	}
-	p.Limiter.Forgive(c.Request.Context(), key)
-	if a.RoomID != 0 && p.Now().After(a.Until) {
-		p.write(c, http.StatusGone, p.notice(c, "stale"))
-		return a, false
-	}
-	return a, true
+	return a, ok
 }
 
-func (p *ArrivalPage) fail(c *gin.Context, err error) {
-	if errors.Is(err, meeting.ErrNotFound) || errors.Is(err, meeting.ErrForbidden) {
-		p.write(c, http.StatusNotFound, p.notice(c, "unknown"))
-		return
-	}
-	_ = c.Error(err) // for the log
-	status := http.StatusInternalServerError
-	if errors.Is(err, context.DeadlineExceeded) {
-		status = http.StatusServiceUnavailable
-	}
-	p.write(c, status, p.notice(c, "failed"))
-}
-
-// arrivalView is what the page shows.
-type arrivalView struct {
-	Lang, Tag, Headline, Lead, Tone, Button string
-	Rows                                    []decideRow
-	Token                                   string // empty: there is nothing to do
-	Meeting                                 meeting.ID
-}
-
-func (p *ArrivalPage) notice(c *gin.Context, state string) *arrivalView {
-	w := wordsFor(c.GetHeader("Accept-Language"))
-	s := arrivalIn[w.Lang].States[state]
-	return &arrivalView{Lang: w.Lang, Tag: s.Tag, Headline: s.Tag, Lead: s.Lead, Tone: "calm"}
-}
-
-func (p *ArrivalPage) view(c *gin.Context, at *meeting.Arrivable, token string) *arrivalView {
+func (p *ArrivalPage) view(c *gin.Context, at *meeting.Arrivable, token string) *linkView {
 	m := at.Meeting
 	if m == nil {
-		v := p.notice(c, "free")
+		v := p.page().notice(c, "free")
 		v.Headline = at.Room
 		return v
 	}
@@ -142,11 +103,12 @@ func (p *ArrivalPage) view(c *gin.Context, at *meeting.Arrivable, token string) 
 	if err != nil {
 		zone = time.UTC
 	}
-	v := &arrivalView{Lang: w.Lang, Headline: m.Title, Tone: "calm", Button: words.Button}
+	v := &linkView{Lang: w.Lang, Headline: m.Title, Tone: "calm", Action: arrivalPath}
 	state, when := stateOf(m, p.Now())
 	switch state {
 	case "open", "optional":
 		v.Tone, v.Token, v.Meeting = "ask", token, m.ID
+		v.Choices = []linkChoice{{Label: words.Button, Class: "approve"}}
 	case "done":
 		v.Tone = "good"
 	case "released":
@@ -154,10 +116,9 @@ func (p *ArrivalPage) view(c *gin.Context, at *meeting.Arrivable, token string) 
 	}
 	s := words.States[state]
 	v.Tag, v.Lead = s.Tag, strings.ReplaceAll(s.Lead, "{when}", when.In(zone).Format("15:04"))
-	v.Rows = []decideRow{{w.Labels["when"], []string{w.slot(m.Slot, zone)}}, {w.Labels["where"], []string{strings.Join(m.RoomNames, w.Comma)}}}
-	if name := cmp.Or(m.Organizer.Name, m.Organizer.Email); name != "" {
-		v.Rows = append(v.Rows, decideRow{w.Labels["organizer"], []string{name}})
-	}
+	v.add(w.Labels["when"], w.slot(m.Slot, zone))
+	v.add(w.Labels["where"], strings.Join(m.RoomNames, w.Comma))
+	v.add(w.Labels["organizer"], cmp.Or(m.Organizer.Name, m.Organizer.Email))
 	return v
 }
 
@@ -179,16 +140,4 @@ func stateOf(m *meeting.Meeting, at time.Time) (string, time.Time) {
 	default:
 		return "open", m.CheckIn.Until
 	}
-}
-
-func (p *ArrivalPage) write(c *gin.Context, status int, v *arrivalView) {
-	var b strings.Builder
-	if err := arrivalPage.Execute(&b, v); err != nil {
-		_ = c.Error(err)
-		c.Status(http.StatusInternalServerError)
-		return
-	}
-	c.Header("Cache-Control", "no-store")
-	c.Header("X-Robots-Tag", "noindex")
-	c.Data(status, "text/html; charset=utf-8", []byte(b.String()))
 }

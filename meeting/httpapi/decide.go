@@ -1,15 +1,9 @@
 package httpapi
 
 import (
-	"context"
-	"embed"
-	"errors"
-	"html/template"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -17,15 +11,7 @@ import (
 	"punctual/meeting"
 )
 
-const (
-	decidePath  = "/decide"
-	decideStyle = "/decide.css"
-)
-
-//go:embed decide
-var decideFiles embed.FS
-
-var decidePage = template.Must(template.ParseFS(decideFiles, "decide/page.html"))
+const decidePath = "/decide"
 
 // DecidePage lets readers of a mail decide without signing in: GET shows what is asked and
 // changes nothing, POST decides. It works without scripts.
@@ -36,19 +22,16 @@ type DecidePage struct {
 	Inbox   gin.HandlerFunc // answers a GET without a token: the path is also where those who sign in decide
 }
 
-// Register adds the page to the router.
+func (p *DecidePage) page() linkPage {
+	return linkPage{name: "decide", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return wordsFor(lang).States }}
+}
+
+// Register adds the page to the router, and the looks of all pages behind links.
 func (p *DecidePage) Register(r gin.IRouter) {
 	r.GET(decidePath, p.show)
 	r.HEAD(decidePath, p.show)
 	r.POST(decidePath, p.decide)
-	style, err := decideFiles.ReadFile("decide/style.css")
-	if err != nil {
-		panic(err) // it is a part of the program
-	}
-	r.GET(decideStyle, func(c *gin.Context) {
-		c.Header("Cache-Control", "no-cache")
-		c.Data(http.StatusOK, "text/css; charset=utf-8", style)
-	})
+	r.GET(stylePath, linkStyle())
 }
 
 func (p *DecidePage) show(c *gin.Context) {
@@ -63,12 +46,10 @@ func (p *DecidePage) show(c *gin.Context) {
 	}
 	linked, err := p.Service.FollowLink(c.Request.Context(), link)
 	if err != nil {
-		p.fail(c, wordsFor(c.GetHeader("Accept-Language")), err)
+		p.page().fail(c, err)
 		return
 	}
-	v := viewOf(linked, token)
-	v.Choice = known(c.Query("choice"))
-	write(c, http.StatusOK, v)
+	p.page().write(c, http.StatusOK, viewOf(linked, token, known(c.Query("choice"))))
 }
 
 func (p *DecidePage) decide(c *gin.Context) {
@@ -81,11 +62,11 @@ func (p *DecidePage) decide(c *gin.Context) {
 	ctx := c.Request.Context()
 	linked, err := p.Service.FollowLink(ctx, link)
 	if err != nil {
-		p.fail(c, wordsFor(c.GetHeader("Accept-Language")), err)
+		p.page().fail(c, err)
 		return
 	}
 	if choice == "" {
-		write(c, http.StatusUnprocessableEntity, viewOf(linked, token))
+		p.page().write(c, http.StatusUnprocessableEntity, viewOf(linked, token, ""))
 		return
 	}
 	after, decided, err := p.Service.DecideByLink(ctx, link, choice == "approve", strings.ReplaceAll(comment, "\r\n", "\n"))
@@ -94,50 +75,27 @@ func (p *DecidePage) decide(c *gin.Context) {
 		return
 	}
 	if err == nil {
-		write(c, http.StatusConflict, viewOf(after, token))
+		p.page().write(c, http.StatusConflict, viewOf(after, token, ""))
 		return
 	}
-	v := viewOf(linked, token)
-	v.Choice, v.Comment = choice, comment
-	status := v.tellFault(err)
+	v := viewOf(linked, token, choice)
+	status := v.tellFault(wordsFor(linked.Reader.Locale), err)
 	if status == 0 {
-		p.fail(c, v.Words, err)
+		p.page().fail(c, err)
 		return
 	}
-	write(c, status, v)
+	v.Confirm, v.Comment = "", comment
+	p.page().write(c, status, v)
 }
 
 // read finds out what the token names, or answers itself.
-func (p *DecidePage) read(c *gin.Context, token string) (meeting.Link, bool) {
-	words := wordsFor(c.GetHeader("Accept-Language"))
-	key := "decide:" + network(c.ClientIP())
-	allowed, wait := p.Limiter.Allow(c.Request.Context(), key)
-	if !allowed {
-		c.Header("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
-		write(c, http.StatusTooManyRequests, notice(words, "limited"))
-		return meeting.Link{}, false
-	}
-	link, ok := p.Links.read(token)
-	if !ok {
-		write(c, http.StatusNotFound, notice(words, "unknown"))
-		return link, false
-	}
-	p.Limiter.Forgive(c.Request.Context(), key)
-	return link, true
-}
-
-// fail answers what no reader can help.
-func (p *DecidePage) fail(c *gin.Context, words *words, err error) {
-	if errors.Is(err, meeting.ErrNotFound) {
-		write(c, http.StatusNotFound, notice(words, "unknown"))
-		return
-	}
-	_ = c.Error(err) // for the log
-	status := http.StatusInternalServerError
-	if errors.Is(err, context.DeadlineExceeded) {
-		status = http.StatusServiceUnavailable
-	}
-	write(c, status, notice(words, "failed"))
+func (p *DecidePage) read(c *gin.Context, token string) (link meeting.Link, ok bool) {
+	ok = p.page().read(c, func() bool {
+		var ours bool
+		link, ours = p.Links.read(token)
+		return ours
+	})
+	return link, ok
 }
 
 // network is what one client can be taken for: an IPv4 address or the /64 of an IPv6 one.
@@ -158,16 +116,4 @@ func known(choice string) string {
 		return choice
 	}
 	return ""
-}
-
-func write(c *gin.Context, status int, v *decideView) {
-	var b strings.Builder
-	if err := decidePage.Execute(&b, v); err != nil {
-		_ = c.Error(err)
-		c.Status(http.StatusInternalServerError)
-		return
-	}
-	c.Header("Cache-Control", "no-store")
-	c.Header("X-Robots-Tag", "noindex")
-	c.Data(status, "text/html; charset=utf-8", []byte(b.String()))
 }

@@ -13,53 +13,32 @@ import (
 	"punctual/meeting"
 )
 
-// decideView is what the page shows.
-type decideView struct {
-	*words
-	Words    *words
-	State    string // of the link, or unknown, limited, failed
-	Tag      string
-	Headline string
-	Lead     string
-	Tone     string // ask, good, bad, calm
-	Rows     []decideRow
-	Fault    string
-	Token    string // empty: there is nothing to decide
-	Choice   string // approve, reject or empty
-	Comment  string
-}
-
-type decideRow struct {
-	Label string
-	Lines []string
-}
-
-// notice is a page about no meeting.
-func notice(w *words, state string) *decideView {
-	s := w.States[state]
-	return &decideView{words: w, Words: w, State: state, Tag: s.Tag, Headline: s.Tag, Lead: s.Lead, Tone: "calm"}
-}
-
-func viewOf(l *meeting.Linked, token string) *decideView {
+// viewOf is what the page shows of a link, to a reader who is about to make a choice; empty: none yet.
+func viewOf(l *meeting.Linked, token, choice string) *linkView {
 	w := wordsFor(l.Reader.Locale)
 	zone, err := meeting.Zone(cmp.Or(l.Reader.Timezone, l.Meeting.Timezone))
 	if err != nil {
 		zone = time.UTC
 	}
-	v := &decideView{words: w, Words: w, State: string(l.State), Headline: l.Meeting.Title}
-	v.tellState(l, zone)
+	v := &linkView{Lang: w.Lang, Headline: l.Meeting.Title, Action: decidePath}
+	v.tellState(w, l, zone)
 	if l.State == meeting.LinkOpen {
-		v.Token = token
+		v.Token, v.Remark, v.Optional = token, w.Remark, w.Optional
+		v.Confirm = w.Confirm[choice]
+		v.Choices = []linkChoice{{Value: "approve", Label: w.Approve, Class: "approve"}, {Value: "reject", Label: w.Reject, Class: "reject quiet"}}
+		if choice == "reject" {
+			v.Choices = []linkChoice{{Value: "reject", Label: w.Reject, Class: "reject"}, {Value: "approve", Label: w.Approve, Class: "approve quiet"}}
+		}
 	}
-	v.addRows(l, zone)
+	v.addRows(w, l, zone)
 	return v
 }
 
 // tellState says what became of the request.
-func (v *decideView) tellState(l *meeting.Linked, zone *time.Location) {
+func (v *linkView) tellState(w *words, l *meeting.Linked, zone *time.Location) {
 	state, who, when := string(l.State), "", ""
 	if d := l.Verdict; d != nil {
-		who, when = d.Name, v.Words.moment(d.At, zone)
+		who, when = d.Name, w.moment(d.At, zone)
 	}
 	switch v.Tone = "calm"; l.State {
 	case meeting.LinkOpen:
@@ -81,7 +60,7 @@ func (v *decideView) tellState(l *meeting.Linked, zone *time.Location) {
 			if own := slices.IndexFunc(r.Agreed, func(a meeting.Agreement) bool { return a.UserID == l.Reader.UserID }); own >= 0 {
 				a = r.Agreed[own]
 			}
-			who, when = a.Name, v.Words.moment(a.At, zone)
+			who, when = a.Name, w.moment(a.At, zone)
 		}
 	case meeting.LinkWithdrawn:
 		if l.Verdict != nil && l.Meeting.Status == meeting.Cancelled {
@@ -96,57 +75,52 @@ func (v *decideView) tellState(l *meeting.Linked, zone *time.Location) {
 			state = "approved-by-timeout"
 		}
 	}
-	s := v.Words.States[state]
+	s := w.States[state]
 	v.Tag, v.Lead = s.Tag, strings.NewReplacer("{who}", who, "{when}", when, "{n}", strconv.Itoa(len(l.Dates))).Replace(s.Lead)
 }
 
-func (v *decideView) addRows(l *meeting.Linked, zone *time.Location) {
-	m, w := l.Meeting, v.Words
-	add := func(label string, lines ...string) {
-		if len(lines) > 0 && lines[0] != "" {
-			v.Rows = append(v.Rows, decideRow{w.Labels[label], lines})
-		}
-	}
-	add("when", w.slot(m.Slot, zone))
-	add("dates", w.dates(l.Dates, zone)...)
-	add("where", strings.Join(m.RoomNames, w.Comma))
+func (v *linkView) addRows(w *words, l *meeting.Linked, zone *time.Location) {
+	m := l.Meeting
+	v.add(w.Labels["when"], w.slot(m.Slot, zone))
+	v.add(w.Labels["dates"], w.dates(l.Dates, zone)...)
+	v.add(w.Labels["where"], strings.Join(m.RoomNames, w.Comma))
 	if r := m.Request; r != nil {
 		if c := r.Change; c != nil {
-			add("instead", w.slot(c.Slot, zone), strings.Join(c.RoomNames, w.Comma))
+			v.add(w.Labels["instead"], w.slot(c.Slot, zone), strings.Join(c.RoomNames, w.Comma))
 		}
-		add("yours", strings.Join(l.Part, w.Comma))
-		add("deadline", w.moment(r.Deadline, zone))
+		v.add(w.Labels["yours"], strings.Join(l.Part, w.Comma))
+		v.add(w.Labels["deadline"], w.moment(r.Deadline, zone))
 		var agreed []string
 		for _, a := range r.Agreed {
 			if !slices.Contains(agreed, a.Name) {
 				agreed = append(agreed, a.Name)
 			}
 		}
-		add("agreed", strings.Join(agreed, w.Comma))
+		v.add(w.Labels["agreed"], strings.Join(agreed, w.Comma))
 	}
-	add("organizer", cmp.Or(m.Organizer.Name, m.Organizer.Email))
+	v.add(w.Labels["organizer"], cmp.Or(m.Organizer.Name, m.Organizer.Email))
 	if d := l.Verdict; d != nil && l.State == meeting.LinkDecided && d.Reason != meeting.ReasonTimeout {
-		add("comment", strings.Split(d.Reason, "\n")...)
+		v.add(w.Labels["comment"], strings.Split(d.Reason, "\n")...)
 	}
-	add("description", strings.Split(m.Description, "\n")...)
+	v.add(w.Labels["description"], strings.Split(m.Description, "\n")...)
 }
 
 // tellFault says what kept a decision from being made, and with which status to answer; 0: it
 // is nothing of which a reader knows.
-func (v *decideView) tellFault(err error) int {
+func (v *linkView) tellFault(w *words, err error) int {
 	if _, ok := errors.AsType[*meeting.ConflictError](err); ok {
-		v.Fault = v.Words.Taken
+		v.Fault = w.Taken
 		return http.StatusConflict
 	}
 	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
-		v.Fault = v.Words.Rules
+		v.Fault = w.Rules
 		for _, f := range e.Violations {
 			v.Fault += " " + f.Message + "."
 		}
 		return http.StatusUnprocessableEntity
 	}
 	if _, ok := errors.AsType[*meeting.InvalidError](err); ok {
-		v.Fault = v.Words.TooLong
+		v.Fault = w.TooLong
 		return http.StatusUnprocessableEntity
 	}
 	return 0

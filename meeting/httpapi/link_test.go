@@ -79,7 +79,7 @@ func TestViewOf_series(t *testing.T) {
 	}
 	m := &meeting.Meeting{Title: "Board", Slot: dates[0], Timezone: "Europe/Berlin", Organizer: meeting.Person{Name: "Ann"}, Request: &meeting.Request{Deadline: start}}
 	linked := &meeting.Linked{State: meeting.LinkOpen, Meeting: m, Dates: dates}
-	v := viewOf(linked, "token")
+	v := viewOf(linked, "token", "")
 	if !strings.Contains(v.Lead, "Ann asks for a room on 8 dates") {
 		t.Error(v.Lead)
 	}
@@ -87,7 +87,7 @@ func TestViewOf_series(t *testing.T) {
 		t.Errorf("%q", rows)
 	}
 	linked.Dates = nil
-	if v := viewOf(linked, "token"); strings.Contains(v.Lead, "series") || v.Rows[1].Label != "Where" && v.Rows[1].Label != "Decide by" {
+	if v := viewOf(linked, "token", ""); strings.Contains(v.Lead, "series") || v.Rows[1].Label != "Where" && v.Rows[1].Label != "Decide by" {
 		t.Errorf("a single meeting: %q %+v", v.Lead, v.Rows)
 	}
 }

@@ -49,8 +49,8 @@ type OfferPage struct {
 	Limiter account.Limiter // of tokens that are not ours, by network
 }
 
-func (p *OfferPage) answers() answers {
-	return answers{name: "offer", limiter: p.Limiter, words: offerStates}
+func (p *OfferPage) page() linkPage {
+	return linkPage{name: "offer", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return offerStates[lang] }}
 }
 
 // Register adds the page to the router. Its looks are those of [DecidePage].
@@ -68,10 +68,10 @@ func (p *OfferPage) show(c *gin.Context) {
 	}
 	offering, err := p.Service.FollowOffer(c.Request.Context(), o)
 	if err != nil {
-		p.answers().fail(c, err)
+		p.page().fail(c, err)
 		return
 	}
-	p.answers().write(c, http.StatusOK, offerView(offering, token))
+	p.page().write(c, http.StatusOK, offerView(offering, token))
 }
 
 func (p *OfferPage) answer(c *gin.Context) {
@@ -89,7 +89,7 @@ func (p *OfferPage) answer(c *gin.Context) {
 	case err == nil && answered:
 		c.Redirect(http.StatusSeeOther, offerPath+"?token="+token) // so that loading anew does not send it again
 	case err == nil:
-		p.answers().write(c, http.StatusConflict, offerView(offering, token))
+		p.page().write(c, http.StatusConflict, offerView(offering, token))
 	default:
 		p.refused(c, offering, token, err)
 	}
@@ -99,10 +99,10 @@ func (p *OfferPage) answer(c *gin.Context) {
 func (p *OfferPage) again(c *gin.Context, o meeting.Offer, token string, status int) {
 	offering, err := p.Service.FollowOffer(c.Request.Context(), o)
 	if err != nil {
-		p.answers().fail(c, err)
+		p.page().fail(c, err)
 		return
 	}
-	p.answers().write(c, status, offerView(offering, token))
+	p.page().write(c, status, offerView(offering, token))
 }
 
 // refused tells what kept an offer from being accepted: a rule, or a meeting.
@@ -110,24 +110,24 @@ func (p *OfferPage) refused(c *gin.Context, offering *meeting.Offering, token st
 	_, taken := errors.AsType[*meeting.ConflictError](err)
 	broken, ruled := errors.AsType[*meeting.PolicyError](err)
 	if offering == nil || !taken && !ruled {
-		p.answers().fail(c, err)
+		p.page().fail(c, err)
 		return
 	}
 	v, w := offerView(offering, token), wordsFor(offering.Person.Locale)
 	if taken {
 		v.Fault = w.Taken
-		p.answers().write(c, http.StatusConflict, v)
+		p.page().write(c, http.StatusConflict, v)
 		return
 	}
 	v.Fault = w.Rules
 	for _, f := range broken.Violations {
 		v.Fault += " " + f.Message + "."
 	}
-	p.answers().write(c, http.StatusUnprocessableEntity, v)
+	p.page().write(c, http.StatusUnprocessableEntity, v)
 }
 
 func (p *OfferPage) read(c *gin.Context, token string) (o meeting.Offer, ok bool) {
-	ok = p.answers().read(c, func() bool {
+	ok = p.page().read(c, func() bool {
 		var ours bool
 		o, ours = p.Links.readOffer(token)
 		return ours
@@ -135,24 +135,25 @@ func (p *OfferPage) read(c *gin.Context, token string) (o meeting.Offer, ok bool
 	return o, ok
 }
 
-func offerView(o *meeting.Offering, token string) *answerView {
+func offerView(o *meeting.Offering, token string) *linkView {
 	wait := o.Wait
 	w := wordsFor(o.Person.Locale)
 	zone, err := meeting.Zone(cmp.Or(o.Person.Timezone, wait.Wished.Timezone))
 	if err != nil {
 		zone = time.UTC
 	}
-	v := &answerView{Lang: w.Lang, Headline: wait.Wished.Title, Action: offerPath, Tone: "calm"}
+	v := &linkView{Lang: w.Lang, Headline: wait.Wished.Title, Action: offerPath, Tone: "calm"}
 	switch wait.State {
 	case meeting.Offered:
 		v.Tone, v.Token = "ask", token
-		v.Choices = []answerChoice{{Value: "accept", Label: offerLabels[w.Lang][0], Class: "approve"}, {Value: "decline", Label: offerLabels[w.Lang][1], Class: "quiet"}}
+		v.Choices = []linkChoice{{Value: "accept", Label: offerLabels[w.Lang][0], Class: "approve"}, {Value: "decline", Label: offerLabels[w.Lang][1], Class: "quiet"}}
 	case meeting.Booked:
 		v.Tone = "good"
 	}
 	s := offerStates[w.Lang][string(wait.State)]
 	v.Tag, v.Lead = s.Tag, strings.ReplaceAll(s.Lead, "{when}", w.moment(wait.OfferUntil, zone))
-	v.Rows = []decideRow{{w.Labels["when"], []string{w.slot(wait.Wished.Slot, zone)}}, {w.Labels["where"], []string{strings.Join(wait.Wished.RoomNames, w.Comma)}}}
+	v.add(w.Labels["when"], w.slot(wait.Wished.Slot, zone))
+	v.add(w.Labels["where"], strings.Join(wait.Wished.RoomNames, w.Comma))
 	return v
 }
 

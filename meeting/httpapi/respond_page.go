@@ -22,8 +22,8 @@ type RespondPage struct {
 	Limiter account.Limiter // of tokens that are not ours, by network
 }
 
-func (p *RespondPage) answers() answers {
-	return answers{name: "respond", limiter: p.Limiter, words: respondStates}
+func (p *RespondPage) page() linkPage {
+	return linkPage{name: "respond", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return respondStates[lang] }}
 }
 
 // Register adds the page to the router. Its looks are those of [DecidePage].
@@ -41,10 +41,10 @@ func (p *RespondPage) show(c *gin.Context) {
 	}
 	invited, err := p.Service.FollowInvitation(c.Request.Context(), inv)
 	if err != nil {
-		p.answers().fail(c, err)
+		p.page().fail(c, err)
 		return
 	}
-	p.answers().write(c, http.StatusOK, respondView(c, invited, token, meeting.Response(c.Query("choice"))))
+	p.page().write(c, http.StatusOK, respondView(c, invited, token, meeting.Response(c.Query("choice"))))
 }
 
 func (p *RespondPage) respond(c *gin.Context) {
@@ -66,12 +66,12 @@ func (p *RespondPage) respond(c *gin.Context) {
 	_, over := errors.AsType[*meeting.StateError](err)
 	_, invalid := errors.AsType[*meeting.InvalidError](err)
 	if !over && !invalid {
-		p.answers().fail(c, err)
+		p.page().fail(c, err)
 		return
 	}
 	invited, err := p.Service.FollowInvitation(ctx, inv)
 	if err != nil {
-		p.answers().fail(c, err)
+		p.page().fail(c, err)
 		return
 	}
 	v, status := respondView(c, invited, token, choice), http.StatusConflict
@@ -81,11 +81,11 @@ func (p *RespondPage) respond(c *gin.Context) {
 			v.Fault = wordsFor(invited.Person.Locale).TooLong
 		}
 	}
-	p.answers().write(c, status, v)
+	p.page().write(c, status, v)
 }
 
 func (p *RespondPage) read(c *gin.Context, token string) (inv meeting.Invitation, ok bool) {
-	ok = p.answers().read(c, func() bool {
+	ok = p.page().read(c, func() bool {
 		var ours bool
 		inv, ours = p.Links.readInvitation(token)
 		return ours
@@ -93,14 +93,14 @@ func (p *RespondPage) read(c *gin.Context, token string) (inv meeting.Invitation
 	return inv, ok
 }
 
-func respondView(c *gin.Context, i *meeting.Invited, token string, choice meeting.Response) *answerView {
+func respondView(c *gin.Context, i *meeting.Invited, token string, choice meeting.Response) *linkView {
 	m := i.Meeting
 	w := wordsFor(cmp.Or(i.Person.Locale, c.GetHeader("Accept-Language")))
 	zone, err := meeting.Zone(cmp.Or(i.Person.Timezone, m.Timezone))
 	if err != nil {
 		zone = time.UTC
 	}
-	v := &answerView{Lang: w.Lang, Headline: m.Title, Action: respondPath, Tone: respondTones[i.Response], Comment: i.Comment}
+	v := &linkView{Lang: w.Lang, Headline: m.Title, Action: respondPath, Tone: respondTones[i.Response], Comment: i.Comment}
 	state := string(i.Response)
 	if !i.Open {
 		state, v.Tone = "over", "calm"
@@ -115,12 +115,16 @@ func respondView(c *gin.Context, i *meeting.Invited, token string, choice meetin
 	s := respondStates[w.Lang][state]
 	who := cmp.Or(m.Organizer.Name, m.Organizer.Email)
 	v.Tag, v.Lead = s.Tag, strings.NewReplacer("{who}", who, "{n}", strconv.Itoa(len(i.Dates))).Replace(s.Lead)
-	v.Rows = invitedRows(w, i, zone)
+	v.add(w.Labels["when"], w.slot(m.Slot, zone))
+	v.add(w.Labels["dates"], w.dates(i.Dates, zone)...)
+	v.add(w.Labels["where"], strings.Join(m.RoomNames, w.Comma))
+	v.add(w.Labels["organizer"], who)
+	v.add(w.Labels["description"], strings.Split(m.Description, "\n")...)
 	return v
 }
 
 // choose offers the answers: the one that the link names, or that was given, first and last.
-func (v *answerView) choose(lang string, given, wanted meeting.Response) {
+func (v *linkView) choose(lang string, given, wanted meeting.Response) {
 	for _, o := range []struct {
 		response meeting.Response
 		class    string
@@ -139,27 +143,11 @@ func (v *answerView) choose(lang string, given, wanted meeting.Response) {
 		if o.response == given {
 			label = "✓ " + label
 		}
-		v.Choices = append(v.Choices, answerChoice{string(o.response), label, class, o.response == given})
+		v.Choices = append(v.Choices, linkChoice{string(o.response), label, class, o.response == given})
 	}
 	if wanted.Answers() && wanted != given {
 		v.Confirm = strings.ReplaceAll(respondConfirm[lang], "{choice}", respondLabels[lang][wanted])
 	}
-}
-
-func invitedRows(w *words, i *meeting.Invited, zone *time.Location) []decideRow {
-	m := i.Meeting
-	var rows []decideRow
-	add := func(label string, lines ...string) {
-		if len(lines) > 0 && lines[0] != "" {
-			rows = append(rows, decideRow{w.Labels[label], lines})
-		}
-	}
-	add("when", w.slot(m.Slot, zone))
-	add("dates", w.dates(i.Dates, zone)...)
-	add("where", strings.Join(m.RoomNames, w.Comma))
-	add("organizer", cmp.Or(m.Organizer.Name, m.Organizer.Email))
-	add("description", strings.Split(m.Description, "\n")...)
-	return rows
 }
 
 var respondTones = map[meeting.Response]string{

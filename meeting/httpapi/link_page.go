@@ -1,0 +1,125 @@
+package httpapi
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"punctual/account"
+	"punctual/meeting"
+)
+
+//go:embed linkpage
+var linkFiles embed.FS
+
+var linkTemplate = template.Must(template.ParseFS(linkFiles, "linkpage/page.html"))
+
+// stylePath is where the looks of all pages behind links are.
+const stylePath = "/decide.css"
+
+// linkStyle answers with the looks.
+func linkStyle() gin.HandlerFunc {
+	style, err := linkFiles.ReadFile("linkpage/style.css")
+	if err != nil {
+		panic(err) // it is a part of the program
+	}
+	return func(c *gin.Context) {
+		c.Header("Cache-Control", "no-cache")
+		c.Data(http.StatusOK, "text/css; charset=utf-8", style)
+	}
+}
+
+// linkView is what a page shows that a link leads to and that asks before it acts.
+type linkView struct {
+	Lang, Tag, Headline, Lead, Fault string
+	Tone                             string // ask, good, bad, calm
+	Rows                             []linkRow
+	Action                           string     // where the form goes
+	Token                            string     // empty: there is nothing to do
+	Meeting                          meeting.ID // that the form speaks of; 0: the token tells
+	Confirm                          string
+	Remark, Optional, Comment        string // Remark empty: there is nothing to say
+	Choices                          []linkChoice
+}
+
+type linkRow struct {
+	Label string
+	Lines []string
+}
+
+type linkChoice struct {
+	Value, Label, Class string
+	Given               bool // it is what was answered
+}
+
+// add adds a row, unless there is nothing to say in it.
+func (v *linkView) add(label string, lines ...string) {
+	if len(lines) > 0 && lines[0] != "" {
+		v.Rows = append(v.Rows, linkRow{label, lines})
+	}
+}
+
+// linkPage is what the pages behind links have in common. Who tries tokens that are not ours is
+// slowed down, by network.
+type linkPage struct {
+	name    string
+	limiter account.Limiter
+	words   func(lang string) map[string]stateWords // with unknown, limited and failed
+}
+
+// read lets open look at the token, or answers itself: opening tells whether we made it.
+func (p linkPage) read(c *gin.Context, open func() bool) bool {
+	key := p.name + ":" + network(c.ClientIP())
+	allowed, wait := p.limiter.Allow(c.Request.Context(), key)
+	if !allowed {
+		c.Header("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+		p.write(c, http.StatusTooManyRequests, p.notice(c, "limited"))
+		return false
+	}
+	if !open() {
+		p.write(c, http.StatusNotFound, p.notice(c, "unknown"))
+		return false
+	}
+	p.limiter.Forgive(c.Request.Context(), key)
+	return true
+}
+
+// fail answers what no reader can help.
+func (p linkPage) fail(c *gin.Context, err error) {
+	if errors.Is(err, meeting.ErrNotFound) || errors.Is(err, meeting.ErrForbidden) {
+		p.write(c, http.StatusNotFound, p.notice(c, "unknown"))
+		return
+	}
+	_ = c.Error(err) // for the log
+	status := http.StatusInternalServerError
+	if errors.Is(err, context.DeadlineExceeded) {
+		status = http.StatusServiceUnavailable
+	}
+	p.write(c, status, p.notice(c, "failed"))
+}
+
+// notice is a page about nothing in particular.
+func (p linkPage) notice(c *gin.Context, state string) *linkView {
+	lang := wordsFor(c.GetHeader("Accept-Language")).Lang
+	s := p.words(lang)[state]
+	return &linkView{Lang: lang, Tag: s.Tag, Headline: s.Tag, Lead: s.Lead, Tone: "calm"}
+}
+
+func (p linkPage) write(c *gin.Context, status int, v *linkView) {
+	var b strings.Builder
+	if err := linkTemplate.Execute(&b, v); err != nil {
+		_ = c.Error(err)
+		c.Status(http.StatusInternalServerError)
+		return
+	}
+	c.Header("Cache-Control", "no-store")
+	c.Header("X-Robots-Tag", "noindex")
+	c.Data(status, "text/html; charset=utf-8", []byte(b.String()))
+}
