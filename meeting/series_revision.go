@@ -253,12 +253,9 @@ func (e *revision) moveCancelled(m *Meeting, d Date, target *Series) {
 		return
 	}
 	m.OriginalStart = d.Slot.Start
-	e.belong(m, target)
+	m.SeriesID = target.ID
 	e.change.Update = append(e.change.Update, m)
 }
-
-// belong makes the meeting one of the target's.
-func (e *revision) belong(m *Meeting, target *Series) { m.SeriesID = target.ID }
 
 // appear adds the dates that the series has not had: all that no meeting takes after a new
 // rule, else those that it did not name before.
@@ -277,12 +274,7 @@ func (e *revision) appear(target *Series, terms Terms, before, after map[string]
 
 // roomsOfAll are the rooms of the meetings concerned and those given, by ID.
 func (e *revision) roomsOfAll(ctx context.Context, given []*Room) (map[int64]*Room, error) {
-	var want []int64
-	for _, m := range e.concerned() {
-		want = append(want, m.RoomIDs...)
-	}
-	slices.Sort(want)
-	rooms, err := e.rooms(ctx, slices.Compact(want))
+	rooms, err := e.theirRooms(ctx, e.concerned())
 	if err == nil {
 		err = e.withBlackouts(ctx, rooms, e.at)
 	}
@@ -457,7 +449,7 @@ func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) err
 		e.visible, e.moved = true, true // calendars know the date by it, though the meeting itself may wait where it is
 	}
 	if changed || moved || target.ID == 0 {
-		e.belong(m, target)
+		m.SeriesID = target.ID
 		e.change.Update = append(e.change.Update, m)
 	}
 	if !sameSlot(m.Slot, w.base.Slot) || !slices.Equal(m.RoomIDs, w.base.RoomIDs) || m.Title != w.base.Title || m.Status != w.base.Status {

@@ -288,29 +288,3 @@ func (s *Service) standsFor(ctx context.Context, by Actor) (Actor, error) {
 	by.StandsFor = new(absences(away).standsFor(by.ID))
 	return by, nil
 }
-
-// addHeld adds to when a room is busy what is held for changes that wait and for offers of the
-// waiting list; it shows as pending.
-func (s *Service) addHeld(ctx context.Context, by Actor, roomID int64, span Slot, busy []Busytime) ([]Busytime, error) {
-	held, err := s.store.HeldForChanges(ctx, roomID, span)
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range held {
-		if h.MeetingID == 0 { // nobody sees who waits
-			busy = append(busy, Busytime{Slot: h.Slot, Meeting: &Meeting{Title: Busy, Status: Pending}})
-			continue
-		}
-		m, err := s.Meeting(ctx, by, h.MeetingID)
-		if errors.Is(err, ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		pending := *m
-		pending.Status = Pending
-		busy = append(busy, Busytime{Slot: h.Slot, Meeting: &pending})
-	}
-	return busy, nil
-}

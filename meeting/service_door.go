@@ -40,15 +40,16 @@ func (s *Service) Door(ctx context.Context, by Actor, roomID int64) (*Door, erro
 	if err != nil {
 		return nil, err
 	}
+	ms = slices.DeleteFunc(ms, func(m *Meeting) bool {
+		return !m.Slot.Overlaps(today) || !slices.Contains(m.RoomIDs, roomID) // its buffer does, or it may come here
+	})
+	all, err := s.theirRooms(ctx, ms)
+	if err != nil {
+		return nil, err
+	}
 	door := &Door{Room: room, At: at, State: DoorFree, Day: today, Closed: room.closures(today)}
 	for _, m := range ms {
-		if !m.Slot.Overlaps(today) || !slices.Contains(m.RoomIDs, roomID) { // its buffer does, or it may come here
-			continue
-		}
-		rooms, err := s.rooms(ctx, m.RoomIDs)
-		if err != nil {
-			return nil, err
-		}
+		rooms := slices.DeleteFunc(slices.Clone(all), func(r *Room) bool { return !slices.Contains(m.RoomIDs, r.ID) })
 		seen := m.At(at).View(Actor{}, nil)
 		if seen.Status == Released || seen.Status == Rejected || seen.Status == Cancelled {
 			continue

@@ -241,10 +241,53 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slo
 		}
 		busy = append(busy, closed...)
 	}
-	if busy, err = s.addHeld(ctx, by, roomID, span, busy); err != nil {
+	held, err := s.busyHeld(ctx, by, roomID, span)
+	if err != nil {
 		return nil, err
 	}
+	busy = append(busy, held...)
 	slices.SortStableFunc(busy, func(a, b Busytime) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	return busy, nil
+}
+
+// busyHeld is when a room is held within the span for changes that wait and for offers of the
+// waiting list; it shows as pending.
+func (s *Service) busyHeld(ctx context.Context, by Actor, roomID int64, span Slot) ([]Busytime, error) {
+	held, err := s.store.HeldForChanges(ctx, roomID, span)
+	if err != nil {
+		return nil, err
+	}
+	var want []ID
+	for _, h := range held {
+		if h.MeetingID != 0 {
+			want = append(want, h.MeetingID)
+		}
+	}
+	slices.Sort(want)
+	moving := map[ID]*Meeting{}
+	if want = slices.Compact(want); len(want) > 0 {
+		ms, err := s.store.MeetingsByID(ctx, want)
+		if err == nil {
+			ms, err = s.showAll(ctx, by, ms, s.clock())
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range ms {
+			m.Status = Pending
+			moving[m.ID] = m
+		}
+	}
+	var busy []Busytime
+	for _, h := range held {
+		m := moving[h.MeetingID]
+		if h.MeetingID == 0 { // nobody sees who waits
+			m = &Meeting{Title: Busy, Status: Pending}
+		}
+		if m != nil {
+			busy = append(busy, Busytime{Slot: h.Slot, Meeting: m})
+		}
+	}
 	return busy, nil
 }
 
@@ -273,6 +316,16 @@ func (s *Service) rooms(ctx context.Context, ids []int64) ([]*Room, error) {
 	}
 	rooms, err := s.store.Rooms(ctx, ids)
 	return s.zoned(rooms), err
+}
+
+// theirRooms are the rooms of meetings, each once.
+func (s *Service) theirRooms(ctx context.Context, ms []*Meeting) ([]*Room, error) {
+	var want []int64
+	for _, m := range ms {
+		want = append(want, m.RoomIDs...)
+	}
+	slices.Sort(want)
+	return s.rooms(ctx, slices.Compact(want))
 }
 
 // zoned gives rooms that name no zone, and whose site names none, the installation's.

@@ -282,9 +282,7 @@ func (s *Service) ListSeries(ctx context.Context, by Actor, q SeriesQuery, p Pag
 		return nil, "", err
 	}
 	for i := range series {
-		if series[i], err = s.showSeries(ctx, by, series[i]); err != nil {
-			return nil, "", err
-		}
+		series[i] = s.reminded(series[i]).View(by, nil) // one's own, or an admin's: no room decides who sees it
 	}
 	return series, next, nil
 }
@@ -324,14 +322,19 @@ func (m *Meeting) gone() bool { return m.Status == Cancelled || m.Status == Reje
 
 // showSeries is the series as the actor may see it.
 func (s *Service) showSeries(ctx context.Context, by Actor, series *Series) (*Series, error) {
-	if series.DefaultReminders {
-		series.Reminders = s.conf().Reminders
-	}
 	by, rooms, err := s.roomsToJudge(ctx, by, series.sample())
 	if err != nil {
 		return nil, err
 	}
-	return series.View(by, rooms), nil
+	return s.reminded(series).View(by, rooms), nil
+}
+
+// reminded gives a series that follows the installation's reminders those.
+func (s *Service) reminded(series *Series) *Series {
+	if series.DefaultReminders {
+		series.Reminders = s.conf().Reminders
+	}
+	return series
 }
 
 func (s *Service) showSeriesResult(ctx context.Context, by Actor, r *SeriesResult) (*SeriesResult, error) {

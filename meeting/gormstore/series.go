@@ -58,7 +58,12 @@ func (s *Store) Series(ctx context.Context, id int64) (*meeting.Series, error) {
 	return found, nil
 }
 
-func (s *Store) nameRooms(tx *gorm.DB, series *meeting.Series) error {
+// nameRooms reads the names of the rooms of all the series at once.
+func (s *Store) nameRooms(tx *gorm.DB, all ...*meeting.Series) error {
+	var ids []int64
+	for _, series := range all {
+		ids = append(ids, series.RoomIDs...)
+	}
 	names := map[int64]string{}
 	err := s.query(tx, func(rows *sql.Rows) error {
 		var id int64
@@ -66,9 +71,11 @@ func (s *Store) nameRooms(tx *gorm.DB, series *meeting.Series) error {
 		err := rows.Scan(&id, &name)
 		names[id] = name
 		return err
-	}, roomNames, s.ids(series.RoomIDs...))
-	for _, id := range series.RoomIDs {
-		series.RoomNames = append(series.RoomNames, names[id])
+	}, roomNames, s.ids(ids...))
+	for _, series := range all {
+		for _, id := range series.RoomIDs {
+			series.RoomNames = append(series.RoomNames, names[id])
+		}
 	}
 	return err
 }

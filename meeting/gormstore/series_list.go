@@ -41,10 +41,8 @@ func (s *Store) ListSeries(ctx context.Context, q meeting.SeriesQuery, p meeting
 		return nil, "", fmt.Errorf("list series: %w", err)
 	}
 	series, next = paged(series, limit(p), func(x *meeting.Series) position { return position{List: "series", ID: x.ID} })
-	for _, x := range series {
-		if err := s.nameRooms(tx, x); err != nil {
-			return nil, "", fmt.Errorf("list series: %w", err)
-		}
+	if err := s.nameRooms(tx, series...); err != nil {
+		return nil, "", fmt.Errorf("list series: %w", err)
 	}
 	return series, next, nil
 }

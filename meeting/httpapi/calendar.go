@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -121,22 +120,18 @@ func (h *calendarHandlers) create(ctx context.Context, in *struct{ Body *Body[Fe
 	}}, nil
 }
 
-// rooms are the names of those that are there.
+// rooms are the names of those that are there; 0 is none.
 func (h *calendarHandlers) rooms(ctx context.Context, ids ...int64) (map[int64]string, error) {
 	names := map[int64]string{}
-	for _, id := range ids {
-		if id == 0 || names[id] != "" {
-			continue
-		}
-		r, err := h.Service.Room(ctx, id)
-		if err != nil && !errors.Is(err, meeting.ErrNotFound) {
-			return nil, err
-		}
-		if err == nil {
-			names[id] = r.Name
-		}
+	ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(ids))), func(id int64) bool { return id == 0 })
+	if len(ids) == 0 {
+		return names, nil
 	}
-	return names, nil
+	rooms, _, err := h.Service.Rooms(ctx, meeting.RoomQuery{IDs: ids, IncludeInactive: true}, meeting.Page{Limit: len(ids)})
+	for _, r := range rooms {
+		names[r.ID] = r.Name
+	}
+	return names, err
 }
 
 func feedOf(f *account.Feed, names map[int64]string) Feed {
@@ -161,8 +156,7 @@ func (h *calendarHandlers) list(ctx context.Context, in *struct{ Paging }) (*lis
 	for _, f := range feeds {
 		ids = append(ids, f.RoomID)
 	}
-	slices.Sort(ids)
-	names, err := h.rooms(ctx, slices.Compact(ids)...)
+	names, err := h.rooms(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -233,18 +227,8 @@ func (h *calendarHandlers) calendar(ctx context.Context, roomID int64, token, kn
 		Status: http.StatusOK, ContentType: "text/calendar; charset=utf-8", ETag: `"` + hex.EncodeToString(sum[:16]) + `"`,
 		CacheControl: "private, no-cache", Robots: "noindex", Body: body,
 	}
-	if matches(known, out.ETag) {
+	if knows(known, out.ETag) {
 		out.Status, out.Body = http.StatusNotModified, nil
 	}
 	return out, nil
-}
-
-// matches reports whether a header If-None-Match names the tag, also one that a proxy made weak.
-func matches(header, tag string) bool {
-	for t := range strings.SplitSeq(header, ",") {
-		if t = strings.TrimSpace(t); t == "*" || strings.TrimPrefix(t, "W/") == tag {
-			return true
-		}
-	}
-	return false
 }
