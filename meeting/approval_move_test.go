@@ -86,6 +86,62 @@ func TestService_aMoveWaits(t *testing.T) {
 	})
 }
 
+// A move to an earlier time is decided before that.
+func TestService_aMoveToAnEarlierTime(t *testing.T) {
+	w := newWorld(t)
+	m := w.book(t, w.ann, w.fields(6*time.Hour, w.board))
+	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	m = w.move(t, m.ID, 2*time.Hour, 3*time.Hour)
+	same(t, "deadline", m.Request.Deadline, w.at.Add(2*time.Hour))
+}
+
+// What happened to a meeting is told from what to what, of a move that waited as well.
+func TestService_historyFromAndTo(t *testing.T) {
+	w, m := moved(t)
+	was, is := Slot{w.at.Add(time.Hour), w.at.Add(2 * time.Hour)}, Slot{w.at.Add(4 * time.Hour), w.at.Add(5 * time.Hour)}
+	move := map[string]any{"start": is.Start, "end": is.End, "room_ids": []int64{w.board.ID}}
+	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Update(t.Context(), w.root, m.ID, nil, Fields{
+		Title: new("Retro"), Attendees: &[]Person{{Email: "guest@example.net"}}, RoomIDs: &[]int64{w.desk.ID},
+		Start: new(was.Start.Format(time.RFC3339)), End: new(was.End.Format(time.RFC3339)), Visibility: new(Private), Reminders: &[]Reminder{},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	request := w.book(t, w.ann, w.fields(30*time.Hour, w.desk))
+	w.store.rooms[w.desk.ID].Approval = RoomApproval{Required: true, ApproverIDs: []int64{w.mona.ID}}
+	pending := w.book(t, w.ann, w.fields(32*time.Hour, w.board))
+	if _, err := w.Update(t.Context(), w.mona, pending.ID, nil, Fields{}); !errors.Is(err, ErrForbidden) {
+		t.Errorf("a stranger: %v", err)
+	}
+	if _, err := w.Update(t.Context(), w.root, pending.ID, nil, Fields{End: new(pending.Slot.End.Add(time.Minute).Format(time.RFC3339))}); err != nil {
+		t.Fatal(err)
+	}
+	changes := func(id ID) (all []map[string]Change) {
+		for _, e := range w.store.history[id] {
+			all = append(all, e.Changes)
+		}
+		return all
+	}
+	status := func(from any, to Status) map[string]Change { return map[string]Change{"status": {from, to}} }
+	same(t, "the meeting", changes(m.ID), []map[string]Change{
+		status(nil, Pending), status(Pending, Confirmed), {"pending_change": {nil, move}},
+		{"pending_change": {move, nil}, "start": {was.Start, is.Start}, "end": {was.End, is.End}},
+		{
+			"title": {"Review", "Retro"}, "attendees": {[]string{"BOB@example.org", "guest@example.net"}, []string{"guest@example.net"}},
+			"room_ids": {[]int64{w.board.ID}, []int64{w.desk.ID}}, "start": {is.Start, was.Start}, "end": {is.End, was.End},
+			"visibility": {Public, Private}, "reminders": {[]string{"15m before start by email"}, []string{}},
+		},
+	})
+	same(t, "a booking", changes(request.ID), []map[string]Change{status(nil, Confirmed)})
+	same(t, "a request that an admin makes longer", changes(pending.ID), []map[string]Change{
+		status(nil, Pending), {"end": {pending.Slot.End, pending.Slot.End.Add(time.Minute)}}, status(Pending, Confirmed),
+	})
+}
+
 func TestService_endsOfAMoveThatWaits(t *testing.T) {
 	tests := []struct {
 		name string

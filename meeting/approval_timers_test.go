@@ -71,6 +71,7 @@ func TestService_escalates(t *testing.T) {
 	}{
 		{"to the admins", func(*world) *[]int64 { return nil }, []string{"escalation root@example.org"}, func(w *world) Actor { return w.root }},
 		{"to whom the room names", func(w *world) *[]int64 { return &[]int64{w.max.ID} }, []string{"escalation max@example.org"}, func(w *world) Actor { return w.max }},
+		{"and not to who was asked before", func(w *world) *[]int64 { return &[]int64{w.mona.ID, w.max.ID} }, []string{"escalation max@example.org"}, func(w *world) Actor { return w.max }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -375,6 +375,9 @@ func TestNoShowsInRow(t *testing.T) {
 	if got := noShowsInRow(ms, at); got != 2 {
 		t.Errorf("people may still come to the last: %d, want 2", got)
 	}
+	if got := noShowsInRow(append(ms, date(Released, 0)), at); got != 2 {
+		t.Errorf("the date itself is not one before it: %d, want 2", got)
+	}
 	running.CheckedInAt = at
 	if got := noShowsInRow(ms, at); got != 0 {
 		t.Errorf("somebody came: %d, want 0", got)

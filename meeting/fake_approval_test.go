@@ -20,6 +20,13 @@ func (s *fakeStore) HeldForChanges(_ context.Context, roomID int64, span Slot) (
 			}
 		}
 	}
+	for _, wait := range s.waits {
+		for _, o := range wait.Wants {
+			if wait.State == Offered && o.RoomID == roomID && o.Slot.Overlaps(span) {
+				held = append(held, HeldSlot{0, o.Slot})
+			}
+		}
+	}
 	return held, nil
 }
 

@@ -47,6 +47,23 @@ func TestService_historyOfWhatWasPrivate(t *testing.T) {
 	same(t, "a stranger reads", fields(w.max), [][]string{{"status"}, nil, {"status"}, {"visibility"}, {"title"}})
 }
 
+// Of what is veiled the words of people are left out, and those of a timer stay.
+func TestEntry_veiled(t *testing.T) {
+	changes := map[string]Change{"status": {Pending, Cancelled}, "title": {"Layoffs", "Open day"}, "pending_change": {From: "there"}, "approval.agreed": {To: "Board"}}
+	at := time.Date(2027, 2, 10, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		by, want Actor
+		reason   string
+	}{
+		{Actor{Kind: ActorUser, ID: 1, Name: "ann"}, Actor{Kind: ActorUser}, ""},
+		{Timer(JobExpire), Timer(JobExpire), "because"},
+	} {
+		e := Entry{ID: 1, At: at, Action: ActionCancelled, Actor: tt.by, Changes: changes, Reason: "because"}
+		same(t, "veiled", e.veiled(), Entry{ID: 1, At: at, Action: ActionCancelled, Actor: tt.want, Changes: map[string]Change{"status": {Pending, Cancelled}}, Reason: tt.reason})
+	}
+	same(t, "the entry itself", len(changes), 4)
+}
+
 // A token for something else shows of private meetings what strangers see, whoever has it.
 func TestActor_blind(t *testing.T) {
 	w := newWorld(t)

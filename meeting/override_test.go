@@ -139,3 +139,26 @@ func TestService_overrideOfSeries(t *testing.T) {
 		}
 	}
 }
+
+// An override passes over what a room's rules say, so that only what is taken is replaced; by a
+// room whose own rules hold, since nobody passed over those.
+func TestService_overrideWithOtherRooms(t *testing.T) {
+	w := newWorld(t)
+	short := w.room(t, RoomFields{Name: new("Short"), Capacity: new(8), MaxDuration: new(30 * time.Minute)})
+	w.room(t, RoomFields{Name: new("Also short"), Capacity: new(8), MaxDuration: new(30 * time.Minute)})
+	taken := w.room(t, RoomFields{Name: new("Taken"), Capacity: new(8)})
+	w.room(t, RoomFields{Name: new("Free"), Capacity: new(9)})
+	w.room(t, RoomFields{Name: new("Free as well"), Capacity: new(10)})
+	w.take(t, "2027-02-11", taken)
+	f := w.weekly("FREQ=WEEKLY;COUNT=2", short, taken)
+	f.OnConflict, f.Override = OtherRoom, &Override{Reason: "the board comes"}
+	r := w.bookSeries(t, w.root, f)
+	same(t, "rooms", roomsOn(r.Meetings), []string{"Short+Free", "Short+Taken"})
+	for _, m := range r.Meetings {
+		e := w.store.history[m.ID][0]
+		rules, ok := e.Changes["override"].To.([]BrokenRule)
+		if !ok || len(rules) != 1 || rules[0].Code != "max_duration" || rules[0].RoomID != short.ID {
+			t.Errorf("history %+v", e)
+		}
+	}
+}

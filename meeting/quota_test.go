@@ -59,6 +59,10 @@ func TestClaim_Check(t *testing.T) {
 			[]Figures{{Limit: 1, Used: 1, Actual: 2, Per: PerWeek}, {Limit: "1h", Used: "30m", Actual: "1h30m", Per: PerWeek}}},
 		{"a move within the week, over a quota that was lowered", Quota{PerWeek, 1, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), slot("2027-02-11T09:00", "2027-02-11T10:00"),
 			[]Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, nil},
+		{"a move within the week, over a length that was lowered", Quota{PerWeek, 0, time.Hour}, slot("2027-02-10T09:00", "2027-02-10T10:00"), slot("2027-02-11T09:00", "2027-02-11T10:00"),
+			[]Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, nil},
+		{"and longer", Quota{PerWeek, 0, time.Hour}, slot("2027-02-10T09:00", "2027-02-10T10:01"), slot("2027-02-11T09:00", "2027-02-11T10:00"),
+			[]Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, []Figures{{Limit: "1h", Used: "1h", Actual: "2h1m", Per: PerWeek}}},
 		{"a move into the week", Quota{PerWeek, 1, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), slot("2027-02-18T09:00", "2027-02-18T10:00"),
 			[]Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, []Figures{{Limit: 1, Used: 1, Actual: 2, Per: PerWeek}}},
 	}
@@ -127,6 +131,24 @@ func TestService_quota(t *testing.T) {
 	f.End = new(w.at.Add(day(3)).Format(time.RFC3339))
 	_, err = w.Book(t.Context(), w.ann, f)
 	same(t, "all at once", broken(t, err), []string{"max_duration", "quota"})
+}
+
+// Who is over a quota since it was lowered moves within the period all the same.
+func TestService_quotaThatWasLowered(t *testing.T) {
+	w := newWorld(t)
+	lab := w.room(t, RoomFields{Name: new("Lab"), Quota: &Quota{Per: PerWeek, Count: 2}})
+	m := w.book(t, w.ann, w.fields(time.Hour, lab))
+	w.book(t, w.ann, w.fields(2*time.Hour, lab))
+	if _, err := w.UpdateRoom(t.Context(), w.root, lab.ID, nil, RoomFields{Quota: &Quota{Per: PerWeek, Count: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	w.move(t, m.ID, 24*time.Hour, 25*time.Hour)
+	_, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new("2027-02-16T09:00:00Z"), End: new("2027-02-16T10:00:00Z")})
+	if err != nil {
+		t.Errorf("into a week without another: %v", err)
+	}
+	_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new("2027-02-12T09:00:00Z"), End: new("2027-02-12T10:00:00Z")})
+	same(t, "and back", broken(t, err), []string{"quota"})
 }
 
 // A request counts from when it takes its slot.

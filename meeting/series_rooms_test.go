@@ -85,6 +85,12 @@ func TestSeries_otherRoomsForSeveral(t *testing.T) {
 	series := w.weekly("FREQ=WEEKLY;COUNT=2", plain, video, third)
 	series.OnConflict = OtherRoom
 	same(t, "rooms", roomsOn(w.bookSeries(t, w.ann, series).Meetings), []string{"Y+X+C", "A+X+C"})
+
+	// A room that the date has anyway does not stand in for another.
+	w.take(t, "2027-03-11", plain)
+	alone := w.weekly("FREQ=WEEKLY;COUNT=1", plain, video)
+	alone.Start, alone.End, alone.OnConflict = new("2027-03-11T10:00:00"), new("2027-03-11T11:00:00"), OtherRoom
+	same(t, "rooms", roomsOn(w.bookSeries(t, w.ann, alone).Meetings), []string{"X+B"})
 }
 
 func TestAssign(t *testing.T) {

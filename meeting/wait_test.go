@@ -117,3 +117,17 @@ func TestRefusal(t *testing.T) {
 		}
 	}
 }
+
+// What an offer holds is busy to everybody, and nobody learns for whom.
+func TestFreeBusy_offers(t *testing.T) {
+	w := newWorld(t)
+	slot := Slot{w.at.Add(time.Hour), w.at.Add(2 * time.Hour)}
+	held := &Wait{Person: Person{UserID: w.ann.ID, Name: "ann"}, Wished: Wished{Title: "Review"}, State: Offered, Wants: []Occupancy{{w.desk.ID, slot}}}
+	w.store.waits = map[int64]*Wait{1: held}
+	for _, by := range []Actor{w.ann, w.bob, w.root} {
+		busy, err := w.FreeBusy(t.Context(), by, w.desk.ID, Slot{w.at, w.at.Add(24 * time.Hour)})
+		if err != nil || len(busy) != 1 || busy[0].Slot != slot || busy[0].Meeting.ID != 0 || busy[0].Meeting.Title != Busy || busy[0].Meeting.Status != Pending {
+			t.Errorf("%s: %+v, %v", by.Name, busy, err)
+		}
+	}
+}
