@@ -418,7 +418,6 @@ func sameReminders(a, b []Reminder) bool {
 }
 
 // reminderTexts are reminders as history shows them: "15m before start by email, sms".
-// reminderTexts are reminders in the history.
 func reminderTexts(rs []Reminder) []string {
 	texts := make([]string, len(rs))
 	for i, r := range rs {

@@ -228,9 +228,6 @@ func (m *Meeting) askToMove(move *PendingChange, rooms []*Room, changes map[stri
 
 // recordRevision writes the change, and a confirmation that it brought about.
 func (m *Meeting) recordRevision(changes map[string]Change, was Status, override *Override, by Actor, at time.Time) {
-	if m.Status == Pending && was != Pending {
-		changes["status"] = Change{From: was, To: m.Status}
-	}
 	changed := Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes}
 	override.note(&changed)
 	m.record(changed)

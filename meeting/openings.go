@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// grid on which times are suggested for rooms that have no step of their own.
+// suggestedStep is the grid on which times are suggested for rooms that have none of their own.
 const suggestedStep = 15 * time.Minute
 
 // daytime is when rooms are suggested that are open around the clock.
@@ -82,8 +82,8 @@ func openHours(hours []OpeningHours, span Slot, loc *time.Location) []Slot {
 	}
 	var open []Slot
 	for _, s := range (&Policy{OpeningHours: hours}).intervals(span, loc) {
-		s.Start, s.End = later(s.Start, span.Start), earlier(s.End, span.End)
-		if !s.Start.Before(s.End) {
+		s, ok := s.within(span)
+		if !ok {
 			continue
 		}
 		if n := len(open); n > 0 && !s.Start.After(open[n-1].End) {

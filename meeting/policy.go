@@ -53,8 +53,6 @@ func (w Wish) added() (location string, added Slot) {
 	return "body.end", Slot{Start: w.Agreed.End, End: w.Slot.End}
 }
 
-func (s Slot) empty() bool { return !s.Start.Before(s.End) }
-
 // Check tells every rule of the room, and of the installation, that the wish breaks, except
 // quotas: what other meetings take, only the store knows (see [Meeting.Claims]).
 func (r *Room) Check(w Wish, limits Limits) []Fault {
@@ -213,17 +211,7 @@ func (r *Room) Open(slot Slot) bool {
 	if len(r.Policy.OpeningHours) == 0 {
 		return true
 	}
-	loc := mustZone(r.Zone)
-	covered := slot.Start
-	for _, open := range r.Policy.intervals(slot, loc) {
-		if open.Start.After(covered) {
-			break
-		}
-		if open.End.After(covered) {
-			covered = open.End
-		}
-	}
-	return !covered.Before(slot.End)
+	return len(gaps(slot, r.Policy.intervals(slot, mustZone(r.Zone)))) == 0
 }
 
 // intervals in which the room is open on the days that slot touches, by start. Those of the

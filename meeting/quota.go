@@ -174,17 +174,3 @@ func (q *Quota) next(day time.Time) time.Time {
 		return day.AddDate(0, 0, 1)
 	}
 }
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}

@@ -81,7 +81,7 @@ func zoneDays(span Slot, zones []string, inForce string) []ZoneDay {
 	return days
 }
 
-// An HourOfWeek is the weekday, 1 for Monday to 7, and the hour of the clock: "1 09".
+// HourOfWeek is the weekday, 1 for Monday to 7, and the hour of the clock: "1 09".
 func HourOfWeek(t time.Time) string {
 	return fmt.Sprintf("%d %02d", (int(t.Weekday())+6)%7+1, t.Hour())
 }
@@ -104,28 +104,11 @@ func zoneHours(days []ZoneDay, inForce string) []ZoneDay {
 	return hours
 }
 
-// within is the part of s that lies in other, if there is one.
-func (s Slot) within(other Slot) (part Slot, ok bool) {
-	part = Slot{Start: latest(s.Start, other.Start), End: s.End}
-	if other.End.Before(part.End) {
-		part.End = other.End
-	}
-	return part, part.Start.Before(part.End)
-}
-
 // openFor is how long within a slot rooms with this policy are open.
 func (p *Policy) openFor(slot Slot, loc *time.Location) time.Duration {
-	if len(p.OpeningHours) == 0 {
-		return slot.End.Sub(slot.Start)
-	}
 	var sum time.Duration
-	covered := slot.Start
-	for _, open := range p.intervals(slot, loc) { // they may overlap
-		open.Start = latest(open.Start, covered)
-		if part, ok := open.within(slot); ok {
-			sum += part.End.Sub(part.Start)
-			covered = part.End
-		}
+	for _, open := range openHours(p.OpeningHours, slot, loc) {
+		sum += open.Duration()
 	}
 	return sum
 }

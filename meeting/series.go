@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -119,7 +120,7 @@ func (s *Series) split(d Date, at time.Time) (first, second *Series) {
 	second.ID, second.PreviousID, second.Version, second.CreatedAt, second.UpdatedAt = 0, s.ID, 0, at, at
 	first.UpdatedAt = at
 	if s.Rule.count > 0 {
-		first.Rule = s.Rule.ending("COUNT", itoa(n))
+		first.Rule = s.Rule.ending("COUNT", strconv.Itoa(n))
 	} else {
 		first.Rule = s.Rule.ending("UNTIL", walls[n-1].Format("20060102T150405"))
 	}
@@ -130,7 +131,7 @@ func (s *Series) split(d Date, at time.Time) (first, second *Series) {
 		second.Rule, _ = ParseRule("", "FREQ=DAILY;COUNT=1")
 	case s.Rule.count > 0:
 		second.Start = walls[n]
-		second.Rule = s.Rule.ending("COUNT", itoa(len(walls)-n))
+		second.Rule = s.Rule.ending("COUNT", strconv.Itoa(len(walls)-n))
 	default:
 		second.Start = walls[n]
 	}

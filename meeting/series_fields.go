@@ -2,7 +2,6 @@ package meeting
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -242,5 +241,3 @@ func readScope(scope *Scope, text string, zone *time.Location) (from time.Time, 
 	}
 	return from, nil
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -110,7 +110,7 @@ func (s *Service) ReleaseNoShow(ctx context.Context, ref Ref) (Outcome, error) {
 	}
 	outcome := Applied
 	_, err = s.change(ctx, by, ref.ID, nil, func(m *Meeting, c changing) error {
-		at := latest(c.at, m.CheckIn.Until) // this machine's clock may be behind the engine's
+		at := later(c.at, m.CheckIn.Until) // this machine's clock may be behind the engine's
 		switch {
 		case m.ScheduleVersion != ref.Version || m.CheckIn.Until.IsZero():
 			outcome = Stale
@@ -144,13 +144,6 @@ func (s *Service) noShows(ctx context.Context, id ID) (inRow int, admins []Perso
 		admins, err = s.directory.Admins(ctx)
 	}
 	return inRow, admins, err
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // Arrivable is what a link to check in leads to.

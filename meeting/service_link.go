@@ -3,12 +3,13 @@ package meeting
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // FollowLink tells what a link leads to and changes nothing: programs that look at mails
 // follow links, too. A link whose meeting or reader is not there (any more) is [ErrNotFound].
 func (s *Service) FollowLink(ctx context.Context, l Link) (*Linked, error) {
-	reader, by, err := s.reader(ctx, l)
+	reader, by, err := s.user(ctx, l.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +104,11 @@ func (m *Meeting) decidedWith(o *Meeting) bool {
 var errLinkUsed = errors.New("the link is used up")
 
 // DecideByLink decides for or against the request that the link names, as its reader, with all
-// requests of a series that were made at once with it, and tells what the link leads to then. decided is false if it was not open (any more): then
-// nothing has changed. It may end in a [*ConflictError] or a [*PolicyError]; the request then
-// goes on waiting.
+// requests of a series that were made at once with it, and tells what the link leads to then.
+// decided is false if it was not open (any more): then nothing has changed. It may end in a
+// [*ConflictError] or a [*PolicyError]; the request then goes on waiting.
 func (s *Service) DecideByLink(ctx context.Context, l Link, approve bool, comment string) (linked *Linked, decided bool, err error) {
-	_, by, err := s.reader(ctx, l)
+	_, by, err := s.user(ctx, l.UserID)
 	if err != nil {
 		return nil, false, err
 	}
@@ -142,11 +143,11 @@ func (s *Service) decided(ctx context.Context, l Link, err error) (*Linked, bool
 	return linked, err == nil, followed
 }
 
-// reader of a link, as somebody who acts.
-func (s *Service) reader(ctx context.Context, l Link) (Person, Actor, error) {
-	people, err := s.directory.People(ctx, []int64{l.UserID})
+// user as somebody who acts; [ErrNotFound], if the account is disabled.
+func (s *Service) user(ctx context.Context, id int64) (Person, Actor, error) {
+	people, err := s.directory.People(ctx, []int64{id})
 	if err != nil {
-		return Person{}, Actor{}, err
+		return Person{}, Actor{}, fmt.Errorf("look up user %d: %w", id, err)
 	}
 	if len(people) == 0 {
 		return Person{}, Actor{}, ErrNotFound

@@ -21,7 +21,7 @@ type Offering struct {
 // FollowOffer tells what a link in an offer leads to and changes nothing. A link whose wait or
 // reader is not there (any more) is [ErrNotFound].
 func (s *Service) FollowOffer(ctx context.Context, o Offer) (*Offering, error) {
-	p, by, err := s.reader(ctx, Link{UserID: o.UserID})
+	p, by, err := s.user(ctx, o.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Service) AnswerOffer(ctx context.Context, o Offer, accept bool) (offeri
 	if err != nil {
 		return nil, false, err
 	}
-	_, by, err := s.reader(ctx, Link{UserID: o.UserID})
+	_, by, err := s.user(ctx, o.UserID)
 	if err != nil {
 		return nil, false, err
 	}

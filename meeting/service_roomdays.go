@@ -32,11 +32,7 @@ func (s *Service) RoomDays(ctx context.Context, q RoomQuery, roomID int64, from,
 	if err := s.withBlackouts(ctx, rooms, span.Start); err != nil {
 		return nil, "", err
 	}
-	ids := make([]int64, len(rooms))
-	for i, r := range rooms {
-		ids[i] = r.ID
-	}
-	booked, err := s.store.Booked(ctx, ids, span)
+	booked, err := s.store.Booked(ctx, ids(rooms), span)
 	if err != nil {
 		return nil, "", err
 	}

@@ -293,15 +293,10 @@ func (s *Service) allowed(ctx context.Context, w *Wait) error {
 
 // wantedNow judges what somebody waits for anew.
 func (s *Service) wantedNow(ctx context.Context, w *Wait, at time.Time) (Actor, Terms, error) {
-	found, err := s.directory.People(ctx, []int64{w.Person.UserID})
-	if err != nil {
-		return Actor{}, Terms{}, fmt.Errorf("look up who waits: %w", err)
+	_, owner, err := s.user(ctx, w.Person.UserID)
+	if errors.Is(err, ErrNotFound) {
+		err = errInactive
 	}
-	if len(found) == 0 {
-		return Actor{}, Terms{}, errInactive
-	}
-	p := found[0]
-	owner, err := s.standing(ctx, Actor{Kind: ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: p.Role})
 	if err != nil {
 		return owner, Terms{}, err
 	}
@@ -332,7 +327,7 @@ func (s *Service) ExpireWait(ctx context.Context, ref Ref) (Outcome, error) {
 			return nil, errUnchanged
 		}
 		outcome = Applied
-		w.expire(latest(at, w.Due())) // this machine's clock may be behind the engine's
+		w.expire(later(at, w.Due())) // this machine's clock may be behind the engine's
 		return nil, nil
 	})
 	if errors.Is(err, ErrNotFound) {

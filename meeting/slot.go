@@ -18,3 +18,25 @@ func (s Slot) Duration() time.Duration { return s.End.Sub(s.Start) }
 func (s Slot) Widen(before, after time.Duration) Slot {
 	return Slot{Start: s.Start.Add(-before), End: s.End.Add(after)}
 }
+
+func (s Slot) empty() bool { return !s.Start.Before(s.End) }
+
+// within is the part of s that lies in other, if there is one.
+func (s Slot) within(other Slot) (part Slot, ok bool) {
+	part = Slot{Start: later(s.Start, other.Start), End: earlier(s.End, other.End)}
+	return part, !part.empty()
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

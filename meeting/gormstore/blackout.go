@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"punctual/meeting"
 )
@@ -79,10 +78,9 @@ func (s *Store) CreateBlackout(ctx context.Context, b *meeting.Blackout) error {
 //
 // The site's lock excludes rooms that come to it: their foreign key takes a shared one.
 func closeRooms(tx *gorm.DB, b *blackoutRow) error {
-	exclusive := clause.Locking{Strength: "UPDATE"}
-	rooms := tx.Clauses(exclusive).Select("id").Where("deleted_at IS NULL").Order("id")
+	rooms := forRemoval(tx).Select("id").Where("deleted_at IS NULL").Order("id")
 	if b.SiteID != nil {
-		if _, err := take[siteRow](tx.Clauses(exclusive).Where("id = ?", *b.SiteID)); err != nil {
+		if _, err := take[siteRow](forRemoval(tx).Where("id = ?", *b.SiteID)); err != nil {
 			return err
 		}
 		rooms = rooms.Where("site_id = ?", *b.SiteID)
@@ -153,7 +151,7 @@ func (s *Store) UpdateBlackout(ctx context.Context, id int64, fn func(*meeting.B
 // DeleteBlackout leaves the rooms' closures alone: who was judged by the blackout was refused.
 func (s *Store) DeleteBlackout(ctx context.Context, id int64, fn func(*meeting.Blackout) error) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
-		row, err := take[blackoutRow](tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", id))
+		row, err := take[blackoutRow](forRemoval(tx).Where("id = ?", id))
 		if err != nil {
 			return err
 		}

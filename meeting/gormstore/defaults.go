@@ -47,7 +47,7 @@ func (s *Store) SetDefaultReminders(ctx context.Context, rs []meeting.Reminder, 
 	}
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		changed = 0
-		followers, err := s.readIDs(tx, lockFollowers, micro(at))
+		followers, err := s.numbers(tx, lockFollowers, micro(at))
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (s *Store) setReminders(tx *gorm.DB, ids []int64, rs []meeting.Reminder, re
 	}
 	touched := map[int64]bool{}
 	for _, q := range []statement{dropReminders, changeChannels} {
-		some, err := s.readIDs(tx, q, s.ids(ids...), reminders)
+		some, err := s.numbers(tx, q, s.ids(ids...), reminders)
 		if err != nil {
 			return 0, err
 		}
@@ -81,7 +81,7 @@ func (s *Store) setReminders(tx *gorm.DB, ids []int64, rs []meeting.Reminder, re
 			touched[id] = true
 		}
 	}
-	some, err := s.readIDs(tx, fillReminders, s.ids(ids...), reminders, at)
+	some, err := s.numbers(tx, fillReminders, s.ids(ids...), reminders, at)
 	if err != nil {
 		return 0, err
 	}
@@ -114,15 +114,4 @@ func (s *Store) chosen(tx *gorm.DB, ids []int64) (map[meeting.ID][]meeting.Remin
 		return readParts(parts, func(p reminderPart) { found[id] = append(found[id], p.reminder()) })
 	}, getChosen, s.ids(ids...))
 	return found, err
-}
-
-func (s *Store) readIDs(tx *gorm.DB, q statement, args ...any) ([]int64, error) {
-	var ids []int64
-	err := s.query(tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}, q, args...)
-	return ids, err
 }

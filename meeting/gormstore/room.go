@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"punctual/meeting"
 )
@@ -237,7 +236,7 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 			return err
 		}
 		if room.CheckIn != checkIn {
-			if _, err := take[roomRow](tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", id)); err != nil { // see expectPeople
+			if _, err := take[roomRow](forRemoval(tx).Where("id = ?", id)); err != nil { // see expectPeople
 				return fmt.Errorf("update room %d: %w", id, err)
 			}
 		}
@@ -279,7 +278,7 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 // DeleteRoom excludes new meetings in the room by the row's lock: see insertMeeting.
 func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(*meeting.Room) error) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
-		row, err := take[roomRow](tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ? AND deleted_at IS NULL", id))
+		row, err := take[roomRow](forRemoval(tx).Where("id = ? AND deleted_at IS NULL", id))
 		if err != nil {
 			return err
 		}

@@ -203,7 +203,7 @@ func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 	for i, m := range c.Update {
 		ids[i] = m.ID
 	}
-	if _, err := s.readIDs(tx, lockMeetings, s.ids(ids...)); err != nil {
+	if _, err := s.numbers(tx, lockMeetings, s.ids(ids...)); err != nil {
 		return nil, err
 	}
 	now, err := s.readMeetings(tx, meetingsByID, s.ids(ids...))

@@ -82,7 +82,7 @@ func (s *Store) UpdateSite(ctx context.Context, id int64, fn func(*meeting.Site)
 
 func (s *Store) DeleteSite(ctx context.Context, id int64, fn func(*meeting.Site) error) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
-		row, err := take[siteRow](tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", id))
+		row, err := take[siteRow](forRemoval(tx).Where("id = ?", id))
 		if err != nil {
 			return err
 		}
@@ -140,6 +140,9 @@ func take[T any](q *gorm.DB) (*T, error) {
 	}
 	return &row, err
 }
+
+// forRemoval locks rows so that nothing can come to refer to them.
+func forRemoval(tx *gorm.DB) *gorm.DB { return tx.Clauses(clause.Locking{Strength: "UPDATE"}) }
 
 // forUpdate locks rows that are changed but neither deleted nor given another id: rows that
 // refer to them can still be written.

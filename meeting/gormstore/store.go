@@ -120,6 +120,17 @@ func (s *Store) query(tx *gorm.DB, scan func(*sql.Rows) error, q statement, args
 	return rows.Err()
 }
 
+// numbers runs a query for one column.
+func (s *Store) numbers(tx *gorm.DB, q statement, args ...any) (found []int64, err error) {
+	err = s.query(tx, func(rows *sql.Rows) error {
+		var n int64
+		err := rows.Scan(&n)
+		found = append(found, n)
+		return err
+	}, q, args...)
+	return found, err
+}
+
 // micro is t as it is stored: UTC, to the microsecond.
 func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 

@@ -383,14 +383,3 @@ func (s *Store) FirstInLine(ctx context.Context, roomID int64, at time.Time) ([]
 	}
 	return line, nil
 }
-
-// numbers runs a query for one column.
-func (s *Store) numbers(tx *gorm.DB, q statement, args ...any) (found []int64, err error) {
-	err = s.query(tx, func(rows *sql.Rows) error {
-		var n int64
-		err := rows.Scan(&n)
-		found = append(found, n)
-		return err
-	}, q, args...)
-	return found, err
-}

@@ -31,11 +31,6 @@ func (h *handlers) registerCheckIn(api huma.API, tag string) {
 	huma.Register(api, post("release-meeting", "/release", "Give back the rooms of a meeting to which nobody came"), h.releaseMeeting)
 }
 
-type guardedInput struct {
-	Target
-	Guard
-}
-
 func (h *handlers) checkIn(ctx context.Context, in *guardedInput) (*one[Meeting], error) {
 	by, err := asking(ctx)
 	if err != nil {

@@ -71,3 +71,9 @@ func (g Guard) version() *int64 {
 	}
 	return &v
 }
+
+// guardedInput asks for something that needs no body.
+type guardedInput struct {
+	Target
+	Guard
+}

@@ -63,7 +63,7 @@ type eventHandlers struct {
 type eventsInput struct {
 	LastEventID string  `header:"Last-Event-ID" doc:"The last event that came; empty: from now on"`
 	After       string  `query:"after" doc:"Like Last-Event-ID, where no header can be set"`
-	RoomID      []int64 `query:"room_id,explode" doc:"Of these rooms alone: of meetings that are there, that leave, or that are to move there"`
+	RoomID      []int64 `query:"room_id,explode" maxItems:"1000" doc:"Of these rooms alone: of meetings that are there, that leave, or that are to move there"`
 }
 
 // Resolve implements [huma.Resolver].

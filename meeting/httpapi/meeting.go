@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -386,7 +387,9 @@ func (in *listMeetingsInput) query(by meeting.Actor) (meeting.MeetingQuery, erro
 			d.add("query.status", "unknown_value", "is one of pending, confirmed, in_progress, ended, rejected, cancelled, released")
 			break
 		}
-		q.Statuses = append(q.Statuses, status)
+		if !slices.Contains(q.Statuses, status) { // which bounds them
+			q.Statuses = append(q.Statuses, status)
+		}
 	}
 	return q, d.err()
 }

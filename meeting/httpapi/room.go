@@ -320,7 +320,7 @@ func (h *handlers) updateRoom(ctx context.Context, in *updateRoomInput) (*one[Ro
 	return &one[Room]{ETag: etag(r.Version), Body: roomOf(r)}, nil
 }
 
-func (h *handlers) deleteRoom(ctx context.Context, in *deleteInput) (*struct{}, error) {
+func (h *handlers) deleteRoom(ctx context.Context, in *guardedInput) (*struct{}, error) {
 	by, err := asking(ctx)
 	if err != nil {
 		return nil, err

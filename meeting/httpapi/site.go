@@ -103,12 +103,7 @@ func (h *handlers) updateSite(ctx context.Context, in *updateSiteInput) (*one[Si
 	return &one[Site]{ETag: etag(s.Version), Body: siteOf(s)}, nil
 }
 
-type deleteInput struct {
-	Target
-	Guard
-}
-
-func (h *handlers) deleteSite(ctx context.Context, in *deleteInput) (*struct{}, error) {
+func (h *handlers) deleteSite(ctx context.Context, in *guardedInput) (*struct{}, error) {
 	by, err := asking(ctx)
 	if err != nil {
 		return nil, err

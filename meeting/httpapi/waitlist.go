@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -149,7 +150,9 @@ func (in *listWaitsInput) query() (meeting.WaitQuery, error) {
 			d.add("query.state", "unknown_value", "is one of waiting, offered, booked, expired, withdrawn, refused")
 			break
 		}
-		q.States = append(q.States, state)
+		if !slices.Contains(q.States, state) { // which bounds them
+			q.States = append(q.States, state)
+		}
 	}
 	return q, d.err()
 }
@@ -211,7 +214,7 @@ func (h *handlers) wait(ctx context.Context, in *Target) (*one[Wait], error) {
 	return waitAnswer(h.svc.WaitOf(ctx, by, in.ID))
 }
 
-func (h *handlers) leave(ctx context.Context, in *deleteInput) (*struct{}, error) {
+func (h *handlers) leave(ctx context.Context, in *guardedInput) (*struct{}, error) {
 	by, err := asking(ctx)
 	if err != nil {
 		return nil, err
@@ -219,12 +222,7 @@ func (h *handlers) leave(ctx context.Context, in *deleteInput) (*struct{}, error
 	return nil, h.svc.Leave(ctx, by, in.ID, in.version())
 }
 
-type offerInput struct {
-	Target
-	Guard
-}
-
-func (h *handlers) accept(ctx context.Context, in *offerInput) (*one[Wait], error) {
+func (h *handlers) accept(ctx context.Context, in *guardedInput) (*one[Wait], error) {
 	by, err := asking(ctx)
 	if err != nil {
 		return nil, err
@@ -232,7 +230,7 @@ func (h *handlers) accept(ctx context.Context, in *offerInput) (*one[Wait], erro
 	return waitAnswer(h.svc.Accept(ctx, by, in.ID, in.version()))
 }
 
-func (h *handlers) decline(ctx context.Context, in *offerInput) (*one[Wait], error) {
+func (h *handlers) decline(ctx context.Context, in *guardedInput) (*one[Wait], error) {
 	by, err := asking(ctx)
 	if err != nil {
 		return nil, err

@@ -44,10 +44,9 @@ func New(d Deps) []delayjob.DelayJob {
 		&transition{Deps: d, name: meeting.JobStart, apply: d.Store.Start},
 		&transition{Deps: d, name: meeting.JobEnd, apply: d.Store.End},
 		&remind{d},
-		&noShow{d},
 		&look{d},
 		&waitExpire{d},
-	}, requests(d)...)
+	}, singles(d)...)
 }
 
 // load pages through what falls due for one job.
