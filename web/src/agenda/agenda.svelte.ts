@@ -1,5 +1,6 @@
 import { api, ask, type Meeting } from '../lib/api/client'
 import { live, patched } from '../lib/live.svelte'
+import { Turns } from '../lib/turns'
 import { booking } from '../meeting/booking.svelte'
 
 const shown = new Set<Meeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
@@ -37,11 +38,13 @@ export class Agenda {
     return this.done || this.loading ? undefined : this.#read(1, false)
   }
 
+  #turns = new Turns()
   #since: Meeting[] = []
 
   async #read(pages: number, anew: boolean) {
     const asked = this.#asked
     if (!asked.from) return
+    const current = this.#turns.begin()
     this.loading = true
     this.#since = []
     try {
@@ -51,7 +54,7 @@ export class Agenda {
       for (let i = 0; i < pages; i++) {
         const query = { from: asked.from, limit: page, cursor, ...(asked.site ? { site_id: asked.site } : {}) }
         const answer = await ask(api.GET('/meetings', { params: { query } }))
-        if (asked !== this.#asked) return
+        if (!current()) return
         const known = new Set(found.map((m) => m.id))
         found.push(...answer.items.filter((m) => !known.has(m.id)))
         cursor = answer.next_cursor ?? undefined
@@ -64,9 +67,9 @@ export class Agenda {
       this.fresh = true
       this.error = null
     } catch (err) {
-      if (asked === this.#asked) this.error = err
+      if (current()) this.error = err
     } finally {
-      if (asked === this.#asked) this.loading = false
+      if (current()) this.loading = false
     }
   }
 

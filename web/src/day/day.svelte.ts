@@ -1,6 +1,7 @@
 import { api, ask, type GridMeeting, type GridRoom } from '../lib/api/client'
 import { live, patched, poll } from '../lib/live.svelte'
 import { inOrder, rooms } from '../lib/rooms.svelte'
+import { Turns } from '../lib/turns'
 import { wallOf } from '../lib/zone'
 import { booking } from '../meeting/booking.svelte'
 import { filters } from './filters.svelte'
@@ -80,13 +81,13 @@ class Day {
     return this.#sites.find((s) => s.id === id)?.name ?? ''
   }
 
-  #asked = 0
+  #turns = new Turns()
   /** What was heard since the last question: the answer may be older. */
   #since: GridMeeting[] = []
 
   async load() {
     const { span, to, from, site } = { ...filters.span, span: this.#span, site: this.#drawn?.site === 0 ? 0 : filters.site }
-    const asked = ++this.#asked
+    const current = this.#turns.begin()
     this.#since = []
     try {
       await live.ready()
@@ -101,14 +102,14 @@ class Day {
         for (const s of page.sites) sites.set(s.id, s)
         cursor = page.next_cursor ?? undefined
       } while (cursor)
-      if (asked !== this.#asked) return
+      if (!current()) return
       inOrder(list, (this.#sites = [...sites.values()]))
       this.#rooms = same(this.#rooms, list)
       this.#drawn = { span, site }
       this.#all = this.#since.reduce((all, m) => patched(all, m, this.#touches(m)), same(this.#all, [...meetings.values()]))
       this.error = null
     } catch (err) {
-      if (asked === this.#asked) this.error = err
+      if (current()) this.error = err
     } finally {
       rooms.ready().catch(() => {}) // for all that asks about rooms; the picture did not wait for it
     }

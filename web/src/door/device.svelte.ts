@@ -61,6 +61,7 @@ class Device {
   #tries = 0
   #loading: Promise<void> | undefined
   #again = false
+  #acted = 0 // when something was done here last
   #due = 0
   #retry: ReturnType<typeof setTimeout> | undefined
   #wake = () => {} // ends the wait before the next stream
@@ -164,7 +165,9 @@ class Device {
     const sent = Date.now()
     try {
       const door = await ask(api.GET('/door', { headers: this.#auth(), signal: AbortSignal.timeout(answerWithin) }))
-      if (this.kept === kept) this.#accept(door, sent)
+      if (this.kept !== kept) return
+      if (sent < this.#acted) this.#again = true // it may be of before
+      else this.#accept(door, sent)
     } catch (err) {
       if (this.kept !== kept) return
       if (err instanceof Problem && [401, 403, 404].includes(err.status)) this.#unpair()
@@ -244,6 +247,7 @@ class Device {
       this.load()
       throw err
     }
+    this.#acted = Date.now()
     this.#accept(door, sent)
   }
 }

@@ -2,6 +2,7 @@ import { all, api, type Meeting, type Status } from './api/client'
 import { live } from './live.svelte'
 import { rooms } from './rooms.svelte'
 import { session } from './session.svelte'
+import { Turns } from './turns'
 
 /** What somebody asked for at once: a meeting, a move of one, or that of many dates of a series. */
 export interface Asked {
@@ -27,18 +28,21 @@ class Requests {
     return [...found.values()]
   })
   count = $derived(this.asked?.length ?? 0)
+  #turns = new Turns()
   #later: ReturnType<typeof setTimeout> | undefined
 
   async load() {
     if (!session.decides) return
+    const current = this.#turns.begin()
     try {
       await live.ready()
       const waiting = await all((cursor) => api.GET('/meetings', { params: { query: { awaiting: 'me', limit: 200, cursor } } }))
       await rooms.ready()
+      if (!current()) return
       this.list = waiting.sort((a, b) => a.start.localeCompare(b.start))
       this.error = null
     } catch (err) {
-      this.error = err
+      if (current()) this.error = err
     }
   }
 

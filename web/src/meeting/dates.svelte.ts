@@ -1,11 +1,14 @@
 import { all, api, ask, type Meeting } from '../lib/api/client'
 import type { components } from '../lib/api/schema'
 import { live } from '../lib/live.svelte'
+import { Turns } from '../lib/turns'
 import { wallOf } from '../lib/zone'
 import { booking } from './booking.svelte'
 import type { Draft } from './draft'
 
 export type SeriesState = components['schemas']['SeriesState']
+
+const settle = 200 // ms: what changes a series changes many dates at once
 
 const gone: Meeting['status'][] = ['cancelled', 'rejected', 'released']
 
@@ -17,6 +20,9 @@ export class SeriesDates {
   /** Those that take place, or did. */
   dates = $derived.by(() => this.#all.filter((m) => !gone.includes(m.status)).sort((a, b) => a.start.localeCompare(b.start)))
 
+  #turns = new Turns()
+  #later: ReturnType<typeof setTimeout> | undefined
+
   constructor(id: number) {
     this.id = id
   }
@@ -24,22 +30,29 @@ export class SeriesDates {
   /** Reads the dates and keeps them fresh; returns what stops it. */
   watch(): () => void {
     this.load()
-    const load = () => this.load()
-    const off = booking.onSaved((m) => m.series_id === this.id && load())
-    const unfollow = live.follow({ load, meeting: (m) => m.series_id === this.id && load() })
+    const changed = (m: Meeting) => {
+      if (m.series_id === this.id) this.#later ??= setTimeout(() => this.load(), settle)
+    }
+    const off = booking.onSaved(changed)
+    const unfollow = live.follow({ load: () => this.load(), meeting: changed })
     return () => {
       off()
       unfollow()
+      clearTimeout(this.#later)
     }
   }
 
   async load() {
+    clearTimeout(this.#later)
+    this.#later = undefined
+    const current = this.#turns.begin()
     const query = { series_id: this.id, limit: 500 }
     try {
       const [state, list] = await Promise.all([
         ask(api.GET('/series/{id}', { params: { path: { id: this.id } } })),
         all((cursor) => api.GET('/meetings', { params: { query: { ...query, cursor } } })),
       ])
+      if (!current()) return
       this.state = state
       this.#all = list
     } catch {

@@ -2,6 +2,7 @@ import { all, api, ask, idempotencyKey, type Meeting, type Wait } from '../lib/a
 import { clock, live, patched, poll } from '../lib/live.svelte'
 import { rooms } from '../lib/rooms.svelte'
 import { session } from '../lib/session.svelte'
+import { Turns } from '../lib/turns'
 import { booking } from '../meeting/booking.svelte'
 
 export type Response = 'accepted' | 'declined' | 'tentative' | 'needs_action'
@@ -49,31 +50,42 @@ class Mine {
   offers = $derived(this.waits.filter((w) => w.state === 'offered' && Date.parse(w.offer_until ?? '') > clock.now.getTime()))
   waiting = $derived(this.waits.filter((w) => w.state === 'waiting'))
 
+  #turns = new Turns()
+  #waitTurns = new Turns()
+  /** What was heard since the last question: the answer may be older. */
+  #since: Meeting[] = []
+
   async load() {
+    const current = this.#turns.begin()
+    this.#since = []
     const from = new Date().toISOString()
     try {
       await Promise.all([live.ready(), rooms.ready()])
       const list = (who: { organizer?: string; attendee?: string }) =>
         all((cursor) => api.GET('/meetings', { params: { query: { from, ...who, limit: 200, cursor } } }))
       const [organized, invited] = await Promise.all([list({ organizer: 'me' }), list({ attendee: 'me' }), this.loadWaits()])
-      this.#known = [...new Map([...organized, ...invited].map((m) => [m.id, m])).values()]
+      if (!current()) return
+      const known = new Map([...organized, ...invited].map((m) => [m.id, m]))
+      this.#known = this.#since.reduce((list, m) => patched(list, m, belongs(m)), [...known.values()])
       this.error = null
     } catch (err) {
-      this.error = err
+      if (current()) this.error = err
     }
   }
 
   async loadWaits() {
+    const current = this.#waitTurns.begin()
     const state = ['waiting', 'offered']
     const waits = await all((cursor) =>
       api.GET('/waitlist', { params: { query: { state, user_id: session.user?.id, limit: 200, cursor } } }),
     )
-    this.waits = waits.sort((a, b) => a.meeting.start.localeCompare(b.meeting.start))
+    if (current()) this.waits = waits.sort((a, b) => a.meeting.start.localeCompare(b.meeting.start))
   }
 
   /** Puts a meeting in place as it is now. */
   put(m: Meeting) {
-    if (this.#known) this.#known = patched(this.#known, m, isMine(m) && Date.parse(m.end) > Date.now())
+    this.#since.push(m)
+    if (this.#known) this.#known = patched(this.#known, m, belongs(m))
   }
 
   /** Keeps everything up to date until the returned function is called. */
@@ -120,8 +132,9 @@ export function organizes(m: Meeting): boolean {
   return m.organizer.id === session.user?.id
 }
 
-function isMine(m: Meeting): boolean {
-  return organizes(m) || responseOf(m) !== undefined
+/** Whether the meeting is the user's and not over. */
+function belongs(m: Meeting): boolean {
+  return (organizes(m) || responseOf(m) !== undefined) && Date.parse(m.end) > Date.now()
 }
 
 /** What the user answered to the invitation; undefined: they are not invited. */

@@ -1,6 +1,7 @@
 import { all, api, type Meeting } from '../lib/api/client'
 import { live, patched } from '../lib/live.svelte'
 import { session } from '../lib/session.svelte'
+import { Turns } from '../lib/turns'
 import { booking } from '../meeting/booking.svelte'
 
 const shown = new Set<Meeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
@@ -17,18 +18,20 @@ export class Mine {
     return this.load()
   }
 
+  #turns = new Turns()
   #since: Meeting[] = []
 
   /** What cannot be read is left out: names are an extra. */
   async load() {
     const span = this.#span
     if (!span.from) return
+    const current = this.#turns.begin()
     this.#since = []
     const ask = (whose: { organizer: string } | { attendee: string }) =>
       all((cursor) => api.GET('/meetings', { params: { query: { ...span, ...whose, limit: 500, cursor } } }))
     await live.ready()
     const [organized, invited] = await Promise.all([ask({ organizer: 'me' }), ask({ attendee: 'me' })]).catch(() => [[], []])
-    if (span !== this.#span) return
+    if (!current()) return
     const found = new Map([...organized, ...invited].map((m) => [m.id, m]))
     this.#all = this.#since.reduce((list, m) => patched(list, m, this.#belongs(m)), [...found.values()])
   }

@@ -1,5 +1,6 @@
 import { all, api, type Blackout, type Meeting } from '../lib/api/client'
 import { live, patched } from '../lib/live.svelte'
+import { Turns } from '../lib/turns'
 import { instantOf } from '../lib/zone'
 import { booking } from '../meeting/booking.svelte'
 
@@ -28,12 +29,14 @@ export class Diary {
     return this.load()
   }
 
+  #turns = new Turns()
   /** What was heard since the last question: the answer may be older. */
   #since: Meeting[] = []
 
   async load() {
     const span = this.#span
     if (!span) return
+    const current = this.#turns.begin()
     this.#since = []
     const query = { room_id: span.room, from: span.from.toISOString(), to: span.to.toISOString(), limit: 500 }
     try {
@@ -42,13 +45,13 @@ export class Diary {
         all((cursor) => api.GET('/meetings', { params: { query: { ...query, cursor } } })),
         all((cursor) => api.GET('/blackouts', { params: { query: { ...query, cursor } } })),
       ])
-      if (span !== this.#span) return
+      if (!current()) return
       this.#all = this.#since.reduce((list, m) => patched(list, m, touches(m, span)), meetings)
       this.blackouts = blackouts
       this.room = span.room
       this.error = null
     } catch (err) {
-      if (span === this.#span) this.error = err
+      if (current()) this.error = err
     }
   }
 

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { load } from './load.js'
+
+const { Turns } = await load('lib/turns.ts')
+
+test('only the last question counts, in whatever order the answers come', () => {
+  const turns = new Turns()
+  const first = turns.begin()
+  assert.ok(first())
+  const second = turns.begin()
+  assert.ok(!first())
+  assert.ok(second())
+  assert.ok(second(), 'asked twice it is still the last')
+})
