@@ -3,7 +3,7 @@ import test from 'node:test'
 import { load } from './load.js'
 
 const { addDays, addMinutes, instantOf, minutesBetween, wallOf } = await load('lib/zone.ts')
-const { ofMinutes, seconds, toMinutes } = await load('lib/duration.ts')
+const { seconds, toMinutes } = await load('lib/duration.ts')
 const { closedHours } = await load('day/closed.ts')
 
 test('a wall time becomes the instant at which clocks there show it', () => {
@@ -48,8 +48,6 @@ test('durations of the API', () => {
   assert.equal(seconds('1h30m'), 5400)
   assert.equal(seconds('90s'), 90)
   assert.ok(Number.isNaN(seconds('soon')))
-  assert.equal(ofMinutes(90), '90m')
-  assert.equal(ofMinutes(null), undefined)
   assert.equal(toMinutes('24h'), 1440)
   assert.equal(toMinutes('0s'), null)
   assert.equal(toMinutes(null), null)

@@ -20,7 +20,7 @@ export interface Place {
   stop: Stop | 'head'
 }
 
-export function stopsOf(room: GridRoom): Stop[] {
+function stopsOf(room: GridRoom): Stop[] {
   return stops(room, layoutOf(room, day.of(room), day.date).placed)
 }
 
@@ -39,7 +39,7 @@ export function placeOf(c: Cursor): Place | undefined {
 }
 
 /** The cursor at a stop of a row. */
-export function cursorAt(room: GridRoom, stop: Stop, at = stop.from): Cursor {
+function cursorAt(room: GridRoom, stop: Stop, at = stop.from): Cursor {
   return { room: room.id, at, meeting: stop.meeting?.id }
 }
 

@@ -10,11 +10,6 @@ export function seconds(text: string): number {
   return sum
 }
 
-/** Minutes as a duration; nothing for nothing. */
-export function ofMinutes(minutes: number | null | undefined): string | undefined {
-  return minutes == null || Number.isNaN(minutes) ? undefined : `${minutes}m`
-}
-
 /** A duration in minutes; null if there is none. */
 export function toMinutes(text: string | null | undefined): number | null {
   const s = text ? seconds(text) : NaN
