@@ -91,7 +91,7 @@ func TestPageMeeting(t *testing.T) {
 	o.shot("meeting-running")
 	o.press("+15 min, 15 minutes longer")
 	o.await("document.querySelector('dialog .history').innerText.includes('End: ')")
-	o.await("[...document.querySelectorAll('dialog button')].some((e) => e.innerText.trim() === 'End now' && !e.disabled)")
+	o.await("[...document.querySelectorAll('dialog button')].some((e) => e.innerText.trim() === 'End now' && !e.matches('[aria-disabled=true]'))")
 	if m := alan.Meeting(t, running.ID); m.End.Sub(running.End) != 15*time.Minute {
 		t.Errorf("goes on until %v, was %v", m.End, running.End)
 	}

@@ -13,16 +13,21 @@ import (
 )
 
 // slow makes the answers to changes wait in the browser: while window.hold is set each is counted
-// in window.held and comes when let go of. With window.lose the next change never arrives, or its
+// in window.held and comes when let go of; so are answers to questions after the path in
+// window.holdReads. With window.lose the next change never arrives, or its
 // answer is lost on the way back.
 func (b *tab) slow() {
 	b.t.Helper()
 	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
 			const real = window.fetch
-			Object.assign(window, { hold: false, held: [], lose: '' })
+			Object.assign(window, { hold: false, holdReads: '', held: [], lose: '' })
 			window.fetch = async (r, ...more) => {
-				if (r.method === 'GET') return real(r, ...more)
+				if (r.method === 'GET') {
+					const answer = await real(r, ...more)
+					if (new URL(r.url).pathname === window.holdReads) await new Promise((go) => window.held.push(go))
+					return answer
+				}
 				const lose = window.lose
 				window.lose = ''
 				if (lose === 'request') throw new TypeError('lost')

@@ -1,0 +1,99 @@
+import { Problem, type Conflict } from '../lib/api/client'
+import { i18n } from '../lib/i18n/index.svelte'
+import { faultsOf, parts, type Found } from './faults'
+import type { Form } from './form.svelte'
+import type { Plan } from './plan.svelte'
+
+const nothing: Found = { byPart: {}, ofPeople: {} }
+
+/** Why the form could not be saved, as far as nobody changed since what was wrong with it. */
+export class Refusal {
+  #form: Form
+  #plan: Plan
+  problem = $state.raw<Problem | null>(null)
+  #found = $state.raw(nothing)
+  #conflicts = $state.raw<Conflict[]>([])
+
+  // What was wrong with a part of the form is so no more once that is changed.
+  #stamps = $derived.by<Record<string, string>>(() => {
+    const { f, startWall, endWall } = this.#form
+    return {
+      title: f.title,
+      start: startWall + f.rooms,
+      end: endWall + f.rooms,
+      time: startWall + endWall,
+      rooms: String(f.rooms),
+      rrule: JSON.stringify([f.rule, f.text]),
+      attendees: JSON.stringify(f.attendees),
+      description: f.description,
+      reminders: JSON.stringify(f.reminders),
+      override: f.overrideReason,
+    }
+  })
+  #stamped = $state.raw<Record<string, string>>({})
+
+  /** Faults by part of the form: of the last refusal, and of the plan as it is. */
+  faults = $derived.by(() => {
+    const shown: Record<string, string[]> = {}
+    for (const [part, texts] of Object.entries(this.#found.byPart)) {
+      const settled = part === 'dates' && this.#plan.result && !this.#plan.open
+      if (!settled && (part === '' || this.#unchanged(part))) shown[part] = [...texts]
+    }
+    for (const fault of this.#plan.faults) {
+      const { byPart } = faultsOf(new Problem(422, { errors: [fault] }), this.#form.zone)
+      for (const part of ['rrule', 'dates'] as const) {
+        for (const text of byPart[part] ?? []) if (!shown[part]?.includes(text)) (shown[part] ??= []).push(text)
+      }
+      // Only a series' start must be one of the rule's.
+      if (fault.code === 'not_in_rule' || fault.code === 'overlaps_itself') shown.rrule = [...(shown.rrule ?? []), ...(byPart.start ?? byPart.end ?? [])]
+    }
+    return shown
+  })
+  /** Faults of single people, by their place. */
+  ofPeople = $derived(this.#unchanged('attendees') ? this.#found.ofPeople : {})
+  /** What is left of the last refusal, in the order of the form. */
+  summary = $derived(
+    ['', ...parts]
+      .filter((p) => this.#found.byPart[p] && this.faults[p])
+      .map((p): [string, string[]] => [p, this.faults[p]!.length ? this.faults[p]! : Object.values(this.ofPeople).flat()]),
+  )
+  /** What somebody else booked meanwhile, in the rooms and at the time that the form still says. */
+  taken = $derived(this.#unchanged('time') ? this.#conflicts.filter((c) => this.#form.f.rooms.includes(c.room_id)) : [])
+
+  /** Nobody knows whether it was saved: sent again as it is, it counts once. */
+  unsure = $derived(this.problem?.status === 0 && this.#unchanged('time') && this.#unchanged('rooms'))
+
+  constructor(form: Form, plan: Plan) {
+    this.#form = form
+    this.#plan = plan
+  }
+
+  #unchanged(part: string): boolean {
+    return this.#stamps[part] === this.#stamped[part]
+  }
+
+  /** Whether any of the parts was refused. */
+  names(...of: string[]): boolean {
+    return of.some((part) => this.#found.byPart[part])
+  }
+
+  /** Forgets it: the form is sent anew. */
+  clear() {
+    this.problem = null
+    this.#found = nothing
+    this.#conflicts = []
+  }
+
+  /** Notes why the form as it is was refused. */
+  take(err: unknown) {
+    const single = !this.#form.f.repeats
+    this.problem = err instanceof Problem ? err : null
+    this.#conflicts = single ? (this.problem?.conflicts ?? []) : []
+    this.#stamped = { ...this.#stamps }
+    if (!single && this.problem?.code === 'room_conflict') {
+      this.#found = { byPart: { dates: [i18n.t.repeat.unsolved] }, ofPeople: {} }
+    } else if (!this.#conflicts.length) {
+      this.#found = faultsOf(err, this.#form.zone)
+    }
+  }
+}
