@@ -42,12 +42,13 @@ export const groups: Group[] = [
     sections: [
       { name: 'utilisation', icon: 'calendar', load: () => import('./reports/Utilisation.svelte') },
       { name: 'punctuality', icon: 'clock', load: () => import('./reports/Punctuality.svelte') },
+      { name: 'forgotten', icon: 'people', load: () => import('./reports/Forgotten.svelte') },
       { name: 'audit', icon: 'text', load: () => import('./audit/History.svelte') },
     ],
   },
   {
     name: 'system',
-    sections: [{ name: 'config', icon: 'gear', load: () => import('./Config.svelte') }],
+    sections: [{ name: 'config', icon: 'gear', load: () => import('./config/Config.svelte') }],
   },
 ]
 

@@ -15,6 +15,7 @@ const de: typeof en = {
       webhooks: 'Webhooks',
       utilisation: 'Auslastung',
       punctuality: 'Pünktlichkeit',
+      forgotten: 'Vergessene Serien',
       audit: 'Chronik',
       outbox: 'Postausgang',
       config: 'Konfiguration',

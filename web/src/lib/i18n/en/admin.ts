@@ -13,6 +13,7 @@ export default {
       webhooks: 'Webhooks',
       utilisation: 'Utilisation',
       punctuality: 'Punctuality',
+      forgotten: 'Forgotten series',
       audit: 'History',
       outbox: 'Outbox',
       config: 'Configuration',

@@ -15,6 +15,7 @@ const zh: typeof en = {
       webhooks: 'Webhook',
       utilisation: '使用率',
       punctuality: '准时性',
+      forgotten: '被遗忘的系列',
       audit: '历史记录',
       outbox: '发件箱',
       config: '配置',

@@ -72,7 +72,8 @@ function some(text: string | undefined): string | null {
   return text && seconds(text) ? text : null
 }
 
-function weekOf(rows: Room['policy']['opening_hours']): Week {
+/** Opening hours by day. */
+export function weekOf(rows: Room['policy']['opening_hours']): Week {
   const week = Object.fromEntries(days.map((d) => [d, [] as Hours[]])) as Week
   for (const row of rows) {
     for (const day of row.days ?? []) week[day as Day]?.push({ from: row.from, to: row.to === '24:00' ? '00:00' : row.to })
@@ -244,7 +245,7 @@ export function factsOf(f: RoomForm, look: Lookup): Fact[] {
 }
 
 /** "Mon–Fri 08:00–20:00, Sat 10:00–14:00" */
-function hoursInWords(week: Week): string {
+export function hoursInWords(week: Week): string {
   const names = weekdays()
   const parts: string[] = []
   for (let i = 0; i < days.length; ) {
