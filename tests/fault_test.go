@@ -17,6 +17,9 @@ import (
 	"punctual/tests/testenv"
 )
 
+// machine is how much later than it must something may be because the machine is busy.
+const machine = 8 * time.Second
+
 // world is an installation to which faults happen: servers of its own and a crowd of meetings
 // whose starts, ends and mails fall due meanwhile.
 type world struct {

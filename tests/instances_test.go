@@ -28,7 +28,7 @@ func twoServers(t *testing.T, c testenv.Config) (a, b *testenv.ServerInstance) {
 // TestInstances_eachEffectOnce: two instances share the work; nothing happens twice.
 func TestInstances_eachEffectOnce(t *testing.T) {
 	t.Parallel()
-	const meetings, length = 40, 4 * time.Second
+	const meetings, length = 24, 8 * time.Second
 	on, mail := onServers(t), testenv.Mail(t)
 	on.Mail = mail
 	a, b := twoServers(t, on.Config)
@@ -38,12 +38,12 @@ func TestInstances_eachEffectOnce(t *testing.T) {
 	for i := range rooms {
 		rooms[i] = admin.NewRoom(t, fmt.Sprintf("Room %d", i))
 	}
-	start := inSeconds(8) // a reminder whose time has passed when its meeting is booked is never sent
+	start := inSeconds(18) // a reminder whose time has passed when its meeting is booked is never sent
 	var ids []int64
 	for i, room := range rooms {
 		ids = append(ids, clients[i%2].Book(t, testenv.Booking(start, start.Add(length), []int64{room.ID}, with{
 			"attendees": []any{with{"email": fmt.Sprintf("guest%d@example.org", i), "name": "Guest"}},
-			"reminders": []any{reminder("start", 3*time.Second, "email"), reminder("end", 3*time.Second, "email")},
+			"reminders": []any{reminder("start", 6*time.Second, "email"), reminder("end", 6*time.Second, "email")},
 		})).ID)
 	}
 	end := start.Add(length)

@@ -15,14 +15,14 @@ func TestMeeting_fromBookingToEnd(t *testing.T) {
 	onBoth(t, func(t *testing.T, on setup) {
 		mail, sms := testenv.Mail(t), testenv.SMS(t)
 		on.Mail, on.SMS = mail, sms
-		on.LoadEvery = 15 * time.Second // the default: what is booked for soon does not wait for the loader
+		on.LoadEvery = time.Minute // what is booked for soon does not wait for the loader
 		server := testenv.Server(t, on.Config)
 		admin := server.Admin(t)
 		room := admin.NewRoom(t, "Turing")
 		alice := admin.NewUser(t, "Alice", "member", with{"phone": "+4930111"})
 
-		const before = 3 * time.Second // later than its start nobody is reminded of it
-		start, end := inSeconds(4), inSeconds(8)
+		const before = 6 * time.Second // later than its start nobody is reminded of it
+		start, end := inSeconds(9), inSeconds(16)
 		m := alice.Book(t, testenv.Booking(start, end, []int64{room.ID}, with{
 			"attendees": []any{with{"email": "bob@example.org", "name": "Bob", "phone": "+4930222"}, with{"email": "nophone@example.org", "name": "Cleo"}},
 			"reminders": []any{reminder("start", before, "email", "sms"), reminder("end", before, "email", "sms")},
@@ -121,9 +121,9 @@ func TestMeeting_movedAndCancelled(t *testing.T) {
 		eve := admin.NewUser(t, "Eve", "member")
 		dan := admin.NewUser(t, "Dan", "member")
 
-		const before = 2 * time.Second
+		const before = 5 * time.Second
 		reminders := with{"reminders": []any{reminder("start", before, "email"), reminder("end", before, "email")}}
-		start, end := inSeconds(4), inSeconds(7)
+		start, end := inSeconds(10), inSeconds(17)
 		moved := eve.Book(t, testenv.Booking(start, end, []int64{a.ID}, reminders))
 		cancelled := dan.Book(t, testenv.Booking(start, end, []int64{b.ID}, reminders,
 			with{"attendees": []any{with{"email": "bob@example.org", "name": "Bob"}}}))

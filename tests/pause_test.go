@@ -32,7 +32,7 @@ func TestPause_outlivesFlushAndRestart(t *testing.T) {
 				if j.Paused != paused || (j.PausedAt != nil) != paused || (j.PausedBy == testenv.AdminEmail) != paused {
 					t.Errorf("%+v, want paused %v", j, paused)
 				}
-				if j.PausedAt != nil && (j.PausedAt.Before(since.Add(-time.Second)) || time.Since(*j.PausedAt) > time.Minute) {
+				if j.PausedAt != nil && (j.PausedAt.Before(since.Add(-time.Second)) || time.Since(*j.PausedAt) > time.Hour) {
 					t.Errorf("paused at %v", j.PausedAt)
 				}
 			}
@@ -80,9 +80,7 @@ func TestPause_outlivesFlushAndRestart(t *testing.T) {
 		server.Start(t)
 		wantPaused(false)
 		for _, id := range ids[:3] { // their ends were not paused: over is over
-			if n := len(entries(admin.History(t, id), "ended")); n != 1 {
-				t.Errorf("meeting %d ended %d times", id, n)
-			}
+			eventually(t, time.Now().Add(slack), at("meeting %d has ended once", id), func() bool { return len(entries(admin.History(t, id), "ended")) == 1 })
 		}
 	})
 }

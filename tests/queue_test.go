@@ -68,7 +68,7 @@ func TestQueue_commands(t *testing.T) {
 	bury("notify.email", true, "1", "2", "3", "4")
 	bury("notify.sms", false, "5")
 	bury("meeting.end", true, "6")
-	due := inSeconds(3600)
+	due := inSeconds(3640)
 	if _, err := q.Add(t.Context(), delayjob.Message{Job: "meeting.start", Key: "42", Version: 7, Due: due}); err != nil {
 		t.Fatal(err)
 	}

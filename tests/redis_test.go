@@ -11,15 +11,15 @@ import (
 func TestRedis_flushed(t *testing.T) {
 	t.Parallel()
 	on := onServers(t)
-	on.LoadEvery = 15 * time.Second // the default: a flush is noticed at once, not by the next pass
+	on.LoadEvery = time.Minute // a flush is noticed at once, not by the next pass
 	server := testenv.Server(t, on.Config)
 	admin := server.Admin(t)
-	room := admin.NewRoom(t, "Turing")
-	start := inSeconds(3)
+	const length = machine // one that is over when its start is done never began
+	start := inSeconds(4)
 	var ids []int64
 	for i := range 4 {
 		begin := start.Add(time.Duration(i) * time.Second)
-		ids = append(ids, admin.Book(t, testenv.Booking(begin, begin.Add(time.Second), []int64{room.ID})).ID)
+		ids = append(ids, admin.Book(t, testenv.Booking(begin, begin.Add(length), []int64{admin.NewRoom(t, at("Room %d", i)).ID})).ID)
 	}
 	for i := range ids {
 		time.Sleep(time.Until(start.Add(time.Duration(i)*time.Second - 500*time.Millisecond)))
@@ -27,9 +27,9 @@ func TestRedis_flushed(t *testing.T) {
 	}
 	for i, id := range ids {
 		begin := start.Add(time.Duration(i) * time.Second)
-		eventually(t, begin.Add(time.Second+slack), "ended", func() bool { return len(entries(admin.History(t, id), "ended")) == 1 })
+		eventually(t, begin.Add(length+slack), "ended", func() bool { return len(entries(admin.History(t, id), "ended")) == 1 })
 		wantOnce(t, admin.History(t, id), "started", "timer", begin)
-		wantOnce(t, admin.History(t, id), "ended", "timer", begin.Add(time.Second))
+		wantOnce(t, admin.History(t, id), "ended", "timer", begin.Add(length))
 	}
 }
 
@@ -51,7 +51,7 @@ func TestRedis_restarted(t *testing.T) {
 	}
 	time.Sleep(time.Until(start.Add(time.Second)))
 	on.redis.Start(t)
-	eventually(t, time.Now().Add(15*time.Second), "started after Redis is back", func() bool {
+	eventually(t, time.Now().Add(2*slack), "started after Redis is back", func() bool {
 		return len(entries(admin.History(t, waiting.ID), "started")) == 1
 	})
 	if m := admin.Meeting(t, meanwhile.ID); m.Status != "confirmed" {

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 // slack is how late something may be before a story calls it late. The product is a hundred
 // times faster; the machine that runs the tests may be busy.
-const slack = 5 * time.Second
+const slack = 15 * time.Second
 
 // setup is one way to run punctual: what it stores in, with nothing in it yet.
 type setup struct {

@@ -159,17 +159,17 @@ func TestQueue_serverRestarts(t *testing.T) {
 		if _, err := q.Claim(t.Context(), 0, want(1)); err == nil {
 			t.Fatal("claimed without a server")
 		}
-		if took := time.Since(begin); took > 3*time.Second {
+		if took := time.Since(begin); took > 10*time.Second {
 			t.Fatalf("it took %v to see that there is no server", took)
 		}
 	}
 	server.Start(t)
-	eventually(t, "claims work again", 5*time.Second, func() bool {
+	eventually(t, "claims work again", 30*time.Second, func() bool {
 		c, err := q.Claim(t.Context(), 0, want(1))
 		return err == nil && !c.Epoch
 	})
 	told := map[int]bool{}
-	deadline := time.After(5 * time.Second)
+	deadline := time.After(30 * time.Second)
 	for len(told) < q.Shards() {
 		select {
 		case h := <-hints:
@@ -183,13 +183,15 @@ func TestQueue_serverRestarts(t *testing.T) {
 	soon := q.Now().Add(time.Minute)
 	m := delayjob.Message{Job: "meeting.start", Key: "1", Due: soon}
 	mustAdd(t, q, m)
-	select {
-	case h := <-hints:
-		if h.Due.Sub(soon).Abs() > time.Millisecond {
+	for h := (delayjob.Hint{}); h.Due.IsZero(); { // some may have been told to look more than once
+		select {
+		case h = <-hints:
+		case <-deadline:
+			t.Fatal("no hints after a restart")
+		}
+		if !h.Due.IsZero() && h.Due.Sub(soon).Abs() > time.Millisecond {
 			t.Errorf("a hint for %v, want %v", h.Due, soon)
 		}
-	case <-deadline:
-		t.Error("no hints after a restart")
 	}
 }
 
@@ -217,7 +219,7 @@ func TestWake_acrossProcesses(t *testing.T) {
 					if h.Shard != delayjob.ShardOf(m.Key, a.Shards()) || h.Due.Sub(m.Due).Abs() > time.Millisecond {
 						t.Errorf("hint %+v, want %v", h, m.Due)
 					}
-				case <-time.After(5 * time.Second):
+				case <-time.After(30 * time.Second):
 					t.Fatalf("no hint after %v", time.Since(begin))
 				}
 			}
@@ -390,16 +392,20 @@ func TestCluster_failover(t *testing.T) {
 	if len(gone) < 4 || len(gone) > 7 {
 		t.Errorf("%d of 16 shards are on one of three masters", len(gone))
 	}
+	takeover := func(after int) { // ms
+		for _, n := range cluster.Nodes[1:] {
+			n.Do(t, "CONFIG", "SET", "cluster-node-timeout", after)
+		}
+	}
+	takeover(3600_000) // not while that is added
 	dead.Kill()
 
 	ms := messages(1000, q.Now().Add(time.Hour))
 	for i := range ms {
 		ms[i].Version = 2
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-	defer cancel()
 	begin := time.Now()
-	res, err := q.Add(ctx, ms...)
+	res, err := q.Add(t.Context(), ms...)
 	if err == nil {
 		t.Fatal("an add to a dead master succeeded")
 	}
@@ -410,12 +416,13 @@ func TestCluster_failover(t *testing.T) {
 			t.Fatalf("%s of shard %d: %v, want %v", ms[i].ID(), shard, r, want)
 		}
 	}
+	takeover(1500)
 	took := eventually(t, "the replica takes over", 30*time.Second, func() bool {
 		_, err := q.Add(t.Context(), ms...)
 		return err == nil
 	})
 	t.Logf("the replica took over after %v", took)
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(30 * time.Second)
 	for told := map[int]bool{}; len(told) < len(gone); {
 		select {
 		case h := <-hints:
@@ -505,14 +512,19 @@ func TestQueue_hangingServer(t *testing.T) {
 	t.Parallel()
 	server := testenv.RedisServer(t)
 	q := openQueue(t, server.URL())
-	server.Do(t, "CLIENT", "PAUSE", 2000, "ALL")
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	begin := time.Now()
-	if _, err := q.Add(ctx, messages(1, q.Now())...); err == nil {
-		t.Error("the server was not paused")
+	server.Do(t, "CLIENT", "PAUSE", 15_000, "ALL")
+	best := time.Hour // a busy machine may stop for a second, but not each time
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		begin := time.Now()
+		_, err := q.Add(ctx, messages(1, q.Now())...)
+		best = min(best, time.Since(begin))
+		cancel()
+		if err == nil {
+			t.Error("the server was not paused")
+		}
 	}
-	if took := time.Since(begin); took > time.Second {
-		t.Errorf("a context of 100 ms ended the call after %v", took)
+	if best > time.Second {
+		t.Errorf("a context of 100 ms ended the call after %v", best)
 	}
 }

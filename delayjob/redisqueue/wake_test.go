@@ -29,9 +29,9 @@ func TestWake_shared(t *testing.T) {
 	}
 	await := func(what string, is func() bool) {
 		t.Helper()
-		for deadline := time.Now().Add(10 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatal("not so after 10 s: ", what)
+				t.Fatal("not so after 30 s: ", what)
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func TestWake_shared(t *testing.T) {
 				if h.Shard != delayjob.ShardOf(key, 2) {
 					t.Errorf("listener %d was told of shard %d for %s", i, h.Shard, key)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(30 * time.Second):
 				t.Fatalf("listener %d was not told of %s", i, key)
 			}
 		}

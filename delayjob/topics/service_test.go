@@ -349,21 +349,37 @@ func TestExpired(t *testing.T) {
 func TestQueueLost(t *testing.T) {
 	each(t, func(w *world) {
 		short := w.job("short", 0)
-		short.TTR = 3 * time.Second
-		w.add(topics.Added, w.job("held", -time.Second), short, w.job("later", 6*time.Second))
+		short.TTR = time.Second
+		w.add(topics.Added, w.job("held", -time.Second), short, w.job("later", 3*time.Second))
 		w.add(topics.Added, w.job("year", 365*24*time.Hour))
-		held := w.pop("held", "short")[0]
+		before := w.pop("held", "short")
+		held, ends := before[0], before[1].LeaseUntil
 		n := w.emptied()
-		if s, err := n.queue.Stats(t.Context(), "topic.t"); err != nil || s.Delayed != 3 || s.Ready != 0 {
+		if s, err := n.queue.Stats(t.Context(), "topic.t"); err != nil || s.Delayed+s.Ready != 3 || s.Ready > 0 && n.queue.Now().Before(ends) {
 			t.Errorf("loaded %+v, %v", s, err)
 		}
-		n.pop()
-		again := n.pop("short")[0]
-		if err := n.finish(again); err != nil || again.Attempts != 2 {
-			t.Errorf("attempt %d, %v", again.Attempts, err)
+		var again, later topics.Delivery
+		for end := time.Now().Add(patience); (again.Job == nil || later.Job == nil) && time.Now().Before(end); {
+			ds, err := n.Pop(t.Context(), topics.Pop{Topics: []string{"t"}, Max: 10, Wait: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range ds {
+				switch d.ID {
+				case "short":
+					again = d
+				case "later":
+					later = d
+				default:
+					t.Errorf("popped %s", d.ID)
+				}
+			}
 		}
-		if later := n.pop("later")[0]; later.Attempts != 1 {
-			t.Errorf("attempt %d", later.Attempts)
+		if again.Job == nil || again.Attempts != 2 || again.UpdatedAt.Before(ends) {
+			t.Errorf("popped %+v, want attempt 2 after %v", again.Job, ends)
+		}
+		if later.Job == nil || later.Attempts != 1 || later.UpdatedAt.Before(later.Due) {
+			t.Errorf("popped %+v, want attempt 1", later.Job)
 		}
 		if err := n.finish(held); err != nil {
 			t.Errorf("finish of what was popped before: %v", err)

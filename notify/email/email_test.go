@@ -196,11 +196,11 @@ func TestHangingServer(t *testing.T) {
 
 	t.Run("context", func(t *testing.T) {
 		s := newSMTP(t, plain(server))
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // it is to end while the server takes its time, not before
 		defer cancel()
 		began := time.Now()
 		err := s.Send(ctx, invitation(1))
-		if took := time.Since(began); took > 2*time.Second {
+		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("took %v", took)
 		}
 		if !errors.Is(err, context.DeadlineExceeded) || notify.IsUnavailable(err) || notify.IsPermanent(err) {
@@ -209,11 +209,11 @@ func TestHangingServer(t *testing.T) {
 	})
 	t.Run("timeout", func(t *testing.T) {
 		c := plain(server)
-		c.Timeout = 200 * time.Millisecond
+		c.Timeout = 2 * time.Second
 		s := newSMTP(t, c)
 		began := time.Now()
 		err := s.Send(t.Context(), invitation(1))
-		if took := time.Since(began); err == nil || took > 2*time.Second {
+		if took := time.Since(began); err == nil || took > 20*time.Second {
 			t.Errorf("error %v after %v", err, took)
 		}
 		if notify.IsPermanent(err) {

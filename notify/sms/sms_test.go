@@ -130,7 +130,7 @@ func TestGatewayThatDoesNotAnswer(t *testing.T) {
 	if err := s.Send(ctx, reminder(1)); err == nil {
 		t.Error("no error when the context ended")
 	}
-	if took := time.Since(began); took > 3*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("took %v", took)
 	}
 	for _, url := range []string{"http://127.0.0.1:1/", "http://gateway.invalid/"} {

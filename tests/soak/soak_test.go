@@ -44,7 +44,7 @@ func TestSoak(t *testing.T) {
 	before := i.sample(t)
 	faults := i.chaos(t, rand.New(rand.NewPCG(seed, 0)), time.Now().Add(lasts), pause)
 	people.stopAdding()
-	r := i.settle(t, 30*time.Second)
+	r := i.settle(t, time.Minute)
 	people.stop()
 	after := i.sample(t)
 

@@ -303,12 +303,10 @@ func startSentinel(host, port string) (*RedisInstance, error) {
 // startClusterNode gives the node's bus a port explicitly, since its default, the port plus
 // 10,000, may not exist.
 func startClusterNode() (*RedisInstance, error) {
-	bus, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	port := bus.Addr().(*net.TCPAddr).Port
-	bus.Close()
 	return startRedis("--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(port), "--cluster-node-timeout", "1500",
 		"--cluster-config-file", "nodes.conf", "--repl-diskless-sync-delay", "0",
 		"--cluster-require-full-coverage", "no") // as docs/operations.md advises: the healthy masters go on

@@ -85,16 +85,16 @@ func guardedDir(parent string) (string, error) {
 	return dir, nil
 }
 
-// pipes are held until the process ends; a collected pipe would close.
-var pipes struct {
+// held until the process ends are files that a collection would close.
+var held struct {
 	sync.Mutex
 	open []any
 }
 
-func keepOpen(pipe any) {
-	pipes.Lock()
-	defer pipes.Unlock()
-	pipes.open = append(pipes.open, pipe)
+func keepOpen(file any) {
+	held.Lock()
+	defer held.Unlock()
+	held.open = append(held.open, file)
 }
 
 var serial atomic.Int64
@@ -195,33 +195,26 @@ func (p *process) tail() string {
 	return string(b[max(0, len(b)-20000):])
 }
 
-// ports are those already given out by this process.
-var ports struct {
-	sync.Mutex
-	given map[int]bool
-}
-
-// freePort finds a TCP port of the loopback interface, each one once. It lies below the range
-// from which the system takes the ports of outgoing connections, so that none of those gets
-// it before its server does, or while that is restarted.
+// freePort finds a TCP port of the loopback interface, each one once: nobody else gets it as long
+// as this process runs, whether its server runs or is restarted. Other test binaries leave it
+// alone because of the claim, and the system because it lies below the range from which it takes
+// the ports of outgoing connections.
 func freePort() (int, error) {
-	ports.Lock()
-	defer ports.Unlock()
 	var last error
 	for range 200 {
 		port := 10_000 + rand.IntN(22_000)
-		if ports.given[port] {
-			continue
-		}
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		claim, err := net.Listen("unix", fmt.Sprint("@punctual-test-port-", port)) // without a file: it ends with the process
 		if err != nil {
 			last = err
 			continue
 		}
-		if ports.given == nil {
-			ports.given = map[int]bool{}
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			claim.Close()
+			last = err
+			continue
 		}
-		ports.given[port] = true
+		keepOpen(claim)
 		return port, l.Close()
 	}
 	return 0, fmt.Errorf("no free port: %w", last)
