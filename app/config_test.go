@@ -60,6 +60,8 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 		{"channel", "booking: {reminders: [{before: end, offset: 5m, channels: [pigeon]}]}\n", `c.yaml:1:60: booking.reminders[0].channels[0] is "pigeon"; it must be email, sms`},
 		{"grace", "booking:\n  limits: {max_duration: 10m}\n  check_in: {grace: 20m}\n", "c.yaml:3:21: booking.check_in.grace is longer than any meeting may last (booking.limits.max_duration)"},
 		{"remind_before", "booking: {approval: {timeout: 30m}}\n", "c.yaml:1:11: booking.approval.remind_before is not before the time-out: it must be less than booking.approval.timeout"},
+		{"remind_before at the request", "booking: {approval: {timeout: 2h, remind_before: 2h}}\n", "c.yaml:1:50: booking.approval.remind_before is not before the time-out: it must be less than booking.approval.timeout"},
+		{"escalate_after at the deadline", "booking: {approval: {timeout: 2h, escalate_after: 2h}}\n", "c.yaml:1:51: booking.approval.escalate_after is not before the time-out: it must be less than booking.approval.timeout, or 0 for never"},
 		{"base URL", "http: {base_url: \"https://rooms.example.org/punctual\"}\n", `c.yaml:1:18: http.base_url is "https://rooms.example.org/punctual"; it must be the address people use, without a path, such as https://rooms.example.org`},
 		{"address", "http: {addr: 8080}\n", "c.yaml:1:14: http.addr wants text: put it in quotes"},
 		{"port of nothing", "http: {addr: \":http\"}\n", `c.yaml:1:14: http.addr is ":http"; it must be host:port or :port`},

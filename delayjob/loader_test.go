@@ -300,6 +300,25 @@ func TestLoader_reachesBehindTheLastPass(t *testing.T) {
 	})
 }
 
+// TestLoader_bringsTheNewVersion: of what moved without the queue being told the next pass tells it.
+func TestLoader_bringsTheNewVersion(t *testing.T) {
+	j := &fakeJob{name: "j"}
+	load(t, delayjob.LoaderOptions{}, jobs(j), func(q *memqueue.Queue, l *delayjob.Loader) {
+		due := time.Now().Add(25 * time.Second)
+		j.has(msg("j", "1", due))
+		l.Trigger()
+		synctest.Wait()
+		moved := msg("j", "1", due.Add(time.Second))
+		moved.Version = 2
+		j.has(moved)
+		time.Sleep(16 * time.Second)
+		synctest.Wait()
+		if m, err := q.Get(t.Context(), "j:1"); err != nil || m.Version != 2 || !m.Due.Equal(moved.Due) {
+			t.Errorf("%+v, %v, want version 2", m, err)
+		}
+	})
+}
+
 // TestLoader_addsAgainWhatIsOverdue: what the queue lost by itself is found again when it is overdue.
 func TestLoader_addsAgainWhatIsOverdue(t *testing.T) {
 	j := &fakeJob{name: "j"}

@@ -511,6 +511,7 @@ func TestLimits(t *testing.T) {
 				t.Errorf("added %d more: %v", len(js), err)
 			}
 		}
+		refused(w.job("a", 0), w.job("b", 0), w.job("c", 0), w.job("d", 0)) // by the first count
 		w.add(topics.Added, w.job("a", 0), w.job("b", time.Hour))
 		refused(w.job("c", 0), w.job("d", 0))
 		w.add(topics.Added, w.job("c", time.Hour))
