@@ -243,6 +243,32 @@ func TestDeliver_moved(t *testing.T) {
 	})
 }
 
+// TestDeliver_sentAgainMeanwhile: what became of an attempt is not noted of one that was sent again
+// while it was made.
+func TestDeliver_sentAgainMeanwhile(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.New(db.Gorm)
+		aMeeting(t, db, 1)
+		w := hook(t, s, true)
+		var one *webhook.Delivery
+		d := newDesk(t, func(http.ResponseWriter, *http.Request) {
+			_, err := s.UpdateDelivery(t.Context(), one.ID, func(d *webhook.Delivery) error { d.Version++; return nil })
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		to(t, s, w, d.URL)
+		mustHappen(t, db, 1, "created")
+		one = all(t, s)[0]
+		if err := newDeliver(t, s, bodies{}, time.Now).Execute(t.Context(), one.Message()); err != nil {
+			t.Error(err)
+		}
+		if got, _, err := s.Delivery(t.Context(), one.ID); err != nil || got.State != webhook.Pending || got.Attempts != 0 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
 // TestDeliver_rests: a server that failed is left in peace for a while, which costs no attempt.
 func TestDeliver_rests(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
