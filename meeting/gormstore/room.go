@@ -3,6 +3,7 @@ package gormstore
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -38,10 +39,10 @@ func (roomRow) TableName() string { return "rooms" }
 
 // fullRoom is a room with the zone that it or its site names, and with its approvers.
 type fullRoom struct {
-	Row       roomRow `gorm:"embedded"` // named: gorm passes over an embedded type that is not exported
+	Row       roomRow
 	Zone      string
 	Closures  int64
-	Approvers []approverPart `gorm:"serializer:json"`
+	Approvers []approverPart
 }
 
 // Levels of approvers that only the store knows by number.
@@ -56,8 +57,33 @@ type approverPart struct {
 	Level  int   `json:"level"`
 }
 
-var fullRoomColumns = write(`rooms.*, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone,
+var fullRoomColumns = write(`rooms.id, rooms.site_id, rooms.name, rooms.floor, rooms.capacity, rooms.timezone, rooms.active,
+	rooms.approval_required, rooms.approval_timeout_seconds, rooms.approval_on_timeout, rooms.approval_escalate_after_seconds,
+	rooms.version, rooms.created_at, rooms.updated_at, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone, rooms.closures,
+	rooms.features, rooms.policy, rooms.check_in,
 	(SELECT {array}({object}('user', a.user_id, 'level', a.level) ORDER BY a.level, a.position) FROM room_approvers AS a WHERE a.room_id = rooms.id) AS approvers`)
+
+// scan reads a row of fullRoomColumns. Every booking and every search reads rooms, and gorm takes
+// several times as long for so many columns.
+func (z *fullRoom) scan(rows *sql.Rows) error {
+	r := &z.Row
+	var features, policy, checkIn, approvers sql.RawBytes
+	err := rows.Scan(&r.ID, &r.SiteID, &r.Name, &r.Floor, &r.Capacity, &r.Timezone, &r.Active,
+		&r.ApprovalRequired, &r.ApprovalTimeoutSeconds, &r.ApprovalOnTimeout, &r.ApprovalEscalateAfterSeconds,
+		&r.Version, &r.CreatedAt, &r.UpdatedAt, &z.Zone, &z.Closures,
+		&features, &policy, &checkIn, &approvers)
+	if err != nil {
+		return err
+	}
+	err = cmp.Or(json.Unmarshal(features, &r.Features), json.Unmarshal(policy, &r.Policy), json.Unmarshal(checkIn, &r.CheckIn))
+	if err == nil && approvers != nil {
+		err = json.Unmarshal(approvers, &z.Approvers)
+	}
+	if err != nil {
+		return fmt.Errorf("room %d: %w", r.ID, err)
+	}
+	return nil
+}
 
 type approverRow struct{ RoomID, UserID, Position, Level int64 }
 
@@ -398,15 +424,20 @@ func (s *Store) roomTable(db *gorm.DB) *gorm.DB {
 
 // readRooms reads the rooms that where chooses, with their zones and approvers.
 func (s *Store) readRooms(db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meeting.Room, error) {
-	var rows []*fullRoom
-	if err := where(s.roomTable(db).Select(fullRoomColumns[s.dialect])).Scan(&rows).Error; err != nil {
+	rows, err := where(s.roomTable(db).Select(fullRoomColumns[s.dialect])).Rows()
+	if err != nil {
 		return nil, err
 	}
-	rooms := make([]*meeting.Room, len(rows))
-	for i, r := range rows {
-		rooms[i] = r.room()
+	defer rows.Close()
+	rooms := []*meeting.Room{}
+	for rows.Next() {
+		var z fullRoom
+		if err := z.scan(rows); err != nil {
+			return nil, err
+		}
+		rooms = append(rooms, z.room())
 	}
-	return rooms, nil
+	return rooms, rows.Err()
 }
 
 func saveApprovers(tx *gorm.DB, roomID int64, a meeting.RoomApproval) error {
