@@ -40,50 +40,6 @@ type Feed struct {
 // ErrFeedClosed says that the process stops.
 var ErrFeedClosed = errors.New("the feed is closed")
 
-// Update is an event with the meeting as it is now.
-type Update struct {
-	Event
-	Meeting *Meeting // not to be changed; listeners share it
-	Rooms   []*Room  // those that decide who sees a private meeting; perhaps more
-
-	rendered *[2]rendering
-}
-
-// Concerns reports whether somebody who listens for the rooms hears of the update: the meeting is
-// there, or was before. Where it was to move, only who sees what it is about is told.
-func (u *Update) Concerns(rooms []int64, sees bool) bool {
-	named := slices.Concat(u.Meeting.RoomIDs, u.Left)
-	if sees {
-		named = append(named, u.Asked...)
-	}
-	return slices.ContainsFunc(named, func(id int64) bool { return slices.Contains(rooms, id) })
-}
-
-type rendering struct {
-	once sync.Once
-	text []byte
-}
-
-// Render is what make makes of the update: once for all who see the meeting's content and once
-// for all others, as whom it is asked. The result is shared, and not to be changed.
-func (u *Update) Render(sees bool, make func(by Actor) []byte) []byte {
-	r, by := &u.rendered[0], Actor{Kind: ActorSystem}
-	if !sees {
-		r, by = &u.rendered[1], Actor{}
-	}
-	r.once.Do(func() { r.text = make(by) })
-	return r.text
-}
-
-// A Listener is one who hears of every event. Close it.
-type Listener struct {
-	feed    *Feed
-	updates chan Update
-	skip    map[int64]bool // told before, or happened before it began to listen
-
-	after, to int64 // the events between, it reads from the store first
-}
-
 // NewFeed returns a feed; it hears nothing until Run.
 func NewFeed(store EventStore, o FeedOptions) *Feed {
 	if o.Poll == 0 {
@@ -286,19 +242,6 @@ func (f *Feed) Listen(ctx context.Context, after int64) (l *Listener, lost bool,
 	return l, lost, f.join(l, upToComplete(from, seen, ended, time.Now()))
 }
 
-// upToComplete is the last of the events behind a position in front of which none will appear any more,
-// so that who takes up there again misses nothing: none is missing in front of it, or it is older
-// than the patience with what is.
-func upToComplete(position int64, behind []Event, ended uint64, now time.Time) int64 {
-	for _, e := range behind {
-		if e.ID != position+1 && ended != 0 && now.Sub(e.At) <= patience {
-			break
-		}
-		position = e.ID
-	}
-	return position
-}
-
 // lookBack is how far before the last event a feed begins: what was begun before and is
 // committed later may have a lower ID.
 const lookBack = 200
@@ -342,88 +285,4 @@ func (f *Feed) close() {
 func (f *Feed) drop(l *Listener) {
 	delete(f.listeners, l)
 	close(l.updates)
-}
-
-// Missed calls tell for what happened before the feed took over, in order, until it returns
-// an error. It is called once, before the first of Updates is read.
-func (l *Listener) Missed(ctx context.Context, tell func(Update) error) error {
-	for after := l.after; after < l.to; {
-		events, _, err := l.feed.store.Events(ctx, after, feedPage)
-		if err != nil {
-			return err
-		}
-		end := len(events) < feedPage
-		if i := slices.IndexFunc(events, func(e Event) bool { return e.ID > l.to }); i >= 0 {
-			events, end = events[:i], true
-		}
-		updates, err := l.feed.updates(ctx, events)
-		if err != nil {
-			return err
-		}
-		for _, u := range updates {
-			if l.skip[u.ID] {
-				continue
-			}
-			if err := tell(u); err != nil {
-				return err
-			}
-		}
-		if end {
-			return nil
-		}
-		after = events[len(events)-1].ID
-	}
-	return nil
-}
-
-// Position is an event behind which nothing was told yet; 0: in front of all, which is to be
-// asked for as [FromTheFirst].
-func (l *Listener) Position() int64 { return l.after }
-
-// Updates end when the listener is too far behind, and when the feed stops.
-func (l *Listener) Updates() <-chan Update { return l.updates }
-
-// Close ends listening.
-func (l *Listener) Close() {
-	l.feed.mu.Lock()
-	defer l.feed.mu.Unlock()
-	if _, there := l.feed.listeners[l]; there {
-		l.feed.drop(l)
-	}
-}
-
-// order tells which events can be handed out: those in front of the first ID that is missing
-// and may still come. An ID is missing for good, because its transaction was undone, once all
-// transactions have ended that had begun when it was seen to be missing.
-type order struct {
-	final int64     // IDs up to it that are missing will not come
-	upto  int64     // IDs up to it will be final when all transactions below have ended
-	below uint64    // 0: to be asked of the store
-	since time.Time // when the wait began; zero: there is none
-	looks int
-}
-
-// patience bounds the wait for a missing ID: a transaction that takes longer, such as one that
-// builds an index, must not hold up the news.
-const patience = 3 * time.Second
-
-// settled are the events behind the cursor that can be handed out. waits is when to look again
-// for the one that cannot; 0: there is none.
-func (o *order) settled(cursor int64, events []Event, ended uint64, now time.Time) (out []Event, waits time.Duration) {
-	if !o.since.IsZero() && (o.below != 0 && ended >= o.below || now.Sub(o.since) > patience) {
-		*o = order{final: o.upto}
-	}
-	for i, e := range events {
-		if e.ID == cursor+1 || e.ID <= o.final || ended == 0 {
-			cursor = e.ID
-			continue
-		}
-		if o.since.IsZero() {
-			o.since, o.upto = now, events[len(events)-1].ID
-		}
-		o.looks++
-		return events[:i], min(100*time.Millisecond, time.Millisecond<<min(o.looks, 7))
-	}
-	*o = order{final: o.final}
-	return events, 0
 }

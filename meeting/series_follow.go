@@ -1,0 +1,217 @@
+package meeting
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// follow makes out what each date is to be: those that are there, those that come, and those
+// that go.
+func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms) error {
+	ruled := e.fields.Rule != nil && target.Rule.String() != was.Rule.String()
+	before, after := keyed(was.Dates(), ruled), keyed(target.Dates(), ruled)
+	rooms, err := e.roomsOfAll(ctx, terms.Rooms)
+	if err != nil {
+		return err
+	}
+	old := map[int64]string{}
+	var last time.Time
+	for key, d := range before {
+		old[d.Slot.Start.UnixMicro()] = key
+	}
+	for _, d := range after {
+		if d.Slot.Start.After(last) {
+			last = d.Slot.Start
+		}
+	}
+	settled := map[string]bool{} // keys that have a meeting, or had one that was cancelled
+	for _, m := range e.concerned() {
+		key, dated := old[m.OriginalStart.UnixMicro()]
+		d, stays := after[key]
+		differs := dated && !sameAs(m, was, before[key])
+		switch {
+		case dated && stays:
+			settled[key] = true
+		case dated && !(ruled && differs && !m.place().After(last)):
+			e.gone = append(e.gone, m)
+			continue
+		default: // it was changed for itself, or is no date of the rule any more
+			d = Date{Slot: Slot{Start: m.place()}}
+		}
+		w := &wanted{date: d, base: m}
+		if stays {
+			w.terms = e.revised(m, was, target, before[key].Slot, d.Slot, terms.Rooms, rooms)
+		} else {
+			w.terms = e.revised(m, was, target, Slot{}, Slot{}, terms.Rooms, rooms)
+		}
+		w.room = !sameSlot(w.terms.Slot, m.Slot) || !slices.Equal(ids(w.terms.Rooms), m.RoomIDs)
+		e.dates = append(e.dates, w)
+	}
+	for _, m := range e.all {
+		if key, dated := old[m.OriginalStart.UnixMicro()]; dated && !m.OriginalStart.IsZero() {
+			settled[key] = true
+			if d, stays := after[key]; stays && m.gone() && m.place().After(e.at) && !m.place().Before(e.from) {
+				e.moveCancelled(m, d, target)
+			}
+		}
+	}
+	e.leaving = e.gone
+	e.appear(target, terms, before, after, settled, ruled)
+	slices.SortFunc(e.dates, func(a, b *wanted) int { return a.terms.Slot.Start.Compare(b.terms.Slot.Start) })
+	return nil
+}
+
+// keyed are the dates by what they are in the rule: the n-th, or with another rule the one of
+// that day.
+func keyed(dates []Date, ruled bool) map[string]Date {
+	byKey := make(map[string]Date, len(dates))
+	for _, d := range dates {
+		key := d.key
+		if ruled {
+			key = d.Wall.Format(dayLayout)
+			for n := 2; ; n++ {
+				if _, there := byKey[key]; !there {
+					break
+				}
+				key = index(d.Wall.Format(dayLayout), n)
+			}
+		}
+		byKey[key] = d
+	}
+	return byKey
+}
+
+// moveCancelled lets a cancelled date be the same date of the changed rule, so that it stays
+// cancelled. Nothing else about it changes.
+func (e *revision) moveCancelled(m *Meeting, d Date, target *Series) {
+	if m.OriginalStart.Equal(d.Slot.Start) && target.ID != 0 {
+		return
+	}
+	m.OriginalStart = d.Slot.Start
+	m.SeriesID = target.ID
+	e.change.Update = append(e.change.Update, m)
+}
+
+// appear adds the dates that the series has not had: all that no meeting takes after a new
+// rule, else those that it did not name before.
+func (e *revision) appear(target *Series, terms Terms, before, after map[string]Date, settled map[string]bool, ruled bool) {
+	for key, d := range after {
+		_, known := before[key]
+		if settled[key] || known && !ruled || !d.Slot.Start.After(e.at) || d.Slot.Start.Before(e.from) {
+			continue
+		}
+		if slices.ContainsFunc(e.dates, func(w *wanted) bool { return w.base != nil && w.base.OriginalStart.Equal(d.Slot.Start) }) {
+			continue
+		}
+		e.dates = append(e.dates, &wanted{date: d, terms: target.terms(d, terms.Rooms, e.conf.Reminders), room: true})
+	}
+}
+
+// roomsOfAll are the rooms of the meetings concerned and those given, by ID.
+func (e *revision) roomsOfAll(ctx context.Context, given []*Room) (map[int64]*Room, error) {
+	rooms, err := e.theirRooms(ctx, e.concerned())
+	if err == nil {
+		err = e.withBlackouts(ctx, rooms, e.at)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up rooms: %w", err)
+	}
+	byID := map[int64]*Room{}
+	for _, r := range append(rooms, given...) {
+		byID[r.ID] = r
+	}
+	return byID, nil
+}
+
+// sameAs reports whether the meeting is as the series has it at that date.
+func sameAs(m *Meeting, s *Series, d Date) bool {
+	return m.Title == s.Title && m.Description == s.Description && sameSlot(m.Slot, d.Slot) && m.Visibility == s.Visibility &&
+		slices.Equal(m.RoomIDs, s.RoomIDs) && slices.EqualFunc(m.Attendees, s.Attendees, Attendee.sameAddress) &&
+		m.DefaultReminders == s.DefaultReminders && sameReminders(m.Reminders, s.Reminders)
+}
+
+func sameSlot(a, b Slot) bool { return a.Start.Equal(b.Start) && a.End.Equal(b.End) }
+
+// revised are the terms of one date: what was as at the series becomes what it is there now.
+// Zero slots leave the time alone.
+func (e *revision) revised(m *Meeting, was, target *Series, before, after Slot, wanted []*Room, rooms map[int64]*Room) Terms {
+	t := Terms{
+		Title: m.Title, Description: m.Description, Slot: m.Slot, Timezone: m.Timezone, Attendees: m.Attendees,
+		Reminders: m.Reminders, DefaultReminders: m.DefaultReminders, Visibility: m.Visibility,
+	}
+	follow(&t.Title, was.Title, target.Title)
+	follow(&t.Description, was.Description, target.Description)
+	follow(&t.Timezone, was.Timezone, target.Timezone)
+	follow(&t.Visibility, was.Visibility, target.Visibility)
+	timed, placed := sameSlot(m.Slot, before), slices.Equal(m.RoomIDs, was.RoomIDs)
+	if m.leftBehind() { // it differs because the series went ahead
+		timed = timed || e.fields.Start != nil || e.fields.End != nil
+		placed = placed || e.fields.RoomIDs != nil
+	}
+	if timed && !after.Start.IsZero() {
+		t.Slot = after
+	}
+	if placed && len(wanted) > 0 {
+		t.Rooms = wanted
+	} else {
+		for _, id := range m.RoomIDs {
+			if r := rooms[id]; r != nil {
+				t.Rooms = append(t.Rooms, r)
+			}
+		}
+	}
+	if m.DefaultReminders == was.DefaultReminders && (m.DefaultReminders || sameReminders(m.Reminders, was.Reminders)) {
+		t.Reminders, t.DefaultReminders = target.Reminders, target.DefaultReminders
+		if t.DefaultReminders {
+			t.Reminders = e.conf.Reminders
+		}
+	}
+	if e.fields.Attendees != nil {
+		t.Attendees = followAttendees(m.Attendees, was.Attendees, target.Attendees)
+	}
+	return t
+}
+
+// leftBehind reports whether the meeting is not where its series is since the move there waits
+// for a decision, or was refused.
+func (m *Meeting) leftBehind() bool {
+	if r := m.Request; r != nil {
+		return r.Change != nil && r.Change.Series
+	}
+	v := m.Approval.Verdict
+	return v != nil && v.Series && v.Decision == Rejected
+}
+
+// follow makes a field that is as it was at the series what it is there now.
+func follow[T comparable](field *T, was, is T) {
+	if *field == was {
+		*field = is
+	}
+}
+
+// followAttendees are those of a date after the series' have changed. What somebody answered
+// for the date counts on.
+func followAttendees(mine, was, is []Attendee) []Attendee {
+	in := func(list []Attendee, a Attendee) int { return slices.IndexFunc(list, a.sameAddress) }
+	var out []Attendee
+	for _, a := range is {
+		switch i := in(mine, a); {
+		case i >= 0:
+			if j := in(was, a); j >= 0 && mine[i].Person == was[j].Person {
+				out = append(out, Attendee{Person: a.Person, Response: mine[i].Response, Comment: mine[i].Comment})
+			} else {
+				out = append(out, mine[i])
+			}
+		case in(was, a) < 0:
+			out = append(out, Attendee{Person: a.Person, Response: NeedsAction})
+		}
+	}
+	for _, a := range mine {
+		if in(is, a) < 0 && in(was, a) < 0 {
+			out = append(out, a)
+		}
+	}
+	return out
+}
