@@ -279,13 +279,25 @@ func TestDeliver_rests(t *testing.T) {
 		mustHappen(t, db, 1, "created", "started")
 		ds := all(t, s)
 		job := newDeliver(t, s, bodies{}, time.Now)
-		_ = job.Execute(t.Context(), ds[0].Message())
-		err := job.Execute(t.Context(), ds[1].Message())
-		if err == nil || !strings.HasPrefix(err.Error(), "again in ") || len(d.told()) != 1 {
-			t.Errorf("%v after posts %v", err, d.told())
+		// On a machine that stands still the rest may be over before it is looked at; but each is longer.
+		for tries := 0; ; tries++ {
+			_ = job.Execute(t.Context(), ds[0].Message())
+			err := job.Execute(t.Context(), ds[1].Message())
+			if err != nil && strings.HasPrefix(err.Error(), "again in ") {
+				break
+			}
+			if tries == 5 {
+				t.Fatalf("%v after posts %v", err, d.told())
+			}
 		}
-		if got, _, err := s.Delivery(t.Context(), ds[1].ID); err != nil || got.Attempts != 0 {
-			t.Errorf("%+v, %v", got, err)
+		posts := 0
+		for _, p := range d.told() {
+			if strings.HasPrefix(p, fmt.Sprint(ds[1].EventID, " ")) {
+				posts++
+			}
+		}
+		if got, _, err := s.Delivery(t.Context(), ds[1].ID); err != nil || got.Attempts != posts {
+			t.Errorf("after %d posts %+v, %v", posts, got, err)
 		}
 	})
 }
