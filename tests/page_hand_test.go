@@ -163,6 +163,13 @@ func (b *tab) told(text string) {
 	b.await("hand.told(%q)", text)
 }
 
+// idle waits until the page has all answers that it asked for, and has drawn them. What it has still to ask
+// for because of something else, such as an event, does not count.
+func (b *tab) idle() {
+	b.t.Helper()
+	b.await("hand.idle()")
+}
+
 // drags draws with the mouse between the two places that an expression finds, each an element and a point in
 // it: once they stand still and nothing else lies there.
 func (b *tab) drags(format string, args ...any) {

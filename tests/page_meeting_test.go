@@ -33,7 +33,7 @@ func TestPageMeeting(t *testing.T) {
 	b.shot("meeting-request")
 	b.press("Approve")
 	b.await("document.activeElement.matches('dialog .ask input')")
-	b.key("With pleasure\r")
+	b.fillIn("dialog .ask input", "With pleasure\r")
 	b.await("document.querySelector('dialog .status').innerText.includes('Confirmed')")
 	b.says("Grace Hopper")
 	b.says("With pleasure")

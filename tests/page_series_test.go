@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
 
 	"punctual/tests/testenv"
@@ -51,7 +50,7 @@ func TestPageForm_series(t *testing.T) {
 	b.await("document.querySelector(%q)?.innerText.includes('Curie spare') || document.querySelector(%q).classList.contains('free')", row(1), row(1))
 	b.choose(row(2)+" select", "skip")
 	b.await("document.querySelector(%q)?.classList.contains('skipped')", row(2))
-	eval[bool](b, `((s, name) => { const o = [...s.options].find((o) => o.text === name); s.value = o.value; s.dispatchEvent(new Event('change', { bubbles: true })); return true })(document.querySelector(%q), 'In Curie spare')`, row(1)+" select")
+	b.await("((s) => hand.choose(s, [...s.options].find((o) => o.text === 'In Curie spare').value))(document.querySelector(%q))", row(1)+" select")
 	b.await("document.querySelector(%q)?.innerText.includes('Curie spare')", row(1))
 	b.says("all can be had")
 	b.says("1 left out")
@@ -122,7 +121,7 @@ func TestPageForm_editSeries(t *testing.T) {
 
 	// From the fourth on two hours later: the fifth cannot be, and is left where it is.
 	ask(b, "Edit", "following")
-	b.do(chromedp.Click(chromedp.Search(`//form[contains(@class,'ask')]//button[normalize-space()='Edit']`)))
+	b.click("%s", xpath(`//form[contains(@class,'ask')]//button[normalize-space()='Edit']`))
 	b.await(formOpen)
 	b.says("Edit series")
 	b.await("document.querySelector('dialog .ends input[type=number]').value === '3'")
@@ -151,19 +150,19 @@ func TestPageForm_editSeries(t *testing.T) {
 	open(b, 1)
 	ask(b, "Cancel meeting", "one")
 	b.fillIn("dialog .ask input.input", "Holidays\r")
-	b.reads("The meeting was cancelled")
+	b.told("The meeting was cancelled")
 	b.await("document.querySelector('dialog .history')?.innerText.includes('Holidays')")
 	open(b, 0)
-	eval[bool](b, "(document.querySelector('dialog dd details summary').click(), true)")
+	b.click("document.querySelector('dialog dd details summary')")
 	b.says("Dates left out")
 	b.shot("series-dates")
 	b.press("Add again")
-	b.reads("takes place again, in Curie")
+	b.told("takes place again, in Curie")
 	b.await("!document.querySelector('dialog')?.innerText.includes('Dates left out')")
 
 	// All get another title; then all are called off.
 	ask(b, "Edit", "all")
-	b.do(chromedp.Click(chromedp.Search(`//form[contains(@class,'ask')]//button[normalize-space()='Edit']`)))
+	b.click("%s", xpath(`//form[contains(@class,'ask')]//button[normalize-space()='Edit']`))
 	b.await(formOpen)
 	b.fill("Title", "Round")
 	b.await("document.querySelectorAll('dialog .dates li.changed').length === 3")
@@ -174,8 +173,8 @@ func TestPageForm_editSeries(t *testing.T) {
 	}
 	b.says("Round")
 	ask(b, "Cancel meeting", "all")
-	b.do(chromedp.Click(chromedp.Search(`//form[contains(@class,'ask')]//button[normalize-space()='Cancel meeting']`)))
-	b.reads("The dates were cancelled")
+	b.click("%s", xpath(`//form[contains(@class,'ask')]//button[normalize-space()='Cancel meeting']`))
+	b.told("The dates were cancelled")
 	if n := len(booked(t, alan, "Round")); n != 0 {
 		t.Errorf("%d dates are left", n)
 	}

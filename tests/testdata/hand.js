@@ -62,6 +62,17 @@ globalThis.hand = (() => {
       else toasts.push(...(n.querySelectorAll?.('.toast') ?? []))
   }).observe(document, { childList: true, subtree: true })
 
+  let asked = 0 // and not answered yet
+  const real = fetch
+  globalThis.fetch = async (...request) => {
+    asked++
+    try {
+      return await real(...request)
+    } finally {
+      asked--
+    }
+  }
+
   return {
     named: (name) => foremost([...scope().querySelectorAll('button, a')].filter((e) => squeeze(e.textContent) === name || e.ariaLabel === name)),
     field: (label) => foremost([...scope().querySelectorAll('label')].filter((l) => l.textContent.trim() === label && l.control))?.control,
@@ -151,6 +162,11 @@ globalThis.hand = (() => {
       e.value = value
       for (const type of ['input', 'change']) e.dispatchEvent(new Event(type, { bubbles: true }))
       return true
+    },
+    /** Whether the page waits for no answer, nor is about to ask. */
+    async idle() {
+      if (!asked) await frames()
+      return !asked
     },
     told(text) {
       const at = toasts.findIndex((e) => e.textContent.includes(text))
