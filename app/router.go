@@ -35,12 +35,11 @@ func init() {
 // newHTTPServer serves h with the time-outs that keep slow clients from holding it up.
 func newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		Handler:        h,
+		ReadTimeout:    readTimeout, // of the headers, too: browsers connect well before they ask
+		WriteTimeout:   writeTimeout,
+		IdleTimeout:    2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
 	}
 }
 

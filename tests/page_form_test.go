@@ -312,12 +312,7 @@ func TestPageForm_keyboard(t *testing.T) {
 		t.Fatalf("the keyboard does not reach %s; it is at %s", to, eval[string](b, "document.activeElement.outerHTML.slice(0, 200)"))
 	}
 	tab("dialog [data-part=rrule] select")
-	for range 20 { // letters would have to come within a second of each other
-		if eval[string](b, "document.activeElement.value") == "custom" {
-			break
-		}
-		b.key(kb.ArrowDown)
-	}
+	b.key("O") // Other; more letters would have to come within a second of each other
 	b.await("document.querySelector('dialog [data-part=rrule] .days')")
 	tab("dialog .days button[aria-label=Wednesday]")
 	b.key(" ")
