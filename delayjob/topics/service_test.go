@@ -367,7 +367,9 @@ func TestQueueLost(t *testing.T) {
 			for _, d := range ds {
 				switch d.ID {
 				case "short":
-					again = d
+					if again = d; n.finish(d) != nil {
+						t.Errorf("finish of %+v: the lease is lost", d.Job)
+					}
 				case "later":
 					later = d
 				default:
