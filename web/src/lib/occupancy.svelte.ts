@@ -15,6 +15,8 @@ const atMost = 2000 // ms between two questions
 /** How busy rooms are, day by day of their own calendars, kept live. */
 export class Occupancy {
   #asked = { from: '', to: '', room: 0 }
+  #questions = 0
+  #shown = 0 // the question whose answer is shown
   /** By room. */
   rooms = $state.raw(new Map<number, Use>())
   /** The first day that the figures are of; '' before there are any. */
@@ -32,10 +34,12 @@ export class Occupancy {
     if (!asked.from) return
     const query = { from: asked.from, to: asked.to, limit: 500, ...(asked.room ? { room_id: asked.room } : {}) }
     this.#last = Date.now()
+    const question = ++this.#questions
     try {
       await live.ready()
       const found = await all((cursor) => api.GET('/occupancy', { params: { query: { ...query, cursor } } }), 20_000)
-      if (asked !== this.#asked) return
+      if (asked !== this.#asked || question < this.#shown) return // a later one was answered before it
+      this.#shown = question
       this.rooms = new Map(found.map((r) => [r.room_id, { busy: r.busy_minutes, open: r.open_minutes, meetings: r.meetings }]))
       this.from = asked.from
       this.error = null
