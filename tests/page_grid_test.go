@@ -143,6 +143,28 @@ func (b *tab) with(m chromedp.Modifier, keys string) {
 	b.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(m)))
 }
 
+// stroke presses a key as a keyboard does: its character comes with the key, and not when that is prevented.
+// Sent on its own, as by key, it gets to the field that has the focus by then.
+func (b *tab) stroke(key rune) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		for _, p := range kb.Encode(key) {
+			stroke := *p
+			switch p.Type {
+			case input.DispatchKeyEventTypeRawKeyDown:
+				stroke.Type = input.DispatchKeyEventTypeKeyDown
+				stroke.Text = string(key)
+			case input.DispatchKeyEventTypeChar:
+				continue
+			}
+			if _, err := cdp.Call(ctx, target, input.DispatchKeyEvent, stroke); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
 // cellSays waits until the cell with the focus is called something with all of these words.
 func (b *tab) cellSays(words ...string) {
 	b.t.Helper()
@@ -196,7 +218,7 @@ func TestPageGridMouse(t *testing.T) {
 	server := demonstration(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
 	alan := server.Login(t, "alan@example.org", demoPassword)
-	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+	date := quietDay(t)
 	meitner := ada.NewRoom(t, "Meitner", with{"timezone": "Europe/Berlin", "policy": with{"step": "30m"}})
 	tokyo := ada.NewRoom(t, "Yukawa", with{"timezone": "Asia/Tokyo"})
 	shut := ada.NewRoom(t, "Curie", with{"timezone": "Europe/Berlin", "policy": with{"opening_hours": []any{
@@ -280,7 +302,7 @@ func TestPageGridKeys(t *testing.T) {
 	server := demonstration(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
 	alan := server.Login(t, "alan@example.org", demoPassword)
-	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+	date := quietDay(t)
 	hour := func(clock string) time.Time { return zoned(t, date, clock) }
 	first := ada.NewRoom(t, "Alpha", with{"timezone": "Europe/Berlin"})
 	second := ada.NewRoom(t, "Beta", with{"timezone": "Europe/Berlin"})
@@ -312,7 +334,7 @@ func TestPageGridKeys(t *testing.T) {
 	b.shift(kb.ArrowRight)
 	b.announced("9:00.*10:00")
 	b.shot("selected")
-	b.key("\r")
+	b.stroke('\r')
 	b.await("document.querySelector('dialog[open]')")
 	// Meanwhile the rooms are read anew, and the time that was chosen has no cell any more.
 	const chosen = "document.querySelector('.slot')?.ariaLabel.startsWith('Alpha')"
@@ -400,7 +422,7 @@ func TestPageGridShades(t *testing.T) {
 	t.Parallel()
 	server := demonstration(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
-	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+	date := quietDay(t)
 	hour := func(clock string) time.Time { return zoned(t, date, clock) }
 	var site struct{ ID int64 }
 	ada.Want(t, 201, "POST", "/sites", with{"name": "Annex", "timezone": "Europe/Berlin"}, &site)
@@ -454,7 +476,7 @@ func TestPageGridShades(t *testing.T) {
 	b.press("Clear all filters")
 	b.await("location.search === %q", "?date="+date)
 	eval[bool](b, "(document.activeElement.blur(), true)")
-	b.key("/")
+	b.stroke('/')
 	b.await("document.activeElement.matches('input[type=search]')")
 	b.key("titra ")
 	count(1) // by a meeting there
@@ -508,7 +530,7 @@ func TestPageGridTouch(t *testing.T) {
 	server := demonstration(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
 	alan := server.Login(t, "alan@example.org", demoPassword)
-	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+	date := quietDay(t)
 	hour := func(clock string) time.Time { return zoned(t, date, clock) }
 	room := ada.NewRoom(t, "Franklin", with{"timezone": "Europe/Berlin"})
 

@@ -41,7 +41,7 @@ func TestPageLive(t *testing.T) {
 	grace := server.Login(t, "grace@example.org", demoPassword)
 	grace.Want(t, 200, "PATCH", "/me", map[string]any{"timezone": zone}, nil)
 	today := ada.NewRoom(t, "Kepler", map[string]any{"timezone": zone})
-	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+	date := quietDay(t)
 
 	a, b := browse(t, server), browse(t, server)
 	a.signIn("alan@example.org", demoPassword)
@@ -112,7 +112,7 @@ func TestPageLive(t *testing.T) {
 func TestPageManyRooms(t *testing.T) {
 	server := testenv.Server(t, testenv.Config{})
 	admin := server.Admin(t)
-	date := time.Now().AddDate(0, 0, 20).Format(time.DateOnly)
+	date := quietDay(t)
 	const count = 200
 	ids := make(chan int64)
 	go func() {
@@ -151,8 +151,9 @@ func TestPageManyRooms(t *testing.T) {
 	calls := eval[string](b, `performance.getEntriesByType('resource').filter((e) => e.name.includes('/api/v1/grid'))
 		.map((e) => Math.round(e.duration) + ' ms, ' + Math.round(e.encodedBodySize / 1000) + ' kB').join('; ')`)
 	paint := eval[int](b, "Math.round(performance.getEntriesByType('paint').find((e) => e.name === 'first-contentful-paint')?.startTime ?? 0)")
+	// A second and a half after somebody is known the dialogs are fetched, which a slow machine counted as well.
 	bytes := eval[int](b, `[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
-		.filter((e) => !e.name.includes('/events')).reduce((sum, e) => sum + e.encodedBodySize, 0)`)
+		.filter((e, _, all) => !e.name.includes('/events') && e.startTime < all.find((e) => e.name.includes('/api/v1/me')).responseEnd + 1450).reduce((sum, e) => sum + e.encodedBodySize, 0)`)
 	t.Logf("drawn after %v, first paint after %d ms: %d of 1,000 meetings; asked: %s; %d kB in all", took.Round(time.Millisecond), paint, drawn, calls, bytes/1000)
 	if bytes > 150_000 {
 		t.Errorf("%d bytes were sent before the first view, want at most 150,000", bytes)

@@ -80,10 +80,25 @@ func (b *tab) pictured(name, path, shows string) {
 	b.dark(false)
 }
 
-// quietWeek is the Monday of a week behind the demonstration's.
-func quietWeek() time.Time {
+// quietWeek is the Monday of a week behind the demonstration's, in which no clocks change in Berlin.
+func quietWeek(t *testing.T) time.Time {
+	t.Helper()
 	day := time.Now().UTC().AddDate(0, 0, 21)
-	return day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+	monday := day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+	offset := func(day int) int {
+		_, ahead := zoned(t, monday.AddDate(0, 0, day).Format(time.DateOnly), "00:00").Zone()
+		return ahead
+	}
+	if offset(0) != offset(7) {
+		return monday.AddDate(0, 0, 7)
+	}
+	return monday
+}
+
+// quietDay is a day behind the demonstration's week on which no clocks change in Berlin.
+func quietDay(t *testing.T) string {
+	t.Helper()
+	return quietWeek(t).AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
 // monthsOn is the same day some months later, or the last of a month that has no such day.
@@ -106,7 +121,7 @@ func TestPageRoomWeek(t *testing.T) {
 			"min_duration":  "15m", "max_duration": "4h", "buffer_after": "10m",
 		},
 	})
-	start := quietWeek()
+	start := quietWeek(t)
 	date := func(day int) string { return start.AddDate(0, 0, day).Format(time.DateOnly) }
 	ada.Want(t, 201, "POST", "/blackouts", with{"room_id": room.ID, "start": zoned(t, date(4), "08:00"), "end": zoned(t, date(4), "12:00"), "reason": "New carpet"}, nil)
 	want := func(what string, id int64, day int, from, to string) {
@@ -324,7 +339,7 @@ func TestPageOfWeekMonthAndList(t *testing.T) {
 		"timezone": "Europe/Berlin", "capacity": 6, "features": []string{"harp"},
 		"policy": map[string]any{"opening_hours": []any{with{"days": []string{"MO", "TU", "WE", "TH", "FR"}, "from": "08:00", "to": "20:00"}}},
 	})
-	start := quietWeek()
+	start := quietWeek(t)
 	date := func(day int) string { return start.AddDate(0, 0, day).Format(time.DateOnly) }
 	ada.Book(t, testenv.Booking(zoned(t, date(1), "09:00"), zoned(t, date(1), "15:00"), []int64{room.ID}, with{"title": "Half a day"}))
 	cell := func(day int) string {
