@@ -62,6 +62,10 @@ func TestPageSlow(t *testing.T) {
 	b.await("held.length === 1")
 	b.key("\r\r")
 	b.await("document.activeElement.matches('button[form=booking][aria-disabled=true]')")
+	find(t, alan, "Held")
+	if b.soon("document.querySelector('dialog .chosen .bad')") {
+		t.Error("the room is shown as taken, by the booking itself")
+	}
 	b.shot("slow-booking")
 	b.letGo()
 	b.await(formShut)

@@ -34,6 +34,9 @@ export class Offers {
   /** Those of the chosen rooms that cannot be had as it is. */
   blocked = $derived.by(() => this.#form.f.rooms.map((id) => this.byRoom.get(id)).filter((a) => a !== undefined && !a.free) as Availability[])
 
+  /** The form is being sent: what is heard may be of its own meeting. */
+  sending = false
+
   constructor(form: Form) {
     this.#form = form
     // What the reader of these asks for is asked anew a moment after it changed.
@@ -68,7 +71,7 @@ export class Offers {
         clearTimeout(timer)
       }
     })
-    $effect(() => live.follow({ load: () => this.again(), meeting: (m) => this.#concerns(m) && this.again() }))
+    $effect(() => live.follow({ load: () => this.again(), meeting: (m) => !this.sending && this.#concerns(m) && this.again() }))
   }
 
   /** Asks again: somebody may have been faster. */
