@@ -218,7 +218,7 @@ func TestPageGridMouse(t *testing.T) {
 	server := demonstration(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
 	alan := server.Login(t, "alan@example.org", demoPassword)
-	date := quietDay(t)
+	date := quietDay()
 	meitner := ada.NewRoom(t, "Meitner", with{"timezone": "Europe/Berlin", "policy": with{"step": "30m"}})
 	tokyo := ada.NewRoom(t, "Yukawa", with{"timezone": "Asia/Tokyo"})
 	shut := ada.NewRoom(t, "Curie", with{"timezone": "Europe/Berlin", "policy": with{"opening_hours": []any{
@@ -302,7 +302,7 @@ func TestPageGridKeys(t *testing.T) {
 	server := demonstration(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
 	alan := server.Login(t, "alan@example.org", demoPassword)
-	date := quietDay(t)
+	date := quietDay()
 	hour := func(clock string) time.Time { return zoned(t, date, clock) }
 	first := ada.NewRoom(t, "Alpha", with{"timezone": "Europe/Berlin"})
 	second := ada.NewRoom(t, "Beta", with{"timezone": "Europe/Berlin"})
@@ -422,7 +422,7 @@ func TestPageGridShades(t *testing.T) {
 	t.Parallel()
 	server := demonstration(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
-	date := quietDay(t)
+	date := quietDay()
 	hour := func(clock string) time.Time { return zoned(t, date, clock) }
 	var site struct{ ID int64 }
 	ada.Want(t, 201, "POST", "/sites", with{"name": "Annex", "timezone": "Europe/Berlin"}, &site)
@@ -530,7 +530,7 @@ func TestPageGridTouch(t *testing.T) {
 	server := demonstration(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
 	alan := server.Login(t, "alan@example.org", demoPassword)
-	date := quietDay(t)
+	date := quietDay()
 	hour := func(clock string) time.Time { return zoned(t, date, clock) }
 	room := ada.NewRoom(t, "Franklin", with{"timezone": "Europe/Berlin"})
 

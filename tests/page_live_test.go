@@ -41,7 +41,7 @@ func TestPageLive(t *testing.T) {
 	grace := server.Login(t, "grace@example.org", demoPassword)
 	grace.Want(t, 200, "PATCH", "/me", map[string]any{"timezone": zone}, nil)
 	today := ada.NewRoom(t, "Kepler", map[string]any{"timezone": zone})
-	date := quietDay(t)
+	date := quietDay()
 
 	a, b := browse(t, server), browse(t, server)
 	a.signIn("alan@example.org", demoPassword)
@@ -112,7 +112,7 @@ func TestPageLive(t *testing.T) {
 func TestPageManyRooms(t *testing.T) {
 	server := testenv.Server(t, testenv.Config{})
 	admin := server.Admin(t)
-	date := quietDay(t)
+	date := quietDay()
 	const count = 200
 	ids := make(chan int64)
 	go func() {

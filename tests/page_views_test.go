@@ -95,12 +95,6 @@ func quietWeek(t *testing.T) time.Time {
 	return monday
 }
 
-// quietDay is a day behind the demonstration's week on which no clocks change in Berlin.
-func quietDay(t *testing.T) string {
-	t.Helper()
-	return quietWeek(t).AddDate(0, 0, 1).Format(time.DateOnly)
-}
-
 // monthsOn is the same day some months later, or the last of a month that has no such day.
 func monthsOn(day time.Time, months int) time.Time {
 	last := time.Date(day.Year(), day.Month()+time.Month(months)+1, 0, 0, 0, 0, 0, time.UTC)
