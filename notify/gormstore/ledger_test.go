@@ -311,7 +311,7 @@ func TestSendingLease(t *testing.T) {
 		ns := []notify.Notification{{DedupeKey: "a", Kind: notify.Reminder, Channel: notify.Email, To: notify.Recipient{Address: "a@example.org"}, Due: time.Now()}}
 		insert(t, db, ns)
 		id := ns[0].ID
-		const lease = 700 * time.Millisecond
+		const lease = 2 * time.Second
 		begin := func() (notify.Notification, time.Duration) {
 			t.Helper()
 			n, busy, err := l.Begin(ctx, id, 1, time.Now(), false, lease)
