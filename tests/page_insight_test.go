@@ -80,6 +80,7 @@ func TestPageAdminInsight(t *testing.T) {
 			const real = window.fetch
 			window.asked = ''
 			window.fetch = async (r, ...more) => {
+				if (typeof r === 'string') return real(r, ...more)
 				const url = new URL(r.url)
 				if (url.pathname.endsWith('/series')) window.asked = url.searchParams.get('flagged'), url.searchParams.delete('flagged')
 				const answer = await real(r.method === 'GET' ? url : r, ...more)
@@ -101,4 +102,17 @@ func TestPageAdminInsight(t *testing.T) {
 	b.shot("forgotten")
 	b.press("Weekly nobody")
 	b.await("document.querySelector('dialog[open]')?.innerText.includes('Nobody came')")
+
+	// The report as a file: what a spreadsheet would take for a formula is none, and its letters are right.
+	ada.NewRoom(t, `=1+1, "紫金"`)
+	b.open("/admin/utilisation")
+	b.await("document.querySelector('.tiles')")
+	eval[bool](b, `(() => { const make = URL.createObjectURL
+		URL.createObjectURL = (blob) => { blob.arrayBuffer().then((b) => (window.saved = new TextDecoder('utf-8', { ignoreBOM: true }).decode(b))); return make(blob) }
+		HTMLAnchorElement.prototype.click = () => {}; return true })()`)
+	b.press("Download CSV")
+	b.await("window.saved")
+	if saved := eval[string](b, "window.saved"); !strings.HasPrefix(saved, "\ufeffroom_id,") || !strings.Contains(saved, `"'=1+1, ""紫金"""`) {
+		t.Errorf("the file says %q", saved)
+	}
 }
