@@ -42,7 +42,8 @@ globalThis.hand = (() => {
       clicked: false,
       handleEvent(event) {
         const { type, target } = event
-        if (!type.startsWith('mouse') && !type.endsWith('up') && type !== 'click' && !(belongs(target, e) && !useless(e))) this.other ||= describe(target)
+        // What follows may go elsewhere, as when a key opens a dialog.
+        if (['pointerdown', 'keydown'].includes(type) && !(belongs(target, e) && !useless(e))) this.other ||= describe(target)
         if (this.other) {
           event.preventDefault()
           event.stopImmediatePropagation()
