@@ -192,13 +192,6 @@ func (b *tab) drags(format string, args ...any) {
 	})
 }
 
-// point is where an hour of a room lies in the grid.
-func (b *tab) point(room string, hour float64) (x, y float64) {
-	b.t.Helper()
-	xy := eval[[]float64](b, "hand.hour(%q, %f).slice(1)", room, hour)
-	return xy[0], xy[1]
-}
-
 // drag draws with the mouse from one hour of a room to another; the edges belong to it.
 func (b *tab) drag(fromRoom string, from float64, toRoom string, to float64) {
 	b.t.Helper()
