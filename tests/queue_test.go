@@ -245,6 +245,6 @@ func TestQueue_requeuedWhileTheServerWorks(t *testing.T) {
 	}
 	admin.Want(t, 204, "POST", "/jobs/dead/"+letters[2].ID+"/requeue", nil, nil)
 	eventually(t, time.Now().Add(slack), "the second mail", func() bool { return len(on.Mail.Messages()) == 2 })
-	command(t, server, 0, "queue", "check")
+	wantSound(t, server)
 	wantNothingTwice(t, on.Mail)
 }
