@@ -156,19 +156,31 @@ func (r *Room) reasons(a *asker, slot Slot, taken, held []Slot) []Reason {
 	return reasons
 }
 
-// lasts reports whether the room may be booked for a length within span. Over a change of clocks
-// other lengths may pass than else; on a grid those are left out.
+// lasts reports whether the room may be booked for a length within span.
 func (r *Room) lasts(length time.Duration, span Slot, limits Limits) bool {
+	return !r.lasting(length, span, limits).empty()
+}
+
+// lasting is the part of span within which the room may be booked for a length. What passes
+// elsewhere passes over a change of clocks, and some lengths pass only there; on a grid those
+// are left out.
+func (r *Room) lasting(length time.Duration, span Slot, limits Limits) Slot {
 	passes := func(start time.Time) bool {
 		var v faults
 		r.checkDuration(Wish{Slot: Slot{Start: start, End: start.Add(length)}}, limits, &v)
 		return len(v) == 0
 	}
 	if r.Policy.Step > 0 && length%r.Policy.Step != 0 {
-		return false
+		return Slot{}
 	}
 	_, change := span.Start.In(mustZone(r.Zone)).ZoneBounds()
-	return passes(span.Start) || span.Contains(change) && passes(change.Add(-length/2))
+	switch within := !change.IsZero() && !change.After(span.End); {
+	case !within && passes(span.Start), within && passes(change):
+		return span
+	case within && passes(change.Add(-length/2)):
+		return Slot{Start: later(span.Start, change.Add(-length)), End: earlier(span.End, change.Add(length))}
+	}
+	return Slot{}
 }
 
 // ahead is the part of span in which the room takes meetings of a length by how soon they begin;
@@ -187,7 +199,7 @@ func (r *Room) suggest(a *asker, length time.Duration, span Slot, taken, held []
 	if a.tooLate(r, span.Start) {
 		span.Start = span.Start.Add(time.Microsecond)
 	}
-	if span.empty() {
+	if span = r.lasting(length, span, a.conf.Limits); span.empty() {
 		return nil
 	}
 	var spent []Slot

@@ -163,3 +163,28 @@ func TestSuggestions_areBookable(t *testing.T) {
 		}
 	})
 }
+
+// Where lengths count by clocks that are put back, those of a whole day by them pass over the change alone.
+func TestRoom_lasting(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	change := time.Date(2027, 10, 31, 1, 0, 0, 0, time.UTC)
+	whole := Slot{Start: change.Add(-3 * day), End: change.Add(3 * day)}
+	for _, tt := range []struct {
+		name   string
+		length time.Duration
+		policy Policy
+		want   Slot
+	}{
+		{"over the change alone", day + time.Hour, Policy{MaxDuration: day}, Slot{change.Add(-day - time.Hour), change.Add(day + time.Hour)}},
+		{"also elsewhere", day, Policy{MinDuration: day}, whole},
+		{"anywhere", time.Hour, Policy{MaxDuration: day}, whole},
+		{"nowhere", 2 * day, Policy{MaxDuration: day}, Slot{}},
+		{"off the steps", 10 * time.Minute, Policy{Step: 15 * time.Minute}, Slot{}},
+	} {
+		r := &Room{Zone: "Europe/Berlin", Policy: tt.policy}
+		if got := r.lasting(tt.length, whole, Limits{}); !got.Start.Equal(tt.want.Start) || !got.End.Equal(tt.want.End) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
