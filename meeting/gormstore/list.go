@@ -51,8 +51,8 @@ func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meet
 	within(&c, q.From, q.To)
 	matching(&c, q)
 	if len(q.RoomIDs) > 0 {
-		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id IN "+
-			strings.ReplaceAll(idList, "$1", c.param(s.ids(q.RoomIDs...)))+")")
+		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id "+
+			strings.ReplaceAll(amongIDs, "$1", c.param(s.ids(q.RoomIDs...)))+")")
 	}
 	text := selectMeetings
 	if q.Brief {
