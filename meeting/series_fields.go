@@ -237,7 +237,7 @@ func readScope(scope *Scope, text string, zone *time.Location) (from time.Time, 
 		}
 	}
 	if len(found) > 0 {
-		return from, &InvalidError{found}
+		return from, &InvalidError{Faults: found}
 	}
 	return from, nil
 }

@@ -150,10 +150,7 @@ func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *faults) 
 // apply gives the blackout the fields and tells all their faults, and those found before.
 func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 	isNew := b.ID == 0
-	if f.Timezone != nil && *f.Timezone != "" {
-		zone = *f.Timezone
-	}
-	loc, err := Zone(zone)
+	loc, err := zoneOf(f.Timezone, zone)
 	if err != nil {
 		found.add("body.timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
@@ -168,7 +165,7 @@ func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 		found.line("body.reason", b.Reason, 0, maxReason)
 	}
 	if all := found.behind(f.Faults); len(all) > 0 {
-		return &InvalidError{all}
+		return &InvalidError{Faults: all}
 	}
 	return nil
 }

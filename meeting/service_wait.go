@@ -41,13 +41,13 @@ func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *string) (
 	terms, err := f.terms(nil, known)
 	ends, faults := waitUntil(until, terms, at)
 	if broken, ok := errors.AsType[*InvalidError](err); ok {
-		return nil, &InvalidError{append(broken.Faults, faults...)}
+		return nil, &InvalidError{Faults: append(broken.Faults, faults...)}
 	}
 	if err != nil {
 		return nil, err
 	}
 	if len(faults) > 0 {
-		return nil, &InvalidError{faults}
+		return nil, &InvalidError{Faults: faults}
 	}
 	if err := s.judge(ctx, by, &terms, nil, at); err != nil {
 		return nil, err

@@ -2,35 +2,27 @@ package meeting
 
 import (
 	"fmt"
-	"sync"
 	"time"
-	_ "time/tzdata" // zones on machines that have none
+
+	"punctual/account/fault"
 )
 
-// zones that were loaded before; time.LoadLocation reads a file every time.
-var zones sync.Map // string -> *time.Location
+// Zone loads a time zone that is stored already. A new name must pass [fault.Zone].
+func Zone(name string) (*time.Location, error) { return fault.StoredZone(name) }
 
-// Zone loads an IANA time zone, e.g. "Europe/Berlin". The name "Local" and the empty one
-// are no zones: what they mean depends on the machine.
-func Zone(name string) (*time.Location, error) {
-	if loc, ok := zones.Load(name); ok {
-		return loc.(*time.Location), nil
+// zoneOf loads the zone in which local times of a request count: the one that the request
+// names, or else the one in force.
+func zoneOf(named *string, inForce string) (*time.Location, error) {
+	if named != nil && *named != "" {
+		return fault.Zone(*named)
 	}
-	if name == "" || name == "Local" {
-		return nil, fmt.Errorf("%q is not a time zone", name)
-	}
-	loc, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not a time zone", name)
-	}
-	zones.Store(name, loc)
-	return loc, nil
+	return Zone(inForce)
 }
 
 // mustZone is for names that were checked when they were stored; should the zone data have
 // lost one since, UTC is better than no answer.
 func mustZone(name string) *time.Location {
-	if loc, err := Zone(name); err == nil {
+	if loc, err := fault.StoredZone(name); err == nil {
 		return loc
 	}
 	return time.UTC

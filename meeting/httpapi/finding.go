@@ -128,7 +128,7 @@ func availabilityOf(a meeting.Availability) Availability {
 		Reasons: list(a.Reasons, func(r meeting.Reason) Obstacle {
 			of, span := r.Figures, r.Span
 			if span.Start.IsZero() {
-				span = of.Span
+				span = meeting.Slot(of.Span)
 			}
 			return Obstacle{
 				Code: r.Code, Message: r.Message, Start: instant(span.Start), End: instant(span.End),
