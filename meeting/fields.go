@@ -59,6 +59,8 @@ type known struct {
 	people    map[string]Person // users by lower-case e-mail
 	timezone  string            // of the installation
 	reminders []Reminder        // of the installation
+
+	starts map[int64]time.Time // of the meetings of a series, by original start: what clocks showed
 }
 
 // terms overlays base, nil for a new meeting, with the fields, and tells all their faults.
@@ -156,8 +158,10 @@ func (f *Fields) times(t *Terms, required bool, k known, found *faults) {
 		found.add("body.timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
 	}
-	okStart := parseField(f.Start, &t.Slot.Start, "body.start", required, loc, found)
-	okEnd := parseField(f.End, &t.Slot.End, "body.end", required, loc, found)
+	start, end := moment{at: t.Slot.Start}, moment{at: t.Slot.End}
+	okStart := parseField(f.Start, &start, readMoment, "body.start", required, loc, found)
+	okEnd := parseField(f.End, &end, readEnd, "body.end", required, loc, found)
+	t.Slot, t.given = Slot{start.at, end.at}, Slot{start.wall, end.wall}
 	switch {
 	case !okStart || !okEnd:
 	case !t.Slot.Start.Before(t.Slot.End):
@@ -168,14 +172,14 @@ func (f *Fields) times(t *Terms, required bool, k known, found *faults) {
 }
 
 // parseField reads a time into t and reports whether t holds a valid one then.
-func parseField(s *string, t *time.Time, location string, required bool, loc *time.Location, found *faults) bool {
+func parseField(s *string, t *moment, read func(string, *time.Location) (moment, error), location string, required bool, loc *time.Location, found *faults) bool {
 	if s == nil {
 		if required {
 			found.add(location, "required", "is required")
 		}
 		return !required
 	}
-	parsed, err := ParseTime(*s, loc)
+	parsed, err := read(*s, loc)
 	if err != nil {
 		code := "invalid_time"
 		if _, gap := err.(*GapError); gap {

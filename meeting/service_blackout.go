@@ -155,8 +155,10 @@ func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 		found.add("body.timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
 	}
-	okStart := parseField(f.Start, &b.Slot.Start, "body.start", isNew, loc, &found)
-	okEnd := parseField(f.End, &b.Slot.End, "body.end", isNew, loc, &found)
+	start, end := moment{at: b.Slot.Start}, moment{at: b.Slot.End}
+	okStart := parseField(f.Start, &start, readMoment, "body.start", isNew, loc, &found)
+	okEnd := parseField(f.End, &end, readEnd, "body.end", isNew, loc, &found)
+	b.Slot = Slot{start.at, end.at}
 	if okStart && okEnd && !b.Slot.Start.Before(b.Slot.End) {
 		found.add("body.end", "not_after_start", "is not after the start")
 	}

@@ -74,11 +74,11 @@ func waitUntil(until *string, t Terms, at time.Time) (time.Time, []Fault) {
 	if err != nil {
 		loc = time.UTC // told already
 	}
-	var ends time.Time
-	if parseField(until, &ends, "body.until", false, loc, &found) && !ends.After(at) {
+	var ends moment
+	if parseField(until, &ends, readEnd, "body.until", false, loc, &found) && !ends.at.After(at) {
 		found.add("body.until", "in_past", "has passed")
 	}
-	return ends.UTC().Truncate(time.Microsecond), found
+	return ends.at, found
 }
 
 // WaitOf finds a wait. [ErrNotFound] also if the actor may not see it: nobody learns who waits.
