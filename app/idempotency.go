@@ -58,8 +58,9 @@ func (i *idempotency) middleware(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	body, err := io.ReadAll(c.Request.Body)
-	if err != nil {
-		writeProblem(c, cmp.Or(problem(err), schemaProblem("cannot be read", nil)))
+	if err != nil { // it was read before, so this is a mistake in here
+		_ = c.Error(err)
+		writeProblem(c, internalProblem())
 		return
 	}
 	c.Request.Body = io.NopCloser(bytes.NewReader(body))

@@ -91,7 +91,11 @@ func recoverPanics(log *slog.Logger) gin.HandlerFunc {
 // the database it may hold.
 func limitRequest(c *gin.Context) {
 	if c.Request.Body != nil {
-		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxBody)
+		limit := int64(maxBody)
+		if !strings.HasPrefix(c.Request.URL.Path, apiBase) { // forms of mail links
+			limit = maxAnonymousBody
+		}
+		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
 	}
 	ctx := database.ForRequest(c.Request.Context())
 	switch c.FullPath() {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,8 +34,9 @@ type Problem struct {
 	Code      string            `json:"code" doc:"Stable name of the problem" example:"room_conflict"`
 	State     string            `json:"state,omitempty" doc:"With state_conflict: the state the thing is in"`
 	Version   int64             `json:"version,omitempty" doc:"With version_mismatch: the current version"`
-	Errors    []ProblemFault    `json:"errors,omitempty" nullable:"false" doc:"All faults of the request"`
-	Conflicts []ProblemConflict `json:"conflicts,omitempty" nullable:"false" doc:"With room_conflict: which rooms are taken, and when"`
+	Errors    []ProblemFault    `json:"errors,omitempty" nullable:"false" doc:"The faults of the request, at most 100"`
+	Conflicts []ProblemConflict `json:"conflicts,omitempty" nullable:"false" doc:"With room_conflict: which rooms are taken, and when; at most 1,000"`
+	Omitted   int               `json:"omitted,omitempty" doc:"At least so many errors and conflicts are not listed"`
 
 	retryAfter time.Duration
 }
@@ -83,6 +85,20 @@ type ProblemConflict struct {
 	OriginalStart *time.Time `json:"original_start,omitempty" doc:"Of the date of a series that it is in the way of"`
 }
 
+// Most that an answer lists.
+const (
+	maxErrors    = 100
+	maxConflicts = 1000
+)
+
+// bound cuts the lists of p, and says how much was left out.
+func (p *Problem) bound() *Problem {
+	errs, conflicts := min(len(p.Errors), maxErrors), min(len(p.Conflicts), maxConflicts)
+	p.Omitted += len(p.Errors) - errs + len(p.Conflicts) - conflicts
+	p.Errors, p.Conflicts = p.Errors[:errs], p.Conflicts[:conflicts]
+	return p
+}
+
 func (p *Problem) Error() string { return cmp.Or(p.Detail, p.Title) }
 
 // GetStatus makes a Problem one of huma's errors.
@@ -115,9 +131,7 @@ func problem(err error) *Problem {
 	if p := conflictProblem(err); p != nil {
 		return p
 	}
-	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		p := newProblem(http.StatusRequestEntityTooLarge, "too_large", "The body is too long")
-		p.Detail = "The limit is " + strconv.FormatInt(e.Limit, 10) + " bytes."
+	if p := tooLarge(err); p != nil {
 		return p
 	}
 	if e, ok := errors.AsType[*account.RateLimitError](err); ok {
@@ -154,6 +168,16 @@ func problem(err error) *Problem {
 	default:
 		return nil
 	}
+}
+
+func tooLarge(err error) *Problem {
+	e, ok := errors.AsType[*http.MaxBytesError](err)
+	if !ok {
+		return nil
+	}
+	p := newProblem(http.StatusRequestEntityTooLarge, "too_large", "The body is too long")
+	p.Detail = "The limit is " + strconv.FormatInt(e.Limit, 10) + " bytes."
+	return p
 }
 
 // statusClientGone is what proxies log when a client did not wait for its answer.
@@ -273,7 +297,7 @@ func writeProblem(c *gin.Context, p *Problem) {
 	for k, v := range p.GetHeaders() {
 		c.Header(k, v[0])
 	}
-	body, err := json.Marshal(p)
+	body, err := json.Marshal(p.bound())
 	if err != nil {
 		panic(err) // a Problem has nothing that cannot be encoded
 	}
@@ -301,14 +325,21 @@ func init() {
 			ctx.SetHeader(k, v[0])
 		}
 		if p.Status >= http.StatusInternalServerError {
-			_ = humagin.Unwrap(ctx).Error(errors.Join(append(errs, errors.New(detail))...))
+			_ = humagin.Unwrap(ctx).Error(errors.Join(append(withoutDetails(errs), errors.New(detail))...))
 		}
 		return p
 	}
 }
 
 func humaProblem(status int, detail string, errs []error) *Problem {
+	return mapHuma(status, detail, errs).bound()
+}
+
+func mapHuma(status int, detail string, errs []error) *Problem {
 	for _, err := range errs {
+		if _, ok := err.(*huma.ErrorDetail); ok { // a fault of the form, and its Error prints all that was sent
+			continue
+		}
 		if p := problem(err); p != nil && (len(errs) == 1 || p.Code != "invalid") {
 			return p
 		}
@@ -323,6 +354,14 @@ func humaProblem(status int, detail string, errs []error) *Problem {
 		p.Detail = detail
 		return p
 	}
+}
+
+// withoutDetails leaves out what huma found in a request: its text holds what was sent.
+func withoutDetails(errs []error) []error {
+	return slices.DeleteFunc(slices.Clone(errs), func(err error) bool {
+		_, ok := err.(*huma.ErrorDetail)
+		return ok
+	})
 }
 
 // statusCode names a problem that no domain error stands for.

@@ -14,7 +14,9 @@ import (
 func schemaProblem(detail string, errs []error) *Problem {
 	p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
 	for _, err := range errs {
-		if q := invalidProblem(err); q != nil { // of a query that can be read otherwise
+		if len(p.Errors) >= maxErrors {
+			p.Omitted++
+		} else if q := invalidProblem(err); q != nil { // of a query that can be read otherwise
 			p.Errors = append(p.Errors, q.Errors...)
 		} else if d, ok := errors.AsType[*huma.ErrorDetail](err); ok {
 			p.Errors = append(p.Errors, schemaFault(d))

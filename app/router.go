@@ -21,7 +21,6 @@ const apiBase = "/api/v1"
 
 // Limits of one request. A handler's context ends before its answer could no longer be written.
 const (
-	maxBody        = 1 << 20
 	readTimeout    = 30 * time.Second
 	handlerTimeout = 30 * time.Second
 	writeTimeout   = 60 * time.Second

@@ -28,7 +28,9 @@ func testServer(t *testing.T, register func(huma.API, *gin.Engine)) (*httptest.S
 		t.Fatal(err)
 	}
 	page(r)
-	register(newAPI(r), r)
+	api := newAPI(r)
+	api.UseMiddleware(receiveBody)
+	register(api, r)
 	s := httptest.NewServer(r)
 	t.Cleanup(s.Close)
 	return s, log

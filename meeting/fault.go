@@ -5,10 +5,16 @@ import (
 	"strings"
 )
 
+// MaxFaults of one request are collected; more help nobody, and each one costs.
+const MaxFaults = 200
+
 // faults collects what is wrong, so that whoever asked learns everything at once.
 type faults []Fault
 
 func (f *faults) add(location, code, format string, args ...any) {
+	if len(*f) >= MaxFaults {
+		return
+	}
 	*f = append(*f, Fault{Location: location, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 

@@ -42,6 +42,9 @@ func (b *Body[T]) read(r huma.Registry) (T, []meeting.Fault) {
 	huma.Validate(r, b.Schema(r), path, huma.ModeWriteToServer, b.raw, res)
 	var faults []meeting.Fault
 	for _, err := range res.Errors {
+		if len(faults) == meeting.MaxFaults {
+			break
+		}
 		detail, ok := err.(*huma.ErrorDetail)
 		if !ok || strings.HasPrefix(detail.Message, "expected required property") {
 			continue
@@ -150,6 +153,9 @@ func (d *decoder) field(location string, f Field[string]) *time.Duration {
 }
 
 func (d *decoder) add(location, code, message string) {
+	if len(d.faults) >= meeting.MaxFaults {
+		return
+	}
 	d.faults = append(d.faults, meeting.Fault{Location: location, Code: code, Message: message})
 }
 

@@ -3892,11 +3892,16 @@ export interface components {
              * @example room_conflict
              */
             code: string;
-            /** @description With room_conflict: which rooms are taken, and when */
+            /** @description With room_conflict: which rooms are taken, and when; at most 1,000 */
             conflicts?: components["schemas"]["ProblemConflict"][];
             detail?: string;
-            /** @description All faults of the request */
+            /** @description The faults of the request, at most 100 */
             errors?: components["schemas"]["ProblemFault"][];
+            /**
+             * Format: int64
+             * @description At least so many errors and conflicts are not listed
+             */
+            omitted?: number;
             /** @description With state_conflict: the state the thing is in */
             state?: string;
             /** Format: int64 */
