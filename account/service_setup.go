@@ -87,11 +87,11 @@ func (s *Service) createFirst(ctx context.Context, n NewUser) (*User, error) {
 	}
 	u, err := s.newUser(ctx, n)
 	if invalid, ok := errors.AsType[*InvalidError](err); ok {
-		fs.List = append(fs.List, invalid.Faults...)
+		fs = append(fs, invalid.Faults...)
 		err = nil
 	}
 	if err == nil {
-		err = fs.Err()
+		err = fs.err()
 	}
 	if err != nil {
 		return nil, err

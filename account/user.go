@@ -2,12 +2,14 @@ package account
 
 import (
 	"cmp"
+	"net/mail"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
-
-	"punctual/account/fault"
 )
 
 // Role of a user.
@@ -81,49 +83,98 @@ type MePatch struct {
 }
 
 const (
-	maxName          = fault.MaxName
+	maxEmail         = 254 // RFC 5321 4.5.3.1.3, without the angle brackets
+	maxName          = 200
+	maxLocale        = 35 // RFC 5646 4.4.1
 	minPassword      = 8
 	maxPasswordBytes = 256 // hashing more buys nobody anything
 )
 
-// faults gathers what is wrong with a request.
-type faults struct{ fault.List }
+var (
+	phonePattern  = regexp.MustCompile(`^\+[1-9][0-9]{3,14}$`) // E.164
+	localePattern = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
+	phoneFiller   = strings.NewReplacer(" ", "", "-", "", ".", "", "(", "", ")", "", "/", "")
+)
 
-func (fs *faults) add(field, code, format string, args ...any) {
-	fs.Add("body."+field, code, format, args...)
+// faults gathers what is wrong with a request.
+type faults []Fault
+
+func (fs *faults) add(field, code, message string) {
+	*fs = append(*fs, Fault{"body." + field, code, message})
 }
 
-// profile checks and normalizes the fields that are given of a user; nil ones are left alone.
+func (fs faults) err() error {
+	if len(fs) == 0 {
+		return nil
+	}
+	return &InvalidError{fs}
+}
+
+// profile checks and normalises the fields that are given of a user; nil ones are left alone.
 func (fs *faults) profile(email, name, phone, locale, timezone *string) {
 	if email != nil {
 		*email = fs.email(*email)
 	}
 	if name != nil {
-		*name = fs.text("name", *name)
+		*name = fs.text("name", *name, maxName)
 	}
 	if phone != nil {
-		*phone = fs.Phone("body.phone", *phone)
+		*phone = phoneFiller.Replace(strings.TrimSpace(*phone))
+		if *phone != "" && !phonePattern.MatchString(*phone) {
+			fs.add("phone", "invalid_phone", "is not an international number like +4930123")
+		}
 	}
-	if locale != nil {
-		*locale = fs.Locale("body.locale", *locale)
+	if locale != nil && (len(*locale) > maxLocale || !localePattern.MatchString(*locale)) {
+		fs.add("locale", "invalid_locale", "is not a language tag like en or zh-CN")
 	}
-	if timezone != nil {
-		fs.Zone("body.timezone", *timezone)
+	if timezone != nil && !isTimezone(*timezone) {
+		fs.add("timezone", "unknown_timezone", "is not an IANA time zone like Europe/Berlin")
 	}
 }
 
-// email returns the form in which addresses are stored.
-func (fs *faults) email(s string) string { return fault.FoldEmail(fs.Email("body.email", s)) }
-
-// text is a line that people read, and that is required.
-func (fs *faults) text(field, s string) string {
+func (fs *faults) email(s string) string {
 	s = strings.TrimSpace(s)
-	if !fault.Visible(s) {
+	switch addr, err := mail.ParseAddress(s); {
+	case s == "":
+		fs.add("email", "required", "is required")
+	case len(s) > maxEmail:
+		fs.add("email", "too_long", "has more than 254 bytes")
+	case err != nil || addr.Address != s: // also refuses "Name <address>"
+		fs.add("email", "invalid_email", "is not an e-mail address")
+	}
+	return normalEmail(s)
+}
+
+// normalEmail is the form in which addresses are stored and compared. That the local part
+// may depend on case is a freedom that no provider uses and that people get wrong.
+func normalEmail(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+
+// text is a line that people read.
+func (fs *faults) text(field, s string, most int) string {
+	s = strings.TrimSpace(s)
+	switch {
+	case !visible(s):
 		fs.add(field, "required", "is required")
-	} else {
-		fs.Line("body."+field, s, maxName)
+	case utf8.RuneCountInString(s) > most:
+		fs.add(field, "too_long", "has more than "+strconv.Itoa(most)+" characters")
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, disturbs):
+		fs.add(field, "control_character", "holds a control character or a line break")
 	}
 	return s
+}
+
+// visible reports whether a text shows anything at all: zero-width characters alone do not.
+func visible(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsSpace(r) && r != '\u2800' && // a braille cell without dots
+			!unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+	})
+}
+
+// disturbs reports whether a character has no place in a line: control characters, and those
+// that turn the writing around what follows, beyond the line itself.
+func disturbs(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) && r != '\u200e' && r != '\u200f' && r != '\u061c'
 }
 
 func (fs *faults) role(r Role) {
@@ -141,6 +192,15 @@ func (fs *faults) password(p string) {
 	case !utf8.ValidString(p):
 		fs.add("password", "malformed", "is not UTF-8")
 	}
+}
+
+// isTimezone refuses "Local", which is another zone on each machine.
+func isTimezone(name string) bool {
+	if name == "" || name == "Local" {
+		return false
+	}
+	_, err := time.LoadLocation(name)
+	return err == nil
 }
 
 // user is the checked and normalised beginning of a user.
@@ -183,7 +243,7 @@ func (p *UserPatch) leavesNoAdmin(u *User) error {
 	if !u.Active() {
 		fs.add("disabled", "last_admin", "would leave no active admin")
 	}
-	return fs.Err()
+	return fs.err()
 }
 
 func set[T any](field, value *T) {

@@ -15,7 +15,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
-	"punctual/account/fault"
 	"punctual/app/database"
 	"punctual/delayjob"
 	"punctual/delayjob/topics"
@@ -66,7 +65,7 @@ type ProblemFigures struct {
 	Reason     string     `json:"reason,omitempty" doc:"Of a blackout"`
 }
 
-func figuresOf(r fault.Figures) ProblemFigures {
+func figuresOf(r meeting.Figures) ProblemFigures {
 	p := ProblemFigures{
 		RoomID: r.RoomID, Limit: r.Limit, Actual: r.Actual, Used: r.Used, Per: r.Per, BlackoutID: r.BlackoutID, Reason: r.Reason,
 	}
@@ -185,20 +184,39 @@ const statusClientGone = 499
 
 // invalidProblem is what is wrong with the request itself: 422 with all faults.
 func invalidProblem(err error) *Problem {
-	if e, ok := errors.AsType[*fault.InvalidError](err); ok {
-		return faulty("invalid", "Invalid request", e.Faults)
+	if e, ok := errors.AsType[*meeting.InvalidError](err); ok {
+		return faulty("invalid", "Invalid request", e.Faults, meetingFault)
 	}
 	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
-		return faulty("policy_violation", "The rules of the room do not allow this", e.Violations)
+		return faulty("policy_violation", "The rules of the room do not allow this", e.Violations, meetingFault)
+	}
+	if e, ok := errors.AsType[*account.InvalidError](err); ok {
+		return faulty("invalid", "Invalid request", e.Faults, func(f account.Fault) ProblemFault {
+			return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code}
+		})
+	}
+	if e, ok := errors.AsType[*topics.InvalidError](err); ok {
+		return faulty("invalid", "Invalid request", e.Faults, func(f topics.Fault) ProblemFault {
+			return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code}
+		})
+	}
+	if e, ok := errors.AsType[*webhook.InvalidError](err); ok {
+		return faulty("invalid", "Invalid request", e.Faults, func(f webhook.Fault) ProblemFault {
+			return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code}
+		})
 	}
 	return nil
 }
 
-func faulty(code, title string, faults []fault.Fault) *Problem {
+func meetingFault(f meeting.Fault) ProblemFault {
+	return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, ProblemFigures: figuresOf(f.Figures)}
+}
+
+func faulty[F any](code, title string, faults []F, convert func(F) ProblemFault) *Problem {
 	p := newProblem(http.StatusUnprocessableEntity, code, title)
 	p.Errors = make([]ProblemFault, len(faults))
 	for i, f := range faults {
-		p.Errors[i] = ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, ProblemFigures: figuresOf(f.Figures)}
+		p.Errors[i] = convert(f)
 	}
 	return p
 }
@@ -224,7 +242,13 @@ func conflictProblem(err error) *Problem {
 	if e, ok := errors.AsType[*meeting.InUseError](err); ok {
 		return stateConflict("in_use", e.Error())
 	}
-	if e, ok := errors.AsType[*fault.VersionError](err); ok {
+	if e, ok := errors.AsType[*meeting.VersionError](err); ok {
+		return versionMismatch(e.Current)
+	}
+	if e, ok := errors.AsType[*account.VersionError](err); ok {
+		return versionMismatch(e.Current)
+	}
+	if e, ok := errors.AsType[*webhook.VersionError](err); ok {
 		return versionMismatch(e.Current)
 	}
 	if e, ok := errors.AsType[*webhook.StateError](err); ok {
@@ -239,7 +263,10 @@ func conflictProblem(err error) *Problem {
 	if e, ok := errors.AsType[*topics.HookedError](err); ok {
 		return stateConflict("pushed", "The jobs of topic "+e.Topic+" are posted to its webhook; delete that to pop them.")
 	}
-	if e, ok := errors.AsType[*topics.NewerError](err); ok {
+	if e, ok := errors.AsType[*topics.StaleError](err); ok {
+		return versionMismatch(e.Current)
+	}
+	if e, ok := errors.AsType[*topics.VersionError](err); ok {
 		p := stateConflict("newer", "A newer version of the job is there: "+strconv.FormatInt(e.Current, 10)+".")
 		p.Version = e.Current
 		return p
@@ -254,7 +281,7 @@ func seriesConflict(e *meeting.SeriesConflictError) *Problem {
 	if e.Taken() {
 		p = newProblem(http.StatusConflict, "room_conflict", "The room is taken on some of the dates")
 	}
-	dates := map[fault.Fault]int{}
+	dates := map[meeting.Fault]int{}
 	for _, d := range e.Dates {
 		for _, f := range d.Violations {
 			dates[f]++
@@ -266,14 +293,14 @@ func seriesConflict(e *meeting.SeriesConflictError) *Problem {
 			p.Conflicts = append(p.Conflicts, ProblemConflict{RoomID: c.RoomID, Start: c.Slot.Start.UTC(), End: c.Slot.End.UTC(), OriginalStart: &start})
 		}
 		for _, f := range d.Violations {
-			shown := ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, OriginalStart: &start, ProblemFigures: figuresOf(f.Figures)}
+			fault := ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, OriginalStart: &start, ProblemFigures: figuresOf(f.Figures)}
 			switch n := dates[f]; {
 			case n == 0: // has been said
 				continue
 			case n == len(e.Dates) && n > 1:
-				shown.OriginalStart, dates[f] = nil, 0
+				fault.OriginalStart, dates[f] = nil, 0
 			}
-			p.Errors = append(p.Errors, shown)
+			p.Errors = append(p.Errors, fault)
 		}
 	}
 	return p

@@ -44,7 +44,7 @@ func (s *fakeStore) Kinds(ctx context.Context, n Need) ([]*Kind, error) {
 	return kinds, err
 }
 
-func (s *fakeStore) BusyLately(ctx context.Context, span Slot) (map[int64][]Slot, error) {
+func (s *fakeStore) AllBusy(ctx context.Context, span Slot) (map[int64][]Slot, error) {
 	return s.Busy(ctx, slices.Collect(maps.Keys(s.rooms)), span)
 }
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"punctual/account/fault"
 )
 
 func TestQuota_periods(t *testing.T) {
@@ -76,7 +74,7 @@ func TestClaim_Check(t *testing.T) {
 				if f.Code != "quota" || f.Figures.RoomID != 7 || f.Figures.Span.Start.IsZero() {
 					t.Errorf("fault %+v", f)
 				}
-				f.Figures.RoomID, f.Figures.Span = 0, fault.Span{}
+				f.Figures.RoomID, f.Figures.Span = 0, Slot{}
 				got = append(got, f.Figures)
 			}
 			if !slices.Equal(got, tt.want) {

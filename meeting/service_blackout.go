@@ -150,15 +150,16 @@ func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *faults) 
 // apply gives the blackout the fields and tells all their faults, and those found before.
 func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 	isNew := b.ID == 0
-	loc, err := zoneOf(f.Timezone, zone)
+	if f.Timezone != nil && *f.Timezone != "" {
+		zone = *f.Timezone
+	}
+	loc, err := Zone(zone)
 	if err != nil {
 		found.add("body.timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
 	}
-	start, end := moment{at: b.Slot.Start}, moment{at: b.Slot.End}
-	okStart := parseField(f.Start, &start, readMoment, "body.start", isNew, loc, &found)
-	okEnd := parseField(f.End, &end, readEnd, "body.end", isNew, loc, &found)
-	b.Slot = Slot{start.at, end.at}
+	okStart := parseField(f.Start, &b.Slot.Start, "body.start", isNew, loc, &found)
+	okEnd := parseField(f.End, &b.Slot.End, "body.end", isNew, loc, &found)
 	if okStart && okEnd && !b.Slot.Start.Before(b.Slot.End) {
 		found.add("body.end", "not_after_start", "is not after the start")
 	}
@@ -167,7 +168,7 @@ func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 		found.line("body.reason", b.Reason, 0, maxReason)
 	}
 	if all := found.behind(f.Faults); len(all) > 0 {
-		return &InvalidError{Faults: all}
+		return &InvalidError{all}
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span
 	if len(rooms) <= nextBatch {
 		return rooms, nil
 	}
-	busy, err := s.store.BusyLately(ctx, span)
+	busy, err := s.store.AllBusy(ctx, span)
 	if err != nil {
 		return nil, err
 	}
@@ -185,5 +185,5 @@ func (s *Service) taken(ctx context.Context, rooms []*Room, span Slot) (map[int6
 }
 
 func invalid(location, code, message string) error {
-	return &InvalidError{Faults: []Fault{{Location: location, Code: code, Message: message}}}
+	return &InvalidError{[]Fault{{Location: location, Code: code, Message: message}}}
 }

@@ -12,9 +12,9 @@ type FindingStore interface {
 	Busy(ctx context.Context, rooms []int64, span Slot) (map[int64][]Slot, error)
 	// Kinds are all active rooms that have what the need asks for, by what decides when they are open.
 	Kinds(ctx context.Context, n Need) ([]*Kind, error)
-	// BusyLately tells for all rooms at once what [FindingStore.Busy] would, at the price of all that
-	// takes place within span. What began long before may be missing.
-	BusyLately(ctx context.Context, span Slot) (map[int64][]Slot, error)
+	// AllBusy returns for all rooms at once what [FindingStore.Busy] would, at the price of all that
+	// takes place within span.
+	AllBusy(ctx context.Context, span Slot) (map[int64][]Slot, error)
 	// HeldBy tells when meetings of the user that hold or held each of the rooms take place within
 	// span, without buffers: what counts for their quotas.
 	HeldBy(ctx context.Context, userID int64, rooms []int64, span Slot) (map[int64][]Slot, error)

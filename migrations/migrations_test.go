@@ -113,7 +113,7 @@ func TestUp_alike(t *testing.T) {
 			`SELECT indexname FROM pg_indexes WHERE schemaname = 'public'`,
 		},
 		migrations.SQLite: {
-			`SELECT m.name || '.' || c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c
+			`SELECT m.name || '.' || c.name FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS c
 			  WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'goose_db_version'`,
 			`SELECT name FROM sqlite_master WHERE type = 'index'`,
 		},

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"punctual/account"
-	"punctual/account/fault"
 )
 
 type addInput struct {
@@ -43,7 +42,7 @@ func (h *handlers) add(ctx context.Context, in *addInput) (*addOutput, error) {
 	now := h.s.now()
 	j, faults := parse(in.Topic, in.Body, "body", now)
 	if len(faults) > 0 {
-		return nil, &InvalidError{Faults: faults}
+		return nil, &InvalidError{faults}
 	}
 	stored, err := h.s.Add(ctx, j)
 	if err != nil {
@@ -52,7 +51,7 @@ func (h *handlers) add(ctx context.Context, in *addInput) (*addOutput, error) {
 	out := &addOutput{Status: http.StatusOK}
 	switch stored[0].Result {
 	case Outdated:
-		return nil, &NewerError{stored[0].Current}
+		return nil, &VersionError{stored[0].Current}
 	case Added:
 		out.Status = http.StatusCreated
 	case Unchanged: // perhaps with another due time, or done
@@ -69,10 +68,10 @@ func (h *handlers) add(ctx context.Context, in *addInput) (*addOutput, error) {
 func (h *handlers) addMany(ctx context.Context, in *addInput) (*addOutput, error) {
 	var each []json.RawMessage
 	if err := json.Unmarshal(in.Body, &each); err != nil {
-		return nil, fault.Invalid("body", "malformed", "is no JSON")
+		return nil, &InvalidError{[]Fault{{"body", "malformed", "is no JSON"}}}
 	}
 	if len(each) == 0 || len(each) > MaxBatch {
-		return nil, fault.Invalid("body", "out_of_range", "must hold 1 to 1000 jobs")
+		return nil, &InvalidError{[]Fault{{"body", "out_of_range", "must hold 1 to 1000 jobs"}}}
 	}
 	now := h.s.now()
 	items := make([]topicResult, len(each))
@@ -163,7 +162,7 @@ func (h *handlers) reschedule(ctx context.Context, in *rescheduleInput) (*jobOut
 	}
 	due, faults := dueTime(in.Body.Due, in.Body.DelayMs, "body", h.s.now())
 	if len(faults) > 0 {
-		return nil, &InvalidError{Faults: faults}
+		return nil, &InvalidError{faults}
 	}
 	j, state, err := h.s.Reschedule(ctx, in.key(), due)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"punctual/account/fault"
 	"punctual/delayjob"
 )
 
@@ -15,17 +14,23 @@ var ErrNotFound = fmt.Errorf("topics: %w", delayjob.ErrNotFound)
 // ErrQueueDown says that the queue does not answer. Nothing is lost by it.
 var ErrQueueDown = errors.New("topics: the queue does not answer")
 
-// Faults of requests are those of every package. See package fault.
-type (
-	Fault        = fault.Fault
-	InvalidError = fault.InvalidError
-	VersionError = fault.VersionError
-)
+// Fault is one thing wrong with a request.
+type Fault struct{ Location, Code, Message string }
 
-// NewerError means that a newer version of a job exists.
-type NewerError struct{ Current int64 }
+// InvalidError says all that is wrong with a request.
+type InvalidError struct{ Faults []Fault }
 
-func (e *NewerError) Error() string { return fmt.Sprintf("version %d exists", e.Current) }
+func (e *InvalidError) Error() string {
+	if len(e.Faults) == 0 {
+		return "topics: invalid"
+	}
+	return fmt.Sprintf("topics: %s %s", e.Faults[0].Location, e.Faults[0].Message)
+}
+
+// VersionError says that a newer version of a job is there.
+type VersionError struct{ Current int64 }
+
+func (e *VersionError) Error() string { return fmt.Sprintf("version %d is there", e.Current) }
 
 // HookedError says that a topic is pushed to a webhook and so cannot be popped.
 type HookedError struct{ Topic string }
@@ -39,6 +44,14 @@ type QuotaError struct {
 }
 
 func (e *QuotaError) Error() string { return "topics: " + e.Detail }
+
+// StaleError says that a change was based on another version of a webhook than the current
+// one; 0: there is none.
+type StaleError struct{ Current int64 }
+
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("version %d of the webhook is there", e.Current)
+}
 
 // StateError says that the state which a job is in does not allow the change.
 type StateError struct{ State State }

@@ -16,7 +16,7 @@ var overlapping = write(`
 	FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}
 	JOIN occupancies o ON o.room_id = x.room_id AND
 		{postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange(x.starts_at, x.ends_at)}
-		{sqlite: o.starts_at < x.ends_at AND o.ends_at > x.starts_at}
+		{sqlite: o.starts_at < x.ends_at AND o.ends_at > x.starts_at AND} ` + sinceLast("x.room_id", "x.starts_at") + `
 	WHERE o.meeting_id IS DISTINCT FROM $2 -- NULL: an offer
 	ORDER BY o.room_id, o.starts_at`)
 

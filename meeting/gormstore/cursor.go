@@ -43,11 +43,15 @@ func paged[T any](rows []T, limit int, at func(T) position) (page []T, next stri
 	if len(rows) <= limit {
 		return rows, ""
 	}
-	b, err := json.Marshal(at(rows[limit-1]))
+	return rows[:limit], at(rows[limit-1]).cursor()
+}
+
+func (p position) cursor() string {
+	b, err := json.Marshal(p)
 	if err != nil {
 		panic(err) // numbers and text
 	}
-	return rows[:limit], base64.RawURLEncoding.EncodeToString(b)
+	return base64.RawURLEncoding.EncodeToString(b)
 }
 
 func limit(p meeting.Page) int {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -58,28 +57,34 @@ func (s *Store) Kinds(ctx context.Context, n meeting.Need) ([]*meeting.Kind, err
 	return kinds, nil
 }
 
-// The rooms are looked up one by one in the index that guards against double booking, which
-// cannot be asked for several at once.
+// takenOfRooms are the occupancies of rooms ($1) within a span ($2, $3). The rooms are looked up
+// one by one in the index that guards against double booking, which cannot look for several at once.
+var takenOfRooms = `{postgres: unnest($1::bigint[]) AS r(id) CROSS JOIN LATERAL (SELECT * FROM occupancies AS o
+			WHERE o.room_id = r.id AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)) AS o}
+		{sqlite: json_each($1) AS r CROSS JOIN occupancies AS o ON o.room_id = r.value AND o.ends_at > $2 AND o.starts_at < $3 AND}
+		` + sinceLast("r.value", "$2")
+
 var (
 	getTaken = write(`SELECT o.room_id, o.starts_at, o.ends_at FROM
-		{postgres: unnest($1::bigint[]) AS r(id) CROSS JOIN LATERAL (SELECT * FROM occupancies AS o
-			WHERE o.room_id = r.id AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)) AS o}{sqlite: occupancies AS o
-			WHERE o.room_id IN (SELECT value FROM json_each($1)) AND o.ends_at > $2 AND o.starts_at < $3}
+		` + takenOfRooms + `
 		ORDER BY o.room_id, o.starts_at`)
-	getBusyLately = write(`SELECT o.room_id, o.starts_at, o.ends_at FROM occupancies AS o
-		WHERE o.starts_at > $1 AND o.starts_at < $3 AND o.ends_at > $2 ORDER BY o.starts_at`)
-	getHeldBy = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at FROM meetings AS m JOIN occupancies AS o ON o.meeting_id = m.id
-		WHERE m.organizer_id = $1 AND m.starts_at < $4 AND m.ends_at > $3 AND m.starts_at > CAST($3 AS timestamptz) - (SELECT max(ends_at - starts_at) FROM meetings)
-			AND NOT o.held AND o.room_id IN ({postgres: SELECT unnest($2::bigint[])}{sqlite: SELECT value FROM json_each($2)})`)
+	getAllTaken = write(rowsWithin("occupancies", "o.room_id, o.starts_at, o.ends_at", "$1", "$2") + `
+		ORDER BY 2`)
+	getHeldBy = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at
+		FROM (SELECT m.id, m.starts_at, m.ends_at, m.ended_at FROM meetings AS m WHERE m.organizer_id = $1 AND ` + recent("m", "$3", "$4") + `
+			UNION ALL SELECT m.id, m.starts_at, m.ends_at, m.ended_at
+			FROM (` + longRowsWithin("meetings", "o.id", "$3", "$4") + `) AS l CROSS JOIN meetings AS m WHERE m.id = l.id AND m.organizer_id = $1) AS m
+		JOIN occupancies AS o ON o.meeting_id = m.id
+		WHERE NOT o.held AND o.room_id IN ({postgres: SELECT unnest($2::bigint[])}{sqlite: SELECT value FROM json_each($2)})`)
 	getBooked = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at FROM
-		{postgres: unnest($1::bigint[]) AS r(id) CROSS JOIN LATERAL (SELECT * FROM occupancies AS o
-			WHERE o.room_id = r.id AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)) AS o}{sqlite: occupancies AS o}
+		` + takenOfRooms + `
 		JOIN meetings AS m ON m.id = o.meeting_id
-		WHERE NOT o.held {sqlite: AND o.room_id IN (SELECT value FROM json_each($1)) AND o.ends_at > $2 AND o.starts_at < $3}
+		WHERE NOT o.held
 		ORDER BY o.room_id, o.starts_at`)
 	getOccupants = write(selectMeetings + `
-		WHERE m.id IN (SELECT o.meeting_id FROM occupancies AS o WHERE o.room_id = $1
-			{postgres: AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)}{sqlite: AND o.ends_at > $2 AND o.starts_at < $3})
+		WHERE m.id IN (SELECT o.meeting_id FROM occupancies AS o WHERE o.room_id = $1 AND
+			{postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)}
+			{sqlite: o.ends_at > $2 AND o.starts_at < $3 AND} ` + sinceLast("$1", "$2") + `)
 		ORDER BY m.starts_at, m.id`)
 )
 
@@ -87,12 +92,8 @@ func (s *Store) Busy(ctx context.Context, rooms []int64, span meeting.Slot) (map
 	return s.slots(ctx, slotOf, getTaken, s.ids(rooms...), micro(span.Start), micro(span.End))
 }
 
-// lately is how long before a span what overlaps it has begun as a rule.
-const lately = 24 * time.Hour
-
-func (s *Store) BusyLately(ctx context.Context, span meeting.Slot) (map[int64][]meeting.Slot, error) {
-	start := micro(span.Start)
-	return s.slots(ctx, slotOf, getBusyLately, start.Add(-lately), start, micro(span.End))
+func (s *Store) AllBusy(ctx context.Context, span meeting.Slot) (map[int64][]meeting.Slot, error) {
+	return s.slots(ctx, slotOf, getAllTaken, micro(span.Start), micro(span.End))
 }
 
 func slotOf(rows *sql.Rows, room *int64) (t meeting.Slot, err error) {

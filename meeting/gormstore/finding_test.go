@@ -89,19 +89,21 @@ func TestKinds(t *testing.T) {
 	})
 }
 
-func TestBusyLately(t *testing.T) {
+func TestAllBusy(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.book(slot("08:00", "09:00"), f.turing)
 		f.book(slot("09:30", "11:00"), f.turing, f.hopper)
 		f.book(slot("11:30", "12:30"), f.hopper) // and behind it
 		long := f.room("Long")
 		f.book(meeting.Slot{Start: at("09:00").Add(-25 * time.Hour), End: at("12:00")}, long)
-		busy, err := f.store.BusyLately(t.Context(), slot("09:00", "11:30"))
+		busy, err := f.store.AllBusy(t.Context(), slot("09:00", "11:30"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := []meeting.Slot{slot("09:30", "11:00")}
-		f.want("busy", busy, map[int64][]meeting.Slot{f.turing.ID: want, f.hopper.ID: want}, cmpopts.EquateApproxTime(0))
+		f.want("busy", busy, map[int64][]meeting.Slot{
+			f.turing.ID: want, f.hopper.ID: want, long.ID: {{Start: at("09:00").Add(-25 * time.Hour), End: at("12:00")}},
+		}, cmpopts.EquateApproxTime(0))
 	})
 }
 

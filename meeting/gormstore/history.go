@@ -78,5 +78,9 @@ func (s *Store) recordAll(tx *gorm.DB, entries map[meeting.ID]meeting.Entry) err
 		rows[0]["meeting_id"] = id
 		all = append(all, rows...)
 	}
-	return s.insertRows(tx, addAllHistory, all)
+	if len(all) == 0 {
+		return nil
+	}
+	_, err := s.exec(tx, addAllHistory, table(all))
+	return err
 }

@@ -2,11 +2,14 @@ package gormstore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"gorm.io/gorm"
 
 	"punctual/meeting"
 )
@@ -38,52 +41,116 @@ func (c *conditions) String() string {
 	return strings.Join(c.all, "\n\tAND ")
 }
 
-// ListMeetings is ordered by start.
+// maxScanned is how many meetings one page looks at, in the order of their starts, where no index
+// finds those that match: about 20 ms of work.
+const maxScanned = 20_000
+
+// ListMeetings is ordered by start. Where no index finds what matches, a page ends after
+// maxScanned meetings, with fewer items than its limit and a cursor from which to go on.
 func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meeting.Page) (ms []*meeting.Meeting, next string, err error) {
 	after, err := readCursor("meetings", p.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
-	var c conditions
-	if after != nil {
-		c.add("(m.starts_at, m.id) > (?, ?)", after.time(), after.ID)
+	tx := s.db.WithContext(ctx)
+	var scanned *position
+	if !indexed(q) {
+		if scanned, err = s.scanEnd(tx, q, after); err != nil {
+			return nil, "", fmt.Errorf("list meetings: %w", err)
+		}
 	}
-	within(&c, q.From, q.To)
-	matching(&c, q)
-	if len(q.RoomIDs) > 0 {
-		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id "+
-			strings.ReplaceAll(amongIDs, "$1", c.param(s.ids(q.RoomIDs...)))+")")
-	}
-	text := selectMeetings
-	if q.Brief {
-		text = selectBrief
-	}
-	text += "\nWHERE " + c.String() + "\nORDER BY m.starts_at, m.id LIMIT " + c.param(limit(p)+1)
-	ms, err = s.readMeetings(s.db.WithContext(ctx), write(text), c.args...)
-	if err != nil {
+	text, args := s.listMeetings(q, after, scanned, limit(p)+1)
+	if ms, err = s.readMeetings(tx, write(text), args...); err != nil {
 		return nil, "", fmt.Errorf("list meetings: %w", err)
 	}
 	ms, next = paged(ms, limit(p), func(m *meeting.Meeting) position {
 		return position{List: "meetings", At: m.Slot.Start.UnixMicro(), ID: m.ID}
 	})
+	if next == "" && scanned != nil {
+		next = scanned.cursor()
+	}
 	return ms, next, nil
 }
 
-// within asks for meetings that overlap [from, to). The bound by the longest meeting lets an
-// index by start find those that began before.
-func within(c *conditions, from, to time.Time) {
-	if !to.IsZero() {
-		c.add("m.starts_at < ?", micro(to))
-	}
-	if !from.IsZero() {
-		c.add("m.ends_at > ?", micro(from))
-		c.add("m.starts_at > CAST(? AS timestamptz) - (SELECT max(ends_at - starts_at) FROM meetings)", micro(from))
-	}
+// indexed reports whether an index finds what matches, or all in the span does.
+func indexed(q meeting.MeetingQuery) bool {
+	return q.OrganizerID != 0 || q.AttendeeEmail != "" || q.SeriesID != 0 || q.RoomID != 0 || len(q.RoomIDs) > 0 || q.Awaiting ||
+		q.Text == "" && len(q.Statuses) == 0 && q.SiteID == 0
 }
 
-func matching(c *conditions, q meeting.MeetingQuery) {
+// scanEnd is where a scan from a position on ends; nil: it reaches the end of the list.
+func (s *Store) scanEnd(tx *gorm.DB, q meeting.MeetingQuery, after *position) (*position, error) {
+	var c conditions
+	from := q.From
+	if !from.IsZero() {
+		c.add("m.starts_at > ?", micro(from.AddDate(0, 0, -lookBacks[0])))
+	}
+	if !q.To.IsZero() {
+		c.add("m.starts_at < ?", micro(q.To))
+	}
+	if after != nil {
+		c.add("(m.starts_at, m.id) > (?, ?)", after.time(), after.ID)
+	}
+	var end *position
+	err := s.query(tx, func(rows *sql.Rows) error {
+		var at time.Time
+		end = &position{List: "meetings"}
+		err := rows.Scan(&at, &end.ID)
+		end.At = at.UnixMicro()
+		return err
+	}, write("SELECT m.starts_at, m.id FROM meetings m WHERE "+c.String()+" ORDER BY m.starts_at, m.id LIMIT 1 OFFSET "+strconv.Itoa(maxScanned)), c.args...)
+	return end, err
+}
+
+// listMeetings is the statement for a page of n. A first part finds what overlaps the span and
+// began at most a day before it, by start; a second one the few that began earlier.
+func (s *Store) listMeetings(q meeting.MeetingQuery, after, end *position, n int) (string, []any) {
+	var c conditions
+	if after != nil {
+		c.add("(m.starts_at, m.id) > (?, ?)", after.time(), after.ID)
+	}
+	if end != nil {
+		c.add("(m.starts_at, m.id) <= (?, ?)", end.time(), end.ID)
+	}
+	s.matching(&c, q)
+	var from, to string
+	if !q.To.IsZero() {
+		to = c.param(micro(q.To))
+	}
+	if !q.From.IsZero() {
+		from = c.param(micro(q.From))
+	}
+	first := "\n\tORDER BY m.starts_at, m.id LIMIT " + strconv.Itoa(n)
+	part := func(source, condition string) string {
+		return "SELECT * FROM (SELECT m.starts_at, m.id FROM " + source + " LEFT JOIN approvals q ON q.meeting_id = m.id\n\tWHERE " +
+			strings.Join(append([]string{condition}, c.all...), "\n\tAND ") + first + ") AS part"
+	}
+	var parts []string
+	switch {
+	case from != "":
+		parts = append(parts, part("meetings m", recent("m", from, to)))
+		if after == nil || !after.time().After(q.From.AddDate(0, 0, -lookBacks[0])) {
+			parts = append(parts, part("("+longRowsWithin("meetings", "o.id", from, to)+") AS l CROSS JOIN meetings m", "m.id = l.id"))
+		}
+	case to != "":
+		parts = append(parts, part("meetings m", "m.starts_at < "+to))
+	default:
+		parts = append(parts, part("meetings m", "true"))
+	}
+	text := selectMeetings
+	if q.Brief {
+		text = selectBrief
+	}
+	return text + "\nWHERE m.id IN (SELECT m.id FROM (" + strings.Join(parts, "\n\tUNION ALL ") + ") AS m" + first + ")\nORDER BY m.starts_at, m.id", c.args
+}
+
+func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
 	if q.RoomID != 0 {
-		c.add("EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id = ?)", q.RoomID)
+		c.add("m.id IN (SELECT mr.meeting_id FROM meeting_rooms mr WHERE mr.room_id = ?)", q.RoomID)
+	}
+	if len(q.RoomIDs) > 0 {
+		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id IN "+
+			strings.ReplaceAll(idList, "$1", c.param(s.ids(q.RoomIDs...)))+")")
 	}
 	if q.SiteID != 0 {
 		c.add("EXISTS (SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND r.site_id = ?)", q.SiteID)
@@ -92,7 +159,7 @@ func matching(c *conditions, q meeting.MeetingQuery) {
 		c.add("m.organizer_id = ?", q.OrganizerID)
 	}
 	if q.AttendeeEmail != "" {
-		c.add("EXISTS (SELECT 1 FROM attendees a WHERE a.meeting_id = m.id AND lower(a.email) = lower(?))", q.AttendeeEmail)
+		c.add("m.id IN (SELECT a.meeting_id FROM attendees a WHERE lower(a.email) = lower(?))", q.AttendeeEmail)
 	}
 	if q.SeriesID != 0 {
 		c.add("m.series_id = ?", q.SeriesID)

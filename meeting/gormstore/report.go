@@ -44,23 +44,24 @@ func (s *Store) ReportedRooms(ctx context.Context) ([]meeting.ReportedRoom, erro
 	return rooms, nil
 }
 
-const touching = `m.starts_at < $2 AND m.ends_at > $1 AND m.starts_at > CAST($1 AS timestamptz) - (SELECT max(ends_at - starts_at) FROM meetings)`
+// attendeeCounts counts the attendees of all meetings of a span in one go, which Postgres does best.
+var attendeeCounts = `{postgres: LEFT JOIN (SELECT meeting_id, count(*) AS n FROM attendees WHERE meeting_id IN (` +
+	postgres.translate(rowsWithin("meetings", "o.id", "$1", "$2")) + `)
+		GROUP BY meeting_id) AS a ON a.meeting_id = m.id}`
 
-// reported are the meetings that touch a span ($1, $2), as they are at an instant ($3), found by
-// the index by start; see within. Their attendees are counted in one go, and nobody else's.
-const reported = `(SELECT m.id, m.status, m.starts_at, m.ends_at, m.status NOT IN ('cancelled', 'rejected') AS booked,
+// reported are the meetings that touch a span ($1, $2), as they are at an instant ($3).
+var reported = `(SELECT m.id, m.status, m.starts_at, m.ends_at, m.status NOT IN ('cancelled', 'rejected') AS booked,
 		CASE WHEN m.status NOT IN ('cancelled', 'rejected', 'released') AND (m.no_show_at IS NULL OR m.checked_in_at IS NOT NULL)
 			THEN {least}(m.ends_at, COALESCE(m.ended_at, m.ends_at), CAST($3 AS timestamptz)) ELSE m.starts_at END AS used_until,
 		CASE WHEN m.status NOT IN ('cancelled', 'rejected') AND m.ended_at < m.ends_at THEN {greatest}(m.ended_at, m.starts_at) ELSE m.ends_at END AS freed_at,
 		{greatest}(m.starts_at, CAST($1 AS timestamptz)) AS first_at,
-		1 + COALESCE(a.n, 0) AS persons
-	FROM meetings m LEFT JOIN (SELECT meeting_id, count(*) AS n FROM attendees WHERE meeting_id IN (SELECT id FROM meetings m WHERE ` + touching + `)
-		GROUP BY meeting_id) AS a ON a.meeting_id = m.id
-	WHERE ` + touching + `
-		AND m.status IN ('confirmed', 'in_progress', 'ended', 'released', 'cancelled', 'rejected')) AS m`
+		1 + {postgres: COALESCE(a.n, 0)}{sqlite: (SELECT count(*) FROM attendees a WHERE a.meeting_id = m.id)} AS persons
+	FROM (` + rowsWithin("meetings", "o.id, o.status, o.starts_at, o.ends_at, o.no_show_at, o.checked_in_at, o.ended_at", "$1", "$2") + `) AS m
+	` + attendeeCounts + `
+	WHERE m.status IN ('confirmed', 'in_progress', 'ended', 'released', 'cancelled', 'rejected')) AS m`
 
 // inRooms are they by room, of a site ($4; 0: of all).
-const inRooms = ` FROM ` + reported + ` JOIN meeting_rooms mr ON mr.meeting_id = m.id JOIN rooms r ON r.id = mr.room_id LEFT JOIN sites s ON s.id = r.site_id
+var inRooms = ` FROM ` + reported + ` {sqlite: CROSS} JOIN meeting_rooms mr ON mr.meeting_id = m.id JOIN rooms r ON r.id = mr.room_id LEFT JOIN sites s ON s.id = r.site_id
 	WHERE (CAST($4 AS bigint) = 0 OR r.site_id = $4)`
 
 // roomUse adds up by room or site; all of the span is one part.

@@ -21,7 +21,7 @@ var (
 	heldSlots = write(`SELECT m.starts_at, m.ends_at, m.ended_at FROM occupancies o JOIN meetings m ON m.id = o.meeting_id
 		WHERE o.room_id = $1 AND NOT o.held AND m.organizer_id = $2 AND m.id <> $3 AND m.starts_at < $5 AND m.ends_at > $4
 			AND {postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange($4, $5)}
-			{sqlite: o.starts_at < $5 AND o.ends_at > $4}`)
+			{sqlite: o.starts_at < $5 AND o.ends_at > $4 AND} ` + sinceLast("$1", "$4"))
 )
 
 // lockQuotas makes whoever saves another meeting of the same people in the same rooms wait
@@ -48,23 +48,25 @@ func lockKey(c meeting.Claim) int64 {
 	return int64(h.Sum64())
 }
 
-// claimQuotas refuses meetings that exceed quotas. It has to run in a transaction.
-func (s *Store) claimQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
-	if err := s.lockQuotas(tx, ms...); err != nil {
+// claimQuotas refuses a meeting that exceeds quotas. It has to run in a transaction.
+func (s *Store) claimQuotas(tx *gorm.DB, m *meeting.Meeting) error {
+	claims := m.Claims()
+	if len(claims) == 0 {
+		return nil
+	}
+	if err := s.lockQuotas(tx, m); err != nil {
 		return err
 	}
-	for _, m := range ms {
-		var broken []meeting.Fault
-		for _, c := range m.Claims() {
-			others, err := s.held(tx, c, m.ID)
-			if err != nil {
-				return err
-			}
-			broken = append(broken, c.Check(others)...)
+	var broken []meeting.Fault
+	for _, c := range claims {
+		others, err := s.held(tx, c, m.ID)
+		if err != nil {
+			return err
 		}
-		if len(broken) > 0 {
-			return &meeting.PolicyError{Violations: broken}
-		}
+		broken = append(broken, c.Check(others)...)
+	}
+	if len(broken) > 0 {
+		return &meeting.PolicyError{Violations: broken}
 	}
 	return nil
 }

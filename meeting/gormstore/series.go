@@ -21,19 +21,17 @@ const seriesText = `
 
 var (
 	selectSeries     = write(seriesText)
-	roomNames        = write(`SELECT id, name FROM rooms WHERE id ` + amongIDs)
+	roomNames        = write(`SELECT id, name FROM rooms WHERE id IN ` + idList)
 	meetingsOfSeries = write(selectMeetings + `
 		WHERE m.series_id = $1
 		ORDER BY m.starts_at, m.id`)
 
-	// What overlaps in a room is at most one row that begins before, and rows that begin within.
 	takenOfWanted = write(`
 		SELECT x.position, o.room_id, o.starts_at, o.ends_at
 		FROM {rows $1: position integer, room_id bigint, starts_at timestamptz, ends_at timestamptz}
 		JOIN occupancies o ON o.room_id = x.room_id AND
 			{postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange(x.starts_at, x.ends_at)}
-			{sqlite: o.starts_at < x.ends_at AND o.ends_at > x.starts_at AND o.starts_at >= COALESCE(
-				(SELECT max(p.starts_at) FROM occupancies p WHERE p.room_id = x.room_id AND p.starts_at <= x.starts_at), x.starts_at)}
+			{sqlite: o.starts_at < x.ends_at AND o.ends_at > x.starts_at AND} ` + sinceLast("x.room_id", "x.starts_at") + `
 		WHERE (o.meeting_id IS NULL OR {postgres: NOT (o.meeting_id = ANY ($2::bigint[]))}{sqlite: o.meeting_id NOT IN (SELECT value FROM json_each($2))})
 		ORDER BY x.position, o.starts_at`)
 )

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"punctual/account/fault"
 	"punctual/delayjob"
 	post "punctual/delayjob/webhook"
 )
@@ -80,7 +79,7 @@ func (s *Service) Create(ctx context.Context, w Webhook) (*Webhook, error) {
 	w.Version, w.CreatedAt = 1, s.micro()
 	w.UpdatedAt = w.CreatedAt
 	if fs := append(s.urlFaults(ctx, w.URL), w.faults(s.events)...); len(fs) > 0 {
-		return nil, &InvalidError{Faults: fs}
+		return nil, &InvalidError{fs}
 	}
 	if err := s.store.CreateWebhook(ctx, &w, MaxWebhooks); err != nil {
 		return nil, err
@@ -113,7 +112,7 @@ func (s *Service) Update(ctx context.Context, id int64, based *int64, p Patch) (
 			w.Stopped = ""
 		}
 		if fs := append(unfit, w.faults(s.events)...); len(fs) > 0 {
-			return &InvalidError{Faults: fs}
+			return &InvalidError{fs}
 		}
 		w.Version++
 		w.UpdatedAt = s.micro()
@@ -129,7 +128,7 @@ func set[T any](to, from *T) {
 
 func (s *Service) urlFaults(ctx context.Context, url string) []Fault {
 	if err := s.sender.CheckURL(ctx, url); err != nil {
-		return []Fault{fault.New("body.url", "refused", "%v", err)}
+		return []Fault{{"body.url", "refused", err.Error()}}
 	}
 	return nil
 }
