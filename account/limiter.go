@@ -60,7 +60,12 @@ func (l *MemoryLimiter) SetRate(r Rate) {
 }
 
 // Allow implements [Limiter].
-func (l *MemoryLimiter) Allow(_ context.Context, key string) (ok bool, retryAfter time.Duration) {
+func (l *MemoryLimiter) Allow(ctx context.Context, key string) (ok bool, retryAfter time.Duration) {
+	return l.AllowN(ctx, key, 1)
+}
+
+// AllowN charges n attempts to key, or none if it has fewer left.
+func (l *MemoryLimiter) AllowN(_ context.Context, key string, n int) (ok bool, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	interval := l.rate.Interval()
@@ -72,7 +77,7 @@ func (l *MemoryLimiter) Allow(_ context.Context, key string) (ok bool, retryAfte
 	if full.Before(now) {
 		full = now
 	}
-	full = full.Add(interval)
+	full = full.Add(interval * time.Duration(n))
 	if wait := full.Sub(now) - interval*time.Duration(l.rate.Count); wait > 0 {
 		return false, wait
 	}

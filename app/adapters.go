@@ -17,7 +17,14 @@ import (
 )
 
 // directoryAdapter tells the meetings who the users are.
-type directoryAdapter struct{ users *accountstore.Store }
+type directoryAdapter struct {
+	users    *accountstore.Store
+	unknowns limiter // of addresses that belong to no user, by the user who invites them
+}
+
+// unknownRate bounds how many addresses a user can try in order to find out which belong to
+// users: the answer to a booking shows it. Few people invite as many guests in an hour.
+var unknownRate = account.Rate{Count: 1000, Per: time.Hour}
 
 var _ meeting.Directory = directoryAdapter{}
 
@@ -41,7 +48,8 @@ func (a directoryAdapter) Absences(ctx context.Context, at time.Time) ([]meeting
 	return absences, err
 }
 
-// ByEmail implements [meeting.Directory].
+// ByEmail implements [meeting.Directory]. It returns an [*account.RateLimitError] to a user who
+// asked for too many addresses that nobody has.
 func (a directoryAdapter) ByEmail(ctx context.Context, emails []string) (map[string]meeting.Person, error) {
 	found, err := people(a.users.ActiveUsersByEmail(ctx, emails))
 	if err != nil {
@@ -50,6 +58,13 @@ func (a directoryAdapter) ByEmail(ctx context.Context, emails []string) (map[str
 	byEmail := make(map[string]meeting.Person, len(found))
 	for _, p := range found {
 		byEmail[strings.ToLower(p.Email)] = p
+	}
+	if by, ok := account.FromContext(ctx); ok {
+		if unknown := len(emails) - len(byEmail); unknown > 0 {
+			if ok, after := a.unknowns.AllowN(ctx, strconv.FormatInt(by.UserID, 10), unknown); !ok {
+				return nil, &account.RateLimitError{RetryAfter: after}
+			}
+		}
 	}
 	return byEmail, nil
 }

@@ -25,7 +25,7 @@ func (a *application) register(api huma.API) {
 	accounthttp.Register(api, a.accounts, accounthttp.Options{
 		SecureCookie: strings.HasPrefix(a.config.HTTP.BaseURL, "https:"), ClientIP: clientIP,
 	})
-	meetinghttp.Register(api, a.meetings, noticesAdapter{a.notifications})
+	meetinghttp.Register(api, a.meetings, noticesAdapter{a.notifications}, a.newLimiter("people:", meetinghttp.PeopleRate))
 	meetinghttp.RegisterDoor(api, meetinghttp.DoorDeps{
 		Service: a.meetings, Accounts: a.accounts, Links: a.links, Feed: a.feed, ClientIP: clientIP, Now: time.Now,
 	})

@@ -148,9 +148,9 @@ func (a *application) wireAreas() {
 	a.poster = webhook.NewSender("punctual/"+version, a.config.Topics.allowed())
 	a.topics = topics.New(failures.NewTopics(db).Noting(trail), a.queue, scheduler, a.poster, a.reload, a.log)
 	a.topics.SetLimits(a.config.Topics.limits())
-	a.topicsRate = newTopicsLimiter(a.redis, a.config)
+	a.topicsRate = a.newLimiter("topics:", account.Rate(a.config.Topics.Rate))
 	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now}
-	a.limiter = newLimiter(a.redis, a.config)
+	a.limiter = a.newLimiter("", account.Rate(a.config.Auth.LoginRate))
 	people := accountstore.New(db).Noting(trail)
 	a.accounts = account.New(people, account.Config{
 		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Refused: a.noteRefused,
@@ -166,7 +166,7 @@ func (a *application) wireAreas() {
 	happened := a.news.item(a.config.Queue.Prefix+":events", true, poke)
 	changed := func() { poke(); happened.tell() }
 	a.topics.TellOthers(a.news.item(a.config.Queue.Prefix+":webhooks", a.role.works(), a.topics.WebhooksChanged).tell)
-	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people}, tellingScheduler{scheduler, changed},
+	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people, a.newLimiter("invite:", unknownRate)}, tellingScheduler{scheduler, changed},
 		func() meeting.Settings { return *a.settings.Load() }, time.Now, a.log)
 
 	over := a.config.Queue.options()

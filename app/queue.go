@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -50,26 +51,20 @@ func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// limiter counts failed sign-ins, or requests; its rate may change.
+// limiter counts failed sign-ins, requests or look-ups; its rate may change.
 type limiter interface {
 	account.Limiter
+	AllowN(ctx context.Context, key string, n int) (ok bool, retryAfter time.Duration)
 	SetRate(account.Rate)
 }
 
-// newLimiter counts where all processes see it, if they share a Redis.
-func newLimiter(client redis.UniversalClient, c *Config) limiter {
-	if client == nil {
-		return account.NewMemoryLimiter(account.Rate(c.Auth.LoginRate))
+// newLimiter counts where all processes see it, if they share a Redis. Prefix separates its keys
+// from those of other limiters.
+func (a *application) newLimiter(prefix string, rate account.Rate) limiter {
+	if a.redis == nil {
+		return account.NewMemoryLimiter(rate)
 	}
-	return redislimit.New(client, c.Queue.Prefix+":", account.Rate(c.Auth.LoginRate))
-}
-
-// newTopicsLimiter counts the requests of tokens about topics, where newLimiter counts sign-ins.
-func newTopicsLimiter(client redis.UniversalClient, c *Config) limiter {
-	if client == nil {
-		return account.NewMemoryLimiter(account.Rate(c.Topics.Rate))
-	}
-	return redislimit.New(client, c.Queue.Prefix+":topics:", account.Rate(c.Topics.Rate))
+	return redislimit.New(a.redis, a.config.Queue.Prefix+":"+prefix, rate)
 }
 
 // options of the strategies, as the configuration overrides them.

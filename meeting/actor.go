@@ -71,9 +71,12 @@ func (a Actor) MaySee(m *Meeting, rooms []*Room) bool {
 	})
 }
 
-// maySeePhones reports whether the actor sees telephone numbers of the meeting beside their own:
-// its organizer and admins.
-func (a Actor) maySeePhones(m *Meeting) bool { return !a.Blind && a.MayEdit(m) }
+// maySeePhone reports whether the actor sees the phone number of an attendee of the meeting. A
+// user's number comes from their account: only they and admins see it. A guest's number was
+// entered for the meeting: the organizer sees it, too.
+func (a Actor) maySeePhone(m *Meeting, p Attendee) bool {
+	return a.is(p) || !a.Blind && (a.Role == Admin || p.UserID == 0 && a.MayEdit(m))
+}
 
 // MaySeeNotices reports whether the actor sees what was sent to whom about the meeting: its
 // organizer, the approvers of its rooms and admins.
@@ -110,12 +113,15 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		seen.Approval.Agreed, seen.Approval.Verdict, seen.Request = nil, nil, nil
 		return &seen
 	}
-	if !by.maySeePhones(m) {
-		seen.Attendees = slices.Clone(m.Attendees)
-		for i := range seen.Attendees {
-			if p := &seen.Attendees[i]; !by.is(*p) {
-				p.Phone, p.Comment = "", ""
-			}
+	organizes := !by.Blind && by.MayEdit(m)
+	seen.Attendees = slices.Clone(m.Attendees)
+	for i := range seen.Attendees {
+		p := &seen.Attendees[i]
+		if !by.maySeePhone(m, *p) {
+			p.Phone = ""
+		}
+		if !organizes && !by.is(*p) {
+			p.Comment = ""
 		}
 	}
 	return &seen

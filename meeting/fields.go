@@ -42,6 +42,8 @@ type Fields struct {
 	Override         *Override // an admin's: nil for none; only its Reason is read
 
 	Faults []Fault // found while decoding; reported together with the others
+
+	preview bool // nothing will be saved and nobody notified, so nobody is looked up either
 }
 
 // roomIDs that the meeting will have: those asked for, or the ones it has.

@@ -177,24 +177,25 @@ func (s *Service) History(ctx context.Context, by Actor, id ID, p Page) (entries
 	return entries, next, err
 }
 
-// AuthorizeNotices is nil if the actor may see what was sent about a meeting; phones tells
-// whether to which telephone numbers, too, or to their own alone.
-func (s *Service) AuthorizeNotices(ctx context.Context, by Actor, id ID) (phones bool, err error) {
+// AuthorizeNotices returns [ErrForbidden] unless the actor may see what was sent about a meeting.
+// phone reports whether they may see the number that a message went to, by its recipient's user
+// ID; 0: a guest.
+func (s *Service) AuthorizeNotices(ctx context.Context, by Actor, id ID) (phone func(userID int64) bool, err error) {
 	m, err := s.store.Meeting(ctx, id)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if by, err = s.standing(ctx, by); err != nil {
-		return false, err
+		return nil, err
 	}
 	rooms, err := s.rooms(ctx, m.requestedRooms())
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if !by.MaySeeNotices(m, rooms) {
-		return false, ErrForbidden
+		return nil, ErrForbidden
 	}
-	return by.maySeePhones(m), nil
+	return func(userID int64) bool { return by.maySeePhone(m, Attendee{Person: Person{UserID: userID}}) }, nil
 }
 
 // Announce tells the queue once more what a meeting waits for. A job calls it that was sent
@@ -313,6 +314,10 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 	if f.Attendees == nil || len(*f.Attendees) == 0 || len(*f.Attendees) > maxAttendees {
 		return k, nil
 	}
+	if f.preview {
+		k.people = invitedBefore(base)
+		return k, nil
+	}
 	emails := make([]string, 0, len(*f.Attendees))
 	for _, p := range *f.Attendees {
 		if email := strings.ToLower(strings.TrimSpace(p.Email)); validEmail(email) { // else a fault, told by terms
@@ -323,6 +328,17 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 		return k, fmt.Errorf("look up attendees: %w", err)
 	}
 	return k, nil
+}
+
+// invitedBefore are the attendees of a meeting, nil for none, by lower-case e-mail.
+func invitedBefore(m *Meeting) map[string]Person {
+	people := map[string]Person{}
+	if m != nil {
+		for _, a := range m.Attendees {
+			people[strings.ToLower(a.Email)] = a.Person
+		}
+	}
+	return people
 }
 
 // show is the meeting as the actor may see it now.

@@ -23,6 +23,7 @@ const planTries = 8
 
 // PreviewSeries tells what [Service.BookSeries] would save now, and writes nothing.
 func (s *Service) PreviewSeries(ctx context.Context, by Actor, f SeriesFields) (*SeriesResult, error) {
+	f.preview = true
 	c, dates, err := s.planSeries(ctx, by, f)
 	if taken, ok := errors.AsType[*SeriesConflictError](err); ok {
 		return s.showSeriesResult(ctx, by, &SeriesResult{Series: c.Series, Meetings: c.Create, Skipped: taken.Dates})

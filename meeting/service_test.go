@@ -43,7 +43,7 @@ func TestService_booksAndTells(t *testing.T) {
 	same(t, "history", w.actions(m.ID), []Action{ActionCreated})
 	same(t, "told", w.told(), []string{"invitation bob@example.org", "invitation guest@example.net"})
 	bob := m.Attendees[0]
-	if bob.UserID != w.bob.ID || bob.Name != "bob" || bob.Phone == "" || bob.Role != "" {
+	if bob.UserID != w.bob.ID || bob.Name != "bob" || bob.Phone != "" || bob.Role != "" {
 		t.Errorf("attendee was not completed from the directory: %+v", bob)
 	}
 	for id, due := range map[string]time.Duration{
@@ -431,7 +431,7 @@ func TestService_phonesAreNotForEverybody(t *testing.T) {
 	for _, tt := range []struct {
 		by   Actor
 		sees bool
-	}{{w.ann, true}, {w.bob, true}, {w.max, false}, {w.root, true}} {
+	}{{w.ann, false}, {w.bob, true}, {w.max, false}, {w.root, true}} { // a user's; ann organizes
 		got, err := w.Meeting(t.Context(), tt.by, m.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -439,6 +439,36 @@ func TestService_phonesAreNotForEverybody(t *testing.T) {
 		if sees := got.Attendees[0].Phone != ""; sees != tt.sees {
 			t.Errorf("%s sees %q", tt.by.Name, got.Attendees[0].Phone)
 		}
+	}
+}
+
+// A preview writes nothing and notifies nobody, so it must not answer who is in the directory.
+func TestService_previewLooksNobodyUp(t *testing.T) {
+	w := newWorld(t)
+	f := SeriesFields{Fields: w.fields(time.Hour, w.desk), Rule: new("FREQ=DAILY;COUNT=2")}
+	r, err := w.PreviewSeries(t.Context(), w.ann, f)
+	if err != nil || len(r.Meetings) == 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, m := range r.Meetings {
+		for i, a := range m.Attendees {
+			if asked := (*f.Attendees)[i]; a.Person != asked {
+				t.Errorf("asked for %+v, previewed %+v", asked, a.Person)
+			}
+		}
+	}
+	booked, err := w.BookSeries(t.Context(), w.ann, f)
+	if err != nil || booked.Meetings[0].Attendees[0].UserID != w.bob.ID {
+		t.Fatalf("%+v, %v", booked, err)
+	}
+	later := SeriesFields{Fields: Fields{Title: new("Moved"), Attendees: &[]Person{{Email: "bob@example.org"}, {Email: "max@example.org"}}}, Scope: ScopeAll}
+	r, err = w.PreviewUpdate(t.Context(), w.ann, booked.Series.ID, nil, later)
+	if err != nil || len(r.Meetings) == 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	bob, max := r.Meetings[0].Attendees[0], r.Meetings[0].Attendees[1]
+	if bob.UserID != w.bob.ID || max.UserID != 0 || max.Name != "" {
+		t.Errorf("invited before: %+v, not yet: %+v", bob, max)
 	}
 }
 

@@ -54,21 +54,26 @@ func (l *Limiter) limit() (redis_rate.Limit, bool) {
 
 // Allow implements [account.Limiter].
 func (l *Limiter) Allow(ctx context.Context, key string) (ok bool, retryAfter time.Duration) {
+	return l.AllowN(ctx, key, 1)
+}
+
+// AllowN charges n attempts to key, or none if it has fewer left.
+func (l *Limiter) AllowN(ctx context.Context, key string, n int) (ok bool, retryAfter time.Duration) {
 	limit, limited := l.limit()
 	if !limited {
 		return true, 0
 	}
 	if l.away() {
-		return l.fallback.Allow(ctx, key)
+		return l.fallback.AllowN(ctx, key, n)
 	}
 	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	res, err := l.redis.Allow(asking, l.prefix+key, limit)
+	res, err := l.redis.AllowN(asking, l.prefix+key, limit, n)
 	if err != nil {
 		if ctx.Err() == nil { // it was not the caller who left
 			l.failed()
 		}
-		return l.fallback.Allow(ctx, key)
+		return l.fallback.AllowN(ctx, key, n)
 	}
 	return res.Allowed > 0, max(0, res.RetryAfter)
 }

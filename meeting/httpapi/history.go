@@ -67,7 +67,7 @@ type MeetingNotification struct {
 	Channel   string     `json:"channel" enum:"email,sms"`
 	UserID    *int64     `json:"user_id"`
 	Name      string     `json:"name"`
-	Address   string     `json:"address" doc:"Empty for a telephone number, unless it is yours or you may change the meeting"`
+	Address   string     `json:"address" doc:"Empty for a phone number, unless it is yours, you are an admin, or you organize the meeting and it is a guest's"`
 	State     string     `json:"state" doc:"pending, sending, sent, failed, skipped, skipped_late or cancelled"`
 	Due       time.Time  `json:"due"`
 	Attempts  int        `json:"attempts"`
@@ -83,7 +83,7 @@ func (h *handlers) notifications(ctx context.Context, in *ofMeetingInput) (*list
 	if err != nil {
 		return nil, err
 	}
-	phones, err := h.svc.AuthorizeNotices(ctx, by, in.ID)
+	maySeePhone, err := h.svc.AuthorizeNotices(ctx, by, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,11 @@ func (h *handlers) notifications(ctx context.Context, in *ofMeetingInput) (*list
 		return nil, err
 	}
 	return listed(items, next, func(n MeetingNotification) MeetingNotification {
-		own := n.UserID != nil && *n.UserID == by.ID
-		if n.Channel == string(meeting.SMS) && !phones && !own {
+		var recipient int64
+		if n.UserID != nil {
+			recipient = *n.UserID
+		}
+		if n.Channel == string(meeting.SMS) && !maySeePhone(recipient) {
 			n.Address, n.LastError = "", nil // a gateway repeats the number in what it says
 		}
 		return n

@@ -60,7 +60,7 @@ type Attendee struct {
 	UserID   *int64  `json:"user_id" doc:"null: not a user of this installation"`
 	Email    string  `json:"email"`
 	Name     string  `json:"name"`
-	Phone    string  `json:"phone" doc:"Empty, unless it is yours or you may change the meeting"`
+	Phone    string  `json:"phone" doc:"Empty, unless it is yours, you are an admin, or you organize the meeting and it is a guest's"`
 	Locale   string  `json:"locale"`
 	Timezone string  `json:"timezone"`
 	Response string  `json:"response" enum:"needs_action,accepted,declined,tentative" doc:"needs_action again once the meeting has moved"`

@@ -18,8 +18,8 @@ type PersonRef struct {
 	Email string `json:"email"`
 }
 
-// peopleRate is what typing needs, and too little to copy a directory unnoticed.
-var peopleRate = account.Rate{Count: 120, Per: time.Minute}
+// PeopleRate is what typing needs, and too little to copy a directory unnoticed.
+var PeopleRate = account.Rate{Count: 120, Per: time.Minute}
 
 func (h *handlers) registerPeople(api huma.API) {
 	op := operation("find-people", http.MethodGet, "/people", "Complete a name or an address: users, and those whom you invited before", "People")

@@ -20,13 +20,14 @@ type Notices interface {
 	OfMeeting(ctx context.Context, id meeting.ID, p meeting.Page) (items []MeetingNotification, next string, err error)
 }
 
-// Register adds the operations to the API. Who is asking comes from [account.FromContext].
-func Register(api huma.API, svc *meeting.Service, notices Notices) {
+// Register adds the operations to the API. The caller comes from [account.FromContext]; lookups
+// limits how often each looks for people, at [PeopleRate].
+func Register(api huma.API, svc *meeting.Service, notices Notices, lookups account.Limiter) {
 	h := &handlers{
 		svc:      svc,
 		notices:  notices,
 		registry: api.OpenAPI().Components.Schemas,
-		lookups:  account.NewMemoryLimiter(peopleRate),
+		lookups:  lookups,
 	}
 	if servers := api.OpenAPI().Servers; len(servers) > 0 {
 		h.base = servers[0].URL

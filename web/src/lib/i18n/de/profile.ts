@@ -9,7 +9,7 @@ const de: typeof en = {
     email: 'E-Mail',
     emailHint: 'Die Verwaltung kann sie ändern.',
     phone: 'Telefon',
-    phoneHint: 'Für Erinnerungen per SMS, etwa +49 30 123456. Wer Sie einlädt, sieht die Nummer.',
+    phoneHint: 'Für Erinnerungen per SMS, etwa +49 30 123456. Nur Sie und Admins sehen die Nummer.',
     language: 'Sprache',
     languageHint: 'Der Mails und, wenn Sie hier keine andere gewählt haben, dieser Seite.',
     zone: 'Zeitzone',

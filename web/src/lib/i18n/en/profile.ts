@@ -7,7 +7,7 @@ export default {
     email: 'E-mail',
     emailHint: 'An administrator can change it.',
     phone: 'Phone',
-    phoneHint: 'For reminders by SMS, such as +49 30 123456. It is shown to those who invite you.',
+    phoneHint: 'For reminders by SMS, such as +49 30 123456. Only you and admins see it.',
     language: 'Language',
     languageHint: 'Of mails and, unless you chose another here, of this page.',
     zone: 'Time zone',

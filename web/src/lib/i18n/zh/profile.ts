@@ -9,7 +9,7 @@ const zh: typeof en = {
     email: '电子邮箱',
     emailHint: '如需更改，请联系管理员。',
     phone: '电话',
-    phoneHint: '用于短信提醒，例如 +86 138 0013 8000。邀请您的人可以看到。',
+    phoneHint: '用于短信提醒，例如 +86 138 0013 8000。只有您和管理员可以看到。',
     language: '语言',
     languageHint: '用于邮件；若未在此另选，也用于本页面。',
     zone: '时区',
