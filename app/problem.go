@@ -32,7 +32,8 @@ type Problem struct {
 	Detail    string            `json:"detail,omitempty"`
 	Code      string            `json:"code" doc:"Stable name of the problem" example:"room_conflict"`
 	State     string            `json:"state,omitempty" doc:"With state_conflict: the state the thing is in"`
-	Version   int64             `json:"version,omitempty" doc:"With version_mismatch: the current version"`
+	Reason    string            `json:"reason,omitempty" doc:"With state_conflict, if the state is not the reason: newer_version, different_body or pushed"`
+	Version   int64             `json:"version,omitempty" doc:"With version_mismatch, and with newer_version and different_body: the current version"`
 	Errors    []ProblemFault    `json:"errors,omitempty" nullable:"false" doc:"The faults of the request, at most 100"`
 	Conflicts []ProblemConflict `json:"conflicts,omitempty" nullable:"false" doc:"With room_conflict: which rooms are taken, and when; at most 1,000"`
 	Omitted   int               `json:"omitted,omitempty" doc:"At least so many errors and conflicts are not listed"`
@@ -261,14 +262,16 @@ func conflictProblem(err error) *Problem {
 		return stateConflict(string(e.State), "The job is "+string(e.State)+".")
 	}
 	if e, ok := errors.AsType[*topics.HookedError](err); ok {
-		return stateConflict("pushed", "The jobs of topic "+e.Topic+" are posted to its webhook; delete that to pop them.")
+		p := stateConflict("", "The jobs of topic "+e.Topic+" are posted to its webhook. Delete the webhook to pop them.")
+		p.Reason = "pushed"
+		return p
 	}
 	if e, ok := errors.AsType[*topics.StaleError](err); ok {
 		return versionMismatch(e.Current)
 	}
-	if e, ok := errors.AsType[*topics.VersionError](err); ok {
-		p := stateConflict("newer", "A newer version of the job is there: "+strconv.FormatInt(e.Current, 10)+".")
-		p.Version = e.Current
+	if e, ok := errors.AsType[*topics.AddError](err); ok {
+		p := stateConflict(string(e.State), "The job is not added: "+e.Error()+".")
+		p.Reason, p.Version = e.Reason(), e.There.Version
 		return p
 	}
 	return nil

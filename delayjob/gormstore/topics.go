@@ -73,7 +73,7 @@ func jobsOf(rows []delayJob) []*topics.Job {
 // A statement about many jobs has one parameter: an array of arrays in JSON, which both
 // databases read with the same operators. So its text never changes with the number of jobs.
 type table struct {
-	from string              // a set of rows with the column "value"
+	from string              // a set of rows with the column "value", and a condition on it
 	time func(i int) string  // reads the instant at place i
 	arg  func(time.Time) any // writes it
 }
@@ -81,13 +81,16 @@ type table struct {
 func tableOf(db *gorm.DB) table {
 	if db.Name() == "postgres" {
 		return table{
-			from: "jsonb_array_elements(CAST(? AS jsonb))", // json would be read anew for every column
+			// json would be read anew for every column. The condition holds for every row. It is
+			// for the planner, which takes the array for 100 rows and would read the whole table to
+			// join it with them. With the condition it expects one row and uses the primary key.
+			from: "jsonb_array_elements(CAST(? AS jsonb)) WHERE jsonb_typeof(value) = 'array'",
 			time: func(i int) string { return fmt.Sprintf("CAST(value->>%d AS timestamptz)", i) },
 			arg:  func(t time.Time) any { return t.UTC().Format(time.RFC3339Nano) },
 		}
 	}
 	return table{
-		from: "json_each(?)",
+		from: "json_each(?) WHERE true", // which ends a SELECT where SQLite would take ON for that of a join
 		time: func(i int) string { return number(i) },
 		arg:  func(t time.Time) any { return t.UnixMicro() },
 	}
@@ -108,15 +111,29 @@ func encode(rows [][]any) (string, error) {
 	return string(b), err
 }
 
+// insertTries is how often jobs are added again that were in the way of others of their keys, but
+// were gone when it was looked which.
+const insertTries = 5
+
 // Insert implements [topics.Store].
 func (s *Topics) Insert(ctx context.Context, js []*topics.Job) ([]topics.Stored, error) {
-	var stored []topics.Stored
-	err := unlessDeadlocked(func() (err error) {
-		stored, err = s.insert(ctx, js)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("insert %d jobs: %w", len(js), err)
+	stored := make([]topics.Stored, len(js))
+	at := make(map[topics.Key]int, len(js))
+	for i, j := range js {
+		at[j.Key] = i
+	}
+	left := js
+	for try := 1; len(left) > 0; try++ {
+		if try > insertTries {
+			return nil, fmt.Errorf("insert %d jobs: others change them all the time", len(left))
+		}
+		err := unlessDeadlocked(func() error { return s.insert(ctx, left, stored, at) })
+		if err == nil {
+			left, err = s.classify(ctx, left, stored, at)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("insert %d jobs: %w", len(js), err)
+		}
 	}
 	return stored, nil
 }
@@ -142,10 +159,9 @@ func unlessDeadlocked(write func() error) error {
 	}
 }
 
-func (s *Topics) insert(ctx context.Context, js []*topics.Job) ([]topics.Stored, error) {
-	if len(js) == 0 {
-		return nil, nil
-	}
+// insert adds jobs, unless one is there under a newer or the same version. One that was deleted is
+// not there.
+func (s *Topics) insert(ctx context.Context, js []*topics.Job, stored []topics.Stored, at map[topics.Key]int) error {
 	db := s.db.WithContext(ctx)
 	t := tableOf(db)
 	rows := make([][]any, len(js))
@@ -157,21 +173,20 @@ func (s *Topics) insert(ctx context.Context, js []*topics.Job) ([]topics.Stored,
 	}
 	data, err := encode(rows)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	// "WHERE true" ends the SELECT where SQLite would take ON for that of a join. A row that is
-	// there under a newer or the same version is not returned.
 	q := `INSERT INTO delay_jobs (topic, id, version, revision, due_at, body, ttr_ms, ttl_ms, max_attempts, expires_at, state, attempts,
 			last_error, created_at, updated_at)
 		SELECT value->>0, value->>1, ` + number(2) + `, ` + number(3) + `, ` + t.time(4) + `, value->>5, ` + number(6) + `, ` + number(7) + `,
 			` + number(8) + `, ` + t.time(9) + `, 'pending', 0, '', ` + t.time(10) + `, ` + t.time(10) + `
-		FROM ` + t.from + ` WHERE true
+		FROM ` + t.from + `
 		ON CONFLICT (topic, id) DO UPDATE SET version = excluded.version,
 			revision = CASE WHEN excluded.revision > delay_jobs.revision THEN excluded.revision ELSE delay_jobs.revision + 1 END,
 			due_at = excluded.due_at, body = excluded.body, ttr_ms = excluded.ttr_ms, ttl_ms = excluded.ttl_ms,
 			max_attempts = excluded.max_attempts, expires_at = excluded.expires_at, state = 'pending', attempts = 0, last_error = '',
-			lease_token = NULL, lease_until = NULL, updated_at = excluded.updated_at
-		WHERE delay_jobs.version < excluded.version
+			lease_token = NULL, lease_until = NULL, updated_at = excluded.updated_at,
+			created_at = CASE WHEN delay_jobs.state = 'deleted' THEN excluded.created_at ELSE delay_jobs.created_at END
+		WHERE delay_jobs.version < excluded.version OR delay_jobs.state = 'deleted'
 		RETURNING topic, id, revision, created_at = updated_at AS fresh`
 	var saved []struct {
 		Topic, ID string
@@ -179,45 +194,62 @@ func (s *Topics) insert(ctx context.Context, js []*topics.Job) ([]topics.Stored,
 		Fresh     bool
 	}
 	if err := db.Raw(q, data).Scan(&saved).Error; err != nil {
-		return nil, err
+		return err
 	}
-	at := make(map[topics.Key]int, len(js))
-	for i, j := range js {
-		at[j.Key] = i
+	for _, j := range js {
+		stored[at[j.Key]].Result = topics.Unchanged
 	}
-	stored := make([]topics.Stored, len(js))
-	for i := range stored {
-		stored[i].Result = topics.Unchanged
+	byKey := make(map[topics.Key]*topics.Job, len(js))
+	for _, j := range js {
+		byKey[j.Key] = j
 	}
 	for _, r := range saved {
-		i := at[topics.Key{Topic: r.Topic, ID: r.ID}]
-		js[i].Revision = r.Revision
-		stored[i].Result = topics.Replaced
+		k := topics.Key{Topic: r.Topic, ID: r.ID}
+		byKey[k].Revision = r.Revision
+		stored[at[k]].Result = topics.Replaced
 		if r.Fresh {
-			stored[i].Result = topics.Added
+			stored[at[k]].Result = topics.Added
 		}
 	}
-	if len(saved) == len(js) {
-		return stored, nil
-	}
-	return stored, s.classify(ctx, js, stored, at)
+	return nil
 }
 
-// classify tells what kept jobs out.
-func (s *Topics) classify(ctx context.Context, js []*topics.Job, stored []topics.Stored, at map[topics.Key]int) error {
+// classify says what is stored in place of the jobs that insert left out. It returns those of them
+// for which nothing is: they were deleted since.
+func (s *Topics) classify(ctx context.Context, js []*topics.Job, stored []topics.Stored, at map[topics.Key]int) (gone []*topics.Job, err error) {
+	out := map[topics.Key]*topics.Job{}
 	var keys []topics.Key
-	for i, j := range js {
-		if stored[i].Result == topics.Unchanged {
+	for _, j := range js {
+		if stored[at[j.Key]].Result == topics.Unchanged {
 			keys = append(keys, j.Key)
+			out[j.Key] = j
 		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
 	}
 	there, err := s.Jobs(ctx, keys...)
-	for _, j := range there {
-		if i := at[j.Key]; j.Version > js[i].Version {
-			stored[i] = topics.Stored{Result: topics.Outdated, Current: j.Version}
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range there {
+		j := out[t.Key]
+		if t.Status == topics.Deleted || t.Version < j.Version {
+			continue
+		}
+		delete(out, t.Key)
+		result := topics.Unchanged
+		if t.Version > j.Version {
+			result = topics.Outdated
+		}
+		stored[at[t.Key]] = topics.Stored{Result: result, There: t}
+	}
+	for _, j := range js { // in their order, which is that of the locks
+		if out[j.Key] != nil {
+			gone = append(gone, j)
 		}
 	}
-	return err
+	return gone, nil
 }
 
 // Jobs implements [topics.Store].

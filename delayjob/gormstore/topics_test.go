@@ -173,3 +173,78 @@ func TestTopics_plans(t *testing.T) {
 		}
 	})
 }
+
+// Looking jobs up and changing them goes by the primary key, whatever the planner knows of the
+// table: nothing (it was never analyzed), that it was empty, or the truth.
+func TestTopics_readNothingElse(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		if db.Dialect != "postgres" {
+			return
+		}
+		pool, err := db.Gorm.DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool.SetMaxOpenConns(1) // so that this session can have its counts shown at once
+		exec := func(sql string, args ...any) {
+			t.Helper()
+			if err := db.Gorm.Exec(sql, args...).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		type counts struct{ SeqScan, SeqTupRead, IdxTupFetch int64 }
+		read := func() (c counts) {
+			t.Helper()
+			exec("SELECT pg_stat_force_next_flush()")
+			if err := db.Gorm.Raw("SELECT seq_scan, seq_tup_read, idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'delay_jobs'").Scan(&c).Error; err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		s := gormstore.NewTopics(db.Gorm)
+		exec("ALTER TABLE delay_jobs SET (autovacuum_enabled = false)")
+		for _, known := range []string{"nothing", "empty", "all"} {
+			exec("TRUNCATE delay_jobs")
+			if known == "empty" {
+				exec("ANALYZE delay_jobs")
+			}
+			last := 0
+			for _, n := range []int{1000, 5000, 8000, 12_000} {
+				exec(`INSERT INTO delay_jobs (topic, id, version, revision, due_at, body, ttr_ms, ttl_ms, max_attempts, state, attempts, last_error, created_at, updated_at)
+					SELECT 't', i, 1, 1, now(), '{"to": "zoe@example.org"}', 1, 0, 8, CASE WHEN i % 10 = 0 THEN 'pending' ELSE 'done' END, 0, '', now(), now() FROM generate_series(?::int, ?) AS i`, last+1, n)
+				last = n
+				if known == "all" {
+					exec("ANALYZE delay_jobs")
+				}
+				begin := read()
+				touched := 0
+				for i := range 12 { // more often than it takes Postgres to settle for one plan
+					keys := make([]topics.Key, []int{1, 10, 100}[i%3])
+					for j := range keys {
+						keys[j] = topics.Key{Topic: "t", ID: fmt.Sprint(1 + (i*997+j)%n)}
+					}
+					touched += 3 * len(keys) // looked up, locked and changed
+					if js, err := s.Jobs(t.Context(), keys...); err != nil || len(js) != len(keys) {
+						t.Fatal(len(js), err)
+					}
+					err := s.Update(t.Context(), keys, func(js []*topics.Job) ([]*topics.Job, error) {
+						for _, j := range js {
+							j.Attempts++
+						}
+						return js, nil
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				end := read()
+				if end.SeqScan != begin.SeqScan || end.SeqTupRead != begin.SeqTupRead {
+					t.Errorf("%d rows, the planner knows %s: %d scans of the table read %d rows", n, known, end.SeqScan-begin.SeqScan, end.SeqTupRead-begin.SeqTupRead)
+				}
+				if got := end.IdxTupFetch - begin.IdxTupFetch; got > int64(2*touched) { // and old versions of rows
+					t.Errorf("%d rows, the planner knows %s: %d rows fetched to look up and change %d", n, known, got, touched)
+				}
+			}
+		}
+	})
+}

@@ -26,6 +26,23 @@ type topicResult struct {
 	Errors []topicFault `json:"errors,omitempty"`
 }
 
+// addedResult is what became of one job of an array.
+type addedResult struct {
+	topicResult
+	Result string `json:"result,omitempty" enum:"added,replaced,unchanged" doc:"Left out if the job was refused"`
+	Reason string `json:"reason,omitempty" enum:"newer_version,different_body" doc:"With state_conflict: why the job was refused"`
+}
+
+type addedResults struct {
+	Items []addedResult `json:"items" nullable:"false"`
+}
+
+// addedJob is a job that was added, or the one that was stored already.
+type addedJob struct {
+	topicJob
+	Result string `json:"result" enum:"added,replaced,unchanged" doc:"unchanged: this version was stored already, perhaps with another due time, and may have ended"`
+}
+
 type topicFault struct {
 	Location string `json:"location"`
 	Message  string `json:"message"`
@@ -48,33 +65,29 @@ func (h *handlers) add(ctx context.Context, in *addInput) (*addOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &addOutput{Status: http.StatusOK}
-	switch stored[0].Result {
-	case Outdated:
-		return nil, &VersionError{stored[0].Current}
-	case Added:
-		out.Status = http.StatusCreated
-	case Unchanged: // perhaps with another due time, or done
-		there, state, err := h.s.Job(ctx, j.Key)
-		if err == nil {
-			out.Body = view(there, state)
-			return out, nil
-		}
+	r := stored[0]
+	switch r.Result {
+	case Outdated, Differs:
+		return nil, &AddError{r.Result, r.There, r.There.State(now)}
+	case Unchanged:
+		return &addOutput{http.StatusOK, addedJob{view(r.There, r.There.State(now)), "unchanged"}}, nil
+	case Replaced:
+		return &addOutput{http.StatusOK, addedJob{view(j, j.State(now)), "replaced"}}, nil
+	default:
+		return &addOutput{http.StatusCreated, addedJob{view(j, j.State(now)), "added"}}, nil
 	}
-	out.Body = view(j, j.State(now))
-	return out, nil
 }
 
 func (h *handlers) addMany(ctx context.Context, in *addInput) (*addOutput, error) {
 	var each []json.RawMessage
 	if err := json.Unmarshal(in.Body, &each); err != nil {
-		return nil, &InvalidError{[]Fault{{"body", "malformed", "is no JSON"}}}
+		return nil, &InvalidError{[]Fault{{"body", "malformed", "must be JSON"}}}
 	}
 	if len(each) == 0 || len(each) > MaxBatch {
 		return nil, &InvalidError{[]Fault{{"body", "out_of_range", "must hold 1 to 1000 jobs"}}}
 	}
 	now := h.s.now()
-	items := make([]topicResult, len(each))
+	items := make([]addedResult, len(each))
 	var js []*Job
 	var at []int
 	for i, raw := range each {
@@ -94,36 +107,40 @@ func (h *handlers) addMany(ctx context.Context, in *addInput) (*addOutput, error
 		return nil, err
 	}
 	for n, i := range at {
-		switch stored[n].Result {
+		item, r := &items[i], stored[n]
+		switch r.Result {
 		case Added:
-			items[i].Status = http.StatusCreated
-		case Outdated:
-			items[i].Status, items[i].Code = http.StatusConflict, "state_conflict"
+			item.Status, item.Result = http.StatusCreated, "added"
+		case Replaced:
+			item.Status, item.Result = http.StatusOK, "replaced"
+		case Unchanged:
+			item.Status, item.Result = http.StatusOK, "unchanged"
 		default:
-			items[i].Status = http.StatusOK
+			item.Status, item.Code, item.Reason = http.StatusConflict, "state_conflict", (&AddError{Result: r.Result}).Reason()
 		}
 	}
-	return &addOutput{Status: http.StatusOK, Body: map[string]any{"items": items}}, nil
+	return &addOutput{Status: http.StatusOK, Body: addedResults{items}}, nil
 }
 
 type topicJob struct {
-	ID          string     `json:"id"`
-	State       State      `json:"state" enum:"delayed,ready,reserved,dead,done,expired,deleted"`
-	Due         time.Time  `json:"due"`
-	Version     int64      `json:"version"`
-	Attempts    int        `json:"attempts" doc:"Deliveries so far"`
-	MaxAttempts int        `json:"max_attempts" doc:"-1: no limit"`
-	TTRMs       int64      `json:"ttr_ms"`
-	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
-	LeaseUntil  *time.Time `json:"lease_until,omitempty"`
-	LastError   string     `json:"last_error,omitempty"`
-	CreatedAt   time.Time  `json:"created_at"`
-	UpdatedAt   time.Time  `json:"updated_at"`
+	ID          string          `json:"id"`
+	State       State           `json:"state" enum:"delayed,ready,reserved,dead,done,expired"`
+	Due         time.Time       `json:"due"`
+	Version     int64           `json:"version"`
+	Body        json.RawMessage `json:"body" doc:"As it was sent"`
+	Attempts    int             `json:"attempts" doc:"Deliveries so far"`
+	MaxAttempts int             `json:"max_attempts" doc:"-1: no limit"`
+	TTRMs       int64           `json:"ttr_ms"`
+	ExpiresAt   *time.Time      `json:"expires_at,omitempty"`
+	LeaseUntil  *time.Time      `json:"lease_until,omitempty"`
+	LastError   string          `json:"last_error,omitempty"`
+	CreatedAt   time.Time       `json:"created_at"`
+	UpdatedAt   time.Time       `json:"updated_at"`
 }
 
 func view(j *Job, s State) topicJob {
 	v := topicJob{
-		ID: j.ID, State: s, Due: j.Due, Version: j.Version, Attempts: j.Attempts, MaxAttempts: j.MaxAttempts,
+		ID: j.ID, State: s, Due: j.Due, Version: j.Version, Body: j.Body, Attempts: j.Attempts, MaxAttempts: j.MaxAttempts,
 		TTRMs: j.TTR.Milliseconds(), LastError: j.LastError, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 	}
 	if !j.Expires.IsZero() {

@@ -27,10 +27,28 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("topics: %s %s", e.Faults[0].Location, e.Faults[0].Message)
 }
 
-// VersionError says that a newer version of a job is there.
-type VersionError struct{ Current int64 }
+// AddError says why a job is not added: a newer version is stored, or the same version with
+// another body.
+type AddError struct {
+	Result Result // Outdated or Differs
+	There  *Job
+	State  State // of There
+}
 
-func (e *VersionError) Error() string { return fmt.Sprintf("version %d is there", e.Current) }
+func (e *AddError) Error() string {
+	if e.Result == Differs {
+		return fmt.Sprintf("version %d is stored with another body; a higher version replaces it", e.There.Version)
+	}
+	return fmt.Sprintf("a newer version is stored: %d", e.There.Version)
+}
+
+// Reason is a stable name of the error.
+func (e *AddError) Reason() string {
+	if e.Result == Differs {
+		return "different_body"
+	}
+	return "newer_version"
+}
 
 // HookedError says that a topic is pushed to a webhook and so cannot be popped.
 type HookedError struct{ Topic string }

@@ -97,7 +97,7 @@ func dueTime(due *time.Time, delayMs *int64, at string, now time.Time) (time.Tim
 	case due == nil && delayMs == nil:
 		return now, []Fault{{at + ".due", "required", "is required, or delay_ms"}}
 	case due != nil && delayMs != nil:
-		return now, []Fault{{at + ".delay_ms", "conflict", "must not stand beside due"}}
+		return now, []Fault{{at + ".delay_ms", "conflict", "must not be combined with due"}}
 	case due != nil:
 		t = *due
 	case *delayMs < 0 || *delayMs > MaxAhead.Milliseconds():
@@ -140,5 +140,5 @@ func decode(raw []byte, into any, at string) *Fault {
 	if strings.HasPrefix(err.Error(), "parsing time ") {
 		return &Fault{at + ".due", "malformed", "must be a time as in RFC 3339"}
 	}
-	return &Fault{at, "malformed", "is no JSON"}
+	return &Fault{at, "malformed", "must be JSON"}
 }

@@ -1,10 +1,13 @@
 package topics
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -132,19 +135,36 @@ func (s *Service) Add(ctx context.Context, js ...*Job) ([]Stored, error) {
 	results := make([]Stored, len(js))
 	for i, j := range js {
 		b := best[j.Key]
-		switch {
-		case b == j:
-			results[i] = became[j]
-		case b.Version > j.Version:
-			results[i] = Stored{Outdated, b.Version}
-		default:
-			results[i] = Stored{Result: Unchanged}
-			if became[b].Result == Outdated {
-				results[i] = became[b]
+		r := became[b]
+		if b != j && (r.Result == Added || r.Result == Replaced) { // another element of the call was stored
+			r = Stored{Result: Unchanged, There: b}
+			if b.Version > j.Version {
+				r.Result = Outdated
 			}
 		}
+		if r.Result == Unchanged && j.Version < r.There.Version {
+			r.Result = Outdated
+		}
+		if r.Result == Unchanged && !sameJSON(j.Body, r.There.Body) {
+			r.Result = Differs
+		}
+		results[i] = r
 	}
 	return results, nil
+}
+
+// sameJSON tells whether two texts are the same JSON value, however they are written.
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var v, w any
+	read := func(raw []byte, into *any) error {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		return d.Decode(into)
+	}
+	return read(a, &v) == nil && read(b, &w) == nil && reflect.DeepEqual(v, w)
 }
 
 // Job tells what is known of one, and what it is at now; [ErrNotFound] also if it was deleted.
@@ -193,10 +213,35 @@ func (s *Service) Reschedule(ctx context.Context, k Key, due time.Time) (*Job, S
 		return nil, "", err
 	}
 	if j.far(s.now()) {
-		s.scheduler.Forget(ctx, delayjob.MessageID(JobName(k.Topic), k.ID))
+		s.forget(ctx, k)
+	} else {
+		s.scheduler.Schedule(ctx, j.message())
 	}
-	s.scheduler.Schedule(ctx, j.message())
 	return j, state, nil
+}
+
+// forget takes the messages of jobs out of the queue, after a commit that leaves them nothing to
+// do. A job that was added or rescheduled since then has its message again afterwards: it may
+// have been taken out with the old one.
+func (s *Service) forget(ctx context.Context, keys ...Key) {
+	ctx = context.WithoutCancel(ctx)
+	ids := make([]string, len(keys))
+	for i, k := range keys {
+		ids[i] = delayjob.MessageID(JobName(k.Topic), k.ID)
+	}
+	s.scheduler.Forget(ctx, ids...)
+	js, err := s.store.Jobs(ctx, keys...)
+	if err != nil {
+		s.log.Warn("deleted jobs not checked for a new schedule; the loader adds what is missing", "jobs", len(keys), "error", err)
+		return
+	}
+	var again []delayjob.Message
+	for _, j := range js {
+		if j.Status == Pending {
+			again = append(again, j.message())
+		}
+	}
+	s.scheduler.Schedule(ctx, again...)
 }
 
 // Delete makes sure that a job never runs again, and tells whether it is being run just now.
@@ -210,7 +255,7 @@ func (s *Service) Delete(ctx context.Context, k Key) (running bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	s.scheduler.Forget(ctx, delayjob.MessageID(JobName(k.Topic), k.ID))
+	s.forget(ctx, k)
 	return running, nil
 }
 

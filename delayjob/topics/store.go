@@ -9,10 +9,10 @@ import (
 
 // Store keeps jobs. Instants have the precision of a microsecond.
 type Store interface {
-	// Insert adds jobs, which are sorted by Key and of which no two have the same, in one
-	// statement. One whose Version is higher than that of the job which is there takes its
-	// place, with a Revision of its own or the next one, whichever is higher. The results are
-	// in the order of js.
+	// Insert adds jobs, which are sorted by Key and of which no two have the same. A job whose
+	// Version is higher than that of the stored one replaces it, with a Revision of its own or the
+	// next one, whichever is higher. A deleted job counts as absent, whatever its Version. The
+	// results are in the order of js.
 	Insert(ctx context.Context, js []*Job) ([]Stored, error)
 	// Jobs tells what there is of keys, in no particular order.
 	Jobs(ctx context.Context, keys ...Key) ([]*Job, error)
@@ -70,8 +70,8 @@ type Control struct {
 
 // Stored is what became of an inserted job.
 type Stored struct {
-	Result  Result
-	Current int64 // with Outdated: the version that is there
+	Result Result
+	There  *Job // unless Added or Replaced: the job that is stored
 }
 
 // Result of an add.
@@ -80,8 +80,9 @@ type Result int
 const (
 	Added     Result = iota // it is new
 	Replaced                // it took the place of an older version
-	Unchanged               // the same version was there, in whatever state
-	Outdated                // a newer version is there
+	Unchanged               // the same version is stored, in whatever state
+	Differs                 // the same version is stored with another body
+	Outdated                // a newer version is stored
 )
 
 // Stats are the counts of one topic.
