@@ -115,6 +115,27 @@ func TestTopics(t *testing.T) {
 		c.WantProblem(t, http.StatusNotFound, "not_found", http.MethodGet, jobs+"/v", nil)
 		c.Want(t, http.StatusCreated, http.MethodPost, jobs, with{"id": "gone", "delay_ms": 300, "body": nil}, nil)
 		c.Want(t, http.StatusNoContent, http.MethodDelete, jobs+"/gone", nil, nil)
+		// A deleted one is gone: its id may be added again at once, also in an array.
+		var again struct{ ID, State, Result string }
+		c.Want(t, http.StatusCreated, http.MethodPost, jobs, with{"id": "gone", "delay_ms": 3600_000, "body": nil}, &again)
+		if again.State != "delayed" || again.Result != "added" {
+			t.Errorf("added again: %+v", again)
+		}
+		c.Want(t, http.StatusNoContent, http.MethodDelete, jobs+"/gone", nil, nil)
+		var many struct {
+			Items []struct {
+				Status         int
+				Result, Reason string
+			}
+		}
+		c.Want(t, http.StatusOK, http.MethodPost, jobs, []with{
+			{"id": "gone", "delay_ms": 3600_000, "body": 1}, {"id": "gone", "delay_ms": 3600_000, "body": 1}, {"id": "gone", "delay_ms": 3600_000, "body": 2},
+		}, &many)
+		if got, want := fmt.Sprint(many.Items), "[{201 added } {200 unchanged } {409  different_body}]"; got != want {
+			t.Errorf("added again in an array: %s, want %s", got, want)
+		}
+		wantTopicJob(t, c, "gone", "delayed")
+		c.Want(t, http.StatusNoContent, http.MethodDelete, jobs+"/gone", nil, nil)
 
 		// The time to run is over: attempt 2. It fails, for later; then its attempts are used up.
 		c.Want(t, http.StatusCreated, http.MethodPost, jobs, with{"id": "r", "delay_ms": 0, "body": "x", "ttr_ms": 300, "max_attempts": 3}, nil)
