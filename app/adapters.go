@@ -11,6 +11,7 @@ import (
 	"punctual/account"
 	accountstore "punctual/account/gormstore"
 	"punctual/meeting"
+	meetingstore "punctual/meeting/gormstore"
 	meetinghttp "punctual/meeting/httpapi"
 	"punctual/notify"
 	ledger "punctual/notify/gormstore"
@@ -184,6 +185,50 @@ func placement(p *meeting.Placement) *notify.Placement {
 		return nil
 	}
 	return new(notify.Placement(*p))
+}
+
+// obsoleteNotices asks the meetings whether notifications about them are still true.
+type obsoleteNotices struct{ store *meetingstore.Store }
+
+// among implements [notify.Obsolete].
+func (o obsoleteNotices) among(ctx context.Context, ns []notify.Notification) (map[int64]string, error) {
+	var ids []meeting.ID
+	for _, n := range ns {
+		if n.MeetingID != 0 {
+			ids = append(ids, n.MeetingID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	standings, err := o.store.Standings(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	reasons := map[int64]string{}
+	for _, n := range ns {
+		s, ok := standings[n.MeetingID]
+		if !ok {
+			continue
+		}
+		f := meeting.Facts{
+			Start: n.Facts.Start, End: n.Facts.End, Before: meeting.Anchor(n.Facts.Before), Offset: n.Facts.Offset,
+			Decision: meeting.Status(n.Facts.Decision),
+		}
+		if n.Facts.Request != nil {
+			f.Request = &meeting.Requested{Number: n.Facts.Request.Number}
+		}
+		if n.Facts.Series != nil {
+			f.Series = &meeting.SeriesFacts{}
+		}
+		if n.Facts.Move != nil {
+			f.Move = &meeting.Placement{}
+		}
+		if reason := s.Obsolete(meeting.NoticeKind(n.Kind), f); reason != "" {
+			reasons[n.ID] = reason
+		}
+	}
+	return reasons, nil
 }
 
 // eventBodies are what webhooks are told: events as somebody sees them who has no part in them.

@@ -175,7 +175,8 @@ func (a *application) wireAreas() {
 	})
 	delivery := func(channel notify.Channel, sender notify.Sender) delayjob.DelayJob {
 		return notify.NewDelivery(channel, notices, &activeOnly{sender, people.Disabled}, notify.DeliveryOptions{
-			Job: over[channel.Job()], Host: a.senders.host, Down: database.Unavailable, Now: time.Now, Log: a.log,
+			Job: over[channel.Job()], Host: a.senders.host, Obsolete: obsoleteNotices{a.meetingStore}.among,
+			Down: database.Unavailable, Now: time.Now, Log: a.log,
 		})
 	}
 	a.jobs = append(a.jobs, delivery(notify.Email, &a.senders.email), delivery(notify.SMS, &a.senders.sms),

@@ -11,6 +11,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/delayjob/failpoint"
+	"punctual/delayjob/gather"
 )
 
 // A Sender hands one notification to a provider. It must be safe for concurrent use.
@@ -35,10 +36,12 @@ type DeliveryOptions struct {
 	// 12 attempts spaced from 2s to 15m, at most 2m each. Its MaxAttempts must be the one the
 	// consumer uses, for after the last attempt the ledger says failed.
 	Job  delayjob.Options
-	Host string           // right side of the Message-IDs; empty: "localhost"
-	Down func(error) bool // whether an error of the ledger means that the database is away; nil: never
-	Now  func() time.Time // nil: time.Now
-	Log  *slog.Logger     // nil: silent
+	Host string // right side of the Message-IDs; empty: "localhost"
+	// Obsolete is asked right before each attempt; nil: nothing ever is.
+	Obsolete Obsolete
+	Down     func(error) bool // whether an error of the ledger means that the database is away; nil: never
+	Now      func() time.Time // nil: time.Now
+	Log      *slog.Logger     // nil: silent
 }
 
 // Delivery is the delay job that sends what the ledger holds for one channel. The key of its
@@ -48,6 +51,8 @@ type Delivery struct {
 	ledger  Ledger
 	sender  Sender
 	sending *sendings
+	begins  gather.Gatherer[Ask, begunOrError]
+	records gather.Gatherer[Outcome, error]
 	opts    delayjob.Options
 	host    string
 	down    func(error) bool
@@ -86,6 +91,8 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	d.sending = newSendings(l, d.now, d.log)
+	d.begins.Do = func(asks []Ask) []begunOrError { return d.begin(asks, o.Obsolete) }
+	d.records.Do = d.recordAll
 	return d
 }
 
@@ -122,30 +129,30 @@ func (d *Delivery) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayj
 }
 
 // Execute sends one row if it is still to be sent, and records how that ended. One that is being
-// sent, here or by another process, comes again when its lease has run out. A crash before the
-// provider's answer, or between it and the record, leads to another attempt with the same
-// Message-ID.
+// sent, here or by another process, comes again when its lease has run out, and one that is in
+// line when the older ones may be concluded. A crash before the provider's answer, or between it
+// and the record, leads to another attempt with the same Message-ID.
 func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 	id, err := strconv.ParseInt(m.Key, 10, 64)
 	if err != nil {
 		return delayjob.Dead(fmt.Errorf("key %q is no notification", m.Key))
 	}
 	// A failed row comes again with attempts left only if an operator put its dead message back.
-	revive := m.Attempt <= 1
-	n, busy, err := d.ledger.Begin(ctx, id, m.Version, d.now(), revive, sendingLease)
+	b := d.begins.Ask(Ask{ID: id, Version: m.Version, Revive: m.Attempt <= 1})
+	n := b.Notification
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case b.err != nil:
+		return d.ledgerError(b.err)
+	case n.ID == 0:
 		return delayjob.Drop("no such notification")
-	case err != nil:
-		return d.ledgerError(fmt.Errorf("begin notification %d: %w", id, err))
 	case n.Version != m.Version:
 		return delayjob.Drop("superseded by a resend")
 	case n.State != Pending && n.State != Sending:
 		return delayjob.Drop("it is " + string(n.State))
-	case busy > 0:
-		return delayjob.Snooze(busy)
+	case b.Wait > 0:
+		return delayjob.Snooze(b.Wait)
 	case n.Expired(d.now()):
-		return d.skipLate(ctx, n)
+		return d.skipLate(n)
 	}
 	n.MessageID = n.messageID(d.host)
 	failpoint.Reach("send.before", m.Job)
@@ -155,6 +162,31 @@ func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 		return delayjob.Snooze(sendingLease) // to see what became of it
 	}
 	return d.conclude(ctx, m, n, err)
+}
+
+type begunOrError struct {
+	Begun
+	err error
+}
+
+// patience is how long the database may take over a statement about attempts. It is not cut short
+// when the process stops: others may have asked in the same statement.
+const patience = 10 * time.Second
+
+// begin answers all asks, or all with the error that kept it from that.
+func (d *Delivery) begin(asks []Ask, obsolete Obsolete) []begunOrError {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	answers := make([]begunOrError, len(asks))
+	begun, err := d.ledger.Begin(ctx, asks, d.now(), sendingLease, obsolete)
+	for i := range answers {
+		if err != nil {
+			answers[i].err = err
+		} else {
+			answers[i].Begun = begun[i]
+		}
+	}
+	return answers
 }
 
 // send hands n to the provider and keeps its lease meanwhile; lost tells that somebody else took
@@ -179,9 +211,9 @@ func (d *Delivery) send(ctx context.Context, n Notification) (lost bool, err err
 	return false, d.sender.Send(sending, n)
 }
 
-func (d *Delivery) skipLate(ctx context.Context, n Notification) error {
+func (d *Delivery) skipLate(n Notification) error {
 	reason := "too late: it was to be sent before " + n.Expires.UTC().Format(time.RFC3339)
-	if err := d.record(ctx, n, Outcome{State: SkippedLate, Error: reason}); err != nil {
+	if err := d.record(n, Outcome{State: SkippedLate, Error: reason}); err != nil {
 		return err
 	}
 	return delayjob.Drop(reason)
@@ -190,7 +222,7 @@ func (d *Delivery) skipLate(ctx context.Context, n Notification) error {
 // conclude records what a Sender returned and tells the consumer how to go on.
 func (d *Delivery) conclude(ctx context.Context, m delayjob.Message, n Notification, err error) error {
 	if err == nil {
-		return d.record(ctx, n, Outcome{State: Sent, Begun: n.SendingAt})
+		return d.record(n, Outcome{State: Sent, Begun: n.SendingAt})
 	}
 	r := classify(err)
 	o := Outcome{State: Pending, Begun: n.SendingAt, Error: err.Error()}
@@ -215,7 +247,7 @@ func (d *Delivery) conclude(ctx context.Context, m delayjob.Message, n Notificat
 		d.log.WarnContext(ctx, "notification failed",
 			"notification_id", n.ID, "kind", n.Kind, "channel", n.Channel, "attempts", n.Attempts, "error", err)
 	}
-	if err := d.record(ctx, n, o); err != nil {
+	if err := d.record(n, o); err != nil {
 		return err
 	}
 	return verdict
@@ -223,25 +255,36 @@ func (d *Delivery) conclude(ctx context.Context, m delayjob.Message, n Notificat
 
 // record writes an outcome even while the process is being stopped, for what the provider has
 // accepted is accepted. Failing to write it costs a duplicate, so it is tried more than once.
-func (d *Delivery) record(ctx context.Context, n Notification, o Outcome) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	o.At = d.now()
-	o.MessageID = n.MessageID
+func (d *Delivery) record(n Notification, o Outcome) error {
+	o.ID, o.Version, o.MessageID, o.At = n.ID, n.Version, n.MessageID, d.now()
 	o.Error = shorten(o.Error)
 	pause := 50 * time.Millisecond
-	for {
-		err := d.ledger.Record(ctx, n.ID, n.Version, o)
+	for end := time.Now().Add(patience); ; {
+		err := d.records.Ask(o)
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if time.Now().After(end) {
 			return d.ledgerError(fmt.Errorf("record notification %d as %s: %w", n.ID, o.State, err))
-		case <-time.After(pause):
-			pause = min(2*pause, 2*time.Second)
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, 2*time.Second)
+	}
+}
+
+// recordAll records outcomes together or, if that fails, each by itself: one that the database
+// refuses keeps no other from being recorded.
+func (d *Delivery) recordAll(os []Outcome) []error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	errs := make([]error, len(os))
+	err := d.ledger.Record(ctx, os)
+	for i := range os {
+		if errs[i] = err; err != nil && len(os) > 1 && !d.down(err) {
+			errs[i] = d.ledger.Record(ctx, os[i:i+1])
 		}
 	}
+	return errs
 }
 
 // ledgerError keeps an outage of the database from using up a notification's attempts.

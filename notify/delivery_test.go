@@ -57,12 +57,12 @@ type flakyLedger struct {
 	failures int
 }
 
-func (l *flakyLedger) Record(ctx context.Context, id, version int64, o notify.Outcome) error {
+func (l *flakyLedger) Record(ctx context.Context, os []notify.Outcome) error {
 	if l.failures > 0 {
 		l.failures--
 		return errors.New("the database is away")
 	}
-	return l.Ledger.Record(ctx, id, version, o)
+	return l.Ledger.Record(ctx, os)
 }
 
 type bench struct {
@@ -91,7 +91,7 @@ func (b *bench) insert(key string) notify.Notification {
 	b.t.Helper()
 	ns := []notify.Notification{{
 		DedupeKey: key, Kind: notify.Reminder, Channel: notify.Email, MeetingID: 1,
-		To: notify.Recipient{Address: "a@example.org"}, Due: b.now, Expires: b.now.Add(5 * time.Minute),
+		To: notify.Recipient{Address: key + "@example.org"}, Due: b.now, Expires: b.now.Add(5 * time.Minute),
 	}}
 	if err := b.db.Gorm.WithContext(b.t.Context()).Transaction(func(tx *gorm.DB) error { return b.ledger.Insert(tx, ns) }); err != nil {
 		b.t.Fatal(err)
@@ -175,7 +175,7 @@ func TestDelivery_outcomes(t *testing.T) {
 func TestDelivery_skipsWhatIsTooLate(t *testing.T) {
 	b := newBench(t)
 	waiting, stuck := b.insert("a"), b.insert("b")
-	if _, _, err := b.ledger.Begin(t.Context(), stuck.ID, 1, b.now, false, time.Second); err != nil {
+	if _, err := b.ledger.Begin(t.Context(), []notify.Ask{{ID: stuck.ID, Version: 1}}, b.now, time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	b.now = b.now.Add(6 * time.Minute)

@@ -15,28 +15,31 @@ type Ledger interface {
 	// of the same version are left out: nobody would accept another message for them.
 	Due(ctx context.Context, c Channel, w delayjob.Window, after Point, n int) ([]Point, error)
 
-	// Begin starts an attempt: a pending row of that version that has not expired becomes
-	// sending for the time of lease, and one more attempt is counted. With revive a failed one
-	// does too, and so does a sending one whose lease has run out. While it has not, busy is
-	// the time that is left. Any other row is returned as it is, so send only what is sending,
-	// not expired and not busy. [ErrNotFound] if there is none.
+	// Begin starts an attempt for each of asks: a pending row of the version asked for, not
+	// expired, becomes sending for the time of lease, and one more attempt is counted. With
+	// Revive a failed one does too, and so does a sending one after its lease. The answers are
+	// in the order of asks.
+	//
+	// A row waits while an older row of its [Notification.Thread] is pending or sending. Before
+	// that, rows that a newer one of their thread covers become superseded, and so do rows for
+	// which obsolete returns a reason, by ID; it sees those that could be sent now.
 	//
 	// Leases go by the database's clock where it has one of its own, else by now.
-	Begin(ctx context.Context, id, version int64, now time.Time, revive bool, lease time.Duration) (n Notification, busy time.Duration, err error)
+	Begin(ctx context.Context, asks []Ask, now time.Time, lease time.Duration, obsolete Obsolete) ([]Begun, error)
 
 	// Keep lets the leases of attempts, by ID of the row the SendingAt that Begin returned,
 	// end that much later than now. kept are those that are still the last of their row and
 	// have not ended.
 	Keep(ctx context.Context, begun map[int64]time.Time, now time.Time, lease time.Duration) (kept map[int64]bool, err error)
 
-	// Record writes down how an attempt ended and ends its lease. It does nothing if the row
-	// has another version or was already sent, nor for an attempt that is not the last one,
-	// unless it was accepted.
-	Record(ctx context.Context, id, version int64, o Outcome) error
+	// Record writes down how attempts ended and ends their leases. It does nothing for a row
+	// that has another version or was already sent, nor for an attempt that is not the last
+	// one, unless it was accepted.
+	Record(ctx context.Context, os []Outcome) error
 
-	// Resend makes a row that is in a final state, but not cancelled, pending again: due at
-	// now, never too late, with a new version, its attempts counted on. A row on its way or
-	// cancelled is a *[StateError]; [ErrNotFound] if there is none.
+	// Resend makes a row that is in a final state, but not cancelled or superseded, pending again: due at
+	// now, never too late, with a new version, its attempts counted on. A row on its way,
+	// cancelled or superseded is a *[StateError]; [ErrNotFound] if there is none.
 	Resend(ctx context.Context, id int64, now time.Time) (Notification, error)
 
 	// Get returns one row, or [ErrNotFound].
@@ -53,8 +56,27 @@ type Point struct {
 	Version int64
 }
 
+// Ask asks for an attempt at one row.
+type Ask struct {
+	ID      int64
+	Version int64
+	Revive  bool // also if it has failed
+}
+
+// Begun answers an [Ask]: the row as it is now, with ID 0 if there is none. An attempt has begun
+// if it is sending and Wait is 0.
+type Begun struct {
+	Notification
+	Wait time.Duration // not yet: it is being sent, or an older one of its thread is not concluded
+}
+
+// Obsolete returns, by ID, why notifications are no longer true and must not be sent.
+type Obsolete func(context.Context, []Notification) (map[int64]string, error)
+
 // Outcome of an attempt.
 type Outcome struct {
+	ID        int64 // of the row
+	Version   int64
 	State     State     // Sent, Failed, Skipped or SkippedLate; Pending: to be tried again
 	At        time.Time // when
 	Begun     time.Time // SendingAt of the attempt; zero: of none, but of the row as it is

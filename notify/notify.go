@@ -70,11 +70,12 @@ const (
 	Skipped     State = "skipped"      // the channel was off, or the recipient's account is disabled
 	SkippedLate State = "skipped_late" // its time had passed
 	Cancelled   State = "cancelled"    // withdrawn before it was sent
+	Superseded  State = "superseded"   // not sent: a newer notification replaces it, or it is no longer true
 )
 
 // States are all there are.
 func States() []State {
-	return []State{Pending, Sending, Sent, Failed, Skipped, SkippedLate, Cancelled}
+	return []State{Pending, Sending, Sent, Failed, Skipped, SkippedLate, Cancelled, Superseded}
 }
 
 // A Notification is one thing to tell one person by one channel, and what became of it.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"punctual/delayjob"
+	"punctual/delayjob/gather"
 	"punctual/delayjob/webhook"
 )
 
@@ -122,13 +123,13 @@ type push struct {
 	s *Service
 	lane
 	slots chan struct{} // as many as there may be posts at once
-	takes gatherer[delayjob.Message, begun]
-	ends  gatherer[change, outcome]
+	takes gather.Gatherer[delayjob.Message, begun]
+	ends  gather.Gatherer[change, outcome]
 }
 
 func newPush(s *Service, l lane) *push {
 	p := &push{s: s, lane: l, slots: make(chan struct{}, l.concurrency)}
-	p.takes.do, p.ends.do = p.take, p.end
+	p.takes.Do, p.ends.Do = p.take, p.end
 	return p
 }
 
@@ -164,7 +165,7 @@ func (p *push) Execute(ctx context.Context, m delayjob.Message) error {
 	}
 	leave := sync.OnceFunc(func() { <-p.slots })
 	defer leave()
-	b := p.takes.ask(m)
+	b := p.takes.Ask(m)
 	if b.webhook == nil {
 		return b.err
 	}
@@ -232,7 +233,7 @@ func (p *push) post(ctx context.Context, w *Webhook, d Delivery) (webhook.Answer
 func (p *push) note(ctx context.Context, e Ending, a webhook.Answer, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil: // this process stops, or the job was taken away from it
-		o := p.ends.ask(change{e, func(j *Job, _ time.Time) {
+		o := p.ends.Ask(change{e, func(j *Job, _ time.Time) {
 			j.Attempts--
 			j.let()
 		}})
@@ -254,7 +255,7 @@ func (p *push) note(ctx context.Context, e Ending, a webhook.Answer, err error) 
 
 // ended notes that a job is done for good.
 func (p *push) ended(e Ending, note string) error {
-	return unlessLost(p.ends.ask(change{e, func(j *Job, _ time.Time) {
+	return unlessLost(p.ends.Ask(change{e, func(j *Job, _ time.Time) {
 		j.Status = Done
 		if note != "" {
 			j.LastError = errorText(note)
@@ -265,7 +266,7 @@ func (p *push) ended(e Ending, note string) error {
 
 // failed notes that a post came to nothing.
 func (p *push) failed(e Ending, f Failure) error {
-	o := p.ends.ask(change{e, f.apply})
+	o := p.ends.Ask(change{e, f.apply})
 	switch {
 	case o.err != nil:
 		return unlessLost(o.err)

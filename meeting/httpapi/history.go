@@ -68,7 +68,7 @@ type MeetingNotification struct {
 	UserID    *int64     `json:"user_id"`
 	Name      string     `json:"name"`
 	Address   string     `json:"address" doc:"Empty for a phone number, unless it is yours, you are an admin, or you organize the meeting and it is a guest's"`
-	State     string     `json:"state" doc:"pending, sending, sent, failed, skipped, skipped_late or cancelled"`
+	State     string     `json:"state" doc:"pending, sending, sent, failed, skipped, skipped_late, cancelled or superseded"`
 	Due       time.Time  `json:"due"`
 	Attempts  int        `json:"attempts"`
 	MessageID *string    `json:"message_id"`

@@ -62,22 +62,24 @@ func (l *Ledger) Withdraw(tx *gorm.DB, meetingIDs []int64, kinds ...notify.Kind)
 }
 
 const insertInto = `INSERT INTO notifications (dedupe_key, kind, channel, meeting_id, user_id, name, address, locale,
-	timezone, facts, due_at, expires_at, state, last_error, created_at, updated_at) `
+	timezone, facts, due_at, expires_at, state, last_error, thread, scope, organizer, created_at, updated_at) `
 
 const onConflict = ` ON CONFLICT (dedupe_key) DO NOTHING RETURNING id, dedupe_key`
 
 func insertPostgres(tx *gorm.DB, ns []*notify.Notification, now time.Time) error {
 	const q = insertInto + `
 		SELECT k, kind, channel, NULLIF(meeting, 0), NULLIF(person, 0), name, address, locale, timezone, facts::jsonb,
-			due, expires, state, error, $15, $15
+			due, expires, state, error, thread, scope, organizer, $18, $18
 		FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[],
-			$9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::text[])
-			AS x(k, kind, channel, meeting, person, name, address, locale, timezone, facts, due, expires, state, error)` +
+			$9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::text[],
+			$15::text[], $16::bigint[], $17::text[])
+			AS x(k, kind, channel, meeting, person, name, address, locale, timezone, facts, due, expires, state, error, thread, scope, organizer)` +
 		onConflict
 	var (
-		text     [10][]string
+		text     [12][]string
 		meetings = make([]int64, len(ns))
 		people   = make([]int64, len(ns))
+		scopes   = make([]int64, len(ns))
 		due      = make([]time.Time, len(ns))
 		expires  = make([]*time.Time, len(ns))
 	)
@@ -91,25 +93,25 @@ func insertPostgres(tx *gorm.DB, ns []*notify.Notification, now time.Time) error
 		}
 		for j, s := range [...]string{
 			n.DedupeKey, string(n.Kind), string(n.Channel), n.To.Name, n.To.Address, n.To.Locale,
-			n.To.Timezone, string(facts), state(n), n.LastError,
+			n.To.Timezone, string(facts), state(n), n.LastError, n.Thread(), n.Organizer(),
 		} {
 			text[j][i] = s
 		}
-		meetings[i], people[i], due[i] = n.MeetingID, n.To.UserID, micro(n.Due)
+		meetings[i], people[i], scopes[i], due[i] = n.MeetingID, n.To.UserID, n.Scope(), micro(n.Due)
 		if !n.Expires.IsZero() {
 			expires[i] = new(micro(n.Expires))
 		}
 	}
 	return setIDs(tx, ns, q, text[0], text[1], text[2], meetings, people, text[3], text[4], text[5],
-		text[6], text[7], due, expires, text[8], text[9], now)
+		text[6], text[7], due, expires, text[8], text[9], text[10], scopes, text[11], now)
 }
 
 func insertSQLite(tx *gorm.DB, ns []*notify.Notification, now time.Time) error {
 	const q = insertInto + `
 		SELECT value->>0, value->>1, value->>2, NULLIF(value->>3, 0), NULLIF(value->>4, 0), value->>5, value->>6, value->>7,
-			value->>8, value->>9, value->>10, value->>11, value->>12, value->>13, $2, $2
+			value->>8, value->>9, value->>10, value->>11, value->>12, value->>13, value->>14, value->>15, value->>16, $2, $2
 		FROM json_each($1) WHERE true` + onConflict // "WHERE true" ends the SELECT where ON could begin a join
-	rows := make([][14]any, len(ns))
+	rows := make([][17]any, len(ns))
 	for i, n := range ns {
 		facts, err := json.Marshal(n.Facts)
 		if err != nil {
@@ -122,6 +124,7 @@ func insertSQLite(tx *gorm.DB, ns []*notify.Notification, now time.Time) error {
 		rows[i] = [...]any{
 			n.DedupeKey, n.Kind, n.Channel, n.MeetingID, n.To.UserID, n.To.Name, n.To.Address, n.To.Locale,
 			n.To.Timezone, string(facts), n.Due.UnixMicro(), expires, state(n), n.LastError,
+			n.Thread(), n.Scope(), n.Organizer(),
 		}
 	}
 	table, err := json.Marshal(rows)

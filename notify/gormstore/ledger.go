@@ -73,47 +73,6 @@ func (l *Ledger) Due(ctx context.Context, c notify.Channel, w delayjob.Window, a
 	return points, nil
 }
 
-// Record implements [notify.Ledger].
-func (l *Ledger) Record(ctx context.Context, id, version int64, o notify.Outcome) error {
-	at := micro(o.At)
-	var sent *time.Time
-	if o.State == notify.Sent {
-		sent = &at
-	}
-	uncharged := 0
-	if o.Uncharged {
-		uncharged = 1
-	}
-	last, args := ``, []any{o.State, uncharged, o.MessageID, clean(o.Error), sent, at}
-	failed := ""
-	if o.Error != "" && !o.Uncharged {
-		failed = l.failed()
-		args = append(args, at.Format(time.RFC3339Nano), clean(o.Error))
-	}
-	args = append(args, id, version)
-	if o.State != notify.Sent && !o.Begun.IsZero() {
-		last, args = ` AND sending_at = ?`, append(args, micro(o.Begun))
-	}
-	err := l.db.WithContext(ctx).Exec(`UPDATE notifications
-		SET state = ?, attempts = attempts - ?, message_id = COALESCE(NULLIF(?, ''), message_id),
-			last_error = ?, sent_at = COALESCE(?, sent_at), sending_until = NULL, updated_at = ?`+failed+`
-		WHERE id = ? AND version = ? AND state <> 'sent'`+last, args...).Error
-	if err != nil {
-		return fmt.Errorf("record notification: %w", err)
-	}
-	return nil
-}
-
-// failed adds to the failures of a row, up to so many, what one attempt came to.
-func (l *Ledger) failed() string {
-	if l.db.Name() == "postgres" {
-		return `, failures = CASE WHEN jsonb_array_length(failures) < 50
-			THEN failures || jsonb_build_object('at', CAST(? AS text), 'attempt', attempts, 'error', CAST(? AS text)) ELSE failures END`
-	}
-	return `, failures = CASE WHEN json_array_length(failures) < 50
-		THEN json_insert(failures, '$[#]', json_object('at', ?, 'attempt', attempts, 'error', ?)) ELSE failures END`
-}
-
 // Resend implements [notify.Ledger].
 func (l *Ledger) Resend(ctx context.Context, id int64, now time.Time) (notify.Notification, error) {
 	now = micro(now)

@@ -53,6 +53,16 @@ func one(t *testing.T, db *database.DB, n notify.Notification) int64 {
 	return ns[0].ID
 }
 
+// begin asks for an attempt at one row.
+func begin(t *testing.T, l *gormstore.Ledger, a notify.Ask, now time.Time, lease time.Duration) notify.Begun {
+	t.Helper()
+	bs, err := l.Begin(t.Context(), []notify.Ask{a}, now, lease, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bs[0]
+}
+
 func TestRoundTrip(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
 		l := gormstore.New(db.Gorm)
@@ -188,10 +198,8 @@ func TestWithdraw(t *testing.T) {
 		n := reminder("c", 1)
 		n.Kind = notify.Invitation
 		invitation := one(t, db, n)
-		begun := one(t, db, reminder("d", 1))
-		if _, _, err := l.Begin(t.Context(), begun, 1, due, false, time.Second); err != nil {
-			t.Fatal(err)
-		}
+		begun := one(t, db, reminder("d", 4))
+		begin(t, l, notify.Ask{ID: begun, Version: 1}, due, time.Second)
 		err := db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error {
 			return errors.Join(l.Withdraw(tx, nil), l.Withdraw(tx, []int64{1, 3}))
 		})
@@ -206,8 +214,8 @@ func TestWithdraw(t *testing.T) {
 			}
 		}
 		// What was withdrawn is not sent, not even by a message that is under way.
-		if n, _, err := l.Begin(t.Context(), mine, 1, due, false, time.Second); err != nil || n.State != notify.Cancelled {
-			t.Errorf("begun: %s, %v", n.State, err)
+		if n := begin(t, l, notify.Ask{ID: mine, Version: 1}, due, time.Second); n.State != notify.Cancelled {
+			t.Errorf("begun: %s", n.State)
 		}
 		if _, err := l.Resend(t.Context(), mine, due); !isState(err, notify.Cancelled) {
 			t.Errorf("resend: %v", err)
@@ -232,41 +240,41 @@ func TestAttempts(t *testing.T) {
 			}
 			return n
 		}
-		begin := func(id, version int64, now time.Time, revive bool) notify.Notification {
+		attempt := func(id, version int64, now time.Time, revive bool) notify.Notification {
 			t.Helper()
-			n, _, err := l.Begin(ctx, id, version, now, revive, 0) // a lease that has run out at once
-			return must(n, err)
+			return begin(t, l, notify.Ask{ID: id, Version: version, Revive: revive}, now, 0).Notification // a lease that has run out at once
 		}
 		record := func(version int64, o notify.Outcome) notify.Notification {
 			t.Helper()
-			if err := l.Record(ctx, id, version, o); err != nil {
+			o.ID, o.Version = id, version
+			if err := l.Record(ctx, []notify.Outcome{o}); err != nil {
 				t.Fatal(err)
 			}
 			return must(l.Get(ctx, id))
 		}
 
-		if n := begin(id, 1, due, false); n.State != notify.Sending || n.Attempts != 1 || !n.SendingAt.Equal(due.Truncate(time.Microsecond)) {
+		if n := attempt(id, 1, due, false); n.State != notify.Sending || n.Attempts != 1 || !n.SendingAt.Equal(due.Truncate(time.Microsecond)) {
 			t.Errorf("begun: %+v", n)
 		}
-		if n := begin(id, 1, due, false); n.State != notify.Sending || n.Attempts != 2 {
+		if n := attempt(id, 1, due, false); n.State != notify.Sending || n.Attempts != 2 {
 			t.Errorf("begun again after a crash: %s, %d attempts", n.State, n.Attempts)
 		}
 		n := record(1, notify.Outcome{State: notify.Pending, At: due, MessageID: "<m>", Error: "server \x00 down \xff", Uncharged: true})
 		if n.State != notify.Pending || n.Attempts != 1 || n.MessageID != "<m>" || !strings.HasPrefix(n.LastError, "server  down ") {
 			t.Errorf("uncharged: %+v", n)
 		}
-		if n := begin(id, 1, due.Add(time.Hour), false); n.State != notify.Pending || n.Attempts != 1 {
+		if n := attempt(id, 1, due.Add(time.Hour), false); n.State != notify.Pending || n.Attempts != 1 {
 			t.Errorf("begun when it had expired: %s, %d attempts", n.State, n.Attempts)
 		}
-		begin(id, 1, due, false)
+		attempt(id, 1, due, false)
 		n = record(1, notify.Outcome{State: notify.Failed, At: due, Error: "no such mailbox"})
 		if n.State != notify.Failed || n.LastError != "no such mailbox" || n.MessageID != "<m>" {
 			t.Errorf("failed: %+v", n)
 		}
-		if n := begin(id, 1, due, false); n.State != notify.Failed {
+		if n := attempt(id, 1, due, false); n.State != notify.Failed {
 			t.Errorf("a failed one was begun: %s", n.State)
 		}
-		if n := begin(id, 1, due, true); n.State != notify.Sending {
+		if n := attempt(id, 1, due, true); n.State != notify.Sending {
 			t.Errorf("a failed one was not revived: %s", n.State)
 		}
 		n = record(1, notify.Outcome{State: notify.Sent, At: due.Add(time.Second)})
@@ -284,20 +292,20 @@ func TestAttempts(t *testing.T) {
 		if _, err := l.Resend(ctx, id, due); !isState(err, notify.Pending) {
 			t.Errorf("again, twice: %v", err)
 		}
-		if n := begin(id, 1, due, false); n.State != notify.Pending || n.Version != 2 {
+		if n := attempt(id, 1, due, false); n.State != notify.Pending || n.Version != 2 {
 			t.Errorf("begun by an old message: %+v", n)
 		}
 		if n := record(1, notify.Outcome{State: notify.Sent, At: due}); n.State != notify.Pending {
 			t.Errorf("recorded by an old message: %s", n.State)
 		}
-		if n := begin(id, 2, due.Add(48*time.Hour), false); n.State != notify.Sending || n.Attempts != 4 {
+		if n := attempt(id, 2, due.Add(48*time.Hour), false); n.State != notify.Sending || n.Attempts != 4 {
 			t.Errorf("begun: %s, %d attempts", n.State, n.Attempts)
 		}
 		if _, err := l.Resend(ctx, 999, due); !errors.Is(err, notify.ErrNotFound) {
 			t.Errorf("again, what is not there: %v", err)
 		}
-		if _, _, err := l.Begin(ctx, 999, 1, due, false, 0); !errors.Is(err, notify.ErrNotFound) {
-			t.Errorf("begun, what is not there: %v", err)
+		if n := begin(t, l, notify.Ask{ID: 999, Version: 1}, due, 0); n.ID != 0 {
+			t.Errorf("begun, what is not there: %+v", n)
 		}
 	})
 }
@@ -314,11 +322,8 @@ func TestSendingLease(t *testing.T) {
 		const lease = 2 * time.Second
 		begin := func() (notify.Notification, time.Duration) {
 			t.Helper()
-			n, busy, err := l.Begin(ctx, id, 1, time.Now(), false, lease)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n, busy
+			b := begin(t, l, notify.Ask{ID: id, Version: 1}, time.Now(), lease)
+			return b.Notification, b.Wait
 		}
 		keep := func(n notify.Notification) bool {
 			t.Helper()
@@ -362,7 +367,7 @@ func TestSendingLease(t *testing.T) {
 
 		record := func(n notify.Notification, s notify.State) {
 			t.Helper()
-			if err := l.Record(ctx, id, 1, notify.Outcome{State: s, At: time.Now(), Begun: n.SendingAt, Error: "x"}); err != nil {
+			if err := l.Record(ctx, []notify.Outcome{{ID: id, Version: 1, State: s, At: time.Now(), Begun: n.SendingAt, Error: "x"}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -391,6 +396,7 @@ func TestDue(t *testing.T) {
 		l := gormstore.New(db.Gorm)
 		at := func(key string, after time.Duration, channel notify.Channel) int64 {
 			n := reminder(key, 1)
+			n.To.Address = key + "@example.org" // each in a line of its own
 			n.Due, n.Expires, n.Channel = due.Add(after), time.Time{}, channel
 			return one(t, db, n)
 		}
@@ -402,11 +408,9 @@ func TestDue(t *testing.T) {
 		sent := at("sent", time.Minute, notify.Email)
 		stuck := at("stuck", time.Minute, notify.Email)
 		for _, id := range []int64{sent, stuck} {
-			if _, _, err := l.Begin(ctx, id, 1, due, false, time.Second); err != nil {
-				t.Fatal(err)
-			}
+			begin(t, l, notify.Ask{ID: id, Version: 1}, due, time.Second)
 		}
-		if err := l.Record(ctx, sent, 1, notify.Outcome{State: notify.Sent, At: due}); err != nil {
+		if err := l.Record(ctx, []notify.Outcome{{ID: sent, Version: 1, State: notify.Sent, At: due}}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -461,11 +465,11 @@ func TestList(t *testing.T) {
 		l := gormstore.New(db.Gorm)
 		var ids []int64
 		for i := range 5 {
-			ids = append(ids, one(t, db, reminder(fmt.Sprint(i), int64(1+i%2))))
+			n := reminder(fmt.Sprint(i), int64(1+i%2))
+			n.To.Address = n.DedupeKey + "@example.org" // each in a line of its own
+			ids = append(ids, one(t, db, n))
 		}
-		if _, _, err := l.Begin(ctx, ids[3], 1, due, false, time.Second); err != nil {
-			t.Fatal(err)
-		}
+		begin(t, l, notify.Ask{ID: ids[3], Version: 1}, due, time.Second)
 		for _, c := range []struct {
 			name string
 			f    notify.Filter

@@ -2,7 +2,6 @@ package gormstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,49 +27,237 @@ func (l *Ledger) ending(now time.Time, lease time.Duration) (sql string, arg any
 	return `?`, micro(now.Add(lease))
 }
 
-// Begin implements [notify.Ledger].
-func (l *Ledger) Begin(ctx context.Context, id, version int64, now time.Time, revive bool, lease time.Duration) (notify.Notification, time.Duration, error) {
-	now = micro(now)
-	end, until := l.ending(now, lease)
-	clock, at := l.clock(now)
-	args := append([]any{now, until, now, id, version}, at...)
-	n, err := l.one(ctx, `UPDATE notifications
-		SET state = 'sending', attempts = attempts + 1, sending_at = ?, sending_until = `+end+`, updated_at = ?
-		WHERE id = ? AND version = ? AND (state = 'pending'
-			OR state = 'sending' AND (sending_until IS NULL OR sending_until <= `+clock+`) OR state = 'failed' AND ?)
-			AND (expires_at IS NULL OR expires_at >= ?)
-		RETURNING `+columns, append(args, revive, now)...)
-	if !errors.Is(err, notify.ErrNotFound) {
-		return n, 0, err
-	}
-	if n, err = l.Get(ctx, id); err != nil {
-		return n, 0, err
-	}
-	var busy time.Duration
-	if n.Version == version && n.State == notify.Sending {
-		if busy, err = l.busy(ctx, id, now); err != nil {
-			return n, 0, err
-		}
-	}
-	if onItsWay := n.State == notify.Sending || n.State == notify.Pending; n.Version == version && onItsWay && !n.Expired(now) {
-		busy = max(busy, time.Millisecond) // it ended, or was to be tried again, between the statements
-	}
-	return n, busy, nil
+// standing is a row with what decides whether an attempt may begin.
+type standing struct {
+	Row   row   `gorm:"embedded"`
+	Busy  int64 // microseconds that are left of its lease
+	Lined bool  // others of its thread matter
 }
 
-// busy is what is left of the lease of a row; 0 if there is none.
-func (l *Ledger) busy(ctx context.Context, id int64, now time.Time) (time.Duration, error) {
-	q := `SELECT COALESCE((EXTRACT(EPOCH FROM sending_until - clock_timestamp()) * 1000000)::bigint, 0) FROM notifications WHERE id = ?`
-	args := []any{id}
+// calendarKinds is [notify.CalendarKinds] as SQL.
+const calendarKinds = `('invitation', 'change', 'cancellation')`
+
+// standings reads rows.
+func (l *Ledger) standings(ctx context.Context, ids []int64, now time.Time) (map[int64]standing, error) {
+	busy, args := `COALESCE((EXTRACT(EPOCH FROM n.sending_until - clock_timestamp()) * 1000000)::bigint, 0)`, []any{ids}
 	if l.db.Name() != "postgres" {
-		q = `SELECT COALESCE(sending_until - ?, 0) FROM notifications WHERE id = ?`
-		args = []any{now.UnixMicro(), id}
+		busy, args = `COALESCE(n.sending_until - ?, 0)`, []any{now.UnixMicro(), ids}
 	}
-	var left int64
-	if err := l.db.WithContext(ctx).Raw(q, args...).Scan(&left).Error; err != nil {
-		return 0, fmt.Errorf("lease of notification %d: %w", id, err)
+	var rows []standing
+	err := l.db.WithContext(ctx).Raw(`SELECT `+columns+`, `+busy+` AS busy,
+			n.thread <> '' AND EXISTS (SELECT 1 FROM notifications q WHERE q.thread = n.thread AND q.thread <> '' AND q.id <> n.id
+				AND (q.state IN ('pending', 'sending') OR q.id > n.id AND q.kind IN `+calendarKinds+`)) AS lined
+		FROM notifications n WHERE n.id IN ?`, args...).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("read notifications: %w", err)
 	}
-	return max(0, time.Duration(left)*time.Microsecond), nil
+	byID := make(map[int64]standing, len(rows))
+	for _, r := range rows {
+		byID[r.Row.ID] = r
+	}
+	return byID, nil
+}
+
+// free reports whether an attempt that is asked for may begin as far as the row itself goes.
+func (s standing) free(a notify.Ask, now time.Time) bool {
+	if s.Row.Version != a.Version || s.Row.ExpiresAt != nil && s.Row.ExpiresAt.Before(now) {
+		return false
+	}
+	switch notify.State(s.Row.State) {
+	case notify.Pending:
+		return true
+	case notify.Sending:
+		return s.Busy <= 0
+	case notify.Failed:
+		return a.Revive
+	}
+	return false
+}
+
+// Begin implements [notify.Ledger]. Of two statements that race for the rows of a thread the one
+// that supersedes locks the older row, so that the one that begins sees it concluded or sending.
+func (l *Ledger) Begin(ctx context.Context, asks []notify.Ask, now time.Time, lease time.Duration, obsolete notify.Obsolete) ([]notify.Begun, error) {
+	now = micro(now)
+	begun := make([]notify.Begun, 0, len(asks))
+	for part := range slices.Chunk(asks, batch) {
+		some, err := l.beginPart(ctx, part, now, lease, obsolete)
+		if err != nil {
+			return nil, err
+		}
+		begun = append(begun, some...)
+	}
+	return begun, nil
+}
+
+func (l *Ledger) beginPart(ctx context.Context, asks []notify.Ask, now time.Time, lease time.Duration, obsolete notify.Obsolete) ([]notify.Begun, error) {
+	ids := make([]int64, len(asks))
+	for i, a := range asks {
+		ids[i] = a.ID
+	}
+	rows, err := l.standings(ctx, ids, now)
+	if err != nil {
+		return nil, err
+	}
+	var free, revive []int64
+	var threads []string
+	var candidates []notify.Notification
+	for _, a := range asks {
+		r, ok := rows[a.ID]
+		if !ok || !r.free(a, now) {
+			continue
+		}
+		n, err := r.Row.notification()
+		if err != nil {
+			return nil, err
+		}
+		candidates = append(candidates, n)
+		free = append(free, a.ID)
+		if r.Lined {
+			threads = append(threads, n.Thread())
+		}
+		if n.State == notify.Failed {
+			revive = append(revive, a.ID)
+		}
+	}
+	changed := false
+	if obsolete != nil && len(candidates) > 0 {
+		reasons, err := obsolete(ctx, candidates)
+		if err != nil {
+			return nil, fmt.Errorf("check notifications: %w", err)
+		}
+		if err := l.drop(ctx, reasons, now); err != nil {
+			return nil, err
+		}
+		changed = len(reasons) > 0
+		free = slices.DeleteFunc(free, func(id int64) bool { return reasons[id] != "" })
+	}
+	if len(threads) > 0 {
+		if err := l.supersede(ctx, threads, now); err != nil {
+			return nil, err
+		}
+	}
+	started, err := l.start(ctx, free, revive, now, lease)
+	if err != nil {
+		return nil, err
+	}
+	if changed || len(started) < len(free) {
+		if rows, err = l.standings(ctx, ids, now); err != nil {
+			return nil, err
+		}
+	}
+	return answers(asks, rows, started, now)
+}
+
+// answers tells what became of each ask.
+func answers(asks []notify.Ask, rows map[int64]standing, started map[int64]startedRow, now time.Time) ([]notify.Begun, error) {
+	begun := make([]notify.Begun, len(asks))
+	for i, a := range asks {
+		r, ok := rows[a.ID]
+		if !ok {
+			continue
+		}
+		n, err := r.Row.notification()
+		if err != nil {
+			return nil, err
+		}
+		b := notify.Begun{Notification: n}
+		s, ok := started[a.ID]
+		unconcluded := n.State == notify.Pending || n.State == notify.Sending
+		switch {
+		case ok:
+			delete(started, a.ID) // a second ask for the same row waits
+			b.State, b.Version, b.Attempts, b.SendingAt = notify.Sending, s.Version, s.Attempts, s.SendingAt.UTC()
+		case n.Version == a.Version && unconcluded && !n.Expired(now):
+			b.Wait = max(time.Duration(r.Busy)*time.Microsecond, inLine(now.Sub(n.Due)))
+		}
+		begun[i] = b
+	}
+	return begun, nil
+}
+
+// inLine is when to look again whether the older rows of a thread are concluded, by how long a
+// row is overdue: soon at first, then ever less often.
+func inLine(late time.Duration) time.Duration {
+	return min(max(late/8, 50*time.Millisecond), 5*time.Second)
+}
+
+// open is the SQL of rows n that nobody is sending, and its arguments.
+func (l *Ledger) open(now time.Time) (sql string, args []any) {
+	clock, at := l.clock(now)
+	return `(n.state = 'pending' OR n.state = 'sending' AND (n.sending_until IS NULL OR n.sending_until <= ` + clock + `))`, at
+}
+
+// drop makes rows superseded, each for its reason.
+func (l *Ledger) drop(ctx context.Context, reasons map[int64]string, now time.Time) error {
+	byReason := map[string][]int64{}
+	for id, reason := range reasons {
+		byReason[reason] = append(byReason[reason], id)
+	}
+	open, at := l.open(now)
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		args := append([]any{clean(reason), now, byReason[reason]}, at...)
+		err := l.db.WithContext(ctx).Exec(`UPDATE notifications AS n SET state = 'superseded', last_error = ?, sending_until = NULL, updated_at = ?
+			WHERE n.id IN ? AND (`+open+` OR n.state = 'failed')`, args...).Error
+		if err != nil {
+			return fmt.Errorf("supersede notifications: %w", err)
+		}
+	}
+	return nil
+}
+
+// supersede makes superseded what newer rows of the same thread cover.
+func (l *Ledger) supersede(ctx context.Context, threads []string, now time.Time) error {
+	open, at := l.open(now)
+	const newer = `FROM notifications q WHERE q.thread = n.thread AND q.thread <> '' AND q.id > n.id AND q.kind IN ` + calendarKinds + `
+		AND q.state <> 'cancelled' AND (q.scope = 0 OR q.scope = n.scope AND q.scope > 0)`
+	args := append([]any{now, threads}, at...)
+	err := l.db.WithContext(ctx).Exec(`UPDATE notifications AS n SET state = 'superseded', sending_until = NULL, updated_at = ?,
+			last_error = 'superseded by notification ' || (SELECT max(q.id) `+newer+`)
+		WHERE n.thread IN ? AND n.thread <> '' AND n.kind IN `+calendarKinds+` AND `+open+` AND EXISTS (SELECT 1 `+newer+`)`, args...).Error
+	if err != nil {
+		return fmt.Errorf("supersede notifications: %w", err)
+	}
+	return nil
+}
+
+type startedRow struct {
+	ID        int64
+	Version   int64
+	Attempts  int
+	SendingAt time.Time
+}
+
+// start begins attempts at rows unless an older one of their thread is not concluded. One that is
+// too late, or a dead letter, holds up nobody.
+func (l *Ledger) start(ctx context.Context, ids, revive []int64, now time.Time, lease time.Duration) (map[int64]startedRow, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	end, until := l.ending(now, lease)
+	open, at := l.open(now)
+	args := append([]any{now, until, now, ids}, at...)
+	if len(revive) > 0 {
+		open += ` OR n.state = 'failed' AND n.id IN ?`
+		args = append(args, revive)
+	}
+	var rows []startedRow
+	err := l.db.WithContext(ctx).Raw(`UPDATE notifications AS n
+		SET state = 'sending', attempts = attempts + 1, sending_at = ?, sending_until = `+end+`, updated_at = ?
+		WHERE n.id IN ? AND (`+open+`) AND (n.expires_at IS NULL OR n.expires_at >= ?)
+			AND (n.thread = '' OR NOT EXISTS (SELECT 1 FROM notifications p
+				WHERE p.thread = n.thread AND p.thread <> '' AND p.id < n.id AND p.state IN ('pending', 'sending')
+				AND (p.state = 'sending' OR p.expires_at IS NULL OR p.expires_at >= ?)
+				AND NOT EXISTS (SELECT 1 FROM job_failures f
+					WHERE f.job = 'notify.' || p.channel AND f.key = CAST(p.id AS text) AND f.version >= p.version)))
+		RETURNING id, version, attempts, sending_at`, append(args, now, now)...).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("begin notifications: %w", err)
+	}
+	started := make(map[int64]startedRow, len(rows))
+	for _, r := range rows {
+		started[r.ID] = r
+	}
+	return started, nil
 }
 
 // Keep implements [notify.Ledger]. A lease that somebody else took over in the meantime is

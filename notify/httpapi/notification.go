@@ -54,7 +54,7 @@ type Notification struct {
 	UserID    *int64     `json:"user_id"`
 	Name      string     `json:"name"`
 	Address   string     `json:"address" doc:"E-mail address or phone number"`
-	State     string     `json:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled"`
+	State     string     `json:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled,superseded"`
 	Due       time.Time  `json:"due" doc:"When to send it"`
 	Expires   *time.Time `json:"expires" doc:"When it is too late to send it; null: never"`
 	Attempts  int        `json:"attempts"`
@@ -90,7 +90,7 @@ type listInput struct {
 	Q         string `query:"q" maxLength:"200" doc:"Whose name, address or meeting's title has this in it, in upper or lower case"`
 	From      string `query:"from" doc:"Recorded from this time on" example:"2027-02-01T00:00:00Z"`
 	To        string `query:"to" doc:"Recorded before this time" example:"2027-03-01T00:00:00Z"`
-	State     string `query:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled" doc:"In this state only"`
+	State     string `query:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled,superseded" doc:"In this state only"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many items at most"`
 	Cursor    string `query:"cursor" maxLength:"100" doc:"next_cursor of the page before"`
 }

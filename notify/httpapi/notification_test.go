@@ -81,10 +81,10 @@ func TestList(t *testing.T) {
 		t.Errorf("listed %v", ids)
 	}
 
-	if _, _, err := ledger.Begin(t.Context(), 3, 1, time.Now(), false, time.Second); err != nil {
+	if _, err := ledger.Begin(t.Context(), []notify.Ask{{ID: 3, Version: 1}}, time.Now(), time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := ledger.Record(t.Context(), 3, 1, notify.Outcome{State: notify.Failed, At: time.Now(), Error: "no such mailbox"}); err != nil {
+	if err := ledger.Record(t.Context(), []notify.Outcome{{ID: 3, Version: 1, State: notify.Failed, At: time.Now(), Error: "no such mailbox"}}); err != nil {
 		t.Fatal(err)
 	}
 	got := decode[list](t, api.Get("/notifications?state=failed&meeting_id=1").Body.Bytes())
@@ -103,10 +103,10 @@ func TestList(t *testing.T) {
 
 func TestResend(t *testing.T) {
 	api, ledger, scheduled := newAPI(t, 1)
-	if _, _, err := ledger.Begin(t.Context(), 1, 1, time.Now(), false, time.Second); err != nil {
+	if _, err := ledger.Begin(t.Context(), []notify.Ask{{ID: 1, Version: 1}}, time.Now(), time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := ledger.Record(t.Context(), 1, 1, notify.Outcome{State: notify.Sent, At: time.Now(), MessageID: "<m>"}); err != nil {
+	if err := ledger.Record(t.Context(), []notify.Outcome{{ID: 1, Version: 1, State: notify.Sent, At: time.Now(), MessageID: "<m>"}}); err != nil {
 		t.Fatal(err)
 	}
 	resp := api.Post("/notifications/1/resend")

@@ -3331,7 +3331,7 @@ export interface components {
             name: string;
             /** Format: date-time */
             sent_at: string | null;
-            /** @description pending, sending, sent, failed, skipped, skipped_late or cancelled */
+            /** @description pending, sending, sent, failed, skipped, skipped_late, cancelled or superseded */
             state: string;
             /** Format: date-time */
             updated_at: string;
@@ -3493,7 +3493,7 @@ export interface components {
              */
             sent_at: string | null;
             /** @enum {string} */
-            state: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled";
+            state: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled" | "superseded";
             /** @description Of the meeting, when this was recorded */
             title: string;
             /** Format: date-time */
@@ -3546,7 +3546,7 @@ export interface components {
              */
             sent_at: string | null;
             /** @enum {string} */
-            state: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled";
+            state: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled" | "superseded";
             /** @description Of the recipient; empty: the meeting's */
             timezone: string;
             /** @description Of the meeting, when this was recorded */
@@ -9955,7 +9955,7 @@ export interface operations {
                 /** @description Recorded before this time */
                 to?: string;
                 /** @description In this state only */
-                state?: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled";
+                state?: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled" | "superseded";
                 /** @description How many items at most */
                 limit?: number;
                 /** @description next_cursor of the page before */

@@ -77,6 +77,7 @@ const de: typeof en = {
       failed: 'Gescheitert',
       skipped: 'Nicht gesendet',
       skipped_late: 'Zu spät, nicht gesendet',
+      superseded: 'Überholt, nicht gesendet',
       cancelled: 'Zurückgezogen',
     },
     kinds: {

@@ -75,6 +75,7 @@ export default {
       failed: 'Failed',
       skipped: 'Not sent',
       skipped_late: 'Too late, not sent',
+      superseded: 'Superseded, not sent',
       cancelled: 'Withdrawn',
     },
     kinds: {

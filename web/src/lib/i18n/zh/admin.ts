@@ -73,6 +73,7 @@ const zh: typeof en = {
       failed: '失败',
       skipped: '未发送',
       skipped_late: '已过时，未发送',
+      superseded: '已被取代，未发送',
       cancelled: '已撤回',
     },
     kinds: {

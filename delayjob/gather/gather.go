@@ -1,4 +1,5 @@
-package topics
+// Package gather lets concurrent calls share one round trip.
+package gather
 
 import (
 	"fmt"
@@ -6,10 +7,10 @@ import (
 	"sync"
 )
 
-// A gatherer makes one call for all questions that came while the last call was on its way, so
-// that batches grow with the load and a single question waits for nothing.
-type gatherer[Q, A any] struct {
-	do func(qs []Q) []A // answers[i] belongs to qs[i]; if it panics, so do all who asked
+// A Gatherer makes one call for all questions that came while the last call was on its way, so
+// that batches grow with the load and a single question waits for nothing. Safe for concurrent use.
+type Gatherer[Q, A any] struct {
+	Do func(qs []Q) []A // answers[i] belongs to qs[i]; a panic reaches every caller whose question was in qs
 
 	mu      sync.Mutex
 	busy    bool
@@ -27,8 +28,8 @@ type answer[A any] struct {
 	panic any // not nil: there is none, for the call panicked
 }
 
-// ask returns the answer.
-func (g *gatherer[Q, A]) ask(q Q) A {
+// Ask returns the answer.
+func (g *Gatherer[Q, A]) Ask(q Q) A {
 	me := &question[Q, A]{q, make(chan answer[A], 1), make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, me)
@@ -55,7 +56,7 @@ func (a answer[A]) must() A {
 }
 
 // call answers all that wait, and passes on to one of those that came meanwhile.
-func (g *gatherer[Q, A]) call() {
+func (g *Gatherer[Q, A]) call() {
 	g.mu.Lock()
 	all := g.waiting
 	g.waiting = nil
@@ -82,13 +83,13 @@ func (g *gatherer[Q, A]) call() {
 }
 
 // try makes the call. failure says how it panicked, or that it does not answer each question.
-func (g *gatherer[Q, A]) try(qs []Q) (answers []A, failure any) {
+func (g *Gatherer[Q, A]) try(qs []Q) (answers []A, failure any) {
 	defer func() {
 		if p := recover(); p != nil {
 			failure = fmt.Sprintf("%v\n%s", p, debug.Stack())
 		}
 	}()
-	if answers = g.do(qs); len(answers) != len(qs) {
+	if answers = g.Do(qs); len(answers) != len(qs) {
 		return nil, fmt.Sprintf("%d answers to %d questions", len(answers), len(qs))
 	}
 	return answers, nil

@@ -1,4 +1,4 @@
-package topics
+package gather
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 func TestGatherer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sizes []int // one call at a time, so nothing guards it
-		g := gatherer[int, int]{do: func(qs []int) []int {
+		g := Gatherer[int, int]{Do: func(qs []int) []int {
 			sizes = append(sizes, len(qs))
 			time.Sleep(time.Second)
 			as := make([]int, len(qs))
@@ -27,7 +27,7 @@ func TestGatherer(t *testing.T) {
 			asking.Go(func() {
 				time.Sleep(time.Duration(i) * 150 * time.Millisecond) // from 0 to 2.85 s
 				asked := time.Now()
-				if a := g.ask(i); a != 10*i {
+				if a := g.Ask(i); a != 10*i {
 					t.Errorf("%d for %d", a, i)
 				}
 				if took := time.Since(asked); took > 2*time.Second {
@@ -39,7 +39,7 @@ func TestGatherer(t *testing.T) {
 		if want := []int{1, 6, 7, 6}; !slices.Equal(sizes, want) || time.Since(begin) != 4*time.Second {
 			t.Errorf("calls of %v in %v, want %v in 4s", sizes, time.Since(begin), want)
 		}
-		if a := g.ask(7); a != 70 {
+		if a := g.Ask(7); a != 70 {
 			t.Errorf("%d after a rest", a)
 		}
 	})
@@ -49,7 +49,7 @@ func TestGatherer(t *testing.T) {
 func TestGatherer_panic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		g := gatherer[int, int]{do: func(qs []int) []int {
+		g := Gatherer[int, int]{Do: func(qs []int) []int {
 			time.Sleep(time.Second)
 			switch calls++; calls {
 			case 1:
@@ -61,7 +61,7 @@ func TestGatherer_panic(t *testing.T) {
 		}}
 		ask := func(q int) (failed bool) {
 			defer func() { failed = recover() != nil }()
-			if a := g.ask(q); a != q {
+			if a := g.Ask(q); a != q {
 				t.Errorf("%d for %d", a, q)
 			}
 			return false

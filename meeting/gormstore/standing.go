@@ -1,0 +1,31 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"punctual/meeting"
+)
+
+var getStandings = write(`SELECT m.id, m.status, m.starts_at, m.ends_at,
+		COALESCE((SELECT a.number FROM approvals AS a WHERE a.meeting_id = m.id AND a.waiting), 0)
+	FROM meetings AS m WHERE m.id IN {postgres: (SELECT unnest($1::bigint[]))}{sqlite: (SELECT value FROM json_each($1))}`)
+
+// Standings returns what decides whether notices about meetings are still true.
+func (s *Store) Standings(ctx context.Context, ids []meeting.ID) (map[meeting.ID]meeting.Standing, error) {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	found := make(map[meeting.ID]meeting.Standing, len(ids))
+	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+		var id meeting.ID
+		var m meeting.Standing
+		err := rows.Scan(&id, &m.Status, &m.Slot.Start, &m.Slot.End, &m.Request)
+		found[id] = m
+		return err
+	}, getStandings, s.ids(ids...))
+	if err != nil {
+		return nil, fmt.Errorf("standings of meetings: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,52 @@
+package meeting
+
+import "time"
+
+// Standing is what decides whether a notice about a meeting is still true.
+type Standing struct {
+	Status  Status
+	Slot    Slot
+	Request int64 // number of the request that waits for a decision; 0: none
+}
+
+// Obsolete returns why a notice of a kind is no longer true and must not be sent; empty: it is
+// true. Of the facts, those of the time, the reminder, the request, the decision and the series
+// count. Notices about many dates of a series are taken to be true: a newer one replaces them.
+func (s Standing) Obsolete(kind NoticeKind, f Facts) string {
+	sameStart, sameEnd := sameInstant(s.Slot.Start, f.Start), sameInstant(s.Slot.End, f.End)
+	cancelled := s.Status == Cancelled || s.Status == Released || s.Status == Rejected
+	switch kind {
+	case NoticeReminder:
+		announcesEnd := f.Before == BeforeEnd && f.Offset == 0
+		switch {
+		case s.Status == Ended && !(announcesEnd && sameEnd):
+			return "the meeting has ended"
+		case s.Status != Confirmed && s.Status != InProgress && s.Status != Ended:
+			return "the meeting is " + string(s.Status)
+		case f.Before == BeforeStart && !sameStart, f.Before == BeforeEnd && !sameEnd:
+			return "the meeting has another time"
+		}
+	case NoticeApprovalRequest, NoticeApprovalReminder, NoticeEscalation:
+		if f.Request != nil && f.Request.Number != s.Request {
+			return "there is nothing to decide"
+		}
+	case NoticeInvitation, NoticeChange:
+		switch {
+		case f.Series != nil:
+		case cancelled:
+			return "the meeting is " + string(s.Status)
+		case !sameStart:
+			return "the meeting has another time"
+		}
+	case NoticeDecision:
+		if f.Series == nil && f.Move == nil && f.Decision == Confirmed && s.Status == Cancelled {
+			return "the meeting is cancelled"
+		}
+	}
+	return ""
+}
+
+// sameInstant compares instants as precisely as the databases keep them.
+func sameInstant(a, b time.Time) bool {
+	return a.Truncate(time.Microsecond).Equal(b.Truncate(time.Microsecond))
+}

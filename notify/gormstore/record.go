@@ -1,0 +1,96 @@
+package gormstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"punctual/notify"
+)
+
+// Record implements [notify.Ledger]. It is one statement for each batch, whose text never changes.
+func (l *Ledger) Record(ctx context.Context, os []notify.Outcome) error {
+	record := l.recordSQLite
+	if l.db.Name() == "postgres" {
+		record = l.recordPostgres
+	}
+	for part := range slices.Chunk(os, batch) {
+		if err := record(ctx, part); err != nil {
+			return fmt.Errorf("record %d notifications: %w", len(part), err)
+		}
+	}
+	return nil
+}
+
+// record is the statement with the table x of outcomes, the number of failures of a row, and
+// its failures with one more.
+func record(x, count, more string) string {
+	return `UPDATE notifications AS n
+		SET state = x.state, attempts = n.attempts - x.uncharged, last_error = x.error, sending_until = NULL, updated_at = x.at,
+			message_id = CASE x.message_id WHEN '' THEN n.message_id ELSE x.message_id END,
+			sent_at = CASE x.state WHEN 'sent' THEN x.at ELSE n.sent_at END,
+			failures = CASE WHEN x.error <> '' AND x.uncharged = 0 AND ` + count + ` < 50 THEN ` + more + ` ELSE n.failures END
+		FROM ` + x + `
+		WHERE n.id = x.id AND n.version = x.version AND n.state <> 'sent'
+			AND (x.state = 'sent' OR n.state IN ('pending', 'sending') AND (x.begun IS NULL OR n.sending_at = x.begun))`
+}
+
+var (
+	// The list of IDs beside the table makes it a look-up of each, whatever the planner expects.
+	recordPostgres = record(`unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::timestamptz[])
+			AS x(id, version, state, uncharged, message_id, error, at, at_text, begun)`,
+		`jsonb_array_length(n.failures)`,
+		`n.failures || jsonb_build_object('at', x.at_text, 'attempt', n.attempts, 'error', x.error)`) + ` AND n.id = ANY($1::bigint[])`
+	recordSQLite = record(`(SELECT value->>0 AS id, value->>1 AS version, value->>2 AS state, value->>3 AS uncharged, value->>4 AS message_id,
+			value->>5 AS error, value->>6 AS at, value->>7 AS at_text, value->>8 AS begun FROM json_each($1)) AS x`,
+		`json_array_length(n.failures)`,
+		`json_insert(n.failures, '$[#]', json_object('at', x.at_text, 'attempt', n.attempts, 'error', x.error))`)
+)
+
+func (l *Ledger) recordPostgres(ctx context.Context, os []notify.Outcome) error {
+	var (
+		ids, versions            = make([]int64, len(os)), make([]int64, len(os))
+		states, messages, errors = make([]string, len(os)), make([]string, len(os)), make([]string, len(os))
+		uncharged                = make([]int32, len(os))
+		at, begun                = make([]time.Time, len(os)), make([]*time.Time, len(os))
+		texts                    = make([]string, len(os))
+	)
+	for i, o := range os {
+		ids[i], versions[i], states[i], messages[i], errors[i] = o.ID, o.Version, string(o.State), o.MessageID, clean(o.Error)
+		at[i], texts[i] = micro(o.At), micro(o.At).Format(time.RFC3339Nano)
+		if o.Uncharged {
+			uncharged[i] = 1
+		}
+		if !o.Begun.IsZero() {
+			begun[i] = new(micro(o.Begun))
+		}
+	}
+	return l.exec(ctx, recordPostgres, ids, versions, states, uncharged, messages, errors, at, texts, begun)
+}
+
+func (l *Ledger) recordSQLite(ctx context.Context, os []notify.Outcome) error {
+	rows := make([][9]any, len(os))
+	for i, o := range os {
+		at := micro(o.At)
+		rows[i] = [...]any{o.ID, o.Version, o.State, 0, o.MessageID, clean(o.Error), at.UnixMicro(), at.Format(time.RFC3339Nano), nil}
+		if o.Uncharged {
+			rows[i][3] = 1
+		}
+		if !o.Begun.IsZero() {
+			rows[i][8] = micro(o.Begun).UnixMicro()
+		}
+	}
+	table, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	return l.exec(ctx, recordSQLite, string(table))
+}
+
+// exec speaks to the connection itself, since gorm would take a slice for a list of parameters.
+func (l *Ledger) exec(ctx context.Context, q string, args ...any) error {
+	_, err := l.db.WithContext(ctx).Statement.ConnPool.ExecContext(ctx, q, args...)
+	return err
+}
