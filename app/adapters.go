@@ -234,13 +234,17 @@ func (o obsoleteNotices) among(ctx context.Context, ns []notify.Notification) (m
 // eventBodies are what webhooks are told: events as somebody sees them who has no part in them.
 type eventBodies struct{ feed *meeting.Feed }
 
-// Body implements [eventhook.Bodies].
-func (b eventBodies) Body(ctx context.Context, event int64) ([]byte, error) {
-	u, err := b.feed.Update(ctx, event)
-	if err != nil || u == nil {
+// Bodies implements [eventhook.Bodies].
+func (b eventBodies) Bodies(ctx context.Context, events []int64) (map[int64][]byte, error) {
+	updates, err := b.feed.Updates(ctx, events)
+	if err != nil {
 		return nil, err
 	}
-	return meetinghttp.EventBody(*u, meeting.Actor{}, time.Now()), nil
+	bodies := make(map[int64][]byte, len(updates))
+	for id, u := range updates {
+		bodies[id] = meetinghttp.EventBody(u, meeting.Actor{}, time.Now())
+	}
+	return bodies, nil
 }
 
 // noticesAdapter tells what was sent about a meeting, out of the ledger.

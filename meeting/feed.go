@@ -132,18 +132,34 @@ func (f *Feed) read(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// Update is an event that has happened, with its meeting as it is now; nil: one of them is not
-// there any more.
-func (f *Feed) Update(ctx context.Context, id int64) (*Update, error) {
-	events, _, err := f.store.Events(ctx, id-1, 1)
-	if err != nil || len(events) == 0 || events[0].ID != id {
+// Updates are events that have happened, by ID, each with its meeting as it is now. Those that are
+// not there any more, or their meetings, are left out.
+func (f *Feed) Updates(ctx context.Context, ids []int64) (map[int64]Update, error) {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	var found []Event
+	for len(ids) > 0 { // mostly they follow one another
+		events, _, err := f.store.Events(ctx, ids[0]-1, min(2*len(ids), feedPage))
+		if err != nil {
+			return nil, err
+		}
+		last := ids[0]
+		for _, e := range events {
+			if _, ok := slices.BinarySearch(ids, e.ID); ok {
+				found = append(found, e)
+			}
+			last = e.ID
+		}
+		ids = slices.DeleteFunc(ids, func(id int64) bool { return id <= last })
+	}
+	updates, err := f.updates(ctx, found)
+	if err != nil {
 		return nil, err
 	}
-	updates, err := f.updates(ctx, events)
-	if err != nil || len(updates) == 0 {
-		return nil, err
+	byID := make(map[int64]Update, len(updates))
+	for _, u := range updates {
+		byID[u.ID] = u
 	}
-	return &updates[0], nil
+	return byID, nil
 }
 
 // updates are the events of meetings that are still there.

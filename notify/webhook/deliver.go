@@ -11,24 +11,42 @@ import (
 	"time"
 
 	"punctual/delayjob"
+	"punctual/delayjob/gather"
 	post "punctual/delayjob/webhook"
 )
 
 // Bodies are what is told of events.
 type Bodies interface {
-	// Body is the JSON of an event as somebody sees it who has no part in it; nil: what it is
-	// about is no more.
-	Body(ctx context.Context, event int64) ([]byte, error)
+	// Bodies returns, by ID, the JSON of events as a person without any part in their meetings
+	// sees them. Events whose meeting is deleted are left out.
+	Bodies(ctx context.Context, events []int64) (map[int64][]byte, error)
 }
 
-// Deliver is the strategy webhook.deliver: it posts one delivery. A crash between the server's
-// answer and the record of it leads to one more post with the same event id.
+// Deliver is the strategy webhook.deliver: it posts one delivery, once all older events of the
+// same meeting are concluded for the same webhook. A crash between the server's answer and the
+// record of it leads to one more post with the same event id.
+//
+// Deliveries that are executed at the same moment are read, and recorded, in one statement.
 type Deliver struct {
-	store  Store
-	bodies Bodies
-	sender *post.Sender
-	opts   DeliverOptions
-	paces  paces
+	store   Store
+	bodies  Bodies
+	sender  *post.Sender
+	opts    DeliverOptions
+	paces   paces
+	lines   lines
+	picks   gather.Gatherer[int64, pickedOrError]
+	texts   gather.Gatherer[int64, bodyOrError]
+	records gather.Gatherer[*Delivery, error]
+}
+
+type pickedOrError struct {
+	Picked // without a Delivery: it is not there
+	err    error
+}
+
+type bodyOrError struct {
+	body []byte // nil: the meeting is deleted
+	err  error
 }
 
 // DeliverOptions tune a Deliver; all but MaxAttempts are needed.
@@ -41,7 +59,49 @@ type DeliverOptions struct {
 
 // NewDeliver returns the strategy.
 func NewDeliver(store Store, bodies Bodies, sender *post.Sender, o DeliverOptions) *Deliver {
-	return &Deliver{store: store, bodies: bodies, sender: sender, opts: o}
+	d := &Deliver{store: store, bodies: bodies, sender: sender, opts: o}
+	d.picks.Do, d.texts.Do, d.records.Do = d.pickAll, d.readAll, d.recordAll
+	return d
+}
+
+// patience is how long the database may take over a statement that several deliveries share.
+const patience = 10 * time.Second
+
+func (d *Deliver) pickAll(ids []int64) []pickedOrError {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	picked, err := d.store.Pick(ctx, ids)
+	answers := make([]pickedOrError, len(ids))
+	for i, id := range ids {
+		answers[i] = pickedOrError{picked[id], err}
+	}
+	return answers
+}
+
+func (d *Deliver) readAll(events []int64) []bodyOrError {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	bodies, err := d.bodies.Bodies(ctx, events)
+	answers := make([]bodyOrError, len(events))
+	for i, id := range events {
+		answers[i] = bodyOrError{bodies[id], err}
+	}
+	return answers
+}
+
+// recordAll records deliveries together or, if that fails, each by itself: one that the database
+// refuses keeps no other from being recorded.
+func (d *Deliver) recordAll(ds []*Delivery) []error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	errs := make([]error, len(ds))
+	err := d.store.Record(ctx, ds)
+	for i := range ds {
+		if errs[i] = err; err != nil && len(ds) > 1 && !d.opts.Down(err) {
+			errs[i] = d.store.Record(ctx, ds[i:i+1])
+		}
+	}
+	return errs
 }
 
 // Name implements [delayjob.DelayJob].
@@ -49,7 +109,7 @@ func (*Deliver) Name() string { return Job }
 
 const (
 	answerWithin = 10 * time.Second
-	concurrency  = 24
+	concurrency  = 32
 	loadPage     = 500
 )
 
@@ -91,12 +151,13 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 	if err != nil {
 		return delayjob.Dead(fmt.Errorf("key %q is no delivery", m.Key))
 	}
-	one, w, err := d.store.Delivery(ctx, id)
+	p := d.pick(ctx, id)
+	one, w := p.Delivery, p.Webhook
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case p.err != nil:
+		return d.unlessDown(p.err)
+	case one == nil:
 		return delayjob.Drop("no such delivery")
-	case err != nil:
-		return d.unlessDown(err)
 	case one.Version != m.Version:
 		return delayjob.Drop("superseded by a resend")
 	case one.State == Failed && m.Attempt <= 1: // its dead letter was put back
@@ -105,60 +166,80 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 		return delayjob.Drop("it is " + string(one.State))
 	}
 	if !w.Active {
-		return d.record(ctx, one, Outcome{Error: "the webhook is not active"}, Skipped)
+		return d.record(one, Outcome{Error: "the webhook is not active"}, Skipped)
 	}
 	if !d.now().Before(one.Expires) {
 		err := fmt.Errorf("given up after %s; the last time: %s", Patience, one.LastError)
 		if one.LastError == "" {
 			err = fmt.Errorf("given up after %s", Patience)
 		}
-		if err := d.record(ctx, one, Outcome{Status: one.Status, Error: err.Error()}, Failed); err != nil {
+		if err := d.record(one, Outcome{Status: one.Status, Error: err.Error()}, Failed); err != nil {
 			return err
 		}
 		return delayjob.Dead(err)
 	}
-	wait, leave := d.paces.enter(w.ID, time.Now())
+	if p.Waits {
+		return delayjob.Snooze(inLine(d.now().Sub(one.Due)))
+	}
+	wait, leave := d.paces.enter(ctx, w.ID)
 	if wait > 0 {
 		return delayjob.Snooze(wait)
 	}
 	last := d.opts.MaxAttempts > 0 && m.Attempt >= d.opts.MaxAttempts
-	return d.post(ctx, one, w, last, leave)
+	how := unknown
+	defer func() { leave(how) }() // also if it panics
+	return d.post(ctx, one, w, last, &how)
 }
 
-// post tells w of a delivery, perhaps for the last time; leave is told how that went.
-func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, last bool, leave func(ended)) error {
-	body, err := d.bodies.Body(ctx, one.EventID)
-	if err != nil {
-		leave(unknown)
-		return d.unlessDown(err)
+// pick reads a delivery. While this process posts an older event of its meeting to its webhook, it
+// waits for that, for a moment.
+func (d *Deliver) pick(ctx context.Context, id int64) pickedOrError {
+	for tries := 0; ; tries++ {
+		changed := d.lines.changed()
+		p := d.picks.Ask(id)
+		if p.err != nil || !p.Waits || tries == inLineTries || !d.lines.wait(ctx, changed, inLinePatience) {
+			return p
+		}
 	}
-	if body == nil {
-		leave(unknown)
-		return d.record(ctx, one, Outcome{Error: "the meeting is no more"}, Skipped)
+}
+
+// inLine is when to look again whether the older events of a meeting are concluded, by how long a
+// delivery is overdue: soon at first, then ever less often.
+func inLine(late time.Duration) time.Duration {
+	return min(max(late/8, 20*time.Millisecond), 10*time.Second)
+}
+
+// post tells w of a delivery, perhaps for the last time, and notes in how what came of it.
+func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, last bool, how *ended) error {
+	text := d.texts.Ask(one.EventID)
+	if text.err != nil {
+		return d.unlessDown(text.err)
+	}
+	if text.body == nil {
+		return d.record(one, Outcome{Error: "the meeting is no more"}, Skipped)
 	}
 	one.Attempts++
-	o := send(ctx, d.sender, w, one, body)
+	o := send(ctx, d.sender, w, one, text.body)
 	switch {
 	case o.Status >= 200 && o.Status < 300:
-		leave(well)
-		return d.record(ctx, one, o, Delivered)
+		*how = well
+		return d.record(one, o, Delivered)
 	case o.Status == 0 && ctx.Err() != nil: // this process stops: not the server's fault
-		leave(unknown)
 		return context.Cause(ctx)
 	case o.Status == http.StatusGone:
-		leave(well)
+		*how = well
 		d.opts.Log.Warn("a webhook is switched off: its server answered 410 Gone", "webhook_id", w.ID)
 		if err := d.stop(ctx, w); err != nil {
 			return err
 		}
-		return d.record(ctx, one, o, Failed)
+		return d.record(one, o, Failed)
 	}
-	leave(badly)
-	return d.failed(ctx, one, o, last)
+	*how = badly
+	return d.failed(one, o, last)
 }
 
 // failed records that the server did not take a delivery, and tells how to go on.
-func (d *Deliver) failed(ctx context.Context, one *Delivery, o Outcome, last bool) error {
+func (d *Deliver) failed(one *Delivery, o Outcome, last bool) error {
 	state, verdict := Pending, errors.New(o.Error)
 	switch {
 	case last:
@@ -166,7 +247,7 @@ func (d *Deliver) failed(ctx context.Context, one *Delivery, o Outcome, last boo
 	case o.RetryAfter > 0:
 		verdict = delayjob.After(o.RetryAfter, verdict)
 	}
-	if err := d.record(ctx, one, o, state); err != nil {
+	if err := d.record(one, o, state); err != nil {
 		return err
 	}
 	return verdict
@@ -189,23 +270,12 @@ func (d *Deliver) stop(ctx context.Context, w *Webhook) error {
 	return d.unlessDown(err)
 }
 
-// record notes what became of an attempt; not that one was sent again meanwhile.
-func (d *Deliver) record(ctx context.Context, one *Delivery, o Outcome, s State) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // what was answered was answered
-	defer cancel()
-	_, err := d.store.UpdateDelivery(ctx, one.ID, func(is *Delivery) error {
-		if is.Version != one.Version || is.State == Delivered {
-			return nil
-		}
-		is.State, is.Attempts, is.Expires, is.Status, is.LastError, is.UpdatedAt = s, one.Attempts, one.Expires, o.Status, o.Error, d.now()
-		if s == Delivered {
-			is.DeliveredAt = is.UpdatedAt
-		}
-		return nil
-	})
-	if errors.Is(err, ErrNotFound) {
-		return nil
-	}
+// record notes what became of an attempt; not that one was sent again meanwhile. It is not cut short
+// when the process stops: what was answered was answered.
+func (d *Deliver) record(one *Delivery, o Outcome, s State) error {
+	one.State, one.Status, one.LastError, one.UpdatedAt = s, o.Status, o.Error, d.now()
+	err := d.records.Ask(one)
+	d.lines.change()
 	return d.unlessDown(err)
 }
 

@@ -24,8 +24,11 @@ type Store interface {
 	// Webhooks are all, in the order of their IDs.
 	Webhooks(ctx context.Context) ([]*Webhook, error)
 
-	// Delivery is one with its webhook; [ErrNotFound].
-	Delivery(ctx context.Context, id int64) (*Delivery, *Webhook, error)
+	// Pick reads deliveries by ID, each with its webhook. Those that are not there are left out.
+	Pick(ctx context.Context, ids []int64) (map[int64]Picked, error)
+	// Record saves what became of deliveries: state, attempts, expiry, status and error. It does
+	// nothing for one that has another version or was delivered.
+	Record(ctx context.Context, ds []*Delivery) error
 	// UpdateDelivery locks the delivery, calls fn and saves what it made of it; [ErrNotFound].
 	UpdateDelivery(ctx context.Context, id int64, fn func(*Delivery) error) (*Delivery, error)
 	// Deliveries of a webhook, the newest first.
@@ -39,6 +42,13 @@ type Store interface {
 	Due(ctx context.Context, w delayjob.Window, after *Delivery, n int) ([]*Delivery, error)
 	// Trim deletes what ended before a time.
 	Trim(ctx context.Context, before time.Time) error
+}
+
+// Picked is a delivery as it stands.
+type Picked struct {
+	Delivery *Delivery
+	Webhook  *Webhook
+	Waits    bool // an older event of the same meeting is still to be posted to the webhook
 }
 
 // Scheduler takes a message straight to the queue, as well as it can: what it loses, the loader finds.

@@ -46,6 +46,7 @@ type Delivery struct {
 	ID          int64
 	WebhookID   int64
 	EventID     int64 // the same as in the stream of events
+	MeetingID   int64 // that the event is of
 	Event       string
 	State       State
 	Due         time.Time

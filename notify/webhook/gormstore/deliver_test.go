@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,15 +30,22 @@ import (
 
 // bodies tell of every event but those of which there is nothing more to tell.
 type bodies struct {
-	none map[int64]bool
-	err  error
+	none   map[int64]bool
+	err    error
+	panics *atomic.Bool
 }
 
-func (b bodies) Body(_ context.Context, event int64) ([]byte, error) {
-	if b.none[event] || b.err != nil {
-		return nil, b.err
+func (b bodies) Bodies(_ context.Context, events []int64) (map[int64][]byte, error) {
+	if b.panics != nil && b.panics.Load() {
+		panic("no body")
 	}
-	return fmt.Appendf(nil, `{"id":%d}`, event), nil
+	all := map[int64][]byte{}
+	for _, id := range events {
+		if !b.none[id] {
+			all[id] = fmt.Appendf(nil, `{"id":%d}`, id)
+		}
+	}
+	return all, b.err
 }
 
 // desk is a server that is told of events.
@@ -276,7 +286,9 @@ func TestDeliver_rests(t *testing.T) {
 		d := newDesk(t, status(500))
 		to(t, s, hook(t, s, true), d.URL)
 		aMeeting(t, db, 1)
-		mustHappen(t, db, 1, "created", "started")
+		aMeeting(t, db, 2)
+		mustHappen(t, db, 1, "created")
+		mustHappen(t, db, 2, "created")
 		ds := all(t, s)
 		job := newDeliver(t, s, bodies{}, time.Now)
 		// On a machine that stands still the rest may be over before it is looked at; but each is longer.
@@ -360,6 +372,102 @@ func TestDeliver_twoProcesses(t *testing.T) {
 		slices.Sort(told)
 		if len(told) != events || len(slices.Compact(told)) != events {
 			t.Errorf("told: %v", told)
+		}
+	})
+}
+
+// TestDeliver_order: two processes post the events of meetings to a server that fails at random.
+// Those of one meeting arrive in order, however their messages are handed out, and each arrives.
+func TestDeliver_order(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.New(db.Gorm)
+		var mu sync.Mutex
+		var arrived []int64
+		d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(rand.N(5 * time.Millisecond))
+			id, _ := strconv.ParseInt(r.Header.Get("X-Punctual-Id"), 10, 64)
+			mu.Lock()
+			defer mu.Unlock()
+			if len(arrived) == 10 {
+				arrived = append(arrived, 0)
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
+			arrived = append(arrived, id)
+		})
+		to(t, s, hook(t, s, true), d.URL)
+		const meetings, events = 5, 6
+		for m := range int64(meetings) {
+			aMeeting(t, db, m+1)
+		}
+		for range events {
+			for m := range int64(meetings) {
+				mustHappen(t, db, m+1, "changed")
+			}
+		}
+		of, want := map[int64]int64{}, map[int64][]int64{}
+		jobs := []*webhook.Deliver{newDeliver(t, s, bodies{}, time.Now), newDeliver(t, s, bodies{}, time.Now)}
+		var posting sync.WaitGroup
+		ds := all(t, s)
+		for _, one := range ds {
+			of[one.EventID] = one.MeetingID
+			want[one.MeetingID] = append(want[one.MeetingID], one.EventID)
+			posting.Go(func() {
+				for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(rand.N(20 * time.Millisecond)) {
+					m := one.Message()
+					m.Attempt = 2
+					if err := jobs[rand.IntN(2)].Execute(t.Context(), m); err == nil {
+						return
+					}
+					if time.Now().After(deadline) {
+						t.Errorf("event %d is not posted", one.EventID)
+						return
+					}
+				}
+			})
+		}
+		posting.Wait()
+		if len(ds) != meetings*events {
+			t.Errorf("%d deliveries", len(ds))
+		}
+		got := map[int64][]int64{}
+		for _, id := range arrived {
+			if id != 0 {
+				got[of[id]] = append(got[of[id]], id)
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("arrived %v, want %v", got, want)
+		}
+	})
+}
+
+// TestDeliver_panic: a panic on the way to a post gives its place back, also that of the one probe
+// of a server that fails.
+func TestDeliver_panic(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.New(db.Gorm)
+		d := newDesk(t, status(200))
+		to(t, s, hook(t, s, true), d.URL)
+		aMeeting(t, db, 1)
+		mustHappen(t, db, 1, "created")
+		one := all(t, s)[0]
+		b := bodies{panics: new(atomic.Bool)}
+		job := newDeliver(t, s, b, time.Now)
+		b.panics.Store(true)
+		for range 20 { // more than there are places
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("it did not panic")
+					}
+				}()
+				_ = job.Execute(t.Context(), one.Message())
+			}()
+		}
+		b.panics.Store(false)
+		if err := job.Execute(t.Context(), one.Message()); err != nil || len(d.told()) != 1 {
+			t.Errorf("%v, posts %v", err, d.told())
 		}
 	})
 }
