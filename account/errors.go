@@ -3,8 +3,9 @@ package account
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
+
+	"punctual/account/fault"
 )
 
 var (
@@ -17,29 +18,17 @@ var (
 	ErrWrongCredentials = fmt.Errorf("wrong address or password: %w", ErrUnauthorized)
 )
 
-// Fault is one thing wrong with a request. Location names the field as the REST resource
-// does, e.g. "body.email".
-type Fault struct {
-	Location string
-	Code     string // stable, e.g. "required", "too_long", "taken"
-	Message  string
-}
+// Faults of requests are those of every package. See package fault.
+type (
+	Fault        = fault.Fault
+	InvalidError = fault.InvalidError
+	VersionError = fault.VersionError
+)
 
-// InvalidError lists all faults of a request at once.
-type InvalidError struct{ Faults []Fault }
-
-func (e *InvalidError) Error() string {
-	parts := make([]string, len(e.Faults))
-	for i, f := range e.Faults {
-		parts[i] = f.Location + ": " + f.Message
-	}
-	return "invalid: " + strings.Join(parts, "; ")
-}
-
-var emailTaken = Fault{"body.email", "taken", "belongs to another user"}
+var emailTaken = fault.New("body.email", "taken", "belongs to another user")
 
 // ErrEmailTaken is what a [Store] returns when another user has the address.
-var ErrEmailTaken error = &InvalidError{[]Fault{emailTaken}}
+var ErrEmailTaken error = &InvalidError{Faults: []Fault{emailTaken}}
 
 // RateLimitError says that there were too many attempts, and when the next may succeed.
 type RateLimitError struct{ RetryAfter time.Duration }
@@ -47,8 +36,3 @@ type RateLimitError struct{ RetryAfter time.Duration }
 func (e *RateLimitError) Error() string {
 	return fmt.Sprintf("too many attempts; try again in %v", e.RetryAfter.Round(time.Second))
 }
-
-// VersionError says that a change was based on an older version (If-Match).
-type VersionError struct{ Current int64 }
-
-func (e *VersionError) Error() string { return fmt.Sprintf("the current version is %d", e.Current) }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"punctual/account/fault"
 )
 
 // A code is typed in by hand, so it is short, and good for little: one device, a few minutes,
@@ -84,7 +86,7 @@ func (s *Service) doorUser(ctx context.Context, roomID int64, name string) (*Use
 	case err != nil:
 		return nil, err
 	case !u.Active():
-		return nil, &InvalidError{[]Fault{{"path.id", "disabled", "the user " + DoorEmail(roomID) + " of this door is disabled"}}}
+		return nil, fault.Invalid("path.id", "disabled", "the user %s of this door is disabled", DoorEmail(roomID))
 	case u.Name == name:
 		return u, nil
 	}
@@ -100,16 +102,16 @@ func (s *Service) PairDoor(ctx context.Context, code, name, clientIP string) (ro
 	code = strings.ReplaceAll(code, " ", "")
 	var fs faults
 	if name = strings.TrimSpace(name); name != "" {
-		name = fs.text("name", name, maxName)
+		name = fs.text("name", name)
 	}
-	if err := fs.err(); err != nil {
+	if err := fs.Err(); err != nil {
 		return 0, nil, "", fmt.Errorf("pair a door: %w", err)
 	}
 	var c *DoorCode
 	err = s.limited(ctx, []string{limitKey("door", network(clientIP))}, func() error {
 		c, err = s.store.TakeDoorCode(ctx, code, s.instant(), doorCodeGuesses)
 		if errors.Is(err, ErrNotFound) {
-			return &InvalidError{[]Fault{{"body.code", "wrong_code", "is no code, or no longer"}}}
+			return fault.Invalid("body.code", "wrong_code", "is no code, or no longer")
 		}
 		return err
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"punctual/account/fault"
 )
 
 // maxFeeds of one user: more than calendars that anybody has.
@@ -44,18 +46,18 @@ type FeedStore interface {
 // CreateFeed makes a feed of p's user and returns its secret, which is told only now.
 func (s *Service) CreateFeed(ctx context.Context, p *Principal, n NewFeed) (f *Feed, secret string, err error) {
 	var fs faults
-	n.Name = fs.text("name", n.Name, maxName)
+	n.Name = fs.text("name", n.Name)
 	if n.PrivateTitles && n.RoomID != 0 {
 		fs.add("private_titles", "not_allowed", "is for your own meetings, not for a room's")
 	}
-	if err := fs.err(); err != nil {
+	if err := fs.Err(); err != nil {
 		return nil, "", fmt.Errorf("create feed: %w", err)
 	}
 	secret = newSecret()
 	f = &Feed{UserID: p.UserID, RoomID: n.RoomID, Name: n.Name, PrivateTitles: n.PrivateTitles, Hash: hashSecret(secret), CreatedAt: s.instant()}
 	created, err := s.store.CreateFeed(ctx, f, maxFeeds)
 	if err == nil && !created {
-		err = &InvalidError{[]Fault{{"body", "too_many", fmt.Sprintf("you have %d feeds, which is the most: end one first", maxFeeds)}}}
+		err = fault.Invalid("body", "too_many", "you have %d feeds, which is the most: end one first", maxFeeds)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("create feed: %w", err)

@@ -87,11 +87,11 @@ func (s *Service) createFirst(ctx context.Context, n NewUser) (*User, error) {
 	}
 	u, err := s.newUser(ctx, n)
 	if invalid, ok := errors.AsType[*InvalidError](err); ok {
-		fs = append(fs, invalid.Faults...)
+		fs.List = append(fs.List, invalid.Faults...)
 		err = nil
 	}
 	if err == nil {
-		err = fs.err()
+		err = fs.Err()
 	}
 	if err != nil {
 		return nil, err

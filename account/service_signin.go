@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"punctual/account/fault"
 )
 
 // SignIn is a session that has begun.
@@ -19,7 +21,7 @@ type SignIn struct {
 // password and a disabled user alike, after the same work; and a [*RateLimitError] after too
 // many failures for this address or from this client.
 func (s *Service) Login(ctx context.Context, email, password, clientIP string) (*SignIn, error) {
-	email = normalEmail(email)
+	email = fault.FoldEmail(email)
 	keys := []string{limitKey("ip", network(clientIP)), limitKey("email", email)}
 	var in *SignIn
 	err := s.limited(ctx, keys, func() error {
@@ -113,7 +115,7 @@ func (s *Service) confirm(ctx context.Context, u *User, password string) error {
 	return s.limited(ctx, []string{limitKey("user", strconv.FormatInt(u.ID, 10))}, func() error {
 		ok, err := s.hasher.matches(ctx, password, u.PasswordHash)
 		if err == nil && !ok {
-			err = &InvalidError{[]Fault{{"body.current_password", "wrong_password", "is not your password"}}}
+			err = fault.Invalid("body.current_password", "wrong_password", "is not your password")
 		}
 		return err
 	})

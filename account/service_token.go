@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"punctual/account/fault"
 )
 
 const maxScopes = 50
@@ -24,7 +26,7 @@ func (s *Service) CreateToken(ctx context.Context, p *Principal, n NewToken) (t 
 func (s *Service) CreateUserToken(ctx context.Context, userID int64, n NewToken) (t *Token, secret string, err error) {
 	u, err := s.store.User(ctx, userID)
 	if err == nil && !u.Active() {
-		err = &InvalidError{[]Fault{{"path.id", "disabled", "is disabled"}}}
+		err = fault.Invalid("path.id", "disabled", "is disabled")
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("create token of user %d: %w", userID, err)
@@ -44,7 +46,7 @@ func (s *Service) CreateUserToken(ctx context.Context, userID int64, n NewToken)
 func (s *Service) createToken(ctx context.Context, userID int64, n NewToken, refuse func(Scope) (code, message string)) (t *Token, secret string, err error) {
 	now := s.instant()
 	var fs faults
-	n.Name = fs.text("name", n.Name, maxName)
+	n.Name = fs.text("name", n.Name)
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
 		fs.add("expires_at", "in_past", "has passed")
 	}
@@ -52,16 +54,16 @@ func (s *Service) createToken(ctx context.Context, userID int64, n NewToken, ref
 		fs.add("scopes", "too_few", "names no scope; without scopes a token has all rights")
 	}
 	if len(n.Scopes) > maxScopes {
-		fs.add("scopes", "too_many", fmt.Sprintf("has more than %d scopes", maxScopes))
+		fs.add("scopes", "too_many", "must have at most %d scopes", maxScopes)
 	}
 	for i, scope := range n.Scopes {
 		if !scope.known() {
 			fs.add(fmt.Sprintf("scopes[%d]", i), "unknown_value", "is no scope")
 		} else if code, message := refuse(scope); code != "" {
-			fs.add(fmt.Sprintf("scopes[%d]", i), code, message)
+			fs.add(fmt.Sprintf("scopes[%d]", i), code, "%s", message)
 		}
 	}
-	if err := fs.err(); err != nil {
+	if err := fs.Err(); err != nil {
 		return nil, "", fmt.Errorf("create token: %w", err)
 	}
 	scopes := slices.Clone(n.Scopes)

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"punctual/account/fault"
 )
 
 // CreateUser adds a user. It returns an [*InvalidError] with all faults, among them an
@@ -26,7 +30,7 @@ func (s *Service) newUser(ctx context.Context, n NewUser) (*User, error) {
 	if n.Password != "" {
 		fs.password(n.Password)
 	}
-	if err := fs.err(); err != nil {
+	if err := fs.Err(); err != nil {
 		return nil, s.alsoTaken(ctx, 0, &u.Email, err)
 	}
 	if n.Password != "" {
@@ -56,7 +60,7 @@ func (s *Service) alsoTaken(ctx context.Context, id int64, email *string, err er
 	case lookup != nil:
 		return lookup
 	default:
-		return &InvalidError{append([]Fault{emailTaken}, invalid.Faults...)}
+		return &InvalidError{Faults: append([]Fault{emailTaken}, invalid.Faults...)}
 	}
 }
 
@@ -68,8 +72,8 @@ func (s *Service) User(ctx context.Context, id int64) (*User, error) {
 
 // UserByEmail returns the user with this address, in any case of letters.
 func (s *Service) UserByEmail(ctx context.Context, email string) (*User, error) {
-	var fs faults
-	if email = fs.email(email); len(fs) > 0 {
+	email = fault.FoldEmail(email)
+	if !utf8.ValidString(email) || strings.ContainsRune(email, 0) { // which Postgres cannot compare
 		return nil, fmt.Errorf("user by address: %w", ErrNotFound)
 	}
 	u, err := s.store.UserByEmail(ctx, email)
@@ -135,7 +139,7 @@ func (s *Service) checkPatch(ctx context.Context, id int64, p *UserPatch) (hash 
 	if p.Password != nil && *p.Password != "" {
 		fs.password(*p.Password)
 	}
-	if err := fs.err(); err != nil || p.Password == nil || *p.Password == "" {
+	if err := fs.Err(); err != nil || p.Password == nil || *p.Password == "" {
 		return "", err
 	}
 	return s.hasher.hash(ctx, *p.Password)
@@ -161,7 +165,7 @@ func (s *Service) checkOwnPassword(ctx context.Context, id int64, p MePatch) err
 	if p.CurrentPassword == nil {
 		fs.add("current_password", "required", "is required to change the password")
 	}
-	if err := fs.err(); err != nil {
+	if err := fs.Err(); err != nil {
 		return err
 	}
 	u, err := s.store.User(ctx, id)

@@ -2,14 +2,12 @@ package account
 
 import (
 	"cmp"
-	"net/mail"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"punctual/account/fault"
 )
 
 // Role of a user.
@@ -83,98 +81,49 @@ type MePatch struct {
 }
 
 const (
-	maxEmail         = 254 // RFC 5321 4.5.3.1.3, without the angle brackets
-	maxName          = 200
-	maxLocale        = 35 // RFC 5646 4.4.1
+	maxName          = fault.MaxName
 	minPassword      = 8
 	maxPasswordBytes = 256 // hashing more buys nobody anything
 )
 
-var (
-	phonePattern  = regexp.MustCompile(`^\+[1-9][0-9]{3,14}$`) // E.164
-	localePattern = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
-	phoneFiller   = strings.NewReplacer(" ", "", "-", "", ".", "", "(", "", ")", "", "/", "")
-)
-
 // faults gathers what is wrong with a request.
-type faults []Fault
+type faults struct{ fault.List }
 
-func (fs *faults) add(field, code, message string) {
-	*fs = append(*fs, Fault{"body." + field, code, message})
+func (fs *faults) add(field, code, format string, args ...any) {
+	fs.Add("body."+field, code, format, args...)
 }
 
-func (fs faults) err() error {
-	if len(fs) == 0 {
-		return nil
-	}
-	return &InvalidError{fs}
-}
-
-// profile checks and normalises the fields that are given of a user; nil ones are left alone.
+// profile checks and normalizes the fields that are given of a user; nil ones are left alone.
 func (fs *faults) profile(email, name, phone, locale, timezone *string) {
 	if email != nil {
 		*email = fs.email(*email)
 	}
 	if name != nil {
-		*name = fs.text("name", *name, maxName)
+		*name = fs.text("name", *name)
 	}
 	if phone != nil {
-		*phone = phoneFiller.Replace(strings.TrimSpace(*phone))
-		if *phone != "" && !phonePattern.MatchString(*phone) {
-			fs.add("phone", "invalid_phone", "is not an international number like +4930123")
-		}
+		*phone = fs.Phone("body.phone", *phone)
 	}
-	if locale != nil && (len(*locale) > maxLocale || !localePattern.MatchString(*locale)) {
-		fs.add("locale", "invalid_locale", "is not a language tag like en or zh-CN")
+	if locale != nil {
+		*locale = fs.Locale("body.locale", *locale)
 	}
-	if timezone != nil && !isTimezone(*timezone) {
-		fs.add("timezone", "unknown_timezone", "is not an IANA time zone like Europe/Berlin")
+	if timezone != nil {
+		fs.Zone("body.timezone", *timezone)
 	}
 }
 
-func (fs *faults) email(s string) string {
-	s = strings.TrimSpace(s)
-	switch addr, err := mail.ParseAddress(s); {
-	case s == "":
-		fs.add("email", "required", "is required")
-	case len(s) > maxEmail:
-		fs.add("email", "too_long", "has more than 254 bytes")
-	case err != nil || addr.Address != s: // also refuses "Name <address>"
-		fs.add("email", "invalid_email", "is not an e-mail address")
-	}
-	return normalEmail(s)
-}
+// email returns the form in which addresses are stored.
+func (fs *faults) email(s string) string { return fault.FoldEmail(fs.Email("body.email", s)) }
 
-// normalEmail is the form in which addresses are stored and compared. That the local part
-// may depend on case is a freedom that no provider uses and that people get wrong.
-func normalEmail(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
-
-// text is a line that people read.
-func (fs *faults) text(field, s string, most int) string {
+// text is a line that people read, and that is required.
+func (fs *faults) text(field, s string) string {
 	s = strings.TrimSpace(s)
-	switch {
-	case !visible(s):
+	if !fault.Visible(s) {
 		fs.add(field, "required", "is required")
-	case utf8.RuneCountInString(s) > most:
-		fs.add(field, "too_long", "has more than "+strconv.Itoa(most)+" characters")
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, disturbs):
-		fs.add(field, "control_character", "holds a control character or a line break")
+	} else {
+		fs.Line("body."+field, s, maxName)
 	}
 	return s
-}
-
-// visible reports whether a text shows anything at all: zero-width characters alone do not.
-func visible(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool {
-		return !unicode.IsSpace(r) && r != '\u2800' && // a braille cell without dots
-			!unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
-	})
-}
-
-// disturbs reports whether a character has no place in a line: control characters, and those
-// that turn the writing around what follows, beyond the line itself.
-func disturbs(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) && r != '\u200e' && r != '\u200f' && r != '\u061c'
 }
 
 func (fs *faults) role(r Role) {
@@ -192,15 +141,6 @@ func (fs *faults) password(p string) {
 	case !utf8.ValidString(p):
 		fs.add("password", "malformed", "is not UTF-8")
 	}
-}
-
-// isTimezone refuses "Local", which is another zone on each machine.
-func isTimezone(name string) bool {
-	if name == "" || name == "Local" {
-		return false
-	}
-	_, err := time.LoadLocation(name)
-	return err == nil
 }
 
 // user is the checked and normalised beginning of a user.
@@ -243,7 +183,7 @@ func (p *UserPatch) leavesNoAdmin(u *User) error {
 	if !u.Active() {
 		fs.add("disabled", "last_admin", "would leave no active admin")
 	}
-	return fs.err()
+	return fs.Err()
 }
 
 func set[T any](field, value *T) {

@@ -41,7 +41,7 @@ func TestNewUser_faults(t *testing.T) {
 			var fs faults
 			tt.user.user(&fs, "Europe/Berlin", time.Now())
 			var got []string
-			for _, f := range fs {
+			for _, f := range fs.List {
 				got = append(got, f.Location+" "+f.Code)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -60,8 +60,8 @@ func TestNewUser_normalised(t *testing.T) {
 		Email: "ada@example.org", Name: "Ada", Role: Manager, Phone: "+493012345", Locale: "en", Timezone: "Europe/Berlin",
 		Version: 1, CreatedAt: now, UpdatedAt: now,
 	}
-	if diff := cmp.Diff(want, got); diff != "" || len(fs) != 0 {
-		t.Errorf("user (-want +got):\n%s%v", diff, fs)
+	if diff := cmp.Diff(want, got); diff != "" || len(fs.List) != 0 {
+		t.Errorf("user (-want +got):\n%s%v", diff, fs.List)
 	}
 }
 
@@ -79,10 +79,10 @@ func TestFaults_password(t *testing.T) {
 		var fs faults
 		fs.password(password)
 		got := ""
-		if len(fs) > 0 {
-			got = fs[0].Code
+		if len(fs.List) > 0 {
+			got = fs.List[0].Code
 		}
-		if got != want || len(fs) > 1 {
+		if got != want || len(fs.List) > 1 {
 			t.Errorf("password %q: %v, want %q", password, fs, want)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"punctual/account/fault"
 	"punctual/delayjob"
 	"punctual/delayjob/redisqueue"
 	"punctual/notify/sms"
@@ -131,8 +132,8 @@ func (c JobConfig) validate(r *rules, job string) {
 }
 
 func (c *BookingConfig) validate(r *rules) {
-	_, err := time.LoadLocation(c.Timezone)
-	r.check(err == nil && c.Timezone != "" && c.Timezone != "Local", "booking.timezone", "is %q; it must be an IANA time zone such as Europe/Berlin", c.Timezone)
+	_, err := fault.Zone(c.Timezone)
+	r.check(err == nil, "booking.timezone", "is %q; it must be an IANA time zone such as Europe/Berlin", c.Timezone)
 	c.validateReminders(r)
 	r.within("booking.approval.timeout", c.Approval.Timeout, time.Minute, year)
 	r.oneOf("booking.approval.on_timeout", c.Approval.OnTimeout, "reject", "approve")

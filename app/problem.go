@@ -15,6 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
+	"punctual/account/fault"
 	"punctual/app/database"
 	"punctual/delayjob"
 	"punctual/delayjob/topics"
@@ -66,7 +67,7 @@ type ProblemFigures struct {
 	Reason     string     `json:"reason,omitempty" doc:"Of a blackout"`
 }
 
-func figuresOf(r meeting.Figures) ProblemFigures {
+func figuresOf(r fault.Figures) ProblemFigures {
 	p := ProblemFigures{
 		RoomID: r.RoomID, Limit: r.Limit, Actual: r.Actual, Used: r.Used, Per: r.Per, BlackoutID: r.BlackoutID, Reason: r.Reason,
 	}
@@ -185,39 +186,20 @@ const statusClientGone = 499
 
 // invalidProblem is what is wrong with the request itself: 422 with all faults.
 func invalidProblem(err error) *Problem {
-	if e, ok := errors.AsType[*meeting.InvalidError](err); ok {
-		return faulty("invalid", "Invalid request", e.Faults, meetingFault)
+	if e, ok := errors.AsType[*fault.InvalidError](err); ok {
+		return faulty("invalid", "Invalid request", e.Faults)
 	}
 	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
-		return faulty("policy_violation", "The rules of the room do not allow this", e.Violations, meetingFault)
-	}
-	if e, ok := errors.AsType[*account.InvalidError](err); ok {
-		return faulty("invalid", "Invalid request", e.Faults, func(f account.Fault) ProblemFault {
-			return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code}
-		})
-	}
-	if e, ok := errors.AsType[*topics.InvalidError](err); ok {
-		return faulty("invalid", "Invalid request", e.Faults, func(f topics.Fault) ProblemFault {
-			return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code}
-		})
-	}
-	if e, ok := errors.AsType[*webhook.InvalidError](err); ok {
-		return faulty("invalid", "Invalid request", e.Faults, func(f webhook.Fault) ProblemFault {
-			return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code}
-		})
+		return faulty("policy_violation", "The rules of the room do not allow this", e.Violations)
 	}
 	return nil
 }
 
-func meetingFault(f meeting.Fault) ProblemFault {
-	return ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, ProblemFigures: figuresOf(f.Figures)}
-}
-
-func faulty[F any](code, title string, faults []F, convert func(F) ProblemFault) *Problem {
+func faulty(code, title string, faults []fault.Fault) *Problem {
 	p := newProblem(http.StatusUnprocessableEntity, code, title)
 	p.Errors = make([]ProblemFault, len(faults))
 	for i, f := range faults {
-		p.Errors[i] = convert(f)
+		p.Errors[i] = ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, ProblemFigures: figuresOf(f.Figures)}
 	}
 	return p
 }
@@ -243,13 +225,7 @@ func conflictProblem(err error) *Problem {
 	if e, ok := errors.AsType[*meeting.InUseError](err); ok {
 		return stateConflict("in_use", e.Error())
 	}
-	if e, ok := errors.AsType[*meeting.VersionError](err); ok {
-		return versionMismatch(e.Current)
-	}
-	if e, ok := errors.AsType[*account.VersionError](err); ok {
-		return versionMismatch(e.Current)
-	}
-	if e, ok := errors.AsType[*webhook.VersionError](err); ok {
+	if e, ok := errors.AsType[*fault.VersionError](err); ok {
 		return versionMismatch(e.Current)
 	}
 	if e, ok := errors.AsType[*webhook.StateError](err); ok {
@@ -266,9 +242,6 @@ func conflictProblem(err error) *Problem {
 		p.Reason = "pushed"
 		return p
 	}
-	if e, ok := errors.AsType[*topics.StaleError](err); ok {
-		return versionMismatch(e.Current)
-	}
 	if e, ok := errors.AsType[*topics.AddError](err); ok {
 		p := stateConflict(string(e.State), "The job is not added: "+e.Error()+".")
 		p.Reason, p.Version = e.Reason(), e.There.Version
@@ -284,7 +257,7 @@ func seriesConflict(e *meeting.SeriesConflictError) *Problem {
 	if e.Taken() {
 		p = newProblem(http.StatusConflict, "room_conflict", "The room is taken on some of the dates")
 	}
-	dates := map[meeting.Fault]int{}
+	dates := map[fault.Fault]int{}
 	for _, d := range e.Dates {
 		for _, f := range d.Violations {
 			dates[f]++
@@ -296,14 +269,14 @@ func seriesConflict(e *meeting.SeriesConflictError) *Problem {
 			p.Conflicts = append(p.Conflicts, ProblemConflict{RoomID: c.RoomID, Start: c.Slot.Start.UTC(), End: c.Slot.End.UTC(), OriginalStart: &start})
 		}
 		for _, f := range d.Violations {
-			fault := ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, OriginalStart: &start, ProblemFigures: figuresOf(f.Figures)}
+			shown := ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, OriginalStart: &start, ProblemFigures: figuresOf(f.Figures)}
 			switch n := dates[f]; {
 			case n == 0: // has been said
 				continue
 			case n == len(e.Dates) && n > 1:
-				fault.OriginalStart, dates[f] = nil, 0
+				shown.OriginalStart, dates[f] = nil, 0
 			}
-			p.Errors = append(p.Errors, fault)
+			p.Errors = append(p.Errors, shown)
 		}
 	}
 	return p

@@ -19,7 +19,7 @@ func (f *queryFaults) instant(location, s string) time.Time {
 	if s == "" {
 		return time.Time{}
 	}
-	t, err := meeting.ParseTime(strings.Replace(s, " ", "+", 1), time.UTC)
+	t, err := meeting.ParseInstant(strings.Replace(s, " ", "+", 1))
 	if err != nil {
 		f.add(location, "invalid_time", err.Error())
 	}

@@ -42,7 +42,8 @@ type Failure struct {
 
 // A Consumer claims due messages and gives each to the job of its name. Per job at most
 // Concurrency handlers run at once, and only what they can take is claimed: a backlog stays
-// in the queue, and a slow job cannot hold up another.
+// in the queue. A slow job never delays another: a claim does not wait for handlers, and messages
+// for which there is no room after all go back to the queue at once, without a charge.
 //
 // It leases messages for a short time and extends the leases of what it holds, so that the
 // messages of a process that dies are run by another within three seconds.
@@ -55,6 +56,8 @@ type Consumer struct {
 	leases *leases
 	acks   []*acks // by shard: one that does not answer holds up no other
 	health Health
+
+	background sync.WaitGroup // work for a claim that its runner does not wait for
 }
 
 // NewConsumer returns a consumer for jobs. It does nothing until Run.
@@ -117,6 +120,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	<-ctx.Done()
 	grace := time.AfterFunc(c.opts.Grace, func() { cancelHandlers(errShutdown) })
 	claiming.Wait()
+	c.background.Wait()
 	for _, l := range c.lanes {
 		close(l.in)
 		running.Go(l.drain)
@@ -226,12 +230,16 @@ func (r *runner) run(ctx context.Context) {
 	}
 }
 
-// slowCall is for how long a call of one shard keeps the room that it asked for, or that what
-// it is about takes, from the other shards. What it brings later is taken all the same.
+// slowCall is how long a claim keeps the room that it reserved, or a result the room of its
+// message, from the other shards. A claim that returns later takes the room that is left then.
 const slowCall = 250 * time.Millisecond
 
-// claim takes what is due and what the lanes have room for, or nothing, and tells when the next
-// is due (local clock; zero: nothing is left).
+// slowAnswer is the longest claim that may make its runner come late for the next one by as much.
+const slowAnswer = 20 * time.Millisecond
+
+// claim leases what is due and what the lanes have room for, or nothing, and hands it over to
+// the lanes. Nothing in it waits for a handler. It returns when the next message is due (local
+// clock; zero: nothing is left).
 func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err error) {
 	want := make([]Want, len(r.c.lanes))
 	for i, l := range r.c.lanes {
@@ -255,9 +263,9 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 	released := !slow.Stop()
 	r.c.opts.Observer.Claimed(r.shard, len(got.Messages), end.Sub(begin), err)
 
-	ms := got.Messages
 	paused := r.paused(ctx, got)
-	var suspects []Message
+	leased, ms := r.renewLate(ctx, got.Messages, begin)
+	var suspects []*delivery
 	for i, l := range r.c.lanes {
 		n := 0
 		for n < len(ms) && ms[n].Job == want[i].Job {
@@ -266,22 +274,23 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 		if n > 0 {
 			failpoint.Reach("claim.after", want[i].Job)
 		}
-		taken := n
-		if paused[want[i].Job] {
-			taken = 0
-			r.giveBack(ctx, ms[:n])
-		} else {
-			suspects = append(suspects, l.accept(ms[:n], begin)...)
-		}
-		if released {
-			l.release(-taken)
-		} else {
-			l.release(want[i].Limit - taken)
-		}
+		ds := l.deliver(ms[:n], leased)
 		ms = ms[n:]
+		fit := n
+		if paused[want[i].Job] {
+			fit = 0
+			l.refuse(ds, spread)
+			ds = nil
+		} else if released {
+			fit = l.take(r.shard, n)
+		}
+		if !released {
+			l.release(want[i].Limit - fit)
+		}
+		suspects = append(suspects, l.accept(ds, fit)...)
 	}
 	if len(suspects) > 0 {
-		r.isolate(ctx, suspects, begin)
+		r.c.background.Go(func() { r.isolate(suspects) })
 	}
 	if err != nil {
 		return time.Time{}, err
@@ -290,12 +299,52 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 		r.c.opts.OnEmpty()
 	}
 	if len(got.Dead) > 0 {
-		r.c.bury(ctx, got.Dead, got.Now)
+		r.c.background.Go(func() { r.c.bury(ctx, got.Dead, got.Now) })
 	}
 	if !got.Next.IsZero() {
-		next = end.Add(got.Next.Sub(got.Now))
+		read := end // when the queue read its clock
+		if end.Sub(begin) > slowAnswer {
+			read = begin // better too early by the time the answer took than too late
+		}
+		next = read.Add(got.Next.Sub(got.Now))
 	}
 	return next, nil
+}
+
+// renewLate extends the leases of a claim that took most of one, before the next claim of this
+// shard could find them ended and count a crash. It returns when the leases began and the
+// messages without those that another process took over.
+func (r *runner) renewLate(ctx context.Context, ms []Message, begin time.Time) (time.Time, []Message) {
+	took := time.Since(begin)
+	late := map[time.Duration][]int{}
+	for i, m := range ms {
+		if lease := r.c.byJob[m.Job].lease; took > lease/2 {
+			late[lease] = append(late[lease], i)
+		}
+	}
+	if len(late) == 0 {
+		return begin, ms
+	}
+	begin = time.Now()
+	lost := map[int]bool{}
+	for lease, at := range late {
+		ls := make([]Lease, len(at))
+		for i, m := range at {
+			ls[i] = ms[m].Lease
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease/3)
+		for i, err := range r.c.queue.Extend(ctx, lease, ls...) {
+			lost[at[i]] = errors.Is(err, ErrLeaseLost)
+		}
+		cancel()
+	}
+	held := make([]Message, 0, len(ms))
+	for i, m := range ms {
+		if !lost[i] {
+			held = append(held, m)
+		}
+	}
+	return begin, held
 }
 
 // doubtful is how long after a shard answers again it may be wrong about what is paused: the
@@ -329,7 +378,7 @@ func (c *Consumer) bury(ctx context.Context, ms []Message, at time.Time) {
 	if c.opts.Failures == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, burial)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), burial)
 	defer cancel()
 	if err := c.opts.Failures.RecordFailures(ctx, fs...); err != nil {
 		c.opts.Logger.Error("recording dead letters failed; they are in the queue", "messages", len(ms), "error", err)

@@ -19,13 +19,13 @@ type lane struct {
 	batch BatchJob // nil for a plain job
 	opts  Options
 	lease time.Duration    // taken at a time
-	in    chan []*delivery // claimed, not begun; never blocks, for what it can hold was reserved
+	in    chan []*delivery // claimed, not begun; a send never blocks, see take
 	brk   breaker
 	pace  pacer
 
 	mu     sync.Mutex
 	free   int    // messages that may still be claimed
-	hungry []bool // by shard: it was refused and may have more
+	hungry []bool // by shard: it was refused room and may have more messages
 	from   int    // shard to look at first when some becomes free
 }
 
@@ -85,8 +85,19 @@ func (l *lane) reserve(shard int) int {
 	return n
 }
 
-// release gives back room and wakes a shard that was refused. A negative n takes room, even if
-// there is none.
+// take reserves room for up to n messages of a claim that lost its reservation because it was
+// slow, and returns for how many there is room. Room is never overdrawn, so whatever is handed
+// over fits into the channel.
+func (l *lane) take(shard, n int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fit := min(n, l.free)
+	l.free -= fit
+	l.hungry[shard] = l.hungry[shard] || fit < n
+	return fit
+}
+
+// release gives back room and wakes a shard that was refused.
 func (l *lane) release(n int) {
 	if n == 0 {
 		return
@@ -108,33 +119,51 @@ func (l *lane) release(n int) {
 	}
 }
 
-// accept queues messages claimed at a time for the handlers, a batch at a time and those that
-// crashed before one by one. It returns the suspects, which it leaves out.
-func (l *lane) accept(ms []Message, at time.Time) (suspects []Message) {
-	for len(ms) > 0 {
+// accept holds the leases of claimed messages and queues the first fit of them for the handlers,
+// a batch at a time and those that crashed before one by one. The others go back to the queue
+// uncharged. It returns the suspects among the first, which the caller has to isolate.
+func (l *lane) accept(ds []*delivery, fit int) (suspects []*delivery) {
+	l.refuse(ds[fit:], func(int) time.Duration { return 0 })
+	if fit == 0 {
+		return nil
+	}
+	l.c.leases.hold(ds[:fit])
+	for ds = ds[:fit]; len(ds) > 0; {
 		n := 1
-		if ms[0].Crashes == 0 {
-			for n < min(len(ms), l.opts.Batch) && ms[n].Crashes == 0 {
+		if ds[0].Crashes == 0 {
+			for n < min(len(ds), l.opts.Batch) && ds[n].Crashes == 0 {
 				n++
 			}
 		}
-		if suspected(ms[0]) {
-			suspects = append(suspects, ms[0])
+		if suspected(ds[0].Message) {
+			suspects = append(suspects, ds[0])
 		} else {
-			ds := l.deliver(ms[:n], at)
-			l.c.leases.hold(ds)
-			l.in <- ds
+			l.in <- ds[:n:n]
 		}
-		ms = ms[n:]
+		ds = ds[n:]
 	}
 	return suspects
 }
 
-func (l *lane) deliver(ms []Message, at time.Time) []*delivery {
+// refuse gives claimed messages that take no room back to the queue, uncharged and due again after
+// a delay by position. Their leases are held until the queue has them.
+func (l *lane) refuse(ds []*delivery, delay func(i int) time.Duration) {
+	if len(ds) == 0 {
+		return
+	}
+	l.c.leases.hold(ds)
+	for i, d := range ds {
+		d.freed.Store(true)
+		l.giveBackOne(d, delay(i))
+	}
+}
+
+// deliver makes deliveries of messages whose leases began at a time.
+func (l *lane) deliver(ms []Message, leased time.Time) []*delivery {
 	ds := make([]*delivery, len(ms))
 	all := make([]delivery, len(ms))
 	for i, m := range ms {
-		all[i] = delivery{Message: m, lane: l, renew: at.Add(l.lease / 3)}
+		all[i] = delivery{Message: m, lane: l, renew: leased.Add(l.lease / 3)}
 		ds[i] = &all[i]
 	}
 	return ds
@@ -168,12 +197,17 @@ func (l *lane) drain() {
 	}
 }
 
+// giveBack returns messages that have not begun to the queue, uncharged and due at once.
 func (l *lane) giveBack(ds []*delivery) {
 	failpoint.Reach("release.before", l.job.Name())
 	for _, d := range ds {
-		l.c.opts.Observer.Finished(l.job.Name(), ResultReleased, 0, 0)
-		l.acks(d).nack(d, Return{Lease: d.Lease, How: Release})
+		l.giveBackOne(d, 0)
 	}
+}
+
+func (l *lane) giveBackOne(d *delivery, delay time.Duration) {
+	l.c.opts.Observer.Finished(l.job.Name(), ResultReleased, 0, 0)
+	l.acks(d).nack(d, Return{Lease: d.Lease, How: Release, Delay: delay})
 }
 
 func (l *lane) runOne(handlers context.Context, d *delivery) {

@@ -46,16 +46,14 @@ func (k *leases) hold(ds []*delivery) {
 	}
 }
 
-// isolate holds a suspect if no other one is held, and reports whether it does.
+// isolate makes a held message the one suspect of the consumer, and reports whether it is: there
+// may be another.
 func (k *leases) isolate(d *delivery) bool {
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	free := k.alone == nil || k.alone.lost || k.alone.overdue(time.Now())
 	if free {
 		k.alone = d
-	}
-	k.mu.Unlock()
-	if free {
-		k.hold([]*delivery{d})
 	}
 	return free
 }

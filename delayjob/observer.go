@@ -34,7 +34,7 @@ const (
 	ResultSnooze      Result = "snooze"
 	ResultDead        Result = "dead"
 	ResultUnavailable Result = "unavailable"
-	ResultReleased    Result = "released" // given back unstarted or unfinished at shutdown
+	ResultReleased    Result = "released" // given back: no room for it, its job is paused, or the consumer stops
 )
 
 // Cause of a wake-up.

@@ -1,6 +1,10 @@
 package meeting
 
-import "time"
+import (
+	"time"
+
+	"punctual/account/fault"
+)
 
 // Blackout is a time at which a room, or every room of a site, takes no meetings. Those that
 // were booked before stay.
@@ -36,7 +40,7 @@ func (r *Room) checkBlackouts(w Wish, v *faults) {
 		if b.Reason != "" {
 			why = ": " + b.Reason
 		}
-		figures := Figures{RoomID: r.ID, Span: b.Slot, BlackoutID: b.ID, Reason: b.Reason}
+		figures := Figures{RoomID: r.ID, Span: fault.Span(b.Slot), BlackoutID: b.ID, Reason: b.Reason}
 		v.broken(location, "blackout", figures, "%s is closed from %s to %s%s", r.Name, wallClock(b.Slot.Start, loc), wallClock(b.Slot.End, loc), why)
 	}
 }

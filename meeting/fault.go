@@ -28,7 +28,7 @@ func (f faults) err() error {
 	if len(f) == 0 {
 		return nil
 	}
-	return &InvalidError{f}
+	return &InvalidError{Faults: f}
 }
 
 // below moves the faults of a field, and of what is in it, to another place.

@@ -2,19 +2,17 @@ package meeting
 
 import (
 	"cmp"
-	"net/mail"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"punctual/account/fault"
 )
 
 // Limits of a request, far above what people need and far below what hurts.
 const (
-	maxTitle       = 200
+	maxTitle       = fault.MaxName
 	maxDescription = 10_000
 	maxComment     = 1_000
 	maxRooms       = 50
@@ -22,7 +20,6 @@ const (
 	maxReminders   = 10
 	maxOffset      = 366 * 24 * time.Hour
 	maxLength      = 366 * 24 * time.Hour // of a meeting, whatever the rules allow and an admin passes over
-	maxAddress     = 254                  // of an e-mail: RFC 5321
 )
 
 // Fields of a meeting as somebody asks for them, by booking or by changing; a nil field was
@@ -64,6 +61,8 @@ type known struct {
 	people    map[string]Person // users by lower-case e-mail
 	timezone  string            // of the installation
 	reminders []Reminder        // of the installation
+
+	starts map[int64]time.Time // of the meetings of a series, by original start: what clocks showed
 }
 
 // terms overlays base, nil for a new meeting, with the fields, and tells all their faults.
@@ -156,13 +155,15 @@ func (f *Fields) times(t *Terms, required bool, k known, found *faults) {
 		t.Timezone = t.Rooms[0].Zone
 	}
 	t.Timezone = cmp.Or(t.Timezone, k.timezone)
-	loc, err := Zone(t.Timezone)
+	loc, err := zoneOf(f.Timezone, t.Timezone)
 	if err != nil {
 		found.add("body.timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
 	}
-	okStart := parseField(f.Start, &t.Slot.Start, "body.start", required, loc, found)
-	okEnd := parseField(f.End, &t.Slot.End, "body.end", required, loc, found)
+	start, end := moment{at: t.Slot.Start}, moment{at: t.Slot.End}
+	okStart := parseField(f.Start, &start, readMoment, "body.start", required, loc, found)
+	okEnd := parseField(f.End, &end, readEnd, "body.end", required, loc, found)
+	t.Slot, t.given = Slot{start.at, end.at}, Slot{start.wall, end.wall}
 	switch {
 	case !okStart || !okEnd:
 	case !t.Slot.Start.Before(t.Slot.End):
@@ -173,14 +174,14 @@ func (f *Fields) times(t *Terms, required bool, k known, found *faults) {
 }
 
 // parseField reads a time into t and reports whether t holds a valid one then.
-func parseField(s *string, t *time.Time, location string, required bool, loc *time.Location, found *faults) bool {
+func parseField(s *string, t *moment, read func(string, *time.Location) (moment, error), location string, required bool, loc *time.Location, found *faults) bool {
 	if s == nil {
 		if required {
 			found.add(location, "required", "is required")
 		}
 		return !required
 	}
-	parsed, err := ParseTime(*s, loc)
+	parsed, err := read(*s, loc)
 	if err != nil {
 		code := "invalid_time"
 		if _, gap := err.(*GapError); gap {
@@ -243,36 +244,19 @@ func answered(base *Meeting, p Person) Attendee {
 
 func (a Attendee) sameAddress(b Attendee) bool { return strings.EqualFold(a.Email, b.Email) }
 
-var (
-	phonePattern  = regexp.MustCompile(`^\+[1-9][0-9]{3,14}$`) // E.164
-	localePattern = regexp.MustCompile(`^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$`)
-	phoneNoise    = strings.NewReplacer(" ", "", "-", "", "(", "", ")", "", ".", "", "/", "")
-)
-
-// checkPerson tells what is wrong with an invited person, and strips spaces and separators.
+// checkPerson normalizes an invited person and reports what is wrong.
 func checkPerson(location string, p *Person, found *faults) {
-	p.Email, p.Name, p.Phone = strings.TrimSpace(p.Email), strings.TrimSpace(p.Name), phoneNoise.Replace(p.Phone)
-	switch {
-	case p.Email == "":
-		found.add(location+".email", "required", "is required")
-	case !validEmail(p.Email):
-		found.add(location+".email", "invalid_email", "is not an e-mail address")
-	}
-	found.line(location+".name", p.Name, 0, maxTitle)
-	if p.Phone != "" && !phonePattern.MatchString(p.Phone) {
-		found.add(location+".phone", "invalid_phone", "is not an international number like +4930123")
-	}
-	if p.Locale != "" && (len(p.Locale) > 35 || !localePattern.MatchString(p.Locale)) {
-		found.add(location+".locale", "invalid_locale", "is not a language tag like en or zh-CN")
+	l := (*fault.List)(found)
+	p.Email = l.Email(location+".email", p.Email)
+	p.Name = strings.TrimSpace(p.Name)
+	l.Line(location+".name", p.Name, maxTitle)
+	p.Phone = l.Phone(location+".phone", p.Phone)
+	if p.Locale != "" {
+		p.Locale = l.Locale(location+".locale", p.Locale)
 	}
 	if p.Timezone != "" {
-		found.timezone(location+".timezone", p.Timezone)
+		l.Zone(location+".timezone", p.Timezone)
 	}
-}
-
-func validEmail(s string) bool {
-	a, err := mail.ParseAddress(s)
-	return err == nil && a.Address == s && len(s) <= maxAddress && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 func (f *Fields) reminders(t *Terms, k known, found *faults) {
@@ -331,51 +315,17 @@ func (f *faults) seconds(location string, d, most time.Duration) {
 
 // line checks a text without line breaks.
 func (f *faults) line(location, s string, least, most int) {
-	n := utf8.RuneCountInString(s)
-	switch {
-	case n < least, least > 0 && !visible(s):
-		f.add(location, "too_short", "is empty")
-	case n > most:
-		f.add(location, "too_long", "has more than %d characters", most)
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, disturbs):
-		f.add(location, "control_character", "holds a control character or a line break")
+	if least > 0 && !fault.Visible(s) {
+		f.add(location, "too_short", "must not be empty")
+		return
 	}
-}
-
-// visible reports whether a text shows anything at all: zero-width characters alone do not.
-func visible(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool {
-		return !unicode.IsSpace(r) && r != '\u2800' && // a braille cell without dots
-			!unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
-	})
-}
-
-// disturbs reports whether a character has no place in a line: control characters, line
-// breaks, and those that turn the direction of writing, which reach beyond the line where it
-// stands among others. Marks of a direction are harmless, and so are joiners.
-func disturbs(r rune) bool {
-	mark := r == '\u200e' || r == '\u200f' || r == '\u061c'
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) && !mark
+	(*fault.List)(f).Line(location, s, most)
 }
 
 // text checks a text of several lines.
-func (f *faults) text(location, s string, most int) {
-	control := func(r rune) bool {
-		return unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\u202d' || r == '\u202e' // force a direction upon letters
-	}
-	switch {
-	case utf8.RuneCountInString(s) > most:
-		f.add(location, "too_long", "has more than %d characters", most)
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, control):
-		f.add(location, "control_character", "holds a control character")
-	}
-}
+func (f *faults) text(location, s string, most int) { (*fault.List)(f).Text(location, s, most) }
 
-func (f *faults) timezone(location, name string) {
-	if _, err := Zone(name); err != nil {
-		f.add(location, "unknown_timezone", "%v", err)
-	}
-}
+func (f *faults) timezone(location, name string) { (*fault.List)(f).Zone(location, name) }
 
 // broken are all rules that the terms break of the rooms, judging what differs from base, nil
 // for a new meeting. Quotas are not among them: see [Meeting.Claims].

@@ -20,6 +20,8 @@ type Terms struct {
 	Turn *Turn // by which it comes from the waiting list; nil: it does not
 
 	Placed bool // time or rooms were asked for; see [Meeting.Revise]
+
+	given Slot // start and end as clocks show them, of those that were asked for
 }
 
 // Book makes a meeting of terms that have been checked. It is confirmed at once unless one
@@ -184,7 +186,10 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 		m.askAnew(before.Slot, by, at)
 		m.settle(t.Rooms, &before, by, ask, at)
 	default:
-		m.Slot, m.Timezone, m.RoomIDs, m.RoomNames = before.Slot, before.Timezone, before.RoomIDs, before.RoomNames
+		m.Slot, m.RoomIDs, m.RoomNames = before.Slot, before.RoomIDs, before.RoomNames
+		if !concerns(changes, "timezone") { // it belongs to the move
+			m.Timezone = before.Timezone
+		}
 		if withdrawn {
 			changes["pending_change"] = Change{From: m.Request.Change.summary()}
 			m.withdraw("changed", by, at)

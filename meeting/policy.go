@@ -160,7 +160,7 @@ func (f *faults) past(location string, edge, end, now time.Time) {
 
 func (r *Room) checkLead(w Wish, limits Limits, v *faults) {
 	lead := w.Slot.Start.Sub(w.Now)
-	if lead < -Tolerance {
+	if lead < -Tolerance || !w.Slot.End.After(w.Now) {
 		v.past("body.start", w.Slot.Start, w.Slot.End, w.Now)
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"punctual/account/fault"
 )
 
 func TestRoom_Open(t *testing.T) {
@@ -276,7 +278,7 @@ func TestRoom_Check_figures(t *testing.T) {
 		"max_advance":   {RoomID: 7, Limit: "2h", Actual: "21h5m"},
 		"step":          {RoomID: 7, Limit: "15m", Actual: "10:05"},
 		"opening_hours": {RoomID: 7, Limit: "MO TU 08:00-20:00", Actual: "2027-02-11 10:05 to 2027-02-11 12:15"},
-		"blackout":      {RoomID: 7, Span: closed, BlackoutID: 5, Reason: "paint"},
+		"blackout":      {RoomID: 7, Span: fault.Span(closed), BlackoutID: 5, Reason: "paint"},
 	})
 	free := Room{ID: 7, Zone: "UTC", Active: true, Policy: Policy{MaxDuration: 3 * time.Hour, MaxAdvance: 3 * time.Hour}}
 	for _, f := range free.Check(Wish{Slot: Slot{utc(t, "2027-02-10T14:00"), utc(t, "2027-02-10T16:00")}, Now: now}, Limits{MaxDuration: time.Hour, MaxAdvance: time.Hour}) {

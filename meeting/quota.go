@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"punctual/account/fault"
 )
 
 // Periods that a [Quota] counts in, in the room's zone. Weeks begin on Monday.
@@ -70,7 +72,7 @@ func (c *Claim) Check(others []Slot) []Fault {
 		}
 		used := usageOf(period, others...)
 		before, after := used.plus(usageOf(period, c.had)), used.plus(usageOf(period, c.wanted))
-		figures := Figures{RoomID: c.RoomID, Per: q.Per, Span: period}
+		figures := Figures{RoomID: c.RoomID, Per: q.Per, Span: fault.Span(period)}
 		day := period.Start.In(mustZone(c.room.Zone)).Format(time.DateOnly)
 		known := len(v)
 		if q.Count > 0 && after.count > q.Count && after.count > before.count {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punctual/account/fault"
 )
 
 func TestQuota_periods(t *testing.T) {
@@ -74,7 +76,7 @@ func TestClaim_Check(t *testing.T) {
 				if f.Code != "quota" || f.Figures.RoomID != 7 || f.Figures.Span.Start.IsZero() {
 					t.Errorf("fault %+v", f)
 				}
-				f.Figures.RoomID, f.Figures.Span = 0, Slot{}
+				f.Figures.RoomID, f.Figures.Span = 0, fault.Span{}
 				got = append(got, f.Figures)
 			}
 			if !slices.Equal(got, tt.want) {

@@ -2,7 +2,6 @@ package meeting
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/teambition/rrule-go"
@@ -22,6 +21,8 @@ type Recurrence struct {
 type WallTime struct {
 	time.Time      // in UTC
 	Day       bool // the whole day
+
+	at time.Time // the instant that was given; zero: what clocks show was
 }
 
 const (
@@ -363,13 +364,11 @@ func ParseWallTime(s string, loc *time.Location) (WallTime, bool) {
 	if t, err := time.Parse(dayLayout, s); err == nil {
 		return WallTime{Time: t, Day: true}, true
 	}
-	for _, layout := range []string{wallLayout, "2006-01-02T15:04"} {
-		if t, err := time.Parse(layout, s); err == nil && t.Nanosecond() == 0 {
-			return WallTime{Time: t}, true
-		}
+	if t, ok := parseLocal(s); ok && t.Nanosecond() == 0 {
+		return WallTime{Time: t}, true
 	}
-	if t, err := time.Parse(time.RFC3339, strings.ToUpper(s)); err == nil && t.Nanosecond() == 0 {
-		return WallTime{Time: clock(t, loc)}, true
+	if t, ok := parseOffset(s); ok && t.Nanosecond() == 0 {
+		return WallTime{Time: clock(t, loc), at: t}, true
 	}
 	return WallTime{}, false
 }

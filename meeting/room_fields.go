@@ -43,7 +43,7 @@ func (f *SiteFields) apply(s *Site) error {
 		}
 	}
 	if all := found.behind(f.Faults); len(all) > 0 {
-		return &InvalidError{all}
+		return &InvalidError{Faults: all}
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (f *RoomFields) apply(r *Room, look roomLookUp) error {
 	f.policy(&r.Policy, &found)
 	f.checkIn(r, look, &found)
 	if all := found.behind(f.Faults); len(all) > 0 {
-		return &InvalidError{all}
+		return &InvalidError{Faults: all}
 	}
 	return nil
 }

@@ -283,7 +283,7 @@ func (r *Rule) ending(part, value string) *Rule {
 	changed := &Rule{parts: parts}
 	changed, found := ParseRule("", changed.String())
 	if len(found) > 0 {
-		panic("rule: " + (&InvalidError{found}).Error()) // the parts have been read before
+		panic("rule: " + (&InvalidError{Faults: found}).Error()) // the parts have been read before
 	}
 	return changed
 }

@@ -70,7 +70,7 @@ func expanded(f Facts) (map[time.Time]string, error) {
 	}
 	rule, wrong := ParseRule("", s.Rule)
 	if len(wrong) > 0 {
-		return nil, &InvalidError{wrong}
+		return nil, &InvalidError{Faults: wrong}
 	}
 	start, _ := time.Parse(icalLocal, s.Start)
 	end, _ := time.Parse(icalLocal, s.End)

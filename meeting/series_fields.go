@@ -1,6 +1,8 @@
 package meeting
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -48,7 +50,7 @@ func (f *SeriesFields) apply(s *Series, k known, limits Limits, at time.Time) (T
 	f.dates(s, zone, &found)
 	f.conflicts(&found)
 	if f.rule(s, base == nil, &found) && timed && !found.at("body.start") {
-		f.checkRule(s, limits, at, base == nil, &found)
+		f.checkRule(s, k.starts, limits, at, base == nil, &found)
 	}
 	if all := found.behind(nil); len(all) > 0 {
 		return t, &InvalidError{Faults: all}
@@ -65,10 +67,10 @@ func (f faults) at(location string) bool {
 func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool, found *faults) {
 	start, end := s.Start, s.End
 	if f.Start != nil {
-		start = clock(t.Slot.Start, zone)
+		start = t.given.Start
 	}
 	if f.End != nil {
-		end = clock(t.Slot.End, zone)
+		end = t.given.End
 	}
 	if start.Nanosecond() != 0 {
 		found.add("body.start", "not_whole_seconds", "is not a whole number of seconds")
@@ -76,8 +78,9 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 	if end.Nanosecond() != 0 {
 		found.add("body.end", "not_whole_seconds", "is not a whole number of seconds")
 	}
+	f.readBack(start, end, t, zone, found)
 	switch {
-	case found.at("body.end"):
+	case found.at("body.start"), found.at("body.end"):
 	case !start.Before(end):
 		found.add("body.end", "not_after_start", "is not after the start")
 	case end.Sub(start) > maxLength:
@@ -90,6 +93,24 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 		s.ExDates = movedDates(s.ExDates, s.Start, start)
 	}
 	s.Start, s.End = start, end
+}
+
+// readBack refuses an instant that clocks do not lead back to: a series keeps what clocks show,
+// which is the first pass of an hour that they show twice.
+func (f *SeriesFields) readBack(start, end time.Time, t Terms, zone *time.Location, found *faults) {
+	check := func(location string, given *string, wall, at time.Time) {
+		if given != nil && !occurs(wall, zone).Equal(at) {
+			found.add(location, "ambiguous_time", "%s", secondPass(wall, zone))
+		}
+	}
+	check("body.start", f.Start, start, t.Slot.Start)
+	check("body.end", f.End, end, t.Slot.End)
+}
+
+// secondPass says that a series cannot have a time as clocks show it for the second time.
+func secondPass(wall time.Time, zone *time.Location) string {
+	return fmt.Sprintf("must not be the second pass of %s, which clocks in %s show twice: a series takes the first pass",
+		wall.Format("2006-01-02 15:04:05"), zone)
 }
 
 // movedDates are dates to leave out of a series whose start moves: they are the same ones.
@@ -118,7 +139,7 @@ func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {
 		for i, text := range *texts {
 			w, ok := ParseWallTime(text, zone)
 			if !ok {
-				found.add(index("body."+name, i), "invalid_time", "is not a date like 2027-02-15, or a time like 2027-02-15T09:00:00")
+				found.add(index("body."+name, i), "invalid_time", "must be a date like 2027-02-15, or a time like 2027-02-15T09:00:00")
 				continue
 			}
 			*into = append(*into, w)
@@ -129,10 +150,42 @@ func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {
 	if f.RDates == nil {
 		return
 	}
+	if len(s.RDates) < len(*f.RDates) {
+		return
+	}
 	for i, w := range s.RDates {
-		if len(s.RDates) == len(*f.RDates) && w.on(s.Start).Before(s.Start) {
-			found.add(index("body.rdates", i), "before_start", "is before the start of the series")
+		location := index("body.rdates", i)
+		_, err := Instant(w.Time, zone)
+		switch gap, skipped := err.(*GapError); {
+		case w.on(s.Start).Before(s.Start):
+			found.add(location, "before_start", "is before the start of the series")
+		case skipped && !w.Day:
+			found.add(location, "nonexistent_time", "%v", gap)
+		case !w.at.IsZero() && !occurs(w.Time, zone).Equal(w.at):
+			found.add(location, "ambiguous_time", "%s", secondPass(w.Time, zone))
 		}
+		s.RDates[i].at = time.Time{}
+	}
+}
+
+// nameExDates turns what was given as an instant into what clocks show at the date that begins
+// then: where they skip its time, they show another one. starts are those of meetings that are there.
+func (s *Series) nameExDates(starts map[int64]time.Time) {
+	if !slices.ContainsFunc(s.ExDates, func(w WallTime) bool { return !w.at.IsZero() }) {
+		return
+	}
+	names := map[int64]time.Time{}
+	ruled := s.clone()
+	ruled.ExDates = nil
+	for _, d := range ruled.Dates() {
+		names[d.Slot.Start.UnixMicro()] = d.Wall
+	}
+	maps.Copy(names, starts)
+	for i, w := range s.ExDates {
+		if wall, ok := names[w.at.UnixMicro()]; ok && !w.at.IsZero() {
+			s.ExDates[i].Time = wall
+		}
+		s.ExDates[i].at = time.Time{}
 	}
 }
 
@@ -168,20 +221,21 @@ func (f *SeriesFields) rule(s *Series, required bool, found *faults) bool {
 }
 
 // checkRule judges the rule and its dates, if something about them is new.
-func (f *SeriesFields) checkRule(s *Series, limits Limits, at time.Time, isNew bool, found *faults) {
+func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits Limits, at time.Time, isNew bool, found *faults) {
 	if !isNew && f.Rule == nil && f.Start == nil && f.End == nil && f.Timezone == nil && f.RDates == nil {
+		s.nameExDates(starts)
 		return
 	}
 	limit := limits.MaxOccurrences
 	if limit == 0 || !isNew && f.Rule == nil && f.RDates == nil {
 		limit = everyDate
 	}
-	r := s.Recurrence()
-	if wrong := r.check("body.rrule", limit); len(wrong) > 0 {
+	if wrong := s.Recurrence().check("body.rrule", limit); len(wrong) > 0 {
 		*found = append(*found, wrong...)
 		return
 	}
-	dates, _ := r.Dates(limit)
+	s.nameExDates(starts)
+	dates, _ := s.Recurrence().Dates(limit)
 	switch last := len(dates) - 1; {
 	case last < 0:
 		found.add("body.exdates", "no_dates", "leaves no date")
@@ -237,7 +291,7 @@ func readScope(scope *Scope, text string, zone *time.Location) (from time.Time, 
 		}
 	}
 	if len(found) > 0 {
-		return from, &InvalidError{found}
+		return from, &InvalidError{Faults: found}
 	}
 	return from, nil
 }

@@ -55,7 +55,7 @@ func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int
 		return nil, err
 	}
 	if !from.IsZero() && !e.knows(from) {
-		return nil, &InvalidError{[]Fault{{Location: "body.from", Code: "unknown_date", Message: "is not the original_start of a date of this series"}}}
+		return nil, &InvalidError{Faults: []Fault{{Location: "body.from", Code: "unknown_date", Message: "is not the original_start of a date of this series"}}}
 	}
 	return e, nil
 }

@@ -150,16 +150,15 @@ func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *faults) 
 // apply gives the blackout the fields and tells all their faults, and those found before.
 func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 	isNew := b.ID == 0
-	if f.Timezone != nil && *f.Timezone != "" {
-		zone = *f.Timezone
-	}
-	loc, err := Zone(zone)
+	loc, err := zoneOf(f.Timezone, zone)
 	if err != nil {
 		found.add("body.timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
 	}
-	okStart := parseField(f.Start, &b.Slot.Start, "body.start", isNew, loc, &found)
-	okEnd := parseField(f.End, &b.Slot.End, "body.end", isNew, loc, &found)
+	start, end := moment{at: b.Slot.Start}, moment{at: b.Slot.End}
+	okStart := parseField(f.Start, &start, readMoment, "body.start", isNew, loc, &found)
+	okEnd := parseField(f.End, &end, readEnd, "body.end", isNew, loc, &found)
+	b.Slot = Slot{start.at, end.at}
 	if okStart && okEnd && !b.Slot.Start.Before(b.Slot.End) {
 		found.add("body.end", "not_after_start", "is not after the start")
 	}
@@ -168,7 +167,7 @@ func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 		found.line("body.reason", b.Reason, 0, maxReason)
 	}
 	if all := found.behind(f.Faults); len(all) > 0 {
-		return &InvalidError{all}
+		return &InvalidError{Faults: all}
 	}
 	return nil
 }

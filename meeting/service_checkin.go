@@ -59,14 +59,14 @@ func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 			return &StateError{State: status, Wanted: "extend"}
 		}
 		if f.End == nil && len(f.Faults) == 0 {
-			return &InvalidError{[]Fault{{Location: "body.end", Code: "required", Message: "is required"}}}
+			return &InvalidError{Faults: []Fault{{Location: "body.end", Code: "required", Message: "is required"}}}
 		}
 		before := m.Slot.End
 		if err := s.revise(m, by, ifMatch, f, conf, c); err != nil && !errors.Is(err, errUnchanged) {
 			return err
 		}
 		if waits := m.Request != nil && m.Request.Change != nil && m.Request.Change.Slot.End.After(before); !waits && !m.Slot.End.After(before) {
-			return &InvalidError{[]Fault{{Location: "body.end", Code: "not_later", Message: "is not after the present end"}}}
+			return &InvalidError{Faults: []Fault{{Location: "body.end", Code: "not_later", Message: "is not after the present end"}}}
 		}
 		if status != InProgress {
 			return nil

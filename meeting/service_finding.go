@@ -185,5 +185,5 @@ func (s *Service) taken(ctx context.Context, rooms []*Room, span Slot) (map[int6
 }
 
 func invalid(location, code, message string) error {
-	return &InvalidError{[]Fault{{Location: location, Code: code, Message: message}}}
+	return &InvalidError{Faults: []Fault{{Location: location, Code: code, Message: message}}}
 }

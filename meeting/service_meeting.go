@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/account/fault"
 )
 
 // Book makes a meeting, which is confirmed or, where a room needs approval by somebody else,
@@ -320,7 +322,7 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 	}
 	emails := make([]string, 0, len(*f.Attendees))
 	for _, p := range *f.Attendees {
-		if email := strings.ToLower(strings.TrimSpace(p.Email)); validEmail(email) { // else a fault, told by terms
+		if email := fault.FoldEmail(p.Email); fault.IsEmail(email) { // else a fault, told by terms
 			emails = append(emails, email)
 		}
 	}
@@ -396,7 +398,7 @@ func checkComment(location string, text *string) error {
 	var found faults
 	*text = strings.TrimSpace(*text)
 	if found.text(location, *text, maxComment); len(found) > 0 {
-		return &InvalidError{found}
+		return &InvalidError{Faults: found}
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func checkAnswer(r Response, comment *string) error {
 		found = append(found, err.Faults...)
 	}
 	if len(found) > 0 {
-		return &InvalidError{found}
+		return &InvalidError{Faults: found}
 	}
 	return nil
 }

@@ -217,7 +217,7 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slo
 		span.End = span.Start.AddDate(0, 0, 7)
 	}
 	if !span.Start.Before(span.End) || span.Duration() > maxFreeBusy {
-		return nil, &InvalidError{[]Fault{{Location: "query.to", Code: "invalid_span", Message: "is after from, by at most 366 days"}}}
+		return nil, &InvalidError{Faults: []Fault{{Location: "query.to", Code: "invalid_span", Message: "is after from, by at most 366 days"}}}
 	}
 	ms, err := s.store.Occupants(ctx, roomID, span)
 	if err != nil {

@@ -72,7 +72,7 @@ func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int6
 		found.add("body.original_start", "required", "is required")
 	}
 	if len(found) > 0 {
-		return nil, &InvalidError{found}
+		return nil, &InvalidError{Faults: found}
 	}
 	r, err := s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
 		e, err := s.revision(ctx, by, id, ifMatch, &f)
@@ -129,13 +129,13 @@ func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*want
 	series.UpdatedAt, series.CancelledAt = e.at, time.Time{}
 	start, err := ParseTime(text, mustZone(series.Timezone))
 	if err != nil {
-		return nil, nil, &InvalidError{[]Fault{{Location: "body.original_start", Code: "invalid_time", Message: err.Error()}}}
+		return nil, nil, &InvalidError{Faults: []Fault{{Location: "body.original_start", Code: "invalid_time", Message: err.Error()}}}
 	}
 	ruled := series.clone()
 	ruled.ExDates = nil
 	d, ok := find(ruled.Dates(), start)
 	if !ok {
-		return nil, nil, &InvalidError{[]Fault{{Location: "body.original_start", Code: "unknown_date", Message: "is not a date of this series"}}}
+		return nil, nil, &InvalidError{Faults: []Fault{{Location: "body.original_start", Code: "unknown_date", Message: "is not a date of this series"}}}
 	}
 	for _, m := range e.all {
 		if m.OriginalStart.Equal(start) && !m.gone() {
@@ -151,7 +151,7 @@ func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*want
 		return nil, nil, err
 	}
 	if len(rooms) < len(series.RoomIDs) {
-		return nil, nil, &InvalidError{[]Fault{{Location: "body.original_start", Code: "unknown_room", Message: "a room of the series is not there any more"}}}
+		return nil, nil, &InvalidError{Faults: []Fault{{Location: "body.original_start", Code: "unknown_room", Message: "a room of the series is not there any more"}}}
 	}
 	w := &wanted{date: d, terms: series.terms(d, rooms, e.conf.Reminders), room: true}
 	e.dates = []*wanted{w}

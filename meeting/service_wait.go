@@ -41,13 +41,13 @@ func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *string) (
 	terms, err := f.terms(nil, known)
 	ends, faults := waitUntil(until, terms, at)
 	if broken, ok := errors.AsType[*InvalidError](err); ok {
-		return nil, &InvalidError{append(broken.Faults, faults...)}
+		return nil, &InvalidError{Faults: append(broken.Faults, faults...)}
 	}
 	if err != nil {
 		return nil, err
 	}
 	if len(faults) > 0 {
-		return nil, &InvalidError{faults}
+		return nil, &InvalidError{Faults: faults}
 	}
 	if err := s.judge(ctx, by, &terms, nil, at); err != nil {
 		return nil, err
@@ -74,11 +74,11 @@ func waitUntil(until *string, t Terms, at time.Time) (time.Time, []Fault) {
 	if err != nil {
 		loc = time.UTC // told already
 	}
-	var ends time.Time
-	if parseField(until, &ends, "body.until", false, loc, &found) && !ends.After(at) {
+	var ends moment
+	if parseField(until, &ends, readEnd, "body.until", false, loc, &found) && !ends.at.After(at) {
 		found.add("body.until", "in_past", "has passed")
 	}
-	return ends.UTC().Truncate(time.Microsecond), found
+	return ends.at, found
 }
 
 // WaitOf finds a wait. [ErrNotFound] also if the actor may not see it: nobody learns who waits.

@@ -55,9 +55,6 @@ func (m *Meeting) overdue(at time.Time) bool {
 func (m *Meeting) At(at time.Time) *Meeting {
 	seen := *m
 	seen.Status = m.EffectiveStatus(at)
-	if m.Request != nil && m.Request.Change != nil && !m.Waits(at) {
-		seen.Request = nil // it stays where it is
-	}
 	if seen.Status == Rejected && m.Status == Pending {
 		seen.Approval.Reason = ReasonTimeout
 		seen.Approval.DecidedAt = m.Approval.Deadline

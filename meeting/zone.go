@@ -1,36 +1,30 @@
 package meeting
 
 import (
+	"errors"
 	"fmt"
-	"sync"
+	"strings"
 	"time"
-	_ "time/tzdata" // zones on machines that have none
+
+	"punctual/account/fault"
 )
 
-// zones that were loaded before; time.LoadLocation reads a file every time.
-var zones sync.Map // string -> *time.Location
+// Zone loads a time zone that is stored already. A new name must pass [fault.Zone].
+func Zone(name string) (*time.Location, error) { return fault.StoredZone(name) }
 
-// Zone loads an IANA time zone, e.g. "Europe/Berlin". The name "Local" and the empty one
-// are no zones: what they mean depends on the machine.
-func Zone(name string) (*time.Location, error) {
-	if loc, ok := zones.Load(name); ok {
-		return loc.(*time.Location), nil
+// zoneOf loads the zone in which local times of a request count: the one that the request
+// names, or else the one in force.
+func zoneOf(named *string, inForce string) (*time.Location, error) {
+	if named != nil && *named != "" {
+		return fault.Zone(*named)
 	}
-	if name == "" || name == "Local" {
-		return nil, fmt.Errorf("%q is not a time zone", name)
-	}
-	loc, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not a time zone", name)
-	}
-	zones.Store(name, loc)
-	return loc, nil
+	return Zone(inForce)
 }
 
 // mustZone is for names that were checked when they were stored; should the zone data have
 // lost one since, UTC is better than no answer.
 func mustZone(name string) *time.Location {
-	if loc, err := Zone(name); err == nil {
+	if loc, err := fault.StoredZone(name); err == nil {
 		return loc
 	}
 	return time.UTC
@@ -93,21 +87,79 @@ func sameClock(a, b time.Time) bool {
 // (2027-02-10T10:00:00, seconds optional) to be read in loc. The result is in UTC, to the
 // microsecond. A local time that does not exist is a [*GapError].
 func ParseTime(s string, loc *time.Location) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
-		return t.UTC().Truncate(time.Microsecond), nil
+	m, err := readMoment(s, loc)
+	return m.at, err
+}
+
+// ParseEnd is ParseTime for the end of a span. Where clocks are put forward from 02:00 to 03:00,
+// a local 02:00 is the instant of the change: what ends then loses nothing.
+func ParseEnd(s string, loc *time.Location) (time.Time, error) {
+	m, err := readEnd(s, loc)
+	return m.at, err
+}
+
+// ParseInstant reads a time that must have an offset.
+func ParseInstant(s string) (time.Time, error) {
+	t, ok := parseOffset(s)
+	if !ok {
+		return time.Time{}, errors.New("must be a time with an offset, like 2027-02-10T09:00:00Z or 2027-02-10T10:00:00+01:00")
 	}
+	return t, nil
+}
+
+// IsLocal reports whether s is a time without an offset.
+func IsLocal(s string) bool {
+	_, ok := parseLocal(s)
+	return ok
+}
+
+// moment is a time that somebody gave: the instant, and what clocks show then.
+type moment struct {
+	at   time.Time // UTC, to the microsecond
+	wall time.Time // as it was given, if it was local; in UTC
+}
+
+func readMoment(s string, loc *time.Location) (moment, error) {
+	if t, ok := parseOffset(s); ok {
+		return moment{t, clock(t, loc)}, nil
+	}
+	wall, ok := parseLocal(s)
+	if !ok {
+		return moment{}, errors.New("must be a time like 2027-02-10T09:00:00Z, or like 2027-02-10T09:00:00 with a timezone")
+	}
+	t, err := Instant(wall, loc)
+	return moment{t.UTC().Truncate(time.Microsecond), wall.Truncate(time.Microsecond)}, err
+}
+
+func readEnd(s string, loc *time.Location) (moment, error) {
+	m, err := readMoment(s, loc)
+	if _, gap := err.(*GapError); gap {
+		if change := edge(m.wall, loc); clockBefore(change, loc).Equal(m.wall) {
+			return moment{change.UTC(), m.wall}, nil
+		}
+	}
+	return m, err
+}
+
+// parseOffset reads RFC 3339, which allows a lower-case t and z.
+func parseOffset(s string) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(s))
+	return t.UTC().Truncate(time.Microsecond), err == nil
+}
+
+func parseLocal(s string) (wall time.Time, ok bool) {
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04"} {
-		wall, err := time.Parse(layout, s)
-		if err != nil {
-			continue
+		if t, err := time.Parse(layout, strings.ToUpper(s)); err == nil {
+			return t, true
 		}
-		t, err := Instant(wall, loc)
-		if err != nil {
-			return time.Time{}, err
-		}
-		return t.UTC().Truncate(time.Microsecond), nil
 	}
-	return time.Time{}, fmt.Errorf("is not a time; write 2027-02-10T09:00:00Z, or 2027-02-10T09:00:00 with a timezone")
+	return time.Time{}, false
+}
+
+// clockBefore is what clocks in loc show when they reach an instant, before they are changed at it.
+func clockBefore(t time.Time, loc *time.Location) time.Time {
+	just := time.Nanosecond
+	return clock(t.Add(-just), loc).Add(just)
 }
 
 // occurs is Instant for dates that recur. On the day on which clocks skip the time it counts

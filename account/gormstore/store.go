@@ -16,6 +16,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"punctual/account"
+	"punctual/account/fault"
 )
 
 // Store implements [account.Store] on the tables users and tokens.
@@ -95,9 +96,7 @@ func decodeCursor(s string) (int64, error) {
 	text, ok := strings.CutPrefix(string(b), "id:")
 	id, parseErr := strconv.ParseInt(text, 10, 64)
 	if err != nil || !ok || parseErr != nil {
-		return 0, &account.InvalidError{Faults: []account.Fault{{
-			Location: "query.cursor", Code: "invalid_cursor", Message: "is not a cursor of this list",
-		}}}
+		return 0, fault.Invalid("query.cursor", "invalid_cursor", "is not a cursor of this list")
 	}
 	return id, nil
 }

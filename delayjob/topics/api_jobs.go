@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/account"
+	"punctual/account/fault"
 )
 
 type addInput struct {
@@ -59,7 +60,7 @@ func (h *handlers) add(ctx context.Context, in *addInput) (*addOutput, error) {
 	now := h.s.now()
 	j, faults := parse(in.Topic, in.Body, "body", now)
 	if len(faults) > 0 {
-		return nil, &InvalidError{faults}
+		return nil, &InvalidError{Faults: faults}
 	}
 	stored, err := h.s.Add(ctx, j)
 	if err != nil {
@@ -81,10 +82,10 @@ func (h *handlers) add(ctx context.Context, in *addInput) (*addOutput, error) {
 func (h *handlers) addMany(ctx context.Context, in *addInput) (*addOutput, error) {
 	var each []json.RawMessage
 	if err := json.Unmarshal(in.Body, &each); err != nil {
-		return nil, &InvalidError{[]Fault{{"body", "malformed", "must be JSON"}}}
+		return nil, fault.Invalid("body", "malformed", "must be JSON")
 	}
 	if len(each) == 0 || len(each) > MaxBatch {
-		return nil, &InvalidError{[]Fault{{"body", "out_of_range", "must hold 1 to 1000 jobs"}}}
+		return nil, fault.Invalid("body", "out_of_range", "must hold 1 to 1000 jobs")
 	}
 	now := h.s.now()
 	items := make([]addedResult, len(each))
@@ -179,7 +180,7 @@ func (h *handlers) reschedule(ctx context.Context, in *rescheduleInput) (*jobOut
 	}
 	due, faults := dueTime(in.Body.Due, in.Body.DelayMs, "body", h.s.now())
 	if len(faults) > 0 {
-		return nil, &InvalidError{faults}
+		return nil, &InvalidError{Faults: faults}
 	}
 	j, state, err := h.s.Reschedule(ctx, in.key(), due)
 	if err != nil {

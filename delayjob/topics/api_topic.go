@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/account"
+	"punctual/account/fault"
 )
 
 // TopicCounts are what a topic holds.
@@ -130,7 +131,7 @@ func (h *handlers) dead(ctx context.Context, in *deadInput) (*deadOutput, error)
 		var c deadCursor
 		b, err := base64.RawURLEncoding.DecodeString(in.Cursor)
 		if err != nil || json.Unmarshal(b, &c) != nil {
-			return nil, &InvalidError{[]Fault{{"query.cursor", "invalid_cursor", "is not a cursor of this list"}}}
+			return nil, fault.Invalid("query.cursor", "invalid_cursor", "is not a cursor of this list")
 		}
 		after = &Job{Key: Key{in.Topic, c.ID}, UpdatedAt: c.At}
 	}

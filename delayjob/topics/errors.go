@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/delayjob"
 )
 
@@ -14,18 +15,12 @@ var ErrNotFound = fmt.Errorf("topics: %w", delayjob.ErrNotFound)
 // ErrQueueDown says that the queue does not answer. Nothing is lost by it.
 var ErrQueueDown = errors.New("topics: the queue does not answer")
 
-// Fault is one thing wrong with a request.
-type Fault struct{ Location, Code, Message string }
-
-// InvalidError says all that is wrong with a request.
-type InvalidError struct{ Faults []Fault }
-
-func (e *InvalidError) Error() string {
-	if len(e.Faults) == 0 {
-		return "topics: invalid"
-	}
-	return fmt.Sprintf("topics: %s %s", e.Faults[0].Location, e.Faults[0].Message)
-}
+// Faults of requests are those of every package. See package fault.
+type (
+	Fault        = fault.Fault
+	InvalidError = fault.InvalidError
+	VersionError = fault.VersionError
+)
 
 // AddError says why a job is not added: a newer version is stored, or the same version with
 // another body.
@@ -62,14 +57,6 @@ type QuotaError struct {
 }
 
 func (e *QuotaError) Error() string { return "topics: " + e.Detail }
-
-// StaleError says that a change was based on another version of a webhook than the current
-// one; 0: there is none.
-type StaleError struct{ Current int64 }
-
-func (e *StaleError) Error() string {
-	return fmt.Sprintf("version %d of the webhook is there", e.Current)
-}
 
 // StateError says that the state which a job is in does not allow the change.
 type StateError struct{ State State }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"punctual/account/fault"
 )
 
 // newTopicJob is a job as it is added.
@@ -41,7 +43,9 @@ func parse(topic string, raw []byte, at string, now time.Time) (*Job, []Fault) {
 		return j, []Fault{*f}
 	}
 	var faults []Fault
-	wrong := func(field, code, message string) { faults = append(faults, Fault{at + "." + field, code, message}) }
+	wrong := func(field, code, message string) {
+		faults = append(faults, fault.New(at+"."+field, code, "%s", message))
+	}
 	switch {
 	case in.ID == nil:
 		j.ID = rand.Text()
@@ -95,50 +99,51 @@ func dueTime(due *time.Time, delayMs *int64, at string, now time.Time) (time.Tim
 	field, t := ".due", now
 	switch {
 	case due == nil && delayMs == nil:
-		return now, []Fault{{at + ".due", "required", "is required, or delay_ms"}}
+		return now, []Fault{fault.New(at+".due", "required", "is required, or delay_ms")}
 	case due != nil && delayMs != nil:
-		return now, []Fault{{at + ".delay_ms", "conflict", "must not be combined with due"}}
+		return now, []Fault{fault.New(at+".delay_ms", "conflict", "must not be combined with due")}
 	case due != nil:
 		t = *due
 	case *delayMs < 0 || *delayMs > MaxAhead.Milliseconds():
-		return now, []Fault{{at + ".delay_ms", "out_of_range", "must be from 0 to 5 years"}}
+		return now, []Fault{fault.New(at+".delay_ms", "out_of_range", "must be from 0 to 5 years")}
 	default:
 		field, t = ".delay_ms", now.Add(millis(*delayMs))
 	}
 	if t.After(now.AddDate(5, 0, 0)) {
-		return now, []Fault{{at + field, "out_of_range", "must be at most 5 years ahead"}}
+		return now, []Fault{fault.New(at+field, "out_of_range", "must be at most 5 years ahead")}
 	}
 	if t.Year() < 1970 {
-		return now, []Fault{{at + field, "out_of_range", "must be after 1970"}}
+		return now, []Fault{fault.New(at+field, "out_of_range", "must be after 1970")}
 	}
 	return micro(t), nil
 }
 
 // decode reads one JSON object strictly.
 func decode(raw []byte, into any, at string) *Fault {
+	wrong := func(location, code, message string) *Fault { return new(fault.New(location, code, "%s", message)) }
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	if err == nil {
 		if _, err := d.Token(); !errors.Is(err, io.EOF) {
-			return &Fault{at, "malformed", "must be one JSON value"}
+			return wrong(at, "malformed", "must be one JSON value")
 		}
 		if !bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{")) {
-			return &Fault{at, "wrong_type", "must be an object"}
+			return wrong(at, "wrong_type", "must be an object")
 		}
 		return nil
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if e.Field == "" {
-			return &Fault{at, "wrong_type", "must be an object"}
+			return wrong(at, "wrong_type", "must be an object")
 		}
-		return &Fault{at + "." + e.Field, "wrong_type", "must not be a " + e.Value}
+		return wrong(at+"."+e.Field, "wrong_type", "must not be a "+e.Value)
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return &Fault{at + "." + strings.Trim(name, `"`), "unknown_field", "is not known"}
+		return wrong(at+"."+strings.Trim(name, `"`), "unknown_field", "is not known")
 	}
 	if strings.HasPrefix(err.Error(), "parsing time ") {
-		return &Fault{at + ".due", "malformed", "must be a time as in RFC 3339"}
+		return wrong(at+".due", "malformed", "must be a time as in RFC 3339")
 	}
-	return &Fault{at, "malformed", "must be JSON"}
+	return wrong(at, "malformed", "must be JSON")
 }

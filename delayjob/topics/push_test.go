@@ -380,7 +380,7 @@ func TestSetWebhook(t *testing.T) {
 		if err := set(good, nil); err != nil {
 			t.Fatal(err)
 		}
-		if e, ok := errors.AsType[*topics.StaleError](set(good, new(int64(7)))); !ok || e.Current != 1 {
+		if e, ok := errors.AsType[*topics.VersionError](set(good, new(int64(7)))); !ok || e.Current != 1 {
 			t.Errorf("%v", e)
 		}
 		good.Secret = ""
@@ -391,7 +391,7 @@ func TestSetWebhook(t *testing.T) {
 		if err != nil || h.Version != 2 || h.Secret != hookSecret || h.Concurrency != topics.DefaultConcurrency || h.Timeout != topics.DefaultTimeout {
 			t.Errorf("%+v, %v", h, err)
 		}
-		if e, ok := errors.AsType[*topics.StaleError](w.DeleteWebhook(t.Context(), "t", new(int64(1)))); !ok || e.Current != 2 {
+		if e, ok := errors.AsType[*topics.VersionError](w.DeleteWebhook(t.Context(), "t", new(int64(1)))); !ok || e.Current != 2 {
 			t.Errorf("%v", e)
 		}
 		if err := w.DeleteWebhook(t.Context(), "t", nil); err != nil {

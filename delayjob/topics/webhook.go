@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"punctual/account/fault"
 )
 
 // Webhook is the receiver to which the jobs of a topic are posted when they are due, instead
@@ -57,7 +59,7 @@ func (s *Service) SetWebhook(ctx context.Context, w Webhook, based *int64) (*Web
 	}
 	faults := w.faults()
 	if err := s.sender.CheckURL(ctx, w.URL); err != nil {
-		faults = append([]Fault{{"body.url", "refused", err.Error()}}, faults...)
+		faults = append([]Fault{fault.New("body.url", "refused", "%v", err)}, faults...)
 	}
 	if all, err := s.store.Webhooks(ctx); err != nil {
 		return nil, err
@@ -78,10 +80,10 @@ func (s *Service) SetWebhook(ctx context.Context, w Webhook, based *int64) (*Web
 			}
 		}
 		if missing {
-			faults = append(faults, Fault{"body.secret", "required", "is required for a new webhook"})
+			faults = append(faults, fault.New("body.secret", "required", "is required for a new webhook"))
 		}
 		if len(faults) > 0 {
-			return nil, &InvalidError{faults}
+			return nil, &InvalidError{Faults: faults}
 		}
 		return &w, nil
 	})
@@ -134,7 +136,7 @@ func (w *Webhook) based(version *int64) error {
 		current = w.Version
 	}
 	if version != nil && *version != current {
-		return &StaleError{current}
+		return &VersionError{Current: current}
 	}
 	return nil
 }
@@ -142,13 +144,13 @@ func (w *Webhook) based(version *int64) error {
 // faults are those of w besides its URL.
 func (w *Webhook) faults() (fs []Fault) {
 	if n := len(w.Secret); w.Secret != "" && (n < MinSecret || n > MaxSecret || strings.ContainsFunc(w.Secret, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) })) {
-		fs = append(fs, Fault{"body.secret", "malformed", fmt.Sprintf("must be %d to %d printable ASCII characters", MinSecret, MaxSecret)})
+		fs = append(fs, fault.New("body.secret", "malformed", "must be %d to %d printable ASCII characters", MinSecret, MaxSecret))
 	}
 	if w.Concurrency < 1 || w.Concurrency > MaxConcurrency {
-		fs = append(fs, Fault{"body.concurrency", "out_of_range", fmt.Sprintf("must be from 1 to %d", MaxConcurrency)})
+		fs = append(fs, fault.New("body.concurrency", "out_of_range", "must be from 1 to %d", MaxConcurrency))
 	}
 	if w.Timeout < MinTimeout || w.Timeout > MaxTimeout {
-		fs = append(fs, Fault{"body.timeout_ms", "out_of_range", fmt.Sprintf("must be from %d to %d", MinTimeout.Milliseconds(), MaxTimeout.Milliseconds())})
+		fs = append(fs, fault.New("body.timeout_ms", "out_of_range", "must be from %d to %d", MinTimeout.Milliseconds(), MaxTimeout.Milliseconds()))
 	}
 	return fs
 }

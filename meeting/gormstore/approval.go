@@ -14,21 +14,33 @@ import (
 	"punctual/meeting"
 )
 
-const approvalColumns = `number, waiting, first_number, level, asked_at, deadline, on_timeout,
-	remind_at, escalate_at, escalated_at, change, agreed_now, agreed, verdict`
+const approvalTable = `number bigint, waiting boolean, first_number bigint, level integer, asked_at timestamptz, deadline timestamptz, ` +
+	`on_timeout text, remind_at timestamptz, escalate_at timestamptz, escalated_at timestamptz, change jsonb, agreed_now jsonb, agreed jsonb, verdict jsonb`
+
+var approvalColumns = columnNames(approvalTable)
+
+// columnNames are those of "a bigint, b text".
+func columnNames(table string) []string {
+	names := strings.Split(table, ", ")
+	for i, c := range names {
+		names[i], _, _ = strings.Cut(c, " ")
+	}
+	return names
+}
 
 // selectApproval are approvalColumns in selectMeetings, where a meeting need not have them.
 const selectApproval = `COALESCE(q.number, 0), COALESCE(q.waiting, false), COALESCE(q.first_number, 0), COALESCE(q.level, 0), q.asked_at, q.deadline,
 		COALESCE(q.on_timeout, ''), q.remind_at, q.escalate_at, q.escalated_at, q.change, q.agreed_now, q.agreed, q.verdict`
 
-var saveApproval = write(`INSERT INTO approvals (meeting_id, ` + approvalColumns + `) VALUES (` + placeholders(1, 15) + `)
+var saveApprovals = write(`INSERT INTO approvals (meeting_id, ` + strings.Join(approvalColumns, ", ") + `)
+	SELECT x.meeting_id, x.` + strings.Join(approvalColumns, ", x.") + ` FROM {rows $1: meeting_id bigint, ` + approvalTable + `}
+	WHERE true
 	ON CONFLICT (meeting_id) DO UPDATE SET ` + fromExcluded(approvalColumns))
 
-// fromExcluded are "a = excluded.a, b = excluded.b" for a list of columns.
-func fromExcluded(columns string) string {
-	list := strings.Split(columns, ",")
-	for i, c := range list {
-		c = strings.TrimSpace(c)
+// fromExcluded are "a = excluded.a, b = excluded.b" for columns.
+func fromExcluded(columns []string) string {
+	list := make([]string, len(columns))
+	for i, c := range columns {
 		list[i] = c + " = excluded." + c
 	}
 	return strings.Join(list, ", ")
@@ -53,7 +65,7 @@ func approvalValues(m *meeting.Meeting) ([]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("approval: %w", err)
 		}
-		parts[i] = string(b)
+		parts[i] = json.RawMessage(b)
 	}
 	return []any{
 		a.Asked, waiting, r.First, r.Level, timestamp(r.AskedAt), timestamp(r.Deadline), string(cmp.Or(a.OnTimeout, meeting.Rejected)),
@@ -107,23 +119,30 @@ func (p *approvalPart) addTo(m *meeting.Meeting) error {
 	return nil
 }
 
-// saveApproval writes what differs from before; before is nil for a new meeting.
-func (s *Store) saveApproval(tx *gorm.DB, before, m *meeting.Meeting) error {
-	values, err := approvalValues(m)
-	if err != nil || values == nil {
-		return err
-	}
-	if before != nil {
-		old, err := approvalValues(before)
+// saveApprovals writes those that differ from before; before is nil for a new meeting.
+func (s *Store) saveApprovals(tx *gorm.DB, cs []change) error {
+	var rows []row
+	for _, c := range cs {
+		values, err := approvalValues(c.m)
 		if err != nil {
 			return err
 		}
-		if reflect.DeepEqual(old, values) {
-			return nil
+		var old []any
+		if c.before != nil {
+			if old, err = approvalValues(c.before); err != nil {
+				return err
+			}
 		}
+		if values == nil || reflect.DeepEqual(old, values) {
+			continue
+		}
+		r := row{"meeting_id": c.m.ID}
+		for i, name := range approvalColumns {
+			r.set(s.dialect, name, values[i])
+		}
+		rows = append(rows, r)
 	}
-	_, err = s.exec(tx, saveApproval, append([]any{m.ID}, values...)...)
-	return err
+	return s.insertRows(tx, saveApprovals, rows)
 }
 
 // The parts that one change holds need not touch. What is held for an offer is of no meeting.

@@ -12,6 +12,7 @@ import (
 // column is one column of meetings: what a meeting writes into it, and where its content is read to.
 type column struct {
 	name  string
+	kind  string // of the database
 	value func(m *meeting.Meeting) any
 	into  func(m *meeting.Meeting) any // a destination for Scan
 }
@@ -19,21 +20,21 @@ type column struct {
 // columns of meetings that the store writes and reads. Besides them there are the id and the
 // versions, which the database gives, and the organizer, who is read with all that is known of them.
 var columns = []column{
-	{"title", func(m *meeting.Meeting) any { return m.Title }, func(m *meeting.Meeting) any { return &m.Title }},
-	{"description", func(m *meeting.Meeting) any { return m.Description }, func(m *meeting.Meeting) any { return &m.Description }},
-	{"starts_at", func(m *meeting.Meeting) any { return micro(m.Slot.Start) }, func(m *meeting.Meeting) any { return &m.Slot.Start }},
-	{"ends_at", func(m *meeting.Meeting) any { return micro(m.Slot.End) }, func(m *meeting.Meeting) any { return &m.Slot.End }},
-	{"timezone", func(m *meeting.Meeting) any { return m.Timezone }, func(m *meeting.Meeting) any { return &m.Timezone }},
-	{"organizer_id", func(m *meeting.Meeting) any { return m.Organizer.UserID }, func(m *meeting.Meeting) any { return &m.Organizer.UserID }},
-	{"status", func(m *meeting.Meeting) any { return string(m.Status) }, func(m *meeting.Meeting) any { return &m.Status }},
-	{"visibility", func(m *meeting.Meeting) any { return string(m.Visibility) }, func(m *meeting.Meeting) any { return &m.Visibility }},
-	{"approval_required", func(m *meeting.Meeting) any { return m.Approval.Required }, func(m *meeting.Meeting) any { return &m.Approval.Required }},
+	{"title", "text", func(m *meeting.Meeting) any { return m.Title }, func(m *meeting.Meeting) any { return &m.Title }},
+	{"description", "text", func(m *meeting.Meeting) any { return m.Description }, func(m *meeting.Meeting) any { return &m.Description }},
+	{"starts_at", "timestamptz", func(m *meeting.Meeting) any { return micro(m.Slot.Start) }, func(m *meeting.Meeting) any { return &m.Slot.Start }},
+	{"ends_at", "timestamptz", func(m *meeting.Meeting) any { return micro(m.Slot.End) }, func(m *meeting.Meeting) any { return &m.Slot.End }},
+	{"timezone", "text", func(m *meeting.Meeting) any { return m.Timezone }, func(m *meeting.Meeting) any { return &m.Timezone }},
+	{"organizer_id", "bigint", func(m *meeting.Meeting) any { return m.Organizer.UserID }, func(m *meeting.Meeting) any { return &m.Organizer.UserID }},
+	{"status", "text", func(m *meeting.Meeting) any { return string(m.Status) }, func(m *meeting.Meeting) any { return &m.Status }},
+	{"visibility", "text", func(m *meeting.Meeting) any { return string(m.Visibility) }, func(m *meeting.Meeting) any { return &m.Visibility }},
+	{"approval_required", "boolean", func(m *meeting.Meeting) any { return m.Approval.Required }, func(m *meeting.Meeting) any { return &m.Approval.Required }},
 	instantColumn("approval_deadline", func(m *meeting.Meeting) *time.Time { return &m.Approval.Deadline }),
 	instantColumn("decided_at", func(m *meeting.Meeting) *time.Time { return &m.Approval.DecidedAt }),
 	referenceColumn("decided_by", func(m *meeting.Meeting) *int64 { return &m.Approval.DecidedBy }),
-	{"decision_comment", func(m *meeting.Meeting) any { return m.Approval.Comment }, func(m *meeting.Meeting) any { return &m.Approval.Comment }},
-	{"decision_reason", func(m *meeting.Meeting) any { return m.Approval.Reason }, func(m *meeting.Meeting) any { return &m.Approval.Reason }},
-	{"default_reminders", func(m *meeting.Meeting) any { return m.DefaultReminders }, func(m *meeting.Meeting) any { return &m.DefaultReminders }},
+	{"decision_comment", "text", func(m *meeting.Meeting) any { return m.Approval.Comment }, func(m *meeting.Meeting) any { return &m.Approval.Comment }},
+	{"decision_reason", "text", func(m *meeting.Meeting) any { return m.Approval.Reason }, func(m *meeting.Meeting) any { return &m.Approval.Reason }},
+	{"default_reminders", "boolean", func(m *meeting.Meeting) any { return m.DefaultReminders }, func(m *meeting.Meeting) any { return &m.DefaultReminders }},
 	instantColumn("check_in_opens_at", func(m *meeting.Meeting) *time.Time { return &m.CheckIn.Opens }),
 	instantColumn("no_show_at", func(m *meeting.Meeting) *time.Time { return &m.CheckIn.Until }),
 	instantColumn("checked_in_at", func(m *meeting.Meeting) *time.Time { return &m.CheckedInAt }),
@@ -41,20 +42,20 @@ var columns = []column{
 	instantColumn("ended_at", func(m *meeting.Meeting) *time.Time { return &m.EndedAt }),
 	referenceColumn("series_id", func(m *meeting.Meeting) *int64 { return &m.SeriesID }),
 	instantColumn("original_start", func(m *meeting.Meeting) *time.Time { return &m.OriginalStart }),
-	{"created_at", func(m *meeting.Meeting) any { return micro(m.CreatedAt) }, func(m *meeting.Meeting) any { return &m.CreatedAt }},
-	{"updated_at", func(m *meeting.Meeting) any { return micro(m.UpdatedAt) }, func(m *meeting.Meeting) any { return &m.UpdatedAt }},
+	{"created_at", "timestamptz", func(m *meeting.Meeting) any { return micro(m.CreatedAt) }, func(m *meeting.Meeting) any { return &m.CreatedAt }},
+	{"updated_at", "timestamptz", func(m *meeting.Meeting) any { return micro(m.UpdatedAt) }, func(m *meeting.Meeting) any { return &m.UpdatedAt }},
 }
 
 // instantColumn may be NULL, which is the zero time.
 func instantColumn(name string, field func(*meeting.Meeting) *time.Time) column {
-	return column{name,
+	return column{name, "timestamptz",
 		func(m *meeting.Meeting) any { return timestamp(*field(m)) },
 		func(m *meeting.Meeting) any { return nullTime{field(m)} }}
 }
 
 // referenceColumn may be NULL, which is 0.
 func referenceColumn(name string, field func(*meeting.Meeting) *int64) column {
-	return column{name,
+	return column{name, "bigint",
 		func(m *meeting.Meeting) any { return reference(*field(m)) },
 		func(m *meeting.Meeting) any { return nullID{field(m)} }}
 }
@@ -80,6 +81,35 @@ func meetingValues(m *meeting.Meeting) []any {
 		values[i] = c.value(m)
 	}
 	return values
+}
+
+// meetingTable are the columns in a {rows} of meetings.
+func meetingTable() string {
+	all := make([]string, len(columns))
+	for i, c := range columns {
+		all[i] = c.name + " " + c.kind
+	}
+	return strings.Join(all, ", ")
+}
+
+// meetingRow is the meeting in a {rows} of id and [meetingTable].
+func (d dialect) meetingRow(m *meeting.Meeting) row {
+	r := row{"id": m.ID}
+	for _, c := range columns {
+		r.set(d, c.name, c.value(m))
+	}
+	return r
+}
+
+// set puts a parameter into a row; NULL is what is not there.
+func (r row) set(d dialect, name string, value any) {
+	switch v := value.(type) {
+	case nil:
+	case time.Time:
+		r[name] = d.instant(v)
+	default:
+		r[name] = v
+	}
 }
 
 // meetingTargets are where columns are read to.

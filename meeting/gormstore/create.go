@@ -93,7 +93,7 @@ func (s *Store) insertAll(tx *gorm.DB, m *meeting.Meeting, history []row) ([]mee
 	if err := s.insertMeeting(tx, m, history); err != nil {
 		return nil, err
 	}
-	if err := s.saveApproval(tx, nil, m); err != nil {
+	if err := s.saveApprovals(tx, []change{{m: m}}); err != nil {
 		return nil, err
 	}
 	failpoint.Reach("booking.middle", "")

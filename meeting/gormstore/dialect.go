@@ -22,6 +22,7 @@ type statement [2]string
 // what differs:
 //
 //	{rows $1: a bigint, b timestamptz}  a table x(a, b) of the objects in the JSON array $1; see [table]
+//	{by m.id: $1 id}                    to a join of {rows $1: id ...}: an index of m finds the rows, however few or many they are
 //	{array}(x ORDER BY y)               a JSON array of the rows' x
 //	{object}('k', v)                    a JSON object
 //	{json}(x)                           JSON as a part of other JSON
@@ -39,6 +40,7 @@ func write(text string) statement {
 
 var (
 	tables = regexp.MustCompile(`\{rows (\$\d+): ([^}]*)\}`)
+	byKey  = regexp.MustCompile(`\{by ([a-z_.]+): (\$\d+) ([a-z_]+)\}`)
 	only   = regexp.MustCompile(`\{(postgres|sqlite): ([^}]*)\}`)
 	words  = [...]*strings.Replacer{
 		postgres: strings.NewReplacer("{array}", "json_agg", "{object}", "json_build_object", "{json}", "", "{fold}", "lower",
@@ -54,6 +56,8 @@ func (d dialect) translate(text string) string {
 		m := tables.FindStringSubmatch(s)
 		return d.tableOf(m[1], m[2])
 	})
+	// Postgres takes any JSON array for one of 100 rows, and reads a table of some thousands as a whole to join it.
+	text = byKey.ReplaceAllString(text, `{postgres: AND $1 = ANY (ARRAY(SELECT CAST(k ->> '$3' AS bigint) FROM jsonb_array_elements(CAST($2 AS jsonb)) AS k))}`)
 	text = words[d].Replace(text)
 	return only.ReplaceAllStringFunc(text, func(s string) string {
 		if m := only.FindStringSubmatch(s); m[1] == names[d] {

@@ -78,9 +78,5 @@ func (s *Store) recordAll(tx *gorm.DB, entries map[meeting.ID]meeting.Entry) err
 		rows[0]["meeting_id"] = id
 		all = append(all, rows...)
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	_, err := s.exec(tx, addAllHistory, table(all))
-	return err
+	return s.insertRows(tx, addAllHistory, all)
 }

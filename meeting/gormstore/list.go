@@ -149,8 +149,8 @@ func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
 		c.add("m.id IN (SELECT mr.meeting_id FROM meeting_rooms mr WHERE mr.room_id = ?)", q.RoomID)
 	}
 	if len(q.RoomIDs) > 0 {
-		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id IN "+
-			strings.ReplaceAll(idList, "$1", c.param(s.ids(q.RoomIDs...)))+")")
+		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id "+
+			strings.ReplaceAll(amongIDs, "$1", c.param(s.ids(q.RoomIDs...)))+")")
 	}
 	if q.SiteID != 0 {
 		c.add("EXISTS (SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND r.site_id = ?)", q.SiteID)

@@ -43,7 +43,7 @@ func selecting(attendees, reminders string) string {
 }
 
 var meetingsByID = write(selectMeetings + `
-	WHERE m.id IN ` + idList + `
+	WHERE m.id ` + amongIDs + `
 	ORDER BY m.id`)
 
 func (s *Store) Meeting(ctx context.Context, id meeting.ID) (*meeting.Meeting, error) {
@@ -65,10 +65,10 @@ func (s *Store) readMeeting(tx *gorm.DB, id meeting.ID) (*meeting.Meeting, error
 	return ms[0], nil
 }
 
-// idList are the ids in $1; see [Store.ids].
-const idList = `{postgres: (SELECT unnest($1::bigint[]))}{sqlite: (SELECT value FROM json_each($1))}`
+// amongIDs compares a column with the ids in $1; see [Store.ids].
+const amongIDs = `{postgres: = ANY ($1::bigint[])}{sqlite: IN (SELECT value FROM json_each($1))}`
 
-// ids is the parameter for idList.
+// ids is the parameter for amongIDs.
 func (s *Store) ids(ids ...int64) any {
 	if s.dialect == postgres {
 		return ids

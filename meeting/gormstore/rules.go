@@ -48,25 +48,23 @@ func lockKey(c meeting.Claim) int64 {
 	return int64(h.Sum64())
 }
 
-// claimQuotas refuses a meeting that exceeds quotas. It has to run in a transaction.
-func (s *Store) claimQuotas(tx *gorm.DB, m *meeting.Meeting) error {
-	claims := m.Claims()
-	if len(claims) == 0 {
-		return nil
-	}
-	if err := s.lockQuotas(tx, m); err != nil {
+// claimQuotas refuses meetings that exceed quotas. It has to run in a transaction.
+func (s *Store) claimQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
+	if err := s.lockQuotas(tx, ms...); err != nil {
 		return err
 	}
-	var broken []meeting.Fault
-	for _, c := range claims {
-		others, err := s.held(tx, c, m.ID)
-		if err != nil {
-			return err
+	for _, m := range ms {
+		var broken []meeting.Fault
+		for _, c := range m.Claims() {
+			others, err := s.held(tx, c, m.ID)
+			if err != nil {
+				return err
+			}
+			broken = append(broken, c.Check(others)...)
 		}
-		broken = append(broken, c.Check(others)...)
-	}
-	if len(broken) > 0 {
-		return &meeting.PolicyError{Violations: broken}
+		if len(broken) > 0 {
+			return &meeting.PolicyError{Violations: broken}
+		}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const seriesText = `
 
 var (
 	selectSeries     = write(seriesText)
-	roomNames        = write(`SELECT id, name FROM rooms WHERE id IN ` + idList)
+	roomNames        = write(`SELECT id, name FROM rooms WHERE id ` + amongIDs)
 	meetingsOfSeries = write(selectMeetings + `
 		WHERE m.series_id = $1
 		ORDER BY m.starts_at, m.id`)

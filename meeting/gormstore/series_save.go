@@ -26,11 +26,11 @@ var (
 	insertSeries = write(`INSERT INTO series (` + seriesColumns + `) VALUES (` + placeholders(1, seriesColumnCount) + `) RETURNING id`)
 	updateSeries = write(`UPDATE series SET ` + assignments(seriesColumns) + `, version = version + 1 WHERE id = $` + strconv.Itoa(seriesColumnCount+1))
 	lockSeries   = write(`SELECT version FROM series WHERE id = $1 {postgres: FOR NO KEY UPDATE}`)
-	lockMeetings = write(`SELECT id FROM meetings WHERE id IN ` + idList + ` ORDER BY id {postgres: FOR NO KEY UPDATE}`)
+	lockMeetings = write(`SELECT id FROM meetings WHERE id ` + amongIDs + ` ORDER BY id {postgres: FOR NO KEY UPDATE}`)
 
 	// Dates that move on may pass through each other's place and each other's time.
-	leavePlaces = write(`UPDATE meetings SET original_start = NULL WHERE id IN ` + idList)
-	leaveRooms  = write(`DELETE FROM occupancies WHERE meeting_id IN ` + idList)
+	leavePlaces = write(`UPDATE meetings SET original_start = NULL WHERE id ` + amongIDs)
+	leaveRooms  = write(`DELETE FROM occupancies WHERE meeting_id ` + amongIDs)
 
 	idsOfDates = write(`SELECT id, original_start FROM meetings
 		WHERE series_id = $1 AND original_start IS NOT NULL AND status NOT IN ('cancelled', 'rejected')`)
@@ -41,10 +41,8 @@ var (
 		SELECT x.meeting_id, x.room_id, x.starts_at, x.ends_at, x.held
 		FROM {rows $1: meeting_id bigint, room_id bigint, starts_at timestamptz, ends_at timestamptz, held boolean} ORDER BY x.room_id, x.starts_at
 		{postgres: ON CONFLICT ON CONSTRAINT occupancies_no_overlap DO NOTHING}`)
-	addAllReminders = write(`INSERT INTO meeting_reminders (meeting_id, before, offset_seconds, channels, due_at, handled_at)
-		SELECT x.meeting_id, x.before, x.offset_seconds, x.channels, x.due_at, x.handled_at
-		FROM {rows $1: meeting_id bigint, before text, offset_seconds bigint, channels jsonb, due_at timestamptz, handled_at timestamptz}`)
-	addAllHistory = write(`INSERT INTO history (meeting_id, at, action, actor_kind, actor_id, actor_name, address, changes, reason)
+	addAllReminders = write(insertAllReminders)
+	addAllHistory   = write(`INSERT INTO history (meeting_id, at, action, actor_kind, actor_id, actor_name, address, changes, reason)
 		SELECT x.meeting_id, x.at, x.action, x.actor_kind, x.actor_id, x.actor_name, x.address, x.changes, x.reason
 		FROM {rows $1: meeting_id bigint, position integer, at timestamptz, action text, actor_kind text, actor_id bigint, actor_name text, address text, changes jsonb, reason text}
 		ORDER BY x.meeting_id, x.position`)
@@ -53,6 +51,19 @@ var (
 	addAttendeesToAll = write(strings.ReplaceAll(insertAttendees, "{meeting}",
 		`{postgres: (SELECT unnest($2::bigint[]) AS id)}{sqlite: (SELECT value AS id FROM json_each($2))}`))
 )
+
+const insertAllReminders = `INSERT INTO meeting_reminders (meeting_id, before, offset_seconds, channels, due_at, handled_at)
+	SELECT x.meeting_id, x.before, x.offset_seconds, x.channels, x.due_at, x.handled_at
+	FROM {rows $1: meeting_id bigint, before text, offset_seconds bigint, channels jsonb, due_at timestamptz, handled_at timestamptz}`
+
+// assignments are "a = $1, b = $2" for a list of columns.
+func assignments(columns string) string {
+	list := strings.Split(columns, ",")
+	for i, c := range list {
+		list[i] = strings.TrimSpace(c) + " = $" + strconv.Itoa(i+1)
+	}
+	return strings.Join(list, ", ")
+}
 
 // createChunk bounds the parameters of one statement.
 const createChunk = 100
@@ -203,10 +214,7 @@ func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 	for i, m := range c.Update {
 		ids[i] = m.ID
 	}
-	if _, err := s.numbers(tx, lockMeetings, s.ids(ids...)); err != nil {
-		return nil, err
-	}
-	now, err := s.readMeetings(tx, meetingsByID, s.ids(ids...))
+	now, err := s.lockedMeetings(tx, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -214,40 +222,21 @@ func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 	for _, m := range now {
 		before[m.ID] = m
 	}
-	var leaving []int64
-	for _, m := range c.Update {
+	cs := make([]change, len(c.Update))
+	for i, m := range c.Update {
 		was := before[m.ID]
 		if was == nil || was.Version != m.Version {
 			return nil, meeting.ErrOutdated
 		}
-		if !sameTaken(was, m) {
-			leaving = append(leaving, m.ID)
-			was.Occupied = nil
-			if was.Request != nil && was.Request.Change != nil {
-				was.Request.Change.Held = nil
-			}
+		if m.SeriesID == 0 {
+			m.SeriesID = c.Split.ID
 		}
+		cs[i] = change{was, m}
 	}
 	if _, err := s.exec(tx, leavePlaces, s.ids(ids...)); err != nil {
 		return nil, err
 	}
-	if len(leaving) > 0 {
-		if _, err := s.exec(tx, leaveRooms, s.ids(leaving...)); err != nil {
-			return nil, err
-		}
-	}
-	var notices []meeting.Notice
-	for _, m := range c.Update {
-		if m.SeriesID == 0 {
-			m.SeriesID = c.Split.ID
-		}
-		some, err := s.save(tx, before[m.ID], m)
-		if err != nil {
-			return nil, err
-		}
-		notices = append(notices, some...)
-	}
-	return notices, nil
+	return s.save(tx, cs...)
 }
 
 // createAll writes new meetings of a series with a few statements, however many they are, and
@@ -281,16 +270,15 @@ func (s *Store) createAll(tx *gorm.DB, series *meeting.Series, ms []*meeting.Mee
 	if err := s.createParts(tx, ms); err != nil {
 		return nil, err
 	}
-	for _, m := range ms { // which count each other, since all are there
-		if err := s.claimQuotas(tx, m); err != nil {
-			return nil, err
-		}
-		if err := s.refuseTaken(tx, m); err != nil {
-			return nil, err
-		}
-		if err := s.saveApproval(tx, nil, m); err != nil {
-			return nil, err
-		}
+	cs := make([]change, len(ms))
+	for i, m := range ms {
+		cs[i].m = m
+	}
+	if err := s.allowed(tx, cs); err != nil { // they count each other, since all are there
+		return nil, err
+	}
+	if err := s.saveApprovals(tx, cs); err != nil {
+		return nil, err
 	}
 	var notices []meeting.Notice
 	for _, m := range ms {
@@ -317,47 +305,24 @@ func (s *Store) findIDs(tx *gorm.DB, series int64, ms []*meeting.Meeting) error 
 
 func (s *Store) createParts(tx *gorm.DB, ms []*meeting.Meeting) error {
 	var rooms, occupancies, reminders, history []row
-	attendees := map[string][]int64{} // by their rows
-	of := func(m *meeting.Meeting, rows []row) []row {
-		for _, r := range rows {
-			r["meeting_id"] = m.ID
-		}
-		return rows
-	}
 	for _, m := range ms {
 		entries, err := s.dialect.historyRows(tx.Statement.Context, m.TakeHistory())
 		if err != nil {
 			return err
 		}
-		rooms, occupancies = append(rooms, of(m, roomRows(m))...), append(occupancies, of(m, s.dialect.takenRows(m))...)
-		reminders, history = append(reminders, of(m, s.dialect.reminderRows(m))...), append(history, of(m, entries)...)
-		if len(m.Attendees) > 0 {
-			people := table(attendeeRows(m))
-			attendees[people] = append(attendees[people], m.ID)
-		}
+		rooms, occupancies = append(rooms, belonging(m, roomRows(m))...), append(occupancies, belonging(m, s.dialect.takenRows(m))...)
+		reminders, history = append(reminders, belonging(m, s.dialect.reminderRows(m))...), append(history, belonging(m, entries)...)
 	}
 	for _, part := range []struct {
 		insert statement
 		rows   []row
 	}{{addAllRooms, rooms}, {addAllReminders, reminders}, {addAllHistory, history}} {
-		if len(part.rows) == 0 {
-			continue
-		}
-		if _, err := s.exec(tx, part.insert, table(part.rows)); err != nil {
+		if err := s.insertRows(tx, part.insert, part.rows); err != nil {
 			return err
 		}
 	}
-	for people, ids := range attendees {
-		if _, err := s.exec(tx, addAttendeesToAll, people, s.ids(ids...)); err != nil {
-			return err
-		}
+	if err := s.invite(tx, ms); err != nil {
+		return err
 	}
-	if len(occupancies) == 0 {
-		return nil
-	}
-	n, err := s.exec(tx, addAllOccupancies, table(occupancies))
-	if err == nil && n < int64(len(occupancies)) {
-		err = errTaken
-	}
-	return err
+	return s.occupy(tx, occupancies)
 }

@@ -64,7 +64,7 @@ var (
 		SELECT m.id, $2, $3, 'timer', $4, CASE WHEN m.started_at IS NULL THEN $5 ELSE $6 END
 		FROM meetings m WHERE m.id IN (SELECT value FROM json_each($1)) ORDER BY m.id`)  // SQLite
 	getSchedules = write(`SELECT id, schedule_version, status FROM meetings
-		WHERE id IN ` + idList)
+		WHERE id ` + amongIDs)
 )
 
 func (s *Store) Start(ctx context.Context, refs []meeting.Ref, at time.Time) ([]meeting.Outcome, error) {

@@ -3,9 +3,10 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gorm.io/gorm"
@@ -15,28 +16,29 @@ import (
 )
 
 var (
-	lockMeeting = write(`SELECT id FROM meetings WHERE id = $1 {postgres: FOR NO KEY UPDATE}`)
-	saveMeeting = write(`UPDATE meetings SET ` + assignments(meetingColumns) + `, version = version + 1 WHERE id = $` + strconv.Itoa(columnCount+1))
-	getVersions = write(`SELECT version, schedule_version FROM meetings WHERE id = $1`)
+	saveMeetings = write(`UPDATE meetings AS m SET ` + fromRows(columnNames(meetingTable())) + `, version = m.version + 1
+		FROM {rows $1: id bigint, ` + meetingTable() + `} WHERE m.id = x.id {by m.id: $1 id}`)
+	getVersions = write(`SELECT id, version, schedule_version FROM meetings WHERE id ` + amongIDs)
 
-	removeRooms       = write(`DELETE FROM meeting_rooms WHERE meeting_id = $1`)
-	removeOccupancies = write(`DELETE FROM occupancies WHERE meeting_id = $1`)
-	removeAttendees   = write(`DELETE FROM attendees WHERE meeting_id = $1`)
-	removeReminders   = write(`DELETE FROM meeting_reminders WHERE meeting_id = $2
-		AND (before, offset_seconds) NOT IN (SELECT x.before, x.offset_seconds FROM {rows $1: before text, offset_seconds bigint})`)
+	removeRooms     = write(`DELETE FROM meeting_rooms WHERE meeting_id ` + amongIDs)
+	removeAttendees = write(`DELETE FROM attendees WHERE meeting_id ` + amongIDs)
+	removeReminders = write(`DELETE FROM meeting_reminders WHERE meeting_id ` + amongIDs + ` AND (meeting_id, before, offset_seconds)
+		NOT IN (SELECT x.meeting_id, x.before, x.offset_seconds FROM {rows $2: meeting_id bigint, before text, offset_seconds bigint})`)
 
 	// One that stays keeps what became of it.
-	putReminders = partOf(insertReminders + ` ON CONFLICT (meeting_id, before, offset_seconds) DO UPDATE SET channels = excluded.channels`)
+	putReminders = write(insertAllReminders + ` WHERE true ON CONFLICT (meeting_id, before, offset_seconds) DO UPDATE SET channels = excluded.channels`)
 
-	closePastReminders = write(`UPDATE meeting_reminders SET handled_at = $2
-		WHERE meeting_id = $1 AND handled_at IS NULL AND due_at <= $2 AND before IN ($3, $4)`)
+	closePastReminders = write(`UPDATE meeting_reminders AS r SET handled_at = x.at
+		FROM {rows $1: meeting_id bigint, at timestamptz, of_start text, of_end text}
+		WHERE r.meeting_id = x.meeting_id AND r.handled_at IS NULL AND r.due_at <= x.at AND r.before IN (x.of_start, x.of_end)
+			{by r.meeting_id: $1 meeting_id}`)
 )
 
-// assignments are "a = $1, b = $2" for a list of columns.
-func assignments(columns string) string {
-	list := strings.Split(columns, ",")
-	for i, c := range list {
-		list[i] = strings.TrimSpace(c) + " = $" + strconv.Itoa(i+1)
+// fromRows are "a = x.a, b = x.b" for columns.
+func fromRows(columns []string) string {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = c + " = x." + c
 	}
 	return strings.Join(list, ", ")
 }
@@ -47,14 +49,19 @@ func (s *Store) UpdateMeeting(ctx context.Context, id meeting.ID, fn func(*meeti
 	var notices []meeting.Notice
 	err := s.orConflict(ctx, func() (*meeting.Meeting, error) {
 		err := s.transaction(ctx, func(tx *gorm.DB) (err error) {
-			if m, err = s.lockedMeeting(tx, id); err != nil {
+			ms, err := s.lockedMeetings(tx, id)
+			if err == nil && len(ms) == 0 {
+				err = meeting.ErrNotFound
+			}
+			if err != nil {
 				return fmt.Errorf("update meeting %d: %w", id, err)
 			}
+			m = ms[0]
 			before := snapshot(m)
 			if err := fn(m); err != nil {
 				return err
 			}
-			if notices, err = s.save(tx, before, m); err != nil {
+			if notices, err = s.save(tx, change{before, m}); err != nil {
 				return fmt.Errorf("update meeting %d: %w", id, err)
 			}
 			return nil
@@ -68,15 +75,48 @@ func (s *Store) UpdateMeeting(ctx context.Context, id meeting.ID, fn func(*meeti
 	return m, notices, nil
 }
 
-// lockedMeeting reads in a second statement, since a statement that waited for a lock sees
-// the row as it is now but everything else as it was before.
-func (s *Store) lockedMeeting(tx *gorm.DB, id meeting.ID) (*meeting.Meeting, error) {
+// UpdateMeetings writes only what the function changed, with a few statements however many they are.
+func (s *Store) UpdateMeetings(ctx context.Context, ids []meeting.ID, fn func(*meeting.Meeting) (changed bool, err error)) ([]meeting.Notice, error) {
+	var notices []meeting.Notice
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		ms, err := s.lockedMeetings(tx, ids...)
+		if err != nil {
+			return err
+		}
+		var cs []change
+		for _, m := range ms {
+			before := snapshot(m)
+			changed, err := fn(m)
+			if err != nil {
+				return err
+			}
+			if changed {
+				cs = append(cs, change{before, m})
+			}
+		}
+		notices, err = s.save(tx, cs...)
+		return err
+	})
+	if errors.Is(taken(err), errTaken) {
+		return nil, &meeting.ConflictError{}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("update %d meetings: %w", len(ids), err)
+	}
+	failpoint.Reach("change.after", "")
+	return notices, nil
+}
+
+// lockedMeetings reads in a second statement, since a statement that waited for a lock sees
+// the row as it is now but everything else as it was before. They come in the order of their
+// IDs, in which everybody takes the locks.
+func (s *Store) lockedMeetings(tx *gorm.DB, ids ...meeting.ID) ([]*meeting.Meeting, error) {
 	if s.dialect == postgres {
-		if err := s.query(tx, func(*sql.Rows) error { return nil }, lockMeeting, id); err != nil {
+		if _, err := s.numbers(tx, lockMeetings, s.ids(ids...)); err != nil {
 			return nil, err
 		}
 	}
-	return s.readMeeting(tx, id)
+	return s.readMeetings(tx, meetingsByID, s.ids(ids...))
 }
 
 // snapshot is a copy of m that changes to m cannot reach.
@@ -93,76 +133,236 @@ func snapshot(m *meeting.Meeting) *meeting.Meeting {
 	return &c
 }
 
-// save writes what differs, and brings m's versions up to date. A timer of a request that went
-// off is nothing a reader sees: it raises no version.
-func (s *Store) save(tx *gorm.DB, before, m *meeting.Meeting) ([]meeting.Notice, error) {
-	if err := s.claimQuotas(tx, m); err != nil {
-		return nil, err
-	}
-	if err := s.refuseTaken(tx, m); err != nil {
-		return nil, err
-	}
-	if err := s.saveApproval(tx, before, m); err != nil {
-		return nil, err
-	}
-	if before.Request != nil && m.Request != nil && before.Request.Number == m.Request.Number && m.Untouched(before) {
-		return s.saveNotices(tx, before, m)
-	}
-	if _, err := s.exec(tx, saveMeeting, append(meetingValues(m), m.ID)...); err != nil {
-		return nil, err
-	}
-	if err := s.saveRooms(tx, before, m); err != nil {
-		return nil, err
-	}
-	if !slices.Equal(before.Attendees, m.Attendees) {
-		if err := s.replace(tx, m.ID, removeAttendees, addAttendees, attendeeRows(m)); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.saveReminders(tx, before, m); err != nil {
-		return nil, err
-	}
-	history, err := s.dialect.historyRows(tx.Statement.Context, m.TakeHistory())
-	if err != nil {
-		return nil, err
-	}
-	if len(history) > 0 {
-		if _, err := s.exec(tx, addHistory, table(history), m.ID); err != nil {
-			return nil, err
-		}
-	}
-	readVersions := func(rows *sql.Rows) error { return rows.Scan(&m.Version, &m.ScheduleVersion) }
-	if err := s.query(tx, readVersions, getVersions, m.ID); err != nil {
-		return nil, err
-	}
-	return s.saveNotices(tx, before, m)
+// A change is a locked meeting as it was, and as it is to be; one that is new was not.
+type change struct{ before, m *meeting.Meeting }
+
+// timer reports whether all that happened is that a timer of a request went off. That is nothing
+// a reader sees: it raises no version.
+func (c change) timer() bool {
+	was, is := c.before.Request, c.m.Request
+	return was != nil && is != nil && was.Number == is.Number && c.m.Untouched(c.before)
 }
 
-// replace writes the rows in place of those that are there.
-func (s *Store) replace(tx *gorm.DB, id meeting.ID, remove, add statement, rows []row) error {
-	if _, err := s.exec(tx, remove, id); err != nil || len(rows) == 0 {
+// save writes what differs, and brings the meetings' versions up to date.
+func (s *Store) save(tx *gorm.DB, cs ...change) ([]meeting.Notice, error) {
+	seen := slices.DeleteFunc(slices.Clone(cs), change.timer)
+	if err := s.vacate(tx, seen); err != nil {
+		return nil, err
+	}
+	if err := s.allowed(tx, cs); err != nil {
+		return nil, err
+	}
+	if err := s.saveApprovals(tx, cs); err != nil {
+		return nil, err
+	}
+	if len(seen) > 0 {
+		if err := s.saveMeetings(tx, seen); err != nil {
+			return nil, err
+		}
+	}
+	if len(cs) > 1 { // now they count each other
+		if err := s.claimQuotas(tx, meetingsOf(cs)...); err != nil {
+			return nil, err
+		}
+	}
+	return s.saveNotices(tx, cs)
+}
+
+// vacate takes away what meetings had of rooms and have not now, so that others of the same
+// change may have it.
+func (s *Store) vacate(tx *gorm.DB, cs []change) error {
+	return s.removeOf(tx, leaveRooms, idsOf(cs, func(c change) bool { return takes(c.before) && !sameTaken(c.before, c.m) }))
+}
+
+func takes(m *meeting.Meeting) bool { return len(m.Occupied)+len(heldBy(m)) > 0 }
+
+// allowed refuses what exceeds quotas, or asks for what others hold.
+func (s *Store) allowed(tx *gorm.DB, cs []change) error {
+	ms := meetingsOf(cs)
+	if err := s.claimQuotas(tx, ms...); err != nil {
 		return err
 	}
-	n, err := s.exec(tx, add, table(rows), id)
+	for _, m := range ms {
+		if err := s.refuseTaken(tx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func meetingsOf(cs []change) []*meeting.Meeting {
+	ms := make([]*meeting.Meeting, len(cs))
+	for i, c := range cs {
+		ms[i] = c.m
+	}
+	return ms
+}
+
+func (s *Store) saveMeetings(tx *gorm.DB, cs []change) error {
+	rows := make([]row, len(cs))
+	byID := make(map[meeting.ID]*meeting.Meeting, len(cs))
+	for i, c := range cs {
+		rows[i] = s.dialect.meetingRow(c.m)
+		byID[c.m.ID] = c.m
+	}
+	if _, err := s.exec(tx, saveMeetings, table(rows)); err != nil {
+		return err
+	}
+	if err := s.saveRooms(tx, cs); err != nil {
+		return err
+	}
+	if err := s.saveAttendees(tx, cs); err != nil {
+		return err
+	}
+	if err := s.saveReminders(tx, cs); err != nil {
+		return err
+	}
+	if err := s.saveHistory(tx, cs); err != nil {
+		return err
+	}
+	return s.query(tx, func(rows *sql.Rows) error {
+		var id meeting.ID
+		var version, schedule int64
+		err := rows.Scan(&id, &version, &schedule)
+		if m := byID[id]; m != nil {
+			m.Version, m.ScheduleVersion = version, schedule
+		}
+		return err
+	}, getVersions, s.ids(idsOf(cs, nil)...))
+}
+
+// idsOf are those of meetings for which something holds; nil: for all.
+func idsOf(cs []change, holds func(change) bool) []int64 {
+	var ids []int64
+	for _, c := range cs {
+		if holds == nil || holds(c) {
+			ids = append(ids, c.m.ID)
+		}
+	}
+	return ids
+}
+
+// rowsOf are the rows of meetings for which something holds.
+func rowsOf(cs []change, holds func(change) bool, rows func(*meeting.Meeting) []row) []row {
+	var all []row
+	for _, c := range cs {
+		if holds(c) {
+			all = append(all, belonging(c.m, rows(c.m))...)
+		}
+	}
+	return all
+}
+
+// belonging rows are the meeting's.
+func belonging(m *meeting.Meeting, rows []row) []row {
+	for _, r := range rows {
+		r["meeting_id"] = m.ID
+	}
+	return rows
+}
+
+// removeOf runs a statement for the ids of meetings, unless there are none.
+func (s *Store) removeOf(tx *gorm.DB, q statement, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := s.exec(tx, q, s.ids(ids...))
+	return err
+}
+
+// insertRows runs a statement for rows, unless there are none.
+func (s *Store) insertRows(tx *gorm.DB, q statement, rows []row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := s.exec(tx, q, table(rows))
+	return err
+}
+
+// occupy takes rooms; errTaken if it cannot have them all.
+func (s *Store) occupy(tx *gorm.DB, rows []row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	n, err := s.exec(tx, addAllOccupancies, table(rows))
 	if err == nil && n < int64(len(rows)) {
-		return errTaken // only occupancies are left out
+		return errTaken
 	}
 	return err
 }
 
-func (s *Store) saveRooms(tx *gorm.DB, before, m *meeting.Meeting) error {
-	if err := s.checkPresent(tx, roomsToCheck(before, m)); err != nil {
+func (s *Store) saveRooms(tx *gorm.DB, cs []change) error {
+	if err := s.checkAll(tx, cs); err != nil {
 		return err
 	}
-	if !slices.Equal(before.RoomIDs, m.RoomIDs) {
-		if err := s.replace(tx, m.ID, removeRooms, addRooms, roomRows(m)); err != nil {
+	moved := func(c change) bool { return !slices.Equal(c.before.RoomIDs, c.m.RoomIDs) }
+	if err := s.removeOf(tx, removeRooms, idsOf(cs, moved)); err != nil {
+		return err
+	}
+	if err := s.insertRows(tx, addAllRooms, rowsOf(cs, moved, roomRows)); err != nil {
+		return err
+	}
+	return s.occupy(tx, rowsOf(cs, func(c change) bool { return !sameTaken(c.before, c.m) }, s.dialect.takenRows))
+}
+
+// checkAll checks the rooms of many meetings, each room once.
+func (s *Store) checkAll(tx *gorm.DB, cs []change) error {
+	rooms := map[any]row{}
+	for _, c := range cs {
+		for _, r := range roomsToCheck(c.before, c.m) {
+			known, there := rooms[r["room_id"]]
+			switch {
+			case !there || known["closures"] == nil:
+				rooms[r["room_id"]] = r
+			case r["closures"] != nil && r["closures"] != known["closures"]:
+				return meeting.ErrRoomsChanged // between the two
+			}
+		}
+	}
+	return s.checkPresent(tx, slices.Collect(maps.Values(rooms)))
+}
+
+func (s *Store) saveAttendees(tx *gorm.DB, cs []change) error {
+	differ := func(c change) bool { return !slices.Equal(c.before.Attendees, c.m.Attendees) }
+	if err := s.removeOf(tx, removeAttendees, idsOf(cs, differ)); err != nil {
+		return err
+	}
+	var ms []*meeting.Meeting
+	for _, c := range cs {
+		if differ(c) {
+			ms = append(ms, c.m)
+		}
+	}
+	return s.invite(tx, ms)
+}
+
+// invite writes the attendees of meetings: the same people are sent once.
+func (s *Store) invite(tx *gorm.DB, ms []*meeting.Meeting) error {
+	invited := map[string][]int64{}
+	for _, m := range ms {
+		if len(m.Attendees) > 0 {
+			people := table(attendeeRows(m))
+			invited[people] = append(invited[people], m.ID)
+		}
+	}
+	for people, ids := range invited {
+		if _, err := s.exec(tx, addAttendeesToAll, people, s.ids(ids...)); err != nil {
 			return err
 		}
 	}
-	if sameTaken(before, m) {
-		return nil
+	return nil
+}
+
+func (s *Store) saveHistory(tx *gorm.DB, cs []change) error {
+	var all []row
+	for _, c := range cs {
+		rows, err := s.dialect.historyRows(tx.Statement.Context, c.m.TakeHistory())
+		if err != nil {
+			return err
+		}
+		all = append(all, belonging(c.m, rows)...)
 	}
-	return s.replace(tx, m.ID, removeOccupancies, addOccupancies, s.dialect.takenRows(m))
+	return s.insertRows(tx, addAllHistory, all)
 }
 
 // roomsToCheck are those that are new, and all of them if the meeting was judged anew; and
@@ -203,50 +403,62 @@ func sameOccupancy(a, b meeting.Occupancy) bool {
 // saveReminders leaves the moving of due times to the database. What is past when it comes
 // into force, by a new time or by a confirmation, is closed without being sent. One that
 // was in force and is just about to be sent stays open.
-func (s *Store) saveReminders(tx *gorm.DB, before, m *meeting.Meeting) error {
+func (s *Store) saveReminders(tx *gorm.DB, cs []change) error {
 	same := func(a, b meeting.Reminder) bool {
 		return a.Before == b.Before && a.Offset == b.Offset && slices.Equal(a.Channels, b.Channels)
 	}
-	if !slices.EqualFunc(before.Reminders, m.Reminders, same) {
-		rows := table(s.dialect.reminderRows(m))
-		for _, q := range []statement{removeReminders, putReminders} {
-			if _, err := s.exec(tx, q, rows, m.ID); err != nil {
-				return err
-			}
+	differ := func(c change) bool { return !slices.EqualFunc(c.before.Reminders, c.m.Reminders, same) }
+	if ids := idsOf(cs, differ); len(ids) > 0 {
+		rows := rowsOf(cs, differ, s.dialect.reminderRows)
+		if _, err := s.exec(tx, removeReminders, s.ids(ids...), table(rows)); err != nil {
+			return err
+		}
+		if err := s.insertRows(tx, putReminders, rows); err != nil {
+			return err
 		}
 	}
-	var start, end meeting.Anchor // those that are in force anew
-	confirmed := before.Status == meeting.Pending && m.Status != meeting.Pending
-	if confirmed || !before.Slot.Start.Equal(m.Slot.Start) {
-		start = meeting.BeforeStart
+	var past []row
+	for _, c := range cs {
+		var start, end meeting.Anchor // those that are in force anew
+		confirmed := c.before.Status == meeting.Pending && c.m.Status != meeting.Pending
+		if confirmed || !c.before.Slot.Start.Equal(c.m.Slot.Start) {
+			start = meeting.BeforeStart
+		}
+		if confirmed || !c.before.Slot.End.Equal(c.m.Slot.End) {
+			end = meeting.BeforeEnd
+		}
+		if start != "" || end != "" {
+			past = append(past, row{"meeting_id": c.m.ID, "at": s.dialect.instant(c.m.UpdatedAt), "of_start": start, "of_end": end})
+		}
 	}
-	if confirmed || !before.Slot.End.Equal(m.Slot.End) {
-		end = meeting.BeforeEnd
-	}
-	if start == "" && end == "" {
-		return nil
-	}
-	_, err := s.exec(tx, closePastReminders, m.ID, micro(m.UpdatedAt), string(start), string(end))
-	return err
+	return s.insertRows(tx, closePastReminders, past)
 }
 
 // saveNotices withdraws reminders and requests that are recorded but not sent if what they say
 // is not so any more. When only the end of a coming meeting moved, its start is as announced.
-func (s *Store) saveNotices(tx *gorm.DB, before, m *meeting.Meeting) ([]meeting.Notice, error) {
-	startsAsAnnounced := m.Status == before.Status && before.Slot.Start.Equal(m.Slot.Start) &&
-		slices.Equal(before.RoomIDs, m.RoomIDs) && before.Slot.Start.After(m.UpdatedAt)
-	if m.ScheduleVersion != before.ScheduleVersion && !startsAsAnnounced {
-		if err := s.outbox.Withdraw(tx, []meeting.ID{m.ID}, meeting.NoticeReminder); err != nil {
+func (s *Store) saveNotices(tx *gorm.DB, cs []change) ([]meeting.Notice, error) {
+	untrue := idsOf(cs, func(c change) bool {
+		startsAsAnnounced := c.m.Status == c.before.Status && c.before.Slot.Start.Equal(c.m.Slot.Start) &&
+			slices.Equal(c.before.RoomIDs, c.m.RoomIDs) && c.before.Slot.Start.After(c.m.UpdatedAt)
+		return c.m.ScheduleVersion != c.before.ScheduleVersion && !startsAsAnnounced
+	})
+	if len(untrue) > 0 {
+		if err := s.outbox.Withdraw(tx, untrue, meeting.NoticeReminder); err != nil {
 			return nil, err
 		}
 	}
-	if before.Request != nil && (m.Request == nil || m.Request.Number != before.Request.Number) { // nobody need decide on that any more
-		err := s.outbox.Withdraw(tx, []meeting.ID{m.ID}, meeting.NoticeApprovalRequest, meeting.NoticeApprovalReminder, meeting.NoticeEscalation)
-		if err != nil {
+	decided := idsOf(cs, func(c change) bool { // nobody need decide on that any more
+		return c.before.Request != nil && (c.m.Request == nil || c.m.Request.Number != c.before.Request.Number)
+	})
+	if len(decided) > 0 {
+		if err := s.outbox.Withdraw(tx, decided, meeting.NoticeApprovalRequest, meeting.NoticeApprovalReminder, meeting.NoticeEscalation); err != nil {
 			return nil, err
 		}
 	}
-	notices := m.TakeNotices()
+	var notices []meeting.Notice
+	for _, c := range cs {
+		notices = append(notices, c.m.TakeNotices()...)
+	}
 	if len(notices) == 0 {
 		return nil, nil
 	}

@@ -95,14 +95,14 @@ type listBlackoutsInput struct {
 
 // Resolve implements [huma.Resolver].
 func (in *listBlackoutsInput) Resolve(huma.Context) []error {
-	_, err := in.query()
+	_, err := in.query(clockOf(named(in.RoomID)...))
 	return resolved(err)
 }
 
-func (in *listBlackoutsInput) query() (meeting.BlackoutQuery, error) {
-	var d decoder
+func (in *listBlackoutsInput) query(clock *time.Location) (meeting.BlackoutQuery, error) {
+	d := decoder{clock: clock}
 	q := meeting.BlackoutQuery{
-		From: d.instant("query.from", in.From), To: d.instant("query.to", in.To), RoomID: in.RoomID, SiteID: in.SiteID,
+		From: d.instant("query.from", in.From), To: d.end("query.to", in.To), RoomID: in.RoomID, SiteID: in.SiteID,
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
 		d.add("query.to", "invalid_span", "is not after from")
@@ -111,7 +111,11 @@ func (in *listBlackoutsInput) query() (meeting.BlackoutQuery, error) {
 }
 
 func (h *handlers) listBlackouts(ctx context.Context, in *listBlackoutsInput) (*listOutput[Blackout], error) {
-	q, err := in.query()
+	clock, err := h.clockOf(ctx, named(in.RoomID), in.From, in.To)
+	if err != nil {
+		return nil, err
+	}
+	q, err := in.query(clock)
 	if err != nil {
 		return nil, err
 	}

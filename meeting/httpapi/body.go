@@ -131,7 +131,10 @@ func mapField[T, U any](f Field[T], convert func(T) U) *U {
 }
 
 // decoder converts values whose form a schema cannot describe, and collects their faults.
-type decoder struct{ faults []meeting.Fault }
+type decoder struct {
+	faults []meeting.Fault
+	clock  *time.Location // local times of a query are read by it; nil: they are refused
+}
 
 // duration reads "15m"; empty is 0.
 func (d *decoder) duration(location, s string) time.Duration {
@@ -147,19 +150,6 @@ func (d *decoder) duration(location, s string) time.Duration {
 
 func (d *decoder) field(location string, f Field[string]) *time.Duration {
 	return mapField(f, func(s string) time.Duration { return d.duration(location, s) })
-}
-
-// instant reads a time with an offset, or one in UTC without; empty is the zero time. The
-// plus sign of an offset may have become a space, as it does in a careless query.
-func (d *decoder) instant(location, s string) time.Time {
-	if s == "" {
-		return time.Time{}
-	}
-	t, err := meeting.ParseTime(strings.Replace(s, " ", "+", 1), time.UTC)
-	if err != nil {
-		d.add(location, "invalid_time", err.Error())
-	}
-	return t
 }
 
 func (d *decoder) add(location, code, message string) {

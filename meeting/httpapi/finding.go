@@ -68,11 +68,11 @@ func (in *Need) need(d *decoder) meeting.Need {
 }
 
 // given reads an instant that must be there.
-func (d *decoder) given(location, s string) time.Time {
+func (d *decoder) given(location, s string, read func(location, s string) time.Time) time.Time {
 	if s == "" {
 		d.add(location, "required", "is required")
 	}
-	return d.instant(location, s)
+	return read(location, s)
 }
 
 func (h *handlers) registerFinding(api huma.API) {
@@ -93,14 +93,14 @@ type availabilityInput struct {
 
 // Resolve implements [huma.Resolver].
 func (in *availabilityInput) Resolve(huma.Context) []error {
-	_, err := in.query()
+	_, err := in.query(clockOf(in.RoomID...))
 	return resolved(err)
 }
 
-func (in *availabilityInput) query() (meeting.AvailabilityQuery, error) {
-	var d decoder
+func (in *availabilityInput) query(clock *time.Location) (meeting.AvailabilityQuery, error) {
+	d := decoder{clock: clock}
 	q := meeting.AvailabilityQuery{
-		Slot: meeting.Slot{Start: d.given("query.start", in.Start), End: d.given("query.end", in.End)},
+		Slot: meeting.Slot{Start: d.given("query.start", in.Start, d.instant), End: d.given("query.end", in.End, d.end)},
 		Need: in.need(&d), OnlyFree: in.Free, IncludeInactive: in.IncludeInactive,
 	}
 	return q, d.err()
@@ -111,7 +111,11 @@ func (h *handlers) availability(ctx context.Context, in *availabilityInput) (*li
 	if err != nil {
 		return nil, err
 	}
-	q, err := in.query()
+	clock, err := h.clockOf(ctx, in.RoomID, in.Start, in.End)
+	if err != nil {
+		return nil, err
+	}
+	q, err := in.query(clock)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +132,7 @@ func availabilityOf(a meeting.Availability) Availability {
 		Reasons: list(a.Reasons, func(r meeting.Reason) Obstacle {
 			of, span := r.Figures, r.Span
 			if span.Start.IsZero() {
-				span = of.Span
+				span = meeting.Slot(of.Span)
 			}
 			return Obstacle{
 				Code: r.Code, Message: r.Message, Start: instant(span.Start), End: instant(span.End),
@@ -148,17 +152,17 @@ type suggestionsInput struct {
 
 // Resolve implements [huma.Resolver].
 func (in *suggestionsInput) Resolve(huma.Context) []error {
-	_, _, _, err := in.query()
+	_, _, _, err := in.query(clockOf(in.RoomID...))
 	return resolved(err)
 }
 
-func (in *suggestionsInput) query() (n meeting.Need, length time.Duration, span meeting.Slot, err error) {
-	var d decoder
+func (in *suggestionsInput) query(clock *time.Location) (n meeting.Need, length time.Duration, span meeting.Slot, err error) {
+	d := decoder{clock: clock}
 	if in.Duration == "" {
 		d.add("query.duration", "required", "is required")
 	}
 	length = d.duration("query.duration", in.Duration)
-	span = meeting.Slot{Start: d.instant("query.from", in.From), End: d.instant("query.to", in.To)}
+	span = meeting.Slot{Start: d.instant("query.from", in.From), End: d.end("query.to", in.To)}
 	n = in.need(&d)
 	return n, length, span, d.err()
 }
@@ -168,7 +172,11 @@ func (h *handlers) suggestions(ctx context.Context, in *suggestionsInput) (*list
 	if err != nil {
 		return nil, err
 	}
-	n, length, span, err := in.query()
+	clock, err := h.clockOf(ctx, in.RoomID, in.From, in.To)
+	if err != nil {
+		return nil, err
+	}
+	n, length, span, err := in.query(clock)
 	if err != nil {
 		return nil, err
 	}

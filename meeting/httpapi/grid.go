@@ -155,34 +155,41 @@ type gridInput struct {
 
 // Resolve implements [huma.Resolver].
 func (in *gridInput) Resolve(huma.Context) []error {
-	_, err := in.query()
+	var d decoder
+	_, err := in.query(clockOf(in.rooms(&d)...))
 	return resolved(err)
 }
 
-func (in *gridInput) query() (meeting.GridQuery, error) {
-	var d decoder
-	read := d.given
-	dates := len(in.From) == len(time.DateOnly)
-	if dates {
-		read = d.date
-	}
-	q := meeting.GridQuery{
-		Span:  meeting.Slot{Start: read("query.from", in.From), End: read("query.to", in.To)},
-		Dates: dates,
-		Rooms: meeting.RoomQuery{SiteID: in.SiteID, Features: commas(in.Features), MinCapacity: in.MinCapacity},
-		Text:  in.Q,
-	}
+// rooms that the query names.
+func (in *gridInput) rooms(d *decoder) (rooms []int64) {
 	for _, s := range commas(in.RoomID) {
 		id, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || id < 1 {
 			d.add("query.room_id", "invalid_type", "is the id of a room")
 			break
 		}
-		q.RoomIDs = append(q.RoomIDs, id)
+		rooms = append(rooms, id)
 	}
-	if len(q.RoomIDs) > 1000 {
+	if len(rooms) > 1000 {
 		d.add("query.room_id", "too_many", "names more than 1,000 rooms")
 	}
+	return rooms
+}
+
+func (in *gridInput) query(clock *time.Location) (meeting.GridQuery, error) {
+	d := decoder{clock: clock}
+	start, end := d.instant, d.end
+	dates := len(in.From) == len(time.DateOnly)
+	if dates {
+		start, end = d.date, d.date
+	}
+	q := meeting.GridQuery{
+		Span:  meeting.Slot{Start: d.given("query.from", in.From, start), End: d.given("query.to", in.To, end)},
+		Dates: dates,
+		Rooms: meeting.RoomQuery{SiteID: in.SiteID, Features: commas(in.Features), MinCapacity: in.MinCapacity},
+		Text:  in.Q,
+	}
+	q.RoomIDs = in.rooms(&d)
 	return q, d.err()
 }
 
@@ -205,7 +212,11 @@ func (h *handlers) grid(ctx context.Context, in *gridInput) (*huma.StreamRespons
 	if err != nil {
 		return nil, err
 	}
-	q, err := in.query()
+	clock, err := h.clockOf(ctx, in.rooms(&decoder{}), in.From, in.To)
+	if err != nil {
+		return nil, err
+	}
+	q, err := in.query(clock)
 	if err != nil {
 		return nil, err
 	}

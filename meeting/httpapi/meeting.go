@@ -343,14 +343,17 @@ type listMeetingsInput struct {
 
 // Resolve implements [huma.Resolver]: all faults of the query are told at once.
 func (in *listMeetingsInput) Resolve(huma.Context) []error {
-	_, err := in.query(meeting.Actor{})
+	_, err := in.query(meeting.Actor{}, clockOf(in.rooms()...))
 	return resolved(err)
 }
 
-func (in *listMeetingsInput) query(by meeting.Actor) (meeting.MeetingQuery, error) {
-	var d decoder
+// rooms that the query names.
+func (in *listMeetingsInput) rooms() []int64 { return named(in.RoomID) }
+
+func (in *listMeetingsInput) query(by meeting.Actor, clock *time.Location) (meeting.MeetingQuery, error) {
+	d := decoder{clock: clock}
 	q := meeting.MeetingQuery{
-		From: d.instant("query.from", in.From), To: d.instant("query.to", in.To),
+		From: d.instant("query.from", in.From), To: d.end("query.to", in.To),
 		RoomID: in.RoomID, SiteID: in.SiteID, SeriesID: in.SeriesID, Text: in.Q,
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
@@ -399,7 +402,11 @@ func (h *handlers) listMeetings(ctx context.Context, in *listMeetingsInput) (*li
 	if err != nil {
 		return nil, err
 	}
-	q, err := in.query(by)
+	clock, err := h.clockOf(ctx, in.rooms(), in.From, in.To)
+	if err != nil {
+		return nil, err
+	}
+	q, err := in.query(by, clock)
 	if err != nil {
 		return nil, err
 	}
@@ -520,5 +527,5 @@ func optional[T any](r huma.Registry, b *Body[T]) (T, error) {
 		return none, nil
 	}
 	v, faults := b.read(r)
-	return v, (&decoder{faults}).err()
+	return v, (&decoder{faults: faults}).err()
 }

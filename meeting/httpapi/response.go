@@ -29,7 +29,7 @@ func (h *handlers) registerResponses(api huma.API) {
 // read tells the faults of its form; what is missing the service tells.
 func (in *answerInput) read(r huma.Registry) (Answer, error) {
 	a, faults := in.Body.read(r)
-	return a, (&decoder{faults}).err()
+	return a, (&decoder{faults: faults}).err()
 }
 
 func (h *handlers) respond(ctx context.Context, in *answerInput) (*one[Meeting], error) {

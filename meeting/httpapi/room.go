@@ -356,13 +356,13 @@ type freeBusyInput struct {
 
 // Resolve implements [huma.Resolver].
 func (in *freeBusyInput) Resolve(huma.Context) []error {
-	_, err := in.span()
+	_, err := in.span(time.UTC)
 	return resolved(err)
 }
 
-func (in *freeBusyInput) span() (meeting.Slot, error) {
-	var d decoder
-	span := meeting.Slot{Start: d.instant("query.from", in.From), End: d.instant("query.to", in.To)}
+func (in *freeBusyInput) span(clock *time.Location) (meeting.Slot, error) {
+	d := decoder{clock: clock}
+	span := meeting.Slot{Start: d.instant("query.from", in.From), End: d.end("query.to", in.To)}
 	return span, d.err()
 }
 
@@ -371,7 +371,11 @@ func (h *handlers) freeBusy(ctx context.Context, in *freeBusyInput) (*listOutput
 	if err != nil {
 		return nil, err
 	}
-	span, err := in.span()
+	clock, err := h.clockOf(ctx, []int64{in.ID}, in.From, in.To)
+	if err != nil {
+		return nil, err
+	}
+	span, err := in.span(clock)
 	if err != nil {
 		return nil, err
 	}

@@ -217,7 +217,7 @@ func instant(location, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	t, err := time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1))
+	t, err := time.Parse(time.RFC3339, strings.ToUpper(strings.Replace(s, " ", "+", 1)))
 	if err != nil {
 		return t, &huma.ErrorDetail{Location: location, Message: "is not a time such as 2027-02-10T09:00:00Z"}
 	}

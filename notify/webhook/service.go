@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/delayjob"
 	post "punctual/delayjob/webhook"
 )
@@ -89,7 +90,7 @@ func (s *Service) Create(ctx context.Context, w Webhook) (*Webhook, error) {
 	w.Version, w.CreatedAt = 1, s.micro()
 	w.UpdatedAt = w.CreatedAt
 	if fs := append(s.urlFaults(ctx, w.URL), w.faults(s.events)...); len(fs) > 0 {
-		return nil, &InvalidError{fs}
+		return nil, &InvalidError{Faults: fs}
 	}
 	if err := s.store.CreateWebhook(ctx, &w, MaxWebhooks); err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (s *Service) Update(ctx context.Context, id int64, based *int64, p Patch) (
 			w.Stopped = ""
 		}
 		if fs := append(unfit, w.faults(s.events)...); len(fs) > 0 {
-			return &InvalidError{fs}
+			return &InvalidError{Faults: fs}
 		}
 		w.Version++
 		w.UpdatedAt = s.micro()
@@ -138,7 +139,7 @@ func set[T any](to, from *T) {
 
 func (s *Service) urlFaults(ctx context.Context, url string) []Fault {
 	if err := s.sender.CheckURL(ctx, url); err != nil {
-		return []Fault{{"body.url", "refused", err.Error()}}
+		return []Fault{fault.New("body.url", "refused", "%v", err)}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"punctual/account/fault"
 	"punctual/delayjob"
 )
 
@@ -82,20 +83,12 @@ var (
 	ErrTooMany  = fmt.Errorf("there are %d webhooks, as many as there may be", MaxWebhooks)
 )
 
-// Fault is one thing wrong with a request.
-type Fault struct{ Location, Code, Message string }
-
-// InvalidError has all faults of a request.
-type InvalidError struct{ Faults []Fault }
-
-func (e *InvalidError) Error() string {
-	return fmt.Sprintf("%s %s", e.Faults[0].Location, e.Faults[0].Message)
-}
-
-// VersionError says that a change is based on another version than the current one.
-type VersionError struct{ Current int64 }
-
-func (e *VersionError) Error() string { return fmt.Sprintf("the webhook has version %d", e.Current) }
+// Faults of requests are those of every package. See package fault.
+type (
+	Fault        = fault.Fault
+	InvalidError = fault.InvalidError
+	VersionError = fault.VersionError
+)
 
 // StateError says that a delivery is in a state that does not allow this.
 type StateError struct{ State State }
@@ -106,16 +99,16 @@ func (e *StateError) Error() string { return "the delivery is " + string(e.State
 func (w *Webhook) faults(known []string) (fs []Fault) {
 	printable := func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsPrint(r) }
 	if n := len(w.Secret); n < MinSecret || n > MaxSecret || strings.ContainsFunc(w.Secret, func(r rune) bool { return !printable(r) }) {
-		fs = append(fs, Fault{"body.secret", "out_of_range", fmt.Sprintf("must be %d to %d printable ASCII characters", MinSecret, MaxSecret)})
+		fs = append(fs, fault.New("body.secret", "out_of_range", "must be %d to %d printable ASCII characters", MinSecret, MaxSecret))
 	}
 	seen := map[string]bool{}
 	for i, e := range w.Events {
 		at := fmt.Sprintf("body.events[%d]", i)
 		switch {
 		case !slices.Contains(known, e):
-			fs = append(fs, Fault{at, "unknown", fmt.Sprintf("%q is none of %s", clip(e), strings.Join(known, ", "))})
+			fs = append(fs, fault.New(at, "unknown", "%q is none of %s", clip(e), strings.Join(known, ", ")))
 		case seen[e]:
-			fs = append(fs, Fault{at, "duplicate", e + " is named twice"})
+			fs = append(fs, fault.New(at, "duplicate", "%s is named twice", e))
 		}
 		seen[e] = true
 	}
@@ -125,7 +118,7 @@ func (w *Webhook) faults(known []string) (fs []Fault) {
 // based is an error if a change is based on another version; nil is on any.
 func (w *Webhook) based(version *int64) error {
 	if version != nil && *version != w.Version {
-		return &VersionError{w.Version}
+		return &VersionError{Current: w.Version}
 	}
 	return nil
 }
