@@ -44,7 +44,7 @@ func TestService_closedMeanwhile(t *testing.T) {
 			}
 			same(t, "status", w.store.meetings[m.ID].Status, Pending)
 			w.told()
-			if _, err := w.ExpireApproval(t.Context(), w.due(t, JobExpire, m)); err != nil {
+			if _, err := w.ExpireApprovals(t.Context(), w.due(t, JobExpire, m)); err != nil {
 				t.Fatal(err)
 			}
 			same(t, "at its time-out", w.store.meetings[m.ID].Status, Rejected)

@@ -140,7 +140,7 @@ func TestService_roomsWithDifferentApprovers(t *testing.T) {
 	}
 
 	noon := w.at
-	if _, err := w.RemindApproval(t.Context(), w.due(t, JobApprovalRemind, w.store.meetings[m.ID])); err != nil {
+	if _, err := w.RemindApprovals(t.Context(), w.due(t, JobApprovalRemind, w.store.meetings[m.ID])); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "reminded", w.told(), []string{"approval_reminder max@example.org", "approval_reminder root@example.org"})
@@ -232,7 +232,7 @@ func TestService_namesWhoIsAsked(t *testing.T) {
 	w.away = []Absence{{w.mona.ID, w.max.ID}}
 	same(t, "who stands in", asked(w.ann, m.ID), []string{"max"})
 	w.away = nil
-	if _, err := w.EscalateApproval(t.Context(), w.due(t, JobEscalate, m)); err != nil {
+	if _, err := w.EscalateApprovals(t.Context(), w.due(t, JobEscalate, m)); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "who is asked as well", asked(w.ann, m.ID), []string{"mona", "root"})

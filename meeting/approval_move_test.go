@@ -154,7 +154,7 @@ func TestService_endsOfAMoveThatWaits(t *testing.T) {
 			return err
 		}, Confirmed, []string{"decision ann@example.org"}},
 		{"the meeting begins where it is", func(t *testing.T, w *world, m *Meeting) error {
-			outcome, err := w.ExpireApproval(t.Context(), w.due(t, JobExpire, m))
+			outcome, err := outcomeOf(w.ExpireApprovals(t.Context(), w.due(t, JobExpire, m)))
 			if outcome != Applied {
 				t.Errorf("%v", outcome)
 			}
@@ -235,7 +235,7 @@ func TestService_whatHasBegunDoesNotMove(t *testing.T) {
 		m = w.move(t, m.ID, 4*time.Hour, 5*time.Hour)
 		ref := w.due(t, JobExpire, m)
 		w.at = m.Slot.Start.Add(tt.late)
-		if _, err := w.ExpireApproval(t.Context(), ref); err != nil {
+		if _, err := w.ExpireApprovals(t.Context(), ref); err != nil {
 			t.Fatal(err)
 		}
 		if now := w.store.meetings[m.ID]; now.Request != nil || !now.Slot.Start.Equal(noon.Add(tt.want)) {

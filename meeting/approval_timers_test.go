@@ -32,7 +32,7 @@ func TestService_remindsOnce(t *testing.T) {
 	ref := w.due(t, JobApprovalRemind, m)
 	version := w.store.meetings[m.ID].Version
 	for run, want := range []Outcome{Applied, Done} {
-		if outcome, err := w.RemindApproval(t.Context(), ref); err != nil || outcome != want {
+		if outcome, err := outcomeOf(w.RemindApprovals(t.Context(), ref)); err != nil || outcome != want {
 			t.Errorf("run %d: %v, %v", run, outcome, err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestService_remindsOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.told()
-		if outcome, err := w.RemindApproval(t.Context(), ref); err != nil || outcome != Done {
+		if outcome, err := outcomeOf(w.RemindApprovals(t.Context(), ref)); err != nil || outcome != Done {
 			t.Errorf("%v, %v", outcome, err)
 		}
 		same(t, "told", w.told(), nil)
@@ -89,7 +89,7 @@ func TestService_escalates(t *testing.T) {
 			}
 			ref := w.due(t, JobEscalate, m)
 			for run, want := range []Outcome{Applied, Done} {
-				if outcome, err := w.EscalateApproval(t.Context(), ref); err != nil || outcome != want {
+				if outcome, err := outcomeOf(w.EscalateApprovals(t.Context(), ref)); err != nil || outcome != want {
 					t.Errorf("run %d: %v, %v", run, outcome, err)
 				}
 			}
@@ -115,7 +115,7 @@ func TestService_roomsSayWhatATimeoutLeadsTo(t *testing.T) {
 		w.settings.OnTimeout = tt.installation
 		room := w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}, OnTimeout: &tt.room})
 		m := w.book(t, w.ann, w.fields(48*time.Hour, room))
-		if _, err := w.ExpireApproval(t.Context(), w.due(t, JobExpire, m)); err != nil {
+		if _, err := w.ExpireApprovals(t.Context(), w.due(t, JobExpire, m)); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "status", w.store.meetings[m.ID].Status, tt.want)
@@ -143,7 +143,7 @@ func TestService_escalatesEachLevel(t *testing.T) {
 	hall := w.twoLevels(t, []int64{w.mona.ID}, []int64{w.max.ID})
 	w.store.rooms[hall.ID].Approval.EscalateTo = []int64{joker.ID}
 	m := w.book(t, w.ann, w.fields(48*time.Hour, hall))
-	if _, err := w.EscalateApproval(t.Context(), w.due(t, JobEscalate, m)); err != nil {
+	if _, err := w.EscalateApprovals(t.Context(), w.due(t, JobEscalate, m)); err != nil {
 		t.Fatal(err)
 	}
 	m, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
@@ -153,7 +153,7 @@ func TestService_escalatesEachLevel(t *testing.T) {
 	if _, err := w.Approve(t.Context(), joker, m.ID, nil, ""); !errors.Is(err, ErrForbidden) {
 		t.Errorf("at the second level: %v", err)
 	}
-	if _, err := w.EscalateApproval(t.Context(), w.due(t, JobEscalate, w.store.meetings[m.ID])); err != nil {
+	if _, err := w.EscalateApprovals(t.Context(), w.due(t, JobEscalate, w.store.meetings[m.ID])); err != nil {
 		t.Fatal(err)
 	}
 	if m, err := w.Approve(t.Context(), joker, m.ID, nil, ""); err != nil || m.Status != Confirmed {

@@ -135,7 +135,7 @@ func TestCheckIn(t *testing.T) {
 				t.Errorf("history %v, want %v", w.actions(m.ID), want)
 			}
 			w.at = m.Slot.Start.Add(30 * time.Minute)
-			if o, err := w.ReleaseNoShow(t.Context(), Ref{m.ID, m.ScheduleVersion}); o != Done || err != nil {
+			if o, err := outcomeOf(w.ReleaseNoShows(t.Context(), Ref{m.ID, m.ScheduleVersion})); o != Done || err != nil {
 				t.Errorf("its release: %v, %v", o, err)
 			}
 		})
@@ -151,11 +151,11 @@ func TestReleaseNoShow(t *testing.T) {
 	if got, err := w.Meeting(t.Context(), w.bob, m.ID); err != nil || got.Status != Released || got.Occupied != nil {
 		t.Errorf("before the job came: %+v, %v", got, err)
 	}
-	if o, err := w.ReleaseNoShow(t.Context(), Ref{m.ID, m.ScheduleVersion + 1}); o != Stale || err != nil {
+	if o, err := outcomeOf(w.ReleaseNoShows(t.Context(), Ref{m.ID, m.ScheduleVersion + 1})); o != Stale || err != nil {
 		t.Errorf("of another schedule: %v, %v", o, err)
 	}
 	w.at = w.at.Add(-time.Second) // this clock is behind the engine's
-	if o, err := w.ReleaseNoShow(t.Context(), Ref{m.ID, m.ScheduleVersion}); o != Applied || err != nil {
+	if o, err := outcomeOf(w.ReleaseNoShows(t.Context(), Ref{m.ID, m.ScheduleVersion})); o != Applied || err != nil {
 		t.Fatalf("%v, %v", o, err)
 	}
 	got := w.store.meetings[m.ID]
@@ -172,7 +172,7 @@ func TestReleaseNoShow(t *testing.T) {
 	if w.message(JobStart, m.ID) || w.message(JobEnd, m.ID) || w.message(JobNoShow, m.ID) {
 		t.Errorf("still waiting: %v", w.queue)
 	}
-	if o, err := w.ReleaseNoShow(t.Context(), Ref{m.ID, got.ScheduleVersion}); o != Done || err != nil {
+	if o, err := outcomeOf(w.ReleaseNoShows(t.Context(), Ref{m.ID, got.ScheduleVersion})); o != Done || err != nil {
 		t.Errorf("again: %v, %v", o, err)
 	}
 	f := w.fields(30*time.Minute, lounge)
@@ -180,7 +180,7 @@ func TestReleaseNoShow(t *testing.T) {
 
 	ended := w.book(t, w.ann, w.fields(5*time.Hour, lounge))
 	w.at = ended.Slot.End
-	if o, err := w.ReleaseNoShow(t.Context(), Ref{ended.ID, ended.ScheduleVersion}); o != Done || err != nil {
+	if o, err := outcomeOf(w.ReleaseNoShows(t.Context(), Ref{ended.ID, ended.ScheduleVersion})); o != Done || err != nil {
 		t.Errorf("after its end: %v, %v", o, err)
 	}
 }
@@ -193,7 +193,7 @@ func TestReleaseNoShow_series(t *testing.T) {
 	nobody := func(m *Meeting, inRow int, also ...string) {
 		t.Helper()
 		w.at = m.CheckIn.Until
-		if o, err := w.ReleaseNoShow(t.Context(), Ref{m.ID, w.store.meetings[m.ID].ScheduleVersion}); o != Applied || err != nil {
+		if o, err := outcomeOf(w.ReleaseNoShows(t.Context(), Ref{m.ID, w.store.meetings[m.ID].ScheduleVersion})); o != Applied || err != nil {
 			t.Fatalf("%v, %v", o, err)
 		}
 		for _, n := range w.store.notices {

@@ -30,6 +30,22 @@ func (s *fakeStore) HeldForChanges(_ context.Context, roomID int64, span Slot) (
 	return held, nil
 }
 
+func (s *fakeStore) RequestsAskedWith(ctx context.Context, ids []ID) ([]*Meeting, error) {
+	given, _ := s.MeetingsByID(ctx, ids)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ms []*Meeting
+	for _, m := range s.meetings {
+		if m.SeriesID != 0 && m.Request != nil && slices.ContainsFunc(given, func(g *Meeting) bool {
+			return g.SeriesID == m.SeriesID && g.Request != nil && g.Request.AskedAt.Equal(m.Request.AskedAt)
+		}) {
+			ms = append(ms, new(*m))
+		}
+	}
+	slices.SortFunc(ms, func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	return ms, nil
+}
+
 // takenBy is all that a meeting takes, for a change that waits included.
 func takenBy(m *Meeting) []Occupancy {
 	if m.Request == nil || m.Request.Change == nil {

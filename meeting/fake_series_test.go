@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 )
 
 // Series of the store in memory.
@@ -13,6 +14,15 @@ func (s *fakeStore) Series(_ context.Context, id int64) (*Series, error) {
 		return series.clone(), nil
 	}
 	return nil, ErrNotFound
+}
+
+func (s *fakeStore) Presence(ctx context.Context, series []int64, before time.Time) (map[int64][]*Meeting, error) {
+	found := map[int64][]*Meeting{}
+	for _, id := range series {
+		ms, _ := s.SeriesMeetings(ctx, id)
+		found[id] = slices.DeleteFunc(ms, func(m *Meeting) bool { return !m.Slot.Start.Before(before) })
+	}
+	return found, nil
 }
 
 func (s *fakeStore) SeriesMeetings(_ context.Context, id int64) ([]*Meeting, error) {

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -182,6 +183,25 @@ func (s *fakeStore) UpdateMeeting(_ context.Context, id ID, fn func(*Meeting) er
 		m.ScheduleVersion++
 	}
 	return m, s.save(m), nil
+}
+
+// UpdateMeetings is not all or nothing if one of several fails.
+func (s *fakeStore) UpdateMeetings(ctx context.Context, ids []ID, fn func(*Meeting) (bool, error)) ([]Notice, error) {
+	var notices []Notice
+	for _, id := range ids {
+		_, told, err := s.UpdateMeeting(ctx, id, func(m *Meeting) error {
+			changed, err := fn(m)
+			if err == nil && !changed {
+				err = errUnchanged
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, errUnchanged) && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		notices = append(notices, told...)
+	}
+	return notices, nil
 }
 
 // free is the exclusion constraint.
@@ -379,6 +399,14 @@ func (w *world) book(t *testing.T, by Actor, f Fields) *Meeting {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// outcomeOf is the outcome of a batch of one.
+func outcomeOf(outcomes []Outcome, err error) (Outcome, error) {
+	if err != nil {
+		return Applied, err
+	}
+	return outcomes[0], nil
 }
 
 // told lists "kind address" of the notices recorded since the last call.

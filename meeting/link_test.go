@@ -65,8 +65,8 @@ func TestService_links(t *testing.T) {
 		if _, decided, err := w.DecideByLink(t.Context(), l, true, ""); decided || err != nil || w.store.meetings[m.ID].Status != Pending {
 			t.Errorf("what was moved meanwhile was decided unseen: %v, %v", decided, err)
 		}
-		for name, timer := range map[string]func(context.Context, Ref) (Outcome, error){"expire": w.ExpireApproval, "remind": w.RemindApproval, "escalate": w.EscalateApproval} {
-			if outcome, err := timer(t.Context(), Ref{m.ID, l.Number}); err != nil || outcome != Stale {
+		for name, timer := range map[string]func(context.Context, ...Ref) ([]Outcome, error){"expire": w.ExpireApprovals, "remind": w.RemindApprovals, "escalate": w.EscalateApprovals} {
+			if outcome, err := outcomeOf(timer(t.Context(), Ref{m.ID, l.Number})); err != nil || outcome != Stale {
 				t.Errorf("%s of a request that was replaced: %v, %v", name, outcome, err)
 			}
 		}
@@ -81,7 +81,7 @@ func TestService_links(t *testing.T) {
 		if decided || err != nil {
 			t.Errorf("late: %v, %v", decided, err)
 		}
-		if _, err := w.ExpireApproval(t.Context(), Ref{m.ID, l.Number}); err != nil {
+		if _, err := w.ExpireApprovals(t.Context(), Ref{m.ID, l.Number}); err != nil {
 			t.Fatal(err)
 		}
 		follow(t, w, l, LinkExpired)

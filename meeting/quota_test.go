@@ -166,7 +166,7 @@ func TestService_quotaOfRequests(t *testing.T) {
 	_, err := w.Approve(t.Context(), w.mona, first.ID, nil, "")
 	same(t, "the other", broken(t, err), []string{"quota"})
 	w.settings.OnTimeout = Confirmed
-	outcome, err := w.ExpireApproval(t.Context(), Ref{first.ID, first.ScheduleVersion})
+	outcome, err := outcomeOf(w.ExpireApprovals(t.Context(), Ref{first.ID, first.ScheduleVersion}))
 	if m := w.store.meetings[first.ID]; err != nil || outcome != Applied || m.Status != Rejected {
 		t.Errorf("on its time-out: %v, %v, %v", outcome, err, m.Status)
 	}

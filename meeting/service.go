@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -76,12 +78,29 @@ func checkVersion(ifMatch *int64, current int64) error {
 // announce tells the queue what the meeting now waits for, what it no longer waits for, and
 // what there is to send. Called after the commit.
 func (s *Service) announce(ctx context.Context, before, m *Meeting, notices []Notice) {
-	ms := m.Messages()
+	was := map[ID]*Meeting{}
 	if before != nil {
-		s.forget(ctx, before.Messages(), ms)
-		s.freed(ctx, before.freedBy(m))
+		was[m.ID] = before
 	}
-	s.scheduler.Schedule(ctx, append(ms, Deliveries(notices)...)...)
+	s.announceAll(ctx, was, map[ID]*Meeting{m.ID: m}, notices)
+}
+
+// announceAll is announce for many meetings, as they were and as they are, with a few calls of
+// the queue.
+func (s *Service) announceAll(ctx context.Context, before, after map[ID]*Meeting, notices []Notice) {
+	var was, now []delayjob.Message
+	var free []Occupancy
+	for _, id := range slices.Sorted(maps.Keys(after)) {
+		m := after[id]
+		now = append(now, m.Messages()...)
+		if b := before[id]; b != nil {
+			was = append(was, b.Messages()...)
+			free = append(free, b.freedBy(m)...)
+		}
+	}
+	s.forget(ctx, was, now)
+	s.freed(ctx, free)
+	s.scheduler.Schedule(ctx, append(now, Deliveries(notices)...)...)
 }
 
 // forget removes the messages of before that have no successor in after.

@@ -2,7 +2,6 @@ package meeting
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -56,117 +55,63 @@ func (m *Meeting) decide(approve bool, c changing, comment string, by Actor) err
 
 // preparingDecision looks up the rooms that a request is about, and who may be asked next.
 func (s *Service) preparingDecision(ctx context.Context, m *Meeting) (changing, error) {
-	c := changing{at: s.clock()}
-	var err error
-	if c.rooms, err = s.rooms(ctx, m.requestedRooms()); err != nil || m.Request == nil {
-		return c, err
-	}
-	if err = s.withBlackouts(ctx, c.rooms, c.at); err != nil {
-		return c, err
-	}
-	c.ask, err = s.askingAll(ctx, c.rooms)
-	return c, err
-}
-
-// ExpireApproval ends the request of the given number, as was settled when it was made: it is
-// rejected, or approved if its rooms are free and open. The caller knows that its deadline has come.
-// All dates of a series that were asked for with it end with it, or each for itself if not all
-// can be approved. It may be called again: a request that is decided, or was replaced, stays as
-// it is.
-func (s *Service) ExpireApproval(ctx context.Context, ref Ref) (Outcome, error) {
-	type timer func(context.Context, string, Ref, func(*Meeting, changing, Actor) error) (Outcome, error)
-	expire := func(on timer, refuse bool) (Outcome, error) {
-		return on(ctx, JobExpire, ref, func(m *Meeting, c changing, by Actor) error {
-			to := m.Approval.OnTimeout
-			if refuse {
-				to = Rejected
-			}
-			return m.Expire(to, c.rooms, by, c.at)
-		})
-	}
-	impossible := func(err error) bool {
-		_, taken := errors.AsType[*ConflictError](err)
-		_, refused := errors.AsType[*PolicyError](err) // by a quota, or a room that was closed
-		return taken || refused
-	}
-	outcome, err := expire(s.onRequests, false)
-	if impossible(err) {
-		outcome, err = expire(s.onRequest, false)
-	}
-	if impossible(err) {
-		return expire(s.onRequest, true)
-	}
-	return outcome, err
-}
-
-// RemindApproval tells those who have not decided on the request of the given number that its
-// deadline comes. Of the dates of a series that were asked for at once the first that still
-// waits speaks for all. It may be called again: it happens once.
-func (s *Service) RemindApproval(ctx context.Context, ref Ref) (Outcome, error) {
-	series, dates, err := s.waitingWith(ctx, ref)
+	look, err := s.preparingDecisions(ctx, []*Meeting{m})
 	if err != nil {
-		return Applied, err
+		return changing{}, err
 	}
-	return s.onRequest(ctx, JobApprovalRemind, ref, func(m *Meeting, c changing, by Actor) error {
-		if m.Request.RemindAt.IsZero() {
-			return errUnchanged
-		}
-		deciders := c.ask.Deciders[m.Request.Level-1]
-		if len(dates) > 0 && dates[0].ID != m.ID {
-			deciders = nil
-		}
-		m.Remind(deciders, by, c.at)
-		if len(dates) > 0 {
-			m.askFor(series.facts(dates, by).Series)
-		}
-		return nil
-	})
+	return look(m), nil
 }
 
-// EscalateApproval asks others to decide on the request of the given number as well. It may be
-// called again: it happens once.
-func (s *Service) EscalateApproval(ctx context.Context, ref Ref) (Outcome, error) {
-	return s.onRequests(ctx, JobEscalate, ref, func(m *Meeting, c changing, by Actor) error {
-		if m.Request.EscalateAt.IsZero() {
-			return errUnchanged
-		}
-		m.Escalate(c.ask.Others, c.ask.Deciders[m.Request.Level-1], by, c.at)
-		return nil
-	})
-}
+// prepared is what was looked up for changes of many meetings.
+type prepared func(*Meeting) changing
 
-// onRequests is [Service.onRequest] for all requests that were made at once with that of ref.
-func (s *Service) onRequests(ctx context.Context, job string, ref Ref, fn func(*Meeting, changing, Actor) error) (Outcome, error) {
-	if outcome, together, err := s.onTogether(ctx, Timer(job), ref, fn); together || err != nil {
-		return outcome, err
+// preparingDecisions looks up once what the requests of many meetings have in common.
+func (s *Service) preparingDecisions(ctx context.Context, ms []*Meeting) (prepared, error) {
+	at := s.clock()
+	var want []int64
+	waits := false
+	for _, m := range ms {
+		want = append(want, m.requestedRooms()...)
+		waits = waits || m.Request != nil
 	}
-	return s.onRequest(ctx, job, ref, fn)
-}
-
-// onRequest runs what a timer does to the request of a number, if that still waits.
-func (s *Service) onRequest(ctx context.Context, job string, ref Ref, fn func(*Meeting, changing, Actor) error) (Outcome, error) {
-	by := Timer(job)
-	outcome := Applied
-	_, err := s.changing(ctx, by, ref.ID, s.preparingDecision, false, func(m *Meeting, c changing) error {
-		outcome = Applied
-		switch {
-		case m.Request == nil && m.Approval.Asked == ref.Version:
-			outcome = Done
-			return errUnchanged
-		case m.Request == nil || m.Request.Number != ref.Version:
-			outcome = Stale
-			return errUnchanged
-		}
-		err := fn(m, c, by)
-		if errors.Is(err, errUnchanged) {
-			outcome = Done
-		}
-		return err
-	})
-	if errors.Is(err, ErrNotFound) {
-		return Stale, nil
+	slices.Sort(want)
+	rooms, err := s.rooms(ctx, slices.Compact(want))
+	if err != nil {
+		return nil, err
 	}
-	return outcome, err
+	var known *roster
+	if waits {
+		if err := s.withBlackouts(ctx, rooms, at); err != nil {
+			return nil, err
+		}
+		if known, err = s.roster(ctx, rooms); err != nil {
+			return nil, err
+		}
+	}
+	byID := make(map[int64]*Room, len(rooms))
+	for _, r := range rooms {
+		byID[r.ID] = r
+	}
+	terms := s.terms()
+	asked := map[string]changing{} // by rooms
+	return func(m *Meeting) changing {
+		key := askKey(m.requestedRooms())
+		c, there := asked[key]
+		if there {
+			return c
+		}
+		c.at = at
+		for _, id := range m.requestedRooms() {
+			if r := byID[id]; r != nil {
+				c.rooms = append(c.rooms, r)
+			}
+		}
+		if known != nil {
+			c.ask = known.asking(terms, c.rooms)
+		}
+		asked[key] = c
+		return c
+	}, nil
 }
 
 // asking says how a request for these rooms is made. Who is asked is looked up only if the
@@ -189,16 +134,20 @@ func (s *Service) terms() Asking {
 
 // askingAll says who is asked at each level.
 func (s *Service) askingAll(ctx context.Context, rooms []*Room) (Asking, error) {
-	ask := s.terms()
 	known, err := s.roster(ctx, rooms)
 	if err != nil {
-		return ask, err
+		return Asking{}, err
 	}
+	return known.asking(s.terms(), rooms), nil
+}
+
+// asking says who is asked at each level, on the terms.
+func (k *roster) asking(ask Asking, rooms []*Room) Asking {
 	for i := range ask.Deciders {
-		ask.Deciders[i] = known.deciders(rooms, i+1)
+		ask.Deciders[i] = k.deciders(rooms, i+1)
 	}
-	ask.Others = known.others(rooms)
-	return ask, nil
+	ask.Others = k.others(rooms)
+	return ask
 }
 
 // nameAwaited sets who is asked now to decide on what waits, for those who may see it.

@@ -96,56 +96,6 @@ func (s *Service) Release(ctx context.Context, by Actor, id ID, ifMatch *int64, 
 	})
 }
 
-// ReleaseNoShow gives back the rooms of a meeting of the given schedule to which nobody
-// checked in. The caller knows that its grace is over. It may be called again: a meeting to
-// which somebody came, that has moved or is over, stays as it is.
-func (s *Service) ReleaseNoShow(ctx context.Context, ref Ref) (Outcome, error) {
-	by := Timer(JobNoShow)
-	inRow, admins, err := s.noShows(ctx, ref.ID)
-	if errors.Is(err, ErrNotFound) {
-		return Stale, nil
-	}
-	if err != nil {
-		return Applied, err
-	}
-	outcome := Applied
-	_, err = s.change(ctx, by, ref.ID, nil, func(m *Meeting, c changing) error {
-		at := later(c.at, m.CheckIn.Until) // this machine's clock may be behind the engine's
-		switch {
-		case m.ScheduleVersion != ref.Version || m.CheckIn.Until.IsZero():
-			outcome = Stale
-			return errUnchanged
-		case m.Status.Over() || !m.CheckedInAt.IsZero() || !at.Before(m.Slot.End):
-			outcome = Done
-			return errUnchanged
-		default:
-			outcome = Applied
-			return m.Forfeit(inRow, admins, by, at)
-		}
-	})
-	if errors.Is(err, ErrNotFound) {
-		return Stale, nil
-	}
-	return outcome, err
-}
-
-// noShows counts how often nobody came to the series of a meeting, with this time. The admins
-// are to know when that flags the series, once in a row.
-func (s *Service) noShows(ctx context.Context, id ID) (inRow int, admins []Person, err error) {
-	m, err := s.store.Meeting(ctx, id)
-	if err != nil || m.SeriesID == 0 {
-		return 0, nil, err
-	}
-	ms, err := s.store.SeriesMeetings(ctx, m.SeriesID)
-	if err != nil {
-		return 0, nil, err
-	}
-	if inRow = noShowsInRow(ms, m.Slot.Start) + 1; inRow == FlaggedAfter {
-		admins, err = s.directory.Admins(ctx)
-	}
-	return inRow, admins, err
-}
-
 // Arrivable is what a link to check in leads to.
 type Arrivable struct {
 	Meeting *Meeting // nil: nobody is expected in the room

@@ -116,12 +116,12 @@ func (s *Service) DecideByLink(ctx context.Context, l Link, approve bool, commen
 	if err != nil {
 		return nil, false, err
 	}
-	together, err := s.askedTogether(ctx, seen)
+	together, err := s.requestsMadeWith(ctx, []Ref{{ID: seen.ID, Version: l.Number}})
 	if err != nil {
 		return nil, false, err
 	}
-	if together != nil && seen.Request.Number == l.Number {
-		_, err = s.decideSeries(ctx, by, seen.SeriesID, nil, approve, comment, together)
+	if len(together) > 0 {
+		_, err = s.decideSeries(ctx, by, seen.SeriesID, nil, approve, comment, together[0].dates[0].askedWith)
 		return s.decided(ctx, l, err)
 	}
 	_, err = s.decide(ctx, by, l.MeetingID, nil, &comment, approve, func(m *Meeting) error {

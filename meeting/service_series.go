@@ -87,21 +87,11 @@ func (c *SeriesChange) result(dates []*wanted, saved bool) *SeriesResult {
 
 // announceSeries is announce for all meetings of a change at once.
 func (s *Service) announceSeries(ctx context.Context, c *SeriesChange, before map[ID]*Meeting, notices []Notice) {
-	messages := Deliveries(notices)
-	var free []Occupancy
-	for _, m := range c.Update {
-		now := m.Messages()
-		if was := before[m.ID]; was != nil {
-			s.forget(ctx, was.Messages(), now)
-			free = append(free, was.freedBy(m)...)
-		}
-		messages = append(messages, now...)
+	after := map[ID]*Meeting{}
+	for _, m := range append(slices.Clone(c.Update), c.Create...) {
+		after[m.ID] = m
 	}
-	for _, m := range c.Create {
-		messages = append(messages, m.Messages()...)
-	}
-	s.scheduler.Schedule(ctx, messages...)
-	s.freed(ctx, free)
+	s.announceAll(ctx, before, after, notices)
 }
 
 // planSeries plans a new series. With a [*SeriesConflictError] comes what could be saved of it.

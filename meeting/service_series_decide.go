@@ -3,7 +3,6 @@ package meeting
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -48,18 +47,18 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 		}
 		change := &SeriesChange{Series: series}
 		var bases []*wanted
-		prepare := s.preparingDecisions()
+		look, err := s.preparingDecisions(ctx, waiting)
+		if err != nil {
+			return nil, nil, err
+		}
 		notTheirs := error(ErrForbidden) // unless there is more to say of a date
 		for _, m := range waiting {
-			c, err := prepare(ctx, m)
-			if err != nil {
-				return nil, nil, err
-			}
+			c := look(m)
 			if !by.MayReject(c.rooms) {
 				continue
 			}
 			base := new(*m)
-			err = m.decide(approve, c, comment, by)
+			err := m.decide(approve, c, comment, by)
 			if _, agreed := errors.AsType[*StateError](err); agreed {
 				notTheirs = err
 			} else if err != nil && !errors.Is(err, ErrForbidden) {
@@ -93,65 +92,28 @@ func seriesDecided(ms []*Meeting, approve bool, at time.Time) error {
 	return e
 }
 
-// preparingDecisions is [Service.preparingDecision] for many meetings: what they have in common
-// is looked up once.
-func (s *Service) preparingDecisions() prepare {
-	type shared struct {
-		rooms             string
-		waits, escalation bool
-	}
-	known := map[shared]changing{}
-	return func(ctx context.Context, m *Meeting) (changing, error) {
-		of := shared{rooms: fmt.Sprint(m.requestedRooms()), waits: m.Request != nil}
-		of.escalation = of.waits && !m.Request.EscalateAt.IsZero()
-		if c, ok := known[of]; ok {
-			return c, nil
-		}
-		c, err := s.preparingDecision(ctx, m)
-		if err == nil {
-			known[of] = c
-		}
-		return c, err
-	}
-}
-
-// onTogether runs what a timer does to the request of ref on all that were made at once with
-// it, in one transaction, so that people are told of them once. together is false, and nothing
-// was done, if there are no others.
-func (s *Service) onTogether(ctx context.Context, by Actor, ref Ref, fn func(*Meeting, changing, Actor) error) (outcome Outcome, together bool, err error) {
-	m, err := s.store.Meeting(ctx, ref.ID)
-	if errors.Is(err, ErrNotFound) || err == nil && (m.Request == nil || m.Request.Number != ref.Version) {
-		return Stale, false, nil
-	}
-	if err != nil {
-		return Applied, false, err
-	}
-	same, err := s.askedTogether(ctx, m)
-	if err != nil || same == nil {
-		return Applied, false, err
-	}
-	_, err = s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
-		series, err := s.store.Series(ctx, m.SeriesID)
+// onTogether runs what a timer does to the request of a date of a series on all that were made
+// at once with it, in one transaction.
+func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn timer) (Outcome, error) {
+	_, err := s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
+		series, err := s.store.Series(ctx, of.SeriesID)
 		if err != nil {
 			return nil, nil, err
 		}
-		ms, err := s.store.SeriesMeetings(ctx, m.SeriesID)
+		ms, err := s.store.SeriesMeetings(ctx, of.SeriesID)
+		if err != nil {
+			return nil, nil, err
+		}
+		waiting := slices.DeleteFunc(slices.Clone(ms), func(m *Meeting) bool { return !m.askedWith(of) })
+		look, err := s.preparingDecisions(ctx, waiting)
 		if err != nil {
 			return nil, nil, err
 		}
 		change := &SeriesChange{Series: series}
 		var bases []*wanted
-		prepare := s.preparingDecisions()
-		for _, m := range ms {
-			if !same(m) {
-				continue
-			}
-			c, err := prepare(ctx, m)
-			if err != nil {
-				return nil, nil, err
-			}
+		for _, m := range waiting {
 			base := new(*m)
-			if err := fn(m, c, by); errors.Is(err, errUnchanged) {
+			if err := fn(m, look(m), by); errors.Is(err, errUnchanged) {
 				continue
 			} else if err != nil {
 				return nil, nil, err
@@ -165,9 +127,9 @@ func (s *Service) onTogether(ctx context.Context, by Actor, ref Ref, fn func(*Me
 		return change, bases, nil
 	})
 	if errors.Is(err, errUnchanged) {
-		return Done, true, nil
+		return Done, nil
 	}
-	return Applied, true, err
+	return Applied, err
 }
 
 // tellDecision tells people once what was decided on several dates: the organizer of each kind
@@ -221,49 +183,4 @@ func (s *Series) decideTogether(ms []*Meeting, by Actor) {
 			}
 		}
 	}
-}
-
-// waitingWith are the dates of a series that were asked for at once with that of ref and still
-// wait, by start; none if it waits alone, or not any more.
-func (s *Service) waitingWith(ctx context.Context, ref Ref) (*Series, []*Meeting, error) {
-	m, err := s.store.Meeting(ctx, ref.ID)
-	if errors.Is(err, ErrNotFound) || err == nil && (m.Request == nil || m.Request.Number != ref.Version) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	same, err := s.askedTogether(ctx, m)
-	if err != nil || same == nil {
-		return nil, nil, err
-	}
-	ms, err := s.store.SeriesMeetings(ctx, m.SeriesID)
-	if err != nil {
-		return nil, nil, err
-	}
-	series, err := s.store.Series(ctx, m.SeriesID)
-	return series, slices.DeleteFunc(ms, func(o *Meeting) bool { return !same(o) }), err
-}
-
-// askedTogether are the requests that one mail asked for: those of a series made at once.
-func (s *Service) askedTogether(ctx context.Context, m *Meeting) (func(*Meeting) bool, error) {
-	if m.SeriesID == 0 || m.Request == nil {
-		return nil, nil
-	}
-	ms, err := s.store.SeriesMeetings(ctx, m.SeriesID)
-	if err != nil {
-		return nil, err
-	}
-	seen := *m // which may be decided before the last of them is looked at
-	same := func(o *Meeting) bool { return o.askedWith(&seen) }
-	count := 0
-	for _, o := range ms {
-		if same(o) {
-			count++
-		}
-	}
-	if count < 2 {
-		return nil, nil
-	}
-	return same, nil
 }

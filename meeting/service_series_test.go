@@ -295,7 +295,7 @@ func TestSeries_requestsEndTogether(t *testing.T) {
 			if i > 0 {
 				want = Done
 			}
-			if outcome, err := w.ExpireApproval(t.Context(), Ref{m.ID, m.Request.Number}); err != nil || outcome != want {
+			if outcome, err := outcomeOf(w.ExpireApprovals(t.Context(), Ref{m.ID, m.Request.Number})); err != nil || outcome != want {
 				t.Errorf("%s: date %d: %v, %v", tt.to, i, outcome, err)
 			}
 			now := w.store.meetings[m.ID]
@@ -321,7 +321,7 @@ func TestSeries_requestsEndForThemselves(t *testing.T) {
 	w.book(t, w.mona, taken)
 	for i, want := range []Status{Confirmed, Rejected, Confirmed} {
 		m := r.Meetings[i]
-		if _, err := w.ExpireApproval(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
+		if _, err := w.ExpireApprovals(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "status", w.store.meetings[m.ID].Status, want)
@@ -342,14 +342,14 @@ func TestSeries_requestsOutliveTheFirstDate(t *testing.T) {
 	w.told()
 
 	for _, m := range r.Meetings {
-		if _, err := w.RemindApproval(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
+		if _, err := w.RemindApprovals(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	same(t, "dates", w.dates(), []int64{2})
 	same(t, "reminded", w.told(), []string{"approval_reminder mona@example.org"})
 	for _, m := range r.Meetings {
-		if _, err := w.EscalateApproval(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
+		if _, err := w.EscalateApprovals(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -228,7 +228,7 @@ func TestService_requestTimesOut(t *testing.T) {
 			same(t, "read before the job", read.Status, tt.read)
 
 			ref := Ref{m.ID, m.ScheduleVersion}
-			outcome, err := w.ExpireApproval(t.Context(), ref)
+			outcome, err := outcomeOf(w.ExpireApprovals(t.Context(), ref))
 			if err != nil || outcome != Applied {
 				t.Fatalf("got %v, %v", outcome, err)
 			}
@@ -239,7 +239,7 @@ func TestService_requestTimesOut(t *testing.T) {
 			if last := w.store.history[m.ID]; last[len(last)-1].Actor != Timer(JobExpire) {
 				t.Errorf("history says %+v", last[len(last)-1])
 			}
-			if outcome, err := w.ExpireApproval(t.Context(), ref); err != nil || outcome == Applied {
+			if outcome, err := outcomeOf(w.ExpireApprovals(t.Context(), ref)); err != nil || outcome == Applied {
 				t.Errorf("a second time: %v, %v", outcome, err)
 			}
 		})

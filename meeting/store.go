@@ -45,6 +45,10 @@ type Store interface {
 	CreateMeeting(ctx context.Context, m *Meeting) error
 	Meeting(ctx context.Context, id ID) (*Meeting, error)
 	UpdateMeeting(ctx context.Context, id ID, fn func(*Meeting) error) (*Meeting, []Notice, error)
+	// UpdateMeetings locks the meetings in the order of their IDs and calls the function with
+	// each that is there. It saves those that it says to have changed, all or none. Its
+	// [*ConflictError] does not say what is in the way.
+	UpdateMeetings(ctx context.Context, ids []ID, fn func(*Meeting) (changed bool, err error)) ([]Notice, error)
 	ListMeetings(ctx context.Context, q MeetingQuery, p Page) (ms []*Meeting, next string, err error)
 	History(ctx context.Context, id ID, p Page) (entries []Entry, next string, err error)
 	// OpenedBy is the ID of the entry by which the meeting was last made public; 0: it never was private.

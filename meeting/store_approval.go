@@ -7,6 +7,10 @@ type ApprovalStore interface {
 	// HeldForChanges tells which slots of a room are held for changes that wait, and
 	// for offers of the waiting list, in a span, in order.
 	HeldForChanges(ctx context.Context, roomID int64, span Slot) ([]HeldSlot, error)
+	// RequestsAskedWith are the meetings whose requests wait and were made in the moment in which
+	// one of the given was made for another date of the same series; the given are among them
+	// if they wait themselves. They come by start.
+	RequestsAskedWith(ctx context.Context, ids []ID) ([]*Meeting, error)
 }
 
 // HeldSlot is a part of a room's time that a meeting's pending change holds, or an offer.

@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // ErrOutdated says that what a change of a series was planned on has changed meanwhile.
@@ -15,6 +16,9 @@ type SeriesStore interface {
 	ListSeries(ctx context.Context, q SeriesQuery, p Page) (series []*Series, next string, err error)
 	// SeriesMeetings are all meetings of a series, by start, those cancelled included.
 	SeriesMeetings(ctx context.Context, id int64) ([]*Meeting, error)
+	// Presence are the dates of several series that begin before an instant, by start: only what
+	// tells whether somebody came is read of them.
+	Presence(ctx context.Context, series []int64, before time.Time) (map[int64][]*Meeting, error)
 	// Taken tells of each wanted occupancy what is in its way, the meetings of except not counted.
 	Taken(ctx context.Context, wanted []Occupancy, except []ID) ([][]Occupancy, error)
 	// SaveSeries saves all of a change or nothing. It fails with [ErrOutdated] if the series or

@@ -164,6 +164,20 @@ func (s *Store) HeldForChanges(ctx context.Context, roomID int64, span meeting.S
 	return found, nil
 }
 
+var requestsAskedWith = write(selectMeetings + `
+	WHERE m.id IN (SELECT o.id FROM meetings g JOIN approvals a ON a.meeting_id = g.id AND a.waiting
+			JOIN meetings o ON o.series_id = g.series_id JOIN approvals b ON b.meeting_id = o.id AND b.waiting AND b.asked_at = a.asked_at
+		WHERE g.id ` + amongIDs + `)
+	ORDER BY m.starts_at, m.id`)
+
+func (s *Store) RequestsAskedWith(ctx context.Context, ids []meeting.ID) ([]*meeting.Meeting, error) {
+	ms, err := s.readMeetings(s.db.WithContext(ctx), requestsAskedWith, s.ids(ids...))
+	if err != nil {
+		return nil, fmt.Errorf("requests asked with %d meetings: %w", len(ids), err)
+	}
+	return ms, nil
+}
+
 // changeRooms are the rooms of the change that the request q is for.
 const changeRooms = `{postgres: SELECT CAST(x AS bigint) FROM jsonb_array_elements_text(q.change -> 'room_ids') AS x}` +
 	`{sqlite: SELECT value FROM json_each(q.change, '$.room_ids')}`

@@ -316,7 +316,7 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 	race("approve against time-out",
 		func(m *meeting.Meeting) error { return approve(one, f.manager, m.ID) },
 		func(m *meeting.Meeting) error {
-			o, err := two.ExpireApproval(t.Context(), meeting.Ref{ID: m.ID, Version: m.Request.Number})
+			o, err := outcomeOf(two.ExpireApprovals(t.Context(), meeting.Ref{ID: m.ID, Version: m.Request.Number}))
 			if err == nil && o != meeting.Applied {
 				return &meeting.StateError{State: meeting.Confirmed, Wanted: "expire"}
 			}

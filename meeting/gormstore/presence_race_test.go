@@ -105,7 +105,7 @@ func TestCheckIn_againstNoShow(t *testing.T) {
 			case 1:
 				others, err = r.late.Book(t.Context(), r.ben, wish(rest, room))
 			default:
-				released[i-2], err = []*meeting.Service{r.early, r.late}[i-2].ReleaseNoShow(t.Context(), ref)
+				released[i-2], err = outcomeOf([]*meeting.Service{r.early, r.late}[i-2].ReleaseNoShows(t.Context(), ref))
 			}
 			return err
 		})

@@ -136,6 +136,23 @@ func (s *Store) SeriesMeetings(ctx context.Context, id int64) ([]*meeting.Meetin
 	return ms, nil
 }
 
+var presenceOfSeries = write(`SELECT id, series_id, status, starts_at, ends_at, no_show_at, checked_in_at FROM meetings
+	WHERE series_id ` + amongIDs + ` AND starts_at < $2 ORDER BY starts_at, id`)
+
+func (s *Store) Presence(ctx context.Context, series []int64, before time.Time) (map[int64][]*meeting.Meeting, error) {
+	found := map[int64][]*meeting.Meeting{}
+	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+		m := &meeting.Meeting{}
+		err := rows.Scan(&m.ID, &m.SeriesID, &m.Status, &m.Slot.Start, &m.Slot.End, nullTime{&m.CheckIn.Until}, nullTime{&m.CheckedInAt})
+		found[m.SeriesID] = append(found[m.SeriesID], m)
+		return err
+	}, presenceOfSeries, s.ids(series...), micro(before))
+	if err != nil {
+		return nil, fmt.Errorf("presence of %d series: %w", len(series), err)
+	}
+	return found, nil
+}
+
 func (s *Store) Taken(ctx context.Context, wanted []meeting.Occupancy, except []meeting.ID) ([][]meeting.Occupancy, error) {
 	rows := make([]row, len(wanted))
 	for i, o := range wanted {

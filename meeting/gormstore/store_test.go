@@ -212,6 +212,14 @@ func (f *fixture) want(what string, got, want any, opts ...cmp.Option) {
 	}
 }
 
+// outcomeOf is the outcome of a batch of one.
+func outcomeOf(outcomes []meeting.Outcome, err error) (meeting.Outcome, error) {
+	if err != nil {
+		return meeting.Applied, err
+	}
+	return outcomes[0], nil
+}
+
 // together runs f many times at once and returns the errors.
 func together(n int, f func(i int) error) []error {
 	errs := make([]error, n)

@@ -218,7 +218,7 @@ func TestWait_whateverFrees(t *testing.T) {
 				return err
 			},
 			"timeout": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
-				_, err := l.svc.ExpireApproval(ctx, meeting.Ref{ID: m.ID, Version: m.Request.Number})
+				_, err := l.svc.ExpireApprovals(ctx, meeting.Ref{ID: m.ID, Version: m.Request.Number})
 				return err
 			},
 			"move": func(l *line, r *meeting.Room, m *meeting.Meeting) error {
@@ -252,7 +252,7 @@ func TestWait_whateverFrees(t *testing.T) {
 				m = f.read(m.ID)
 				l.clock = m.CheckIn.Until
 				defer func() { l.clock = now }()
-				_, err := l.svc.ReleaseNoShow(ctx, meeting.Ref{ID: m.ID, Version: m.ScheduleVersion})
+				_, err := l.svc.ReleaseNoShows(ctx, meeting.Ref{ID: m.ID, Version: m.ScheduleVersion})
 				return err
 			},
 			"shorten": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {

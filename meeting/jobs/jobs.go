@@ -46,7 +46,7 @@ func New(d Deps) []delayjob.DelayJob {
 		&remind{d},
 		&look{d},
 		&waitExpire{d},
-	}, singles(d)...)
+	}, timers(d)...)
 }
 
 // load pages through what falls due for one job.

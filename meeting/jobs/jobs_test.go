@@ -48,13 +48,21 @@ func (s *store) Meeting(context.Context, meeting.ID) (*meeting.Meeting, error) {
 
 func (s *store) Rooms(context.Context, []int64) ([]*meeting.Room, error) { return nil, nil }
 
-func (s *store) UpdateMeeting(_ context.Context, _ meeting.ID, fn func(*meeting.Meeting) error) (*meeting.Meeting, []meeting.Notice, error) {
+func (s *store) MeetingsByID(context.Context, []meeting.ID) ([]*meeting.Meeting, error) {
+	return []*meeting.Meeting{s.meeting}, s.err
+}
+
+func (s *store) RequestsAskedWith(context.Context, []meeting.ID) ([]*meeting.Meeting, error) {
+	return nil, s.err
+}
+
+func (s *store) UpdateMeetings(_ context.Context, _ []meeting.ID, fn func(*meeting.Meeting) (bool, error)) ([]meeting.Notice, error) {
 	m := new(*s.meeting)
-	err := fn(m)
-	if err == nil {
+	changed, err := fn(m)
+	if changed {
 		s.meeting = m
 	}
-	return m, m.TakeNotices(), err
+	return m.TakeNotices(), err
 }
 
 func (s *store) Remind(_ context.Context, refs []meeting.ReminderRef, at time.Time, fn func(*meeting.Meeting, meeting.ReminderRef) []meeting.Notice) ([]meeting.Outcome, []meeting.Notice, error) {

@@ -1,0 +1,181 @@
+package gormstore_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"punctual/meeting"
+)
+
+// story is what the test books twice: the second time in rooms and for people of its own, so that
+// a batch and single timers act on equal meetings.
+type story struct {
+	*line
+	rooms []*meeting.Room
+	by    []meeting.Actor
+	boss  meeting.Actor
+	ids   []meeting.ID
+}
+
+// Batches leave behind what the same timers leave behind one by one.
+func TestTimers_batchesDoWhatSingleTimersDo(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		for round := range uint64(6) {
+			seed := uint64(time.Now().UnixNano()) + round
+			f.sameByBatch(newLine(f), seed)
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
+		}
+	})
+}
+
+func (f *fixture) sameByBatch(l *line, seed uint64) {
+	f.Helper()
+	var stories [2]*story
+	for i := range stories {
+		stories[i] = &story{line: l}
+		stories[i].tell(fmt.Sprint(seed, i), rand.New(rand.NewPCG(seed, 0)))
+	}
+	l.clock = now
+	for _, step := range []struct {
+		job string
+		at  time.Time
+		act func(context.Context, ...meeting.Ref) ([]meeting.Outcome, error)
+	}{
+		{meeting.JobApprovalRemind, at("08:20"), l.svc.RemindApprovals},
+		{meeting.JobEscalate, at("08:40"), l.svc.EscalateApprovals},
+		{meeting.JobExpire, at("09:00"), l.svc.ExpireApprovals},
+		{meeting.JobNoShow, at("12:10"), l.svc.ReleaseNoShows},
+	} {
+		l.clock = step.at
+		batched, single := stories[0].refs(step.job, seed), stories[1].refs(step.job, seed)
+		if _, err := step.act(f.Context(), batched...); err != nil {
+			f.Fatalf("%s: %v", step.job, err)
+		}
+		for _, ref := range single {
+			if _, err := step.act(f.Context(), ref); err != nil {
+				f.Fatalf("%s: %v", step.job, err)
+			}
+		}
+		f.want(step.job, stories[0].read(), stories[1].read())
+	}
+	l.clock = now
+}
+
+// tell books requests, moves and series, and decides on some of them.
+func (s *story) tell(name string, r *rand.Rand) {
+	s.Helper()
+	s.boss = s.user(name+"boss@example.org", meeting.Manager)
+	s.by = []meeting.Actor{s.user(name+"ann@example.org", meeting.Member), s.user(name+"ben@example.org", meeting.Member)}
+	for _, a := range append(s.by, s.boss) {
+		s.knows(a)
+	}
+	s.settings = meeting.Settings{
+		HoldPending: r.IntN(2) == 0, ApprovalTimeout: time.Hour, RemindBefore: 40 * time.Minute, EscalateAfter: 30 * time.Minute,
+		Limits: meeting.Limits{MaxOccurrences: 50},
+	}
+	for i := range 6 {
+		s.rooms = append(s.rooms, s.room(fmt.Sprint(name, " room ", i), func(room *meeting.Room) {
+			room.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{s.boss.ID}}
+			if i%2 == 0 {
+				room.Approval.OnTimeout = meeting.Confirmed
+			}
+			if i%3 == 0 {
+				room.CheckIn = meeting.CheckIn{Required: true, Grace: 10 * time.Minute}
+				room.Policy.Quota = &meeting.Quota{Per: "day", Count: 1 + i}
+			}
+		}))
+	}
+	s.clock = now
+	for range 25 {
+		by, start := s.by[r.IntN(2)], at("12:00").Add(time.Duration(r.IntN(6))*30*time.Minute)
+		if r.IntN(4) == 0 {
+			by = s.boss // who needs nobody's agreement
+		}
+		fields := wish(meeting.Slot{Start: start, End: start.Add(time.Hour)}, s.rooms[r.IntN(4)])
+		fields.Attendees = &[]meeting.Person{{Email: "guest@example.org"}}
+		action := r.IntN(8)
+		m, err := s.svc.Book(s.Context(), by, fields)
+		if err != nil {
+			continue // it is taken, for both
+		}
+		s.ids = append(s.ids, m.ID)
+		switch action {
+		case 0:
+			_, _ = s.svc.Approve(s.Context(), s.boss, m.ID, nil, "")
+		case 1:
+			_, _ = s.svc.Cancel(s.Context(), by, m.ID, nil, "")
+		case 2, 3: // a move that waits
+			if m, err = s.svc.Approve(s.Context(), s.boss, m.ID, nil, ""); err == nil {
+				to := wish(meeting.Slot{Start: start.Add(5 * time.Hour), End: start.Add(6 * time.Hour)}, s.rooms[r.IntN(4)])
+				_, _ = s.svc.Update(s.Context(), s.by[0], m.ID, nil, to)
+				_, _ = s.svc.Update(s.Context(), s.by[1], m.ID, nil, to)
+			}
+		}
+	}
+	for i, rule := range []string{"FREQ=DAILY;COUNT=3", "FREQ=WEEKLY;COUNT=4"} { // in rooms that nobody else wants
+		fields := meeting.SeriesFields{Fields: wish(slot("12:00", "13:00"), s.rooms[4+i]), Rule: &rule}
+		fields.Timezone = new("UTC")
+		result, err := s.svc.BookSeries(s.Context(), s.by[i], fields)
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, m := range result.Meetings {
+			s.ids = append(s.ids, m.ID)
+		}
+	}
+	if r.IntN(2) == 0 {
+		_, _ = s.svc.Reject(s.Context(), s.boss, s.ids[len(s.ids)-2], nil, "not that one")
+	}
+}
+
+// refs of all meetings for a job, in an order of their own, and some that are out of date.
+func (s *story) refs(job string, seed uint64) []meeting.Ref {
+	r := rand.New(rand.NewPCG(seed, 1))
+	var refs []meeting.Ref
+	for _, id := range s.ids {
+		m := s.line.read(id)
+		ref := meeting.Ref{ID: id, Version: m.Approval.Asked}
+		if job == meeting.JobNoShow {
+			ref.Version = m.ScheduleVersion
+		}
+		if r.IntN(10) == 0 {
+			ref.Version--
+		}
+		refs = append(refs, ref)
+	}
+	r.Shuffle(len(refs), func(i, j int) { refs[i], refs[j] = refs[j], refs[i] })
+	return refs
+}
+
+// read is what a reader sees of the meetings, what they hold, and what was told about them.
+func (s *story) read() []string {
+	s.Helper()
+	seen := make([]string, len(s.ids))
+	for i, id := range s.ids {
+		m := s.line.read(id)
+		line := fmt.Sprint(m.Status, " v", m.Version, " s", m.ScheduleVersion, " ", m.Slot, len(m.Occupied), m.EndedAt, m.Approval.Reason, m.Approval.DecidedAt)
+		if m.Request != nil {
+			line += fmt.Sprint(" waits: ", m.Request.Number, m.Request.RemindAt, m.Request.EscalateAt, m.Request.EscalatedAt)
+		}
+		entries, _, err := s.store.History(s.Context(), id, meeting.Page{Limit: 100})
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, e := range entries {
+			line += fmt.Sprint("; ", e.At, e.Action, e.Actor.Kind, e.Reason, len(e.Changes))
+		}
+		var told []string
+		if err := s.db.Gorm.WithContext(s.Context()).Raw("SELECT kind FROM told WHERE meeting_id = ? AND NOT withdrawn", id).Scan(&told).Error; err != nil {
+			s.Fatal(err)
+		}
+		slices.Sort(told)
+		seen[i] = fmt.Sprint(line, "; told ", told)
+	}
+	return seen
+}

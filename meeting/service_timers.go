@@ -1,0 +1,351 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// Timers act on many meetings at once: each takes a batch of refs and returns one outcome per
+// ref. All that a batch changes is saved in one transaction, but for requests that were made at
+// once for the dates of a series: those of each series have a transaction of their own. A timer
+// may be called again with the same refs: what it did stays as it is.
+
+// ExpireApprovals ends the requests of the given numbers, as was settled when they were made:
+// each is rejected, or approved if its rooms are free and open. The caller knows that their
+// deadlines have come. All dates of a series that were asked for with one of them end with it,
+// or each for itself if not all can be approved.
+func (s *Service) ExpireApprovals(ctx context.Context, refs ...Ref) ([]Outcome, error) {
+	expire := func(refuse bool) timer {
+		return func(m *Meeting, c changing, by Actor) error {
+			to := m.Approval.OnTimeout
+			if refuse {
+				to = Rejected
+			}
+			return m.Expire(to, c.rooms, by, c.at)
+		}
+	}
+	return s.together(ctx, JobExpire, refs, expire(false), func(refs []Ref) ([]Outcome, error) {
+		return s.halving(refs, func(refs []Ref) ([]Outcome, error) {
+			return s.onRequests(ctx, JobExpire, refs, expire(false))
+		}, func(ref Ref) ([]Outcome, error) {
+			return s.onRequests(ctx, JobExpire, []Ref{ref}, expire(true))
+		})
+	})
+}
+
+// EscalateApprovals asks others to decide on the requests of the given numbers as well.
+func (s *Service) EscalateApprovals(ctx context.Context, refs ...Ref) ([]Outcome, error) {
+	escalate := func(m *Meeting, c changing, by Actor) error {
+		if m.Request.EscalateAt.IsZero() {
+			return errUnchanged
+		}
+		m.Escalate(c.ask.Others, c.ask.Deciders[m.Request.Level-1], by, c.at)
+		return nil
+	}
+	return s.together(ctx, JobEscalate, refs, escalate, func(refs []Ref) ([]Outcome, error) {
+		return s.onRequests(ctx, JobEscalate, refs, escalate)
+	})
+}
+
+// RemindApprovals tells those who have not decided on the requests of the given numbers that
+// their deadlines come. Of the dates of a series that were asked for at once the first that
+// still waits speaks for all.
+func (s *Service) RemindApprovals(ctx context.Context, refs ...Ref) ([]Outcome, error) {
+	requests, err := s.requestsMadeWith(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	series := map[int64]*Series{}
+	for _, r := range requests {
+		id := r.dates[0].SeriesID
+		if series[id] == nil {
+			if series[id], err = s.store.Series(ctx, id); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s.onRequests(ctx, JobApprovalRemind, refs, func(m *Meeting, c changing, by Actor) error {
+		if m.Request.RemindAt.IsZero() {
+			return errUnchanged
+		}
+		i := slices.IndexFunc(requests, func(r request) bool { return r.dates[0].askedWith(m) && r.dates[0].SeriesID == m.SeriesID })
+		if i < 0 {
+			m.Remind(c.ask.Deciders[m.Request.Level-1], by, c.at)
+			return nil
+		}
+		if dates := requests[i].dates; dates[0].ID == m.ID {
+			m.Remind(c.ask.Deciders[m.Request.Level-1], by, c.at)
+			m.askFor(series[m.SeriesID].facts(dates, by).Series)
+		} else {
+			m.Remind(nil, by, c.at)
+		}
+		return nil
+	})
+}
+
+// ReleaseNoShows gives back the rooms of meetings of the given schedules to which nobody checked
+// in. The caller knows that their grace is over. A meeting to which somebody came, that has moved
+// or is over, stays as it is.
+func (s *Service) ReleaseNoShows(ctx context.Context, refs ...Ref) ([]Outcome, error) {
+	by := Timer(JobNoShow)
+	var inRow map[ID]int
+	var admins []Person
+	count := func(ctx context.Context, ms []*Meeting) (p prepared, err error) {
+		inRow, admins, err = s.noShows(ctx, ms)
+		at := s.clock()
+		return func(*Meeting) changing { return changing{at: at} }, err
+	}
+	return s.onMeetings(ctx, refs, count, func(m *Meeting, c changing, ref Ref) (Outcome, error) {
+		at := later(c.at, m.CheckIn.Until) // this machine's clock may be behind the engine's
+		switch {
+		case m.ScheduleVersion != ref.Version || m.CheckIn.Until.IsZero():
+			return Stale, nil
+		case m.Status.Over() || !m.CheckedInAt.IsZero() || !at.Before(m.Slot.End):
+			return Done, nil
+		}
+		var also []Person
+		if inRow[m.ID] == FlaggedAfter {
+			also = admins
+		}
+		return Applied, m.Forfeit(inRow[m.ID], also, by, at)
+	})
+}
+
+// noShows counts how often nobody came to the series of meetings, with these: as if nobody came
+// to any of them. The admins are to know when that flags a series, once in a row.
+func (s *Service) noShows(ctx context.Context, ms []*Meeting) (inRow map[ID]int, admins []Person, err error) {
+	var series []int64
+	var last time.Time
+	missed := map[ID]bool{}
+	for _, m := range ms {
+		if m.SeriesID != 0 {
+			series, last, missed[m.ID] = append(series, m.SeriesID), later(last, m.Slot.Start), true
+		}
+	}
+	inRow = map[ID]int{}
+	if len(series) == 0 {
+		return inRow, nil, nil
+	}
+	slices.Sort(series)
+	dates, err := s.store.Presence(ctx, slices.Compact(series), last)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, ds := range dates {
+		for _, d := range ds {
+			if missed[d.ID] && !d.Status.Over() && d.awaited() {
+				d.Status = Released // in the same batch
+			}
+		}
+	}
+	flagged := false
+	for _, m := range ms {
+		if m.SeriesID != 0 {
+			inRow[m.ID] = noShowsInRow(dates[m.SeriesID], m.Slot.Start) + 1
+			flagged = flagged || inRow[m.ID] == FlaggedAfter
+		}
+	}
+	if flagged {
+		admins, err = s.directory.Admins(ctx)
+	}
+	return inRow, admins, err
+}
+
+// A request for several dates of a series at once.
+type request struct {
+	dates []*Meeting // by start; two at least
+	refs  []int      // which of the refs name one of them
+}
+
+// requestsMadeWith are the requests for several dates that the refs are of.
+func (s *Service) requestsMadeWith(ctx context.Context, refs []Ref) ([]request, error) {
+	waiting, err := s.store.RequestsAskedWith(ctx, idsOfRefs(refs))
+	if err != nil || len(waiting) < 2 {
+		return nil, err
+	}
+	type moment struct{ series, at int64 }
+	var requests []request
+	made := map[moment][]int{} // places in requests: those for other rooms are decided by others
+	find := func(m *Meeting) *request {
+		of := moment{m.SeriesID, m.Request.AskedAt.UnixMicro()}
+		for _, i := range made[of] {
+			if requests[i].dates[0].askedWith(m) {
+				return &requests[i]
+			}
+		}
+		made[of] = append(made[of], len(requests))
+		requests = append(requests, request{})
+		return &requests[len(requests)-1]
+	}
+	byID := map[ID]*Meeting{}
+	for _, m := range waiting {
+		byID[m.ID] = m
+		r := find(m)
+		r.dates = append(r.dates, m)
+	}
+	for i, ref := range refs {
+		if m := byID[ref.ID]; m != nil && m.Request.Number == ref.Version {
+			r := find(m)
+			r.refs = append(r.refs, i)
+		}
+	}
+	return slices.DeleteFunc(requests, func(r request) bool { return len(r.dates) < 2 || len(r.refs) == 0 }), nil
+}
+
+// timer changes one meeting. It returns errUnchanged where there is nothing left to do.
+type timer func(*Meeting, changing, Actor) error
+
+// together runs a timer on the requests that were made at once with those of refs, each of a
+// series in one transaction, so that people are told of them once. Those that are refused as a
+// whole it hands to alone, with all other refs.
+func (s *Service) together(ctx context.Context, job string, refs []Ref, fn timer, alone func([]Ref) ([]Outcome, error)) ([]Outcome, error) {
+	requests, err := s.requestsMadeWith(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	outcomes := make([]Outcome, len(refs))
+	done := make([]bool, len(refs))
+	for _, r := range requests {
+		outcome, err := s.onTogether(ctx, Timer(job), r.dates[0], fn)
+		if impossible(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range r.refs {
+			outcomes[i], done[i] = outcome, true
+		}
+	}
+	var rest []Ref
+	var places []int
+	for i, ref := range refs {
+		if !done[i] {
+			rest, places = append(rest, ref), append(places, i)
+		}
+	}
+	if len(rest) == 0 {
+		return outcomes, nil
+	}
+	others, err := alone(rest)
+	if err != nil {
+		return nil, err
+	}
+	for i, outcome := range others {
+		outcomes[places[i]] = outcome
+	}
+	return outcomes, nil
+}
+
+// impossible reports whether rooms or rules refuse something.
+func impossible(err error) bool {
+	_, taken := errors.AsType[*ConflictError](err)
+	_, refused := errors.AsType[*PolicyError](err) // by a quota, or a room that was closed
+	return taken || refused
+}
+
+// halving runs act, and where it is impossible for a batch, on its halves: what is impossible
+// even alone goes to otherwise.
+func (s *Service) halving(refs []Ref, act func([]Ref) ([]Outcome, error), otherwise func(Ref) ([]Outcome, error)) ([]Outcome, error) {
+	outcomes, err := act(refs)
+	switch {
+	case !impossible(err):
+		return outcomes, err
+	case len(refs) == 1:
+		return otherwise(refs[0])
+	}
+	first, err := s.halving(refs[:len(refs)/2], act, otherwise)
+	if err != nil {
+		return nil, err
+	}
+	second, err := s.halving(refs[len(refs)/2:], act, otherwise)
+	return append(first, second...), err
+}
+
+// onRequests runs a timer on the requests of the given numbers that still wait.
+func (s *Service) onRequests(ctx context.Context, job string, refs []Ref, fn timer) ([]Outcome, error) {
+	by := Timer(job)
+	return s.onMeetings(ctx, refs, s.preparingDecisions, func(m *Meeting, c changing, ref Ref) (Outcome, error) {
+		switch {
+		case m.Request == nil && m.Approval.Asked == ref.Version:
+			return Done, nil
+		case m.Request == nil || m.Request.Number != ref.Version:
+			return Stale, nil
+		}
+		err := fn(m, c, by)
+		if errors.Is(err, errUnchanged) {
+			return Done, nil
+		}
+		return Applied, err
+	})
+}
+
+// onMeetings changes the meetings of refs, in one transaction, and tells the queue what follows.
+// The function says of each ref what it did; it has changed a meeting where it says [Applied].
+// It is called with what prepare looked up beforehand; see [Service.change].
+func (s *Service) onMeetings(ctx context.Context, refs []Ref, prepare func(context.Context, []*Meeting) (prepared, error), fn func(*Meeting, changing, Ref) (Outcome, error)) ([]Outcome, error) {
+	for {
+		outcomes, err := s.tryOnMeetings(ctx, refs, prepare, fn)
+		if (errors.Is(err, errRoomsMoved) || errors.Is(err, ErrRoomsChanged)) && ctx.Err() == nil {
+			continue
+		}
+		return outcomes, err
+	}
+}
+
+func (s *Service) tryOnMeetings(ctx context.Context, refs []Ref, prepare func(context.Context, []*Meeting) (prepared, error), fn func(*Meeting, changing, Ref) (Outcome, error)) ([]Outcome, error) {
+	ids := idsOfRefs(refs)
+	read, err := s.store.MeetingsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	look, err := prepare(ctx, read)
+	if err != nil {
+		return nil, err
+	}
+	seen := make(map[ID]*Meeting, len(read))
+	for _, m := range read {
+		seen[m.ID] = m
+	}
+	named := make(map[ID][]int, len(refs))
+	outcomes := make([]Outcome, len(refs))
+	for i, ref := range refs {
+		named[ref.ID] = append(named[ref.ID], i)
+		outcomes[i] = Stale // unless it is there
+	}
+	before, after := map[ID]*Meeting{}, map[ID]*Meeting{}
+	notices, err := s.store.UpdateMeetings(ctx, ids, func(m *Meeting) (changed bool, err error) {
+		was := seen[m.ID]
+		if was == nil || !slices.Equal(m.RoomIDs, was.RoomIDs) || !slices.Equal(m.requestedRooms(), was.requestedRooms()) {
+			return false, errRoomsMoved
+		}
+		before[m.ID], after[m.ID] = new(*m), m
+		for _, i := range named[m.ID] {
+			if outcomes[i], err = fn(m, look(was), refs[i]); err != nil {
+				return false, err
+			}
+			changed = changed || outcomes[i] == Applied
+		}
+		if !changed {
+			delete(after, m.ID)
+		}
+		return changed, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.announceAll(ctx, before, after, notices)
+	return outcomes, nil
+}
+
+// idsOfRefs are those of the meetings, each once, in order.
+func idsOfRefs(refs []Ref) []ID {
+	ids := make([]ID, len(refs))
+	for i, r := range refs {
+		ids[i] = r.ID
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}

@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// BenchmarkTimerBursts lets the timers of 10,000 meetings go off at one instant: requests that
+// nobody decided, approvers that are reminded, and meetings to which nobody came. It measures until
+// all is committed, with history and notifications. Floor: the same rows changed, and the same
+// history and notifications written, by one statement each in this run's database.
+func BenchmarkTimerBursts(b *testing.B) {
+	const n = 10_000
+	const insertNotices = `INSERT INTO notifications (dedupe_key, kind, channel, meeting_id, user_id, name, address, locale, timezone, facts, due_at, state, last_error, created_at, updated_at)
+		SELECT 'floor:' || id, 'decision', 'email', id, organizer_id, 'Ada', 'ada@example.org', 'en', 'UTC', '{}', now(), 'pending', '', now(), now() FROM meetings`
+	const insertHistory = `INSERT INTO history (meeting_id, at, action, actor_kind, actor_name) SELECT id, now(), 'changed', 'timer', 'floor' FROM meetings`
+	for _, burst := range []struct {
+		job   string
+		seed  string // of the meetings, with the instant $1
+		done  string
+		floor []string
+	}{
+		{
+			"approval.expire",
+			`WITH m AS (UPDATE meetings SET status = 'pending', approval_required = true, approval_deadline = $1 RETURNING id)
+			INSERT INTO approvals (meeting_id, number, waiting, first_number, level, asked_at, deadline) SELECT id, 1, true, 1, 1, now(), $1 FROM m`,
+			`SELECT count(*) FROM meetings m JOIN history h ON h.meeting_id = m.id AND h.action = 'rejected'
+				JOIN notifications n ON n.meeting_id = m.id AND n.kind = 'decision' WHERE m.status = 'rejected'`,
+			[]string{`UPDATE meetings SET status = 'rejected', version = version + 1`, `UPDATE approvals SET waiting = false`, `DELETE FROM occupancies`, insertHistory, insertNotices},
+		},
+		{
+			"approval.remind",
+			`WITH m AS (UPDATE meetings SET status = 'pending', approval_required = true, approval_deadline = $1::timestamptz + interval '1 hour' RETURNING id)
+			INSERT INTO approvals (meeting_id, number, waiting, first_number, level, asked_at, deadline, remind_at) SELECT id, 1, true, 1, 1, now(), $1::timestamptz + interval '1 hour', $1 FROM m`,
+			`SELECT count(*) FROM approvals q JOIN notifications n ON n.meeting_id = q.meeting_id AND n.kind = 'approval_reminder' WHERE q.remind_at IS NULL`,
+			[]string{`UPDATE approvals SET remind_at = now()`, insertNotices},
+		},
+		{
+			"meeting.no_show",
+			`UPDATE meetings SET starts_at = $1::timestamptz - interval '5 minutes', status = 'in_progress', started_at = $1::timestamptz - interval '5 minutes', no_show_at = $1`,
+			`SELECT count(*) FROM meetings m JOIN history h ON h.meeting_id = m.id AND h.action = 'released'
+				JOIN notifications n ON n.meeting_id = m.id AND n.kind = 'released' WHERE m.status = 'released'`,
+			[]string{`UPDATE meetings SET status = 'released', version = version + 1`, `DELETE FROM occupancies`, insertHistory, insertNotices},
+		},
+	} {
+		b.Run(burst.job, func(b *testing.B) {
+			var from time.Time
+			p := start(b, func(db *pgxpool.Pool) {
+				from = time.Now().Add(20 * time.Second)
+				meetings(b, db, n, func(int) time.Time { return from.Add(time.Hour) })
+				exec(b, db, `UPDATE rooms SET approval_required = true`)
+				exec(b, db, burst.seed, from)
+			})
+			if time.Now().After(from.Add(-3 * time.Second)) {
+				b.Fatal("the set-up took too long")
+			}
+			time.Sleep(time.Until(from))
+			for {
+				if got := query[int64](b, p.db, burst.done); got == n {
+					break
+				} else if time.Since(from) > time.Minute {
+					b.Fatalf("%d of %d after a minute", got, n)
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			took := time.Since(from)
+			p.Stop()
+			exec(b, p.db, `ALTER TABLE history DISABLE TRIGGER USER`) // or nothing can be deleted
+			exec(b, p.db, `DELETE FROM history WHERE action <> 'created'`)
+			exec(b, p.db, `DELETE FROM notifications`)
+			exec(b, p.db, `VACUUM ANALYZE`)
+			begin := time.Now()
+			for _, statement := range burst.floor {
+				exec(b, p.db, statement)
+			}
+			floor := time.Since(begin)
+			b.ReportMetric(took.Seconds(), "s/10k")
+			b.ReportMetric(floor.Seconds(), "floor-s/10k")
+			b.ReportMetric(0, "ns/op")
+			tell("10,000 timers at one instant, all committed with history and notifications: "+burst.job, fmt.Sprintf("%.1f s", took.Seconds()), "<= 3 s",
+				fmt.Sprintf("one SQL statement for each table: %.1f s, %.1f times", floor.Seconds(), took.Seconds()/floor.Seconds()))
+		})
+	}
+}
