@@ -141,12 +141,13 @@ func (a *application) wireAreas() {
 	})
 	a.scheduler = scheduler
 	var trail audit.Trail
-	notices := ledger.New(db).Noting(trail)
-	a.failures = failures.NewFailures(db).Noting(trail)
+	guarded := accountstore.GuardedTrail{Trail: trail}
+	notices := ledger.New(db).Noting(guarded)
+	a.failures = failures.NewFailures(db).Noting(guarded)
 	a.lateness = failures.NewLateness(db)
 	a.metrics.kept = newLateness(a.lateness, a.log)
 	a.poster = webhook.NewSender("punctual/"+version, a.config.Topics.allowed())
-	a.topics = topics.New(failures.NewTopics(db).Noting(trail), a.queue, scheduler, a.poster, a.reload, a.log)
+	a.topics = topics.New(failures.NewTopics(db).Noting(guarded), a.queue, scheduler, a.poster, a.reload, a.log)
 	a.topics.SetLimits(a.config.Topics.limits())
 	a.topicsRate = a.newLimiter("topics:", account.Rate(a.config.Topics.Rate))
 	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now}
@@ -156,10 +157,10 @@ func (a *application) wireAreas() {
 		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Refused: a.noteRefused,
 	})
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
-	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail)
+	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail).Guarded(accountstore.Guard{})
 	a.feed = meeting.NewFeed(a.meetingStore, meeting.FeedOptions{Logger: a.log})
 	a.news = newNews(a.redis, a.log)
-	hooks := eventhookstore.New(db).Noting(trail)
+	hooks := eventhookstore.New(db).Noting(guarded)
 	a.webhooks = eventhook.NewService(hooks, scheduler, a.poster, meetinghttp.EventTypes(), time.Now)
 	a.watcher = eventhook.NewWatcher(hooks, scheduler, a.log)
 	poke := func() { a.feed.Poke(); a.watcher.Poke() }

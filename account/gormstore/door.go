@@ -13,6 +13,9 @@ import (
 // SaveDoorCode implements [account.DoorStore]. It also clears away what has expired.
 func (s *Store) SaveDoorCode(ctx context.Context, c *account.DoorCode, now time.Time) (saved bool, err error) {
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := Recheck(tx); err != nil {
+			return err
+		}
 		if err := tx.Exec("DELETE FROM door_codes WHERE expires_at <= ?", instant(now)).Error; err != nil {
 			return err
 		}

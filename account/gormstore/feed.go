@@ -53,6 +53,9 @@ func (s *Store) CreateFeed(ctx context.Context, f *account.Feed, most int) (crea
 		if err := one(ctx, tx, &id, "SELECT id FROM users WHERE id = ?"+locking(tx), f.UserID); err != nil {
 			return err
 		}
+		if err := recheckLocked(tx); err != nil {
+			return err
+		}
 		if err := one(ctx, tx, &count, "SELECT count(*) FROM feeds WHERE user_id = ?", f.UserID); err != nil || count >= int64(most) {
 			return err
 		}
@@ -92,6 +95,9 @@ func (s *Store) ListFeeds(ctx context.Context, userID int64, p account.Page) ([]
 // DeleteFeed implements [account.FeedStore].
 func (s *Store) DeleteFeed(ctx context.Context, userID, id int64) error {
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := Recheck(tx); err != nil {
+			return err
+		}
 		var r feedRow
 		if err := one(ctx, tx, &r, "DELETE FROM feeds WHERE id = ? AND user_id = ? RETURNING *", id, userID); err != nil {
 			return err

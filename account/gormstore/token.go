@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -69,6 +70,12 @@ func (s *Store) CreateToken(ctx context.Context, t *account.Token) error {
 	r, err := rowOfToken(t)
 	if err == nil {
 		err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			if err := lockActive(tx, t.UserID); err != nil {
+				return err
+			}
+			if err := Recheck(tx); err != nil {
+				return err
+			}
 			if err := tx.Create(r).Error; err != nil {
 				return err
 			}
@@ -79,6 +86,30 @@ func (s *Store) CreateToken(ctx context.Context, t *account.Token) error {
 		return wrap("insert token", err)
 	}
 	t.ID = r.ID
+	return nil
+}
+
+// lockActive keeps a user from being disabled until the transaction ends, and refuses one who is:
+// nobody gets a token then. It locks the caller too, in the order of [Store.UpdateUser]. Set-up
+// tokens belong to nobody, 0.
+func lockActive(tx *gorm.DB, userID int64) error {
+	if userID == 0 {
+		return nil
+	}
+	ids, lock := []int64{userID}, ""
+	if p, ok := account.FromContext(tx.Statement.Context); ok {
+		ids = append(ids, p.UserID)
+	}
+	if tx.Name() == "postgres" {
+		lock = " FOR SHARE"
+	}
+	var active []int64
+	if err := tx.Raw("SELECT id FROM users WHERE id IN ? AND disabled_at IS NULL ORDER BY id"+lock, ids).Scan(&active).Error; err != nil {
+		return err
+	}
+	if !slices.Contains(active, userID) {
+		return account.ErrUnauthorized
+	}
 	return nil
 }
 
@@ -124,6 +155,11 @@ func (s *Store) ListTokens(ctx context.Context, userID int64, kind account.Token
 // DeleteToken implements [account.Store].
 func (s *Store) DeleteToken(ctx context.Context, userID, id int64, kind account.TokenKind) error {
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if p, ok := account.FromContext(ctx); ok && p.TokenID != id { // ending one's own needs no right
+			if err := Recheck(tx); err != nil {
+				return err
+			}
+		}
 		var r tokenRow
 		if err := one(ctx, tx, &r, "DELETE FROM tokens WHERE id = ? AND user_id = ? AND kind = ? RETURNING *", id, userID, kind); err != nil {
 			return err

@@ -72,7 +72,12 @@ func users(rows []userRow) []*account.User {
 
 // CreateUser implements [account.Store].
 func (s *Store) CreateUser(ctx context.Context, u *account.User) error {
-	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return s.insertUser(tx, u) })
+	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := Recheck(tx); err != nil {
+			return err
+		}
+		return s.insertUser(tx, u)
+	})
 }
 
 func (s *Store) insertUser(tx *gorm.DB, u *account.User) error {
@@ -158,6 +163,9 @@ func (s *Store) UpdateUser(ctx context.Context, id int64, fn func(*account.User,
 		}
 		var r userRow
 		if err := one(ctx, tx, &r, "SELECT * FROM users WHERE id = ?"+locking(tx), id); err != nil {
+			return err
+		}
+		if err := recheckLocked(tx); err != nil { // admins and the user are locked above
 			return err
 		}
 		others := len(admins)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -32,9 +33,30 @@ func Authenticate(api huma.API, svc *account.Service) func(huma.Context, func(hu
 			refuse(api, ctx, err)
 			return
 		}
-		next(huma.WithContext(ctx, account.WithPrincipal(ctx.Context(), p)))
+		known := context.WithValue(account.WithPrincipal(ctx.Context(), p), authenticatedKey{}, time.Now())
+		next(huma.WithContext(ctx, known))
 	}
 }
+
+// promptBody is how long a body may take to arrive before its sender is authenticated again.
+const promptBody = 100 * time.Millisecond
+
+// Reauthenticate is a middleware for after the body was received: a caller that took its time to
+// send one may have lost rights meanwhile. Transactions check again what they act by; this is for
+// what needs none.
+func Reauthenticate(api huma.API, svc *account.Service) func(huma.Context, func(huma.Context)) {
+	authenticate := Authenticate(api, svc)
+	return func(ctx huma.Context, next func(huma.Context)) {
+		if at, ok := ctx.Context().Value(authenticatedKey{}).(time.Time); ok && time.Since(at) > promptBody {
+			authenticate(ctx, next)
+			return
+		}
+		next(ctx)
+	}
+}
+
+// authenticatedKey is of the time at which the caller was authenticated.
+type authenticatedKey struct{}
 
 // secret is what the caller shows. Next to an Authorization header the cookie does not count:
 // the protection against cross-site requests trusts that a request with that header is not

@@ -15,7 +15,7 @@ import (
 
 // createMeeting writes a meeting with all that belongs to it as one statement, and returns
 // its id: no row if a room is not there (any more), or its blackouts are others than those the
-// meeting was judged by. It fails with the constraint's error if a room is taken.
+// meeting was judged by, or the caller has lost rights (see [Guard]; a token of 0 is not asked). It fails with the constraint's error if a room is taken.
 //
 // The rooms' row locks exclude [Store.DeleteRoom] and new blackouts, not other bookings. A row
 // that was changed while the statement waited for its lock is judged as it is then.
@@ -25,9 +25,13 @@ var createMeeting = write(parts.Replace(`
 			AND id = ANY (ARRAY(SELECT (x ->> 'room_id')::bigint FROM jsonb_array_elements({part 1}::jsonb) AS x)) -- an index scan, whatever the estimate
 			AND closures = COALESCE((SELECT (x ->> 'closures')::bigint FROM jsonb_array_elements({part 1}::jsonb) AS x WHERE (x ->> 'room_id')::bigint = rooms.id), closures)
 		ORDER BY id FOR KEY SHARE
+	), allowed AS (
+		SELECT 1 FROM users u JOIN tokens t ON t.user_id = u.id
+		WHERE t.id = {part 6} AND u.disabled_at IS NULL AND u.role = ANY (string_to_array({part 7}, ','))
+		FOR SHARE OF u FOR KEY SHARE OF t
 	), new AS (
 		INSERT INTO meetings (` + meetingColumns + `) SELECT ` + placeholders(1, columnCount) + `
-		WHERE (SELECT count(*) FROM present) = jsonb_array_length({part 1}::jsonb)
+		WHERE (SELECT count(*) FROM present) = jsonb_array_length({part 1}::jsonb) AND ({part 6}::bigint = 0 OR EXISTS (SELECT 1 FROM allowed))
 		RETURNING id
 	), its_rooms AS (` + partOfNew(insertRooms, 1) + `
 	), its_occupancies AS (` + partOfNew(insertOccupancies, 2) + ` RETURNING 1
@@ -38,8 +42,9 @@ var createMeeting = write(parts.Replace(`
 	SELECT CASE WHEN (SELECT count(*) FROM its_occupancies) = jsonb_array_length({part 2}::jsonb) THEN id ELSE occupancies_refuse() END
 	FROM new`))
 
-// parts are the parameters behind those of the columns: rooms, occupancies, attendees, reminders and history.
-var parts = strings.NewReplacer("{part 1}", part(1), "{part 2}", part(2))
+// parts are the parameters after those of the columns: rooms, occupancies, attendees, reminders,
+// history, and the token and roles that the caller must still have.
+var parts = strings.NewReplacer("{part 1}", part(1), "{part 2}", part(2), "{part 6}", part(6), "{part 7}", part(7))
 
 func part(n int) string { return "$" + strconv.Itoa(columnCount+n) }
 
@@ -134,7 +139,16 @@ func (s *Store) insertAtOnce(tx *gorm.DB, m *meeting.Meeting, rows []string) (id
 	for _, r := range rows {
 		args = append(args, r)
 	}
+	var token int64
+	var roles []string
+	if s.guard != nil {
+		token, roles = s.guard.Credential(tx.Statement.Context)
+	}
+	args = append(args, token, strings.Join(roles, ","))
 	err = s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&id) }, createMeeting, args...)
+	if err == nil && id == 0 {
+		err = s.check(tx)
+	}
 	if err == nil && id == 0 {
 		err = s.whyNot(tx, roomRows(m))
 	}

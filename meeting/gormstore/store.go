@@ -41,6 +41,7 @@ type Store struct {
 	outbox  Outbox
 	dialect dialect
 	trail   Trail // nil: nothing is noted
+	guard   Guard // nil: rights are not rechecked
 
 	lastLook *atomic.Int64 // the number of the last look at the waiting list
 }
@@ -64,6 +65,29 @@ func (s *Store) Noting(t Trail) *Store {
 	return &noting
 }
 
+// Guard rechecks what a request was let in with, in the transaction that acts.
+type Guard interface {
+	// Check returns an error if the caller of the request has lost rights since, and keeps them
+	// until the transaction ends.
+	Check(tx *gorm.DB) error
+	// Credential returns the token of the request and the roles that its user may have; 0: none.
+	Credential(ctx context.Context) (tokenID int64, roles []string)
+}
+
+// Guarded returns the store with a guard of all that it changes.
+func (s *Store) Guarded(g Guard) *Store {
+	guarded := *s
+	guarded.guard = g
+	return &guarded
+}
+
+func (s *Store) check(tx *gorm.DB) error {
+	if s.guard == nil {
+		return nil
+	}
+	return s.guard.Check(tx)
+}
+
 func (s *Store) note(tx *gorm.DB, action string, id int64, name string, before, after []any) error {
 	if s.trail == nil {
 		return nil
@@ -74,10 +98,18 @@ func (s *Store) note(tx *gorm.DB, action string, id int64, name string, before, 
 // attempts bounds how often a transaction is tried that lost against others.
 const attempts = 6
 
-// transaction runs f in a transaction, again if the database asks for it: after a deadlock, a
-// serialisation failure, or on a SQLite file that another process holds for long.
+// transaction runs f in a transaction, if the caller still has its rights; again if the database
+// asks for it: after a deadlock, a serialisation failure, or on a SQLite file that another process
+// holds for long.
 func (s *Store) transaction(ctx context.Context, f func(tx *gorm.DB) error) error {
-	return patiently(ctx, func() error { return s.db.WithContext(ctx).Transaction(f) })
+	return patiently(ctx, func() error {
+		return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			if err := s.check(tx); err != nil {
+				return err
+			}
+			return f(tx)
+		})
+	})
 }
 
 // patiently runs f until it fails for good, at most some times, with growing pauses.
