@@ -101,7 +101,9 @@ type LimitsConfig struct {
 	MaxDuration    time.Duration `yaml:"max_duration"`
 	MaxAdvance     time.Duration `yaml:"max_advance"`
 	MaxOccurrences int           `yaml:"max_occurrences"`
-	MaxWaits       int           `yaml:"max_waits"` // places of one person on the waiting list
+	MaxInvitations int           `yaml:"max_invitations"` // attendees times dates of one series
+	MaxRoomDates   int           `yaml:"max_room_dates"`  // rooms times dates of one series
+	MaxWaits       int           `yaml:"max_waits"`       // places of one person on the waiting list
 }
 
 // EmailConfig says how mail leaves.
@@ -178,7 +180,7 @@ func DefaultConfig() *Config {
 			},
 			Approval: ApprovalConfig{Timeout: 24 * time.Hour, OnTimeout: "reject", RemindBefore: time.Hour},
 			CheckIn:  CheckInConfig{Opens: 15 * time.Minute, Grace: 10 * time.Minute},
-			Limits:   LimitsConfig{MaxDuration: 24 * time.Hour, MaxAdvance: 8760 * time.Hour, MaxOccurrences: 366, MaxWaits: 20},
+			Limits:   LimitsConfig{MaxDuration: 24 * time.Hour, MaxAdvance: 8760 * time.Hour, MaxOccurrences: 366, MaxInvitations: 20_000, MaxRoomDates: 4_000, MaxWaits: 20},
 		},
 		Email: EmailConfig{
 			Driver: "outbox", From: "Punctual <rooms@example.org>",

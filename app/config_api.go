@@ -117,12 +117,11 @@ func (a *application) registerPlan(api huma.API) {
 			return nil, account.ErrUnauthorized
 		}
 		by := meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role)}
-		plan, err := planConfig(ctx, a.meetings, by, a.latest.Load(), next.config)
+		plan, totals, err := planConfig(ctx, a.meetings, by, a.latest.Load(), next.config, 200)
 		if err != nil {
 			return nil, err
 		}
-		out.Body.Valid, out.Body.Plan = true, plan
-		out.Body.Totals = plan.cut(200)
+		out.Body.Valid, out.Body.Plan, out.Body.Totals = true, plan, totals
 		return out, nil
 	})
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"reflect"
@@ -35,8 +36,20 @@ type origin struct {
 // scalar is a value that is written as text.
 type scalar interface{ parse(text string) error }
 
+// maxFaults of one file are reported; the last one says that there may be more.
+const maxFaults = 100
+
+// full reports whether there are so many faults that no further ones are reported.
+func (b *binder) full() bool { return len(b.faults) >= maxFaults }
+
 func (b *binder) fault(n ast.Node, format string, args ...any) {
 	o := b.at(n)
+	switch len(b.faults) {
+	case maxFaults:
+		return
+	case maxFaults - 1:
+		format, args = "too many faults; further ones are not reported", nil
+	}
 	b.faults = append(b.faults, ConfigFault{o.source, o.line, o.column, fmt.Sprintf(format, args...)})
 }
 
@@ -72,6 +85,11 @@ func (b *binder) bindDocument(text []byte, path string, v reflect.Value) {
 		b.unread[""] = true
 		return
 	}
+	if n := bytes.Count(text, []byte("\n")) + bytes.Count(text, []byte(",")); n > maxEntries { // the parser takes n² steps
+		b.faults = append(b.faults, ConfigFault{Source: b.source, Line: 1, Column: 1, Message: fmt.Sprintf("must have at most %d lines and commas, not %d", maxEntries, n)})
+		b.unread[""] = true
+		return
+	}
 	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		b.syntaxFault(err)
@@ -87,6 +105,9 @@ func (b *binder) bindDocument(text []byte, path string, v reflect.Value) {
 		b.bind(path, bodies[0].Body, v, false)
 	}
 }
+
+// maxEntries bounds the lines and commas of a file: far more than all settings need.
+const maxEntries = 5000
 
 // maxNested brackets are more than any setting has.
 const maxNested = 100
@@ -195,6 +216,9 @@ func (b *binder) bindStruct(path string, n ast.Node, v reflect.Value) {
 	keys, values := b.entries(path, n)
 	for _, key := range keys {
 		f, known := fields[key]
+		if !known && b.full() {
+			continue // without a look for what may have been meant
+		}
 		if !known {
 			b.fault(values[key].Key, "unknown key %s%s", name(join(path, key)), suggest(key, slices.Sorted(maps.Keys(fields))))
 			continue
@@ -202,7 +226,7 @@ func (b *binder) bindStruct(path string, n ast.Node, v reflect.Value) {
 		b.origins[join(path, key)] = b.at(values[key].Key)
 		before := len(b.faults)
 		b.bind(join(path, key), values[key].Value, v.FieldByIndex(f.Index), f.Tag.Get("secret") != "")
-		if path == "" && len(b.faults) > before {
+		if path == "" && (len(b.faults) > before || b.full()) {
 			b.unread[key] = true
 		}
 	}

@@ -21,7 +21,7 @@ func (c BookingConfig) settings() *meeting.Settings {
 		Offer:           c.WaitingList.Offer,
 		Limits: meeting.Limits{
 			MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance, MaxOccurrences: c.Limits.MaxOccurrences,
-			MaxWaits: c.Limits.MaxWaits,
+			MaxInvitations: c.Limits.MaxInvitations, MaxRoomDates: c.Limits.MaxRoomDates, MaxWaits: c.Limits.MaxWaits,
 		},
 	}
 }

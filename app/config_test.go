@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -287,4 +288,19 @@ func FuzzConfig(f *testing.F) {
 			_ = e.Report()
 		}
 	})
+}
+
+// A file with very many faults costs little, and reports the first of them.
+func TestConfig_reportsTheFirstOfManyFaults(t *testing.T) {
+	for _, c := range []struct{ keys, faults int }{{99, 99}, {4000, 100}, {60_000, 1}} {
+		var file strings.Builder
+		for i := range c.keys {
+			fmt.Fprintf(&file, "key%d: 1\n", i)
+		}
+		_, _, err := parseConfig("c.yaml", []byte(file.String()), nil)
+		e, ok := isConfigError(err)
+		if !ok || len(e.Faults) != c.faults {
+			t.Errorf("%d unknown keys: %d faults, want %d", c.keys, len(e.Faults), c.faults)
+		}
+	}
 }

@@ -145,6 +145,8 @@ func (c *BookingConfig) validate(r *rules) {
 	r.within("booking.limits.max_duration", c.Limits.MaxDuration, time.Minute, year)
 	r.within("booking.limits.max_advance", c.Limits.MaxAdvance, time.Hour, 10*year)
 	r.check(c.Limits.MaxOccurrences >= 1 && c.Limits.MaxOccurrences <= 10_000, "booking.limits.max_occurrences", "is %d; it must be from 1 to 10000", c.Limits.MaxOccurrences)
+	r.check(c.Limits.MaxInvitations >= 1 && c.Limits.MaxInvitations <= 1_000_000, "booking.limits.max_invitations", "must be from 1 to 1000000, not %d", c.Limits.MaxInvitations)
+	r.check(c.Limits.MaxRoomDates >= 1 && c.Limits.MaxRoomDates <= 1_000_000, "booking.limits.max_room_dates", "must be from 1 to 1000000, not %d", c.Limits.MaxRoomDates)
 	r.check(c.Limits.MaxWaits >= 1 && c.Limits.MaxWaits <= 10_000, "booking.limits.max_waits", "is %d; it must be from 1 to 10000", c.Limits.MaxWaits)
 	r.within("booking.check_in.opens", c.CheckIn.Opens, 0, day)
 	r.within("booking.check_in.grace", c.CheckIn.Grace, time.Second, day)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -80,18 +81,12 @@ type PlanTotals struct {
 	Refusals  int `json:"refusals"`
 }
 
-// cut leaves the first of each kind, and tells how many there were.
-func (p *ConfigPlan) cut(most int) *PlanTotals {
-	t := &PlanTotals{len(p.Reminders), len(p.Requests), len(p.Refusals)}
-	p.Reminders, p.Requests, p.Refusals = p.Reminders[:min(most, t.Reminders)], p.Requests[:min(most, t.Requests)], p.Refusals[:min(most, t.Refusals)]
-	return t
-}
-
-// planConfig tells what next would change for what the service knows under old.
-func planConfig(ctx context.Context, meetings *meeting.Service, by meeting.Actor, old, next *Config) (*ConfigPlan, error) {
-	f, err := meetings.Forecast(ctx, by, *next.Booking.settings())
+// planConfig tells what next would change for what the service knows under old: the first of each
+// kind, at most most, and how many there are.
+func planConfig(ctx context.Context, meetings *meeting.Service, by meeting.Actor, old, next *Config, most int) (*ConfigPlan, *PlanTotals, error) {
+	f, err := meetings.Forecast(ctx, by, *next.Booking.settings(), most)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := &ConfigPlan{
 		Settings: plannedSettings(old, next), Meetings: f.Looked,
@@ -109,7 +104,7 @@ func planConfig(ctx context.Context, meetings *meeting.Service, by meeting.Actor
 			p.Refusals[i].Reasons[j] = PlannedReason{fault.Code, fault.Message}
 		}
 	}
-	return p, nil
+	return p, &PlanTotals{f.Totals.Reminders, f.Totals.Requests, f.Totals.Refusals}, nil
 }
 
 func plannedMeeting(m *meeting.Meeting) PlannedMeeting {
@@ -157,7 +152,7 @@ func planOffline(ctx context.Context, old, next *Config, now func() time.Time) (
 	}
 	settings := *old.Booking.settings()
 	meetings := meeting.NewService(meetingstore.New(db.Gorm, nil), nil, nil, func() meeting.Settings { return settings }, now, slog.New(slog.DiscardHandler))
-	p, err := planConfig(ctx, meetings, meeting.Actor{Kind: meeting.ActorSystem, Name: "plan"}, old, next)
+	p, _, err := planConfig(ctx, meetings, meeting.Actor{Kind: meeting.ActorSystem, Name: "plan"}, old, next, math.MaxInt)
 	if err != nil {
 		err = fmt.Errorf("read what is booked (punctual migrate status tells whether the schema is up to date): %w", err)
 	}

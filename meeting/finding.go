@@ -18,7 +18,7 @@ type Need struct {
 // AvailabilityQuery asks of rooms whether somebody may have them for a slot.
 type AvailabilityQuery struct {
 	Need
-	Slot            Slot // at most 366 days
+	Slot            Slot // at most 31 days
 	OnlyFree        bool // leaves out the others
 	IncludeInactive bool
 }
@@ -27,7 +27,18 @@ type AvailabilityQuery struct {
 type Availability struct {
 	Room          *Room
 	NeedsApproval bool     // by somebody else than who asks
-	Reasons       []Reason // why it is not offered; none: it is free
+	Reasons       []Reason // why it is not offered, at most maxReasons; none: it is free
+	MoreReasons   int      // that are left out of Reasons
+}
+
+// maxReasons is how many reasons one room is given.
+const maxReasons = 20
+
+// short leaves out what is more than maxReasons.
+func (a Availability) short() Availability {
+	a.MoreReasons = max(0, len(a.Reasons)-maxReasons)
+	a.Reasons = a.Reasons[:len(a.Reasons)-a.MoreReasons]
+	return a
 }
 
 // maxRoomIDs is how many rooms may be named.
@@ -68,8 +79,8 @@ func (q *AvailabilityQuery) check() error {
 	switch {
 	case !q.Slot.Start.Before(q.Slot.End):
 		found.add("query.end", "invalid_span", "is not after start")
-	case q.Slot.Duration() > maxLength:
-		found.add("query.end", "invalid_span", "is more than 366 days after start")
+	case q.Slot.Duration() > maxAvailabilitySpan:
+		found.add("query.end", "invalid_span", "must be at most 31 days after start")
 	}
 	q.Need.check(&found)
 	return found.err()

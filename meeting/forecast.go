@@ -14,6 +14,17 @@ type Forecast struct {
 	Reminders []ReminderMove
 	Requests  []RequestOutlook
 	Refusals  []Refusal
+	Totals    ForecastTotals // with those that are left out above
+}
+
+// ForecastTotals is how many there are of each kind.
+type ForecastTotals struct{ Reminders, Requests, Refusals int }
+
+// keep counts one more of a kind, and adds it as long as there are fewer than most.
+func keep[T any](kind *[]T, total *int, most int, one T) {
+	if *total++; len(*kind) < most {
+		*kind = append(*kind, one)
+	}
 }
 
 // ReminderMove is a reminder that would go out at another time, by other channels, or no more.
@@ -44,13 +55,13 @@ type Refusal struct {
 }
 
 // Forecast tells what other settings would change for what is booked and not over. It writes
-// nothing. For admins.
-func (s *Service) Forecast(ctx context.Context, by Actor, next Settings) (*Forecast, error) {
+// nothing. It returns at most most of each kind, the first ones, and counts the others. For admins.
+func (s *Service) Forecast(ctx context.Context, by Actor, next Settings, most int) (*Forecast, error) {
 	if !by.rules() {
 		return nil, ErrForbidden
 	}
 	at := s.clock()
-	f := &forecaster{old: s.conf(), next: next, at: at, by: by, dates: map[int64]int{}}
+	f := &forecaster{old: s.conf(), next: next, most: most, at: at, by: by, dates: map[int64]int{}}
 	if f.next.Timezone == "" {
 		f.next.Timezone = "UTC"
 	}
@@ -99,6 +110,7 @@ func (s *Service) forecastRooms(ctx context.Context, f *forecaster) error {
 type forecaster struct {
 	Forecast
 	old, next Settings
+	most      int // of each kind
 	at        time.Time
 	by        Actor
 	rooms     map[int64][2]*Room // as they are, and as they would be
@@ -137,7 +149,7 @@ func (f *forecaster) reminders(m, shown *Meeting) {
 					continue
 				}
 			}
-			f.Reminders = append(f.Reminders, move)
+			keep(&f.Reminders, &f.Totals.Reminders, f.most, move)
 		}
 	}
 }
@@ -179,7 +191,7 @@ func (f *forecaster) request(m, shown *Meeting) {
 		o.Outcome = Rejected
 	}
 	if !o.Anew.Equal(deadlineBy(f.old)) || o.AnewTo != onTimeout(rooms, f.old.OnTimeout) {
-		f.Requests = append(f.Requests, o)
+		keep(&f.Requests, &f.Totals.Requests, f.most, o)
 	}
 }
 
@@ -209,6 +221,6 @@ func (f *forecaster) rules(m, shown *Meeting) {
 		}
 	}
 	if len(faults) > 0 {
-		f.Refusals = append(f.Refusals, Refusal{Meeting: shown, Faults: faults})
+		keep(&f.Refusals, &f.Totals.Refusals, f.most, Refusal{Meeting: shown, Faults: faults})
 	}
 }

@@ -32,6 +32,7 @@ type GridRoom struct {
 const (
 	maxGridSpan     = 62 * 24 * time.Hour
 	maxGridMeetings = 20_000
+	maxGridPage     = 5_000 // meetings of one page of rooms, some 2 MB
 )
 
 // gridStatuses are those of meetings that take up their rooms, or did.

@@ -12,6 +12,8 @@ type Limits struct {
 	MaxDuration    time.Duration
 	MaxAdvance     time.Duration
 	MaxOccurrences int // of one series
+	MaxInvitations int // of one series: attendees times dates
+	MaxRoomDates   int // of one series: rooms times dates
 	MaxWaits       int // places that one person has on the waiting list at a time
 }
 

@@ -52,6 +52,9 @@ func (f *SeriesFields) apply(s *Series, k known, limits Limits, at time.Time) (T
 	if f.rule(s, base == nil, &found) && timed && !found.at("body.start") {
 		f.checkRule(s, k.starts, limits, at, base == nil, &found)
 	}
+	if len(found) == 0 {
+		f.checkSize(s, t, limits, base == nil, &found)
+	}
 	if all := found.behind(nil); len(all) > 0 {
 		return t, &InvalidError{Faults: all}
 	}
@@ -260,6 +263,20 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 				a.Wall.Format(wallLayout), b.Wall.Format(wallLayout))
 			return
 		}
+	}
+}
+
+// checkSize bounds what a series costs: its attendees and its rooms count once for each date.
+func (f *SeriesFields) checkSize(s *Series, t Terms, limits Limits, isNew bool, found *faults) {
+	dates := len(s.Dates())
+	longer := isNew || f.Rule != nil || f.RDates != nil
+	if n := dates * len(t.Attendees); limits.MaxInvitations > 0 && n > limits.MaxInvitations && (longer || f.Attendees != nil) {
+		found.broken("body.attendees", "too_many_invitations", Figures{Limit: limits.MaxInvitations, Actual: n},
+			"makes %d invitations on %d dates; a series must have at most %d", n, dates, limits.MaxInvitations)
+	}
+	if n := dates * len(t.Rooms); limits.MaxRoomDates > 0 && n > limits.MaxRoomDates && (longer || f.RoomIDs != nil) {
+		found.broken("body.room_ids", "too_many_bookings", Figures{Limit: limits.MaxRoomDates, Actual: n},
+			"makes %d bookings of rooms on %d dates; a series must have at most %d", n, dates, limits.MaxRoomDates)
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 // maxSuggestSpan is the longest span that Suggestions searches.
 const maxSuggestSpan = 31 * 24 * time.Hour
 
+// maxAvailabilitySpan is the longest slot that Availability looks at.
+const maxAvailabilitySpan = 31 * 24 * time.Hour
+
 // How many rooms Suggestions looks at together: those that fit best are enough as a rule.
 const (
 	firstBatch = 50
@@ -42,7 +45,7 @@ func (s *Service) Availability(ctx context.Context, by Actor, q AvailabilityQuer
 	for _, r := range rooms {
 		reasons := r.reasons(a, q.Slot, taken[r.ID], held[r.ID])
 		if len(reasons) == 0 || !q.OnlyFree {
-			found = append(found, Availability{Room: r, NeedsApproval: a.mustAsk(r), Reasons: reasons})
+			found = append(found, Availability{Room: r, NeedsApproval: a.mustAsk(r), Reasons: reasons}.short())
 		}
 	}
 	return found, next, nil

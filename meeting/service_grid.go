@@ -8,28 +8,37 @@ import (
 	"strings"
 )
 
-// Grid draws rooms over a span of at most 62 days. Rooms come in pages by name; the text may
-// leave a page with less than its limit. What is asked for in rooms that hold more than 20,000
-// meetings in that time is refused.
+// Grid draws rooms over a span of at most 62 days. Rooms come in pages by name; a text, or many
+// meetings, may leave a page with less than its limit. Rooms that were named have one page: if
+// they hold more than 20,000 meetings in that time, the query is refused.
 func (s *Service) Grid(ctx context.Context, by Actor, q GridQuery, p Page) (g *Grid, next string, err error) {
 	if err := q.check(); err != nil {
 		return nil, "", err
 	}
-	rooms, next, err := s.gridRooms(ctx, q, p)
-	if err != nil || len(rooms) == 0 {
-		return &Grid{}, "", err
+	var rooms []*Room
+	var ms []*Meeting
+	at, most := s.clock(), maxGridPage
+	for more := "more"; more != ""; {
+		rooms, next, err = s.gridRooms(ctx, q, p)
+		if err != nil || len(rooms) == 0 {
+			return &Grid{}, "", err
+		}
+		if len(q.RoomIDs) > 0 || len(rooms) == 1 {
+			most = maxGridMeetings
+		}
+		span := q.span(rooms)
+		ms, more, err = s.store.ListMeetings(ctx,
+			MeetingQuery{From: span.Start, To: span.End, RoomIDs: ids(rooms), Statuses: gridStatuses, Viewer: &by, Now: at, Brief: true}, Page{Limit: most})
+		if err != nil {
+			return nil, "", err
+		}
+		if more != "" && most == maxGridMeetings {
+			return nil, "", invalid("query.to", "too_many", fmt.Sprintf("takes in more than %d meetings: ask for fewer rooms or days", maxGridMeetings))
+		}
+		p.Limit = max(1, len(rooms)/4) // of rooms with so many meetings
 	}
-	at, span := s.clock(), q.span(rooms)
-	if err := s.withBlackouts(ctx, rooms, span.Start); err != nil {
+	if err := s.withBlackouts(ctx, rooms, q.span(rooms).Start); err != nil {
 		return nil, "", err
-	}
-	ms, more, err := s.store.ListMeetings(ctx,
-		MeetingQuery{From: span.Start, To: span.End, RoomIDs: ids(rooms), Statuses: gridStatuses, Now: at, Brief: true}, Page{Limit: maxGridMeetings})
-	if err != nil {
-		return nil, "", err
-	}
-	if more != "" {
-		return nil, "", invalid("query.to", "too_many", fmt.Sprintf("takes in more than %d meetings: ask for fewer rooms or days", maxGridMeetings))
 	}
 	if ms, err = s.showAll(ctx, by, ms, at); err != nil {
 		return nil, "", err

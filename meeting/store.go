@@ -109,7 +109,7 @@ type MeetingQuery struct {
 	Awaiting      bool      // waiting for a decision to which Viewer may agree now
 	Viewer        *Actor    // to whom a filter must not tell what a private meeting hides: see Reveals
 	Now           time.Time // for effective statuses
-	Brief         bool      // leaves out reminders, and the attendees of public meetings
+	Brief         bool      // leaves out reminders, and attendees but the Viewer of private meetings
 }
 
 // Reveals reports whether being listed tells something about a meeting that a private one

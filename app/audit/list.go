@@ -263,7 +263,7 @@ func decode(s string) (*position, error) {
 	if err == nil {
 		err = json.Unmarshal(b, &p)
 	}
-	if err != nil || p.ID <= 0 || p.Source < 0 || p.Source >= len(sources) {
+	if year := time.UnixMicro(p.At).Year(); err != nil || year < 1 || year > 9999 || p.ID <= 0 || p.Source < 0 || p.Source >= len(sources) {
 		return nil, ErrCursor
 	}
 	return &p, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"punctual/account"
@@ -130,7 +131,7 @@ func (h *handlers) dead(ctx context.Context, in *deadInput) (*deadOutput, error)
 	if in.Cursor != "" {
 		var c deadCursor
 		b, err := base64.RawURLEncoding.DecodeString(in.Cursor)
-		if err != nil || json.Unmarshal(b, &c) != nil {
+		if err != nil || json.Unmarshal(b, &c) != nil || strings.ContainsRune(c.ID, 0) { // which a database may refuse
 			return nil, fault.Invalid("query.cursor", "invalid_cursor", "is not a cursor of this list")
 		}
 		after = &Job{Key: Key{in.Topic, c.ID}, UpdatedAt: c.At}

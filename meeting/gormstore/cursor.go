@@ -3,6 +3,7 @@ package gormstore
 import (
 	"encoding/base64"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"punctual/meeting"
@@ -18,6 +19,12 @@ type position struct {
 	ID   int64  `json:"i"`
 }
 
+// A cursor beyond these instants, of the years 1 and 9999, is a forgery that a database may refuse.
+var (
+	earliest = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+	latest   = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC).UnixMicro()
+)
+
 func (p position) time() time.Time { return time.UnixMicro(p.At).UTC() }
 
 // readCursor returns nil for the start of a list.
@@ -30,7 +37,7 @@ func readCursor(list, c string) (*position, error) {
 	if err == nil {
 		err = json.Unmarshal(b, &p)
 	}
-	if err != nil || p.List != list || p.ID <= 0 {
+	if err != nil || p.List != list || p.ID <= 0 || p.At < earliest || p.At > latest || strings.ContainsRune(p.Name, 0) {
 		return nil, &meeting.InvalidError{Faults: []meeting.Fault{
 			{Location: "query.cursor", Code: "invalid_cursor", Message: "is not a cursor of this list"},
 		}}

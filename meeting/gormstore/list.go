@@ -63,13 +63,35 @@ func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meet
 	if ms, err = s.readMeetings(tx, write(text), args...); err != nil {
 		return nil, "", fmt.Errorf("list meetings: %w", err)
 	}
-	ms, next = paged(ms, limit(p), func(m *meeting.Meeting) position {
-		return position{List: "meetings", At: m.Slot.Start.UnixMicro(), ID: m.ID}
-	})
-	if next == "" && scanned != nil {
+	ms, next = paged(ms, limit(p), meetingPosition)
+	switch {
+	case next != "":
+	case listsPersons(q, limit(p)+1) && persons(ms) >= maxPersons:
+		next = meetingPosition(ms[len(ms)-1]).cursor()
+	case scanned != nil:
 		next = scanned.cursor()
 	}
 	return ms, next, nil
+}
+
+func meetingPosition(m *meeting.Meeting) position {
+	return position{List: "meetings", At: m.Slot.Start.UnixMicro(), ID: m.ID}
+}
+
+// A page ends with the meeting that brings it to maxPersons attendees, which is some 2 MB of an answer.
+const (
+	maxPersons = 10_000
+	mostEach   = 500 // attendees of one meeting
+)
+
+// listsPersons reports whether n meetings can have more than maxPersons attendees.
+func listsPersons(q meeting.MeetingQuery, n int) bool { return !q.Brief && n*mostEach > maxPersons }
+
+func persons(ms []*meeting.Meeting) (n int) {
+	for _, m := range ms {
+		n += len(m.Attendees)
+	}
+	return n
 }
 
 // indexed reports whether an index finds what matches, or all in the span does.
@@ -137,11 +159,23 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, after, end *position, n int
 	default:
 		parts = append(parts, part("meetings m", "true"))
 	}
+	page := "SELECT m.starts_at, m.id{persons} FROM (" + strings.Join(parts, "\n\tUNION ALL ") + ") AS m" + first
+	if listsPersons(q, n) {
+		page = strings.Replace(page, "{persons}", ", (SELECT count(*) FROM attendees a WHERE a.meeting_id = m.id) AS persons", 1)
+		page = "SELECT m.id, sum(m.persons) OVER (ORDER BY m.starts_at, m.id ROWS UNBOUNDED PRECEDING) - m.persons AS before FROM (" + page + ") AS m"
+		page = "SELECT m.id FROM (" + page + ") AS m WHERE m.before < " + strconv.Itoa(maxPersons)
+	} else {
+		page = "SELECT m.id FROM (" + strings.Replace(page, "{persons}", "", 1) + ") AS m"
+	}
 	text := selectMeetings
 	if q.Brief {
 		text = selectBrief
+		if q.Viewer != nil { // of those who are invited only the viewer matters
+			text = strings.Replace(text, "WHERE a.meeting_id = m.id)",
+				"WHERE a.meeting_id = m.id AND (a.user_id = "+c.param(q.Viewer.ID)+" OR lower(a.email) = lower("+c.param(q.Viewer.Email)+")))", 1)
+		}
 	}
-	return text + "\nWHERE m.id IN (SELECT m.id FROM (" + strings.Join(parts, "\n\tUNION ALL ") + ") AS m" + first + ")\nORDER BY m.starts_at, m.id", c.args
+	return text + "\nWHERE m.id IN (" + page + ")\nORDER BY m.starts_at, m.id", c.args
 }
 
 func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {

@@ -17,7 +17,8 @@ type Availability struct {
 	Room          Room       `json:"room"`
 	Free          bool       `json:"free" doc:"You may book it for all that time, as things are now"`
 	NeedsApproval bool       `json:"needs_approval" doc:"Somebody else has to agree to a booking"`
-	Reasons       []Obstacle `json:"reasons" nullable:"false" doc:"Why it is not free, all of them"`
+	Reasons       []Obstacle `json:"reasons" nullable:"false" doc:"Why it is not free; the first 20"`
+	MoreReasons   int        `json:"more_reasons,omitempty" doc:"How many further reasons there are"`
 }
 
 // Obstacle is why a room is not offered.
@@ -77,15 +78,15 @@ func (d *decoder) given(location, s string, read func(location, s string) time.T
 
 func (h *handlers) registerFinding(api huma.API) {
 	const tag = "Finding rooms"
-	huma.Register(api, operation("room-availability", http.MethodGet, "/availability", "Which rooms are free for a time, and why the others are not", tag), h.availability)
-	huma.Register(api, operation("room-suggestions", http.MethodGet, "/suggestions", "Times and rooms that you may book", tag), h.suggestions)
+	huma.Register(api, heavy(operation("room-availability", http.MethodGet, "/availability", "Which rooms are free for a time, and why the others are not", tag)), h.availability)
+	huma.Register(api, heavy(operation("room-suggestions", http.MethodGet, "/suggestions", "Times and rooms that you may book", tag)), h.suggestions)
 }
 
 type availabilityInput struct {
 	Paging
 	Need
 	Start string `query:"start" doc:"Required" example:"2027-02-10T09:00:00Z"`
-	End   string `query:"end" doc:"Required" example:"2027-02-10T10:00:00Z"`
+	End   string `query:"end" doc:"Required; at most 31 days after start" example:"2027-02-10T10:00:00Z"`
 	Free  bool   `query:"free" doc:"Only rooms that are free; a page may then hold less than its limit"`
 
 	IncludeInactive bool `query:"include_inactive" doc:"Also rooms that take no bookings at present, with that as a reason"`
@@ -128,7 +129,7 @@ func (h *handlers) availability(ctx context.Context, in *availabilityInput) (*li
 
 func availabilityOf(a meeting.Availability) Availability {
 	return Availability{
-		Room: roomOf(a.Room), Free: len(a.Reasons) == 0, NeedsApproval: a.NeedsApproval,
+		Room: roomOf(a.Room), Free: len(a.Reasons) == 0, NeedsApproval: a.NeedsApproval, MoreReasons: a.MoreReasons,
 		Reasons: list(a.Reasons, func(r meeting.Reason) Obstacle {
 			of, span := r.Figures, r.Span
 			if span.Start.IsZero() {

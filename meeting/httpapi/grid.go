@@ -194,7 +194,7 @@ func (in *gridInput) query(clock *time.Location) (meeting.GridQuery, error) {
 }
 
 func (h *handlers) registerGrid(api huma.API) {
-	op := operation("grid", http.MethodGet, "/grid", "Rooms and their meetings, as a calendar shows them", "Finding rooms")
+	op := heavy(operation("grid", http.MethodGet, "/grid", "Rooms and their meetings, as a calendar shows them", "Finding rooms"))
 	op.Description = "All that a day of many rooms, or a month of a few, is drawn from, in one answer: when each room is closed, and what takes it up."
 	op.Responses = map[string]*huma.Response{
 		"200": {

@@ -80,6 +80,12 @@ func operation(id, method, path, summary, tag string) huma.Operation {
 	return op
 }
 
+// heavy marks an operation that may cost much more than others, for limits of how many run at once.
+func heavy(op huma.Operation) huma.Operation {
+	op.Metadata = map[string]any{"heavy": true}
+	return op
+}
+
 // creates makes an operation answer 201.
 func creates(op huma.Operation) huma.Operation {
 	op.DefaultStatus = http.StatusCreated

@@ -121,8 +121,8 @@ type utilisationInput struct {
 }
 
 func (h *handlers) registerReports(api huma.API) {
-	op := operation("report-utilisation", http.MethodGet, "/reports/utilisation",
-		"How rooms were used: by room, by site, by day or by hour of the week", "Reports")
+	op := heavy(operation("report-utilisation", http.MethodGet, "/reports/utilisation",
+		"How rooms were used: by room, by site, by day or by hour of the week", "Reports"))
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: h.registry.Schema(reflect.TypeFor[Utilisation](), true, "")},
 		"text/csv":         {Schema: &huma.Schema{Type: huma.TypeString}},

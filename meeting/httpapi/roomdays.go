@@ -41,7 +41,7 @@ type roomDaysInput struct {
 }
 
 func (h *handlers) registerRoomDays(api huma.API) {
-	huma.Register(api, operation("room-days", http.MethodGet, "/occupancy", "How busy rooms are, day by day", "Finding rooms"), h.roomDays)
+	huma.Register(api, heavy(operation("room-days", http.MethodGet, "/occupancy", "How busy rooms are, day by day", "Finding rooms")), h.roomDays)
 }
 
 // Resolve implements [huma.Resolver].

@@ -200,12 +200,12 @@ type DateInput struct {
 
 func (h *handlers) registerSeries(api huma.API) {
 	const tag = "Series"
-	huma.Register(api, operation("preview-series", http.MethodPost, "/series/preview", "What POST /series would save: all dates, and those that cannot be", tag), h.previewSeries)
-	huma.Register(api, creates(operation("create-series", http.MethodPost, "/series", "Book rooms for all dates of a rule, in one go", tag)), h.createSeries)
+	huma.Register(api, heavy(operation("preview-series", http.MethodPost, "/series/preview", "What POST /series would save: all dates, and those that cannot be", tag)), h.previewSeries)
+	huma.Register(api, creates(heavy(operation("create-series", http.MethodPost, "/series", "Book rooms for all dates of a rule, in one go", tag))), h.createSeries)
 	huma.Register(api, operation("list-series", http.MethodGet, "/series", "Your series, the latest first; admins list all", tag), h.listSeries)
 	huma.Register(api, operation("get-series", http.MethodGet, "/series/{id}", "One series, with counts and its next dates", tag), h.series)
-	huma.Register(api, operation("update-series", http.MethodPatch, "/series/{id}", "Change all coming dates, or those from one on, which become a series of their own", tag), h.updateSeries)
-	huma.Register(api, operation("preview-series-update", http.MethodPost, "/series/{id}/preview", "What PATCH /series/{id} would save: all dates that change, and those that cannot be", tag), h.previewUpdate)
+	huma.Register(api, heavy(operation("update-series", http.MethodPatch, "/series/{id}", "Change all coming dates, or those from one on, which become a series of their own", tag)), h.updateSeries)
+	huma.Register(api, heavy(operation("preview-series-update", http.MethodPost, "/series/{id}/preview", "What PATCH /series/{id} would save: all dates that change, and those that cannot be", tag)), h.previewUpdate)
 	huma.Register(api, operation("cancel-series", http.MethodPost, "/series/{id}/cancel", "Call off all coming dates, or those from one on", tag), h.cancelSeries)
 	huma.Register(api, operation("approve-series", http.MethodPost, "/series/{id}/approve", "Decide for all requests of a series that wait, all or none", tag), h.approveSeries)
 	huma.Register(api, operation("reject-series", http.MethodPost, "/series/{id}/reject", "Decide against all requests of a series that wait", tag), h.rejectSeries)

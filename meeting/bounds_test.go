@@ -1,0 +1,60 @@
+package meeting
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A series is bounded by its attendees and rooms on all dates, whether it is made or changed.
+func TestSeries_boundsItsSize(t *testing.T) {
+	w := newWorld(t)
+	w.settings.Limits.MaxInvitations, w.settings.Limits.MaxRoomDates = 6, 6
+	guests := func(n int) *[]Person {
+		ps := []Person{}
+		for i := range n {
+			ps = append(ps, Person{Email: fmt.Sprintf("guest%d@example.net", i)})
+		}
+		return &ps
+	}
+	refused := func(what string, err error, code string) {
+		t.Helper()
+		if e, ok := errors.AsType[*InvalidError](err); !ok || !slices.Contains(codes(e.Faults), code) {
+			t.Errorf("%s: %v, want %s", what, err, code)
+		}
+	}
+	other := w.room(t, RoomFields{Name: new("Other")})
+	f := w.weekly("FREQ=WEEKLY;COUNT=3", w.desk)
+	f.Attendees = guests(3)
+	_, err := w.PreviewSeries(t.Context(), w.ann, f)
+	refused("a preview", err, "body.attendees too_many_invitations")
+	_, err = w.BookSeries(t.Context(), w.ann, f)
+	refused("a booking", err, "body.attendees too_many_invitations")
+	f.Attendees = guests(2)
+	f.RoomIDs = &[]int64{w.desk.ID, other.ID}
+	series := w.bookSeries(t, w.ann, f).Series
+	_, err = w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{Fields: Fields{Attendees: guests(3)}, Scope: ScopeAll})
+	refused("more attendees", err, "body.attendees too_many_invitations")
+	_, err = w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=4"), Scope: ScopeAll})
+	refused("more dates", err, "body.room_ids too_many_bookings")
+	w.settings.Limits.MaxInvitations = 1
+	if _, err = w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{Fields: Fields{Title: new("Other")}, Scope: ScopeAll}); err != nil {
+		t.Errorf("another title of a series that is larger than allowed now: %v", err)
+	}
+}
+
+// A forecast keeps the first of each kind and counts the others.
+func TestForecast_countsWhatItLeavesOut(t *testing.T) {
+	w := newWorld(t)
+	for i := range 3 {
+		w.book(t, w.ann, w.fields(time.Duration(i+1)*time.Hour, w.desk))
+	}
+	next := w.settings
+	next.Limits.MaxDuration = time.Minute
+	f, err := w.Forecast(t.Context(), w.root, next, 1)
+	if err != nil || f.Looked != 3 || len(f.Refusals) != 1 || f.Totals.Refusals != 3 {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
