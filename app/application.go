@@ -142,7 +142,7 @@ func (a *application) wireAreas() {
 	a.scheduler = scheduler
 	var trail audit.Trail
 	guarded := accountstore.GuardedTrail{Trail: trail}
-	notices := ledger.New(db).Noting(guarded)
+	notices := ledger.New(db).Noting(guarded).Limiting(a.quota)
 	a.failures = failures.NewFailures(db).Noting(guarded)
 	a.lateness = failures.NewLateness(db)
 	a.metrics.kept = newLateness(a.lateness, a.log)
@@ -184,6 +184,14 @@ func (a *application) wireAreas() {
 		eventhook.NewDeliver(hooks, eventBodies{a.feed}, a.poster, eventhook.DeliverOptions{
 			MaxAttempts: over[eventhook.Job].MaxAttempts, Down: database.Unavailable, Now: time.Now, Log: a.log,
 		}))
+}
+
+// quota of an organizer on a channel, in force now.
+func (a *application) quota(c notify.Channel) int {
+	if c == notify.SMS {
+		return a.latest.Load().SMS.Quota
+	}
+	return a.latest.Load().Email.Quota
 }
 
 // wireEngine makes loader and consumer, if the role works.

@@ -21,7 +21,10 @@ type Config struct {
 	Topics   TopicsConfig   `yaml:"topics"`
 	Auth     AuthConfig     `yaml:"auth"`
 	Audit    AuditConfig    `yaml:"audit"`
-	Log      LogConfig      `yaml:"log"`
+
+	Notifications NotificationsConfig `yaml:"notifications"`
+
+	Log LogConfig `yaml:"log"`
 }
 
 // HTTPConfig is where the API and the page are served.
@@ -110,6 +113,7 @@ type LimitsConfig struct {
 type EmailConfig struct {
 	Driver string     `yaml:"driver"`
 	From   string     `yaml:"from"`
+	Quota  int        `yaml:"quota"` // of one organizer in a day, to people without an account; 0: no limit
 	SMTP   SMTPConfig `yaml:"smtp"`
 }
 
@@ -124,8 +128,10 @@ type SMTPConfig struct {
 
 // SMSConfig says how text messages leave.
 type SMSConfig struct {
-	Driver string        `yaml:"driver"`
-	HTTP   SMSHTTPConfig `yaml:"http"`
+	Driver    string        `yaml:"driver"`
+	Quota     int           `yaml:"quota"`     // of one organizer in a day, to people without an account; 0: no limit
+	Countries []string      `yaml:"countries"` // prefixes of numbers; none: all but premium ones
+	HTTP      SMSHTTPConfig `yaml:"http"`
 }
 
 // SMSHTTPConfig is the request to a gateway; URL, header values and body are templates.
@@ -152,6 +158,11 @@ type AuthConfig struct {
 
 // AuditConfig says how long the history of the installation is kept; that of meetings stays with them.
 type AuditConfig struct {
+	Keep time.Duration `yaml:"keep"`
+}
+
+// NotificationsConfig says how long what was sent is remembered.
+type NotificationsConfig struct {
 	Keep time.Duration `yaml:"keep"`
 }
 
@@ -183,17 +194,20 @@ func DefaultConfig() *Config {
 			Limits:   LimitsConfig{MaxDuration: 24 * time.Hour, MaxAdvance: 8760 * time.Hour, MaxOccurrences: 366, MaxInvitations: 20_000, MaxRoomDates: 4_000, MaxWaits: 20},
 		},
 		Email: EmailConfig{
-			Driver: "outbox", From: "Punctual <rooms@example.org>",
+			Driver: "outbox", From: "Punctual <rooms@example.org>", Quota: 2000,
 			SMTP: SMTPConfig{Port: 587, TLS: "starttls"},
 		},
-		SMS: SMSConfig{Driver: "off", HTTP: SMSHTTPConfig{
+		SMS: SMSConfig{Driver: "off", Quota: 100, Countries: []string{}, HTTP: SMSHTTPConfig{
 			Method: "POST", Headers: map[string]string{},
 			Body: `{"id":"{{.ID}}","to":"{{.To}}","text":{{json .Text}}}`,
 		}},
 		Topics: TopicsConfig{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
 		Auth:   AuthConfig{SessionTTL: 12 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
 		Audit:  AuditConfig{Keep: 3 * 8760 * time.Hour},
-		Log:    LogConfig{Level: "info", Format: "text"},
+
+		Notifications: NotificationsConfig{Keep: 400 * 24 * time.Hour},
+
+		Log: LogConfig{Level: "info", Format: "text"},
 	}
 }
 

@@ -20,7 +20,7 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"unknown key", "http:\n  adr: \":80\"\n", "c.yaml:2:3: unknown key http.adr; did you mean addr?"},
 		{"unknown section", "htttp: {}\n", "c.yaml:1:1: unknown key htttp; did you mean http?"},
-		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; known are audit, auth, booking, database, email, http, log, queue, sms, topics"},
+		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; known are audit, auth, booking, database, email, http, log, notifications, queue, sms, topics"},
 		{"unit missing", "queue:\n  horizon: 120\n", `c.yaml:2:12: queue.horizon: "120" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},
 		{"unknown unit", "queue: {horizon: 2d}\n", `c.yaml:1:18: queue.horizon: "2d" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},
 		{"set twice", "log:\n  level: info\n  level: warn\n", "c.yaml:3:3: log.level is set twice; first in line 2"},
@@ -51,6 +51,8 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 		{"from", "email: {from: nobody}\n", `c.yaml:1:15: email.from is "nobody"; it must be an address such as Punctual <rooms@example.org>`},
 		{"tls", "email: {smtp: {tls: ssl}}\n", `c.yaml:1:21: email.smtp.tls is "ssl"; it must be starttls, tls, none`},
 		{"port", "email: {smtp: {port: 99999}}\n", "c.yaml:1:22: email.smtp.port is 99999; it must be from 1 to 65535"},
+		{"quota", "email: {quota: -1}\n", "c.yaml:1:16: email.quota is -1; it must be at least 1, or 0 for no limit"},
+		{"country", "sms: {countries: [\"+49\", DE]}\n", `c.yaml:1:26: sms.countries[1] is "DE"; it must be the beginning of telephone numbers, such as +49`},
 		{"sms without gateway", "sms: {driver: http}\n", "c.yaml:1:1: sms.http.url must be the http or https address of the gateway"},
 		{"template", "sms: {http: {body: '{{.Text'}}\n", "c.yaml:1:20: sms.http.body cannot work: sms gateway: template: body:1: unclosed action"},
 		{"the template of a body that speaks of a url", "sms: {http: {body: '{{url .Text}}'}}\n", `c.yaml:1:20: sms.http.body cannot work: sms gateway: template: body:1: function "url" not defined`},

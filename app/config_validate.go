@@ -69,6 +69,7 @@ func (c *Config) validate() []brokenRule {
 	c.Topics.validate(&r)
 	r.within("auth.session_ttl", c.Auth.SessionTTL, time.Minute, year)
 	r.within("audit.keep", c.Audit.Keep, 31*day, 50*year)
+	r.within("notifications.keep", c.Notifications.Keep, 31*day, 50*year)
 	r.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	r.oneOf("log.format", c.Log.Format, "text", "json")
 	return r
@@ -177,12 +178,20 @@ func (c *EmailConfig) validate(r *rules) {
 	r.check(c.Driver != "smtp" || c.SMTP.Host != "", "email.smtp.host", "is empty, but email.driver is smtp")
 	r.check(!strings.ContainsAny(c.SMTP.Host, ":/ "), "email.smtp.host", "is %q; it must be a name or an address alone, the port has a key of its own", c.SMTP.Host)
 	r.check(c.SMTP.Port >= 1 && c.SMTP.Port <= 65535, "email.smtp.port", "is %d; it must be from 1 to 65535", c.SMTP.Port)
+	r.check(c.Quota >= 0, "email.quota", "is %d; it must be at least 1, or 0 for no limit", c.Quota)
 	r.oneOf("email.smtp.tls", c.SMTP.TLS, "starttls", "tls", "none")
 	r.check(c.SMTP.Password == "" || c.SMTP.Username != "", "email.smtp.username", "is empty, but a password is set")
 }
 
+// prefix of telephone numbers.
+var prefix = regexp.MustCompile(`^\+[1-9][0-9]{0,9}$`)
+
 func (c *SMSConfig) validate(r *rules) {
 	r.oneOf("sms.driver", c.Driver, "http", "outbox", "off")
+	r.check(c.Quota >= 0, "sms.quota", "is %d; it must be at least 1, or 0 for no limit", c.Quota)
+	for i, p := range c.Countries {
+		r.check(prefix.MatchString(p), fmt.Sprintf("sms.countries[%d]", i), "is %q; it must be the beginning of telephone numbers, such as +49", p)
+	}
 	if c.Driver == "http" || c.HTTP.URL != "" {
 		u, err := url.Parse(c.HTTP.URL)
 		r.check(err == nil && isHTTP(u), "sms.http.url", "must be the http or https address of the gateway")

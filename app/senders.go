@@ -154,13 +154,17 @@ func (s *senders) newEmail(c EmailConfig) (notify.Sender, error) {
 func (s *senders) newSMS(c SMSConfig) (notify.Sender, error) {
 	switch c.Driver {
 	case "http":
-		return sms.NewHTTP(c.gateway(), s.render)
+		gateway, err := sms.NewHTTP(c.gateway(), s.render)
+		if err != nil {
+			return nil, err
+		}
+		return gateway.Only(c.Countries), nil
 	case "outbox":
 		box, err := outbox.Open(outboxDir)
 		if err != nil {
 			return nil, err
 		}
-		return sms.NewOutbox(box, s.render), nil
+		return sms.NewOutbox(box, s.render).Only(c.Countries), nil
 	default:
 		return notify.NoSender{Setting: "sms.driver is off"}, nil
 	}

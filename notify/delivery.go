@@ -51,6 +51,8 @@ type Delivery struct {
 	ledger  Ledger
 	sender  Sender
 	sending *sendings
+	turns   *turns
+	origins gather.Gatherer[int64, originOrError]
 	begins  gather.Gatherer[Ask, begunOrError]
 	records gather.Gatherer[Outcome, error]
 	opts    delayjob.Options
@@ -91,6 +93,8 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	d.sending = newSendings(l, d.now, d.log)
+	d.turns = newTurns(d.opts.Concurrency)
+	d.origins.Do = d.originsOf
 	d.begins.Do = func(asks []Ask) []begunOrError { return d.begin(asks, o.Obsolete) }
 	d.records.Do = d.recordAll
 	return d
@@ -137,6 +141,11 @@ func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 	if err != nil {
 		return delayjob.Dead(fmt.Errorf("key %q is no notification", m.Key))
 	}
+	if wait, err := d.turn(id, m); err != nil {
+		return d.ledgerError(err)
+	} else if wait > 0 {
+		return delayjob.Snooze(wait)
+	}
 	// A failed row comes again with attempts left only if an operator put its dead message back.
 	b := d.begins.Ask(Ask{ID: id, Version: m.Version, Revive: m.Attempt <= 1})
 	n := b.Notification
@@ -155,6 +164,7 @@ func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 		return d.skipLate(n)
 	}
 	n.MessageID = n.messageID(d.host)
+	defer d.turns.begin(n.Organizer())()
 	failpoint.Reach("send.before", m.Job)
 	lost, err := d.send(ctx, n)
 	failpoint.Reach("send.after", m.Job)
@@ -162,6 +172,39 @@ func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 		return delayjob.Snooze(sendingLease) // to see what became of it
 	}
 	return d.conclude(ctx, m, n, err)
+}
+
+// turn is how long a message waits so that those of other organizers come up; 0: it may be sent.
+// Reminders never wait, for they are of use at their time alone.
+func (d *Delivery) turn(id int64, m delayjob.Message) (time.Duration, error) {
+	now, late := time.Now(), time.Duration(0)
+	if !m.Ready.IsZero() {
+		late = m.Claimed.Sub(m.Ready)
+	}
+	if !d.turns.crowd(late, now) {
+		return 0, nil
+	}
+	o := d.origins.Ask(id)
+	if o.err != nil || o.Organizer == "" || o.Kind == Reminder {
+		return 0, o.err
+	}
+	return d.turns.wait(o.Organizer, now), nil
+}
+
+type originOrError struct {
+	Origin
+	err error
+}
+
+func (d *Delivery) originsOf(ids []int64) []originOrError {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	origins, err := d.ledger.Origins(ctx, ids)
+	answers := make([]originOrError, len(ids))
+	for i, id := range ids {
+		answers[i] = originOrError{origins[id], err}
+	}
+	return answers
 }
 
 type begunOrError struct {

@@ -15,6 +15,9 @@ type Ledger interface {
 	// of the same version are left out: nobody would accept another message for them.
 	Due(ctx context.Context, c Channel, w delayjob.Window, after Point, n int) ([]Point, error)
 
+	// Origins returns, by ID, where rows come from.
+	Origins(ctx context.Context, ids []int64) (map[int64]Origin, error)
+
 	// Begin starts an attempt for each of asks: a pending row of the version asked for, not
 	// expired, becomes sending for the time of lease, and one more attempt is counted. With
 	// Revive a failed one does too, and so does a sending one after its lease. The answers are
@@ -54,6 +57,12 @@ type Point struct {
 	Due     time.Time
 	ID      int64
 	Version int64
+}
+
+// Origin of a row.
+type Origin struct {
+	Organizer string // see [Notification.Organizer]
+	Kind      Kind
 }
 
 // Ask asks for an attempt at one row.

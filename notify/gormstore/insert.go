@@ -36,6 +36,9 @@ func (l *Ledger) Insert(tx *gorm.DB, ns []notify.Notification) error {
 		insert = insertPostgres
 	}
 	now := micro(tx.NowFunc())
+	if err := l.limit(tx, order, now); err != nil {
+		return err
+	}
 	for part := range slices.Chunk(order, batch) {
 		if err := insert(tx, part, now); err != nil {
 			return fmt.Errorf("insert %d notifications: %w", len(ns), err)

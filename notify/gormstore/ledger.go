@@ -20,7 +20,8 @@ import (
 // the dead letters of the engine.
 type Ledger struct {
 	db    *gorm.DB
-	trail Trail // nil: nothing is noted
+	trail Trail                    // nil: nothing is noted
+	quota func(notify.Channel) int // nil: there are no quotas
 }
 
 // Trail notes what people do to notifications, in the transaction that does it.
@@ -34,7 +35,11 @@ var _ notify.Ledger = (*Ledger)(nil)
 func New(db *gorm.DB) *Ledger { return &Ledger{db: db} }
 
 // Noting returns the ledger with a trail in which it notes what is sent again.
-func (l *Ledger) Noting(t Trail) *Ledger { return &Ledger{l.db, t} }
+func (l *Ledger) Noting(t Trail) *Ledger {
+	noting := *l
+	noting.trail = t
+	return &noting
+}
 
 const columns = `id, dedupe_key, kind, channel, meeting_id, user_id, name, address, locale, timezone, facts,
 	due_at, expires_at, state, version, attempts, message_id, last_error, failures, sending_at, sent_at, created_at, updated_at`

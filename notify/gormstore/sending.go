@@ -74,6 +74,23 @@ func (s standing) free(a notify.Ask, now time.Time) bool {
 	return false
 }
 
+// Origins implements [notify.Ledger].
+func (l *Ledger) Origins(ctx context.Context, ids []int64) (map[int64]notify.Origin, error) {
+	var rows []struct {
+		ID        int64
+		Organizer string
+		Kind      notify.Kind
+	}
+	if err := l.db.WithContext(ctx).Raw(`SELECT id, organizer, kind FROM notifications WHERE id IN ?`, ids).Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("origins of notifications: %w", err)
+	}
+	origins := make(map[int64]notify.Origin, len(rows))
+	for _, r := range rows {
+		origins[r.ID] = notify.Origin{Organizer: r.Organizer, Kind: r.Kind}
+	}
+	return origins, nil
+}
+
 // Begin implements [notify.Ledger]. Of two statements that race for the rows of a thread the one
 // that supersedes locks the older row, so that the one that begins sees it concluded or sending.
 func (l *Ledger) Begin(ctx context.Context, asks []notify.Ask, now time.Time, lease time.Duration, obsolete notify.Obsolete) ([]notify.Begun, error) {

@@ -17,9 +17,10 @@ import (
 
 // Sender implements [notify.Sender] for short messages.
 type Sender struct {
-	render *render.Renderer
-	now    func() time.Time
-	post   func(context.Context, notify.Notification, Message) error
+	render    *render.Renderer
+	countries []string
+	now       func() time.Time
+	post      func(context.Context, notify.Notification, Message) error
 }
 
 // Message is what the templates of a gateway see.
@@ -28,6 +29,13 @@ type Message struct {
 	To   string // phone number: digits, with a leading + if it was given
 	Text string
 	Kind string // of the notification
+}
+
+// Only returns s with the prefixes of numbers that it sends to, such as "+49"; none: all but
+// those of [Premium].
+func (s *Sender) Only(prefixes []string) *Sender {
+	s.countries = prefixes
+	return s
 }
 
 // NewHTTP returns a Sender over a gateway. It fails if c is no working description of one, with a
@@ -66,6 +74,9 @@ func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
 	to, err := phone(n.To.Address)
 	if err != nil {
 		return notify.Permanent(err)
+	}
+	if !allowed(to, s.countries) {
+		return notify.Off("not sent: sms.countries does not allow this number")
 	}
 	text, err := s.render.SMS(n, s.now())
 	if err != nil {
