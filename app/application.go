@@ -61,6 +61,7 @@ type application struct {
 	feed          *meeting.Feed
 	news          *news // of other processes
 	meetingStore  *meetingstore.Store
+	ledger        *ledger.Ledger
 	notifications *notify.Service
 	senders       *senders
 	links         *meetinghttp.Links // by which readers of a mail decide
@@ -156,6 +157,7 @@ func (a *application) wireAreas() {
 	a.accounts = account.New(people, account.Config{
 		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Refused: a.noteRefused,
 	})
+	a.ledger = notices
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
 	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail).Guarded(accountstore.Guard{})
 	a.feed = meeting.NewFeed(a.meetingStore, meeting.FeedOptions{Logger: a.log})

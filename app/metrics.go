@@ -32,6 +32,7 @@ type metrics struct {
 	loadRows             *prometheus.CounterVec   // full
 	loadFailures         prometheus.Counter
 	http                 *prometheus.HistogramVec // method, route, status
+	deleted              *prometheus.CounterVec   // what
 
 	topics topicLabels
 	kept   *lateness // what outlives the process; nil: nothing
@@ -73,6 +74,7 @@ func newMetrics() *metrics {
 	m.load = histogram("delayjob_load_seconds", "How long a pass of the loader took.", lateBuckets, "full")
 	m.loadRows = counter("delayjob_load_rows_total", "Rows loaded.", "full")
 	m.loadFailures = prometheus.NewCounter(prometheus.CounterOpts{Name: "delayjob_load_failures_total", Help: "Passes of the loader that failed."})
+	m.deleted = counter("punctual_deleted_total", "What was deleted because it was older than the configuration keeps it.", "what")
 	m.http = histogram("http_request_duration_seconds", "Requests by route.", httpBuckets, "method", "route", "status")
 	m.registry.MustRegister(m.batch, m.breaker, m.healed, m.loadFailures,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

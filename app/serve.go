@@ -115,6 +115,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.pusher.Run(ctx) })
 		g.Go(func() error { return a.metrics.kept.run(ctx) })
 		g.Go(func() error { return a.trimAudit(ctx) })
+		g.Go(func() error { return a.trimNotifications(ctx) })
 		g.Go(func() error { return a.watcher.Run(ctx) })
 		g.Go(func() error { return a.webhooks.RunTrimmer(ctx, a.log) })
 		if a.fallback != nil {

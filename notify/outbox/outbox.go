@@ -130,6 +130,25 @@ func (o *Outbox) List(after string, n int) ([]Item, error) {
 	return items, nil
 }
 
+// Trim deletes messages that were put there before an instant, and returns how many.
+func (o *Outbox) Trim(before time.Time) (n int, err error) {
+	entries, err := os.ReadDir(o.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("outbox: %w", err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !valid(e.Name()) || !info.ModTime().Before(before) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(o.dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return n, fmt.Errorf("outbox: %w", err)
+		}
+		n++
+	}
+	return n, nil
+}
+
 // Read returns one message, or [ErrNotFound].
 func (o *Outbox) Read(name string) (Message, error) {
 	if !valid(name) {

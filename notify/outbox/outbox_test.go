@@ -123,3 +123,35 @@ func TestNothingWasEverPut(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTrim: old messages are deleted, and nothing that is no message.
+func TestTrim(t *testing.T) {
+	box, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(w io.Writer) error { _, err := io.WriteString(w, "To: ada@example.org\r\n\r\nhello"); return err }
+	for _, id := range []string{"old", "young"} {
+		if err := box.Put(id, ".eml", write); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := filepath.Join(box.Dir(), "notes.pdf")
+	if err := os.WriteFile(other, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	past := time.Now().AddDate(-2, 0, 0)
+	for _, file := range []string{filepath.Join(box.Dir(), "old.eml"), other} {
+		if err := os.Chtimes(file, past, past); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, err := box.Trim(time.Now().AddDate(-1, 0, 0))
+	left, _ := box.List("", 9)
+	if _, kept := os.Stat(other); err != nil || n != 1 || len(left) != 1 || left[0].Name != "young.eml" || kept != nil {
+		t.Errorf("deleted %d, left %v, %v, %v", n, left, err, kept)
+	}
+	if n, err := At(filepath.Join(box.Dir(), "nowhere")).Trim(time.Now()); n != 0 || err != nil {
+		t.Errorf("without a folder: %d, %v", n, err)
+	}
+}

@@ -1,0 +1,38 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"punctual/notify/outbox"
+)
+
+const (
+	notificationsTrim = 6 * time.Hour
+	trimPause         = 200 * time.Millisecond // between two statements: others come first
+)
+
+// trimNotifications deletes what is older than notifications.keep from the ledger and the outbox,
+// until ctx ends.
+func (a *application) trimNotifications(ctx context.Context) error {
+	ticker := time.NewTicker(notificationsTrim)
+	defer ticker.Stop()
+	for {
+		before := time.Now().Add(-a.latest.Load().Notifications.Keep)
+		rows, err := a.ledger.Trim(ctx, before, trimPause)
+		a.metrics.deleted.WithLabelValues("notifications").Add(float64(rows))
+		if err != nil && ctx.Err() == nil {
+			a.log.Warn("deleting old notifications failed, retrying later", "error", err)
+		}
+		files, err := outbox.At(outboxDir).Trim(before)
+		a.metrics.deleted.WithLabelValues("outbox").Add(float64(files))
+		if err != nil {
+			a.log.Warn("deleting old outbox files failed, retrying later", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}

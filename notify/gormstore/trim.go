@@ -1,0 +1,50 @@
+package gormstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// trimStep bounds one statement of [Ledger.Trim].
+const trimStep = 500
+
+// trimLock is the advisory lock of the process that trims, on Postgres.
+const trimLock = 0x70756e6374726d // "punctrm"
+
+// Trim deletes concluded rows that were recorded before an instant, some at a time with a pause
+// between, and returns how many. While another process does so it deletes nothing.
+func (l *Ledger) Trim(ctx context.Context, before time.Time, pause time.Duration) (total int64, err error) {
+	for {
+		var some int64
+		err := l.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			if tx.Name() == "postgres" {
+				mine := false
+				if err := tx.Raw(`SELECT pg_try_advisory_xact_lock(?)`, trimLock).Scan(&mine).Error; err != nil || !mine {
+					return err
+				}
+			}
+			var ids []int64
+			err := tx.Raw(`SELECT id FROM notifications WHERE created_at < ? AND state NOT IN ('pending', 'sending')
+				ORDER BY created_at, id LIMIT ?`, micro(before), trimStep).Scan(&ids).Error
+			if err != nil || len(ids) == 0 {
+				return err
+			}
+			some = int64(len(ids))
+			return tx.Exec(`DELETE FROM notifications WHERE id IN ?`, ids).Error
+		})
+		if err != nil {
+			return total, fmt.Errorf("delete old notifications: %w", err)
+		}
+		if total += some; some < trimStep {
+			return total, nil
+		}
+		select {
+		case <-ctx.Done():
+			return total, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
