@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"punctual/meeting"
 )
 
 // defaultsRetry is how soon a database that did not take the default reminders is tried again.
@@ -14,7 +16,7 @@ const defaultsRetry = time.Second
 // ctx ends. It is the workers' task.
 func (a *application) followDefaults(ctx context.Context) error {
 	for failing := false; ; {
-		err := errors.Join(a.applyReminders(ctx, a.latest.Load().Booking), a.applyCheckIn(ctx))
+		err := errors.Join(a.applyReminders(ctx, a.latest.Load()), a.applyCheckIn(ctx))
 		switch {
 		case err != nil && ctx.Err() == nil && !failing:
 			a.log.Error("meetings still follow earlier defaults; trying on", "error", err)
@@ -35,11 +37,32 @@ func (a *application) followDefaults(ctx context.Context) error {
 	}
 }
 
-// applyReminders does so once, and has the loader look for what that made due.
-func (a *application) applyReminders(ctx context.Context, c BookingConfig) error {
-	changed, err := a.meetingStore.SetDefaultReminders(ctx, c.reminders(), time.Now())
-	if err != nil {
-		return err
+// followStep is how many meetings one transaction gives other reminders.
+const followStep = 200
+
+// applyReminders does so once, and has the loader look for what that made due. It takes short
+// steps and pauses as long as each took, so that what is due meanwhile does not wait for it. A
+// process that dies in between leaves the rest to the next start. It ends early if the
+// configuration changes again, which is announced by itself.
+func (a *application) applyReminders(ctx context.Context, c *Config) error {
+	changed := 0
+	for after := meeting.ID(0); a.latest.Load() == c; {
+		begin := time.Now()
+		n, last, err := a.meetingStore.FollowReminders(ctx, c.Booking.reminders(), begin, after, followStep)
+		if err != nil {
+			return err
+		}
+		if last == 0 {
+			break
+		}
+		if changed += n; n > 0 {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Since(begin)):
+			}
+		}
+		after = last
 	}
 	if changed > 0 {
 		a.log.Info("meetings follow the changed default reminders", "meetings", changed)

@@ -54,9 +54,10 @@ func (w CheckInWindow) Equal(o CheckInWindow) bool {
 	return w.Opens.Equal(o.Opens) && w.Until.Equal(o.Until)
 }
 
-// missed reports whether the time to check in has passed and nobody did.
+// missed reports whether the time to check in has passed and nobody did. A meeting whose end was
+// moved before that time ends as others do.
 func (m *Meeting) missed(at time.Time) bool {
-	return m.awaited() && !at.Before(m.CheckIn.Until)
+	return m.awaited() && !at.Before(m.CheckIn.Until) && m.CheckIn.Until.Before(m.Slot.End)
 }
 
 // MayCheckIn reports whether the actor may say that the people of the meeting came: who takes
@@ -105,7 +106,8 @@ func (m *Meeting) Release(reason string, by Actor, at time.Time) error {
 	return nil
 }
 
-// Forfeit releases the meeting since nobody checked in. inRow counts how often that has now
+// Forfeit releases the meeting since nobody checked in. Past its end, for no process ran in time,
+// that is recorded alone: its rooms stay its own, and nobody is notified. inRow counts how often that has now
 // happened to its series, one date after the other; the others are told besides the organizer. It
 // looks at the state alone: whoever calls it knows by the engine's clock that the time has come.
 func (m *Meeting) Forfeit(inRow int, others []Person, by Actor, at time.Time) error {
@@ -120,8 +122,11 @@ func (m *Meeting) release(reason string, inRow int, also []Person, by Actor, at 
 	changes := turned(m.Status, Released, m.Request.givenUp())
 	m.withdraw("released", by, at)
 	m.Status, m.EndedAt, m.UpdatedAt = Released, at, at
-	m.Occupied = nil
 	m.record(Entry{At: at, Action: ActionReleased, Actor: by, Changes: changes, Reason: reason})
+	if !at.Before(m.Slot.End) {
+		return // there is nothing to give back
+	}
+	m.Occupied = nil
 	f := m.facts(by)
 	f.Reason, f.NoShows = reason, inRow
 	m.notify(Notice{Kind: NoticeReleased, Channel: Email, Due: at, Facts: f}, append([]Person{m.Organizer}, also...), by)

@@ -100,7 +100,7 @@ func TestCheckIn(t *testing.T) {
 		{"somebody else", 0, func(w *world) Actor { return w.max }, ErrForbidden},
 		{"too early", -15*time.Minute - time.Microsecond, func(w *world) Actor { return w.ann }, &StateError{State: Confirmed}},
 		{"too late", 10 * time.Minute, func(w *world) Actor { return w.ann }, &StateError{State: Released}},
-		{"after the end", time.Hour, func(w *world) Actor { return w.ann }, &StateError{State: Ended}},
+		{"after the end", time.Hour, func(w *world) Actor { return w.ann }, &StateError{State: Released}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -178,11 +178,20 @@ func TestReleaseNoShow(t *testing.T) {
 	f := w.fields(30*time.Minute, lounge)
 	w.book(t, w.bob, f) // the rest of the slot is free
 
-	ended := w.book(t, w.ann, w.fields(5*time.Hour, lounge))
-	w.at = ended.Slot.End
-	if o, err := outcomeOf(w.ReleaseNoShows(t.Context(), Ref{ended.ID, ended.ScheduleVersion})); o != Done || err != nil {
+	// No process ran until its end: that nobody came is recorded, and nothing is given back.
+	missed := w.book(t, w.ann, w.fields(5*time.Hour, lounge))
+	w.told()
+	w.at = missed.Slot.End.Add(time.Hour)
+	if got, err := w.Meeting(t.Context(), w.bob, missed.ID); err != nil || got.Status != Released {
+		t.Errorf("after its end, before the job came: %+v, %v", got, err)
+	}
+	if o, err := outcomeOf(w.ReleaseNoShows(t.Context(), Ref{missed.ID, missed.ScheduleVersion})); o != Applied || err != nil {
 		t.Errorf("after its end: %v, %v", o, err)
 	}
+	if got := w.store.meetings[missed.ID]; got.Status != Released || len(got.Occupied) != 1 || !slices.Equal(w.actions(missed.ID), []Action{ActionCreated, ActionReleased}) {
+		t.Errorf("after its end: %+v, history %v", got, w.actions(missed.ID))
+	}
+	same(t, "told after its end", w.told(), nil)
 }
 
 // The third time in a row flags a series: its organizer is told how often it was each time, the

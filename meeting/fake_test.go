@@ -287,8 +287,8 @@ func (s *fakeStore) End(context.Context, []Ref, time.Time) ([]Outcome, error)   
 func (s *fakeStore) Remind(context.Context, []ReminderRef, time.Time, func(*Meeting, ReminderRef) []Notice) ([]Outcome, []Notice, error) {
 	return nil, nil, nil
 }
-func (s *fakeStore) SetDefaultReminders(context.Context, []Reminder, time.Time) (int, error) {
-	return 0, nil
+func (s *fakeStore) FollowReminders(context.Context, []Reminder, time.Time, ID, int) (int, ID, error) {
+	return 0, 0, nil
 }
 
 type fakeDirectory []Person

@@ -358,8 +358,8 @@ func distinct(all []Fault) []Fault {
 
 func index(location string, i int) string { return location + "[" + strconv.Itoa(i) + "]" }
 
-// sameReminders compares in any order: a store need not keep it.
-func sameReminders(a, b []Reminder) bool {
+// SameReminders compares in any order: a store need not keep it.
+func SameReminders(a, b []Reminder) bool {
 	order := func(x, y Reminder) int {
 		return cmp.Or(strings.Compare(string(x.Before), string(y.Before)), cmp.Compare(x.Offset, y.Offset))
 	}

@@ -315,7 +315,7 @@ func (m *Meeting) compare(t Terms) map[string]Change {
 	note("timezone", m.Timezone != t.Timezone, m.Timezone, t.Timezone)
 	note("room_ids", !slices.Equal(m.RoomIDs, ids(t.Rooms)), m.RoomIDs, ids(t.Rooms))
 	note("attendees", !slices.Equal(m.Attendees, t.Attendees), emails(m.Attendees), emails(t.Attendees))
-	note("reminders", m.DefaultReminders != t.DefaultReminders || !sameReminders(m.Reminders, t.Reminders),
+	note("reminders", m.DefaultReminders != t.DefaultReminders || !SameReminders(m.Reminders, t.Reminders),
 		reminderTexts(m.Reminders), reminderTexts(t.Reminders))
 	note("visibility", m.Visibility != t.Visibility, m.Visibility, t.Visibility)
 	return changes

@@ -129,7 +129,7 @@ func (e *revision) roomsOfAll(ctx context.Context, given []*Room) (map[int64]*Ro
 func sameAs(m *Meeting, s *Series, d Date) bool {
 	return m.Title == s.Title && m.Description == s.Description && sameSlot(m.Slot, d.Slot) && m.Visibility == s.Visibility &&
 		slices.Equal(m.RoomIDs, s.RoomIDs) && slices.EqualFunc(m.Attendees, s.Attendees, Attendee.sameAddress) &&
-		m.DefaultReminders == s.DefaultReminders && sameReminders(m.Reminders, s.Reminders)
+		m.DefaultReminders == s.DefaultReminders && SameReminders(m.Reminders, s.Reminders)
 }
 
 func sameSlot(a, b Slot) bool { return a.Start.Equal(b.Start) && a.End.Equal(b.End) }
@@ -162,7 +162,7 @@ func (e *revision) revised(m *Meeting, was, target *Series, before, after Slot, 
 			}
 		}
 	}
-	if m.DefaultReminders == was.DefaultReminders && (m.DefaultReminders || sameReminders(m.Reminders, was.Reminders)) {
+	if m.DefaultReminders == was.DefaultReminders && (m.DefaultReminders || SameReminders(m.Reminders, was.Reminders)) {
 		t.Reminders, t.DefaultReminders = target.Reminders, target.DefaultReminders
 		if t.DefaultReminders {
 			t.Reminders = e.conf.Reminders

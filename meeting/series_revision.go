@@ -272,6 +272,6 @@ func (e *revision) touched(was, target *Series) bool {
 		was.Start.Equal(target.Start) && was.End.Equal(target.End) && was.Rule.String() == target.Rule.String() &&
 		slices.Equal(was.ExDates, target.ExDates) && slices.Equal(was.RDates, target.RDates) && slices.Equal(was.RoomIDs, target.RoomIDs) &&
 		slices.Equal(was.Attendees, target.Attendees) && was.Visibility == target.Visibility &&
-		was.DefaultReminders == target.DefaultReminders && sameReminders(was.Reminders, target.Reminders)
+		was.DefaultReminders == target.DefaultReminders && SameReminders(was.Reminders, target.Reminders)
 	return !same
 }

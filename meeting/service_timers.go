@@ -102,7 +102,7 @@ func (s *Service) ReleaseNoShows(ctx context.Context, refs ...Ref) ([]Outcome, e
 		switch {
 		case m.ScheduleVersion != ref.Version || m.CheckIn.Until.IsZero():
 			return Stale, nil
-		case m.Status.Over() || !m.CheckedInAt.IsZero() || !at.Before(m.Slot.End):
+		case m.Status.Over() || !m.CheckedInAt.IsZero() || !m.CheckIn.Until.Before(m.Slot.End):
 			return Done, nil
 		}
 		var also []Person

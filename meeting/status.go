@@ -34,10 +34,10 @@ func (m *Meeting) EffectiveStatus(at time.Time) Status {
 	switch {
 	case m.Status == Pending && m.overdue(at) && m.Approval.OnTimeout != Confirmed:
 		return Rejected
+	case (m.Status == Confirmed || m.Status == InProgress) && m.missed(at):
+		return Released // also past its end: nobody came
 	case (m.Status == Confirmed || m.Status == InProgress) && !at.Before(m.Slot.End):
 		return Ended
-	case (m.Status == Confirmed || m.Status == InProgress) && m.missed(at):
-		return Released
 	case m.Status == Confirmed && !at.Before(m.Slot.Start):
 		return InProgress
 	default:

@@ -60,7 +60,8 @@ type Store interface {
 	Due(ctx context.Context, job string, from, to time.Time, after DueCursor, limit int) ([]Due, error)
 
 	// Start makes confirmed meetings of the given versions that have not passed their end
-	// in_progress; End makes confirmed or in-progress ones ended. Each writes a history entry
+	// in_progress; End makes confirmed or in-progress ones ended, but for those to which
+	// somebody had to check in and nobody did: they are released. Each writes a history entry
 	// for every meeting it changed and returns one outcome per ref. One statement for all.
 	// A meeting that was never started but has passed its end is [Done] to Start.
 	Start(ctx context.Context, refs []Ref, at time.Time) ([]Outcome, error)
@@ -72,9 +73,11 @@ type Store interface {
 	// notices, with ID 0 where one had been recorded before.
 	Remind(ctx context.Context, refs []ReminderRef, at time.Time, fn func(*Meeting, ReminderRef) []Notice) ([]Outcome, []Notice, error)
 
-	// SetDefaultReminders gives every meeting that follows the installation's defaults and
-	// has not ended these reminders, and tells how many changed.
-	SetDefaultReminders(ctx context.Context, rs []Reminder, at time.Time) (changed int, err error)
+	// FollowReminders gives these reminders to some of the meetings that follow the installation's
+	// defaults and have not ended: in one short transaction, to at most limit of those with higher
+	// IDs than after. It returns how many changed, and the last ID that it looked at; 0: there
+	// was none left.
+	FollowReminders(ctx context.Context, rs []Reminder, at time.Time, after ID, limit int) (changed int, last ID, err error)
 }
 
 // Page asks for part of a list: at most Limit after Cursor. An empty cursor starts; an empty

@@ -68,7 +68,7 @@ func TestWished_fields(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Title != asked.Title || got.Description != asked.Description || got.Slot != asked.Slot || got.Timezone != asked.Timezone ||
-		got.Visibility != asked.Visibility || !slices.Equal(got.Attendees, asked.Attendees) || !sameReminders(got.Reminders, asked.Reminders) || got.DefaultReminders {
+		got.Visibility != asked.Visibility || !slices.Equal(got.Attendees, asked.Attendees) || !SameReminders(got.Reminders, asked.Reminders) || got.DefaultReminders {
 		t.Errorf("got %+v", got)
 	}
 	asked.DefaultReminders = true

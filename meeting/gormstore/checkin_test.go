@@ -47,7 +47,8 @@ func TestNoShow_isDueAndSeen(t *testing.T) {
 		f.want("in progress at 9:10", list("09:10", meeting.InProgress), []meeting.ID{unasked.ID})
 		f.want("released at 9:10", list("09:10", meeting.Released), []meeting.ID{missed.ID})
 		f.want("in progress at 10:30", list("10:30", meeting.InProgress), []meeting.ID{came.ID})
-		f.want("ended at 10:30", list("10:30", meeting.Ended), []meeting.ID{missed.ID, unasked.ID})
+		f.want("ended at 10:30", list("10:30", meeting.Ended), []meeting.ID{unasked.ID})
+		f.want("still released at 10:30", list("10:30", meeting.Released), []meeting.ID{missed.ID})
 
 		f.change(missed.ID, func(m *meeting.Meeting) error {
 			return m.Forfeit(0, nil, meeting.Timer(meeting.JobNoShow), at("09:10"))

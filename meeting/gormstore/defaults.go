@@ -14,9 +14,14 @@ import (
 )
 
 var (
+	followers = write(`SELECT id FROM meetings
+		WHERE default_reminders AND status IN ('pending', 'confirmed', 'in_progress') AND ends_at > $1 AND id > $2
+		ORDER BY id LIMIT $3`)
 	lockFollowers = write(`SELECT id FROM meetings
-		WHERE default_reminders AND status IN ('pending', 'confirmed', 'in_progress') AND ends_at > $1
+		WHERE id ` + amongIDs + ` AND default_reminders AND status IN ('pending', 'confirmed', 'in_progress') AND ends_at > $2
 		ORDER BY id {postgres: FOR NO KEY UPDATE}`)
+	// One process at a time writes them, so that several that read the same file do not double the load.
+	lockDefaults  = write(`SELECT pg_advisory_xact_lock(120394875201)`)
 	dropReminders = write(`DELETE FROM meeting_reminders
 		WHERE meeting_id ` + amongIDs + ` AND (before, offset_seconds) NOT IN (SELECT x.before, x.offset_seconds FROM {rows $2: before text, offset_seconds bigint})
 		RETURNING meeting_id`)
@@ -37,40 +42,60 @@ var (
 	raiseVersions = write(`UPDATE meetings SET version = version + 1, updated_at = $2 WHERE id ` + amongIDs)
 )
 
-// SetDefaultReminders leaves schedules and their versions alone: a reminder is a message of
+// FollowReminders leaves schedules and their versions alone: a reminder is a message of
 // its own, and that of one which is gone finds nothing. One whose time has passed is not sent
-// (again), however often it is taken out and put back.
-func (s *Store) SetDefaultReminders(ctx context.Context, rs []meeting.Reminder, at time.Time) (changed int, err error) {
-	rows := make([]row, len(rs))
-	for i, r := range rs {
-		rows[i] = row{"before": r.Before, "offset_seconds": int64(r.Offset / time.Second), "channels": r.Channels}
+// (again), however often it is taken out and put back. Meetings that have the reminders
+// already are read, and neither locked nor written.
+func (s *Store) FollowReminders(ctx context.Context, rs []meeting.Reminder, at time.Time, after meeting.ID, limit int) (changed int, last meeting.ID, err error) {
+	tx := s.db.WithContext(ctx)
+	page, err := s.numbers(tx, followers, micro(at), after, limit)
+	if err != nil || len(page) == 0 {
+		return 0, 0, wrapFollow(err)
 	}
-	err = s.transaction(ctx, func(tx *gorm.DB) error {
-		changed = 0
-		followers, err := s.numbers(tx, lockFollowers, micro(at))
-		if err != nil {
+	differ, err := s.differing(tx, page, rs)
+	if err == nil && len(differ) > 0 {
+		err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
+			changed, err = s.setReminders(tx, differ, rs, micro(at))
 			return err
-		}
-		for part := range slices.Chunk(followers, 5000) {
-			n, err := s.setReminders(tx, part, rs, table(rows), micro(at))
-			if err != nil {
-				return err
-			}
-			changed += n
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, fmt.Errorf("set the default reminders: %w", err)
+		})
 	}
-	return changed, nil
+	return changed, page[len(page)-1], wrapFollow(err)
 }
 
-func (s *Store) setReminders(tx *gorm.DB, ids []int64, rs []meeting.Reminder, reminders string, at time.Time) (changed int, err error) {
+func wrapFollow(err error) error {
+	if err != nil {
+		return fmt.Errorf("follow the default reminders: %w", err)
+	}
+	return nil
+}
+
+// differing are those of the meetings that have other reminders.
+func (s *Store) differing(tx *gorm.DB, ids []int64, rs []meeting.Reminder) ([]int64, error) {
+	now, err := s.chosen(tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return meeting.SameReminders(now[id], rs) }), nil
+}
+
+func (s *Store) setReminders(tx *gorm.DB, ids []int64, rs []meeting.Reminder, at time.Time) (changed int, err error) {
+	if s.dialect == postgres {
+		if err := s.query(tx, func(*sql.Rows) error { return nil }, lockDefaults); err != nil {
+			return 0, err
+		}
+	}
+	if ids, err = s.numbers(tx, lockFollowers, s.ids(ids...), at); err != nil || len(ids) == 0 {
+		return 0, err
+	}
 	before, err := s.chosen(tx, ids)
 	if err != nil {
 		return 0, err
 	}
+	rows := make([]row, len(rs))
+	for i, r := range rs {
+		rows[i] = row{"before": r.Before, "offset_seconds": int64(r.Offset / time.Second), "channels": r.Channels}
+	}
+	reminders := table(rows)
 	touched := map[int64]bool{}
 	for _, q := range []statement{dropReminders, changeChannels} {
 		some, err := s.numbers(tx, q, s.ids(ids...), reminders)

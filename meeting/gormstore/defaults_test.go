@@ -7,7 +7,7 @@ import (
 	"punctual/meeting"
 )
 
-func TestSetDefaultReminders(t *testing.T) {
+func TestFollowReminders(t *testing.T) {
 	reminder := func(before meeting.Anchor, offset time.Duration, channels ...meeting.Channel) meeting.Reminder {
 		return meeting.Reminder{Before: before, Offset: offset, Channels: channels}
 	}
@@ -35,9 +35,16 @@ func TestSetDefaultReminders(t *testing.T) {
 		}
 		set := func(clock string, want int, rs ...meeting.Reminder) {
 			t.Helper()
-			changed, err := f.store.SetDefaultReminders(t.Context(), rs, at(clock))
-			if err != nil {
-				t.Fatal(err)
+			changed, after := 0, meeting.ID(0)
+			for {
+				n, last, err := f.store.FollowReminders(t.Context(), rs, at(clock), after, 1) // as if each step were the last before a crash
+				if err != nil || n > 1 {
+					t.Fatal(n, err)
+				}
+				if last == 0 {
+					break
+				}
+				changed, after = changed+n, last
 			}
 			f.want("changed", changed, want)
 			f.want("reminders", f.read(m.ID).Reminders, append([]meeting.Reminder(nil), rs...))

@@ -219,7 +219,7 @@ func (c *conditions) effective(q meeting.MeetingQuery) {
 		return "(m.approval_deadline > " + now() + " OR COALESCE(q.on_timeout, 'rejected') = 'confirmed')"
 	}
 	expected := func() string { // somebody has come, still may, or need not
-		return "(m.checked_in_at IS NOT NULL OR m.no_show_at IS NULL OR m.no_show_at > " + now() + ")"
+		return "(m.checked_in_at IS NOT NULL OR m.no_show_at IS NULL OR m.no_show_at > " + now() + " OR m.no_show_at >= m.ends_at)"
 	}
 	var any []string
 	for _, status := range q.Statuses {
@@ -231,9 +231,9 @@ func (c *conditions) effective(q meeting.MeetingQuery) {
 		case meeting.InProgress:
 			any = append(any, "(m.status = 'in_progress' OR m.status = 'confirmed' AND m.starts_at <= "+now()+") AND m.ends_at > "+now()+" AND "+expected())
 		case meeting.Ended:
-			any = append(any, "m.status = 'ended'", "m.status IN ('confirmed', 'in_progress') AND m.ends_at <= "+now())
+			any = append(any, "m.status = 'ended'", "m.status IN ('confirmed', 'in_progress') AND m.ends_at <= "+now()+" AND "+expected())
 		case meeting.Released:
-			any = append(any, "m.status = 'released'", "m.status IN ('confirmed', 'in_progress') AND m.ends_at > "+now()+" AND NOT "+expected())
+			any = append(any, "m.status = 'released'", "m.status IN ('confirmed', 'in_progress') AND NOT "+expected())
 		case meeting.Rejected:
 			any = append(any, "m.status = 'rejected'", "m.status = 'pending' AND NOT ("+undecided()+")")
 		default:

@@ -111,6 +111,9 @@ func (s *story) tell(name string, r *rand.Rand) {
 		case 1:
 			_, _ = s.svc.Cancel(s.Context(), by, m.ID, nil, "")
 		case 2, 3: // a move that waits
+			if !s.settings.HoldPending {
+				continue // it would leave its room to another request in the same batch, one by one perhaps too late
+			}
 			if m, err = s.svc.Approve(s.Context(), s.boss, m.ID, nil, ""); err == nil {
 				to := wish(meeting.Slot{Start: start.Add(5 * time.Hour), End: start.Add(6 * time.Hour)}, s.rooms[r.IntN(4)])
 				_, _ = s.svc.Update(s.Context(), s.by[0], m.ID, nil, to)

@@ -74,6 +74,40 @@ func TestStartAndEnd(t *testing.T) {
 	})
 }
 
+// A meeting to which nobody checked in does not end: it is left to the job that releases it,
+// also when that comes late.
+func TestEnd_notWhereNobodyCame(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		lounge := f.room("Lounge", func(r *meeting.Room) { r.CheckIn = meeting.CheckIn{Required: true, Grace: 10 * time.Minute} })
+		for i, started := range []bool{false, true} {
+			from := at("09:00").AddDate(0, 0, i)
+			m := f.book(meeting.Slot{Start: from, End: from.Add(time.Hour)}, lounge)
+			ref := meeting.Ref{ID: m.ID, Version: m.ScheduleVersion}
+			if started {
+				if _, err := f.store.Start(t.Context(), []meeting.Ref{ref}, from); err != nil {
+					t.Fatal(err)
+				}
+			}
+			outcomes, err := f.store.End(t.Context(), []meeting.Ref{ref}, m.Slot.End)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.want("its end", outcomes, []meeting.Outcome{meeting.Done})
+			l := newLine(f)
+			l.clock = m.Slot.End.Add(time.Minute)
+			if outcomes, err = l.svc.ReleaseNoShows(t.Context(), ref); err != nil {
+				t.Fatal(err)
+			}
+			f.want("its release", outcomes, []meeting.Outcome{meeting.Applied})
+			got := f.read(m.ID)
+			actions := f.actions(m.ID)
+			if got.Status != meeting.Released || len(got.Occupied) != 1 || actions[len(actions)-1] != meeting.ActionReleased {
+				t.Errorf("%s, holds %v, history %v", got.Status, got.Occupied, actions)
+			}
+		}
+	})
+}
+
 // Two instances get the same batch: each meeting starts once.
 func TestStart_twoAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
