@@ -197,6 +197,8 @@ var table = map[string]rule{
 	"reschedule-topic-job":   {Admin, TopicsProduce},
 	"delete-topic-job":       {Admin, TopicsProduce},
 	"get-topic-job":          {Admin, anyTopics},
+	"list-topic-jobs":        {Admin, anyTopics},
+	"delete-topic-jobs":      {Admin, TopicsAdmin},
 	"pop-topic-jobs":         {Admin, TopicsConsume},
 	"pop-jobs-of-topics":     {Admin, TopicsConsume},
 	"finish-topic-job":       {Admin, TopicsConsume},

@@ -413,3 +413,86 @@ func TestTopics_instances(t *testing.T) {
 		t.Errorf("at the stop: %+v after %v", last.got, last.when.Sub(begin))
 	}
 }
+
+// TestTopics_answers looks at what calls say about jobs: bodies, lists, pages, refusals.
+func TestTopics_answers(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		c := testenv.Server(t, on.Config).Admin(t)
+		const jobs = "/topics/orders/jobs"
+
+		// What is no list of topics is refused, whatever it is.
+		for _, topics := range []any{
+			nil, []any{}, []any{[]any{}}, []any{[]any{}, []any{}}, []any{with{}}, []any{with{}, with{}}, []any{nil}, []any{1, 1}, []any{"orders", "orders"}, "orders", with{},
+		} {
+			c.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPost, "/pop", with{"topics": topics})
+		}
+		c.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPost, "/topics/orders/finish", []any{})
+		c.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPost, "/topics/orders/finish", []any{[]any{}})
+
+		c.Want(t, http.StatusCreated, http.MethodPost, jobs, with{"id": "a", "delay_ms": 3600_000, "body": with{"n": []int{1}}, "version": 2}, nil)
+		c.Want(t, http.StatusCreated, http.MethodPost, jobs, with{"id": "b", "delay_ms": 1800_000, "body": nil}, nil)
+		var one struct {
+			Body   json.RawMessage
+			Result string
+		}
+		c.Want(t, http.StatusOK, http.MethodGet, jobs+"/a", nil, &one)
+		if string(one.Body) != `{"n":[1]}` {
+			t.Errorf("body %s", one.Body)
+		}
+		for i, want := range []string{"unchanged", "replaced"} {
+			c.Want(t, http.StatusOK, http.MethodPost, jobs, with{"id": "b", "delay_ms": 1800_000, "body": nil, "version": i + 1}, &one)
+			if one.Result != want {
+				t.Errorf("version %d: %s, want %s", i+1, one.Result, want)
+			}
+		}
+		for reason, job := range map[string]with{
+			"newer_version":  {"id": "a", "delay_ms": 0, "body": with{"n": []int{1}}, "version": 1},
+			"different_body": {"id": "a", "delay_ms": 0, "body": 7, "version": 2},
+		} {
+			var p struct{ Code, State, Reason string }
+			c.Want(t, http.StatusConflict, http.MethodPost, jobs, job, &p)
+			if p.Code != "state_conflict" || p.State != "delayed" || p.Reason != reason {
+				t.Errorf("%+v, want the reason %s and the state of the job", p, reason)
+			}
+		}
+
+		// Lists have pages.
+		pages := func(path string) (got []string) {
+			for cursor := ""; ; {
+				var page struct {
+					Items      []struct{ ID, Topic string }
+					NextCursor *string `json:"next_cursor"`
+				}
+				c.Want(t, http.StatusOK, http.MethodGet, path+"limit=1"+cursor, nil, &page)
+				for _, i := range page.Items {
+					got = append(got, i.ID+i.Topic)
+				}
+				if page.NextCursor == nil {
+					return got
+				}
+				cursor = "&cursor=" + *page.NextCursor
+			}
+		}
+		c.Want(t, http.StatusCreated, http.MethodPost, "/topics/mail/jobs", with{"delay_ms": 0, "body": 1}, nil)
+		for path, want := range map[string]string{
+			jobs + "?": "[a b]", jobs + "?state=delayed&": "[b a]", jobs + "?state=done&": "[]", "/topics?": "[mail orders]",
+		} {
+			if got := fmt.Sprint(pages(path)); got != want {
+				t.Errorf("%s: %s, want %s", path, got, want)
+			}
+		}
+		c.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodGet, "/topics?cursor=x", nil)
+		c.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodGet, jobs+"?state=late", nil)
+		var purged struct {
+			Deleted, Running int
+			More             bool
+		}
+		c.Want(t, http.StatusOK, http.MethodDelete, jobs, nil, &purged)
+		if purged.Deleted != 2 || purged.Running != 0 || purged.More {
+			t.Errorf("%+v", purged)
+		}
+		if got := fmt.Sprint(pages("/topics?")); got != "[mail]" {
+			t.Errorf("topics after the purge: %s", got)
+		}
+	})
+}

@@ -147,7 +147,7 @@ func TestTopicWebhook(t *testing.T) {
 			c.Want(t, http.StatusOK, http.MethodGet, "/topics/orders", nil, &s)
 			return s.Dead == 3 && s.Done == 4
 		})
-		if ps := r.of("due"); len(ps) != 1 || ps[0].body != `{"n":[1]}` || ps[0].key != "due:7" || ps[0].topic != "orders" || ps[0].attempt != "1" {
+		if ps := r.of("due"); len(ps) != 1 || ps[0].body != `{"n":[1]}` || !strings.HasPrefix(ps[0].key, "orders:due:7:") || ps[0].topic != "orders" || ps[0].attempt != "1" {
 			t.Errorf("%+v", ps)
 		} else if late := ps[0].at.Sub(due); late < 0 || late > slack {
 			t.Errorf("posted %v after it was due", late)

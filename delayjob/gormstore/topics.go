@@ -511,16 +511,60 @@ func (s *Topics) Dead(ctx context.Context, topic string, after *topics.Job, limi
 	return jobsOf(rows), nil
 }
 
+// listScan is how many rows a page of a list reads at most.
+const listScan = 5000
+
+// List implements [topics.Store].
+func (s *Topics) List(ctx context.Context, topic string, state topics.State, now time.Time, after *topics.Job, limit int) ([]*topics.Job, *topics.Job, error) {
+	const columns = "topic, id, version, revision, due_at, ttr_ms, ttl_ms, max_attempts, expires_at, state, attempts, last_error, lease_token, lease_until, created_at, updated_at"
+	of := map[topics.State]string{
+		"":              "state <> 'deleted'",
+		topics.Delayed:  isOpen + " AND due_at > @now",
+		topics.Ready:    isOpen + " AND due_at <= @now",
+		topics.Reserved: "state = 'pending' AND " + isLeased,
+	}[state]
+	if of == "" {
+		of = "state = @state"
+	}
+	args := map[string]any{"topic": topic, "state": string(state), "now": now.UTC(), "scan": listScan, "limit": limit}
+	rows, order, from := "topic = @topic", "id", "id > @id"
+	if state == topics.Delayed || state == topics.Ready || state == topics.Reserved {
+		rows, order, from = "topic = @topic AND state = 'pending'", "due_at, id", "(due_at, id) > (@due, @id)"
+	}
+	if after != nil {
+		rows += " AND " + from
+		args["id"], args["due"] = after.ID, after.Due.UTC()
+	}
+	scanned := "SELECT " + columns + " FROM delay_jobs WHERE " + rows + " ORDER BY " + order + " LIMIT @scan"
+	db := s.db.WithContext(ctx)
+	var found []delayJob
+	if err := db.Raw("SELECT * FROM ("+scanned+") AS j WHERE "+of+" ORDER BY "+order+" LIMIT @limit", args).Scan(&found).Error; err != nil {
+		return nil, nil, fmt.Errorf("list jobs of %s: %w", topic, err)
+	}
+	js := jobsOf(found)
+	if len(js) == limit {
+		return js, js[limit-1], nil
+	}
+	var last []delayJob // if the rows that were read are not all
+	if err := db.Raw("SELECT id, due_at FROM ("+scanned+") AS j ORDER BY "+order+" LIMIT 1 OFFSET @scan - 1", args).Scan(&last).Error; err != nil {
+		return nil, nil, fmt.Errorf("list jobs of %s: %w", topic, err)
+	}
+	if len(last) == 0 {
+		return js, nil, nil
+	}
+	return js, last[0].job(), nil
+}
+
 // Stats implements [topics.Store].
 func (s *Topics) Stats(ctx context.Context, now time.Time, names ...string) ([]topics.Stats, error) {
-	only, args := "", map[string]any{"now": now.UTC(), "names": names}
+	only, kept, args := "", " WHERE state <> 'deleted'", map[string]any{"now": now.UTC(), "names": names}
 	if len(names) > 0 {
-		only = " WHERE topic IN @names"
+		only, kept = " WHERE topic IN @names", " WHERE topic IN @names AND state <> 'deleted'"
 	}
 	count := func(cond string) string { return "COUNT(CASE WHEN " + cond + " THEN 1 END)" }
 	q := `SELECT t.topic AS topic, COALESCE(delayed, 0) AS delayed, COALESCE(ready, 0) AS ready, COALESCE(reserved, 0) AS reserved,
 			COALESCE(dead, 0) AS dead, COALESCE(done, 0) AS done, COALESCE(expired, 0) AS expired, paused_at IS NOT NULL AS paused, w.topic IS NOT NULL AS pushed
-		FROM (SELECT topic FROM delay_jobs` + only + ` UNION SELECT topic FROM topic_settings` + only + ` UNION SELECT topic FROM topic_webhooks` + only + `) AS t
+		FROM (SELECT topic FROM delay_jobs` + kept + ` UNION SELECT topic FROM topic_settings` + only + ` UNION SELECT topic FROM topic_webhooks` + only + `) AS t
 		LEFT JOIN (SELECT topic,
 			` + count(isOpen+" AND due_at > @now") + ` AS delayed,
 			` + count(isOpen+" AND due_at <= @now") + ` AS ready,
@@ -528,7 +572,7 @@ func (s *Topics) Stats(ctx context.Context, now time.Time, names ...string) ([]t
 			` + count("state = 'dead' OR state = 'pending' AND NOT "+isLeased+" AND "+isExhausted) + ` AS dead,
 			` + count("state = 'done'") + ` AS done,
 			` + count("state = 'expired' OR state = 'pending' AND NOT "+isLeased+" AND NOT "+isExhausted+" AND "+isExpired) + ` AS expired
-			FROM delay_jobs` + only + ` GROUP BY topic) AS c ON c.topic = t.topic
+			FROM delay_jobs` + kept + ` GROUP BY topic) AS c ON c.topic = t.topic
 		LEFT JOIN topic_settings AS o ON o.topic = t.topic LEFT JOIN topic_webhooks AS w ON w.topic = t.topic ORDER BY t.topic`
 	var stats []topics.Stats
 	if err := s.db.WithContext(ctx).Raw(q, args).Scan(&stats).Error; err != nil {

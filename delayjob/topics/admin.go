@@ -65,3 +65,66 @@ func (s *Service) Requeue(ctx context.Context, k Key) error {
 	s.scheduler.Schedule(ctx, j.message())
 	return s.store.NoteRequeued(ctx, k)
 }
+
+// List pages through the jobs of a topic in one state, or in any if it is empty: those that are
+// delayed, ready or reserved by due time, others by id. It starts after the given one; next, if not
+// nil, is where the following page starts. The jobs are without their bodies.
+func (s *Service) List(ctx context.Context, topic string, state State, after *Job, limit int) (js []*Job, next *Job, now time.Time, err error) {
+	if now = s.now(); state == IsDead || state == IsExpired || state == "" {
+		if err := s.store.Settle(ctx, now); err != nil {
+			return nil, nil, now, err
+		}
+	}
+	js, next, err = s.store.List(ctx, topic, state, now, after, limit)
+	return js, next, now, err
+}
+
+const (
+	purgePage  = 1000
+	purgePages = 10 // by one call
+)
+
+// Purge deletes jobs of a topic, those in one state or all, up to 10,000 by a call. It reports how
+// many it deleted, how many of them are being run, and whether there may be more.
+func (s *Service) Purge(ctx context.Context, topic string, state State) (deleted, running int, more bool, err error) {
+	var after *Job
+	for range purgePages {
+		js, next, now, err := s.List(ctx, topic, state, after, purgePage)
+		if err != nil {
+			return deleted, running, true, err
+		}
+		keys := make([]Key, len(js))
+		for i, j := range js {
+			keys[i] = j.Key
+		}
+		var gone []Key
+		var run int
+		err = s.store.Update(ctx, keys, func(js []*Job) (changed []*Job, err error) {
+			gone, run = nil, 0
+			for _, j := range js {
+				is := j.State(now)
+				if j.Status == Deleted || state != "" && is != state {
+					continue
+				}
+				if is == Reserved {
+					run++
+				}
+				j.Status, j.UpdatedAt = Deleted, now
+				j.let()
+				changed, gone = append(changed, j), append(gone, j.Key)
+			}
+			return changed, nil
+		})
+		if err != nil {
+			return deleted, running, true, err
+		}
+		if len(gone) > 0 {
+			s.forget(ctx, gone...)
+		}
+		deleted, running, after = deleted+len(gone), running+run, next
+		if next == nil {
+			return deleted, running, false, nil
+		}
+	}
+	return deleted, running, true, nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -41,11 +42,14 @@ func Register(api huma.API, s *Service, rate account.Limiter) {
 	changes := or(http.StatusNotFound, http.StatusConflict)
 
 	huma.Register(api, op("add-topic-jobs", http.MethodPost, "/topics/{topic}/jobs", "Add a job, or an array of up to 1,000",
-		status(http.StatusCreated), or(http.StatusConflict), oneOrMany(api)), h.add)
+		status(http.StatusCreated), or(http.StatusConflict), oneOrMany(api),
+		answers[AddedTopicJob](api, http.StatusCreated, "Added"), answers[AddedTopicJob](api, http.StatusOK, "Replaced, or stored already; for an array what became of each job"), orAlso[AddedTopicJobs](api, http.StatusOK)), h.add)
+	huma.Register(api, op("list-topic-jobs", http.MethodGet, "/topics/{topic}/jobs", "The jobs of a topic"), h.listJobs)
+	huma.Register(api, op("delete-topic-jobs", http.MethodDelete, "/topics/{topic}/jobs", "Delete the jobs of a topic, up to 10,000 by each call"), h.purge)
 	huma.Register(api, op("get-topic-job", http.MethodGet, "/topics/{topic}/jobs/{id}", "A job and its state", or(http.StatusNotFound)), h.get)
 	huma.Register(api, op("reschedule-topic-job", http.MethodPatch, "/topics/{topic}/jobs/{id}", "Give a job another due time", changes), h.reschedule)
 	huma.Register(api, op("delete-topic-job", http.MethodDelete, "/topics/{topic}/jobs/{id}", "Delete a job; 202 if it is being run",
-		status(http.StatusNoContent), or(http.StatusNotFound)), h.delete)
+		status(http.StatusNoContent), or(http.StatusNotFound), accepted("It is being run, and never again")), h.delete)
 	huma.Register(api, op("pop-topic-jobs", http.MethodPost, "/topics/{topic}/pop", "Reserve due jobs, waiting for the first one", or(http.StatusConflict)), h.pop)
 	huma.Register(api, op("pop-jobs-of-topics", http.MethodPost, "/pop", "Reserve due jobs of several topics", or(http.StatusConflict)), h.popMany)
 	huma.Register(api, op("finish-topic-job", http.MethodPost, "/topics/{topic}/jobs/{id}/finish", "Say that a job is done", status(http.StatusNoContent), leased), h.finish)
@@ -58,6 +62,36 @@ func Register(api huma.API, s *Service, rate account.Limiter) {
 	huma.Register(api, op("resume-topic", http.MethodPost, "/topics/{topic}/resume", "Go on with a topic"), h.resume)
 	huma.Register(api, op("list-dead-topic-jobs", http.MethodGet, "/topics/{topic}/dead", "Jobs that gave up, the latest first"), h.dead)
 	huma.Register(api, op("requeue-dead-topic-job", http.MethodPost, "/topics/{topic}/dead/{id}/requeue", "Try a dead job again", status(http.StatusNoContent), changes), h.requeue)
+}
+
+// answers describes a status with a body of type T.
+func answers[T any](api huma.API, code int, description string) func(*huma.Operation) {
+	return func(o *huma.Operation) {
+		if o.Responses == nil {
+			o.Responses = map[string]*huma.Response{}
+		}
+		schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
+		o.Responses[strconv.Itoa(code)] = &huma.Response{Description: description, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+	}
+}
+
+// orAlso adds another type to the body of a status that is described.
+func orAlso[T any](api huma.API, code int) func(*huma.Operation) {
+	return func(o *huma.Operation) {
+		also := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
+		media := o.Responses[strconv.Itoa(code)].Content["application/json"]
+		media.Schema = &huma.Schema{OneOf: []*huma.Schema{media.Schema, also}}
+	}
+}
+
+// accepted describes 202, which has no body.
+func accepted(description string) func(*huma.Operation) {
+	return func(o *huma.Operation) {
+		if o.Responses == nil {
+			o.Responses = map[string]*huma.Response{}
+		}
+		o.Responses[strconv.Itoa(http.StatusAccepted)] = &huma.Response{Description: description}
+	}
 }
 
 // oneOrMany describes a body that is a job or an array of jobs. It is validated by parse, job

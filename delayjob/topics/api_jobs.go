@@ -27,20 +27,21 @@ type topicResult struct {
 	Errors []topicFault `json:"errors,omitempty"`
 }
 
-// addedResult is what became of one job of an array.
-type addedResult struct {
+// AddedTopicResult is what became of one job of an array.
+type AddedTopicResult struct {
 	topicResult
 	Result string `json:"result,omitempty" enum:"added,replaced,unchanged" doc:"Left out if the job was refused"`
 	Reason string `json:"reason,omitempty" enum:"newer_version,different_body" doc:"With state_conflict: why the job was refused"`
 }
 
-type addedResults struct {
-	Items []addedResult `json:"items" nullable:"false"`
+// AddedTopicJobs is what became of each job of an array.
+type AddedTopicJobs struct {
+	Items []AddedTopicResult `json:"items" nullable:"false"`
 }
 
-// addedJob is a job that was added, or the one that was stored already.
-type addedJob struct {
-	topicJob
+// AddedTopicJob is a job that was added, or the one that was stored already.
+type AddedTopicJob struct {
+	TopicJob
 	Result string `json:"result" enum:"added,replaced,unchanged" doc:"unchanged: this version was stored already, perhaps with another due time, and may have ended"`
 }
 
@@ -71,11 +72,11 @@ func (h *handlers) add(ctx context.Context, in *addInput) (*addOutput, error) {
 	case Outdated, Differs:
 		return nil, &AddError{r.Result, r.There, r.There.State(now)}
 	case Unchanged:
-		return &addOutput{http.StatusOK, addedJob{view(r.There, r.There.State(now)), "unchanged"}}, nil
+		return &addOutput{http.StatusOK, AddedTopicJob{view(r.There, r.There.State(now)), "unchanged"}}, nil
 	case Replaced:
-		return &addOutput{http.StatusOK, addedJob{view(j, j.State(now)), "replaced"}}, nil
+		return &addOutput{http.StatusOK, AddedTopicJob{view(j, j.State(now)), "replaced"}}, nil
 	default:
-		return &addOutput{http.StatusCreated, addedJob{view(j, j.State(now)), "added"}}, nil
+		return &addOutput{http.StatusCreated, AddedTopicJob{view(j, j.State(now)), "added"}}, nil
 	}
 }
 
@@ -88,7 +89,7 @@ func (h *handlers) addMany(ctx context.Context, in *addInput) (*addOutput, error
 		return nil, fault.Invalid("body", "out_of_range", "must hold 1 to 1000 jobs")
 	}
 	now := h.s.now()
-	items := make([]addedResult, len(each))
+	items := make([]AddedTopicResult, len(each))
 	var js []*Job
 	var at []int
 	for i, raw := range each {
@@ -120,28 +121,36 @@ func (h *handlers) addMany(ctx context.Context, in *addInput) (*addOutput, error
 			item.Status, item.Code, item.Reason = http.StatusConflict, "state_conflict", (&AddError{Result: r.Result}).Reason()
 		}
 	}
-	return &addOutput{Status: http.StatusOK, Body: addedResults{items}}, nil
+	return &addOutput{Status: http.StatusOK, Body: AddedTopicJobs{items}}, nil
 }
 
-type topicJob struct {
-	ID          string          `json:"id"`
-	State       State           `json:"state" enum:"delayed,ready,reserved,dead,done,expired"`
-	Due         time.Time       `json:"due"`
-	Version     int64           `json:"version"`
-	Body        json.RawMessage `json:"body" doc:"As it was sent"`
-	Attempts    int             `json:"attempts" doc:"Deliveries so far"`
-	MaxAttempts int             `json:"max_attempts" doc:"-1: no limit"`
-	TTRMs       int64           `json:"ttr_ms"`
-	ExpiresAt   *time.Time      `json:"expires_at,omitempty"`
-	LeaseUntil  *time.Time      `json:"lease_until,omitempty"`
-	LastError   string          `json:"last_error,omitempty"`
-	CreatedAt   time.Time       `json:"created_at"`
-	UpdatedAt   time.Time       `json:"updated_at"`
+// ListedTopicJob is a job without its body.
+type ListedTopicJob struct {
+	ID          string     `json:"id"`
+	State       State      `json:"state" enum:"delayed,ready,reserved,dead,done,expired"`
+	Due         time.Time  `json:"due"`
+	Version     int64      `json:"version"`
+	Attempts    int        `json:"attempts" doc:"Deliveries so far"`
+	MaxAttempts int        `json:"max_attempts" doc:"-1: no limit"`
+	TTRMs       int64      `json:"ttr_ms"`
+	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
+	LeaseUntil  *time.Time `json:"lease_until,omitempty"`
+	LastError   string     `json:"last_error,omitempty"`
+	CreatedAt   time.Time  `json:"created_at"`
+	UpdatedAt   time.Time  `json:"updated_at"`
 }
 
-func view(j *Job, s State) topicJob {
-	v := topicJob{
-		ID: j.ID, State: s, Due: j.Due, Version: j.Version, Body: j.Body, Attempts: j.Attempts, MaxAttempts: j.MaxAttempts,
+// TopicJob is a job with its body.
+type TopicJob struct {
+	ListedTopicJob
+	Body json.RawMessage `json:"body" doc:"As it was sent"`
+}
+
+func view(j *Job, s State) TopicJob { return TopicJob{viewListed(j, s), j.Body} }
+
+func viewListed(j *Job, s State) ListedTopicJob {
+	v := ListedTopicJob{
+		ID: j.ID, State: s, Due: j.Due, Version: j.Version, Attempts: j.Attempts, MaxAttempts: j.MaxAttempts,
 		TTRMs: j.TTR.Milliseconds(), LastError: j.LastError, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 	}
 	if !j.Expires.IsZero() {
@@ -153,7 +162,71 @@ func view(j *Job, s State) topicJob {
 	return v
 }
 
-type jobOutput struct{ Body topicJob }
+type jobOutput struct{ Body TopicJob }
+
+type listJobsInput struct {
+	TopicInput
+	State  State  `query:"state" enum:"delayed,ready,reserved,dead,done,expired" doc:"Left out: all"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	Cursor string `query:"cursor" maxLength:"500"`
+}
+
+type listJobsOutput struct {
+	Body struct {
+		Items      []ListedTopicJob `json:"items" nullable:"false" doc:"Delayed, ready and reserved jobs by due time, others by id"`
+		NextCursor *string          `json:"next_cursor" doc:"For the next page, which may hold fewer than limit; null on the last"`
+	}
+}
+
+func (h *handlers) listJobs(ctx context.Context, in *listJobsInput) (*listJobsOutput, error) {
+	if err := allow(ctx, in.Topic, anything...); err != nil {
+		return nil, err
+	}
+	var after *Job
+	if in.Cursor != "" {
+		c, err := readCursor(in.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		after = &Job{Key: Key{in.Topic, c.ID}, Due: c.At}
+	}
+	js, next, now, err := h.s.List(ctx, in.Topic, in.State, after, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := &listJobsOutput{}
+	out.Body.Items = make([]ListedTopicJob, len(js))
+	for i, j := range js {
+		out.Body.Items[i] = viewListed(j, j.State(now))
+	}
+	if next != nil {
+		out.Body.NextCursor = new(cursor{next.Due, next.ID}.String())
+	}
+	return out, nil
+}
+
+type purgeInput struct {
+	TopicInput
+	State State `query:"state" enum:"delayed,ready,reserved,dead,done,expired" doc:"Only jobs in this state; left out: all"`
+}
+
+type purgeOutput struct {
+	Body struct {
+		Deleted int  `json:"deleted"`
+		Running int  `json:"running" doc:"Of them, those that are being run; they are never run again"`
+		More    bool `json:"more" doc:"There may be more: repeat the call"`
+	}
+}
+
+func (h *handlers) purge(ctx context.Context, in *purgeInput) (*purgeOutput, error) {
+	if err := allow(ctx, in.Topic, account.TopicsAdmin); err != nil {
+		return nil, err
+	}
+	out := &purgeOutput{}
+	var err error
+	out.Body.Deleted, out.Body.Running, out.Body.More, err = h.s.Purge(ctx, in.Topic, in.State)
+	return out, err
+}
 
 func (h *handlers) get(ctx context.Context, in *JobInput) (*jobOutput, error) {
 	if err := allow(ctx, in.Topic, anything...); err != nil {

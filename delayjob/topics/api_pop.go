@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/account/fault"
 )
 
 // PopOptions say what to pop, and how.
@@ -35,7 +37,7 @@ func (*popInput) Resolve(ctx huma.Context) []error { return liftDeadline(ctx) }
 
 type popManyInput struct {
 	Body struct {
-		Topics []string `json:"topics" minItems:"1" maxItems:"20" uniqueItems:"true" pattern:"^[a-z0-9.-]{1,64}$"`
+		Topics []string `json:"topics" nullable:"false" minItems:"1" maxItems:"20" pattern:"^[a-z0-9.-]{1,64}$" doc:"Each at most once"`
 		PopOptions
 	}
 }
@@ -68,6 +70,15 @@ func (h *handlers) pop(ctx context.Context, in *popInput) (*popOutput, error) {
 }
 
 func (h *handlers) popMany(ctx context.Context, in *popManyInput) (*popOutput, error) {
+	// Not by the schema: its check for duplicates panics on arrays and objects.
+	if len(in.Body.Topics) == 0 {
+		return nil, fault.Invalid("body.topics", "required", "must name at least one topic")
+	}
+	for i, t := range in.Body.Topics {
+		if slices.Contains(in.Body.Topics[:i], t) {
+			return nil, fault.Invalid("body.topics["+itoa(i)+"]", "conflict", "must not be repeated")
+		}
+	}
 	return h.popFrom(ctx, in.Body.Topics, in.Body.PopOptions)
 }
 
@@ -125,7 +136,7 @@ type finishManyInput struct {
 	Body []struct {
 		ID    string `json:"id" maxLength:"128"`
 		Lease string `json:"lease"`
-	} `minItems:"1" maxItems:"1000"`
+	} `nullable:"false" minItems:"1" maxItems:"1000"`
 }
 
 type finishManyOutput struct {
@@ -137,6 +148,9 @@ type finishManyOutput struct {
 func (h *handlers) finishMany(ctx context.Context, in *finishManyInput) (*finishManyOutput, error) {
 	if err := allow(ctx, in.Topic, account.TopicsConsume); err != nil {
 		return nil, err
+	}
+	if len(in.Body) == 0 {
+		return nil, fault.Invalid("body", "required", "must name at least one job")
 	}
 	out := &finishManyOutput{}
 	out.Body.Items = make([]topicResult, len(in.Body))

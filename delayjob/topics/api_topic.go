@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"punctual/account"
 	"punctual/account/fault"
@@ -35,14 +36,27 @@ func viewStats(s Stats, now time.Time) TopicCounts {
 	return v
 }
 
+type topicsInput struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"500"`
+	Cursor string `query:"cursor" maxLength:"500"`
+}
+
 type topicsOutput struct {
 	Body struct {
 		Items      []TopicCounts `json:"items" nullable:"false"`
-		NextCursor *string       `json:"next_cursor" doc:"Always null: the list is complete"`
+		NextCursor *string       `json:"next_cursor" doc:"For the next page; null on the last"`
 	}
 }
 
-func (h *handlers) list(ctx context.Context, _ *struct{}) (*topicsOutput, error) {
+func (h *handlers) list(ctx context.Context, in *topicsInput) (*topicsOutput, error) {
+	after := ""
+	if in.Cursor != "" {
+		c, err := readCursor(in.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		after = c.ID
+	}
 	all, now, err := h.s.Stats(ctx)
 	if err != nil {
 		return nil, err
@@ -50,9 +64,14 @@ func (h *handlers) list(ctx context.Context, _ *struct{}) (*topicsOutput, error)
 	out := &topicsOutput{}
 	out.Body.Items = []TopicCounts{}
 	for _, s := range all {
-		if allow(ctx, s.Topic, anything...) == nil {
-			out.Body.Items = append(out.Body.Items, viewStats(s, now))
+		if s.Topic <= after || allow(ctx, s.Topic, anything...) != nil {
+			continue
 		}
+		if n := len(out.Body.Items); n == in.Limit {
+			out.Body.NextCursor = new(cursor{ID: out.Body.Items[n-1].Topic}.String())
+			break
+		}
+		out.Body.Items = append(out.Body.Items, viewStats(s, now))
 	}
 	return out, nil
 }
@@ -118,9 +137,23 @@ type deadOutput struct {
 	}
 }
 
-type deadCursor struct {
+// A cursor is a place in a list.
+type cursor struct {
 	At time.Time
 	ID string
+}
+
+func (c cursor) String() string {
+	b, _ := json.Marshal(c) // a time within the years of the database can be written
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func readCursor(text string) (c cursor, err error) {
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || json.Unmarshal(b, &c) != nil || c.ID == "" || !utf8.ValidString(c.ID) || strings.ContainsRune(c.ID, 0) {
+		return c, fault.Invalid("query.cursor", "invalid_cursor", "must be a next_cursor of this list")
+	}
+	return c, nil
 }
 
 func (h *handlers) dead(ctx context.Context, in *deadInput) (*deadOutput, error) {
@@ -129,10 +162,9 @@ func (h *handlers) dead(ctx context.Context, in *deadInput) (*deadOutput, error)
 	}
 	var after *Job
 	if in.Cursor != "" {
-		var c deadCursor
-		b, err := base64.RawURLEncoding.DecodeString(in.Cursor)
-		if err != nil || json.Unmarshal(b, &c) != nil || strings.ContainsRune(c.ID, 0) { // which a database may refuse
-			return nil, fault.Invalid("query.cursor", "invalid_cursor", "is not a cursor of this list")
+		c, err := readCursor(in.Cursor)
+		if err != nil {
+			return nil, err
 		}
 		after = &Job{Key: Key{in.Topic, c.ID}, UpdatedAt: c.At}
 	}
@@ -144,11 +176,7 @@ func (h *handlers) dead(ctx context.Context, in *deadInput) (*deadOutput, error)
 	if len(js) > in.Limit {
 		js = js[:in.Limit]
 		last := js[len(js)-1]
-		b, err := json.Marshal(deadCursor{last.UpdatedAt, last.ID})
-		if err != nil {
-			return nil, err
-		}
-		out.Body.NextCursor = new(base64.RawURLEncoding.EncodeToString(b))
+		out.Body.NextCursor = new(cursor{last.UpdatedAt, last.ID}.String())
 	}
 	out.Body.Items = make([]deadTopicJob, len(js))
 	for i, j := range js {

@@ -1,6 +1,7 @@
 package topics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -69,9 +70,9 @@ type setWebhookInput struct {
 	WebhookInput
 	Body struct {
 		URL         string `json:"url" doc:"http or https; its host must be public, unless topics.allow_networks says otherwise" example:"https://shop.example.org/hooks/punctual"`
-		Secret      string `json:"secret,omitempty" format:"password" doc:"Signs each post; 16 to 200 printable ASCII characters; never told again. Left out: the one that is there"`
-		Concurrency int    `json:"concurrency,omitempty" default:"4" doc:"Posts at once in each process, 1 to 100"`
-		TimeoutMs   int64  `json:"timeout_ms,omitempty" default:"10000" doc:"Of one post, 100 to 30,000"`
+		Secret      string `json:"secret,omitempty" format:"password" doc:"Signs each post; 16 to 200 printable ASCII characters; never shown again. Left out: stays as it is; required for a new webhook"`
+		Concurrency *int   `json:"concurrency,omitempty" doc:"Posts at once in each process, 1 to 100. Left out: stays as it is; 4 for a new webhook"`
+		TimeoutMs   *int64 `json:"timeout_ms,omitempty" doc:"Of one post, 100 to 30,000. Left out: stays as it is; 10,000 for a new webhook"`
 	}
 }
 
@@ -90,9 +91,14 @@ func (h *handlers) setWebhook(ctx context.Context, in *setWebhookInput) (*webhoo
 	if err := allow(ctx, in.Topic, account.TopicsAdmin); err != nil {
 		return nil, err
 	}
-	w, err := h.s.SetWebhook(ctx, Webhook{
-		Topic: in.Topic, URL: in.Body.URL, Secret: in.Body.Secret, Concurrency: in.Body.Concurrency, Timeout: millis(in.Body.TimeoutMs),
-	}, in.based())
+	hook := Webhook{Topic: in.Topic, URL: in.Body.URL, Secret: in.Body.Secret}
+	if n := in.Body.Concurrency; n != nil {
+		hook.Concurrency = cmp.Or(*n, -1) // an explicit 0 is out of range
+	}
+	if n := in.Body.TimeoutMs; n != nil {
+		hook.Timeout = cmp.Or(millis(min(*n, MaxTimeout.Milliseconds()+1)), -1)
+	}
+	w, err := h.s.SetWebhook(ctx, hook, in.based())
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,9 @@ type Delivery struct {
 //
 // A topic with a webhook is not popped: a [*HookedError].
 func (s *Service) Pop(ctx context.Context, p Pop) ([]Delivery, error) {
+	if len(p.Topics) == 0 {
+		return nil, nil
+	}
 	if hooks, err := s.store.Webhooks(ctx, p.Topics...); err != nil || len(hooks) > 0 {
 		if err == nil {
 			err = &HookedError{hooks[0].Topic}

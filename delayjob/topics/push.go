@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -220,12 +220,18 @@ func (p *push) take(ms []delayjob.Message) []begun {
 	return bs
 }
 
+// postKey is the Idempotency-Key of a job's posts. It names the topic, for a receiver may have
+// several, and when the job was added, for its id may be used again after a deletion.
+func (j *Job) postKey() string {
+	return fmt.Sprintf("%s:%s:%d:%d", j.Topic, j.ID, j.Version, j.CreatedAt.UnixMicro())
+}
+
 // post delivers a job.
 func (p *push) post(ctx context.Context, w *Webhook, d Delivery) (webhook.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
 	return p.s.sender.Send(ctx, webhook.Post{
-		URL: w.URL, Secret: w.Secret, Topic: d.Topic, ID: d.ID, Key: d.ID + ":" + strconv.FormatInt(d.Version, 10), Attempt: d.Attempts, Body: d.Body,
+		URL: w.URL, Secret: w.Secret, Topic: d.Topic, ID: d.ID, Key: d.postKey(), Attempt: d.Attempts, Body: d.Body,
 	})
 }
 

@@ -117,7 +117,7 @@ func TestPush(t *testing.T) {
 			t.Errorf("%+v", j)
 		}
 		got := r.posts()
-		if len(got) != 2 || got[0].id != "waits" || got[1].id != "due" || got[1].key != "due:1" || got[1].attempt != "1" || got[1].body != `{"id": "due"}` {
+		if len(got) != 2 || got[0].id != "waits" || got[1].id != "due" || !strings.HasPrefix(got[1].key, "t:due:1:") || got[1].attempt != "1" || got[1].body != `{"id": "due"}` {
 			t.Errorf("%+v", got)
 		}
 		if late := got[1].at.Sub(due.Due); late < 0 || late > patience {
@@ -391,7 +391,17 @@ func TestSetWebhook(t *testing.T) {
 		if err != nil || h.Version != 2 || h.Secret != hookSecret || h.Concurrency != topics.DefaultConcurrency || h.Timeout != topics.DefaultTimeout {
 			t.Errorf("%+v, %v", h, err)
 		}
-		if e, ok := errors.AsType[*topics.VersionError](w.DeleteWebhook(t.Context(), "t", new(int64(1)))); !ok || e.Current != 2 {
+		for _, change := range []topics.Webhook{{Concurrency: 7}, {Timeout: time.Second}} { // what is left out stays
+			change.URL = good.URL
+			if err := set(change, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h, err = w.Webhook(t.Context(), "t")
+		if err != nil || h.Version != 4 || h.Secret != hookSecret || h.Concurrency != 7 || h.Timeout != time.Second {
+			t.Errorf("%+v, %v", h, err)
+		}
+		if e, ok := errors.AsType[*topics.VersionError](w.DeleteWebhook(t.Context(), "t", new(int64(1)))); !ok || e.Current != 4 {
 			t.Errorf("%v", e)
 		}
 		if err := w.DeleteWebhook(t.Context(), "t", nil); err != nil {

@@ -42,6 +42,11 @@ type Store interface {
 	// Dead pages through the dead jobs of a topic, the latest first, from the one after the
 	// given one on; nil starts.
 	Dead(ctx context.Context, topic string, after *Job, limit int) ([]*Job, error)
+	// List pages through the jobs of a topic in one state, or in any if it is empty, but not the
+	// deleted: those that are delayed, ready or reserved at now by Due and ID, others by ID. It
+	// starts after the given one; nil starts. It reads a bounded number of rows: next, if not nil,
+	// is where it stopped, perhaps before limit. Bodies are left out.
+	List(ctx context.Context, topic string, state State, now time.Time, after *Job, limit int) (js []*Job, next *Job, err error)
 	// Stats counts what there is of each of these topics, or of all topics if there are none,
 	// in the order of their names. A topic that has neither jobs nor settings is left out.
 	Stats(ctx context.Context, now time.Time, topics ...string) ([]Stats, error)

@@ -1,8 +1,10 @@
 package topics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -47,19 +49,13 @@ func (s *Service) Webhook(ctx context.Context, topic string) (*Webhook, error) {
 	return hooks[0], nil
 }
 
-// SetWebhook sets the webhook of a topic. A zero Concurrency or Timeout is the default; an
-// empty Secret is that of the webhook that is there. If based is not nil, it is the version that
-// must be there. Every process takes the change over within two seconds.
+// SetWebhook sets the webhook of a topic. A zero Secret, Concurrency or Timeout stays as it is; for
+// a new webhook the last two are the defaults, and the first is required. If based is not nil, it
+// is the version that must be stored. Every process applies the change within two seconds.
 func (s *Service) SetWebhook(ctx context.Context, w Webhook, based *int64) (*Webhook, error) {
-	if w.Concurrency == 0 {
-		w.Concurrency = DefaultConcurrency
-	}
-	if w.Timeout == 0 {
-		w.Timeout = DefaultTimeout
-	}
-	faults := w.faults()
+	var refused []Fault
 	if err := s.sender.CheckURL(ctx, w.URL); err != nil {
-		faults = append([]Fault{fault.New("body.url", "refused", "%v", err)}, faults...)
+		refused = []Fault{fault.New("body.url", "refused", "%v", err)}
 	}
 	if all, err := s.store.Webhooks(ctx); err != nil {
 		return nil, err
@@ -72,14 +68,13 @@ func (s *Service) SetWebhook(ctx context.Context, w Webhook, based *int64) (*Web
 		}
 		now := s.now()
 		w.Version, w.CreatedAt, w.UpdatedAt = 1, now, now
-		missing := w.Secret == "" && old == nil
+		had := Webhook{Concurrency: DefaultConcurrency, Timeout: DefaultTimeout}
 		if old != nil {
-			w.Version, w.CreatedAt = old.Version+1, old.CreatedAt
-			if w.Secret == "" {
-				w.Secret = old.Secret
-			}
+			had, w.Version, w.CreatedAt = *old, old.Version+1, old.CreatedAt
 		}
-		if missing {
+		w.Secret, w.Concurrency, w.Timeout = cmp.Or(w.Secret, had.Secret), cmp.Or(w.Concurrency, had.Concurrency), cmp.Or(w.Timeout, had.Timeout)
+		faults := slices.Concat(refused, w.faults())
+		if w.Secret == "" {
 			faults = append(faults, fault.New("body.secret", "required", "is required for a new webhook"))
 		}
 		if len(faults) > 0 {

@@ -1445,11 +1445,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** The jobs of a topic */
+        get: operations["list-topic-jobs"];
         put?: never;
         /** Add a job, or an array of up to 1,000 */
         post: operations["add-topic-jobs"];
-        delete?: never;
+        /** Delete the jobs of a topic, up to 10,000 by each call */
+        delete: operations["delete-topic-jobs"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1871,6 +1873,58 @@ export interface components {
              */
             reason: "cancelled" | "skipped" | "left_out";
         };
+        AddedTopicJob: {
+            /**
+             * Format: int64
+             * @description Deliveries so far
+             */
+            attempts: number;
+            /** @description As it was sent */
+            body: unknown;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            due: string;
+            /** Format: date-time */
+            expires_at?: string;
+            id: string;
+            last_error?: string;
+            /** Format: date-time */
+            lease_until?: string;
+            /**
+             * Format: int64
+             * @description -1: no limit
+             */
+            max_attempts: number;
+            /**
+             * @description unchanged: this version was stored already, perhaps with another due time, and may have ended
+             * @enum {string}
+             */
+            result: "added" | "replaced" | "unchanged";
+            /** @enum {string} */
+            state: "delayed" | "ready" | "reserved" | "dead" | "done" | "expired";
+            /** Format: int64 */
+            ttr_ms: number;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+        };
+        AddedTopicJobs: {
+            items: components["schemas"]["AddedTopicResult"][];
+        };
+        AddedTopicResult: {
+            /**
+             * @description With state_conflict: why the job was refused
+             * @enum {string}
+             */
+            reason?: "newer_version" | "different_body";
+            /**
+             * @description Left out if the job was refused
+             * @enum {string}
+             */
+            result?: "added" | "replaced" | "unchanged";
+        };
         Agreement: {
             /** Format: date-time */
             at: string;
@@ -1947,7 +2001,7 @@ export interface components {
             email: string;
             locale: string;
             name: string;
-            /** @description Empty, unless it is yours or you may change the meeting */
+            /** @description Empty, unless it is yours, you are an admin, or you organize the meeting and it is a guest's */
             phone: string;
             /**
              * @description needs_action again once the meeting has moved
@@ -3153,10 +3207,46 @@ export interface components {
             /** Format: double */
             p99_seconds: number | null;
         };
+        ListJobsOutputBody: {
+            /** @description Delayed, ready and reserved jobs by due time, others by id */
+            items: components["schemas"]["ListedTopicJob"][];
+            /** @description For the next page, which may hold fewer than limit; null on the last */
+            next_cursor: string | null;
+        };
         ListOutputBody: {
             items: components["schemas"]["Notification"][];
             /** @description For the next page; null on the last */
             next_cursor: string | null;
+        };
+        ListedTopicJob: {
+            /**
+             * Format: int64
+             * @description Deliveries so far
+             */
+            attempts: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            due: string;
+            /** Format: date-time */
+            expires_at?: string;
+            id: string;
+            last_error?: string;
+            /** Format: date-time */
+            lease_until?: string;
+            /**
+             * Format: int64
+             * @description -1: no limit
+             */
+            max_attempts: number;
+            /** @enum {string} */
+            state: "delayed" | "ready" | "reserved" | "dead" | "done" | "expired";
+            /** Format: int64 */
+            ttr_ms: number;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
         };
         ListingAvailability: {
             items: components["schemas"]["Availability"][];
@@ -3309,7 +3399,7 @@ export interface components {
             until: string | null;
         };
         MeetingNotification: {
-            /** @description Empty for a telephone number, unless it is yours or you may change the meeting */
+            /** @description Empty for a phone number, unless it is yours, you are an admin, or you organize the meeting and it is a guest's */
             address: string;
             /** Format: int64 */
             attempts: number;
@@ -3837,7 +3927,8 @@ export interface components {
              * @default 1
              */
             max: number;
-            topics: string[] | null;
+            /** @description Each at most once */
+            topics: string[];
             /**
              * Format: int64
              * @description How long they are reserved; without it as long as each says itself
@@ -3902,6 +3993,8 @@ export interface components {
              * @description At least so many errors and conflicts are not listed
              */
             omitted?: number;
+            /** @description With state_conflict, if the state is not the reason: newer_version, different_body or pushed */
+            reason?: string;
             /** @description With state_conflict: the state the thing is in */
             state?: string;
             /** Format: int64 */
@@ -3911,7 +4004,7 @@ export interface components {
             type: string;
             /**
              * Format: int64
-             * @description With version_mismatch: the current version
+             * @description With version_mismatch, and with newer_version and different_body: the current version
              */
             version?: number;
         };
@@ -3982,6 +4075,17 @@ export interface components {
             to: string;
             /** @description Of all jobs */
             total: components["schemas"]["LatenessView"];
+        };
+        PurgeOutputBody: {
+            /** Format: int64 */
+            deleted: number;
+            /** @description There may be more: repeat the call */
+            more: boolean;
+            /**
+             * Format: int64
+             * @description Of them, those that are being run; they are never run again
+             */
+            running: number;
         };
         Quota: {
             /** Format: int64 */
@@ -4567,21 +4671,19 @@ export interface components {
         SetWebhookInputBody: {
             /**
              * Format: int64
-             * @description Posts at once in each process, 1 to 100
-             * @default 4
+             * @description Posts at once in each process, 1 to 100. Left out: stays as it is; 4 for a new webhook
              */
-            concurrency: number;
+            concurrency?: number;
             /**
              * Format: password
-             * @description Signs each post; 16 to 200 printable ASCII characters; never told again. Left out: the one that is there
+             * @description Signs each post; 16 to 200 printable ASCII characters; never shown again. Left out: stays as it is; required for a new webhook
              */
             secret?: string;
             /**
              * Format: int64
-             * @description Of one post, 100 to 30,000
-             * @default 10000
+             * @description Of one post, 100 to 30,000. Left out: stays as it is; 10,000 for a new webhook
              */
-            timeout_ms: number;
+            timeout_ms?: number;
             /**
              * @description http or https; its host must be public, unless topics.allow_networks says otherwise
              * @example https://shop.example.org/hooks/punctual
@@ -4728,6 +4830,8 @@ export interface components {
              * @description Deliveries so far
              */
             attempts: number;
+            /** @description As it was sent */
+            body: unknown;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -4744,7 +4848,7 @@ export interface components {
              */
             max_attempts: number;
             /** @enum {string} */
-            state: "delayed" | "ready" | "reserved" | "dead" | "done" | "expired" | "deleted";
+            state: "delayed" | "ready" | "reserved" | "dead" | "done" | "expired";
             /** Format: int64 */
             ttr_ms: number;
             /** Format: date-time */
@@ -4806,7 +4910,7 @@ export interface components {
         };
         TopicsOutputBody: {
             items: components["schemas"]["TopicCounts"][];
-            /** @description Always null: the list is complete */
+            /** @description For the next page; null on the last */
             next_cursor: string | null;
         };
         UpdateMeInputBody: {
@@ -13562,7 +13666,10 @@ export interface operations {
     };
     "list-topics": {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -13923,7 +14030,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Item"][] | null;
+                "application/json": components["schemas"]["Item"][];
             };
         };
         responses: {
@@ -14019,6 +14126,96 @@ export interface operations {
             };
         };
     };
+    "list-topic-jobs": {
+        parameters: {
+            query?: {
+                /** @description Left out: all */
+                state?: "delayed" | "ready" | "reserved" | "dead" | "done" | "expired";
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                topic: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListJobsOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "add-topic-jobs": {
         parameters: {
             query?: never;
@@ -14040,13 +14237,22 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Created */
+            /** @description Replaced, or stored already; for an array what became of each job */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedTopicJob"] | components["schemas"]["AddedTopicJobs"];
+                };
+            };
+            /** @description Added */
             201: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["AddedTopicJob"];
                 };
             };
             /** @description Unauthorized */
@@ -14087,6 +14293,94 @@ export interface operations {
             };
             /** @description Request Entity Too Large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-topic-jobs": {
+        parameters: {
+            query?: {
+                /** @description Only jobs in this state; left out: all */
+                state?: "delayed" | "ready" | "reserved" | "dead" | "done" | "expired";
+            };
+            header?: never;
+            path: {
+                topic: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PurgeOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14230,6 +14524,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description It is being run, and never again */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description No Content */
             204: {
                 headers: {
