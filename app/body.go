@@ -27,8 +27,10 @@ const (
 	maxTopicValues   = 200_000  // of jobs of topics, whose bodies are any JSON
 	maxBodyDepth     = 100
 	maxBodyName      = 1024 // bytes of a key
-	bodyTimeout      = 5 * time.Second
 )
+
+// bodyTimeout is how long the body of a request may take to arrive.
+var bodyTimeout = 5 * time.Second
 
 // receiveBody reads the whole body before an operation runs, and rejects what would cost more to
 // examine than any request needs. Handlers then read it from memory.
@@ -60,7 +62,10 @@ func receiveBody(ctx huma.Context, next func(huma.Context)) {
 
 // readBody reads at most limit bytes, within bodyTimeout.
 func readBody(c *gin.Context, limit int64) ([]byte, *Problem) {
-	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder in a test has none
+	connection := http.NewResponseController(c.Writer) // a recorder in a test has none
+	_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout))
+	// The server goes on reading, to notice when the client leaves. A deadline that passed would look like that.
+	defer func() { _ = connection.SetReadDeadline(time.Time{}) }()
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	if err == nil {
 		return body, nil

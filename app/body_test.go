@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
 )
 
 // The cost of a faulty body grows with its length at most, whatever the operation and the faults,
@@ -184,6 +189,37 @@ func TestBody_limits(t *testing.T) {
 		form := send(t, s, "POST", page, "token="+strings.Repeat("x", 2*maxAnonymousBody), "Content-Type", "application/x-www-form-urlencoded")
 		if form.status >= 500 || len(form.body) > 64<<10 {
 			t.Errorf("%s: %d, %d bytes", page, form.status, len(form.body))
+		}
+	}
+}
+
+// A request may take longer than its body had time to arrive: an event stream, or a slow booking.
+func TestBody_timeLimitEndsWithTheBody(t *testing.T) {
+	before := bodyTimeout
+	bodyTimeout = 20 * time.Millisecond
+	defer func() { bodyTimeout = before }()
+	type empty struct{}
+	type thing struct{ Body struct{ Name string } }
+	wait := func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * bodyTimeout):
+			return nil
+		}
+	}
+	s, _ := testServer(t, func(api huma.API, _ *gin.Engine) {
+		huma.Register(api, huma.Operation{OperationID: "create-room", Method: http.MethodPost, Path: "/slow"},
+			func(ctx context.Context, _ *thing) (*empty, error) { return nil, wait(ctx) })
+		huma.Register(api, huma.Operation{OperationID: "list-jobs", Method: http.MethodGet, Path: "/slow"},
+			func(ctx context.Context, _ *empty) (*empty, error) { return nil, wait(ctx) })
+	})
+	for range 2 { // on one connection
+		if a := send(t, s, http.MethodPost, "/api/v1/slow", `{"Name":"x"}`); a.status != http.StatusNoContent {
+			t.Errorf("POST: %d %s", a.status, a.body)
+		}
+		if a := send(t, s, http.MethodGet, "/api/v1/slow", ""); a.status != http.StatusNoContent {
+			t.Errorf("GET: %d %s", a.status, a.body)
 		}
 	}
 }

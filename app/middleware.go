@@ -90,7 +90,7 @@ func recoverPanics(log *slog.Logger) gin.HandlerFunc {
 // limitRequest bounds what a request may send, how long it may take, and which connections to
 // the database it may hold.
 func limitRequest(c *gin.Context) {
-	if c.Request.Body != nil {
+	if c.Request.Body != nil && c.Request.Body != http.NoBody {
 		limit := int64(maxBody)
 		if !strings.HasPrefix(c.Request.URL.Path, apiBase) { // forms of mail links
 			limit = maxAnonymousBody
