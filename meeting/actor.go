@@ -109,7 +109,7 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		seen.Organizer = Person{}
 		seen.Attendees, seen.Reminders = nil, nil
 		seen.Approval.Comment, seen.Approval.DecidedBy = "", 0 // who approved their own is its organizer
-		seen.SeriesID, seen.OriginalStart = 0, time.Time{}
+		seen.SeriesID, seen.OriginalStart, seen.OriginalWall = 0, time.Time{}, time.Time{}
 		seen.Approval.Agreed, seen.Approval.Verdict, seen.Request = nil, nil, nil
 		return &seen
 	}

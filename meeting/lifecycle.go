@@ -33,6 +33,7 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 		CreatedAt:       at,
 	}
 	m.set(t, at)
+	m.noteClocks(nil)
 	created := Entry{At: at, Action: ActionCreated, Actor: by}
 	t.Override.note(&created)
 	t.Turn.note(&created)
@@ -198,6 +199,7 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 			m.askToMove(move, t.Rooms, changes, by, ask, at)
 		}
 	}
+	m.noteClocks(&before)
 	m.takeOverride(t.Override)
 	m.recordRevision(changes, before.Status, t.Override, by, at)
 	m.notifyRevision(&before, changes, by, at)

@@ -38,6 +38,7 @@ type Meeting struct {
 	Description      string
 	Slot             Slot   // UTC, to the microsecond
 	Timezone         string // IANA zone its times were given in, or its first room's
+	Shown            Slot   // what clocks in Timezone showed at both ends when they were set, in UTC: by the rules of the zone then
 	Organizer        Person // UserID is set
 	RoomIDs          []int64
 	RoomNames        []string // by RoomIDs, of deleted rooms too; read by the store, never written
@@ -54,6 +55,7 @@ type Meeting struct {
 
 	SeriesID      int64     // 0: none
 	OriginalStart time.Time // when the series' rule would have it, which it keeps if it is moved; zero: it is no date of the rule (any more)
+	OriginalWall  time.Time // what clocks in the series' zone show at OriginalStart, by the rules of the zone when it was set, in UTC
 	SeriesVersion int64     // of the series; read by the store, never written
 
 	CheckIn                         CheckInWindow

@@ -190,16 +190,18 @@ func (s *Series) facts(dates []*Meeting, by Actor) Facts {
 // has taken place on a date that the rule has no longer, since it was changed, stands for a
 // past date of the rule that nothing else does, or else for one on top.
 func (s *Series) fill(f *SeriesFacts, ms []*Meeting, at time.Time) {
+	s.nameWalls(ms)
+	zone := mustZone(s.Timezone)
 	there := make(map[int64]*Meeting, len(ms))
 	for _, m := range ms {
-		there[m.place().UnixMicro()] = m
+		there[m.wall(zone).Unix()] = m
 	}
 	all := s.clone()
 	all.ExDates = nil
 	var past []Date // without a meeting
 	for _, d := range all.Dates() {
-		m := there[d.Slot.Start.UnixMicro()]
-		delete(there, d.Slot.Start.UnixMicro())
+		m := there[d.Wall.Unix()]
+		delete(there, d.Wall.Unix())
 		wall := d.Wall.Format(icalLocal)
 		switch {
 		case m != nil && d.extra:
@@ -215,7 +217,7 @@ func (s *Series) fill(f *SeriesFacts, ms []*Meeting, at time.Time) {
 		}
 	}
 	for _, m := range slices.SortedFunc(maps.Values(there), func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) }) {
-		d := s.Recurrence().date(clock(m.place(), mustZone(s.Timezone)), "")
+		d := s.Recurrence().date(m.wall(zone), "")
 		if len(past) > 0 && !m.Slot.Start.After(at) {
 			d, past = past[0], past[1:]
 		} else {

@@ -187,6 +187,7 @@ func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor
 	before := *m
 	m.Slot, m.Timezone = c.Slot, c.Timezone
 	m.RoomIDs, m.RoomNames = ids(rooms), names(rooms)
+	m.noteClocks(&before)
 	m.askAnew(before.Slot, by, at)
 	m.CheckIn = checkInWindow(m.Slot, rooms)
 	if !before.Slot.Start.Equal(m.Slot.Start) {

@@ -50,9 +50,12 @@ func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Locat
 }
 
 func (p *planner) dateOf(c Choice, zone *time.Location, dates []*wanted) *wanted {
-	start, err := ParseTime(c.OriginalStart, zone)
-	i := slices.IndexFunc(dates, func(w *wanted) bool { return w.date.Slot.Start.Equal(start) })
-	if err != nil || i < 0 {
+	m, err := readMoment(c.OriginalStart, zone)
+	_, gap := err.(*GapError) // the date of a night in which clocks skip its time
+	i := slices.IndexFunc(dates, func(w *wanted) bool {
+		return !gap && w.date.Slot.Start.Equal(m.at) || gap && w.date.Wall.Equal(m.wall)
+	})
+	if err != nil && !gap || i < 0 {
 		return nil
 	}
 	return dates[i]

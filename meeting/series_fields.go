@@ -177,12 +177,7 @@ func (s *Series) nameExDates(starts map[int64]time.Time) {
 	if !slices.ContainsFunc(s.ExDates, func(w WallTime) bool { return !w.at.IsZero() }) {
 		return
 	}
-	names := map[int64]time.Time{}
-	ruled := s.clone()
-	ruled.ExDates = nil
-	for _, d := range ruled.Dates() {
-		names[d.Slot.Start.UnixMicro()] = d.Wall
-	}
+	names := s.walls()
 	maps.Copy(names, starts)
 	for i, w := range s.ExDates {
 		if wall, ok := names[w.at.UnixMicro()]; ok && !w.at.IsZero() {

@@ -19,40 +19,45 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 	old := map[int64]string{}
 	var last time.Time
 	for key, d := range before {
-		old[d.Slot.Start.UnixMicro()] = key
+		old[d.Wall.Unix()] = key
 	}
 	for _, d := range after {
-		if d.Slot.Start.After(last) {
-			last = d.Slot.Start
-		}
+		last = later(last, d.Wall)
 	}
+	keyOf := func(m *Meeting) (key string, dated bool) {
+		if !m.OriginalStart.IsZero() {
+			key, dated = old[m.OriginalWall.Unix()]
+		}
+		return key, dated
+	}
+	zone := mustZone(was.Timezone)
 	settled := map[string]bool{} // keys that have a meeting, or had one that was cancelled
 	for _, m := range e.concerned() {
-		key, dated := old[m.OriginalStart.UnixMicro()]
+		key, dated := keyOf(m)
 		d, stays := after[key]
 		differs := dated && !sameAs(m, was, before[key])
 		switch {
 		case dated && stays:
 			settled[key] = true
-		case dated && !(ruled && differs && !m.place().After(last)):
+		case dated && !(ruled && differs && !m.wall(zone).After(last)):
 			e.gone = append(e.gone, m)
 			continue
 		default: // it was changed for itself, or is no date of the rule any more
-			d = Date{Slot: Slot{Start: m.place()}}
+			d = Date{Wall: m.wall(zone), Slot: Slot{Start: m.place()}}
 		}
 		w := &wanted{date: d, base: m}
 		if stays {
-			w.terms = e.revised(m, was, target, before[key].Slot, d.Slot, terms.Rooms, rooms)
+			w.terms = e.revised(m, was, target, before[key], d.Slot, terms.Rooms, rooms)
 		} else {
-			w.terms = e.revised(m, was, target, Slot{}, Slot{}, terms.Rooms, rooms)
+			w.terms = e.revised(m, was, target, Date{}, Slot{}, terms.Rooms, rooms)
 		}
 		w.room = !sameSlot(w.terms.Slot, m.Slot) || !slices.Equal(ids(w.terms.Rooms), m.RoomIDs)
 		e.dates = append(e.dates, w)
 	}
 	for _, m := range e.all {
-		if key, dated := old[m.OriginalStart.UnixMicro()]; dated && !m.OriginalStart.IsZero() {
+		if key, dated := keyOf(m); dated {
 			settled[key] = true
-			if d, stays := after[key]; stays && m.gone() && m.place().After(e.at) && !m.place().Before(e.from) {
+			if d, stays := after[key]; stays && m.gone() && m.place().After(e.at) && !e.inFront(m) {
 				e.moveCancelled(m, d, target)
 			}
 		}
@@ -86,10 +91,10 @@ func keyed(dates []Date, ruled bool) map[string]Date {
 // moveCancelled lets a cancelled date be the same date of the changed rule, so that it stays
 // cancelled. Nothing else about it changes.
 func (e *revision) moveCancelled(m *Meeting, d Date, target *Series) {
-	if m.OriginalStart.Equal(d.Slot.Start) && target.ID != 0 {
+	if !e.moves(m, d) && target.ID != 0 {
 		return
 	}
-	m.OriginalStart = d.Slot.Start
+	m.OriginalStart, m.OriginalWall = d.Slot.Start, d.Wall
 	m.SeriesID = target.ID
 	e.change.Update = append(e.change.Update, m)
 }
@@ -99,10 +104,10 @@ func (e *revision) moveCancelled(m *Meeting, d Date, target *Series) {
 func (e *revision) appear(target *Series, terms Terms, before, after map[string]Date, settled map[string]bool, ruled bool) {
 	for key, d := range after {
 		_, known := before[key]
-		if settled[key] || known && !ruled || !d.Slot.Start.After(e.at) || d.Slot.Start.Before(e.from) {
+		if settled[key] || known && !ruled || !d.Slot.Start.After(e.at) || d.Wall.Before(e.from) {
 			continue
 		}
-		if slices.ContainsFunc(e.dates, func(w *wanted) bool { return w.base != nil && w.base.OriginalStart.Equal(d.Slot.Start) }) {
+		if slices.ContainsFunc(e.dates, func(w *wanted) bool { return w.base != nil && w.base.OriginalWall.Equal(d.Wall) }) {
 			continue
 		}
 		e.dates = append(e.dates, &wanted{date: d, terms: target.terms(d, terms.Rooms, e.conf.Reminders), room: true})
@@ -127,16 +132,22 @@ func (e *revision) roomsOfAll(ctx context.Context, given []*Room) (map[int64]*Ro
 
 // sameAs reports whether the meeting is as the series has it at that date.
 func sameAs(m *Meeting, s *Series, d Date) bool {
-	return m.Title == s.Title && m.Description == s.Description && sameSlot(m.Slot, d.Slot) && m.Visibility == s.Visibility &&
+	return m.Title == s.Title && m.Description == s.Description && m.isAt(d, s) && m.Visibility == s.Visibility &&
 		slices.Equal(m.RoomIDs, s.RoomIDs) && slices.EqualFunc(m.Attendees, s.Attendees, Attendee.sameAddress) &&
 		m.DefaultReminders == s.DefaultReminders && SameReminders(m.Reminders, s.Reminders)
+}
+
+// isAt reports whether the meeting takes place when its series has that date, by the present
+// rules of the zone or by those at its booking.
+func (m *Meeting) isAt(d Date, s *Series) bool {
+	return sameSlot(m.Slot, d.Slot) || m.Timezone == s.Timezone && sameSlot(m.Shown, Slot{d.Wall, d.Wall.Add(s.End.Sub(s.Start))})
 }
 
 func sameSlot(a, b Slot) bool { return a.Start.Equal(b.Start) && a.End.Equal(b.End) }
 
 // revised are the terms of one date: what was as at the series becomes what it is there now.
 // Zero slots leave the time alone.
-func (e *revision) revised(m *Meeting, was, target *Series, before, after Slot, wanted []*Room, rooms map[int64]*Room) Terms {
+func (e *revision) revised(m *Meeting, was, target *Series, before Date, after Slot, wanted []*Room, rooms map[int64]*Room) Terms {
 	t := Terms{
 		Title: m.Title, Description: m.Description, Slot: m.Slot, Timezone: m.Timezone, Attendees: m.Attendees,
 		Reminders: m.Reminders, DefaultReminders: m.DefaultReminders, Visibility: m.Visibility,
@@ -145,12 +156,12 @@ func (e *revision) revised(m *Meeting, was, target *Series, before, after Slot, 
 	follow(&t.Description, was.Description, target.Description)
 	follow(&t.Timezone, was.Timezone, target.Timezone)
 	follow(&t.Visibility, was.Visibility, target.Visibility)
-	timed, placed := sameSlot(m.Slot, before), slices.Equal(m.RoomIDs, was.RoomIDs)
+	timed, placed := m.isAt(before, was), slices.Equal(m.RoomIDs, was.RoomIDs)
 	if m.leftBehind() { // it differs because the series went ahead
 		timed = timed || e.fields.Start != nil || e.fields.End != nil
 		placed = placed || e.fields.RoomIDs != nil
 	}
-	if timed && !after.Start.IsZero() {
+	if timed && e.retimes() && !after.Start.IsZero() {
 		t.Slot = after
 	}
 	if placed && len(wanted) > 0 {

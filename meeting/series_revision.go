@@ -18,7 +18,8 @@ type revision struct {
 	fields SeriesFields
 	before *Series
 	all    []*Meeting // of the series
-	from   time.Time  // the first instant it concerns; zero: all
+	from   time.Time  // the first date it concerns, as clocks show it; zero: all
+	fromAt time.Time  // when that begins
 	change *SeriesChange
 	dates  []*wanted
 
@@ -47,36 +48,22 @@ func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int
 	if err != nil {
 		return nil, err
 	}
-	e := &revision{planner: p, fields: *f, before: series, from: from, change: &SeriesChange{}}
+	e := &revision{planner: p, fields: *f, before: series, fromAt: from, change: &SeriesChange{}}
 	if series.DefaultReminders {
 		series.Reminders = e.conf.Reminders
 	}
 	if e.all, err = s.store.SeriesMeetings(ctx, id); err != nil {
 		return nil, err
 	}
-	if !from.IsZero() && !e.knows(from) {
-		return nil, &InvalidError{Faults: []Fault{{Location: "body.from", Code: "unknown_date", Message: "is not the original_start of a date of this series"}}}
+	series.nameWalls(e.all)
+	if from.IsZero() {
+		return e, nil
 	}
-	return e, nil
-}
-
-// knows reports whether a date of the series begins, or began, at the instant.
-func (e *revision) knows(start time.Time) bool {
-	for _, m := range e.all {
-		if m.OriginalStart.Equal(start) {
-			return true
-		}
+	if d, ok := series.dateAt(from, e.all); ok {
+		e.from = d.Wall
+		return e, nil
 	}
-	_, ok := find(e.before.Dates(), start)
-	return ok
-}
-
-func find(dates []Date, start time.Time) (Date, bool) {
-	i := slices.IndexFunc(dates, func(d Date) bool { return d.Slot.Start.Equal(start) })
-	if i < 0 {
-		return Date{}, false
-	}
-	return dates[i], true
+	return nil, invalid("body.from", "unknown_date", "must be the original_start of a date of this series")
 }
 
 // concerned are the meetings that the change may touch: those of its scope that have neither
@@ -84,11 +71,21 @@ func find(dates []Date, start time.Time) (Date, bool) {
 func (e *revision) concerned() []*Meeting {
 	var ms []*Meeting
 	for _, m := range e.all {
-		if status := m.EffectiveStatus(e.at); (status == Pending || status == Confirmed) && m.Slot.Start.After(e.at) && !m.place().Before(e.from) {
+		if status := m.EffectiveStatus(e.at); (status == Pending || status == Confirmed) && m.Slot.Start.After(e.at) && !e.inFront(m) {
 			ms = append(ms, m)
 		}
 	}
 	return ms
+}
+
+// inFront reports whether the meeting is in front of the dates that the change concerns.
+func (e *revision) inFront(m *Meeting) bool { return m.wall(mustZone(e.before.Timezone)).Before(e.from) }
+
+// retimes reports whether the change is about when the dates take place. Only then they follow
+// the rules of the zone, should those have changed since they were booked.
+func (e *revision) retimes() bool {
+	f := e.fields
+	return f.Start != nil || f.End != nil || f.Timezone != nil || f.Rule != nil || f.RDates != nil
 }
 
 // place of the meeting in its series.
@@ -114,6 +111,10 @@ func (e *revision) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	known.starts = map[int64]time.Time{}
+	for _, m := range e.all {
+		known.starts[m.OriginalStart.UnixMicro()] = m.OriginalWall
+	}
 	terms, err := e.fields.apply(target, known, e.conf.Limits, e.at)
 	if err != nil {
 		return err
@@ -125,6 +126,9 @@ func (e *revision) plan(ctx context.Context) error {
 	}
 	if err := e.follow(ctx, was, target, terms); err != nil {
 		return err
+	}
+	if len(e.dates)+len(e.gone) == 0 {
+		return &StateError{State: Ended, Wanted: "change"}
 	}
 	if err := e.choose(ctx, e.fields.Choices, mustZone(target.Timezone), e.dates); err != nil {
 		return err
@@ -152,21 +156,29 @@ func (e *revision) parts() (first, target *Series, err error) {
 	if e.from.IsZero() {
 		return all, all, nil
 	}
-	from := e.from
-	if from.Before(e.at) { // what has begun stays where it is
-		from = e.at
-	}
 	dates := e.before.Dates()
-	i := slices.IndexFunc(dates, func(d Date) bool { return !d.Slot.Start.Before(from) })
+	i := slices.IndexFunc(dates, func(d Date) bool { // what has begun stays where it is
+		return !d.Wall.Before(e.from) && !e.begins(d).Before(e.at)
+	})
 	if i < 0 {
 		return nil, nil, &StateError{State: Ended, Wanted: "change"}
 	}
-	e.from = dates[i].Slot.Start
+	e.from, e.fromAt = dates[i].Wall, e.begins(dates[i])
 	first, second := e.before.split(dates[i], e.at)
 	if second == nil {
 		return all, all, nil
 	}
 	return first, second, nil
+}
+
+// begins is when a date of the series begins: as it is booked, or else by the rule.
+func (e *revision) begins(d Date) time.Time {
+	for _, m := range e.all {
+		if m.OriginalWall.Equal(d.Wall) && !m.gone() {
+			return m.OriginalStart
+		}
+	}
+	return d.Slot.Start
 }
 
 // settle carries the plan out on the meetings: those that can be changed are, one that cannot
@@ -191,7 +203,7 @@ func (e *revision) settle(ctx context.Context, target *Series) error {
 		for i := range dropped.notices {
 			dropped.notices[i].Facts.of(dropped) // while it is a date of the series
 		}
-		dropped.OriginalStart = time.Time{}
+		dropped.OriginalStart, dropped.OriginalWall = time.Time{}, time.Time{}
 		e.change.Update = append(e.change.Update, dropped)
 	}
 	made, err := e.book(ctx, e.dates)
@@ -233,9 +245,9 @@ func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) err
 			m.Request.Change = &with
 		}
 	}
-	moved := !w.date.Slot.Start.Equal(m.OriginalStart) && !m.OriginalStart.IsZero()
+	moved := !m.OriginalStart.IsZero() && e.moves(m, w.date)
 	if moved {
-		m.OriginalStart = w.date.Slot.Start
+		m.OriginalStart, m.OriginalWall = w.date.Slot.Start, w.date.Wall
 		e.visible, e.moved = true, true // calendars know the date by it, though the meeting itself may wait where it is
 	}
 	if changed || moved || target.ID == 0 {
@@ -249,9 +261,17 @@ func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) err
 	return nil
 }
 
+// moves reports whether a date becomes another one of the rule, or begins at another time. That
+// the rules of the zone have changed meanwhile is no reason.
+func (e *revision) moves(m *Meeting, to Date) bool {
+	return !to.Slot.Start.Equal(m.OriginalStart) && (e.retimes() || !to.Wall.Equal(m.OriginalWall))
+}
+
 // snapshotOf is a copy of m that changes to m cannot reach, without history and notices.
 func snapshotOf(m *Meeting) *Meeting {
 	c := *m
+	c.RoomIDs, c.RoomNames, c.Occupied = slices.Clone(m.RoomIDs), slices.Clone(m.RoomNames), slices.Clone(m.Occupied)
+	c.Attendees, c.Reminders = slices.Clone(m.Attendees), slices.Clone(m.Reminders)
 	c.history, c.notices = nil, nil
 	return &c
 }

@@ -72,7 +72,7 @@ func (e *revision) tellEnd(first *Series, left, goOn []*Meeting, to []Person) {
 }
 
 func (e *revision) splitting(part SeriesPart) func(*Facts) {
-	return func(f *Facts) { f.Series.Part, f.Series.Split = part, &e.from }
+	return func(f *Facts) { f.Series.Part, f.Series.Split = part, &e.fromAt }
 }
 
 func (e *revision) everybody(as []Attendee) []Person {

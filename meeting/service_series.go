@@ -143,7 +143,7 @@ func (p *planner) book(ctx context.Context, dates []*wanted) ([]*Meeting, error)
 			return nil, err
 		}
 		m := Book(w.terms, p.by, ask, p.at)
-		m.OriginalStart = w.date.Slot.Start
+		m.OriginalStart, m.OriginalWall = w.date.Slot.Start, w.date.Wall
 		m.throughSeries("")
 		made = append(made, m)
 	}
@@ -241,6 +241,7 @@ func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState,
 	if err != nil {
 		return nil, err
 	}
+	series.nameWalls(ms)
 	at := s.clock()
 	state := &SeriesState{Counts: map[Status]int{}, NoShows: noShowsInRow(ms, at), Absent: absent(series, ms, at)}
 	if state.Series, err = s.showSeries(ctx, by, series); err != nil {
@@ -283,24 +284,24 @@ func absent(s *Series, ms []*Meeting, at time.Time) []Skipped {
 	there, cancelled := map[int64]bool{}, map[int64]bool{}
 	for _, m := range ms {
 		if m.gone() {
-			cancelled[m.OriginalStart.UnixMicro()] = true
+			cancelled[m.OriginalWall.Unix()] = true
 		} else {
-			there[m.OriginalStart.UnixMicro()] = true
+			there[m.OriginalWall.Unix()] = true
 		}
 	}
 	ruled := s.clone()
 	ruled.ExDates = nil
 	var out []Skipped
 	for _, d := range ruled.Dates() {
-		start := d.Slot.Start.UnixMicro()
-		if !d.Slot.Start.After(at) || there[start] {
+		wall := d.Wall.Unix()
+		if !d.Slot.Start.After(at) || there[wall] {
 			continue
 		}
 		reason := ReasonSkipped
 		switch {
 		case slices.ContainsFunc(s.ExDates, func(x WallTime) bool { return x.names(d.Wall) }):
 			reason = ReasonLeftOut
-		case cancelled[start]:
+		case cancelled[wall]:
 			reason = string(Cancelled)
 		}
 		out = append(out, Skipped{OriginalStart: d.Slot.Start, Reason: reason})

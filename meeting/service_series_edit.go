@@ -127,18 +127,17 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*wanted, error) {
 func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*wanted, error) {
 	series := e.before.clone()
 	series.UpdatedAt, series.CancelledAt = e.at, time.Time{}
-	start, err := ParseTime(text, mustZone(series.Timezone))
+	ruled := series.clone()
+	ruled.ExDates = nil
+	d, ok, err := ruled.dateNamed(text, e.all)
 	if err != nil {
 		return nil, nil, &InvalidError{Faults: []Fault{{Location: "body.original_start", Code: "invalid_time", Message: err.Error()}}}
 	}
-	ruled := series.clone()
-	ruled.ExDates = nil
-	d, ok := find(ruled.Dates(), start)
 	if !ok {
-		return nil, nil, &InvalidError{Faults: []Fault{{Location: "body.original_start", Code: "unknown_date", Message: "is not a date of this series"}}}
+		return nil, nil, &InvalidError{Faults: []Fault{{Location: "body.original_start", Code: "unknown_date", Message: "must be a date of this series"}}}
 	}
 	for _, m := range e.all {
-		if m.OriginalStart.Equal(start) && !m.gone() {
+		if !m.OriginalStart.IsZero() && m.OriginalWall.Equal(d.Wall) && !m.gone() {
 			return nil, nil, &StateError{State: m.EffectiveStatus(e.at), Wanted: "add the date"}
 		}
 	}

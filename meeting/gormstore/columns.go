@@ -25,6 +25,8 @@ var columns = []column{
 	{"starts_at", "timestamptz", func(m *meeting.Meeting) any { return micro(m.Slot.Start) }, func(m *meeting.Meeting) any { return &m.Slot.Start }},
 	{"ends_at", "timestamptz", func(m *meeting.Meeting) any { return micro(m.Slot.End) }, func(m *meeting.Meeting) any { return &m.Slot.End }},
 	{"timezone", "text", func(m *meeting.Meeting) any { return m.Timezone }, func(m *meeting.Meeting) any { return &m.Timezone }},
+	wallColumn("shown_start", func(m *meeting.Meeting) *time.Time { return &m.Shown.Start }),
+	wallColumn("shown_end", func(m *meeting.Meeting) *time.Time { return &m.Shown.End }),
 	{"organizer_id", "bigint", func(m *meeting.Meeting) any { return m.Organizer.UserID }, func(m *meeting.Meeting) any { return &m.Organizer.UserID }},
 	{"status", "text", func(m *meeting.Meeting) any { return string(m.Status) }, func(m *meeting.Meeting) any { return &m.Status }},
 	{"visibility", "text", func(m *meeting.Meeting) any { return string(m.Visibility) }, func(m *meeting.Meeting) any { return &m.Visibility }},
@@ -42,6 +44,7 @@ var columns = []column{
 	instantColumn("ended_at", func(m *meeting.Meeting) *time.Time { return &m.EndedAt }),
 	referenceColumn("series_id", func(m *meeting.Meeting) *int64 { return &m.SeriesID }),
 	instantColumn("original_start", func(m *meeting.Meeting) *time.Time { return &m.OriginalStart }),
+	wallColumn("original_wall", func(m *meeting.Meeting) *time.Time { return &m.OriginalWall }),
 	{"created_at", "timestamptz", func(m *meeting.Meeting) any { return micro(m.CreatedAt) }, func(m *meeting.Meeting) any { return &m.CreatedAt }},
 	{"updated_at", "timestamptz", func(m *meeting.Meeting) any { return micro(m.UpdatedAt) }, func(m *meeting.Meeting) any { return &m.UpdatedAt }},
 }
@@ -51,6 +54,33 @@ func instantColumn(name string, field func(*meeting.Meeting) *time.Time) column 
 	return column{name, "timestamptz",
 		func(m *meeting.Meeting) any { return timestamp(*field(m)) },
 		func(m *meeting.Meeting) any { return nullTime{field(m)} }}
+}
+
+// wallColumn is what clocks show, as text without an offset. It may be NULL, which is the zero time.
+func wallColumn(name string, field func(*meeting.Meeting) *time.Time) column {
+	return column{name, "text",
+		func(m *meeting.Meeting) any { return wallText(*field(m)) },
+		func(m *meeting.Meeting) any { return wallTime{field(m)} }}
+}
+
+func wallText(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.Format(wallLayout + ".999999")
+}
+
+// wallTime scans what wallText wrote.
+type wallTime struct{ to *time.Time }
+
+func (w wallTime) Scan(v any) error {
+	var text sql.NullString
+	err := text.Scan(v)
+	*w.to = time.Time{}
+	if err == nil && text.Valid {
+		*w.to, err = time.Parse(wallLayout, text.String)
+	}
+	return err
 }
 
 // referenceColumn may be NULL, which is 0.

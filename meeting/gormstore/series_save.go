@@ -32,7 +32,7 @@ var (
 	leavePlaces = write(`UPDATE meetings SET original_start = NULL WHERE id ` + amongIDs)
 	leaveRooms  = write(`DELETE FROM occupancies WHERE meeting_id ` + amongIDs)
 
-	idsOfDates = write(`SELECT id, original_start FROM meetings
+	idsOfDates = write(`SELECT id, original_start, original_wall FROM meetings
 		WHERE series_id = $1 AND original_start IS NOT NULL AND status NOT IN ('cancelled', 'rejected')`)
 
 	addAllRooms = write(`INSERT INTO meeting_rooms (meeting_id, room_id, position)
@@ -289,16 +289,17 @@ func (s *Store) createAll(tx *gorm.DB, series *meeting.Series, ms []*meeting.Mee
 
 // findIDs tells the meetings that were just written by their dates, which no two share.
 func (s *Store) findIDs(tx *gorm.DB, series int64, ms []*meeting.Meeting) error {
-	ids := make(map[int64]int64, len(ms))
+	key := func(m *meeting.Meeting) [2]int64 { return [2]int64{m.OriginalStart.UnixMicro(), m.OriginalWall.Unix()} }
+	ids := make(map[[2]int64]int64, len(ms))
 	err := s.query(tx, func(rows *sql.Rows) error {
 		var id int64
 		var m meeting.Meeting
-		err := rows.Scan(&id, &m.OriginalStart)
-		ids[m.OriginalStart.UnixMicro()] = id
+		err := rows.Scan(&id, &m.OriginalStart, wallTime{&m.OriginalWall})
+		ids[key(&m)] = id
 		return err
 	}, idsOfDates, series)
 	for _, m := range ms {
-		m.ID = ids[m.OriginalStart.UnixMicro()]
+		m.ID = ids[key(m)]
 	}
 	return err
 }

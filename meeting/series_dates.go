@@ -1,0 +1,96 @@
+package meeting
+
+import "time"
+
+// A date of a series is known by what clocks show at it, not by its instant: the rules of a zone
+// may change after it was booked.
+
+// wall is what clocks in the series' zone show at the meeting's place in the series.
+func (m *Meeting) wall(zone *time.Location) time.Time {
+	if m.OriginalWall.IsZero() {
+		return clock(m.place(), zone)
+	}
+	return m.OriginalWall
+}
+
+// nameWalls completes dates that were booked when nobody noted what clocks showed.
+func (s *Series) nameWalls(ms []*Meeting) {
+	var names map[int64]time.Time
+	for _, m := range ms {
+		if m.OriginalStart.IsZero() || !m.OriginalWall.IsZero() {
+			continue
+		}
+		if names == nil {
+			names = s.walls()
+		}
+		wall, ok := names[m.OriginalStart.UnixMicro()]
+		if !ok {
+			wall = clock(m.OriginalStart, mustZone(s.Timezone))
+		}
+		m.OriginalWall = wall
+	}
+}
+
+// walls are what clocks show at the dates, those left out too, by the instants at which they begin.
+func (s *Series) walls() map[int64]time.Time {
+	ruled := s.clone()
+	ruled.ExDates = nil
+	names := map[int64]time.Time{}
+	for _, d := range ruled.Dates() {
+		names[d.Slot.Start.UnixMicro()] = d.Wall
+	}
+	return names
+}
+
+// dateAt is the date whose meeting has that original start, or which begins then by the rule.
+func (s *Series) dateAt(start time.Time, ms []*Meeting) (Date, bool) {
+	for _, m := range ms {
+		if m.OriginalStart.Equal(start) {
+			return s.Recurrence().date(m.OriginalWall, ""), true
+		}
+	}
+	for _, d := range s.Dates() {
+		if d.Slot.Start.Equal(start) {
+			return d, true
+		}
+	}
+	return Date{}, false
+}
+
+// dateNamed is the date of the rule that a text names: by its original start, or by what clocks show.
+func (s *Series) dateNamed(text string, ms []*Meeting) (found Date, ok bool, err error) {
+	m, err := readMoment(text, mustZone(s.Timezone))
+	if _, gap := err.(*GapError); err != nil && !gap {
+		return Date{}, false, err
+	}
+	wall := m.wall
+	if err == nil {
+		d, ok := s.dateAt(m.at, ms)
+		if !ok {
+			return Date{}, false, nil
+		}
+		wall = d.Wall
+	}
+	for _, d := range s.Dates() {
+		if d.Wall.Equal(wall) {
+			return d, true, nil
+		}
+	}
+	return Date{}, false, nil
+}
+
+// noteClocks notes what clocks show at the ends of the meeting that differ from before, nil for
+// a new meeting.
+func (m *Meeting) noteClocks(before *Meeting) {
+	zone, err := Zone(m.Timezone)
+	if err != nil {
+		return
+	}
+	other := before == nil || before.Timezone != m.Timezone
+	if other || !before.Slot.Start.Equal(m.Slot.Start) {
+		m.Shown.Start = clock(m.Slot.Start, zone)
+	}
+	if other || !before.Slot.End.Equal(m.Slot.End) {
+		m.Shown.End = clock(m.Slot.End, zone)
+	}
+}
