@@ -47,7 +47,7 @@ func (a *application) register(api huma.API) {
 	(&auditAPI{a.db.Gorm}).register(api)
 	topics.Register(api, a.topics, a.topicsRate)
 	webhookhttp.Register(api, a.webhooks)
-	registerConfig(api, a.currentConfig, a.source)
+	registerConfig(api, a.currentConfig, a.source, a.meetings.ChangedZones)
 	a.registerPlan(api)
 	accounthttp.MustCover(api)
 }

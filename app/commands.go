@@ -86,7 +86,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetOut(c.stdout)
 	root.SetErr(c.stderr)
 	root.PersistentFlags().StringVar(&c.configFile, "config", defaultConfigFile, "the configuration file")
-	root.AddCommand(c.serveCommand(), c.migrateCommand(), c.configCommand(), c.userCommand(), c.queueCommand(), c.demoCommand(), c.versionCommand())
+	root.AddCommand(c.serveCommand(), c.migrateCommand(), c.configCommand(), c.userCommand(), c.queueCommand(), c.zonesCommand(), c.demoCommand(), c.versionCommand())
 	markUsageErrors(root)
 	return root
 }

@@ -26,7 +26,14 @@ type configAnswer struct {
 		File     string         `json:"file" doc:"That was read by this process"`
 		LoadedAt time.Time      `json:"loaded_at" doc:"When the file was last read and accepted"`
 		Refused  *RefusedConfig `json:"refused" doc:"Why the file as it is now is not in force; null: it is"`
+		Zones    []ChangedZone  `json:"changed_zones" nullable:"false" doc:"Time zones with other rules than when meetings were booked; punctual zones check lists the meetings"`
 	}
+}
+
+// ChangedZone is a time zone with other rules than before.
+type ChangedZone struct {
+	Timezone  string    `json:"timezone" example:"America/Sao_Paulo"`
+	ChangedAt time.Time `json:"changed_at" doc:"When a server with the new rules started first"`
 }
 
 // ConfigKey is one setting.
@@ -66,17 +73,25 @@ type ConfigFileFault struct {
 
 // registerConfig shows admins the settings in force. current tells them and the keys that wait
 // for a restart, state where they came from.
-func registerConfig(api huma.API, current func() (settings *Config, restart []string), state *configState) {
+func registerConfig(api huma.API, current func() (settings *Config, restart []string), state *configState, zones func(context.Context) ([]meeting.ZoneRules, error)) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-config", Method: http.MethodGet, Path: "/config", Summary: "The settings in force", Tags: []string{"Operation"},
-	}, func(context.Context, *struct{}) (*configAnswer, error) {
+	}, func(ctx context.Context, _ *struct{}) (*configAnswer, error) {
 		settings, restart := current()
+		changed, err := zones(ctx)
+		if err != nil {
+			return nil, err
+		}
 		file := state.told()
 		out := &configAnswer{}
 		out.Body.Settings = shown(reflect.ValueOf(settings).Elem()).(map[string]any)
 		out.Body.Restart = append([]string{}, restart...)
 		out.Body.Keys = configKeys(settings, restart, file.origins)
 		out.Body.File, out.Body.LoadedAt = file.name, file.loadedAt.UTC()
+		out.Body.Zones = []ChangedZone{}
+		for _, z := range changed {
+			out.Body.Zones = append(out.Body.Zones, ChangedZone{z.Zone, z.ChangedAt.UTC()})
+		}
 		if file.refused != nil {
 			out.Body.Refused = &RefusedConfig{At: file.refusedAt.UTC(), Faults: faultsOf(file.refused)}
 		}

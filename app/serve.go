@@ -77,6 +77,9 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 	defer func() { err = errors.Join(err, a.Close()) }()
 	a.source.accept(c.configFile, read.origins)
 	a.environ = c.environ
+	if err := a.watchZones(ctx); err != nil {
+		return err
+	}
 	setUp, err := a.firstAdmin(ctx, c.env(envAdminEmail), c.env(envAdminPassword))
 	if err != nil {
 		return err

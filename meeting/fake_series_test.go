@@ -64,12 +64,21 @@ func (s *fakeStore) inTheWay(o Occupancy, except []ID) (with []Occupancy) {
 func (s *fakeStore) SaveSeries(_ context.Context, c *SeriesChange) ([]Notice, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var moving []ID
+	return s.saveSeries(c, nil)
+}
+
+// saveSeries saves a change after which some other meetings will be gone from where they are.
+func (s *fakeStore) saveSeries(c *SeriesChange, moving []ID) ([]Notice, error) {
 	for _, m := range c.Update {
 		moving = append(moving, m.ID)
 		if s.meetings[m.ID].Version != m.Version {
 			return nil, ErrOutdated
 		}
+	}
+	if c.Series == nil {
+		c.Series = &Series{ID: -1}
+		s.series[-1] = c.Series
+		defer func() { delete(s.series, -1); c.Series = nil }()
 	}
 	if known := s.series[c.Series.ID]; c.Series.ID != 0 && known.Version != c.Series.Version {
 		return nil, ErrOutdated
@@ -108,7 +117,7 @@ func (s *fakeStore) SaveSeries(_ context.Context, c *SeriesChange) ([]Notice, er
 		if m.ID == 0 {
 			m.ID, m.SeriesID = s.next(), c.Target().ID
 		}
-		if m.SeriesID == 0 {
+		if m.SeriesID == 0 && c.Split != nil {
 			m.SeriesID = c.Split.ID
 		}
 		m.Version++

@@ -28,6 +28,7 @@ type fakeStore struct {
 	history  map[ID][]Entry
 	notices  []Notice
 	people   PeopleQuery // the last one
+	zones    []ZoneRules
 	last     int64
 }
 

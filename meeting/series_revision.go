@@ -79,7 +79,9 @@ func (e *revision) concerned() []*Meeting {
 }
 
 // inFront reports whether the meeting is in front of the dates that the change concerns.
-func (e *revision) inFront(m *Meeting) bool { return m.wall(mustZone(e.before.Timezone)).Before(e.from) }
+func (e *revision) inFront(m *Meeting) bool {
+	return m.wall(mustZone(e.before.Timezone)).Before(e.from)
+}
 
 // retimes reports whether the change is about when the dates take place. Only then they follow
 // the rules of the zone, should those have changed since they were booked.

@@ -20,6 +20,7 @@ type Store interface {
 	EventStore
 	ReportStore
 	PeopleStore
+	ZoneStore
 
 	CreateSite(ctx context.Context, s *Site) error
 	Site(ctx context.Context, id int64) (*Site, error)

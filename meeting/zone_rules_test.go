@@ -124,3 +124,120 @@ func TestUpdateSeries_afterTheRulesOfTheZoneChanged(t *testing.T) {
 		}
 	}
 }
+
+// A rebase keeps what clocks showed. It moves meetings that are in each other's way together, tells
+// people of a series once, leaves and lists what cannot move, and changes nothing when repeated.
+func TestRebaseZones(t *testing.T) {
+	for _, by := range []time.Duration{-time.Hour, time.Hour} {
+		w := newWorld(t)
+		at := func(room *Room, hour int) Fields {
+			f := w.fields(0, room)
+			start := time.Date(2027, 2, 11, hour, 0, 0, 0, time.UTC)
+			f.Start, f.End, f.Timezone = new(start.Format(wallLayout)), new(start.Add(time.Hour).Format(wallLayout)), new("Europe/Berlin")
+			return f
+		}
+		r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk)) // at 10:00
+		before, after := w.book(t, w.ann, at(w.desk, 9)), w.book(t, w.ann, at(w.desk, 11))
+		blocked := w.book(t, w.ann, at(w.board, 10))
+		if _, err := w.Approve(t.Context(), w.mona, blocked.ID, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		utc := at(w.desk, 20)
+		utc.Timezone = new("UTC")
+		stays := w.book(t, w.ann, utc)
+		want := map[ID]Slot{stays.ID: stays.Slot}
+		for _, m := range append(slices.Clone(r.Meetings), before, after) {
+			want[m.ID] = m.Slot
+		}
+		kept := blocked.Slot
+		w.rulesChanged(by)
+		w.store.meetings[stays.ID].Slot = stays.Slot
+		for i := range w.store.meetings[stays.ID].Occupied {
+			w.store.meetings[stays.ID].Occupied[i].Slot = stays.Slot
+		}
+		inTheWay := at(w.board, 10) // booked by the new rules
+		inTheWay.Title = new("In the way")
+		taken, err := w.Book(t.Context(), w.root, inTheWay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[taken.ID], want[blocked.ID] = taken.Slot, Slot{kept.Start.Add(by), kept.End.Add(by)}
+
+		found, err := w.CheckZones(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) != 6 {
+			t.Errorf("%d meetings would move or cannot, want 6", len(found))
+		}
+		w.store.notices = nil
+		moved, left, err := w.RebaseZones(t.Context())
+		if err != nil || len(moved) != 5 || len(left) != 1 {
+			t.Fatalf("moved %d, left %d: %v", len(moved), len(left), err)
+		}
+		if z := left[0]; z.Meeting.ID != blocked.ID || z.Obstacle != ReasonTaken || len(z.Conflicts) != 1 {
+			t.Errorf("left %+v", z)
+		}
+		for id, slot := range want {
+			m := w.store.meetings[id]
+			if !sameSlot(m.Slot, slot) || !sameSlot(m.Occupied[0].Slot, slot) {
+				t.Errorf("%s is at %v and holds %v, want %v", m.Title, m.Slot, m.Occupied, slot)
+			}
+		}
+		for _, m := range r.Meetings {
+			m := w.store.meetings[m.ID]
+			if !m.OriginalStart.Equal(m.Slot.Start) {
+				t.Errorf("the date of %v is told as that of %v", m.Slot.Start, m.OriginalStart)
+			}
+			last := w.store.history[m.ID][len(w.store.history[m.ID])-1]
+			if last.Action != ActionChanged || last.Reason != ReasonZoneRules {
+				t.Errorf("history ends with %+v", last)
+			}
+		}
+		told := map[string]int{}
+		for _, n := range w.store.notices {
+			if n.To.Email == "ann@example.org" && n.Kind == NoticeChange {
+				told[n.Facts.Title]++
+			}
+		}
+		same(t, "mails to the organizer", told, map[string]int{"Weekly": 1, "Review": 2})
+		moved, left, err = w.RebaseZones(t.Context())
+		if err != nil || len(moved) != 0 || len(left) != 1 {
+			t.Errorf("again: moved %d, left %d: %v", len(moved), len(left), err)
+		}
+	}
+}
+
+// Other rules than the last time are noticed once, and shown until nothing is left to move.
+func TestWatchZones(t *testing.T) {
+	w := newWorld(t)
+	w.book(t, w.ann, w.fields(time.Hour, w.desk))
+	watch := func(want ...string) {
+		t.Helper()
+		changed, unknown, err := w.WatchZones(t.Context())
+		if err != nil || len(unknown) != 0 {
+			t.Fatal(unknown, err)
+		}
+		same(t, "changed", changed, want)
+	}
+	watch()
+	w.store.zones[0].Hash = "of other rules"
+	watch("Europe/Berlin")
+	watch()
+	if shown, err := w.ChangedZones(t.Context()); err != nil || len(shown) != 1 || !shown[0].ChangedAt.Equal(w.at) {
+		t.Errorf("shown %v, %v", shown, err)
+	}
+	if _, _, err := w.RebaseZones(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if shown, err := w.ChangedZones(t.Context()); err != nil || len(shown) != 0 {
+		t.Errorf("still shown: %v, %v", shown, err)
+	}
+	for _, m := range w.store.meetings {
+		m.Timezone = "Gone/Away"
+	}
+	_, unknown, err := w.WatchZones(t.Context())
+	if err != nil || !slices.Equal(unknown, []string{"Gone/Away"}) {
+		t.Errorf("unknown %v, %v", unknown, err)
+	}
+}

@@ -97,7 +97,10 @@ func (s *Store) SaveSeries(ctx context.Context, c *meeting.SeriesChange) ([]meet
 
 // draftOf is a copy whose series and meetings are its own.
 func draftOf(c *meeting.SeriesChange) meeting.SeriesChange {
-	d := meeting.SeriesChange{Series: new(*c.Series)}
+	d := meeting.SeriesChange{}
+	if c.Series != nil {
+		d.Series = new(*c.Series)
+	}
 	if c.Split != nil {
 		d.Split = new(*c.Split)
 	}
@@ -120,6 +123,9 @@ func draftOf(c *meeting.SeriesChange) meeting.SeriesChange {
 }
 
 func (s *Store) saveSeries(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notice, error) {
+	if c.Series == nil {
+		return s.updateAll(tx, c)
+	}
 	if err := s.putSeries(tx, c.Series); err != nil {
 		return nil, err
 	}
@@ -228,7 +234,7 @@ func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 		if was == nil || was.Version != m.Version {
 			return nil, meeting.ErrOutdated
 		}
-		if m.SeriesID == 0 {
+		if m.SeriesID == 0 && c.Split != nil {
 			m.SeriesID = c.Split.ID
 		}
 		cs[i] = change{was, m}

@@ -1,0 +1,51 @@
+package meeting
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// What the store in memory knows of zones.
+
+func (s *fakeStore) BookedZones(context.Context, time.Time) (zones []string, _ error) {
+	for _, m := range s.meetings {
+		if !slices.Contains(zones, m.Timezone) {
+			zones = append(zones, m.Timezone)
+		}
+	}
+	return zones, nil
+}
+
+func (s *fakeStore) ZoneRules(context.Context) ([]ZoneRules, error) {
+	return slices.Clone(s.zones), nil
+}
+
+func (s *fakeStore) SaveZoneRules(_ context.Context, rs []ZoneRules) error {
+	for _, r := range rs {
+		s.zones = append(slices.DeleteFunc(s.zones, func(o ZoneRules) bool { return o.Zone == r.Zone }), r)
+	}
+	return nil
+}
+
+func (s *fakeStore) Unnoted(context.Context, time.Time, int) ([]*Meeting, error) { return nil, nil }
+func (s *fakeStore) NoteClocks(context.Context, []*Meeting) error                { return nil }
+
+func (s *fakeStore) SaveTogether(_ context.Context, cs []*SeriesChange) (all []Notice, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var moving []ID
+	for _, c := range cs {
+		for _, m := range c.Update {
+			moving = append(moving, m.ID)
+		}
+	}
+	for _, c := range cs {
+		notices, err := s.saveSeries(c, moving)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, notices...)
+	}
+	return all, nil
+}

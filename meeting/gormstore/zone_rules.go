@@ -1,0 +1,144 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/meeting"
+)
+
+var (
+	bookedZones = write(`SELECT timezone FROM meetings WHERE ends_at > $1 AND status IN ('pending', 'confirmed', 'in_progress')
+		UNION SELECT s.timezone FROM series s WHERE s.cancelled_at IS NULL AND EXISTS (SELECT 1 FROM meetings m
+			WHERE m.series_id = s.id AND m.starts_at > $1 AND m.status IN ('pending', 'confirmed'))
+		ORDER BY 1`)
+	zoneRules     = write(`SELECT zone, rules, changed_at FROM zone_rules ORDER BY zone`)
+	saveZoneRules = write(`INSERT INTO zone_rules (zone, rules, changed_at) VALUES ($1, $2, $3)
+		ON CONFLICT (zone) DO UPDATE SET rules = excluded.rules, changed_at = excluded.changed_at`)
+	unnoted = write(`SELECT id, starts_at, ends_at, timezone, COALESCE(series_id, 0), original_start FROM meetings
+		WHERE shown_start IS NULL AND ends_at > $1 ORDER BY ends_at, id LIMIT $2`)
+	noteClocks = write(`UPDATE meetings AS m SET shown_start = x.shown_start, shown_end = x.shown_end, original_wall = x.original_wall
+		FROM {rows $1: id bigint, shown_start text, shown_end text, original_wall text} WHERE m.id = x.id AND m.shown_start IS NULL`)
+)
+
+func (s *Store) BookedZones(ctx context.Context, at time.Time) ([]string, error) {
+	var zones []string
+	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+		var zone string
+		err := rows.Scan(&zone)
+		zones = append(zones, zone)
+		return err
+	}, bookedZones, micro(at))
+	if err != nil {
+		return nil, fmt.Errorf("booked zones: %w", err)
+	}
+	return zones, nil
+}
+
+func (s *Store) ZoneRules(ctx context.Context) ([]meeting.ZoneRules, error) {
+	var all []meeting.ZoneRules
+	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+		var r meeting.ZoneRules
+		err := rows.Scan(&r.Zone, &r.Hash, nullTime{&r.ChangedAt})
+		all = append(all, r)
+		return err
+	}, zoneRules)
+	if err != nil {
+		return nil, fmt.Errorf("zone rules: %w", err)
+	}
+	return all, nil
+}
+
+func (s *Store) SaveZoneRules(ctx context.Context, rs []meeting.ZoneRules) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		for _, r := range rs {
+			if _, err := s.exec(tx, saveZoneRules, r.Zone, r.Hash, timestamp(r.ChangedAt)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("save zone rules: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) Unnoted(ctx context.Context, at time.Time, limit int) ([]*meeting.Meeting, error) {
+	var ms []*meeting.Meeting
+	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+		m := &meeting.Meeting{}
+		ms = append(ms, m)
+		return rows.Scan(&m.ID, &m.Slot.Start, &m.Slot.End, &m.Timezone, &m.SeriesID, nullTime{&m.OriginalStart})
+	}, unnoted, micro(at), limit)
+	if err != nil {
+		return nil, fmt.Errorf("meetings without noted clocks: %w", err)
+	}
+	return ms, nil
+}
+
+func (s *Store) NoteClocks(ctx context.Context, ms []*meeting.Meeting) error {
+	rows := make([]row, len(ms))
+	for i, m := range ms {
+		rows[i] = row{"id": m.ID}
+		for name, t := range map[string]time.Time{"shown_start": m.Shown.Start, "shown_end": m.Shown.End, "original_wall": m.OriginalWall} {
+			if text := wallText(t); text != nil {
+				rows[i][name] = text
+			}
+		}
+	}
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		_, err := s.exec(tx, noteClocks, table(rows))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("note clocks of %d meetings: %w", len(ms), err)
+	}
+	return nil
+}
+
+func (s *Store) SaveTogether(ctx context.Context, cs []*meeting.SeriesChange) ([]meeting.Notice, error) {
+	var saved []meeting.SeriesChange
+	var notices []meeting.Notice
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		saved, notices = nil, nil
+		var leaving []int64
+		for _, c := range cs {
+			saved = append(saved, draftOf(c)) // which keeps what there is to tell, for another try
+			for _, m := range c.Update {
+				leaving = append(leaving, m.ID)
+			}
+		}
+		slices.Sort(leaving)
+		if _, err := s.numbers(tx, lockMeetings, s.ids(leaving...)); err != nil {
+			return err
+		}
+		if err := s.removeOf(tx, leaveRooms, leaving); err != nil {
+			return err
+		}
+		for i := range saved {
+			some, err := s.saveSeries(tx, &saved[i])
+			if err != nil {
+				return err
+			}
+			notices = append(notices, some...)
+		}
+		return nil
+	})
+	if errors.Is(taken(err), errTaken) {
+		return nil, &meeting.ConflictError{}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("save %d changes: %w", len(cs), err)
+	}
+	for i := range cs {
+		*cs[i] = saved[i]
+	}
+	return notices, nil
+}

@@ -1,0 +1,481 @@
+package meeting
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Governments change the rules of time zones. A meeting is stored as an instant, so it would then
+// take place when clocks show another time than people agreed on. The meeting keeps what clocks
+// showed ([Meeting.Shown]); what differs is found, and moved if an admin wants it.
+
+// ReasonZoneRules is the reason in the history of a meeting that moved since the rules of its
+// zone had changed.
+const ReasonZoneRules = "zone_rules"
+
+// ZoneShift is a coming meeting at which clocks show another time than when it was booked.
+type ZoneShift struct {
+	Meeting *Meeting
+	To      Slot // when clocks show that time by the present rules; zero: nobody knows
+	// Obstacle is why it stays where it is: [ReasonTaken], "in_past" or "unknown_timezone"; empty:
+	// nothing is in the way.
+	Obstacle  string
+	Conflicts []Occupancy // what takes its rooms
+
+	original time.Time // of a date of a series
+}
+
+// moves reports whether the meeting can move and is not there yet.
+func (z *ZoneShift) moves() bool { return z.Obstacle == "" && !sameSlot(z.To, z.Meeting.Slot) }
+
+// ZoneRules is what the rules of a zone were when the installation last looked.
+type ZoneRules struct {
+	Zone      string
+	Hash      string
+	ChangedAt time.Time // when other rules than before were seen; zero: never, or all meetings were moved since
+}
+
+// ZoneStore is what the care for zones needs from persistence, on the terms of [Store].
+type ZoneStore interface {
+	// BookedZones are the zones of meetings and series that are not over.
+	BookedZones(ctx context.Context, at time.Time) ([]string, error)
+	ZoneRules(ctx context.Context) ([]ZoneRules, error)
+	SaveZoneRules(ctx context.Context, rs []ZoneRules) error
+	// Unnoted are meetings that are not over and of which nobody noted what clocks showed; only
+	// their IDs, times and series are read. NoteClocks notes it, which raises no version.
+	Unnoted(ctx context.Context, at time.Time, limit int) ([]*Meeting, error)
+	NoteClocks(ctx context.Context, ms []*Meeting) error
+	// SaveTogether saves all of the changes or nothing, on the terms of SaveSeries. What one leaves
+	// another may take. A change without a series updates single meetings.
+	SaveTogether(ctx context.Context, cs []*SeriesChange) ([]Notice, error)
+}
+
+// NoteClocks notes what clocks show at meetings that an earlier version booked.
+func (s *Service) NoteClocks(ctx context.Context) error {
+	series := map[int64]*Series{}
+	for {
+		ms, err := s.store.Unnoted(ctx, s.clock(), 500)
+		if err != nil || len(ms) == 0 {
+			return err
+		}
+		for _, m := range ms {
+			if m.noteClocks(nil); m.Shown.Start.IsZero() { // its zone is unknown here
+				m.Shown = m.Slot
+			}
+			if m.OriginalStart.IsZero() {
+				continue
+			}
+			of, err := s.seriesOf(ctx, m, series)
+			if err != nil {
+				return err
+			}
+			of.nameWalls([]*Meeting{m})
+		}
+		if err := s.store.NoteClocks(ctx, ms); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Service) seriesOf(ctx context.Context, m *Meeting, known map[int64]*Series) (*Series, error) {
+	if of := known[m.SeriesID]; of != nil {
+		return of, nil
+	}
+	of, err := s.store.Series(ctx, m.SeriesID)
+	known[m.SeriesID] = of
+	return of, err
+}
+
+// rulesFrom and rulesTo bound the changes of clocks that count as the rules of a zone: those of
+// the past move nothing.
+var rulesFrom, rulesTo = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// rulesHash is the same for the same changes of clocks.
+func rulesHash(loc *time.Location) string {
+	h := sha256.New()
+	last := -1 << 31
+	for at := rulesFrom; at.Before(rulesTo); {
+		_, offset := at.In(loc).Zone()
+		if offset != last {
+			fmt.Fprintln(h, at.Unix(), offset)
+			last = offset
+		}
+		_, next := at.In(loc).ZoneBounds()
+		if next.IsZero() {
+			break
+		}
+		if !next.After(at) { // by the last rule of a zone they may be those of the year before
+			next = at.Add(time.Hour)
+		}
+		at = next
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// WatchZones compares the rules of the zones in use with those of the last time, and returns the
+// zones whose rules changed or that are unknown on this machine.
+func (s *Service) WatchZones(ctx context.Context) (changed, unknown []string, err error) {
+	names, err := s.store.BookedZones(ctx, s.clock())
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := s.store.ZoneRules(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var news []ZoneRules
+	for _, name := range names {
+		loc, err := Zone(name)
+		if err != nil {
+			unknown = append(unknown, name)
+			continue
+		}
+		now := ZoneRules{Zone: name, Hash: rulesHash(loc)}
+		switch i := slices.IndexFunc(all, func(r ZoneRules) bool { return r.Zone == name }); {
+		case i < 0:
+			news = append(news, now)
+		case all[i].Hash != now.Hash:
+			now.ChangedAt = s.clock()
+			changed, news = append(changed, name), append(news, now)
+		}
+	}
+	if len(news) > 0 {
+		err = s.store.SaveZoneRules(ctx, news)
+	}
+	return changed, unknown, err
+}
+
+// ChangedZones are those whose rules changed since all their meetings were where they should be.
+func (s *Service) ChangedZones(ctx context.Context) ([]ZoneRules, error) {
+	all, err := s.store.ZoneRules(ctx)
+	return slices.DeleteFunc(all, func(r ZoneRules) bool { return r.ChangedAt.IsZero() }), err
+}
+
+// CheckZones finds the coming meetings that the present rules of their zones would move. It
+// writes nothing.
+func (s *Service) CheckZones(ctx context.Context) ([]*ZoneShift, error) {
+	shifts, err := s.zoneShifts(ctx)
+	return slices.DeleteFunc(shifts, func(z *ZoneShift) bool { return z.Obstacle == "" && !z.moves() }), err
+}
+
+// zoneShifts are the meetings that would move, and dates of series that stay while their original
+// start moves.
+func (s *Service) zoneShifts(ctx context.Context) ([]*ZoneShift, error) {
+	at := s.clock()
+	q := MeetingQuery{From: at, Statuses: []Status{Pending, Confirmed}, Now: at}
+	series := map[int64]*Series{}
+	var shifts []*ZoneShift
+	for p := (Page{Limit: 500}); ; {
+		ms, cursor, err := s.store.ListMeetings(ctx, q, p)
+		if err != nil {
+			return nil, fmt.Errorf("check zones: %w", err)
+		}
+		for _, m := range ms {
+			var of *Series
+			if !m.OriginalStart.IsZero() {
+				if of, err = s.seriesOf(ctx, m, series); err != nil {
+					return nil, fmt.Errorf("check zones: %w", err)
+				}
+			}
+			if z := m.zoneShift(of, at); z != nil {
+				shifts = append(shifts, z)
+			}
+		}
+		if cursor == "" {
+			break
+		}
+		p.Cursor = cursor
+	}
+	return shifts, s.obstruct(ctx, shifts)
+}
+
+// zoneShift is nil for a meeting that is where it should be.
+func (m *Meeting) zoneShift(of *Series, at time.Time) *ZoneShift {
+	zone, err := Zone(m.Timezone)
+	if err != nil {
+		return &ZoneShift{Meeting: m, Obstacle: "unknown_timezone", original: m.OriginalStart}
+	}
+	z := &ZoneShift{Meeting: m, To: Slot{byClocks(m.Slot.Start, m.Shown.Start, zone), byClocks(m.Slot.End, m.Shown.End, zone)}, original: m.OriginalStart}
+	if of != nil {
+		zone, err := Zone(of.Timezone)
+		if err != nil {
+			return &ZoneShift{Meeting: m, Obstacle: "unknown_timezone", original: m.OriginalStart}
+		}
+		z.original = byClocks(m.OriginalStart, m.OriginalWall, zone)
+		if m.Slot.Start.Equal(m.OriginalStart) && m.Timezone == of.Timezone {
+			z.To.Start = z.original
+		}
+	}
+	if !z.To.Start.Before(z.To.End) {
+		z.To.End = z.To.Start.Add(m.Slot.Duration())
+	}
+	switch {
+	case sameSlot(z.To, m.Slot) && z.original.Equal(m.OriginalStart):
+		return nil
+	case !sameSlot(z.To, m.Slot) && !z.To.Start.After(at):
+		z.Obstacle = "in_past"
+	}
+	return z
+}
+
+// byClocks is the instant at which clocks show what they showed at another one: that one, if they
+// still do.
+func byClocks(at, shown time.Time, zone *time.Location) time.Time {
+	if shown.IsZero() || clock(at, zone).Equal(shown) {
+		return at
+	}
+	return occurs(shown, zone)
+}
+
+// occupied is what the meeting would take of rooms.
+func (z *ZoneShift) occupied() []Occupancy {
+	os := slices.Clone(z.Meeting.Occupied)
+	for i := range os {
+		os[i].Slot.Start = os[i].Slot.Start.Add(z.To.Start.Sub(z.Meeting.Slot.Start))
+		os[i].Slot.End = os[i].Slot.End.Add(z.To.End.Sub(z.Meeting.Slot.End))
+	}
+	return os
+}
+
+// obstruct finds which of the meetings cannot move since others have their rooms. One that stays
+// is in the way of others, so it is done again until nothing changes.
+func (s *Service) obstruct(ctx context.Context, shifts []*ZoneShift) error {
+	for settled := false; !settled; {
+		settled = true
+		moving := slices.DeleteFunc(slices.Clone(shifts), func(z *ZoneShift) bool { return !z.moves() })
+		var wanted []Occupancy
+		var of []*ZoneShift
+		var except []ID
+		for _, z := range moving {
+			except = append(except, z.Meeting.ID)
+			for _, o := range z.occupied() {
+				wanted, of = append(wanted, o), append(of, z)
+			}
+		}
+		if len(wanted) == 0 {
+			return nil
+		}
+		taken, err := s.store.Taken(ctx, wanted, except)
+		if err != nil {
+			return fmt.Errorf("look up what is taken: %w", err)
+		}
+		for i, with := range taken {
+			if len(with) > 0 {
+				of[i].Obstacle, settled = ReasonTaken, false
+				of[i].Conflicts = append(of[i].Conflicts, with...)
+			}
+		}
+		if !settled {
+			continue
+		}
+		order := slices.SortedFunc(maps.Keys(maps.Collect(slices.All(wanted))), func(a, b int) int {
+			return cmp.Or(cmp.Compare(wanted[a].RoomID, wanted[b].RoomID), wanted[a].Slot.Start.Compare(wanted[b].Slot.Start), cmp.Compare(a, b))
+		})
+		last := -1
+		for _, i := range order {
+			o := wanted[i]
+			if last >= 0 && wanted[last].RoomID == o.RoomID && wanted[last].Slot.Overlaps(o.Slot) { // of two that meet the later stays
+				of[i].Obstacle, settled = ReasonTaken, false
+				of[i].Conflicts = append(of[i].Conflicts, wanted[last])
+				continue
+			}
+			last = i
+		}
+	}
+	return nil
+}
+
+// RebaseZones moves the coming meetings to where clocks show what they showed when they were
+// booked, and tells people as any change of time does. Meetings that depend on each other move in
+// one transaction. It returns what moved, and what could not with what is in its way.
+func (s *Service) RebaseZones(ctx context.Context) (moved, left []*ZoneShift, err error) {
+	by := Actor{Kind: ActorSystem, Name: "zones"}
+	for try := 1; ; try++ {
+		shifts, err := s.zoneShifts(ctx)
+		if err != nil {
+			return moved, nil, err
+		}
+		outdated := false
+		for _, part := range independent(shifts) {
+			err := s.rebase(ctx, part, by)
+			_, taken := errors.AsType[*ConflictError](err)
+			switch {
+			case taken || errors.Is(err, ErrOutdated):
+				outdated = true // somebody was quicker
+			case err != nil:
+				return moved, nil, err
+			default:
+				moved = append(moved, slices.DeleteFunc(part, func(z *ZoneShift) bool { return !z.moves() })...)
+			}
+		}
+		if outdated && try < planTries && ctx.Err() == nil {
+			continue
+		}
+		for _, z := range shifts {
+			if z.Obstacle != "" || outdated && !slices.Contains(moved, z) && z.moves() {
+				left = append(left, z)
+			}
+		}
+		if len(left) == 0 {
+			err = s.settleZones(ctx)
+		}
+		return moved, left, err
+	}
+}
+
+// settleZones notes that no meeting is left where old rules had it.
+func (s *Service) settleZones(ctx context.Context) error {
+	changed, err := s.ChangedZones(ctx)
+	if err != nil || len(changed) == 0 {
+		return err
+	}
+	for i := range changed {
+		changed[i].ChangedAt = time.Time{}
+	}
+	return s.store.SaveZoneRules(ctx, changed)
+}
+
+// independent parts of shifts share neither rooms nor series.
+func independent(shifts []*ZoneShift) [][]*ZoneShift {
+	var parts [][]*ZoneShift
+	part := map[string]int{} // of a room or a series
+	for _, z := range shifts {
+		if z.Obstacle != "" {
+			continue
+		}
+		var keys []string
+		if z.Meeting.SeriesID != 0 {
+			keys = append(keys, fmt.Sprint("series ", z.Meeting.SeriesID))
+		}
+		for _, room := range z.Meeting.RoomIDs {
+			keys = append(keys, fmt.Sprint("room ", room))
+		}
+		into := len(parts)
+		parts = append(parts, []*ZoneShift{z})
+		for _, k := range keys {
+			if from, ok := part[k]; ok && from != into {
+				parts[into] = append(parts[into], parts[from]...)
+				parts[from] = nil
+				for other, n := range part {
+					if n == from {
+						part[other] = into
+					}
+				}
+			}
+			part[k] = into
+		}
+	}
+	return slices.DeleteFunc(parts, func(p []*ZoneShift) bool { return len(p) == 0 })
+}
+
+func (s *Service) rebase(ctx context.Context, shifts []*ZoneShift, by Actor) error {
+	at := s.clock()
+	bySeries := map[int64][]*ZoneShift{}
+	for _, z := range shifts {
+		bySeries[z.Meeting.SeriesID] = append(bySeries[z.Meeting.SeriesID], z)
+	}
+	var changes []*SeriesChange
+	for id, some := range bySeries {
+		if id == 0 {
+			c := &SeriesChange{}
+			for _, z := range some {
+				c.Update = append(c.Update, z.moved(by, at))
+			}
+			changes = append(changes, c)
+			continue
+		}
+		c, err := s.rebaseSeries(ctx, id, some, by, at)
+		if err != nil {
+			return err
+		}
+		changes = append(changes, c)
+	}
+	before := map[ID]*Meeting{}
+	for _, z := range shifts {
+		before[z.Meeting.ID] = z.Meeting
+	}
+	notices, err := s.store.SaveTogether(ctx, changes)
+	if err != nil {
+		return fmt.Errorf("rebase: %w", err)
+	}
+	for _, c := range changes {
+		s.announceSeries(ctx, c, before, nil)
+	}
+	s.scheduler.Schedule(ctx, Deliveries(notices)...)
+	return nil
+}
+
+// rebaseSeries moves dates of a series; people are told of it once.
+func (s *Service) rebaseSeries(ctx context.Context, id int64, shifts []*ZoneShift, by Actor, at time.Time) (*SeriesChange, error) {
+	series, err := s.store.Series(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.store.SeriesMeetings(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	series.nameWalls(all)
+	target := series.clone()
+	target.UpdatedAt = at
+	e := &revision{
+		planner: &planner{Service: s, by: by, at: at}, before: series, all: all, moved: true, visible: true,
+		change: &SeriesChange{Series: target},
+	}
+	visible := false
+	for _, m := range e.concerned() {
+		i := slices.IndexFunc(shifts, func(z *ZoneShift) bool { return z.Meeting.ID == m.ID })
+		if i < 0 {
+			e.kept = append(e.kept, m)
+			continue
+		}
+		if m.Version != shifts[i].Meeting.Version {
+			return nil, ErrOutdated
+		}
+		moved := shifts[i].moved(by, at)
+		moved.notices = e.personal(moved.notices)
+		visible = visible || shifts[i].moves()
+		e.kept, e.change.Update = append(e.kept, moved), append(e.change.Update, moved)
+	}
+	if len(e.change.Update) < len(shifts) {
+		return nil, ErrOutdated
+	}
+	if visible {
+		e.tell(series.clone(), target, target)
+	}
+	return e.change, nil
+}
+
+// moved is the meeting where it should be.
+func (z *ZoneShift) moved(by Actor, at time.Time) *Meeting {
+	m := snapshotOf(z.Meeting)
+	m.OriginalStart, m.UpdatedAt = z.original, at
+	if !z.moves() {
+		return m
+	}
+	before := *m
+	m.Occupied = z.occupied()
+	m.Slot = z.To
+	for _, t := range []*time.Time{&m.CheckIn.Opens, &m.CheckIn.Until} {
+		if !t.IsZero() {
+			*t = t.Add(z.To.Start.Sub(before.Slot.Start))
+		}
+	}
+	if m.Status == Pending && m.Request != nil && m.Request.Deadline.After(m.Slot.Start) {
+		r := *m.Request
+		r.Deadline = m.Slot.Start
+		m.Request, m.Approval.Deadline = &r, r.Deadline
+	}
+	changes := map[string]Change{}
+	before.placement(m, changes)
+	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes, Reason: ReasonZoneRules})
+	m.notifyRevision(&before, changes, by, at)
+	return m
+}
