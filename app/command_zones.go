@@ -151,7 +151,7 @@ func (a *application) watchZones(ctx context.Context) error {
 		return err
 	}
 	if len(changed) > 0 {
-		a.log.Warn("time zone rules changed, run punctual zones check", "zones", strings.Join(changed, ", "))
+		a.log.Warn("time zone rules changed since meetings were booked, run punctual zones check", "zones", strings.Join(changed, ", "))
 	}
 	if len(unknown) > 0 {
 		a.log.Error("time zone data missing, meetings booked in it cannot be changed", "zones", strings.Join(unknown, ", "))

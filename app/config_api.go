@@ -33,7 +33,7 @@ type configAnswer struct {
 // ChangedZone is a time zone with other rules than before.
 type ChangedZone struct {
 	Timezone  string    `json:"timezone" example:"America/Sao_Paulo"`
-	ChangedAt time.Time `json:"changed_at" doc:"When a server with the new rules started first"`
+	ChangedAt time.Time `json:"changed_at" doc:"When a server noticed it at its start"`
 }
 
 // ConfigKey is one setting.

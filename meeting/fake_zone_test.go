@@ -17,6 +17,13 @@ func (s *fakeStore) BookedZones(context.Context, time.Time) (zones []string, _ e
 	return zones, nil
 }
 
+func (s *fakeStore) ShownStarts(_ context.Context, _ time.Time, fn func(zone string, start, shown time.Time)) error {
+	for _, m := range s.meetings {
+		fn(m.Timezone, m.Slot.Start, m.Shown.Start)
+	}
+	return nil
+}
+
 func (s *fakeStore) ZoneRules(context.Context) ([]ZoneRules, error) {
 	return slices.Clone(s.zones), nil
 }

@@ -46,6 +46,9 @@ type ZoneRules struct {
 type ZoneStore interface {
 	// BookedZones are the zones of meetings and series that are not over.
 	BookedZones(ctx context.Context, at time.Time) ([]string, error)
+	// ShownStarts calls the function for each coming meeting with its zone, its start and what clocks
+	// showed then.
+	ShownStarts(ctx context.Context, at time.Time, fn func(zone string, start, shown time.Time)) error
 	ZoneRules(ctx context.Context) ([]ZoneRules, error)
 	SaveZoneRules(ctx context.Context, rs []ZoneRules) error
 	// Unnoted are meetings that are not over and of which nobody noted what clocks showed; only
@@ -119,14 +122,24 @@ func rulesHash(loc *time.Location) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// WatchZones compares the rules of the zones in use with those of the last time, and returns the
-// zones whose rules changed or that are unknown on this machine.
+// WatchZones compares the rules of the zones in use with those of the last time and with what
+// clocks showed when meetings were booked. It returns the zones whose rules changed since all
+// meetings were where they should be, and those that are unknown on this machine.
 func (s *Service) WatchZones(ctx context.Context) (changed, unknown []string, err error) {
 	names, err := s.store.BookedZones(ctx, s.clock())
 	if err != nil {
 		return nil, nil, err
 	}
 	all, err := s.store.ZoneRules(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	moved := map[string]bool{}
+	err = s.store.ShownStarts(ctx, s.clock(), func(name string, start, shown time.Time) {
+		if zone, err := Zone(name); err == nil && !moved[name] {
+			moved[name] = !byClocks(start, shown, zone).Equal(start)
+		}
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,12 +151,18 @@ func (s *Service) WatchZones(ctx context.Context) (changed, unknown []string, er
 			continue
 		}
 		now := ZoneRules{Zone: name, Hash: rulesHash(loc)}
-		switch i := slices.IndexFunc(all, func(r ZoneRules) bool { return r.Zone == name }); {
-		case i < 0:
-			news = append(news, now)
-		case all[i].Hash != now.Hash:
+		i := slices.IndexFunc(all, func(r ZoneRules) bool { return r.Zone == name })
+		if i >= 0 {
+			now.ChangedAt = all[i].ChangedAt
+		}
+		if i >= 0 && all[i].Hash != now.Hash || moved[name] && now.ChangedAt.IsZero() {
 			now.ChangedAt = s.clock()
-			changed, news = append(changed, name), append(news, now)
+		}
+		if i < 0 || now != all[i] {
+			news = append(news, now)
+		}
+		if !now.ChangedAt.IsZero() {
+			changed = append(changed, name)
 		}
 	}
 	if len(news) > 0 {

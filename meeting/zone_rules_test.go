@@ -223,7 +223,7 @@ func TestWatchZones(t *testing.T) {
 	watch()
 	w.store.zones[0].Hash = "of other rules"
 	watch("Europe/Berlin")
-	watch()
+	watch("Europe/Berlin")
 	if shown, err := w.ChangedZones(t.Context()); err != nil || len(shown) != 1 || !shown[0].ChangedAt.Equal(w.at) {
 		t.Errorf("shown %v, %v", shown, err)
 	}
@@ -233,6 +233,10 @@ func TestWatchZones(t *testing.T) {
 	if shown, err := w.ChangedZones(t.Context()); err != nil || len(shown) != 0 {
 		t.Errorf("still shown: %v, %v", shown, err)
 	}
+	watch()
+	w.rulesChanged(-time.Hour) // which nobody noted: the zone was booked first since the last start
+	w.store.zones = nil
+	watch("Europe/Berlin")
 	for _, m := range w.store.meetings {
 		m.Timezone = "Gone/Away"
 	}

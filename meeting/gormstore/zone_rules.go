@@ -18,6 +18,8 @@ var (
 		UNION SELECT s.timezone FROM series s WHERE s.cancelled_at IS NULL AND EXISTS (SELECT 1 FROM meetings m
 			WHERE m.series_id = s.id AND m.starts_at > $1 AND m.status IN ('pending', 'confirmed'))
 		ORDER BY 1`)
+	shownStarts = write(`SELECT timezone, starts_at, shown_start FROM meetings
+		WHERE starts_at > $1 AND status IN ('pending', 'confirmed') AND shown_start IS NOT NULL`)
 	zoneRules     = write(`SELECT zone, rules, changed_at FROM zone_rules ORDER BY zone`)
 	saveZoneRules = write(`INSERT INTO zone_rules (zone, rules, changed_at) VALUES ($1, $2, $3)
 		ON CONFLICT (zone) DO UPDATE SET rules = excluded.rules, changed_at = excluded.changed_at`)
@@ -39,6 +41,22 @@ func (s *Store) BookedZones(ctx context.Context, at time.Time) ([]string, error)
 		return nil, fmt.Errorf("booked zones: %w", err)
 	}
 	return zones, nil
+}
+
+func (s *Store) ShownStarts(ctx context.Context, at time.Time, fn func(zone string, start, shown time.Time)) error {
+	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+		var zone string
+		var start, shown time.Time
+		err := rows.Scan(&zone, &start, wallTime{&shown})
+		if err == nil {
+			fn(zone, start, shown)
+		}
+		return err
+	}, shownStarts, micro(at))
+	if err != nil {
+		return fmt.Errorf("what clocks showed: %w", err)
+	}
+	return nil
 }
 
 func (s *Store) ZoneRules(ctx context.Context) ([]meeting.ZoneRules, error) {
