@@ -18,14 +18,14 @@ type ConsumerOptions struct {
 	Jobs       map[string]Options // by job name; override the job's own Options field by field
 	SafetyPoll time.Duration      // how long hints are trusted, +-20 %, before all shards are looked at; 1s
 	Grace      time.Duration      // how long running handlers may go on when Run's context ends; 20s
-	Failures   FailureSink        // keeps dead letters; nil: they are only logged
+	Failures   FailureSink        // keeps dead letters; nil: they stay in the queue and are logged
 	OnEmpty    func()             // called when a shard shows no complete load or a subscription was restored; Loader.Trigger
 	// Paused tells which jobs are paused, for when the queue may have forgotten it: while a shard
 	// shows no complete load, and for some seconds after it did not answer. What was claimed of
 	// them is given back. nil: none is.
 	Paused   func(ctx context.Context) (map[string]bool, error)
 	Observer Observer
-	Logger   *slog.Logger
+	Logger   *slog.Logger // slog.Default()
 }
 
 // A FailureSink keeps dead letters where a flush of the queue cannot lose them.

@@ -22,8 +22,9 @@ var ErrCursor = errors.New("delayjob: malformed cursor")
 // otherwise its length is the batch's and errs[i] belongs to element i.
 type Queue interface {
 	// Add stores or replaces messages by ID and version: a higher version replaces what is
-	// there, whatever its state, and takes it away from a holder; an equal one does nothing;
-	// a lower one is ignored. Of several elements with one ID the highest version counts.
+	// there, whatever its state, and takes it away from a holder; an equal one does nothing, even
+	// if its Due or Body differ, and its result is [Unchanged] with err nil; a lower one is
+	// ignored. To change a message, raise its Version. Of several elements with one ID the highest version counts.
 	// The results are in the order of ms. If err is not nil, results hold what is known to
 	// have been stored and [NotStored] elsewhere; adding again is always safe. One message
 	// that is not valid (see [Message.Validate]) fails the call before anything is stored.

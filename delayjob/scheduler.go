@@ -215,7 +215,7 @@ func orDefaults(o Observer, l *slog.Logger) (Observer, *slog.Logger) {
 		o = NoObserver{}
 	}
 	if l == nil {
-		l = slog.New(slog.DiscardHandler)
+		l = slog.Default()
 	}
 	return o, l
 }

@@ -32,7 +32,7 @@ type Pusher struct {
 func NewPusher(s *Service, o delayjob.ConsumerOptions) *Pusher {
 	o.Jobs, o.Failures = nil, nil // the rows keep what died
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		o.Logger = slog.Default()
 	}
 	return &Pusher{s, o, hooksEvery}
 }
