@@ -35,7 +35,7 @@ func newHasher() *hasher {
 // hash makes a PHC string of password.
 func (h *hasher) hash(ctx context.Context, password string) (hash string, err error) {
 	err = h.do(ctx, func() (err error) {
-		hash, err = argon2id.CreateHash(password, passwordParams)
+		hash, err = argon2id.CreateHash(foldPassword(password), passwordParams)
 		return err
 	})
 	return hash, err
@@ -52,7 +52,11 @@ func (h *hasher) matches(ctx context.Context, password, hash string) (ok bool, e
 		hash = nobodysHash
 	}
 	err = h.do(ctx, func() (err error) {
-		ok, err = argon2id.ComparePasswordAndHash(password, hash)
+		folded := foldPassword(password)
+		ok, err = argon2id.ComparePasswordAndHash(folded, hash)
+		if err == nil && !ok && folded != password { // hashed by a version that did not fold
+			ok, err = argon2id.ComparePasswordAndHash(password, hash)
+		}
 		return err
 	})
 	return ok && known, err

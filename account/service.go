@@ -17,7 +17,8 @@ type Config struct {
 	SessionTTL time.Duration    // how long a sign-in lasts; 12h
 	SetupTTL   time.Duration    // how long a set-up token lasts; 24h
 	Timezone   string           // of users that name none; UTC
-	Limiter    Limiter          // of failed sign-ins; ten a minute, in memory
+	Limiter    Limiter          // of failed sign-ins to one account from one network; ten a minute, in memory
+	Wide       Limiter          // of failed sign-ins from one network, or to one account; a hundred a minute, in memory
 	Now        func() time.Time // time.Now
 
 	// Refused is told of each sign-in with wrong credentials: by whom, of ID 0 if nobody has the
@@ -30,6 +31,7 @@ type Config struct {
 type Service struct {
 	store    Store
 	limiter  Limiter
+	wide     Limiter
 	hasher   *hasher
 	now      func() time.Time
 	timezone string
@@ -48,6 +50,9 @@ func New(store Store, c Config) *Service {
 	if s.limiter == nil {
 		s.limiter = NewMemoryLimiter(Rate{Count: 10, Per: time.Minute})
 	}
+	if s.wide = c.Wide; s.wide == nil {
+		s.wide = NewMemoryLimiter(Rate{Count: 10 * WideFactor, Per: time.Minute})
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -61,27 +66,37 @@ func (s *Service) SetSessionTTL(d time.Duration) { s.sessionTTL.Store(int64(d)) 
 // instant is the present in the precision that databases keep.
 func (s *Service) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// limited runs an attempt that must not be repeated without end, charged to all keys. Only
+// WideFactor is how many times as many failures a network or an account may have as an account
+// from one network: an office shares a network, and a stranger must not close an account.
+const WideFactor = 10
+
+// A charge is what an attempt counts against.
+type charge struct {
+	limiter Limiter
+	key     string
+}
+
+// limited runs an attempt that must not be repeated without end, charged to all charges. Only
 // an attempt that ends with [ErrUnauthorized] or an [*InvalidError] stays charged.
-func (s *Service) limited(ctx context.Context, keys []string, attempt func() error) error {
-	for i, key := range keys {
-		ok, retryAfter := s.limiter.Allow(ctx, key)
+func limited(ctx context.Context, charges []charge, attempt func() error) error {
+	for i, c := range charges {
+		ok, retryAfter := c.limiter.Allow(ctx, c.key)
 		if !ok {
-			s.forgive(ctx, keys[:i])
+			forgive(ctx, charges[:i])
 			return &RateLimitError{RetryAfter: retryAfter}
 		}
 	}
 	err := attempt()
 	_, invalid := errors.AsType[*InvalidError](err)
 	if !invalid && !errors.Is(err, ErrUnauthorized) {
-		s.forgive(ctx, keys)
+		forgive(ctx, charges)
 	}
 	return err
 }
 
-func (s *Service) forgive(ctx context.Context, keys []string) {
-	for _, key := range keys {
-		s.limiter.Forgive(ctx, key)
+func forgive(ctx context.Context, charges []charge) {
+	for _, c := range charges {
+		c.limiter.Forgive(ctx, c.key)
 	}
 }
 

@@ -108,7 +108,7 @@ func (s *Service) PairDoor(ctx context.Context, code, name, clientIP string) (ro
 		return 0, nil, "", fmt.Errorf("pair a door: %w", err)
 	}
 	var c *DoorCode
-	err = s.limited(ctx, []string{limitKey("door", network(clientIP))}, func() error {
+	err = limited(ctx, []charge{{s.limiter, limitKey("door", network(clientIP))}}, func() error {
 		c, err = s.store.TakeDoorCode(ctx, code, s.instant(), doorCodeGuesses)
 		if errors.Is(err, ErrNotFound) {
 			return fault.Invalid("body.code", "wrong_code", "is no code, or no longer")

@@ -51,7 +51,7 @@ func (s *Service) newSetupToken(ctx context.Context) (string, error) {
 func (s *Service) Setup(ctx context.Context, secret string, n NewUser, clientIP string) (*SignIn, error) {
 	var in *SignIn
 	// Checked before the fields, so that only who has the token can make us hash passwords.
-	err := s.limited(ctx, []string{limitKey("setup", network(clientIP))}, func() error { return s.checkSetup(ctx, secret) })
+	err := limited(ctx, []charge{{s.limiter, limitKey("setup", network(clientIP))}}, func() error { return s.checkSetup(ctx, secret) })
 	if err == nil {
 		var u *User
 		if u, err = s.createFirst(ctx, n); err == nil {

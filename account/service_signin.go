@@ -22,9 +22,14 @@ type SignIn struct {
 // many failures for this address or from this client.
 func (s *Service) Login(ctx context.Context, email, password, clientIP string) (*SignIn, error) {
 	email = fault.FoldEmail(email)
-	keys := []string{limitKey("ip", network(clientIP)), limitKey("email", email)}
+	// Ten wrong passwords from elsewhere must not keep the owner out, nor ten that colleagues
+	// mistyped an office.
+	from := network(clientIP)
+	charges := []charge{
+		{s.limiter, limitKey("email", email+"\x00"+from)}, {s.wide, limitKey("ip", from)}, {s.wide, limitKey("email", email)},
+	}
 	var in *SignIn
-	err := s.limited(ctx, keys, func() error {
+	err := limited(ctx, charges, func() error {
 		u, err := s.UserByEmail(ctx, email)
 		if errors.Is(err, ErrNotFound) {
 			u, err = &User{}, nil // without a password: nothing matches
@@ -112,7 +117,7 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (*Principal, 
 // returns an [*InvalidError] if it is wrong. Whoever found an open session must not be able to
 // guess on, so failures count.
 func (s *Service) confirm(ctx context.Context, u *User, password string) error {
-	return s.limited(ctx, []string{limitKey("user", strconv.FormatInt(u.ID, 10))}, func() error {
+	return limited(ctx, []charge{{s.limiter, limitKey("user", strconv.FormatInt(u.ID, 10))}}, func() error {
 		ok, err := s.hasher.matches(ctx, password, u.PasswordHash)
 		if err == nil && !ok {
 			err = fault.Invalid("body.current_password", "wrong_password", "is not your password")

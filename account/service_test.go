@@ -167,9 +167,10 @@ func TestService_Authenticate_nonsense(t *testing.T) {
 
 func TestService_Login_limit(t *testing.T) {
 	t.Parallel()
-	f := newService(t, account.Config{Limiter: account.NewMemoryLimiter(account.Rate{Count: 3, Per: time.Hour})})
+	rate := func(n int) account.Limiter { return account.NewMemoryLimiter(account.Rate{Count: n, Per: time.Hour}) }
+	f := newService(t, account.Config{Limiter: rate(3), Wide: rate(9)})
 	f.mustCreate(t, email, account.Member)
-	for range 5 { // successes do not count
+	for range 12 { // successes do not count
 		f.mustLogin(t, email, password)
 	}
 	limited := func(email, password, ip string) bool {
@@ -181,27 +182,52 @@ func TestService_Login_limit(t *testing.T) {
 		}
 		return ok
 	}
-	for i := range 3 { // from three places
-		if limited(email, "wrong", fmt.Sprint("192.0.2.1", i)) {
+	for i := range 3 {
+		if limited(email, "wrong", "192.0.2.66") {
 			t.Errorf("failure %d was refused", i+1)
 		}
 	}
-	if !limited(email, password, "192.0.2.200") {
-		t.Error("the address has no limit")
+	if !limited(email, "wrong", "192.0.2.66") {
+		t.Error("guessing has no limit")
 	}
-	for i := range 3 { // for three people
+	if limited(email, password, "192.0.2.1") {
+		t.Error("failures elsewhere keep the owner out")
+	}
+	for i := range 9 { // of an office; refused ones were not charged
 		if limited(fmt.Sprintf("u%d@example.org", i), "wrong", "192.0.2.100") {
-			t.Errorf("failure %d of the client was refused", i+1)
+			t.Errorf("failure %d of the network was refused", i+1)
 		}
 	}
-	if !limited("u4@example.org", "wrong", "192.0.2.100") {
-		t.Error("the client has no limit")
+	if !limited("u10@example.org", "wrong", "192.0.2.100") {
+		t.Error("a network has no limit")
 	}
-	for range 3 {
-		if limited("u4@example.org", "wrong", "192.0.2.101") {
-			t.Error("what was refused to one client was charged to the address")
+	for i := range 6 {
+		if limited(email, "wrong", fmt.Sprint("198.51.100.", i)) {
+			t.Errorf("failure from network %d was refused", i+1)
 		}
 	}
+	if !limited(email, "wrong", "198.51.100.99") {
+		t.Error("guessing from many networks has no limit")
+	}
+}
+
+// People of one office who sign in at the same moment are not refused: right passwords do not
+// use up what wrong ones may.
+func TestService_Login_office(t *testing.T) {
+	t.Parallel()
+	f := newService(t, account.Config{})
+	for i := range 30 {
+		f.mustCreate(t, fmt.Sprintf("u%d@example.org", i), account.Member)
+	}
+	var wg sync.WaitGroup
+	for i := range 30 {
+		wg.Go(func() {
+			if _, err := f.Login(t.Context(), fmt.Sprintf("u%d@example.org", i), password, ip); err != nil {
+				t.Errorf("user %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // Attempts at the same time cannot slip through between the check and the charge.
@@ -416,10 +442,37 @@ func TestService_UpdateUser(t *testing.T) {
 	if _, err = f.UpdateUser(t.Context(), ada.ID, nil, account.UserPatch{Password: new("another long one")}); err != nil {
 		t.Fatal(err)
 	}
-	if f.works(t, session) || !f.works(t, api) {
-		t.Error("a new password ends the sessions, not the API tokens")
+	if f.works(t, session) || f.works(t, api) {
+		t.Error("a reset password leaves a session or a token")
 	}
-	session, _ = f.mustLogin(t, email, "another long one")
+	session, byNew := f.mustLogin(t, email, "another long one")
+	if _, api, err = f.CreateToken(t.Context(), byNew, account.NewToken{Name: "CI"}); err != nil {
+		t.Fatal(err)
+	}
+	_, feed, err := f.CreateFeed(t.Context(), byNew, account.NewFeed{Name: "Phone"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opens := func() bool { _, _, err := f.OpenFeed(t.Context(), feed); return err == nil }
+	if _, err = f.UpdateMe(t.Context(), byNew, nil, account.MePatch{Password: new("yet another one"), CurrentPassword: new("another long one")}); err != nil {
+		t.Fatal(err)
+	}
+	if !f.works(t, session) || !f.works(t, api) || !opens() {
+		t.Error("an own new password ends what was not asked for")
+	}
+	if _, err = f.UpdateUser(t.Context(), ada.ID, nil, account.UserPatch{Password: new("another long one"), EndTokens: new(false)}); err != nil {
+		t.Fatal(err)
+	}
+	if f.works(t, session) || !f.works(t, api) || opens() {
+		t.Error("a reset did not keep the tokens alone")
+	}
+	session, byNew = f.mustLogin(t, email, "another long one")
+	if _, err = f.UpdateMe(t.Context(), byNew, nil, account.MePatch{EndTokens: true}); err != nil {
+		t.Fatal(err)
+	}
+	if !f.works(t, session) || f.works(t, api) {
+		t.Error("ending the tokens ends something else")
+	}
 
 	if u, err = f.UpdateUser(t.Context(), ada.ID, nil, account.UserPatch{Disabled: new(true)}); err != nil || u.Active() {
 		t.Fatalf("user %+v, %v", u, err)

@@ -10,6 +10,13 @@ import (
 
 const maxScopes = 50
 
+// MaxTokens is how many API tokens a user can have, or a door devices: more than anybody uses.
+// Requests at the same moment may exceed it by a few.
+const MaxTokens = 200
+
+// ErrTooManyTokens is what a [Store] returns for one more.
+var ErrTooManyTokens = fault.Invalid("body", "too_many", "must not exceed %d tokens; end one first", MaxTokens)
+
 // CreateToken makes an API token of p's user and returns its secret, which is told only now.
 // Scopes of topics are for admins to give.
 func (s *Service) CreateToken(ctx context.Context, p *Principal, n NewToken) (t *Token, secret string, err error) {

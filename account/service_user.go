@@ -28,7 +28,7 @@ func (s *Service) newUser(ctx context.Context, n NewUser) (*User, error) {
 	var fs faults
 	u := n.user(&fs, s.timezone, s.instant())
 	if n.Password != "" {
-		fs.password(n.Password)
+		fs.password(n.Password, n.Email, n.Name)
 	}
 	if err := fs.Err(); err != nil {
 		return nil, s.alsoTaken(ctx, 0, &u.Email, err)
@@ -88,7 +88,7 @@ func (s *Service) ListUsers(ctx context.Context, p Page) (users []*User, next st
 }
 
 // UpdateUser changes a user. A disabled user's tokens and sessions end at once and for good; a
-// new password ends the sessions. Who ceases to be an admin loses the tokens with scopes of
+// new password ends the sessions, and tokens and feeds unless the patch keeps them. Who ceases to be an admin loses the tokens with scopes of
 // topics, which only an admin could make. ifMatch, unless nil, must be the current version:
 // [*VersionError]. The last active admin stays one: [*InvalidError].
 func (s *Service) UpdateUser(ctx context.Context, id int64, ifMatch *int64, p UserPatch) (*User, error) {
@@ -119,9 +119,20 @@ func (s *Service) updateUser(ctx context.Context, id int64, ifMatch *int64, spar
 		}
 		disabled := wasActive && !u.Active()
 		return Revocation{
-			Sessions: disabled || p.Password != nil, API: disabled, Topics: wasAdmin && u.Role != Admin, Except: spare,
+			Sessions: disabled || p.Password != nil,
+			API:      disabled || p.ends(p.EndTokens), Feeds: disabled || p.ends(p.EndFeeds),
+			Topics: wasAdmin && u.Role != Admin, Except: spare,
 		}, nil
 	})
+}
+
+// ends reports what becomes of tokens or feeds: who resets a password wants an intruder out, and
+// an intruder may have made some.
+func (p *UserPatch) ends(asked *bool) bool {
+	if asked != nil {
+		return *asked
+	}
+	return p.Password != nil
 }
 
 // checkPatch checks and normalises p, of the user with an id, and hashes its password.
@@ -137,7 +148,11 @@ func (s *Service) checkPatch(ctx context.Context, id int64, p *UserPatch) (hash 
 		fs.role(*p.Role)
 	}
 	if p.Password != nil && *p.Password != "" {
-		fs.password(*p.Password)
+		own, err := s.ownWords(ctx, id, p.Email, p.Name)
+		if err != nil {
+			return "", err
+		}
+		fs.password(*p.Password, own...)
 	}
 	if err := fs.Err(); err != nil || p.Password == nil || *p.Password == "" {
 		return "", err
@@ -145,10 +160,28 @@ func (s *Service) checkPatch(ctx context.Context, id int64, p *UserPatch) (hash 
 	return s.hasher.hash(ctx, *p.Password)
 }
 
+// ownWords are the address and name of a user, as they are and as they will be.
+func (s *Service) ownWords(ctx context.Context, id int64, email, name *string) ([]string, error) {
+	var own []string
+	switch u, err := s.store.User(ctx, id); {
+	case err == nil:
+		own = append(own, u.Email, u.Name)
+	case !errors.Is(err, ErrNotFound): // which the store will say
+		return nil, err
+	}
+	for _, word := range []*string{email, name} {
+		if word != nil {
+			own = append(own, *word)
+		}
+	}
+	return own, nil
+}
+
 // UpdateMe changes what users may change of themselves. A new password takes the current one
-// and ends all other sessions.
+// and ends all other sessions, and tokens and feeds if asked.
 func (s *Service) UpdateMe(ctx context.Context, by *Principal, ifMatch *int64, p MePatch) (*User, error) {
-	patch := UserPatch{Name: p.Name, Phone: p.Phone, Locale: p.Locale, Timezone: p.Timezone, Password: p.Password, Away: p.Away}
+	patch := UserPatch{Name: p.Name, Phone: p.Phone, Locale: p.Locale, Timezone: p.Timezone, Password: p.Password, Away: p.Away,
+		EndTokens: &p.EndTokens, EndFeeds: &p.EndFeeds}
 	if p.Password != nil {
 		if err := s.checkOwnPassword(ctx, by.UserID, p); err != nil {
 			return nil, fmt.Errorf("update own account: %w", err)
@@ -161,7 +194,11 @@ func (s *Service) UpdateMe(ctx context.Context, by *Principal, ifMatch *int64, p
 func (s *Service) checkOwnPassword(ctx context.Context, id int64, p MePatch) error {
 	var fs faults
 	fs.profile(nil, p.Name, p.Phone, p.Locale, p.Timezone)
-	fs.password(*p.Password)
+	own, err := s.ownWords(ctx, id, nil, p.Name)
+	if err != nil {
+		return err
+	}
+	fs.password(*p.Password, own...)
 	if p.CurrentPassword == nil {
 		fs.add("current_password", "required", "is required to change the password")
 	}

@@ -41,6 +41,7 @@ type Store interface {
 type Revocation struct {
 	Sessions bool
 	API      bool
+	Feeds    bool  // calendar feeds
 	Topics   bool  // API tokens with a scope of topics
 	Except   int64 // the id of a token that stays; 0: none
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"punctual/account/fault"
 )
@@ -70,6 +69,7 @@ type UserPatch struct {
 	Password                *string // empty takes the sign-in by password away
 	Phone, Locale, Timezone *string
 	Disabled                *bool
+	EndTokens, EndFeeds     *bool // whether API tokens and calendar feeds end; nil: with a new password
 	Away                    *Away // the zero Away: there again
 }
 
@@ -77,6 +77,7 @@ type UserPatch struct {
 type MePatch struct {
 	Name, Phone, Locale, Timezone *string
 	Password, CurrentPassword     *string
+	EndTokens, EndFeeds           bool  // whether API tokens and calendar feeds end, too
 	Away                          *Away // the zero Away: there again
 }
 
@@ -129,17 +130,6 @@ func (fs *faults) text(field, s string) string {
 func (fs *faults) role(r Role) {
 	if !slices.Contains(Roles, r) {
 		fs.add("role", "unknown_value", "is member, manager or admin")
-	}
-}
-
-func (fs *faults) password(p string) {
-	switch {
-	case len(p) > maxPasswordBytes:
-		fs.add("password", "too_long", "has more than 256 bytes")
-	case utf8.RuneCountInString(p) < minPassword:
-		fs.add("password", "too_short", "has fewer than 8 characters")
-	case !utf8.ValidString(p):
-		fs.add("password", "malformed", "is not UTF-8")
 	}
 }
 

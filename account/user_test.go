@@ -68,16 +68,28 @@ func TestNewUser_normalised(t *testing.T) {
 func TestFaults_password(t *testing.T) {
 	t.Parallel()
 	for password, want := range map[string]string{
-		"1234567":                "too_short",
-		"12345678":               "",
-		"密码密码密码密":                "too_short",
-		"密码密码密码密码":               "",
-		strings.Repeat("x", 256): "",
-		strings.Repeat("x", 257): "too_long",
-		"12345678\xff":           "malformed",
+		"1234567":                        "too_short",
+		"12345678":                       "too_common",
+		"23456789":                       "too_common",
+		"hgfedcba":                       "too_common",
+		"PassWord":                       "too_common",
+		"aaaaaaaaaaaa":                   "too_common",
+		"abababababab":                   "too_common",
+		"        ":                       "too_common",
+		"\uff50assword":                  "too_common", // a wide p
+		"ada@example.org":                "too_common",
+		"ada lovelace":                   "too_common",
+		"example.org":                    "too_common",
+		"four of us":                     "",
+		"密码密码密码密":                        "too_short",
+		"密码密码密码密码":                       "too_common",
+		"我的密码很长很安全":                      "",
+		strings.Repeat("xyz1", 64):       "",
+		strings.Repeat("xyz1", 64) + "x": "too_long",
+		"12345678\xff":                   "malformed",
 	} {
 		var fs faults
-		fs.password(password)
+		fs.password(password, "ada@example.org", "Ada Lovelace")
 		got := ""
 		if len(fs.List) > 0 {
 			got = fs.List[0].Code

@@ -57,6 +57,7 @@ type application struct {
 
 	accounts      *account.Service
 	limiter       limiter // of failed sign-ins
+	wideLimiter   limiter
 	meetings      *meeting.Service
 	feed          *meeting.Feed
 	news          *news // of other processes
@@ -152,10 +153,11 @@ func (a *application) wireAreas() {
 	a.topics.SetLimits(a.config.Topics.limits())
 	a.topicsRate = a.newLimiter("topics:", account.Rate(a.config.Topics.Rate))
 	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now}
+	a.wideLimiter = a.newLimiter("wide:", wide(a.config.Auth.LoginRate))
 	a.limiter = a.newLimiter("", account.Rate(a.config.Auth.LoginRate))
 	people := accountstore.New(db).Noting(trail)
 	a.accounts = account.New(people, account.Config{
-		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Refused: a.noteRefused,
+		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Wide: a.wideLimiter, Refused: a.noteRefused,
 	})
 	a.ledger = notices
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
@@ -256,6 +258,7 @@ func (a *application) apply(ctx context.Context, old, now *Config) error {
 	a.settings.Store(now.Booking.settings())
 	a.accounts.SetSessionTTL(now.Auth.SessionTTL)
 	a.limiter.SetRate(account.Rate(now.Auth.LoginRate))
+	a.wideLimiter.SetRate(wide(now.Auth.LoginRate))
 	a.topics.SetLimits(now.Topics.limits())
 	a.topicsRate.SetRate(account.Rate(now.Topics.Rate))
 	a.poster.Allow(now.Topics.allowed())

@@ -67,6 +67,11 @@ func (a *application) newLimiter(prefix string, rate account.Rate) limiter {
 	return redislimit.New(a.redis, a.config.Queue.Prefix+":"+prefix, rate)
 }
 
+// wide is the rate of failed sign-ins from one network, or to one account.
+func wide(login Rate) account.Rate {
+	return account.Rate{Count: account.WideFactor * login.Count, Per: login.Per}
+}
+
 // options of the strategies, as the configuration overrides them.
 func (c QueueConfig) options() map[string]delayjob.Options {
 	m := map[string]delayjob.Options{}

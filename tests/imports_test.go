@@ -47,7 +47,7 @@ var rules = []rule{
 	{"migrations", nil, []string{"pressly/goose"}},
 	{"web", nil, nil},
 	{"account/fault", nil, []string{"golang.org/x/text"}},
-	{"account", []string{"account/fault"}, []string{"alexedwards/argon2id", "coreos/go-oidc", "go-ldap/ldap", "golang.org/x/crypto", "golang.org/x/time", "golang.org/x/oauth2"}},
+	{"account", []string{"account/fault"}, []string{"golang.org/x/text", "alexedwards/argon2id", "coreos/go-oidc", "go-ldap/ldap", "golang.org/x/crypto", "golang.org/x/time", "golang.org/x/oauth2"}},
 	{"account/redislimit", []string{".."}, []string{"go-redis/redis_rate", "redis/go-redis"}},
 	{"notify", []string{"delayjob", "delayjob/failpoint", "delayjob/gather"}, nil},
 	{"notify/gormstore", []string{"..", "delayjob"}, []string{"gorm.io/"}},

@@ -297,7 +297,7 @@ func TestLoginRate(t *testing.T) {
 		nobody := server.Anonymous()
 		var limited int
 		for i := range 6 {
-			res := nobody.Do(t, http.MethodPost, "/auth/login", with{"email": fmt.Sprintf("guess%d@example.org", i), "password": "wrong"})
+			res := nobody.Do(t, http.MethodPost, "/auth/login", with{"email": "guess@example.org", "password": fmt.Sprintf("wrong%d", i)})
 			switch p, _ := res.Problem(); {
 			case res.Status == http.StatusTooManyRequests && p.Code == "rate_limited":
 				limited++

@@ -381,8 +381,8 @@ func TestStore_revocation(t *testing.T) {
 			{account.Revocation{}, "session0 session1 api"},
 			{account.Revocation{Sessions: true}, "api"},
 			{account.Revocation{Sessions: true, Except: 1}, "session0 api"},
-			{account.Revocation{API: true}, "session0 session1"},
-			{account.Revocation{Sessions: true, API: true}, ""},
+			{account.Revocation{API: true, Feeds: true}, "session0 session1"},
+			{account.Revocation{Sessions: true, API: true, Feeds: true}, ""},
 		}
 		for i, tt := range tests {
 			u := mustCreate(t, s, newUser(fmt.Sprintf("u%d@example.org", i), account.Member))

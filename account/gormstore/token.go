@@ -76,6 +76,15 @@ func (s *Store) CreateToken(ctx context.Context, t *account.Token) error {
 			if err := Recheck(tx); err != nil {
 				return err
 			}
+			if t.Kind == account.API {
+				var count int64
+				if err := one(ctx, tx, &count, "SELECT count(*) FROM tokens WHERE user_id = ? AND kind = ?", t.UserID, t.Kind); err != nil {
+					return err
+				}
+				if count >= account.MaxTokens {
+					return account.ErrTooManyTokens
+				}
+			}
 			if err := tx.Create(r).Error; err != nil {
 				return err
 			}
@@ -211,7 +220,7 @@ func revoke(tx *gorm.DB, userID int64, r account.Revocation) error {
 	if r.API {
 		kinds = append(kinds, account.API)
 	}
-	if r.API {
+	if r.Feeds {
 		if err := tx.Exec("DELETE FROM feeds WHERE user_id = ?", userID).Error; err != nil {
 			return err
 		}

@@ -196,7 +196,8 @@ func TestLogin_refused(t *testing.T) {
 	s.call(http.StatusUnauthorized, "POST", "/auth/login", body{"email": adminEmail, "password": "wrong"}, stale)
 	s.call(http.StatusUnauthorized, "POST", "/auth/login", body{"email": "zoe@example.org", "password": password})
 	s.call(http.StatusOK, "POST", "/auth/login", body{"email": adminEmail, "password": password}, stale)
-	s.call(http.StatusUnauthorized, "POST", "/auth/login", body{"email": "zoe@example.org", "password": "other"})
+	s.call(http.StatusUnauthorized, "POST", "/auth/login", body{"email": adminEmail, "password": "other"})
+	s.call(http.StatusUnauthorized, "POST", "/auth/login", body{"email": adminEmail, "password": "another"})
 	s.call(http.StatusTooManyRequests, "POST", "/auth/login", body{"email": adminEmail, "password": password})
 	ip = "192.0.2.2"
 	s.call(http.StatusOK, "POST", "/auth/login", body{"email": adminEmail, "password": password})

@@ -18,6 +18,8 @@ type updateMeInput struct {
 		Timezone        *string `json:"timezone,omitempty"`
 		Password        *string `json:"password,omitempty" format:"password" doc:"Takes current_password; ends all other sessions"`
 		CurrentPassword *string `json:"current_password,omitempty" format:"password"`
+		EndTokens       bool    `json:"end_tokens,omitempty" doc:"Ends all API tokens"`
+		EndFeeds        bool    `json:"end_feeds,omitempty" doc:"Ends all calendar feeds"`
 
 		Away AwayInput `json:"away,omitempty" doc:"When I am away and who decides in my place; null: I am there"`
 	}
@@ -69,6 +71,7 @@ func (h *handlers) updateMe(ctx context.Context, in *updateMeInput) (*userOutput
 	u, err := h.svc.UpdateMe(ctx, caller(ctx), in.version(), account.MePatch{
 		Name: b.Name, Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone,
 		Password: b.Password, CurrentPassword: b.CurrentPassword, Away: b.Away.away(),
+		EndTokens: b.EndTokens, EndFeeds: b.EndFeeds,
 	})
 	if err != nil {
 		return nil, err

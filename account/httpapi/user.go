@@ -55,7 +55,7 @@ type createUserInput struct {
 		Email    string    `json:"email"`
 		Name     string    `json:"name"`
 		Role     roleInput `json:"role"`
-		Password string    `json:"password,omitempty" format:"password" doc:"8 characters at least; without one there is no sign-in by password"`
+		Password string    `json:"password,omitempty" format:"password" doc:"At least 8 characters, not a common password, a sequence, or the user's name or address; without one there is no sign-in by password"`
 		Phone    string    `json:"phone,omitempty" doc:"International, such as +4930123"`
 		Locale   string    `json:"locale,omitempty" doc:"BCP 47; en if left out"`
 		Timezone string    `json:"timezone,omitempty" doc:"IANA; the installation's if left out"`
@@ -72,15 +72,17 @@ type updateUserInput struct {
 	IDInput
 	IfMatchInput
 	Body struct {
-		Email    *string    `json:"email,omitempty"`
-		Name     *string    `json:"name,omitempty"`
-		Role     *roleInput `json:"role,omitempty"`
-		Password *string    `json:"password,omitempty" format:"password" doc:"Ends the user's sessions; empty: no more sign-in by password"`
-		Phone    *string    `json:"phone,omitempty"`
-		Locale   *string    `json:"locale,omitempty"`
-		Timezone *string    `json:"timezone,omitempty"`
-		Disabled *bool      `json:"disabled,omitempty" doc:"true ends the user's sessions and tokens for good"`
-		Away     AwayInput  `json:"away,omitempty" doc:"When the user is away and who decides in their place; null: they are there"`
+		Email     *string    `json:"email,omitempty"`
+		Name      *string    `json:"name,omitempty"`
+		Role      *roleInput `json:"role,omitempty"`
+		Password  *string    `json:"password,omitempty" format:"password" doc:"Ends the user's sessions, and tokens and feeds unless end_tokens and end_feeds say otherwise; empty: no more sign-in by password"`
+		EndTokens *bool      `json:"end_tokens,omitempty" doc:"Whether the user's API tokens end; left out: with a new password"`
+		EndFeeds  *bool      `json:"end_feeds,omitempty" doc:"Whether the user's calendar feeds end; left out: with a new password"`
+		Phone     *string    `json:"phone,omitempty"`
+		Locale    *string    `json:"locale,omitempty"`
+		Timezone  *string    `json:"timezone,omitempty"`
+		Disabled  *bool      `json:"disabled,omitempty" doc:"true ends the user's sessions and tokens for good"`
+		Away      AwayInput  `json:"away,omitempty" doc:"When the user is away and who decides in their place; null: they are there"`
 	}
 }
 
@@ -141,6 +143,7 @@ func (h *handlers) updateUser(ctx context.Context, in *updateUserInput) (*userOu
 	u, err := h.svc.UpdateUser(ctx, in.ID, in.version(), account.UserPatch{
 		Email: b.Email, Name: b.Name, Role: (*account.Role)(b.Role), Password: b.Password,
 		Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone, Disabled: b.Disabled, Away: b.Away.away(),
+		EndTokens: b.EndTokens, EndFeeds: b.EndFeeds,
 	})
 	if err != nil {
 		return nil, err

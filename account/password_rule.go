@@ -1,0 +1,85 @@
+package account
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// common passwords are the first that anybody tries, in lower case.
+var common = wordSet(`password password1 password12 password123 password1234 passw0rd p@ssword p@ssw0rd passwort passwort1
+	12345678 123456789 1234567890 0123456789 87654321 987654321 123123123 12341234 11223344 1q2w3e4r 1q2w3e4r5t 1qaz2wsx q1w2e3r4
+	qwertyui qwertyuiop qwerty12 qwerty123 qwertz123 qwertzui qwertzuiop azertyuiop asdfghjk asdfghjkl zxcvbnm1 abcdefgh abcd1234 abc12345 abc123456
+	iloveyou iloveyou1 sunshine princess football baseball superman trustno1 welcome1 welcome123 letmein1 letmein123 dragon123 monkey123
+	starwars whatever computer internet michelle jennifer corvette mercedes samsung1 changeme changeme1 administrator admin123 admin1234
+	default1 secret123 geheim123 hallo123 schatz123 sommer2024 sommer2025 winter2024 winter2025 summer2024 summer2025 punctual punctual1 punctual123`)
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// foldPassword is the form in which passwords are hashed: the same characters typed on another
+// keyboard or system are the same password (RFC 8265).
+func foldPassword(p string) string { return norm.NFKC.String(p) }
+
+// password checks a new password. Own are words that it must not be, such as the user's address
+// and name.
+func (fs *faults) password(p string, own ...string) {
+	if !utf8.ValidString(p) {
+		fs.add("password", "malformed", "must be valid UTF-8")
+		return
+	}
+	p = foldPassword(p)
+	switch lower := strings.ToLower(p); {
+	case len(p) > maxPasswordBytes:
+		fs.add("password", "too_long", "must have at most %d bytes", maxPasswordBytes)
+	case utf8.RuneCountInString(p) < minPassword:
+		fs.add("password", "too_short", "must have at least %d characters", minPassword)
+	case common[lower], distinct(lower) < 3, sequence(lower):
+		fs.add("password", "too_common", "must not be a common password, a sequence or one or two characters repeated")
+	case isOneOf(lower, own):
+		fs.add("password", "too_common", "must not be your own name or address")
+	}
+}
+
+// distinct counts the different visible characters of s.
+func distinct(s string) int {
+	seen := map[rune]bool{}
+	for _, r := range s {
+		if !unicode.IsSpace(r) {
+			seen[r] = true
+		}
+	}
+	return len(seen)
+}
+
+// sequence reports whether s is a run such as abcdefgh, 98765432 or 12345678901.
+func sequence(s string) bool {
+	rs := []rune(s)
+	up, down := true, true
+	for i := 1; i < len(rs); i++ {
+		step := rs[i] - rs[i-1]
+		up = up && (step == 1 || step == '0'-'9')
+		down = down && (step == -1 || step == '9'-'0')
+	}
+	return up || down
+}
+
+// isOneOf compares without blanks and case; of an address its parts count, too.
+func isOneOf(lower string, own []string) bool {
+	bare := strings.Join(strings.Fields(lower), "")
+	for _, word := range own {
+		word = strings.ToLower(strings.Join(strings.Fields(foldPassword(word)), ""))
+		local, domain, _ := strings.Cut(word, "@")
+		if bare != "" && (bare == word || bare == local || bare == domain) {
+			return true
+		}
+	}
+	return false
+}
