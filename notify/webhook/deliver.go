@@ -178,8 +178,8 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 		}
 		return delayjob.Dead(err)
 	}
-	if p.Waits {
-		return delayjob.Snooze(inLine(d.now().Sub(one.Due)))
+	if p.Ahead > 0 {
+		return delayjob.Snooze(inLine(p.Ahead, d.now().Sub(one.Due)))
 	}
 	wait, leave := d.paces.enter(ctx, w.ID)
 	if wait > 0 {
@@ -191,22 +191,22 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 	return d.post(ctx, one, w, last, &how)
 }
 
-// pick reads a delivery. While this process posts an older event of its meeting to its webhook, it
-// waits for that, for a moment.
+// pick reads a delivery. If few older events of its meeting are to be posted first, it waits for
+// them as long as this process concludes deliveries.
 func (d *Deliver) pick(ctx context.Context, id int64) pickedOrError {
 	for tries := 0; ; tries++ {
 		changed := d.lines.changed()
 		p := d.picks.Ask(id)
-		if p.err != nil || !p.Waits || tries == inLineTries || !d.lines.wait(ctx, changed, inLinePatience) {
+		if p.err != nil || p.Ahead == 0 || p.Ahead > inLineHere || tries == inLineTries || !d.lines.wait(ctx, changed, inLinePatience) {
 			return p
 		}
 	}
 }
 
-// inLine is when to look again whether the older events of a meeting are concluded, by how long a
-// delivery is overdue: soon at first, then ever less often.
-func inLine(late time.Duration) time.Duration {
-	return min(max(late/8, 20*time.Millisecond), 10*time.Second)
+// inLine is when to look again whether the older events of a meeting are concluded: by how many
+// there are, and the longer a delivery is overdue the less often.
+func inLine(ahead int, late time.Duration) time.Duration {
+	return min(max(time.Duration(ahead)*5*time.Millisecond, late/32, 10*time.Millisecond), 10*time.Second)
 }
 
 // post tells w of a delivery, perhaps for the last time, and notes in how what came of it.

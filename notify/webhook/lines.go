@@ -8,7 +8,8 @@ import (
 
 const (
 	inLinePatience = 50 * time.Millisecond // for a handler that could post for others meanwhile
-	inLineTries    = 20
+	inLineTries    = 40
+	inLineHere     = 8 // older events at most to wait for in this process
 )
 
 // lines lets deliveries wait in this process for the older events of their meetings. The zero

@@ -49,7 +49,7 @@ type Store interface {
 type Picked struct {
 	Delivery *Delivery
 	Webhook  *Webhook
-	Waits    bool // an older event of the same meeting is still to be posted to the webhook
+	Ahead    int // older events of the same meeting that are still to be posted to the webhook, up to 1,000
 }
 
 // Scheduler takes a message straight to the queue, as well as it can: what it loses, the loader finds.

@@ -58,12 +58,12 @@ func (r *deliveryRow) delivery() *webhook.Delivery {
 func (s *Store) Pick(ctx context.Context, ids []int64) (map[int64]webhook.Picked, error) {
 	var rows []struct {
 		Row   deliveryRow `gorm:"embedded"`
-		Waits bool
+		Ahead int
 	}
-	err := s.db.WithContext(ctx).Raw(`SELECT d.*, EXISTS (SELECT 1 FROM webhook_deliveries p
+	err := s.db.WithContext(ctx).Raw(`SELECT d.*, (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries p
 			WHERE p.webhook_id = d.webhook_id AND p.meeting_id = d.meeting_id AND p.meeting_id <> 0 AND p.id < d.id AND p.state = 'pending'
 			AND NOT EXISTS (SELECT 1 FROM job_failures f
-				WHERE f.job = ? AND f.key = CAST(p.id AS text) AND f.version >= p.version)) AS waits
+				WHERE f.job = ? AND f.key = CAST(p.id AS text) AND f.version >= p.version) LIMIT 1000) AS line) AS ahead
 		FROM webhook_deliveries d WHERE d.id IN ?`, webhook.Job, ids).Scan(&rows).Error
 	if err != nil {
 		return nil, wrap("read deliveries", err)
@@ -79,7 +79,7 @@ func (s *Store) Pick(ctx context.Context, ids []int64) (map[int64]webhook.Picked
 	picked := make(map[int64]webhook.Picked, len(rows))
 	for _, r := range rows {
 		if w := byID[r.Row.WebhookID]; w != nil {
-			picked[r.Row.ID] = webhook.Picked{Delivery: r.Row.delivery(), Webhook: w, Waits: r.Waits}
+			picked[r.Row.ID] = webhook.Picked{Delivery: r.Row.delivery(), Webhook: w, Ahead: r.Ahead}
 		}
 	}
 	return picked, nil
