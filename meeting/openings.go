@@ -10,14 +10,10 @@ import (
 // suggestedStep is the grid on which times are suggested for rooms that have none of their own.
 const suggestedStep = 15 * time.Minute
 
-// daytime is when rooms are suggested that are open around the clock.
-var daytime = []OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, From: "06:00", To: "22:00"}}
-
 // Openings are the times from which on the room can be had for a length within span, earliest
 // first and so that they do not overlap: on the grid of the room's clock, while it is open,
 // not closed by a blackout, clear of what is taken with the room's buffers around it, and of
-// what is barred without. A room without opening hours is had at night only if there is no time
-// by day. Other rules about who asks, and when, are the caller's to check.
+// what is barred without. A room without opening hours is always open. Other rules about who asks, and when, are the caller's to check.
 func (r *Room) Openings(span Slot, length time.Duration, taken, barred []Slot) iter.Seq[Slot] {
 	return func(yield func(Slot) bool) {
 		if length <= 0 {
@@ -31,18 +27,8 @@ func (r *Room) Openings(span Slot, length time.Duration, taken, barred []Slot) i
 		for _, b := range r.Blackouts {
 			busy = append(busy, b.Slot)
 		}
-		hours := [][]OpeningHours{r.Policy.OpeningHours}
-		if len(r.Policy.OpeningHours) == 0 {
-			hours = [][]OpeningHours{daytime, nil}
-		}
-		for _, open := range hours {
-			found := false
-			for slot := range r.fits(openHours(open, span, loc), length, busy, loc) {
-				if found = true; !yield(slot) {
-					return
-				}
-			}
-			if found {
+		for slot := range r.fits(openHours(r.Policy.OpeningHours, span, loc), length, busy, loc) {
+			if !yield(slot) {
 				return
 			}
 		}

@@ -35,7 +35,7 @@ func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int
 		return nil, err
 	}
 	if !by.MayEdit(series.sample()) {
-		return nil, ErrForbidden
+		return nil, s.refuse(ctx, by, series)
 	}
 	if err := checkVersion(ifMatch, series.Version); err != nil {
 		return nil, err

@@ -223,7 +223,7 @@ const (
 // nextDates are shown of a series.
 const nextDates = 5
 
-// Series finds a series. A private one is [ErrForbidden] to those who may not see it: which meetings
+// Series finds a series. A private one is [ErrNotFound] to those who may not see it: which meetings
 // belong together is hidden from them.
 func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState, error) {
 	series, err := s.store.Series(ctx, id)
@@ -235,7 +235,7 @@ func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState,
 		return nil, err
 	}
 	if !viewer.MaySee(series.sample(), rooms) {
-		return nil, ErrForbidden
+		return nil, ErrNotFound
 	}
 	ms, err := s.store.SeriesMeetings(ctx, id)
 	if err != nil {
@@ -258,6 +258,19 @@ func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState,
 		}
 	}
 	return state, nil
+}
+
+// refuse is the error of an actor who may not change the series. One that they may not see is
+// unknown to them.
+func (s *Service) refuse(ctx context.Context, by Actor, series *Series) error {
+	viewer, rooms, err := s.roomsToJudge(ctx, by, series.sample())
+	if err != nil {
+		return err
+	}
+	if !viewer.MaySee(series.sample(), rooms) {
+		return ErrNotFound
+	}
+	return ErrForbidden
 }
 
 // ListSeries lists series that are not cancelled as a whole, the latest first. Only admins list

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"encoding/base64"
 	"net/http"
 	"slices"
 	"strings"
@@ -8,6 +9,13 @@ import (
 
 	"punctual/tests/testenv"
 )
+
+// forgedCursors have the form of the lists' own cursors, and what no database takes.
+var forgedCursors = []string{
+	`{"l":"meetings","t":-4550000000000000000,"i":1}`, `{"l":"meetings","t":9223372036854775807,"i":1}`, `{"l":"rooms","n":"a\u0000b","i":1}`,
+	`{"At":-4550000000000000000,"Source":0,"ID":1}`, `{"At":"2027-02-10T09:00:00Z","ID":"a\u0000b"}`, `{"DeadAt":"2027-02-10T09:00:00Z","Job":"a","Key":"\u0000"}`,
+	"id:-1", "n-1", "\x00 \x00",
+}
 
 // TestQueries: what is wrong with a query is told at once, whoever finds it; and a cursor of no list
 // has one code, whichever list it is given to.
@@ -60,6 +68,12 @@ func TestQueries(t *testing.T) {
 		p, _ := res.Problem()
 		if len(p.Errors) != 1 || p.Errors[0].Location != "query.cursor" || p.Errors[0].Code != "invalid_cursor" {
 			t.Errorf("%s: %d %s", path, res.Status, res.Body)
+		}
+		for _, forged := range forgedCursors {
+			path := strings.Replace(path, "cursor=x", "cursor="+base64.RawURLEncoding.EncodeToString([]byte(forged)), 1)
+			if res := admin.Do(t, http.MethodGet, path, nil); res.Status != http.StatusUnprocessableEntity {
+				t.Errorf("%s, the cursor %q: %d %s", path, forged, res.Status, res.Body)
+			}
 		}
 		lists++
 	}

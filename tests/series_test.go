@@ -420,7 +420,7 @@ func TestSeries_approval(t *testing.T) {
 		if n := len(mail.Where("boss@example.org", "approval_request")); n != 1 {
 			t.Errorf("asked %d times for one series", n)
 		}
-		bob.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodGet, at("/series/%d", made.Series.ID), nil) // it would tell which meetings belong together
+		bob.WantProblem(t, http.StatusNotFound, "not_found", http.MethodGet, at("/series/%d", made.Series.ID), nil) // it would tell which meetings belong together
 		alice.Want(t, http.StatusOK, http.MethodPost, at("/series/%d/cancel", made.Series.ID), with{}, nil)
 	})
 }

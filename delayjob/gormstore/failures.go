@@ -211,7 +211,7 @@ func decodeCursor(c string) (p position, err error) {
 	if err == nil {
 		err = json.Unmarshal(b, &p)
 	}
-	if err != nil || strings.ContainsRune(p.Job+p.Key, 0) { // which a database may refuse
+	if err != nil || p.Job == "" || p.DeadAt.IsZero() || strings.ContainsRune(p.Job+p.Key, 0) { // which a database may refuse
 		return position{}, ErrCursor
 	}
 	return p, nil
