@@ -2086,9 +2086,14 @@ export interface components {
         Availability: {
             /** @description You may book it for all that time, as things are now */
             free: boolean;
+            /**
+             * Format: int64
+             * @description How many further reasons there are
+             */
+            more_reasons?: number;
             /** @description Somebody else has to agree to a booking */
             needs_approval: boolean;
-            /** @description Why it is not free, all of them */
+            /** @description Why it is not free; the first 20 */
             reasons: components["schemas"]["Obstacle"][];
             room: components["schemas"]["Room"];
         };
@@ -5386,7 +5391,7 @@ export interface operations {
                 room_id?: number[] | null;
                 /** @description Required */
                 start?: string;
-                /** @description Required */
+                /** @description Required; at most 31 days after start */
                 end?: string;
                 /** @description Only rooms that are free; a page may then hold less than its limit */
                 free?: boolean;
