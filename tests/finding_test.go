@@ -20,7 +20,7 @@ func TestFinding(t *testing.T) {
 		small := admin.NewRoom(t, "Small", with{"capacity": 2})
 		fits := admin.NewRoom(t, "Fits", with{"capacity": 6, "features": []string{"video"}})
 		large := admin.NewRoom(t, "Large", with{"capacity": 30, "features": []string{"video", "piano"}, "policy": with{"buffer_after": "15m"}})
-		start := time.Now().UTC().Truncate(time.Hour).Add(24 * time.Hour)
+		start := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2).Add(10 * time.Hour) // by day: nights are not suggested
 		bob.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{large.ID}, with{"visibility": "private", "title": "Secret plans"}))
 
 		type item struct {

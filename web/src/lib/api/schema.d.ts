@@ -2243,6 +2243,15 @@ export interface components {
             from: unknown;
             to: unknown;
         };
+        ChangedZone: {
+            /**
+             * Format: date-time
+             * @description When a server noticed it at its start
+             */
+            changed_at: string;
+            /** @example America/Sao_Paulo */
+            timezone: string;
+        };
         CheckIn: {
             /**
              * @description After the start, until the room is released
@@ -2295,6 +2304,8 @@ export interface components {
             comment?: string;
         };
         ConfigAnswerBody: {
+            /** @description Time zones with other rules than when meetings were booked; punctual zones check lists the meetings */
+            changed_zones: components["schemas"]["ChangedZone"][];
             /** @description That was read by this process */
             file: string;
             /** @description Each setting with what there is to know of it, in the order of config.yaml */
