@@ -57,7 +57,10 @@ func (d dialect) translate(text string) string {
 		return d.tableOf(m[1], m[2])
 	})
 	// Postgres takes any JSON array for one of 100 rows, and reads a table of some thousands as a whole to join it.
-	text = byKey.ReplaceAllString(text, `{postgres: AND $1 = ANY (ARRAY(SELECT CAST(k ->> '$3' AS bigint) FROM jsonb_array_elements(CAST($2 AS jsonb)) AS k))}`)
+	text = byKey.ReplaceAllString(text, [...]string{
+		postgres: `AND $1 = ANY (ARRAY(SELECT CAST(k ->> '$3' AS bigint) FROM jsonb_array_elements(CAST($2 AS jsonb)) AS k))`,
+		sqlite:   "",
+	}[d])
 	text = words[d].Replace(text)
 	return only.ReplaceAllStringFunc(text, func(s string) string {
 		if m := only.FindStringSubmatch(s); m[1] == names[d] {

@@ -22,10 +22,11 @@ var (
 	handleReminders = write(`UPDATE meeting_reminders AS r SET handled_at = $2
 		FROM {rows $1: meeting_id bigint, before text, offset_seconds bigint}
 		WHERE r.meeting_id = x.meeting_id AND r.before = x.before AND r.offset_seconds = x.offset_seconds AND r.handled_at IS NULL
+			{by r.meeting_id: $1 meeting_id}
 		RETURNING {postgres: r.}meeting_id, {postgres: r.}before, {postgres: r.}offset_seconds`)
 	getReminders = write(`SELECT r.meeting_id, r.before, r.offset_seconds FROM meeting_reminders AS r
 		JOIN {rows $1: meeting_id bigint, before text, offset_seconds bigint}
-		ON r.meeting_id = x.meeting_id AND r.before = x.before AND r.offset_seconds = x.offset_seconds`)
+		ON r.meeting_id = x.meeting_id AND r.before = x.before AND r.offset_seconds = x.offset_seconds {by r.meeting_id: $1 meeting_id}`)
 )
 
 // reminderKey identifies a row of meeting_reminders.

@@ -40,14 +40,14 @@ var (
 		job: meeting.JobStart, action: meeting.ActionStarted, reached: []meeting.Status{meeting.InProgress, meeting.Ended}, to: meeting.InProgress,
 		change: write(recorded(`UPDATE meetings AS m SET status = 'in_progress', started_at = $2, updated_at = $2, version = m.version + 1
 			FROM {rows $1: id bigint, version bigint}
-			WHERE m.id = x.id AND m.schedule_version = x.version AND m.status = 'confirmed' AND m.ends_at > $2`)),
+			WHERE m.id = x.id {by m.id: $1 id} AND m.schedule_version = x.version AND m.status = 'confirmed' AND m.ends_at > $2`)),
 	}
 	end = transition{
 		// One in progress that did not end is left to the job that releases those to which nobody came.
 		job: meeting.JobEnd, action: meeting.ActionEnded, reached: []meeting.Status{meeting.Ended, meeting.InProgress}, to: meeting.Ended,
 		change: write(recorded(`UPDATE meetings AS m SET status = 'ended', ended_at = $2, updated_at = $2, version = m.version + 1
 			FROM {rows $1: id bigint, version bigint}
-			WHERE m.id = x.id AND m.schedule_version = x.version AND m.status IN ('confirmed', 'in_progress')
+			WHERE m.id = x.id {by m.id: $1 id} AND m.schedule_version = x.version AND m.status IN ('confirmed', 'in_progress')
 				AND (m.checked_in_at IS NOT NULL OR m.no_show_at IS NULL OR m.no_show_at >= m.ends_at)`)),
 	}
 )
