@@ -77,7 +77,7 @@ func WithPrefix(p string) Option { return func(o *options) { o.prefix = p } }
 // see [Queue.RenewGeneration].
 func WithShards(n int) Option { return func(o *options) { o.shards = n } }
 
-// WithLogger sets where warnings go; nowhere by default.
+// WithLogger sets where warnings go; [slog.Default] if it is not given.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 
 // WithPatience lets New succeed while the servers do not answer, or are not ready to. Calls
@@ -88,7 +88,7 @@ func WithPatience() Option { return func(o *options) { o.patient = true } }
 // [Dial] makes one that is fit for it. It fails if the servers cannot be reached (but see
 // [WithPatience]), refuse the user, or would evict keys when their memory is full.
 func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Queue, error) {
-	o := options{prefix: "punctual", log: slog.New(slog.DiscardHandler)}
+	o := options{prefix: "punctual", log: slog.Default()}
 	for _, opt := range opts {
 		opt(&o)
 	}
