@@ -2,13 +2,15 @@ package app
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"crypto/rand"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -19,36 +21,44 @@ import (
 )
 
 const (
-	idempotencyTTL   = 24 * time.Hour
-	idempotencyLease = time.Minute     // a request that runs longer has lost its process
-	idempotencyWait  = 5 * time.Second // for the first of two equal requests to end
-	idempotencyPoll  = 25 * time.Millisecond
-	idempotencyKey   = "Idempotency-Key"
+	idempotencyTTL      = 24 * time.Hour
+	idempotencyLease    = 20 * time.Second // without renewal the process is lost, and the key is free again
+	idempotencyRenew    = 5 * time.Second
+	idempotencyWait     = 25 * time.Second // for the first of two equal requests to end
+	idempotencyPoll     = 25 * time.Millisecond
+	idempotencyPatience = 5 * time.Second // for a statement about a key, whether or not the client is there
+	idempotencyAnswer   = 1 << 20         // bytes of a compressed answer
+	idempotencyKey      = "Idempotency-Key"
 )
 
-// idempotency gives a repeated POST the answer of the first one. Answers are kept for a day,
-// except those that may be otherwise the next time: 5xx, 408 and 429. If the process dies
-// between the effect and keeping its answer, the key is free again after a minute.
+// idempotency gives a repeated POST the answer of the first one. A request with a key runs to its
+// end even if its client leaves, and its answer is kept for a day, except those that may differ the
+// next time: 5xx, 408, 429 and 499. A retry waits for a running request. If the process dies, the
+// key is free again when its lease ends.
 //
-// Signing in, setting up and pairing a door take no part: doing it twice does no harm, and
-// neither a trace of the password nor the token shall lie in a table. They are the POSTs without
-// a user, which is how they are known.
+// Operations without a user (sign-in, set-up, pairing a door) take no part, since neither a
+// password nor a token shall lie in a table. Nor do operations without effect.
 type idempotency struct {
 	store *idempotencyStore
 	log   *slog.Logger
 	now   func() time.Time
+	usage idempotencyUsage
 }
+
+// withoutEffect are POSTs that change nothing: repeating them needs no key.
+var withoutEffect = []string{"preview-series", "preview-series-update", "plan-config"}
 
 // boundToSignIn are operations with a secret in the request or the answer. There the caller's
 // credential is a part of the key that seals, so that even a guessable Idempotency-Key
 // protects it; the price is that only the same sign-in gets the answer again.
-var boundToSignIn = []string{"create-my-token", "create-user-token", "create-door-code", "create-feed", "create-user", "create-webhook", "plan-config"}
+var boundToSignIn = []string{"create-my-token", "create-user-token", "create-door-code", "create-feed", "create-user", "create-webhook"}
 
-// middleware comes after the authentication.
+// middleware comes after the authentication, and after the body was read.
 func (i *idempotency) middleware(ctx huma.Context, next func(huma.Context)) {
 	key := ctx.Header(idempotencyKey)
 	who, ok := account.FromContext(ctx.Context())
-	if ctx.Method() != http.MethodPost || key == "" || !ok {
+	op := ctx.Operation().OperationID
+	if ctx.Method() != http.MethodPost || key == "" || !ok || slices.Contains(withoutEffect, op) {
 		next(ctx)
 		return
 	}
@@ -58,7 +68,7 @@ func (i *idempotency) middleware(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	body, err := io.ReadAll(c.Request.Body)
-	if err != nil { // it was read before, so this is a mistake in here
+	if err != nil { // it is in memory
 		_ = c.Error(err)
 		writeProblem(c, internalProblem())
 		return
@@ -66,14 +76,14 @@ func (i *idempotency) middleware(ctx huma.Context, next func(huma.Context)) {
 	c.Request.Body = io.NopCloser(bytes.NewReader(body))
 
 	secret := key
-	if slices.Contains(boundToSignIn, ctx.Operation().OperationID) {
+	if slices.Contains(boundToSignIn, op) {
 		cookie, _ := c.Cookie(account.SessionCookie)
 		secret += "\x00" + ctx.Header("Authorization") + "\x00" + cookie
 	}
 	s := newSeal(secret)
 	i.run(ctx, next, c, s, idempotentRequest{
 		UserID: who.UserID, Key: hashKey(key), Method: c.Request.Method, Path: c.Request.URL.Path,
-		BodyHash: s.fingerprint(c.Request.Method, c.Request.URL.RequestURI(), string(body)),
+		BodyHash: s.fingerprint(c.Request.Method, c.Request.URL.RequestURI(), string(body)), Owner: rand.Text(),
 	})
 }
 
@@ -82,8 +92,12 @@ func (i *idempotency) run(ctx huma.Context, next func(huma.Context), c *gin.Cont
 	first, known, err := i.claim(ctx.Context(), req)
 	switch {
 	case err != nil:
+		if p := problem(err); p != nil {
+			writeProblem(c, p)
+			return
+		}
 		_ = c.Error(err)
-		writeProblem(c, cmp.Or(problem(err), internalProblem()))
+		writeProblem(c, internalProblem())
 	case first:
 		i.execute(ctx, next, c, s, req)
 	case known.BodyHash != req.BodyHash:
@@ -97,54 +111,140 @@ func (i *idempotency) run(ctx huma.Context, next func(huma.Context), c *gin.Cont
 	}
 }
 
-// claim makes this request the first of its key, or tells what is known of the first. It
-// waits a while for one that runs.
+// claim makes this request the first of its key, or returns what is known of the first. It waits
+// a while for one that runs. A statement is not cut off when the client leaves: nobody would
+// know whether the key is taken.
 func (i *idempotency) claim(ctx context.Context, req idempotentRequest) (first bool, known idempotentAnswer, err error) {
-	for deadline := i.now().Add(idempotencyWait); ; {
-		now := i.now()
-		first, known, err = i.store.Claim(ctx, req, now, now.Add(idempotencyTTL), now.Add(-idempotencyLease))
-		if err != nil || first || known.Status != 0 || known.BodyHash != req.BodyHash || now.After(deadline) {
+	poll := idempotencyPoll
+	for deadline := time.Now().Add(idempotencyWait); ; poll = min(2*poll, 500*time.Millisecond) {
+		first, known, err = i.tryClaim(ctx, req)
+		if err != nil || first || known.Status != 0 || known.BodyHash != req.BodyHash || time.Now().After(deadline) {
 			return first, known, err
 		}
 		select {
 		case <-ctx.Done():
 			return false, known, ctx.Err()
-		case <-time.After(idempotencyPoll):
+		case <-time.After(poll):
 		}
 	}
 }
 
-// execute keeps the answer before it is sent, so that a client which saw it gets it again.
+func (i *idempotency) tryClaim(ctx context.Context, req idempotentRequest) (first bool, known idempotentAnswer, err error) {
+	ctx, cancel := i.detached(ctx)
+	defer cancel()
+	if spent, err := i.usage.spent(ctx, i.store, req.UserID); err != nil {
+		return false, known, err
+	} else if spent { // answers that are kept are still given
+		known, there, err := i.store.Find(ctx, req)
+		if err == nil && !there {
+			err = keysSpent()
+		}
+		return false, known, err
+	}
+	first, known, err = i.store.Claim(ctx, req, i.now())
+	if err != nil {
+		i.forget(ctx, req) // the database may have taken it nevertheless
+	}
+	return first, known, err
+}
+
+// detached is a context for a statement that has to end whether or not the client is there.
+func (i *idempotency) detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), idempotencyPatience)
+}
+
+// execute runs the request detached from its client, and keeps the answer before it is sent, so that
+// a client that saw it gets it again.
 func (i *idempotency) execute(ctx huma.Context, next func(huma.Context), c *gin.Context, s seal, req idempotentRequest) {
-	keep := context.WithoutCancel(ctx.Context())
+	running, cancel := context.WithTimeout(context.WithoutCancel(ctx.Context()), handlerTimeout)
+	defer cancel()
+	renewing := i.renew(running, cancel, req)
+	request := c.Request
+	c.Request = request.WithContext(running)
 	w := &heldWriter{ResponseWriter: c.Writer, status: http.StatusOK}
 	c.Writer = w
 	kept := false
 	defer func() { // also after a panic, which becomes a 500 further out
-		c.Writer = w.ResponseWriter
+		cancel()
+		<-renewing
+		c.Writer, c.Request = w.ResponseWriter, request
 		if !kept {
-			if err := i.store.Forget(keep, req); err != nil {
-				i.log.WarnContext(keep, "an idempotency key stays taken for a minute", "error", err)
-			}
+			i.forget(running, req)
 		}
 	}()
-	next(ctx)
+	next(huma.WithContext(ctx, running))
 
 	if isFinal(w.status) {
-		err := i.store.Keep(keep, req, idempotentAnswer{Status: w.status, Headers: w.headers(), Body: s.close(w.body.Bytes())})
-		if err != nil {
-			i.log.WarnContext(keep, "an answer could not be kept for its idempotency key", "error", err)
-		}
-		kept = err == nil
+		kept = i.keep(running, s, req, w)
 	}
 	w.release()
 }
 
+// keep reports whether the key has its final state.
+func (i *idempotency) keep(ctx context.Context, s seal, req idempotentRequest, w *heldWriter) bool {
+	body, err := s.close(w.body.Bytes())
+	if err == nil {
+		if len(body) > idempotencyAnswer {
+			body = nil // and every retry learns that
+		}
+		ctx, cancel := i.detached(ctx)
+		defer cancel()
+		err = i.store.Keep(ctx, req, idempotentAnswer{Status: w.status, Headers: w.headers(), Body: body})
+		i.usage.add(req.UserID, len(body))
+	}
+	if err != nil {
+		i.log.WarnContext(ctx, "storing an idempotent answer failed", "error", err)
+	}
+	return err == nil
+}
+
+func (i *idempotency) forget(ctx context.Context, req idempotentRequest) {
+	ctx, cancel := i.detached(ctx)
+	defer cancel()
+	if err := i.store.Forget(ctx, req); err != nil {
+		i.log.WarnContext(ctx, "freeing an idempotency key failed, it expires with its lease", "error", err)
+	}
+}
+
+// renew extends the lease until ctx ends. If that fails for too long, it ends the request, before
+// a retry takes the key. The channel is closed when it has stopped.
+func (i *idempotency) renew(ctx context.Context, cancel context.CancelFunc, req idempotentRequest) <-chan struct{} {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(idempotencyRenew)
+		defer tick.Stop()
+		for last := time.Now(); ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			asked := time.Now()
+			held, err := i.store.Renew(ctx, req, i.now())
+			if err == nil && held {
+				last = asked
+			} else if err == nil || time.Since(last) > idempotencyLease-idempotencyRenew {
+				cancel()
+				return
+			}
+		}
+	}()
+	return stopped
+}
+
 func isFinal(status int) bool {
-	return status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests
+	return status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests && status != statusClientGone
 }
 
 func (i *idempotency) replay(c *gin.Context, s seal, known idempotentAnswer) {
+	if len(known.Body) == 0 {
+		p := newProblem(http.StatusConflict, "state_conflict", "The first request succeeded, but its answer was too long to keep")
+		p.State = "answered"
+		maps.Copy(c.Writer.Header(), http.Header{"Location": known.Headers["Location"]})
+		writeProblem(c, p)
+		return
+	}
 	body, err := s.open(known.Body)
 	if err != nil {
 		writeProblem(c, keyProblem("key_reused", "was used under another sign-in"))
@@ -170,6 +270,63 @@ func (i *idempotency) RunTrimmer(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// Most that is kept for a person at a time.
+const (
+	idempotencyKeysEach  = 50_000
+	idempotencyBytesEach = 64 << 20
+	idempotencyCounted   = 10 * time.Second // then it is counted again
+)
+
+// idempotencyUsage remembers for a while what is kept for each person.
+type idempotencyUsage struct {
+	mu sync.Mutex
+	of map[int64]*keptFor
+}
+
+type keptFor struct {
+	keys, bytes int64
+	counted     time.Time
+}
+
+// spent reports whether nothing more is kept for a person.
+func (u *idempotencyUsage) spent(ctx context.Context, store *idempotencyStore, userID int64) (bool, error) {
+	u.mu.Lock()
+	k, ok := u.of[userID]
+	if ok && time.Since(k.counted) < idempotencyCounted {
+		defer u.mu.Unlock()
+		return k.keys >= idempotencyKeysEach || k.bytes >= idempotencyBytesEach, nil
+	}
+	u.mu.Unlock()
+	keys, bytes, err := store.Usage(ctx, userID)
+	if err != nil {
+		return false, fmt.Errorf("count idempotency keys: %w", err)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.of == nil || len(u.of) > 10_000 {
+		u.of = map[int64]*keptFor{}
+	}
+	u.of[userID] = &keptFor{keys, bytes, time.Now()}
+	return keys >= idempotencyKeysEach || bytes >= idempotencyBytesEach, nil
+}
+
+// add counts an answer that is kept from now on.
+func (u *idempotencyUsage) add(userID int64, bytes int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if k, ok := u.of[userID]; ok {
+		k.keys++
+		k.bytes += int64(bytes)
+	}
+}
+
+func keysSpent() *Problem {
+	p := newProblem(http.StatusTooManyRequests, "rate_limited", "Too many Idempotency-Keys within 24 hours")
+	p.Detail = "Keys are kept for 24 hours. Wait, or send the request without a key."
+	p.retryAfter = time.Hour
+	return p
 }
 
 func isIdempotencyKey(key string) bool {

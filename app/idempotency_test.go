@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -199,8 +200,8 @@ func TestIdempotency_aProcessThatDiedFreesTheKey(t *testing.T) {
 			return send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "k", "X-User", "1")
 		}
 		died := idempotentRequest{UserID: 1, Key: hashKey("k"), Method: "POST", Path: "/api/v1/things/1",
-			BodyHash: newSeal("k").fingerprint("POST", "/api/v1/things/1", one)}
-		if first, _, err := c.store.Claim(t.Context(), died, now, now.Add(idempotencyTTL), now.Add(-idempotencyLease)); err != nil || !first {
+			BodyHash: newSeal("k").fingerprint("POST", "/api/v1/things/1", one), Owner: "dead"}
+		if first, _, err := c.store.Claim(t.Context(), died, now); err != nil || !first {
 			t.Fatal(first, err)
 		}
 		c.offset.Store(int64(idempotencyLease + time.Second))
@@ -304,7 +305,7 @@ func TestIdempotency_everySecretIsBound(t *testing.T) {
 	var found []string
 	for _, path := range api.Paths {
 		op := path.Post
-		if op == nil || account.Public(op.OperationID) {
+		if op == nil || account.Public(op.OperationID) || slices.Contains(withoutEffect, op.OperationID) {
 			continue
 		}
 		secret := holdsSecret(op.RequestBody.Content)
@@ -319,4 +320,91 @@ func TestIdempotency_everySecretIsBound(t *testing.T) {
 	if d := cmp.Diff(slices.Sorted(slices.Values(boundToSignIn)), found); d != "" {
 		t.Error(d)
 	}
+}
+
+// A person who has used up what is kept for them gets 429 for a new key, and old answers still.
+func TestIdempotency_capPerPerson(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		c := newCounter(t, db)
+		s, _ := testServer(t, c.register)
+		post := func(key, user string) answer {
+			return send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", key, "X-User", user)
+		}
+		first := post("k", "1")
+		keys, bytes, err := c.store.Usage(t.Context(), 1)
+		if err != nil || keys != 1 || bytes == 0 {
+			t.Errorf("%d keys of %d bytes, %v", keys, bytes, err)
+		}
+		c.usage.add(1, idempotencyBytesEach)
+		if a := post("new", "1"); a.status != 429 || a.Code != "rate_limited" || a.header.Get("Retry-After") == "" {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		if a := post("k", "1"); a.status != 201 || a.body != first.body {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		if a := post("new", "2"); a.status != 201 {
+			t.Errorf("another person: %d %s", a.status, a.body)
+		}
+	})
+}
+
+// An answer that is too long to keep is not given in part: each retry learns that.
+func TestIdempotency_longAnswers(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		c := newCounter(t, db)
+		for _, size := range []int{idempotencyAnswer / 2, 2 * idempotencyAnswer} {
+			text := make([]byte, size)
+			for i := range text {
+				text[i] = byte('a' + rand.N(26)) // 4.7 bits each, which do not compress well
+			}
+			long := string(text)
+			s, _ := testServer(t, func(api huma.API, r *gin.Engine) {
+				c.register(api, r)
+				huma.Register(api, huma.Operation{OperationID: "create-site", Method: http.MethodPost, Path: "/long"},
+					func(context.Context, *countInput) (*struct{ Body string }, error) {
+						return &struct{ Body string }{long}, nil
+					})
+			})
+			key := strconv.Itoa(size)
+			post := func() answer { return send(t, s, "POST", "/api/v1/long", one, "Idempotency-Key", key, "X-User", "1") }
+			first, again, third := post(), post(), post()
+			if first.status != 200 {
+				t.Errorf("%d bytes: %d", size, first.status)
+			}
+			if size < idempotencyAnswer && again.body != first.body {
+				t.Errorf("%d bytes: another answer", size)
+			}
+			if size > idempotencyAnswer && (again.status != 409 || again.State != "answered" || third.body != again.body) {
+				t.Errorf("%d bytes: %d %.200s", size, again.status, again.body)
+			}
+		}
+	})
+}
+
+// A request whose client has left goes on, and a retry waits for it.
+func TestIdempotency_runsWithoutItsClient(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		c := newCounter(t, db)
+		c.took = 300 * time.Millisecond
+		s, _ := testServer(t, c.register)
+		ctx, cancel := context.WithCancel(t.Context())
+		req, err := http.NewRequestWithContext(ctx, "POST", s.URL+"/api/v1/things/1", strings.NewReader(one))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Idempotency-Key", "k")
+		req.Header.Set("X-User", "1")
+		go func() {
+			for c.runs.Load() == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+		}()
+		if _, err := s.Client().Do(req); err == nil {
+			t.Fatal("the client did not leave")
+		}
+		if a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "k", "X-User", "1"); a.status != 201 || c.runs.Load() != 1 {
+			t.Errorf("%d %s after %d runs", a.status, a.body, c.runs.Load())
+		}
+	})
 }
