@@ -370,6 +370,9 @@ func (w *heldWriter) headers() http.Header {
 
 func (w *heldWriter) release() {
 	w.ResponseWriter.WriteHeader(w.status)
-	w.ResponseWriter.WriteHeaderNow()
-	_, _ = w.ResponseWriter.Write(w.body.Bytes())
+	if w.body.Len() == 0 {
+		w.ResponseWriter.WriteHeaderNow()
+		return
+	}
+	_, _ = w.ResponseWriter.Write(w.body.Bytes()) // as a replay does, so that both are compressed or neither is
 }

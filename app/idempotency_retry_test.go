@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -82,7 +84,8 @@ func TestIdempotency_lostConnections(t *testing.T) {
 						if attempt == 0 {
 							first = a
 						} else if a.body != first.body || a.header.Get("ETag") != first.header.Get("ETag") || a.header.Get("Location") != first.header.Get("Location") {
-							t.Errorf("%s: answers differ:\n%.300s\n%.300s", key, first.body, a.body)
+							t.Errorf("%s: answers differ: replayed %q, then %q, ETag %s and %s:\n%s", key, first.header.Get("Idempotent-Replayed"),
+								a.header.Get("Idempotent-Replayed"), first.header.Get("ETag"), a.header.Get("ETag"), cmp.Diff(first.body, a.body))
 						}
 					}
 					mu.Lock()
