@@ -20,7 +20,8 @@ import (
 // register adds every operation of the REST API, behind the authentication. It panics on an
 // operation that the table of authorisation does not know: nobody could call it.
 func (a *application) register(api huma.API) {
-	api.UseMiddleware(accounthttp.Authenticate(api, a.accounts), receiveBody, accounthttp.Reauthenticate(api, a.accounts), a.idempotency.middleware)
+	api.UseMiddleware(a.limits.before, accounthttp.Authenticate(api, a.accounts), a.limits.after, a.rights.middleware(a),
+		receiveBody, accounthttp.Reauthenticate(api, a.accounts), a.idempotency.middleware)
 	clientIP := func(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() } // knows http.trusted_proxies
 	accounthttp.Register(api, a.accounts, accounthttp.Options{
 		SecureCookie: strings.HasPrefix(a.config.HTTP.BaseURL, "https:"), ClientIP: clientIP,

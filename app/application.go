@@ -73,6 +73,8 @@ type application struct {
 	webhooks      *eventhook.Service // that are told of events
 	watcher       *eventhook.Watcher // of what they are to be told
 	topicsRate    limiter            // of requests about topics
+	limits        *limits            // of requests
+	rights        *rights            // of those that listen to events
 	pauses        *pauses
 	clock         *clockWatch // nil: there is one clock
 
@@ -152,6 +154,7 @@ func (a *application) wireAreas() {
 	a.topics = topics.New(failures.NewTopics(db).Noting(guarded), a.queue, scheduler, a.poster, a.reload, a.log)
 	a.topics.SetLimits(a.config.Topics.limits())
 	a.topicsRate = a.newLimiter("topics:", account.Rate(a.config.Topics.Rate))
+	a.limits = newLimits(a.redis, a.config)
 	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now}
 	a.wideLimiter = a.newLimiter("wide:", wide(a.config.Auth.LoginRate))
 	a.limiter = a.newLimiter("", account.Rate(a.config.Auth.LoginRate))
@@ -170,6 +173,8 @@ func (a *application) wireAreas() {
 	poke := func() { a.feed.Poke(); a.watcher.Poke() }
 	happened := a.news.item(a.config.Queue.Prefix+":events", true, poke)
 	changed := func() { poke(); happened.tell() }
+	a.rights = newRights(a.log)
+	a.rights.tellOthers = a.news.item(a.config.Queue.Prefix+":rights", a.role.serves(), a.rights.recheck).tell
 	a.topics.TellOthers(a.news.item(a.config.Queue.Prefix+":webhooks", a.role.works(), a.topics.WebhooksChanged).tell)
 	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people, a.newLimiter("invite:", unknownRate)}, tellingScheduler{scheduler, changed},
 		func() meeting.Settings { return *a.settings.Load() }, time.Now, a.log)
@@ -261,6 +266,7 @@ func (a *application) apply(ctx context.Context, old, now *Config) error {
 	a.wideLimiter.SetRate(wide(now.Auth.LoginRate))
 	a.topics.SetLimits(now.Topics.limits())
 	a.topicsRate.SetRate(account.Rate(now.Topics.Rate))
+	a.limits.set(now.Limits)
 	a.poster.Allow(now.Topics.allowed())
 	a.latest.Store(now)
 	a.noteReload(ctx, old, now)

@@ -20,6 +20,7 @@ type Config struct {
 	SMS      SMSConfig      `yaml:"sms"`
 	Topics   TopicsConfig   `yaml:"topics"`
 	Auth     AuthConfig     `yaml:"auth"`
+	Limits   RequestLimits  `yaml:"limits"`
 	Audit    AuditConfig    `yaml:"audit"`
 
 	Notifications NotificationsConfig `yaml:"notifications"`
@@ -156,6 +157,17 @@ type AuthConfig struct {
 	LoginRate  Rate          `yaml:"login_rate"`
 }
 
+// RequestLimits bound what one person, one token and, without sign-in, one address may ask for.
+type RequestLimits struct {
+	Rate          Rate `yaml:"rate"`
+	AnonymousRate Rate `yaml:"anonymous_rate"`
+	Concurrency   int  `yaml:"concurrency"`
+	Heavy         int  `yaml:"heavy"`
+	Streams       int  `yaml:"streams"`
+	TotalStreams  int  `yaml:"total_streams"`
+	MemoryMiB     int  `yaml:"memory_mib" restart:"true"` // 0: by the container
+}
+
 // AuditConfig says how long the history of the installation is kept; that of meetings stays with them.
 type AuditConfig struct {
 	Keep time.Duration `yaml:"keep"`
@@ -203,7 +215,11 @@ func DefaultConfig() *Config {
 		}},
 		Topics: TopicsConfig{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
 		Auth:   AuthConfig{SessionTTL: 12 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
-		Audit:  AuditConfig{Keep: 3 * 8760 * time.Hour},
+		Limits: RequestLimits{
+			Rate: Rate{Count: 1000, Per: time.Second}, AnonymousRate: Rate{Count: 200, Per: time.Second},
+			Concurrency: 64, Heavy: 4, Streams: 10, TotalStreams: 5000,
+		},
+		Audit: AuditConfig{Keep: 3 * 8760 * time.Hour},
 
 		Notifications: NotificationsConfig{Keep: 400 * 24 * time.Hour},
 

@@ -216,6 +216,17 @@ func (c *TopicsConfig) validate(r *rules) {
 	}
 }
 
+func (c *RequestLimits) validate(r *rules) {
+	between := func(path string, n, least, most int) {
+		r.check(n >= least && n <= most, path, "is %d; it must be from %d to %d", n, least, most)
+	}
+	between("limits.concurrency", c.Concurrency, 1, 10_000)
+	between("limits.heavy", c.Heavy, 1, 1000)
+	between("limits.streams", c.Streams, 1, 10_000)
+	between("limits.total_streams", c.TotalStreams, 1, 1_000_000)
+	r.check(c.MemoryMiB == 0 || c.MemoryMiB >= 64, "limits.memory_mib", "is %d; it must be at least 64, or 0 for the container's", c.MemoryMiB)
+}
+
 // parseNetwork reads a network, or an address as the network of that alone.
 func parseNetwork(s string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(s); err == nil {

@@ -14,7 +14,7 @@ import (
 // describeShared adds to an operation what the middleware around all of them takes and
 // answers, which no handler knows of.
 func describeShared(api *huma.OpenAPI, op *huma.Operation) {
-	statuses := []int{http.StatusInternalServerError, http.StatusServiceUnavailable}
+	statuses := []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if !account.Public(op.OperationID) {
 		statuses = append(statuses, http.StatusUnauthorized, http.StatusForbidden)
 		if op.Method == http.MethodPost {
@@ -26,7 +26,7 @@ func describeShared(api *huma.OpenAPI, op *huma.Operation) {
 		statuses = append(statuses, http.StatusNotFound, http.StatusUnprocessableEntity)
 	}
 	if op.RequestBody != nil {
-		statuses = append(statuses, http.StatusRequestEntityTooLarge)
+		statuses = append(statuses, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge)
 	}
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}

@@ -64,6 +64,7 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 	for _, w := range read.warnings {
 		log.Warn(w)
 	}
+	limitMemory(config.Limits.MemoryMiB, log)
 
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.HTTP.Addr) // first: a taken port shows before anything is done
 	if err != nil {
@@ -103,6 +104,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.idempotency.RunTrimmer(ctx) })
 		g.Go(func() error { return a.topics.Run(ctx) })
 		g.Go(func() error { return a.feed.Run(ctx) })
+		g.Go(func() error { return a.rights.run(ctx) })
 	}
 	g.Go(func() error { return a.news.run(ctx) })
 	if a.clock != nil && !a.role.works() { // else the loader looks

@@ -12,7 +12,7 @@ import (
 // FeedOptions tune a Feed. A zero field means the default given here.
 type FeedOptions struct {
 	Poll   time.Duration // longest time between two looks while somebody listens; 1s
-	Buffer int           // updates that a listener may be behind until it is cut off; 1000
+	Buffer int           // batches of up to 500 updates that a listener may be behind until it is cut off; 32
 	Replay int64         // entries that a listener may have missed and still catch up with; 10000
 	Logger *slog.Logger
 }
@@ -46,7 +46,7 @@ func NewFeed(store EventStore, o FeedOptions) *Feed {
 		o.Poll = time.Second
 	}
 	if o.Buffer == 0 {
-		o.Buffer = 1000
+		o.Buffer = 32
 	}
 	if o.Replay == 0 {
 		o.Replay = 10_000
@@ -200,23 +200,20 @@ func (f *Feed) updates(ctx context.Context, events []Event) ([]Update, error) {
 	return updates, nil
 }
 
-// hand gives the updates to all listeners and notes that the events are told. Who is too far
-// behind is cut off, and comes back for what they missed.
+// hand gives the updates to all listeners, which share them, and notes that the events are told. A
+// listener that is too far behind is cut off, and comes back for what it missed.
 func (f *Feed) hand(events []Event, updates []Update) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for l := range f.listeners {
-		for _, u := range updates {
-			if l.skip[u.ID] {
-				continue
-			}
-			select {
-			case l.updates <- u:
-				continue
-			default:
-			}
+		batch := l.fresh(updates)
+		if len(batch) == 0 {
+			continue
+		}
+		select {
+		case l.updates <- batch:
+		default:
 			f.drop(l)
-			break
 		}
 	}
 	if n := len(events); n > 0 {
@@ -241,10 +238,10 @@ func (f *Feed) Listen(ctx context.Context, after int64) (l *Listener, lost bool,
 	if err != nil {
 		return nil, false, err
 	}
-	l = &Listener{feed: f, updates: make(chan Update, f.opts.Buffer), skip: map[int64]bool{}}
+	l = &Listener{feed: f, updates: make(chan []Update, f.opts.Buffer)}
 	if resumes && !lost {
 		for id := from + 1; id <= after; id++ { // told on another connection
-			l.skip[id] = true
+			l.skip = append(l.skip, id)
 		}
 		return l, false, f.join(l, after)
 	}
@@ -253,7 +250,7 @@ func (f *Feed) Listen(ctx context.Context, after int64) (l *Listener, lost bool,
 		return nil, false, err
 	}
 	for _, e := range seen {
-		l.skip[e.ID] = true
+		l.skip = append(l.skip, e.ID)
 	}
 	return l, lost, f.join(l, upToComplete(from, seen, ended, time.Now()))
 }

@@ -8,8 +8,8 @@ import (
 // A Listener is one who hears of every event. Close it.
 type Listener struct {
 	feed    *Feed
-	updates chan Update
-	skip    map[int64]bool // told before, or happened before it began to listen
+	updates chan []Update
+	skip    []int64 // told before, or happened before it began to listen; rising
 
 	after, to int64 // the events between, it reads from the store first
 }
@@ -31,7 +31,7 @@ func (l *Listener) Missed(ctx context.Context, tell func(Update) error) error {
 			return err
 		}
 		for _, u := range updates {
-			if l.skip[u.ID] {
+			if l.skips(u.ID) {
 				continue
 			}
 			if err := tell(u); err != nil {
@@ -50,8 +50,23 @@ func (l *Listener) Missed(ctx context.Context, tell func(Update) error) error {
 // asked for as [FromTheFirst].
 func (l *Listener) Position() int64 { return l.after }
 
-// Updates end when the listener is too far behind, and when the feed stops.
-func (l *Listener) Updates() <-chan Update { return l.updates }
+// skips reports whether an event is none of the listener's.
+func (l *Listener) skips(id int64) bool {
+	_, found := slices.BinarySearch(l.skip, id)
+	return found
+}
+
+// fresh are the updates that the listener has to hear.
+func (l *Listener) fresh(updates []Update) []Update {
+	if len(updates) == 0 || len(l.skip) == 0 || updates[0].ID > l.skip[len(l.skip)-1] {
+		return updates
+	}
+	return slices.DeleteFunc(slices.Clone(updates), func(u Update) bool { return l.skips(u.ID) })
+}
+
+// Updates come in batches that all listeners share: do not change them. They end when the listener
+// is too far behind, and when the feed stops.
+func (l *Listener) Updates() <-chan []Update { return l.updates }
 
 // Close ends listening.
 func (l *Listener) Close() {

@@ -86,7 +86,7 @@ func (l *eventLog) Rooms(context.Context, []int64) ([]*Room, error) { return nil
 func feeding(t *testing.T, test func(t *testing.T, l *eventLog, f *Feed)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &eventLog{}
-		f := NewFeed(l, FeedOptions{Buffer: 300, Replay: 1000})
+		f := NewFeed(l, FeedOptions{Buffer: 2, Replay: 1000})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); _ = f.Run(ctx) }()
@@ -115,11 +115,13 @@ func heard(t *testing.T, l *Listener) []int64 {
 	l.after = l.to // once
 	for {
 		select {
-		case u, open := <-l.Updates():
+		case batch, open := <-l.Updates():
 			if !open {
 				return ids
 			}
-			ids = append(ids, u.ID)
+			for _, u := range batch {
+				ids = append(ids, u.ID)
+			}
 		default:
 			return ids
 		}
@@ -251,8 +253,8 @@ func TestFeed_slowListener(t *testing.T) {
 		if n != 720 {
 			t.Errorf("the quick one heard %d, want 720", n)
 		}
-		if got := heard(t, slow); len(got) != 300 {
-			t.Errorf("the slow one heard %d, want its buffer, 300", len(got))
+		if got := heard(t, slow); len(got) != 480 {
+			t.Errorf("the slow one heard %d, want two batches of 240", len(got))
 		}
 		if _, open := <-slow.Updates(); open {
 			t.Error("the slow one is not cut off")
@@ -331,7 +333,7 @@ func TestFeed_fromTheFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(told) == 0 {
-			told = append(told, (<-l.Updates()).ID)
+			told = append(told, (<-l.Updates())[0].ID)
 		}
 		if !slices.Equal(told, []int64{id}) {
 			t.Errorf("told %v", told)

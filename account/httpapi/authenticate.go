@@ -58,6 +58,9 @@ func Reauthenticate(api huma.API, svc *account.Service) func(huma.Context, func(
 // authenticatedKey is of the time at which the caller was authenticated.
 type authenticatedKey struct{}
 
+// Secret is what the caller of an operation shows; empty: nothing.
+func Secret(ctx huma.Context) string { return secret(ctx) }
+
 // secret is what the caller shows. Next to an Authorization header the cookie does not count:
 // the protection against cross-site requests trusts that a request with that header is not
 // one that a browser was tricked into.

@@ -31,11 +31,12 @@ type DB struct {
 
 	readers  *sql.DB // of SQLite; else nil
 	requests *sql.DB // of Postgres, see [ForRequest]; else nil
+	heavy    *sql.DB // of Postgres, see [ForHeavy]; else nil
 }
 
 // Options tune the connections; a zero field means the default given here.
 type Options struct {
-	MaxConns    int           // open at once for requests; 8 per processor, at least 16; half as many besides for work. Of SQLite those that read.
+	MaxConns    int           // open at once for requests; 8 per processor, at least 16; half as many besides for heavy requests, and for work. Of SQLite those that read.
 	MaxIdleTime time.Duration // after which an unused connection is closed; 5m
 	MaxLifetime time.Duration // after which any connection is replaced, so that a fail-over is noticed; 30m
 }
@@ -120,7 +121,7 @@ func (db *DB) Migrate(ctx context.Context) error { return migrations.Up(ctx, db.
 func (db *DB) Close() error {
 	err := db.SQL.Close()
 	if db.requests != nil {
-		err = errors.Join(db.requests.Close(), err)
+		err = errors.Join(db.requests.Close(), db.heavy.Close(), err)
 	}
 	if db.readers != nil {
 		err = errors.Join(db.readers.Close(), err) // the writer last: it tidies up the write-ahead log
@@ -149,8 +150,8 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 		limit(p, o)
 		return p
 	}
-	l := &lanes{requests: pool(o.MaxConns), work: pool(max(2, o.MaxConns/2))}
-	return &DB{SQL: l.work, Dialect: migrations.Postgres, requests: l.requests}, postgres.New(postgres.Config{Conn: l}), nil
+	l := &lanes{requests: pool(o.MaxConns), heavy: pool(max(2, o.MaxConns/2)), work: pool(max(2, o.MaxConns/2))}
+	return &DB{SQL: l.work, Dialect: migrations.Postgres, requests: l.requests, heavy: l.heavy}, postgres.New(postgres.Config{Conn: l}), nil
 }
 
 // boundIdle bounds how long a transaction may wait for its client, unless the administrator has

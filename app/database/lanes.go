@@ -7,6 +7,8 @@ import (
 
 type requestKey struct{}
 
+type heavyKey struct{}
+
 // ForRequest marks the context of what somebody asked for and waits for. On Postgres it has
 // connections of its own: however many requests wait there, for a lock or because the server
 // is slow, the work that is to be done on time finds a connection.
@@ -14,11 +16,20 @@ func ForRequest(ctx context.Context) context.Context {
 	return context.WithValue(ctx, requestKey{}, true)
 }
 
-// lanes are the connections to Postgres for requests and for all else. It is a [gorm.ConnPool]
+// ForHeavy marks the context of a request that reads much. On Postgres it has connections of its own,
+// so that light requests find one.
+func ForHeavy(ctx context.Context) context.Context {
+	return context.WithValue(ctx, heavyKey{}, true)
+}
+
+// lanes are the connections to Postgres for requests, for heavy ones, and for all else. It is a [gorm.ConnPool]
 // and a [gorm.TxBeginner].
-type lanes struct{ requests, work *sql.DB }
+type lanes struct{ requests, heavy, work *sql.DB }
 
 func (l *lanes) of(ctx context.Context) *sql.DB {
+	if ctx.Value(heavyKey{}) != nil {
+		return l.heavy
+	}
 	if ctx.Value(requestKey{}) != nil {
 		return l.requests
 	}

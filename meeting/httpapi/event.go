@@ -166,37 +166,20 @@ func (s *stream) run(ctx context.Context, l *meeting.Listener, lost bool) error 
 			return nil
 		case <-beat.C:
 			s.buf.WriteString(": still here\n\n")
-		case u, open := <-l.Updates():
+		case updates, open := <-l.Updates():
 			if !open {
 				return errors.New("the feed ended, or the listener was too slow")
 			}
-			if err := s.tellAll(u, l.Updates()); err != nil {
-				return err
+			for _, u := range updates {
+				if err := s.tell(u); err != nil {
+					return err
+				}
 			}
 		}
 		if err := s.flush(); err != nil {
 			return err
 		}
 	}
-}
-
-// tellAll also takes the updates that wait behind the first, so that they go out together.
-func (s *stream) tellAll(u meeting.Update, more <-chan meeting.Update) error {
-	for range 100 {
-		if err := s.tell(u); err != nil {
-			return err
-		}
-		select {
-		case next, open := <-more:
-			if !open {
-				return nil
-			}
-			u = next
-		default:
-			return nil
-		}
-	}
-	return s.tell(u)
 }
 
 // tell writes the update, if there is anything to tell of it.

@@ -1,0 +1,276 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/redis/go-redis/v9"
+
+	"punctual/account"
+	accounthttp "punctual/account/httpapi"
+	"punctual/account/redislimit"
+	"punctual/app/database"
+	meetinghttp "punctual/meeting/httpapi"
+)
+
+// heavyKey of an operation's metadata marks one whose cost depends on much data.
+const heavyKey = "heavy"
+
+const (
+	placeWait    = 5 * time.Second // for others of the same caller to end
+	placeWaiters = 16              // times as many may wait as may run
+	streamsRetry = 30 * time.Second
+)
+
+// heavyPlaces bounds the heavy operations of a process, so that light ones find a processor and a
+// connection to the database.
+var heavyPlaces = max(4, 4*runtime.GOMAXPROCS(0))
+
+// limits bound what one person, one token and, without sign-in, one network may ask for. Rates are
+// shared by all processes; what runs at once is bounded in each process.
+type limits struct {
+	config    atomic.Pointer[RequestLimits]
+	people    *sharedRate
+	tokens    *sharedRate
+	addresses *sharedRate
+	refused   *account.MemoryLimiter // requests with a wrong token, by network
+	running   places
+	heavy     places
+	streams   places
+}
+
+func newLimits(client redis.UniversalClient, c *Config) *limits {
+	l := &limits{
+		people:    newSharedRate(client, c.Queue.Prefix+":people:"),
+		tokens:    newSharedRate(client, c.Queue.Prefix+":tokens:"),
+		addresses: newSharedRate(client, c.Queue.Prefix+":addresses:"),
+		refused:   account.NewMemoryLimiter(account.Rate{}),
+	}
+	l.set(c.Limits)
+	return l
+}
+
+// set takes over changed settings.
+func (l *limits) set(c RequestLimits) {
+	l.config.Store(&c)
+	l.people.set(burst(c.Rate, 2)) // of all tokens together
+	l.tokens.set(burst(c.Rate, 1))
+	l.addresses.set(burst(c.AnonymousRate, 1))
+	l.refused.SetRate(burst(c.AnonymousRate, 1))
+}
+
+// burst allows requests of two seconds, minutes or hours at once.
+func burst(r Rate, times int) account.Rate {
+	return account.Rate{Count: 2 * times * r.Count, Per: 2 * r.Per}
+}
+
+type forgiveKey struct{}
+
+// before comes in front of the authentication: it limits requests without sign-in, and those with
+// a token that turns out to be wrong.
+func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
+	c := humagin.Unwrap(ctx)
+	network, wide := networks(c.ClientIP())
+	if account.Public(ctx.Operation().OperationID) || accounthttp.Secret(ctx) == "" {
+		for _, key := range []string{network, wide} {
+			if ok, after := l.addresses.Allow(ctx.Context(), key); !ok {
+				writeProblem(c, tooMany("Too many requests from this address", after))
+				return
+			}
+		}
+		l.inPlace(ctx, next, &l.running, network, l.config.Load().Concurrency)
+		return
+	}
+	if ok, after := l.refused.Allow(ctx.Context(), network); !ok {
+		writeProblem(c, tooMany("Too many requests from this address that were refused", after))
+		return
+	}
+	forgive := func() { l.refused.Forgive(ctx.Context(), network) }
+	next(huma.WithValue(ctx, forgiveKey{}, forgive))
+}
+
+// after comes behind the authentication.
+func (l *limits) after(ctx huma.Context, next func(huma.Context)) {
+	p, ok := account.FromContext(ctx.Context())
+	if !ok {
+		next(ctx)
+		return
+	}
+	if forgive, ok := ctx.Context().Value(forgiveKey{}).(func()); ok {
+		forgive()
+	}
+	token := "token " + strconv.FormatInt(p.TokenID, 10)
+	person := "person " + strconv.FormatInt(p.UserID, 10)
+	if p.AtDoor() { // one person may pair many doors
+		person = token
+	}
+	c, config, op := humagin.Unwrap(ctx), l.config.Load(), ctx.Operation()
+	allowed, after := l.tokens.Allow(ctx.Context(), token)
+	if allowed {
+		allowed, after = l.people.Allow(ctx.Context(), person)
+	}
+	switch {
+	case !allowed:
+		writeProblem(c, tooMany("Too many requests", after))
+	case op.Path == meetinghttp.EventsPath || op.Path == meetinghttp.DoorEventsPath:
+		l.stream(ctx, next, person, config)
+	case strings.HasSuffix(op.Path, "/pop"): // waits for jobs, and has a rate of its own
+		next(ctx)
+	default:
+		l.inPlace(ctx, func(ctx huma.Context) { l.run(ctx, next, person, config) }, &l.running, token, config.Concurrency)
+	}
+}
+
+func (l *limits) run(ctx huma.Context, next func(huma.Context), person string, config *RequestLimits) {
+	if heavy, _ := ctx.Operation().Metadata[heavyKey].(bool); !heavy {
+		l.inPlace(ctx, next, &l.running, person, 2*config.Concurrency) // of all tokens together
+		return
+	}
+	l.inPlace(ctx, func(ctx huma.Context) {
+		ctx = huma.WithContext(ctx, database.ForHeavy(ctx.Context()))
+		l.inPlace(ctx, next, &l.heavy, "", heavyPlaces)
+	}, &l.heavy, person, config.Heavy)
+}
+
+// inPlace runs next when the key has a place, or answers that it has none.
+func (l *limits) inPlace(ctx huma.Context, next func(huma.Context), at *places, key string, most int) {
+	leave, ok := at.take(ctx.Context(), key, most, placeWait)
+	if !ok {
+		writeProblem(humagin.Unwrap(ctx), tooMany("Too many requests at the same time", time.Second))
+		return
+	}
+	defer leave()
+	next(ctx)
+}
+
+// stream runs one that stays open: it never waits for a place.
+func (l *limits) stream(ctx huma.Context, next func(huma.Context), person string, config *RequestLimits) {
+	leave, ok := l.streams.take(ctx.Context(), person, config.Streams, 0)
+	if !ok {
+		writeProblem(humagin.Unwrap(ctx), tooMany("Too many open event streams", streamsRetry))
+		return
+	}
+	defer leave()
+	leaveAll, ok := l.streams.take(ctx.Context(), "", config.TotalStreams, 0)
+	if !ok {
+		writeProblem(humagin.Unwrap(ctx), tooMany("Too many open event streams in this process", streamsRetry))
+		return
+	}
+	defer leaveAll()
+	next(ctx)
+}
+
+func tooMany(title string, after time.Duration) *Problem {
+	p := newProblem(http.StatusTooManyRequests, "rate_limited", title)
+	p.retryAfter = max(after, time.Second)
+	return p
+}
+
+// networks that a client counts against: its IPv4 address, or the /64 of its IPv6 address and the
+// /48 around it.
+func networks(clientIP string) (network, wide string) {
+	addr, err := netip.ParseAddr(clientIP)
+	if err != nil {
+		return clientIP, "wide " + clientIP
+	}
+	if addr = addr.Unmap().WithZone(""); addr.Is6() {
+		return netip.PrefixFrom(addr, 64).Masked().String(), netip.PrefixFrom(addr, 48).Masked().String()
+	}
+	return addr.String(), "wide " + addr.String()
+}
+
+// sharedRate is a rate that processes share, if they share a Redis. Callers far below it are counted
+// in this process alone, so that most requests do not wait for Redis.
+type sharedRate struct {
+	near   *account.MemoryLimiter
+	shared limiter // nil: near has the whole rate
+}
+
+// nearPart of a rate is given without asking Redis.
+const nearPart = 10
+
+func newSharedRate(client redis.UniversalClient, prefix string) *sharedRate {
+	r := &sharedRate{near: account.NewMemoryLimiter(account.Rate{})}
+	if client != nil {
+		r.shared = redislimit.New(client, prefix, account.Rate{})
+	}
+	return r
+}
+
+func (r *sharedRate) set(rate account.Rate) {
+	if r.shared == nil {
+		r.near.SetRate(rate)
+		return
+	}
+	r.shared.SetRate(rate)
+	r.near.SetRate(account.Rate{Count: max(1, rate.Count/nearPart), Per: rate.Per})
+}
+
+// Allow charges one request to key.
+func (r *sharedRate) Allow(ctx context.Context, key string) (ok bool, retryAfter time.Duration) {
+	if ok, retryAfter = r.near.Allow(ctx, key); ok || r.shared == nil {
+		return ok, retryAfter
+	}
+	return r.shared.Allow(ctx, key)
+}
+
+// places bound how many run at once for each key. The zero value is ready.
+type places struct {
+	mu sync.Mutex
+	of map[string]*place
+}
+
+type place struct {
+	slots chan struct{}
+	users int // that run or wait
+}
+
+// take waits for one of most places, in turn. false: none became free, or too many wait already.
+func (p *places) take(ctx context.Context, key string, most int, wait time.Duration) (leave func(), ok bool) {
+	p.mu.Lock()
+	if p.of == nil {
+		p.of = map[string]*place{}
+	}
+	at := p.of[key]
+	if at == nil || cap(at.slots) != most { // a changed setting begins anew
+		at = &place{slots: make(chan struct{}, most)}
+		p.of[key] = at
+	}
+	if at.users >= most*(1+placeWaiters) || wait == 0 && at.users >= most {
+		p.mu.Unlock()
+		return nil, false
+	}
+	at.users++
+	p.mu.Unlock()
+	gone := func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if at.users--; at.users == 0 && p.of[key] == at {
+			delete(p.of, key)
+		}
+	}
+	select {
+	case at.slots <- struct{}{}:
+		return func() { <-at.slots; gone() }, true
+	default:
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case at.slots <- struct{}{}:
+		return func() { <-at.slots; gone() }, true
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	gone()
+	return nil, false
+}

@@ -1,0 +1,330 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"punctual/app/database"
+	"punctual/migrations"
+	"punctual/tests/testenv"
+	"punctual/tests/testenv/testdb"
+)
+
+func TestLimits_rates(t *testing.T) {
+	a, s := startApplication(t, func(c *Config) {
+		c.Limits.Rate = Rate{Count: 5, Per: time.Hour}
+		c.Limits.AnonymousRate = Rate{Count: 4, Per: time.Hour}
+	})
+	token := signIn(t, a, s) // one of eight requests without sign-in
+	refusedAfter := func(what string, want int, headers ...string) {
+		t.Helper()
+		for n := range 100 {
+			res := send(t, s, "GET", "/api/v1/me", "", headers...)
+			if res.status != 429 {
+				continue
+			}
+			if n != want || res.Code != "rate_limited" || res.header.Get("Retry-After") == "" {
+				t.Errorf("%s: refused after %d, want %d: %s %v", what, n, want, res.body, res.header)
+			}
+			return
+		}
+		t.Errorf("%s: never refused", what)
+	}
+	refusedAfter("one token", 10, "Authorization", "Bearer "+token)
+	refusedAfter("no token", 7)
+	refusedAfter("a wrong token", 8, "Authorization", "Bearer wrong")
+
+	a.limits.set(DefaultConfig().Limits)
+	for _, headers := range [][]string{{"Authorization", "Bearer " + token}, {"Authorization", "Bearer wrong"}, {}} {
+		eventually(t, func() bool { return send(t, s, "GET", "/api/v1/me", "", headers...).status != 429 })
+	}
+}
+
+// Two processes share a rate: a caller has it once, and a tenth in each process.
+func TestLimits_sharedRate(t *testing.T) {
+	db, redis := testdb.URL(t, migrations.Postgres), testenv.Redis(t)
+	one := func(c *Config) {
+		c.Database.URL, c.Queue.URL = db, redis
+		c.Limits.Rate = Rate{Count: 50, Per: time.Hour}
+	}
+	a, first := startApplication(t, one)
+	_, second := startApplication(t, one)
+	token := signIn(t, a, first)
+	allowed := 0
+	for i := range 240 {
+		if send(t, []*httptest.Server{first, second}[i%2], "GET", "/api/v1/me", "", "Authorization", "Bearer "+token).status == 200 {
+			allowed++
+		}
+	}
+	if allowed < 100 || allowed > 125 { // Redis may not answer in time on a busy machine, and then each counts by itself
+		t.Errorf("%d requests were allowed, want 100 and a tenth for each process", allowed)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p places
+		take := func(key string, wait time.Duration) (func(), bool) { return p.take(t.Context(), key, 2, wait) }
+		leave1, ok1 := take("a", 0)
+		leave2, ok2 := take("a", 0)
+		if !ok1 || !ok2 {
+			t.Fatal("no place")
+		}
+		if _, ok := take("a", 0); ok {
+			t.Error("a third place")
+		}
+		if leave, ok := take("b", 0); !ok {
+			t.Error("another key has no place")
+		} else {
+			leave()
+		}
+		begin := time.Now()
+		if _, ok := take("a", time.Second); ok || time.Since(begin) != time.Second {
+			t.Errorf("%v after %v", ok, time.Since(begin))
+		}
+		time.AfterFunc(300*time.Millisecond, leave1)
+		begin = time.Now()
+		leave3, ok := take("a", time.Second)
+		if !ok || time.Since(begin) != 300*time.Millisecond {
+			t.Errorf("%v after %v", ok, time.Since(begin))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, ok := p.take(ctx, "a", 2, time.Hour); ok {
+			t.Error("a place for a client that left")
+		}
+		var waiting atomic.Int64
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				if leave, ok := take("a", time.Minute); ok {
+					waiting.Add(1)
+					leave()
+				}
+			})
+		}
+		synctest.Wait()
+		leave2()
+		wg.Wait()
+		if n := waiting.Load(); n != 2*(1+placeWaiters)-2 {
+			t.Errorf("%d waited", n)
+		}
+		leave3()
+		if len(p.of) != 0 {
+			t.Errorf("%d keys are left", len(p.of))
+		}
+	})
+}
+
+// listenTo opens an event stream and returns its first event.
+func listenTo(t *testing.T, s *httptest.Server, path, token string) (res *http.Response, next func() string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+"/api/v1"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if res, err = (&http.Client{Transport: &http.Transport{DisableCompression: true}}).Do(req); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	lines := bufio.NewScanner(res.Body)
+	return res, func() string {
+		for lines.Scan() {
+			if event, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+				return event
+			}
+		}
+		return ""
+	}
+}
+
+func TestLimits_streams(t *testing.T) {
+	a, s := startApplication(t, func(c *Config) { c.Limits.Streams, c.Limits.TotalStreams = 2, 3 })
+	token := signIn(t, a, s)
+	run(t, a)
+	var open []*http.Response
+	for range 2 {
+		res, next := listenTo(t, s, "/events", token)
+		if res.StatusCode != 200 || next() != "ready" {
+			t.Fatal(res.Status)
+		}
+		open = append(open, res)
+	}
+	res, _ := listenTo(t, s, "/events", token)
+	if res.StatusCode != 429 || res.Header.Get("Retry-After") == "" {
+		t.Errorf("the third: %s", res.Status)
+	}
+	other := member(t, a, s, token)
+	if res, _ := listenTo(t, s, "/events", other); res.StatusCode != 200 {
+		t.Errorf("another person: %s", res.Status)
+	}
+	if res, _ := listenTo(t, s, "/events", other); res.StatusCode != 429 {
+		t.Errorf("more than the process takes: %s", res.Status)
+	}
+	_ = open[0].Body.Close()
+	eventually(t, func() bool { res, _ := listenTo(t, s, "/events", token); return res.StatusCode == 200 })
+}
+
+// run does what ends event streams.
+func run(t *testing.T, a *application) {
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = a.feed.Run(ctx) })
+	wg.Go(func() { _ = a.rights.run(ctx) })
+	wg.Go(func() { _ = a.news.run(ctx) })
+	t.Cleanup(func() { stop(); wg.Wait() })
+}
+
+func eventually(t *testing.T, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not happen")
+		}
+	}
+}
+
+// member makes a user and returns their token.
+func member(t *testing.T, _ *application, s *httptest.Server, admin string) string {
+	t.Helper()
+	res := send(t, s, "POST", "/api/v1/users", `{"email":"m@example.org","name":"M","role":"manager","password":"another long password"}`, "Authorization", "Bearer "+admin)
+	if res.status != 201 {
+		t.Fatalf("%d %s", res.status, res.body)
+	}
+	return login(t, s)
+}
+
+func login(t *testing.T, s *httptest.Server) string {
+	t.Helper()
+	res := send(t, s, "POST", "/api/v1/auth/login", `{"email":"m@example.org","password":"another long password"}`)
+	var body struct{ Token string }
+	if err := json.Unmarshal([]byte(res.body), &body); err != nil || res.status != 200 {
+		t.Fatalf("%d %s", res.status, res.body)
+	}
+	return body.Token
+}
+
+// An event stream ends when its caller may no longer read what they read, also when the change was
+// made in another process. What changes nothing for the caller ends no stream.
+func TestRights_endStreams(t *testing.T) {
+	db, redis := testdb.URL(t, migrations.Postgres), testenv.Redis(t)
+	shared := func(c *Config) { c.Database.URL, c.Queue.URL = db, redis }
+	a, here := startApplication(t, shared)
+	b, there := startApplication(t, shared)
+	admin := signIn(t, a, here)
+	run(t, a)
+	run(t, b)
+	token := member(t, a, here, admin)
+	user := "/api/v1/users/2" // the second that was made
+	patch := func(body string) {
+		t.Helper()
+		if res := send(t, here, "PATCH", user, body, "Authorization", "Bearer "+admin); res.status != 200 {
+			t.Fatalf("%s: %d %s", body, res.status, res.body)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func()
+		before func()
+	}{
+		{"demoted", func() { patch(`{"role":"member"}`) }, nil},
+		{"password reset", func() { patch(`{"password":"yet another password"}`); patch(`{"password":"another long password"}`) }, func() { token = login(t, here) }},
+		{"disabled", func() { patch(`{"active":false}`) }, func() { token = login(t, here) }},
+		{"signed out", func() {
+			send(t, here, "POST", "/api/v1/auth/logout", "", "Authorization", "Bearer "+token)
+		}, func() { patch(`{"active":true}`); token = login(t, here) }},
+	} {
+		if c.before != nil {
+			c.before()
+		}
+		resHere, nextHere := listenTo(t, here, "/events", token)
+		resThere, nextThere := listenTo(t, there, "/events", token)
+		_, nextAdmin := listenTo(t, there, "/events", admin)
+		if nextHere() != "ready" || nextThere() != "ready" || nextAdmin() != "ready" {
+			t.Fatalf("%s: %s %s", c.name, resHere.Status, resThere.Status)
+		}
+		c.change()
+		if nextHere() != "" || nextThere() != "" { // reads until it ends
+			t.Errorf("%s: the stream goes on", c.name)
+		}
+		b.rights.mu.Lock()
+		if n := len(b.rights.streams); n == 0 {
+			t.Errorf("%s: the admin's stream ended", c.name)
+		}
+		b.rights.mu.Unlock()
+	}
+}
+
+// Light requests find a connection although every one for heavy requests is taken.
+func TestForHeavy_hasConnectionsOfItsOwn(t *testing.T) {
+	db, err := database.Open(t.Context(), testdb.URL(t, migrations.Postgres), database.Options{MaxConns: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	heavy := database.ForHeavy(database.ForRequest(t.Context()))
+	var held []context.CancelFunc
+	for range 2 {
+		ctx, cancel := context.WithCancel(heavy)
+		tx := db.Gorm.WithContext(ctx).Begin()
+		if tx.Error != nil {
+			t.Fatal(tx.Error)
+		}
+		held = append(held, func() { tx.Rollback(); cancel() })
+	}
+	for _, ctx := range []context.Context{database.ForRequest(t.Context()), t.Context()} {
+		if err := db.Gorm.WithContext(ctx).Exec("SELECT 1").Error; err != nil {
+			t.Error(err)
+		}
+	}
+	for _, free := range held {
+		free()
+	}
+}
+
+func TestNetworks(t *testing.T) {
+	for ip, want := range map[string][2]string{
+		"192.0.2.1":             {"192.0.2.1", "wide 192.0.2.1"},
+		"::ffff:192.0.2.1":      {"192.0.2.1", "wide 192.0.2.1"},
+		"2001:db8:1:2:3:4:5:6":  {"2001:db8:1:2::/64", "2001:db8:1::/48"},
+		"fe80::1%eth0":          {"fe80::/64", "fe80::/48"},
+		"not an address at all": {"not an address at all", "wide not an address at all"},
+	} {
+		network, wide := networks(ip)
+		if got := [2]string{network, wide}; got != want {
+			t.Errorf("%s: %v, want %v", ip, got, want)
+		}
+	}
+}
+
+func TestContainerMemory(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	none, unlimited, huge, limited := filepath.Join(dir, "none"), file("a", "max\n"), file("b", "9223372036854771712\n"), file("c", "536870912\n")
+	for _, c := range []struct {
+		files []string
+		want  int64
+	}{{[]string{none}, 0}, {[]string{unlimited, huge}, 0}, {[]string{none, limited}, 512 << 20}} {
+		if got := containerMemory(c.files...); got != c.want {
+			t.Errorf("%v: %d, want %d", c.files, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"golang.org/x/sync/errgroup"
+
+	"punctual/account"
+	accounthttp "punctual/account/httpapi"
+	"punctual/meeting"
+	meetinghttp "punctual/meeting/httpapi"
+)
+
+const (
+	rightsEvery   = 15 * time.Second       // all streams are checked, in case a change was not reported
+	rightsGap     = 200 * time.Millisecond // changes within it are one
+	rightsAtOnce  = 8
+	rightsTimeout = 5 * time.Second
+)
+
+// rights end event streams whose caller may no longer read what they read when the stream began: it
+// was signed out or disabled, or has another role or deputyship. The client connects again, and
+// misses nothing if it may still listen.
+type rights struct {
+	log        *slog.Logger
+	tellOthers func()        // other processes
+	wake       chan struct{} // one slot
+
+	mu      sync.Mutex
+	streams map[*openStream]struct{}
+}
+
+type openStream struct {
+	valid func(context.Context) (bool, error)
+	end   context.CancelFunc
+}
+
+func newRights(log *slog.Logger) *rights {
+	return &rights{log: log, tellOthers: func() {}, wake: make(chan struct{}, 1), streams: map[*openStream]struct{}{}}
+}
+
+// changed says that rights may have changed, here and in other processes. It never blocks.
+func (r *rights) changed() {
+	r.recheck()
+	r.tellOthers()
+}
+
+// recheck all streams of this process soon. It never blocks.
+func (r *rights) recheck() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run checks streams until ctx ends.
+func (r *rights) run(ctx context.Context) error {
+	tick := time.NewTicker(rightsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.wake:
+		case <-tick.C:
+		}
+		r.check(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(rightsGap):
+		}
+	}
+}
+
+func (r *rights) check(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, rightsTimeout)
+	defer cancel()
+	r.mu.Lock()
+	open := make([]*openStream, 0, len(r.streams))
+	for s := range r.streams {
+		open = append(open, s)
+	}
+	r.mu.Unlock()
+	var g errgroup.Group
+	g.SetLimit(rightsAtOnce)
+	for _, s := range open {
+		g.Go(func() error {
+			valid, err := s.valid(ctx)
+			if err == nil && !valid {
+				s.end()
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil && ctx.Err() == nil {
+		r.log.Warn("rights of event streams unknown, retrying", "error", err)
+	}
+}
+
+// middleware follows streams, and notices requests that may change rights.
+func (r *rights) middleware(a *application) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		op := ctx.Operation()
+		if op.Path != meetinghttp.EventsPath && op.Path != meetinghttp.DoorEventsPath {
+			next(ctx)
+			if changesRights(op) && humagin.Unwrap(ctx).Writer.Status() < http.StatusBadRequest {
+				r.changed()
+			}
+			return
+		}
+		secret, id := accounthttp.Secret(ctx), op.OperationID
+		began, err := a.reader(ctx.Context(), secret, id)
+		if err != nil {
+			if p := problem(err); p != nil {
+				writeProblem(humagin.Unwrap(ctx), p)
+				return
+			}
+			_ = humagin.Unwrap(ctx).Error(err)
+			writeProblem(humagin.Unwrap(ctx), internalProblem())
+			return
+		}
+		streaming, end := context.WithCancel(ctx.Context())
+		defer end()
+		s := &openStream{end: end, valid: func(ctx context.Context) (bool, error) {
+			now, err := a.reader(ctx, secret, id)
+			if errors.Is(err, account.ErrUnauthorized) || errors.Is(err, account.ErrForbidden) {
+				return false, nil
+			}
+			return err == nil && reflect.DeepEqual(began, now), err
+		}}
+		r.mu.Lock()
+		r.streams[s] = struct{}{}
+		r.mu.Unlock()
+		defer func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			delete(r.streams, s)
+		}()
+		next(huma.WithContext(ctx, streaming))
+	}
+}
+
+// changesRights reports whether an operation may change what somebody may read.
+func changesRights(op *huma.Operation) bool {
+	if op.Method == http.MethodGet || op.OperationID == "login" {
+		return false
+	}
+	for _, area := range []string{"/auth", "/me", "/users", "/door", "/groups"} {
+		if op.Path == area || strings.HasPrefix(op.Path, area+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// reads is what decides about which meetings a caller may read.
+type reads struct {
+	user, token int64
+	role        account.Role
+	scopes      []account.Scope
+	standsFor   any
+}
+
+// reader is what the caller with this secret may read by an operation now.
+func (a *application) reader(ctx context.Context, secret, op string) (reads, error) {
+	p, err := a.accounts.Authenticate(ctx, secret)
+	if err == nil {
+		err = account.Authorize(p, op)
+	}
+	if err != nil {
+		return reads{}, err
+	}
+	by, err := a.meetings.Standing(ctx, meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Role: meeting.Role(p.Role)})
+	return reads{p.UserID, p.TokenID, p.Role, p.Scopes, by.StandsFor}, err
+}
