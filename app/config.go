@@ -33,6 +33,7 @@ type HTTPConfig struct {
 	Addr           string   `yaml:"addr" restart:"true"`
 	BaseURL        string   `yaml:"base_url" restart:"true"`
 	TrustedProxies []string `yaml:"trusted_proxies" restart:"true"`
+	MetricsToken   string   `yaml:"metrics_token" restart:"true" secret:"true"`
 }
 
 // DatabaseConfig names the database, which is the truth.

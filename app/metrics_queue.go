@@ -13,7 +13,7 @@ import (
 )
 
 // queueCollector counts what a queue holds when somebody asks, so that an idle installation
-// asks nothing. Answers are kept for a second: two scrapers cost as much as one.
+// asks nothing. Answers are kept for queueCounted, so that many scrapers cost as much as one.
 type queueCollector struct {
 	queue  func() delayjob.Inspector // that in force
 	jobs   []string
@@ -23,6 +23,8 @@ type queueCollector struct {
 	at    time.Time
 	stats map[string]delayjob.Stats
 }
+
+const queueCounted = 5 * time.Second
 
 // topicCounter tells which topics there are. Their dead jobs are the database's: a queue that
 // was flushed knows of none.
@@ -80,7 +82,7 @@ func (c *queueCollector) Collect(ch chan<- prometheus.Metric) {
 func (c *queueCollector) look() map[string]delayjob.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.at) < time.Second {
+	if time.Since(c.at) < queueCounted {
 		return c.stats
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)

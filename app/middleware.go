@@ -8,11 +8,13 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -63,6 +65,30 @@ func accessLog(log *slog.Logger) gin.HandlerFunc {
 			attrs = append(attrs, slog.String("error", c.Errors[0].Error()))
 		}
 		log.LogAttrs(c.Request.Context(), level, "request", attrs...)
+	}
+}
+
+// warnOfProxies logs once that X-Forwarded-For came from a peer that is not trusted: behind a proxy
+// that is not in http.trusted_proxies all clients share one address, and its limits.
+func warnOfProxies(trusted []string, log *slog.Logger) gin.HandlerFunc {
+	var networks []netip.Prefix
+	for _, s := range trusted {
+		if p, err := parseNetwork(s); err == nil {
+			networks = append(networks, p)
+		}
+	}
+	var once sync.Once
+	return func(c *gin.Context) {
+		if c.GetHeader("X-Forwarded-For") == "" {
+			return
+		}
+		peer, err := netip.ParseAddr(c.RemoteIP())
+		if err != nil || slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(peer.Unmap()) }) {
+			return
+		}
+		once.Do(func() {
+			log.Warn("X-Forwarded-For from an untrusted peer ignored, set http.trusted_proxies if it is your proxy", "peer", peer.String())
+		})
 	}
 }
 
@@ -128,10 +154,18 @@ func refuseUnreadable(c *gin.Context) {
 	if !isText(c.Request.URL.Path) {
 		faults = append(faults, ProblemFault{Location: "path", Message: "is no text", Code: "malformed"})
 	}
+	if strings.Contains(c.GetHeader("If-Match"), ",") { // a change is based on one version
+		faults = append(faults, ProblemFault{Location: "header.If-Match", Message: "must be one ETag", Code: "malformed"})
+	}
 	if len(faults) > 0 {
 		p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
 		p.Errors = faults
 		writeProblem(c, p)
+		return
+	}
+	if text := values.Get("q"); text != strings.TrimSpace(text) { // of every search
+		values.Set("q", strings.TrimSpace(text))
+		c.Request.URL.RawQuery = values.Encode()
 	}
 }
 

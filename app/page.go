@@ -36,7 +36,7 @@ func page(r *gin.Engine) (index gin.HandlerFunc) {
 		name := strings.TrimPrefix(path.Clean(c.Request.URL.Path), "/")
 		isRead := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
 		switch {
-		case !isRead, strings.HasPrefix(name, "api/"), name == "api":
+		case !isRead, isAPI(name):
 			writeProblem(c, humaProblem(http.StatusNotFound, "There is nothing at this path.", nil))
 		case files[name] != nil:
 			files.serve(c, name)
@@ -47,6 +47,12 @@ func page(r *gin.Engine) (index gin.HandlerFunc) {
 		}
 	})
 	return index
+}
+
+// isAPI reports whether a path belongs to the API, in any case: what is unknown there is no page.
+func isAPI(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return strings.EqualFold(first, "api")
 }
 
 // notBuilt stands in for the page in a program that was built without it.

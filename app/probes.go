@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/subtle"
 	"net/http"
 	"time"
 
@@ -23,7 +24,15 @@ func probes(r *gin.Engine, a *application) {
 		}
 		c.JSON(http.StatusOK, gin.H{"status": "ready"})
 	})
-	r.GET("/metrics", gin.WrapH(a.metrics.handler()))
+	metrics := gin.WrapH(a.metrics.handler())
+	r.GET("/metrics", func(c *gin.Context) {
+		want := a.config.HTTP.MetricsToken
+		if want != "" && subtle.ConstantTimeCompare([]byte(c.GetHeader("Authorization")), []byte("Bearer "+want)) != 1 {
+			writeProblem(c, newProblem(http.StatusUnauthorized, "unauthorized", "The metrics need the token http.metrics_token"))
+			return
+		}
+		metrics(c)
+	})
 }
 
 type notReady string

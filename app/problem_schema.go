@@ -49,11 +49,18 @@ func schemaFault(d *huma.ErrorDetail) ProblemFault {
 	switch { // what the decoder says is about Go, not about the request
 	case strings.HasPrefix(d.Message, "json: cannot unmarshal number"):
 		f.Message, f.Code = "holds a number that is too large", "out_of_range"
-	case strings.HasPrefix(d.Message, "json: "):
-		f.Message, f.Code = "cannot be read", "malformed"
+	case strings.HasPrefix(d.Message, "json: "), isGo(d.Message):
+		f.Message, f.Code = "must have values of the types that the API describes", "malformed"
 	}
 	f.Location = cmp.Or(f.Location, "body")
 	return f
+}
+
+// isGo reports whether a message is the text of an error of a Go type that decodes itself. It may
+// hold what was sent.
+func isGo(message string) bool {
+	return strings.HasPrefix(message, "parsing time ") || strings.Contains(message, "UnmarshalJSON") || strings.Contains(message, "UnmarshalText") ||
+		strings.Contains(message, "strconv.")
 }
 
 // schemaCode names huma's texts, which have no code of their own.

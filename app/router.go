@@ -48,6 +48,7 @@ func newEngine(c HTTPConfig, log *slog.Logger, m *metrics) (*gin.Engine, error) 
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false
+	r.RemoteIPHeaders = []string{"X-Forwarded-For"} // a proxy that sets this one passes others on as they came
 	if err := r.SetTrustedProxies(c.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("http.trusted_proxies: %w", err)
 	}
@@ -55,7 +56,7 @@ func newEngine(c HTTPConfig, log *slog.Logger, m *metrics) (*gin.Engine, error) 
 	if err != nil {
 		return nil, fmt.Errorf("http.base_url: %w", err)
 	}
-	r.Use(assignRequestID, accessLog(log), m.measure, recoverPanics(log), securityHeaders(c.BaseURL), compress, limitRequest, sameOrigin, refuseUnreadable)
+	r.Use(assignRequestID, accessLog(log), warnOfProxies(c.TrustedProxies, log), m.measure, recoverPanics(log), securityHeaders(c.BaseURL), compress, limitRequest, sameOrigin, refuseUnreadable)
 	r.NoRoute(func(c *gin.Context) { // a page serves more than this
 		writeProblem(c, humaProblem(http.StatusNotFound, "There is nothing at this path.", nil))
 	})

@@ -115,7 +115,10 @@ func newSenders(c *Config, links render.Links) (*senders, error) {
 		return nil, err
 	}
 	s := &senders{host: host, render: r, connections: c.Queue.Jobs[notify.Email.Job()].Concurrency}
-	return s, s.apply(c)
+	if err := s.apply(c); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // apply switches to what c says. On an error nothing is switched.

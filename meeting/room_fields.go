@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -88,11 +89,12 @@ type RoomFields struct {
 type roomLookUp struct {
 	siteMissing bool
 	users       map[int64]Person
-	checkIn     CheckIn // the installation's
+	checkIn     CheckIn       // the installation's
+	timeout     time.Duration // the installation's, of requests
 }
 
 func (s *Service) lookUpRoom(ctx context.Context, f *RoomFields) (roomLookUp, error) {
-	look := roomLookUp{users: map[int64]Person{}, checkIn: s.conf().CheckIn}
+	look := roomLookUp{users: map[int64]Person{}, checkIn: s.conf().CheckIn, timeout: s.conf().ApprovalTimeout}
 	if f.SiteID != nil && *f.SiteID != 0 {
 		_, err := s.store.Site(ctx, *f.SiteID)
 		look.siteMissing = errors.Is(err, ErrNotFound)
@@ -210,8 +212,8 @@ func (f *RoomFields) approval(r *Room, look roomLookUp, found *faults) {
 	if len(r.Approval.SecondIDs) > 0 && len(r.Approval.ApproverIDs) == 0 {
 		found.add("body.approval.second_level", "contradiction", "follows a first level, but approver_ids names nobody")
 	}
-	if limit := r.Approval.Timeout; limit > 0 && r.Approval.EscalateAfter >= limit {
-		found.add("body.approval.escalate_after", "contradiction", "is not before the time-out")
+	if limit := cmp.Or(r.Approval.Timeout, look.timeout); limit > 0 && r.Approval.EscalateAfter >= limit {
+		found.add("body.approval.escalate_after", "contradiction", "must be less than the time-out that applies, %s", FormatDuration(limit))
 	}
 }
 

@@ -197,7 +197,11 @@ func (q *Query) read(tx *gorm.DB, source int, after *position) (rows []row, err 
 		if source == ofMeetings {
 			name = "m.title"
 		}
-		like := func(column string) string { return "lower(" + column + `) LIKE ? ESCAPE '\'` }
+		fold := "lower"
+		if tx.Name() == "sqlite" { // whose lower knows ASCII alone
+			fold = "fold"
+		}
+		like := func(column string) string { return fold + "(" + column + ") LIKE " + fold + `(?) ESCAPE '\'` }
 		and("("+strings.Join([]string{like("e.actor_name"), like(name), like("e.reason"), like("e.address")}, " OR ")+")", pattern, pattern, pattern, pattern)
 	}
 	statement := "SELECT " + s.columns + " FROM " + s.from
@@ -222,7 +226,7 @@ func anyAction(column string, actions []string) (cond string, values []any) {
 	return "(" + strings.Join(conds, " OR ") + ")", values
 }
 
-func containing(text string) string { return "%" + escape(strings.ToLower(text)) + "%" }
+func containing(text string) string { return "%" + escape(text) + "%" }
 
 func escape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)

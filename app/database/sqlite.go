@@ -47,6 +47,9 @@ func openSQLite(u string, o Options) (*DB, gorm.Dialector, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, nil, err
 	}
+	if err := keepPrivate(path); err != nil {
+		return nil, nil, err
+	}
 	writer, err := sql.Open("sqlite", dsn(path, nil))
 	if err != nil {
 		return nil, nil, err
@@ -62,6 +65,26 @@ func openSQLite(u string, o Options) (*DB, gorm.Dialector, error) {
 	readers.SetConnMaxLifetime(0) // no fail-over to notice
 	db := &DB{SQL: writer, Dialect: migrations.SQLite, File: path, readers: readers}
 	return db, &dialector{&splitPool{writer, readers}}, nil
+}
+
+// keepPrivate makes the file, if it is not there, and lets nobody but its owner read it: it holds
+// password hashes and signing keys. SQLite makes the files beside it alike.
+func keepPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + suffix)
+		if err != nil || info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		_ = os.Chmod(path+suffix, info.Mode().Perm()&^0o077) // a file of somebody else stays as it is
+	}
+	return nil
 }
 
 // busyTimeout is how long a process waits for what another one does to the file.

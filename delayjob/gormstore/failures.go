@@ -89,7 +89,11 @@ func (f Filter) apply(q *gorm.DB) *gorm.DB {
 	}
 	if f.ErrorContains != "" {
 		literal := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.ErrorContains)
-		q = q.Where(`lower(error) LIKE lower(?) ESCAPE '\'`, "%"+literal+"%")
+		fold := "lower"
+		if q.Name() == "sqlite" { // whose lower knows ASCII alone
+			fold = "fold"
+		}
+		q = q.Where(fold+"(error) LIKE "+fold+`(?) ESCAPE '\'`, "%"+literal+"%")
 	}
 	return q
 }

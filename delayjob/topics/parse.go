@@ -137,7 +137,8 @@ func decode(raw []byte, into any, at string) *Fault {
 		if e.Field == "" {
 			return wrong(at, "wrong_type", "must be an object")
 		}
-		return wrong(at+"."+e.Field, "wrong_type", "must not be a "+e.Value)
+		kind, _, _ := strings.Cut(e.Value, " ") // a number stands behind it
+		return wrong(at+"."+e.Field, "wrong_type", "must not be a "+kind)
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return wrong(at+"."+strings.Trim(name, `"`), "unknown_field", "is not known")

@@ -112,6 +112,10 @@ func (l *Ledger) List(ctx context.Context, f notify.Filter) ([]notify.Notificati
 	q := strings.Builder{}
 	q.WriteString(`SELECT ` + columns + ` FROM notifications WHERE 1 = 1`)
 	var args []any
+	fold := "lower"
+	if l.db.Name() == "sqlite" { // whose lower knows ASCII alone
+		fold = "fold"
+	}
 	where := func(cond string, arg any) {
 		q.WriteString(` AND ` + cond)
 		args = append(args, arg)
@@ -129,7 +133,7 @@ func (l *Ledger) List(ctx context.Context, f notify.Filter) ([]notify.Notificati
 		where(`channel = ?`, f.Channel)
 	}
 	if f.Address != "" {
-		where(`lower(address) = lower(?)`, f.Address)
+		where(fold+`(address) = `+fold+`(?)`, f.Address)
 	}
 	if !f.From.IsZero() {
 		where(`created_at >= ?`, micro(f.From))
@@ -138,8 +142,9 @@ func (l *Ledger) List(ctx context.Context, f notify.Filter) ([]notify.Notificati
 		where(`created_at < ?`, micro(f.To))
 	}
 	if f.Text != "" {
-		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(f.Text)) + "%"
-		q.WriteString(` AND (lower(name) LIKE ? ESCAPE '\' OR lower(address) LIKE ? ESCAPE '\' OR lower(facts->>'title') LIKE ? ESCAPE '\')`)
+		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text) + "%"
+		like := func(column string) string { return fold + "(" + column + ") LIKE " + fold + `(?) ESCAPE '\'` }
+		q.WriteString(" AND (" + like("name") + " OR " + like("address") + " OR " + like("facts->>'title'") + ")")
 		args = append(args, pattern, pattern, pattern)
 	}
 	past, order := `id < ?`, `DESC`

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"punctual/migrations"
+	"punctual/tests/testenv/testdb"
+)
+
+// Every list that can be searched finds text in either case, of any alphabet, and without the spaces
+// around it.
+func TestSearch_eitherCase(t *testing.T) {
+	day := time.Now().UTC().AddDate(0, 0, 7).Truncate(24 * time.Hour)
+	at := func(d time.Duration) string { return day.Add(d).Format(time.RFC3339) }
+	span := "from=" + at(0) + "&to=" + at(24*time.Hour)
+	lists := map[string]string{
+		"/meetings": span, "/rooms": "", "/grid": span, "/occupancy": "from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly), "/people": "", "/notifications": "", "/audit": "",
+	}
+	for _, dialect := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {
+		a, s := startApplication(t, func(c *Config) { c.Database.URL = testdb.URL(t, dialect) })
+		token := signIn(t, a, s)
+		post := func(path, body string) {
+			t.Helper()
+			if res := send(t, s, "POST", "/api/v1"+path, body, "Authorization", "Bearer "+token); res.status != 201 {
+				t.Fatalf("%s: %d %s", path, res.status, res.body)
+			}
+		}
+		post("/users", `{"email":"e@example.org","name":"Émile Übung","role":"member","password":"a long password"}`)
+		post("/rooms", `{"name":"ÜBUNG Émile","capacity":4}`)
+		post("/meetings", `{"room_ids":[1],"title":"Émile ÜBUNG","start":"`+at(9*time.Hour)+`","end":"`+at(10*time.Hour)+`","attendees":[{"email":"e@example.org"}]}`)
+
+		var doc struct {
+			Paths map[string]map[string]struct {
+				Parameters []struct{ Name, In string }
+			}
+		}
+		if err := json.Unmarshal([]byte(send(t, s, "GET", "/openapi.json", "").body), &doc); err != nil {
+			t.Fatal(err)
+		}
+		for path, item := range doc.Paths {
+			for _, p := range item["get"].Parameters {
+				if _, known := lists[path]; p.Name == "q" && !known && !strings.Contains(path, "{") {
+					t.Errorf("%s can be searched, but this test does not know it", path)
+				}
+			}
+		}
+		for _, path := range slices.Sorted(maps.Keys(lists)) {
+			if doc.Paths["/api/v1"+path] == nil && doc.Paths[path] == nil {
+				continue
+			}
+			find := func(q string) string {
+				res := send(t, s, "GET", "/api/v1"+path+"?"+lists[path]+"&q="+url.QueryEscape(q), "", "Authorization", "Bearer "+token)
+				if res.status != 200 {
+					t.Errorf("%s: %d %s", path, res.status, res.body)
+				}
+				return res.body
+			}
+			for _, q := range []string{"émile", "ÉMILE", "übung", "ÜBUNG", " Übung "} {
+				if got := find(q); !strings.Contains(got, "mile") && !strings.Contains(got, `"room_id":1`) {
+					t.Errorf("%s %s: %q finds nothing: %.200s", dialect, path, q, got)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// If the outbox cannot be made, the program says so and does not start.
+func TestNewApplication_outboxCannotBeMade(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("data", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := DefaultConfig()
+	c.Database.URL = "sqlite:" + filepath.Join(t.TempDir(), "p.db")
+	if _, err := startWith(t, c); err == nil || !strings.Contains(err.Error(), "data") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Nobody but the owner reads the database.
+func TestNewApplication_databaseIsPrivate(t *testing.T) {
+	t.Chdir(t.TempDir())
+	file := filepath.Join(t.TempDir(), "p.db")
+	if err := os.WriteFile(file, nil, 0o644); err != nil { // of an earlier version
+		t.Fatal(err)
+	}
+	c := DefaultConfig()
+	c.Database.URL = "sqlite:" + file
+	a, err := startWith(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	files, err := filepath.Glob(file + "*")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v %v", files, err)
+	}
+	for _, f := range files {
+		if info, err := os.Stat(f); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v %v", f, info.Mode(), err)
+		}
+	}
+}
+
+func TestProbes_metricsToken(t *testing.T) {
+	_, s := startApplication(t, func(c *Config) { c.HTTP.MetricsToken = "scraper" })
+	for header, want := range map[string]int{"": 401, "Bearer wrong": 401, "Bearer scraper": 200} {
+		if a := send(t, s, "GET", "/metrics", "", "Authorization", header); a.status != want {
+			t.Errorf("%q: %d, want %d", header, a.status, want)
+		}
+	}
+}
+
+func startWith(t *testing.T, c *Config) (*application, error) {
+	level := new(slog.LevelVar)
+	return newApplication(t.Context(), c, roleAll, newLogger(t.Output(), "text", level), level)
+}
