@@ -101,7 +101,7 @@ func registerConfig(api huma.API, current func() (settings *Config, restart []st
 
 type planInput struct {
 	Body struct {
-		Config string `json:"config" maxLength:"1000000" doc:"The file's content"`
+		Config string `json:"config" maxLength:"262144" doc:"The file's content"`
 	}
 }
 

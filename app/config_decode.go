@@ -135,6 +135,9 @@ func (b *binder) syntaxFault(err error) {
 			f.Line, f.Column = t.Position.Line, t.Position.Column
 		}
 	}
+	if strings.Contains(f.Message, "cannot start any token") && strings.ContainsAny(f.Message, "\t") {
+		f.Message = "must not be indented with tabs: use spaces"
+	}
 	b.faults = append(b.faults, f)
 }
 

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"punctual/app/audit"
 )
@@ -74,13 +76,38 @@ func newConfigError(file string, src []byte, secrets []string, faults []ConfigFa
 	if len(faults) == 0 {
 		return nil
 	}
+	slices.Sort(secrets)
+	secrets = slices.Compact(secrets)
 	for i := range faults {
 		faults[i].Message = strings.Join(strings.Fields(hide(faults[i].Message, secrets, 6)), " ")
+	}
+	for i := range faults {
+		faults[i].Message = cut(faults[i].Message, maxFaultText)
 	}
 	slices.SortStableFunc(faults, func(a, b ConfigFault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
+	if more := len(faults) - maxConfigFaults; more > 0 {
+		last := faults[maxConfigFaults-1]
+		last.Message = fmt.Sprintf("%d more faults from here on", more+1)
+		faults = append(faults[:maxConfigFaults-1:maxConfigFaults-1], last)
+	}
 	return &ConfigError{File: file, Faults: faults, lines: maskLines(src, secrets)}
+}
+
+// Most that is shown of the faults of a file, in bytes where it is text.
+const (
+	maxConfigFaults = 100
+	maxFaultText    = 500
+	maxExcerptLine  = 200
+)
+
+// cut shortens text to at most so many bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // mask stands for a secret, here as in the history.
@@ -92,8 +119,71 @@ var secretValue = regexp.MustCompile(`(?i)(password"?\s*:\s*)("[^"]*"?|'[^']*'?|
 // maskLines splits the file into lines fit to be shown.
 func maskLines(src []byte, secrets []string) []string {
 	text := secretValue.ReplaceAllString(string(src), "${1}${3}${5}"+mask+"${4}")
-	return strings.Split(strings.ReplaceAll(hide(text, secrets, 2), "\r\n", "\n"), "\n")
+	lines := strings.Split(strings.ReplaceAll(hide(text, secrets, 2), "\r\n", "\n"), "\n")
+	shown := true // whether the last key's value may be
+	for i, line := range lines {
+		lines[i], shown = maskUnknown(line, shown)
+		lines[i] = cut(lines[i], maxExcerptLine)
+	}
+	return lines
 }
+
+// keyed is a key and a value behind it, up to the next one in braces.
+var keyed = regexp.MustCompile(`([\w.-]+)(["']?\s*:(?:\s+|$))([^,{}\[\]]*)`)
+
+// maskUnknown hides the values of keys that are no settings, which may be misspelt secrets. A line
+// without a key goes with the key before it; after reports that for the lines that follow.
+func maskUnknown(line string, before bool) (masked string, after bool) {
+	code, comment := line, ""
+	if i := strings.Index(" "+line, " #"); i >= 0 {
+		code, comment = line[:i], line[i:]
+	}
+	if !keyed.MatchString(code) {
+		if text := strings.TrimSpace(code); !before && text != "" {
+			indent := code[:strings.Index(code, text)]
+			return indent + mask + comment, false
+		}
+		return line, before
+	}
+	after = true
+	masked = keyed.ReplaceAllStringFunc(code, func(pair string) string {
+		part := keyed.FindStringSubmatch(pair)
+		if after = settingNames()[part[1]]; after || strings.TrimSpace(part[3]) == "" {
+			return pair
+		}
+		value := strings.TrimRight(part[3], " \t")
+		return part[1] + part[2] + mask + part[3][len(value):]
+	})
+	return masked + comment, after
+}
+
+// settingNames are the keys of all settings that are no secrets.
+var settingNames = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for _, job := range strategies {
+		names[job] = true
+	}
+	var walk func(t reflect.Type)
+	walk = func(t reflect.Type) {
+		switch t.Kind() {
+		case reflect.Slice, reflect.Map, reflect.Pointer:
+			walk(t.Elem())
+		case reflect.Struct:
+			for f := range t.Fields() {
+				name, secret := f.Tag.Get("yaml"), f.Tag.Get("secret")
+				if name == "" {
+					continue
+				}
+				if secret != "true" {
+					names[name] = true
+				}
+				walk(f.Type)
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config]())
+	return names
+})
 
 // hide masks secrets of at least so many bytes; less would mask every other word.
 func hide(text string, secrets []string, least int) string {

@@ -14,6 +14,9 @@ import (
 	"strings"
 )
 
+// maxConfigFile is many times what all settings need.
+const maxConfigFile = 256 << 10
+
 // defaultConfigFile is read if it is there.
 const defaultConfigFile = "config.yaml"
 
@@ -47,6 +50,9 @@ func loadConfig(file string, environ []string) (loaded, error) {
 }
 
 func readConfig(file string, src []byte, environ []string) (loaded, error) {
+	if len(src) > maxConfigFile {
+		return loaded{}, &ConfigError{File: file, Faults: []ConfigFault{{Source: file, Line: 1, Column: 1, Message: fmt.Sprintf("must be at most %d bytes", maxConfigFile)}}, lines: []string{""}}
+	}
 	c := DefaultConfig()
 	b := newBinder(file)
 	b.bindDocument(bytes.TrimPrefix(src, []byte("\ufeff")), "", reflect.ValueOf(c).Elem())

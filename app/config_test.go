@@ -103,7 +103,7 @@ log: { level: info, colour: true }
 	want := `PUNCTUAL_QUEUE_HORIZON: "soon" is not a duration; write a number with a unit, such as 90s, 15m or 24h
 c.yaml:2:3: unknown key http.adr; did you mean addr?
      1 | http:
->    2 |   adr: ":80"
+>    2 |   adr: ***
        |   ^
      3 | email:
      4 |   smtp:
@@ -112,12 +112,12 @@ c.yaml:6:11: email.smtp.port: "x" is not a whole number in plain decimals
      5 |     password: ***
 >    6 |     port: x
        |           ^
-     7 | log: { level: info, colour: true }
+     7 | log: { level: info, colour: *** }
      8 | 
 c.yaml:7:21: unknown key log.colour; known are format, level
      5 |     password: ***
      6 |     port: x
->    7 | log: { level: info, colour: true }
+>    7 | log: { level: info, colour: *** }
        |                     ^
      8 | 
 `

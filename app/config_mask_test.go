@@ -1,0 +1,68 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A secret whose key is misspelt, or that stands where none belongs, is shown nowhere.
+func TestConfig_masksWhatMayBeASecret(t *testing.T) {
+	for _, file := range []string{
+		"email:\n  smtp:\n    pasword: hunter2-x\n",
+		"email:\n  smtp: { host: mail.example.org, passwrd: hunter2-x }\n",
+		"email: {smtp: {pw: 'hunter2-x', port: 587}}\n",
+		"email:\n  smtp:\n    pasword: |\n      hunter2-x\n      hunter2-x\n    port: x\n",
+		"email:\n  smtp:\n    pasword: >-\n      one hunter2-x\n",
+		"credentials:\n  - hunter2-x\n  - hunter2-x\nlog:\n  level: x\n",
+		"email:\n  smtp:\n\tpasword: hunter2-x\n",
+		"email:\n  smtp:\n    \"pass word\": hunter2-x\n    pwd : hunter2-x\n",
+		"pasword: hunter2-x\nlog: [\n",
+	} {
+		_, err := readConfig("config.yaml", []byte(file), nil)
+		e, ok := isConfigError(err)
+		if !ok {
+			t.Errorf("%q: %v", file, err)
+			continue
+		}
+		if report := e.Report() + fmt.Sprint(faultsOf(err)); strings.Contains(report, "hunter2") {
+			t.Errorf("%q:\n%s", file, report)
+		}
+	}
+	_, err := readConfig("config.yaml", []byte("log:\n  level: loud\nhttp:\n  addr: \":8080\"\n"), nil)
+	if e, ok := isConfigError(err); !ok || !strings.Contains(e.Report(), "level: loud") {
+		t.Errorf("settings are not shown: %v", err)
+	}
+}
+
+func TestConfig_faultsAreBounded(t *testing.T) {
+	var unknown, secrets strings.Builder
+	for i := range 8000 {
+		fmt.Fprintf(&unknown, "key%d: value\n", i)
+		fmt.Fprintf(&secrets, "password%d: %d\n", i, i)
+	}
+	for what, file := range map[string]string{
+		"unknown keys": unknown.String(),
+		"passwords":    secrets.String(),
+		"a long line":  "log: { level: " + strings.Repeat("x", 200_000) + " }\n",
+		"a list":       "http:\n  trusted_proxies: [" + strings.Repeat("x, ", 50_000) + "x]\n",
+		"too long":     strings.Repeat("# comment\n", 50_000),
+	} {
+		_, err := readConfig("config.yaml", []byte(file), nil)
+		e, ok := isConfigError(err)
+		if !ok {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if n := len(e.Report()); len(e.Faults) > maxConfigFaults || n > 256<<10 {
+			t.Errorf("%s: %d faults, %d bytes", what, len(e.Faults), n)
+		}
+	}
+}
+
+func TestConfig_tabs(t *testing.T) {
+	_, err := readConfig("config.yaml", []byte("log:\n\tlevel: info\n"), nil)
+	if err == nil || !strings.Contains(err.Error(), "must not be indented with tabs") || !strings.Contains(err.Error(), "config.yaml:2:") {
+		t.Errorf("%v", err)
+	}
+}
