@@ -77,6 +77,10 @@ func (l *MemoryLimiter) AllowN(_ context.Context, key string, n int) (ok bool, r
 	if full.Before(now) {
 		full = now
 	}
+	if most := now.Add(interval * time.Duration(l.rate.Count)); full.After(most) { // charged at a slower rate
+		full = most
+		l.full[key] = full
+	}
 	full = full.Add(interval * time.Duration(n))
 	if wait := full.Sub(now) - interval*time.Duration(l.rate.Count); wait > 0 {
 		return false, wait

@@ -241,10 +241,10 @@ func TestRights_endStreams(t *testing.T) {
 	}{
 		{"demoted", func() { patch(`{"role":"member"}`) }, nil},
 		{"password reset", func() { patch(`{"password":"yet another password"}`); patch(`{"password":"another long password"}`) }, func() { token = login(t, here) }},
-		{"disabled", func() { patch(`{"active":false}`) }, func() { token = login(t, here) }},
+		{"disabled", func() { patch(`{"disabled":true}`) }, func() { token = login(t, here) }},
 		{"signed out", func() {
 			send(t, here, "POST", "/api/v1/auth/logout", "", "Authorization", "Bearer "+token)
-		}, func() { patch(`{"active":true}`); token = login(t, here) }},
+		}, func() { patch(`{"disabled":false}`); token = login(t, here) }},
 	} {
 		if c.before != nil {
 			c.before()
