@@ -75,8 +75,10 @@ func (c *calendarOf) series(cal *ics.Calendar) {
 		begin = f.Start
 	}
 	for _, o := range slices.Concat(s.Overrides, s.Cancelled) {
-		if o.Start.Before(begin) {
-			begin = o.Start
+		for _, t := range []time.Time{o.Start, o.OriginalStart} {
+			if t.Before(begin) {
+				begin = t
+			}
 		}
 		if o.End.After(end) {
 			end = o.End
@@ -192,7 +194,7 @@ func partstat(response string) ics.ParticipationStatus {
 }
 
 // times of an event are in the zone of its room, which the calendar describes; in UTC when
-// there is none.
+// there is none. See [localForm] for the instants that only UTC can name.
 type times struct {
 	loc        *time.Location // nil: UTC
 	start, end time.Time
@@ -220,20 +222,41 @@ func (t times) setBoth(ev *ics.VEvent) {
 }
 
 func (t times) set(ev *ics.VEvent, p ics.ComponentProperty, at time.Time) {
-	if t.loc == nil {
-		ev.SetProperty(p, at.UTC().Format(localTime+"Z"))
+	if local, ok := localForm(at, t.loc); ok {
+		ev.SetProperty(p, local, ics.WithTZID(t.loc.String()))
 		return
 	}
-	ev.SetProperty(p, at.In(t.loc).Format(localTime), ics.WithTZID(t.loc.String()))
+	ev.SetProperty(p, at.UTC().Format(localTime+"Z"))
 }
 
 const localTime = "20060102T150405"
 
-// timezone describes the zone of start from the change before it to the change after end: all
-// that a single event needs, and nothing that could go out of date.
+// localForm writes an instant as clocks in loc show it. It returns false for a nil loc, and for
+// the second pass of an hour that clocks repeat: readers take such a time to be the first pass.
+func localForm(at time.Time, loc *time.Location) (text string, ok bool) {
+	if loc == nil {
+		return "", false
+	}
+	at = at.In(loc)
+	if change, _ := at.ZoneBounds(); !change.IsZero() {
+		_, before := change.Add(-time.Second).Zone()
+		_, after := at.Zone()
+		if first := at.Add(time.Duration(after-before) * time.Second); first.Before(change) {
+			return "", false
+		}
+	}
+	return at.Format(localTime), true
+}
+
+// observedBefore is how long before an event the description of its zone begins at least.
+// Readers compare clock times, which differ from instants by less than a day and a half.
+const observedBefore = 48 * time.Hour
+
+// timezone describes the zone of start from the last change before it to the change after end:
+// all that a single event needs, and nothing that could go out of date.
 func timezone(start, end time.Time) *ics.VTimezone {
 	tz := ics.NewTimezone(start.Location().String())
-	for t := start; ; {
+	for t := start.Add(-observedBefore); ; {
 		from, to := t.ZoneBounds()
 		tz.Components = append(tz.Components, observance(t, from))
 		if to.IsZero() || t.After(end) {
