@@ -135,17 +135,13 @@ func notification(n meeting.Notice) notify.Notification {
 }
 
 func facts(f meeting.Facts) notify.Facts {
-	attendees := make([]notify.Contact, len(f.Attendees))
-	for i, a := range f.Attendees {
-		attendees[i] = contact(a)
-	}
 	return notify.Facts{
 		MeetingID: f.MeetingID, Title: f.Title, Description: f.Description,
 		Start: f.Start, End: f.End, Timezone: f.Timezone, Rooms: f.Rooms,
-		Organizer: contact(f.Organizer), Attendees: attendees, Sequence: f.Sequence,
+		Organizer: contact(f.Organizer), Attendees: contacts(f.Attendees), Sequence: f.Sequence,
 		Before: string(f.Before), Offset: f.Offset,
-		Decision: string(f.Decision), Reason: f.Reason, Comment: f.Comment, Deadline: f.Deadline, CheckInBy: f.CheckInBy, NoShows: f.NoShows, By: f.By,
-		Request: requested(f.Request), Move: placement(f.Move), WaitID: f.WaitID,
+		Decision: string(f.Decision), Reason: f.Reason, Comment: f.Comment, Deadline: f.Deadline, CheckInBy: f.CheckInBy, NoShows: f.NoShows, By: f.By, ByFor: f.ByFor,
+		Request: requested(f.Request), Move: placement(f.Move), WaitID: f.WaitID, ScheduleVersion: f.ScheduleVersion,
 		SeriesID: f.SeriesID, OriginalStart: f.OriginalStart, Series: series(f.Series),
 	}
 }
@@ -154,13 +150,25 @@ func contact(c meeting.Contact) notify.Contact {
 	return notify.Contact{Name: c.Name, Email: c.Email, Response: string(c.Response)}
 }
 
+// contacts keeps nil apart from an empty list.
+func contacts(cs []meeting.Contact) []notify.Contact {
+	if cs == nil {
+		return nil
+	}
+	out := make([]notify.Contact, len(cs))
+	for i, c := range cs {
+		out[i] = contact(c)
+	}
+	return out
+}
+
 func series(s *meeting.SeriesFacts) *notify.Series {
 	if s == nil {
 		return nil
 	}
 	return &notify.Series{
-		ID: s.ID, Start: s.Start, End: s.End, Rule: s.Rule, ExDates: s.ExDates, RDates: s.RDates,
-		Count: s.Count, Dates: s.Dates, Last: s.Last, Overrides: occurrences(s.Overrides), Cancelled: occurrences(s.Cancelled),
+		ID: s.ID, Rooms: s.Rooms, Start: s.Start, End: s.End, Rule: s.Rule, ExDates: s.ExDates, RDates: s.RDates,
+		Count: s.Count, Dates: s.Dates, Places: s.Places, Last: s.Last, Overrides: occurrences(s.Overrides), Cancelled: occurrences(s.Cancelled),
 		Part: string(s.Part), Split: s.Split,
 	}
 }
@@ -168,7 +176,10 @@ func series(s *meeting.SeriesFacts) *notify.Series {
 func occurrences(os []meeting.Occurrence) []notify.Occurrence {
 	var all []notify.Occurrence
 	for _, o := range os {
-		all = append(all, notify.Occurrence(o))
+		all = append(all, notify.Occurrence{
+			OriginalStart: o.OriginalStart, Start: o.Start, End: o.End, Title: o.Title, Description: o.Description,
+			Rooms: o.Rooms, Attendees: contacts(o.Attendees),
+		})
 	}
 	return all
 }

@@ -112,7 +112,7 @@ func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, le
 		return nil, err
 	}
 	a.links = meetinghttp.NewLinks(c.HTTP.BaseURL, key)
-	if a.senders, err = newSenders(c, a.mailLinks()); err != nil {
+	if a.senders, err = newSenders(ctx, a.db.Gorm, c, a.mailLinks()); err != nil {
 		return nil, err
 	}
 	a.wireAreas()

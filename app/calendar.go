@@ -1,6 +1,8 @@
 package app
 
 import (
+	"time"
+
 	"punctual/meeting"
 	"punctual/notify"
 	"punctual/notify/render"
@@ -10,7 +12,7 @@ import (
 type calendarAdapter struct{ render *render.Renderer }
 
 // Calendar implements meetinghttp.Calendars.
-func (a calendarAdapter) Calendar(name string, ms []*meeting.Meeting) []byte {
+func (a calendarAdapter) Calendar(name string, ms []*meeting.Meeting, until time.Time) []byte {
 	events := make([]render.Event, len(ms))
 	for i, m := range ms {
 		events[i] = render.Event{
@@ -19,5 +21,5 @@ func (a calendarAdapter) Calendar(name string, ms []*meeting.Meeting) []byte {
 			Tentative: m.Status == meeting.Pending, Sequence: m.Version, ChangedAt: m.UpdatedAt,
 		}
 	}
-	return a.render.Calendar(name, events)
+	return a.render.Calendar(name, events, until)
 }

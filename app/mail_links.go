@@ -31,12 +31,14 @@ func (a *application) checkInURL(n notify.Notification) string {
 // respondURL is where the reader of an invitation answers it: who is invited, and not who invites.
 func (a *application) respondURL(n notify.Notification) string {
 	invited := func(c notify.Contact) bool { return strings.EqualFold(c.Email, n.To.Address) }
-	if !slices.ContainsFunc(n.Facts.Attendees, invited) {
-		return ""
+	among := slices.ContainsFunc(n.Facts.Attendees, invited)
+	i := meeting.Invitation{MeetingID: n.MeetingID, Email: n.To.Address, Seen: n.Facts.ScheduleVersion}
+	if s := n.Facts.Series; s != nil {
+		i.SeriesID, i.Seen = s.ID, n.Facts.Sequence
+		among = among || slices.ContainsFunc(s.Overrides, func(o notify.Occurrence) bool { return slices.ContainsFunc(o.Attendees, invited) })
 	}
-	i := meeting.Invitation{MeetingID: n.MeetingID, Email: n.To.Address}
-	if n.Facts.Series != nil {
-		i.SeriesID = n.Facts.Series.ID
+	if !among {
+		return ""
 	}
 	return a.links.InvitationURL(i)
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 
+	"gorm.io/gorm"
+
 	"punctual/notify"
 	"punctual/notify/email"
 	"punctual/notify/outbox"
@@ -98,19 +100,23 @@ func (u *usedSender) close() error {
 
 // senders of both channels, as the configuration wants them.
 type senders struct {
-	host        string // right side of Message-IDs and calendar UIDs; fixed at the start, for it must not change
+	host        string // right side of Message-IDs; fixed at the start, for it must not change
 	render      *render.Renderer
 	connections int // to the mail server: one for each handler; 0: the default, which is that of the handlers too
 	email, sms  switchSender
 }
 
 // newSenders makes those whose mails lead to links.
-func newSenders(c *Config, links render.Links) (*senders, error) {
+func newSenders(ctx context.Context, db *gorm.DB, c *Config, links render.Links) (*senders, error) {
 	host, err := email.Domain(c.Email.From)
 	if err != nil {
 		return nil, err
 	}
-	r, err := render.New(render.Config{BaseURL: c.HTTP.BaseURL, Host: host, Links: links})
+	identity, err := calendarIdentity(ctx, db, host)
+	if err != nil {
+		return nil, err
+	}
+	r, err := render.New(render.Config{BaseURL: c.HTTP.BaseURL, Identity: identity, Links: links})
 	if err != nil {
 		return nil, err
 	}

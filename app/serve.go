@@ -115,6 +115,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 	}
 	if a.role.works() {
 		g.Go(func() error { return a.followDefaults(ctx) })
+		g.Go(func() error { return a.followApprovers(ctx) })
 		g.Go(func() error { return a.loader.Run(ctx) })
 		g.Go(func() error { return a.consumer.Run(ctx) })
 		g.Go(func() error { return a.pusher.Run(ctx) })

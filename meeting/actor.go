@@ -38,7 +38,8 @@ type Actor struct {
 
 	// StandsFor are users who are away, in whose place a manager decides; the service looks
 	// them up where it matters. nil: it has not.
-	StandsFor *[]int64
+	StandsFor  *[]int64
+	Represents *[]Represented // the same users
 }
 
 // Timer is the actor of a delay job.

@@ -160,7 +160,7 @@ func (m *Meeting) Approve(rooms []*Room, ask Asking, comment string, by Actor, a
 	default:
 		m.UpdatedAt = at
 		m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: comment,
-			Changes: map[string]Change{"approval.agreed": {To: strings.Join(names(agreed), ", ")}}})
+			Changes: decidedFor(map[string]Change{"approval.agreed": {To: strings.Join(names(agreed), ", ")}}, agreedFor(m.Request.Agreed, by.ID))})
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (m *Meeting) agree(rooms []*Room, comment string, by Actor, at time.Time) (
 			return !by.mayAgree(room, level, !r.EscalatedAt.IsZero()) || level > asked && !r.agreedTo(room.ID, level-1)
 		})
 		if len(mine) > 0 {
-			r.Agreed = append(slices.Clip(r.Agreed), Agreement{Level: level, UserID: by.ID, Name: by.Name, At: at, Comment: comment, RoomIDs: ids(mine)})
+			r.Agreed = append(slices.Clip(r.Agreed), Agreement{Level: level, UserID: by.ID, Name: by.Name, At: at, Comment: comment, RoomIDs: ids(mine), For: by.behalf(mine, atLevel(level, !r.EscalatedAt.IsZero()))})
 		}
 		if level == asked {
 			agreed = mine
@@ -226,11 +226,11 @@ func (m *Meeting) notYours(rooms []*Room, by Actor) error {
 
 // Reject decides against the request: the meeting's slot is free again, or it stays as it was
 // before the change.
-func (m *Meeting) Reject(comment string, by Actor, at time.Time) error {
+func (m *Meeting) Reject(rooms []*Room, comment string, by Actor, at time.Time) error {
 	if err := m.undecided("reject", at); err != nil {
 		return err
 	}
-	m.refuse("", comment, by, at)
+	m.refuse(rooms, "", comment, by, at)
 	return nil
 }
 
@@ -247,7 +247,7 @@ func (m *Meeting) Expire(to Status, rooms []*Room, by Actor, at time.Time) error
 		}
 		m.confirm(rooms, ReasonTimeout, "", by, at)
 	default:
-		m.refuse(ReasonTimeout, "", by, at)
+		m.refuse(rooms, ReasonTimeout, "", by, at)
 	}
 	return nil
 }
@@ -265,14 +265,18 @@ func (m *Meeting) confirm(rooms []*Room, reason, comment string, by Actor, at ti
 	m.Approval.DecidedAt, m.Approval.DecidedBy, m.Approval.Comment, m.Approval.Reason = at, by.ID, comment, reason
 	m.UpdatedAt = at
 	said, level := cmp.Or(reason, comment), m.Request.Level
+	var people []Represented
+	if by.Kind == ActorUser {
+		people = agreedFor(m.Request.Agreed, by.ID)
+	}
 	if c := m.Request.Change; c != nil {
-		m.conclude(Confirmed, said, by, at)
+		m.conclude(Confirmed, said, people, by, at)
 		m.apply(c, rooms, said, by, at)
 		return
 	}
 	m.Status = Confirmed
-	m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Reason: said, Changes: turned(Pending, Confirmed, decidedAt(level))})
-	m.conclude(Confirmed, said, by, at)
+	m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Reason: said, Changes: turned(Pending, Confirmed, decidedFor(decidedAt(level), people))})
+	m.conclude(Confirmed, said, people, by, at)
 	m.notifyDecision(Confirmed, reason, comment, nil, by, at)
 	if m.Occupied == nil {
 		m.occupy(rooms, nil)
@@ -291,19 +295,20 @@ func decidedAt(level int) map[string]Change {
 
 // refuse decides against the request. Reason is one of the Reason constants, or empty if
 // somebody decided.
-func (m *Meeting) refuse(reason, comment string, by Actor, at time.Time) {
+func (m *Meeting) refuse(rooms []*Room, reason, comment string, by Actor, at time.Time) {
 	m.UpdatedAt = at
 	said := cmp.Or(reason, comment)
+	people := by.behalf(rooms, func(r *Room) []int64 { return union(atLevel(firstLevel, true)(r), r.Approval.SecondIDs) })
 	if c := m.Request.Change; c != nil {
-		giveUp := m.Request.givenUp()
-		m.conclude(Rejected, said, by, at)
+		giveUp := decidedFor(m.Request.givenUp(), people)
+		m.conclude(Rejected, said, people, by, at)
 		m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: said, Changes: giveUp})
 		m.notifyDecision(Rejected, reason, comment, c, by, at)
 		return
 	}
 	m.Approval.DecidedAt, m.Approval.DecidedBy, m.Approval.Comment, m.Approval.Reason = at, by.ID, comment, reason
 	m.Status, m.Occupied = Rejected, nil
-	m.record(Entry{At: at, Action: ActionRejected, Actor: by, Reason: said, Changes: turned(Pending, Rejected, decidedAt(m.Request.Level))})
-	m.conclude(Rejected, said, by, at)
+	m.record(Entry{At: at, Action: ActionRejected, Actor: by, Reason: said, Changes: turned(Pending, Rejected, decidedFor(decidedAt(m.Request.Level), people))})
+	m.conclude(Rejected, said, people, by, at)
 	m.notifyDecision(Rejected, reason, comment, nil, by, at)
 }

@@ -3,6 +3,7 @@ package meeting
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Absence of a user who named a deputy for it.
@@ -18,6 +19,85 @@ func (as absences) deputy(id int64) (deputy int64, away bool) {
 		}
 	}
 	return 0, false
+}
+
+// Represented is somebody who is away, and in whose place another decided.
+type Represented struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+}
+
+// behalf are those in whose place the actor decides on rooms that name these users. For a room
+// that names the actor, they decide for themselves.
+func (a Actor) behalf(rooms []*Room, named func(*Room) []int64) []Represented {
+	if a.Kind != ActorUser || a.Represents == nil {
+		return nil
+	}
+	var all []Represented
+	for _, r := range rooms {
+		ids := named(r)
+		if slices.Contains(ids, a.ID) {
+			continue
+		}
+		for _, p := range *a.Represents {
+			if slices.Contains(ids, p.ID) {
+				all = union(all, []Represented{p})
+			}
+		}
+	}
+	return all
+}
+
+// atLevel are the users whom a room names at a level, with those for what takes too long.
+func atLevel(level int, escalated bool) func(*Room) []int64 {
+	return func(r *Room) []int64 {
+		if escalated {
+			return union(r.deciders(level), r.Approval.EscalateTo)
+		}
+		return r.deciders(level)
+	}
+}
+
+// DecidedFor are those in whose place the user decided who did, on the meeting as it is.
+func (a Approval) DecidedFor() []Represented {
+	if a.DecidedBy == 0 {
+		return nil
+	}
+	if v := a.Verdict; v != nil && v.UserID == a.DecidedBy && v.At.Equal(a.DecidedAt) {
+		return v.For
+	}
+	return agreedFor(a.Agreed, a.DecidedBy)
+}
+
+// agreedFor are those in whose place a user agreed.
+func agreedFor(agreed []Agreement, user int64) []Represented {
+	var all []Represented
+	for _, g := range agreed {
+		if g.UserID == user {
+			all = union(all, g.For)
+		}
+	}
+	return all
+}
+
+// decidedFor adds to the changes of a history entry in whose place its actor decided.
+func decidedFor(changes map[string]Change, people []Represented) map[string]Change {
+	if len(people) == 0 {
+		return changes
+	}
+	if changes == nil {
+		changes = map[string]Change{}
+	}
+	changes["approval.decided_for"] = Change{To: strings.Join(representedNames(people), ", ")}
+	return changes
+}
+
+func representedNames(people []Represented) []string {
+	var names []string
+	for _, p := range people {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // chain are those who stand in for a user, one for the other: the deputy, the deputy's deputy

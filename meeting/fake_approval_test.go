@@ -1,10 +1,24 @@
 package meeting
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 )
+
+func (s *fakeStore) Waiting(_ context.Context, after ID, limit int) ([]*Meeting, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ms []*Meeting
+	for _, m := range s.meetings {
+		if m.Request != nil && m.ID > after {
+			ms = append(ms, new(*m))
+		}
+	}
+	slices.SortFunc(ms, func(a, b *Meeting) int { return cmp.Compare(a.ID, b.ID) })
+	return ms[:min(limit, len(ms))], nil
+}
 
 func (s *fakeStore) HeldForChanges(_ context.Context, roomID int64, span Slot) ([]HeldSlot, error) {
 	s.mu.Lock()

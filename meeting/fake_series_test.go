@@ -32,7 +32,6 @@ func (s *fakeStore) SeriesMeetings(_ context.Context, id int64) ([]*Meeting, err
 	for _, m := range s.meetings {
 		if m.SeriesID == id {
 			c := *m
-			c.SeriesVersion = s.series[id].Version
 			ms = append(ms, &c)
 		}
 	}
@@ -110,6 +109,9 @@ func (s *fakeStore) saveSeries(c *SeriesChange, moving []ID) ([]Notice, error) {
 			series.PreviousID = c.Series.ID
 		}
 		series.Version++
+		if series.Sequence == 0 || c.RaisesSequence() {
+			series.Sequence++
+		}
 		s.series[series.ID] = series.clone()
 	}
 	var notices []Notice
@@ -121,6 +123,9 @@ func (s *fakeStore) saveSeries(c *SeriesChange, moving []ID) ([]Notice, error) {
 			m.SeriesID = c.Split.ID
 		}
 		m.Version++
+		if series := s.series[m.SeriesID]; series != nil {
+			m.SeriesSequence = series.Sequence
+		}
 		s.record(m)
 		notices = append(notices, m.TakeNotices()...)
 		s.meetings[m.ID] = new(*m)

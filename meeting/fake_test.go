@@ -225,6 +225,10 @@ func (s *fakeStore) free(m *Meeting) error {
 
 func (s *fakeStore) save(m *Meeting) []Notice {
 	s.record(m)
+	if m.RaisesSequence() {
+		s.series[m.SeriesID].Sequence++
+		m.SeriesSequence = s.series[m.SeriesID].Sequence
+	}
 	notices := m.TakeNotices()
 	for i := range notices {
 		dup := slices.ContainsFunc(s.notices, func(n Notice) bool { return n.DedupeKey == notices[i].DedupeKey })

@@ -164,9 +164,12 @@ type Facts struct {
 	CheckInBy   *time.Time `json:"check_in_by,omitempty"` // of a reminder before the start: somebody must check in until then
 	NoShows     int        `json:"no_shows,omitempty"`    // of a release: how often in a row nobody came to its series
 	By          string     `json:"by,omitempty"`          // name of who changed, cancelled or decided
+	ByFor       []string   `json:"by_for,omitempty"`      // names of those in whose place they decided
 	Request     *Requested `json:"request,omitempty"`     // of an approval request, a reminder of it, an escalation
 	Move        *Placement `json:"move,omitempty"`        // where it was to move: the request or the decision is about that alone
 	WaitID      int64      `json:"wait_id,omitempty"`     // of an offer to somebody who waits
+
+	ScheduleVersion int64 `json:"schedule_version,omitempty"` // of the meeting; of a notice about a series it says nothing
 
 	SeriesID      int64        `json:"series_id,omitempty"`      // that the meeting belongs to
 	OriginalStart *time.Time   `json:"original_start,omitempty"` // which of its dates it is; null: none of its rule

@@ -47,7 +47,7 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 	m.record(created)
 	m.takeOverride(t.Override)
 	if agreed {
-		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Changes: turned(Pending, Confirmed, nil)})
+		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Changes: turned(Pending, Confirmed, decidedFor(nil, m.Approval.DecidedFor()))})
 	}
 	if m.Status == Confirmed {
 		m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
@@ -77,7 +77,10 @@ func (m *Meeting) settle(rooms []*Room, before *Meeting, by Actor, ask Asking, a
 		m.Status = Confirmed
 		m.Approval.DecidedAt, m.Approval.DecidedBy = at, by.ID
 		for level := range levels(rooms) {
-			m.Approval.Agreed = append(m.Approval.Agreed, Agreement{Level: level + 1, UserID: by.ID, Name: by.Name, At: at})
+			m.Approval.Agreed = append(m.Approval.Agreed, Agreement{
+				Level: level + 1, UserID: by.ID, Name: by.Name, At: at,
+				For: by.behalf(needLevel(rooms, level+1), atLevel(level+1, false)),
+			})
 		}
 	default:
 		m.Status = Pending
@@ -239,20 +242,20 @@ func (m *Meeting) recordRevision(changes map[string]Change, was Status, override
 	override.note(&changed)
 	m.record(changed)
 	if was == Pending && m.Status == Confirmed {
-		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Changes: turned(Pending, Confirmed, nil)})
+		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Changes: turned(Pending, Confirmed, decidedFor(nil, m.Approval.DecidedFor()))})
 	}
 }
 
 // notifyRevision tells those whom a change concerns.
 func (m *Meeting) notifyRevision(before *Meeting, changes map[string]Change, by Actor, at time.Time) {
 	wasOn, isOn := before.Status != Pending, m.Status != Pending
-	if concerns(changes, "title", "start", "end", "room_ids") {
+	if concerns(changes, "title", "description", "start", "end", "room_ids") {
 		m.notifyOrganizer(NoticeChange, by, at)
 	}
 	switch {
 	case wasOn && isOn:
 		stay, added, removed := split(before.Attendees, m.Attendees)
-		if concerns(changes, "title", "start", "end", "room_ids") {
+		if concerns(changes, "title", "description", "start", "end", "room_ids") {
 			m.notifyAttendees(NoticeChange, stay, by, at)
 		}
 		m.notifyAttendees(NoticeInvitation, added, by, at)

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -56,7 +57,10 @@ type Meeting struct {
 	SeriesID      int64     // 0: none
 	OriginalStart time.Time // when the series' rule would have it, which it keeps if it is moved; zero: it is no date of the rule (any more)
 	OriginalWall  time.Time // what clocks in the series' zone show at OriginalStart, by the rules of the zone when it was set, in UTC
-	SeriesVersion int64     // of the series; read by the store, never written
+
+	// SeriesSequence is the SEQUENCE of what calendars are sent about this date of a series. The
+	// store sets it from [Series.Sequence] before it takes the notices; it is not kept.
+	SeriesSequence int64
 
 	CheckIn                         CheckInWindow
 	CheckedInAt, StartedAt, EndedAt time.Time // zero: has not happened
@@ -165,6 +169,12 @@ func (m *Meeting) Untouched(before *Meeting) bool {
 	return len(m.history) == 0 && reflect.DeepEqual(a, b)
 }
 
+// RaisesSequence reports whether a notice changes a date of a series in calendars, so that the
+// store must raise [Series.Sequence].
+func (m *Meeting) RaisesSequence() bool {
+	return m.SeriesID != 0 && slices.ContainsFunc(m.notices, Notice.forCalendars)
+}
+
 // TakeHistory hands over the entries recorded since the last call.
 func (m *Meeting) TakeHistory() []Entry { h := m.history; m.history = nil; return h }
 
@@ -176,6 +186,10 @@ func (m *Meeting) TakeNotices() []Notice {
 	for i := range m.notices {
 		m.notices[i].complete(m.ID)
 		m.notices[i].Facts.of(m)
+		m.notices[i].Facts.ScheduleVersion = m.ScheduleVersion
+		if f := &m.notices[i].Facts; f.SeriesID != 0 {
+			f.Sequence = m.SeriesSequence
+		}
 	}
 	n := m.notices
 	m.notices = nil

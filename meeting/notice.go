@@ -55,13 +55,15 @@ func (m *Meeting) notifyOrganizer(kind NoticeKind, by Actor, at time.Time) {
 func (m *Meeting) notifyDecision(decision Status, reason, comment string, move *PendingChange, by Actor, at time.Time) {
 	f := m.facts(by)
 	f.Decision, f.Comment, f.Reason, f.Move = decision, comment, reason, move.placement()
+	f.ByFor = representedNames(m.Approval.Verdict.For)
 	m.notify(Notice{Kind: NoticeDecision, Channel: Email, Due: at, Facts: f}, []Person{m.Organizer}, by)
 }
 
 // notifyDeciders asks those who may decide and for whose rooms nobody has agreed yet, until the
 // deadline, once for each request and level.
 func (m *Meeting) notifyDeciders(kind NoticeKind, deciders []Decider, by Actor, at time.Time) {
-	r := m.Request
+	r := *m.Request
+	m.Request = &r
 	f := m.facts(by)
 	f.Deadline, f.Move = new(r.Deadline), r.Change.placement()
 	var agreed []string
@@ -69,6 +71,7 @@ func (m *Meeting) notifyDeciders(kind NoticeKind, deciders []Decider, by Actor, 
 		agreed = append(agreed, a.Name)
 	}
 	for _, d := range r.undecided(deciders) {
+		r.Told = union(r.Told, []int64{d.UserID})
 		f.Request = &Requested{Number: r.Number, OnTimeout: m.Approval.OnTimeout, Agreed: agreed, For: d.For}
 		m.notify(Notice{
 			Kind: kind, Channel: Email, Due: at, Expires: r.Deadline, Facts: f, occasion: "request-" + strconv.FormatInt(r.Number, 10),
@@ -95,15 +98,26 @@ func (m *Meeting) facts(by Actor) Facts {
 		Timezone:    m.Timezone,
 		Rooms:       slices.Clone(m.RoomNames),
 		Organizer:   Contact{Name: m.Organizer.Name, Email: m.Organizer.Email},
-		Sequence:    m.revision() + m.SeriesVersion, // which rises in a series' every change
+		Sequence:    m.revision(),
 	}
 	if by.Kind == ActorUser {
 		f.By = by.Name
 	}
-	for _, a := range m.Attendees {
-		f.Attendees = append(f.Attendees, Contact{Name: a.Name, Email: a.Email, Response: a.Response})
-	}
+	f.Attendees = contacts(m.Attendees)
 	return f
+}
+
+func contacts(as []Attendee) []Contact {
+	var cs []Contact
+	for _, a := range as {
+		cs = append(cs, Contact{Name: a.Name, Email: a.Email, Response: a.Response})
+	}
+	return cs
+}
+
+// forCalendars reports whether the notice carries a calendar.
+func (n Notice) forCalendars() bool {
+	return n.Kind == NoticeInvitation || n.Kind == NoticeChange || n.Kind == NoticeCancellation
 }
 
 // revision is the Version that the meeting will have once the change at hand is saved.

@@ -13,13 +13,15 @@ import (
 // without an offset are those of clocks in the zone of the facts, as iCalendar writes them.
 type SeriesFacts struct {
 	ID        int64        `json:"id"`
-	Start     string       `json:"start"` // of the first date: 20270210T090000
+	Rooms     []string     `json:"rooms,omitempty"` // of the series; those of the facts are of the dates it speaks of
+	Start     string       `json:"start"`           // of the first date: 20270210T090000
 	End       string       `json:"end"`
 	Rule      string       `json:"rule"`              // its UNTIL in UTC, as iCalendar wants it
 	ExDates   []string     `json:"exdates,omitempty"` // all dates that the series has not
 	RDates    []string     `json:"rdates,omitempty"`
 	Count     int64        `json:"count"`               // dates to come
 	Dates     []time.Time  `json:"dates,omitempty"`     // the first of them, to show
+	Places    [][]string   `json:"places,omitempty"`    // the rooms of each of Dates; none: all are in the same
 	Last      time.Time    `json:"last"`                // the last of them
 	Overrides []Occurrence `json:"overrides,omitempty"` // dates that are not as the series has them
 	Cancelled []Occurrence `json:"cancelled,omitempty"` // of a cancellation of some dates; none: of all
@@ -44,9 +46,10 @@ type Occurrence struct {
 	OriginalStart time.Time `json:"original_start"`
 	Start         time.Time `json:"start"`
 	End           time.Time `json:"end"`
-	Title         string    `json:"title,omitempty"` // empty: the series'
-	Rooms         []string  `json:"rooms,omitempty"` // none: the series'
-	Sequence      int64     `json:"sequence"`
+	Title         string    `json:"title,omitempty"`       // empty: the series'
+	Description   *string   `json:"description,omitempty"` // nil: the series'
+	Rooms         []string  `json:"rooms,omitempty"`       // none: the series'
+	Attendees     []Contact `json:"attendees"`             // nil: the series'
 }
 
 const (
@@ -109,6 +112,7 @@ type telling struct {
 	dates    []*Meeting // that it speaks of, at least one
 	calendar []*Meeting // all that the calendars of its readers are to show of the series; none: it is not about them
 	expires  time.Time  // zero: when the last of the dates is over
+	each     bool       // the calendar names each of the dates, and not only those that differ from the rule
 	more     func(*Facts)
 }
 
@@ -150,7 +154,7 @@ func (s *Series) record(t telling, to []Person, by Actor, at time.Time) {
 	f := s.facts(dates, by)
 	switch {
 	case len(t.calendar) > 0:
-		s.fill(f.Series, t.calendar, at)
+		s.fill(&f, t, at)
 	case t.kind == NoticeChange:
 		t.kind = NoticeCancellation
 	}
@@ -158,10 +162,46 @@ func (s *Series) record(t telling, to []Person, by Actor, at time.Time) {
 		t.more(&f)
 	}
 	expires := later(t.expires, dates[len(dates)-1].Slot.End)
+	crowded := f.Series.listed() > maxListed
 	for _, n := range addressed(Notice{Kind: t.kind, Channel: Email, Due: at, Expires: expires, Facts: f}, to, by) {
 		n.about = dates[0]
+		if crowded {
+			n.Facts = f.listing(n.To)
+		}
 		s.notices = append(s.notices, n)
 	}
+}
+
+// maxListed bounds the people that single dates list in one notice: a notice is kept for each
+// reader, and a date lists all its people as soon as one of them has answered differently.
+const maxListed = 1000
+
+// listed is how many people single dates list.
+func (s *SeriesFacts) listed() (n int) {
+	for _, os := range [][]Occurrence{s.Overrides, s.Cancelled} {
+		for _, o := range os {
+			n += len(o.Attendees)
+		}
+	}
+	return n
+}
+
+// listing is a copy in which single dates list nobody but one person.
+func (f Facts) listing(p Person) Facts {
+	alone := func(os []Occurrence) []Occurrence {
+		os = slices.Clone(os)
+		for i, o := range os {
+			if o.Attendees != nil {
+				other := func(c Contact) bool { return !strings.EqualFold(c.Email, p.Email) }
+				os[i].Attendees = append([]Contact{}, slices.DeleteFunc(slices.Clone(o.Attendees), other)...)
+			}
+		}
+		return os
+	}
+	s := *f.Series
+	s.Overrides, s.Cancelled = alone(s.Overrides), alone(s.Cancelled)
+	f.Series = &s
+	return f
 }
 
 // facts about dates of the series, with the first of them as the meeting they speak of.
@@ -171,29 +211,36 @@ func (s *Series) facts(dates []*Meeting, by Actor) Facts {
 	f := sample.facts(by)
 	first := dates[0]
 	f.Start, f.End = first.Slot.Start, first.Slot.End
-	f.Rooms = slices.Clone(s.RoomNames)
-	if !slices.ContainsFunc(dates, func(m *Meeting) bool { return !slices.Equal(m.RoomNames, first.RoomNames) }) {
-		f.Rooms = slices.Clone(first.RoomNames) // which are others while the series' move waits
+	f.Rooms = nil
+	sameRooms := true
+	for _, m := range dates {
+		f.Rooms = union(f.Rooms, m.RoomNames)
+		sameRooms = sameRooms && slices.Equal(m.RoomNames, first.RoomNames)
 	}
-	f.Sequence = s.Version + 1
 	f.Series = &SeriesFacts{
-		Start: s.Start.Format(icalLocal), End: s.End.Format(icalLocal), Rule: s.calendarRule(mustZone(s.Timezone)),
+		Rooms: slices.Clone(s.RoomNames), Start: s.Start.Format(icalLocal), End: s.End.Format(icalLocal), Rule: s.calendarRule(mustZone(s.Timezone)),
 		Count: int64(len(dates)), Last: dates[len(dates)-1].Slot.Start,
 	}
 	for _, m := range dates[:min(shownDates, len(dates))] {
 		f.Series.Dates = append(f.Series.Dates, m.Slot.Start)
+		if !sameRooms {
+			f.Series.Places = append(f.Series.Places, slices.Clone(m.RoomNames))
+		}
 	}
 	return f
 }
 
-// fill adds what a calendar needs beside the rule to show these meetings and no others. What
+// fill adds what a calendar needs beside the rule to show the meetings of t and no others. What
 // has taken place on a date that the rule has no longer, since it was changed, stands for a
 // past date of the rule that nothing else does, or else for one on top.
-func (s *Series) fill(f *SeriesFacts, ms []*Meeting, at time.Time) {
-	s.nameWalls(ms)
+func (s *Series) fill(facts *Facts, t telling, at time.Time) {
+	f := facts.Series
+	s.nameWalls(t.calendar)
 	zone := mustZone(s.Timezone)
-	there := make(map[int64]*Meeting, len(ms))
-	for _, m := range ms {
+	facts.Attendees = contacts(commonAnswers(s.Attendees, t.calendar))
+	differ := func(m *Meeting, d Date) { s.differ(facts, m, d, t.each && slices.Contains(t.dates, m)) }
+	there := make(map[int64]*Meeting, len(t.calendar))
+	for _, m := range t.calendar {
 		there[m.wall(zone).Unix()] = m
 	}
 	all := s.clone()
@@ -205,7 +252,7 @@ func (s *Series) fill(f *SeriesFacts, ms []*Meeting, at time.Time) {
 		wall := d.Wall.Format(icalLocal)
 		switch {
 		case m != nil && d.extra:
-			f.RDates = append(f.RDates, wall)
+			f.RDates = append(f.RDates, clock(d.Slot.Start, mustZone(s.Timezone)).Format(icalLocal)) // which clocks show
 		case m == nil && d.extra:
 		case m == nil && !d.Slot.Start.After(at):
 			past = append(past, d)
@@ -213,7 +260,7 @@ func (s *Series) fill(f *SeriesFacts, ms []*Meeting, at time.Time) {
 			f.ExDates = append(f.ExDates, wall)
 		}
 		if m != nil {
-			s.differ(f, m, d)
+			differ(m, d)
 		}
 	}
 	for _, m := range slices.SortedFunc(maps.Values(there), func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) }) {
@@ -223,7 +270,7 @@ func (s *Series) fill(f *SeriesFacts, ms []*Meeting, at time.Time) {
 		} else {
 			f.RDates = append(f.RDates, d.Wall.Format(icalLocal))
 		}
-		s.differ(f, m, d)
+		differ(m, d)
 	}
 	for _, d := range past {
 		f.ExDates = append(f.ExDates, d.Wall.Format(icalLocal))
@@ -233,26 +280,41 @@ func (s *Series) fill(f *SeriesFacts, ms []*Meeting, at time.Time) {
 }
 
 // differ adds how a meeting differs from what a calendar makes of its date of the rule: by what
-// was changed, or since clocks change in it, for a calendar takes all dates to be equally long.
-func (s *Series) differ(f *SeriesFacts, m *Meeting, d Date) {
-	o := m.occurrence()
-	o.OriginalStart, o.Title, o.Rooms = d.Slot.Start, "", nil
-	differs := !m.Slot.Start.Equal(d.Slot.Start) || m.Slot.Duration() != s.sample().Slot.Duration()
+// was changed or answered, or because clocks change. A calendar takes all dates to be equally
+// long, and some drop a date of the rule that clocks skip.
+func (s *Series) differ(f *Facts, m *Meeting, d Date, differs bool) {
+	o := Occurrence{OriginalStart: d.Slot.Start, Start: m.Slot.Start, End: m.Slot.End}
+	skipped := !clock(d.Slot.Start, mustZone(s.Timezone)).Equal(d.Wall)
+	differs = differs || skipped || !m.Slot.Start.Equal(d.Slot.Start) || m.Slot.Duration() != s.sample().Slot.Duration()
 	if m.Title != s.Title {
 		o.Title, differs = m.Title, true
+	}
+	if m.Description != s.Description {
+		o.Description, differs = new(m.Description), true
 	}
 	if !slices.Equal(m.RoomIDs, s.RoomIDs) {
 		o.Rooms, differs = slices.Clone(m.RoomNames), true
 	}
+	if cs := contacts(m.Attendees); !sameContacts(cs, f.Attendees) {
+		o.Attendees, differs = append([]Contact{}, cs...), true // nobody is not the same as the series'
+	}
 	if differs {
-		f.Overrides = append(f.Overrides, o)
+		f.Series.Overrides = append(f.Series.Overrides, o)
 	}
 }
 
+// sameContacts reports whether both are the same people with the same answers, in any order.
+func sameContacts(a, b []Contact) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(c Contact) bool {
+		return !slices.ContainsFunc(b, func(o Contact) bool { return strings.EqualFold(c.Email, o.Email) && c.Response == o.Response })
+	})
+}
+
+// occurrence is the meeting as a date of its series.
 func (m *Meeting) occurrence() Occurrence {
 	return Occurrence{
-		OriginalStart: m.OriginalStart, Start: m.Slot.Start, End: m.Slot.End, Title: m.Title,
-		Rooms: slices.Clone(m.RoomNames), Sequence: m.revision() + m.SeriesVersion,
+		OriginalStart: m.OriginalStart, Start: m.Slot.Start, End: m.Slot.End, Title: m.Title, Description: new(m.Description),
+		Rooms: slices.Clone(m.RoomNames), Attendees: append([]Contact{}, contacts(m.Attendees)...),
 	}
 }
 
@@ -291,7 +353,7 @@ func (s *Series) TakeNotices() []Notice {
 	for i := range s.notices {
 		n := &s.notices[i]
 		n.MeetingID, n.Facts.MeetingID = n.about.ID, n.about.ID
-		n.Facts.Series.ID, n.Facts.SeriesID = s.ID, s.ID
+		n.Facts.Series.ID, n.Facts.SeriesID, n.Facts.Sequence = s.ID, s.ID, s.Sequence
 		n.DedupeKey = strings.Join([]string{
 			string(n.Kind), "series", strconv.FormatInt(s.ID, 10), strconv.FormatInt(n.Facts.Sequence, 10),
 			string(n.Channel), strings.ToLower(cmp.Or(n.address(), "-")),

@@ -18,6 +18,7 @@ type Request struct {
 	EscalateAt  time.Time // zero: it is not escalated (any more)
 	EscalatedAt time.Time // zero: has not happened
 	Agreed      []Agreement
+	Told        []int64        // users who were asked at this level; nil: not known, of a request of an earlier release
 	Change      *PendingChange // nil: the meeting itself is asked for
 
 	// Awaited are those who are asked now, as far as nobody has agreed in their place. The
@@ -33,6 +34,8 @@ type Agreement struct {
 	At      time.Time `json:"at"`
 	Comment string    `json:"comment,omitempty"`
 	RoomIDs []int64   `json:"room_ids,omitempty"` // none: all that need it
+
+	For []Represented `json:"for,omitempty"` // in whose place; none: in their own
 }
 
 // covers reports whether the agreement is one to a room at a level.
@@ -62,6 +65,8 @@ type Verdict struct {
 	RoomIDs  []int64   `json:"room_ids"`         // of the request; none: not known any more
 	Series   bool      `json:"series,omitempty"` // it was about a move with the series; see [PendingChange]
 	Reason   string    `json:"reason,omitempty"`
+
+	For []Represented `json:"for,omitempty"` // in whose place; none: in their own
 }
 
 // PendingChange is where a confirmed meeting is to move, once that is decided. Until then it
@@ -129,7 +134,7 @@ func (m *Meeting) ask(rooms []*Room, c *PendingChange, by Actor, ask Asking, at 
 	m.Approval.Asked++
 	r := &Request{
 		Number: m.Approval.Asked, First: m.Approval.Asked, Level: firstLevel,
-		AskedAt: at, Deadline: deadline(rooms, start, at, ask.Timeout), Change: c,
+		AskedAt: at, Deadline: deadline(rooms, start, at, ask.Timeout), Told: []int64{}, Change: c,
 	}
 	m.Request = r
 	level, _ := m.agree(rooms, "", by, at)
@@ -157,19 +162,19 @@ func (m *Meeting) askNext(rooms []*Room, level int, ask Asking, comment string, 
 	m.UpdatedAt = at
 	m.Approval.Asked++
 	r := *m.Request
-	r.Number, r.Level, r.AskedAt, r.EscalatedAt = m.Approval.Asked, level, at, time.Time{}
+	r.Number, r.Level, r.AskedAt, r.EscalatedAt, r.Told = m.Approval.Asked, level, at, time.Time{}, []int64{}
 	r.escalateAfter(strictest(rooms, ask.EscalateAfter, func(r *Room) time.Duration { return r.Approval.EscalateAfter }))
 	m.Request = &r
 	m.notifyDeciders(NoticeApprovalRequest, ask.Deciders[level-1], by, at)
 }
 
-// conclude ends the request.
-func (m *Meeting) conclude(decision Status, reason string, by Actor, at time.Time) {
+// conclude ends the request; people are those in whose place the actor decided.
+func (m *Meeting) conclude(decision Status, reason string, people []Represented, by Actor, at time.Time) {
 	r := m.Request
 	if r.Change == nil || decision == Confirmed {
 		m.Approval.Agreed = r.Agreed
 	}
-	m.Approval.Verdict = &Verdict{First: r.First, Number: r.Number, Decision: decision, UserID: by.ID, Name: by.Name, At: at, AskedAt: r.AskedAt, RoomIDs: m.requestedRooms(), Reason: reason}
+	m.Approval.Verdict = &Verdict{First: r.First, Number: r.Number, Decision: decision, UserID: by.ID, Name: by.Name, At: at, AskedAt: r.AskedAt, RoomIDs: m.requestedRooms(), Reason: reason, For: people}
 	m.Approval.Verdict.Series = r.Change != nil && r.Change.Series
 	m.Request = nil
 }
@@ -178,7 +183,7 @@ func (m *Meeting) conclude(decision Status, reason string, by Actor, at time.Tim
 // something else is asked for.
 func (m *Meeting) withdraw(reason string, by Actor, at time.Time) {
 	if m.Request != nil {
-		m.conclude(Cancelled, reason, by, at)
+		m.conclude(Cancelled, reason, nil, by, at)
 	}
 }
 
@@ -194,7 +199,7 @@ func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor
 		m.CheckedInAt = time.Time{} // that was to another time
 	}
 	m.occupy(rooms, &before)
-	changes := map[string]Change{"pending_change": {From: c.summary()}}
+	changes := decidedFor(map[string]Change{"pending_change": {From: c.summary()}}, m.Approval.Verdict.For)
 	before.placement(m, changes)
 	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes, Reason: reason})
 	m.notifyDecision(Confirmed, m.Approval.Reason, m.Approval.Comment, nil, by, at)
@@ -299,6 +304,15 @@ func (m *Meeting) Escalate(others, asked []Decider, by Actor, at time.Time) {
 		"approval.escalated_at": {To: at}, "approval.escalated_to": {To: strings.Join(to, ", ")},
 	}})
 	m.notifyDeciders(NoticeEscalation, others, by, at)
+}
+
+// newlyAsked are those who became approvers since the request was made, and have not been asked.
+func (r *Request) newlyAsked(ask Asking) []Decider {
+	asked := ask.Deciders[r.Level-1]
+	if !r.EscalatedAt.IsZero() {
+		asked = sameDeciders(append(slices.Clip(asked), ask.Others...))
+	}
+	return slices.DeleteFunc(r.undecided(asked), func(d Decider) bool { return slices.Contains(r.Told, d.UserID) })
 }
 
 // undecided leaves out those for whose rooms somebody has agreed already.

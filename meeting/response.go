@@ -71,6 +71,26 @@ func (m *Meeting) askAnew(was Slot, by Actor, at time.Time) {
 	}
 }
 
+// commonAnswers are what each of the series' attendees answered to most of the dates.
+func commonAnswers(series []Attendee, dates []*Meeting) []Attendee {
+	out := slices.Clone(series)
+	for i := range out {
+		count, most := map[Response]int{}, NeedsAction
+		for _, m := range dates {
+			if j := slices.IndexFunc(m.Attendees, out[i].sameAddress); j >= 0 {
+				count[m.Attendees[j].Response]++
+			}
+		}
+		for _, r := range []Response{Accepted, Tentative, Declined} {
+			if count[r] > count[most] {
+				most = r
+			}
+		}
+		out[i].Response = most
+	}
+	return out
+}
+
 // responses are what everybody of the series answered, where it is the same to all those of the
 // dates to which they are invited.
 func responses(series []Attendee, dates []*Meeting) []Attendee {

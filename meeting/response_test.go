@@ -142,3 +142,54 @@ func TestFollowInvitation_ofADisabledUser(t *testing.T) {
 		t.Errorf("a guest: %v", err)
 	}
 }
+
+// An answer counts for what the reader saw: after a move, a change of rooms or of a date of the
+// series it is asked for again.
+func TestRespondByLink_toWhatWasSeen(t *testing.T) {
+	later := func(w *world, id ID) {
+		m := w.store.meetings[id]
+		if _, err := w.Update(t.Context(), w.ann, id, nil, Fields{Start: new(m.Slot.Start.Add(time.Hour).Format(time.RFC3339)), End: new(m.Slot.End.Add(time.Hour).Format(time.RFC3339))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer := func(w *world, id ID) Response { return w.store.meetings[id].Attendees[1].Response }
+	stale := func(w *world, inv Invitation, id ID) {
+		t.Helper()
+		for range 2 {
+			if err := w.RespondByLink(t.Context(), inv, Accepted, ""); !errors.Is(err, ErrSeenOutdated) || answer(w, id) != NeedsAction {
+				t.Errorf("%v, answer %s", err, answer(w, id))
+			}
+		}
+		now, err := w.FollowInvitation(t.Context(), inv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inv.Seen = now.Seen
+		if err := w.RespondByLink(t.Context(), inv, Accepted, ""); err != nil || answer(w, id) != Accepted {
+			t.Errorf("to what is shown now: %v, answer %s", err, answer(w, id))
+		}
+	}
+	w := newWorld(t)
+	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
+	inv := Invitation{MeetingID: m.ID, Email: "guest@example.net", Seen: w.store.meetings[m.ID].ScheduleVersion}
+	if seen, err := w.FollowInvitation(t.Context(), inv); err != nil || seen.Seen != inv.Seen {
+		t.Fatalf("%+v, %v", seen, err)
+	}
+	later(w, m.ID)
+	stale(w, inv, m.ID)
+
+	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk))
+	first := r.Meetings[0].ID
+	inv = Invitation{MeetingID: first, SeriesID: r.Series.ID, Email: "guest@example.net", Seen: w.store.series[r.Series.ID].Sequence}
+	if seen, err := w.FollowInvitation(t.Context(), inv); err != nil || seen.Seen != inv.Seen {
+		t.Fatalf("%+v, %v", seen, err)
+	}
+	if err := w.RespondByLink(t.Context(), Invitation{MeetingID: first, SeriesID: r.Series.ID, Email: "bob@example.org"}, Accepted, ""); err != nil {
+		t.Fatal(err)
+	}
+	if seen, err := w.FollowInvitation(t.Context(), inv); err != nil || seen.Seen != inv.Seen {
+		t.Errorf("somebody else's answer changes what was seen: %+v, %v", seen, err)
+	}
+	later(w, r.Meetings[1].ID)
+	stale(w, inv, first)
+}

@@ -28,6 +28,11 @@ type Series struct {
 	Visibility       Visibility
 	CancelledAt      time.Time // as a whole; zero: was not
 
+	// Sequence is the SEQUENCE of the last mail to calendars about the series or one of its dates,
+	// which share a UID. The store raises it before it takes such notices: see
+	// [SeriesChange.RaisesSequence] and [Meeting.RaisesSequence].
+	Sequence int64
+
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -84,7 +89,7 @@ func (s *Series) sample() *Meeting {
 		Title: s.Title, Description: s.Description, Slot: r.date(s.Start, "").Slot, Timezone: s.Timezone,
 		Organizer: s.Organizer, RoomIDs: s.RoomIDs, RoomNames: s.RoomNames, Attendees: s.Attendees,
 		Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility,
-		SeriesID: s.ID, SeriesVersion: s.Version,
+		SeriesID: s.ID,
 	}
 }
 
@@ -117,7 +122,7 @@ func (s *Series) split(d Date, at time.Time) (first, second *Series) {
 		return s, nil
 	}
 	first, second = s.clone(), s.clone()
-	second.ID, second.PreviousID, second.Version, second.CreatedAt, second.UpdatedAt = 0, s.ID, 0, at, at
+	second.ID, second.PreviousID, second.Version, second.Sequence, second.CreatedAt, second.UpdatedAt = 0, s.ID, 0, 0, at, at
 	first.UpdatedAt = at
 	if s.Rule.count > 0 {
 		first.Rule = s.Rule.ending("COUNT", strconv.Itoa(n))

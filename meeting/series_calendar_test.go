@@ -1,28 +1,67 @@
 package meeting
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	diff "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
 // agenda is what a calendar program makes of the mails that somebody gets: entries by UID, of
 // a series each date by its RECURRENCE-ID.
-type agenda map[string]map[time.Time]string
+type agenda map[string]map[time.Time]appointment
 
-// read applies a notice as RFC 5546 has it.
-func (c agenda) read(n Notice) error {
-	f := n.Facts
-	if n.Kind != NoticeInvitation && n.Kind != NoticeChange && n.Kind != NoticeCancellation {
+// appointment is one date in somebody's calendar.
+type appointment struct {
+	start, end         time.Time
+	title, description string
+	rooms              string
+	answer             Response // of the calendar's owner; empty: they are not among the attendees
+}
+
+func (a appointment) String() string {
+	text := a.start.UTC().Format("01-02 15:04") + a.end.UTC().Format("-15:04 ") + a.title
+	if a.description != "" {
+		text += " (" + a.description + ")"
+	}
+	return text + " in " + a.rooms + ", " + string(a.answer)
+}
+
+// reader reads all mails to an address as RFC 5546 has it.
+type reader struct {
+	email    string
+	calendar agenda
+	sequence map[string]int64 // of the last mail, by UID
+	of       map[string]date  // its date: those of one change may have one number, each for another date
+}
+
+type date = time.Time
+
+func newReader(email string) *reader {
+	return &reader{email, agenda{}, map[string]int64{}, map[string]date{}}
+}
+
+func (g *reader) appointment(start, end time.Time, title, description string, rooms []string, attendees []Contact) appointment {
+	a := appointment{start: start, end: end, title: title, description: description, rooms: strings.Join(rooms, "+")}
+	for _, c := range attendees {
+		if strings.EqualFold(c.Email, g.email) {
+			a.answer = c.Response
+		}
+	}
+	return a
+}
+
+func (g *reader) apply(n Notice) error {
+	if !n.forCalendars() {
 		return nil
 	}
+	f, c := n.Facts, g.calendar
 	uid, date := "meeting-"+strconv.FormatInt(n.MeetingID, 10), time.Time{}
 	if f.SeriesID != 0 {
 		uid = "series-" + strconv.FormatInt(f.SeriesID, 10)
@@ -30,8 +69,13 @@ func (c agenda) read(n Notice) error {
 	if f.OriginalStart != nil {
 		date = *f.OriginalStart
 	}
+	last := g.sequence[uid]
+	if f.Sequence < last || f.Sequence == last && (date.Equal(g.of[uid]) || date.IsZero() || g.of[uid].IsZero()) {
+		return fmt.Errorf("%s of %s has SEQUENCE %d after %d", n.Kind, uid, f.Sequence, g.sequence[uid])
+	}
+	g.sequence[uid], g.of[uid] = f.Sequence, date
 	if c[uid] == nil {
-		c[uid] = map[time.Time]string{}
+		c[uid] = map[time.Time]appointment{}
 	}
 	switch s := f.Series; {
 	case n.Kind == NoticeCancellation && s != nil && len(s.Cancelled) > 0:
@@ -43,23 +87,19 @@ func (c agenda) read(n Notice) error {
 	case n.Kind == NoticeCancellation:
 		delete(c[uid], date)
 	case s != nil:
-		dates, err := expanded(f)
+		dates, err := g.expanded(f)
 		if err != nil {
 			return err
 		}
 		c[uid] = dates
 	default:
-		c[uid][date] = entry(f.Start, f.End, f.Title)
+		c[uid][date] = g.appointment(f.Start, f.End, f.Title, f.Description, f.Rooms, f.Attendees)
 	}
 	return nil
 }
 
-func entry(start, end time.Time, title string) string {
-	return start.UTC().Format("01-02 15:04") + end.UTC().Format("-15:04 ") + title
-}
-
 // expanded are the dates of a recurring entry.
-func expanded(f Facts) (map[time.Time]string, error) {
+func (g *reader) expanded(f Facts) (map[time.Time]appointment, error) {
 	s, zone := f.Series, mustZone(f.Timezone)
 	instant := func(wall string) time.Time {
 		t, err := time.Parse(icalLocal, wall)
@@ -75,8 +115,10 @@ func expanded(f Facts) (map[time.Time]string, error) {
 	start, _ := time.Parse(icalLocal, s.Start)
 	end, _ := time.Parse(icalLocal, s.End)
 	length := occurs(end, zone).Sub(occurs(start, zone))
-	dates := map[time.Time]string{}
-	add := func(at time.Time) { dates[at] = entry(at, at.Add(length), f.Title) }
+	dates := map[time.Time]appointment{}
+	add := func(at time.Time) {
+		dates[at] = g.appointment(at, at.Add(length), f.Title, f.Description, s.Rooms, f.Attendees)
+	}
 	all, _ := (&Recurrence{Start: start, End: end, Zone: zone, Rule: rule}).Dates(everyDate)
 	for _, d := range all {
 		add(d.Slot.Start)
@@ -91,58 +133,64 @@ func expanded(f Facts) (map[time.Time]string, error) {
 		delete(dates, instant(wall))
 	}
 	for _, o := range s.Overrides {
-		if _, there := dates[o.OriginalStart]; !there {
+		was, there := dates[o.OriginalStart]
+		if !there {
 			return nil, fmt.Errorf("RECURRENCE-ID %v is no date of %s from %s", o.OriginalStart, s.Rule, s.Start)
 		}
-		title := f.Title
-		if o.Title != "" {
-			title = o.Title
+		a := g.appointment(o.Start, o.End, cmp.Or(o.Title, f.Title), f.Description, o.Rooms, o.Attendees)
+		if o.Description != nil {
+			a.description = *o.Description
 		}
-		dates[o.OriginalStart] = entry(o.Start, o.End, title)
+		if o.Rooms == nil {
+			a.rooms = was.rooms
+		}
+		if o.Attendees == nil {
+			a.answer = was.answer
+		}
+		dates[o.OriginalStart] = a
 	}
 	return dates, nil
 }
 
 // shown is what the calendar shows, in order.
-func (c agenda) shown() (all []string) {
-	for _, dates := range c {
-		all = slices.AppendSeq(all, maps.Values(dates))
+func (g *reader) shown() (all []string) {
+	for _, dates := range g.calendar {
+		for _, a := range dates {
+			all = append(all, a.String())
+		}
 	}
 	slices.Sort(all)
 	return all
 }
 
-// reader reads all mails to an address, and compares what they make of a calendar with what is
-// so: the meetings to which they are invited, past ones too.
-type reader struct {
-	email    string
-	calendar agenda
-	sequence map[string]int64
+// answers notes what the owner of the calendar has answered there.
+func (g *reader) answers(m *Meeting, r Response) {
+	for uid, dates := range g.calendar {
+		for date, a := range dates {
+			if uid == "series-"+strconv.FormatInt(m.SeriesID, 10) && a.start.Equal(m.Slot.Start) {
+				a.answer = r
+				dates[date] = a
+			}
+		}
+	}
 }
 
 func (g *reader) read(w *world) error {
 	for _, n := range w.store.notices {
-		if !strings.EqualFold(n.To.Email, g.email) {
-			continue
-		}
-		if err := g.calendar.read(n); err != nil {
-			return err
-		}
-		if n.Facts.Series != nil && n.Kind != NoticeDecision {
-			uid := strconv.FormatInt(n.Facts.SeriesID, 10)
-			if n.Facts.Sequence < g.sequence[uid] {
-				return fmt.Errorf("%s of series %s has SEQUENCE %d after %d", n.Kind, uid, n.Facts.Sequence, g.sequence[uid])
+		if strings.EqualFold(n.To.Email, g.email) {
+			if err := g.apply(n); err != nil {
+				return fmt.Errorf("%w; all mails: %s", err, w.told())
 			}
-			g.sequence[uid] = n.Facts.Sequence
 		}
 	}
 	return nil
 }
 
+// invited are the meetings to which the reader is invited, past ones too.
 func (g *reader) invited(w *world) (all []string) {
 	for _, m := range w.store.meetings {
 		if !m.gone() && m.Status != Pending && slices.ContainsFunc(m.Attendees, Attendee{Person: Person{Email: g.email}}.sameAddress) {
-			all = append(all, entry(m.Slot.Start, m.Slot.End, m.Title))
+			all = append(all, g.appointment(m.Slot.Start, m.Slot.End, m.Title, m.Description, m.RoomNames, contacts(m.Attendees)).String())
 		}
 	}
 	slices.Sort(all)
@@ -150,24 +198,25 @@ func (g *reader) invited(w *world) (all []string) {
 }
 
 // Whatever is done to a series and its dates, the calendars of those who are invited show what
-// is so.
+// is so: which dates, when, where, with which title and text, and what they have answered.
 func TestSeries_calendarsShowWhatIs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
-		guests := []*reader{}
-		for _, email := range []string{"guest@example.net", "bob@example.org"} {
-			guests = append(guests, &reader{email, agenda{}, map[string]int64{}})
+		s := &story{world: w, T: rt}
+		for _, email := range []string{"guest@example.net", "bob@example.org", "extra@example.net"} {
+			s.readers = append(s.readers, newReader(email))
 		}
-		s := &story{w, rt, nil}
+		s.hall = w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
+		w.nook(t)
 		s.make()
 		var done []string
-		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
-			for _, g := range guests {
+		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
+			for _, g := range s.readers {
 				if err := g.read(w); err != nil {
 					rt.Fatalf("%v: %v", done, err)
 				}
-				if d := cmp.Diff(g.invited(w), g.calendar.shown()); d != "" {
+				if d := diff.Diff(g.invited(w), g.shown()); d != "" {
 					rt.Fatalf("%v: calendar of %s (-what is +what it shows):\n%s", done, g.email, d)
 				}
 			}
@@ -177,11 +226,22 @@ func TestSeries_calendarsShowWhatIs(t *testing.T) {
 	})
 }
 
+// nook is another room that is as good as the desk.
+func (w *world) nook(t *testing.T) {
+	t.Helper()
+	if _, err := w.UpdateRoom(t.Context(), w.root, w.desk.ID, nil, RoomFields{Capacity: new(8)}); err != nil {
+		t.Fatal(err)
+	}
+	w.room(t, RoomFields{Name: new("Nook"), Capacity: new(8)})
+}
+
 // story is what somebody does with a series of theirs, and with those that are split off.
 type story struct {
 	*world
 	*rapid.T
-	ids []int64
+	readers []*reader
+	hall    *Room // max decides about it
+	ids     []int64
 }
 
 func (s *story) make() {
@@ -192,6 +252,9 @@ func (s *story) make() {
 	}
 	if rapid.Bool().Draw(s.T, "asked") {
 		f.RoomIDs = &[]int64{s.board.ID}
+	}
+	if rapid.Bool().Draw(s.T, "chosen") { // so that two approvers decide
+		f.Choices = []Choice{{OriginalStart: *f.Start, RoomIDs: []int64{s.hall.ID}}}
 	}
 	r, err := s.BookSeries(s.T.Context(), s.ann, f)
 	if err != nil {
@@ -216,7 +279,7 @@ func (s *story) step() string {
 	}
 	which := rapid.IntRange(0, len(ms)-1).Draw(s.T, "which")
 	m := ms[which]
-	what := rapid.SampledFrom([]string{"all", "following", "one", "cancel one", "cancel following", "add", "approve one", "approve", "later", "out of one"}).Draw(s.T, "what")
+	what := rapid.SampledFrom([]string{"all", "following", "one", "cancel one", "cancel following", "add", "approve one", "approve", "approve others", "later", "out of one", "into one", "answer", "answer all", "room of one", "text of one", "other room"}).Draw(s.T, "what")
 	var err error
 	switch what {
 	case "all", "following":
@@ -235,6 +298,35 @@ func (s *story) step() string {
 	case "one":
 		start := m.Slot.Start.Add(90 * time.Minute)
 		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{Start: new(start.Format(time.RFC3339)), End: new(start.Add(time.Hour).Format(time.RFC3339)), Title: new("One")})
+	case "into one":
+		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{Attendees: &[]Person{{Email: "bob@example.org"}, {Email: "guest@example.net"}, {Email: "extra@example.net"}}})
+	case "room of one":
+		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{RoomIDs: &[]int64{rapid.SampledFrom([]int64{s.desk.ID, s.board.ID}).Draw(s.T, "in")}})
+	case "text of one":
+		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{Description: new("Bring a pen")})
+	case "other room": // for a date that was cancelled, and taken meanwhile
+		if _, err = s.Cancel(ctx, s.ann, m.ID, nil, ""); err == nil {
+			place := Slot{m.place(), m.place().Add(time.Hour)}
+			f := Fields{Title: new("In the way"), RoomIDs: &series.RoomIDs, Start: new(place.Start.Format(time.RFC3339)), End: new(place.End.Format(time.RFC3339))}
+			if _, err = s.Book(ctx, s.root, f); err == nil {
+				_, err = s.AddDate(ctx, s.ann, id, nil, m.place().Format(time.RFC3339), OtherRoom)
+			}
+		}
+	case "answer", "answer all":
+		g := rapid.SampledFrom(s.readers).Draw(s.T, "whose")
+		r := rapid.SampledFrom([]Response{Accepted, Declined, Tentative}).Draw(s.T, "answer with")
+		by := Actor{Kind: ActorUser, Email: g.email, Name: g.email}
+		what += " " + g.email + " " + string(r)
+		if strings.HasPrefix(what, "answer all") {
+			var res *SeriesResult
+			if res, err = s.RespondSeries(ctx, by, id, nil, r, ""); err == nil {
+				for _, m := range res.Meetings {
+					g.answers(m, r)
+				}
+			}
+		} else if _, err = s.Respond(ctx, by, m.ID, nil, r, ""); err == nil {
+			g.answers(m, r)
+		}
 	case "out of one":
 		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{Attendees: &[]Person{{Email: "bob@example.org"}}})
 	case "cancel one":
@@ -247,6 +339,8 @@ func (s *story) step() string {
 		_, err = s.Approve(ctx, s.mona, m.ID, nil, "")
 	case "approve":
 		_, err = s.ApproveSeries(ctx, s.mona, id, nil, "")
+	case "approve others":
+		_, err = s.ApproveSeries(ctx, s.max, id, nil, "")
 	case "later":
 		s.at = s.at.AddDate(0, 0, 8)
 	}
@@ -266,8 +360,11 @@ func (s *story) change(series *Series) SeriesFields {
 	if is("title") {
 		f.Title = new(rapid.SampledFrom([]string{"New", "Newer"}).Draw(s.T, "to"))
 	}
+	if is("text") {
+		f.Description = new(rapid.SampledFrom([]string{"Dial 1", "Dial 2"}).Draw(s.T, "dial"))
+	}
 	if is("people") {
-		f.Attendees = new(rapid.SampledFrom([][]Person{{{Email: "bob@example.org"}}, {{Email: "bob@example.org"}, {Email: "guest@example.net"}}, {}}).Draw(s.T, "who"))
+		f.Attendees = new(rapid.SampledFrom([][]Person{{{Email: "bob@example.org"}}, {{Email: "bob@example.org"}, {Email: "guest@example.net"}}, {{Email: "extra@example.net"}, {Email: "guest@example.net"}}, {}}).Draw(s.T, "who"))
 	}
 	if is("exdates") {
 		f.ExDates = &[]string{series.Start.AddDate(0, 0, 7).Format(dayLayout)}
@@ -339,16 +436,95 @@ func TestSeries_calendarsKeepThePast(t *testing.T) {
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk))
 	w.at = time.Date(2027, 2, 18, 9, 30, 0, 0, time.UTC) // in the midst of the second
 	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Start: new("2027-02-12T15:00:00"), End: new("2027-02-12T16:00:00")}})
-	seen := agenda{}
+	seen := newReader("guest@example.net")
 	for _, n := range w.store.notices {
 		if n.To.Email == "guest@example.net" {
-			if err := seen.read(n); err != nil {
+			if err := seen.apply(n); err != nil {
 				t.Fatal(err)
 			}
 			same(t, "speaks of the dates to come", n.Facts.Series.Count, 2)
 		}
 	}
 	same(t, "shown", seen.shown(), []string{
-		"02-11 09:00-10:00 Weekly", "02-18 09:00-10:00 Weekly", "02-26 14:00-15:00 Weekly", "03-05 14:00-15:00 Weekly",
+		"02-11 09:00-10:00 Weekly in Desk, needs_action", "02-18 09:00-10:00 Weekly in Desk, needs_action",
+		"02-26 14:00-15:00 Weekly in Desk, needs_action", "03-05 14:00-15:00 Weekly in Desk, needs_action",
 	})
+}
+
+// Strict readers drop a date of the rule that clocks skip, so an event of its own says when it is.
+func TestSeries_skippedHourIsNamed(t *testing.T) {
+	w := newWorld(t)
+	f := w.weekly("FREQ=WEEKLY;COUNT=3", w.desk)
+	f.Start, f.End = new("2027-03-21T02:30:00"), new("2027-03-21T03:45:00")
+	r, err := w.BookSeries(t.Context(), w.ann, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	skipped := time.Date(2027, 3, 28, 1, 30, 0, 0, time.UTC)
+	for _, n := range w.store.notices {
+		os := n.Facts.Series.Overrides
+		if len(os) != 1 || !os[0].OriginalStart.Equal(skipped) || !os[0].Start.Equal(skipped) || !os[0].End.Equal(r.Meetings[1].Slot.End) {
+			t.Errorf("%s is told of %+v", n.To.Email, os)
+		}
+	}
+}
+
+// A mail about some dates leaves the others where they are, and says where each of its own is.
+func TestSeries_roomsOfDates(t *testing.T) {
+	w := newWorld(t)
+	w.nook(t)
+	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk))
+	m := r.Meetings[1]
+	if _, err := w.Cancel(t.Context(), w.ann, m.ID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.take(t, "2027-02-18", w.desk)
+	w.told()
+	added, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, m.OriginalStart.Format(time.RFC3339), OtherRoom)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range w.store.notices {
+		s := n.Facts.Series
+		same(t, "the date's room in the text", n.Facts.Rooms, added.RoomNames)
+		same(t, "the series' rooms in the calendar", s.Rooms, []string{"Desk"})
+		if len(s.Overrides) != 1 || !s.Overrides[0].OriginalStart.Equal(m.OriginalStart) {
+			t.Errorf("overrides %+v", s.Overrides)
+		}
+	}
+	same(t, "told", w.told(), []string{"invitation bob@example.org", "invitation guest@example.net"})
+}
+
+// What single dates list is bounded, since it is kept for each reader.
+func TestSeries_crowdedDatesListTheReaderAlone(t *testing.T) {
+	w := newWorld(t)
+	f := w.weekly("FREQ=DAILY;COUNT=60", w.desk)
+	people := []Person{{Email: "guest@example.net"}}
+	for i := range 40 {
+		people = append(people, Person{Email: fmt.Sprintf("p%d@example.net", i)})
+	}
+	f.Attendees = &people
+	r := w.bookSeries(t, w.ann, f)
+	for i, m := range r.Meetings {
+		by := Actor{Kind: ActorUser, Email: "guest@example.net"}
+		if _, err := w.Respond(t.Context(), by, m.ID, nil, []Response{Accepted, Declined}[i%2], ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.told()
+	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Title: new("Other")}})
+	for _, n := range w.store.notices {
+		s := n.Facts.Series
+		if len(s.Overrides) != 30 || s.listed() > maxListed {
+			t.Fatalf("%d overrides list %d people", len(s.Overrides), s.listed())
+		}
+		for _, o := range s.Overrides {
+			if len(o.Attendees) != 1 || o.Attendees[0].Email != n.To.Email {
+				t.Fatalf("%s reads of %+v", n.To.Email, o.Attendees)
+			}
+		}
+	}
+	if len(w.told()) != len(people) {
+		t.Error("not everybody is told")
+	}
 }

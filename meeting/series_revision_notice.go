@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// tell those whom the change concerns, each once for each series. Nobody is told that a
-// description has changed, as with meetings.
+// tell those whom the change concerns, each once for each series.
 func (e *revision) tell(was, first, target *Series) {
 	now := append(slices.Clone(e.kept), e.change.Create...)
 	confirmed, _ := byState(now)
@@ -18,7 +17,7 @@ func (e *revision) tell(was, first, target *Series) {
 	}
 	together(e.asked)
 	target.askTogether(e.asked, e.by)
-	visible := e.visible || was.Title != target.Title || len(e.gone)+len(e.change.Create) > 0
+	visible := e.visible || was.Title != target.Title || was.Description != target.Description || len(e.gone)+len(e.change.Create) > 0
 	stayed := e.stayed()
 	more := func(*Facts) {}
 	calendar := append(slices.Clone(stayed), confirmed...)
@@ -33,10 +32,11 @@ func (e *revision) tell(was, first, target *Series) {
 		if len(confirmed) > 0 {
 			e.tellEnd(first, stayed, confirmed, everybody)
 		}
+		e.replaceSingle(first, added)
 	}
 	switch {
 	case len(confirmed) == 0 && len(e.gone) > 0:
-		e.cancelled(first, e.gone, "", e.everybody(was.Attendees))
+		e.cancelled(first, e.gone, "", everybody) // those who leave are told of all that they were on
 	case len(confirmed) == 0:
 	case visible:
 		change := telling{kind: NoticeChange, dates: confirmed, calendar: calendar, more: more}
@@ -68,6 +68,22 @@ func (e *revision) tellEnd(first *Series, left, goOn []*Meeting, to []Person) {
 		t.dates = dates
 		first.notify(t, to, e.by, e.at)
 		to = slices.DeleteFunc(slices.Clone(to), func(p Person) bool { return len(t.of(first, p).dates) > 0 })
+	}
+}
+
+// replaceSingle takes single dates out of the calendars of people who were invited to those
+// alone and come to the second part of a split now: there it is another entry.
+func (e *revision) replaceSingle(first *Series, to []Attendee) {
+	for _, a := range to {
+		dates := slices.DeleteFunc(e.wereOn(), func(m *Meeting) bool {
+			return !slices.ContainsFunc(m.Attendees, a.sameAddress) || m.OriginalStart.IsZero()
+		})
+		first.notify(telling{kind: NoticeCancellation, dates: dates, more: func(f *Facts) {
+			e.splitting(PartEnds)(f)
+			for _, m := range dates {
+				f.Series.Cancelled = append(f.Series.Cancelled, m.occurrence())
+			}
+		}}, []Person{a.Person}, e.by, e.at)
 	}
 }
 
@@ -125,7 +141,6 @@ func (e *revision) cancelled(s *Series, dates []*Meeting, reason string, to []Pe
 		}
 		for _, m := range dates {
 			if o := m.occurrence(); !o.OriginalStart.IsZero() {
-				o.Title, o.Rooms = "", nil
 				f.Series.Cancelled = append(f.Series.Cancelled, o)
 			}
 		}

@@ -25,7 +25,7 @@ func (s *Service) decide(ctx context.Context, by Actor, id ID, ifMatch *int64, c
 	if err := checkComment("body.comment", comment); err != nil {
 		return nil, err
 	}
-	by, err := s.standing(ctx, by)
+	by, err := s.deciding(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (m *Meeting) decide(approve bool, c changing, comment string, by Actor) err
 	if approve {
 		return m.Approve(c.rooms, c.ask, comment, by, c.at)
 	}
-	return m.Reject(comment, by, c.at)
+	return m.Reject(c.rooms, comment, by, c.at)
 }
 
 // preparingDecision looks up the rooms that a request is about, and who may be asked next.
@@ -226,6 +226,15 @@ func (s *Service) standing(ctx context.Context, by Actor) (Actor, error) {
 	return s.standsFor(ctx, by)
 }
 
+// deciding is the actor with those in whose place they decide. An admin may decide for everybody,
+// but says so when it is for somebody.
+func (s *Service) deciding(ctx context.Context, by Actor) (Actor, error) {
+	if by.Role != Manager && by.Role != Admin {
+		return by, nil
+	}
+	return s.standsFor(ctx, by)
+}
+
 func (s *Service) standsFor(ctx context.Context, by Actor) (Actor, error) {
 	if by.Kind != ActorUser || by.StandsFor != nil {
 		return by, nil
@@ -234,6 +243,19 @@ func (s *Service) standsFor(ctx context.Context, by Actor) (Actor, error) {
 	if err != nil {
 		return by, fmt.Errorf("look up absences: %w", err)
 	}
-	by.StandsFor = new(absences(away).standsFor(by.ID))
+	ids := absences(away).standsFor(by.ID)
+	by.StandsFor = &ids
+	if len(ids) == 0 {
+		return by, nil
+	}
+	people, err := s.directory.People(ctx, ids)
+	if err != nil {
+		return by, fmt.Errorf("look up who is away: %w", err)
+	}
+	var represents []Represented
+	for _, p := range people {
+		represents = append(represents, Represented{ID: p.UserID, Name: p.Name})
+	}
+	by.Represents = &represents
 	return by, nil
 }

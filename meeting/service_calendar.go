@@ -11,62 +11,71 @@ import (
 const (
 	calendarPast   = 60 * 24 * time.Hour
 	calendarFuture = 400 * 24 * time.Hour
-	calendarMost   = 5000
+	calendarStep   = 40 * 24 * time.Hour // is read at once
 )
+
+// calendarMost bounds the meetings of a calendar, and calendarBytes their texts. Variables for tests.
+var calendarMost, calendarBytes = 20_000, 16 << 20
 
 // Calendar is what a calendar of another program shows: the meetings of a room or, where roomID
 // is 0, those that the actor organizes or is invited to and did not decline; by start, those that
 // take place, took place or are asked for. Of private meetings it has the time alone unless titles
-// are wanted of the actor's own: an address is passed on more easily than a password.
-func (s *Service) Calendar(ctx context.Context, by Actor, roomID int64, titles bool) ([]*Meeting, error) {
+// are wanted of the actor's own: an address is passed on more easily than a password. It is
+// complete up to an instant, which is earlier than usual where there are too many.
+func (s *Service) Calendar(ctx context.Context, by Actor, roomID int64, titles bool) (ms []*Meeting, until time.Time, err error) {
 	at := s.clock().Truncate(24 * time.Hour) // so that what is asked for again is the same
-	q := MeetingQuery{From: at.Add(-calendarPast), To: at.Add(calendarFuture), Statuses: []Status{Pending, Confirmed, InProgress, Ended}}
-	var qs []MeetingQuery
-	if roomID != 0 {
-		q.RoomID = roomID
-		qs = append(qs, q)
-	} else {
-		organized, invited := q, q
-		organized.OrganizerID, invited.AttendeeEmail = by.ID, by.Email
-		qs = append(qs, organized, invited)
-	}
-	found := map[ID]*Meeting{}
-	for _, q := range qs {
-		if err := s.collect(ctx, by, q, found); err != nil {
-			return nil, err
+	end, size := at.Add(calendarFuture), 0
+	seen := map[ID]bool{} // what goes on from one step into the next is listed in both
+	for from := at.Add(-calendarPast); from.Before(end); from = from.Add(calendarStep) {
+		found, err := s.calendarPart(ctx, by, roomID, Slot{Start: from, End: earlier(from.Add(calendarStep), end)})
+		if err != nil {
+			return nil, time.Time{}, err
 		}
-	}
-	var ms []*Meeting
-	for _, m := range found {
-		if roomID == 0 && !by.organizes(m) && m.declinedBy(by) {
-			continue
+		var part []*Meeting
+		for _, m := range found {
+			if seen[m.ID] || roomID == 0 && !by.organizes(m) && m.declinedBy(by) {
+				continue
+			}
+			seen[m.ID] = true
+			if m.Visibility == Private && !titles || roomID != 0 {
+				m = m.View(Actor{}, nil)
+			}
+			part, size = append(part, m), size+len(m.Title)+len(m.Description)
 		}
-		if m.Visibility == Private && !titles || roomID != 0 {
-			m = m.View(Actor{}, nil)
+		if len(ms) > 0 && (len(ms)+len(part) > calendarMost || size > calendarBytes) {
+			end = from
+			break
 		}
-		ms = append(ms, m)
+		ms = append(ms, part...)
 	}
 	slices.SortFunc(ms, func(a, b *Meeting) int { return cmp.Or(a.Slot.Start.Compare(b.Slot.Start), cmp.Compare(a.ID, b.ID)) })
-	return ms, nil
+	return ms, end, nil
 }
 
-// collect reads all pages of a list, as far as a calendar can take them.
-func (s *Service) collect(ctx context.Context, by Actor, q MeetingQuery, into map[ID]*Meeting) error {
-	p := Page{Limit: 500}
-	for len(into) < calendarMost {
-		ms, next, err := s.Meetings(ctx, by, q, p)
-		if err != nil {
-			return err
-		}
-		for _, m := range ms {
-			into[m.ID] = m
-		}
-		if next == "" {
-			return nil
-		}
-		p.Cursor = next
+// calendarPart is all that a calendar may show of a span, as often as it is found.
+func (s *Service) calendarPart(ctx context.Context, by Actor, roomID int64, span Slot) ([]*Meeting, error) {
+	q := MeetingQuery{From: span.Start, To: span.End, Statuses: []Status{Pending, Confirmed, InProgress, Ended}}
+	qs := []MeetingQuery{q}
+	if roomID != 0 {
+		qs[0].RoomID = roomID
+	} else {
+		qs = append(qs, q)
+		qs[0].OrganizerID, qs[1].AttendeeEmail = by.ID, by.Email
 	}
-	return nil
+	var all []*Meeting
+	for _, q := range qs {
+		for p := (Page{Limit: 500}); len(all) <= 2*calendarMost; {
+			ms, next, err := s.Meetings(ctx, by, q, p)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, ms...)
+			if p.Cursor = next; next == "" {
+				break
+			}
+		}
+	}
+	return all, nil
 }
 
 func (m *Meeting) declinedBy(a Actor) bool {

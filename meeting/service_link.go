@@ -153,6 +153,6 @@ func (s *Service) user(ctx context.Context, id int64) (Person, Actor, error) {
 		return Person{}, Actor{}, ErrNotFound
 	}
 	p := people[0]
-	by, err := s.standing(ctx, Actor{Kind: ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: p.Role})
+	by, err := s.deciding(ctx, Actor{Kind: ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: p.Role})
 	return p, by, err
 }

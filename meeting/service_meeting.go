@@ -28,7 +28,7 @@ func (s *Service) Book(ctx context.Context, by Actor, f Fields) (*Meeting, error
 
 func (s *Service) tryBook(ctx context.Context, by Actor, f Fields) (*Meeting, error) {
 	at := s.clock()
-	by, err := s.standing(ctx, by)
+	by, err := s.deciding(ctx, by)
 	if err != nil {
 		return nil, err
 	}

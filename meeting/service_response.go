@@ -14,9 +14,20 @@ func (s *Service) Respond(ctx context.Context, by Actor, id ID, ifMatch *int64, 
 	if err := checkAnswer(r, &comment); err != nil {
 		return nil, err
 	}
+	return s.respond(ctx, by, id, ifMatch, 0, r, comment)
+}
+
+// ErrSeenOutdated says that what somebody answered to has changed since they saw it.
+var ErrSeenOutdated = errors.New("has changed since it was shown")
+
+// respond is [Service.Respond] to the meeting as it was at a schedule version; 0: whatever it is.
+func (s *Service) respond(ctx context.Context, by Actor, id ID, ifMatch *int64, seen int64, r Response, comment string) (*Meeting, error) {
 	return s.change(ctx, by, id, nil, func(m *Meeting, c changing) error {
 		if err := checkVersion(ifMatch, m.Version); err != nil {
 			return err
+		}
+		if seen != 0 && seen != m.ScheduleVersion {
+			return ErrSeenOutdated
 		}
 		changed, err := m.Respond(r, comment, by, c.at)
 		if err == nil && !changed {
@@ -48,6 +59,11 @@ func (s *Service) RespondSeries(ctx context.Context, by Actor, id int64, ifMatch
 	if err := checkAnswer(r, &comment); err != nil {
 		return nil, err
 	}
+	return s.respondSeries(ctx, by, id, ifMatch, 0, r, comment)
+}
+
+// respondSeries is [Service.RespondSeries] to the series as it was at a sequence; 0: whatever it is.
+func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, seen int64, r Response, comment string) (*SeriesResult, error) {
 	var unchanged *SeriesResult
 	res, err := s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
 		series, err := s.store.Series(ctx, id)
@@ -56,6 +72,9 @@ func (s *Service) RespondSeries(ctx context.Context, by Actor, id int64, ifMatch
 		}
 		if err := checkVersion(ifMatch, series.Version); err != nil {
 			return nil, nil, err
+		}
+		if seen != 0 && seen != series.Sequence {
+			return nil, nil, ErrSeenOutdated
 		}
 		ms, err := s.store.SeriesMeetings(ctx, id)
 		if err != nil {
@@ -132,6 +151,10 @@ type Invitation struct {
 	MeetingID ID    // of a series, the date that the mail is filed under
 	SeriesID  int64 // 0: the meeting alone
 	Email     string
+
+	// Seen is the schedule version of the meeting that the reader saw, or the sequence of the
+	// series; 0: not known, as in mails of earlier releases.
+	Seen int64
 }
 
 // Invited is what an [Invitation] leads to.
@@ -141,7 +164,8 @@ type Invited struct {
 	Person   Person
 	Response Response // that was given; NeedsAction: none, or different ones to the dates
 	Comment  string
-	Open     bool // it can be answered now
+	Open     bool  // it can be answered now
+	Seen     int64 // as in an [Invitation] to it as it is now
 }
 
 // FollowInvitation tells what a link in an invitation leads to and changes nothing. A link of
@@ -197,6 +221,13 @@ func (s *Service) FollowInvitation(ctx context.Context, inv Invitation) (*Invite
 	if !i.Open {
 		i.Response = a.Response
 	}
+	if i.Seen = i.Meeting.ScheduleVersion; inv.answersSeries(i.Meeting) {
+		series, err := s.store.Series(ctx, inv.SeriesID)
+		if err != nil {
+			return nil, err
+		}
+		i.Seen = series.Sequence
+	}
 	i.Meeting = i.Meeting.At(at).View(by, nil)
 	return i, nil
 }
@@ -212,8 +243,13 @@ func lastOf(ms []*Meeting, by Actor) *Meeting {
 	return last
 }
 
+// answersSeries reports whether an answer is for all dates of the meeting's series.
+func (i Invitation) answersSeries(m *Meeting) bool {
+	return i.SeriesID != 0 && m.SeriesID == i.SeriesID
+}
+
 // RespondByLink answers as the person that the invitation went to. On a [*StateError] nothing
-// has changed, since it is over.
+// has changed, since it is over; on [ErrSeenOutdated], since the reader saw something else.
 func (s *Service) RespondByLink(ctx context.Context, inv Invitation, r Response, comment string) error {
 	i, err := s.FollowInvitation(ctx, inv)
 	if err != nil {
@@ -221,11 +257,14 @@ func (s *Service) RespondByLink(ctx context.Context, inv Invitation, r Response,
 	}
 	by := inv.actor()
 	by.ID, by.Name = i.Person.UserID, cmp.Or(i.Person.Name, i.Person.Email)
-	if inv.SeriesID != 0 && i.Meeting.SeriesID == inv.SeriesID {
-		_, err = s.RespondSeries(ctx, by, inv.SeriesID, nil, r, comment)
+	if err := checkAnswer(r, &comment); err != nil {
 		return err
 	}
-	_, err = s.Respond(ctx, by, i.Meeting.ID, nil, r, comment)
+	if inv.answersSeries(i.Meeting) {
+		_, err = s.respondSeries(ctx, by, inv.SeriesID, nil, inv.Seen, r, comment)
+		return err
+	}
+	_, err = s.respond(ctx, by, i.Meeting.ID, nil, inv.Seen, r, comment)
 	return err
 }
 

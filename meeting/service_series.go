@@ -60,7 +60,7 @@ func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesCh
 			}
 		}
 		notices, err := s.store.SaveSeries(ctx, c)
-		_, taken := errors.AsType[*ConflictError](err)
+		conflict, taken := errors.AsType[*ConflictError](err)
 		_, over := errors.AsType[*PolicyError](err)
 		if (taken || over || errors.Is(err, ErrRoomsChanged) || errors.Is(err, ErrOutdated)) && try < planTries && ctx.Err() == nil {
 			continue
@@ -68,12 +68,38 @@ func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesCh
 		if errors.Is(err, ErrOutdated) {
 			return nil, fmt.Errorf("series: others change it all the time: %w", err)
 		}
+		if taken && len(conflict.Conflicts) == 0 { // the database refuses all at once and names none
+			if conflict.Conflicts, err = s.conflicts(ctx, c); err == nil {
+				err = conflict
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
 		s.announceSeries(ctx, c, before, notices)
 		return s.showSeriesResult(ctx, by, c.result(dates, true))
 	}
+}
+
+// conflicts are what is in the way of a change that was planned.
+func (s *Service) conflicts(ctx context.Context, c *SeriesChange) ([]Occupancy, error) {
+	var wanted []Occupancy
+	var except []ID
+	for _, m := range append(slices.Clone(c.Update), c.Create...) {
+		wanted = append(append(wanted, m.Occupied...), m.asked...)
+		if r := m.Request; r != nil && r.Change != nil {
+			wanted = append(wanted, r.Change.Held...)
+		}
+		if m.ID != 0 {
+			except = append(except, m.ID)
+		}
+	}
+	taken, err := s.store.Taken(ctx, wanted, except)
+	var found []Occupancy
+	for _, os := range taken {
+		found = union(found, os)
+	}
+	return found, err
 }
 
 // result of the change, or of its plan.

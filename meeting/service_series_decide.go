@@ -24,7 +24,7 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 	if err := checkComment("body.comment", &comment); err != nil {
 		return nil, err
 	}
-	by, err := s.standing(ctx, by)
+	by, err := s.deciding(ctx, by)
 	if err != nil {
 		return nil, err
 	}

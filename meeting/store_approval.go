@@ -11,6 +11,9 @@ type ApprovalStore interface {
 	// one of the given was made for another date of the same series; the given are among them
 	// if they wait themselves. They come by start.
 	RequestsAskedWith(ctx context.Context, ids []ID) ([]*Meeting, error)
+	// Waiting are meetings that wait for a decision, or whose deadline has just passed, by ID
+	// after one, at most limit.
+	Waiting(ctx context.Context, after ID, limit int) ([]*Meeting, error)
 }
 
 // HeldSlot is a part of a room's time that a meeting's pending change holds, or an offer.

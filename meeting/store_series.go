@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -40,6 +41,12 @@ type SeriesChange struct {
 	Split  *Series    // new: takes over dates of Series; nil: none does
 	Update []*Meeting // as they are to be, with the versions they had; one with SeriesID 0 belongs to Split from now on
 	Create []*Meeting // of Split, or else of Series
+}
+
+// RaisesSequence reports whether a notice changes the series or one of its dates in calendars, so
+// that the store must raise [Series.Sequence].
+func (c *SeriesChange) RaisesSequence() bool {
+	return c.Series != nil && slices.ContainsFunc(c.Series.notices, Notice.forCalendars) || slices.ContainsFunc(c.Update, (*Meeting).RaisesSequence)
 }
 
 // Target is the series that new dates belong to.

@@ -139,9 +139,12 @@ type Facts struct {
 	CheckInBy   *time.Time `json:"check_in_by,omitempty"` // of a reminder: somebody must check in until then
 	NoShows     int        `json:"no_shows,omitempty"`    // of a release: how often in a row nobody came to its series
 	By          string     `json:"by,omitempty"`          // name of who changed, cancelled or decided
+	ByFor       []string   `json:"by_for,omitempty"`      // names of those in whose place they decided
 	Request     *Requested `json:"request,omitempty"`     // of an approval request, a reminder of it, an escalation
 	Move        *Placement `json:"move,omitempty"`        // where it was to move: the request or the decision is about that alone
 	WaitID      int64      `json:"wait_id,omitempty"`     // of an offer to somebody who waits
+
+	ScheduleVersion int64 `json:"schedule_version,omitempty"` // of the meeting; of a notification about a series it says nothing
 
 	SeriesID      int64      `json:"series_id,omitempty"`      // that the meeting belongs to
 	OriginalStart *time.Time `json:"original_start,omitempty"` // which of its dates it is; null: none of its rule
@@ -152,13 +155,15 @@ type Facts struct {
 // the facts, as iCalendar writes them: 20270210T090000.
 type Series struct {
 	ID        int64        `json:"id"`
-	Start     string       `json:"start"` // of the first date
+	Rooms     []string     `json:"rooms,omitempty"` // of the series; none: those of the facts
+	Start     string       `json:"start"`           // of the first date
 	End       string       `json:"end"`
 	Rule      string       `json:"rule"`                // its UNTIL in UTC
 	ExDates   []string     `json:"exdates,omitempty"`   // all dates of the rule that the series has not
 	RDates    []string     `json:"rdates,omitempty"`    // dates that it has besides
 	Count     int64        `json:"count"`               // dates to come
 	Dates     []time.Time  `json:"dates,omitempty"`     // the first of them, to show
+	Places    [][]string   `json:"places,omitempty"`    // the rooms of each of Dates; none: all are in the same
 	Last      time.Time    `json:"last"`                // the last of them
 	Overrides []Occurrence `json:"overrides,omitempty"` // dates that are not as the series has them
 	Cancelled []Occurrence `json:"cancelled,omitempty"` // of a cancellation of some dates; none: of all
@@ -171,9 +176,10 @@ type Occurrence struct {
 	OriginalStart time.Time `json:"original_start"`
 	Start         time.Time `json:"start"`
 	End           time.Time `json:"end"`
-	Title         string    `json:"title,omitempty"` // empty: the series'
-	Rooms         []string  `json:"rooms,omitempty"` // none: the series'
-	Sequence      int64     `json:"sequence"`
+	Title         string    `json:"title,omitempty"`       // empty: the series'
+	Description   *string   `json:"description,omitempty"` // nil: the series'
+	Rooms         []string  `json:"rooms,omitempty"`       // none: the series'
+	Attendees     []Contact `json:"attendees"`             // nil: the series'
 }
 
 // Requested is a request for a decision as the one who is asked reads of it.

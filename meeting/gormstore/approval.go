@@ -15,7 +15,7 @@ import (
 )
 
 const approvalTable = `number bigint, waiting boolean, first_number bigint, level integer, asked_at timestamptz, deadline timestamptz, ` +
-	`on_timeout text, remind_at timestamptz, escalate_at timestamptz, escalated_at timestamptz, change jsonb, agreed_now jsonb, agreed jsonb, verdict jsonb`
+	`on_timeout text, remind_at timestamptz, escalate_at timestamptz, escalated_at timestamptz, change jsonb, agreed_now jsonb, agreed jsonb, verdict jsonb, told jsonb`
 
 var approvalColumns = columnNames(approvalTable)
 
@@ -30,7 +30,7 @@ func columnNames(table string) []string {
 
 // selectApproval are approvalColumns in selectMeetings, where a meeting need not have them.
 const selectApproval = `COALESCE(q.number, 0), COALESCE(q.waiting, false), COALESCE(q.first_number, 0), COALESCE(q.level, 0), q.asked_at, q.deadline,
-		COALESCE(q.on_timeout, ''), q.remind_at, q.escalate_at, q.escalated_at, q.change, q.agreed_now, q.agreed, q.verdict`
+		COALESCE(q.on_timeout, ''), q.remind_at, q.escalate_at, q.escalated_at, q.change, q.agreed_now, q.agreed, q.verdict, q.told`
 
 var saveApprovals = write(`INSERT INTO approvals (meeting_id, ` + strings.Join(approvalColumns, ", ") + `)
 	SELECT x.meeting_id, x.` + strings.Join(approvalColumns, ", x.") + ` FROM {rows $1: meeting_id bigint, ` + approvalTable + `}
@@ -67,9 +67,17 @@ func approvalValues(m *meeting.Meeting) ([]any, error) {
 		}
 		parts[i] = json.RawMessage(b)
 	}
+	var told any
+	if r.Told != nil {
+		b, err := json.Marshal(r.Told)
+		if err != nil {
+			return nil, fmt.Errorf("approval: %w", err)
+		}
+		told = json.RawMessage(b)
+	}
 	return []any{
 		a.Asked, waiting, r.First, r.Level, timestamp(r.AskedAt), timestamp(r.Deadline), string(cmp.Or(a.OnTimeout, meeting.Rejected)),
-		timestamp(r.RemindAt), timestamp(r.EscalateAt), timestamp(r.EscalatedAt), parts[0], parts[1], parts[2], parts[3],
+		timestamp(r.RemindAt), timestamp(r.EscalateAt), timestamp(r.EscalatedAt), parts[0], parts[1], parts[2], parts[3], told,
 	}, nil
 }
 
@@ -87,13 +95,14 @@ type approvalPart struct {
 	request                            meeting.Request
 	onTimeout                          meeting.Status
 	change, agreedNow, agreed, verdict []byte
+	told                               []byte
 }
 
 func (p *approvalPart) scans() []any {
 	r := &p.request
 	return []any{
 		&r.Number, &p.waiting, &r.First, &r.Level, nullTime{&r.AskedAt}, nullTime{&r.Deadline}, &p.onTimeout,
-		nullTime{&r.RemindAt}, nullTime{&r.EscalateAt}, nullTime{&r.EscalatedAt}, &p.change, &p.agreedNow, &p.agreed, &p.verdict,
+		nullTime{&r.RemindAt}, nullTime{&r.EscalateAt}, nullTime{&r.EscalatedAt}, &p.change, &p.agreedNow, &p.agreed, &p.verdict, &p.told,
 	}
 }
 
@@ -110,6 +119,11 @@ func (p *approvalPart) addTo(m *meeting.Meeting) error {
 			continue
 		}
 		if err := json.Unmarshal(part.text, part.into); err != nil {
+			return fmt.Errorf("approval: %w", err)
+		}
+	}
+	if len(p.told) > 0 { // an empty list says that nobody was
+		if err := json.Unmarshal(p.told, &p.request.Told); err != nil {
 			return fmt.Errorf("approval: %w", err)
 		}
 	}
@@ -143,6 +157,18 @@ func (s *Store) saveApprovals(tx *gorm.DB, cs []change) error {
 		rows = append(rows, r)
 	}
 	return s.insertRows(tx, saveApprovals, rows)
+}
+
+var waitingMeetings = write(selectMeetings + `
+	WHERE m.id IN (SELECT meeting_id FROM approvals WHERE waiting AND meeting_id > $1 ORDER BY meeting_id LIMIT $2)
+	ORDER BY m.id`)
+
+func (s *Store) Waiting(ctx context.Context, after meeting.ID, limit int) ([]*meeting.Meeting, error) {
+	ms, err := s.readMeetings(s.db.WithContext(ctx), waitingMeetings, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("meetings that wait for a decision: %w", err)
+	}
+	return ms, nil
 }
 
 // The parts that one change holds need not touch. What is held for an offer is of no meeting.

@@ -148,7 +148,7 @@ func TestListMeetings_whereItIsToMove(t *testing.T) {
 			seen := m.At(at(c.clock)).View(c.by, []*meeting.Room{f.turing, hall})
 			f.want(name+", as MaySee has it", seen.Title != meeting.Busy, c.want)
 		}
-		f.change(m.ID, func(m *meeting.Meeting) error { return m.Reject("", f.manager, now) })
+		f.change(m.ID, func(m *meeting.Meeting) error { return m.Reject(nil, "", f.manager, now) })
 		f.want("decided against", finds(f.manager, "08:00"), false)
 		f.want("a member's own", finds(f.anna, "08:00"), true)
 	})

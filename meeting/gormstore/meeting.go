@@ -30,7 +30,7 @@ const (
 
 func selecting(attendees, reminders string) string {
 	return `
-	SELECT m.id, m.schedule_version, m.version, COALESCE((SELECT version FROM series WHERE id = m.series_id), 0), ` + columnList("m.") + `,
+	SELECT m.id, m.schedule_version, m.version, ` + columnList("m.") + `,
 		u.email, u.name, u.phone, u.locale, u.timezone,
 		` + selectApproval + `,
 		(SELECT {array}({object}('id', r.id, 'name', r.name, 'starts_at', o.starts_at, 'ends_at', o.ends_at) ORDER BY mr.position)
@@ -95,7 +95,7 @@ func scanMeeting(rows *sql.Rows) (*meeting.Meeting, error) {
 	m := &meeting.Meeting{}
 	var rooms, attendees, reminders []byte
 	var approval approvalPart
-	targets := append([]any{&m.ID, &m.ScheduleVersion, &m.Version, &m.SeriesVersion}, meetingTargets(m)...)
+	targets := append([]any{&m.ID, &m.ScheduleVersion, &m.Version}, meetingTargets(m)...)
 	p := &m.Organizer
 	targets = append(append(targets, &p.Email, &p.Name, &p.Phone, &p.Locale, &p.Timezone), approval.scans()...)
 	if err := rows.Scan(append(targets, &rooms, &attendees, &reminders)...); err != nil {

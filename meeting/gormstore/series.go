@@ -14,7 +14,7 @@ import (
 
 const seriesText = `
 		SELECT s.id, COALESCE(s.previous_id, 0), s.title, s.description, s.timezone, s.starts, s.ends, s.rrule, s.exdates, s.rdates,
-			s.room_ids, s.attendees, s.reminders, s.default_reminders, s.visibility, s.cancelled_at, s.version, s.created_at, s.updated_at,
+			s.room_ids, s.attendees, s.reminders, s.default_reminders, s.visibility, s.cancelled_at, s.version, s.sequence, s.created_at, s.updated_at,
 			u.id, u.email, u.name, u.phone, u.locale, u.timezone
 		FROM series s JOIN users u ON u.id = s.organizer_id
  		WHERE s.id = $1`
@@ -84,7 +84,7 @@ func scanSeries(rows *sql.Rows) (*meeting.Series, error) {
 	var exdates, rdates, rooms, attendees, reminders []byte
 	o := &s.Organizer
 	err := rows.Scan(&s.ID, &s.PreviousID, &s.Title, &s.Description, &s.Timezone, &starts, &ends, &rule, &exdates, &rdates,
-		&rooms, &attendees, &reminders, &s.DefaultReminders, &s.Visibility, nullTime{&s.CancelledAt}, &s.Version, &s.CreatedAt, &s.UpdatedAt,
+		&rooms, &attendees, &reminders, &s.DefaultReminders, &s.Visibility, nullTime{&s.CancelledAt}, &s.Version, &s.Sequence, &s.CreatedAt, &s.UpdatedAt,
 		&o.UserID, &o.Email, &o.Name, &o.Phone, &o.Locale, &o.Timezone)
 	if err != nil {
 		return nil, err

@@ -24,9 +24,15 @@ var (
 	seriesColumnCount = len(strings.Split(seriesColumns, ","))
 
 	insertSeries = write(`INSERT INTO series (` + seriesColumns + `) VALUES (` + placeholders(1, seriesColumnCount) + `) RETURNING id`)
-	updateSeries = write(`UPDATE series SET ` + assignments(seriesColumns) + `, version = version + 1 WHERE id = $` + strconv.Itoa(seriesColumnCount+1))
-	lockSeries   = write(`SELECT version FROM series WHERE id = $1 {postgres: FOR NO KEY UPDATE}`)
-	lockMeetings = write(`SELECT id FROM meetings WHERE id ` + amongIDs + ` ORDER BY id {postgres: FOR NO KEY UPDATE}`)
+	updateSeries = write(`UPDATE series SET ` + assignments(seriesColumns) + `, version = version + 1, sequence = $` + strconv.Itoa(seriesColumnCount+1) + ` WHERE id = $` + strconv.Itoa(seriesColumnCount+2))
+	lockSeries   = write(`SELECT version, sequence FROM series WHERE id = $1 {postgres: FOR NO KEY UPDATE}`)
+
+	raiseSequence = write(`UPDATE series SET sequence = sequence + 1 WHERE id = $1 RETURNING sequence`)
+
+	// The series of dates are locked first, as [Store.SaveSeries] does, since both raise its sequence.
+	lockMeetings = write(`WITH their_series AS (
+			SELECT id FROM series WHERE id IN (SELECT series_id FROM meetings WHERE id ` + amongIDs + `) ORDER BY id {postgres: FOR NO KEY UPDATE})
+		SELECT id FROM meetings WHERE id ` + amongIDs + ` AND (SELECT count(*) FROM their_series) >= 0 ORDER BY id {postgres: FOR NO KEY UPDATE}`)
 
 	// Dates that move on may pass through each other's place and each other's time.
 	leavePlaces = write(`UPDATE meetings SET original_start = NULL WHERE id ` + amongIDs)
@@ -126,12 +132,12 @@ func (s *Store) saveSeries(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Noti
 	if c.Series == nil {
 		return s.updateAll(tx, c)
 	}
-	if err := s.putSeries(tx, c.Series); err != nil {
+	if err := s.putSeries(tx, c.Series, c.RaisesSequence()); err != nil {
 		return nil, err
 	}
 	if c.Split != nil {
 		c.Split.PreviousID = c.Series.ID
-		if err := s.putSeries(tx, c.Split); err != nil {
+		if err := s.putSeries(tx, c.Split, true); err != nil {
 			return nil, err
 		}
 	}
@@ -161,24 +167,27 @@ func (s *Store) saveSeries(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Noti
 }
 
 // putSeries inserts a series, or saves one that has still the version that was read.
-func (s *Store) putSeries(tx *gorm.DB, series *meeting.Series) error {
+func (s *Store) putSeries(tx *gorm.DB, series *meeting.Series, raise bool) error {
 	values, err := seriesValues(series)
 	if err != nil {
 		return err
 	}
 	if series.ID == 0 {
-		series.Version = 1
+		series.Version, series.Sequence = 1, 1
 		return s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&series.ID) }, insertSeries, values...)
 	}
 	var version int64
-	if err := s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&version) }, lockSeries, series.ID); err != nil {
+	if err := s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&version, &series.Sequence) }, lockSeries, series.ID); err != nil {
 		return err
 	}
 	if version != series.Version {
 		return meeting.ErrOutdated
 	}
 	series.Version++
-	_, err = s.exec(tx, updateSeries, append(values, series.ID)...)
+	if raise {
+		series.Sequence++
+	}
+	_, err = s.exec(tx, updateSeries, append(values, series.Sequence, series.ID)...)
 	return err
 }
 
@@ -236,6 +245,12 @@ func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 		}
 		if m.SeriesID == 0 && c.Split != nil {
 			m.SeriesID = c.Split.ID
+		}
+		if c.Series != nil {
+			m.SeriesSequence = c.Series.Sequence
+		}
+		if c.Split != nil && m.SeriesID == c.Split.ID {
+			m.SeriesSequence = c.Split.Sequence
 		}
 		cs[i] = change{was, m}
 	}

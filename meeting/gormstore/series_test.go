@@ -71,7 +71,7 @@ func TestSeries_roundTrip(t *testing.T) {
 		}
 		for i, m := range ms {
 			want := made.Meetings[i]
-			if m.ID != want.ID || m.SeriesID != read.ID || m.SeriesVersion != 1 || !m.OriginalStart.Equal(m.Slot.Start) || len(m.Attendees) != 2 || len(m.Reminders) != 1 {
+			if m.ID != want.ID || m.SeriesID != read.ID || !m.OriginalStart.Equal(m.Slot.Start) || len(m.Attendees) != 2 || len(m.Reminders) != 1 {
 				t.Errorf("meeting %d: %+v", i, m)
 			}
 			if d := cmp.Diff([]meeting.Occupancy{{RoomID: f.wide.ID, Slot: m.Slot.Widen(10*time.Minute, 5*time.Minute)}}, m.Occupied); d != "" {

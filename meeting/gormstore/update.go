@@ -455,6 +455,9 @@ func (s *Store) saveNotices(tx *gorm.DB, cs []change) ([]meeting.Notice, error) 
 			return nil, err
 		}
 	}
+	if err := s.raiseSequences(tx, cs); err != nil {
+		return nil, err
+	}
 	var notices []meeting.Notice
 	for _, c := range cs {
 		notices = append(notices, c.m.TakeNotices()...)
@@ -463,4 +466,25 @@ func (s *Store) saveNotices(tx *gorm.DB, cs []change) ([]meeting.Notice, error) 
 		return nil, nil
 	}
 	return notices, s.outbox.Insert(tx, notices)
+}
+
+// raiseSequences numbers what calendars are sent about dates of series, unless the series itself
+// was saved, which has numbered it.
+func (s *Store) raiseSequences(tx *gorm.DB, cs []change) error {
+	raised := map[int64]int64{}
+	for _, c := range cs {
+		if c.m.SeriesSequence != 0 || !c.m.RaisesSequence() {
+			continue
+		}
+		id := c.m.SeriesID
+		if raised[id] == 0 {
+			var sequence int64
+			if err := s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&sequence) }, raiseSequence, id); err != nil {
+				return err
+			}
+			raised[id] = sequence
+		}
+		c.m.SeriesSequence = raised[id]
+	}
+	return nil
 }

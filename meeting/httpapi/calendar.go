@@ -19,7 +19,8 @@ import (
 
 // Calendars makes iCalendar of meetings as somebody may see them.
 type Calendars interface {
-	Calendar(name string, ms []*meeting.Meeting) []byte
+	// Calendar is of the meetings up to an instant.
+	Calendar(name string, ms []*meeting.Meeting, until time.Time) []byte
 }
 
 // CalendarDeps are what calendars that other programs read are made of.
@@ -217,11 +218,11 @@ func (h *calendarHandlers) calendar(ctx context.Context, roomID int64, token, kn
 		name = r.Name
 	}
 	by := meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role)}
-	ms, err := h.Service.Calendar(ctx, by, roomID, f.PrivateTitles)
+	ms, until, err := h.Service.Calendar(ctx, by, roomID, f.PrivateTitles)
 	if err != nil {
 		return nil, err
 	}
-	body := h.Calendars.Calendar(name, ms)
+	body := h.Calendars.Calendar(name, ms, until)
 	sum := sha256.Sum256(body)
 	out := &calendarOutput{
 		Status: http.StatusOK, ContentType: "text/calendar; charset=utf-8", ETag: `"` + hex.EncodeToString(sum[:16]) + `"`,

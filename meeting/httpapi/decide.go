@@ -79,7 +79,7 @@ func (p *DecidePage) decide(c *gin.Context) {
 		return
 	}
 	v := viewOf(linked, token, choice)
-	status := v.tellFault(wordsFor(linked.Reader.Locale), err)
+	status := v.tellFault(wordsFor(linked.Reader.Locale), zoneOf(linked), err)
 	if status == 0 {
 		p.page().fail(c, err)
 		return

@@ -15,11 +15,7 @@ import (
 
 // viewOf is what the page shows of a link, to a reader who is about to make a choice; empty: none yet.
 func viewOf(l *meeting.Linked, token, choice string) *linkView {
-	w := wordsFor(l.Reader.Locale)
-	zone, err := meeting.Zone(cmp.Or(l.Reader.Timezone, l.Meeting.Timezone))
-	if err != nil {
-		zone = time.UTC
-	}
+	w, zone := wordsFor(l.Reader.Locale), zoneOf(l)
 	v := &linkView{Lang: w.Lang, Headline: l.Meeting.Title, Action: decidePath}
 	v.tellState(w, l, zone)
 	if l.State == meeting.LinkOpen {
@@ -34,11 +30,20 @@ func viewOf(l *meeting.Linked, token, choice string) *linkView {
 	return v
 }
 
+// zoneOf is the zone of the reader of a link, or else of the meeting.
+func zoneOf(l *meeting.Linked) *time.Location {
+	zone, err := meeting.Zone(cmp.Or(l.Reader.Timezone, l.Meeting.Timezone))
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
 // tellState says what became of the request.
 func (v *linkView) tellState(w *words, l *meeting.Linked, zone *time.Location) {
 	state, who, when := string(l.State), "", ""
 	if d := l.Verdict; d != nil {
-		who, when = d.Name, w.moment(d.At, zone)
+		who, when = w.standsIn(d.Name, d.For), w.moment(d.At, zone)
 	}
 	switch v.Tone = "calm"; l.State {
 	case meeting.LinkOpen:
@@ -60,7 +65,7 @@ func (v *linkView) tellState(w *words, l *meeting.Linked, zone *time.Location) {
 			if own := slices.IndexFunc(r.Agreed, func(a meeting.Agreement) bool { return a.UserID == l.Reader.UserID }); own >= 0 {
 				a = r.Agreed[own]
 			}
-			who, when = a.Name, w.moment(a.At, zone)
+			who, when = w.standsIn(a.Name, a.For), w.moment(a.At, zone)
 		}
 	case meeting.LinkWithdrawn:
 		if l.Verdict != nil && l.Meeting.Status == meeting.Cancelled {
@@ -92,8 +97,8 @@ func (v *linkView) addRows(w *words, l *meeting.Linked, zone *time.Location) {
 		v.add(w.Labels["deadline"], w.moment(r.Deadline, zone))
 		var agreed []string
 		for _, a := range r.Agreed {
-			if !slices.Contains(agreed, a.Name) {
-				agreed = append(agreed, a.Name)
+			if who := w.standsIn(a.Name, a.For); !slices.Contains(agreed, who) {
+				agreed = append(agreed, who)
 			}
 		}
 		v.add(w.Labels["agreed"], strings.Join(agreed, w.Comma))
@@ -106,10 +111,17 @@ func (v *linkView) addRows(w *words, l *meeting.Linked, zone *time.Location) {
 }
 
 // tellFault says what kept a decision from being made, and with which status to answer; 0: it
-// is nothing of which a reader knows.
-func (v *linkView) tellFault(w *words, err error) int {
-	if _, ok := errors.AsType[*meeting.ConflictError](err); ok {
+// is nothing of which a reader knows. Of what is taken it names when, by the clocks of the zone.
+func (v *linkView) tellFault(w *words, zone *time.Location, err error) int {
+	if e, ok := errors.AsType[*meeting.ConflictError](err); ok {
 		v.Fault = w.Taken
+		for i, o := range e.Conflicts {
+			if i == shownDates {
+				v.Fault += " …"
+				break
+			}
+			v.Fault += " " + w.slot(o.Slot, zone) + "."
+		}
 		return http.StatusConflict
 	}
 	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
@@ -124,6 +136,18 @@ func (v *linkView) tellFault(w *words, err error) int {
 		return http.StatusUnprocessableEntity
 	}
 	return 0
+}
+
+// standsIn is the name of somebody who decided, with those in whose place they did.
+func (w *words) standsIn(name string, people []meeting.Represented) string {
+	if len(people) == 0 {
+		return name
+	}
+	var names []string
+	for _, p := range people {
+		names = append(names, p.Name)
+	}
+	return strings.NewReplacer("{who}", name, "{whom}", strings.Join(names, w.Comma)).Replace(w.For)
 }
 
 func (w *words) slot(s meeting.Slot, zone *time.Location) string {

@@ -15,6 +15,7 @@ type words struct {
 	Confirm  map[string]string // by choice: that nothing has happened yet
 	Taken    string
 	Rules    string
+	For      string // {who} decided in the place of {whom}
 	Dates    string // how many a series has: {n}
 	Last     string // of them: {when}
 	TooLong  string
@@ -41,7 +42,7 @@ func wordsFor(locale string) *words {
 }
 
 var english = &words{
-	Lang: "en", Comma: ", ", Space: ", ",
+	Lang: "en", For: "{who} (for {whom})", Comma: ", ", Space: ", ",
 	Weekdays: [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
 	Approve:  "Approve", Reject: "Reject", Remark: "Comment", Optional: "optional, told to the organiser",
 	Confirm: map[string]string{
@@ -76,7 +77,7 @@ var english = &words{
 }
 
 var german = &words{
-	Lang: "de", Comma: ", ", Space: ", ",
+	Lang: "de", For: "{who} (für {whom})", Comma: ", ", Space: ", ",
 	Weekdays: [7]string{"So", "Mo", "Di", "Mi", "Do", "Fr", "Sa"},
 	Approve:  "Zustimmen", Reject: "Ablehnen", Remark: "Kommentar", Optional: "freiwillig, geht an die organisierende Person",
 	Confirm: map[string]string{
@@ -111,7 +112,7 @@ var german = &words{
 }
 
 var chinese = &words{
-	Lang: "zh-CN", Comma: "、", Space: " ",
+	Lang: "zh-CN", For: "{who}（代{whom}）", Comma: "、", Space: " ",
 	Weekdays: [7]string{"周日", "周一", "周二", "周三", "周四", "周五", "周六"},
 	Approve:  "批准", Reject: "拒绝", Remark: "备注", Optional: "选填，将告知组织者",
 	Confirm: map[string]string{

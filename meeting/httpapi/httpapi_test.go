@@ -259,7 +259,7 @@ func TestMeetings(t *testing.T) {
 		"reminders": []any{object{"before": "start", "offset": "15m", "channels": []any{"email", "sms"}}}, "default_reminders": false,
 		"visibility": "public", "status": "confirmed",
 		"approval": object{"required": false, "deadline": nil, "decided_at": nil, "decided_by": nil, "comment": nil, "reason": nil,
-			"level": nil, "approvers": nil, "agreed": []any{}, "escalated_at": nil, "on_timeout": nil},
+			"level": nil, "approvers": nil, "agreed": []any{}, "escalated_at": nil, "on_timeout": nil, "decided_for": []any{}},
 		"pending_change": nil,
 		"check_in":       object{"required": false, "opens_at": "2027-02-10T08:45:00Z", "until": nil},
 		"series_id":      nil, "original_start": nil, "checked_in_at": nil, "started_at": nil, "ended_at": nil,

@@ -42,8 +42,10 @@ func (l *Links) token(link meeting.Link) string {
 const (
 	forDecision   = "punctual decision\x00"
 	forArrival    = "punctual check-in\x00"
-	forInvitation = "punctual invitation\x00"
+	forInvitation = "punctual invitation as seen\x00"
 	forOffer      = "punctual offer\x00"
+
+	forInvitationBefore = "punctual invitation\x00" // of mails that did not say yet what was seen
 )
 
 func (l *Links) seal(purpose string, content []byte) string {

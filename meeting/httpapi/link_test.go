@@ -45,13 +45,18 @@ func TestLinks(t *testing.T) {
 func TestAnswerLinks(t *testing.T) {
 	t.Parallel()
 	links := NewLinks("https://rooms.example.org", bytes.Repeat([]byte{7}, 32))
-	invitation, offer := meeting.Invitation{MeetingID: 12, SeriesID: 3, Email: "a@example.org"}, meeting.Offer{WaitID: 12, UserID: 3}
+	invitation, offer := meeting.Invitation{MeetingID: 12, SeriesID: 3, Email: "a@example.org", Seen: 5}, meeting.Offer{WaitID: 12, UserID: 3}
 	_, token, _ := strings.Cut(links.InvitationURL(invitation), "/respond?token=")
 	if got, ok := links.readInvitation(token); !ok || got != invitation {
 		t.Errorf("an invitation: %+v, %v", got, ok)
 	}
 	if _, ok := links.readOffer(token); ok {
 		t.Error("an invitation passes for an offer")
+	}
+	released := links.seal(forInvitationBefore, append([]byte{12, 3}, invitation.Email...))
+	invitation.Seen = 0
+	if got, ok := links.readInvitation(released); !ok || got != invitation {
+		t.Errorf("an invitation of an earlier release: %+v, %v", got, ok)
 	}
 	if _, ok := links.readArrival(token); ok {
 		t.Error("an invitation passes for a check-in")

@@ -83,6 +83,8 @@ type Approval struct {
 	Comment   *string    `json:"comment"`
 	Reason    *string    `json:"reason" doc:"timeout, if nobody decided"`
 
+	DecidedFor []Approver `json:"decided_for" nullable:"false" doc:"Who was away, and in whose place decided_by decided; empty: nobody"`
+
 	Level       *int        `json:"level" doc:"That is asked now: 1 or 2; null: none"`
 	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Who is asked now, by name; empty: nobody; null: not told here"`
 	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Who agreed, at which level"`
@@ -99,12 +101,13 @@ type Approver struct {
 
 // Agreement of one person at one level.
 type Agreement struct {
-	Level   int       `json:"level"`
-	UserID  *int64    `json:"user_id"`
-	Name    string    `json:"name"`
-	At      time.Time `json:"at"`
-	Comment *string   `json:"comment"`
-	RoomIDs []int64   `json:"room_ids" nullable:"false" doc:"For which rooms; empty: all that need it"`
+	Level   int        `json:"level"`
+	UserID  *int64     `json:"user_id"`
+	Name    string     `json:"name"`
+	At      time.Time  `json:"at"`
+	Comment *string    `json:"comment"`
+	RoomIDs []int64    `json:"room_ids" nullable:"false" doc:"For which rooms; empty: all that need it"`
+	For     []Approver `json:"for" nullable:"false" doc:"Who was away, and in whose place they agreed; empty: nobody"`
 }
 
 // PendingChange is where a confirmed meeting is to move, and how far the decision on it is.
@@ -181,6 +184,7 @@ func approvalOf(m *meeting.Meeting) Approval {
 	w := Approval{
 		Required: a.Required, Deadline: instant(a.Deadline), DecidedAt: instant(a.DecidedAt),
 		DecidedBy: number(a.DecidedBy), Comment: text(a.Comment), Reason: text(a.Reason), Agreed: list(a.Agreed, agreementOf),
+		DecidedFor: list(a.DecidedFor(), representedOf),
 	}
 	if r := m.Request; r != nil && r.Change == nil {
 		w.Level, w.Agreed, w.EscalatedAt = &r.Level, list(r.Agreed, agreementOf), instant(r.EscalatedAt)
@@ -198,8 +202,10 @@ func approversOf(r *meeting.Request) []Approver {
 }
 
 func agreementOf(a meeting.Agreement) Agreement {
-	return Agreement{Level: a.Level, UserID: number(a.UserID), Name: a.Name, At: a.At.UTC(), Comment: text(a.Comment), RoomIDs: append([]int64{}, a.RoomIDs...)}
+	return Agreement{Level: a.Level, UserID: number(a.UserID), Name: a.Name, At: a.At.UTC(), Comment: text(a.Comment), RoomIDs: append([]int64{}, a.RoomIDs...), For: list(a.For, representedOf)}
 }
+
+func representedOf(p meeting.Represented) Approver { return Approver{ID: p.ID, Name: p.Name} }
 
 func pendingChangeOf(m *meeting.Meeting) *PendingChange {
 	r := m.Request

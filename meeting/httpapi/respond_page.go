@@ -44,7 +44,7 @@ func (p *RespondPage) show(c *gin.Context) {
 		p.page().fail(c, err)
 		return
 	}
-	p.page().write(c, http.StatusOK, respondView(c, invited, token, meeting.Response(c.Query("choice"))))
+	p.page().write(c, http.StatusOK, respondView(c, invited, p.seen(inv, invited), meeting.Response(c.Query("choice"))))
 }
 
 func (p *RespondPage) respond(c *gin.Context) {
@@ -65,7 +65,8 @@ func (p *RespondPage) respond(c *gin.Context) {
 	}
 	_, over := errors.AsType[*meeting.StateError](err)
 	_, invalid := errors.AsType[*meeting.InvalidError](err)
-	if !over && !invalid {
+	changed := errors.Is(err, meeting.ErrSeenOutdated)
+	if !over && !invalid && !changed {
 		p.page().fail(c, err)
 		return
 	}
@@ -74,7 +75,10 @@ func (p *RespondPage) respond(c *gin.Context) {
 		p.page().fail(c, err)
 		return
 	}
-	v, status := respondView(c, invited, token, choice), http.StatusConflict
+	v, status := respondView(c, invited, p.seen(inv, invited), choice), http.StatusConflict
+	if changed && invited.Open {
+		v.Fault, v.Comment = respondChanged[v.Lang], comment
+	}
 	if invalid {
 		status, v.Comment = http.StatusUnprocessableEntity, comment
 		if choice.Answers() {
@@ -91,6 +95,13 @@ func (p *RespondPage) read(c *gin.Context, token string) (inv meeting.Invitation
 		return ours
 	})
 	return inv, ok
+}
+
+// seen is the token of the page that shows what the invitation leads to now, so that an answer
+// counts for that alone.
+func (p *RespondPage) seen(inv meeting.Invitation, now *meeting.Invited) string {
+	inv.Seen = now.Seen
+	return p.Links.invitationToken(inv)
 }
 
 func respondView(c *gin.Context, i *meeting.Invited, token string, choice meeting.Response) *linkView {

@@ -54,3 +54,10 @@ var respondConfirm = map[string]string{
 var respondOptional = map[string]string{
 	"en": "optional, for the organiser", "de": "freiwillig, für die organisierende Person", "zh-CN": "选填，仅组织者可见",
 }
+
+// respondChanged asks again after a change that the reader had not seen.
+var respondChanged = map[string]string{
+	"en":    "This has changed since you opened the page. Your answer was not noted. Please look at what is shown now and answer again.",
+	"de":    "Das hat sich geändert, seit Sie die Seite geöffnet haben. Ihre Antwort wurde nicht vermerkt. Bitte sehen Sie sich den neuen Stand an und antworten Sie noch einmal.",
+	"zh-CN": "您打开页面后，会议已有变更，您的答复尚未记录。请查看最新信息后重新答复。",
+}

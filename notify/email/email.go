@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	netmail "net/mail"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/wneessen/go-mail"
 
@@ -73,7 +75,7 @@ func newSender(from string, r *render.Renderer) (*Sender, error) {
 }
 
 // Domain is the right side of an address such as "Punctual <rooms@example.org>": the host that
-// Message-IDs and calendar UIDs belong to.
+// Message-IDs belong to.
 func Domain(from string) (string, error) {
 	addr, err := netmail.ParseAddress(from)
 	if err != nil {
@@ -111,7 +113,7 @@ func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
 	if org, err := netmail.ParseAddress(n.Facts.Organizer.Email); err == nil && org.Address != to.Address {
 		m.ReplyToMailAddress(&netmail.Address{Name: headerText(n.Facts.Organizer.Name), Address: org.Address})
 	}
-	m.Subject(content.Subject)
+	m.Subject(literal(content.Subject))
 	m.SetDateWithValue(now)
 	m.SetMessageIDWithValue(strings.Trim(n.MessageID, "<>"))
 	m.SetGenHeader("X-Punctual-Kind", string(n.Kind))
@@ -130,9 +132,31 @@ func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
 	return m, nil
 }
 
-// headerText drops what must not be in a header. The encoding of words is go-mail's.
+// headerText drops what must not be in a name. The encoding of words is go-mail's, which leaves
+// ASCII alone and quotes it. Many readers decode what looks encoded even in quotes: an invisible
+// joiner keeps a name from looking so.
 func headerText(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), func(r rune) bool {
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), func(r rune) bool {
 		return unicode.IsControl(r) || unicode.IsSpace(r)
 	}), " ")
+	return strings.ReplaceAll(s, "=?", "=\u2060?")
+}
+
+// encodedBytes fit into one encoded word, which has at most 75 characters.
+const encodedBytes = 45
+
+// literal encodes a text that looks encoded already, so that readers show it as it is.
+func literal(s string) string {
+	if !strings.Contains(s, "=?") {
+		return s
+	}
+	var words []string
+	for part := ""; s != ""; {
+		_, size := utf8.DecodeRuneInString(s)
+		part, s = part+s[:size], s[size:]
+		if len(part)+utf8.UTFMax > encodedBytes || s == "" {
+			words, part = append(words, "=?UTF-8?b?"+base64.StdEncoding.EncodeToString([]byte(part))+"?="), ""
+		}
+	}
+	return strings.Join(words, " ")
 }

@@ -28,7 +28,7 @@ const from = "Punctual <rooms@example.org>"
 
 func renderer(t *testing.T) *render.Renderer {
 	t.Helper()
-	r, err := render.New(render.Config{BaseURL: "https://rooms.example.org", Host: "example.org"})
+	r, err := render.New(render.Config{BaseURL: "https://rooms.example.org", Identity: render.Identity{Domain: "example.org"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +98,30 @@ func TestMailOnTheWire(t *testing.T) {
 	}
 	if cal := m.Part("text/calendar"); !strings.Contains(cal, "UID:meeting-42@example.org") || !strings.Contains(cal, "METHOD:REQUEST") {
 		t.Errorf("calendar:\n%s", cal)
+	}
+}
+
+// Texts that look like encoded words are shown as people wrote them.
+func TestMailShowsEncodedWordsLiterally(t *testing.T) {
+	server := testenv.Mail(t)
+	s := newSMTP(t, plain(server))
+	for _, title := range []string{"=?utf-8?q?x?=", "=?iso-8859-1?Q?=E9?= and =?UTF-8?B?w6k=?=", "Übersicht =?utf-8?q?x?=", strings.Repeat("=?utf-8?q?é?= ", 9) + "end"} {
+		n := invitation(1)
+		n.Facts.Title, n.To.Name, n.Facts.Organizer.Name = title, title, title
+		if err := s.Send(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		m := server.Next(t, 5*time.Second)
+		decoded, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+		if want := "Invitation: " + title + ", 10 Feb 10:00"; err != nil || decoded != want {
+			t.Errorf("subject %q, want %q (%v)", decoded, want, err)
+		}
+		for _, header := range []string{"To", "Reply-To"} {
+			decoded, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get(header))
+			if shown := strings.ReplaceAll(decoded, "\u2060", ""); err != nil || !strings.Contains(shown, title) {
+				t.Errorf("%s: %q, want %q in it (%v)", header, shown, title, err)
+			}
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ type calendarOf struct {
 // single is one meeting, which may be a date of a series.
 func (c *calendarOf) single(cal *ics.Calendar) {
 	f := c.n.Facts
-	ev := c.event(c.uid(), f.Sequence, f.Title, f.Rooms)
+	ev := c.event(f.Title, f.Description, f.Rooms, f.Attendees)
 	t := times{zoneOf(f), f.Start, f.End}
 	t.describe(cal)
 	if f.SeriesID != 0 && f.OriginalStart != nil {
@@ -91,7 +91,7 @@ func (c *calendarOf) series(cal *ics.Calendar) {
 		}
 		return
 	}
-	ev := c.event(c.uid(), f.Sequence, f.Title, f.Rooms)
+	ev := c.event(f.Title, f.Description, c.seriesRooms(), f.Attendees)
 	local := func(p ics.ComponentProperty, texts []string) {
 		if len(texts) == 0 {
 			return
@@ -118,38 +118,51 @@ func (c *calendarOf) series(cal *ics.Calendar) {
 
 func (c *calendarOf) occurrence(cal *ics.Calendar, loc *time.Location, o notify.Occurrence) {
 	f := c.n.Facts
-	rooms := o.Rooms
+	rooms, description, attendees := o.Rooms, f.Description, o.Attendees
 	if len(rooms) == 0 {
-		rooms = f.Rooms
+		rooms = c.seriesRooms()
 	}
-	ev := c.event(c.uid(), max(o.Sequence, f.Sequence), cmp.Or(o.Title, f.Title), rooms)
+	if o.Description != nil {
+		description = *o.Description
+	}
+	if attendees == nil {
+		attendees = f.Attendees
+	}
+	ev := c.event(cmp.Or(o.Title, f.Title), description, rooms, attendees)
 	t := times{loc, o.Start, o.End}
 	t.set(ev, ics.ComponentPropertyRecurrenceId, o.OriginalStart)
 	t.setBoth(ev)
 	cal.AddVEvent(ev)
 }
 
+// seriesRooms are those of the dates that do not differ; those of the facts are of the dates that
+// the text is about.
+func (c *calendarOf) seriesRooms() []string {
+	if rooms := c.n.Facts.Series.Rooms; len(rooms) > 0 {
+		return rooms
+	}
+	return c.n.Facts.Rooms
+}
+
 // uid names the event in the world: all dates of a series share it.
 func (c *calendarOf) uid() string {
 	if id := c.n.Facts.SeriesID; id != 0 {
-		return "series-" + strconv.FormatInt(id, 10) + "@" + c.host
+		return c.uids.series(id)
 	}
-	return "meeting-" + c.meetingID() + "@" + c.host
+	return c.uids.meeting(c.meetingID())
 }
 
-func (c *calendarOf) meetingID() string {
-	return strconv.FormatInt(cmp.Or(c.n.Facts.MeetingID, c.n.MeetingID), 10)
-}
+func (c *calendarOf) meetingID() int64 { return cmp.Or(c.n.Facts.MeetingID, c.n.MeetingID) }
 
 // event without its times.
-func (c *calendarOf) event(uid string, sequence int64, title string, roomNames []string) *ics.VEvent {
+func (c *calendarOf) event(title, description string, roomNames []string, attendees []notify.Contact) *ics.VEvent {
 	f := c.n.Facts
-	ev := ics.NewEvent(uid)
+	ev := ics.NewEvent(c.uid())
 	ev.SetDtStampTime(c.n.CreatedAt.UTC())
-	ev.SetSequence(int(sequence))
+	ev.SetSequence(int(f.Sequence))
 	ev.SetStatus(c.status)
 	ev.SetSummary(line(title))
-	if d := strings.Join(lines(f.Description, maxDescription), "\n"); d != "" {
+	if d := strings.Join(lines(description, maxDescription), "\n"); d != "" {
 		ev.SetDescription(d)
 	}
 	rooms := make([]string, len(roomNames))
@@ -160,12 +173,12 @@ func (c *calendarOf) event(uid string, sequence int64, title string, roomNames [
 		ev.SetLocation(strings.Join(rooms, ", "))
 	}
 	if c.baseURL != "" {
-		ev.SetURL(c.baseURL + "/meetings/" + c.meetingID())
+		ev.SetURL(c.baseURL + "/meetings/" + strconv.FormatInt(c.meetingID(), 10))
 	}
 	if addr := mailto(f.Organizer.Email); addr != "" {
 		ev.SetOrganizer(addr, cn(f.Organizer))
 	}
-	for _, a := range f.Attendees {
+	for _, a := range attendees {
 		if addr := mailto(a.Email); addr != "" {
 			status, rsvp := partstat(a.Response), "TRUE"
 			if status != ics.ParticipationStatusNeedsAction {

@@ -29,14 +29,15 @@ type Event struct {
 // refresh is how often calendars should look again, which they do as they like.
 const refresh = "PT15M"
 
-// Calendar makes an iCalendar of events, each for itself: dates of a series differ more often
+// Calendar makes an iCalendar of the events up to an instant, which it says, each for itself: dates of a series differ more often
 // than calendars get right. It depends on what it is given alone, so that the same is the same.
-func (r *Renderer) Calendar(name string, events []Event) []byte {
+func (r *Renderer) Calendar(name string, events []Event, until time.Time) []byte {
 	cal := ics.NewCalendar()
 	cal.SetProductId("-//Punctual//Punctual//EN")
 	cal.SetMethod(ics.MethodPublish)
 	cal.SetCalscale("GREGORIAN")
 	cal.SetXWRCalName(line(name))
+	cal.SetXWRCalDesc("Meetings up to " + until.UTC().Format(time.DateOnly))
 	cal.SetRefreshInterval(refresh)
 	cal.SetXPublishedTTL(refresh)
 	for _, t := range zonesOf(events) {
@@ -49,8 +50,7 @@ func (r *Renderer) Calendar(name string, events []Event) []byte {
 }
 
 func (r *Renderer) published(e Event) *ics.VEvent {
-	id := strconv.FormatInt(e.MeetingID, 10)
-	ev := ics.NewEvent("meeting-" + id + "@" + r.host)
+	ev := ics.NewEvent(r.uids.meeting(e.MeetingID))
 	ev.SetDtStampTime(e.ChangedAt.UTC())
 	ev.SetLastModifiedAt(e.ChangedAt.UTC())
 	ev.SetSequence(int(e.Sequence))
@@ -70,7 +70,7 @@ func (r *Renderer) published(e Event) *ics.VEvent {
 		ev.SetLocation(strings.Join(rooms, ", "))
 	}
 	if r.baseURL != "" {
-		ev.SetURL(r.baseURL + "/meetings/" + id)
+		ev.SetURL(r.baseURL + "/meetings/" + strconv.FormatInt(e.MeetingID, 10))
 	}
 	if addr := mailto(e.Organizer.Email); addr != "" {
 		ev.SetOrganizer(addr, cn(e.Organizer))

@@ -23,8 +23,8 @@ func TestRenderer_Calendar(t *testing.T) {
 		{MeetingID: 3, Title: "Nowhere", Start: start, End: start.Add(time.Hour), Timezone: "UTC", ChangedAt: start},
 		{MeetingID: 4, Title: "Far", Start: start, End: start.Add(time.Hour), Timezone: "Asia/Shanghai", ChangedAt: start},
 	}
-	body := r.Calendar("Ada, Lovelace", events)
-	if again := r.Calendar("Ada, Lovelace", events); !bytes.Equal(body, again) {
+	body := r.Calendar("Ada, Lovelace", events, start)
+	if again := r.Calendar("Ada, Lovelace", events, start); !bytes.Equal(body, again) {
 		t.Error("the same is not the same")
 	}
 	cal, err := ics.ParseCalendar(bytes.NewReader(body))
@@ -40,7 +40,7 @@ func TestRenderer_Calendar(t *testing.T) {
 			t.Errorf("%s begins %v, want %v (%v)", events[i].Title, at, events[i].Start, err)
 		}
 	}
-	for _, want := range []string{"STATUS:TENTATIVE", "DTSTART;TZID=Europe/Berlin:20270701T090000", "LOCATION:Turing\\, Hopper", "UID:meeting-1@", "METHOD:PUBLISH"} {
+	for _, want := range []string{"STATUS:TENTATIVE", "DTSTART;TZID=Europe/Berlin:20270701T090000", "LOCATION:Turing\\, Hopper", "UID:meeting-1@", "METHOD:PUBLISH", "X-WR-CALDESC:Meetings up to 2027-02-10"} {
 		if !strings.Contains(string(body), want) {
 			t.Errorf("no %s in\n%s", want, body)
 		}

@@ -20,9 +20,9 @@ var files embed.FS
 
 // Config of a [Renderer].
 type Config struct {
-	BaseURL string // of the web page, for links; empty: no links
-	Host    string // right side of calendar UIDs; empty: "localhost". Changing it orphans sent invitations
-	Links   Links
+	BaseURL  string // of the web page, for links; empty: no links
+	Identity Identity
+	Links    Links
 }
 
 // Links lead the readers of mails to where they act without signing in. One that is nil, or tells
@@ -37,7 +37,7 @@ type Links struct {
 // Renderer makes mails and short messages. It is safe for concurrent use.
 type Renderer struct {
 	baseURL string
-	host    string
+	uids    Identity
 	links   Links
 	locales *locales
 	html    *template.Template
@@ -46,9 +46,6 @@ type Renderer struct {
 
 // New parses the templates. It fails on a base URL that is not http or https.
 func New(c Config) (*Renderer, error) {
-	if c.Host == "" {
-		c.Host = "localhost"
-	}
 	if c.BaseURL != "" {
 		u, err := url.Parse(c.BaseURL)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -68,7 +65,7 @@ func New(c Config) (*Renderer, error) {
 		return nil, err
 	}
 	return &Renderer{
-		baseURL: strings.TrimRight(c.BaseURL, "/"), host: c.Host, links: c.Links, locales: ls, html: html, text: text,
+		baseURL: strings.TrimRight(c.BaseURL, "/"), uids: c.Identity, links: c.Links, locales: ls, html: html, text: text,
 	}, nil
 }
 

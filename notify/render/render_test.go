@@ -24,7 +24,7 @@ var start = time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 
 func newRenderer(t *testing.T) *Renderer {
 	t.Helper()
-	r, err := New(Config{BaseURL: "https://rooms.example.org/", Host: "rooms.example.org", Links: Links{Decide: decide, CheckIn: checkIn, Respond: respond, Accept: accept}})
+	r, err := New(Config{BaseURL: "https://rooms.example.org/", Identity: Identity{Domain: "rooms.example.org"}, Links: Links{Decide: decide, CheckIn: checkIn, Respond: respond, Accept: accept}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func scenarios() []scenario {
 				f.Series.Dates = append(f.Series.Dates, start.AddDate(0, 0, d))
 			}
 		}
-		other := notify.Occurrence{OriginalStart: start.AddDate(0, 0, 9), Start: start.AddDate(0, 0, 9).Add(time.Hour), End: start.AddDate(0, 0, 9).Add(2 * time.Hour), Rooms: []string{"Board"}, Sequence: 7}
+		other := notify.Occurrence{OriginalStart: start.AddDate(0, 0, 9), Start: start.AddDate(0, 0, 9).Add(time.Hour), End: start.AddDate(0, 0, 9).Add(2 * time.Hour), Rooms: []string{"Board"}}
 		add("invitation-series", notify.Invitation, start, func(f *notify.Facts) { series(f); f.Series.Overrides = []notify.Occurrence{other} })
 		add("declined-series", notify.Declined, start, func(f *notify.Facts) { series(f); f.By = by })
 		add("approval-request-series", notify.ApprovalRequest, start, func(f *notify.Facts) { asked(f); series(f) })

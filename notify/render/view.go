@@ -101,6 +101,9 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 			v.Split = l.must("date", s.Split.In(mine))
 		}
 	}
+	if len(f.ByFor) > 0 {
+		v.By = l.must("stands-in", map[string]string{"By": v.By, "For": v.names(f.ByFor)})
+	}
 	v.Move, v.TimedOut = f.Move != nil, f.Reason == "timeout"
 	if q := f.Request; q != nil {
 		v.Approves = q.OnTimeout == "confirmed"
@@ -277,8 +280,12 @@ func (v *view) dates() []string {
 	}
 	in := v.start.Location()
 	ls := []string{v.locale.must("dates-count", map[string]any{"N": s.Count, "Rule": v.rule()})}
-	for _, d := range s.Dates {
-		ls = append(ls, v.locale.must("date", d.In(in))+" "+v.locale.must("time", d.In(in)))
+	for i, d := range s.Dates {
+		l := v.locale.must("date", d.In(in)) + " " + v.locale.must("time", d.In(in))
+		if i < len(s.Places) {
+			l += v.locale.must("list-separator", nil) + v.names(s.Places[i])
+		}
+		ls = append(ls, l)
 	}
 	if int(s.Count) > len(s.Dates) {
 		ls = append(ls, v.locale.must("dates-last", v.locale.must("date", s.Last.In(in))))

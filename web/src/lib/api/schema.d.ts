@@ -1929,6 +1929,8 @@ export interface components {
             /** Format: date-time */
             at: string;
             comment: string | null;
+            /** @description Who was away, and in whose place they agreed; empty: nobody */
+            for: components["schemas"]["Approver"][];
             /** Format: int64 */
             level: number;
             name: string;
@@ -1964,6 +1966,8 @@ export interface components {
              * @description User; null: nobody, or the time-out
              */
             decided_by: number | null;
+            /** @description Who was away, and in whose place decided_by decided; empty: nobody */
+            decided_for: components["schemas"]["Approver"][];
             /**
              * Format: date-time
              * @description When others were asked as well because it took long

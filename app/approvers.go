@@ -1,0 +1,32 @@
+package app
+
+import (
+	"context"
+	"time"
+)
+
+// lookForApprovers is how often it is looked who decides on what waits.
+const lookForApprovers = 10 * time.Second
+
+// followApprovers has those asked who become approvers of requests that wait: rooms, accounts and
+// absences change, and absences begin and end by themselves.
+func (a *application) followApprovers(ctx context.Context) error {
+	asked := "" // as the approvers were when all of them had been asked
+	for failing := false; ; {
+		now, err := a.meetings.Approvers(ctx)
+		if err == nil && now != asked {
+			if err = a.meetings.AskNewApprovers(ctx); err == nil {
+				asked = now
+			}
+		}
+		if err != nil && ctx.Err() == nil && !failing {
+			a.log.Error("new approvers not asked, retrying", "error", err)
+		}
+		failing = err != nil
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookForApprovers):
+		}
+	}
+}

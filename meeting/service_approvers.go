@@ -1,0 +1,111 @@
+package meeting
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// waitingPage bounds how many requests are read at once.
+const waitingPage = 200
+
+// Approvers names who decides on which rooms at the moment, as a text that changes when that does.
+func (s *Service) Approvers(ctx context.Context) (string, error) {
+	var rooms []*Room
+	for p := (Page{Limit: 500}); ; {
+		some, next, err := s.store.ListRooms(ctx, RoomQuery{IncludeInactive: true}, p)
+		if err != nil {
+			return "", err
+		}
+		rooms = append(rooms, needApproval(some)...)
+		if next == "" {
+			break
+		}
+		p.Cursor = next
+	}
+	known, err := s.roster(ctx, rooms)
+	if err != nil {
+		return "", err
+	}
+	var all []any
+	for _, r := range rooms {
+		all = append(all, []any{r.ID, r.Approval.ApproverIDs, r.Approval.SecondIDs, r.Approval.EscalateTo})
+	}
+	roles := map[int64]Role{}
+	for _, p := range append(slices.Clone(known.admins), slices.Collect(maps.Values(known.known))...) {
+		roles[p.UserID] = p.Role
+	}
+	text, err := json.Marshal([]any{all, known.away, roles})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// AskNewApprovers asks those who became approvers of a request after it was made: a room names
+// them now, or they stand in for somebody who is away. Each is asked once.
+func (s *Service) AskNewApprovers(ctx context.Context) error {
+	for after := ID(0); ; {
+		ms, err := s.store.Waiting(ctx, after, waitingPage)
+		if err != nil || len(ms) == 0 {
+			return err
+		}
+		after = ms[len(ms)-1].ID
+		look, err := s.preparingDecisions(ctx, ms)
+		if err != nil {
+			return err
+		}
+		var refs []Ref
+		for _, m := range ms {
+			if m.Waits(s.clock()) && len(m.Request.newlyAsked(look(m).ask)) > 0 {
+				refs = append(refs, Ref{ID: m.ID, Version: m.Request.Number})
+			}
+		}
+		if err := s.askNewApprovers(ctx, refs); err != nil {
+			return err
+		}
+	}
+}
+
+// askNewApprovers does so for some requests. Of the dates of a series that were asked for at once
+// the first that still waits speaks for all.
+func (s *Service) askNewApprovers(ctx context.Context, refs []Ref) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	requests, err := s.requestsMadeWith(ctx, refs)
+	if err != nil {
+		return err
+	}
+	series := map[int64]*Series{}
+	for _, r := range requests {
+		id := r.dates[0].SeriesID
+		if series[id] == nil {
+			if series[id], err = s.store.Series(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = s.onRequests(ctx, JobApprovalRemind, refs, func(m *Meeting, c changing, by Actor) error {
+		fresh := m.Request.newlyAsked(c.ask)
+		if len(fresh) == 0 || !m.Waits(c.at) {
+			return errUnchanged
+		}
+		i := slices.IndexFunc(requests, func(r request) bool { return r.dates[0].askedWith(m) && r.dates[0].SeriesID == m.SeriesID })
+		silent := m.Request.Told == nil || i >= 0 && requests[i].dates[0].ID != m.ID
+		had := len(m.notices)
+		m.notifyDeciders(NoticeApprovalRequest, fresh, by, c.at)
+		switch {
+		case silent:
+			m.notices = m.notices[:had]
+		case i >= 0:
+			m.askFor(series[m.SeriesID].facts(requests[i].dates, by).Series)
+		}
+		return nil
+	})
+	return err
+}
