@@ -104,7 +104,7 @@ func TestPageAdminRooms(t *testing.T) {
 	b.await("document.querySelectorAll('.day').length === 7")
 	b.choose("[data-day=MO] input[type=time]", "07:30")
 	b.strike("[data-day=MO] [aria-label$='copy to Mon–Fri']", "\r")
-	b.reads("Mon–Fri 07:30–20:00")
+	b.reads("Mon–Fri 7:30 AM–8 PM")
 	b.choose("#room fieldset.quota select", "week")
 	b.fill("Bookings", "3")
 	b.reads("at most 3 bookings a week")

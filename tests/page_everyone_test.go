@@ -124,6 +124,9 @@ func TestPageEveryone(t *testing.T) {
 					b.do(chromedp.Navigate(server.URL + v.path))
 					b.await("document.querySelector('main')")
 					b.settled()
+					if first {
+						b.quiet(v.name)
+					}
 					text := eval[string](b, "document.title + '\\n' + document.body.innerText")
 					for _, wrong := range []string{"undefined", "NaN", "[object", "Invalid Date", "() =>", "${"} {
 						if strings.Contains(text, wrong) {
@@ -165,7 +168,7 @@ func TestPageEveryone(t *testing.T) {
 			speak(language)
 
 			views := []view{
-				{"day", "/"}, {"week", "/week"}, {"month", "/month"}, {"list", "/list"}, {"room", at("/rooms/%d", rooms[0].ID)},
+				{"day", "/"}, {"week", "/week"}, {"month", "/month"}, {"list", "/list"}, {"list-empty", "/list?q=zzzz"}, {"room", at("/rooms/%d", rooms[0].ID)},
 				{"mine", "/mine"}, {"requests", "/requests"}, {"meeting", at("/meetings/%d", meetings[0].ID)}, {"booking", at("/?book=%d", rooms[0].ID)},
 				{"admin-room", at("/admin/rooms/%d", rooms[0].ID)}, {"admin-new-room", "/admin/rooms/new"}, {"admin-person", at("/admin/people/%d", ada.User.ID)},
 				{"nowhere", "/nowhere"},
@@ -192,6 +195,19 @@ func TestPageEveryone(t *testing.T) {
 				b.await("document.querySelector('.opblock')")
 			}
 		})
+	}
+}
+
+// quiet wants that a page that has settled asks the server only for what it polls.
+func (b *tab) quiet(view string) {
+	b.t.Helper()
+	n := eval[int](b, `new Promise((done) => {
+		let n = 0
+		const requests = new PerformanceObserver((list) => (n += list.getEntries().filter((e) => e.name.includes('/api/')).length))
+		requests.observe({ type: 'resource' })
+		setTimeout(() => { requests.disconnect(); done(n) }, 700) })`)
+	if n > 5 {
+		b.t.Errorf("%s sends %d requests in 0.7 s while nothing happens", view, n)
 	}
 }
 

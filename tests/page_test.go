@@ -379,7 +379,8 @@ func TestPageBooks(t *testing.T) {
 	b.pick("Curie")
 	b.reads("Taken")
 	b.press("Book")
-	b.reads("Somebody was faster")
+	b.reads("This room is taken at that time")
+	b.await("((e) => e.top >= 0 && e.bottom <= innerHeight)(document.querySelector('dialog .taken').getBoundingClientRect())")
 	b.press("Close")
 	b.press("Throw away")
 	b.await("!document.querySelector('dialog[open]')")
@@ -594,8 +595,10 @@ func TestPageSetup(t *testing.T) {
 	b.fill("Repeat the password", "long enough for this")
 	b.press("Create and sign in")
 	b.await("location.pathname === '/admin/rooms'")
-	if got := server.Login(t, "first@example.org", "long enough for this").User; got.Role != "admin" {
-		t.Errorf("role %q, want admin", got.Role)
+	var first struct{ Role, Timezone string }
+	server.Login(t, "first@example.org", "long enough for this").Want(t, http.StatusOK, http.MethodGet, "/me", nil, &first)
+	if zone := eval[string](b, "Intl.DateTimeFormat().resolvedOptions().timeZone"); first.Role != "admin" || first.Timezone != zone {
+		t.Errorf("the first user is %+v, want an admin in the browser's zone %s", first, zone)
 	}
 
 	again := browse(t, server)

@@ -37,6 +37,7 @@ func Register(api huma.API, svc *account.Service, o Options) {
 		h.base = servers[0].URL
 	}
 	h.registerSignIn(api)
+	h.registerSession(api)
 	h.registerMe(api)
 	h.registerTokens(api)
 	h.registerUsers(api)

@@ -23,6 +23,8 @@ type setupInput struct {
 		Email    string `json:"email"`
 		Name     string `json:"name"`
 		Password string `json:"password" format:"password"`
+		Locale   string `json:"locale,omitempty"`
+		Timezone string `json:"timezone,omitempty" doc:"Left out: that of the installation"`
 	}
 }
 
@@ -82,7 +84,7 @@ func (h *handlers) login(ctx context.Context, in *loginInput) (*sessionOutput, e
 
 func (h *handlers) setup(ctx context.Context, in *setupInput) (*sessionOutput, error) {
 	b := &in.Body
-	s, err := h.svc.Setup(ctx, b.Token, account.NewUser{Email: b.Email, Name: b.Name, Password: b.Password}, clientIP(ctx))
+	s, err := h.svc.Setup(ctx, b.Token, account.NewUser{Email: b.Email, Name: b.Name, Password: b.Password, Locale: b.Locale, Timezone: b.Timezone}, clientIP(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -89,6 +89,13 @@ export function mayEdit(m: { status: Status; organizer: { id: number } }): boole
   return (m.status === 'pending' || m.status === 'confirmed') && (session.admin || m.organizer.id === session.user?.id)
 }
 
+/** Whether the user may see what was sent about a meeting: its organizer, the approvers of its rooms and admins. */
+export function mayInspect(m: Meeting): boolean {
+  if (session.admin || m.organizer.id === session.user?.id) return true
+  const me = session.user?.id
+  return session.decides && me !== undefined && m.room_ids.some((id) => rooms.byID.get(id)?.approval.approver_ids?.includes(me))
+}
+
 /** Whether the user may let a meeting that goes on end later; the server has the last word. */
 export function mayExtend(m: { status: Status; organizer: { id: number } }): boolean {
   return m.status === 'in_progress' && (session.admin || m.organizer.id === session.user?.id)

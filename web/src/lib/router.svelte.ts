@@ -1,24 +1,69 @@
 // Paths of the History API; the server answers index.html for all of them.
 
+const overlay = /^\/meetings\/\d+$/ // opens above a page, which stays as it is
+
 class Router {
   path = $state(location.pathname)
   query = $state.raw(new URLSearchParams(location.search))
+  /** Where the user wants to go, while they are asked whether to discard unsaved changes. */
+  leaving = $state.raw<{ to: string; replace: boolean } | null>(null)
+
+  #page = location.pathname + location.search
+  #unsaved = new Set<() => boolean>()
 
   constructor() {
-    addEventListener('popstate', () => this.#read())
+    if (overlay.test(location.pathname)) this.#page = '/'
+    addEventListener('popstate', () => this.#pop())
+    // Browsers ask only a user who did something on the page.
+    addEventListener('beforeunload', (e) => this.#dirty() && navigator.userActivation.hasBeenActive && e.preventDefault())
     document.addEventListener('click', (e) => this.#click(e))
   }
 
   #read() {
     this.path = location.pathname
     this.query = new URLSearchParams(location.search)
+    if (!overlay.test(this.path)) this.#page = location.pathname + location.search
+  }
+
+  /** Asks before a page is left while unsaved reports changes, until the returned function is called. */
+  guard(unsaved: () => boolean): () => void {
+    this.#unsaved.add(unsaved)
+    return () => this.#unsaved.delete(unsaved)
+  }
+
+  #dirty = () => [...this.#unsaved].some((unsaved) => unsaved())
+
+  /** Whether going there closes a page with unsaved changes. */
+  #loses(to: URL): boolean {
+    const page = new URL(this.#page, location.origin)
+    return to.pathname !== page.pathname && !overlay.test(to.pathname) && this.#dirty()
   }
 
   /** Goes to another path of the application. */
-  go(to: string, { replace = false } = {}) {
+  go(to: string, { replace = false, discard = false } = {}) {
     if (to === location.pathname + location.search) return
+    if (!discard && this.#loses(new URL(to, location.origin))) {
+      this.leaving = { to, replace }
+      return
+    }
     if (replace) history.replaceState(null, '', to)
     else history.pushState(null, '', to)
+    this.#read()
+  }
+
+  /** Stays on the page, or leaves it with its unsaved changes. */
+  answer(leave: boolean) {
+    const asked = this.leaving
+    this.leaving = null
+    if (leave && asked) this.go(asked.to, { replace: asked.replace, discard: true })
+  }
+
+  // The browser has gone there already: the page's address comes back until the user has answered.
+  #pop() {
+    if (this.#loses(new URL(location.href))) {
+      this.leaving = { to: location.pathname + location.search, replace: false }
+      history.pushState(null, '', this.#page)
+    }
     this.#read()
   }
 

@@ -1,4 +1,4 @@
-import { api, ask, idempotencyKey, onSignedOut, Problem, type User } from './api/client'
+import { api, ask, idempotencyKey, onSignedOut, type User } from './api/client'
 import { i18n, type Language } from './i18n/index.svelte'
 import { localZone } from './zone'
 
@@ -23,9 +23,10 @@ class Session {
 
   async load() {
     try {
-      await this.#in(await ask(api.GET('/me')))
-    } catch (err) {
-      if (err instanceof Problem && err.status === 401) return
+      const { user } = await ask(api.GET('/auth/session'))
+      if (user) await this.#in(user)
+      else this.#out()
+    } catch {
       this.state = 'unreachable'
     }
   }
@@ -42,7 +43,7 @@ class Session {
   }
 
   /** Makes the first admin by the one-time link, and signs in. */
-  async setUp(first: { token: string; name: string; email: string; password: string }) {
+  async setUp(first: { token: string; name: string; email: string; password: string; timezone: string; locale: string }) {
     const { user } = await ask(
       api.POST('/setup', { body: first, headers: { 'Idempotency-Key': idempotencyKey() } }),
     )

@@ -8,22 +8,47 @@ export interface Toast {
 class Toasts {
   list = $state.raw<Toast[]>([])
   #last = 0
+  #timers = new Map<number, { left: number; since: number; timer?: ReturnType<typeof setTimeout> }>()
+  #held = false
 
-  /** Shows a short message for some seconds; a fault stays longer. */
+  /** Shows a short message for 5 seconds, or 9 if it offers an action or reports a failure. */
   show(text: string, tone: Toast['tone'] = 'good', action?: Toast['action']) {
     const id = ++this.#last
     this.list = [...this.list.slice(-2), { id, text, tone, action }]
-    setTimeout(() => this.dismiss(id), action || tone === 'bad' ? 9000 : 5000)
+    this.#timers.set(id, { left: action || tone === 'bad' ? 9000 : 5000, since: 0 })
+    if (!this.#held) this.#start(id)
   }
 
-  /** Takes an action away from the messages that offer it. */
+  /** Withdraws an action from the messages that offer it. */
   withdraw(run: () => void) {
     if (this.list.every((t) => t.action?.run !== run)) return
     this.list = this.list.map((t) => (t.action?.run === run ? { ...t, action: undefined } : t))
   }
 
   dismiss(id: number) {
+    clearTimeout(this.#timers.get(id)?.timer)
+    this.#timers.delete(id)
     this.list = this.list.filter((t) => t.id !== id)
+    if (!this.list.length) this.#held = false
+  }
+
+  /** Stops the time of all messages while one has the pointer or the focus. */
+  hold(held: boolean) {
+    if (held === this.#held) return
+    this.#held = held
+    for (const [id, t] of this.#timers) {
+      if (!held) this.#start(id)
+      else {
+        clearTimeout(t.timer)
+        t.left = Math.max(1000, t.left - (Date.now() - t.since))
+      }
+    }
+  }
+
+  #start(id: number) {
+    const t = this.#timers.get(id)!
+    t.since = Date.now()
+    t.timer = setTimeout(() => this.dismiss(id), t.left)
   }
 }
 

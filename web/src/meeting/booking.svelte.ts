@@ -1,5 +1,7 @@
 import type { Meeting } from '../lib/api/client'
+import { i18n } from '../lib/i18n/index.svelte'
 import { session } from '../lib/session.svelte'
+import { toasts } from '../lib/toast.svelte'
 import type { Draft, Kept } from './draft'
 
 const storage = 'punctual.draft'
@@ -28,7 +30,7 @@ class Booking {
   keep(kept: Kept) {
     const { meeting, series } = this.draft ?? {}
     try {
-      sessionStorage.setItem(storage, JSON.stringify({ user: session.user?.id, draft: { meeting, series, kept } }))
+      sessionStorage.setItem(storage, JSON.stringify({ user: session.user?.id, at: location.pathname, draft: { meeting, series, kept } }))
     } catch {
       // It lasts until the page is left.
     }
@@ -42,11 +44,16 @@ class Booking {
     }
   }
 
-  /** Opens the form again as it was left, if somebody left it. */
+  /**
+   * Opens the form again as it was left. On another page than it was left on, it only offers to:
+   * it must not cover what a link leads to.
+   */
   restore() {
     try {
-      const { user, draft } = JSON.parse(sessionStorage.getItem(storage) ?? '{}')
-      if (draft && user === session.user?.id) this.open(draft)
+      const { user, at, draft } = JSON.parse(sessionStorage.getItem(storage) ?? '{}')
+      if (!draft || user !== session.user?.id) return
+      if (at === location.pathname) void this.open(draft)
+      else toasts.show(i18n.t.booking.unfinished, 'good', { label: i18n.t.booking.resume, run: () => void this.open(draft) })
     } catch {
       this.forget()
     }

@@ -30,7 +30,7 @@ export async function move(m: GridMeeting, to: Target, zone: string, picture?: P
     const saved = goesOn ? await extend(m, to.end) : await change(m, to)
     const asked = saved.pending_change
     const when = timeRange(asked?.start ?? saved.start, asked?.end ?? saved.end, zone)
-    const text = goesOn ? i18n.t.grid.extended : asked ? i18n.t.grid.requested : i18n.t.day.moved
+    const text = goesOn ? i18n.t.grid.extended : asked ? i18n.t.grid.requested : m.series_id ? i18n.t.day.movedDate : i18n.t.day.moved
     remember(goesOn ? undefined : () => back(m, saved, zone, picture))
     toasts.show(`${text}: ${when}`, 'good', goesOn ? undefined : { label: i18n.t.day.undo, run: undo })
     return saved

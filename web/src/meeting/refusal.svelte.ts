@@ -13,6 +13,8 @@ export class Refusal {
   problem = $state.raw<Problem | null>(null)
   #found = $state.raw(nothing)
   #conflicts = $state.raw<Conflict[]>([])
+  /** The form already showed that a room is taken. */
+  known = $state(false)
 
   // What was wrong with a part of the form is so no more once that is changed.
   #stamps = $derived.by<Record<string, string>>(() => {
@@ -84,8 +86,9 @@ export class Refusal {
     this.#conflicts = []
   }
 
-  /** Notes why the form as it is was refused. */
-  take(err: unknown) {
+  /** Notes why the form as it is was refused; known: it already showed that a room is taken. */
+  take(err: unknown, known: boolean) {
+    this.known = known
     const single = !this.#form.f.repeats
     this.problem = err instanceof Problem ? err : null
     this.#conflicts = single ? (this.problem?.conflicts ?? []) : []

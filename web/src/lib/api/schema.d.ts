@@ -52,6 +52,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the caller is signed in; unlike GET /me, it never answers 401 */
+        get: operations["session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/availability": {
         parameters: {
             query?: never;
@@ -2413,7 +2430,7 @@ export interface components {
             name: string;
             /**
              * Format: password
-             * @description 8 characters at least; without one there is no sign-in by password
+             * @description At least 8 characters, not a common password, a sequence, or the user's name or address; without one there is no sign-in by password
              */
             password?: string;
             /** @description International, such as +4930123 */
@@ -2460,6 +2477,11 @@ export interface components {
              * @example https://desk.example.org/hooks/punctual
              */
             url: string;
+        };
+        CurrentSessionBody: {
+            signed_in: boolean;
+            /** @description The caller; left out if not signed in */
+            user?: components["schemas"]["UserBody"];
         };
         DateConflict: {
             /** Format: date-time */
@@ -4712,9 +4734,12 @@ export interface components {
         };
         SetupInputBody: {
             email: string;
+            locale?: string;
             name: string;
             /** Format: password */
             password: string;
+            /** @description Left out: that of the installation */
+            timezone?: string;
             /** @description Of the one-time link that the first start prints */
             token: string;
         };
@@ -4938,6 +4963,10 @@ export interface components {
             away?: components["schemas"]["AwayBody"] | null;
             /** Format: password */
             current_password?: string;
+            /** @description Ends all calendar feeds */
+            end_feeds?: boolean;
+            /** @description Ends all API tokens */
+            end_tokens?: boolean;
             locale?: string;
             name?: string;
             /**
@@ -4954,11 +4983,15 @@ export interface components {
             /** @description true ends the user's sessions and tokens for good */
             disabled?: boolean;
             email?: string;
+            /** @description Whether the user's calendar feeds end; left out: with a new password */
+            end_feeds?: boolean;
+            /** @description Whether the user's API tokens end; left out: with a new password */
+            end_tokens?: boolean;
             locale?: string;
             name?: string;
             /**
              * Format: password
-             * @description Ends the user's sessions; empty: no more sign-in by password
+             * @description Ends the user's sessions, and tokens and feeds unless end_tokens and end_feeds say otherwise; empty: no more sign-in by password
              */
             password?: string;
             phone?: string;
@@ -5408,6 +5441,54 @@ export interface operations {
             };
             /** @description Service Unavailable */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CurrentSessionBody"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Error */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };

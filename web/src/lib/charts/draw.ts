@@ -29,6 +29,8 @@ export interface Spec {
   stacked?: boolean
   horizontal?: boolean
   log?: boolean
+  /** Names every bar, at a slant where there is little room. */
+  everyLabel?: boolean
   /** The largest value of the axis, if it is known. */
   most?: number
   format: (n: number) => string
@@ -46,16 +48,17 @@ export function draw(canvas: HTMLCanvasElement, spec: Spec): { destroy(): void }
     stacked: spec.stacked,
     beginAtZero: true,
     suggestedMax: spec.most,
+    ...(spec.log ? decades(spec.series) : {}),
     grid: { color: line },
     border: { display: false },
-    ticks: { color: ink, font, maxTicksLimit: 6, callback: (v: string | number) => tick(Number(v), spec) },
+    ticks: { color: ink, font, maxTicksLimit: 6, callback: (v: string | number, i: number, all: { value: number }[]) => tick(Number(v), all[i - 1]?.value, spec) },
   }
   const category = {
     type: 'category' as const,
     stacked: spec.stacked,
     grid: { display: false },
     border: { color: line },
-    ticks: { color: ink, font, maxRotation: 0, autoSkip: !spec.horizontal, autoSkipPadding: 14 },
+    ticks: { color: ink, font, maxRotation: spec.everyLabel ? 60 : 0, autoSkip: !spec.horizontal && !spec.everyLabel, autoSkipPadding: 14 },
   }
   const config: ChartConfiguration<'bar' | 'line', (number | null)[], string> = {
     type: spec.kind,
@@ -105,8 +108,18 @@ export function draw(canvas: HTMLCanvasElement, spec: Spec): { destroy(): void }
   return new Chart(canvas, config)
 }
 
-/** Of a logarithmic axis only powers of ten are named. */
-function tick(v: number, spec: Spec): string {
+/** The bounds of a logarithmic axis: whole powers of ten around all values, one decade at least. */
+function decades(series: Series[]): { min?: number; max?: number } {
+  const values = series.flatMap((s) => s.values).filter((v): v is number => v !== null && v > 0)
+  if (!values.length) return {}
+  const low = Math.floor(Math.log10(Math.min(...values)))
+  const high = Math.ceil(Math.log10(Math.max(...values)))
+  return { min: 10 ** low, max: 10 ** Math.max(high, low + 1) }
+}
+
+/** The label of a grid line; "" where it would repeat the one before. On a logarithmic axis only powers of ten have one. */
+function tick(v: number, before: number | undefined, spec: Spec): string {
   if (spec.log && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) > 1e-6) return ''
-  return spec.format(v)
+  const label = spec.format(v)
+  return before !== undefined && !spec.log && spec.format(before) === label ? '' : label
 }

@@ -14,11 +14,15 @@ function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTim
   return f
 }
 
-const clock = { hour: 'numeric', minute: '2-digit' } as const
+/** How hours are written: "9:30 AM" where clocks have twelve hours, "09:30" elsewhere. */
+function clock() {
+  const { hour12 } = format('UTC', { hour: 'numeric' }).resolvedOptions()
+  return { hour: hour12 ? 'numeric' : '2-digit', minute: '2-digit' } as const
+}
 
 /** "9:30 AM", "09:30" */
 export function time(at: Date | string, zone: string): string {
-  return format(zone, clock).format(new Date(at))
+  return format(zone, clock()).format(new Date(at))
 }
 
 /** "9:30 – 10:30 AM"; with dates where it crosses midnight. */
@@ -28,13 +32,13 @@ export function timeRange(from: Date | string, to: Date | string, zone: string):
   const oneDay = wallOf(from, zone).slice(0, 10) === wallOf(last, zone).slice(0, 10)
   // Intl takes midnight for another day, and would tell both dates.
   if (oneDay && wallOf(to, zone).endsWith('T00:00:00')) return `${time(from, zone)} – ${time(to, zone)}`
-  if (oneDay) return format(zone, clock).formatRange(new Date(from), new Date(to))
+  if (oneDay) return format(zone, clock()).formatRange(new Date(from), new Date(to))
   return `${dateTime(from, zone)} – ${dateTime(to, zone)}`
 }
 
 /** "Sat, 21 Nov, 09:30" */
 export function dateTime(at: Date | string, zone: string): string {
-  return format(zone, { weekday: 'short', day: 'numeric', month: 'short', ...clock }).format(new Date(at))
+  return format(zone, { weekday: 'short', day: 'numeric', month: 'short', ...clock() }).format(new Date(at))
 }
 
 /** "21 Nov 2026, 09:30:15": exact, for records. */
@@ -45,9 +49,9 @@ export function stamp(at: Date | string, zone: string): string {
 /** A time of day, "HH:MM", as an hour: "9 AM" where clocks have twelve hours, "09:00" elsewhere. */
 export function clockTime(wall: string): string {
   const at = new Date(`2024-01-01T${wall}:00Z`)
-  const { hour12 } = format('UTC', clock).resolvedOptions()
+  const { hour12 } = format('UTC', clock()).resolvedOptions()
   if (!hour12) return format('UTC', { hour: '2-digit', minute: '2-digit' }).format(at)
-  return format('UTC', wall.endsWith(':00') ? { hour: 'numeric' } : clock).format(at)
+  return format('UTC', wall.endsWith(':00') ? { hour: 'numeric' } : clock()).format(at)
 }
 
 /** The short name of a date's weekday: "Mon" */

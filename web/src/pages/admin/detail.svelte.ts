@@ -28,6 +28,6 @@ export class Detail {
   /** Gives the form of what was new the address of what was made. */
   made(id: number) {
     this.#made = String(id)
-    router.go(`/admin/${this.#section}/${id}`, { replace: true })
+    router.go(`/admin/${this.#section}/${id}`, { replace: true, discard: true })
   }
 }

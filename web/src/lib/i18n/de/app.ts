@@ -42,6 +42,7 @@ const de: typeof en = {
     noToken: 'Dieser Adresse fehlt ihr Einmalcode. Öffnen Sie den ganzen Link, den der Server beim Start ausgegeben hat.',
     used: 'Dieser Link wurde schon benutzt oder ist zu alt. Starten Sie den Server neu, oder melden Sie sich an.',
   },
+  unsaved: { title: 'Änderungen verwerfen?', text: 'Ihre Änderungen auf dieser Seite sind nicht gespeichert.', stay: 'Weiter bearbeiten', discard: 'Änderungen verwerfen' },
   problem: {
     offline: 'Der Server ist nicht erreichbar. Prüfen Sie die Verbindung.',
     internal: 'Auf dem Server ging etwas schief. Versuchen Sie es gleich noch einmal.',

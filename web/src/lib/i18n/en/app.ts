@@ -40,6 +40,7 @@ export default {
     noToken: 'This address lacks its one-time code. Open the full link that the server printed when it started.',
     used: 'This link was used already or is too old. Restart the server to get a new one, or sign in.',
   },
+  unsaved: { title: 'Discard changes?', text: 'Your changes on this page are not saved.', stay: 'Keep editing', discard: 'Discard changes' },
   problem: {
     offline: 'The server cannot be reached. Check your connection.',
     internal: 'Something went wrong on the server. Try again in a moment.',

@@ -34,6 +34,7 @@ export default {
     zonesHint: 'Each room in its own time zone',
     needsApproval: 'Needs approval',
     moved: 'The meeting was moved',
+    movedDate: 'This date of the series was moved. The others stay',
     undo: 'Undo',
     undone: 'Moved back',
     legend: 'Legend',

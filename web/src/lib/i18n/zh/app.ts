@@ -42,6 +42,7 @@ const zh: typeof en = {
     noToken: '此地址缺少一次性代码。请打开服务器启动时显示的完整链接。',
     used: '此链接已使用或已过期。请重启服务器获取新链接，或直接登录。',
   },
+  unsaved: { title: '放弃更改？', text: '此页面上的更改尚未保存。', stay: '继续编辑', discard: '放弃更改' },
   problem: {
     offline: '无法连接服务器，请检查网络。',
     internal: '服务器出错，请稍后重试。',

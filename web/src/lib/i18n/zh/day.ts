@@ -36,6 +36,7 @@ const zh: typeof en = {
     zonesHint: '各会议室按其所在时区显示',
     needsApproval: '需要审批',
     moved: '会议已移动',
+    movedDate: '仅移动了系列中的这一次，其余不变',
     undo: '撤销',
     undone: '已移回原处',
     legend: '图例',

@@ -2,7 +2,7 @@
 
 import type { Room } from '../../../lib/api/client'
 import { seconds } from '../../../lib/duration'
-import { duration, list, number, weekdays } from '../../../lib/i18n/format'
+import { clockTime, duration, list, number, weekdays } from '../../../lib/i18n/format'
 import type { Fact } from '../facts'
 import { installation } from '../installation.svelte'
 import { words } from '../words.svelte'
@@ -249,7 +249,7 @@ export function hoursInWords(week: Week): string {
   const names = weekdays()
   const parts: string[] = []
   for (let i = 0; i < days.length; ) {
-    const text = (d: Day) => week[d].map((h) => `${h.from}–${h.to === '00:00' ? '24:00' : h.to}`).join(' + ')
+    const text = (d: Day) => week[d].map((h) => `${clockTime(h.from)}–${clockTime(h.to === '24:00' ? '00:00' : h.to)}`).join(' + ')
     const same = text(days[i]!)
     let j = i
     while (j + 1 < days.length && text(days[j + 1]!) === same) j++

@@ -1,0 +1,16 @@
+import { untrack } from 'svelte'
+
+/** The modal dialogs that are open, the topmost last. Whatever lies outside the topmost one is inert. */
+class Dialogs {
+  open = $state.raw<HTMLDialogElement[]>([])
+
+  add(el: HTMLDialogElement) {
+    this.open = [...untrack(() => this.open), el]
+  }
+
+  remove(el: HTMLDialogElement) {
+    this.open = untrack(() => this.open).filter((d) => d !== el)
+  }
+}
+
+export const dialogs = new Dialogs()
