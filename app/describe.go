@@ -14,19 +14,22 @@ import (
 // describeShared adds to an operation what the middleware around all of them takes and
 // answers, which no handler knows of.
 func describeShared(api *huma.OpenAPI, op *huma.Operation) {
-	statuses := []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	statuses := []int{http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if !account.Public(op.OperationID) {
 		statuses = append(statuses, http.StatusUnauthorized, http.StatusForbidden)
 		if op.Method == http.MethodPost {
 			op.Parameters = append(op.Parameters, idempotencyParameter())
-			statuses = append(statuses, http.StatusConflict, http.StatusUnprocessableEntity)
+			statuses = append(statuses, http.StatusConflict)
 		}
 	}
+	if op.Method != http.MethodGet { // the protection against cross-site requests
+		statuses = append(statuses, http.StatusForbidden)
+	}
 	if strings.Contains(op.Path, "{") {
-		statuses = append(statuses, http.StatusNotFound, http.StatusUnprocessableEntity)
+		statuses = append(statuses, http.StatusNotFound)
 	}
 	if op.RequestBody != nil {
-		statuses = append(statuses, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge)
+		statuses = append(statuses, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}

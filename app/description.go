@@ -2,7 +2,10 @@ package app
 
 import (
 	"encoding/json"
+	"net/http"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -11,9 +14,10 @@ import (
 // nullable marks a reference in place of an object of which null may be given as well.
 const nullable = "x-nullable"
 
-// description is the OpenAPI document of the operations registered so far. It says of objects that
-// they may be null, for which huma has no word where the object's schema is named: fields that are
-// pointers to structs and are not left out when they are nil, and those marked with x-nullable.
+// description is the OpenAPI document of the operations registered so far. It adds what huma has no
+// word for: objects with a named schema that may be null (fields that are pointers to structs and are not
+// left out when nil, and those marked with x-nullable), null among the values of an enum that allows it,
+// and one shared response for each status of a problem instead of a copy in every operation.
 func description(api huma.API) ([]byte, error) {
 	doc, schemas := api.OpenAPI(), api.OpenAPI().Components.Schemas
 	text, err := json.Marshal(doc)
@@ -34,7 +38,52 @@ func description(api huma.API) ([]byte, error) {
 			}
 		}
 	}
+	nullableEnums(open)
+	shareProblems(open)
 	return json.Marshal(open)
+}
+
+// nullableEnums adds null to the values of every schema whose type allows it: an enum that lacks it would refuse it.
+func nullableEnums(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			nullableEnums(e)
+		}
+	case map[string]any:
+		types, _ := v["type"].([]any)
+		if values, ok := v["enum"].([]any); ok && slices.Contains(types, any("null")) && !slices.Contains(values, nil) {
+			v["enum"] = append(values, nil)
+		}
+		for _, e := range v {
+			nullableEnums(e)
+		}
+	}
+}
+
+// shareProblems moves the responses that are a problem and nothing else to the components, one for each status.
+func shareProblems(open map[string]any) {
+	shared := map[string]any{}
+	for _, item := range open["paths"].(map[string]any) {
+		for _, op := range item.(map[string]any) {
+			responses, _ := op.(map[string]any)["responses"].(map[string]any)
+			for status, r := range responses {
+				response := r.(map[string]any)
+				content, _ := response["content"].(map[string]any)
+				if status < "400" || len(content) != 1 || content["application/problem+json"] == nil || response["headers"] != nil {
+					continue
+				}
+				code, err := strconv.Atoi(status)
+				if err != nil {
+					continue
+				}
+				name := strings.ReplaceAll(http.StatusText(code), " ", "")
+				shared[name] = map[string]any{"description": http.StatusText(code), "content": content}
+				responses[status] = map[string]any{"$ref": "#/components/responses/" + name}
+			}
+		}
+	}
+	open["components"].(map[string]any)["responses"] = shared
 }
 
 // nullablePointers adds the names of those fields of a struct that are null in JSON when they are nil.

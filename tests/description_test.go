@@ -2,7 +2,6 @@ package tests
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -110,118 +109,8 @@ func (d *description) resolve(s *schema) *schema {
 	return s
 }
 
-// faults tells where a value is not as the schema says. Nothing may be there that it does not name.
-func (d *description) faults(s *schema, v any, place string) []string {
-	if s == nil {
-		return nil
-	}
-	if s.Ref != "" {
-		return d.faults(d.resolve(s), v, place)
-	}
-	var found []string
-	fault := func(format string, args ...any) { found = append(found, place+": "+fmt.Sprintf(format, args...)) }
-	if any := append(slices.Clone(s.AnyOf), s.OneOf...); len(any) > 0 {
-		var why []string
-		for _, one := range any {
-			fs := d.faults(one, v, place)
-			if len(fs) == 0 {
-				return nil
-			}
-			why = append(why, fs...)
-		}
-		return why
-	}
-	for _, one := range s.AllOf {
-		found = append(found, d.faults(one, v, place)...)
-	}
-	if is := kindOf(v); !s.allows(is) {
-		fault("is %s, not %v", is, s.Type)
-		return found
-	}
-	if v != nil && len(s.Enum) > 0 && !slices.Contains(s.Enum, v) {
-		fault("is %v, none of %v", v, s.Enum)
-	}
-	switch v := v.(type) {
-	case string:
-		if s.Format == "date-time" {
-			if _, err := time.Parse(time.RFC3339, v); err != nil {
-				fault("%v", err)
-			}
-		}
-	case []any:
-		for i, e := range v {
-			found = append(found, d.faults(s.Items, e, fmt.Sprintf("%s[%d]", place, i))...)
-		}
-	case map[string]any:
-		for _, name := range s.Required {
-			if _, ok := v[name]; !ok {
-				fault("lacks %s", name)
-			}
-		}
-		for name, e := range v {
-			within := place + "." + name
-			if p := s.Properties[name]; p != nil {
-				found = append(found, d.faults(p, e, within)...)
-				continue
-			}
-			switch others := s.AdditionalProperties.(type) {
-			case bool:
-				if !others {
-					fault("has %s, of which nothing is said", name)
-				}
-			case map[string]any:
-				found = append(found, d.faults(schemaOf(others), e, within)...)
-			}
-		}
-	}
-	return found
-}
-
-// allows tells whether a value may be of the kind; no type allows all.
-func (s *schema) allows(kind string) bool {
-	switch t := s.Type.(type) {
-	case string:
-		return t == kind || t == "number" && kind == "integer"
-	case []any:
-		return slices.ContainsFunc(t, func(one any) bool { return (&schema{Type: one}).allows(kind) })
-	}
-	return true
-}
-
-func schemaOf(v map[string]any) *schema {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	var s schema
-	if err := json.Unmarshal(text, &s); err != nil {
-		panic(err)
-	}
-	return &s
-}
-
-// kindOf is JSON Schema's name for the type of a decoded value.
-func kindOf(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case string:
-		return "string"
-	case float64:
-		if v == float64(int64(v)) {
-			return "integer"
-		}
-		return "number"
-	case []any:
-		return "array"
-	default:
-		return "object"
-	}
-}
-
-// TestDescription: what a busy program answers, to an admin and to others, is as /openapi.json says.
+// TestDescription asks a busy program everything that /openapi.json describes, as an admin and as others.
+// The answers are checked against the description as all answers in these tests are.
 func TestDescription(t *testing.T) {
 	t.Parallel()
 	on := setup{}
@@ -230,16 +119,9 @@ func TestDescription(t *testing.T) {
 	d := describe(t, a.server)
 	a.furnish(t)
 	called := map[string]bool{}
-	told := map[string]bool{}
 	call := func(c *testenv.Client, op *operation, path string, body any) {
 		t.Helper()
 		res := c.Do(t, op.method, path, body)
-		for _, f := range d.check(op, res) {
-			if f = op.method + " " + op.path + ": " + f; !told[f] {
-				told[f] = true
-				t.Error(f)
-			}
-		}
 		if res.Status < 300 {
 			called[op.ID] = true
 		}
@@ -272,33 +154,6 @@ func TestDescription(t *testing.T) {
 		t.Errorf("GETs that were never answered: %v, want %v alone", missing, want)
 	}
 	t.Logf("%d of %d operations answered", len(called), len(d.operations()))
-}
-
-// check tells where an answer is not as the operation says.
-func (d *description) check(op *operation, res *testenv.Response) []string {
-	content, described := op.Responses[fmt.Sprint(res.Status)]
-	if !described {
-		content, described = op.Responses["default"]
-	}
-	if !described {
-		return []string{fmt.Sprintf("answers %d, of which nothing is said", res.Status)}
-	}
-	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
-	if len(res.Body) == 0 && len(content.Content) == 0 {
-		return nil
-	}
-	body, described := content.Content[kind]
-	if !described {
-		return []string{fmt.Sprintf("answers %d as %q, of which nothing is said", res.Status, kind)}
-	}
-	if !strings.HasSuffix(kind, "json") {
-		return nil
-	}
-	var v any
-	if err := res.Decode(&v); err != nil {
-		return []string{err.Error()}
-	}
-	return d.faults(body.Schema, v, fmt.Sprint(res.Status))
 }
 
 // furnish adds what makes answers differ: what is there in one place and not in another.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,7 +27,12 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if faults := testenv.ContractFaults(); len(faults) > 0 {
+		fmt.Printf("FAIL: answers that differ from /openapi.json:\n%s\n", strings.Join(faults, "\n"))
+		code = max(code, 1)
+	}
+	os.Exit(code)
 }
 
 // slack is how late something may be before a story calls it late. The product is a hundred

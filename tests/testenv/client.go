@@ -362,5 +362,7 @@ func (c *Client) Try(method, path string, body any, opts ...Option) (*Response, 
 	if err != nil {
 		return nil, err
 	}
-	return &Response{Status: res.StatusCode, Header: res.Header, Body: b}, nil
+	answer := &Response{Status: res.StatusCode, Header: res.Header, Body: b}
+	c.checked(method, path, answer)
+	return answer, nil
 }
