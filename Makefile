@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test lint race bench soak crash pictures fmt clean
+.PHONY: help run build page program test lint race bench soak crash fuzz pictures fmt clean
 
 GO ?= go
 # Packages where goroutines share something; the race detector makes SQLite some 20 times slower,
@@ -25,6 +25,7 @@ help:
 	@echo 'make race    the tests of concurrent packages under the race detector'
 	@echo 'make crash   kill the program at each of its crash points, CRASH_RUNS=20 times'
 	@echo 'make soak    three processes under load while everything fails at random, for SOAK=3m'
+	@echo 'make fuzz    random requests to every operation of the API, for FUZZ=10m'
 	@echo 'make bench   measure, some six minutes; writes docs/benchmarks.md'
 	@echo 'make pictures draw the pictures of the documentation anew'
 	@echo 'make fmt     format the Go source'
@@ -83,6 +84,12 @@ crash: export CRASH_RUNS ?= 20
 crash:
 	@.ci/install test
 	@$(GO) test -count=1 -run '^TestCrashPoints$$' -timeout 0 ./tests
+
+# FUZZ is a duration (10m, 8h); FUZZ_SEED repeats the requests of an earlier run.
+fuzz: export FUZZ ?= 10m
+fuzz:
+	@.ci/install test
+	@$(GO) test -count=1 -v -run '^TestFuzz$$' -timeout 0 ./tests
 
 # SOAK is a duration (3m, 8h); SOAK_SEED repeats the faults of an earlier run.
 soak: export SOAK ?= 3m

@@ -3,6 +3,7 @@ package app
 import (
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,8 @@ func describeShared(api *huma.OpenAPI, op *huma.Operation) {
 	if op.Method != http.MethodGet { // the protection against cross-site requests
 		statuses = append(statuses, http.StatusForbidden)
 	}
-	if strings.Contains(op.Path, "{") {
+	names := func(p *huma.Param) bool { return p.Name == "room_id" || p.Name == "series_id" } // of what may not exist
+	if strings.Contains(op.Path, "{") || slices.ContainsFunc(op.Parameters, names) {
 		statuses = append(statuses, http.StatusNotFound)
 	}
 	if op.RequestBody != nil {

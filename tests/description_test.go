@@ -48,6 +48,9 @@ type schema struct {
 	AdditionalProperties any
 	Items                *schema
 	AnyOf, OneOf, AllOf  []*schema
+	MinLength, MaxLength *int
+	MinItems, MaxItems   *int
+	Minimum, Maximum     *float64
 }
 
 func describe(t *testing.T, server *testenv.ServerInstance) *description {

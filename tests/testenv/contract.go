@@ -110,9 +110,9 @@ func (c *Contract) find(method, path string) string {
 		fits := op.method == method && len(op.segments) == len(segments)
 		for i := 0; fits && i < len(segments); i++ {
 			// A parameter may have a suffix, such as {id}.ics.
-			open, rest, isParameter := strings.Cut(op.segments[i], "{")
+			open, rest, isParameter := strings.Cut(op.segments[i], "{") // which may be empty
 			_, suffix, _ := strings.Cut(rest, "}")
-			fits = op.segments[i] == segments[i] || isParameter && segments[i] != "" &&
+			fits = op.segments[i] == segments[i] || isParameter &&
 				strings.HasPrefix(segments[i], open) && strings.HasSuffix(segments[i], suffix)
 		}
 		if fits {
