@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test lint race bench soak crash fuzz pictures fmt clean
+.PHONY: help run build page program test lint race bench soak crash fuzz attack pictures fmt clean
 
 GO ?= go
 # Packages where goroutines share something; the race detector makes SQLite some 20 times slower,
@@ -26,6 +26,7 @@ help:
 	@echo 'make crash   kill the program at each of its crash points, CRASH_RUNS=20 times'
 	@echo 'make soak    three processes under load while everything fails at random, for SOAK=3m'
 	@echo 'make fuzz    random requests to every operation of the API, for FUZZ=10m'
+	@echo 'make attack  what others notice while somebody takes all they can get'
 	@echo 'make bench   measure, some six minutes; writes docs/benchmarks.md'
 	@echo 'make pictures draw the pictures of the documentation anew'
 	@echo 'make fmt     format the Go source'
@@ -100,7 +101,12 @@ soak:
 # It writes what it found into docs/benchmarks.md and docs/benchmarks.svg. Run it on a quiet machine.
 bench:
 	@.ci/install test
-	@PUNCTUAL_BENCH_DOCS='$(CURDIR)/docs' $(GO) test -run '^$$' -bench . -skip 'Finding|TopicBacklog' -benchtime 1x -timeout 30m ./tests/bench
+	@PUNCTUAL_BENCH_DOCS='$(CURDIR)/docs' $(GO) test -run '^$$' -bench . -skip 'Finding|TopicBacklog|Attacks' -benchtime 1x -timeout 30m ./tests/bench
+
+# What another person notices under each of the attacks that the limits are for.
+attack:
+	@.ci/install test
+	@$(GO) test -run '^$$' -bench Attacks -benchtime 1x -timeout 30m ./tests/bench
 
 # From the demonstration, in a browser.
 pictures: $(PAGE)
