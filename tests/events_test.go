@@ -219,7 +219,7 @@ func TestEvents(t *testing.T) {
 // TestEvents_manyListeners: a thousand listeners all hear of a meeting soon.
 func TestEvents_manyListeners(t *testing.T) {
 	t.Parallel()
-	server := testenv.Server(t, testenv.Config{})
+	server := testenv.Server(t, testenv.Config{YAML: "limits: { streams: 1000 }\n"})
 	admin := server.Admin(t)
 	room := admin.NewRoom(t, "Turing")
 	alice := admin.NewUser(t, "Alice", "member")

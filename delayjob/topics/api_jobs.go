@@ -20,16 +20,17 @@ type addOutput struct {
 	Body   any
 }
 
-type topicResult struct {
+// TopicResult is what became of one item of an array.
+type TopicResult struct {
 	ID     string       `json:"id"`
 	Status int          `json:"status"`
 	Code   string       `json:"code,omitempty"`
-	Errors []topicFault `json:"errors,omitempty"`
+	Errors []TopicFault `json:"errors,omitempty"`
 }
 
 // AddedTopicResult is what became of one job of an array.
 type AddedTopicResult struct {
-	topicResult
+	TopicResult
 	Result string `json:"result,omitempty" enum:"added,replaced,unchanged" doc:"Left out if the job was refused"`
 	Reason string `json:"reason,omitempty" enum:"newer_version,different_body" doc:"With state_conflict: why the job was refused"`
 }
@@ -45,7 +46,8 @@ type AddedTopicJob struct {
 	Result string `json:"result" enum:"added,replaced,unchanged" doc:"unchanged: this version was stored already, perhaps with another due time, and may have ended"`
 }
 
-type topicFault struct {
+// TopicFault is one thing wrong with an item.
+type TopicFault struct {
 	Location string `json:"location"`
 	Message  string `json:"message"`
 	Code     string `json:"code"`
@@ -98,7 +100,7 @@ func (h *handlers) addMany(ctx context.Context, in *addInput) (*addOutput, error
 		if len(faults) > 0 {
 			items[i].Status, items[i].Code = http.StatusUnprocessableEntity, "invalid"
 			for _, f := range faults {
-				items[i].Errors = append(items[i].Errors, topicFault{f.Location, f.Message, f.Code})
+				items[i].Errors = append(items[i].Errors, TopicFault{f.Location, f.Message, f.Code})
 			}
 			continue
 		}

@@ -141,7 +141,7 @@ type finishManyInput struct {
 
 type finishManyOutput struct {
 	Body struct {
-		Items []topicResult `json:"items" nullable:"false"`
+		Items []TopicResult `json:"items" nullable:"false"`
 	}
 }
 
@@ -153,11 +153,11 @@ func (h *handlers) finishMany(ctx context.Context, in *finishManyInput) (*finish
 		return nil, fault.Invalid("body", "required", "must name at least one job")
 	}
 	out := &finishManyOutput{}
-	out.Body.Items = make([]topicResult, len(in.Body))
+	out.Body.Items = make([]TopicResult, len(in.Body))
 	var es []Ending
 	var at []int
 	for i, f := range in.Body {
-		out.Body.Items[i] = topicResult{ID: f.ID, Status: http.StatusConflict, Code: "lease_lost"}
+		out.Body.Items[i] = TopicResult{ID: f.ID, Status: http.StatusConflict, Code: "lease_lost"}
 		if l, err := ParseLease(f.Lease); err == nil && isID(f.ID) {
 			es, at = append(es, Ending{Key{in.Topic, f.ID}, l}), append(at, i)
 		}
