@@ -12,8 +12,8 @@ var (
 	ErrNotFound  = errors.New("not found")
 	ErrForbidden = errors.New("forbidden")
 
-	// ErrRoomsChanged says that a meeting was judged by blackouts, or by a check-in, that have
-	// changed since. Look the rooms up and judge again.
+	// ErrRoomsChanged says that a meeting was judged by blackouts or settings of its rooms that
+	// have changed since. Look the rooms up and judge again.
 	ErrRoomsChanged = errors.New("the rooms have changed")
 )
 

@@ -182,7 +182,7 @@ func (s *Service) BookAtDoor(ctx context.Context, by Actor, roomID int64, length
 	for {
 		m, err := s.tryBookAtDoor(ctx, by, roomID, length, title)
 		if errors.Is(err, ErrRoomsChanged) && ctx.Err() == nil {
-			continue // each time a blackout was made or changed
+			continue // each time a blackout or a setting of a room changed
 		}
 		return m, err
 	}

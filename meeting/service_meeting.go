@@ -20,7 +20,7 @@ func (s *Service) Book(ctx context.Context, by Actor, f Fields) (*Meeting, error
 	for {
 		m, err := s.tryBook(ctx, by, f)
 		if errors.Is(err, ErrRoomsChanged) && ctx.Err() == nil {
-			continue // each time a blackout was made or changed
+			continue // each time a blackout or a setting of a room changed
 		}
 		return m, err
 	}

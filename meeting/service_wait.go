@@ -258,7 +258,7 @@ func (s *Service) give(ctx context.Context, w *Wait, by Actor, may func(*Wait, t
 			return new(*m), nil
 		})
 		if errors.Is(err, ErrRoomsChanged) && ctx.Err() == nil {
-			continue // each time a blackout was made or changed
+			continue // each time a blackout or a setting of a room changed
 		}
 		return given, err
 	}

@@ -87,21 +87,20 @@ func closeRooms(tx *gorm.DB, b *blackoutRow) error {
 	} else {
 		rooms = rooms.Where("id = ?", *b.RoomID)
 	}
-	var locked []*roomRow
-	if err := rooms.Find(&locked).Error; err != nil {
-		return err
+	closed, err := rejudge(tx, rooms)
+	if err == nil && closed == 0 && b.SiteID == nil {
+		return meeting.ErrNotFound
 	}
-	if len(locked) == 0 {
-		if b.SiteID == nil {
-			return meeting.ErrNotFound
-		}
-		return nil
+	return err
+}
+
+// rejudge locks the rooms of a query and makes bookings fail that were judged before.
+func rejudge(tx, query *gorm.DB) (rooms int, err error) {
+	var ids []int64
+	if err := query.Model(&roomRow{}).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
+		return 0, err
 	}
-	ids := make([]int64, len(locked))
-	for i, r := range locked {
-		ids[i] = r.ID
-	}
-	return tx.Exec("UPDATE rooms SET closures = closures + 1 WHERE id IN ?", ids).Error
+	return len(ids), tx.Exec("UPDATE rooms SET closures = closures + 1 WHERE id IN ?", ids).Error
 }
 
 // joinSite makes a room that has come to a site subject to its blackouts. By now the site

@@ -27,12 +27,8 @@ var (
 )
 
 // expectPeople gives the meetings of a room the check-in that it asks for now, on top of what
-// their other rooms do; see [meeting.CheckInWindow.Follow]. A booking that was judged by what the
-// room asked for before is judged anew: see closeRooms.
+// their other rooms do; see [meeting.CheckInWindow.Follow].
 func (s *Store) expectPeople(tx *gorm.DB, roomID int64, at time.Time) error {
-	if err := tx.Exec("UPDATE rooms SET closures = closures + 1 WHERE id = ?", roomID).Error; err != nil {
-		return err
-	}
 	var changed []row
 	entries := map[meeting.ID]meeting.Entry{}
 	err := s.query(tx, func(rows *sql.Rows) error {

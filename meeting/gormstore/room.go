@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -256,24 +257,19 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))
 		}
 		room = found[0]
-		version, site, checkIn, was := room.Version, room.SiteID, room.CheckIn, room.Policy
+		was := *room
 		before := noted(newRoomRow(room), room)
 		if err := fn(room); err != nil {
 			return err
 		}
-		if room.CheckIn != checkIn {
-			if _, err := take[roomRow](forRemoval(tx).Where("id = ?", id)); err != nil { // see expectPeople
+		if judgesOtherwise(&was, room) {
+			if _, err := rejudge(tx, forRemoval(tx).Where("id = ?", id)); err != nil {
 				return fmt.Errorf("update room %d: %w", id, err)
 			}
 		}
-		room.ID, room.Version = id, version+1
+		room.ID, room.Version = id, was.Version+1
 		if err := tx.Select("*").Updates(newRoomRow(room)).Error; err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
-		}
-		if room.SiteID != site {
-			if err := joinSite(tx, id, room.SiteID); err != nil {
-				return fmt.Errorf("update room %d: %w", id, err)
-			}
 		}
 		if err := tx.Where("room_id = ?", id).Delete(&approverRow{}).Error; err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
@@ -281,24 +277,32 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		if err := saveApprovers(tx, id, room.Approval); err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
 		}
-		if room.CheckIn != checkIn {
+		if room.CheckIn != was.CheckIn {
 			if err := s.expectPeople(tx, id, room.UpdatedAt); err != nil {
 				return fmt.Errorf("update room %d: %w", id, err)
 			}
 		}
-		if err := s.moveWanted(tx, id, was, room.Policy); err != nil {
+		if err := s.moveWanted(tx, id, was.Policy, room.Policy); err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
 		}
 		if found, err = s.readRooms(tx, func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id = ?", id) }); err != nil || len(found) == 0 {
 			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))
 		}
-		room.Zone = found[0].Zone // of another site, perhaps
+		room.Zone, room.Closures = found[0].Zone, found[0].Closures
 		return s.note(tx, "room.changed", id, room.Name, before, noted(newRoomRow(room), room))
 	})
 	if err != nil {
 		return nil, err
 	}
 	return room, nil
+}
+
+// judgesOtherwise reports whether a change of the room may change what a booking in it may do or
+// becomes. Bookings that were judged before are then judged again: see closeRooms.
+func judgesOtherwise(before, after *meeting.Room) bool {
+	return before.Active != after.Active || before.Capacity != after.Capacity || before.CheckIn != after.CheckIn ||
+		before.SiteID != after.SiteID || before.Timezone != after.Timezone ||
+		!reflect.DeepEqual(before.Policy, after.Policy) || !reflect.DeepEqual(before.Approval, after.Approval)
 }
 
 // DeleteRoom excludes new meetings in the room by the row's lock: see insertMeeting.

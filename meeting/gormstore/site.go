@@ -72,6 +72,11 @@ func (s *Store) UpdateSite(ctx context.Context, id int64, fn func(*meeting.Site)
 		if err := tx.Select("*").Updates(changed).Error; err != nil {
 			return fmt.Errorf("update site %d: %w", id, err)
 		}
+		if changed.Timezone != row.Timezone {
+			if _, err := rejudge(tx, forRemoval(tx).Where("site_id = ? AND deleted_at IS NULL", id).Order("id")); err != nil {
+				return fmt.Errorf("update site %d: %w", id, err)
+			}
+		}
 		return s.note(tx, "site.changed", id, changed.Name, []any{row}, []any{changed})
 	})
 	if err != nil {

@@ -446,7 +446,8 @@ func TestWait_rulesAreJudgedAgain(t *testing.T) {
 		closed, quota := l.join(f.ben, slot("10:00", "11:00"), f.turing), l.join(f.anna, slot("10:30", "11:00"), f.turing)
 		gone := l.join(f.manager, slot("10:00", "11:00"), f.turing)
 		last := l.join(f.admin, slot("10:30", "11:00"), f.turing)
-		if _, err := f.store.UpdateRoom(ctx, f.turing.ID, func(r *meeting.Room) error {
+		var err error
+		if f.turing, err = f.store.UpdateRoom(ctx, f.turing.ID, func(r *meeting.Room) error {
 			r.Policy.Quota = &meeting.Quota{Per: meeting.PerDay, Count: 1}
 			return nil
 		}); err != nil {
