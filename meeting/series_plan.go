@@ -175,8 +175,41 @@ func (p *planner) verdict(dates []*wanted) error {
 	if p.onConflict == SkipOnConflict {
 		return nil
 	}
+	if err := checkBuffers(dates); err != nil {
+		return err
+	}
 	if bad := skipped(dates); len(bad) > 0 {
 		return &SeriesConflictError{Dates: bad}
+	}
+	return nil
+}
+
+// checkBuffers refuses a rule with dates that only the buffers of a room keep apart from each other.
+// A date that was moved on its own is not the rule's fault.
+func checkBuffers(dates []*wanted) error {
+	type taking struct {
+		by    *wanted
+		taken Slot
+	}
+	last := map[int64]taking{} // by room
+	byStart := func(a, b *wanted) int { return a.terms.Slot.Start.Compare(b.terms.Slot.Start) }
+	for _, w := range slices.SortedFunc(slices.Values(dates), byStart) {
+		if !w.room || !sameSlot(w.terms.Slot, w.date.Slot) {
+			continue
+		}
+		for i, o := range w.occupancies(w.terms.Rooms) {
+			before, there := last[o.RoomID]
+			last[o.RoomID] = taking{w, o.Slot}
+			if !there || !before.taken.Overlaps(o.Slot) || before.by.terms.Slot.Overlaps(w.terms.Slot) {
+				continue
+			}
+			r, a, b := w.terms.Rooms[i], before.by.date, w.date
+			var found faults
+			found.add("body.rrule", "overlaps_itself", "must leave at least %s between two dates for the buffers of %s; the dates of %s and %s are %s apart",
+				FormatDuration(r.Policy.BufferBefore+r.Policy.BufferAfter), r.Name, a.Wall.Format(wallLayout), b.Wall.Format(wallLayout),
+				FormatDuration(b.Slot.Start.Sub(a.Slot.End)))
+			return found.err()
+		}
 	}
 	return nil
 }
