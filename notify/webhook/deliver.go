@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,8 +24,9 @@ type Bodies interface {
 }
 
 // Deliver is the strategy webhook.deliver: it posts one delivery, once all older events of the
-// same meeting are concluded for the same webhook. A crash between the server's answer and the
-// record of it leads to one more post with the same event id.
+// same meeting are concluded for the same webhook, and then the later ones that wait for it.
+// A crash between the server's answer and the record of it leads to one more post with the same
+// event id.
 //
 // Deliveries that are executed at the same moment are read, and recorded, in one statement.
 type Deliver struct {
@@ -33,7 +35,6 @@ type Deliver struct {
 	sender  *post.Sender
 	opts    DeliverOptions
 	paces   paces
-	lines   lines
 	picks   gather.Gatherer[int64, pickedOrError]
 	texts   gather.Gatherer[int64, bodyOrError]
 	records gather.Gatherer[*Delivery, error]
@@ -151,7 +152,7 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 	if err != nil {
 		return delayjob.Dead(fmt.Errorf("key %q is no delivery", m.Key))
 	}
-	p := d.pick(ctx, id)
+	p := d.picks.Ask(id)
 	one, w := p.Delivery, p.Webhook
 	switch {
 	case p.err != nil:
@@ -160,13 +161,15 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 		return delayjob.Drop("no such delivery")
 	case one.Version != m.Version:
 		return delayjob.Drop("superseded by a resend")
+	case one.Leading():
+		return d.takeOver(ctx, one)
 	case one.State == Failed && m.Attempt <= 1: // its dead letter was put back
 		one.Expires = d.now().Add(Patience)
 	case one.State != Pending:
 		return delayjob.Drop("it is " + string(one.State))
 	}
 	if !w.Active {
-		return d.record(one, Outcome{Error: "the webhook is not active"}, Skipped)
+		return d.record(one, Outcome{Error: inactive}, Skipped)
 	}
 	if !d.now().Before(one.Expires) {
 		err := fmt.Errorf("given up after %s; the last time: %s", Patience, one.LastError)
@@ -181,36 +184,122 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 	if p.Ahead > 0 {
 		return delayjob.Snooze(inLine(p.Ahead, d.now().Sub(one.Due)))
 	}
+	last := d.opts.MaxAttempts > 0 && m.Attempt >= d.opts.MaxAttempts
+	if wait := one.Due.Sub(d.now()); wait > 0 && one.Attempts >= m.Attempt {
+		// It was posted right after an older event and failed: that was this attempt.
+		return d.failed(one, Outcome{Status: one.Status, Error: one.LastError, RetryAfter: wait}, last)
+	}
 	wait, leave := d.paces.enter(ctx, w.ID)
 	if wait > 0 {
 		return delayjob.Snooze(wait)
 	}
-	last := d.opts.MaxAttempts > 0 && m.Attempt >= d.opts.MaxAttempts
-	how := unknown
-	defer func() { leave(how) }() // also if it panics
-	return d.post(ctx, one, w, last, &how)
+	concluded := Delivered
+	if p.Behind && one.State == Pending && one.Version == 1 {
+		concluded = Pending // it leads those that wait for it
+	}
+	err = d.post(ctx, one, w, leave, concluded)
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return d.failed(one, r.Outcome, last)
+	}
+	if err != nil || !one.Leading() {
+		return err
+	}
+	return d.lead(ctx, one)
 }
 
-// pick reads a delivery. If few older events of its meeting are to be posted first, it waits for
-// them as long as this process concludes deliveries.
-func (d *Deliver) pick(ctx context.Context, id int64) pickedOrError {
-	for tries := 0; ; tries++ {
-		changed := d.lines.changed()
-		p := d.picks.Ask(id)
-		if p.err != nil || p.Ahead == 0 || p.Ahead > inLineHere || tries == inLineTries || !d.lines.wait(ctx, changed, inLinePatience) {
-			return p
+// inLine is when to look again whether the older events of a meeting are concluded: by how many
+// there are, and the longer a delivery is overdue the less often. The process that concludes them
+// goes on with it by itself; this is for when it does not.
+func inLine(ahead int, late time.Duration) time.Duration {
+	return min(max(time.Duration(ahead)*20*time.Millisecond, late/8), 10*time.Second)
+}
+
+const (
+	leadMost   = 100 // posts that a handler goes on with
+	leadTime   = 5 * time.Second
+	shortPause = time.Second // during longer ones nothing leads
+)
+
+// takeOver goes on where the last handler of a leading delivery ended, and keeps that from going on.
+func (d *Deliver) takeOver(ctx context.Context, first *Delivery) error {
+	before := first.UpdatedAt
+	first.UpdatedAt = d.now()
+	if !first.UpdatedAt.After(before) {
+		first.UpdatedAt = before.Add(time.Microsecond)
+	}
+	if err := d.records.Ask(first); err != nil {
+		return d.unlessDown(err)
+	}
+	return d.lead(ctx, first)
+}
+
+// lead posts what waits for a leading delivery, one after another, until nothing does or one
+// fails. After a while the rest goes back to the queue, due now, with the message of first.
+func (d *Deliver) lead(ctx context.Context, first *Delivery) error {
+	begun := time.Now()
+	for n := 0; ; n++ {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if n == leadMost || time.Since(begun) > leadTime {
+			return delayjob.Snooze(0)
+		}
+		wait, leave := d.paces.enter(ctx, first.WebhookID)
+		switch {
+		case wait > shortPause:
+			return d.finish(first)
+		case wait > 0:
+			return delayjob.Snooze(wait)
+		}
+		if more, err := d.follow(ctx, first, leave); err != nil {
+			return err
+		} else if !more {
+			return d.finish(first)
 		}
 	}
 }
 
-// inLine is when to look again whether the older events of a meeting are concluded: by how many
-// there are, and the longer a delivery is overdue the less often.
-func inLine(ahead int, late time.Duration) time.Duration {
-	return min(max(time.Duration(ahead)*5*time.Millisecond, late/32, 10*time.Millisecond), 10*time.Second)
+// follow posts the next delivery that waits for first, and reports whether another may follow.
+func (d *Deliver) follow(ctx context.Context, first *Delivery, leave func(ended)) (more bool, err error) {
+	one, w, err := d.store.Next(ctx, first, d.now())
+	if err != nil || one == nil || !w.Active {
+		leave(unknown)
+	}
+	switch {
+	case err != nil:
+		return false, d.unlessDown(err)
+	case one == nil:
+		return false, nil
+	case !w.Active:
+		return true, d.record(one, Outcome{Error: inactive}, Skipped)
+	}
+	err = d.post(ctx, one, w, leave, Delivered)
+	if r, ok := errors.AsType[*refusal](err); ok {
+		one.Due = d.now().Add(cmp.Or(r.RetryAfter, d.Options().Backoff.Delay(one.Attempts))) // its own message comes then
+		return false, d.record(one, r.Outcome, Pending)
+	}
+	return true, err
 }
 
-// post tells w of a delivery, perhaps for the last time, and notes in how what came of it.
-func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, last bool, how *ended) error {
+// finish records a leading delivery as delivered. The next that waits comes by its own message.
+func (d *Deliver) finish(first *Delivery) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return d.unlessDown(d.store.Finish(ctx, first, d.now()))
+}
+
+const inactive = "the webhook is not active"
+
+// A refusal says that the server did not take a delivery.
+type refusal struct{ Outcome }
+
+func (r *refusal) Error() string { return r.Outcome.Error }
+
+// post posts a delivery, gives its place back, and records what came of it: that it is concluded
+// if the server took it. If not, it returns a [refusal] and records nothing.
+func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, leave func(ended), concluded State) error {
+	how := unknown
+	defer func() { leave(how) }() // also if it panics
 	text := d.texts.Ask(one.EventID)
 	if text.err != nil {
 		return d.unlessDown(text.err)
@@ -222,20 +311,21 @@ func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, last bool
 	o := send(ctx, d.sender, w, one, text.body)
 	switch {
 	case o.Status >= 200 && o.Status < 300:
-		*how = well
-		return d.record(one, o, Delivered)
+		how = well
+		one.DeliveredAt = d.now()
+		return d.record(one, o, concluded)
 	case o.Status == 0 && ctx.Err() != nil: // this process stops: not the server's fault
 		return context.Cause(ctx)
 	case o.Status == http.StatusGone:
-		*how = well
+		how = well
 		d.opts.Log.Warn("a webhook is switched off: its server answered 410 Gone", "webhook_id", w.ID)
 		if err := d.stop(ctx, w); err != nil {
 			return err
 		}
 		return d.record(one, o, Failed)
 	}
-	*how = badly
-	return d.failed(one, o, last)
+	how = badly
+	return &refusal{o}
 }
 
 // failed records that the server did not take a delivery, and tells how to go on.
@@ -274,9 +364,7 @@ func (d *Deliver) stop(ctx context.Context, w *Webhook) error {
 // when the process stops: what was answered was answered.
 func (d *Deliver) record(one *Delivery, o Outcome, s State) error {
 	one.State, one.Status, one.LastError, one.UpdatedAt = s, o.Status, o.Error, d.now()
-	err := d.records.Ask(one)
-	d.lines.change()
-	return d.unlessDown(err)
+	return d.unlessDown(d.records.Ask(one))
 }
 
 func (d *Deliver) now() time.Time { return d.opts.Now().UTC().Truncate(time.Microsecond) }

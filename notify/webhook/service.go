@@ -27,9 +27,15 @@ type Store interface {
 
 	// Pick reads deliveries by ID, each with its webhook. Those that are not there are left out.
 	Pick(ctx context.Context, ids []int64) (map[int64]Picked, error)
-	// Record saves what became of deliveries: state, attempts, expiry, status and error. It does
-	// nothing for one that has another version or was delivered.
+	// Record saves what became of deliveries: state, attempts, due time, expiry, status, error and
+	// when it was delivered. It does nothing for one that has another version or was delivered.
 	Record(ctx context.Context, ds []*Delivery) error
+	// Next begins an attempt at the oldest pending delivery that waits for first, which is leading,
+	// and returns it with its webhook. The row counts the attempt already, the result does not. nil:
+	// nothing waits, what waits may not be posted now, or first was recorded since by another.
+	Next(ctx context.Context, first *Delivery, now time.Time) (*Delivery, *Webhook, error)
+	// Finish records a leading delivery as delivered, unless it was recorded since by another.
+	Finish(ctx context.Context, first *Delivery, now time.Time) error
 	// UpdateDelivery locks the delivery, calls fn and saves what it made of it; [ErrNotFound].
 	UpdateDelivery(ctx context.Context, id int64, fn func(*Delivery) error) (*Delivery, error)
 	// Deliveries of a webhook, the newest first.
@@ -49,7 +55,8 @@ type Store interface {
 type Picked struct {
 	Delivery *Delivery
 	Webhook  *Webhook
-	Ahead    int // older events of the same meeting that are still to be posted to the webhook, up to 1,000
+	Ahead    int  // older events of the same meeting that are still to be posted to the webhook, up to 1,000
+	Behind   bool // whether later ones are
 }
 
 // Scheduler takes a message straight to the queue, as well as it can: what it loses, the loader finds.

@@ -50,7 +50,7 @@ type Delivery struct {
 	MeetingID   int64 // that the event is of
 	Event       string
 	State       State
-	Due         time.Time
+	Due         time.Time // nothing is posted before
 	Expires     time.Time // when it is given up
 	Attempts    int
 	Status      int // of the last answer; 0: there was none
@@ -59,6 +59,12 @@ type Delivery struct {
 	Version     int64     // rises when it is sent again
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
+}
+
+// Leading reports whether the delivery was posted and stays pending while its message goes on with
+// the later events of its meeting. A crash leaves it so, and its message comes again elsewhere.
+func (d *Delivery) Leading() bool {
+	return d.State == Pending && d.Version == 1 && d.Status >= 200 && d.Status < 300
 }
 
 // Job is the name of the strategy that posts.

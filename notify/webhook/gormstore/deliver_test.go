@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"punctual/app/database"
 	"punctual/delayjob"
 	"punctual/delayjob/memqueue"
@@ -416,7 +418,7 @@ func TestDeliver_order(t *testing.T) {
 				for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(rand.N(20 * time.Millisecond)) {
 					m := one.Message()
 					m.Attempt = 2
-					if err := jobs[rand.IntN(2)].Execute(t.Context(), m); err == nil {
+					if err := jobs[rand.IntN(2)].Execute(t.Context(), m); err == nil || err.Error() == "it is delivered" {
 						return
 					}
 					if time.Now().After(deadline) {
@@ -438,6 +440,158 @@ func TestDeliver_order(t *testing.T) {
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("arrived %v, want %v", got, want)
+		}
+	})
+}
+
+// events are the IDs of events, as a desk is told of them at their first attempt.
+func events(ds []*webhook.Delivery) (first []string) {
+	for _, d := range ds {
+		first = append(first, fmt.Sprint(d.EventID, " 1"))
+	}
+	return first
+}
+
+// TestDeliver_leads: the message of the oldest event posts the later ones of its meeting as well, in
+// order and each once. No message but its own ever runs, and it never waits.
+func TestDeliver_leads(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.New(db.Gorm)
+		d := newDesk(t, status(200))
+		w := hook(t, s, true)
+		to(t, s, w, d.URL)
+		aMeeting(t, db, 1)
+		aMeeting(t, db, 2)
+		mustHappen(t, db, 1, slices.Repeat([]string{"changed"}, 220)...)
+		line := all(t, s)
+		mustHappen(t, db, 2, "created") // is in no line
+		job := newDeliver(t, s, bodies{}, time.Now)
+		runs := 0
+		for err := delayjob.Snooze(0); err != nil; runs++ {
+			if !reflect.DeepEqual(err, delayjob.Snooze(0)) || runs > len(line) {
+				t.Fatalf("after %d runs: %v", runs, err)
+			}
+			err = job.Execute(t.Context(), line[0].Message())
+		}
+		if runs < 2 {
+			t.Error("one run posts them all, however many there are")
+		}
+		if d := cmp.Diff(events(line), d.told()); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		if left := all(t, s); len(left) != 1 || left[0].MeetingID != 2 {
+			t.Errorf("%d are pending", len(left))
+		}
+		for _, one := range line {
+			if got, _, err := s.Delivery(t.Context(), one.ID); err != nil || got.State != webhook.Delivered || got.Attempts != 1 || got.DeliveredAt.IsZero() {
+				t.Fatalf("%+v, %v", got, err)
+			}
+		}
+	})
+}
+
+// TestDeliver_leaderFails: a process dies while it posts the third event of a meeting. Nobody posts
+// later ones until the message of the first event comes again, which posts the third again and the
+// rest once. What the dead process does when it was but slow changes nothing.
+func TestDeliver_leaderFails(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.New(db.Gorm)
+		ctx, die := context.WithCancel(t.Context())
+		d := newDesk(t, nil)
+		var ds []*webhook.Delivery
+		d.answer = func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("X-Punctual-Id")+" "+r.Header.Get("X-Punctual-Attempt") == events(ds)[2] {
+				_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the client is gone
+				die()
+				<-r.Context().Done()
+			}
+		}
+		to(t, s, hook(t, s, true), d.URL)
+		aMeeting(t, db, 1)
+		mustHappen(t, db, 1, slices.Repeat([]string{"changed"}, 5)...)
+		ds = all(t, s)
+		if err := newDeliver(t, s, bodies{}, time.Now).Execute(ctx, ds[0].Message()); !errors.Is(err, context.Canceled) {
+			t.Fatalf("it ends with %v", err)
+		}
+		first, _, err := s.Delivery(t.Context(), ds[0].ID)
+		if err != nil || !first.Leading() {
+			t.Fatalf("%+v, %v", first, err)
+		}
+		job := newDeliver(t, s, bodies{}, time.Now)
+		for _, one := range ds[2:] {
+			if err := job.Execute(t.Context(), one.Message()); err == nil || !strings.HasPrefix(err.Error(), "again in ") {
+				t.Errorf("while another leads: %v", err)
+			}
+		}
+		taken := *first // by another process
+		taken.UpdatedAt = first.UpdatedAt.Add(time.Microsecond)
+		if err := s.Record(t.Context(), []*webhook.Delivery{&taken}); err != nil {
+			t.Fatal(err)
+		}
+		if one, _, err := s.Next(t.Context(), first, time.Now()); one != nil || err != nil {
+			t.Errorf("the slow process goes on with %+v, %v", one, err)
+		}
+		if err := s.Finish(t.Context(), first, time.Now()); err != nil {
+			t.Error(err)
+		}
+		if err := job.Execute(t.Context(), ds[0].Message()); err != nil {
+			t.Errorf("taken over: %v", err)
+		}
+		want := events(ds)
+		want = slices.Insert(want, 3, fmt.Sprint(ds[2].EventID, " 2"))
+		if d := cmp.Diff(want, d.told()); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		if left := all(t, s); len(left) != 0 {
+			t.Errorf("%d are pending", len(left))
+		}
+	})
+}
+
+// TestDeliver_followerFails: an event that fails when it is posted right after an older one comes
+// again by its own message, when the server wants it. That is charged as an attempt. Later events wait.
+func TestDeliver_followerFails(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.New(db.Gorm)
+		d := newDesk(t, nil)
+		d.answer = func(w http.ResponseWriter, r *http.Request) {
+			if len(d.told()) == 2 {
+				w.Header().Set("Retry-After", "7")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}
+		to(t, s, hook(t, s, true), d.URL)
+		aMeeting(t, db, 1)
+		mustHappen(t, db, 1, "changed", "changed", "changed")
+		ds := all(t, s)
+		now := time.Now().Truncate(time.Microsecond)
+		clock := func() time.Time { return now }
+		job := newDeliver(t, s, bodies{}, clock)
+		if err := job.Execute(t.Context(), ds[0].Message()); err != nil {
+			t.Error(err)
+		}
+		failed, _, err := s.Delivery(t.Context(), ds[1].ID)
+		if err != nil || failed.State != webhook.Pending || failed.Attempts != 1 || failed.Status != 503 || !failed.Due.Equal(now.Add(7*time.Second)) {
+			t.Errorf("%+v, %v", failed, err)
+		}
+		m, later := ds[1].Message(), ds[2].Message()
+		m.Attempt = 1
+		for range 2 { // the second finds the attempt not charged, as after a crash
+			if err := job.Execute(t.Context(), m); !reflect.DeepEqual(err, delayjob.After(7*time.Second, errors.New("the server answered 503 Service Unavailable"))) {
+				t.Errorf("before it is due: %v", err)
+			}
+		}
+		if err := job.Execute(t.Context(), later); err == nil || !strings.HasPrefix(err.Error(), "again in ") {
+			t.Errorf("a later event: %v", err)
+		}
+		now = now.Add(7 * time.Second)
+		m.Attempt = 2
+		if err := newDeliver(t, s, bodies{}, clock).Execute(t.Context(), m); err != nil {
+			t.Error(err)
+		}
+		want := []string{events(ds)[0], events(ds)[1], fmt.Sprint(ds[1].EventID, " 2"), events(ds)[2]}
+		if d := cmp.Diff(want, d.told()); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
 		}
 	})
 }

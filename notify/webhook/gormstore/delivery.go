@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"gorm.io/gorm"
@@ -54,16 +55,21 @@ func (r *deliveryRow) delivery() *webhook.Delivery {
 	return d
 }
 
+// alive is the SQL of a delivery p whose message is no dead letter of a job.
+const alive = `NOT EXISTS (SELECT 1 FROM job_failures f WHERE f.job = ? AND f.key = CAST(p.id AS text) AND f.version >= p.version)`
+
 // Pick implements [webhook.Store]. A dead letter holds up nobody.
 func (s *Store) Pick(ctx context.Context, ids []int64) (map[int64]webhook.Picked, error) {
 	var rows []struct {
-		Row   deliveryRow `gorm:"embedded"`
-		Ahead int
+		Row    deliveryRow `gorm:"embedded"`
+		Ahead  int
+		Behind bool
 	}
 	err := s.db.WithContext(ctx).Raw(`SELECT d.*, (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries p
 			WHERE p.webhook_id = d.webhook_id AND p.meeting_id = d.meeting_id AND p.meeting_id <> 0 AND p.id < d.id AND p.state = 'pending'
-			AND NOT EXISTS (SELECT 1 FROM job_failures f
-				WHERE f.job = ? AND f.key = CAST(p.id AS text) AND f.version >= p.version) LIMIT 1000) AS line) AS ahead
+			AND `+alive+` LIMIT 1000) AS line) AS ahead,
+			EXISTS (SELECT 1 FROM webhook_deliveries p
+				WHERE p.webhook_id = d.webhook_id AND p.meeting_id = d.meeting_id AND p.meeting_id <> 0 AND p.id > d.id AND p.state = 'pending') AS behind
 		FROM webhook_deliveries d WHERE d.id IN ?`, webhook.Job, ids).Scan(&rows).Error
 	if err != nil {
 		return nil, wrap("read deliveries", err)
@@ -79,7 +85,7 @@ func (s *Store) Pick(ctx context.Context, ids []int64) (map[int64]webhook.Picked
 	picked := make(map[int64]webhook.Picked, len(rows))
 	for _, r := range rows {
 		if w := byID[r.Row.WebhookID]; w != nil {
-			picked[r.Row.ID] = webhook.Picked{Delivery: r.Row.delivery(), Webhook: w, Ahead: r.Ahead}
+			picked[r.Row.ID] = webhook.Picked{Delivery: r.Row.delivery(), Webhook: w, Ahead: r.Ahead, Behind: r.Behind}
 		}
 	}
 	return picked, nil
@@ -97,14 +103,15 @@ func (s *Store) Delivery(ctx context.Context, id int64) (*webhook.Delivery, *web
 // recordDeliveries takes a table x. The list of IDs beside it makes it a look-up of each, whatever
 // the planner expects.
 const (
-	recordDeliveries = `UPDATE webhook_deliveries AS d SET state = x.state, attempts = x.attempts, expires_at = x.expires_at, status = x.status,
-			last_error = x.last_error, updated_at = x.updated_at, delivered_at = CASE x.state WHEN 'delivered' THEN x.updated_at ELSE d.delivered_at END
+	recordDeliveries = `UPDATE webhook_deliveries AS d SET state = x.state, attempts = x.attempts, due_at = x.due_at, expires_at = x.expires_at,
+			status = x.status, last_error = x.last_error, updated_at = x.updated_at, delivered_at = x.delivered_at
 		FROM `
-	recordPostgres = recordDeliveries + `unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[], $5::timestamptz[], $6::int[], $7::text[], $8::timestamptz[])
-			AS x(id, version, state, attempts, expires_at, status, last_error, updated_at)
+	recordPostgres = recordDeliveries + `unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[], $5::timestamptz[], $6::timestamptz[], $7::int[], $8::text[],
+				$9::timestamptz[], $10::timestamptz[])
+			AS x(id, version, state, attempts, due_at, expires_at, status, last_error, updated_at, delivered_at)
 		WHERE d.id = x.id AND d.version = x.version AND d.state <> 'delivered' AND d.id = ANY($1::bigint[])`
-	recordSQLite = recordDeliveries + `(SELECT value->>0 AS id, value->>1 AS version, value->>2 AS state, value->>3 AS attempts, value->>4 AS expires_at,
-			value->>5 AS status, value->>6 AS last_error, value->>7 AS updated_at FROM json_each($1)) AS x
+	recordSQLite = recordDeliveries + `(SELECT value->>0 AS id, value->>1 AS version, value->>2 AS state, value->>3 AS attempts, value->>4 AS due_at,
+			value->>5 AS expires_at, value->>6 AS status, value->>7 AS last_error, value->>8 AS updated_at, value->>9 AS delivered_at FROM json_each($1)) AS x
 		WHERE d.id = x.id AND d.version = x.version AND d.state <> 'delivered'`
 )
 
@@ -112,9 +119,12 @@ const (
 func (s *Store) Record(ctx context.Context, ds []*webhook.Delivery) error {
 	pool := s.db.WithContext(ctx).Statement.ConnPool // gorm would take a slice for a list of parameters
 	if s.db.Name() != "postgres" {
-		rows := make([][8]any, len(ds))
+		rows := make([][10]any, len(ds))
 		for i, d := range ds {
-			rows[i] = [...]any{d.ID, d.Version, d.State, d.Attempts, d.Expires.UnixMicro(), d.Status, d.LastError, d.UpdatedAt.UnixMicro()}
+			rows[i] = [...]any{d.ID, d.Version, d.State, d.Attempts, d.Due.UnixMicro(), d.Expires.UnixMicro(), d.Status, d.LastError, d.UpdatedAt.UnixMicro(), nil}
+			if !d.DeliveredAt.IsZero() {
+				rows[i][9] = d.DeliveredAt.UnixMicro()
+			}
 		}
 		table, err := json.Marshal(rows)
 		if err == nil {
@@ -125,13 +135,51 @@ func (s *Store) Record(ctx context.Context, ds []*webhook.Delivery) error {
 	n := len(ds)
 	ids, versions, states, texts := make([]int64, n), make([]int64, n), make([]string, n), make([]string, n)
 	attempts, statuses := make([]int32, n), make([]int32, n)
-	expires, updated := make([]time.Time, n), make([]time.Time, n)
+	due, expires, updated, delivered := make([]time.Time, n), make([]time.Time, n), make([]time.Time, n), make([]*time.Time, n)
 	for i, d := range ds {
 		ids[i], versions[i], states[i], texts[i] = d.ID, d.Version, string(d.State), d.LastError
-		attempts[i], statuses[i], expires[i], updated[i] = int32(d.Attempts), int32(d.Status), micro(d.Expires), micro(d.UpdatedAt)
+		attempts[i], statuses[i], due[i], expires[i], updated[i] = int32(d.Attempts), int32(d.Status), micro(d.Due), micro(d.Expires), micro(d.UpdatedAt)
+		if !d.DeliveredAt.IsZero() {
+			delivered[i] = new(micro(d.DeliveredAt))
+		}
 	}
-	_, err := pool.ExecContext(ctx, recordPostgres, ids, versions, states, attempts, expires, statuses, texts, updated)
+	_, err := pool.ExecContext(ctx, recordPostgres, ids, versions, states, attempts, due, expires, statuses, texts, updated, delivered)
 	return wrap("record deliveries", err)
+}
+
+// Next implements [webhook.Store]. The time at which first was recorded is the right to go on with
+// what waits for it: another process that takes over records it anew.
+func (s *Store) Next(ctx context.Context, first *webhook.Delivery, now time.Time) (*webhook.Delivery, *webhook.Webhook, error) {
+	const line = `SELECT p.id FROM webhook_deliveries p WHERE p.webhook_id = ? AND p.meeting_id = ? AND p.meeting_id <> 0 AND p.state = 'pending' AND ` + alive
+	var rows []deliveryRow
+	err := s.db.WithContext(ctx).Raw(`UPDATE webhook_deliveries AS d SET attempts = attempts + 1, updated_at = ?
+		WHERE d.id = (`+line+` AND p.id > ? ORDER BY p.id LIMIT 1) AND d.state = 'pending' AND (d.attempts = 0 OR d.due_at <= ?) AND d.expires_at > ?
+			AND EXISTS (SELECT 1 FROM webhook_deliveries f WHERE f.id = ? AND f.version = ? AND f.state = 'pending' AND f.updated_at = ?)
+			AND NOT EXISTS (`+line+` AND p.id < ?)
+		RETURNING *`, micro(now),
+		first.WebhookID, first.MeetingID, webhook.Job, first.ID, micro(now), micro(now),
+		first.ID, first.Version, micro(first.UpdatedAt),
+		first.WebhookID, first.MeetingID, webhook.Job, first.ID).Scan(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return nil, nil, wrap("begin delivery", err)
+	}
+	w, err := s.Webhook(ctx, first.WebhookID)
+	if errors.Is(err, webhook.ErrNotFound) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	d := rows[0].delivery()
+	d.Attempts--
+	return d, w, nil
+}
+
+// Finish implements [webhook.Store].
+func (s *Store) Finish(ctx context.Context, first *webhook.Delivery, now time.Time) error {
+	err := s.db.WithContext(ctx).Exec(`UPDATE webhook_deliveries SET state = 'delivered', updated_at = ?
+		WHERE id = ? AND version = ? AND state = 'pending' AND updated_at = ?`, micro(now), first.ID, first.Version, micro(first.UpdatedAt)).Error
+	return wrap("record delivery", err)
 }
 
 // UpdateDelivery implements [webhook.Store].
