@@ -82,7 +82,7 @@ func (r *Room) closures(day Slot) []Closure {
 	var closed []Closure
 	span := Slot{Start: day.Start, End: day.End.Add(closuresAhead)}
 	if len(r.Policy.OpeningHours) > 0 {
-		open := openHours(r.Policy.OpeningHours, span, mustZone(r.Zone))
+		open := r.openHours(span)
 		for _, gap := range gaps(span, open) {
 			if gap.End.Equal(span.End) {
 				gap.End = time.Time{}

@@ -73,7 +73,7 @@ func (q *GridQuery) draw(rooms []*Room, meetings []*Meeting) *Grid {
 	for _, r := range rooms {
 		span := q.span([]*Room{r})
 		r.Blackouts = slices.DeleteFunc(r.Blackouts, func(b Blackout) bool { return !b.Slot.Overlaps(span) })
-		g.Rooms = append(g.Rooms, GridRoom{r, gaps(span, openHours(r.Policy.OpeningHours, span, mustZone(r.Zone)))})
+		g.Rooms = append(g.Rooms, GridRoom{r, gaps(span, r.openHours(span))})
 	}
 	return g
 }

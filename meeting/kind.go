@@ -25,7 +25,7 @@ type sieve struct {
 }
 
 func (k *Kind) sieve(a *asker, length time.Duration, span Slot, blackouts []Blackout) *sieve {
-	v := &sieve{Kind: k, length: length, room: &Room{SiteID: k.SiteID, Policy: k.Policy, Zone: cmp.Or(k.Zone, a.conf.Timezone)}}
+	v := &sieve{Kind: k, length: length, room: &Room{SiteID: k.SiteID, Policy: k.Policy, Zone: cmp.Or(k.Zone, a.conf.Timezone, "UTC")}}
 	v.loc = mustZone(v.room.Zone)
 	for _, b := range blackouts {
 		if b.SiteID != 0 && b.SiteID == k.SiteID {
@@ -36,7 +36,7 @@ func (k *Kind) sieve(a *asker, length time.Duration, span Slot, blackouts []Blac
 		return v
 	}
 	if span = v.room.ahead(a, length, span); !span.empty() {
-		v.open = openHours(k.Policy.OpeningHours, span, v.loc)
+		v.open = v.room.openHours(span)
 	}
 	return v
 }

@@ -27,7 +27,7 @@ func (r *Room) Openings(span Slot, length time.Duration, taken, barred []Slot) i
 		for _, b := range r.Blackouts {
 			busy = append(busy, b.Slot)
 		}
-		for slot := range r.fits(openHours(r.Policy.OpeningHours, span, loc), length, busy, loc) {
+		for slot := range r.fits(r.openHours(span), length, busy, loc) {
 			if !yield(slot) {
 				return
 			}
@@ -59,6 +59,16 @@ func (r *Room) first(gap Slot, length time.Duration, loc *time.Location) time.Ti
 		start = gap.Start.Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
 	}
 	return start
+}
+
+// openHours are the parts of span in which the room is open; see the function. A room in an
+// unknown time zone never is: nobody can say when.
+func (r *Room) openHours(span Slot) []Slot {
+	loc, err := Zone(r.Zone)
+	if err != nil {
+		return nil
+	}
+	return openHours(r.Policy.OpeningHours, span, loc)
 }
 
 // openHours are the parts of span within the hours, adjacent ones joined; all of it if there are none.

@@ -61,14 +61,21 @@ func (r *Room) Check(w Wish, limits Limits) []Fault {
 	var v faults
 	r.checkCapacity(w, &v)
 	r.checkDuration(w, limits, &v)
-	r.checkStep(w, &v)
+	_, unknown := Zone(r.Zone)
+	if unknown == nil {
+		r.checkStep(w, &v)
+	}
 	if w.Agreed == nil {
 		if !r.Active {
 			v.broken("body.room_ids", "room_inactive", Figures{RoomID: r.ID}, "%s takes no bookings at present", r.Name)
 		}
 		r.checkLead(w, limits, &v)
 	}
-	r.checkHours(w, &v)
+	if unknown == nil {
+		r.checkHours(w, &v)
+	} else if _, added := w.added(); !added.empty() {
+		v.broken("body.room_ids", "unknown_timezone", Figures{RoomID: r.ID}, "%s is in the time zone %q, which is unknown on this server", r.Name, r.Zone)
+	}
 	r.checkBlackouts(w, &v)
 	return v
 }

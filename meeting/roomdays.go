@@ -56,7 +56,7 @@ func (r *Room) days(c calendar, booked []Slot) []RoomDay {
 	for i, b := range r.Blackouts {
 		closed[i] = b.Slot
 	}
-	for _, open := range openHours(r.Policy.OpeningHours, c.span(), mustZone(r.Zone)) {
+	for _, open := range r.openHours(c.span()) {
 		for _, gap := range gaps(open, closed) {
 			c.touched(gap, func(i int, part Slot) { days[i].Open += part.Duration() })
 		}

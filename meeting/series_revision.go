@@ -40,7 +40,11 @@ func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int
 	if err := checkVersion(ifMatch, series.Version); err != nil {
 		return nil, err
 	}
-	from, err := f.scope(mustZone(series.Timezone))
+	zone, err := Zone(series.Timezone)
+	if err != nil && f.From != "" {
+		return nil, s.unknownZone(series.Timezone)
+	}
+	from, err := f.scope(zone)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"punctual/delayjob"
@@ -24,6 +25,7 @@ type Service struct {
 	settings  func() Settings
 	now       func() time.Time
 	log       *slog.Logger
+	unknown   sync.Map // names of time zones that were logged
 }
 
 // Settings of the installation. They may change while the service runs.

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
@@ -331,8 +332,9 @@ func (s *Service) theirRooms(ctx context.Context, ms []*Meeting) ([]*Room, error
 // zoned gives rooms that name no zone, and whose site names none, the installation's.
 func (s *Service) zoned(rooms []*Room) []*Room {
 	for _, r := range rooms {
-		if r.Zone == "" {
-			r.Zone = s.conf().Timezone
+		r.Zone = cmp.Or(r.Zone, s.conf().Timezone, "UTC")
+		if _, err := Zone(r.Zone); err != nil {
+			s.logUnknown(r.Zone)
 		}
 	}
 	return rooms

@@ -125,6 +125,9 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*wanted, error) {
 
 // add makes the meeting of a date.
 func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*wanted, error) {
+	if _, err := Zone(e.before.Timezone); err != nil {
+		return nil, nil, e.unknownZone(e.before.Timezone)
+	}
 	series := e.before.clone()
 	series.UpdatedAt, series.CancelledAt = e.at, time.Time{}
 	ruled := series.clone()

@@ -21,13 +21,26 @@ func zoneOf(named *string, inForce string) (*time.Location, error) {
 	return Zone(inForce)
 }
 
-// mustZone is for names that were checked when they were stored; should the zone data have
-// lost one since, UTC is better than no answer.
+// mustZone is for names that were checked when they were stored. Should the zone data have lost
+// one since, what is shown is in UTC. What is booked must not be: see [Room.Check].
 func mustZone(name string) *time.Location {
 	if loc, err := fault.StoredZone(name); err == nil {
 		return loc
 	}
 	return time.UTC
+}
+
+// unknownZone refuses to calculate with a stored time zone that the zone data have lost.
+func (s *Service) unknownZone(name string) error {
+	s.logUnknown(name)
+	return invalid("body.timezone", "unknown_timezone", fmt.Sprintf("must be a known time zone: %q is unknown on this server", name))
+}
+
+// logUnknown logs each name once.
+func (s *Service) logUnknown(name string) {
+	if _, logged := s.unknown.LoadOrStore(name, true); !logged {
+		s.log.Error("time zone unknown, its rooms and series cannot be booked", "timezone", name)
+	}
 }
 
 // GapError says that clocks skip a wall-clock time: they were put forward over it.
