@@ -49,6 +49,7 @@ const de: typeof en = {
     },
     byTimer: 'zur rechten Zeit',
     timers: {
+      zones: 'neue Regeln der Zeitzone',
       'meeting.start': 'von selbst, zum Beginn',
       'meeting.end': 'von selbst, zum Ende',
       'meeting.no_show': 'von selbst, da niemand eincheckte',

@@ -35,6 +35,7 @@ export default {
     lead: 'Create the first administrator. This link works once.',
     name: 'Your name',
     repeat: 'Repeat the password',
+    passwordHint: 'At least 8 characters; not a common password.',
     differ: 'The two passwords differ.',
     submit: 'Create and sign in',
     noToken: 'This address lacks its one-time code. Open the full link that the server printed when it started.',

@@ -48,6 +48,7 @@ export default {
     byTimer: 'on time',
     /** What did it by itself: the timers, and what follows from settings. */
     timers: {
+      zones: 'new time zone rules',
       'meeting.start': 'by itself, at its start',
       'meeting.end': 'by itself, at its end',
       'meeting.no_show': 'by itself, as nobody checked in',

@@ -49,6 +49,7 @@ const zh: typeof en = {
     },
     byTimer: '准时自动',
     timers: {
+      zones: '新的时区规则',
       'meeting.start': '系统，到开始时间',
       'meeting.end': '系统，到结束时间',
       'meeting.no_show': '系统，因无人签到',
