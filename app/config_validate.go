@@ -67,6 +67,7 @@ func (c *Config) validate() []brokenRule {
 	c.Email.validate(&r)
 	c.SMS.validate(&r)
 	c.Topics.validate(&r)
+	c.Limits.validate(&r)
 	r.within("auth.session_ttl", c.Auth.SessionTTL, time.Minute, year)
 	r.within("audit.keep", c.Audit.Keep, 31*day, 50*year)
 	r.within("notifications.keep", c.Notifications.Keep, 31*day, 50*year)
