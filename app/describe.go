@@ -15,6 +15,7 @@ import (
 // describeShared adds to an operation what the middleware around all of them takes and
 // answers, which no handler knows of.
 func describeShared(api *huma.OpenAPI, op *huma.Operation) {
+	op.BodyReadTimeout = -1 // [receiveBody] has read it; a deadline left on the connection would end a longer request
 	statuses := []int{http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if !account.Public(op.OperationID) {
 		statuses = append(statuses, http.StatusUnauthorized, http.StatusForbidden)

@@ -242,6 +242,9 @@ func TestRouter_describesWhatAllOperationsShare(t *testing.T) {
 		{description.Paths["/things/{id}"].Post, "204 401 403 404 408 409 413 415 422 429 500 503", true},
 		{description.Paths["/login"].Post, "204 403 422 429 500 503 default", false}, // nobody is known yet whose key it could be
 	} {
+		if c.op.BodyReadTimeout >= 0 {
+			t.Errorf("%s leaves a deadline on the connection", c.op.OperationID)
+		}
 		if got := strings.Join(slices.Sorted(maps.Keys(c.op.Responses)), " "); got != c.statuses {
 			t.Errorf("%s answers %s, want %s", c.op.OperationID, got, c.statuses)
 		}

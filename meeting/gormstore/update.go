@@ -145,6 +145,10 @@ func (c change) timer() bool {
 
 // save writes what differs, and brings the meetings' versions up to date.
 func (s *Store) save(tx *gorm.DB, cs ...change) ([]meeting.Notice, error) {
+	// First of all: a booking that holds the locks of its quotas waits for rooms that are given up here.
+	if err := s.lockQuotas(tx, meetingsOf(cs)...); err != nil {
+		return nil, err
+	}
 	seen := slices.DeleteFunc(slices.Clone(cs), change.timer)
 	if err := s.vacate(tx, seen); err != nil {
 		return nil, err
