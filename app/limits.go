@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
 	"net/http"
 	"net/netip"
 	"runtime"
@@ -43,6 +44,7 @@ type limits struct {
 	tokens    *sharedRate
 	addresses *sharedRate
 	refused   *account.MemoryLimiter // requests with a wrong token, by network
+	known     knownTokens
 	running   places
 	heavy     places
 	streams   places
@@ -73,7 +75,7 @@ func burst(r Rate, times int) account.Rate {
 	return account.Rate{Count: 2 * times * r.Count, Per: 2 * r.Per}
 }
 
-type forgiveKey struct{}
+type acceptKey struct{}
 
 // before comes in front of the authentication: it limits requests without sign-in, and those with
 // a token that turns out to be wrong.
@@ -90,12 +92,55 @@ func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
 		l.inPlace(ctx, next, &l.running, network, l.config.Load().Concurrency)
 		return
 	}
-	if ok, after := l.refused.Allow(ctx.Context(), network); !ok {
-		writeProblem(c, tooMany("Too many requests from this address that were refused", after))
-		return
+	secret := sha256.Sum256([]byte(accounthttp.Secret(ctx)))
+	known, valid := l.known.has(secret), false
+	if !known {
+		if ok, after := l.refused.Allow(ctx.Context(), network); !ok {
+			writeProblem(c, tooMany("Too many requests from this address that were refused", after))
+			return
+		}
 	}
-	forgive := func() { l.refused.Forgive(ctx.Context(), network) }
-	next(huma.WithValue(ctx, forgiveKey{}, forgive))
+	accept := func() {
+		if valid = true; !known {
+			l.refused.Forgive(ctx.Context(), network)
+			l.known.add(secret)
+		}
+	}
+	next(huma.WithValue(ctx, acceptKey{}, accept))
+	if known && !valid {
+		l.known.remove(secret)
+	}
+}
+
+// knownTokens are hashes of tokens that were valid when last used. Wrong tokens from the same network,
+// such as an office behind one address, do not count against them. The zero value is ready.
+type knownTokens struct {
+	mu sync.Mutex
+	of map[[sha256.Size]byte]struct{}
+}
+
+const maxKnownTokens = 100_000 // then it begins anew
+
+func (k *knownTokens) has(token [sha256.Size]byte) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok := k.of[token]
+	return ok
+}
+
+func (k *knownTokens) add(token [sha256.Size]byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.of == nil || len(k.of) >= maxKnownTokens {
+		k.of = map[[sha256.Size]byte]struct{}{}
+	}
+	k.of[token] = struct{}{}
+}
+
+func (k *knownTokens) remove(token [sha256.Size]byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.of, token)
 }
 
 // after comes behind the authentication.
@@ -105,8 +150,8 @@ func (l *limits) after(ctx huma.Context, next func(huma.Context)) {
 		next(ctx)
 		return
 	}
-	if forgive, ok := ctx.Context().Value(forgiveKey{}).(func()); ok {
-		forgive()
+	if accept, ok := ctx.Context().Value(acceptKey{}).(func()); ok {
+		accept()
 	}
 	token := "token " + strconv.FormatInt(p.TokenID, 10)
 	person := "person " + strconv.FormatInt(p.UserID, 10)

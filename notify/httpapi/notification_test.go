@@ -81,14 +81,14 @@ func TestList(t *testing.T) {
 		t.Errorf("listed %v", ids)
 	}
 
-	if _, err := ledger.Begin(t.Context(), []notify.Ask{{ID: 3, Version: 1}}, time.Now(), time.Second, nil); err != nil {
+	if _, err := ledger.Begin(t.Context(), []notify.Ask{{ID: 5, Version: 1}}, time.Now(), time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := ledger.Record(t.Context(), []notify.Outcome{{ID: 3, Version: 1, State: notify.Failed, At: time.Now(), Error: "no such mailbox"}}); err != nil {
+	if err := ledger.Record(t.Context(), []notify.Outcome{{ID: 5, Version: 1, State: notify.Failed, At: time.Now(), Error: "no such mailbox"}}); err != nil {
 		t.Fatal(err)
 	}
 	got := decode[list](t, api.Get("/notifications?state=failed&meeting_id=1").Body.Bytes())
-	if len(got.Items) != 1 || got.Items[0].ID != 3 || *got.Items[0].LastError != "no such mailbox" || got.Items[0].SentAt != nil || got.Items[0].Title != "Review" {
+	if len(got.Items) != 1 || got.Items[0].ID != 5 || *got.Items[0].LastError != "no such mailbox" || got.Items[0].SentAt != nil || got.Items[0].Title != "Review" {
 		t.Errorf("failed ones: %+v", got)
 	}
 	if body := api.Get("/notifications?meeting_id=99").Body.String(); decode[map[string]any](t, []byte(body))["items"] == nil {

@@ -61,10 +61,16 @@ func NewContract(description []byte) (*Contract, error) {
 // Faults lists where an answer differs from the description: an operation, status or content type that it
 // lacks, or a body that is not as its schema says.
 func (c *Contract) Faults(method, path string, res *Response) []string {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if res.Status == http.StatusNotFound && bytes.Contains(res.Body, []byte("There is nothing at this path")) {
+		return nil // a worker has no API
+	}
 	op := c.find(method, path)
 	if op == "" {
-		if res.Status == http.StatusNotFound || res.Status == http.StatusMethodNotAllowed {
-			return nil
+		if slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnprocessableEntity}, res.Status) {
+			return nil // the router's answer, or a path that is no text
 		}
 		return []string{fmt.Sprintf("answers %d, but is not described", res.Status)}
 	}
@@ -79,7 +85,7 @@ func (c *Contract) Faults(method, path string, res *Response) []string {
 	}
 	contents, _ := described["content"].(map[string]any)
 	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
-	if len(res.Body) == 0 && (len(contents) == 0 || method == http.MethodHead) {
+	if len(res.Body) == 0 { // a HEAD, or no content
 		return nil
 	}
 	content, ok := contents[kind].(map[string]any)
