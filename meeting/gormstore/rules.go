@@ -18,10 +18,10 @@ var (
 
 	// An occupancy is there exactly while its meeting holds the room or has held it. Buffers
 	// make it longer than the meeting, never shorter.
-	heldSlots = write(`SELECT m.starts_at, m.ends_at, m.ended_at FROM occupancies o JOIN meetings m ON m.id = o.meeting_id
-		WHERE o.room_id = $1 AND NOT o.held AND m.organizer_id = $2 AND m.id <> $3 AND m.starts_at < $5 AND m.ends_at > $4
-			AND {postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange($4, $5)}
-			{sqlite: o.starts_at < $5 AND o.ends_at > $4 AND} ` + sinceLast("$1", "$4"))
+	heldSlots = write(`SELECT m.id, m.starts_at, m.ends_at, m.ended_at FROM occupancies o JOIN meetings m ON m.id = o.meeting_id
+		WHERE o.room_id = $1 AND NOT o.held AND m.organizer_id = $2 AND m.starts_at < $4 AND m.ends_at > $3
+			AND {postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange($3, $4)}
+			{sqlite: o.starts_at < $4 AND o.ends_at > $3 AND} ` + sinceLast("$1", "$3"))
 )
 
 // lockQuotas makes whoever saves another meeting of the same people in the same rooms wait
@@ -54,32 +54,61 @@ func (s *Store) claimQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
 		return err
 	}
 	for _, m := range ms {
-		var broken []meeting.Fault
-		for _, c := range m.Claims() {
-			others, err := s.held(tx, c, m.ID)
-			if err != nil {
-				return err
-			}
-			broken = append(broken, c.Check(others)...)
-		}
-		if len(broken) > 0 {
-			return &meeting.PolicyError{Violations: broken}
+		if err := s.claimQuota(tx, m, func(id meeting.ID) bool { return id != m.ID }); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (s *Store) Held(ctx context.Context, c meeting.Claim, except meeting.ID) ([]meeting.Slot, error) {
-	return s.held(s.db.WithContext(ctx), c, except)
+// claimQuotasInOrder does so for meetings that are saved already: each counts those before it, as a preview does.
+func (s *Store) claimQuotasInOrder(tx *gorm.DB, ms []*meeting.Meeting) error {
+	place := make(map[meeting.ID]int, len(ms))
+	for i, m := range ms {
+		place[m.ID] = i
+	}
+	for i, m := range ms {
+		counts := func(id meeting.ID) bool {
+			at, among := place[id]
+			return !among || at < i
+		}
+		if err := s.claimQuota(tx, m, counts); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (s *Store) held(tx *gorm.DB, c meeting.Claim, except meeting.ID) ([]meeting.Slot, error) {
+func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, counts func(meeting.ID) bool) error {
+	var broken []meeting.Fault
+	for _, c := range m.Claims() {
+		others, err := s.held(tx, c, counts)
+		if err != nil {
+			return err
+		}
+		broken = append(broken, c.Check(others)...)
+	}
+	if len(broken) > 0 {
+		return &meeting.PolicyError{Violations: broken}
+	}
+	return nil
+}
+
+func (s *Store) Held(ctx context.Context, c meeting.Claim, except meeting.ID) ([]meeting.Slot, error) {
+	return s.held(s.db.WithContext(ctx), c, func(id meeting.ID) bool { return id != except })
+}
+
+// held are the times that meetings which count take of a claim's room.
+func (s *Store) held(tx *gorm.DB, c meeting.Claim, counts func(meeting.ID) bool) ([]meeting.Slot, error) {
 	var slots []meeting.Slot
 	err := s.query(tx, func(rows *sql.Rows) error {
-		slot, err := scanTook(rows)
-		slots = append(slots, slot)
+		var id meeting.ID
+		slot, err := scanTook(rows, &id)
+		if counts(id) {
+			slots = append(slots, slot)
+		}
 		return err
-	}, heldSlots, c.RoomID, c.UserID, except, micro(c.Span.Start), micro(c.Span.End))
+	}, heldSlots, c.RoomID, c.UserID, micro(c.Span.Start), micro(c.Span.End))
 	return slots, err
 }
 

@@ -165,7 +165,7 @@ func (s *Store) save(tx *gorm.DB, cs ...change) ([]meeting.Notice, error) {
 		}
 	}
 	if len(cs) > 1 { // now they count each other
-		if err := s.claimQuotas(tx, meetingsOf(cs)...); err != nil {
+		if err := s.claimQuotasInOrder(tx, meetingsOf(cs)); err != nil {
 			return nil, err
 		}
 	}
