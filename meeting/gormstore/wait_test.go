@@ -446,6 +446,7 @@ func TestWait_rulesAreJudgedAgain(t *testing.T) {
 		closed, quota := l.join(f.ben, slot("10:00", "11:00"), f.turing), l.join(f.anna, slot("10:30", "11:00"), f.turing)
 		gone := l.join(f.manager, slot("10:00", "11:00"), f.turing)
 		last := l.join(f.admin, slot("10:30", "11:00"), f.turing)
+		f.book(slot("16:00", "17:00"), f.turing) // anna's one of the day
 		var err error
 		if f.turing, err = f.store.UpdateRoom(ctx, f.turing.ID, func(r *meeting.Room) error {
 			r.Policy.Quota = &meeting.Quota{Per: meeting.PerDay, Count: 1}
@@ -453,7 +454,6 @@ func TestWait_rulesAreJudgedAgain(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		f.book(slot("16:00", "17:00"), f.turing) // anna's one of the day
 		if _, _, err := l.svc.CreateBlackout(ctx, f.admin, blackout(f.turing, slot("10:00", "10:30"))); err != nil {
 			t.Fatal(err)
 		}
