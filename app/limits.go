@@ -107,8 +107,11 @@ func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
 		}
 	}
 	next(huma.WithValue(ctx, acceptKey{}, accept))
-	if known && !valid {
+	switch wrong := ctx.Status() == http.StatusUnauthorized; {
+	case wrong && known:
 		l.known.remove(secret)
+	case !wrong && !valid: // a right token that lacks the right
+		accept()
 	}
 }
 

@@ -328,3 +328,23 @@ func TestContainerMemory(t *testing.T) {
 		}
 	}
 }
+
+// Wrong tokens of a network do not shut out a right one that was used before, whether or not it has the right
+// to what it asks for.
+func TestLimits_wrongTokensShutOutNobody(t *testing.T) {
+	a, s := startApplication(t, func(c *Config) { c.Limits.AnonymousRate = Rate{Count: 4, Per: time.Hour} })
+	right := []string{"Authorization", "Bearer " + signIn(t, a, s)}
+	if res := send(t, s, "GET", "/api/v1/me", "", right...); res.status != 200 {
+		t.Fatalf("%d %s", res.status, res.body)
+	}
+	for n := 0; send(t, s, "GET", "/api/v1/me", "", "Authorization", "Bearer wrong").status != 429; n++ {
+		if n > 100 {
+			t.Fatal("wrong tokens are never refused")
+		}
+	}
+	for range 20 {
+		if res := send(t, s, "GET", "/api/v1/me", "", right...); res.status != 200 {
+			t.Fatalf("after wrong tokens of others: %d %s", res.status, res.body)
+		}
+	}
+}
