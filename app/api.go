@@ -41,7 +41,7 @@ func (a *application) register(api huma.API) {
 		dead: &deadLetters{a.failures, a.queue}, pauses: a.pauses, reload: a.reload,
 		coming:  &comingHour{jobs: a.jobs, most: comingMost, now: time.Now},
 		pending: &pendingCounts{jobs: a.jobs, dead: a.failures.Count, horizon: a.config.Queue.Horizon, most: comingMost, now: time.Now},
-		mode:    a.queueMode, ledger: a.notifications,
+		unknown: a.unknown, mode: a.queueMode, ledger: a.notifications,
 	}
 	jobs.register(api)
 	(&punctualityAPI{kept: a.lateness, pending: a.metrics.kept, meetings: a.meetings}).register(api)

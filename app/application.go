@@ -76,6 +76,7 @@ type application struct {
 	limits        *limits            // of requests
 	rights        *rights            // of those that listen to events
 	pauses        *pauses
+	unknown       *unknownJobs
 	clock         *clockWatch // nil: there is one clock
 
 	jobs     []delayjob.DelayJob
@@ -210,7 +211,8 @@ func (a *application) wireEngine() {
 		names[i] = j.Name()
 	}
 	a.pauses = &pauses{settings: failures.NewSettings(a.db.Gorm).Noting(audit.Trail{}), queue: a.queue, standIn: a.standIn, jobs: names}
-	a.metrics.registry.MustRegister(newQueueCollector(a.inForce, names, failures.NewTopics(a.db.Gorm)))
+	a.unknown = &unknownJobs{queue: a.inForce, log: a.log}
+	a.metrics.registry.MustRegister(newQueueCollector(a.inForce, names, failures.NewTopics(a.db.Gorm), a.unknown))
 	if a.clock = newClockWatch(a.db, a.redis, a.queue, a.log); a.clock != nil {
 		a.metrics.registry.MustRegister(a.clock.offset)
 	}

@@ -57,7 +57,7 @@ func (c *cli) withDeadLetters(ctx context.Context, inside string, do func(*deadL
 
 // knownJob is an error of usage unless the name is a strategy's or a topic's.
 func knownJob(name string) error {
-	if slices.Contains(strategies, name) || strings.HasPrefix(name, "topic.") {
+	if handled(name) {
 		return nil
 	}
 	return usageError{fmt.Errorf("%q is no strategy%s", name, suggest(name, strategies))}
@@ -67,6 +67,7 @@ func (c *cli) queueStatsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Count what waits, runs and died, by strategy and topic", Args: cobra.NoArgs,
+		Long: "Count what waits, runs and died, by strategy and topic. A job marked (unknown) has no strategy in this version; nothing handles its messages.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withQueue(cmd.Context(), "GET /api/v1/jobs and GET /api/v1/topics", func(config *Config, q queue) error {
 				return c.queueStats(cmd.Context(), config, q, asJSON)
@@ -86,6 +87,7 @@ type jobCounts struct {
 	Dead      int        `json:"dead"`
 	OldestDue *time.Time `json:"oldest_due"`
 	Paused    bool       `json:"paused"`
+	Unknown   bool       `json:"unknown,omitempty"` // no strategy handles it
 }
 
 func countsOf(job string, s delayjob.Stats) jobCounts {
@@ -112,7 +114,17 @@ func (c *cli) queueStats(ctx context.Context, config *Config, q queue, asJSON bo
 	if err != nil {
 		err = fmt.Errorf("topics are not listed: %w", err)
 	}
-	return errors.Join(c.printCounts(append(counts, ofTopics...), q, asJSON), err)
+	counts = append(counts, ofTopics...)
+	unknown, failed := delayjob.Unknown(ctx, q, handled)
+	if failed != nil {
+		err = errors.Join(err, fmt.Errorf("count unknown jobs: %w", failed))
+	}
+	for _, job := range slices.Sorted(maps.Keys(unknown)) {
+		line := countsOf(job, unknown[job])
+		line.Unknown = true
+		counts = append(counts, line)
+	}
+	return errors.Join(c.printCounts(counts, q, asJSON), err)
 }
 
 // topicCounts asks the database which topics there are.
@@ -143,7 +155,11 @@ func (c *cli) printCounts(counts []jobCounts, q queue, asJSON bool) error {
 		if j.OldestDue != nil {
 			oldest = instant(*j.OldestDue) + ", " + distance(q.Now(), *j.OldestDue)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\n", j.Job, j.Delayed, j.Ready, j.Reserved, j.Dead, paused, oldest)
+		name := j.Job
+		if j.Unknown {
+			name = printable(name) + " (unknown)"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\n", name, j.Delayed, j.Ready, j.Reserved, j.Dead, paused, oldest)
 	}
 	return w.Flush()
 }
@@ -156,9 +172,6 @@ func (c *cli) queuePeekCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "peek JOB", Short: "List messages of a strategy, earliest first; it takes none away", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := knownJob(args[0]); err != nil {
-				return err
-			}
 			look := states
 			if state != "" {
 				if look = []string{state}; !slices.Contains(states, state) {
@@ -169,6 +182,11 @@ func (c *cli) queuePeekCommand() *cobra.Command {
 				return usageError{fmt.Errorf("--limit is %d; it must be 1 to 10000", limit)}
 			}
 			return c.withQueue(cmd.Context(), "GET /api/v1/jobs/{name}/messages", func(_ *Config, q queue) error {
+				if err := knownJob(args[0]); err != nil {
+					if jobs, failed := q.Jobs(cmd.Context()); failed != nil || !slices.Contains(jobs, args[0]) {
+						return errors.Join(failed, err)
+					}
+				}
 				return c.queuePeek(cmd.Context(), q, args[0], look, limit, asJSON)
 			})
 		},
@@ -334,10 +352,19 @@ func (c *cli) queueRequeueCommand() *cobra.Command {
 
 func (c *cli) queueDiscardCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "discard ID...", Short: "Give dead letters up for good", Args: cobra.MinimumNArgs(1),
+		Use: "discard ID...", Short: "Give up dead letters, and messages that no strategy handles, for good", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return c.withDeadLetters(cmd.Context(), "DELETE /api/v1/jobs/dead/{id}", func(d *deadLetters) error {
-				return c.eachDeadLetter(ids, "Discarded", func(id string) error { return d.discard(cmd.Context(), id) })
+				return c.eachDeadLetter(ids, "Discarded", func(id string) error {
+					if job, _ := delayjob.SplitID(id); handled(job) {
+						return d.discard(cmd.Context(), id)
+					}
+					was, err := d.queue.Remove(cmd.Context(), id)
+					if err == nil && was[0] == delayjob.StateAbsent {
+						err = delayjob.ErrNotFound
+					}
+					return err
+				})
 			})
 		},
 	}
@@ -370,6 +397,7 @@ func (c *cli) queueCheckCommand() *cobra.Command {
 			"  2  it has a token if and only if it is leased\n" +
 			"  3  no token is later than the last one its shard gave out\n" +
 			"  4  it waits for its due time or, given back, for a later one; a lease that ended is taken over within a second\n" +
+			"  5  its job has a strategy in this version, or is a topic\n" +
 			"Each breach that is still there a second later is a line; the exit code is 1 then.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withQueue(cmd.Context(), "GET /api/v1/jobs", func(_ *Config, q queue) error { return c.queueCheck(cmd.Context(), q) })
@@ -403,15 +431,26 @@ func (c *cli) queueCheck(ctx context.Context, q queue) error {
 	return nil
 }
 
-// breachesOf looks at whatever has a body, and at what strategies have without one.
+// breachesOf looks at whatever has a body, and at what jobs have without one.
 func breachesOf(ctx context.Context, q queue) ([]string, error) {
 	all, err := q.Check(ctx)
 	if err != nil {
 		return nil, err
 	}
-	more, err := q.Check(ctx, strategies...)
+	jobs, err := q.Jobs(ctx)
 	if err != nil {
 		return nil, err
+	}
+	more, err := q.Check(ctx, append(jobs, strategies...)...)
+	if err != nil {
+		return nil, err
+	}
+	unknown, err := delayjob.Unknown(ctx, q, handled)
+	if err != nil {
+		return nil, err
+	}
+	for job := range unknown { // without counts, so that a later look finds the same breach
+		more = append(more, job+" has messages, but no strategy handles them")
 	}
 	stranded, err := delayjob.Stranded(ctx, q, strategies...)
 	if err != nil {

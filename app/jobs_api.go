@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -28,6 +29,7 @@ type jobsAPI struct {
 	reload   func() // a full pass of the loader, if there is one in this process
 	coming   *comingHour
 	pending  *pendingCounts // for when the queue does not answer
+	unknown  *unknownJobs
 	mode     func() queueMode
 	ledger   *notify.Service // tells what a mail is about
 }
@@ -79,10 +81,20 @@ func (a *jobsAPI) register(api huma.API) {
 	a.registerDead(api, op)
 }
 
+type unknownJobView struct {
+	Name      string     `json:"name" example:"meeting.archive"`
+	Delayed   int        `json:"delayed"`
+	Ready     int        `json:"ready"`
+	Reserved  int        `json:"reserved"`
+	Dead      int        `json:"dead"`
+	OldestDue *time.Time `json:"oldest_due,omitempty" doc:"When the earliest waiting message is due"`
+}
+
 type jobList struct {
 	Body struct {
-		Items []jobView `json:"items" nullable:"false"`
-		Mode  queueMode `json:"mode" enum:"memory,redis,fallback" doc:"What the queue lives in; fallback: Redis is away and one process works from memory. Any other one counts what the database has, without what is being handled"`
+		Items   []jobView        `json:"items" nullable:"false"`
+		Unknown []unknownJobView `json:"unknown" nullable:"false" doc:"Jobs with messages in the queue but without a strategy in this version, the first 100 by name. Nothing handles these messages"`
+		Mode    queueMode        `json:"mode" enum:"memory,redis,fallback" doc:"What the queue lives in; fallback: Redis is away and one process works from memory. Any other one counts what the database has, without what is being handled"`
 	}
 }
 
@@ -100,6 +112,18 @@ func (a *jobsAPI) list(ctx context.Context, _ *struct{}) (*jobList, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	out.Body.Unknown = []unknownJobView{}
+	if out.Body.Mode != onFallback { // a queue that does not answer has been reported
+		found, err := a.unknown.count(ctx)
+		if err != nil {
+			return nil, queueError(fmt.Errorf("count unknown jobs: %w", err))
+		}
+		names := slices.Sorted(maps.Keys(found))
+		for _, name := range names[:min(len(names), shownTopics)] {
+			c := countsOf(name, found[name])
+			out.Body.Unknown = append(out.Body.Unknown, unknownJobView{strings.ToValidUTF8(name, "\uFFFD"), c.Delayed, c.Ready, c.Reserved, c.Dead, c.OldestDue})
+		}
 	}
 	out.Body.Items = make([]jobView, 0, len(a.jobs))
 	for _, j := range a.jobs {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,13 +19,18 @@ type queueCollector struct {
 	queue  func() delayjob.Inspector // that in force
 	jobs   []string
 	topics topicCounter
+	others *unknownJobs
 
-	mu    sync.Mutex
-	at    time.Time
-	stats map[string]delayjob.Stats
+	mu      sync.Mutex
+	at      time.Time
+	stats   map[string]delayjob.Stats
+	unknown map[string]int // messages of jobs without a strategy
 }
 
 const queueCounted = 5 * time.Second
+
+// otherJobs is the label of unknown jobs beyond the first hundred.
+const otherJobs = "*"
 
 // topicCounter tells which topics there are. Their dead jobs are the database's: a queue that
 // was flushed knows of none.
@@ -33,8 +39,8 @@ type topicCounter interface {
 	CountDead(ctx context.Context, topics []string) (map[string]int, error)
 }
 
-func newQueueCollector(q func() delayjob.Inspector, jobs []string, topics topicCounter) *queueCollector {
-	return &queueCollector{queue: q, jobs: jobs, topics: topics}
+func newQueueCollector(q func() delayjob.Inspector, jobs []string, topics topicCounter, others *unknownJobs) *queueCollector {
+	return &queueCollector{queue: q, jobs: jobs, topics: topics, others: others}
 }
 
 var (
@@ -43,6 +49,7 @@ var (
 	leasedDesc  = queueDesc("delayjob_leased", "Messages that are being handled.")
 	deadDesc    = queueDesc("delayjob_dead", "Dead letters.")
 	pausedDesc  = queueDesc("delayjob_paused", "1 while the job is paused.")
+	unknownDesc = queueDesc("delayjob_unknown", "Messages of a job that has no strategy: nothing handles them.")
 	oldestDesc  = queueDesc("delayjob_oldest_due_age_seconds", "How long the oldest due message has been waiting; 0 if none is due.")
 )
 
@@ -51,13 +58,17 @@ func queueDesc(name, help string) *prometheus.Desc {
 }
 
 func (c *queueCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{waitingDesc, readyDesc, leasedDesc, deadDesc, pausedDesc, oldestDesc} {
+	for _, d := range []*prometheus.Desc{waitingDesc, readyDesc, leasedDesc, deadDesc, pausedDesc, oldestDesc, unknownDesc} {
 		ch <- d
 	}
 }
 
 func (c *queueCollector) Collect(ch chan<- prometheus.Metric) {
-	for job, s := range c.look() {
+	stats, unknown := c.look()
+	for job, n := range unknown {
+		ch <- prometheus.MustNewConstMetric(unknownDesc, prometheus.GaugeValue, float64(n), strings.ToValidUTF8(job, "\uFFFD"))
+	}
+	for job, s := range stats {
 		gauge := func(d *prometheus.Desc, v float64) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, job)
 		}
@@ -79,11 +90,11 @@ func (c *queueCollector) Collect(ch chan<- prometheus.Metric) {
 
 // look leaves out jobs of which the queue does not answer: an absent series is an alarm of
 // its own, a stale one would hide the trouble.
-func (c *queueCollector) look() map[string]delayjob.Stats {
+func (c *queueCollector) look() (stats map[string]delayjob.Stats, unknown map[string]int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.at) < queueCounted {
-		return c.stats
+		return c.stats, c.unknown
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -96,8 +107,16 @@ func (c *queueCollector) look() map[string]delayjob.Stats {
 	}
 	ofTopics, _ := topicStats(ctx, queue, c.topics, shownTopics) // absent, too, if the database does not answer
 	maps.Copy(c.stats, ofTopics)
+	c.unknown = map[string]int{}
+	others, _ := c.others.count(ctx)
+	for job, s := range others {
+		if len(c.unknown) >= shownTopics {
+			job = otherJobs
+		}
+		c.unknown[job] += s.Messages()
+	}
 	c.at = time.Now()
-	return c.stats
+	return c.stats, c.unknown
 }
 
 // topicStats counts what there is of the first topics by name, by the names of their jobs. It

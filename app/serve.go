@@ -114,6 +114,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return gs.run(ctx) })
 	}
 	if a.role.works() {
+		g.Go(func() error { return a.unknown.run(ctx) })
 		g.Go(func() error { return a.followDefaults(ctx) })
 		g.Go(func() error { return a.followApprovers(ctx) })
 		g.Go(func() error { return a.loader.Run(ctx) })

@@ -164,6 +164,9 @@ type Inspector interface {
 	// or death) then ID, at most n. An empty cursor starts; an empty next cursor ends. A cursor
 	// that is none of the queue's is [ErrCursor].
 	List(ctx context.Context, job string, s State, cursor string, n int) (items []Info, next string, err error)
+	// Jobs lists, sorted, the jobs that the queue holds messages of, whether or not anything
+	// handles them.
+	Jobs(ctx context.Context) ([]string, error)
 	// Stats counts the messages of a job.
 	Stats(ctx context.Context, job string) (Stats, error)
 	// Pause makes claims of the job hand out nothing until Resume. Leases stay as they are.
@@ -194,3 +197,6 @@ type Stats struct {
 	Oldest                         time.Time // WaitsUntil of the earliest waiting message; zero: none
 	Paused                         bool
 }
+
+// Messages counts them in all states.
+func (s Stats) Messages() int { return s.Delayed + s.Ready + s.Reserved + s.Dead }

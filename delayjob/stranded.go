@@ -44,3 +44,23 @@ func Stranded(ctx context.Context, q interface {
 	}
 	return found, nil
 }
+
+// Unknown counts the messages of each job that known rejects. Without a strategy they stay in the
+// queue until somebody removes them or a process starts that has it.
+func Unknown(ctx context.Context, q Inspector, known func(job string) bool) (map[string]Stats, error) {
+	jobs, err := q.Jobs(ctx)
+	found := map[string]Stats{}
+	for _, job := range jobs {
+		if known(job) {
+			continue
+		}
+		s, err := q.Stats(ctx, job)
+		if err != nil {
+			return found, err
+		}
+		if s.Messages() > 0 {
+			found[job] = s
+		}
+	}
+	return found, err
+}

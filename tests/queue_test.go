@@ -150,10 +150,19 @@ func TestQueue_commands(t *testing.T) {
 	on.redis.Do(t, "ZADD", tag+":w:meeting.end", 1000, "meeting.end:7")
 	on.redis.Do(t, "HSET", tag+":s", "meeting.end:8", "9 1", "meeting.end:9", "10 1")
 	on.redis.Do(t, "ZADD", tag+":l:meeting.end", 1000, "meeting.end:8", 4e15, "meeting.end:9")
+	on.redis.Do(t, "HSET", tag+":m", "no.such:42", "1 1000 0 ")
+	on.redis.Do(t, "ZADD", tag+":w:no.such", 1000, "no.such:42", 1000, "no.such:2")
 	broken := command(t, server, 1, "queue", "check")
 	has(broken, "meeting.start:42 is waiting and dead\n", "approval.expire:7 is waiting but has no body\n",
 		"meeting.end:7 waits until 1000, before it is due at 2000\n", "meeting.end:8 is leased until 00:00:01.000Z, and nobody took it over\n",
-		"meeting.end:9 has the token 10, later than the last one of its shard, 9\n", "in 5 places")
+		"meeting.end:9 has the token 10, later than the last one of its shard, 9\n",
+		"no.such has messages, but no strategy handles them\n", "no.such:2 is waiting but has no body\n", "in 7 places")
+
+	want(stats(), "no.such", 0, 2, 0, 0)
+	has(command(t, server, 0, "queue", "stats"), "no.such (unknown)")
+	has(command(t, server, 0, "queue", "peek", "no.such"), "no.such:42")
+	has(command(t, server, 0, "queue", "discard", "no.such:42"), "Discarded no.such:42.")
+	has(command(t, server, 1, "queue", "discard", "no.such:42"), "no dead letter: no.such:42")
 
 	for _, args := range [][]string{
 		{"queue"}, {"queue", "nonsense"}, {"queue", "peek"}, {"queue", "peek", "meeting.begin"}, {"queue", "peek", "meeting.start", "--state", "tired"},
@@ -247,4 +256,18 @@ func TestQueue_requeuedWhileTheServerWorks(t *testing.T) {
 	eventually(t, time.Now().Add(slack), "the second mail", func() bool { return len(on.Mail.Messages()) == 2 })
 	wantSound(t, server)
 	wantNothingTwice(t, on.Mail)
+
+	if _, err := openQueue(t, on).Add(t.Context(), delayjob.Message{Job: "no.such", Key: "1", Version: 1, Due: start}); err != nil {
+		t.Fatal(err)
+	}
+	var jobs struct {
+		Unknown []struct {
+			Name    string
+			Delayed int
+		}
+	}
+	admin.Want(t, 200, "GET", "/jobs", nil, &jobs)
+	if len(jobs.Unknown) != 1 || jobs.Unknown[0].Name != "no.such" || jobs.Unknown[0].Delayed != 1 {
+		t.Errorf("unknown jobs: %+v", jobs.Unknown)
+	}
 }

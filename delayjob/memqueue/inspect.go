@@ -111,6 +111,20 @@ func parseCursor(s string) (position, error) {
 	return position{ms, id}, nil
 }
 
+// Jobs implements [delayjob.Inspector].
+func (q *Queue) Jobs(context.Context) ([]string, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var names []string
+	for name, t := range q.topics {
+		if len(t.sets[waiting])+len(t.sets[leased])+len(t.sets[dead]) > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
 // Stats implements [delayjob.Inspector].
 func (q *Queue) Stats(_ context.Context, job string) (delayjob.Stats, error) {
 	q.mu.Lock()

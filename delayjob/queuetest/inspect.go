@@ -131,6 +131,37 @@ func (f *fixture) stats(want delayjob.Stats) {
 	}
 }
 
+func inspectJobs(f *fixture) {
+	jobs := func(want ...string) {
+		f.Helper()
+		got, err := f.q.Jobs(f.Context())
+		if err != nil {
+			f.Fatal(err)
+		}
+		equal(f, "jobs", got, want)
+	}
+	jobs()
+	if err := f.q.Pause(f.Context(), "paused"); err != nil { // without a message
+		f.Fatal(err)
+	}
+	for i, name := range []string{"no.such", "topic.a-b_c~d", "x*[?]"} {
+		m := f.msg(fmt.Sprint(i), 1, time.Hour)
+		m.Job = name
+		f.add(m)
+	}
+	jobs("no.such", "topic.a-b_c~d", "x*[?]")
+	f.ready("a")
+	f.claim(1)
+	jobs(job, "no.such", "topic.a-b_c~d", "x*[?]") // leased
+	f.pass(2 * lease)
+	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: f.claim(1).Messages[0].Lease, How: delayjob.Bury}))
+	jobs(job, "no.such", "topic.a-b_c~d", "x*[?]") // dead
+	if _, err := f.q.Remove(f.Context(), id("a")); err != nil {
+		f.Fatal(err)
+	}
+	jobs("no.such", "topic.a-b_c~d", "x*[?]")
+}
+
 func inspectStats(f *fixture) {
 	f.stats(delayjob.Stats{})
 	var ms []delayjob.Message

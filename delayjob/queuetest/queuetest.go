@@ -88,6 +88,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Poll/tells what a claim would find", poll},
 		{"Inspector/get", inspectGet},
 		{"Inspector/list", inspectList},
+		{"Inspector/jobs", inspectJobs},
 		{"Inspector/stats", inspectStats},
 		{"Inspector/pause", inspectPause},
 		{"Inspector/requeue", inspectRequeue},

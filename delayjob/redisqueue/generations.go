@@ -3,7 +3,6 @@ package redisqueue
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -59,21 +58,32 @@ func (q *Queue) universal() redis.UniversalClient {
 	return q.single
 }
 
-// deleteKeys deletes all keys that begin with a prefix and tells how many. It goes through the
-// key space in pages; a queue has few keys, however many messages are in them.
+// deleteKeys deletes all keys that begin with a prefix and returns how many.
 func (q *Queue) deleteKeys(ctx context.Context, prefix string) (int64, error) {
 	var n atomic.Int64
+	err := q.eachKey(ctx, globLiteral(prefix)+"*", func(ctx context.Context, node *redis.Client, key string) error {
+		err := node.Unlink(ctx, key).Err() // one by one: in a cluster they are in several slots
+		if err == nil {
+			n.Add(1)
+		}
+		return err
+	})
+	return n.Load(), err
+}
+
+// eachKey calls fn for every key that matches a glob pattern, on all masters at once. It goes
+// through the key space in pages; a queue has few keys, however many messages are in them.
+func (q *Queue) eachKey(ctx context.Context, pattern string, fn func(ctx context.Context, node *redis.Client, key string) error) error {
 	on := func(ctx context.Context, node *redis.Client) error {
 		for cursor := uint64(0); ; {
-			keys, next, err := node.Scan(ctx, cursor, globLiteral(prefix)+"*", 1000).Result()
+			keys, next, err := node.Scan(ctx, cursor, pattern, 1000).Result()
 			if err != nil {
 				return err
 			}
-			for _, k := range keys { // one by one: in a cluster they are in several slots
-				if err := node.Unlink(ctx, k).Err(); err != nil && !errors.Is(err, redis.Nil) {
+			for _, k := range keys {
+				if err := fn(ctx, node, k); err != nil {
 					return err
 				}
-				n.Add(1)
 			}
 			if cursor = next; cursor == 0 {
 				return nil
@@ -81,11 +91,9 @@ func (q *Queue) deleteKeys(ctx context.Context, prefix string) (int64, error) {
 		}
 	}
 	if q.cluster != nil {
-		err := q.cluster.ForEachMaster(ctx, on)
-		return n.Load(), err
+		return q.cluster.ForEachMaster(ctx, on)
 	}
-	err := on(ctx, q.single)
-	return n.Load(), err
+	return on(ctx, q.single)
 }
 
 // globLiteral is a pattern that matches a text and nothing else.

@@ -4,9 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
 
 	"punctual/delayjob"
 )
@@ -153,6 +157,27 @@ func (q *Queue) List(ctx context.Context, job string, s delayjob.State, cursor s
 		items[i] = e.Info
 	}
 	return items, next, nil
+}
+
+// Jobs implements [delayjob.Inspector]. It goes through the key space in pages, because only the
+// names of keys list jobs that this process does not know.
+func (q *Queue) Jobs(ctx context.Context) ([]string, error) {
+	prefix := "{" + q.prefix + ":" + generation(len(q.keys)) + ":"
+	var mu sync.Mutex
+	names := map[string]bool{}
+	err := q.eachKey(ctx, globLiteral(prefix)+`*}:[wlx]:*`, func(_ context.Context, _ *redis.Client, key string) error {
+		_, set, _ := strings.Cut(strings.TrimPrefix(key, prefix), "}:")
+		if _, job, ok := strings.Cut(set, ":"); ok {
+			mu.Lock()
+			names[job] = true
+			mu.Unlock()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("redisqueue: list jobs: %w", err)
+	}
+	return slices.Sorted(maps.Keys(names)), nil
 }
 
 // Stats implements [delayjob.Inspector].

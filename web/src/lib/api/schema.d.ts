@@ -3131,6 +3131,8 @@ export interface components {
              * @enum {string}
              */
             mode: "memory" | "redis" | "fallback";
+            /** @description Jobs with messages in the queue but without a strategy in this version, the first 100 by name. Nothing handles these messages */
+            unknown: components["schemas"]["UnknownJobView"][];
         };
         JobSettings: {
             /** Format: int64 */
@@ -4962,6 +4964,23 @@ export interface components {
             items: components["schemas"]["TopicCounts"][];
             /** @description For the next page; null on the last */
             next_cursor: string | null;
+        };
+        UnknownJobView: {
+            /** Format: int64 */
+            dead: number;
+            /** Format: int64 */
+            delayed: number;
+            /** @example meeting.archive */
+            name: string;
+            /**
+             * Format: date-time
+             * @description When the earliest waiting message is due
+             */
+            oldest_due?: string;
+            /** Format: int64 */
+            ready: number;
+            /** Format: int64 */
+            reserved: number;
         };
         UpdateMeInputBody: {
             /** @description When I am away and who decides in my place; null: I am there */
