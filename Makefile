@@ -6,11 +6,11 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test lint race bench soak crash fuzz attack pictures fmt clean
+.PHONY: help run build page program test test-program test-packages test-page lint race bench soak crash fuzz attack pictures fmt clean
 
 GO ?= go
-# Packages where goroutines share something; the race detector makes SQLite some 20 times slower,
-# so the built program is driven without it.
+# Packages where goroutines share something are tested under the race detector. It makes SQLite
+# some 20 times slower, so the other packages and the built program are tested without it.
 RACE := ./delayjob/... ./meeting ./meeting/jobs ./notify/... ./account/...
 
 PAGE := web/dist/index.html
@@ -59,19 +59,28 @@ $(MODULES): web/package-lock.json web/package.json
 	@cd web && npm ci --silent
 	@touch $@
 
+# Two stages at a time: most of the program's tests wait, for a mail or for a meeting's start.
 test:
 	@.ci/install test
-	@$(MAKE) --no-print-directory lint
-	@echo 'testing'
-	@$(GO) test -vet=off -skip '^TestPage[A-Z]' -timeout 10m ./...
+	@$(MAKE) --no-print-directory page
+	@$(MAKE) --no-print-directory -j2 lint test-program test-packages race test-page
+	@echo 'all tests passed'
+
+test-program:
+	@echo 'testing the program'
+	@$(GO) test -vet=off -skip '^TestPage[A-Z]' -timeout 12m ./tests
+
+test-packages:
+	@echo 'testing the packages'
+	@$(GO) test -vet=off -timeout 10m $$($(GO) list ./... | grep -vxF -e punctual/tests -e "$$($(GO) list $(RACE))")
+
+test-page: $(PAGE)
 	@echo 'testing the page in a browser'
 	@$(GO) test -vet=off -run '^TestPage[A-Z]' -parallel 2 -timeout 12m ./tests
-	@$(MAKE) --no-print-directory race
-	@echo 'all tests passed'
 
 race: $(PAGE)
 	@echo 'testing for data races'
-	@$(GO) test -vet=off -race -timeout 8m $(RACE)
+	@$(GO) test -vet=off -race -timeout 10m $(RACE)
 
 lint: $(PAGE)
 	@echo 'checking'
