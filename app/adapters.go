@@ -263,12 +263,9 @@ type noticesAdapter struct{ notifications *notify.Service }
 
 // OfMeeting implements meetinghttp.Notices.
 func (a noticesAdapter) OfMeeting(ctx context.Context, id meeting.ID, p meeting.Page) ([]meetinghttp.MeetingNotification, string, error) {
-	cursor := int64(0)
-	if p.Cursor != "" {
-		var err error
-		if cursor, err = strconv.ParseInt(p.Cursor, 36, 64); err != nil || cursor <= 0 {
-			return nil, "", errCursor()
-		}
+	cursor, err := notify.ParseCursor(p.Cursor)
+	if err != nil {
+		return nil, "", errCursor()
 	}
 	page, err := a.notifications.List(ctx, notify.Filter{MeetingID: id, OldestFirst: true, Cursor: cursor, Limit: p.Limit})
 	if err != nil {
@@ -278,10 +275,7 @@ func (a noticesAdapter) OfMeeting(ctx context.Context, id meeting.ID, p meeting.
 	for i, n := range page.Items {
 		items[i] = meetingNotification(n)
 	}
-	if page.Next == 0 {
-		return items, "", nil
-	}
-	return items, strconv.FormatInt(page.Next, 36), nil
+	return items, page.Next.String(), nil
 }
 
 func meetingNotification(n notify.Notification) meetinghttp.MeetingNotification {

@@ -67,8 +67,9 @@ type auditList struct {
 func (a *auditAPI) register(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"Operation"},
-		Summary: "Who did what to the installation and to meetings, the latest first",
-		Errors:  []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
+		Summary:     "Who did what to the installation and to meetings, the latest first",
+		Description: "A page that has looked at 10,000 entries for those that match ends early, even without a match. `next_cursor` continues the search.",
+		Errors:      []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
 	}, a.list)
 }
 

@@ -12,7 +12,7 @@ import (
 type PeopleStore interface {
 	// FindPeople finds active users, and those without an account who were invited by
 	// q.OrganizerID to meetings that began after q.Since: names and addresses alone, those
-	// whom the organizer met most often first.
+	// whom the organizer met most often first. Only the latest 10,000 invitations count.
 	FindPeople(ctx context.Context, q PeopleQuery) ([]Person, error)
 }
 

@@ -48,8 +48,9 @@ type Ledger interface {
 	// Get returns one row, or [ErrNotFound].
 	Get(ctx context.Context, id int64) (Notification, error)
 
-	// List returns the rows that match f, newest first unless it says otherwise.
-	List(ctx context.Context, f Filter) ([]Notification, error)
+	// List returns one page of the rows that match f, newest first unless it says otherwise. A page
+	// that has looked at many rows ends early, even without a match, and Next continues the search.
+	List(ctx context.Context, f Filter) (Page, error)
 }
 
 // Point is the place of a row in the order of due times.
@@ -104,6 +105,12 @@ type Filter struct {
 	Text        string    // that a name, an address or a title holds, in either case
 	From, To    time.Time // when it was recorded; half-open
 	OldestFirst bool
-	Cursor      int64 // begin behind this ID in the order of the list: the last one of the page before
-	Limit       int   // 0: 50
+	Cursor      Cursor // Next of the page before
+	Limit       int    // 0: 50
+}
+
+// Page is a part of a list.
+type Page struct {
+	Items []Notification
+	Next  Cursor // zero: there is no further page
 }

@@ -28,27 +28,9 @@ func NewService(l Ledger, s Scheduler, now func() time.Time) *Service {
 	return &Service{ledger: l, scheduler: s, now: now}
 }
 
-// Page is a part of a list. Next is the Cursor of the following page; 0: there is none.
-type Page struct {
-	Items []Notification
-	Next  int64
-}
-
 // List returns one page of the ledger.
 func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
-	if f.Limit <= 0 {
-		f.Limit = 50
-	}
-	limit := f.Limit
-	f.Limit++ // one more tells whether there is a next page
-	items, err := s.ledger.List(ctx, f)
-	if err != nil {
-		return Page{}, err
-	}
-	if len(items) <= limit {
-		return Page{Items: items}, nil
-	}
-	return Page{Items: items[:limit], Next: items[limit-1].ID}, nil
+	return s.ledger.List(ctx, f)
 }
 
 // Get returns one notification, or [ErrNotFound].

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -201,6 +202,70 @@ func TestList(t *testing.T) {
 		for _, bad := range []string{"x", "e30", "bm9uZQ"} {
 			if _, _, err := audit.List(t.Context(), db.Gorm, audit.Query{Limit: 1, Cursor: bad}); err == nil {
 				t.Errorf("the cursor %q is one", bad)
+			}
+		}
+	})
+}
+
+// A page ends after 10,000 entries of a table, and all pages together miss and repeat nothing.
+func TestList_pagesEndEarly(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		begun := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
+		at := func(each int) string {
+			if db.Dialect == "sqlite" {
+				return fmt.Sprintf("? + %d000000 * n.i", each)
+			}
+			return fmt.Sprintf("CAST(? AS timestamptz) + interval '%d seconds' * n.i", each)
+		}
+		for _, insert := range []string{
+			`INSERT INTO users (id, email, name, role, created_at, updated_at) SELECT 7, 'ada@example.org', 'Ada', 'admin', @begun, @begun`,
+			`INSERT INTO meetings (id, title, starts_at, ends_at, timezone, organizer_id, status, visibility, created_at, updated_at)
+				SELECT 5, 'Review', @begun, @later, 'UTC', 7, 'confirmed', 'public', @begun, @begun`,
+			`INSERT INTO audit (at, action, actor_kind, actor_id, subject, subject_id, subject_name)
+				WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10500)
+				SELECT ` + strings.Replace(at(2), "?", "@begun", 1) + `, CASE WHEN n.i % 5000 = 7 THEN 'room.deleted' ELSE 'room.changed' END, 'user', 7, 'room', '1', CASE WHEN n.i % 5000 = 7 THEN 'Rare room' ELSE '' END FROM n`,
+			`INSERT INTO history (meeting_id, at, action, actor_kind, actor_id, reason)
+				WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12500)
+				SELECT 5, ` + strings.Replace(at(1), "?", "@begun", 1) + `, 'changed', 'user', 7, CASE WHEN n.i % 5000 = 7 THEN 'Rare' ELSE '' END FROM n`,
+		} {
+			args := map[string]any{"begun": begun, "later": begun.Add(time.Hour)}
+			if err := db.Gorm.Exec(insert, args).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []struct {
+			name  string
+			q     audit.Query
+			found int
+		}{
+			{"an action", audit.Query{Actions: []string{"room.deleted"}}, 3},
+			{"a name or a reason", audit.Query{Text: "rare"}, 6},
+			{"of an actor", audit.Query{ActorID: 7, ActorKind: meeting.ActorUser, Text: "rare"}, 6},
+			{"of a meeting", audit.Query{Subject: "meeting", SubjectID: "5", Text: "rare"}, 3},
+			{"of a room", audit.Query{Subject: "room", SubjectID: "1", Actions: []string{"room.deleted"}}, 3},
+			{"of another actor", audit.Query{Subject: "room", SubjectID: "1", ActorID: 8, ActorKind: meeting.ActorUser}, 0},
+			{"a time", audit.Query{Text: "rare", From: begun.Add(time.Minute)}, 4},
+		} {
+			seen := map[string]bool{}
+			var last time.Time
+			pages := 1
+			for c.q.Limit = 500; ; pages++ {
+				lines, next, err := audit.List(t.Context(), db.Gorm, c.q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, l := range lines {
+					if seen[l.ID] || !last.IsZero() && l.At.After(last) {
+						t.Fatalf("%s: %s at %s is repeated or after %s", c.name, l.ID, l.At, last)
+					}
+					seen[l.ID], last = true, l.At
+				}
+				if c.q.Cursor = next; next == "" {
+					break
+				}
+			}
+			if len(seen) != c.found || pages < 2 {
+				t.Errorf("%s: found %d on %d pages, want %d", c.name, len(seen), pages, c.found)
 			}
 		}
 	})

@@ -73,8 +73,13 @@ type position struct {
 	ID     int64
 }
 
+// maxScanned is how many entries of each table one page looks at for those that match: some 50 ms
+// of work.
+const maxScanned = 10_000
+
 // List pages through what was done and what happened to meetings, the latest first. An empty next
-// cursor ends.
+// cursor ends. A page that has looked at maxScanned entries ends early, even without a match, and
+// next continues the search.
 func List(ctx context.Context, db *gorm.DB, q Query) (lines []Line, next string, err error) {
 	var after *position
 	if q.Cursor != "" {
@@ -87,19 +92,27 @@ func List(ctx context.Context, db *gorm.DB, q Query) (lines []Line, next string,
 		position
 	}
 	var all []found
+	var end *position // the first place at which a table was looked at no further
 	for source := range sources {
 		if !q.reaches(source) {
 			continue
 		}
-		rows, err := q.read(db.WithContext(ctx), source, after)
+		rows, scanned, err := q.read(db.WithContext(ctx), source, after)
 		if err != nil {
 			return nil, "", fmt.Errorf("list what was done: %w", err)
+		}
+		if scanned != nil && (end == nil || scanned.compare(*end) < 0) {
+			end = scanned
 		}
 		for _, r := range rows {
 			all = append(all, found{r, position{r.At.UnixMicro(), source, r.ID}})
 		}
 	}
 	slices.SortFunc(all, func(a, b found) int { return a.position.compare(b.position) })
+	if end != nil {
+		all = slices.DeleteFunc(all, func(f found) bool { return f.position.compare(*end) > 0 })
+		next = encode(*end)
+	}
 	if len(all) > q.Limit {
 		all = all[:q.Limit]
 		next = encode(all[q.Limit-1].position)
@@ -145,51 +158,107 @@ func (q *Query) reaches(source int) bool {
 	})
 }
 
-// read takes one more than asked for: it tells whether there are more.
-func (q *Query) read(tx *gorm.DB, source int, after *position) (rows []row, err error) {
+// conditions on an entry, with their parameters.
+type conditions struct {
+	all  []string
+	args []any
+}
+
+func (c *conditions) add(condition string, args ...any) {
+	c.all = append(c.all, condition)
+	c.args = append(c.args, args...)
+}
+
+func (c *conditions) where() string {
+	if len(c.all) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(c.all, " AND ")
+}
+
+const latestFirst = " ORDER BY e.at DESC, e.id DESC LIMIT ?"
+
+// read takes one more than asked for: it tells whether there are more. It looks at maxScanned
+// entries at most; scanned is the last of them if others follow.
+func (q *Query) read(tx *gorm.DB, source int, after *position) (rows []row, scanned *position, err error) {
 	s := sources[source]
-	var where []string
-	var args []any
-	and := func(cond string, values ...any) {
-		where = append(where, cond)
-		args = append(args, values...)
+	c := q.within(source, after)
+	bounded := len(c.all)
+	q.matching(tx, source, c)
+	if len(c.all) > bounded {
+		if scanned, err = q.scanEnd(tx, source, after); err != nil {
+			return nil, nil, err
+		}
+	}
+	if scanned != nil {
+		c.add("(e.at, e.id) >= (?, ?)", time.UnixMicro(scanned.At).UTC(), scanned.ID)
+	}
+	statement := "SELECT " + s.columns + " FROM " + s.from + c.where() + latestFirst
+	return rows, scanned, tx.Raw(statement, append(c.args, q.Limit+1)...).Scan(&rows).Error
+}
+
+// scanEnd is the last entry that a page looks at; nil: it looks at all. An index holds all that
+// the statement reads.
+func (q *Query) scanEnd(tx *gorm.DB, source int, after *position) (*position, error) {
+	c := q.within(source, after)
+	table, _, _ := strings.Cut(sources[source].from, " JOIN ")
+	var ends []struct {
+		ID int64
+		At time.Time
+	}
+	err := tx.Raw("SELECT e.id, e.at FROM "+table+c.where()+latestFirst+" OFFSET ?", append(c.args, 2, maxScanned-1)...).Scan(&ends).Error
+	if err != nil || len(ends) < 2 {
+		return nil, err
+	}
+	return &position{ends[0].At.UnixMicro(), source, ends[0].ID}, nil
+}
+
+// within are the conditions that choose a range of an index.
+func (q *Query) within(source int, after *position) *conditions {
+	c := &conditions{}
+	switch {
+	case q.SubjectID != "" && source == ofInstallation && q.Subject != "":
+		c.add("e.subject = ? AND e.subject_id = ?", q.Subject, q.SubjectID)
+	case q.SubjectID != "" && source == ofMeetings:
+		c.add("e.meeting_id = ?", meetingID(q.SubjectID))
+	case q.ActorID != 0:
+		c.add("e.actor_id = ?", q.ActorID)
 	}
 	if after != nil {
 		at := time.UnixMicro(after.At).UTC()
 		switch {
 		case source == after.Source:
-			and("(e.at, e.id) < (?, ?)", at, after.ID)
+			c.add("(e.at, e.id) < (?, ?)", at, after.ID)
 		case source < after.Source:
-			and("e.at < ?", at)
+			c.add("e.at < ?", at)
 		default:
-			and("e.at <= ?", at)
+			c.add("e.at <= ?", at)
 		}
 	}
 	if !q.From.IsZero() {
-		and("e.at >= ?", q.From.UTC())
+		c.add("e.at >= ?", q.From.UTC())
 	}
 	if !q.To.IsZero() {
-		and("e.at < ?", q.To.UTC())
+		c.add("e.at < ?", q.To.UTC())
 	}
+	return c
+}
+
+// matching adds the other conditions: each entry of the range is compared with them.
+func (q *Query) matching(tx *gorm.DB, source int, c *conditions) {
+	s := sources[source]
 	if q.ActorKind != "" {
-		and("e.actor_kind = ?", q.ActorKind)
+		c.add("e.actor_kind = ?", q.ActorKind)
 	}
-	if q.ActorID != 0 {
-		and("e.actor_id = ?", q.ActorID)
+	if q.ActorID != 0 && q.SubjectID != "" {
+		c.add("e.actor_id = ?", q.ActorID)
 	}
-	if source == ofInstallation && q.Subject != "" {
-		and("e.subject = ?", q.Subject)
-	}
-	if q.SubjectID != "" {
-		if source == ofInstallation {
-			and("e.subject_id = ?", q.SubjectID)
-		} else {
-			and("e.meeting_id = ?", meetingID(q.SubjectID))
-		}
+	if source == ofInstallation && (q.Subject == "") != (q.SubjectID == "") {
+		c.add("(e.subject = ? OR e.subject_id = ?)", q.Subject, q.SubjectID)
 	}
 	if len(q.Actions) > 0 {
 		cond, values := anyAction(s.action, q.Actions)
-		and(cond, values...)
+		c.add(cond, values...)
 	}
 	if q.Text != "" {
 		pattern := containing(q.Text)
@@ -202,14 +271,8 @@ func (q *Query) read(tx *gorm.DB, source int, after *position) (rows []row, err 
 			fold = "fold"
 		}
 		like := func(column string) string { return fold + "(" + column + ") LIKE " + fold + `(?) ESCAPE '\'` }
-		and("("+strings.Join([]string{like("e.actor_name"), like(name), like("e.reason"), like("e.address")}, " OR ")+")", pattern, pattern, pattern, pattern)
+		c.add("("+strings.Join([]string{like("e.actor_name"), like(name), like("e.reason"), like("e.address")}, " OR ")+")", pattern, pattern, pattern, pattern)
 	}
-	statement := "SELECT " + s.columns + " FROM " + s.from
-	if len(where) > 0 {
-		statement += " WHERE " + strings.Join(where, " AND ")
-	}
-	statement += " ORDER BY e.at DESC, e.id DESC LIMIT ?"
-	return rows, tx.Raw(statement, append(args, q.Limit+1)...).Scan(&rows).Error
 }
 
 func anyAction(column string, actions []string) (cond string, values []any) {

@@ -12,10 +12,11 @@ import (
 // Names are searched behind blanks, with hyphens taken as such: a word's prefix is then a part
 // of the text. Addresses count from their first letter alone, so that a domain finds nobody.
 const (
-	peopleFrom = `WITH met AS (
-			SELECT lower(a.email) AS address, max(a.email) AS email, max(a.name) AS name, count(*) AS times
-			FROM meetings m JOIN attendees a ON a.meeting_id = m.id
-			WHERE m.organizer_id = $1 AND m.starts_at > $2 GROUP BY lower(a.email)
+	peopleFrom = `WITH invited AS (
+			SELECT a.email, a.name FROM meetings m JOIN attendees a ON a.meeting_id = m.id
+			WHERE m.organizer_id = $1 AND m.starts_at > $2 ORDER BY m.starts_at DESC LIMIT 10000
+		), met AS (
+			SELECT lower(email) AS address, max(email) AS email, max(name) AS name, count(*) AS times FROM invited GROUP BY lower(email)
 		), people AS (
 			SELECT u.email, u.name, coalesce(met.times, 0) AS times
 			FROM users u LEFT JOIN met ON met.address = lower(u.email)

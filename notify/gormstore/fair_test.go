@@ -100,8 +100,8 @@ func TestFairTurns(t *testing.T) {
 	add(reminder)
 	until("the mails of others are not sent", func() bool { _, n := sink.count(); return n == others })
 	until("the reminder is not sent", func() bool {
-		ns, err := l.List(t.Context(), notify.Filter{Kind: notify.Reminder, State: notify.Sent})
-		return err == nil && len(ns) == 1
+		page, err := l.List(t.Context(), notify.Filter{Kind: notify.Reminder, State: notify.Sent})
+		return err == nil && len(page.Items) == 1
 	})
 	if n, _ := sink.count(); n > bulk/2 {
 		t.Errorf("sent after %d of the %d in line", n, bulk)

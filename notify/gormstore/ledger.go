@@ -107,60 +107,6 @@ func (l *Ledger) Get(ctx context.Context, id int64) (notify.Notification, error)
 	return l.one(ctx, `SELECT `+columns+` FROM notifications WHERE id = ?`, id)
 }
 
-// List implements [notify.Ledger].
-func (l *Ledger) List(ctx context.Context, f notify.Filter) ([]notify.Notification, error) {
-	q := strings.Builder{}
-	q.WriteString(`SELECT ` + columns + ` FROM notifications WHERE 1 = 1`)
-	var args []any
-	fold := "lower"
-	if l.db.Name() == "sqlite" { // whose lower knows ASCII alone
-		fold = "fold"
-	}
-	where := func(cond string, arg any) {
-		q.WriteString(` AND ` + cond)
-		args = append(args, arg)
-	}
-	if f.MeetingID != 0 {
-		where(`meeting_id = ?`, f.MeetingID)
-	}
-	if f.State != "" {
-		where(`state = ?`, f.State)
-	}
-	if f.Kind != "" {
-		where(`kind = ?`, f.Kind)
-	}
-	if f.Channel != "" {
-		where(`channel = ?`, f.Channel)
-	}
-	if f.Address != "" {
-		where(fold+`(address) = `+fold+`(?)`, f.Address)
-	}
-	if !f.From.IsZero() {
-		where(`created_at >= ?`, micro(f.From))
-	}
-	if !f.To.IsZero() {
-		where(`created_at < ?`, micro(f.To))
-	}
-	if f.Text != "" {
-		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text) + "%"
-		like := func(column string) string { return fold + "(" + column + ") LIKE " + fold + `(?) ESCAPE '\'` }
-		q.WriteString(" AND (" + like("name") + " OR " + like("address") + " OR " + like("facts->>'title'") + ")")
-		args = append(args, pattern, pattern, pattern)
-	}
-	past, order := `id < ?`, `DESC`
-	if f.OldestFirst {
-		past, order = `id > ?`, `ASC`
-	}
-	if f.Cursor != 0 {
-		where(past, f.Cursor)
-	}
-	if f.Limit <= 0 {
-		f.Limit = 50
-	}
-	q.WriteString(` ORDER BY id ` + order + ` LIMIT ?`)
-	return l.all(ctx, q.String(), append(args, f.Limit)...)
-}
-
 func (l *Ledger) one(ctx context.Context, q string, args ...any) (notify.Notification, error) {
 	ns, err := l.all(ctx, q, args...)
 	if err != nil {

@@ -131,8 +131,8 @@ func TestInsertIsPartOfTheTransaction(t *testing.T) {
 		if !errors.Is(err, sorry) {
 			t.Fatal(err)
 		}
-		if ns, err := l.List(t.Context(), notify.Filter{}); err != nil || len(ns) != 0 {
-			t.Errorf("%d rows after a rollback, %v", len(ns), err)
+		if page, err := l.List(t.Context(), notify.Filter{}); err != nil || len(page.Items) != 0 {
+			t.Errorf("%d rows after a rollback, %v", len(page.Items), err)
 		}
 	})
 }
@@ -470,24 +470,31 @@ func TestList(t *testing.T) {
 			ids = append(ids, one(t, db, n))
 		}
 		begin(t, l, notify.Ask{ID: ids[3], Version: 1}, due, time.Second)
+		at := func(id int64) notify.Cursor {
+			n, err := l.Get(ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return notify.Cursor{CreatedAt: n.CreatedAt, ID: id}
+		}
 		for _, c := range []struct {
 			name string
 			f    notify.Filter
 			want []int64
 		}{
 			{"all", notify.Filter{}, []int64{ids[4], ids[3], ids[2], ids[1], ids[0]}},
-			{"page", notify.Filter{Limit: 2, Cursor: ids[3]}, []int64{ids[2], ids[1]}},
-			{"oldest first", notify.Filter{OldestFirst: true, Limit: 2, Cursor: ids[1]}, []int64{ids[2], ids[3]}},
+			{"page", notify.Filter{Limit: 2, Cursor: at(ids[3])}, []int64{ids[2], ids[1]}},
+			{"oldest first", notify.Filter{OldestFirst: true, Limit: 2, Cursor: at(ids[1])}, []int64{ids[2], ids[3]}},
 			{"meeting", notify.Filter{MeetingID: 2}, []int64{ids[3], ids[1]}},
 			{"state", notify.Filter{State: notify.Sending}, []int64{ids[3]}},
 			{"both", notify.Filter{State: notify.Sending, MeetingID: 1}, nil},
 		} {
-			ns, err := l.List(ctx, c.f)
+			page, err := l.List(ctx, c.f)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []int64
-			for _, n := range ns {
+			for _, n := range page.Items {
 				got = append(got, n.ID)
 			}
 			if !slices.Equal(got, c.want) {

@@ -120,11 +120,11 @@ func TestOrder(t *testing.T) {
 				t.Errorf("%s: read %v, last recorded %d", thread, sequences(read), want.Facts.Sequence)
 			}
 		}
-		ns, err := l.List(t.Context(), notify.Filter{Limit: 1000})
+		page, err := l.List(t.Context(), notify.Filter{Limit: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range ns {
+		for _, n := range page.Items {
 			sent := slices.ContainsFunc(box.read[n.Thread()], func(r notify.Notification) bool { return r.ID == n.ID })
 			if sent != (n.State == notify.Sent) || !sent && (n.State != notify.Superseded || !strings.HasPrefix(n.LastError, "superseded by notification ")) {
 				t.Errorf("%s %d is %s (%s), sent: %v", n.Kind, n.Facts.Sequence, n.State, n.LastError, sent)

@@ -46,12 +46,12 @@ func TestList_search(t *testing.T) {
 			{"since then", notify.Filter{From: begun.Add(-time.Minute), To: time.Now().Add(time.Minute), Channel: notify.SMS}, []string{"3"}},
 			{"before", notify.Filter{To: begun.Add(-time.Minute)}, nil},
 		} {
-			found, err := l.List(t.Context(), c.f)
+			page, err := l.List(t.Context(), c.f)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var keys []string
-			for _, n := range found {
+			for _, n := range page.Items {
 				keys = append(keys, n.DedupeKey)
 			}
 			if d := cmp.Diff(c.want, keys); d != "" {

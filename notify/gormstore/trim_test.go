@@ -31,7 +31,8 @@ func TestTrim(t *testing.T) {
 		if err != nil || n != 1202 {
 			t.Errorf("deleted %d, %v", n, err)
 		}
-		left, err := l.List(t.Context(), notify.Filter{OldestFirst: true, Limit: 2000})
+		page, err := l.List(t.Context(), notify.Filter{OldestFirst: true, Limit: 2000})
+		left := page.Items
 		if err != nil || len(left) != 2 || left[0].ID != ns[7].ID || left[1].ID != young {
 			t.Errorf("%d are left, %v", len(left), err)
 		}

@@ -3,11 +3,9 @@ package httpapi
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -29,8 +27,9 @@ func Register(api huma.API, svc *notify.Service, nextTry NextTry) {
 			Errors: append(errors, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity),
 		}
 	}
-	huma.Register(api, op("list-notifications", http.MethodGet, "/notifications",
-		"What was told to whom, the newest first"), h.list)
+	list := op("list-notifications", http.MethodGet, "/notifications", "Notifications, the newest first")
+	list.Description = "A page that has looked at 10,000 notifications for those that match ends early, even without a match. `next_cursor` continues the search."
+	huma.Register(api, list, h.list)
 	huma.Register(api, op("get-notification", http.MethodGet, "/notifications/{id}",
 		"What became of one, attempt by attempt", http.StatusNotFound), h.get)
 	huma.Register(api, op("resend-notifications", http.MethodPost, "/notifications/resend",
@@ -103,9 +102,9 @@ type listOutput struct {
 }
 
 func (h *handlers) list(ctx context.Context, in *listInput) (*listOutput, error) {
-	cursor, err := decodeCursor(in.Cursor)
+	cursor, err := notify.ParseCursor(in.Cursor)
 	if err != nil {
-		return nil, err
+		return nil, errCursor()
 	}
 	from, errFrom := instant("query.from", in.From)
 	to, errTo := instant("query.to", in.To)
@@ -127,9 +126,7 @@ func (h *handlers) list(ctx context.Context, in *listInput) (*listOutput, error)
 	for i, n := range page.Items {
 		out.Body.Items[i] = view(n)
 	}
-	if page.Next != 0 {
-		out.Body.NextCursor = new(encodeCursor(page.Next))
-	}
+	out.Body.NextCursor = orNull(page.Next.String())
 	return out, nil
 }
 
@@ -224,22 +221,8 @@ func instant(location, s string) (time.Time, error) {
 	return t, nil
 }
 
-// A cursor is opaque to clients, so that its content may change.
-func encodeCursor(id int64) string {
-	return base64.RawURLEncoding.EncodeToString([]byte("n" + strconv.FormatInt(id, 10)))
-}
-
-func decodeCursor(s string) (int64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err == nil && len(b) > 1 && b[0] == 'n' {
-		if id, err := strconv.ParseInt(string(b[1:]), 10, 64); err == nil && id > 0 {
-			return id, nil
-		}
-	}
-	return 0, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
+func errCursor() error {
+	return huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
 		Location: "query.cursor", Message: "is not a cursor of this list",
 	})
 }

@@ -5,6 +5,9 @@ interface Page<T> {
   next_cursor?: string | null
 }
 
+/** How many empty pages in a row a search reads by itself: a page of the server ends early where little matches. */
+const emptyPages = 10
+
 /** A list that is read page by page. */
 export class Paged<T> {
   /** null: not read yet. */
@@ -41,7 +44,8 @@ export class Paged<T> {
   async #read(cursor?: string) {
     const round = ++this.#round
     try {
-      const page = await this.#page(cursor)
+      let page = await this.#page(cursor)
+      for (let i = 0; i < emptyPages && round === this.#round && !page.items.length && page.next_cursor; i++) page = await this.#page(page.next_cursor)
       if (round !== this.#round) return
       this.items = cursor ? [...(this.items ?? []), ...page.items] : page.items
       this.next = page.next_cursor ?? ''

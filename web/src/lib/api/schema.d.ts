@@ -8,7 +8,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who did what to the installation and to meetings, the latest first */
+        /**
+         * Who did what to the installation and to meetings, the latest first
+         * @description A page that has looked at 10,000 entries for those that match ends early, even without a match. `next_cursor` continues the search.
+         */
         get: operations["list-audit"];
         put?: never;
         post?: never;
@@ -825,7 +828,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was told to whom, the newest first */
+        /**
+         * Notifications, the newest first
+         * @description A page that has looked at 10,000 notifications for those that match ends early, even without a match. `next_cursor` continues the search.
+         */
         get: operations["list-notifications"];
         put?: never;
         post?: never;
@@ -944,7 +950,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Complete a name or an address: users, and those whom you invited before */
+        /**
+         * Complete a name or an address: users, and those whom you invited before
+         * @description People without an account are found among your latest 10,000 invitations of a year.
+         */
         get: operations["find-people"];
         put?: never;
         post?: never;

@@ -1,0 +1,141 @@
+package gormstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"punctual/notify"
+)
+
+// maxScanned is how many rows one page looks at for those that match: some 50 ms of work.
+const maxScanned = 10_000
+
+// filter collects conditions and their parameters.
+type filter struct {
+	conditions []string
+	args       []any
+}
+
+func (f *filter) add(condition string, args ...any) {
+	f.conditions = append(f.conditions, condition)
+	f.args = append(f.args, args...)
+}
+
+func (f *filter) where() string {
+	if len(f.conditions) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(f.conditions, " AND ")
+}
+
+// List implements [notify.Ledger]. It is ordered by created_at and id.
+func (l *Ledger) List(ctx context.Context, f notify.Filter) (page notify.Page, err error) {
+	if f.Limit <= 0 {
+		f.Limit = 50
+	}
+	order, upTo := " ORDER BY created_at DESC, id DESC LIMIT ?", "(created_at, id) >= (?, ?)"
+	if f.OldestFirst {
+		order, upTo = " ORDER BY created_at, id LIMIT ?", "(created_at, id) <= (?, ?)"
+	}
+	c := l.within(f)
+	ranged := *c
+	l.matching(f, c)
+	var end notify.Cursor
+	if len(c.conditions) > len(ranged.conditions) {
+		if end, err = l.scanEnd(ctx, &ranged, order); err != nil {
+			return page, fmt.Errorf("list notifications: %w", err)
+		}
+	}
+	if end.ID != 0 {
+		c.add(upTo, end.CreatedAt, end.ID)
+	}
+	page.Items, err = l.all(ctx, `SELECT `+columns+` FROM notifications`+c.where()+order, append(c.args, f.Limit+1)...) // one more reports a next page
+	if err != nil {
+		return page, err
+	}
+	page.Next = end
+	if len(page.Items) > f.Limit {
+		page.Items = page.Items[:f.Limit]
+		last := page.Items[f.Limit-1]
+		page.Next = notify.Cursor{CreatedAt: last.CreatedAt, ID: last.ID}
+	}
+	return page, nil
+}
+
+// scanEnd is the last row that a page looks at; zero: it looks at all. An index holds what the
+// statement reads.
+func (l *Ledger) scanEnd(ctx context.Context, c *filter, order string) (notify.Cursor, error) {
+	var rows []struct {
+		ID        int64
+		CreatedAt time.Time
+	}
+	err := l.db.WithContext(ctx).Raw(`SELECT id, created_at FROM notifications`+c.where()+order+` OFFSET ?`, append(c.args, 2, maxScanned-1)...).Scan(&rows).Error
+	if err != nil || len(rows) < 2 {
+		return notify.Cursor{}, err
+	}
+	return notify.Cursor{CreatedAt: rows[0].CreatedAt.UTC(), ID: rows[0].ID}, nil
+}
+
+// within are the conditions that choose a range of an index in the order of the list.
+func (l *Ledger) within(f notify.Filter) *filter {
+	c := &filter{}
+	switch {
+	case f.MeetingID != 0:
+		c.add(`meeting_id = ?`, f.MeetingID)
+	case f.Address != "":
+		c.add(`lower(address) = lower(?)`, f.Address)
+	case rare(f.State):
+		// The state is a literal so that the planner can prove the partial index.
+		c.add(`state = '` + string(f.State) + `'`)
+	}
+	if !f.From.IsZero() {
+		c.add(`created_at >= ?`, micro(f.From))
+	}
+	if !f.To.IsZero() {
+		c.add(`created_at < ?`, micro(f.To))
+	}
+	if f.Cursor.ID != 0 {
+		after := `(created_at, id) < (?, ?)`
+		if f.OldestFirst {
+			after = `(created_at, id) > (?, ?)`
+		}
+		c.add(after, micro(f.Cursor.CreatedAt), f.Cursor.ID)
+	}
+	return c
+}
+
+// rare reports whether the partial index notifications_in_state holds the rows of a state.
+func rare(s notify.State) bool {
+	switch s {
+	case notify.Failed, notify.Skipped, notify.SkippedLate, notify.Cancelled, notify.Superseded:
+		return true
+	}
+	return false
+}
+
+// matching adds the other conditions: each row of the range is compared with them.
+func (l *Ledger) matching(f notify.Filter, c *filter) {
+	if f.MeetingID != 0 && f.Address != "" {
+		c.add(`lower(address) = lower(?)`, f.Address)
+	}
+	if f.State != "" && (!rare(f.State) || f.MeetingID != 0 || f.Address != "") {
+		c.add(`state = ?`, f.State)
+	}
+	if f.Kind != "" {
+		c.add(`kind = ?`, f.Kind)
+	}
+	if f.Channel != "" {
+		c.add(`channel = ?`, f.Channel)
+	}
+	if f.Text != "" {
+		fold := "lower"
+		if l.db.Name() == "sqlite" { // whose lower knows ASCII alone
+			fold = "fold"
+		}
+		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text) + "%"
+		like := func(column string) string { return fold + "(" + column + ") LIKE " + fold + `(?) ESCAPE '\'` }
+		c.add("("+like("name")+" OR "+like("address")+" OR "+like("facts->>'title'")+")", pattern, pattern, pattern)
+	}
+}
