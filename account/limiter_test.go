@@ -2,6 +2,7 @@ package account
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -80,18 +81,18 @@ func TestMemoryLimiter_race(t *testing.T) {
 	}
 }
 
-func TestNetwork(t *testing.T) {
+func TestNetworks(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{
-		"192.0.2.7":          "192.0.2.7",
-		"::ffff:192.0.2.7":   "192.0.2.7",
-		"2001:db8:1:2:3::4":  "2001:db8:1:2::/64",
-		"fe80::1%eth0":       "fe80::/64",
-		"":                   "",
-		"not an address: 12": "not an address: 12",
+	for in, want := range map[string][]string{
+		"192.0.2.7":          {"192.0.2.7"},
+		"::ffff:192.0.2.7":   {"192.0.2.7"},
+		"2001:db8:1:2:3::4":  {"2001:db8:1:2::/64", "2001:db8:1::/48"},
+		"fe80::1%eth0":       {"fe80::/64", "fe80::/48"},
+		"":                   {""},
+		"not an address: 12": {"not an address: 12"},
 	} {
-		if got := network(in); got != want {
-			t.Errorf("network(%q) = %q, want %q", in, got, want)
+		if got := Networks(in); !slices.Equal(got, want) {
+			t.Errorf("Networks(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync/atomic"
-	"time"
 
 	"github.com/alexedwards/argon2id"
 )
@@ -18,23 +16,15 @@ var passwordParams = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallel
 // makes an unknown address take as long as a wrong password.
 const nobodysHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// maxHashWaiters may queue for the hasher: more than it can serve within a few seconds.
-const maxHashWaiters = 100
-
 // hasher computes password hashes, a few at a time: a storm of sign-ins queues up instead of
 // taking all memory and cores from what else the process does.
-type hasher struct {
-	slots   chan struct{}
-	waiting atomic.Int64
-}
+type hasher struct{ queue *fairQueue }
 
-func newHasher() *hasher {
-	return &hasher{slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
-}
+func newHasher() *hasher { return &hasher{newFairQueue(max(1, runtime.GOMAXPROCS(0)/2))} }
 
-// hash makes a PHC string of password.
+// hash makes a PHC string of password, for a caller who is signed in.
 func (h *hasher) hash(ctx context.Context, password string) (hash string, err error) {
-	err = h.do(ctx, func() (err error) {
+	err = h.do(ctx, origin{familiarity: knownDevice}, func() (err error) {
 		hash, err = argon2id.CreateHash(foldPassword(password), passwordParams)
 		return err
 	})
@@ -43,7 +33,7 @@ func (h *hasher) hash(ctx context.Context, password string) (hash string, err er
 
 // matches compares in constant time. An empty hash is nobody's: it takes its time and does
 // not match.
-func (h *hasher) matches(ctx context.Context, password, hash string) (ok bool, err error) {
+func (h *hasher) matches(ctx context.Context, from origin, password, hash string) (ok bool, err error) {
 	if len(password) > maxPasswordBytes {
 		password = "" // cannot match, and must not cost more than another
 	}
@@ -51,7 +41,7 @@ func (h *hasher) matches(ctx context.Context, password, hash string) (ok bool, e
 	if !known {
 		hash = nobodysHash
 	}
-	err = h.do(ctx, func() (err error) {
+	err = h.do(ctx, from, func() (err error) {
 		folded := foldPassword(password)
 		ok, err = argon2id.ComparePasswordAndHash(folded, hash)
 		if err == nil && !ok && folded != password { // hashed by a version that did not fold
@@ -62,20 +52,13 @@ func (h *hasher) matches(ctx context.Context, password, hash string) (ok bool, e
 	return ok && known, err
 }
 
-// do waits for a slot. It returns a [*RateLimitError] if too many wait already.
-func (h *hasher) do(ctx context.Context, f func() error) error {
-	if h.waiting.Add(1) > maxHashWaiters {
-		h.waiting.Add(-1)
-		return &RateLimitError{RetryAfter: time.Second}
+// do runs f in turn. It returns a [*RateLimitError] if too many wait already.
+func (h *hasher) do(ctx context.Context, from origin, f func() error) error {
+	leave, err := h.queue.enter(ctx, from)
+	if err != nil {
+		return err
 	}
-	select {
-	case h.slots <- struct{}{}:
-		h.waiting.Add(-1)
-	case <-ctx.Done():
-		h.waiting.Add(-1)
-		return ctx.Err()
-	}
-	defer func() { <-h.slots }()
+	defer leave()
 	if err := f(); err != nil {
 		return fmt.Errorf("password hash: %w", err)
 	}

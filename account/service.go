@@ -3,9 +3,9 @@ package account
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net/netip"
 	"sync/atomic"
@@ -17,8 +17,10 @@ type Config struct {
 	SessionTTL time.Duration    // how long a sign-in lasts; 12h
 	SetupTTL   time.Duration    // how long a set-up token lasts; 24h
 	Timezone   string           // of users that name none; UTC
-	Limiter    Limiter          // of failed sign-ins to one account from one network; ten a minute, in memory
+	Limiter    Limiter          // of failed sign-ins to one account from one network or device; ten a minute, in memory
 	Wide       Limiter          // of failed sign-ins from one network, or to one account; a hundred a minute, in memory
+	DeviceKey  []byte           // signs device cookies; one of this process
+	Secure     bool             // browsers come by HTTPS, and send cookies by it alone
 	Now        func() time.Time // time.Now
 
 	// Refused is told of each sign-in with wrong credentials: by whom, of ID 0 if nobody has the
@@ -32,10 +34,13 @@ type Service struct {
 	store    Store
 	limiter  Limiter
 	wide     Limiter
+	attempts *attempts
+	devices  devices
 	hasher   *hasher
 	now      func() time.Time
 	timezone string
 	setupTTL time.Duration
+	secure   bool
 	refused  func(context.Context, *User, string)
 
 	sessionTTL atomic.Int64
@@ -44,7 +49,7 @@ type Service struct {
 // New returns a Service on store.
 func New(store Store, c Config) *Service {
 	s := &Service{
-		store: store, limiter: c.Limiter, hasher: newHasher(), now: c.Now, refused: c.Refused,
+		store: store, limiter: c.Limiter, attempts: newAttempts(), hasher: newHasher(), now: c.Now, refused: c.Refused, secure: c.Secure,
 		timezone: cmp.Or(c.Timezone, "UTC"), setupTTL: cmp.Or(c.SetupTTL, 24*time.Hour),
 	}
 	if s.limiter == nil {
@@ -56,12 +61,19 @@ func New(store Store, c Config) *Service {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	if s.devices.key = c.DeviceKey; s.devices.key == nil {
+		s.devices.key = make([]byte, 32)
+		rand.Read(s.devices.key) // never fails
+	}
 	s.SetSessionTTL(cmp.Or(c.SessionTTL, 12*time.Hour))
 	return s
 }
 
 // SetSessionTTL changes how long the sign-ins from now on last.
 func (s *Service) SetSessionTTL(d time.Duration) { s.sessionTTL.Store(int64(d)) }
+
+// Secure reports whether browsers come by HTTPS.
+func (s *Service) Secure() bool { return s.secure }
 
 // instant is the present in the precision that databases keep.
 func (s *Service) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
@@ -70,36 +82,6 @@ func (s *Service) instant() time.Time { return s.now().UTC().Truncate(time.Micro
 // from one network: an office shares a network, and a stranger must not close an account.
 const WideFactor = 10
 
-// A charge is what an attempt counts against.
-type charge struct {
-	limiter Limiter
-	key     string
-}
-
-// limited runs an attempt that must not be repeated without end, charged to all charges. Only
-// an attempt that ends with [ErrUnauthorized] or an [*InvalidError] stays charged.
-func limited(ctx context.Context, charges []charge, attempt func() error) error {
-	for i, c := range charges {
-		ok, retryAfter := c.limiter.Allow(ctx, c.key)
-		if !ok {
-			forgive(ctx, charges[:i])
-			return &RateLimitError{RetryAfter: retryAfter}
-		}
-	}
-	err := attempt()
-	_, invalid := errors.AsType[*InvalidError](err)
-	if !invalid && !errors.Is(err, ErrUnauthorized) {
-		forgive(ctx, charges)
-	}
-	return err
-}
-
-func forgive(ctx context.Context, charges []charge) {
-	for _, c := range charges {
-		c.limiter.Forgive(ctx, c.key)
-	}
-}
-
 // limitKey names who attempts what. What came from outside is hashed: it may be of any length
 // and should not be readable in a shared Redis.
 func limitKey(kind, who string) string {
@@ -107,17 +89,18 @@ func limitKey(kind, who string) string {
 	return "signin:" + kind + ":" + hex.EncodeToString(sum[:16])
 }
 
-// network is what one client can be taken for: its IPv4 address or, as each has all of it, the
-// /64 of its IPv6 address.
-func network(clientIP string) string {
+// Networks that a client can be taken for, the narrowest first: its IPv4 address, or the /64 of
+// its IPv6 address, as each host has all of it, and the /48 around it, which a site has.
+func Networks(clientIP string) []string {
 	addr, err := netip.ParseAddr(clientIP)
 	if err != nil {
-		return clientIP
+		return []string{clientIP}
 	}
-	if addr = addr.Unmap(); addr.Is6() {
-		return netip.PrefixFrom(addr.WithZone(""), 64).Masked().String()
+	addr = addr.Unmap().WithZone("")
+	if addr.Is4() {
+		return []string{addr.String()}
 	}
-	return addr.String()
+	return []string{netip.PrefixFrom(addr, 64).Masked().String(), netip.PrefixFrom(addr, 48).Masked().String()}
 }
 
 // checkIfMatch compares a version with the one that a change is based on; nil: any.

@@ -13,12 +13,12 @@ import (
 	"punctual/account/fault"
 )
 
-// A code is typed in by hand, so it is short, and good for little: one device, a few minutes,
-// and so many wrong ones in that time, whoever tries them.
+// A code is typed in by hand, and good for one device and a few minutes. It is long enough that no
+// number of guesses in that time finds one, so wrong codes need not end the open ones: a stranger
+// could do that.
 const (
-	doorCodeTTL     = 10 * time.Minute
-	doorCodeDigits  = 6
-	doorCodeGuesses = 50
+	doorCodeTTL    = 10 * time.Minute
+	doorCodeDigits = 12
 )
 
 // DoorCode pairs one device with the door of a room.
@@ -33,9 +33,8 @@ type DoorCode struct {
 type DoorStore interface {
 	// SaveDoorCode replaces the code of the room. It tells false if another room has this one.
 	SaveDoorCode(ctx context.Context, c *DoorCode, now time.Time) (bool, error)
-	// TakeDoorCode removes and returns a code that is good. If there is none it charges a wrong
-	// guess to all that are, and returns [ErrNotFound]; after so many guesses a code is good no more.
-	TakeDoorCode(ctx context.Context, code string, now time.Time, guesses int) (*DoorCode, error)
+	// TakeDoorCode removes and returns a code that is good, or returns [ErrNotFound].
+	TakeDoorCode(ctx context.Context, code string, now time.Time) (*DoorCode, error)
 }
 
 // DoorEmail is the address of the user in whose name the devices at a room's door act. Nobody
@@ -49,7 +48,7 @@ func (s *Service) NewDoorCode(ctx context.Context, roomID int64, room string) (*
 		return nil, fmt.Errorf("code for the door of room %d: %w", roomID, err)
 	}
 	now := s.instant()
-	for range 10 { // a million codes, one for each room at most
+	for range 10 {
 		c := &DoorCode{RoomID: roomID, UserID: u.ID, Code: newDoorCode(), ExpiresAt: now.Add(doorCodeTTL)}
 		saved, err := s.store.SaveDoorCode(ctx, c, now)
 		if err != nil {
@@ -63,7 +62,7 @@ func (s *Service) NewDoorCode(ctx context.Context, roomID int64, room string) (*
 }
 
 func newDoorCode() string {
-	n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
+	n, err := rand.Int(rand.Reader, big.NewInt(1_000_000_000_000))
 	if err != nil {
 		panic(err) // never fails
 	}
@@ -97,7 +96,7 @@ func (s *Service) doorUser(ctx context.Context, roomID int64, name string) (*Use
 }
 
 // PairDoor makes a token of a device at the door for which the code is, and returns its secret,
-// which is told only now. Wrong codes count against the client, as failed sign-ins do.
+// which is told only now. Wrong codes count against the network, not against the codes.
 func (s *Service) PairDoor(ctx context.Context, code, name, clientIP string) (roomID int64, t *Token, secret string, err error) {
 	code = strings.ReplaceAll(code, " ", "")
 	var fs faults
@@ -108,8 +107,8 @@ func (s *Service) PairDoor(ctx context.Context, code, name, clientIP string) (ro
 		return 0, nil, "", fmt.Errorf("pair a door: %w", err)
 	}
 	var c *DoorCode
-	err = limited(ctx, []charge{{s.limiter, limitKey("door", network(clientIP))}}, func() error {
-		c, err = s.store.TakeDoorCode(ctx, code, s.instant(), doorCodeGuesses)
+	err = s.attempts.limited(ctx, []charge{{s.wide, limitKey("door", Networks(clientIP)[0])}}, func() error {
+		c, err = s.store.TakeDoorCode(ctx, code, s.instant())
 		if errors.Is(err, ErrNotFound) {
 			return fault.Invalid("body.code", "wrong_code", "is no code, or no longer")
 		}

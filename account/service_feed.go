@@ -79,7 +79,7 @@ func (s *Service) DeleteFeed(ctx context.Context, p *Principal, id int64) error 
 // OpenFeed finds out whose feed a secret is of. One that is unknown, or of a user who is
 // disabled, is [ErrNotFound].
 func (s *Service) OpenFeed(ctx context.Context, secret string) (*Feed, *Principal, error) {
-	if !isSecret(secret) {
+	if !IsSecret(secret) {
 		return nil, nil, ErrNotFound
 	}
 	f, u, err := s.store.FeedByHash(ctx, hashSecret(secret))

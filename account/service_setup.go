@@ -48,14 +48,14 @@ func (s *Service) newSetupToken(ctx context.Context) (string, error) {
 
 // Setup makes the first admin and signs them in; n.Role does not count. The token works once,
 // and not at all once there is a user: [ErrUnauthorized].
-func (s *Service) Setup(ctx context.Context, secret string, n NewUser, clientIP string) (*SignIn, error) {
+func (s *Service) Setup(ctx context.Context, secret string, n NewUser, from Client) (*SignIn, error) {
 	var in *SignIn
 	// Checked before the fields, so that only who has the token can make us hash passwords.
-	err := limited(ctx, []charge{{s.limiter, limitKey("setup", network(clientIP))}}, func() error { return s.checkSetup(ctx, secret) })
+	err := s.attempts.limited(ctx, []charge{{s.limiter, limitKey("setup", Networks(from.IP)[0])}}, func() error { return s.checkSetup(ctx, secret) })
 	if err == nil {
 		var u *User
 		if u, err = s.createFirst(ctx, n); err == nil {
-			in, err = s.begin(ctx, u)
+			in, err = s.begin(ctx, u, from)
 		}
 	}
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Service) Setup(ctx context.Context, secret string, n NewUser, clientIP 
 }
 
 func (s *Service) checkSetup(ctx context.Context, secret string) error {
-	if !isSecret(secret) {
+	if !IsSecret(secret) {
 		return ErrUnauthorized
 	}
 	t, _, err := s.store.TokenByHash(ctx, hashSecret(secret))

@@ -61,7 +61,7 @@ func (f *fixture) mustCreate(t *testing.T, email string, role account.Role) *acc
 
 func (f *fixture) mustLogin(t *testing.T, email, password string) (secret string, p *account.Principal) {
 	t.Helper()
-	in, err := f.Login(t.Context(), email, password, ip)
+	in, err := f.Login(t.Context(), email, password, account.Client{IP: ip})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,11 +121,11 @@ func TestService_Login(t *testing.T) {
 		{"no password set", "none@example.org", password},
 		{"no password set, none given", "none@example.org", ""},
 	} {
-		if _, err := f.Login(t.Context(), tt.email, tt.password, ip); !errors.Is(err, account.ErrUnauthorized) {
+		if _, err := f.Login(t.Context(), tt.email, tt.password, account.Client{IP: ip}); !errors.Is(err, account.ErrUnauthorized) {
 			t.Errorf("%s: %v, want ErrUnauthorized", tt.name, err)
 		}
 	}
-	in, err := f.Login(t.Context(), " ADA@example.org ", password, ip)
+	in, err := f.Login(t.Context(), " ADA@example.org ", password, account.Client{IP: ip})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,71 +165,6 @@ func TestService_Authenticate_nonsense(t *testing.T) {
 	}
 }
 
-func TestService_Login_limit(t *testing.T) {
-	t.Parallel()
-	rate := func(n int) account.Limiter { return account.NewMemoryLimiter(account.Rate{Count: n, Per: time.Hour}) }
-	f := newService(t, account.Config{Limiter: rate(3), Wide: rate(9)})
-	f.mustCreate(t, email, account.Member)
-	for range 12 { // successes do not count
-		f.mustLogin(t, email, password)
-	}
-	limited := func(email, password, ip string) bool {
-		t.Helper()
-		_, err := f.Login(t.Context(), email, password, ip)
-		e, ok := errors.AsType[*account.RateLimitError](err)
-		if ok && (e.RetryAfter <= 0 || e.RetryAfter > 20*time.Minute) {
-			t.Errorf("retry after %v", e.RetryAfter)
-		}
-		return ok
-	}
-	for i := range 3 {
-		if limited(email, "wrong", "192.0.2.66") {
-			t.Errorf("failure %d was refused", i+1)
-		}
-	}
-	if !limited(email, "wrong", "192.0.2.66") {
-		t.Error("guessing has no limit")
-	}
-	if limited(email, password, "192.0.2.1") {
-		t.Error("failures elsewhere keep the owner out")
-	}
-	for i := range 9 { // of an office; refused ones were not charged
-		if limited(fmt.Sprintf("u%d@example.org", i), "wrong", "192.0.2.100") {
-			t.Errorf("failure %d of the network was refused", i+1)
-		}
-	}
-	if !limited("u10@example.org", "wrong", "192.0.2.100") {
-		t.Error("a network has no limit")
-	}
-	for i := range 6 {
-		if limited(email, "wrong", fmt.Sprint("198.51.100.", i)) {
-			t.Errorf("failure from network %d was refused", i+1)
-		}
-	}
-	if !limited(email, "wrong", "198.51.100.99") {
-		t.Error("guessing from many networks has no limit")
-	}
-}
-
-// People of one office who sign in at the same moment are not refused: right passwords do not
-// use up what wrong ones may.
-func TestService_Login_office(t *testing.T) {
-	t.Parallel()
-	f := newService(t, account.Config{})
-	for i := range 30 {
-		f.mustCreate(t, fmt.Sprintf("u%d@example.org", i), account.Member)
-	}
-	var wg sync.WaitGroup
-	for i := range 30 {
-		wg.Go(func() {
-			if _, err := f.Login(t.Context(), fmt.Sprintf("u%d@example.org", i), password, ip); err != nil {
-				t.Errorf("user %d: %v", i, err)
-			}
-		})
-	}
-	wg.Wait()
-}
-
 // Attempts at the same time cannot slip through between the check and the charge.
 func TestService_Login_limitRace(t *testing.T) {
 	t.Parallel()
@@ -238,7 +173,7 @@ func TestService_Login_limitRace(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if _, err := f.Login(t.Context(), email, "wrong", ip); errors.Is(err, account.ErrUnauthorized) {
+			if _, err := f.Login(t.Context(), email, "wrong", account.Client{IP: ip}); errors.Is(err, account.ErrUnauthorized) {
 				tried.Add(1)
 			}
 		})
@@ -495,7 +430,7 @@ func TestService_UpdateUser(t *testing.T) {
 	if _, err = f.UpdateUser(t.Context(), ada.ID, nil, account.UserPatch{Password: new("")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Login(t.Context(), email, "", ip); !errors.Is(err, account.ErrUnauthorized) {
+	if _, err := f.Login(t.Context(), email, "", account.Client{IP: ip}); !errors.Is(err, account.ErrUnauthorized) {
 		t.Errorf("without a password: %v", err)
 	}
 }
@@ -586,16 +521,16 @@ func TestService_Setup(t *testing.T) {
 		tokens = append(tokens, b.SetupToken)
 	}
 	root := account.NewUser{Email: "root@example.org", Name: "Root", Role: account.Member, Password: password}
-	if _, err := f.Setup(t.Context(), "pq_wrong", root, ip); !errors.Is(err, account.ErrUnauthorized) {
+	if _, err := f.Setup(t.Context(), "pq_wrong", root, account.Client{IP: ip}); !errors.Is(err, account.ErrUnauthorized) {
 		t.Errorf("a wrong token: %v", err)
 	}
 	if f.works(t, tokens[0]) {
 		t.Error("a set-up token signs in")
 	}
-	_, err := f.Setup(t.Context(), tokens[0], account.NewUser{Email: "root"}, ip)
+	_, err := f.Setup(t.Context(), tokens[0], account.NewUser{Email: "root"}, account.Client{IP: ip})
 	wantFaults(t, err, "body.password required", "body.email invalid_email", "body.name required")
 
-	in, err := f.Setup(t.Context(), tokens[0], root, ip)
+	in, err := f.Setup(t.Context(), tokens[0], root, account.Client{IP: ip})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -605,7 +540,7 @@ func TestService_Setup(t *testing.T) {
 	second := root
 	second.Email = "second@example.org"
 	for _, token := range tokens {
-		if _, err := f.Setup(t.Context(), token, second, ip); !errors.Is(err, account.ErrUnauthorized) {
+		if _, err := f.Setup(t.Context(), token, second, account.Client{IP: ip}); !errors.Is(err, account.ErrUnauthorized) {
 			t.Errorf("once there is a user: %v", err)
 		}
 	}
@@ -620,7 +555,7 @@ func TestService_Setup_expires(t *testing.T) {
 	}
 	f.advance(time.Hour)
 	root := account.NewUser{Email: "root@example.org", Name: "Root", Password: password}
-	if _, err := f.Setup(t.Context(), b.SetupToken, root, ip); !errors.Is(err, account.ErrUnauthorized) {
+	if _, err := f.Setup(t.Context(), b.SetupToken, root, account.Client{IP: ip}); !errors.Is(err, account.ErrUnauthorized) {
 		t.Errorf("an expired token: %v", err)
 	}
 }
@@ -638,7 +573,7 @@ func TestService_Setup_race(t *testing.T) {
 	for i := range 5 {
 		wg.Go(func() {
 			n := account.NewUser{Email: fmt.Sprintf("u%d@example.org", i), Name: "Root", Password: password}
-			switch _, err := f.Setup(t.Context(), b.SetupToken, n, ip); {
+			switch _, err := f.Setup(t.Context(), b.SetupToken, n, account.Client{IP: ip}); {
 			case err == nil:
 				made.Add(1)
 			case !errors.Is(err, account.ErrUnauthorized):

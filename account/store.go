@@ -11,6 +11,7 @@ import (
 type Store interface {
 	DoorStore
 	FeedStore
+	NetworkStore
 
 	CreateUser(ctx context.Context, u *User) error // sets ID
 	// CreateFirstUser creates u if there is no user at all, removes all set-up tokens, and
@@ -60,4 +61,12 @@ func (p Page) bounded() Page {
 	}
 	p.Limit = min(p.Limit, 500)
 	return p
+}
+
+// NetworkStore is the part of [Store] about the networks that users sign in from.
+type NetworkStore interface {
+	// Familiar says whether the user, or anyone, signed in from the network after since.
+	Familiar(ctx context.Context, userID int64, network string, since time.Time) (Familiar, error)
+	// NoteNetwork notes a sign-in, to the day, and forgets networks not used since forget.
+	NoteNetwork(ctx context.Context, userID int64, network string, now, forget time.Time) error
 }

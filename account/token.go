@@ -9,8 +9,27 @@ import (
 	"time"
 )
 
+// Cookies of a browser: its session, and what makes it a known device, see [devices].
+const (
+	sessionCookie = "punctual_session"
+	deviceCookie  = "punctual_device"
+)
+
+// hostPrefix of a cookie's name keeps other hosts, such as sub-domains, from setting the cookie.
+const hostPrefix = "__Host-"
+
 // SessionCookie is the name of the cookie that carries a browser's session.
-const SessionCookie = "punctual_session"
+func SessionCookie(secure bool) string { return cookieName(sessionCookie, secure) }
+
+// DeviceCookie is the name of the cookie by which a device is known, see [Client].
+func DeviceCookie(secure bool) string { return cookieName(deviceCookie, secure) }
+
+func cookieName(name string, secure bool) string {
+	if secure { // browsers take the prefix over HTTPS alone
+		return hostPrefix + name
+	}
+	return name
+}
 
 // TokenKind tells what a token is good for.
 type TokenKind string
@@ -56,7 +75,8 @@ func newSecret() string {
 	return secretPrefix + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-func isSecret(s string) bool { return len(s) == secretLength && strings.HasPrefix(s, secretPrefix) }
+// IsSecret reports whether s has the form of a secret.
+func IsSecret(s string) bool { return len(s) == secretLength && strings.HasPrefix(s, secretPrefix) }
 
 // hashSecret is the SHA-256 in hexadecimal. A slow hash with salt would add nothing: 256
 // random bits cannot be guessed, however fast one tries.

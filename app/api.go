@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -23,9 +22,7 @@ func (a *application) register(api huma.API) {
 	api.UseMiddleware(a.limits.before, accounthttp.Authenticate(api, a.accounts), a.limits.after, a.rights.middleware(a),
 		receiveBody, accounthttp.Reauthenticate(api, a.accounts), a.idempotency.middleware)
 	clientIP := func(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() } // knows http.trusted_proxies
-	accounthttp.Register(api, a.accounts, accounthttp.Options{
-		SecureCookie: strings.HasPrefix(a.config.HTTP.BaseURL, "https:"), ClientIP: clientIP,
-	})
+	accounthttp.Register(api, a.accounts, accounthttp.Options{ClientIP: clientIP})
 	meetinghttp.Register(api, a.meetings, noticesAdapter{a.notifications}, a.newLimiter("people:", meetinghttp.PeopleRate))
 	meetinghttp.RegisterDoor(api, meetinghttp.DoorDeps{
 		Service: a.meetings, Accounts: a.accounts, Links: a.links, Feed: a.feed, ClientIP: clientIP, Now: time.Now,

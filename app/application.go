@@ -11,10 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/redis/go-redis/v9"
 
 	"punctual/account"
 	accountstore "punctual/account/gormstore"
+	accounthttp "punctual/account/httpapi"
 	"punctual/app/audit"
 	"punctual/app/database"
 	"punctual/delayjob"
@@ -56,6 +58,7 @@ type application struct {
 	idempotency *idempotency
 
 	accounts      *account.Service
+	deviceKey     []byte  // of the cookies of known devices
 	limiter       limiter // of failed sign-ins
 	wideLimiter   limiter
 	meetings      *meeting.Service
@@ -113,6 +116,9 @@ func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, le
 		return nil, err
 	}
 	a.links = meetinghttp.NewLinks(c.HTTP.BaseURL, key)
+	if a.deviceKey, err = signingKey(ctx, a.db.Gorm, "devices"); err != nil {
+		return nil, err
+	}
 	if a.senders, err = newSenders(ctx, a.db.Gorm, c, a.mailLinks()); err != nil {
 		return nil, err
 	}
@@ -155,13 +161,15 @@ func (a *application) wireAreas() {
 	a.topics = topics.New(failures.NewTopics(db).Noting(guarded), a.queue, scheduler, a.poster, a.reload, a.log)
 	a.topics.SetLimits(a.config.Topics.limits())
 	a.topicsRate = a.newLimiter("topics:", account.Rate(a.config.Topics.Rate))
-	a.limits = newLimits(a.redis, a.config)
-	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now}
+	secret := func(ctx huma.Context) string { return accounthttp.Secret(ctx, a.accounts) }
+	a.limits = newLimits(a.redis, a.config, secret)
+	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now, secret: secret}
 	a.wideLimiter = a.newLimiter("wide:", wide(a.config.Auth.LoginRate))
 	a.limiter = a.newLimiter("", account.Rate(a.config.Auth.LoginRate))
 	people := accountstore.New(db).Noting(trail)
 	a.accounts = account.New(people, account.Config{
 		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Wide: a.wideLimiter, Refused: a.noteRefused,
+		DeviceKey: a.deviceKey, Secure: a.config.HTTP.secure(),
 	})
 	a.ledger = notices
 	a.notifications = notify.NewService(notices, scheduler, time.Now)

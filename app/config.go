@@ -36,6 +36,9 @@ type HTTPConfig struct {
 	MetricsToken   string   `yaml:"metrics_token" restart:"true" secret:"true"`
 }
 
+// secure reports whether browsers come by HTTPS.
+func (c HTTPConfig) secure() bool { return strings.HasPrefix(c.BaseURL, "https://") }
+
 // DatabaseConfig names the database, which is the truth.
 type DatabaseConfig struct {
 	URL string `yaml:"url" restart:"true" secret:"password"`

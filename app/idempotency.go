@@ -43,6 +43,8 @@ type idempotency struct {
 	log   *slog.Logger
 	now   func() time.Time
 	usage idempotencyUsage
+
+	secret func(huma.Context) string // that the caller shows
 }
 
 // withoutEffect are POSTs that change nothing: repeating them needs no key.
@@ -77,8 +79,7 @@ func (i *idempotency) middleware(ctx huma.Context, next func(huma.Context)) {
 
 	secret := key
 	if slices.Contains(boundToSignIn, op) {
-		cookie, _ := c.Cookie(account.SessionCookie)
-		secret += "\x00" + ctx.Header("Authorization") + "\x00" + cookie
+		secret += "\x00" + i.secret(ctx)
 	}
 	s := newSeal(secret)
 	i.run(ctx, next, c, s, idempotentRequest{

@@ -45,7 +45,8 @@ func newCounter(t *testing.T, db *database.DB) *counter {
 	c := &counter{}
 	c.idempotency = &idempotency{
 		store: &idempotencyStore{db.Gorm}, log: slog.New(slog.DiscardHandler),
-		now: func() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) },
+		now:    func() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) },
+		secret: func(ctx huma.Context) string { return ctx.Header("Authorization") },
 	}
 	return c
 }

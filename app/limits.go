@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/http"
-	"net/netip"
 	"runtime"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"punctual/account"
-	accounthttp "punctual/account/httpapi"
 	"punctual/account/redislimit"
 	"punctual/app/database"
 	meetinghttp "punctual/meeting/httpapi"
@@ -45,13 +43,15 @@ type limits struct {
 	addresses *sharedRate
 	refused   *account.MemoryLimiter // requests with a wrong token, by network
 	known     knownTokens
+	secret    func(huma.Context) string // that the caller shows
 	running   places
 	heavy     places
 	streams   places
 }
 
-func newLimits(client redis.UniversalClient, c *Config) *limits {
+func newLimits(client redis.UniversalClient, c *Config, secret func(huma.Context) string) *limits {
 	l := &limits{
+		secret:    secret,
 		people:    newSharedRate(client, c.Queue.Prefix+":people:"),
 		tokens:    newSharedRate(client, c.Queue.Prefix+":tokens:"),
 		addresses: newSharedRate(client, c.Queue.Prefix+":addresses:"),
@@ -81,9 +81,10 @@ type acceptKey struct{}
 // a token that turns out to be wrong.
 func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
 	c := humagin.Unwrap(ctx)
-	network, wide := networks(c.ClientIP())
-	if account.Public(ctx.Operation().OperationID) || accounthttp.Secret(ctx) == "" {
-		for _, key := range []string{network, wide} {
+	networks := account.Networks(c.ClientIP())
+	network, shown := networks[0], l.secret(ctx)
+	if account.Public(ctx.Operation().OperationID) || shown == "" {
+		for _, key := range networks {
 			if ok, after := l.addresses.Allow(ctx.Context(), key); !ok {
 				writeProblem(c, tooMany("Too many requests from this address", after))
 				return
@@ -92,7 +93,7 @@ func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
 		l.inPlace(ctx, next, &l.running, network, l.config.Load().Concurrency)
 		return
 	}
-	secret := sha256.Sum256([]byte(accounthttp.Secret(ctx)))
+	secret := sha256.Sum256([]byte(shown))
 	known, valid := l.known.has(secret), false
 	if !known {
 		if ok, after := l.refused.Allow(ctx.Context(), network); !ok {
@@ -221,19 +222,6 @@ func tooMany(title string, after time.Duration) *Problem {
 	p := newProblem(http.StatusTooManyRequests, "rate_limited", title)
 	p.retryAfter = max(after, time.Second)
 	return p
-}
-
-// networks that a client counts against: its IPv4 address, or the /64 of its IPv6 address and the
-// /48 around it.
-func networks(clientIP string) (network, wide string) {
-	addr, err := netip.ParseAddr(clientIP)
-	if err != nil {
-		return clientIP, "wide " + clientIP
-	}
-	if addr = addr.Unmap().WithZone(""); addr.Is6() {
-		return netip.PrefixFrom(addr, 64).Masked().String(), netip.PrefixFrom(addr, 48).Masked().String()
-	}
-	return addr.String(), "wide " + addr.String()
 }
 
 // sharedRate is a rate that processes share, if they share a Redis. Callers far below it are counted

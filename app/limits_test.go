@@ -294,21 +294,6 @@ func TestForHeavy_hasConnectionsOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestNetworks(t *testing.T) {
-	for ip, want := range map[string][2]string{
-		"192.0.2.1":             {"192.0.2.1", "wide 192.0.2.1"},
-		"::ffff:192.0.2.1":      {"192.0.2.1", "wide 192.0.2.1"},
-		"2001:db8:1:2:3:4:5:6":  {"2001:db8:1:2::/64", "2001:db8:1::/48"},
-		"fe80::1%eth0":          {"fe80::/64", "fe80::/48"},
-		"not an address at all": {"not an address at all", "wide not an address at all"},
-	} {
-		network, wide := networks(ip)
-		if got := [2]string{network, wide}; got != want {
-			t.Errorf("%s: %v, want %v", ip, got, want)
-		}
-	}
-}
-
 func TestContainerMemory(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

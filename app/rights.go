@@ -118,7 +118,7 @@ func (r *rights) middleware(a *application) func(huma.Context, func(huma.Context
 			}
 			return
 		}
-		secret, id := accounthttp.Secret(ctx), op.OperationID
+		secret, id := accounthttp.Secret(ctx, a.accounts), op.OperationID
 		began, err := a.reader(ctx.Context(), secret, id)
 		if err != nil {
 			if p := problem(err); p != nil {

@@ -81,7 +81,7 @@ func newRouter(a *application) (http.Handler, error) {
 	(&meetinghttp.ArrivalPage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Now: time.Now}).Register(r)
 	(&meetinghttp.RespondPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
 	(&meetinghttp.OfferPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
-	api := newAPI(r)
+	api := newAPI(r, a.config.HTTP.secure())
 	a.register(api)
 	return answerHead(r), serveDescription(r, api)
 }
@@ -114,7 +114,7 @@ func serveDescription(r *gin.Engine, api huma.API) error {
 }
 
 // newAPI is huma under apiBase. Its own pages are off: they load from a public server.
-func newAPI(r *gin.Engine) huma.API {
+func newAPI(r *gin.Engine, secure bool) huma.API {
 	cfg := huma.DefaultConfig("Punctual", version)
 	cfg.Info.Description = "Rooms, meetings and everything that happens on time. Errors are `application/problem+json` with a stable `code`. " +
 		"Every POST takes an `Idempotency-Key`: the same key and body give the same answer for 24 hours."
@@ -124,7 +124,7 @@ func newAPI(r *gin.Engine) huma.API {
 	cfg.Servers = []*huma.Server{{URL: apiBase}}
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token":   {Type: "http", Scheme: "bearer", Description: "A token of POST /auth/login or POST /me/tokens"},
-		"session": {Type: "apiKey", In: "cookie", Name: account.SessionCookie, Description: "The session of a browser"},
+		"session": {Type: "apiKey", In: "cookie", Name: account.SessionCookie(secure), Description: "The session of a browser"},
 	}
 	cfg.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	cfg.OnAddOperation = append(cfg.OnAddOperation, describeShared)

@@ -28,7 +28,7 @@ func testServer(t *testing.T, register func(huma.API, *gin.Engine)) (*httptest.S
 		t.Fatal(err)
 	}
 	page(r)
-	api := newAPI(r)
+	api := newAPI(r, false)
 	api.UseMiddleware(receiveBody)
 	register(api, r)
 	s := httptest.NewServer(r)

@@ -170,7 +170,7 @@ func TestPageDoor(t *testing.T) {
 	b.open("/door")
 	b.accessible("pairing")
 	b.shot("door-pairing")
-	for i := range 6 {
+	for i := range 12 {
 		b.await("[...document.querySelectorAll('.boxes span')].filter((e) => e.innerText).length === %d", i)
 		b.tap("0")
 	}

@@ -19,9 +19,9 @@ func (s *Store) SaveDoorCode(ctx context.Context, c *account.DoorCode, now time.
 		if err := tx.Exec("DELETE FROM door_codes WHERE expires_at <= ?", instant(now)).Error; err != nil {
 			return err
 		}
-		res := tx.Exec(`INSERT INTO door_codes (room_id, user_id, code, guesses, expires_at)
-			SELECT r.id, CAST(? AS bigint), CAST(? AS text), 0, CAST(? AS timestamptz) FROM rooms r WHERE r.id = ? AND NOT EXISTS (SELECT 1 FROM door_codes WHERE code = ?)
-			ON CONFLICT (room_id) DO UPDATE SET user_id = excluded.user_id, code = excluded.code, guesses = 0, expires_at = excluded.expires_at`,
+		res := tx.Exec(`INSERT INTO door_codes (room_id, user_id, code, expires_at)
+			SELECT r.id, CAST(? AS bigint), CAST(? AS text), CAST(? AS timestamptz) FROM rooms r WHERE r.id = ? AND NOT EXISTS (SELECT 1 FROM door_codes WHERE code = ?)
+			ON CONFLICT (room_id) DO UPDATE SET user_id = excluded.user_id, code = excluded.code, expires_at = excluded.expires_at`,
 			c.UserID, c.Code, instant(c.ExpiresAt), c.RoomID, c.Code)
 		saved = res.RowsAffected == 1
 		return res.Error
@@ -30,15 +30,11 @@ func (s *Store) SaveDoorCode(ctx context.Context, c *account.DoorCode, now time.
 }
 
 // TakeDoorCode implements [account.DoorStore].
-func (s *Store) TakeDoorCode(ctx context.Context, code string, now time.Time, guesses int) (*account.DoorCode, error) {
+func (s *Store) TakeDoorCode(ctx context.Context, code string, now time.Time) (*account.DoorCode, error) {
 	c := &account.DoorCode{Code: code}
-	err := one(ctx, s.db, c, "DELETE FROM door_codes WHERE code = ? AND expires_at > ? AND guesses < ? RETURNING room_id, user_id, code, expires_at",
-		code, instant(now), guesses)
-	if !errors.Is(err, account.ErrNotFound) {
-		return c, wrap("take a door's code", err)
+	err := one(ctx, s.db, c, "DELETE FROM door_codes WHERE code = ? AND expires_at > ? RETURNING room_id, user_id, code, expires_at", code, instant(now))
+	if errors.Is(err, account.ErrNotFound) {
+		return nil, account.ErrNotFound
 	}
-	if err := s.db.WithContext(ctx).Exec("UPDATE door_codes SET guesses = guesses + 1 WHERE expires_at > ?", instant(now)).Error; err != nil {
-		return nil, wrap("charge a guess to the doors' codes", err)
-	}
-	return nil, account.ErrNotFound
+	return c, wrap("take a door's code", err)
 }

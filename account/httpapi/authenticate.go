@@ -25,7 +25,7 @@ func Authenticate(api huma.API, svc *account.Service) func(huma.Context, func(hu
 			next(ctx)
 			return
 		}
-		p, err := svc.Authenticate(ctx.Context(), secret(ctx))
+		p, err := svc.Authenticate(ctx.Context(), Secret(ctx, svc))
 		if err == nil {
 			err = account.Authorize(p, op)
 		}
@@ -58,13 +58,11 @@ func Reauthenticate(api huma.API, svc *account.Service) func(huma.Context, func(
 // authenticatedKey is of the time at which the caller was authenticated.
 type authenticatedKey struct{}
 
-// Secret is what the caller of an operation shows; empty: nothing.
-func Secret(ctx huma.Context) string { return secret(ctx) }
-
-// secret is what the caller shows. Next to an Authorization header the cookie does not count:
-// the protection against cross-site requests trusts that a request with that header is not
-// one that a browser was tricked into.
-func secret(ctx huma.Context) string {
+// Secret is what the caller of an operation shows; empty: nothing. Next to an Authorization header
+// the cookie does not count: the protection against cross-site requests trusts that a request with
+// that header is not one that a browser was tricked into. If cookies hold different sessions, a
+// sub-domain may have set one of them, and none counts.
+func Secret(ctx huma.Context, svc *account.Service) string {
 	if header := ctx.Header("Authorization"); header != "" {
 		scheme, value, _ := strings.Cut(header, " ")
 		if !strings.EqualFold(scheme, "Bearer") {
@@ -72,11 +70,31 @@ func secret(ctx huma.Context) string {
 		}
 		return strings.TrimSpace(value)
 	}
-	cookie, err := huma.ReadCookie(ctx, account.SessionCookie)
-	if err != nil {
-		return ""
+	secret := ""
+	for _, value := range cookies(ctx, account.SessionCookie(svc.Secure())) {
+		switch {
+		case !account.IsSecret(value), value == secret:
+		case secret != "":
+			return ""
+		default:
+			secret = value
+		}
 	}
-	return cookie.Value
+	return secret
+}
+
+// cookies are the values of all cookies of a name.
+func cookies(ctx huma.Context, name string) (values []string) {
+	header := http.Header{}
+	ctx.EachHeader(func(key, value string) {
+		if strings.EqualFold(key, "Cookie") {
+			header.Add("Cookie", value)
+		}
+	})
+	for _, c := range (&http.Request{Header: header}).CookiesNamed(name) {
+		values = append(values, c.Value)
+	}
+	return values
 }
 
 func refuse(api huma.API, ctx huma.Context, err error) {

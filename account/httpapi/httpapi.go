@@ -17,8 +17,7 @@ import (
 
 // Options of the API. A zero field means the default given here.
 type Options struct {
-	SecureCookie bool                      // the session cookie travels over HTTPS only; set it when people come by HTTPS
-	ClientIP     func(huma.Context) string // whom failed sign-ins are charged to; the peer of the connection
+	ClientIP func(huma.Context) string // whom failed sign-ins are charged to; the peer of the connection
 }
 
 type handlers struct {

@@ -73,7 +73,9 @@ type server struct {
 	svc *account.Service
 }
 
-func newServer(t *testing.T, o httpapi.Options) *server {
+func newServer(t *testing.T, o httpapi.Options) *server { return newServerOver(t, false, o) }
+
+func newServerOver(t *testing.T, secure bool, o httpapi.Options) *server {
 	t.Helper()
 	db, err := database.Open(t.Context(), testenv.SQLite(t), database.Options{})
 	if err != nil {
@@ -84,7 +86,7 @@ func newServer(t *testing.T, o httpapi.Options) *server {
 		t.Fatal(err)
 	}
 	svc := account.New(gormstore.New(db.Gorm), account.Config{
-		Limiter: account.NewMemoryLimiter(account.Rate{Count: 3, Per: time.Hour}),
+		Limiter: account.NewMemoryLimiter(account.Rate{Count: 3, Per: time.Hour}), Secure: secure,
 	})
 	cfg := huma.DefaultConfig("test", "1")
 	cfg.CreateHooks = nil
@@ -162,7 +164,10 @@ func wantFaults(t *testing.T, out body, want ...string) {
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
-		s, _ := newServerWithAdmin(t, httpapi.Options{SecureCookie: secure})
+		s := newServerOver(t, secure, httpapi.Options{})
+		if _, err := s.svc.Bootstrap(t.Context(), adminEmail, password); err != nil {
+			t.Fatal(err)
+		}
 		res, out := s.call(http.StatusOK, "POST", "/auth/login", body{"email": adminEmail, "password": password})
 		user := out["user"].(body)
 		if user["email"] != adminEmail || user["role"] != "admin" || user["disabled"] != false || user["version"] != 1.0 {
@@ -173,18 +178,25 @@ func TestLogin(t *testing.T) {
 			t.Errorf("expires at %v, %v", out["expires_at"], err)
 		}
 		cookies := res.Result().Cookies()
-		if len(cookies) != 1 {
+		if len(cookies) != 2 {
 			t.Fatalf("cookies %v", cookies)
 		}
-		c := cookies[0]
-		if c.Name != account.SessionCookie || c.Value != out["token"] || !c.HttpOnly || c.Secure != secure ||
+		c, device := cookies[0], cookies[1]
+		if c.Name != account.SessionCookie(secure) || c.Value != out["token"] || !c.HttpOnly || c.Secure != secure ||
 			c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Expires.Sub(expires).Abs() > time.Second {
 			t.Errorf("cookie %+v", c)
 		}
 		if res.Header().Get("Cache-Control") != "no-store" {
 			t.Error("the answer may be cached")
 		}
-		s.call(http.StatusOK, "GET", "/me", nil, "Cookie: other=1; "+account.SessionCookie+"="+c.Value)
+		if device.Name != account.DeviceCookie(secure) || device.Value == "" || !device.HttpOnly || device.Secure != secure ||
+			device.SameSite != http.SameSiteLaxMode || device.Path != "/" || time.Until(device.Expires) < 300*24*time.Hour {
+			t.Errorf("cookie %+v", device)
+		}
+		s.call(http.StatusOK, "GET", "/me", nil, "Cookie: other=1; "+c.Name+"="+c.Value)
+		if secure { // a sub-domain can set the name without the prefix
+			s.call(http.StatusUnauthorized, "GET", "/me", nil, "Cookie: "+account.SessionCookie(false)+"="+c.Value)
+		}
 	}
 }
 
@@ -192,7 +204,7 @@ func TestLogin_refused(t *testing.T) {
 	t.Parallel()
 	ip := "192.0.2.1"
 	s, _ := newServerWithAdmin(t, httpapi.Options{ClientIP: func(huma.Context) string { return ip }})
-	stale := "Cookie: " + account.SessionCookie + "=pq_gone"
+	stale := "Cookie: " + account.SessionCookie(false) + "=pq_gone"
 	s.call(http.StatusUnauthorized, "POST", "/auth/login", body{"email": adminEmail, "password": "wrong"}, stale)
 	s.call(http.StatusUnauthorized, "POST", "/auth/login", body{"email": "zoe@example.org", "password": password})
 	s.call(http.StatusOK, "POST", "/auth/login", body{"email": adminEmail, "password": password}, stale)
@@ -222,7 +234,8 @@ func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	s, admin := newServerWithAdmin(t, httpapi.Options{})
 	token := strings.TrimPrefix(admin, "Authorization: Bearer ")
-	cookie := "Cookie: " + account.SessionCookie + "=" + token
+	cookie := "Cookie: " + account.SessionCookie(false) + "=" + token
+	another := strings.TrimPrefix(s.login(adminEmail), "Authorization: Bearer ")
 	for _, tt := range []struct {
 		name    string
 		headers []string
@@ -231,6 +244,9 @@ func TestAuthenticate(t *testing.T) {
 		{"token", []string{admin}, 200},
 		{"scheme in lower case", []string{"Authorization: bearer " + token}, 200},
 		{"cookie", []string{cookie}, 200},
+		{"a cookie that is no session beside it", []string{"Cookie: " + account.SessionCookie(false) + "=x; " + account.SessionCookie(false) + "=" + token}, 200},
+		{"the same cookie twice", []string{cookie + "; " + account.SessionCookie(false) + "=" + token}, 200},
+		{"another session in front of it", []string{"Cookie: " + account.SessionCookie(false) + "=" + another + "; " + account.SessionCookie(false) + "=" + token}, 401},
 		{"nothing", nil, 401},
 		{"unknown token", []string{"Authorization: Bearer pq_" + strings.Repeat("A", 43)}, 401},
 		{"no token", []string{"Authorization: Bearer"}, 401},
@@ -496,7 +512,7 @@ func TestSetup(t *testing.T) {
 	in["token"] = b.SetupToken
 	s.call(http.StatusUnauthorized, "GET", "/me", nil, bearer(b.SetupToken))
 	res, out := s.call(http.StatusCreated, "POST", "/setup", in)
-	if out["user"].(body)["role"] != "admin" || len(res.Result().Cookies()) != 1 {
+	if out["user"].(body)["role"] != "admin" || len(res.Result().Cookies()) != 2 {
 		t.Errorf("answer %v", out)
 	}
 	s.call(http.StatusOK, "GET", "/users", nil, bearer(out["token"]))

@@ -26,7 +26,7 @@ type secretKey struct{}
 func (h *handlers) registerSession(api huma.API) {
 	op := operation("session", http.MethodGet, "/auth/session", "People", "Whether the caller is signed in; unlike GET /me, it never answers 401")
 	op.Middlewares = huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
-		next(huma.WithValue(ctx, secretKey{}, secret(ctx)))
+		next(huma.WithValue(ctx, secretKey{}, Secret(ctx, h.svc)))
 	}}
 	huma.Register(api, op, h.currentSession)
 }

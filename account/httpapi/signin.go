@@ -36,8 +36,8 @@ type SessionBody struct {
 }
 
 type sessionOutput struct {
-	SetCookie    http.Cookie `header:"Set-Cookie"`
-	CacheControl string      `header:"Cache-Control"`
+	SetCookie    []http.Cookie `header:"Set-Cookie"`
+	CacheControl string        `header:"Cache-Control"`
 	Body         SessionBody
 }
 
@@ -48,7 +48,7 @@ type logoutOutput struct {
 func (h *handlers) registerSignIn(api huma.API) {
 	login := operation("login", http.MethodPost, "/auth/login", "People", "Sign in by password",
 		http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusTooManyRequests)
-	login.Middlewares = huma.Middlewares{h.noteClientIP}
+	login.Middlewares = huma.Middlewares{h.noteClient}
 	huma.Register(api, login, h.login)
 
 	logout := operation("logout", http.MethodPost, "/auth/logout", "People", "Sign out")
@@ -58,24 +58,28 @@ func (h *handlers) registerSignIn(api huma.API) {
 	setup := operation("setup", http.MethodPost, "/setup", "People", "Make the first admin, by the one-time link",
 		http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusTooManyRequests)
 	setup.DefaultStatus = http.StatusCreated
-	setup.Middlewares = huma.Middlewares{h.noteClientIP}
+	setup.Middlewares = huma.Middlewares{h.noteClient}
 	huma.Register(api, setup, h.setup)
 }
 
-type clientIPKey struct{}
+type clientKey struct{}
 
-// noteClientIP keeps for the handler what only the middleware sees.
-func (h *handlers) noteClientIP(ctx huma.Context, next func(huma.Context)) {
-	next(huma.WithValue(ctx, clientIPKey{}, h.options.ClientIP(ctx)))
+// noteClient keeps for the handler what only the middleware sees.
+func (h *handlers) noteClient(ctx huma.Context, next func(huma.Context)) {
+	from := account.Client{IP: h.options.ClientIP(ctx)}
+	if marks := cookies(ctx, account.DeviceCookie(h.svc.Secure())); len(marks) > 0 {
+		from.Device = marks[0]
+	}
+	next(huma.WithValue(ctx, clientKey{}, from))
 }
 
-func clientIP(ctx context.Context) string {
-	ip, _ := ctx.Value(clientIPKey{}).(string)
-	return ip
+func client(ctx context.Context) account.Client {
+	from, _ := ctx.Value(clientKey{}).(account.Client)
+	return from
 }
 
 func (h *handlers) login(ctx context.Context, in *loginInput) (*sessionOutput, error) {
-	s, err := h.svc.Login(ctx, in.Body.Email, in.Body.Password, clientIP(ctx))
+	s, err := h.svc.Login(ctx, in.Body.Email, in.Body.Password, client(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +88,7 @@ func (h *handlers) login(ctx context.Context, in *loginInput) (*sessionOutput, e
 
 func (h *handlers) setup(ctx context.Context, in *setupInput) (*sessionOutput, error) {
 	b := &in.Body
-	s, err := h.svc.Setup(ctx, b.Token, account.NewUser{Email: b.Email, Name: b.Name, Password: b.Password, Locale: b.Locale, Timezone: b.Timezone}, clientIP(ctx))
+	s, err := h.svc.Setup(ctx, b.Token, account.NewUser{Email: b.Email, Name: b.Name, Password: b.Password, Locale: b.Locale, Timezone: b.Timezone}, client(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +99,16 @@ func (h *handlers) logout(ctx context.Context, _ *struct{}) (*logoutOutput, erro
 	if err := h.svc.Logout(ctx, caller(ctx)); err != nil {
 		return nil, err
 	}
-	return &logoutOutput{SetCookie: h.cookie("", time.Unix(1, 0))}, nil
+	return &logoutOutput{SetCookie: h.cookie(account.SessionCookie(h.svc.Secure()), "", time.Unix(1, 0))}, nil
 }
 
 func (h *handlers) session(s *account.SignIn) *sessionOutput {
+	secure := h.svc.Secure()
 	return &sessionOutput{
-		SetCookie:    h.cookie(s.Secret, s.ExpiresAt),
+		SetCookie: []http.Cookie{
+			h.cookie(account.SessionCookie(secure), s.Secret, s.ExpiresAt),
+			h.cookie(account.DeviceCookie(secure), s.Device, time.Now().Add(account.DeviceTTL)),
+		},
 		CacheControl: "no-store",
 		Body:         SessionBody{Token: s.Secret, ExpiresAt: s.ExpiresAt, User: userOf(s.User)},
 	}
@@ -108,9 +116,9 @@ func (h *handlers) session(s *account.SignIn) *sessionOutput {
 
 // cookie is not readable by scripts, and not sent along with requests that other sites make,
 // but for following a link here.
-func (h *handlers) cookie(secret string, expires time.Time) http.Cookie {
+func (h *handlers) cookie(name, value string, expires time.Time) http.Cookie {
 	return http.Cookie{
-		Name: account.SessionCookie, Value: secret, Path: "/", Expires: expires.UTC(),
-		HttpOnly: true, Secure: h.options.SecureCookie, SameSite: http.SameSiteLaxMode,
+		Name: name, Value: value, Path: "/", Expires: expires.UTC(),
+		HttpOnly: true, Secure: h.svc.Secure(), SameSite: http.SameSiteLaxMode,
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"punctual/account"
 )
 
 type patient struct{}
@@ -35,6 +37,26 @@ func TestArrivalPage_oldCode(t *testing.T) {
 		router.ServeHTTP(w, r)
 		if w.Code != http.StatusGone || !strings.Contains(w.Body.String(), "This code is old") || strings.Contains(w.Body.String(), "<form") {
 			t.Errorf("%s: %d %s", r.Method, w.Code, w.Body)
+		}
+	}
+}
+
+// Wrong tokens are slowed down, by network; our own never are.
+func TestLinkPages_wrongTokens(t *testing.T) {
+	t.Parallel()
+	links := NewLinks("https://rooms.example.org/", bytes.Repeat([]byte{7}, 32))
+	page := &ArrivalPage{Links: links, Limiter: account.NewMemoryLimiter(account.Rate{Count: 2, Per: time.Hour}), Now: time.Now}
+	router := gin.New()
+	page.Register(router)
+	_, ours, _ := strings.Cut(links.ArrivalURL(Arrival{RoomID: 3, Until: time.Now().Add(-time.Hour)}), "?token=")
+	for i, tt := range []struct {
+		token string
+		want  int
+	}{{"x", 404}, {"y", 404}, {"z", 429}, {ours, 410}, {ours, 410}, {ours, 410}, {"z", 429}} {
+		w := httptest.NewRecorder()
+		router.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/check-in?token="+tt.token, nil))
+		if w.Code != tt.want {
+			t.Errorf("request %d: %d, want %d", i+1, w.Code, tt.want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -96,18 +95,6 @@ func (p *DecidePage) read(c *gin.Context, token string) (link meeting.Link, ok b
 		return ours
 	})
 	return link, ok
-}
-
-// network is what one client can be taken for: an IPv4 address or the /64 of an IPv6 one.
-func network(ip string) string {
-	addr, err := netip.ParseAddr(ip)
-	if err != nil {
-		return ip
-	}
-	if addr = addr.Unmap(); addr.Is6() {
-		return netip.PrefixFrom(addr.WithZone(""), 64).Masked().String()
-	}
-	return addr.String()
 }
 
 // known is the choice, if it is one.

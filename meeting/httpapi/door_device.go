@@ -13,13 +13,13 @@ import (
 
 // DoorPairing is a code by which a device is paired with the door of a room.
 type DoorPairing struct {
-	Code      string    `json:"code" doc:"For POST /door/pair; good for one device" example:"482913"`
+	Code      string    `json:"code" doc:"For POST /door/pair; good for one device" example:"482913507266"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
 // DoorPair is what a device sends that shows no other credentials.
 type DoorPair struct {
-	Code string        `json:"code" doc:"Of POST /rooms/{id}/door/pairing" example:"482913"`
+	Code string        `json:"code" doc:"Of POST /rooms/{id}/door/pairing" example:"482913507266"`
 	Name Field[string] `json:"name,omitempty" doc:"Of the device, for those who look at the list" example:"Tablet 7"`
 }
 

@@ -74,21 +74,20 @@ type linkPage struct {
 	words   func(lang string) map[string]stateWords // with unknown, limited and failed
 }
 
-// read lets open look at the token, or answers itself: opening tells whether we made it.
+// read lets open look at the token, or answers itself: opening reports whether we made it. Our own
+// are never slowed down, whatever others of the same network try.
 func (p linkPage) read(c *gin.Context, open func() bool) bool {
-	key := p.name + ":" + network(c.ClientIP())
-	allowed, wait := p.limiter.Allow(c.Request.Context(), key)
+	if open() {
+		return true
+	}
+	allowed, wait := p.limiter.Allow(c.Request.Context(), p.name+":"+account.Networks(c.ClientIP())[0])
 	if !allowed {
 		c.Header("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
 		p.write(c, http.StatusTooManyRequests, p.notice(c, "limited"))
 		return false
 	}
-	if !open() {
-		p.write(c, http.StatusNotFound, p.notice(c, "unknown"))
-		return false
-	}
-	p.limiter.Forgive(c.Request.Context(), key)
-	return true
+	p.write(c, http.StatusNotFound, p.notice(c, "unknown"))
+	return false
 }
 
 // fail answers what no reader can help.

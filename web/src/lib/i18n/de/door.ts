@@ -57,7 +57,7 @@ export default {
     seen: (at: string) => `Zuletzt aktualisiert: ${at}`,
     pairTitle: 'Bildschirm einrichten',
     pairText: 'Den Code erzeugt die Verwaltung: unter „Verwaltung“, „Räume“ den Raum öffnen und „Türschilder“ wählen.',
-    pairCode: 'Sechsstelliger Code',
+    pairCode: 'Zwölfstelliger Code',
     pairName: 'Name dieses Geräts (optional)',
     pairing: 'Code wird geprüft …',
     pairWrong: 'Dieser Code ist falsch, schon benutzt oder zu alt. Lassen Sie sich einen neuen geben.',

@@ -57,7 +57,7 @@ export default {
     seen: (at: string) => `Last updated ${at}`,
     pairTitle: 'Set up this screen',
     pairText: 'An admin makes a code under Admin, Rooms: open the room and choose “Door screens”.',
-    pairCode: 'Six-digit code',
+    pairCode: 'Twelve-digit code',
     pairName: 'Name of this device (optional)',
     pairing: 'Checking the code…',
     pairWrong: 'This code is wrong, was used already or is too old. Ask for a new one.',

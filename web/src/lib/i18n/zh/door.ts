@@ -57,7 +57,7 @@ export default {
     seen: (at: string) => `最后更新：${at}`,
     pairTitle: '设置此屏幕',
     pairText: '请管理员在“管理”的“会议室”中打开该会议室，在“门口屏幕”处生成配对码。',
-    pairCode: '六位配对码',
+    pairCode: '十二位配对码',
     pairName: '设备名称（可选）',
     pairing: '正在验证配对码…',
     pairWrong: '配对码有误、已被使用或已过期，请索取新的配对码。',
