@@ -3,6 +3,7 @@ package meeting
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -68,6 +69,24 @@ func (s *fakeStore) UpdateWait(ctx context.Context, id int64, fn func(*Wait) (*M
 	return w, m, append(notices, told...), nil
 }
 
+func (s *fakeStore) UpdateWaits(ctx context.Context, ids []int64, fn func(*Wait) (*Meeting, bool, error)) ([]Notice, error) {
+	var notices []Notice
+	for _, id := range ids {
+		_, _, ns, err := s.UpdateWait(ctx, id, func(w *Wait) (*Meeting, error) {
+			m, changed, err := fn(w)
+			if err == nil && !changed {
+				err = errUnchanged
+			}
+			return m, err
+		})
+		if err != nil && !errors.Is(err, errUnchanged) && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		notices = append(notices, ns...)
+	}
+	return notices, nil
+}
+
 func (s *fakeStore) ListWaits(_ context.Context, q WaitQuery, _ Page) ([]*Wait, string, error) {
 	var ws []*Wait
 	for _, w := range s.waits {
@@ -94,15 +113,13 @@ func (s *fakeStore) Awaited(_ context.Context, free []Occupancy, _ time.Time) ([
 	return slices.Compact(rooms), s.next(), nil
 }
 
-func (s *fakeStore) FirstInLine(ctx context.Context, roomID int64, at time.Time) ([]int64, error) {
+func (s *fakeStore) FirstInLine(ctx context.Context, rooms []int64, at time.Time, after int64, limit int) ([]*Wait, error) {
 	ws, _, _ := s.ListWaits(ctx, WaitQuery{}, Page{})
-	var line []int64
-	for _, w := range ws {
-		if w.State == Waiting && slices.Contains(w.Wished.RoomIDs, roomID) && len(s.overlapping(w.Wants)) == 0 {
-			line = append(line, w.ID)
-		}
-	}
-	return line, nil
+	line := slices.DeleteFunc(ws, func(w *Wait) bool {
+		wants := func(id int64) bool { return slices.Contains(rooms, id) }
+		return w.ID <= after || w.State != Waiting || !slices.ContainsFunc(w.Wished.RoomIDs, wants) || len(s.overlapping(w.Wants)) > 0
+	})
+	return line[:min(limit, len(line))], nil
 }
 
 func (s *fakeStore) FreeAndAwaited(context.Context, time.Time) ([]int64, int64, error) {

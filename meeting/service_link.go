@@ -152,7 +152,11 @@ func (s *Service) user(ctx context.Context, id int64) (Person, Actor, error) {
 	if len(people) == 0 {
 		return Person{}, Actor{}, ErrNotFound
 	}
-	p := people[0]
-	by, err := s.deciding(ctx, Actor{Kind: ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: p.Role})
-	return p, by, err
+	by, err := s.actorOf(ctx, people[0])
+	return people[0], by, err
+}
+
+// actorOf is a user who acts, with those in whose place they decide.
+func (s *Service) actorOf(ctx context.Context, p Person) (Actor, error) {
+	return s.deciding(ctx, Actor{Kind: ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: p.Role})
 }

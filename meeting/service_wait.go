@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/delayjob"
 )
 
@@ -163,20 +165,184 @@ func (s *Service) Accept(ctx context.Context, by Actor, id int64, ifMatch *int64
 	})
 }
 
-// Look gives what is free of a room to those who wait for it, first come first. A job calls it
+// servedAtOnce bounds how many waits are served in one transaction.
+const servedAtOnce = 500
+
+// Look gives what is free of rooms to those who wait for it, first come first. A job calls it
 // whenever something may have become free. It may be called again, also at the same time: a
 // wait is locked while it is served, and the database refuses what is taken.
-func (s *Service) Look(ctx context.Context, roomID int64) error {
-	line, err := s.store.FirstInLine(ctx, roomID, s.clock())
+func (s *Service) Look(ctx context.Context, rooms ...int64) error {
+	tried := map[int64]bool{}
+	for after := int64(0); ; {
+		line, err := s.store.FirstInLine(ctx, rooms, s.clock(), after, servedAtOnce)
+		if err != nil {
+			return err
+		}
+		if turn := firstOf(line, tried); len(turn) > 0 {
+			if err := s.serveAll(ctx, turn); err != nil {
+				return err
+			}
+			continue // with those who came later and want what is still free
+		}
+		if len(line) < servedAtOnce {
+			return nil
+		}
+		after = line[len(line)-1].ID
+	}
+}
+
+// firstOf are the waits of a line that want nothing which one before them wants too. It leaves out
+// those that were tried and adds the others to them.
+func firstOf(line []*Wait, tried map[int64]bool) []*Wait {
+	wanted := map[int64][]Slot{} // by room
+	var first []*Wait
+	for _, w := range line {
+		if tried[w.ID] {
+			continue
+		}
+		later := slices.ContainsFunc(w.Wants, func(o Occupancy) bool { return slices.ContainsFunc(wanted[o.RoomID], o.Slot.Overlaps) })
+		for _, o := range w.Wants {
+			wanted[o.RoomID] = append(wanted[o.RoomID], o.Slot)
+		}
+		if !later {
+			tried[w.ID] = true
+			first = append(first, w)
+		}
+	}
+	return first
+}
+
+// serveAll serves waits in one transaction or, where that is refused, in halves: what is refused
+// even alone is served by itself, which tells the reason.
+func (s *Service) serveAll(ctx context.Context, ws []*Wait) error {
+	if len(ws) == 1 {
+		if err := s.serve(ctx, ws[0].ID); err != nil {
+			return fmt.Errorf("wait %d: %w", ws[0].ID, err)
+		}
+		return nil
+	}
+	err := s.serveTogether(ctx, ws)
+	reason, _ := refusal(err)
+	if reason == "" && !impossible(err) && !errors.Is(err, ErrRoomsChanged) {
+		return err
+	}
+	if err := s.serveAll(ctx, ws[:len(ws)/2]); err != nil {
+		return err
+	}
+	return s.serveAll(ctx, ws[len(ws)/2:])
+}
+
+// serveTogether books for those who wait, or makes offers, all in one transaction.
+func (s *Service) serveTogether(ctx context.Context, ws []*Wait) error {
+	known, err := s.lookUpWaits(ctx, ws)
 	if err != nil {
 		return err
 	}
-	for _, id := range line {
-		if err := s.serve(ctx, id); err != nil {
-			return fmt.Errorf("wait %d: %w", id, err)
+	by, length := Timer(JobWaitlistLook), s.conf().Offer
+	at := s.clock()
+	serve := make(map[int64]func(*Wait) *Meeting, len(ws))
+	for _, w := range ws {
+		m, err := s.turnOf(ctx, w, known, by, length > 0, at)
+		reason, detail := refusal(err)
+		switch {
+		case reason != "":
+			serve[w.ID] = func(w *Wait) *Meeting { w.end(Refused, reason, detail, at); return nil }
+		case err != nil:
+			return err
+		case m == nil:
+			serve[w.ID] = func(w *Wait) *Meeting { w.offer(length, at); return nil }
+		default:
+			serve[w.ID] = func(w *Wait) *Meeting {
+				w.booked(m, by, at)
+				return new(*m)
+			}
 		}
 	}
-	return nil
+	return s.updateWaits(ctx, slices.Collect(maps.Keys(serve)), func(w *Wait) (*Meeting, bool, error) {
+		if w.in(at, "give", Waiting) != nil {
+			return nil, false, nil // served by somebody else, withdrawn, or its time is over
+		}
+		return serve[w.ID](w), true, nil
+	})
+}
+
+// turnOf judges a wait by the rules as they are now, and makes its meeting unless it is to be offered.
+func (s *Service) turnOf(ctx context.Context, w *Wait, known waitsKnown, by Actor, offer bool, at time.Time) (*Meeting, error) {
+	owner, there := known.owners[w.Person.UserID]
+	if !there {
+		return nil, errInactive
+	}
+	terms, err := s.judgeWait(ctx, w, owner, known.of(w), at)
+	if err != nil {
+		return nil, err
+	}
+	if offer {
+		return nil, s.withinQuota(ctx, owner, &terms)
+	}
+	terms.Turn = &Turn{WaitID: w.ID, By: by}
+	ask, err := s.asking(ctx, owner, terms.Rooms)
+	if err != nil {
+		return nil, err
+	}
+	return Book(terms, owner, ask, at), nil
+}
+
+// waitsKnown is what waits refer to, looked up for all of them at once.
+type waitsKnown struct {
+	known
+	byID   map[int64]*Room
+	owners map[int64]Actor // without those whose account is disabled
+}
+
+// of is what one of them refers to.
+func (k waitsKnown) of(w *Wait) known {
+	its := k.known
+	for _, id := range w.Wished.RoomIDs {
+		if r := k.byID[id]; r != nil {
+			its.rooms = append(its.rooms, r)
+		}
+	}
+	return its
+}
+
+func (s *Service) lookUpWaits(ctx context.Context, ws []*Wait) (waitsKnown, error) {
+	conf := s.conf()
+	k := waitsKnown{known{timezone: conf.Timezone, reminders: conf.Reminders}, map[int64]*Room{}, map[int64]Actor{}}
+	var users, rooms []int64
+	var emails []string
+	for _, w := range ws {
+		users = append(users, w.Person.UserID)
+		rooms = append(rooms, w.Wished.RoomIDs...)
+		for _, p := range w.Wished.Attendees {
+			emails = append(emails, fault.FoldEmail(p.Email))
+		}
+	}
+	people, err := s.directory.People(ctx, slices.Compact(slices.Sorted(slices.Values(users))))
+	if err != nil {
+		return k, fmt.Errorf("look up users: %w", err)
+	}
+	for _, p := range people {
+		if k.owners[p.UserID], err = s.actorOf(ctx, p); err != nil {
+			return k, err
+		}
+	}
+	found, err := s.rooms(ctx, slices.Compact(slices.Sorted(slices.Values(rooms))))
+	if err != nil {
+		return k, fmt.Errorf("look up rooms: %w", err)
+	}
+	if err := s.withBlackouts(ctx, found, s.clock()); err != nil {
+		return k, err
+	}
+	for _, r := range found {
+		k.byID[r.ID] = r
+	}
+	if len(emails) > 0 {
+		slices.Sort(emails)
+		if k.people, err = s.directory.ByEmail(ctx, slices.Compact(emails)); err != nil {
+			return k, fmt.Errorf("look up attendees: %w", err)
+		}
+	}
+	return k, nil
 }
 
 // serve books for one who waits, or makes an offer. Who finds the rooms taken goes on waiting.
@@ -284,7 +450,12 @@ func (s *Service) allowed(ctx context.Context, w *Wait) error {
 	if err != nil {
 		return err
 	}
-	over, err := s.overQuota(ctx, owner.ID, &terms, nil)
+	return s.withinQuota(ctx, owner, &terms)
+}
+
+// withinQuota is an error if somebody has no quota left for the terms.
+func (s *Service) withinQuota(ctx context.Context, owner Actor, terms *Terms) error {
+	over, err := s.overQuota(ctx, owner.ID, terms, nil)
 	if err == nil && len(over) > 0 {
 		err = &PolicyError{Violations: over}
 	}
@@ -293,50 +464,96 @@ func (s *Service) allowed(ctx context.Context, w *Wait) error {
 
 // wantedNow judges what somebody waits for anew.
 func (s *Service) wantedNow(ctx context.Context, w *Wait, at time.Time) (Actor, Terms, error) {
-	_, owner, err := s.user(ctx, w.Person.UserID)
-	if errors.Is(err, ErrNotFound) {
-		err = errInactive
-	}
+	known, err := s.lookUpWaits(ctx, []*Wait{w})
 	if err != nil {
-		return owner, Terms{}, err
+		return Actor{}, Terms{}, err
 	}
-	f := w.Wished.fields()
-	known, err := s.lookUp(ctx, &f, nil)
-	if err != nil {
-		return owner, Terms{}, err
+	owner, there := known.owners[w.Person.UserID]
+	if !there {
+		return owner, Terms{}, errInactive
 	}
-	terms, err := f.terms(nil, known)
-	if err != nil {
-		return owner, terms, err
-	}
-	return owner, terms, s.judge(ctx, owner, &terms, nil, at)
+	terms, err := s.judgeWait(ctx, w, owner, known.of(w), at)
+	return owner, terms, err
 }
 
-// ExpireWait ends a wait of the given version whose time is over, or whose offer was not
-// accepted. It may be called again: what has become of it stays.
-func (s *Service) ExpireWait(ctx context.Context, ref Ref) (Outcome, error) {
+func (s *Service) judgeWait(ctx context.Context, w *Wait, owner Actor, known known, at time.Time) (Terms, error) {
+	f := w.Wished.fields()
+	terms, err := f.terms(nil, known)
+	if err != nil {
+		return terms, err
+	}
+	return terms, s.judge(ctx, owner, &terms, nil, at)
+}
+
+// ExpireWaits ends waits of the given versions whose time is over, or whose offers were not
+// accepted, in one transaction. It may be called again: what has become of them stays.
+func (s *Service) ExpireWaits(ctx context.Context, refs ...Ref) ([]Outcome, error) {
 	at := s.clock()
-	outcome := Applied
-	_, err := s.updateWait(ctx, ref.ID, func(w *Wait) (*Meeting, error) {
-		switch {
-		case !w.open():
-			outcome = Done
-			return nil, errUnchanged
-		case w.Version != ref.Version:
-			outcome = Stale
-			return nil, errUnchanged
+	outcomes := make([]Outcome, len(refs))
+	named := make(map[int64][]int, len(refs))
+	for i, ref := range refs {
+		named[ref.ID] = append(named[ref.ID], i)
+		outcomes[i] = Stale // unless it is there
+	}
+	err := s.updateWaits(ctx, idsOfRefs(refs), func(w *Wait) (_ *Meeting, changed bool, _ error) {
+		open := w.open()
+		for _, i := range named[w.ID] {
+			switch {
+			case !open:
+				outcomes[i] = Done
+			case w.Version != refs[i].Version:
+				outcomes[i] = Stale
+			default:
+				outcomes[i] = Applied
+				if !changed {
+					w.expire(later(at, w.Due())) // this machine's clock may be behind the engine's
+				}
+				changed = true
+			}
 		}
-		outcome = Applied
-		w.expire(later(at, w.Due())) // this machine's clock may be behind the engine's
-		return nil, nil
+		return nil, changed, nil
 	})
-	if errors.Is(err, ErrNotFound) {
-		return Stale, nil
+	return outcomes, err
+}
+
+// updateWaits changes waits in one transaction and tells the queue what follows.
+func (s *Service) updateWaits(ctx context.Context, ids []int64, fn func(*Wait) (m *Meeting, changed bool, err error)) error {
+	type step struct {
+		was    WaitState
+		before []delayjob.Message
+		w      *Wait
+		m      *Meeting
 	}
-	if errors.Is(err, errUnchanged) {
-		return outcome, nil
+	steps := map[int64]step{}
+	notices, err := s.store.UpdateWaits(ctx, ids, func(w *Wait) (*Meeting, bool, error) {
+		taken := step{was: w.State, before: w.Messages(), w: w}
+		m, changed, err := fn(w)
+		delete(steps, w.ID) // of another try
+		if changed {
+			taken.m = m
+			steps[w.ID] = taken
+		}
+		return m, changed, err
+	})
+	if err != nil {
+		return err
 	}
-	return outcome, err
+	var was, now []delayjob.Message
+	var free []Occupancy
+	for _, id := range slices.Sorted(maps.Keys(steps)) {
+		c := steps[id]
+		was, now = append(was, c.before...), append(now, c.w.Messages()...)
+		switch {
+		case c.m != nil:
+			now = append(now, c.m.Messages()...)
+		case c.was == Offered:
+			free = append(free, c.w.Wants...)
+		}
+	}
+	s.forget(ctx, was, now)
+	s.scheduler.Schedule(ctx, append(now, Deliveries(notices)...)...)
+	s.freed(ctx, free)
+	return nil
 }
 
 // updateWait changes a wait and tells the queue what follows.

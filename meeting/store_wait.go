@@ -17,14 +17,18 @@ type WaitStore interface {
 	// it gets its ID, and so does the wait. An [Offered] wait holds what it wants, or fails
 	// with a [*ConflictError].
 	UpdateWait(ctx context.Context, id int64, fn func(*Wait) (*Meeting, error)) (*Wait, *Meeting, []Notice, error)
+	// UpdateWaits is UpdateWait for many, in one transaction and in the order of their IDs: all
+	// that the function says it changed is saved, or nothing. It leaves out waits that are not there.
+	UpdateWaits(ctx context.Context, ids []int64, fn func(*Wait) (m *Meeting, changed bool, err error)) ([]Notice, error)
 	ListWaits(ctx context.Context, q WaitQuery, p Page) (ws []*Wait, next string, err error) // by ID
 
 	// Awaited tells in which rooms somebody waits for any of this, with a number that rises
 	// from call to call, whoever calls.
 	Awaited(ctx context.Context, free []Occupancy, at time.Time) (rooms []int64, number int64, err error)
-	// FirstInLine are the waits for a room, and maybe others, of which everything that they
-	// want is free at present, first come first.
-	FirstInLine(ctx context.Context, roomID int64, at time.Time) ([]int64, error)
+	// FirstInLine are the waits for some of the rooms of which everything that they want is free
+	// at present, first come first: at most limit, of those that came after the one of an ID.
+	// Their Position is not read.
+	FirstInLine(ctx context.Context, rooms []int64, at time.Time, after int64, limit int) ([]*Wait, error)
 	// FreeAndAwaited are rooms for which [WaitStore.FirstInLine] would find something.
 	FreeAndAwaited(ctx context.Context, at time.Time) (rooms []int64, number int64, err error)
 }

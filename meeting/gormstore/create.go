@@ -76,33 +76,44 @@ func (s *Store) CreateMeeting(ctx context.Context, m *meeting.Meeting) error {
 }
 
 func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
-	history, err := s.dialect.historyRows(ctx, m.TakeHistory())
-	if err != nil {
-		return err
-	}
 	quiet := *m // whose notices are only counted
 	if s.dialect == postgres && len(quiet.TakeNotices()) == 0 && len(m.Claims()) == 0 && m.Request == nil && len(m.Approval.Agreed) == 0 {
+		history, err := s.dialect.historyRows(ctx, m.TakeHistory())
+		if err != nil {
+			return err
+		}
 		// One statement is a transaction of its own.
 		return patiently(ctx, func() error { return s.insertMeeting(s.db.WithContext(ctx), m, history) })
 	}
 	draft := *m
 	return s.transaction(ctx, func(tx *gorm.DB) error {
 		*m = draft
-		_, err := s.insertAll(tx, m, history)
+		_, err := s.insertAll(tx, m)
 		return err
 	})
 }
 
-// insertAll writes a meeting with all that it brings about, and returns the notices.
-func (s *Store) insertAll(tx *gorm.DB, m *meeting.Meeting, history []row) ([]meeting.Notice, error) {
-	if err := s.insertMeeting(tx, m, history); err != nil {
-		return nil, err
+// insertAll writes meetings with all that they bring about, and returns the notices.
+func (s *Store) insertAll(tx *gorm.DB, ms ...*meeting.Meeting) ([]meeting.Notice, error) {
+	var cs []change
+	for _, m := range ms {
+		history, err := s.dialect.historyRows(tx.Statement.Context, m.TakeHistory())
+		if err != nil {
+			return nil, err
+		}
+		if err := s.insertMeeting(tx, m, history); err != nil {
+			return nil, err
+		}
+		cs = append(cs, change{m: m})
 	}
-	if err := s.saveApprovals(tx, []change{{m: m}}); err != nil {
+	if err := s.saveApprovals(tx, cs); err != nil {
 		return nil, err
 	}
 	failpoint.Reach("booking.middle", "")
-	notices := m.TakeNotices()
+	var notices []meeting.Notice
+	for _, m := range ms {
+		notices = append(notices, m.TakeNotices()...)
+	}
 	if len(notices) > 0 {
 		if err := s.outbox.Insert(tx, notices); err != nil {
 			return nil, err

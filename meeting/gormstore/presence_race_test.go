@@ -161,7 +161,7 @@ func TestAccept_againstTheEnd(t *testing.T) {
 			if i == 0 {
 				_, err = r.early.Accept(t.Context(), r.ben, offered.ID, nil)
 			} else {
-				_, err = []*meeting.Service{r.early, r.late}[i-1].ExpireWait(t.Context(), ref)
+				_, err = []*meeting.Service{r.early, r.late}[i-1].ExpireWaits(t.Context(), ref)
 			}
 			return err
 		})

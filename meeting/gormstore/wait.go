@@ -19,23 +19,25 @@ import (
 var (
 	insertWait = write(`INSERT INTO waitlist (user_id, state, wish, until_at, expires_at, due_at, created_at, updated_at)
 		VALUES ($1, $2, {postgres: $3::jsonb}{sqlite: $3}, $4, $5, $6, $7, $7) RETURNING id`)
-	saveWait = write(`UPDATE waitlist SET state = $2, offer_until = $3, due_at = $4, meeting_id = $5, reason = $6, detail = $7,
-		updated_at = $8, version = version + 1 WHERE id = $1`)
+	saveWaits = write(`UPDATE waitlist AS w SET state = x.state, offer_until = x.offer_until, due_at = x.due_at, meeting_id = x.meeting_id,
+			reason = x.reason, detail = x.detail, updated_at = x.updated_at, version = w.version + 1
+		FROM {rows $1: id bigint, state text, offer_until timestamptz, due_at timestamptz, meeting_id bigint, reason text, detail text, updated_at timestamptz}
+		WHERE w.id = x.id {by w.id: $1 id}`)
 	lockPerson = write(`SELECT id FROM users WHERE id = $1 {postgres: FOR NO KEY UPDATE}`)
 	openWaits  = write(`SELECT count(*) FROM waitlist WHERE user_id = $1 AND state IN ('waiting', 'offered')`)
-	lockWait   = write(`SELECT id FROM waitlist WHERE id = $1 {postgres: FOR UPDATE}`)
+	lockWaits  = write(`SELECT id FROM waitlist WHERE id ` + amongIDs + ` ORDER BY id {postgres: FOR UPDATE}`)
 
 	addWanted = write(`INSERT INTO waitlist_rooms (waitlist_id, room_id, starts_at, ends_at)
 		SELECT CAST($2 AS bigint), x.room_id, x.starts_at, x.ends_at
 		FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}`)
-	removeWanted = write(`DELETE FROM waitlist_rooms WHERE waitlist_id = $1`)
-	addOffer     = write(`INSERT INTO occupancies (waitlist_id, room_id, starts_at, ends_at, held)
-		SELECT CAST($2 AS bigint), x.room_id, x.starts_at, x.ends_at, true
-		FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}
-		WHERE true
+	removeWanted = write(`DELETE FROM waitlist_rooms WHERE waitlist_id ` + amongIDs)
+	addOffers    = write(`INSERT INTO occupancies (waitlist_id, room_id, starts_at, ends_at, held)
+		SELECT x.waitlist_id, x.room_id, x.starts_at, x.ends_at, true
+		FROM {rows $1: waitlist_id bigint, room_id bigint, starts_at timestamptz, ends_at timestamptz}
+		WHERE true ORDER BY x.room_id, x.starts_at
 		{postgres: ON CONFLICT ON CONSTRAINT occupancies_no_overlap DO NOTHING}`)
-	removeOffer = write(`DELETE FROM occupancies WHERE waitlist_id = $1`)
-	widenWanted = write(`UPDATE waitlist_rooms SET
+	removeOffers = write(`DELETE FROM occupancies WHERE waitlist_id ` + amongIDs)
+	widenWanted  = write(`UPDATE waitlist_rooms SET
 			starts_at = starts_at - $2 * {postgres: interval '1 microsecond'}{sqlite: 1}, ends_at = ends_at + $3 * {postgres: interval '1 microsecond'}{sqlite: 1}
 		WHERE room_id = $1 AND waitlist_id IN (SELECT id FROM waitlist WHERE state = 'waiting')`)
 
@@ -46,9 +48,10 @@ var (
 		ORDER BY a.room_id`)
 	nextLook = write(`SELECT {postgres: CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)}{sqlite: CAST((julianday('now') - 2440587.5) * 86400000000 AS integer)}`)
 
-	firstInLine = write(`SELECT w.id FROM waitlist w
-		WHERE w.state = 'waiting' AND w.expires_at > $2 AND w.id IN (SELECT a.waitlist_id FROM waitlist_rooms a WHERE a.room_id = $1) AND ` + allFree + `
-		ORDER BY w.id`)
+	firstInLine = write(selectWaits("0") + `
+		WHERE w.state = 'waiting' AND w.expires_at > $2 AND w.id > $3
+			AND w.id IN (SELECT a.waitlist_id FROM waitlist_rooms a WHERE a.room_id ` + amongIDs + `) AND ` + allFree + `
+		ORDER BY w.id LIMIT $4`)
 	freeAndAwaited = write(`SELECT DISTINCT a.room_id FROM waitlist w JOIN waitlist_rooms a ON a.waitlist_id = w.id
 		WHERE w.state = 'waiting' AND w.expires_at > $1 AND ` + allFree + `
 		ORDER BY a.room_id`)
@@ -64,15 +67,23 @@ func overlap(a, b string) string {
 		`{sqlite: {a}.starts_at < {b}.ends_at AND {a}.ends_at > {b}.starts_at}`)
 }
 
-var selectWaits = `SELECT w.id, w.user_id, u.email, u.name, u.phone, u.locale, u.timezone, w.state, w.wish, w.until_at, w.expires_at,
+// selectWaits reads waits w with their position in line, which an expression tells.
+func selectWaits(position string) string {
+	return `SELECT w.id, w.user_id, u.email, u.name, u.phone, u.locale, u.timezone, w.state, w.wish, w.until_at, w.expires_at,
 		w.offer_until, w.meeting_id, w.reason, w.detail, w.version, w.created_at, w.updated_at,
 		(SELECT {array}({object}('room_id', a.room_id, 'starts_at', a.starts_at, 'ends_at', a.ends_at)) FROM waitlist_rooms a WHERE a.waitlist_id = w.id),
-		CASE WHEN w.state = 'waiting' THEN 1 + (SELECT count(DISTINCT a.waitlist_id) FROM waitlist_rooms b
-			JOIN waitlist_rooms a ON a.room_id = b.room_id AND ` + overlap("a", "b") + ` AND a.waitlist_id < w.id
-			WHERE b.waitlist_id = w.id) ELSE 0 END
+		` + position + `
 	FROM waitlist w JOIN users u ON u.id = w.user_id `
+}
 
-var waitByID = write(selectWaits + `WHERE w.id = $1`)
+var inLine = `CASE WHEN w.state = 'waiting' THEN 1 + (SELECT count(DISTINCT a.waitlist_id) FROM waitlist_rooms b
+			JOIN waitlist_rooms a ON a.room_id = b.room_id AND ` + overlap("a", "b") + ` AND a.waitlist_id < w.id
+			WHERE b.waitlist_id = w.id) ELSE 0 END`
+
+var (
+	waitByID   = write(selectWaits(inLine) + `WHERE w.id = $1`)
+	readLocked = write(selectWaits("0") + `WHERE w.id ` + amongIDs + ` ORDER BY w.id`) // their positions are about to change
+)
 
 func (s *Store) CreateWait(ctx context.Context, w *meeting.Wait, fn func(open int) error) error {
 	wish, err := json.Marshal(wishOf(w.Wished))
@@ -125,14 +136,19 @@ func (s *Store) UpdateWait(ctx context.Context, id int64, fn func(*meeting.Wait)
 	err := s.orConflict(ctx, func() (*meeting.Meeting, error) {
 		err := s.transaction(ctx, func(tx *gorm.DB) (err error) {
 			m = nil
-			if w, err = s.lockedWait(tx, id); err != nil {
+			ws, err := s.lockedWaits(tx, id)
+			if err == nil && len(ws) == 0 {
+				err = meeting.ErrNotFound
+			}
+			if err != nil {
 				return fmt.Errorf("update wait %d: %w", id, err)
 			}
+			w = ws[0]
 			was := w.State
 			if m, err = fn(w); err != nil {
 				return err
 			}
-			if notices, err = s.saveWait(tx, was, w, m); err != nil {
+			if notices, err = s.saveWaits(tx, []waitChange{{was, w, m}}); err != nil {
 				return fmt.Errorf("update wait %d: %w", id, err)
 			}
 			failpoint.Reach("waitlist.before", "")
@@ -154,53 +170,118 @@ func (s *Store) UpdateWait(ctx context.Context, id int64, fn func(*meeting.Wait)
 	return w, m, notices, nil
 }
 
-func (s *Store) lockedWait(tx *gorm.DB, id int64) (*meeting.Wait, error) {
-	if s.dialect == postgres {
-		if err := s.query(tx, func(*sql.Rows) error { return nil }, lockWait, id); err != nil {
-			return nil, err
+// UpdateWaits saves what changed with a few statements, however many waits it concerns.
+func (s *Store) UpdateWaits(ctx context.Context, ids []int64, fn func(*meeting.Wait) (*meeting.Meeting, bool, error)) ([]meeting.Notice, error) {
+	var notices []meeting.Notice
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		notices = nil
+		ws, err := s.lockedWaits(tx, ids...)
+		if err != nil {
+			return err
 		}
+		var cs []waitChange
+		for _, w := range ws {
+			was := w.State
+			m, changed, err := fn(w)
+			if err != nil {
+				return err
+			}
+			if changed {
+				cs = append(cs, waitChange{was, w, m})
+			}
+		}
+		if len(cs) == 0 {
+			return nil
+		}
+		notices, err = s.saveWaits(tx, cs)
+		failpoint.Reach("waitlist.before", "")
+		return err
+	})
+	if errors.Is(taken(err), errTaken) {
+		return nil, &meeting.ConflictError{}
 	}
-	return s.readWait(tx, id)
+	if err != nil {
+		return nil, fmt.Errorf("update %d waits: %w", len(ids), err)
+	}
+	failpoint.Reach("waitlist.after", "")
+	return notices, nil
 }
 
-// saveWait writes a wait as it is now, what it holds, and the meeting that it became.
-func (s *Store) saveWait(tx *gorm.DB, was meeting.WaitState, w *meeting.Wait, m *meeting.Meeting) ([]meeting.Notice, error) {
-	if was == meeting.Offered && w.State != meeting.Offered {
-		if _, err := s.exec(tx, removeOffer, w.ID); err != nil {
+// lockedWaits come in the order of their IDs, in which everybody takes the locks.
+func (s *Store) lockedWaits(tx *gorm.DB, ids ...int64) ([]*meeting.Wait, error) {
+	if s.dialect == postgres {
+		if _, err := s.numbers(tx, lockWaits, s.ids(ids...)); err != nil {
 			return nil, err
 		}
 	}
-	var notices []meeting.Notice
-	if m != nil {
-		history, err := s.dialect.historyRows(tx.Statement.Context, m.TakeHistory())
-		if err != nil {
-			return nil, err
+	return s.readWaits(tx, readLocked, s.ids(ids...))
+}
+
+// A waitChange is a locked wait as it is to be, the state that it was in, and the meeting that it
+// becomes, if any.
+type waitChange struct {
+	was meeting.WaitState
+	w   *meeting.Wait
+	m   *meeting.Meeting
+}
+
+// saveWaits writes waits as they are now, what they hold, and the meetings that they became.
+func (s *Store) saveWaits(tx *gorm.DB, cs []waitChange) ([]meeting.Notice, error) {
+	var meetings []*meeting.Meeting
+	var left, over []int64
+	var held []row
+	for _, c := range cs {
+		if c.m != nil {
+			meetings = append(meetings, c.m)
 		}
-		if notices, err = s.insertAll(tx, m, history); err != nil {
-			return nil, err
+		switch {
+		case c.was == meeting.Offered && c.w.State != meeting.Offered:
+			left = append(left, c.w.ID)
+		case c.was != meeting.Offered && c.w.State == meeting.Offered:
+			for _, r := range s.dialect.occupancyRows(c.w.Wants, true) {
+				r["waitlist_id"] = c.w.ID
+				held = append(held, r)
+			}
 		}
-		w.MeetingID = m.ID
+		if c.w.State != meeting.Waiting && c.w.State != meeting.Offered {
+			over = append(over, c.w.ID)
+		}
 	}
-	if was != meeting.Offered && w.State == meeting.Offered {
-		n, err := s.exec(tx, addOffer, table(s.dialect.occupancyRows(w.Wants, true)), w.ID)
-		if err != nil {
+	if err := s.lockQuotas(tx, meetings...); err != nil {
+		return nil, err
+	}
+	if err := s.removeOf(tx, removeOffers, left); err != nil {
+		return nil, err
+	}
+	notices, err := s.insertAll(tx, meetings...)
+	if err != nil {
+		return nil, err
+	}
+	if len(held) > 0 {
+		if n, err := s.exec(tx, addOffers, table(held)); err != nil {
 			return nil, err
-		}
-		if n < int64(len(w.Wants)) {
+		} else if n < int64(len(held)) {
 			return nil, errTaken
 		}
 	}
-	if w.State != meeting.Waiting && w.State != meeting.Offered {
-		if _, err := s.exec(tx, removeWanted, w.ID); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := s.exec(tx, saveWait, w.ID, string(w.State), timestamp(w.OfferUntil), micro(w.Due()), reference(w.MeetingID),
-		w.Reason, w.Detail, micro(w.UpdatedAt)); err != nil {
+	if err := s.removeOf(tx, removeWanted, over); err != nil {
 		return nil, err
 	}
-	w.Version++
-	told := w.TakeNotices()
+	rows := make([]row, len(cs))
+	var told []meeting.Notice
+	for i, c := range cs {
+		if c.m != nil {
+			c.w.MeetingID = c.m.ID
+		}
+		rows[i] = row{"id": c.w.ID, "state": string(c.w.State), "due_at": s.dialect.instant(c.w.Due()), "meeting_id": reference(c.w.MeetingID),
+			"reason": c.w.Reason, "detail": c.w.Detail, "updated_at": s.dialect.instant(c.w.UpdatedAt)}
+		rows[i].set(s.dialect, "offer_until", timestamp(c.w.OfferUntil))
+		c.w.Version++
+		told = append(told, c.w.TakeNotices()...)
+	}
+	if err := s.insertRows(tx, saveWaits, rows); err != nil {
+		return nil, err
+	}
 	if len(told) > 0 {
 		if err := s.outbox.Insert(tx, told); err != nil {
 			return nil, err
@@ -337,7 +418,7 @@ func (s *Store) ListWaits(ctx context.Context, q meeting.WaitQuery, p meeting.Pa
 	}
 	size := limit(p)
 	where := c.String()
-	ws, err := s.readWaits(s.db.WithContext(ctx), write(selectWaits+`WHERE `+where+` ORDER BY w.id LIMIT `+c.param(size+1)), c.args...)
+	ws, err := s.readWaits(s.db.WithContext(ctx), write(selectWaits(inLine)+`WHERE `+where+` ORDER BY w.id LIMIT `+c.param(size+1)), c.args...)
 	if err != nil {
 		return nil, "", fmt.Errorf("list waits: %w", err)
 	}
@@ -376,10 +457,10 @@ func (s *Store) looks(ctx context.Context, q statement, args ...any) (rooms []in
 	}
 }
 
-func (s *Store) FirstInLine(ctx context.Context, roomID int64, at time.Time) ([]int64, error) {
-	line, err := s.numbers(s.db.WithContext(ctx), firstInLine, roomID, micro(at))
+func (s *Store) FirstInLine(ctx context.Context, rooms []int64, at time.Time, after int64, limit int) ([]*meeting.Wait, error) {
+	line, err := s.readWaits(s.db.WithContext(ctx), firstInLine, s.ids(rooms...), micro(at), after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("line for room %d: %w", roomID, err)
+		return nil, fmt.Errorf("line for %d rooms: %w", len(rooms), err)
 	}
 	return line, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -111,12 +112,14 @@ func (l *line) join(by meeting.Actor, s meeting.Slot, rooms ...*meeting.Room) *m
 func (l *line) look() {
 	l.Helper()
 	for keys := l.queue.take(); len(keys) > 0; keys = l.queue.take() {
-		for _, key := range keys {
-			var room int64
-			if _, err := fmt.Sscan(key, &room); err != nil {
+		rooms := make([]int64, len(keys))
+		for i, key := range keys {
+			if _, err := fmt.Sscan(key, &rooms[i]); err != nil {
 				l.Fatal(err)
 			}
-			if err := l.svc.Look(l.Context(), room); err != nil {
+		}
+		for part := range slices.Chunk(rooms, 1+rand.IntN(len(rooms))) { // a batch does what single looks do
+			if err := l.svc.Look(l.Context(), part...); err != nil {
 				l.Fatal(err)
 			}
 		}
@@ -337,6 +340,89 @@ func TestWait_movesAndSeries(t *testing.T) {
 }
 
 // An offer holds its rooms; declined, left or not accepted in time it goes to the next.
+// Many who wait for many rooms are served, and time out, in a few transactions: each slot goes to
+// the one who came first.
+func TestWait_manyAtOnce(t *testing.T) {
+	for _, offers := range []bool{false, true} {
+		t.Run(fmt.Sprint("offers=", offers), func(t *testing.T) {
+			onBoth(t, func(t *testing.T, f *fixture) {
+				l := newLine(f)
+				want := meeting.Booked
+				if offers {
+					l.settings.Offer, want = time.Hour, meeting.Offered
+				}
+				const n = 12
+				var rooms []*meeting.Room
+				var ids []int64
+				var taken []*meeting.Meeting
+				var first, second []*meeting.Wait
+				for i := range n {
+					r := f.room(fmt.Sprint("room ", i), func(r *meeting.Room) {
+						switch i {
+						case 3:
+							r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}}
+						case 4:
+							r.Policy.Quota = &meeting.Quota{Per: "day", Count: 1}
+						}
+					})
+					rooms, ids = append(rooms, r), append(ids, r.ID)
+					taken = append(taken, f.book(slot("09:00", "10:00"), r))
+					first = append(first, l.join(f.anna, slot("09:00", "09:30"), r))
+					second = append(second, l.join(f.ben, slot("09:15", "10:00"), r))
+				}
+				both := l.join(f.ben, slot("09:30", "10:00"), rooms[0], rooms[1])
+				third := l.join(f.manager, slot("09:00", "09:30"), rooms[5])
+				if err := l.svc.Leave(f.Context(), f.anna, first[5].ID, nil); err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range taken {
+					l.cancel(m)
+				}
+				if err := l.svc.Look(f.Context(), ids...); err != nil {
+					t.Fatal(err)
+				}
+				for i := range n {
+					if i == 5 { // the first one left
+						l.wantState("left", first[i], meeting.Withdrawn)
+						l.wantState("second", second[i], want)
+						l.wantState("third", third, meeting.Waiting)
+						continue
+					}
+					l.wantState("first", first[i], want)
+					l.wantState("second", second[i], meeting.Waiting)
+				}
+				l.wantState("both", both, want)
+
+				var refs []meeting.Ref
+				for _, w := range append(slices.Clone(first), append(second, both, third)...) {
+					refs = append(refs, meeting.Ref{ID: w.ID, Version: l.wait(w.ID).Version})
+				}
+				refs = append(refs, meeting.Ref{ID: second[7].ID, Version: 99}, meeting.Ref{ID: 1 << 40, Version: 1})
+				l.clock = at("10:30")
+				outcomes, err := l.svc.ExpireWaits(f.Context(), refs...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, ref := range refs[:len(refs)-2] {
+					w := l.wait(ref.ID)
+					expired := w.State == meeting.WaitExpired
+					if expired != (outcomes[i] == meeting.Applied) || w.State == meeting.Waiting || w.State == meeting.Offered {
+						t.Errorf("wait %d: %v, and it is %s", ref.ID, outcomes[i], w.State)
+					}
+				}
+				if outcomes[len(refs)-2] != meeting.Stale || outcomes[len(refs)-1] != meeting.Stale {
+					t.Errorf("of another version, and not there: %v", outcomes[len(refs)-2:])
+				}
+				var held int64
+				if err := f.db.Gorm.Raw("SELECT count(*) FROM occupancies WHERE waitlist_id IS NOT NULL").Scan(&held).Error; err != nil || held != 0 {
+					t.Errorf("offers that timed out hold %d slots, %v", held, err)
+				}
+				l.clock = now
+			})
+		})
+	}
+}
+
 func TestWait_offers(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -386,8 +472,8 @@ func TestWait_offers(t *testing.T) {
 			t.Errorf("accepted too late: %v", err)
 		}
 		for range 2 {
-			if outcome, err := l.svc.ExpireWait(ctx, ref); err != nil || outcome == meeting.Stale {
-				t.Fatalf("%v, %v", outcome, err)
+			if outcomes, err := l.svc.ExpireWaits(ctx, ref); err != nil || outcomes[0] == meeting.Stale {
+				t.Fatalf("%v, %v", outcomes, err)
 			}
 		}
 		l.look()

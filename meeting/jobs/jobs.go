@@ -45,7 +45,6 @@ func New(d Deps) []delayjob.DelayJob {
 		&transition{Deps: d, name: meeting.JobEnd, apply: d.Store.End},
 		&remind{d},
 		&look{d},
-		&waitExpire{d},
 	}, timers(d)...)
 }
 

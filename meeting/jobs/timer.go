@@ -19,14 +19,15 @@ type timer struct {
 }
 
 // timers are the end of a request that nobody decided, the reminder of those who have not, the
-// asking of others, and the giving back of rooms to which nobody came. The version of messages
-// about a request is its number.
+// asking of others, the giving back of rooms to which nobody came, and the end of waits and offers.
+// The version of messages about a request is its number.
 func timers(d Deps) []delayjob.DelayJob {
 	return []delayjob.DelayJob{
 		&timer{d, meeting.JobExpire, d.Service.ExpireApprovals, d.verdicts},
 		&timer{d, meeting.JobApprovalRemind, d.Service.RemindApprovals, d.verdicts},
 		&timer{d, meeting.JobEscalate, d.Service.EscalateApprovals, d.verdicts},
 		&timer{d, meeting.JobNoShow, d.Service.ReleaseNoShows, d.verdicts},
+		&timer{d, meeting.JobWaitlistExpire, d.Service.ExpireWaits, outdated},
 	}
 }
 

@@ -2,9 +2,7 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"iter"
-	"strconv"
 
 	"punctual/delayjob"
 	"punctual/meeting"
@@ -17,7 +15,9 @@ type look struct{ Deps }
 
 func (j *look) Name() string { return meeting.JobWaitlistLook }
 
-func (j *look) Options() delayjob.Options { return delayjob.Options{MaxRuntime: maxRuntime} }
+func (j *look) Options() delayjob.Options {
+	return delayjob.Options{Concurrency: 2, Batch: 500, MaxRuntime: maxRuntime}
+}
 
 func (j *look) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
 	return func(yield func(delayjob.Message, error) bool) {
@@ -39,36 +39,25 @@ func (j *look) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.M
 }
 
 func (j *look) Execute(ctx context.Context, m delayjob.Message) error {
-	room, err := strconv.ParseInt(m.Key, 10, 64)
-	if err != nil {
-		return delayjob.Dead(fmt.Errorf("message %s: %w", m.ID(), err))
-	}
-	return j.classify(j.Service.Look(ctx, room))
+	return only(j.ExecuteBatch(ctx, []delayjob.Message{m}))
 }
 
-// waitExpire ends waits and offers whose time is over. It meets an acceptance made at the same
-// moment at the row's lock: one of them wins, and the other finds it done.
-type waitExpire struct{ Deps }
-
-func (j *waitExpire) Name() string { return meeting.JobWaitlistExpire }
-
-func (j *waitExpire) Options() delayjob.Options { return delayjob.Options{MaxRuntime: maxRuntime} }
-
-func (j *waitExpire) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
-	return j.load(ctx, meeting.JobWaitlistExpire, w)
+func (j *look) ExecuteBatch(ctx context.Context, ms []delayjob.Message) ([]error, error) {
+	return readable(ms, entity, func(ms []delayjob.Message, rooms []int64) ([]error, error) {
+		if err := j.Service.Look(ctx, rooms...); err != nil {
+			return nil, j.classify(err)
+		}
+		return make([]error, len(ms)), nil
+	})
 }
 
-func (j *waitExpire) Execute(ctx context.Context, m delayjob.Message) error {
-	ref, err := readRef(m)
-	if err != nil {
-		return err
+// outdated drops messages of waits that have another state.
+func outdated(_ context.Context, ms []delayjob.Message, outcomes []meeting.Outcome) []error {
+	errs := make([]error, len(ms))
+	for i, outcome := range outcomes {
+		if outcome == meeting.Stale {
+			errs[i] = delayjob.Drop("the wait has another state")
+		}
 	}
-	outcome, err := j.Service.ExpireWait(ctx, ref)
-	if err != nil {
-		return j.classify(err)
-	}
-	if outcome == meeting.Stale {
-		return delayjob.Drop("the wait has another state")
-	}
-	return nil
+	return errs
 }

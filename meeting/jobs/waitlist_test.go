@@ -15,20 +15,22 @@ func (s *store) FreeAndAwaited(context.Context, time.Time) ([]int64, int64, erro
 	return s.awaited, 9, s.err
 }
 
-func (s *store) FirstInLine(_ context.Context, room int64, _ time.Time) ([]int64, error) {
-	s.refs = append(s.refs, meeting.Ref{ID: room})
+func (s *store) FirstInLine(_ context.Context, rooms []int64, _ time.Time, _ int64, _ int) ([]*meeting.Wait, error) {
+	for _, room := range rooms {
+		s.refs = append(s.refs, meeting.Ref{ID: room})
+	}
 	return nil, s.err
 }
 
-func (s *store) UpdateWait(_ context.Context, _ int64, fn func(*meeting.Wait) (*meeting.Meeting, error)) (*meeting.Wait, *meeting.Meeting, []meeting.Notice, error) {
+func (s *store) UpdateWaits(_ context.Context, _ []int64, fn func(*meeting.Wait) (*meeting.Meeting, bool, error)) ([]meeting.Notice, error) {
 	w := new(*s.wait)
-	m, err := fn(w)
-	if err != nil {
-		return nil, nil, nil, err
+	_, changed, err := fn(w)
+	if err != nil || !changed {
+		return nil, err
 	}
 	w.Version++
 	s.wait = w
-	return w, m, w.TakeNotices(), nil
+	return w.TakeNotices(), nil
 }
 
 func TestLook(t *testing.T) {
@@ -51,8 +53,11 @@ func TestLook(t *testing.T) {
 	if err := job.Execute(t.Context(), message(job.Name(), "3", start)); err != nil || !slices.Equal(s.refs, []meeting.Ref{{ID: 3}}) {
 		t.Errorf("looked at %v, %v", s.refs, err)
 	}
-	if err := job.Execute(t.Context(), message(job.Name(), "x", start)); err == nil {
-		t.Error("a key that names no room")
+	errs, err := job.(delayjob.BatchJob).ExecuteBatch(t.Context(), []delayjob.Message{
+		message(job.Name(), "5", start), message(job.Name(), "x", start), message(job.Name(), "6", start),
+	})
+	if err != nil || errs[0] != nil || errs[1] == nil || errs[2] != nil || !slices.Equal(s.refs[1:], []meeting.Ref{{ID: 5}, {ID: 6}}) {
+		t.Errorf("looked at %v, %v, %v; x names no room", s.refs, errs, err)
 	}
 	s.err = errDown
 	if err := job.Execute(t.Context(), message(job.Name(), "3", start)); !errors.Is(err, errDown) {
