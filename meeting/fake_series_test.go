@@ -42,6 +42,7 @@ func (s *fakeStore) SeriesMeetings(_ context.Context, id int64) ([]*Meeting, err
 func (s *fakeStore) Taken(_ context.Context, wanted []Occupancy, except []ID) ([][]Occupancy, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lookUps++
 	taken := make([][]Occupancy, len(wanted))
 	for i, o := range wanted {
 		taken[i] = s.inTheWay(o, except)

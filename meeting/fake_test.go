@@ -29,6 +29,7 @@ type fakeStore struct {
 	notices  []Notice
 	people   PeopleQuery // the last one
 	zones    []ZoneRules
+	lookUps  int // of what is taken
 	last     int64
 }
 

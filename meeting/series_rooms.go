@@ -11,6 +11,12 @@ import (
 type substitutes struct {
 	bySite map[int64][]*Room
 	byRoom map[substitution][]*Room
+	taken  map[roomOfDate]bool // by others, as the database says
+}
+
+type roomOfDate struct {
+	date *wanted
+	room int64
 }
 
 // substitution of a room for so many who are invited.
@@ -20,7 +26,7 @@ type substitution struct {
 }
 
 func newSubstitutes() substitutes {
-	return substitutes{bySite: map[int64][]*Room{}, byRoom: map[substitution][]*Room{}}
+	return substitutes{bySite: map[int64][]*Room{}, byRoom: map[substitution][]*Room{}, taken: map[roomOfDate]bool{}}
 }
 
 // findOthers looks for other rooms for the dates that cannot be. Of those at the same site
@@ -64,10 +70,10 @@ func (p *planner) replaced(ctx context.Context, w *wanted, dates []*wanted) ([]*
 	if len(blocked) == 0 {
 		return nil, nil
 	}
-	choices := make([][]*Room, len(blocked))
+	choices, fits := make([][]*Room, len(blocked)), map[int64]bool{}
 	for i, at := range blocked {
 		var err error
-		if choices[i], err = p.choices(ctx, w, w.terms.Rooms[at], len(blocked), dates); err != nil {
+		if choices[i], err = p.choices(ctx, w, w.terms.Rooms[at], len(blocked), fits, dates); err != nil {
 			return nil, err
 		}
 	}
@@ -103,8 +109,9 @@ func (p *planner) refused(ctx context.Context, w *wanted, r *Room, dates []*want
 	return len(over) > 0, err
 }
 
-// choices are the first n rooms, the best first, that the date may have in place of r.
-func (p *planner) choices(ctx context.Context, w *wanted, r *Room, n int, dates []*wanted) ([]*Room, error) {
+// choices are the first n rooms, the best first, that the date may have in place of r. fits says
+// of the rooms looked at for this date whether it may have them.
+func (p *planner) choices(ctx context.Context, w *wanted, r *Room, n int, fits map[int64]bool, dates []*wanted) ([]*Room, error) {
 	all, err := p.equals(ctx, r, len(w.terms.Attendees))
 	if err != nil {
 		return nil, err
@@ -113,16 +120,11 @@ func (p *planner) choices(ctx context.Context, w *wanted, r *Room, n int, dates 
 	for size := 16; len(all) > 0 && len(good) < n; size *= 4 { // mostly one of the first is free
 		some := all[:min(size, len(all))]
 		all = all[len(some):]
-		free, err := p.free(ctx, w, some, dates)
-		if err != nil {
+		if err := p.findFitting(ctx, w, some, fits, dates); err != nil {
 			return nil, err
 		}
-		for _, o := range free {
-			refused, err := p.refused(ctx, w, o, dates)
-			if err != nil {
-				return nil, err
-			}
-			if !refused && !slices.Contains(ids(w.terms.Rooms), o.ID) {
+		for _, o := range some {
+			if fits[o.ID] {
 				good = append(good, o)
 			}
 		}
@@ -130,20 +132,63 @@ func (p *planner) choices(ctx context.Context, w *wanted, r *Room, n int, dates 
 	return good[:min(n, len(good))], nil
 }
 
-// free are those of the rooms that nobody has at the date's time, neither now nor by this plan.
-func (p *planner) free(ctx context.Context, w *wanted, rooms []*Room, dates []*wanted) ([]*Room, error) {
-	would := w.occupancies(rooms)
-	taken, err := p.taken(ctx, would, dates)
-	if err != nil {
-		return nil, err
+// findFitting sets of rooms that were not looked at yet whether the date may have them: nobody has
+// them at its time, neither now nor by this plan, and their rules let it.
+func (p *planner) findFitting(ctx context.Context, w *wanted, rooms []*Room, fits map[int64]bool, dates []*wanted) error {
+	rooms = slices.DeleteFunc(slices.Clone(rooms), func(r *Room) bool { _, known := fits[r.ID]; return known })
+	if err := p.lookUpTaken(ctx, w, rooms, dates); err != nil {
+		return err
 	}
-	var free []*Room
-	for i, r := range rooms {
-		if len(taken[i]) == 0 && len(p.inTheWay(w, would[i:i+1])) == 0 {
-			free = append(free, r)
+	own := ids(w.terms.Rooms)
+	for i, would := range w.occupancies(rooms) {
+		r := rooms[i]
+		if p.substitutes.taken[roomOfDate{w, r.ID}] || slices.Contains(own, r.ID) || len(p.inTheWay(w, []Occupancy{would})) > 0 {
+			fits[r.ID] = false
+			continue
+		}
+		refused, err := p.refused(ctx, w, r, dates)
+		if err != nil {
+			return err
+		}
+		fits[r.ID] = !refused
+	}
+	return nil
+}
+
+// lookUpAtOnce bounds the times of rooms that one statement looks up.
+const lookUpAtOnce = 5000
+
+// lookUpTaken looks up which of the rooms others have at the date's time, and in the same statement
+// at the times of the dates that are still to be settled: they mostly need the same rooms.
+func (p *planner) lookUpTaken(ctx context.Context, w *wanted, rooms []*Room, dates []*wanted) error {
+	rooms = slices.DeleteFunc(slices.Clone(rooms), func(r *Room) bool { _, known := p.substitutes.taken[roomOfDate{w, r.ID}]; return known })
+	if len(rooms) == 0 {
+		return nil
+	}
+	var asked []Occupancy
+	var of []*wanted
+	ask := func(w *wanted) {
+		for _, o := range w.occupancies(rooms) {
+			asked, of = append(asked, o), append(of, w)
 		}
 	}
-	return free, nil
+	ask(w)
+	for _, later := range dates[slices.Index(dates, w)+1:] {
+		if len(asked)+len(rooms) > lookUpAtOnce {
+			break
+		}
+		if later.why != nil && later.room {
+			ask(later)
+		}
+	}
+	taken, err := p.taken(ctx, asked, dates)
+	if err != nil {
+		return err
+	}
+	for i, o := range asked {
+		p.substitutes.taken[roomOfDate{of[i], o.RoomID}] = len(taken[i]) > 0
+	}
+	return nil
 }
 
 // equals are the rooms that would do in place of r, the best first.

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -168,4 +169,27 @@ func TestSeries_moveThatWaitsIsInTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "dates", w.look(t, r.Series.ID), []string{"02-18 10:00 Weekly confirmed", "02-25 10:00 Weekly confirmed", "03-04 10:00 Weekly confirmed"})
+}
+
+// Other rooms are looked up for all dates of a series together, not for each date and room.
+func TestSeries_otherRoomsAreLookedUpTogether(t *testing.T) {
+	w := newWorld(t)
+	var wanted []*Room
+	for range 6 {
+		wanted = append(wanted, w.room(t, RoomFields{Name: new(fmt.Sprint("Room ", w.store.last)), Capacity: new(8)}))
+	}
+	for range 30 {
+		w.room(t, RoomFields{Name: new(fmt.Sprint("Room ", w.store.last)), Capacity: new(8)})
+	}
+	f := w.weekly("FREQ=DAILY;COUNT=8", wanted...)
+	w.bookSeries(t, w.bob, f)
+	f.OnConflict = OtherRoom
+	w.store.lookUps = 0
+	preview, err := w.PreviewSeries(t.Context(), w.ann, f)
+	if err != nil || len(preview.Meetings) != 8 {
+		t.Fatalf("%d dates, %v", len(preview.Meetings), err)
+	}
+	if w.store.lookUps > 3 { // what is wanted, and two batches of other rooms
+		t.Errorf("looked %d times for what is taken", w.store.lookUps)
+	}
 }
