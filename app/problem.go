@@ -159,6 +159,11 @@ func problem(err error) *Problem {
 		return newProblem(http.StatusConflict, "lease_lost", "The lease is no longer held")
 	case errors.Is(err, meeting.ErrFeedClosed):
 		return newProblem(http.StatusServiceUnavailable, "unavailable", "The server stops")
+	case database.TimedOut(err):
+		p := newProblem(http.StatusServiceUnavailable, "timeout", "The request took too long")
+		p.Detail = "The database stopped it. Ask for less at once, or try again later."
+		p.retryAfter = 10 * time.Second
+		return p
 	case errors.Is(err, errQueueDown), errors.Is(err, topics.ErrQueueDown), database.Unavailable(err):
 		p := newProblem(http.StatusServiceUnavailable, "unavailable", "Unavailable")
 		p.Detail = "Something this needs does not answer at the moment. Try again."

@@ -49,6 +49,7 @@ func TestProblem(t *testing.T) {
 		{&account.RateLimitError{RetryAfter: 90 * time.Second}, `{"type":"urn:punctual:problem:rate_limited","title":"Too many attempts","status":429,"code":"rate_limited"}`},
 		{&http.MaxBytesError{Limit: 5}, `{"type":"urn:punctual:problem:too_large","title":"The body is too long","status":413,"detail":"The limit is 5 bytes.","code":"too_large"}`},
 		{&pgconn.PgError{Code: "57P01", Message: "secret"}, unavailableJSON},
+		{&pgconn.PgError{Code: "57014", Message: "secret"}, timeoutJSON},
 		{&net.OpError{Op: "dial", Err: errors.New("secret")}, unavailableJSON},
 		{context.DeadlineExceeded, unavailableJSON},
 		{queueError(errors.New("secret")), unavailableJSON},
@@ -64,6 +65,8 @@ func TestProblem(t *testing.T) {
 		}
 	}
 }
+
+const timeoutJSON = `{"type":"urn:punctual:problem:timeout","title":"The request took too long","status":503,"detail":"The database stopped it. Ask for less at once, or try again later.","code":"timeout"}`
 
 const unavailableJSON = `{"type":"urn:punctual:problem:unavailable","title":"Unavailable","status":503,"detail":"Something this needs does not answer at the moment. Try again.","code":"unavailable"}`
 

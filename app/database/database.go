@@ -36,9 +36,10 @@ type DB struct {
 
 // Options tune the connections; a zero field means the default given here.
 type Options struct {
-	MaxConns    int           // open at once for requests; 8 per processor, at least 16; half as many besides for heavy requests, and for work. Of SQLite those that read.
-	MaxIdleTime time.Duration // after which an unused connection is closed; 5m
-	MaxLifetime time.Duration // after which any connection is replaced, so that a fail-over is noticed; 30m
+	MaxConns     int           // open at once for requests; 8 per processor, at least 16; half as many besides for heavy requests, and for work. Of SQLite those that read.
+	MaxIdleTime  time.Duration // after which an unused connection is closed; 5m
+	MaxLifetime  time.Duration // after which any connection is replaced, so that a fail-over is noticed; 30m
+	MaxStatement time.Duration // of a request on Postgres, which ends a longer one; 25s. Work, migrations and commands have no bound
 }
 
 // Open connects to "postgres://user:password@host/database", whose parameters are pgx's, or
@@ -52,6 +53,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	o.MaxConns = cmp.Or(o.MaxConns, max(16, 8*runtime.GOMAXPROCS(0)))
 	o.MaxIdleTime = cmp.Or(o.MaxIdleTime, 5*time.Minute)
 	o.MaxLifetime = cmp.Or(o.MaxLifetime, 30*time.Minute)
+	o.MaxStatement = cmp.Or(o.MaxStatement, 25*time.Second)
 
 	open := openPostgres
 	switch scheme, _, _ := strings.Cut(url, ":"); scheme {
@@ -143,14 +145,15 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "punctual"
 	}
-	pool := func(maxConns int) *sql.DB {
-		p := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(prepare))
+	pool := func(maxConns int, settings ...string) *sql.DB {
+		p := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error { return prepare(ctx, c, settings...) }))
 		o := o
 		o.MaxConns = maxConns
 		limit(p, o)
 		return p
 	}
-	l := &lanes{requests: pool(o.MaxConns), heavy: pool(max(2, o.MaxConns/2)), work: pool(max(2, o.MaxConns/2))}
+	bound := boundStatement(o.MaxStatement)
+	l := &lanes{requests: pool(o.MaxConns, bound), heavy: pool(max(2, o.MaxConns/2), bound), work: pool(max(2, o.MaxConns/2))}
 	return &DB{SQL: l.work, Dialect: migrations.Postgres, requests: l.requests, heavy: l.heavy}, postgres.New(postgres.Config{Conn: l}), nil
 }
 
@@ -162,12 +165,19 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 const boundIdle = `SELECT set_config('idle_in_transaction_session_timeout', '5s', false)
 	WHERE current_setting('idle_in_transaction_session_timeout') = '0'`
 
+// boundStatement bounds how long a statement of a request may run, unless the administrator has
+// done so. The driver asks the server to cancel a statement whose request ended, but that message
+// can be lost, or its sender killed.
+func boundStatement(d time.Duration) string {
+	return fmt.Sprintf(`SELECT set_config('statement_timeout', '%dms', false) WHERE current_setting('statement_timeout') = '0'`, d.Milliseconds())
+}
+
 // prepare makes a new connection fit: times come back in UTC instead of the machine's zone.
-func prepare(ctx context.Context, c *pgx.Conn) error {
+func prepare(ctx context.Context, c *pgx.Conn, settings ...string) error {
 	c.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
 	})
-	_, err := c.PgConn().Exec(ctx, boundIdle).ReadAll()
+	_, err := c.PgConn().Exec(ctx, strings.Join(append(settings, boundIdle), ";\n")).ReadAll()
 	return err
 }
 

@@ -51,6 +51,12 @@ func Unavailable(err error) bool {
 	return strings.HasSuffix(text, "conn closed") || strings.HasSuffix(text, "database is closed")
 }
 
+// TimedOut reports whether the database ended a statement because it ran for too long.
+func TimedOut(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == "57014"
+}
+
 func postgresUnavailable(state string) bool {
 	switch state {
 	case "57P04": // database_dropped

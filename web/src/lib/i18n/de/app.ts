@@ -57,6 +57,7 @@ const de: typeof en = {
     policy_violation: 'Die Regeln des Raums erlauben das nicht.',
     rate_limited: (seconds) =>
       seconds ? `Zu viele Versuche. In ${seconds} Sekunden geht es wieder.` : 'Zu viele Versuche. Versuchen Sie es später.',
+    timeout: 'Die Anfrage hat zu lange gedauert und wurde abgebrochen. Fragen Sie weniger auf einmal ab, oder versuchen Sie es später.',
     unavailable: 'Der Server ist beschäftigt. Versuchen Sie es gleich noch einmal.',
     too_large: 'Das ist zu lang, um gesendet zu werden.',
     timeout: 'Das hat zu lange gedauert. Versuchen Sie es noch einmal.',

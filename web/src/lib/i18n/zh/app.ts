@@ -56,6 +56,7 @@ const zh: typeof en = {
     invalid: '请检查标出的字段。',
     policy_violation: '会议室规则不允许这样预订。',
     rate_limited: (seconds) => (seconds ? `尝试次数过多，请 ${seconds} 秒后再试。` : '尝试次数过多，请稍后再试。'),
+    timeout: '请求耗时过长，已被中止。请缩小查询范围，或稍后重试。',
     unavailable: '服务器繁忙，请稍后重试。',
     too_large: '内容过长，无法发送。',
     timeout: '耗时过长，请重试。',

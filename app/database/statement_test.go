@@ -1,0 +1,74 @@
+package database_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"punctual/app/database"
+	"punctual/tests/testenv"
+)
+
+// A statement ends when the context of its request does.
+func TestStatements_endWithTheirContext(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, db *database.DB) {
+		// Of SQLite the driver ends a statement with its context until the first row is there.
+		const numbers = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
+		endless := []string{"SELECT * FROM (" + numbers + "SELECT count(*) FROM n) AS t"}
+		if db.Dialect == "postgres" {
+			endless = append(endless, "SELECT * FROM ("+numbers+"SELECT x FROM n WHERE x < 10 OR x < 0) AS t")
+		}
+		for _, q := range endless {
+			ctx, cancel := context.WithTimeout(database.ForRequest(t.Context()), 300*time.Millisecond)
+			defer cancel()
+			var found []int64
+			if err := db.Gorm.WithContext(ctx).Raw(q).Scan(&found).Error; err == nil || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", q, err)
+			}
+		}
+		if db.Dialect != "postgres" {
+			return
+		}
+		var running int64
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			err := db.Gorm.Raw("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()").Scan(&running).Error
+			if err != nil {
+				t.Fatal(err)
+			}
+			if running == 0 {
+				return
+			}
+		}
+		t.Errorf("%d statements run on", running)
+	})
+}
+
+// Postgres ends a long statement of a request, whether or not somebody asks it to, and a statement
+// of work only if the administrator wants it.
+func TestOpen_boundsStatementsOfRequests(t *testing.T) {
+	t.Parallel()
+	db, err := database.Open(t.Context(), testenv.Postgres(t), database.Options{MaxStatement: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	const long = "SELECT pg_sleep(0.3)"
+	for name, ctx := range map[string]context.Context{"light": database.ForRequest(t.Context()), "heavy": database.ForHeavy(t.Context())} {
+		err := db.Gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return tx.Exec(long).Error })
+		if !database.TimedOut(err) || !database.Unavailable(err) {
+			t.Errorf("a statement of a %s request: %v", name, err)
+		}
+	}
+	if err := db.Gorm.WithContext(t.Context()).Exec(long).Error; err != nil {
+		t.Errorf("a statement of work: %v", err)
+	}
+	own := open(t, testenv.Postgres(t)+"&statement_timeout=2000")
+	var got string
+	if err := own.Gorm.WithContext(database.ForRequest(t.Context())).Raw("SHOW statement_timeout").Scan(&got).Error; err != nil || got != "2s" {
+		t.Errorf("the administrator's bound: %q, %v", got, err)
+	}
+}
