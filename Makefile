@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test test-program test-packages test-page lint race bench soak crash fuzz attack pictures fmt clean
+.PHONY: help run build page program test test-program test-packages test-page lint race bench soak crash fuzz clocks attack pictures fmt clean
 
 GO ?= go
 # Packages where goroutines share something are tested under the race detector. It makes SQLite
@@ -26,6 +26,7 @@ help:
 	@echo 'make crash   kill the program at each of its crash points, CRASH_RUNS=20 times'
 	@echo 'make soak    three processes under load while everything fails at random, for SOAK=3m'
 	@echo 'make fuzz    random requests to every operation of the API, for FUZZ=10m'
+	@echo 'make clocks  the tests at 24 instants: every hour, ends of months, changes of clocks; some hours'
 	@echo 'make attack  what others notice while somebody takes all they can get'
 	@echo 'make bench   measure, some six minutes; writes docs/benchmarks.md'
 	@echo 'make pictures draw the pictures of the documentation anew'
@@ -100,6 +101,11 @@ fuzz: export FUZZ ?= 10m
 fuzz:
 	@.ci/install test
 	@$(GO) test -count=1 -v -run '^TestFuzz$$' -timeout 0 ./tests
+
+# Of chosen instants: .ci/clocks 2027-03-28T00:59:30Z
+clocks:
+	@.ci/install test
+	@.ci/clocks
 
 # SOAK is a duration (3m, 8h); SOAK_SEED repeats the faults of an earlier run.
 soak: export SOAK ?= 3m

@@ -19,7 +19,7 @@ import (
 const statusOfCurl = `curl() { command curl -w "%{stderr}${BASH_LINENO[-2]} %{http_code}\n" "$@" 2>>"$STATUSES"; }`
 
 var (
-	docDate    = regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`)
+	docDate    = regexp.MustCompile(`\b20\d\d-\d\d-\d\d`)
 	docStatus  = regexp.MustCompile(`\b[2-5]\d\d\b`)
 	docRequest = regexp.MustCompile(`(^|\()(api|door|curl) `)
 )

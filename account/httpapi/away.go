@@ -40,9 +40,12 @@ func (i *AwayInput) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &i.value)
 }
 
-// Schema is that of the value, or null.
+// Schema is that of the value, or null. It is one object schema, since huma names the faulty
+// field of an object but not of an anyOf.
 func (AwayInput) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{AnyOf: []*huma.Schema{r.Schema(reflect.TypeFor[AwayBody](), true, ""), {Type: "null"}}}
+	s := *huma.SchemaFromType(r, reflect.TypeFor[AwayBody]())
+	s.Nullable = true
+	return &s
 }
 
 func (i AwayInput) away() *account.Away {

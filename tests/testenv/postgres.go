@@ -144,7 +144,7 @@ func (s *PostgresInstance) data() string { return filepath.Join(s.dir, "data") }
 func (s *PostgresInstance) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir // the test's own folder may be closed to the user postgres
-	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"}
+	cmd.Env = append(shiftedClock(), "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8")
 	if s.cred != nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred}
 	}
@@ -257,4 +257,14 @@ func removeAll(t testing.TB, dir string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("remove %s: %v", dir, err)
+}
+
+// shiftedClock is the part of the environment by which `make clocks` shifts a server's clock.
+func shiftedClock() (env []string) {
+	for _, name := range []string{"LD_PRELOAD", "CLOCK_SHIFT"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
 }
