@@ -112,6 +112,9 @@ type LimitsConfig struct {
 	MaxInvitations int           `yaml:"max_invitations"` // attendees times dates of one series
 	MaxRoomDates   int           `yaml:"max_room_dates"`  // rooms times dates of one series
 	MaxWaits       int           `yaml:"max_waits"`       // places of one person on the waiting list
+
+	PersonAhead time.Duration `yaml:"person_ahead"` // room time of one person from now on; 0: no limit
+	PersonRooms int           `yaml:"person_rooms"` // of one person at the same time; 0: no limit
 }
 
 // EmailConfig says how mail leaves.

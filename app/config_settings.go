@@ -22,6 +22,7 @@ func (c BookingConfig) settings() *meeting.Settings {
 		Limits: meeting.Limits{
 			MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance, MaxOccurrences: c.Limits.MaxOccurrences,
 			MaxInvitations: c.Limits.MaxInvitations, MaxRoomDates: c.Limits.MaxRoomDates, MaxWaits: c.Limits.MaxWaits,
+			Person: meeting.PersonLimits{Ahead: c.Limits.PersonAhead, Rooms: c.Limits.PersonRooms},
 		},
 	}
 }

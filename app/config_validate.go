@@ -149,6 +149,8 @@ func (c *BookingConfig) validate(r *rules) {
 	r.check(c.Limits.MaxOccurrences >= 1 && c.Limits.MaxOccurrences <= 10_000, "booking.limits.max_occurrences", "is %d; it must be from 1 to 10000", c.Limits.MaxOccurrences)
 	r.check(c.Limits.MaxInvitations >= 1 && c.Limits.MaxInvitations <= 1_000_000, "booking.limits.max_invitations", "must be from 1 to 1000000, not %d", c.Limits.MaxInvitations)
 	r.check(c.Limits.MaxRoomDates >= 1 && c.Limits.MaxRoomDates <= 1_000_000, "booking.limits.max_room_dates", "must be from 1 to 1000000, not %d", c.Limits.MaxRoomDates)
+	r.check(c.Limits.PersonAhead >= 0, "booking.limits.person_ahead", "must be 0s or longer, not %s", shortDuration(c.Limits.PersonAhead))
+	r.check(c.Limits.PersonRooms >= 0, "booking.limits.person_rooms", "must be 0 or more, not %d", c.Limits.PersonRooms)
 	r.check(c.Limits.MaxWaits >= 1 && c.Limits.MaxWaits <= 10_000, "booking.limits.max_waits", "is %d; it must be from 1 to 10000", c.Limits.MaxWaits)
 	r.within("booking.check_in.opens", c.CheckIn.Opens, 0, day)
 	r.within("booking.check_in.grace", c.CheckIn.Grace, time.Second, day)

@@ -111,9 +111,10 @@ func (s *fakeStore) Held(_ context.Context, c Claim, except ID) ([]Slot, error) 
 func (s *fakeStore) held(c Claim, except ID) []Slot {
 	var slots []Slot
 	for _, m := range s.meetings {
-		holds := slices.ContainsFunc(m.Occupied, func(o Occupancy) bool { return o.RoomID == c.RoomID })
-		if m.ID != except && holds && m.Organizer.UserID == c.UserID && m.Slot.Overlaps(c.Span) {
-			slots = append(slots, m.Slot)
+		for _, o := range m.Occupied {
+			if m.ID != except && (c.RoomID == 0 || c.RoomID == o.RoomID) && m.Organizer.UserID == c.UserID && m.Slot.Overlaps(c.Span) {
+				slots = append(slots, m.Slot)
+			}
 		}
 	}
 	return slots

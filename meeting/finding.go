@@ -124,6 +124,8 @@ type asker struct {
 	need Need
 	at   time.Time
 	conf Settings
+
+	everywhere []Slot // that the asker has booked in all rooms, if the installation limits it
 }
 
 // mustAsk reports whether somebody else would have to agree to a booking.
@@ -158,7 +160,11 @@ func (r *Room) reasons(a *asker, slot Slot, taken, held []Slot) []Reason {
 	broken := r.Check(Wish{Slot: slot, Persons: a.need.Persons, Now: a.at}, a.conf.Limits)
 	if a.holds(r) || len(broken) > 0 { // a booking that breaks other rules is told of its quotas in any case
 		for _, c := range claims(a.ID, []*Room{r}, slot, nil) {
-			broken = append(broken, c.Check(held)...)
+			others := held
+			if c.RoomID == 0 {
+				others = a.everywhere
+			}
+			broken = append(broken, c.Check(others)...)
 		}
 	}
 	for _, f := range broken {

@@ -15,6 +15,7 @@ type Limits struct {
 	MaxInvitations int // of one series: attendees times dates
 	MaxRoomDates   int // of one series: rooms times dates
 	MaxWaits       int // places that one person has on the waiting list at a time
+	Person         PersonLimits
 }
 
 // waits is the fault of one more place on the waiting list for somebody who has so many.

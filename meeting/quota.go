@@ -15,17 +15,19 @@ const (
 	PerMonth = "month"
 )
 
-// Claim is what a meeting takes of its organizer's quota for one room. What counts are the
+// Claim is what a meeting takes of its organizer's quota for one room, or of what the installation
+// grants one person in all rooms. What counts are the
 // meetings that hold the room, past ones too: a request only while it holds its slot, one
 // that was cancelled, rejected or released not at all. A meeting counts in every period that
 // it touches, with the part of its length that lies there; one that was ended early with what
 // it took.
 type Claim struct {
-	RoomID int64
+	RoomID int64 // 0: all rooms together, see [PersonLimits]
 	UserID int64 // the organizer
 	Span   Slot  // the periods that the meeting touches
 
 	room   *Room
+	person *personClaim // nil: it is a claim on a room's quota
 	wanted Slot
 	had    Slot // what the meeting held of the room before; zero: nothing
 }
@@ -53,6 +55,9 @@ func claims(userID int64, rooms []*Room, wanted Slot, held *Meeting) []Claim {
 		}
 		cs = append(cs, c)
 	}
+	if len(rooms) > 0 && !rooms[0].Person.none() {
+		cs = append(cs, rooms[0].Person.claim(userID, rooms, wanted, held))
+	}
 	return cs
 }
 
@@ -64,6 +69,9 @@ const toldPeriods = 10
 // without buffers, of the user's other meetings that hold the room. A meeting that was over
 // the quota before, because that has been lowered, may still be moved within the period.
 func (c *Claim) Check(others []Slot) []Fault {
+	if c.person != nil {
+		return c.person.check(c, others)
+	}
 	var v faults
 	q, told := c.room.Policy.Quota, 0
 	for _, period := range q.periods(c.wanted, mustZone(c.room.Zone)) {

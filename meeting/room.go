@@ -26,9 +26,10 @@ type Room struct {
 	Approval  RoomApproval
 	Policy    Policy
 	CheckIn   CheckIn
-	Inherits  bool       // CheckIn is the installation's, and follows it
-	Closures  int64      // raised by the store with every change of a blackout of the room or its site, and of the settings that bookings are judged by; 0: there was never one
-	Blackouts []Blackout // that are not over, by start; set by the service for bookings and answers
+	Inherits  bool         // CheckIn is the installation's, and follows it
+	Closures  int64        // raised by the store with every change of a blackout of the room or its site, and of the settings that bookings are judged by; 0: there was never one
+	Blackouts []Blackout   // that are not over, by start; set by the service for bookings and answers
+	Person    PersonLimits // the installation's; set by the service
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time

@@ -10,8 +10,8 @@ import (
 // places are what the dates of a plan will have of rooms, and of their quotas.
 type places struct {
 	holds   map[int64][]holding // by room
-	counted map[int64][]holding // by room with a quota: without buffers
-	others  map[int64][]Slot    // by room with a quota: what else the organizer has of it
+	counted map[int64][]holding // by room with a quota, 0 for all rooms: without buffers
+	others  map[int64][]Slot    // by room with a quota, 0 for all rooms: what else the organizer has of it
 }
 
 // holding is what one date of the plan will have of a room.
@@ -67,7 +67,7 @@ func (p *planner) keep(w *wanted) {
 		p.hold(w, r.Change.Held)
 	}
 	for _, o := range w.base.Occupied {
-		p.counted[o.RoomID] = append(p.counted[o.RoomID], holding{Occupancy{o.RoomID, w.base.Slot}, w})
+		p.count(o.RoomID, w.base.Slot, w)
 	}
 }
 
@@ -83,7 +83,14 @@ func (p *planner) take(w *wanted) {
 		return
 	}
 	for _, r := range w.terms.Rooms {
-		p.counted[r.ID] = append(p.counted[r.ID], holding{Occupancy{r.ID, w.terms.Slot}, w})
+		p.count(r.ID, w.terms.Slot, w)
+	}
+}
+
+// count a date for the quota of the room, and for the limits of a person in all rooms.
+func (p *planner) count(roomID int64, slot Slot, w *wanted) {
+	for _, id := range []int64{roomID, 0} {
+		p.counted[id] = append(p.counted[id], holding{Occupancy{roomID, slot}, w})
 	}
 }
 
@@ -171,9 +178,11 @@ func (p *planner) used(ctx context.Context, c Claim, dates []*wanted) ([]Slot, e
 		return nil, fmt.Errorf("look up quotas: %w", err)
 	}
 	for _, m := range p.moving(dates) {
-		holds := slices.ContainsFunc(m.Occupied, func(o Occupancy) bool { return o.RoomID == c.RoomID })
-		if i := slices.IndexFunc(used, func(s Slot) bool { return sameSlot(s, m.Slot) }); holds && i >= 0 {
-			used = slices.Delete(used, i, i+1)
+		for _, o := range m.Occupied {
+			i := slices.IndexFunc(used, func(s Slot) bool { return sameSlot(s, m.Slot) })
+			if i >= 0 && (c.RoomID == 0 || o.RoomID == c.RoomID) {
+				used = slices.Delete(used, i, i+1)
+			}
 		}
 	}
 	p.others[c.RoomID] = used

@@ -158,8 +158,15 @@ func (s *Service) suggest(ctx context.Context, a *asker, rooms []*Room, length t
 	return all, nil
 }
 
-// held are the slots that count for the asker's quotas of rooms around a span.
+// held are the slots that count for the asker's quotas of rooms around a span. It also notes what
+// the asker has in all rooms, if that is limited.
 func (s *Service) held(ctx context.Context, a *asker, rooms []*Room, span Slot) (map[int64][]Slot, error) {
+	if p := a.conf.Limits.Person; !p.none() {
+		var err error
+		if a.everywhere, err = s.store.Held(ctx, p.at(a.at).claim(a.ID, nil, span, nil), 0); err != nil {
+			return nil, fmt.Errorf("look up what a person has booked: %w", err)
+		}
+	}
 	limited := slices.DeleteFunc(slices.Clone(rooms), func(r *Room) bool { return r.Policy.Quota == nil })
 	if len(limited) == 0 {
 		return nil, nil

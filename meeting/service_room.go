@@ -333,6 +333,9 @@ func (s *Service) theirRooms(ctx context.Context, ms []*Meeting) ([]*Room, error
 func (s *Service) zoned(rooms []*Room) []*Room {
 	for _, r := range rooms {
 		r.Zone = cmp.Or(r.Zone, s.conf().Timezone, "UTC")
+		if limits := s.conf().Limits.Person; !limits.none() {
+			r.Person = limits.at(s.clock())
+		}
 		if _, err := Zone(r.Zone); err != nil {
 			s.logUnknown(r.Zone)
 		}

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -227,6 +229,67 @@ func TestQuota(t *testing.T) {
 		alice.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/end", begun.ID), nil, nil)
 		alice.Book(t, again)
 		alice.Book(t, book(16, 18))
+	})
+}
+
+// TestPersonLimits: the installation bounds what one person books in all rooms, in every way of booking.
+func TestPersonLimits(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		on.YAML = "booking: { limits: { person_ahead: 8h, person_rooms: 2 } }\n"
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
+		var rooms []int64
+		for _, name := range []string{"One", "Two", "Three"} {
+			rooms = append(rooms, admin.NewRoom(t, name).ID)
+		}
+		day := aMonday()
+		book := func(from, hours int, rooms ...int64) with {
+			start := day.Add(time.Duration(from) * time.Hour)
+			return testenv.Booking(start, start.Add(time.Duration(hours)*time.Hour), rooms)
+		}
+		two := alice.Book(t, book(9, 1, rooms[:2]...)) // 2 h of room time
+		if v := violations(t, alice, http.MethodPost, "/meetings", book(9, 1, rooms[2]))["rooms_at_once 0"]; v.Limit != 2.0 || v.Used != 2.0 || v.Actual != 3.0 {
+			t.Errorf("a third room: %+v", v)
+		}
+		if v := violations(t, alice, http.MethodPost, "/meetings", book(12, 7, rooms[0]))["booked_ahead 0"]; v.Limit != "8h" || v.Used != "2h" || v.Actual != "9h" {
+			t.Errorf("nine hours: %+v", v)
+		}
+		longer := with{"end": day.Add(13 * time.Hour).Add(time.Minute).Format(time.RFC3339)}
+		if v := violations(t, alice, http.MethodPatch, at("/meetings/%d", two.ID), longer); len(v) != 1 {
+			t.Errorf("a longer meeting: %+v", v)
+		}
+
+		// Of eight dates six fit: the preview says so, and saving does it.
+		series := book(24, 1, rooms[2])
+		series["rrule"], series["on_conflict"] = "FREQ=DAILY;COUNT=8", "skip"
+		preview := alice.Want(t, http.StatusOK, http.MethodPost, "/series/preview", series, nil)
+		if n := strings.Count(string(preview.Body), `"reason":"booked_ahead"`); n != 2 {
+			t.Errorf("the preview refuses %d dates, want 2: %s", n, preview.Body)
+		}
+		var free struct {
+			Items []struct{ Reasons []violation }
+		}
+		query := url.Values{"start": {day.Add(50 * time.Hour).Format(time.RFC3339)}, "end": {day.Add(57 * time.Hour).Format(time.RFC3339)}}
+		alice.Want(t, http.StatusOK, http.MethodGet, "/availability?"+query.Encode(), nil, &free)
+		if len(free.Items) != 3 || len(free.Items[0].Reasons) != 1 || free.Items[0].Reasons[0].Code != "booked_ahead" {
+			t.Errorf("seven hours: %+v", free)
+		}
+		alice.Want(t, http.StatusCreated, http.MethodPost, "/series", series, nil)
+		if v := violations(t, alice, http.MethodPost, "/meetings", book(20, 1, rooms[0])); len(v) != 1 {
+			t.Errorf("the ninth hour: %+v", v)
+		}
+
+		alice.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", two.ID), nil, nil)
+		alice.Book(t, book(9, 2, rooms[0]))
+		got := race(t, 10, []*testenv.Client{bob}, func(i int) any { return book(13+i, 1, rooms[:2]...) })
+		if !maps.Equal(got, map[string]int{"201": 4, "422 policy_violation": 6}) {
+			t.Errorf("two hours each, at once: %v", got)
+		}
+		over := book(300, 9, rooms[:2]...)
+		violations(t, admin, http.MethodPost, "/meetings", over)
+		over["override"] = with{"reason": "fair"}
+		admin.Book(t, over)
 	})
 }
 

@@ -70,12 +70,7 @@ var (
 		ORDER BY o.room_id, o.starts_at`)
 	getAllTaken = write(rowsWithin("occupancies", "o.room_id, o.starts_at, o.ends_at", "$1", "$2") + `
 		ORDER BY 2`)
-	getHeldBy = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at
-		FROM (SELECT m.id, m.starts_at, m.ends_at, m.ended_at FROM meetings AS m WHERE m.organizer_id = $1 AND ` + recent("m", "$3", "$4") + `
-			UNION ALL SELECT m.id, m.starts_at, m.ends_at, m.ended_at
-			FROM (` + longRowsWithin("meetings", "o.id", "$3", "$4") + `) AS l CROSS JOIN meetings AS m WHERE m.id = l.id AND m.organizer_id = $1) AS m
-		JOIN occupancies AS o ON o.meeting_id = m.id
-		WHERE NOT o.held AND o.room_id IN ({postgres: SELECT unnest($2::bigint[])}{sqlite: SELECT value FROM json_each($2)})`)
+	getHeldBy = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at ` + heldMeetings("$3", "$4") + ` AND o.room_id IN ({postgres: SELECT unnest($2::bigint[])}{sqlite: SELECT value FROM json_each($2)})`)
 	getBooked = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at FROM
 		` + takenOfRooms + `
 		JOIN meetings AS m ON m.id = o.meeting_id
@@ -87,6 +82,15 @@ var (
 			{sqlite: o.ends_at > $2 AND o.starts_at < $3 AND} ` + sinceLast("$1", "$2") + `)
 		ORDER BY m.starts_at, m.id`)
 )
+
+// heldMeetings are the occupancies of meetings of the user $1 within a span, by the organizer's index.
+func heldMeetings(from, to string) string {
+	return `FROM (SELECT m.id, m.starts_at, m.ends_at, m.ended_at FROM meetings AS m WHERE m.organizer_id = $1 AND ` + recent("m", from, to) + `
+			UNION ALL SELECT m.id, m.starts_at, m.ends_at, m.ended_at
+			FROM (` + longRowsWithin("meetings", "o.id", from, to) + `) AS l CROSS JOIN meetings AS m WHERE m.id = l.id AND m.organizer_id = $1) AS m
+		JOIN occupancies AS o ON o.meeting_id = m.id
+		WHERE NOT o.held`
+}
 
 func (s *Store) Busy(ctx context.Context, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {
 	return s.slots(ctx, slotOf, getTaken, s.ids(rooms...), micro(span.Start), micro(span.End))

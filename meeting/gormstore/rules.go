@@ -24,6 +24,9 @@ var (
 			{sqlite: o.starts_at < $4 AND o.ends_at > $3 AND} ` + sinceLast("$1", "$3"))
 )
 
+// A person's meetings in all rooms, one row for each room.
+var heldEverywhere = write(`SELECT m.id, m.starts_at, m.ends_at, m.ended_at ` + heldMeetings("$2", "$3"))
+
 // lockQuotas makes whoever saves another meeting of the same people in the same rooms wait
 // until tx is over; quotas are to be read in a statement after it. Who saves several meetings
 // in one transaction calls it once for all of them, so that locks are taken in one order.
@@ -53,8 +56,9 @@ func (s *Store) claimQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
 	if err := s.lockQuotas(tx, ms...); err != nil {
 		return err
 	}
+	read := heldOnce{}
 	for _, m := range ms {
-		if err := s.claimQuota(tx, m, func(id meeting.ID) bool { return id != m.ID }); err != nil {
+		if err := s.claimQuota(tx, m, read, func(id meeting.ID) bool { return id != m.ID }); err != nil {
 			return err
 		}
 	}
@@ -63,6 +67,10 @@ func (s *Store) claimQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
 
 // claimQuotasInOrder does so for meetings that are saved already: each counts those before it, as a preview does.
 func (s *Store) claimQuotasInOrder(tx *gorm.DB, ms []*meeting.Meeting) error {
+	read := heldOnce{}
+	for _, m := range ms {
+		read.cover(m.Claims())
+	}
 	place := make(map[meeting.ID]int, len(ms))
 	for i, m := range ms {
 		place[m.ID] = i
@@ -72,21 +80,21 @@ func (s *Store) claimQuotasInOrder(tx *gorm.DB, ms []*meeting.Meeting) error {
 			at, among := place[id]
 			return !among || at < i
 		}
-		if err := s.claimQuota(tx, m, counts); err != nil {
+		if err := s.claimQuota(tx, m, read, counts); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, counts func(meeting.ID) bool) error {
+func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, read heldOnce, counts func(meeting.ID) bool) error {
 	var broken []meeting.Fault
 	for _, c := range m.Claims() {
-		others, err := s.held(tx, c, counts)
+		all, err := s.readHeld(tx, c, read)
 		if err != nil {
 			return err
 		}
-		broken = append(broken, c.Check(others)...)
+		broken = append(broken, c.Check(countSlots(all, counts))...)
 	}
 	if len(broken) > 0 {
 		return &meeting.PolicyError{Violations: broken}
@@ -95,21 +103,80 @@ func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, counts func(meeting.
 }
 
 func (s *Store) Held(ctx context.Context, c meeting.Claim, except meeting.ID) ([]meeting.Slot, error) {
-	return s.held(s.db.WithContext(ctx), c, func(id meeting.ID) bool { return id != except })
+	all, err := s.held(s.db.WithContext(ctx), c)
+	return countSlots(all, func(id meeting.ID) bool { return id != except }), err
 }
 
-// held are the times that meetings which count take of a claim's room.
-func (s *Store) held(tx *gorm.DB, c meeting.Claim, counts func(meeting.ID) bool) ([]meeting.Slot, error) {
-	var slots []meeting.Slot
-	err := s.query(tx, func(rows *sql.Rows) error {
+// heldOnce is what persons have in all rooms, by user: it is the same for all dates of a series.
+type heldOnce map[int64]*heldSpan
+
+type heldSpan struct {
+	span meeting.Slot
+	read bool
+	held []heldSlot
+}
+
+// cover widens what is to be read to the spans of these claims.
+func (h heldOnce) cover(claims []meeting.Claim) {
+	for _, c := range claims {
+		if c.RoomID != 0 {
+			continue
+		}
+		p, ok := h[c.UserID]
+		if !ok {
+			h[c.UserID] = &heldSpan{span: c.Span}
+			continue
+		}
+		if c.Span.Start.Before(p.span.Start) {
+			p.span.Start = c.Span.Start
+		}
+		if c.Span.End.After(p.span.End) {
+			p.span.End = c.Span.End
+		}
+	}
+}
+
+func (s *Store) readHeld(tx *gorm.DB, c meeting.Claim, read heldOnce) (held []heldSlot, err error) {
+	p := read[c.UserID]
+	if c.RoomID != 0 || p == nil {
+		return s.held(tx, c)
+	}
+	if !p.read {
+		c.Span = p.span
+		p.held, err = s.held(tx, c)
+		p.read = err == nil
+	}
+	return p.held, err
+}
+
+type heldSlot struct {
+	id   meeting.ID
+	slot meeting.Slot
+}
+
+// countSlots of meetings that count.
+func countSlots(all []heldSlot, counts func(meeting.ID) bool) (slots []meeting.Slot) {
+	for _, h := range all {
+		if counts(h.id) {
+			slots = append(slots, h.slot)
+		}
+	}
+	return slots
+}
+
+// held are the times that the meetings of a claim's user take of its room, or of all rooms.
+func (s *Store) held(tx *gorm.DB, c meeting.Claim) (held []heldSlot, err error) {
+	statement, args := heldSlots, []any{c.RoomID, c.UserID, micro(c.Span.Start), micro(c.Span.End)}
+	if c.RoomID == 0 {
+		statement, args = heldEverywhere, []any{c.UserID, micro(c.Span.Start), micro(c.Span.End)}
+	}
+	err = s.query(tx, func(rows *sql.Rows) error {
 		var id meeting.ID
 		slot, err := scanTook(rows, &id)
-		if counts(id) {
-			slots = append(slots, slot)
-		}
+		held = append(held, heldSlot{id, slot})
 		return err
-	}, heldSlots, c.RoomID, c.UserID, micro(c.Span.Start), micro(c.Span.End))
-	return slots, err
+	}, statement, args...)
+	return held, err
 }
 
 // scanTook reads starts_at, ends_at and ended_at of a meeting, behind other columns: the time

@@ -107,6 +107,8 @@ const de: typeof en = {
     max_duration: 'Das ist länger, als der Raum erlaubt.',
     min_notice: 'Der Raum muss früher gebucht werden.',
     max_advance: 'So weit im Voraus ist der Raum nicht buchbar.',
+    booked_ahead: 'Sie haben im Voraus schon so viel gebucht, wie erlaubt ist.',
+    rooms_at_once: 'Sie haben zu dieser Zeit schon so viele Räume gebucht, wie erlaubt ist.',
     quota: 'Ihr Kontingent für diesen Raum ist ausgeschöpft.',
     taken: 'Das ist schon vergeben.',
     last_admin: 'Das ist die letzte Person, die verwalten darf.',

@@ -23,6 +23,8 @@ const de: typeof en = {
         ? `Räume sind bis ${w.limit} buchbar, nicht bis ${w.actual}.`
         : `Vorlauf${w.room ? ` für ${w.room}` : ''}: höchstens ${w.limit}; hier sind es ${w.actual}.`,
     quota: (w) => `Ihr Kontingent für ${w.room || 'diesen Raum'}: ${w.limit} je ${w.per}; verbraucht sind ${w.used}, hiermit wären es ${w.actual}.`,
+    booked_ahead: (w) => `Eine Person bucht insgesamt höchstens ${w.limit} im Voraus; verbraucht sind ${w.used}, hiermit wären es ${w.actual}.`,
+    rooms_at_once: (w) => `Eine Person bucht höchstens ${w.limit} Räume zur selben Zeit; hiermit wären es ${w.actual}.`,
     too_many_waits: (w) => `Sie warten schon auf ${w.used} Termine; mehr als ${w.limit} sind nicht möglich. Geben Sie zuerst einen dieser Plätze auf.`,
     needs_approval: (w) => `Buchungen von ${w.room || 'diesem Raum'} muss jemand genehmigen: Bitte fragen Sie auf der Seite an.`,
     too_many_dates: (w) => `Eine Serie hat höchstens ${w.limit} Termine.`,

@@ -33,6 +33,8 @@ export default {
         ? `Rooms are booked until ${w.limit} at the latest, not until ${w.actual}.`
         : `${w.room ? `${w.room} is` : 'Rooms are'} booked at most ${w.limit} ahead, and this is in ${w.actual}.`,
     quota: (w) => `You may book ${w.room || 'this room'} at most ${w.limit} a ${w.per}; you have ${w.used}, and with this it would be ${w.actual}.`,
+    booked_ahead: (w) => `One person may book at most ${w.limit} ahead in all rooms together; you have ${w.used}, and with this it would be ${w.actual}.`,
+    rooms_at_once: (w) => `One person may book at most ${w.limit} rooms at the same time; with this it would be ${w.actual}.`,
     too_many_waits: (w) => `You wait for ${w.used} meetings already; at most ${w.limit} are possible. Leave one of those places first.`,
     needs_approval: (w) => `Somebody has to approve bookings of ${w.room || 'this room'}: ask for one on the page.`,
     too_many_dates: (w) => `A series may have at most ${w.limit} dates.`,

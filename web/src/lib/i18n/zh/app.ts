@@ -106,6 +106,8 @@ const zh: typeof en = {
     max_duration: '超过会议室允许的时长。',
     min_notice: '需要更早预订该会议室。',
     max_advance: '不能提前这么久预订该会议室。',
+    booked_ahead: '您提前预订的时间已达上限。',
+    rooms_at_once: '您在该时段预订的会议室已达上限。',
     quota: '您在该会议室的预订额度已用完。',
     taken: '已被使用。',
     last_admin: '这是最后一位管理员。',
