@@ -10,6 +10,8 @@ const shown = new Set<Meeting['status']>(['pending', 'confirmed', 'in_progress',
 export class Mine {
   #span = { from: '', to: '' }
   #all = $state.raw<Meeting[]>([])
+  /** Whether the first answer is there. */
+  ready = $state(false)
   list = $derived(this.#all.filter((m) => shown.has(m.status)).sort((a, b) => a.start.localeCompare(b.start)))
 
   /** Looks at the time from an instant up to another. */
@@ -32,6 +34,7 @@ export class Mine {
     await live.ready()
     const [organized, invited] = await Promise.all([ask({ organizer: 'me' }), ask({ attendee: 'me' })]).catch(() => [[], []])
     if (!current()) return
+    this.ready = true
     const found = new Map([...organized, ...invited].map((m) => [m.id, m]))
     this.#all = this.#since.reduce((list, m) => patched(list, m, this.#belongs(m)), [...found.values()])
   }

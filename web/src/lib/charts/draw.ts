@@ -12,6 +12,7 @@ import {
   type ChartConfiguration,
 } from 'chart.js'
 import { colorOf, dashes, fillOf, points } from './patterns'
+import { decades, tick } from './ticks'
 
 Chart.register(BarController, BarElement, CategoryScale, LinearScale, LineController, LineElement, LogarithmicScale, PointElement, Tooltip)
 
@@ -48,7 +49,7 @@ export function draw(canvas: HTMLCanvasElement, spec: Spec): { destroy(): void }
     stacked: spec.stacked,
     beginAtZero: true,
     suggestedMax: spec.most,
-    ...(spec.log ? decades(spec.series) : {}),
+    ...(spec.log ? decades(spec.series.flatMap((s) => s.values)) : {}),
     grid: { color: line },
     border: { display: false },
     ticks: { color: ink, font, maxTicksLimit: 6, callback: (v: string | number, i: number, all: { value: number }[]) => tick(Number(v), all[i - 1]?.value, spec) },
@@ -106,20 +107,4 @@ export function draw(canvas: HTMLCanvasElement, spec: Spec): { destroy(): void }
     },
   }
   return new Chart(canvas, config)
-}
-
-/** The bounds of a logarithmic axis: whole powers of ten around all values, one decade at least. */
-function decades(series: Series[]): { min?: number; max?: number } {
-  const values = series.flatMap((s) => s.values).filter((v): v is number => v !== null && v > 0)
-  if (!values.length) return {}
-  const low = Math.floor(Math.log10(Math.min(...values)))
-  const high = Math.ceil(Math.log10(Math.max(...values)))
-  return { min: 10 ** low, max: 10 ** Math.max(high, low + 1) }
-}
-
-/** The label of a grid line; "" where it would repeat the one before. On a logarithmic axis only powers of ten have one. */
-function tick(v: number, before: number | undefined, spec: Spec): string {
-  if (spec.log && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) > 1e-6) return ''
-  const label = spec.format(v)
-  return before !== undefined && !spec.log && spec.format(before) === label ? '' : label
 }

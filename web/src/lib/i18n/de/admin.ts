@@ -22,6 +22,10 @@ const de: typeof en = {
       blackouts: 'Schließungen',
       tokens: 'API-Token',
     },
+    zones: {
+      changed: (zones) => `Die Regeln dieser Zeitzonen haben sich geändert: ${zones}.`,
+      text: (check, rebase) => `Kommende Termine liegen vielleicht zur falschen Zeit. Auf dem Server zeigt „${check}“ sie an, und „${rebase}“ verschiebt sie.`,
+    },
     rooms: 'Räume',
     newRoom: 'Neuer Raum',
     newSite: 'Neuer Standort',

@@ -328,7 +328,8 @@ const de: typeof en = {
     name: 'Name',
     roomSummary: (name, share, least, low) => `Am meisten genutzt ist ${name}, ${share} der Öffnungszeit; am wenigsten ${least}, ${low}.`,
     roomMore: (n) => `Gezeichnet sind die ersten ${n} Räume; die Tabelle hat alle.`,
-    daySummary: (booked, used, day, most) => `Gebucht ${booked}, genutzt ${used} der Zeit; am meisten am ${day}, ${most}.`,
+    daySummary: (day, most) => `Vollständige Tage. Am meisten gebucht am ${day}: ${most}.`,
+    dayNone: 'Vollständige Tage. An keinem war etwas gebucht.',
     hourSummary: (weekday, hour, share) => `Am meisten gebucht ist ${weekday} um ${hour}: ${share} der Räume.`,
     lost: 'Was nicht stattfand',
     lostSummary: (noShows, cancelled, rejected, hours) =>

@@ -20,6 +20,10 @@ export default {
       blackouts: 'Closings',
       tokens: 'API tokens',
     },
+    zones: {
+      changed: (zones: string) => `The rules of these time zones have changed: ${zones}.`,
+      text: (check: string, rebase: string) => `Upcoming meetings may be at the wrong time. On the server, run “${check}” to list them and “${rebase}” to move them.`,
+    },
     rooms: 'Rooms',
     newRoom: 'New room',
     newSite: 'New site',

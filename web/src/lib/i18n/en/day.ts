@@ -18,7 +18,7 @@ export default {
     anySize: 'Any size',
     capacity: 'Capacity',
     people: (n: number) => `${n}+ people`,
-    search: 'Room or meeting',
+    search: 'Search',
     newBooking: 'New booking',
     noRooms: 'No room matches',
     noRoomsText: 'Change the filters to see more rooms.',

@@ -326,7 +326,8 @@ export default {
     name: 'Name',
     roomSummary: (name: string, share: string, least: string, low: string) => `${name} is used most, ${share} of its opening hours; ${least} least, ${low}.`,
     roomMore: (n: string) => `The first ${n} rooms are drawn; the table has all.`,
-    daySummary: (booked: string, used: string, day: string, most: string) => `Booked ${booked}, used ${used} of the time; most on ${day}, ${most}.`,
+    daySummary: (day: string, most: string) => `Complete days. Booked most on ${day}: ${most}.`,
+    dayNone: 'Complete days. None of them had bookings.',
     hourSummary: (weekday: string, hour: string, share: string) => `Rooms are booked most on ${weekday} at ${hour}: ${share} of them.`,
     lost: 'What did not take place',
     lostSummary: (noShows: string, cancelled: string, rejected: string, hours: string) =>

@@ -43,7 +43,7 @@ export default {
     endless: () => 'The rule needs an end: COUNT or UNTIL.',
     impossible: () => 'No day fits this rule.',
     until_before_start: () => 'The end of the rule is before its start.',
-    overlaps_itself: () => 'A date, with the buffers of its rooms, would not be over when the next one begins.',
+    overlaps_itself: () => 'A date, including the buffers of its rooms, must end before the next one begins.',
     no_dates: () => 'No date is left.',
     sub_daily: () => 'A series recurs at most once a day.',
     unknown_part: () => 'The rule has a part that is not known.',

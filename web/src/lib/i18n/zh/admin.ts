@@ -22,6 +22,10 @@ const zh: typeof en = {
       blackouts: '关闭时段',
       tokens: 'API 令牌',
     },
+    zones: {
+      changed: (zones) => `以下时区的规则已更改：${zones}。`,
+      text: (check, rebase) => `即将举行的会议时间可能有误。请在服务器上运行“${check}”查看这些会议，运行“${rebase}”调整它们的时间。`,
+    },
     rooms: '会议室',
     newRoom: '新建会议室',
     newSite: '新建地点',

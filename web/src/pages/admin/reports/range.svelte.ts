@@ -12,8 +12,8 @@ class Range {
 
   #from = $derived(this.span === 'own' && this.first ? this.first : addDays(today(session.zone), 1 - days[this.span === 'own' ? 'd30' : this.span]))
   #to = $derived(this.span === 'own' && this.last ? this.last : today(session.zone))
-  /** The last date of which all is known: the days up to now end with yesterday. */
-  complete = $derived(this.span === 'own' ? this.#to : addDays(today(session.zone), -1))
+  /** The first and the last date. */
+  days = $derived({ first: this.#from, last: this.#to })
   valid = $derived(this.#from <= this.#to)
   query = $derived({
     from: instantOf(this.#from + 'T00:00:00', session.zone).toISOString(),
