@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -32,10 +33,7 @@ func (s *Service) Pop(ctx context.Context, p Pop) ([]Delivery, error) {
 	if len(p.Topics) == 0 {
 		return nil, nil
 	}
-	if hooks, err := s.store.Webhooks(ctx, p.Topics...); err != nil || len(hooks) > 0 {
-		if err == nil {
-			err = &HookedError{hooks[0].Topic}
-		}
+	if _, err := s.popControls(ctx, p.Topics); err != nil {
 		return nil, err
 	}
 	ds, _, err := s.pop(ctx, p)
@@ -160,7 +158,7 @@ func (s *Service) popShard(ctx context.Context, shard int, topics []string, room
 	if ms, err = s.allowed(act, topics, ms); len(ms) == 0 || err != nil {
 		return p, err
 	}
-	t, err := s.take(act, ms, ttr, micro(got.Now))
+	t, err := s.take(act, claim{ms, ttr, micro(got.Now)})
 	if err != nil {
 		s.giveBack(act, ms)
 		return p, err
@@ -173,12 +171,7 @@ func (s *Service) popShard(ctx context.Context, shard int, topics []string, room
 // allowed gives back the messages of topics that are not popped now and returns the others. If
 // one has got a webhook since the pop began it gives all back: a [*HookedError].
 func (s *Service) allowed(ctx context.Context, topics []string, ms []delayjob.Message) ([]delayjob.Message, error) {
-	controls, err := s.store.Controls(ctx, topics...)
-	for _, t := range topics {
-		if err == nil && controls[t].Webhook != nil {
-			err = &HookedError{t}
-		}
-	}
+	controls, err := s.popControls(ctx, topics)
 	if err != nil {
 		s.giveBack(ctx, ms)
 		return nil, err
@@ -198,6 +191,23 @@ func (s *Service) allowed(ctx context.Context, topics []string, ms []delayjob.Me
 	}
 	s.giveBack(ctx, not)
 	return may, nil
+}
+
+// popControls tells how the jobs of topics are handed out; a [*HookedError] if one has a webhook.
+func (s *Service) popControls(ctx context.Context, topics []string) (map[string]Control, error) {
+	if err := gone(ctx); err != nil {
+		return nil, err
+	}
+	c := s.gathered.controls.Ask(topics)
+	if c.err != nil {
+		return nil, c.err
+	}
+	for _, t := range topics {
+		if c.of[t].Webhook != nil {
+			return nil, &HookedError{t}
+		}
+	}
+	return c.of, nil
 }
 
 // pauseQueue tells the queue what it has forgotten.
@@ -227,31 +237,40 @@ type taking struct {
 	newer []delayjob.Message // what should have been there instead
 }
 
-// take takes the rows of messages, those that may be delivered.
-func (s *Service) take(ctx context.Context, ms []delayjob.Message, ttr time.Duration, now time.Time) (t taking, err error) {
-	keys := make([]Key, len(ms))
-	for i, m := range ms {
-		keys[i] = Key{topicOf(m), m.Key}
+// takeAll takes the rows of the messages of claims, in one transaction.
+func (s *Service) takeAll(ctx context.Context, cs ...claim) []took {
+	var keys []Key
+	for _, c := range cs {
+		for _, m := range c.ms {
+			keys = append(keys, Key{topicOf(m), m.Key})
+		}
 	}
-	err = s.store.Update(ctx, keys, func(js []*Job) (changed []*Job, err error) {
-		t = taking{}
+	var ts []took
+	err := s.store.Update(ctx, keys, func(js []*Job) (changed []*Job, err error) {
+		ts = make([]took, len(cs))
 		jobs := make(map[Key]*Job, len(js))
 		for _, j := range js {
 			jobs[j.Key] = j
 		}
-		for i, m := range ms {
-			j := jobs[keys[i]]
-			if j != nil && j.settle(now) {
-				j.UpdatedAt = now
-				changed = append(changed, j)
-			}
-			if t.decide(j, m, ttr, now) {
-				changed = append(changed, j)
+		touched := map[*Job]bool{}
+		for i, c := range cs {
+			for _, m := range c.ms {
+				j := jobs[Key{topicOf(m), m.Key}]
+				if j != nil && j.settle(c.now) {
+					j.UpdatedAt = c.now
+					touched[j] = true
+				}
+				if ts[i].decide(j, m, c.ttr, c.now) {
+					touched[j] = true
+				}
 			}
 		}
-		return changed, nil
+		return slices.Collect(maps.Keys(touched)), nil
 	})
-	return t, err
+	if err != nil {
+		return slices.Repeat([]took{{err: err}}, len(cs))
+	}
+	return ts
 }
 
 // decide tells what becomes of a message, and reports whether its job is taken.

@@ -198,9 +198,9 @@ func (p *push) take(ms []delayjob.Message) []begun {
 		p.s.WebhooksChanged()
 		return all(delayjob.Snooze(aside))
 	}
-	t, err := p.s.take(ctx, ms, control.Webhook.Timeout+pushMargin, p.s.now())
-	if err != nil {
-		return all(delayjob.Unavailable(err))
+	t := p.s.takeAll(ctx, claim{ms, control.Webhook.Timeout + pushMargin, p.s.now()})[0]
+	if t.err != nil {
+		return all(delayjob.Unavailable(t.err))
 	}
 	p.s.scheduler.Schedule(ctx, t.newer...)
 	bs := make([]begun, len(ms)) // of what is over nothing becomes

@@ -49,15 +49,19 @@ type Service struct {
 	batons  batons
 	stopped chan struct{} // closed when Run ends: nobody waits any more
 	turn    atomic.Uint64 // where the next pop begins
+
+	gathered gathered
 }
 
 // New returns a service. onEmpty is called when the queue shows that it lost its content;
 // [delayjob.Loader.Trigger], if there is a loader in this process.
 func New(store Store, queue Queue, scheduler Scheduler, sender *webhook.Sender, onEmpty func(), log *slog.Logger) *Service {
-	return &Service{
+	s := &Service{
 		store: store, queue: queue, scheduler: scheduler, sender: sender, onEmpty: onEmpty, log: log,
 		changed: make(chan struct{}, 1), stopped: make(chan struct{}), outage: outage{begun: make(chan struct{}, 1)},
 	}
+	s.gather()
+	return s
 }
 
 // now is the engine's clock, which decides what is due.
@@ -278,7 +282,7 @@ func (s *Service) Finish(ctx context.Context, es ...Ending) (errs []error, err e
 		}}
 	}
 	errs = make([]error, len(es))
-	for i, o := range s.changeHeld(ctx, cs) {
+	for i, o := range s.change(ctx, cs...) {
 		if o.err != nil && !errors.Is(o.err, delayjob.ErrLeaseLost) {
 			return nil, o.err
 		}
@@ -378,7 +382,7 @@ func (s *Service) changeHeld(ctx context.Context, cs []change) []outcome {
 
 // updateHeld changes one job for its holder, and for nobody else: [delayjob.ErrLeaseLost].
 func (s *Service) updateHeld(ctx context.Context, e Ending, apply func(j *Job, now time.Time)) (*Job, error) {
-	o := s.changeHeld(ctx, []change{{e, apply}})[0]
+	o := s.change(ctx, change{e, apply})[0]
 	return o.job, o.err
 }
 
