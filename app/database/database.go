@@ -32,6 +32,8 @@ type DB struct {
 	readers  *sql.DB // of SQLite; else nil
 	requests *sql.DB // of Postgres, see [ForRequest]; else nil
 	heavy    *sql.DB // of Postgres, see [ForHeavy]; else nil
+
+	openUnbounded func() *sql.DB // of Postgres: no bound on statements, for migrations; else nil
 }
 
 // Options tune the connections; a zero field means the default given here.
@@ -116,8 +118,15 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Migrate brings the schema to the newest version; see [migrations.Up].
-func (db *DB) Migrate(ctx context.Context) error { return migrations.Up(ctx, db.SQL, db.Dialect) }
+// Migrate brings the schema to the newest version; see [migrations.Up]. No statement_timeout of the
+// administrator applies: it is meant for daily work, and a new index of a large table takes longer.
+func (db *DB) Migrate(ctx context.Context) error {
+	if db.openUnbounded == nil {
+		return migrations.Up(ctx, db.SQL, db.Dialect)
+	}
+	unbounded := db.openUnbounded()
+	return errors.Join(migrations.Up(ctx, unbounded, db.Dialect), unbounded.Close())
+}
 
 // Close closes all connections.
 func (db *DB) Close() error {
@@ -154,7 +163,9 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 	}
 	bound := boundStatement(o.MaxStatement)
 	l := &lanes{requests: pool(o.MaxConns, bound), heavy: pool(max(2, o.MaxConns/2), bound), work: pool(max(2, o.MaxConns/2))}
-	return &DB{SQL: l.work, Dialect: migrations.Postgres, requests: l.requests, heavy: l.heavy}, postgres.New(postgres.Config{Conn: l}), nil
+	db := &DB{SQL: l.work, Dialect: migrations.Postgres, requests: l.requests, heavy: l.heavy}
+	db.openUnbounded = func() *sql.DB { return pool(4, "SET statement_timeout = 0") }
+	return db, postgres.New(postgres.Config{Conn: l}), nil
 }
 
 // boundIdle bounds how long a transaction may wait for its client, unless the administrator has

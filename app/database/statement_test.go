@@ -72,3 +72,12 @@ func TestOpen_boundsStatementsOfRequests(t *testing.T) {
 		t.Errorf("the administrator's bound: %q, %v", got, err)
 	}
 }
+
+// A bound of the administrator does not end a migration.
+func TestMigrate_statementTimeout(t *testing.T) {
+	t.Parallel()
+	db := open(t, testenv.Postgres(t)+"&statement_timeout=1")
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
