@@ -2832,7 +2832,7 @@ export interface components {
         DoorPair: {
             /**
              * @description Of POST /rooms/{id}/door/pairing
-             * @example 482913
+             * @example 482913507266
              */
             code: string;
             /**
@@ -2844,7 +2844,7 @@ export interface components {
         DoorPairing: {
             /**
              * @description For POST /door/pair; good for one device
-             * @example 482913
+             * @example 482913507266
              */
             code: string;
             /** Format: date-time */
@@ -4993,7 +4993,17 @@ export interface components {
         };
         UpdateMeInputBody: {
             /** @description When I am away and who decides in my place; null: I am there */
-            away?: components["schemas"]["AwayBody"] | null;
+            away?: {
+                /**
+                 * Format: int64
+                 * @description A manager or admin; null: nobody
+                 */
+                deputy_id?: number | null;
+                /** Format: date-time */
+                from: string;
+                /** Format: date-time */
+                until: string;
+            } | null;
             /** Format: password */
             current_password?: string;
             /** @description Ends all calendar feeds */
@@ -5012,7 +5022,17 @@ export interface components {
         };
         UpdateUserInputBody: {
             /** @description When the user is away and who decides in their place; null: they are there */
-            away?: components["schemas"]["AwayBody"] | null;
+            away?: {
+                /**
+                 * Format: int64
+                 * @description A manager or admin; null: nobody
+                 */
+                deputy_id?: number | null;
+                /** Format: date-time */
+                from: string;
+                /** Format: date-time */
+                until: string;
+            } | null;
             /** @description true ends the user's sessions and tokens for good */
             disabled?: boolean;
             email?: string;
