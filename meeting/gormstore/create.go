@@ -111,13 +111,19 @@ func (s *Store) insertAll(tx *gorm.DB, ms ...*meeting.Meeting) ([]meeting.Notice
 	}
 	failpoint.Reach("booking.middle", "")
 	var notices []meeting.Notice
-	for _, m := range ms {
-		notices = append(notices, m.TakeNotices()...)
+	taken := make([][]meeting.Notice, len(ms))
+	for i, m := range ms {
+		taken[i] = m.TakeNotices()
+		notices = append(notices, taken[i]...)
 	}
 	if len(notices) > 0 {
 		if err := s.outbox.Insert(tx, notices); err != nil {
 			return nil, err
 		}
+	}
+	rest := notices
+	for _, ns := range taken { // callers that kept them find their IDs there
+		rest = rest[copy(ns, rest):]
 	}
 	failpoint.Reach("booking.before", "")
 	return notices, nil
