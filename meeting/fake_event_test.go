@@ -14,3 +14,7 @@ func (s *fakeStore) MeetingsByID(ctx context.Context, ids []ID) ([]*Meeting, err
 	}
 	return ms, nil
 }
+
+func (s *fakeStore) Outlines(ctx context.Context, ids []ID) ([]*Meeting, error) {
+	return s.MeetingsByID(ctx, ids)
+}

@@ -297,7 +297,7 @@ func (s *Service) onMeetings(ctx context.Context, refs []Ref, prepare func(conte
 
 func (s *Service) tryOnMeetings(ctx context.Context, refs []Ref, prepare func(context.Context, []*Meeting) (prepared, error), fn func(*Meeting, changing, Ref) (Outcome, error)) ([]Outcome, error) {
 	ids := idsOfRefs(refs)
-	read, err := s.store.MeetingsByID(ctx, ids)
+	read, err := s.store.Outlines(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

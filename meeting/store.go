@@ -46,6 +46,8 @@ type Store interface {
 	CreateMeeting(ctx context.Context, m *Meeting) error
 	Meeting(ctx context.Context, id ID) (*Meeting, error)
 	UpdateMeeting(ctx context.Context, id ID, fn func(*Meeting) error) (*Meeting, []Notice, error)
+	// Outlines finds meetings without their attendees and reminders; those not there are left out.
+	Outlines(ctx context.Context, ids []ID) ([]*Meeting, error)
 	// UpdateMeetings locks the meetings in the order of their IDs and calls the function with
 	// each that is there. It saves those that it says to have changed, all or none. Its
 	// [*ConflictError] does not say what is in the way.

@@ -113,17 +113,8 @@ func meetingValues(m *meeting.Meeting) []any {
 	return values
 }
 
-// meetingTable are the columns in a {rows} of meetings.
-func meetingTable() string {
-	all := make([]string, len(columns))
-	for i, c := range columns {
-		all[i] = c.name + " " + c.kind
-	}
-	return strings.Join(all, ", ")
-}
-
-// meetingRow is the meeting in a {rows} of id and [meetingTable].
-func (d dialect) meetingRow(m *meeting.Meeting) row {
+// meetingRow is the meeting in a {rows} of id and columns.
+func (d dialect) meetingRow(m *meeting.Meeting, columns []column) row {
 	r := row{"id": m.ID}
 	for _, c := range columns {
 		r.set(d, c.name, c.value(m))

@@ -67,6 +67,18 @@ func (s *Store) LastEvent(ctx context.Context) (id int64, err error) {
 	return id, nil
 }
 
+var outlinesByID = write(selectOutlines + `
+	WHERE m.id ` + amongIDs + `
+	ORDER BY m.id`)
+
+func (s *Store) Outlines(ctx context.Context, ids []meeting.ID) ([]*meeting.Meeting, error) {
+	ms, err := s.readMeetings(s.db.WithContext(ctx), outlinesByID, s.ids(ids...))
+	if err != nil {
+		return nil, fmt.Errorf("outlines of meetings: %w", err)
+	}
+	return ms, nil
+}
+
 func (s *Store) MeetingsByID(ctx context.Context, ids []meeting.ID) ([]*meeting.Meeting, error) {
 	ms, err := s.readMeetings(s.db.WithContext(ctx), meetingsByID, s.ids(ids...))
 	if err != nil {

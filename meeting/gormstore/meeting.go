@@ -19,6 +19,9 @@ var selectMeetings = selecting(attendeesOf, remindersOf)
 // invited but to private ones.
 var selectBrief = selecting("CASE WHEN m.visibility = 'private' THEN "+attendeesOf+" END", "NULL")
 
+// selectOutlines reads them without people and reminders.
+var selectOutlines = selecting("NULL", "NULL")
+
 const (
 	attendeesOf = `(SELECT {array}({object}('user_id', a.user_id, 'email', a.email, 'name', a.name, 'phone', a.phone,
 				'locale', a.locale, 'timezone', a.timezone, 'response', a.response, 'comment', a.comment) ORDER BY a.position)

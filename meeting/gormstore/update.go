@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
-	"strings"
+	"sync"
 
 	"gorm.io/gorm"
 
@@ -16,8 +17,6 @@ import (
 )
 
 var (
-	saveMeetings = write(`UPDATE meetings AS m SET ` + fromRows(columnNames(meetingTable())) + `, version = m.version + 1
-		FROM {rows $1: id bigint, ` + meetingTable() + `} WHERE m.id = x.id {by m.id: $1 id}`)
 	getVersions = write(`SELECT id, version, schedule_version FROM meetings WHERE id ` + amongIDs)
 
 	removeRooms     = write(`DELETE FROM meeting_rooms WHERE meeting_id ` + amongIDs)
@@ -34,13 +33,28 @@ var (
 			{by r.meeting_id: $1 meeting_id}`)
 )
 
-// fromRows are "a = x.a, b = x.b" for columns.
-func fromRows(columns []string) string {
-	list := make([]string, len(columns))
-	for i, c := range columns {
-		list[i] = c + " = x." + c
+var savingColumns sync.Map // name of columns -> statement
+
+// saveMeetings writes columns of meetings and raises their versions.
+func saveMeetings(columns []column) statement {
+	set, kinds := "version = m.version + 1", "id bigint"
+	for _, c := range columns {
+		set += ", " + c.name + " = x." + c.name
+		kinds += ", " + c.name + " " + c.kind
 	}
-	return strings.Join(list, ", ")
+	if known, there := savingColumns.Load(set); there {
+		return known.(statement)
+	}
+	q := write(`UPDATE meetings AS m SET ` + set + ` FROM {rows $1: ` + kinds + `} WHERE m.id = x.id {by m.id: $1 id}`)
+	savingColumns.Store(set, q)
+	return q
+}
+
+// changedColumns are those that differ in some of the meetings.
+func changedColumns(cs []change) []column {
+	return slices.DeleteFunc(slices.Clone(columns), func(col column) bool {
+		return !slices.ContainsFunc(cs, func(c change) bool { return !reflect.DeepEqual(col.value(c.before), col.value(c.m)) })
+	})
 }
 
 // UpdateMeeting writes only what the function changed.
@@ -203,13 +217,14 @@ func meetingsOf(cs []change) []*meeting.Meeting {
 }
 
 func (s *Store) saveMeetings(tx *gorm.DB, cs []change) error {
+	changed := changedColumns(cs)
 	rows := make([]row, len(cs))
 	byID := make(map[meeting.ID]*meeting.Meeting, len(cs))
 	for i, c := range cs {
-		rows[i] = s.dialect.meetingRow(c.m)
+		rows[i] = s.dialect.meetingRow(c.m, changed)
 		byID[c.m.ID] = c.m
 	}
-	if _, err := s.exec(tx, saveMeetings, table(rows)); err != nil {
+	if _, err := s.exec(tx, saveMeetings(changed), table(rows)); err != nil {
 		return err
 	}
 	if err := s.saveRooms(tx, cs); err != nil {

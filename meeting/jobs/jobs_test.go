@@ -48,7 +48,7 @@ func (s *store) Meeting(context.Context, meeting.ID) (*meeting.Meeting, error) {
 
 func (s *store) Rooms(context.Context, []int64) ([]*meeting.Room, error) { return nil, nil }
 
-func (s *store) MeetingsByID(context.Context, []meeting.ID) ([]*meeting.Meeting, error) {
+func (s *store) Outlines(context.Context, []meeting.ID) ([]*meeting.Meeting, error) {
 	return []*meeting.Meeting{s.meeting}, s.err
 }
 

@@ -53,13 +53,27 @@ func (l *Ledger) Withdraw(tx *gorm.DB, meetingIDs []int64, kinds ...notify.Kind)
 	if len(kinds) == 0 {
 		kinds = []notify.Kind{notify.Reminder}
 	}
-	now := micro(tx.NowFunc())
-	for part := range slices.Chunk(meetingIDs, batch) {
-		err := tx.Exec(`UPDATE notifications SET state = 'cancelled', updated_at = ?
-			WHERE meeting_id IN ? AND kind IN ? AND state = 'pending'`, now, part, kinds).Error
-		if err != nil {
-			return fmt.Errorf("withdraw notifications: %w", err)
-		}
+	// The text never changes, however many meetings there are, and gorm would take a slice for a
+	// list of parameters.
+	among := func(n int) string { return fmt.Sprintf("IN (SELECT value FROM json_each($%d))", n) }
+	array := func(v any) (any, error) {
+		b, err := json.Marshal(v)
+		return string(b), err
+	}
+	if tx.Name() == "postgres" {
+		among = func(n int) string { return fmt.Sprintf("= ANY ($%d)", n) }
+		array = func(v any) (any, error) { return v, nil }
+	}
+	q := `UPDATE notifications SET state = 'cancelled', updated_at = $1 WHERE meeting_id ` + among(2) + ` AND kind ` + among(3) + ` AND state = 'pending'`
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	ids, err1 := array(meetingIDs)
+	of, err2 := array(names)
+	_, err := tx.Statement.ConnPool.ExecContext(tx.Statement.Context, q, micro(tx.NowFunc()), ids, of)
+	if err = cmp.Or(err1, err2, err); err != nil {
+		return fmt.Errorf("withdraw notifications: %w", err)
 	}
 	return nil
 }
