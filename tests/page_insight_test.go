@@ -84,6 +84,7 @@ func TestPageAdminInsight(t *testing.T) {
 				const url = new URL(r.url)
 				if (url.pathname.endsWith('/series')) window.asked = url.searchParams.get('flagged'), url.searchParams.delete('flagged')
 				const answer = await real(r.method === 'GET' ? url : r, ...more)
+				if (url.pathname.endsWith('/config')) return new Response(JSON.stringify({ ...await answer.json(), changed_zones: [{ timezone: 'America/Sao_Paulo' }] }), answer)
 				if (!/\/series\/\d+$/.test(url.pathname)) return answer
 				return new Response(JSON.stringify({ ...await answer.json(), no_shows_in_row: 3, flagged: true }), answer)
 			}`})
@@ -91,6 +92,7 @@ func TestPageAdminInsight(t *testing.T) {
 	}))
 	b.open("/admin/forgotten")
 	b.await("document.querySelector('tr[data-series] .tag')?.innerText === '3 times in a row'")
+	b.await("document.querySelector('.notice')?.innerText.match(/America.Sao_Paulo.*zones check.*zones rebase/s)")
 	if row := eval[string](b, "document.querySelector('tr[data-series=\"%d\"]').innerText", made.Series.ID); !strings.Contains(row, "Weekly nobody") ||
 		!strings.Contains(row, "Every ") || !strings.Contains(row, "Franklin") || !strings.Contains(row, "Ada") || !strings.Contains(row, "9:00") {
 		t.Errorf("it says %q", row)

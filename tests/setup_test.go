@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	code := m.Run()
+	browser.close()
 	if faults := testenv.ContractFaults(); len(faults) > 0 {
 		fmt.Printf("FAIL: answers that differ from /openapi.json:\n%s\n", strings.Join(faults, "\n"))
 		code = max(code, 1)

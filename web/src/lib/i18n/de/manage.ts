@@ -43,7 +43,7 @@ const de: typeof en = {
     zoneInherited: (zone) => (zone ? `Wie der Standort: ${zone}` : 'Wie der Standort'),
     featuresPlaceholder: 'Projektor, Whiteboard …',
     activeHint: 'Außer Betrieb nimmt er keine neuen Termine an; gebuchte finden statt.',
-    configured: (value) => (value ? `wie eingestellt: ${value}` : 'wie eingestellt'),
+    configured: (value) => (value ? `Standard: ${value}` : 'Standard'),
     none: 'keine',
     never: 'nie',
     min: 'Kürzeste Buchung',
