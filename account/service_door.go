@@ -69,6 +69,12 @@ func newDoorCode() string {
 	return fmt.Sprintf("%0*d", doorCodeDigits, n.Int64())
 }
 
+// isDoorCode reports whether a text has the form of a code. No other text reaches the database,
+// which refuses some, such as those with a NUL.
+func isDoorCode(s string) bool {
+	return len(s) == doorCodeDigits && strings.Trim(s, "0123456789") == ""
+}
+
 // doorUser finds or makes the user of a room's door, and gives it the name.
 func (s *Service) doorUser(ctx context.Context, roomID int64, name string) (*User, error) {
 	if r := []rune(name); len(r) > maxName {
@@ -108,7 +114,10 @@ func (s *Service) PairDoor(ctx context.Context, code, name, clientIP string) (ro
 	}
 	var c *DoorCode
 	err = s.attempts.limited(ctx, []charge{{s.wide, limitKey("door", Networks(clientIP)[0])}}, func() error {
-		c, err = s.store.TakeDoorCode(ctx, code, s.instant())
+		err := ErrNotFound
+		if isDoorCode(code) {
+			c, err = s.store.TakeDoorCode(ctx, code, s.instant())
+		}
 		if errors.Is(err, ErrNotFound) {
 			return fault.Invalid("body.code", "wrong_code", "is no code, or no longer")
 		}

@@ -51,6 +51,9 @@ func TestDoorCodes(t *testing.T) {
 			t.Fatalf("paired with %d: %v", room, err)
 		}
 		refused("used", second)
+		for _, text := range []string{"", "none", "\x00", "00000000000\x00", "०००००००००००० "} {
+			refused("no code", text)
+		}
 		p, err := s.Authenticate(t.Context(), secret)
 		if err != nil || p.Door() != 1 || p.Name != "Door of Bohr" || p.Role != account.Member {
 			t.Fatalf("authenticated %+v: %v", p, err)
@@ -63,7 +66,8 @@ func TestDoorCodes(t *testing.T) {
 		refused("expired", neighbour)
 		guessed := code(2, "Curie")
 		for range 200 {
-			refused("a guess", "none")
+			refused("a guess", "000000000000")
+
 		}
 		if room, _, err := pair(guessed); err != nil || room != 2 || len(guessed) != 12 {
 			t.Errorf("%s after 200 guesses: %d, %v", guessed, room, err)

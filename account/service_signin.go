@@ -30,7 +30,7 @@ type Client struct {
 // signed in before.
 func (s *Service) Login(ctx context.Context, email, password string, from Client) (*SignIn, error) {
 	email = fault.FoldEmail(email)
-	u, err := s.store.UserByEmail(ctx, email)
+	u, err := s.UserByEmail(ctx, email)
 	if errors.Is(err, ErrNotFound) {
 		u, err = &User{}, nil // without a password: nothing matches
 	}

@@ -43,8 +43,10 @@ func TestFuzz(t *testing.T) {
 		for worker := range 2 {
 			all.Go(func() {
 				f := &fuzzer{Rand: rand.New(rand.NewPCG(seed, uint64(worker))), d: d, start: a.start, reserved: reserved}
-				for n := 0; time.Now().Before(deadline) || n < 300; n++ {
-					f.ask(t, callers[f.IntN(len(callers))], d.operations()[f.IntN(len(d.operations()))], tally)
+				operations := d.operations()
+				order := f.Perm(len(operations)) // in turn, so that a slow machine tries each as often
+				for n := 0; time.Now().Before(deadline) || n < 1500; n++ {
+					f.ask(t, callers[f.IntN(len(callers))], operations[order[n%len(order)]], tally)
 				}
 			})
 		}

@@ -50,6 +50,7 @@ func TestMutations(t *testing.T) {
 			{"POST", "/users", with{"email": "u@example.org", "name": "U", "role": "member", "phone": "+4930123", "locale": "en", "timezone": "UTC"}},
 			{"POST", "/users", with{"password": "a good long password"}}, // apart: hashing is slow by design
 			{"POST", "/me/tokens", with{"name": "n", "scopes": []any{"meetings:read"}, "expires_at": start.Format(time.RFC3339)}},
+			{"POST", "/door/pair", with{"code": "000000000000", "name": "n"}},
 			{"POST", "/auth/login", with{"email": "u@example.org", "password": "p"}},
 			{"POST", "/setup", with{"token": "pq_x", "email": "u@example.org", "name": "U", "password": "a good long password"}},
 		} {
