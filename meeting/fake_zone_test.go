@@ -35,8 +35,8 @@ func (s *fakeStore) SaveZoneRules(_ context.Context, rs []ZoneRules) error {
 	return nil
 }
 
-func (s *fakeStore) Unnoted(context.Context, time.Time, int) ([]*Meeting, error) { return nil, nil }
-func (s *fakeStore) NoteClocks(context.Context, []*Meeting) error                { return nil }
+func (s *fakeStore) Unnoted(context.Context, time.Time, ID, int) ([]*Meeting, error) { return nil, nil }
+func (s *fakeStore) NoteClocks(context.Context, []*Meeting) error                    { return nil }
 
 func (s *fakeStore) SaveTogether(_ context.Context, cs []*SeriesChange) (all []Notice, err error) {
 	s.mu.Lock()

@@ -51,9 +51,10 @@ type ZoneStore interface {
 	ShownStarts(ctx context.Context, at time.Time, fn func(zone string, start, shown time.Time)) error
 	ZoneRules(ctx context.Context) ([]ZoneRules, error)
 	SaveZoneRules(ctx context.Context, rs []ZoneRules) error
-	// Unnoted are meetings that are not over and of which nobody noted what clocks showed; only
-	// their IDs, times and series are read. NoteClocks notes it, which raises no version.
-	Unnoted(ctx context.Context, at time.Time, limit int) ([]*Meeting, error)
+	// Unnoted are meetings with IDs after the given one that are not over and of which nobody noted
+	// what clocks showed; only their IDs, times and series are read. NoteClocks notes it, which raises
+	// no version.
+	Unnoted(ctx context.Context, at time.Time, after ID, limit int) ([]*Meeting, error)
 	NoteClocks(ctx context.Context, ms []*Meeting) error
 	// SaveTogether saves all of the changes or nothing, on the terms of SaveSeries. What one leaves
 	// another may take. A change without a series updates single meetings.
@@ -63,11 +64,12 @@ type ZoneStore interface {
 // NoteClocks notes what clocks show at meetings that an earlier version booked.
 func (s *Service) NoteClocks(ctx context.Context) error {
 	series := map[int64]*Series{}
-	for {
-		ms, err := s.store.Unnoted(ctx, s.clock(), 500)
+	for last := ID(0); ; {
+		ms, err := s.store.Unnoted(ctx, s.clock(), last, 500)
 		if err != nil || len(ms) == 0 {
 			return err
 		}
+		last = ms[len(ms)-1].ID
 		for _, m := range ms {
 			if m.noteClocks(nil); m.Shown.Start.IsZero() { // its zone is unknown here
 				m.Shown = m.Slot

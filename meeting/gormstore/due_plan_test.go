@@ -60,6 +60,17 @@ func TestDue_readsNoWholeTable(t *testing.T) {
 				}
 			}
 		}
+		err := db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error {
+			before := rowsRead(t, tx)
+			ms, err := gormstore.New(tx, outbox{}).Unnoted(t.Context(), now, n/2, 100)
+			if read := rowsRead(t, tx) - before; err != nil || len(ms) != 100 || read > 1000 {
+				t.Errorf("%s: %d rows read for %d meetings whose clocks are not noted, %v", state, read, len(ms), err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		f.sql("ANALYZE")
 	}
 }

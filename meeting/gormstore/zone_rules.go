@@ -24,7 +24,7 @@ var (
 	saveZoneRules = write(`INSERT INTO zone_rules (zone, rules, changed_at) VALUES ($1, $2, $3)
 		ON CONFLICT (zone) DO UPDATE SET rules = excluded.rules, changed_at = excluded.changed_at`)
 	unnoted = write(`SELECT id, starts_at, ends_at, timezone, COALESCE(series_id, 0), original_start FROM meetings
-		WHERE shown_start IS NULL AND ends_at > $1 ORDER BY ends_at, id LIMIT $2`)
+		WHERE shown_start IS NULL AND ends_at > $1 AND id > $2 ORDER BY id LIMIT $3`)
 	noteClocks = write(`UPDATE meetings AS m SET shown_start = x.shown_start, shown_end = x.shown_end, original_wall = x.original_wall
 		FROM {rows $1: id bigint, shown_start text, shown_end text, original_wall text} WHERE m.id = x.id AND m.shown_start IS NULL`)
 )
@@ -88,13 +88,13 @@ func (s *Store) SaveZoneRules(ctx context.Context, rs []meeting.ZoneRules) error
 	return nil
 }
 
-func (s *Store) Unnoted(ctx context.Context, at time.Time, limit int) ([]*meeting.Meeting, error) {
+func (s *Store) Unnoted(ctx context.Context, at time.Time, after meeting.ID, limit int) ([]*meeting.Meeting, error) {
 	var ms []*meeting.Meeting
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		m := &meeting.Meeting{}
 		ms = append(ms, m)
 		return rows.Scan(&m.ID, &m.Slot.Start, &m.Slot.End, &m.Timezone, &m.SeriesID, nullTime{&m.OriginalStart})
-	}, unnoted, micro(at), limit)
+	}, unnoted, micro(at), after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("meetings without noted clocks: %w", err)
 	}
