@@ -100,6 +100,9 @@ func (s *Service) Suggestions(ctx context.Context, by Actor, n Need, length time
 // sift leaves out rooms that cannot be had for a length within span, as far as a look at all of
 // them together tells: by what rooms have in common, then by what is booked of any.
 func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span Slot) ([]int64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	allBusy := s.lookUpAllBusy(ctx, span)
 	kinds, err := s.store.Kinds(ctx, a.need)
 	if err != nil {
 		return nil, err
@@ -122,7 +125,7 @@ func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span
 	if len(rooms) <= nextBatch {
 		return rooms, nil
 	}
-	busy, err := s.store.AllBusy(ctx, span)
+	busy, err := allBusy()
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +138,23 @@ func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span
 		}
 	}
 	return rooms, nil
+}
+
+// lookUpAllBusy begins to look up what is taken of all rooms; the function it returns waits for it.
+func (s *Service) lookUpAllBusy(ctx context.Context, span Slot) func() (map[int64][]Slot, error) {
+	type result struct {
+		busy map[int64][]Slot
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		busy, err := s.store.AllBusy(ctx, span)
+		done <- result{busy, err}
+	}()
+	return func() (map[int64][]Slot, error) {
+		r := <-done
+		return r.busy, r.err
+	}
 }
 
 // suggest tells of each of the rooms the first times at which the asker may have it, at most limit.

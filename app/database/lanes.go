@@ -56,5 +56,8 @@ func (l *lanes) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) 
 	return l.of(ctx).BeginTx(ctx, o)
 }
 
+// Conn returns a connection of its own, whose driver's connection is a [stdlib.Conn].
+func (l *lanes) Conn(ctx context.Context) (*sql.Conn, error) { return l.of(ctx).Conn(ctx) }
+
 // GetDBConn is for [gorm.DB.DB].
 func (l *lanes) GetDBConn() (*sql.DB, error) { return l.work, nil }
