@@ -23,7 +23,7 @@ var (
 		ORDER BY m.id {postgres: FOR NO KEY UPDATE OF m}`)
 	setExpected = write(`UPDATE meetings AS m SET check_in_opens_at = x.opens_at, no_show_at = x.no_show_at,
 			version = m.version + 1, updated_at = $2
-		FROM {rows $1: id bigint, opens_at timestamptz, no_show_at timestamptz} WHERE m.id = x.id`)
+		FROM {rows $1: id bigint, opens_at timestamptz, no_show_at timestamptz} WHERE m.id = x.id {by m.id: $1 id}`)
 )
 
 // expectPeople gives the meetings of a room the check-in that it asks for now, on top of what

@@ -18,7 +18,7 @@ import (
 var (
 	// The lock keeps the schedules as they are until the notices are recorded.
 	lockSchedules = write(`SELECT id, schedule_version, status FROM meetings
-		WHERE id IN {postgres: (SELECT unnest($1::bigint[])) ORDER BY id FOR SHARE}{sqlite: (SELECT value FROM json_each($1))}`)
+		WHERE id ` + amongIDs + ` ORDER BY id {postgres: FOR SHARE}`)
 	handleReminders = write(`UPDATE meeting_reminders AS r SET handled_at = $2
 		FROM {rows $1: meeting_id bigint, before text, offset_seconds bigint}
 		WHERE r.meeting_id = x.meeting_id AND r.before = x.before AND r.offset_seconds = x.offset_seconds AND r.handled_at IS NULL

@@ -11,7 +11,7 @@ import (
 
 var getStandings = write(`SELECT m.id, m.status, m.starts_at, m.ends_at,
 		COALESCE((SELECT a.number FROM approvals AS a WHERE a.meeting_id = m.id AND a.waiting), 0)
-	FROM meetings AS m WHERE m.id IN {postgres: (SELECT unnest($1::bigint[]))}{sqlite: (SELECT value FROM json_each($1))}`)
+	FROM meetings AS m WHERE m.id ` + amongIDs)
 
 // Standings returns what decides whether notices about meetings are still true.
 func (s *Store) Standings(ctx context.Context, ids []meeting.ID) (map[meeting.ID]meeting.Standing, error) {

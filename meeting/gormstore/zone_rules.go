@@ -26,7 +26,7 @@ var (
 	unnoted = write(`SELECT id, starts_at, ends_at, timezone, COALESCE(series_id, 0), original_start FROM meetings
 		WHERE shown_start IS NULL AND ends_at > $1 AND id > $2 ORDER BY id LIMIT $3`)
 	noteClocks = write(`UPDATE meetings AS m SET shown_start = x.shown_start, shown_end = x.shown_end, original_wall = x.original_wall
-		FROM {rows $1: id bigint, shown_start text, shown_end text, original_wall text} WHERE m.id = x.id AND m.shown_start IS NULL`)
+		FROM {rows $1: id bigint, shown_start text, shown_end text, original_wall text} WHERE m.id = x.id AND m.shown_start IS NULL {by m.id: $1 id}`)
 )
 
 func (s *Store) BookedZones(ctx context.Context, at time.Time) ([]string, error) {
