@@ -53,11 +53,12 @@ func BenchmarkTimerBursts(b *testing.B) {
 		},
 		{
 			"waitlist.expire",
-			`WITH w AS (INSERT INTO waitlist (user_id, state, wish, expires_at, due_at, created_at, updated_at)
-				SELECT organizer_id, 'waiting', jsonb_build_object('title', title, 'start', $1::timestamptz, 'end', $1::timestamptz + interval '1 hour', 'timezone', 'UTC',
-					'room_ids', jsonb_build_array(room_id), 'room_names', jsonb_build_array('Room'), 'visibility', 'public'), $1, $1, now(), now()
+			`WITH w AS (INSERT INTO waitlist (user_id, state, wish, until_at, expires_at, due_at, created_at, updated_at)
+				SELECT organizer_id, 'waiting', jsonb_build_object('title', title, 'start', starts_at, 'end', ends_at, 'timezone', 'UTC',
+					'room_ids', jsonb_build_array(room_id), 'room_names', jsonb_build_array('Room'), 'visibility', 'public'), $1::timestamptz, $1, $1, now(), now()
 				FROM meetings m JOIN meeting_rooms r ON r.meeting_id = m.id RETURNING id, wish)
-			INSERT INTO waitlist_rooms (waitlist_id, room_id, starts_at, ends_at) SELECT id, (wish -> 'room_ids' ->> 0)::bigint, $1, $1::timestamptz + interval '1 hour' FROM w`,
+			INSERT INTO waitlist_rooms (waitlist_id, room_id, starts_at, ends_at)
+			SELECT id, (wish -> 'room_ids' ->> 0)::bigint, (wish ->> 'start')::timestamptz, (wish ->> 'end')::timestamptz FROM w`,
 			"waitlist", "state = 'waiting'",
 			`SELECT count(*) FROM notifications n WHERE n.kind = 'waitlist_expired'`,
 			[]string{`UPDATE waitlist SET state = 'expired', version = version + 1`, `DELETE FROM waitlist_rooms`, insertNotices},
