@@ -93,6 +93,8 @@ var table = map[string]rule{
 	"delete-user-token": {Admin, UsersWrite},
 
 	"list-user-sessions":  {Admin, UsersRead},
+	"list-user-feeds":     {Admin, UsersRead},
+	"delete-user-feed":    {Admin, UsersWrite},
 	"delete-user-session": {Admin, UsersWrite},
 
 	"list-users":  {Admin, UsersRead},

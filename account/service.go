@@ -43,7 +43,9 @@ type Service struct {
 	secure   bool
 	refused  func(context.Context, *User, string)
 
-	sessionTTL atomic.Int64
+	sessionTTL  atomic.Int64
+	tokenTTL    atomic.Int64 // of API tokens whose maker names no end; 0: no end
+	maxTokenTTL atomic.Int64 // of API tokens; 0: no limit
 }
 
 // New returns a Service on store.
@@ -71,6 +73,13 @@ func New(store Store, c Config) *Service {
 
 // SetSessionTTL changes how long the sign-ins from now on last.
 func (s *Service) SetSessionTTL(d time.Duration) { s.sessionTTL.Store(int64(d)) }
+
+// SetTokenTTL changes how long API tokens made from now on last: those whose maker names no end,
+// and all at most. 0 is without end.
+func (s *Service) SetTokenTTL(usual, longest time.Duration) {
+	s.tokenTTL.Store(int64(usual))
+	s.maxTokenTTL.Store(int64(longest))
+}
 
 // Secure reports whether browsers come by HTTPS.
 func (s *Service) Secure() bool { return s.secure }

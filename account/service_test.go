@@ -284,6 +284,32 @@ func TestService_CreateToken(t *testing.T) {
 }
 
 // Scopes of topics give a right that only an admin has to give.
+func TestService_CreateToken_lifetime(t *testing.T) {
+	t.Parallel()
+	f := newService(t, account.Config{})
+	ada := f.mustCreate(t, email, account.Member)
+	p := &account.Principal{UserID: ada.ID, Role: account.Member}
+	const day = 24 * time.Hour
+	for _, tt := range []struct{ usual, longest, asked, want time.Duration }{
+		{0, 0, 0, 0}, {0, 0, 900 * day, 900 * day}, {365 * day, 0, 0, 365 * day}, {365 * day, 0, 900 * day, 900 * day},
+		{0, 90 * day, 0, 90 * day}, {365 * day, 90 * day, 0, 90 * day}, {30 * day, 90 * day, 0, 30 * day}, {30 * day, 90 * day, 90 * day, 90 * day},
+	} {
+		f.SetTokenTTL(tt.usual, tt.longest)
+		end := func(d time.Duration) time.Time {
+			if d == 0 {
+				return time.Time{}
+			}
+			return f.now().Add(d).UTC()
+		}
+		token, _, err := f.CreateToken(t.Context(), p, account.NewToken{Name: "T", ExpiresAt: end(tt.asked)})
+		if err != nil || !token.ExpiresAt.Equal(end(tt.want)) {
+			t.Errorf("%+v: %v, %v", tt, token, err)
+		}
+	}
+	_, _, err := f.CreateToken(t.Context(), p, account.NewToken{Name: "T", ExpiresAt: f.now().Add(91 * day)})
+	wantFaults(t, err, "body.expires_at too_late")
+}
+
 func TestService_CreateToken_topics(t *testing.T) {
 	t.Parallel()
 	f := newService(t, account.Config{})

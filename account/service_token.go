@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"punctual/account/fault"
 )
@@ -54,8 +55,15 @@ func (s *Service) createToken(ctx context.Context, userID int64, n NewToken, ref
 	now := s.instant()
 	var fs faults
 	n.Name = fs.text("name", n.Name)
+	longest := time.Duration(s.maxTokenTTL.Load())
+	if n.ExpiresAt.IsZero() {
+		n.ExpiresAt = s.usualEnd(now)
+	}
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
 		fs.add("expires_at", "in_past", "has passed")
+	}
+	if longest > 0 && n.ExpiresAt.After(now.Add(longest)) {
+		fs.add("expires_at", "too_late", "must be within %s", longest)
 	}
 	if n.Scopes != nil && len(n.Scopes) == 0 {
 		fs.add("scopes", "too_few", "names no scope; without scopes a token has all rights")
@@ -87,6 +95,18 @@ func (s *Service) createToken(ctx context.Context, userID int64, n NewToken, ref
 		return nil, "", fmt.Errorf("create token: %w", err)
 	}
 	return t, secret, nil
+}
+
+// usualEnd is when a token ends whose maker names no end; zero: never.
+func (s *Service) usualEnd(now time.Time) time.Time {
+	usual, longest := time.Duration(s.tokenTTL.Load()), time.Duration(s.maxTokenTTL.Load())
+	if longest > 0 && (usual == 0 || usual > longest) {
+		usual = longest
+	}
+	if usual == 0 {
+		return time.Time{}
+	}
+	return now.Add(usual)
 }
 
 // ListTokens returns the API tokens of p's user, expired ones until they are cleared away.

@@ -78,6 +78,7 @@ type application struct {
 	topicsRate    limiter            // of requests about topics
 	limits        *limits            // of requests
 	rights        *rights            // of those that listen to events
+	refusals      *refusals          // that the history of the installation keeps
 	pauses        *pauses
 	unknown       *unknownJobs
 	clock         *clockWatch // nil: there is one clock
@@ -164,6 +165,7 @@ func (a *application) wireAreas() {
 	secret := func(ctx huma.Context) string { return accounthttp.Secret(ctx, a.accounts) }
 	a.limits = newLimits(a.redis, a.config, secret)
 	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now, secret: secret}
+	a.refusals = newRefusals()
 	a.wideLimiter = a.newLimiter("wide:", wide(a.config.Auth.LoginRate))
 	a.limiter = a.newLimiter("", account.Rate(a.config.Auth.LoginRate))
 	people := accountstore.New(db).Noting(trail)
@@ -171,6 +173,7 @@ func (a *application) wireAreas() {
 		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Wide: a.wideLimiter, Refused: a.noteRefused,
 		DeviceKey: a.deviceKey, Secure: a.config.HTTP.secure(),
 	})
+	a.accounts.SetTokenTTL(a.config.Auth.TokenTTL, a.config.Auth.MaxTokenTTL)
 	a.ledger = notices
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
 	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail).Guarded(accountstore.Guard{})
@@ -183,6 +186,7 @@ func (a *application) wireAreas() {
 	happened := a.news.item(a.config.Queue.Prefix+":events", true, poke)
 	changed := func() { poke(); happened.tell() }
 	a.rights = newRights(a.log)
+	a.rights.history = rightsHistory(db)
 	a.rights.tellOthers = a.news.item(a.config.Queue.Prefix+":rights", a.role.serves(), a.rights.recheck).tell
 	a.topics.TellOthers(a.news.item(a.config.Queue.Prefix+":webhooks", a.role.works(), a.topics.WebhooksChanged).tell)
 	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people, a.newLimiter("invite:", unknownRate)}, tellingScheduler{scheduler, changed},
@@ -272,6 +276,7 @@ func (a *application) apply(ctx context.Context, old, now *Config) error {
 	a.level.Set(now.level())
 	a.settings.Store(now.Booking.settings())
 	a.accounts.SetSessionTTL(now.Auth.SessionTTL)
+	a.accounts.SetTokenTTL(now.Auth.TokenTTL, now.Auth.MaxTokenTTL)
 	a.limiter.SetRate(account.Rate(now.Auth.LoginRate))
 	a.wideLimiter.SetRate(wide(now.Auth.LoginRate))
 	a.topics.SetLimits(now.Topics.limits())

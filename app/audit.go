@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"punctual/account"
@@ -14,15 +15,52 @@ import (
 	"punctual/meeting"
 )
 
+// refusals keep refused sign-ins, which anybody can cause, from filling the history: entries of one
+// account, or of one network if nobody has the account, and of all of either kind. Those left out are
+// counted.
+type refusals struct {
+	each, all *account.MemoryLimiter
+	leftOut   atomic.Int64
+}
+
+func newRefusals() *refusals {
+	return &refusals{
+		each: account.NewMemoryLimiter(account.Rate{Count: 10, Per: time.Hour}),
+		all:  account.NewMemoryLimiter(account.Rate{Count: 300, Per: time.Hour}),
+	}
+}
+
+// note reports whether an entry is to be made, and how many were left out before it.
+func (r *refusals) note(ctx context.Context, kind, key string) (leftOut int64, ok bool) {
+	if ok, _ := r.each.Allow(ctx, kind+key); ok {
+		if ok, _ := r.all.Allow(ctx, kind); ok {
+			return r.leftOut.Swap(0), true
+		}
+	}
+	r.leftOut.Add(1)
+	return 0, false
+}
+
 // noteRefused notes that somebody could not sign in. What was typed in as an address is told only
 // if it looks like one: it may be a password.
 func (a *application) noteRefused(ctx context.Context, u *account.User, email string) {
+	kind, key := "user ", strconv.FormatInt(u.ID, 10)
+	if u.ID == 0 {
+		kind, key = "nobody ", account.Networks(meeting.Client(ctx))[0]
+	}
+	leftOut, ok := a.refusals.note(ctx, kind, key)
+	if !ok {
+		return
+	}
 	e := audit.Entry{Action: "session.refused", Actor: &audit.Actor{Kind: meeting.ActorUser, ID: u.ID, Name: u.Name}}
 	if u.ID != 0 {
 		e.ID = strconv.FormatInt(u.ID, 10)
 	}
 	if strings.Contains(email, "@") && !strings.ContainsAny(email, " \t\r\n") && len(email) <= 254 {
 		e.Name = email
+	}
+	if leftOut > 0 {
+		e.Changes = map[string]audit.Change{"left_out": {To: leftOut}}
 	}
 	a.addEntry(ctx, e)
 }

@@ -160,8 +160,10 @@ type TopicsConfig struct {
 
 // AuthConfig limits sign-in.
 type AuthConfig struct {
-	SessionTTL time.Duration `yaml:"session_ttl"`
-	LoginRate  Rate          `yaml:"login_rate"`
+	SessionTTL  time.Duration `yaml:"session_ttl"`
+	LoginRate   Rate          `yaml:"login_rate"`
+	TokenTTL    time.Duration `yaml:"token_ttl"`     // of API tokens whose maker names no end; 0: no end
+	MaxTokenTTL time.Duration `yaml:"max_token_ttl"` // of API tokens; 0: no limit
 }
 
 // RequestLimits bound what one person, one token and, without sign-in, one address may ask for.
@@ -221,7 +223,7 @@ func DefaultConfig() *Config {
 			Body: `{"id":"{{.ID}}","to":"{{.To}}","text":{{json .Text}}}`,
 		}},
 		Topics: TopicsConfig{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
-		Auth:   AuthConfig{SessionTTL: 12 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
+		Auth:   AuthConfig{SessionTTL: 12 * time.Hour, TokenTTL: 8760 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
 		Limits: RequestLimits{
 			Rate: Rate{Count: 1000, Per: time.Second}, AnonymousRate: Rate{Count: 200, Per: time.Second},
 			Concurrency: 64, Heavy: 4, Streams: 10, TotalStreams: 5000,

@@ -69,6 +69,9 @@ func (c *Config) validate() []brokenRule {
 	c.Topics.validate(&r)
 	c.Limits.validate(&r)
 	r.within("auth.session_ttl", c.Auth.SessionTTL, time.Minute, year)
+	for key, ttl := range map[string]time.Duration{"auth.token_ttl": c.Auth.TokenTTL, "auth.max_token_ttl": c.Auth.MaxTokenTTL} {
+		r.check(ttl == 0 || ttl >= time.Minute, key, "must be at least 1m, or 0s for no limit, not %s", shortDuration(ttl))
+	}
 	r.within("audit.keep", c.Audit.Keep, 31*day, 50*year)
 	r.within("notifications.keep", c.Notifications.Keep, 31*day, 50*year)
 	r.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")

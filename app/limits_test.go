@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"punctual/app/audit"
 	"punctual/app/database"
 	"punctual/migrations"
 	"punctual/tests/testenv"
@@ -264,6 +267,80 @@ func TestRights_endStreams(t *testing.T) {
 			t.Errorf("%s: the admin's stream ended", c.name)
 		}
 		b.rights.mu.Unlock()
+	}
+}
+
+// A command changes rights beside the servers: streams end although neither a request nor another
+// process reports it.
+func TestRights_changedByACommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var latest atomic.Int64
+		r := newRights(slog.New(slog.DiscardHandler))
+		r.history = func(context.Context, int64) (int64, error) { return latest.Load(), nil }
+		var mayRead atomic.Bool
+		mayRead.Store(true)
+		stream, end := context.WithCancel(t.Context())
+		defer end()
+		r.streams[&openStream{valid: func(context.Context) (bool, error) { return mayRead.Load(), nil }, end: end}] = struct{}{}
+		ctx, stop := context.WithCancel(t.Context())
+		go func() { _ = r.run(ctx) }()
+		mayRead.Store(false)
+		time.Sleep(2 * rightsLook)
+		if stream.Err() != nil {
+			t.Error("the stream ended without a change")
+		}
+		latest.Store(7)
+		time.Sleep(time.Second)
+		if stream.Err() == nil {
+			t.Error("the stream goes on for a second")
+		}
+		stop()
+	})
+}
+
+func TestRightsHistory(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		history := rightsHistory(db.Gorm)
+		seen := int64(0)
+		for _, tt := range []struct {
+			action  string
+			changes bool
+		}{
+			{"room.changed", true}, // at first anything counts
+			{"room.changed", false}, {"session.begun", false}, {"session.refused", false}, {"token.created", false},
+			{"user.changed", true}, {"token.deleted", true}, {"session.ended", true}, {"webhook.changed", false},
+		} {
+			if err := audit.Add(db.Gorm.WithContext(t.Context()), audit.Entry{Action: tt.action, ID: "1"}); err != nil {
+				t.Fatal(err)
+			}
+			latest, err := history(t.Context(), seen)
+			if err != nil || (latest > seen) != tt.changes {
+				t.Errorf("%s: from %d to %d, %v", tt.action, seen, latest, err)
+			}
+			seen = latest
+		}
+	})
+}
+
+// Anybody can have sign-ins refused: the history keeps some of them, and how many it left out.
+func TestRefusals(t *testing.T) {
+	r := newRefusals()
+	kept := func(n int, kind string, key func(int) string) (kept int) {
+		for i := range n {
+			if _, ok := r.note(t.Context(), kind, key(i)); ok {
+				kept++
+			}
+		}
+		return kept
+	}
+	if n := kept(50, "user ", func(int) string { return "7" }); n != 10 {
+		t.Errorf("%d entries of one account, want 10", n)
+	}
+	if n := kept(1000, "nobody ", strconv.Itoa); n != 300 {
+		t.Errorf("%d entries of nobody, want 300", n)
+	}
+	if leftOut, ok := r.note(t.Context(), "user ", "8"); !ok || leftOut != 700 {
+		t.Errorf("%d were left out, %v", leftOut, ok)
 	}
 }
 

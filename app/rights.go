@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"golang.org/x/sync/errgroup"
+	"gorm.io/gorm"
 
 	"punctual/account"
 	accounthttp "punctual/account/httpapi"
@@ -21,7 +22,8 @@ import (
 )
 
 const (
-	rightsEvery   = 15 * time.Second       // all streams are checked, in case a change was not reported
+	rightsEvery   = 15 * time.Second       // all streams are checked, in case a change was not noticed
+	rightsLook    = 500 * time.Millisecond // for changes by a command or another process in the history of the installation
 	rightsGap     = 200 * time.Millisecond // changes within it are one
 	rightsAtOnce  = 8
 	rightsTimeout = 5 * time.Second
@@ -32,8 +34,9 @@ const (
 // misses nothing if it may still listen.
 type rights struct {
 	log        *slog.Logger
-	tellOthers func()        // other processes
-	wake       chan struct{} // one slot
+	tellOthers func()                                      // other processes
+	wake       chan struct{}                               // one slot
+	history    func(context.Context, int64) (int64, error) // the latest change of rights after an entry; nil: not looked at
 
 	mu      sync.Mutex
 	streams map[*openStream]struct{}
@@ -64,14 +67,22 @@ func (r *rights) recheck() {
 
 // run checks streams until ctx ends.
 func (r *rights) run(ctx context.Context) error {
-	tick := time.NewTicker(rightsEvery)
+	tick, look := time.NewTicker(rightsEvery), time.NewTicker(rightsLook)
 	defer tick.Stop()
+	defer look.Stop()
+	var seen int64
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-r.wake:
 		case <-tick.C:
+		case <-look.C:
+			latest := r.latest(ctx, seen)
+			if latest == seen {
+				continue
+			}
+			seen = latest
 		}
 		r.check(ctx)
 		select {
@@ -79,6 +90,37 @@ func (r *rights) run(ctx context.Context) error {
 			return nil
 		case <-time.After(rightsGap):
 		}
+	}
+}
+
+// latest is the latest change of rights in the history, seen if there is none after it or no stream.
+func (r *rights) latest(ctx context.Context, seen int64) int64 {
+	r.mu.Lock()
+	idle := len(r.streams) == 0
+	r.mu.Unlock()
+	if idle || r.history == nil {
+		return seen
+	}
+	ctx, cancel := context.WithTimeout(ctx, rightsTimeout)
+	defer cancel()
+	latest, err := r.history(ctx, seen)
+	if err != nil { // every rightsEvery streams are checked in any case
+		return seen
+	}
+	return latest
+}
+
+// rightsHistory finds the latest change of rights after an entry of the history; after itself if there
+// is none. After 0 it is the latest entry of any kind.
+func rightsHistory(db *gorm.DB) func(ctx context.Context, after int64) (int64, error) {
+	return func(ctx context.Context, after int64) (latest int64, err error) {
+		if after == 0 {
+			err = db.WithContext(ctx).Raw("SELECT COALESCE(MAX(id), 0) FROM audit").Scan(&latest).Error
+			return latest, err
+		}
+		err = db.WithContext(ctx).Raw(`SELECT COALESCE(MAX(id), ?) FROM audit
+			WHERE id > ? AND (subject = 'user' OR action IN ('token.deleted', 'session.ended'))`, after, after).Scan(&latest).Error
+		return latest, err
 	}
 }
 

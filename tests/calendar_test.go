@@ -175,6 +175,16 @@ func TestCalendar(t *testing.T) {
 		if status, _, _ := mine.read(t, bob, ""); status != http.StatusNotFound {
 			t.Errorf("an address that was ended: %d", status)
 		}
+		ofBob := at("/users/%d/feeds", bob.User.ID)
+		alice.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodGet, ofBob, nil)
+		if feeds := testenv.All[feed](t, admin, ofBob); len(feeds) != 2 || feeds[0].Token != "" || feeds[1].Name != "Door" {
+			t.Errorf("bob's feeds, for an admin: %+v", feeds)
+		}
+		admin.WantProblem(t, http.StatusNotFound, "not_found", http.MethodDelete, at("/users/%d/feeds/%d", alice.User.ID, ofRoom.ID), nil)
+		admin.Want(t, http.StatusNoContent, http.MethodDelete, at("%s/%d", ofBob, ofRoom.ID), nil, nil)
+		if status, _, _ := ofRoom.read(t, bob, ""); status != http.StatusNotFound {
+			t.Errorf("an address that an admin ended: %d", status)
+		}
 		admin.Want(t, http.StatusOK, http.MethodPatch, at("/users/%d", bob.User.ID), with{"disabled": true}, nil)
 		if status, _, _ := plain.read(t, bob, ""); status != http.StatusNotFound {
 			t.Errorf("of somebody who is disabled: %d", status)

@@ -31,7 +31,7 @@ type createTokenInput struct {
 	Body struct {
 		Name      string          `json:"name" doc:"What it is for"`
 		Scopes    []account.Scope `json:"scopes,omitempty" nullable:"false" doc:"Left out: all rights of the user"`
-		ExpiresAt time.Time       `json:"expires_at,omitempty" doc:"Left out: never"`
+		ExpiresAt time.Time       `json:"expires_at,omitempty" doc:"Left out: after auth.token_ttl of the configuration"`
 	}
 }
 
@@ -163,7 +163,7 @@ type createUserTokenInput struct {
 	Body struct {
 		Name      string          `json:"name" doc:"What it is for"`
 		Scopes    []account.Scope `json:"scopes" nullable:"false" doc:"topics:produce, topics:consume, topics:admin; with a colon and its name, of one topic" example:"[\"topics:produce:orders\"]"`
-		ExpiresAt time.Time       `json:"expires_at,omitempty" doc:"Left out: never"`
+		ExpiresAt time.Time       `json:"expires_at,omitempty" doc:"Left out: after auth.token_ttl of the configuration"`
 	}
 }
 

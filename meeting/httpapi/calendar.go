@@ -65,6 +65,8 @@ func RegisterCalendars(api huma.API, d CalendarDeps) {
 	huma.Register(api, creates(operation("create-feed", http.MethodPost, "/me/feeds", "Make an address at which a calendar program reads my meetings, or those of a room", tag)), h.create)
 	huma.Register(api, operation("list-feeds", http.MethodGet, "/me/feeds", "The addresses that I made", tag), h.list)
 	huma.Register(api, deletes(operation("delete-feed", http.MethodDelete, "/me/feeds/{id}", "End an address", tag)), h.remove)
+	huma.Register(api, operation("list-user-feeds", http.MethodGet, "/users/{id}/feeds", "The calendar addresses of a user", tag), h.listOfUser)
+	huma.Register(api, deletes(operation("delete-user-feed", http.MethodDelete, "/users/{id}/feeds/{feed_id}", "End a calendar address of a user", tag)), h.removeOfUser)
 	calendar := func(id, path, summary string) huma.Operation {
 		op := operation(id, http.MethodGet, path, summary, tag)
 		op.Security = []map[string][]string{{}}
@@ -148,7 +150,34 @@ func (h *calendarHandlers) list(ctx context.Context, in *struct{ Paging }) (*lis
 	if !ok {
 		return nil, account.ErrUnauthorized
 	}
-	page := in.page()
+	return h.feeds(ctx, p, in.Paging)
+}
+
+type userFeedsInput struct {
+	Target
+	Paging
+}
+
+func (h *calendarHandlers) listOfUser(ctx context.Context, in *userFeedsInput) (*listOutput[Feed], error) {
+	u, err := h.Accounts.User(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return h.feeds(ctx, &account.Principal{UserID: u.ID}, in.Paging)
+}
+
+type userFeedInput struct {
+	Target
+	FeedID int64 `path:"feed_id" minimum:"1"`
+}
+
+func (h *calendarHandlers) removeOfUser(ctx context.Context, in *userFeedInput) (*struct{}, error) {
+	return nil, h.Accounts.DeleteFeed(ctx, &account.Principal{UserID: in.ID}, in.FeedID)
+}
+
+// feeds of p's user.
+func (h *calendarHandlers) feeds(ctx context.Context, p *account.Principal, paging Paging) (*listOutput[Feed], error) {
+	page := paging.page()
 	feeds, next, err := h.Accounts.ListFeeds(ctx, p, account.Page{Limit: page.Limit, Cursor: page.Cursor})
 	if err != nil {
 		return nil, err

@@ -70,6 +70,7 @@ const de: typeof en = {
     refused: 'Das ist nicht mehr möglich.',
     too_common: 'Dieses Passwort ist zu leicht zu erraten.',
     too_deep: 'Das ist zu tief verschachtelt.',
+    too_late: 'Das liegt später als erlaubt.',
     too_many_bookings: 'Das sind zu viele Räume und Termine auf einmal.',
     too_many_invitations: 'Das sind zu viele Einladungen auf einmal.',
     wrong_code: 'Dieser Code ist falsch oder abgelaufen.',

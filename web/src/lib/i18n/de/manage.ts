@@ -275,6 +275,10 @@ const de: typeof en = {
     endSession: 'Abmelden',
     sessionEnded: 'Dieser Browser ist abgemeldet',
     noSessions: 'Zurzeit nirgends.',
+    feeds: 'Kalenderadressen',
+    endFeed: 'Beenden',
+    feedEnded: 'Diese Adresse ist beendet',
+    noFeeds: 'Keine.',
   },
   tokens: {
     lead: 'Programme benutzen Token statt eines Passworts. Ein Token darf, was seine Rechte sagen, und nie mehr als die Person, der es gehört; ausgenommen die Rechte an Themen, die die Verwaltung vergibt.',

@@ -274,6 +274,10 @@ export default {
     endSession: 'Sign out',
     sessionEnded: 'That browser is signed out',
     noSessions: 'Nowhere at present.',
+    feeds: 'Calendar addresses',
+    endFeed: 'End',
+    feedEnded: 'That address is ended',
+    noFeeds: 'None.',
   },
   tokens: {
     lead: 'Programs use tokens instead of a password. A token can do what its scopes say, and never more than the person it belongs to; those of topics are the exception, which administrators give.',

@@ -69,6 +69,7 @@ const zh: typeof en = {
     refused: '已不再可行。',
     too_common: '该密码太容易被猜到。',
     too_deep: '嵌套层次过深。',
+    too_late: '晚于允许的时间。',
     too_many_bookings: '一次预订的会议室和日期过多。',
     too_many_invitations: '一次邀请的人数过多。',
     wrong_code: '代码错误或已过期。',

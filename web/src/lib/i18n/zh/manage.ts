@@ -274,6 +274,10 @@ const zh: typeof en = {
     endSession: '强制退出',
     sessionEnded: '该浏览器已退出登录',
     noSessions: '目前没有登录。',
+    feeds: '日历地址',
+    endFeed: '停用',
+    feedEnded: '该地址已停用',
+    noFeeds: '无。',
   },
   tokens: {
     lead: '程序使用令牌代替密码。令牌只能做其权限允许的事，且不超过所属人员的权限；主题权限例外，由管理员授予。',
