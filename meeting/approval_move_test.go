@@ -65,7 +65,7 @@ func TestService_aMoveWaits(t *testing.T) {
 	t.Run("another move replaces it, and may overlap", func(t *testing.T) {
 		other := w.move(t, m.ID, 90*time.Minute, 3*time.Hour)
 		same(t, "told", w.told(), []string{"approval_request mona@example.org"})
-		same(t, "held: what it does not have", other.Request.Change.Held, []Occupancy{{w.board.ID, Slot{noon.Add(2 * time.Hour), noon.Add(3 * time.Hour)}}})
+		same(t, "held: what it does not have", other.Request.Change.Held, []Occupancy{{RoomID: w.board.ID, Slot: Slot{noon.Add(2 * time.Hour), noon.Add(3 * time.Hour)}}})
 		w.book(t, w.root, w.fields(4*time.Hour, w.board)) // the first is free again
 	})
 	t.Run("approved, it is applied", func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestService_aMoveWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, "slot", done.Slot, Slot{noon.Add(90 * time.Minute), noon.Add(3 * time.Hour)})
-		same(t, "occupied", done.Occupied, []Occupancy{{w.board.ID, done.Slot}})
+		same(t, "occupied", done.Occupied, []Occupancy{{RoomID: w.board.ID, Slot: done.Slot}})
 		same(t, "told", w.told(), []string{"change bob@example.org", "change guest@example.net", "decision ann@example.org"})
 		last := w.store.history[m.ID][len(w.store.history[m.ID])-1]
 		if last.Action != ActionChanged || last.Actor.ID != w.mona.ID || last.Reason != "fine" || last.Changes["start"].To != done.Slot.Start {

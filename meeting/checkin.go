@@ -107,7 +107,7 @@ func (m *Meeting) Release(reason string, by Actor, at time.Time) error {
 }
 
 // Forfeit releases the meeting since nobody checked in. Past its end, for no process ran in time,
-// that is recorded alone: its rooms stay its own, and nobody is notified. inRow counts how often that has now
+// nobody is notified. inRow counts how often that has now
 // happened to its series, one date after the other; the others are told besides the organizer. It
 // looks at the state alone: whoever calls it knows by the engine's clock that the time has come.
 func (m *Meeting) Forfeit(inRow int, others []Person, by Actor, at time.Time) error {
@@ -123,10 +123,10 @@ func (m *Meeting) release(reason string, inRow int, also []Person, by Actor, at 
 	m.withdraw("released", by, at)
 	m.Status, m.EndedAt, m.UpdatedAt = Released, at, at
 	m.record(Entry{At: at, Action: ActionReleased, Actor: by, Changes: changes, Reason: reason})
-	if !at.Before(m.Slot.End) {
-		return // there is nothing to give back
-	}
 	m.Occupied = nil
+	if !at.Before(m.Slot.End) {
+		return // there is nothing to give back but buffers
+	}
 	f := m.facts(by)
 	f.Reason, f.NoShows = reason, inRow
 	m.notify(Notice{Kind: NoticeReleased, Channel: Email, Due: at, Facts: f}, append([]Person{m.Organizer}, also...), by)

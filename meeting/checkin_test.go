@@ -178,7 +178,7 @@ func TestReleaseNoShow(t *testing.T) {
 	f := w.fields(30*time.Minute, lounge)
 	w.book(t, w.bob, f) // the rest of the slot is free
 
-	// No process ran until its end: that nobody came is recorded, and nothing is given back.
+	// No process ran until its end: that nobody came is recorded, and nobody is notified.
 	missed := w.book(t, w.ann, w.fields(5*time.Hour, lounge))
 	w.told()
 	w.at = missed.Slot.End.Add(time.Hour)
@@ -188,7 +188,7 @@ func TestReleaseNoShow(t *testing.T) {
 	if o, err := outcomeOf(w.ReleaseNoShows(t.Context(), Ref{missed.ID, missed.ScheduleVersion})); o != Applied || err != nil {
 		t.Errorf("after its end: %v, %v", o, err)
 	}
-	if got := w.store.meetings[missed.ID]; got.Status != Released || len(got.Occupied) != 1 || !slices.Equal(w.actions(missed.ID), []Action{ActionCreated, ActionReleased}) {
+	if got := w.store.meetings[missed.ID]; got.Status != Released || len(got.Occupied) != 0 || !slices.Equal(w.actions(missed.ID), []Action{ActionCreated, ActionReleased}) {
 		t.Errorf("after its end: %+v, history %v", got, w.actions(missed.ID))
 	}
 	same(t, "told after its end", w.told(), nil)
@@ -486,7 +486,7 @@ func TestArriveBy_door(t *testing.T) {
 	same(t, "an empty room", seen(), 0)
 	passing := w.book(t, w.ann, w.fields(time.Minute, w.desk))
 	w.store.meetings[passing.ID].CheckIn.Opens = w.at
-	w.store.meetings[passing.ID].Occupied = append(w.store.meetings[passing.ID].Occupied, Occupancy{lounge.ID, Slot{w.at, w.at.Add(time.Second)}})
+	w.store.meetings[passing.ID].Occupied = append(w.store.meetings[passing.ID].Occupied, Occupancy{RoomID: lounge.ID, Slot: Slot{w.at, w.at.Add(time.Second)}})
 	same(t, "a meeting that asks to come here", seen(), 0)
 	w.store.meetings[passing.ID].Occupied = nil
 	first := w.book(t, w.ann, w.fields(time.Minute, lounge))

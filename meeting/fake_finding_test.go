@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 )
 
 func (s *fakeStore) Candidates(ctx context.Context, n Need, after *Room, limit int) ([]*Room, error) {
@@ -22,10 +23,10 @@ func (s *fakeStore) Candidates(ctx context.Context, n Need, after *Room, limit i
 	return rooms[:min(limit, len(rooms))], err
 }
 
-func (s *fakeStore) Busy(_ context.Context, rooms []int64, span Slot) (map[int64][]Slot, error) {
+func (s *fakeStore) Busy(_ context.Context, rooms []int64, span Slot, at time.Time) (map[int64][]Slot, error) {
 	taken := map[int64][]Slot{}
 	for _, m := range s.meetings {
-		for _, o := range m.Occupied {
+		for _, o := range unlapsed(takenBy(m), at) {
 			if slices.Contains(rooms, o.RoomID) && o.Slot.Overlaps(span) {
 				taken[o.RoomID] = append(taken[o.RoomID], o.Slot)
 			}
@@ -44,14 +45,14 @@ func (s *fakeStore) Kinds(ctx context.Context, n Need) ([]*Kind, error) {
 	return kinds, err
 }
 
-func (s *fakeStore) AllBusy(ctx context.Context, span Slot) (map[int64][]Slot, error) {
-	return s.Busy(ctx, slices.Collect(maps.Keys(s.rooms)), span)
+func (s *fakeStore) AllBusy(ctx context.Context, span Slot, at time.Time) (map[int64][]Slot, error) {
+	return s.Busy(ctx, slices.Collect(maps.Keys(s.rooms)), span, at)
 }
 
-func (s *fakeStore) HeldBy(_ context.Context, userID int64, rooms []int64, span Slot) (map[int64][]Slot, error) {
+func (s *fakeStore) HeldBy(_ context.Context, userID int64, rooms []int64, span Slot, at time.Time) (map[int64][]Slot, error) {
 	held := map[int64][]Slot{}
 	for _, m := range s.meetings {
-		for _, o := range m.Occupied {
+		for _, o := range unlapsed(occupiedBy(m), at) {
 			if slices.Contains(rooms, o.RoomID) && m.Organizer.UserID == userID && m.Slot.Overlaps(span) {
 				held[o.RoomID] = append(held[o.RoomID], m.Slot)
 			}
@@ -60,10 +61,10 @@ func (s *fakeStore) HeldBy(_ context.Context, userID int64, rooms []int64, span 
 	return held, nil
 }
 
-func (s *fakeStore) Booked(_ context.Context, rooms []int64, span Slot) (map[int64][]Slot, error) {
+func (s *fakeStore) Booked(_ context.Context, rooms []int64, span Slot, at time.Time) (map[int64][]Slot, error) {
 	booked := map[int64][]Slot{}
 	for _, m := range s.meetings {
-		for _, o := range m.Occupied {
+		for _, o := range unlapsed(occupiedBy(m), at) {
 			if slices.Contains(rooms, o.RoomID) && m.Slot.Overlaps(span) {
 				booked[o.RoomID] = append(booked[o.RoomID], m.Slot)
 			}

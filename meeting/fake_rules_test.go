@@ -102,16 +102,16 @@ func (s *fakeStore) WaitingMoves(context.Context) ([]*Meeting, error) {
 	return ms, nil
 }
 
-func (s *fakeStore) Held(_ context.Context, c Claim, except ID) ([]Slot, error) {
+func (s *fakeStore) Held(_ context.Context, c Claim, except ID, at time.Time) ([]Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.held(c, except), nil
+	return s.held(c, except, at), nil
 }
 
-func (s *fakeStore) held(c Claim, except ID) []Slot {
+func (s *fakeStore) held(c Claim, except ID, at time.Time) []Slot {
 	var slots []Slot
 	for _, m := range s.meetings {
-		for _, o := range m.Occupied {
+		for _, o := range unlapsed(occupiedBy(m), at) {
 			if m.ID != except && (c.RoomID == 0 || c.RoomID == o.RoomID) && m.Organizer.UserID == c.UserID && m.Slot.Overlaps(c.Span) {
 				slots = append(slots, m.Slot)
 			}
@@ -129,7 +129,7 @@ func (s *fakeStore) allowed(m *Meeting) error {
 	}
 	var broken []Fault
 	for _, c := range m.Claims() {
-		broken = append(broken, c.Check(s.held(c, m.ID))...)
+		broken = append(broken, c.Check(s.held(c, m.ID, m.UpdatedAt))...)
 	}
 	if len(broken) > 0 {
 		return &PolicyError{broken}

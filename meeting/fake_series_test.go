@@ -52,7 +52,7 @@ func (s *fakeStore) Taken(_ context.Context, wanted []Occupancy, except []ID) ([
 
 func (s *fakeStore) inTheWay(o Occupancy, except []ID) (with []Occupancy) {
 	for _, m := range s.meetings {
-		for _, h := range m.Occupied {
+		for _, h := range takenBy(m) {
 			if h.RoomID == o.RoomID && h.Slot.Overlaps(o.Slot) && !slices.Contains(except, m.ID) {
 				with = append(with, h)
 			}

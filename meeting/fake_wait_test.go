@@ -117,7 +117,7 @@ func (s *fakeStore) FirstInLine(ctx context.Context, rooms []int64, at time.Time
 	ws, _, _ := s.ListWaits(ctx, WaitQuery{}, Page{})
 	line := slices.DeleteFunc(ws, func(w *Wait) bool {
 		wants := func(id int64) bool { return slices.Contains(rooms, id) }
-		return w.ID <= after || w.State != Waiting || !slices.ContainsFunc(w.Wished.RoomIDs, wants) || len(s.overlapping(w.Wants)) > 0
+		return w.ID <= after || w.State != Waiting || !slices.ContainsFunc(w.Wished.RoomIDs, wants) || len(s.overlapping(w.Wants, at)) > 0
 	})
 	return line[:min(limit, len(line))], nil
 }
@@ -127,10 +127,10 @@ func (s *fakeStore) FreeAndAwaited(context.Context, time.Time) ([]int64, int64, 
 }
 
 // overlapping are meetings that hold some of this.
-func (s *fakeStore) overlapping(wants []Occupancy) []*Meeting {
+func (s *fakeStore) overlapping(wants []Occupancy, at time.Time) []*Meeting {
 	var found []*Meeting
 	for _, m := range s.meetings {
-		for _, o := range m.Occupied {
+		for _, o := range unlapsed(takenBy(m), at) {
 			if slices.ContainsFunc(wants, func(w Occupancy) bool { return w.RoomID == o.RoomID && w.Slot.Overlaps(o.Slot) }) {
 				found = append(found, m)
 			}

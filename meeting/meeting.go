@@ -81,6 +81,10 @@ type Meeting struct {
 type Occupancy struct {
 	RoomID int64
 	Slot   Slot
+
+	// Lapses is from when on it holds nothing, even if the timer that removes it is late; zero:
+	// never. Stores set it in what they find in the way; see [Meeting.Lapses] for a meeting's own.
+	Lapses time.Time
 }
 
 // Person is somebody a meeting concerns.

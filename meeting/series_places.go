@@ -90,7 +90,7 @@ func (p *planner) take(w *wanted) {
 // count a date for the quota of the room, and for the limits of a person in all rooms.
 func (p *planner) count(roomID int64, slot Slot, w *wanted) {
 	for _, id := range []int64{roomID, 0} {
-		p.counted[id] = append(p.counted[id], holding{Occupancy{roomID, slot}, w})
+		p.counted[id] = append(p.counted[id], holding{Occupancy{RoomID: roomID, Slot: slot}, w})
 	}
 }
 
@@ -173,7 +173,7 @@ func (p *planner) used(ctx context.Context, c Claim, dates []*wanted) ([]Slot, e
 		c.Span.Start = earlier(c.Span.Start, w.terms.Slot.Start.Add(-period))
 		c.Span.End = later(c.Span.End, w.terms.Slot.End.Add(period))
 	}
-	used, err := p.store.Held(ctx, c, 0)
+	used, err := p.store.Held(ctx, c, 0, p.at)
 	if err != nil {
 		return nil, fmt.Errorf("look up quotas: %w", err)
 	}

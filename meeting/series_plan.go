@@ -129,6 +129,9 @@ func (p *planner) taken(ctx context.Context, asked []Occupancy, dates []*wanted)
 	if err != nil {
 		return nil, fmt.Errorf("look up what is taken: %w", err)
 	}
+	for i, with := range taken {
+		taken[i] = unlapsed(with, p.at)
+	}
 	return taken, nil
 }
 

@@ -60,6 +60,11 @@ func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int
 		return nil, err
 	}
 	series.nameWalls(e.all)
+	for i, m := range e.all {
+		if f.preview { // else they are settled
+			e.all[i] = m.At(e.at)
+		}
+	}
 	if from.IsZero() {
 		return e, nil
 	}

@@ -2,7 +2,6 @@ package meeting
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -117,7 +116,7 @@ func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time)
 		return nil, nil
 	}
 	longest := r.doorSlot(slices.Max(DoorLengths), at)
-	taken, err := s.taken(ctx, []*Room{r}, longest)
+	taken, err := s.taken(ctx, []*Room{r}, longest, at)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +140,7 @@ func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time)
 // behind it in any of its rooms, and their rules allow it.
 func (s *Service) extendable(ctx context.Context, m *Meeting, rooms []*Room, at time.Time) ([]DoorChoice, error) {
 	longest := Slot{Start: m.Slot.End, End: m.Slot.End.Add(slices.Max(DoorLengths))}
-	taken, err := s.taken(ctx, rooms, longest)
+	taken, err := s.taken(ctx, rooms, longest, at)
 	if err != nil {
 		return nil, err
 	}
@@ -179,13 +178,12 @@ func (s *Service) BookAtDoor(ctx context.Context, by Actor, roomID int64, length
 	if title = strings.TrimSpace(title); title == "" {
 		title = "Booked at the door"
 	}
-	for {
-		m, err := s.tryBookAtDoor(ctx, by, roomID, length, title)
-		if errors.Is(err, ErrRoomsChanged) && ctx.Err() == nil {
-			continue // each time a blackout or a setting of a room changed
-		}
-		return m, err
-	}
+	var m *Meeting
+	err := s.rejudging(ctx, func() (err error) {
+		m, err = s.tryBookAtDoor(ctx, by, roomID, length, title)
+		return err
+	})
+	return m, err
 }
 
 func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, length time.Duration, title string) (*Meeting, error) {

@@ -34,7 +34,7 @@ func (s *Service) Availability(ctx context.Context, by Actor, q AvailabilityQuer
 	if err != nil {
 		return nil, "", err
 	}
-	taken, err := s.taken(ctx, rooms, q.Slot)
+	taken, err := s.taken(ctx, rooms, q.Slot, a.at)
 	if err != nil {
 		return nil, "", err
 	}
@@ -102,7 +102,7 @@ func (s *Service) Suggestions(ctx context.Context, by Actor, n Need, length time
 func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span Slot) ([]int64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	allBusy := s.lookUpAllBusy(ctx, span)
+	allBusy := s.lookUpAllBusy(ctx, span, a.at)
 	kinds, err := s.store.Kinds(ctx, a.need)
 	if err != nil {
 		return nil, err
@@ -141,14 +141,14 @@ func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span
 }
 
 // lookUpAllBusy begins to look up what is taken of all rooms; the function it returns waits for it.
-func (s *Service) lookUpAllBusy(ctx context.Context, span Slot) func() (map[int64][]Slot, error) {
+func (s *Service) lookUpAllBusy(ctx context.Context, span Slot, at time.Time) func() (map[int64][]Slot, error) {
 	type result struct {
 		busy map[int64][]Slot
 		err  error
 	}
 	done := make(chan result, 1)
 	go func() {
-		busy, err := s.store.AllBusy(ctx, span)
+		busy, err := s.store.AllBusy(ctx, span, at)
 		done <- result{busy, err}
 	}()
 	return func() (map[int64][]Slot, error) {
@@ -163,7 +163,7 @@ func (s *Service) suggest(ctx context.Context, a *asker, rooms []*Room, length t
 	if err := s.withBlackouts(ctx, rooms, a.at); err != nil {
 		return nil, err
 	}
-	taken, err := s.taken(ctx, rooms, span)
+	taken, err := s.taken(ctx, rooms, span, a.at)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (s *Service) suggest(ctx context.Context, a *asker, rooms []*Room, length t
 func (s *Service) held(ctx context.Context, a *asker, rooms []*Room, span Slot) (map[int64][]Slot, error) {
 	if p := a.conf.Limits.Person; !p.none() {
 		var err error
-		if a.everywhere, err = s.store.Held(ctx, p.at(a.at).claim(a.ID, nil, span, nil), 0); err != nil {
+		if a.everywhere, err = s.store.Held(ctx, p.at(a.at).claim(a.ID, nil, span, nil), 0, a.at); err != nil {
 			return nil, fmt.Errorf("look up what a person has booked: %w", err)
 		}
 	}
@@ -195,7 +195,7 @@ func (s *Service) held(ctx context.Context, a *asker, rooms []*Room, span Slot) 
 	for _, c := range claims(a.ID, limited, span, nil) {
 		whole = Slot{Start: earlier(whole.Start, c.Span.Start), End: later(whole.End, c.Span.End)}
 	}
-	held, err := s.store.HeldBy(ctx, a.ID, ids(limited), whole)
+	held, err := s.store.HeldBy(ctx, a.ID, ids(limited), whole, a.at)
 	if err != nil {
 		return nil, fmt.Errorf("look up quotas: %w", err)
 	}
@@ -203,7 +203,7 @@ func (s *Service) held(ctx context.Context, a *asker, rooms []*Room, span Slot) 
 }
 
 // taken is what is booked of the rooms near span, as far as their buffers reach.
-func (s *Service) taken(ctx context.Context, rooms []*Room, span Slot) (map[int64][]Slot, error) {
+func (s *Service) taken(ctx context.Context, rooms []*Room, span Slot, at time.Time) (map[int64][]Slot, error) {
 	if len(rooms) == 0 {
 		return nil, nil
 	}
@@ -211,7 +211,7 @@ func (s *Service) taken(ctx context.Context, rooms []*Room, span Slot) (map[int6
 	for _, r := range rooms {
 		before, after = max(before, r.Policy.BufferBefore), max(after, r.Policy.BufferAfter)
 	}
-	return s.store.Busy(ctx, ids(rooms), span.Widen(before, after))
+	return s.store.Busy(ctx, ids(rooms), span.Widen(before, after), at)
 }
 
 func invalid(location, code, message string) error {

@@ -17,12 +17,23 @@ func (s *Service) Book(ctx context.Context, by Actor, f Fields) (*Meeting, error
 	if f.Override != nil && !by.rules() {
 		return nil, ErrForbidden
 	}
+	var m *Meeting
+	err := s.rejudging(ctx, func() (err error) {
+		m, err = s.tryBook(ctx, by, f)
+		return err
+	})
+	return m, err
+}
+
+// rejudging runs act until what it judged by holds when it is saved: each time a blackout or a
+// setting of a room has changed, or what has lapsed was in its way.
+func (s *Service) rejudging(ctx context.Context, act func() error) error {
 	for {
-		m, err := s.tryBook(ctx, by, f)
+		err := s.settling(ctx, act)
 		if errors.Is(err, ErrRoomsChanged) && ctx.Err() == nil {
-			continue // each time a blackout or a setting of a room changed
+			continue
 		}
-		return m, err
+		return err
 	}
 }
 
@@ -241,9 +252,13 @@ type prepare func(context.Context, *Meeting) (changing, error)
 // changing is [Service.change] with another look-up; newRooms tells that the meeting's own do
 // not matter to it.
 func (s *Service) changing(ctx context.Context, by Actor, id ID, look prepare, newRooms bool, fn func(*Meeting, changing) error) (*Meeting, error) {
+	var m *Meeting
 	for {
-		m, err := s.tryChange(ctx, by, id, look, newRooms, fn)
-		if (errors.Is(err, errRoomsMoved) || errors.Is(err, ErrRoomsChanged)) && ctx.Err() == nil {
+		err := s.rejudging(ctx, func() (err error) {
+			m, err = s.tryChange(ctx, by, id, look, newRooms, fn)
+			return err
+		})
+		if errors.Is(err, errRoomsMoved) && ctx.Err() == nil {
 			continue
 		}
 		return m, err
@@ -251,7 +266,7 @@ func (s *Service) changing(ctx context.Context, by Actor, id ID, look prepare, n
 }
 
 func (s *Service) tryChange(ctx context.Context, by Actor, id ID, look prepare, newRooms bool, fn func(*Meeting, changing) error) (*Meeting, error) {
-	seen, err := s.store.Meeting(ctx, id)
+	seen, read, err := s.settled(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -265,6 +280,10 @@ func (s *Service) tryChange(ctx context.Context, by Actor, id ID, look prepare, 
 			return errRoomsMoved
 		}
 		before, unchanged = new(*m), m
+		if current := m.Version; current == seen.Version { // a reader saw the same under the version before
+			m.Version = read
+			defer func() { m.Version = current }()
+		}
 		return fn(m, c)
 	})
 	if errors.Is(err, errUnchanged) {

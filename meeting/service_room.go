@@ -254,7 +254,7 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slo
 // busyHeld is when a room is held within the span for changes that wait and for offers of the
 // waiting list; it shows as pending.
 func (s *Service) busyHeld(ctx context.Context, by Actor, roomID int64, span Slot) ([]Busytime, error) {
-	held, err := s.store.HeldForChanges(ctx, roomID, span)
+	held, err := s.store.HeldForChanges(ctx, roomID, span, s.clock())
 	if err != nil {
 		return nil, err
 	}

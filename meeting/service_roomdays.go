@@ -32,7 +32,7 @@ func (s *Service) RoomDays(ctx context.Context, q RoomQuery, roomID int64, from,
 	if err := s.withBlackouts(ctx, rooms, span.Start); err != nil {
 		return nil, "", err
 	}
-	booked, err := s.store.Booked(ctx, ids(rooms), span)
+	booked, err := s.store.Booked(ctx, ids(rooms), span, s.clock())
 	if err != nil {
 		return nil, "", err
 	}

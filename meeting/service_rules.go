@@ -47,7 +47,7 @@ func (s *Service) overQuota(ctx context.Context, userID int64, t *Terms, base *M
 	}
 	var found []Fault
 	for _, c := range claims(userID, t.Rooms, t.Slot, base) {
-		others, err := s.store.Held(ctx, c, id)
+		others, err := s.store.Held(ctx, c, id, s.clock())
 		if err != nil {
 			return nil, fmt.Errorf("look up quotas: %w", err)
 		}

@@ -62,6 +62,11 @@ func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesCh
 		notices, err := s.store.SaveSeries(ctx, c)
 		conflict, taken := errors.AsType[*ConflictError](err)
 		_, over := errors.AsType[*PolicyError](err)
+		if taken {
+			if err := s.settleFor(ctx, c); err != nil {
+				return nil, err
+			}
+		}
 		if (taken || over || errors.Is(err, ErrRoomsChanged) || errors.Is(err, ErrOutdated)) && try < planTries && ctx.Err() == nil {
 			continue
 		}
@@ -81,20 +86,30 @@ func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesCh
 	}
 }
 
-// conflicts are what is in the way of a change that was planned.
-func (s *Service) conflicts(ctx context.Context, c *SeriesChange) ([]Occupancy, error) {
-	var wanted []Occupancy
-	var except []ID
+// settleFor settles what has lapsed in the way of a change that was planned.
+func (s *Service) settleFor(ctx context.Context, c *SeriesChange) error {
+	wanted, _ := c.wants()
+	return s.settle(ctx, wanted)
+}
+
+// wants is what a change that was planned takes, and the meetings that are there and do.
+func (c *SeriesChange) wants() (wanted []Occupancy, by []ID) {
 	for _, m := range append(slices.Clone(c.Update), c.Create...) {
 		wanted = append(append(wanted, m.Occupied...), m.asked...)
 		if r := m.Request; r != nil && r.Change != nil {
 			wanted = append(wanted, r.Change.Held...)
 		}
 		if m.ID != 0 {
-			except = append(except, m.ID)
+			by = append(by, m.ID)
 		}
 	}
-	taken, err := s.store.Taken(ctx, wanted, except)
+	return wanted, by
+}
+
+// conflicts are what is in the way of a change that was planned.
+func (s *Service) conflicts(ctx context.Context, c *SeriesChange) ([]Occupancy, error) {
+	wanted, by := c.wants()
+	taken, err := s.store.Taken(ctx, wanted, by)
 	var found []Occupancy
 	for _, os := range taken {
 		found = union(found, os)
@@ -269,6 +284,9 @@ func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState,
 	}
 	series.nameWalls(ms)
 	at := s.clock()
+	for i, m := range ms {
+		ms[i] = m.At(at)
+	}
 	state := &SeriesState{Counts: map[Status]int{}, NoShows: noShowsInRow(ms, at), Absent: absent(series, ms, at)}
 	if state.Series, err = s.showSeries(ctx, by, series); err != nil {
 		return nil, err

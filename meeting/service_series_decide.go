@@ -28,6 +28,9 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 	if err != nil {
 		return nil, err
 	}
+	if ifMatch, err = s.settleSeries(ctx, id, ifMatch); err != nil {
+		return nil, err
+	}
 	return s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
 		series, err := s.store.Series(ctx, id)
 		if err != nil {

@@ -12,6 +12,10 @@ import (
 // itself stays as it is there; see [revision]. ifMatch, unless nil, is the version of the
 // series the change is based on. If nothing differs, no version rises.
 func (s *Service) UpdateSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, f SeriesFields) (*SeriesResult, error) {
+	ifMatch, err := s.settleSeries(ctx, id, ifMatch)
+	if err != nil {
+		return nil, err
+	}
 	var unchanged *Series
 	r, err := s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
 		e, err := s.revision(ctx, by, id, ifMatch, &f)
@@ -53,6 +57,10 @@ func (s *Service) CancelSeries(ctx context.Context, by Actor, id int64, ifMatch 
 	if err := checkComment("body.reason", &reason); err != nil {
 		return nil, err
 	}
+	ifMatch, err := s.settleSeries(ctx, id, ifMatch)
+	if err != nil {
+		return nil, err
+	}
 	return s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
 		f := SeriesFields{Scope: scope, From: from}
 		e, err := s.revision(ctx, by, id, ifMatch, &f)
@@ -73,6 +81,10 @@ func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int6
 	}
 	if len(found) > 0 {
 		return nil, &InvalidError{Faults: found}
+	}
+	ifMatch, err := s.settleSeries(ctx, id, ifMatch)
+	if err != nil {
+		return nil, err
 	}
 	r, err := s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
 		e, err := s.revision(ctx, by, id, ifMatch, &f)

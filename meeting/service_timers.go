@@ -30,6 +30,12 @@ func (s *Service) ExpireApprovals(ctx context.Context, refs ...Ref) ([]Outcome, 
 		return s.halving(refs, func(refs []Ref) ([]Outcome, error) {
 			return s.onRequests(ctx, JobExpire, refs, expire(false))
 		}, func(ref Ref) ([]Outcome, error) {
+			outcomes, err := s.settledFor(ctx, ref, func() ([]Outcome, error) {
+				return s.onRequests(ctx, JobExpire, []Ref{ref}, expire(false))
+			})
+			if !impossible(err) {
+				return outcomes, err
+			}
 			return s.onRequests(ctx, JobExpire, []Ref{ref}, expire(true))
 		})
 	})
@@ -237,6 +243,29 @@ func (s *Service) together(ctx context.Context, job string, refs []Ref, fn timer
 		outcomes[places[i]] = outcome
 	}
 	return outcomes, nil
+}
+
+// settledFor runs act once what has lapsed in the way of a request is settled.
+func (s *Service) settledFor(ctx context.Context, ref Ref, act func() ([]Outcome, error)) ([]Outcome, error) {
+	m, err := s.store.Meeting(ctx, ref.ID)
+	if errors.Is(err, ErrNotFound) {
+		return []Outcome{Stale}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rooms, err := s.rooms(ctx, m.requestedRooms())
+	if err != nil {
+		return nil, err
+	}
+	wanted := m.occupancies(rooms)
+	if m.Request != nil && m.Request.Change != nil {
+		wanted = m.Request.Change.occupancies(rooms)
+	}
+	if err := s.settle(ctx, wanted, m.ID); err != nil {
+		return nil, err
+	}
+	return act()
 }
 
 // impossible reports whether rooms or rules refuse something.

@@ -560,9 +560,15 @@ func (s *Service) updateWaits(ctx context.Context, ids []int64, fn func(*Wait) (
 func (s *Service) updateWait(ctx context.Context, id int64, fn func(*Wait) (*Meeting, error)) (*Wait, error) {
 	var was WaitState
 	var before []delayjob.Message
-	w, m, notices, err := s.store.UpdateWait(ctx, id, func(w *Wait) (*Meeting, error) {
-		was, before = w.State, w.Messages()
-		return fn(w)
+	var w *Wait
+	var m *Meeting
+	var notices []Notice
+	err := s.settling(ctx, func() (err error) {
+		w, m, notices, err = s.store.UpdateWait(ctx, id, func(w *Wait) (*Meeting, error) {
+			was, before = w.State, w.Messages()
+			return fn(w)
+		})
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -28,20 +28,30 @@ func (s Status) Over() bool {
 // EffectiveStatus is the status that is true at an instant, even if the job that writes it
 // is a moment behind.
 //
-// A request past its deadline is rejected. Where the installation approves instead, it stays
-// pending until the job has tried, since only the attempt tells whether the rooms are free.
+// A request past its deadline is rejected, or confirmed where the time-out approves and it holds
+// its rooms. One that does not hold them stays pending until the job has tried, since only the
+// attempt tells whether they are free.
 func (m *Meeting) EffectiveStatus(at time.Time) Status {
+	status := m.Status
+	if status == Pending && m.overdue(at) {
+		switch {
+		case m.Approval.OnTimeout != Confirmed:
+			return Rejected
+		case len(m.Occupied) > 0:
+			status = Confirmed
+		}
+	}
 	switch {
-	case m.Status == Pending && m.overdue(at) && m.Approval.OnTimeout != Confirmed:
-		return Rejected
-	case (m.Status == Confirmed || m.Status == InProgress) && m.missed(at):
+	case status != Confirmed && status != InProgress:
+		return status
+	case m.missed(at):
 		return Released // also past its end: nobody came
-	case (m.Status == Confirmed || m.Status == InProgress) && !at.Before(m.Slot.End):
+	case !at.Before(m.Slot.End):
 		return Ended
-	case m.Status == Confirmed && !at.Before(m.Slot.Start):
+	case !at.Before(m.Slot.Start):
 		return InProgress
 	default:
-		return m.Status
+		return status
 	}
 }
 
@@ -55,13 +65,14 @@ func (m *Meeting) overdue(at time.Time) bool {
 func (m *Meeting) At(at time.Time) *Meeting {
 	seen := *m
 	seen.Status = m.EffectiveStatus(at)
-	if seen.Status == Rejected && m.Status == Pending {
+	if m.Status == Pending && seen.Status != Pending {
 		seen.Approval.Reason = ReasonTimeout
 		seen.Approval.DecidedAt = m.Approval.Deadline
-		seen.Occupied = nil
 	}
 	if seen.Status == Released && m.Status != Released {
 		seen.EndedAt = m.CheckIn.Until
+	}
+	if lapses := m.Lapses(); !lapses.IsZero() && !at.Before(lapses) {
 		seen.Occupied = nil
 	}
 	if !m.Waits(at) {

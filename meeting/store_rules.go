@@ -23,8 +23,9 @@ type RulesStore interface {
 	WaitingMoves(ctx context.Context) ([]*Meeting, error)
 
 	// Held tells the slots, without buffers, of the claimant's meetings that hold the room
-	// within the claim's span, except one meeting's: of one that was ended early, what it took.
-	Held(ctx context.Context, c Claim, except ID) ([]Slot, error)
+	// within the claim's span at an instant, except one meeting's: of one that was ended early, what
+	// it took.
+	Held(ctx context.Context, c Claim, except ID, at time.Time) ([]Slot, error)
 }
 
 // BlackoutQuery filters blackouts; a zero field does not filter.

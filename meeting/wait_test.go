@@ -80,7 +80,7 @@ func TestWished_fields(t *testing.T) {
 
 func TestFreedBy(t *testing.T) {
 	at := func(h int) time.Time { return time.Date(2027, 2, 10, h, 0, 0, 0, time.UTC) }
-	takes := func(room int64, from, to int) Occupancy { return Occupancy{room, Slot{at(from), at(to)}} }
+	takes := func(room int64, from, to int) Occupancy { return Occupancy{RoomID: room, Slot: Slot{at(from), at(to)}} }
 	for name, c := range map[string]struct{ before, after, want []Occupancy }{
 		"nothing":    {[]Occupancy{takes(1, 9, 10)}, []Occupancy{takes(1, 9, 10)}, nil},
 		"cancelled":  {[]Occupancy{takes(1, 9, 10), takes(2, 9, 10)}, nil, []Occupancy{takes(1, 9, 10), takes(2, 9, 10)}},
@@ -122,7 +122,7 @@ func TestRefusal(t *testing.T) {
 func TestFreeBusy_offers(t *testing.T) {
 	w := newWorld(t)
 	slot := Slot{w.at.Add(time.Hour), w.at.Add(2 * time.Hour)}
-	held := &Wait{Person: Person{UserID: w.ann.ID, Name: "ann"}, Wished: Wished{Title: "Review"}, State: Offered, Wants: []Occupancy{{w.desk.ID, slot}}}
+	held := &Wait{Person: Person{UserID: w.ann.ID, Name: "ann"}, Wished: Wished{Title: "Review"}, State: Offered, OfferUntil: slot.Start, Wants: []Occupancy{{RoomID: w.desk.ID, Slot: slot}}}
 	w.store.waits = map[int64]*Wait{1: held}
 	for _, by := range []Actor{w.ann, w.bob, w.root} {
 		busy, err := w.FreeBusy(t.Context(), by, w.desk.ID, Slot{w.at, w.at.Add(24 * time.Hour)})

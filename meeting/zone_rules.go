@@ -287,8 +287,9 @@ func (s *Service) obstruct(ctx context.Context, shifts []*ZoneShift) error {
 		if err != nil {
 			return fmt.Errorf("look up what is taken: %w", err)
 		}
+		at := s.clock()
 		for i, with := range taken {
-			if len(with) > 0 {
+			if with = unlapsed(with, at); len(with) > 0 {
 				of[i].Obstacle, settled = ReasonTaken, false
 				of[i].Conflicts = append(of[i].Conflicts, with...)
 			}

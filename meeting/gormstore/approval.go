@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -172,18 +173,19 @@ func (s *Store) Waiting(ctx context.Context, after meeting.ID, limit int) ([]*me
 }
 
 // The parts that one change holds need not touch. What is held for an offer is of no meeting.
-var heldForChanges = write(`SELECT COALESCE(meeting_id, 0), starts_at, ends_at FROM occupancies
-	WHERE room_id = $1 AND held AND starts_at < $3 AND ends_at > $2 ORDER BY starts_at`)
+var heldForChanges = write(`SELECT COALESCE(o.meeting_id, 0), o.starts_at, o.ends_at FROM occupancies o
+	WHERE o.room_id = $1 AND o.held AND o.starts_at < $3 AND o.ends_at > $2 AND ` + unlapsed("$4") + ` ORDER BY o.starts_at`)
 
-// HeldForChanges tells which slots of a room are held for changes that wait and for offers, in a span.
-func (s *Store) HeldForChanges(ctx context.Context, roomID int64, span meeting.Slot) ([]meeting.HeldSlot, error) {
+// HeldForChanges tells which slots of a room are held for changes that wait and for offers, in a span and
+// have not lapsed.
+func (s *Store) HeldForChanges(ctx context.Context, roomID int64, span meeting.Slot, at time.Time) ([]meeting.HeldSlot, error) {
 	var found []meeting.HeldSlot
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var h meeting.HeldSlot
 		err := rows.Scan(&h.MeetingID, &h.Slot.Start, &h.Slot.End)
 		found = append(found, h)
 		return err
-	}, heldForChanges, roomID, micro(span.Start), micro(span.End))
+	}, heldForChanges, roomID, micro(span.Start), micro(span.End), micro(at))
 	if err != nil {
 		return nil, fmt.Errorf("held slots of room %d: %w", roomID, err)
 	}
@@ -219,9 +221,12 @@ const requestedRooms = `(SELECT r.id FROM rooms r WHERE r.approval_required
 		{sqlite: SELECT 1 FROM json_each(q.agreed_now) AS g WHERE json_extract(g.value, '$.level') = q.level
 			AND (json_extract(g.value, '$.room_ids') IS NULL OR EXISTS (SELECT 1 FROM json_each(g.value, '$.room_ids') AS x WHERE x.value = r.id))}))`
 
+// holdsRooms is the condition on a meeting m that it holds rooms, for itself.
+const holdsRooms = `EXISTS (SELECT 1 FROM occupancies h WHERE h.meeting_id = m.id AND NOT h.held)`
+
 // waits is [meeting.Meeting.Waits] in SQL, at the instant of a parameter.
 func waits(now string) string {
-	return `q.waiting AND (q.deadline > ` + now + ` OR q.on_timeout = 'confirmed')
+	return `q.waiting AND (q.deadline > ` + now + ` OR q.on_timeout = 'confirmed' AND (q.change IS NOT NULL OR NOT ` + holdsRooms + `))
 		AND (q.change IS NULL AND m.status = 'pending' OR q.change IS NOT NULL AND m.status = 'confirmed' AND m.starts_at > ` + now + `)`
 }
 

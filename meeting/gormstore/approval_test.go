@@ -104,11 +104,16 @@ func TestApproval_moveGuardsBothSlots(t *testing.T) {
 		free(false, slot("08:30", "09:30"))
 		free(false, slot("11:00", "12:00"))
 		free(false, slot("09:40", "09:50"))
-		held, err := f.store.HeldForChanges(t.Context(), hall.ID, slot("00:00", "23:00"))
+		held, err := f.store.HeldForChanges(t.Context(), hall.ID, slot("00:00", "23:00"), time.Time{})
 		if err != nil || len(held) != 1 || held[0].MeetingID != m.ID {
 			t.Errorf("%v, %v", held, err)
 		}
-		if err := f.store.DeleteRoom(t.Context(), hall.ID, at("10:30"), func(*meeting.Room) error { return nil }); err == nil {
+		annex := f.room("Annex", func(r *meeting.Room) { r.Approval = hall.Approval })
+		f.change(m.ID, func(m *meeting.Meeting) error {
+			_, err := m.Revise(terms(slot("09:00", "10:00"), annex), f.anna, ask, now)
+			return err
+		})
+		if err := f.store.DeleteRoom(t.Context(), annex.ID, now, func(*meeting.Room) error { return nil }); err == nil {
 			t.Error("a room that a change asks for was deleted")
 		}
 

@@ -24,6 +24,9 @@ var (
 	setExpected = write(`UPDATE meetings AS m SET check_in_opens_at = x.opens_at, no_show_at = x.no_show_at,
 			version = m.version + 1, updated_at = $2
 		FROM {rows $1: id bigint, opens_at timestamptz, no_show_at timestamptz} WHERE m.id = x.id {by m.id: $1 id}`)
+	setGrace = write(`UPDATE occupancies AS o SET lapses_at = CASE WHEN m.no_show_at < m.ends_at AND m.checked_in_at IS NULL THEN m.no_show_at END
+		FROM {rows $1: id bigint} JOIN meetings m ON m.id = x.id LEFT JOIN approvals q ON q.meeting_id = m.id
+		WHERE o.meeting_id = x.id {by o.meeting_id: $1 id} AND NOT o.held AND (m.status <> 'pending' OR q.on_timeout = 'confirmed')`)
 )
 
 // expectPeople gives the meetings of a room the check-in that it asks for now, on top of what
@@ -58,6 +61,9 @@ func (s *Store) expectPeople(tx *gorm.DB, roomID int64, at time.Time) error {
 	}
 	for part := range slices.Chunk(changed, 5000) {
 		if _, err := s.exec(tx, setExpected, table(part), micro(at)); err != nil {
+			return err
+		}
+		if _, err := s.exec(tx, setGrace, table(part)); err != nil {
 			return err
 		}
 	}

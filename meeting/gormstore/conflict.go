@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -12,7 +14,7 @@ import (
 )
 
 var overlapping = write(`
-	SELECT o.room_id, o.starts_at, o.ends_at
+	SELECT o.room_id, o.starts_at, o.ends_at, o.lapses_at
 	FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}
 	JOIN occupancies o ON o.room_id = x.room_id AND
 		{postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange(x.starts_at, x.ends_at)}
@@ -21,8 +23,8 @@ var overlapping = write(`
 	ORDER BY o.room_id, o.starts_at`)
 
 // orConflict runs f, which saves a meeting and returns it as it was to be. If the database
-// refuses an occupancy the error tells which intervals were in the way. Should they be gone
-// when we look, it is tried again.
+// refuses an occupancy the error tells which intervals were in the way, and when they lapse.
+// Should they be gone when we look, it is tried again.
 func (s *Store) orConflict(ctx context.Context, f func() (*meeting.Meeting, error)) error {
 	for try := 1; ; try++ {
 		m, err := f()
@@ -51,11 +53,39 @@ func (s *Store) overlaps(tx *gorm.DB, except meeting.ID, wanted []meeting.Occupa
 	var found []meeting.Occupancy
 	err := s.query(tx, func(rows *sql.Rows) error {
 		var o meeting.Occupancy
-		if err := rows.Scan(&o.RoomID, &o.Slot.Start, &o.Slot.End); err != nil {
+		if err := rows.Scan(&o.RoomID, &o.Slot.Start, &o.Slot.End, nullTime{&o.Lapses}); err != nil {
 			return err
 		}
 		found = append(found, o)
 		return nil
-	}, overlapping, table(s.dialect.occupancyRows(wanted, false)), except)
+	}, overlapping, table(s.dialect.placeRows(wanted)), except)
 	return found, err
+}
+
+// unlapsed is the condition on an occupancy o that it has not lapsed at the instant of a parameter;
+// see [meeting.Meeting.Lapses].
+func unlapsed(at string) string { return "(o.lapses_at IS NULL OR o.lapses_at > " + at + ")" }
+
+var lapsedIn = write(`
+	SELECT DISTINCT o.meeting_id, o.waitlist_id
+	FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}
+	JOIN occupancies o ON o.room_id = x.room_id AND ` + overlap("o", "x") + `
+	WHERE o.lapses_at <= $2
+	ORDER BY 1, 2`)
+
+func (s *Store) Lapsed(ctx context.Context, places []meeting.Occupancy, at time.Time) (meetings []meeting.ID, waits []int64, err error) {
+	err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+		var m, w sql.NullInt64
+		err := rows.Scan(&m, &w)
+		if m.Valid {
+			meetings = append(meetings, m.Int64)
+		} else if w.Valid {
+			waits = append(waits, w.Int64)
+		}
+		return err
+	}, lapsedIn, table(s.dialect.placeRows(places)), micro(at))
+	if err != nil {
+		return nil, nil, fmt.Errorf("what has lapsed in %d places: %w", len(places), err)
+	}
+	return meetings, waits, nil
 }

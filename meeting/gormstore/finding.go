@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -71,14 +72,16 @@ var takenOfRooms = `{postgres: unnest($1::bigint[]) AS r(id) CROSS JOIN LATERAL 
 var (
 	getTaken = write(`SELECT o.room_id, o.starts_at, o.ends_at FROM
 		` + takenOfRooms + `
+		WHERE ` + unlapsed("$4") + `
 		ORDER BY o.room_id, o.starts_at`)
-	getAllTaken = write(rowsWithin("occupancies", "o.room_id, o.starts_at, o.ends_at", "$1", "$2"))
-	getHeldBy   = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at ` + heldMeetings("$3", "$4") + `
+	getAllTaken = write(`SELECT o.room_id, o.starts_at, o.ends_at FROM (` + rowsWithin("occupancies", "o.room_id, o.starts_at, o.ends_at, o.lapses_at", "$1", "$2") + `) AS o
+		WHERE ` + unlapsed("$3"))
+	getHeldBy = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at ` + heldMeetings("$3", "$4", "$5") + `
 		AND o.room_id {postgres: = ANY ($2::bigint[])}{sqlite: IN (SELECT value FROM json_each($2))}`)
 	getBooked = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at FROM
 		` + takenOfRooms + `
 		JOIN meetings AS m ON m.id = o.meeting_id
-		WHERE NOT o.held
+		WHERE NOT o.held AND ` + unlapsed("$4") + `
 		ORDER BY o.room_id, o.starts_at`)
 	getOccupants = write(selectMeetings + `
 		WHERE m.id IN (SELECT o.meeting_id FROM occupancies AS o WHERE o.room_id = $1 AND
@@ -87,17 +90,18 @@ var (
 		ORDER BY m.starts_at, m.id`)
 )
 
-// heldMeetings are the occupancies of meetings of the user $1 within a span, by the organizer's index.
-func heldMeetings(from, to string) string {
+// heldMeetings are the occupancies of meetings of the user $1 within a span, by the organizer's
+// index, that have not lapsed at an instant.
+func heldMeetings(from, to, at string) string {
 	return `FROM (SELECT m.id, m.starts_at, m.ends_at, m.ended_at FROM meetings AS m WHERE m.organizer_id = $1 AND ` + recent("m", from, to) + `
 			UNION ALL SELECT m.id, m.starts_at, m.ends_at, m.ended_at
 			FROM (` + longRowsWithin("meetings", "o.id", from, to) + `) AS l CROSS JOIN meetings AS m WHERE m.id = l.id AND m.organizer_id = $1) AS m
 		JOIN occupancies AS o ON o.meeting_id = m.id
-		WHERE NOT o.held`
+		WHERE NOT o.held AND ` + unlapsed(at)
 }
 
-func (s *Store) Busy(ctx context.Context, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {
-	return s.slots(ctx, slotOf, getTaken, s.ids(rooms...), micro(span.Start), micro(span.End))
+func (s *Store) Busy(ctx context.Context, rooms []int64, span meeting.Slot, at time.Time) (map[int64][]meeting.Slot, error) {
+	return s.slots(ctx, slotOf, getTaken, s.ids(rooms...), micro(span.Start), micro(span.End), micro(at))
 }
 
 // roomSlot is what one meeting takes of a room.
@@ -107,8 +111,8 @@ type roomSlot struct {
 }
 
 // AllBusy groups and sorts in Go: there are few slots of each room, and tens of thousands of all.
-func (s *Store) AllBusy(ctx context.Context, span meeting.Slot) (map[int64][]meeting.Slot, error) {
-	all, err := s.roomSlots(ctx, getAllTaken, micro(span.Start), micro(span.End))
+func (s *Store) AllBusy(ctx context.Context, span meeting.Slot, at time.Time) (map[int64][]meeting.Slot, error) {
+	all, err := s.roomSlots(ctx, getAllTaken, micro(span.Start), micro(span.End), micro(at))
 	if err != nil {
 		return nil, fmt.Errorf("slots of all rooms: %w", err)
 	}
@@ -188,12 +192,12 @@ func (s *Store) slots(ctx context.Context, scan func(*sql.Rows, *int64) (meeting
 	return found, nil
 }
 
-func (s *Store) HeldBy(ctx context.Context, userID int64, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {
-	return s.slots(ctx, tookOf, getHeldBy, userID, s.ids(rooms...), micro(span.Start), micro(span.End))
+func (s *Store) HeldBy(ctx context.Context, userID int64, rooms []int64, span meeting.Slot, at time.Time) (map[int64][]meeting.Slot, error) {
+	return s.slots(ctx, tookOf, getHeldBy, userID, s.ids(rooms...), micro(span.Start), micro(span.End), micro(at))
 }
 
-func (s *Store) Booked(ctx context.Context, rooms []int64, span meeting.Slot) (map[int64][]meeting.Slot, error) {
-	return s.slots(ctx, tookOf, getBooked, s.ids(rooms...), micro(span.Start), micro(span.End))
+func (s *Store) Booked(ctx context.Context, rooms []int64, span meeting.Slot, at time.Time) (map[int64][]meeting.Slot, error) {
+	return s.slots(ctx, tookOf, getBooked, s.ids(rooms...), micro(span.Start), micro(span.End), micro(at))
 }
 
 func tookOf(rows *sql.Rows, room *int64) (meeting.Slot, error) { return scanTook(rows, room) }

@@ -213,6 +213,7 @@ func (f *fixture) search(t *testing.T, atMost time.Duration, look func(*rapid.T,
 			s.rooms = append(s.rooms, f.room(string(rune('A'+i)), s.draw(t)))
 		}
 		s.fill(t)
+		s.at = s.at.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 7, 26, 50}).Draw(t, "later")) * time.Hour) // no timer runs
 		look(t, s)
 	})
 	t.Logf("%d rounds", rounds)
@@ -238,6 +239,9 @@ func (s *search) draw(t *rapid.T) func(*meeting.Room) {
 				{{Days: []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, From: "00:00", To: "24:00"}},
 				{{Days: []string{"FR", "SA", "SU"}, From: "20:00", To: "04:15"}, {Days: []string{"WE"}, From: "09:00", To: "12:00"}, {Days: []string{"WE"}, From: "11:30", To: "17:00"}},
 			}).Draw(t, "opening_hours")
+		}
+		if rapid.Bool().Draw(t, "check_in") {
+			r.CheckIn = meeting.CheckIn{Required: true, Grace: minutes("grace", 0, 5, 40)}
 		}
 		if rapid.Bool().Draw(t, "limited") {
 			p.Quota = &meeting.Quota{

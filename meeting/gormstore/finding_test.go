@@ -96,7 +96,7 @@ func TestAllBusy(t *testing.T) {
 		f.book(slot("11:30", "12:30"), f.hopper) // and behind it
 		long := f.room("Long")
 		f.book(meeting.Slot{Start: at("09:00").Add(-25 * time.Hour), End: at("12:00")}, long)
-		busy, err := f.store.AllBusy(t.Context(), slot("09:00", "11:30"))
+		busy, err := f.store.AllBusy(t.Context(), slot("09:00", "11:30"), time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestBusy(t *testing.T) {
 		cancelled := f.book(slot("11:00", "12:00"), f.turing)
 		f.change(cancelled.ID, func(m *meeting.Meeting) error { return m.Cancel("", f.anna, now) })
 
-		taken, err := f.store.Busy(t.Context(), []int64{f.turing.ID, f.hopper.ID, f.wide.ID, 999}, slot("10:00", "10:51"))
+		taken, err := f.store.Busy(t.Context(), []int64{f.turing.ID, f.hopper.ID, f.wide.ID, 999}, slot("10:00", "10:51"), time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestBusy(t *testing.T) {
 			f.turing.ID: {slot("10:00", "11:00")},
 			f.wide.ID:   {{Start: at("10:50"), End: at("12:05")}},
 		}, cmpopts.EquateApproxTime(0))
-		if none, err := f.store.Busy(t.Context(), nil, slot("09:00", "10:00")); err != nil || len(none) != 0 {
+		if none, err := f.store.Busy(t.Context(), nil, slot("09:00", "10:00"), time.Time{}); err != nil || len(none) != 0 {
 			t.Errorf("of no room: %v, %v", none, err)
 		}
 
@@ -160,7 +160,7 @@ func TestBooked(t *testing.T) {
 		f.change(cancelled.ID, func(m *meeting.Meeting) error { return m.Cancel("", f.anna, now) })
 		book("20:00", "21:00", plain) // behind it
 
-		booked, err := f.store.Booked(t.Context(), []int64{small.ID, plain.ID}, slot("07:30", "20:00"))
+		booked, err := f.store.Booked(t.Context(), []int64{small.ID, plain.ID}, slot("07:30", "20:00"), time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestBooked(t *testing.T) {
 			small.ID: {slot("06:00", "07:00"), slot("10:00", "12:00"), slot("14:00", "15:00")},
 			plain.ID: {slot("14:00", "15:00")},
 		})
-		if booked, err = f.store.Booked(t.Context(), []int64{plain.ID}, slot("19:30", "23:00")); err != nil {
+		if booked, err = f.store.Booked(t.Context(), []int64{plain.ID}, slot("19:30", "23:00"), time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		f.want("one room", booked, map[int64][]meeting.Slot{plain.ID: {slot("20:00", "21:00")}})

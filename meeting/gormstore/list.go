@@ -215,27 +215,29 @@ func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
 // effective asks for meetings whose [meeting.Meeting.EffectiveStatus] at q.Now is one of those wanted.
 func (c *conditions) effective(q meeting.MeetingQuery) {
 	now := sync.OnceValue(func() string { return c.param(micro(q.Now)) }) // a parameter must not be left unused
-	undecided := func() string {
-		return "(m.approval_deadline > " + now() + " OR COALESCE(q.on_timeout, 'rejected') = 'confirmed')"
+	const approves = "COALESCE(q.on_timeout, 'rejected') = 'confirmed'"
+	overdue := func(then string) string {
+		return "(m.status = 'pending' AND m.approval_deadline <= " + now() + " AND " + then + ")"
 	}
-	expected := func() string { // somebody has come, still may, or need not
+	confirmed := func() string { return "(m.status = 'confirmed' OR " + overdue(approves+" AND "+holdsRooms) + ")" } // by its time-out, too
+	expected := func() string {                                                                                      // somebody has come, still may, or need not
 		return "(m.checked_in_at IS NOT NULL OR m.no_show_at IS NULL OR m.no_show_at > " + now() + " OR m.no_show_at >= m.ends_at)"
 	}
 	var any []string
 	for _, status := range q.Statuses {
 		switch status {
 		case meeting.Pending:
-			any = append(any, "m.status = 'pending' AND "+undecided())
+			any = append(any, "m.status = 'pending' AND NOT "+overdue("NOT ("+approves+" AND NOT "+holdsRooms+")"))
 		case meeting.Confirmed:
-			any = append(any, "m.status = 'confirmed' AND m.starts_at > "+now()+" AND m.ends_at > "+now()+" AND "+expected())
+			any = append(any, confirmed()+" AND m.starts_at > "+now()+" AND m.ends_at > "+now()+" AND "+expected())
 		case meeting.InProgress:
-			any = append(any, "(m.status = 'in_progress' OR m.status = 'confirmed' AND m.starts_at <= "+now()+") AND m.ends_at > "+now()+" AND "+expected())
+			any = append(any, "(m.status = 'in_progress' OR "+confirmed()+" AND m.starts_at <= "+now()+") AND m.ends_at > "+now()+" AND "+expected())
 		case meeting.Ended:
-			any = append(any, "m.status = 'ended'", "m.status IN ('confirmed', 'in_progress') AND m.ends_at <= "+now()+" AND "+expected())
+			any = append(any, "m.status = 'ended'", "(m.status = 'in_progress' OR "+confirmed()+") AND m.ends_at <= "+now()+" AND "+expected())
 		case meeting.Released:
-			any = append(any, "m.status = 'released'", "m.status IN ('confirmed', 'in_progress') AND NOT "+expected())
+			any = append(any, "m.status = 'released'", "(m.status = 'in_progress' OR "+confirmed()+") AND NOT "+expected())
 		case meeting.Rejected:
-			any = append(any, "m.status = 'rejected'", "m.status = 'pending' AND NOT ("+undecided()+")")
+			any = append(any, "m.status = 'rejected'", overdue("NOT "+approves))
 		default:
 			any = append(any, "m.status = "+c.param(string(status)))
 		}

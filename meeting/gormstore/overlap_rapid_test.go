@@ -91,13 +91,13 @@ func TestSpans_agreeWithReference(t *testing.T) {
 				}
 				f.want(what, got, want)
 			}
-			got, err := f.store.AllBusy(f.Context(), span)
+			got, err := f.store.AllBusy(f.Context(), span, time.Time{})
 			same("all busy", got, err, slots(anyone))
-			got, err = f.store.Busy(f.Context(), rooms, span)
+			got, err = f.store.Busy(f.Context(), rooms, span, time.Time{})
 			same("busy", got, err, slots(anyone))
-			got, err = f.store.Booked(f.Context(), rooms, span)
+			got, err = f.store.Booked(f.Context(), rooms, span, time.Time{})
 			same("booked", got, err, slots(anyone))
-			got, err = f.store.HeldBy(f.Context(), f.anna.ID, rooms, span)
+			got, err = f.store.HeldBy(f.Context(), f.anna.ID, rooms, span, time.Time{})
 			same("held by Anna", got, err, slots(func(m *meeting.Meeting) bool { return m.Organizer.UserID == f.anna.ID }))
 
 			used, err := f.store.RoomUse(f.Context(), meeting.ReportQuery{Group: meeting.ByRoom, Span: span}, nil, now)

@@ -17,9 +17,9 @@ const (
 		SELECT m.id, x.room_id, x.position FROM {meeting} AS m, {rows $1: room_id bigint, position integer}`
 
 	// In the order of rooms, so that two meetings that want the same rooms do not wait for each other.
-	insertOccupancies = `INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at, held)
-		SELECT m.id, x.room_id, x.starts_at, x.ends_at, x.held
-		FROM {meeting} AS m, {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz, held boolean} ORDER BY x.room_id, x.starts_at
+	insertOccupancies = `INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at, held, lapses_at)
+		SELECT m.id, x.room_id, x.starts_at, x.ends_at, x.held, x.lapses_at
+		FROM {meeting} AS m, {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz, held boolean, lapses_at timestamptz} ORDER BY x.room_id, x.starts_at
 		{postgres: ON CONFLICT ON CONSTRAINT occupancies_no_overlap DO NOTHING}`
 
 	insertAttendees = `INSERT INTO attendees (meeting_id, position, user_id, email, name, phone, locale, timezone, response, comment)
@@ -68,13 +68,25 @@ func judgedBy(m *meeting.Meeting, roomID int64) any {
 
 // takenRows are all that a meeting takes, for a change that waits included.
 func (d dialect) takenRows(m *meeting.Meeting) []row {
-	return append(d.occupancyRows(m.Occupied, false), d.occupancyRows(heldBy(m), true)...)
+	rows := d.occupancyRows(m.Occupied, false, m.Lapses())
+	if held := heldBy(m); len(held) > 0 {
+		rows = append(rows, d.occupancyRows(held, true, m.ChangeLapses())...)
+	}
+	return rows
 }
 
-func (d dialect) occupancyRows(os []meeting.Occupancy, held bool) []row {
+// placeRows are the rooms and times of occupancies alone.
+func (d dialect) placeRows(os []meeting.Occupancy) []row {
+	return d.occupancyRows(os, false, time.Time{})
+}
+
+func (d dialect) occupancyRows(os []meeting.Occupancy, held bool, lapses time.Time) []row {
 	rows := make([]row, len(os))
 	for i, o := range os {
-		rows[i] = row{"room_id": o.RoomID, "starts_at": d.instant(o.Slot.Start), "ends_at": d.instant(o.Slot.End), "held": held}
+		rows[i] = row{
+			"room_id": o.RoomID, "starts_at": d.instant(o.Slot.Start), "ends_at": d.instant(o.Slot.End),
+			"held": held, "lapses_at": d.optional(lapses),
+		}
 	}
 	return rows
 }

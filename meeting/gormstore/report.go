@@ -49,14 +49,27 @@ var attendeeCounts = `{postgres: LEFT JOIN (SELECT meeting_id, count(*) AS n FRO
 	postgres.translate(rowsWithin("meetings", "o.id", "$1", "$2")) + `)
 		GROUP BY meeting_id) AS a ON a.meeting_id = m.id}`
 
+// effective are the rows of meetings that touch a span ($1, $2), with the status that holds at an
+// instant ($3) and from when on their rooms were free, if that was before their end:
+// [meeting.Meeting.EffectiveStatus] in SQL.
+var effective = `SELECT m.*, CASE WHEN m.status = 'released' AND m.missed THEN {least}(COALESCE(m.ended_at, m.no_show_at), m.no_show_at) ELSE m.ended_at END AS left_at
+	FROM (SELECT m.id, m.starts_at, m.ends_at, m.no_show_at, m.checked_in_at, m.ended_at, m.missed,
+			CASE WHEN m.status IN ('confirmed', 'in_progress') AND m.missed AND m.no_show_at <= $3 THEN 'released' ELSE m.status END AS status
+		FROM (SELECT m.*, m.checked_in_at IS NULL AND m.no_show_at IS NOT NULL AND m.no_show_at < m.ends_at AS missed
+			FROM (SELECT m.id, m.starts_at, m.ends_at, m.no_show_at, m.checked_in_at, m.ended_at,
+					CASE WHEN m.status <> 'pending' OR m.approval_deadline > $3 THEN m.status
+						WHEN NOT EXISTS (SELECT 1 FROM approvals q WHERE q.meeting_id = m.id AND q.on_timeout = 'confirmed') THEN 'rejected'
+						WHEN ` + holdsRooms + ` THEN 'confirmed' ELSE m.status END AS status
+				FROM (` + rowsWithin("meetings", "o.id, o.status, o.starts_at, o.ends_at, o.approval_deadline, o.no_show_at, o.checked_in_at, o.ended_at", "$1", "$2") + `) AS m) AS m) AS m) AS m`
+
 // reported are the meetings that touch a span ($1, $2), as they are at an instant ($3).
 var reported = `(SELECT m.id, m.status, m.starts_at, m.ends_at, m.status NOT IN ('cancelled', 'rejected') AS booked,
 		CASE WHEN m.status NOT IN ('cancelled', 'rejected', 'released') AND (m.no_show_at IS NULL OR m.checked_in_at IS NOT NULL)
 			THEN {least}(m.ends_at, COALESCE(m.ended_at, m.ends_at), CAST($3 AS timestamptz)) ELSE m.starts_at END AS used_until,
-		CASE WHEN m.status NOT IN ('cancelled', 'rejected') AND m.ended_at < m.ends_at THEN {greatest}(m.ended_at, m.starts_at) ELSE m.ends_at END AS freed_at,
+		CASE WHEN m.status NOT IN ('cancelled', 'rejected') AND m.left_at < m.ends_at THEN {greatest}(m.left_at, m.starts_at) ELSE m.ends_at END AS freed_at,
 		{greatest}(m.starts_at, CAST($1 AS timestamptz)) AS first_at,
 		1 + {postgres: COALESCE(a.n, 0)}{sqlite: (SELECT count(*) FROM attendees a WHERE a.meeting_id = m.id)} AS persons
-	FROM (` + rowsWithin("meetings", "o.id, o.status, o.starts_at, o.ends_at, o.no_show_at, o.checked_in_at, o.ended_at", "$1", "$2") + `) AS m
+	FROM (` + effective + `) AS m
 	` + attendeeCounts + `
 	WHERE m.status IN ('confirmed', 'in_progress', 'ended', 'released', 'cancelled', 'rejected')) AS m`
 

@@ -315,18 +315,9 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(
 		if err := fn((&fullRoom{Row: *row}).room()); err != nil {
 			return err
 		}
-		var last []time.Time
-		err = tx.Raw(`SELECT m.ends_at FROM meeting_rooms r JOIN meetings m ON m.id = r.meeting_id
-			WHERE r.room_id = ? AND m.status IN ('pending', 'confirmed', 'in_progress') AND m.ends_at > ?
-			ORDER BY m.ends_at DESC LIMIT 1`, id, micro(at)).Scan(&last).Error
+		last, err := s.neededUntil(tx, id, at)
 		if err != nil {
 			return err
-		}
-		if len(last) == 0 { // or will be, if a change is approved
-			err := tx.Raw("SELECT ends_at FROM occupancies WHERE room_id = ? AND held ORDER BY ends_at DESC LIMIT 1", id).Scan(&last).Error
-			if err != nil {
-				return err
-			}
 		}
 		if len(last) > 0 {
 			return &meeting.InUseError{What: "the room", Until: last[0].UTC()}
@@ -347,6 +338,31 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(
 	}
 	return nil
 }
+
+// neededUntil is the end of the last meeting that needs a room, or will if a change is approved;
+// none: no meeting does.
+func (s *Store) neededUntil(tx *gorm.DB, id int64, at time.Time) (last []time.Time, err error) {
+	var c conditions
+	c.add("r.room_id = ?", id)
+	c.add("m.ends_at > ?", micro(at))
+	c.effective(meeting.MeetingQuery{Statuses: []meeting.Status{meeting.Pending, meeting.Confirmed, meeting.InProgress}, Now: at})
+	scan := func(rows *sql.Rows) error {
+		var end time.Time
+		err := rows.Scan(&end)
+		last = append(last, end)
+		return err
+	}
+	err = s.query(tx, scan, write(`SELECT m.ends_at FROM meeting_rooms r JOIN meetings m ON m.id = r.meeting_id
+			LEFT JOIN approvals q ON q.meeting_id = m.id
+		WHERE `+c.String()+`
+		ORDER BY m.ends_at DESC LIMIT 1`), c.args...)
+	if err == nil && len(last) == 0 {
+		err = s.query(tx, scan, heldUntil, id, micro(at))
+	}
+	return last, err
+}
+
+var heldUntil = write(`SELECT o.ends_at FROM occupancies o WHERE o.room_id = $1 AND o.held AND ` + unlapsed("$2") + ` ORDER BY o.ends_at DESC LIMIT 1`)
 
 // ListRooms is ordered by name.
 func (s *Store) ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error) {

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strconv"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -19,13 +20,13 @@ var (
 	// An occupancy is there exactly while its meeting holds the room or has held it. Buffers
 	// make it longer than the meeting, never shorter.
 	heldSlots = write(`SELECT m.id, m.starts_at, m.ends_at, m.ended_at FROM occupancies o JOIN meetings m ON m.id = o.meeting_id
-		WHERE o.room_id = $1 AND NOT o.held AND m.organizer_id = $2 AND m.starts_at < $4 AND m.ends_at > $3
+		WHERE o.room_id = $1 AND NOT o.held AND m.organizer_id = $2 AND m.starts_at < $4 AND m.ends_at > $3 AND ` + unlapsed("$5") + `
 			AND {postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange($3, $4)}
 			{sqlite: o.starts_at < $4 AND o.ends_at > $3 AND} ` + sinceLast("$1", "$3"))
 )
 
 // A person's meetings in all rooms, one row for each room.
-var heldEverywhere = write(`SELECT m.id, m.starts_at, m.ends_at, m.ended_at ` + heldMeetings("$2", "$3"))
+var heldEverywhere = write(`SELECT m.id, m.starts_at, m.ends_at, m.ended_at ` + heldMeetings("$2", "$3", "$4"))
 
 // lockQuotas makes whoever saves another meeting of the same people in the same rooms wait
 // until tx is over; quotas are to be read in a statement after it. Who saves several meetings
@@ -90,7 +91,7 @@ func (s *Store) claimQuotasInOrder(tx *gorm.DB, ms []*meeting.Meeting) error {
 func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, read heldOnce, counts func(meeting.ID) bool) error {
 	var broken []meeting.Fault
 	for _, c := range m.Claims() {
-		all, err := s.readHeld(tx, c, read)
+		all, err := s.readHeld(tx, c, read, m.UpdatedAt)
 		if err != nil {
 			return err
 		}
@@ -102,8 +103,8 @@ func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, read heldOnce, count
 	return nil
 }
 
-func (s *Store) Held(ctx context.Context, c meeting.Claim, except meeting.ID) ([]meeting.Slot, error) {
-	all, err := s.held(s.db.WithContext(ctx), c)
+func (s *Store) Held(ctx context.Context, c meeting.Claim, except meeting.ID, at time.Time) ([]meeting.Slot, error) {
+	all, err := s.held(s.db.WithContext(ctx), c, at)
 	return countSlots(all, func(id meeting.ID) bool { return id != except }), err
 }
 
@@ -136,14 +137,14 @@ func (h heldOnce) cover(claims []meeting.Claim) {
 	}
 }
 
-func (s *Store) readHeld(tx *gorm.DB, c meeting.Claim, read heldOnce) (held []heldSlot, err error) {
+func (s *Store) readHeld(tx *gorm.DB, c meeting.Claim, read heldOnce, at time.Time) (held []heldSlot, err error) {
 	p := read[c.UserID]
 	if c.RoomID != 0 || p == nil {
-		return s.held(tx, c)
+		return s.held(tx, c, at)
 	}
 	if !p.read {
 		c.Span = p.span
-		p.held, err = s.held(tx, c)
+		p.held, err = s.held(tx, c, at)
 		p.read = err == nil
 	}
 	return p.held, err
@@ -164,11 +165,11 @@ func countSlots(all []heldSlot, counts func(meeting.ID) bool) (slots []meeting.S
 	return slots
 }
 
-// held are the times that the meetings of a claim's user take of its room, or of all rooms.
-func (s *Store) held(tx *gorm.DB, c meeting.Claim) (held []heldSlot, err error) {
-	statement, args := heldSlots, []any{c.RoomID, c.UserID, micro(c.Span.Start), micro(c.Span.End)}
+// held are the times that the meetings of a claim's user take of its room, or of all rooms, at an instant.
+func (s *Store) held(tx *gorm.DB, c meeting.Claim, at time.Time) (held []heldSlot, err error) {
+	statement, args := heldSlots, []any{c.RoomID, c.UserID, micro(c.Span.Start), micro(c.Span.End), micro(at)}
 	if c.RoomID == 0 {
-		statement, args = heldEverywhere, []any{c.UserID, micro(c.Span.Start), micro(c.Span.End)}
+		statement, args = heldEverywhere, []any{c.UserID, micro(c.Span.Start), micro(c.Span.End), micro(at)}
 	}
 	err = s.query(tx, func(rows *sql.Rows) error {
 		var id meeting.ID

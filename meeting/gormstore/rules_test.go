@@ -114,12 +114,12 @@ func TestHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := meeting.Book(terms(slot("21:00", "22:00"), room), f.anna, ask, now)
-		got, err := f.store.Held(t.Context(), claim(asked), kept.ID)
+		got, err := f.store.Held(t.Context(), claim(asked), kept.ID, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.want("held", got, []meeting.Slot{yesterday})
-		got, err = f.store.Held(t.Context(), claim(asked), 0)
+		got, err = f.store.Held(t.Context(), claim(asked), 0, time.Time{})
 		if err != nil || len(got) != 2 {
 			t.Errorf("held %v, %v; night %d, tomorrow %d", got, err, night.ID, tomorrow.ID)
 		}
@@ -140,7 +140,7 @@ func TestHeld_waitingMove(t *testing.T) {
 		})
 		claim := meeting.Book(terms(slot("12:00", "13:00"), hall), f.anna, ask, now).Claims()[0]
 		for want := range 2 {
-			if held, err := f.store.Held(t.Context(), claim, 0); err != nil || len(held) != want {
+			if held, err := f.store.Held(t.Context(), claim, 0, time.Time{}); err != nil || len(held) != want {
 				t.Errorf("held %v, %v, want %d", held, err, want)
 			}
 			if want == 0 {
@@ -165,11 +165,11 @@ func TestHeld_endedEarly(t *testing.T) {
 			f.change(booked.ID, func(b *meeting.Meeting) error { return b.Finish([]*meeting.Room{room}, f.anna, m.ended) })
 		}
 		claim := meeting.Book(terms(meeting.Slot{Start: day(1, "15:00"), End: day(1, "16:00")}, room), f.anna, ask, now).Claims()[0]
-		held, err := f.store.Held(t.Context(), claim, 0)
+		held, err := f.store.Held(t.Context(), claim, 0, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		by, err := f.store.HeldBy(t.Context(), f.anna.ID, []int64{room.ID}, claim.Span)
+		by, err := f.store.HeldBy(t.Context(), f.anna.ID, []int64{room.ID}, claim.Span, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ var (
 		ORDER BY m.starts_at, m.id`)
 
 	takenOfWanted = write(`
-		SELECT x.position, o.room_id, o.starts_at, o.ends_at
+		SELECT x.position, o.room_id, o.starts_at, o.ends_at, o.lapses_at
 		FROM {rows $1: position integer, room_id bigint, starts_at timestamptz, ends_at timestamptz}
 		JOIN occupancies o ON o.room_id = x.room_id AND
 			{postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange(x.starts_at, x.ends_at)}
@@ -165,7 +165,7 @@ func (s *Store) Taken(ctx context.Context, wanted []meeting.Occupancy, except []
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var i int
 		var o meeting.Occupancy
-		err := rows.Scan(&i, &o.RoomID, &o.Slot.Start, &o.Slot.End)
+		err := rows.Scan(&i, &o.RoomID, &o.Slot.Start, &o.Slot.End, nullTime{&o.Lapses})
 		if err == nil {
 			taken[i] = append(taken[i], o)
 		}

@@ -43,9 +43,9 @@ var (
 
 	addAllRooms = write(`INSERT INTO meeting_rooms (meeting_id, room_id, position)
 		SELECT x.meeting_id, x.room_id, x.position FROM {rows $1: meeting_id bigint, room_id bigint, position integer}`)
-	addAllOccupancies = write(`INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at, held)
-		SELECT x.meeting_id, x.room_id, x.starts_at, x.ends_at, x.held
-		FROM {rows $1: meeting_id bigint, room_id bigint, starts_at timestamptz, ends_at timestamptz, held boolean} ORDER BY x.room_id, x.starts_at
+	addAllOccupancies = write(`INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at, held, lapses_at)
+		SELECT x.meeting_id, x.room_id, x.starts_at, x.ends_at, x.held, x.lapses_at
+		FROM {rows $1: meeting_id bigint, room_id bigint, starts_at timestamptz, ends_at timestamptz, held boolean, lapses_at timestamptz} ORDER BY x.room_id, x.starts_at
 		{postgres: ON CONFLICT ON CONSTRAINT occupancies_no_overlap DO NOTHING}`)
 	addAllReminders = write(insertAllReminders)
 	addAllHistory   = write(`INSERT INTO history (meeting_id, at, action, actor_kind, actor_id, actor_name, address, changes, reason)

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -26,6 +27,10 @@ var (
 
 	// One that stays keeps what became of it.
 	putReminders = write(insertAllReminders + ` WHERE true ON CONFLICT (meeting_id, before, offset_seconds) DO UPDATE SET channels = excluded.channels`)
+
+	setLapses = write(`UPDATE occupancies AS o SET lapses_at = x.lapses_at
+		FROM {rows $1: meeting_id bigint, held boolean, lapses_at timestamptz}
+		WHERE o.meeting_id = x.meeting_id AND o.held = x.held {by o.meeting_id: $1 meeting_id}`)
 
 	closePastReminders = write(`UPDATE meeting_reminders AS r SET handled_at = x.at
 		FROM {rows $1: meeting_id bigint, at timestamptz, of_start text, of_end text}
@@ -321,7 +326,29 @@ func (s *Store) saveRooms(tx *gorm.DB, cs []change) error {
 	if err := s.insertRows(tx, addAllRooms, rowsOf(cs, moved, roomRows)); err != nil {
 		return err
 	}
-	return s.occupy(tx, rowsOf(cs, func(c change) bool { return !sameTaken(c.before, c.m) }, s.dialect.takenRows))
+	if err := s.occupy(tx, rowsOf(cs, func(c change) bool { return !sameTaken(c.before, c.m) }, s.dialect.takenRows)); err != nil {
+		return err
+	}
+	return s.insertRows(tx, setLapses, rowsOf(cs, func(c change) bool {
+		return takes(c.before) && sameTaken(c.before, c.m) && !slices.EqualFunc(lapses(c.before), lapses(c.m), time.Time.Equal)
+	}, s.dialect.lapseRows))
+}
+
+// lapses are when what the meeting has and what a change of it holds lapse; zero: never, or nothing.
+func lapses(m *meeting.Meeting) []time.Time {
+	var own, held time.Time
+	if len(m.Occupied) > 0 {
+		own = m.Lapses()
+	}
+	if len(heldBy(m)) > 0 {
+		held = m.ChangeLapses()
+	}
+	return []time.Time{own, held}
+}
+
+func (d dialect) lapseRows(m *meeting.Meeting) []row {
+	at := lapses(m)
+	return []row{{"held": false, "lapses_at": d.optional(at[0])}, {"held": true, "lapses_at": d.optional(at[1])}}
 }
 
 // checkAll checks the rooms of many meetings, each room once.

@@ -24,16 +24,16 @@ var (
 		FROM {rows $1: id bigint, state text, offer_until timestamptz, due_at timestamptz, meeting_id bigint, reason text, detail text, updated_at timestamptz}
 		WHERE w.id = x.id {by w.id: $1 id}`)
 	lockPerson = write(`SELECT id FROM users WHERE id = $1 {postgres: FOR NO KEY UPDATE}`)
-	openWaits  = write(`SELECT count(*) FROM waitlist WHERE user_id = $1 AND state IN ('waiting', 'offered')`)
+	openWaits  = write(`SELECT count(*) FROM waitlist WHERE user_id = $1 AND state IN ('waiting', 'offered') AND due_at > $2`)
 	lockWaits  = write(`SELECT id FROM waitlist WHERE id ` + amongIDs + ` ORDER BY id {postgres: FOR UPDATE}`)
 
 	addWanted = write(`INSERT INTO waitlist_rooms (waitlist_id, room_id, starts_at, ends_at)
 		SELECT CAST($2 AS bigint), x.room_id, x.starts_at, x.ends_at
 		FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}`)
 	removeWanted = write(`DELETE FROM waitlist_rooms WHERE waitlist_id ` + amongIDs)
-	addOffers    = write(`INSERT INTO occupancies (waitlist_id, room_id, starts_at, ends_at, held)
-		SELECT x.waitlist_id, x.room_id, x.starts_at, x.ends_at, true
-		FROM {rows $1: waitlist_id bigint, room_id bigint, starts_at timestamptz, ends_at timestamptz}
+	addOffers    = write(`INSERT INTO occupancies (waitlist_id, room_id, starts_at, ends_at, held, lapses_at)
+		SELECT x.waitlist_id, x.room_id, x.starts_at, x.ends_at, true, x.lapses_at
+		FROM {rows $1: waitlist_id bigint, room_id bigint, starts_at timestamptz, ends_at timestamptz, lapses_at timestamptz}
 		WHERE true ORDER BY x.room_id, x.starts_at
 		{postgres: ON CONFLICT ON CONSTRAINT occupancies_no_overlap DO NOTHING}`)
 	removeOffers = write(`DELETE FROM occupancies WHERE waitlist_id ` + amongIDs)
@@ -50,16 +50,18 @@ var (
 
 	firstInLine = write(selectWaits("0") + `
 		WHERE w.state = 'waiting' AND w.expires_at > $2 AND w.id > $3
-			AND w.id IN (SELECT a.waitlist_id FROM waitlist_rooms a WHERE a.room_id ` + amongIDs + `) AND ` + allFree + `
+			AND w.id IN (SELECT a.waitlist_id FROM waitlist_rooms a WHERE a.room_id ` + amongIDs + `) AND ` + allFree("$2") + `
 		ORDER BY w.id LIMIT $4`)
 	freeAndAwaited = write(`SELECT DISTINCT a.room_id FROM waitlist w JOIN waitlist_rooms a ON a.waitlist_id = w.id
-		WHERE w.state = 'waiting' AND w.expires_at > $1 AND ` + allFree + `
+		WHERE w.state = 'waiting' AND w.expires_at > $1 AND ` + allFree("$1") + `
 		ORDER BY a.room_id`)
 )
 
-// allFree: nothing is in the way of the wait w.
-var allFree = `NOT EXISTS (SELECT 1 FROM waitlist_rooms b JOIN occupancies o ON o.room_id = b.room_id AND ` + overlap("o", "b") + `
+// allFree: nothing is in the way of the wait w at the instant of a parameter.
+func allFree(at string) string {
+	return `NOT EXISTS (SELECT 1 FROM waitlist_rooms b JOIN occupancies o ON o.room_id = b.room_id AND ` + overlap("o", "b") + ` AND ` + unlapsed(at) + `
 			WHERE b.waitlist_id = w.id)`
+}
 
 // overlap of two rows that have a start and an end.
 func overlap(a, b string) string {
@@ -94,7 +96,7 @@ func (s *Store) CreateWait(ctx context.Context, w *meeting.Wait, fn func(open in
 		if _, err := s.numbers(tx, lockPerson, w.Person.UserID); err != nil {
 			return err
 		}
-		open, err := s.numbers(tx, openWaits, w.Person.UserID)
+		open, err := s.numbers(tx, openWaits, w.Person.UserID, micro(w.CreatedAt))
 		if err != nil {
 			return err
 		}
@@ -105,7 +107,7 @@ func (s *Store) CreateWait(ctx context.Context, w *meeting.Wait, fn func(open in
 			timestamp(w.Until), micro(w.Expires), micro(w.Due()), micro(w.CreatedAt)); err != nil {
 			return err
 		}
-		if _, err := s.exec(tx, addWanted, table(s.dialect.occupancyRows(w.Wants, true)), w.ID); err != nil {
+		if _, err := s.exec(tx, addWanted, table(s.dialect.placeRows(w.Wants)), w.ID); err != nil {
 			return err
 		}
 		created, err := s.readWait(tx, w.ID)
@@ -238,7 +240,7 @@ func (s *Store) saveWaits(tx *gorm.DB, cs []waitChange) ([]meeting.Notice, error
 		case c.was == meeting.Offered && c.w.State != meeting.Offered:
 			left = append(left, c.w.ID)
 		case c.was != meeting.Offered && c.w.State == meeting.Offered:
-			for _, r := range s.dialect.occupancyRows(c.w.Wants, true) {
+			for _, r := range s.dialect.occupancyRows(c.w.Wants, true, c.w.Due()) {
 				r["waitlist_id"] = c.w.ID
 				held = append(held, r)
 			}
@@ -427,7 +429,7 @@ func (s *Store) ListWaits(ctx context.Context, q meeting.WaitQuery, p meeting.Pa
 }
 
 func (s *Store) Awaited(ctx context.Context, free []meeting.Occupancy, at time.Time) ([]int64, int64, error) {
-	return s.looks(ctx, awaited, table(s.dialect.occupancyRows(free, true)), micro(at))
+	return s.looks(ctx, awaited, table(s.dialect.placeRows(free)), micro(at))
 }
 
 func (s *Store) FreeAndAwaited(ctx context.Context, at time.Time) ([]int64, int64, error) {

@@ -1,0 +1,173 @@
+package meeting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A room may become free without anybody's doing: at the deadline of a request, when the grace of
+// a required check-in ends, and when an offer of the waiting list ends. Timers record that, and
+// they may be late or paused. Stores keep with every occupancy when it lapses. Readers leave out
+// what has lapsed; writers find it in their way and first do what the timers would have done.
+
+// Lapses is when the meeting's rooms become free if nothing happens before its end; zero: never.
+func (m *Meeting) Lapses() time.Time {
+	switch {
+	case m.Status == Pending && m.Approval.OnTimeout != Confirmed:
+		return m.Approval.Deadline
+	case m.Status.Over() || !m.awaited() || !m.CheckIn.Until.Before(m.Slot.End):
+		return time.Time{}
+	default:
+		return m.CheckIn.Until
+	}
+}
+
+// ChangeLapses is when the rooms that a change holds become free if nobody decides on it. Where a
+// time-out approves it is never later than the start: what has begun does not move.
+func (m *Meeting) ChangeLapses() time.Time {
+	if m.Approval.OnTimeout == Confirmed {
+		return m.Slot.Start
+	}
+	return earlier(m.Request.Deadline, m.Slot.Start)
+}
+
+// lapsed reports whether the occupancy holds nothing any more.
+func (o Occupancy) lapsed(at time.Time) bool { return !o.Lapses.IsZero() && !at.Before(o.Lapses) }
+
+// unlapsed are the occupancies that have not lapsed at an instant.
+func unlapsed(os []Occupancy, at time.Time) []Occupancy {
+	return slices.DeleteFunc(slices.Clone(os), func(o Occupancy) bool { return o.lapsed(at) })
+}
+
+// settleTries bounds how often a change is tried again: a meeting whose request and check-in are
+// both overdue is settled in two steps.
+const settleTries = 4
+
+// settling runs act, which changes something. If only what has lapsed is in its way, it settles
+// that and runs act again. The conflicts of its error have not lapsed.
+func (s *Service) settling(ctx context.Context, act func() error) error {
+	for try := 1; ; try++ {
+		err := act()
+		conflict, ok := errors.AsType[*ConflictError](err)
+		if !ok || len(conflict.Conflicts) == 0 {
+			return err
+		}
+		if in := unlapsed(conflict.Conflicts, s.clock()); len(in) > 0 {
+			return &ConflictError{Conflicts: in}
+		}
+		if try == settleTries {
+			return err
+		}
+		if err := s.settle(ctx, conflict.Conflicts); err != nil {
+			return err
+		}
+	}
+}
+
+// settle does what the timers of whatever has lapsed in these places would have done, as they do
+// it: with their history and notices, once.
+func (s *Service) settle(ctx context.Context, places []Occupancy, except ...ID) error {
+	ctx = WithClient(ctx, "") // it is not the caller's doing
+	ids, waits, err := s.store.Lapsed(ctx, places, s.clock())
+	if err != nil {
+		return fmt.Errorf("look up what has lapsed: %w", err)
+	}
+	ids = slices.DeleteFunc(ids, func(id ID) bool { return slices.Contains(except, id) })
+	ms, err := s.store.MeetingsByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	if err := s.settleMeetings(ctx, ms); err != nil {
+		return err
+	}
+	expired := make([]Ref, len(waits))
+	for i, id := range waits {
+		w, err := s.store.Wait(ctx, id)
+		if err != nil {
+			return err
+		}
+		expired[i] = Ref{ID: id, Version: w.Version}
+	}
+	if len(expired) > 0 {
+		if _, err := s.ExpireWaits(ctx, expired...); err != nil {
+			return fmt.Errorf("settle offers: %w", err)
+		}
+	}
+	return nil
+}
+
+// settleMeetings ends what is overdue of the meetings: their requests, or else their grace.
+func (s *Service) settleMeetings(ctx context.Context, ms []*Meeting) error {
+	at := s.clock()
+	var expired, missed []Ref
+	for _, m := range ms {
+		switch {
+		case m.expired(at):
+			expired = append(expired, Ref{m.ID, m.Request.Number})
+		case !m.Status.Over() && m.EffectiveStatus(at) == Released:
+			missed = append(missed, Ref{m.ID, m.ScheduleVersion})
+		}
+	}
+	if len(expired) > 0 {
+		if _, err := s.ExpireApprovals(ctx, expired...); err != nil {
+			return fmt.Errorf("settle requests: %w", err)
+		}
+	}
+	if len(missed) > 0 {
+		if _, err := s.ReleaseNoShows(ctx, missed...); err != nil {
+			return fmt.Errorf("settle no-shows: %w", err)
+		}
+	}
+	return nil
+}
+
+// settled reads a meeting that is to be changed, with its overdue request ended if the meeting is
+// not over by that. read is the version that readers have seen, who are shown the same.
+func (s *Service) settled(ctx context.Context, id ID) (m *Meeting, read int64, err error) {
+	if m, err = s.store.Meeting(ctx, id); err != nil {
+		return nil, 0, err
+	}
+	read = m.Version
+	if at := s.clock(); m.expired(at) && !m.EffectiveStatus(at).Over() {
+		if err = s.settleMeetings(ctx, []*Meeting{m}); err == nil {
+			m, err = s.store.Meeting(ctx, id)
+		}
+	}
+	return m, read, err
+}
+
+// settleSeries ends what is overdue of the dates of a series that is to be changed. It returns what
+// ifMatch means then: the version that the caller has seen shows the same.
+func (s *Service) settleSeries(ctx context.Context, id int64, ifMatch *int64) (*int64, error) {
+	at := s.clock()
+	ms, err := s.store.SeriesMeetings(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	ms = slices.DeleteFunc(ms, func(m *Meeting) bool {
+		return m.Status.Over() || !m.expired(at) && m.EffectiveStatus(at) != Released
+	})
+	if len(ms) == 0 {
+		return ifMatch, nil
+	}
+	series, err := s.store.Series(ctx, id)
+	if err != nil || checkVersion(ifMatch, series.Version) != nil { // the change is refused
+		return ifMatch, err
+	}
+	if err := s.settleMeetings(ctx, ms); err != nil {
+		return nil, err
+	}
+	if series, err = s.store.Series(ctx, id); err != nil || ifMatch == nil {
+		return nil, err
+	}
+	return &series.Version, nil
+}
+
+// expired reports whether the meeting's request has been decided by its time-out, though the timer
+// has not recorded that.
+func (m *Meeting) expired(at time.Time) bool {
+	return m.Request != nil && !m.Status.Over() && !at.Before(m.Request.Deadline) && !m.Waits(at)
+}
