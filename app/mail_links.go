@@ -29,9 +29,10 @@ func (a *application) checkInURL(n notify.Notification) string {
 }
 
 // respondURL is where the reader of an invitation answers it: who is invited, and not who invites.
+// Invitations by SMS go to guests alone, and name no numbers by which to find them.
 func (a *application) respondURL(n notify.Notification) string {
 	invited := func(c notify.Contact) bool { return strings.EqualFold(c.Email, n.To.Address) }
-	among := slices.ContainsFunc(n.Facts.Attendees, invited)
+	among := n.Channel == notify.SMS || slices.ContainsFunc(n.Facts.Attendees, invited)
 	i := meeting.Invitation{MeetingID: n.MeetingID, Email: n.To.Address, Seen: n.Facts.ScheduleVersion}
 	if s := n.Facts.Series; s != nil {
 		i.SeriesID, i.Seen = s.ID, n.Facts.Sequence

@@ -29,7 +29,8 @@ type Actor struct {
 	Kind  ActorKind
 	ID    int64 // of a user; else 0
 	Name  string
-	Email string // of a user
+	Email string // of a user, or of a guest who follows a link
+	Phone string // of a guest without an e-mail address who follows a link
 	Role  Role   // of a user
 
 	// Blind actors see of private meetings what strangers see, whoever they are: their token is
@@ -94,7 +95,8 @@ func (a Actor) attends(m *Meeting) bool {
 }
 
 func (a Actor) is(p Attendee) bool {
-	return a.ID != 0 && a.ID == p.UserID || a.Email != "" && strings.EqualFold(a.Email, p.Email)
+	return a.ID != 0 && a.ID == p.UserID || a.Email != "" && strings.EqualFold(a.Email, p.Email) ||
+		a.Phone != "" && p.Email == "" && a.Phone == p.Phone
 }
 
 // Busy is the title of a private meeting for those who may not see it.

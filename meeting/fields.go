@@ -207,12 +207,20 @@ func (f *Fields) attendees(base *Meeting, people map[string]Person, found *fault
 	for i, p := range asked {
 		location := index("body.attendees", i)
 		checkPerson(location, &p, found)
-		key := strings.ToLower(p.Email)
+		key := p.key()
 		if seen[key] && key != "" {
-			found.add(location+".email", "duplicate", "%s is invited twice", p.Email)
+			field := ".email"
+			if p.Email == "" {
+				field = ".phone"
+			}
+			found.add(location+field, "duplicate", "%s is invited twice", key)
 		}
 		seen[key] = true
-		as = append(as, answered(base, complete(p, people[key])))
+		var user Person
+		if p.Email != "" {
+			user = people[key]
+		}
+		as = append(as, answered(base, complete(p, user)))
 	}
 	return as
 }
@@ -233,7 +241,7 @@ func complete(p, user Person) Person {
 func answered(base *Meeting, p Person) Attendee {
 	if base != nil {
 		for _, a := range base.Attendees {
-			if strings.EqualFold(a.Email, p.Email) {
+			if a.key() == p.key() {
 				a.Person = p
 				return a
 			}
@@ -242,12 +250,16 @@ func answered(base *Meeting, p Person) Attendee {
 	return Attendee{Person: p, Response: NeedsAction}
 }
 
-func (a Attendee) sameAddress(b Attendee) bool { return strings.EqualFold(a.Email, b.Email) }
+func (a Attendee) sameAddress(b Attendee) bool { return a.key() == b.key() }
 
 // checkPerson normalizes an invited person and reports what is wrong.
 func checkPerson(location string, p *Person, found *faults) {
 	l := (*fault.List)(found)
-	p.Email = l.Email(location+".email", p.Email)
+	if p.Email = strings.TrimSpace(p.Email); p.Email != "" {
+		p.Email = l.Email(location+".email", p.Email)
+	} else if strings.Trim(p.Phone, " -()./") == "" {
+		found.add(location+".email", "required", "is required unless there is a phone number")
+	}
 	p.Name = strings.TrimSpace(p.Name)
 	l.Line(location+".name", p.Name, maxTitle)
 	p.Phone = l.Phone(location+".phone", p.Phone)
@@ -385,7 +397,7 @@ func reminderTexts(rs []Reminder) []string {
 func emails(as []Attendee) []string {
 	out := make([]string, len(as))
 	for i, a := range as {
-		out[i] = a.Email
+		out[i] = a.label()
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -114,7 +115,23 @@ func (p Person) Address(c Channel) string {
 	}
 }
 
-// Attendee is a person invited to a meeting.
+// key tells people apart: by their e-mail address, or by their number if they have none.
+func (p Person) key() string {
+	if p.Email == "" {
+		return p.Phone
+	}
+	return strings.ToLower(p.Email)
+}
+
+// label names the person to all who see the meeting. A number is not for them.
+func (p Person) label() string {
+	if p.Email == "" {
+		return cmp.Or(p.Name, "Guest")
+	}
+	return p.Email
+}
+
+// Attendee is a person invited to a meeting, by an e-mail address or a phone number or both.
 type Attendee struct {
 	Person
 	Response Response

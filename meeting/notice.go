@@ -16,15 +16,20 @@ func (m *Meeting) notify(n Notice, to []Person, by Actor) {
 	m.notices = append(m.notices, addressed(n, to, by)...)
 }
 
-// addressed makes a copy of the notice for each address.
+// addressed makes a copy of the notice for each address. A guest without an e-mail address is
+// texted what others are mailed.
 func addressed(n Notice, to []Person, by Actor) []Notice {
 	var ns []Notice
 	seen := map[string]bool{}
 	if by.Kind == ActorUser {
 		seen[strings.ToLower(by.Email)] = true
 	}
+	channel := n.Channel
 	for _, p := range to {
-		n.To = p
+		n.To, n.Channel = p, channel
+		if p.Email == "" && n.Kind != NoticeReminder { // which goes out on the channels that were asked for
+			n.Channel = SMS
+		}
 		address := strings.ToLower(n.address())
 		if address == "" || seen[address] {
 			continue
@@ -110,7 +115,11 @@ func (m *Meeting) facts(by Actor) Facts {
 func contacts(as []Attendee) []Contact {
 	var cs []Contact
 	for _, a := range as {
-		cs = append(cs, Contact{Name: a.Name, Email: a.Email, Response: a.Response})
+		c := Contact{Name: a.Name, Email: a.Email, Response: a.Response}
+		if a.Email == "" {
+			c.Name = a.label()
+		}
+		cs = append(cs, c)
 	}
 	return cs
 }

@@ -306,7 +306,9 @@ func (s *Series) differ(f *Facts, m *Meeting, d Date, differs bool) {
 // sameContacts reports whether both are the same people with the same answers, in any order.
 func sameContacts(a, b []Contact) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(c Contact) bool {
-		return !slices.ContainsFunc(b, func(o Contact) bool { return strings.EqualFold(c.Email, o.Email) && c.Response == o.Response })
+		return !slices.ContainsFunc(b, func(o Contact) bool {
+			return strings.EqualFold(c.Email, o.Email) && (c.Email != "" || c.Name == o.Name) && c.Response == o.Response
+		})
 	})
 }
 

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +53,7 @@ func (m *Meeting) notifyDeclined(comment string, by Actor, at time.Time) {
 	f.Comment = comment
 	m.notify(Notice{
 		Kind: NoticeDeclined, Channel: Email, Due: at, Expires: m.Slot.End, Facts: f,
-		occasion: "start-" + strconv.FormatInt(m.Slot.Start.Unix(), 10) + "-" + strings.ToLower(by.Email),
+		occasion: "start-" + strconv.FormatInt(m.Slot.Start.Unix(), 10) + "-" + strings.ToLower(cmp.Or(by.Email, by.Phone)),
 	}, []Person{m.Organizer}, by)
 }
 

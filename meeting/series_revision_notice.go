@@ -102,7 +102,7 @@ func (e *revision) single() []Person {
 	own := func(p Person) bool { return !e.before.concerns(p) && !e.change.Target().concerns(p) }
 	for _, m := range e.kept {
 		for _, a := range m.Attendees {
-			same := func(p Person) bool { return strings.EqualFold(p.Email, a.Email) }
+			same := func(p Person) bool { return p.key() == a.key() }
 			if own(a.Person) && !slices.ContainsFunc(found, same) {
 				found = append(found, a.Person)
 			}
@@ -157,5 +157,5 @@ func (e *revision) personal(ns []Notice) []Notice {
 
 // concerns reports whether a person is told of the series as a whole.
 func (s *Series) concerns(p Person) bool {
-	return strings.EqualFold(p.Email, s.Organizer.Email) || slices.ContainsFunc(s.Attendees, Attendee{Person: p}.sameAddress)
+	return p.Email != "" && strings.EqualFold(p.Email, s.Organizer.Email) || slices.ContainsFunc(s.Attendees, Attendee{Person: p}.sameAddress)
 }

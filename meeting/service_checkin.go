@@ -201,6 +201,9 @@ func expected(ms []*Meeting, seen ID, at time.Time) *Meeting {
 
 // participant of the meeting with this address.
 func (m *Meeting) participant(email string) (Person, bool) {
+	if email == "" {
+		return Person{}, false
+	}
 	if strings.EqualFold(m.Organizer.Email, email) {
 		return m.Organizer, true
 	}

@@ -356,7 +356,7 @@ func invitedBefore(m *Meeting) map[string]Person {
 	people := map[string]Person{}
 	if m != nil {
 		for _, a := range m.Attendees {
-			people[strings.ToLower(a.Email)] = a.Person
+			people[a.key()] = a.Person
 		}
 	}
 	return people

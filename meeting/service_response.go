@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -70,15 +71,18 @@ func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch
 		if err != nil {
 			return nil, nil, err
 		}
+		ms, err := s.store.SeriesMeetings(ctx, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := s.seesSeries(ctx, by, series, ms); err != nil {
+			return nil, nil, err
+		}
 		if err := checkVersion(ifMatch, series.Version); err != nil {
 			return nil, nil, err
 		}
 		if seen != 0 && seen != series.Sequence {
 			return nil, nil, ErrSeenOutdated
-		}
-		ms, err := s.store.SeriesMeetings(ctx, id)
-		if err != nil {
-			return nil, nil, err
 		}
 		at := s.clock()
 		invited, err := answerable(ms, by, at)
@@ -148,9 +152,9 @@ func answerable(ms []*Meeting, by Actor, at time.Time) ([]*Meeting, error) {
 // Invitation names what a mail asks one person to answer, who may have no account: a meeting,
 // or all dates of a series.
 type Invitation struct {
-	MeetingID ID    // of a series, the date that the mail is filed under
-	SeriesID  int64 // 0: the meeting alone
-	Email     string
+	MeetingID ID     // of a series, the date that the mail is filed under
+	SeriesID  int64  // 0: the meeting alone
+	Email     string // or the phone number of a guest without one
 
 	// Seen is the schedule version of the meeting that the reader saw, or the sequence of the
 	// series; 0: not known, as in mails of earlier releases.
@@ -256,7 +260,7 @@ func (s *Service) RespondByLink(ctx context.Context, inv Invitation, r Response,
 		return err
 	}
 	by := inv.actor()
-	by.ID, by.Name = i.Person.UserID, cmp.Or(i.Person.Name, i.Person.Email)
+	by.ID, by.Name = i.Person.UserID, cmp.Or(i.Person.Name, i.Person.label())
 	if err := checkAnswer(r, &comment); err != nil {
 		return err
 	}
@@ -268,4 +272,9 @@ func (s *Service) RespondByLink(ctx context.Context, inv Invitation, r Response,
 	return err
 }
 
-func (i Invitation) actor() Actor { return Actor{Kind: ActorUser, Name: i.Email, Email: i.Email} }
+func (i Invitation) actor() Actor {
+	if strings.HasPrefix(i.Email, "+") && !strings.Contains(i.Email, "@") {
+		return Actor{Kind: ActorUser, Phone: i.Email}
+	}
+	return Actor{Kind: ActorUser, Name: i.Email, Email: i.Email}
+}

@@ -314,7 +314,9 @@ func (s *Service) lookUpWaits(ctx context.Context, ws []*Wait) (waitsKnown, erro
 		users = append(users, w.Person.UserID)
 		rooms = append(rooms, w.Wished.RoomIDs...)
 		for _, p := range w.Wished.Attendees {
-			emails = append(emails, fault.FoldEmail(p.Email))
+			if p.Email != "" {
+				emails = append(emails, fault.FoldEmail(p.Email))
+			}
 		}
 	}
 	people, err := s.directory.People(ctx, slices.Compact(slices.Sorted(slices.Values(users))))

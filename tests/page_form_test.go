@@ -100,7 +100,7 @@ func TestPageForm_people(t *testing.T) {
 	eval[bool](b, `(() => { const data = new DataTransfer(); data.setData('text', 'Bob <bob@x.example>; "Byron, George" <g@x.example>, nobody')
 		%s.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })); return true })()`, box)
 	b.await("document.querySelectorAll('dialog .box > ul:first-child li').length === 5")
-	b.says("Not an e-mail address: nobody")
+	b.says("Not an e-mail address or phone number: nobody")
 	b.await("document.querySelector('dialog .box li.bad') && %s.getAttribute('aria-invalid') === 'true'", box)
 	b.accessible("an address that is none")
 	b.strikes(box, kb.Backspace) // the last one goes

@@ -172,7 +172,7 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, after, end *position, n int
 		text = selectBrief
 		if q.Viewer != nil { // of those who are invited only the viewer matters
 			text = strings.Replace(text, "WHERE a.meeting_id = m.id)",
-				"WHERE a.meeting_id = m.id AND (a.user_id = "+c.param(q.Viewer.ID)+" OR lower(a.email) = lower("+c.param(q.Viewer.Email)+")))", 1)
+				"WHERE a.meeting_id = m.id AND (a.user_id = "+c.param(q.Viewer.ID)+" OR a.email <> '' AND lower(a.email) = lower("+c.param(q.Viewer.Email)+")))", 1)
 		}
 	}
 	return text + "\nWHERE m.id IN (" + page + ")\nORDER BY m.starts_at, m.id", c.args
@@ -259,7 +259,7 @@ func (c *conditions) visible(v meeting.Actor, at time.Time) {
 	sees := []string{
 		"m.visibility <> 'private'",
 		"m.organizer_id = " + who,
-		"EXISTS (SELECT 1 FROM attendees a WHERE a.meeting_id = m.id AND (a.user_id = " + who + " OR lower(a.email) = lower(" + c.param(v.Email) + ")))",
+		"EXISTS (SELECT 1 FROM attendees a WHERE a.meeting_id = m.id AND (a.user_id = " + who + " OR a.email <> '' AND lower(a.email) = lower(" + c.param(v.Email) + ")))",
 	}
 	if v.Role == meeting.Manager {
 		var names []string

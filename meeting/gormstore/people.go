@@ -14,7 +14,7 @@ import (
 const (
 	peopleFrom = `WITH invited AS (
 			SELECT a.email, a.name FROM meetings m JOIN attendees a ON a.meeting_id = m.id
-			WHERE m.organizer_id = $1 AND m.starts_at > $2 ORDER BY m.starts_at DESC LIMIT 10000
+			WHERE m.organizer_id = $1 AND m.starts_at > $2 AND a.email <> '' ORDER BY m.starts_at DESC LIMIT 10000
 		), met AS (
 			SELECT lower(email) AS address, max(email) AS email, max(name) AS name, count(*) AS times FROM invited GROUP BY lower(email)
 		), people AS (

@@ -58,7 +58,7 @@ type Organizer struct {
 // Attendee is somebody invited.
 type Attendee struct {
 	UserID   *int64  `json:"user_id" doc:"null: not a user of this installation"`
-	Email    string  `json:"email"`
+	Email    string  `json:"email" doc:"Empty for a guest who was invited by phone number alone"`
 	Name     string  `json:"name"`
 	Phone    string  `json:"phone" doc:"Empty, unless it is yours, you are an admin, or you organize the meeting and it is a guest's"`
 	Locale   string  `json:"locale"`
@@ -242,9 +242,9 @@ type OverrideInput struct {
 
 // AttendeeInput invites somebody; what is left out is taken from the user of that address.
 type AttendeeInput struct {
-	Email    string  `json:"email"`
+	Email    string  `json:"email,omitempty" doc:"May be left out if there is a phone number" example:"name@example.org"`
 	Name     string  `json:"name,omitempty"`
-	Phone    string  `json:"phone,omitempty" doc:"E.164" example:"+4930123456"`
+	Phone    string  `json:"phone,omitempty" doc:"E.164. A guest without an e-mail address is notified by SMS" example:"+4930123456"`
 	Locale   string  `json:"locale,omitempty" example:"en"`
 	Timezone string  `json:"timezone,omitempty" example:"Europe/Berlin"`
 	Response string  `json:"response,omitempty" doc:"Ignored: it is the attendee's to give"`

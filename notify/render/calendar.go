@@ -178,6 +178,8 @@ func (c *calendarOf) event(title, description string, roomNames []string, attend
 	if addr := mailto(f.Organizer.Email); addr != "" {
 		ev.SetOrganizer(addr, cn(f.Organizer))
 	}
+	// A guest without an e-mail address is left out: ATTENDEE takes any URI (RFC 5545, 3.3.3), but a
+	// tel: URI would show the guest's number to everybody, and calendars answer by mail alone.
 	for _, a := range attendees {
 		if addr := mailto(a.Email); addr != "" {
 			status, rsvp := partstat(a.Response), "TRUE"

@@ -105,13 +105,20 @@ func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
 	return m, nil
 }
 
-// SMS renders n as a short message, as read at now.
+// SMS renders n as a short message, as read at now. An invitation ends with the link to answer it.
 func (r *Renderer) SMS(n notify.Notification, now time.Time) (string, error) {
 	v, err := r.view(n, now)
 	if err != nil {
 		return "", err
 	}
-	return v.say(v.variant + ".sms")
+	text, err := v.say(v.variant + ".sms")
+	if err != nil || n.Channel != notify.SMS {
+		return text, err
+	}
+	if url := r.answerURL(v, n); url != "" {
+		text += " " + url
+	}
+	return text, nil
 }
 
 // page is what the two layouts of a mail show.
@@ -162,16 +169,21 @@ func (r *Renderer) offerCheckIn(p *page, v *view, n notify.Notification) {
 
 // offerAnswers adds the links by which the reader answers an invitation, also to what changed.
 func (r *Renderer) offerAnswers(p *page, v *view, n notify.Notification) {
-	if r.links.Respond == nil || n.Kind != notify.Invitation && n.Kind != notify.Change || v.Part == "ends" { // which changes nothing for who answered
-		return
-	}
-	if url := r.links.Respond(n); url != "" {
+	if url := r.answerURL(v, n); url != "" {
 		p.Actions = []action{
 			{v.locale.must("accept", nil), url + "&choice=accepted", green.Bar},
 			{v.locale.must("maybe", nil), url + "&choice=tentative", slate.Bar},
 			{v.locale.must("decline", nil), url + "&choice=declined", red.Bar},
 		}
 	}
+}
+
+// answerURL is where the reader answers an invitation; empty: there is nothing to answer.
+func (r *Renderer) answerURL(v *view, n notify.Notification) string {
+	if r.links.Respond == nil || n.Kind != notify.Invitation && n.Kind != notify.Change || v.Part == "ends" { // which changes nothing for those who answered
+		return ""
+	}
+	return r.links.Respond(n)
 }
 
 // offerAcceptance adds the link by which who waits accepts an offer, or turns it down.

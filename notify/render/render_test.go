@@ -481,6 +481,22 @@ func TestUnknownKinds(t *testing.T) {
 	}
 }
 
+// A guest who is invited by SMS answers by its link; other messages have none.
+func TestSMS_linksToAnswer(t *testing.T) {
+	r := newRenderer(t)
+	for _, s := range scenarios() {
+		s.n.Channel = notify.SMS
+		text, err := r.SMS(s.n, s.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := (s.n.Kind == notify.Invitation || s.n.Kind == notify.Change) && !strings.Contains(s.name, "ends")
+		if got := strings.Contains(text, " https://rooms.example.org/respond?token="); got != answers {
+			t.Errorf("%s: %s", s.name, text)
+		}
+	}
+}
+
 func TestShortMessagesAreShort(t *testing.T) {
 	r := newRenderer(t)
 	for _, s := range scenarios() {

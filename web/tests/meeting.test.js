@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { load } from './load.js'
 
-const { addressesOf, isAddress } = await load('meeting/addresses.ts')
+const { addressesOf, isAddress, isPhone, keyOf } = await load('meeting/addresses.ts')
 const { firstOf, isLastDay, isLastWeekday, moved, nthOf, ruleOf, textOf, weekly } = await load('meeting/rule.ts')
 
 test('addresses that were pasted', () => {
@@ -14,12 +14,16 @@ test('addresses that were pasted', () => {
     ['a@x.org b@x.org\nc@x.org\t<d@x.org>', [{ email: 'a@x.org' }, { email: 'b@x.org' }, { email: 'c@x.org' }, { email: 'd@x.org' }]],
     ['王小明 <wang@x.org>；李 <li@x.org>', [{ email: 'wang@x.org', name: '王小明' }, { email: 'li@x.org', name: '李' }]],
     ['not an address', [{ email: 'not an address' }]],
+    ['+49 170 123-4567; Carl <+49 (170) 1234568>', [{ email: '', phone: '+491701234567' }, { email: '', phone: '+491701234568', name: 'Carl' }]],
     ['nobody, a@x.org', [{ email: 'nobody' }, { email: 'a@x.org' }]],
   ]) {
     assert.deepEqual(addressesOf(text), want, text)
   }
   assert.ok(isAddress('jörg@müller.de'))
   for (const bad of ['', 'a', 'a@', '@b', 'a b@c.de', 'a@b@c', '<a@b.c>']) assert.ok(!isAddress(bad), bad)
+  for (const bad of ['', '+', '+12', '0170 1234567', '+49 170 x', '+0123456']) assert.ok(!isPhone(bad), bad)
+  assert.equal(keyOf({ email: '', phone: '+49 170' }), '+49170')
+  assert.equal(keyOf({ email: 'A@x.org', phone: '+49170' }), 'a@x.org')
 })
 
 test('rules that the form builds', () => {

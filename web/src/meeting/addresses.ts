@@ -1,8 +1,10 @@
 // What people type and paste to name whom they invite.
 
 export interface Address {
+  /** Empty for somebody who is invited by phone number alone. */
   email: string
   name?: string
+  phone?: string
 }
 
 const word = /^[^\s@<>()[\]",;:\\]+@[^\s@<>()[\]",;:\\]+$/
@@ -12,8 +14,34 @@ export function isAddress(email: string): boolean {
   return word.test(email) && email.length <= 254
 }
 
+/** Whether the text has the form of an international phone number. */
+export function isPhone(text: string): boolean {
+  return /^\+[1-9]\d{3,14}$/.test(digits(text))
+}
+
+const digits = (text: string) => text.replace(/[\s()./\p{Dash}]/gu, '')
+
+/** Whether somebody can be invited by what was typed. */
+export function isReachable(p: Address): boolean {
+  return p.email ? isAddress(p.email) : isPhone(p.phone ?? '')
+}
+
+/** What tells people apart. */
+export function keyOf(p: Address): string {
+  return p.email.toLowerCase() || digits(p.phone ?? '')
+}
+
+export function labelOf(p: Address): string {
+  return p.name || p.email || p.phone || ''
+}
+
+function addressOf(text: string, name?: string): Address {
+  const to = isPhone(text) ? { email: '', phone: digits(text) } : { email: text }
+  return name ? { ...to, name } : to
+}
+
 /**
- * The addresses of a text such as `Ada <ada@x.org>; "Byron, George" <g@y.org>, bob@z.org`, in
+ * The addresses and phone numbers of a text such as `Ada <ada@x.org>; "Byron, George" <g@y.org>, bob@z.org`, in
  * order. What has not the form of an address is there as it was typed.
  */
 export function addressesOf(text: string): Address[] {
@@ -21,11 +49,11 @@ export function addressesOf(text: string): Address[] {
     const named = /^(.*?)<\s*([^<>]*?)\s*>$/s.exec(part)
     if (named) {
       const name = unquote(named[1]!.trim())
-      return name ? [{ email: named[2]!, name }] : [{ email: named[2]! }]
+      return [addressOf(named[2]!, name)]
     }
     // Without brackets a blank separates, if there are addresses on both sides.
     const words = part.split(/\s+/)
-    return words.length > 1 && words.every(isAddress) ? words.map((email) => ({ email })) : [{ email: part }]
+    return words.length > 1 && words.every(isAddress) ? words.map((email) => ({ email })) : [addressOf(part)]
   })
 }
 

@@ -23,9 +23,7 @@ export interface Kept {
   key: string
 }
 
-export interface Person extends Address {
-  phone?: string
-}
+export type Person = Address
 
 /** What becomes of dates of a series that cannot be as they are wanted. */
 export type OnConflict = 'fail' | 'skip' | 'other_room'

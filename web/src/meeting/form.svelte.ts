@@ -149,7 +149,7 @@ function bodyOf(v: Fields) {
     end: wall(v.endDate, v.end),
     timezone: zoneOf(v.rooms[0]),
     description: v.description,
-    attendees: v.attendees.map(({ email, name, phone }) => ({ email, name: name || undefined, phone: phone || undefined })),
+    attendees: v.attendees.map(({ email, name, phone }) => ({ email: email || undefined, name: name || undefined, phone: phone || undefined })),
     reminders: toAPI(v.reminders),
     visibility: (v.private ? 'private' : 'public') as 'private' | 'public',
     ...(v.override ? { override: { reason: v.overrideReason.trim() } } : {}),

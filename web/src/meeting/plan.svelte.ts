@@ -3,7 +3,7 @@ import { api, ask, Problem, type Fault, type SeriesResult } from '../lib/api/cli
 import { seconds } from '../lib/duration'
 import { rooms } from '../lib/rooms.svelte'
 import { addDays, instantOf, today, wallOf } from '../lib/zone'
-import { isAddress } from './addresses'
+import { isReachable } from './addresses'
 import type { Form } from './form.svelte'
 
 type SkippedDate = SeriesResult['skipped'][number]
@@ -97,7 +97,7 @@ export class Plan {
 
   async #preview(): Promise<SeriesResult> {
     const form = this.#form
-    const body = { ...form.body(), title: form.f.title.trim() || '…', attendees: form.body().attendees.filter((a) => isAddress(a.email)) }
+    const body = { ...form.body(), title: form.f.title.trim() || '…', attendees: form.body().attendees.filter((a) => isReachable({ ...a, email: a.email ?? '' })) }
     if (form.f.override && !form.f.overrideReason.trim()) body.override = { reason: '…' }
     if (!form.series) return ask(api.POST('/series/preview', { body: { ...body, ...form.recurrence(this.furthest) } }))
     const { series, from } = form.series

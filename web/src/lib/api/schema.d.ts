@@ -2067,6 +2067,7 @@ export interface components {
         Attendee: {
             /** @description That came with the response; null, unless it is yours or you may change the meeting */
             comment: string | null;
+            /** @description Empty for a guest who was invited by phone number alone */
             email: string;
             locale: string;
             name: string;
@@ -2087,12 +2088,16 @@ export interface components {
         AttendeeInput: {
             /** @description Ignored: it is the attendee's to give */
             comment?: string;
-            email: string;
+            /**
+             * @description May be left out if there is a phone number
+             * @example name@example.org
+             */
+            email?: string;
             /** @example en */
             locale?: string;
             name?: string;
             /**
-             * @description E.164
+             * @description E.164. A guest without an e-mail address is notified by SMS
              * @example +4930123456
              */
             phone?: string;

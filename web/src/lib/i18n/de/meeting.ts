@@ -5,6 +5,7 @@ const de: typeof en = {
     when: 'Wann',
     where: 'Wo',
     organizer: 'Organisiert von',
+    guest: 'Gast',
     attendees: 'Teilnehmende',
     description: 'Beschreibung',
     reminders: 'Erinnerungen',

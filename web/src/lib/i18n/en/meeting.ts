@@ -3,6 +3,7 @@ export default {
     when: 'When',
     where: 'Where',
     organizer: 'Organizer',
+    guest: 'Guest',
     attendees: 'Attendees',
     description: 'Description',
     reminders: 'Reminders',

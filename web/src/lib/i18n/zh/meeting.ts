@@ -5,6 +5,7 @@ const zh: typeof en = {
     when: '时间',
     where: '地点',
     organizer: '组织者',
+    guest: '访客',
     attendees: '参会人',
     description: '说明',
     reminders: '提醒',
