@@ -54,6 +54,7 @@ func (u *Utilisation) add(o *Utilisation) {
 	u.Cancelled += o.Cancelled
 	u.Rejected += o.Rejected
 	u.Freed += o.Freed
+	u.Counted += o.Counted
 	u.Persons += o.Persons
 	u.Seated += o.Seated
 	u.Seats += o.Seats

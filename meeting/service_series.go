@@ -304,6 +304,16 @@ func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState,
 	return state, nil
 }
 
+// seesSeries is nil if the actor sees the series or one of its dates. Else it is unknown to them.
+func (s *Service) seesSeries(ctx context.Context, by Actor, series *Series, dates []*Meeting) error {
+	all := append([]*Meeting{series.sample()}, dates...)
+	viewer, rooms, err := s.roomsToJudge(ctx, by, all...)
+	if err == nil && !slices.ContainsFunc(all, func(m *Meeting) bool { return viewer.MaySee(m, rooms) }) {
+		err = ErrNotFound
+	}
+	return err
+}
+
 // refuse is the error of an actor who may not change the series. One that they may not see is
 // unknown to them.
 func (s *Service) refuse(ctx context.Context, by Actor, series *Series) error {

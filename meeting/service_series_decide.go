@@ -36,11 +36,14 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := checkVersion(ifMatch, series.Version); err != nil {
-			return nil, nil, err
-		}
 		ms, err := s.store.SeriesMeetings(ctx, id)
 		if err != nil {
+			return nil, nil, err
+		}
+		if err := s.seesSeries(ctx, by, series, ms); err != nil {
+			return nil, nil, err
+		}
+		if err := checkVersion(ifMatch, series.Version); err != nil {
 			return nil, nil, err
 		}
 		at := s.clock()
@@ -96,8 +99,9 @@ func seriesDecided(ms []*Meeting, approve bool, at time.Time) error {
 }
 
 // onTogether runs what a timer does to the request of a date of a series on all that were made
-// at once with it, in one transaction.
-func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn timer) (Outcome, error) {
+// at once with it, in one transaction. Dates for which rooms or rules refuse it get otherwise,
+// unless that is nil.
+func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn, otherwise timer) (Outcome, error) {
 	_, err := s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
 		series, err := s.store.Series(ctx, of.SeriesID)
 		if err != nil {
@@ -112,11 +116,24 @@ func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn time
 		if err != nil {
 			return nil, nil, err
 		}
+		var taken map[ID]bool
+		if otherwise != nil {
+			if taken, err = s.cannotTake(ctx, waiting, look); err != nil {
+				return nil, nil, err
+			}
+		}
 		change := &SeriesChange{Series: series}
 		var bases []*wanted
 		for _, m := range waiting {
-			base := new(*m)
-			if err := fn(m, look(m), by); errors.Is(err, errUnchanged) {
+			base, act := new(*m), fn
+			if taken[m.ID] {
+				act = otherwise
+			}
+			err := act(m, look(m), by)
+			if impossible(err) && otherwise != nil {
+				err = otherwise(m, look(m), by)
+			}
+			if errors.Is(err, errUnchanged) {
 				continue
 			} else if err != nil {
 				return nil, nil, err
@@ -133,6 +150,34 @@ func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn time
 		return Done, nil
 	}
 	return Applied, err
+}
+
+// cannotTake are those of the requests that do not hold what they ask for and find it taken.
+func (s *Service) cannotTake(ctx context.Context, waiting []*Meeting, look prepared) (map[ID]bool, error) {
+	var wanted []Occupancy
+	var of, all []ID
+	for _, m := range waiting {
+		all = append(all, m.ID)
+		needs := m.occupancies(look(m).rooms)
+		if c := m.Request.Change; c != nil {
+			needs = m.keeping(c.occupancies(look(m).rooms), c.Slot)
+		}
+		for _, o := range beyond(needs, m.takes()) {
+			wanted, of = append(wanted, o), append(of, m.ID)
+		}
+	}
+	cannot := map[ID]bool{}
+	if len(wanted) == 0 {
+		return cannot, nil
+	}
+	taken, err := s.store.Taken(ctx, wanted, all)
+	at := s.clock()
+	for i, with := range taken {
+		if len(unlapsed(with, at)) > 0 {
+			cannot[of[i]] = true
+		}
+	}
+	return cannot, err
 }
 
 // tellDecision tells people once what was decided on several dates: the organizer of each kind

@@ -310,8 +310,9 @@ func TestSeries_requestsEndTogether(t *testing.T) {
 	}
 }
 
-// Where not all dates can be approved on time-out each is for itself.
-func TestSeries_requestsEndForThemselves(t *testing.T) {
+// Where not all dates can be approved on time-out, those that cannot are rejected; people are told
+// once of each.
+func TestSeries_requestsEndAsFarAsTheyCan(t *testing.T) {
 	w := newWorld(t)
 	w.settings.HoldPending = false
 	hall := w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}, OnTimeout: new(Confirmed)})
@@ -319,6 +320,7 @@ func TestSeries_requestsEndForThemselves(t *testing.T) {
 	taken := w.fields(0, hall)
 	taken.Start, taken.End = new("2027-02-18T10:00:00+01:00"), new("2027-02-18T11:00:00+01:00")
 	w.book(t, w.mona, taken)
+	w.told()
 	for i, want := range []Status{Confirmed, Rejected, Confirmed} {
 		m := r.Meetings[i]
 		if _, err := w.ExpireApprovals(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
@@ -326,6 +328,7 @@ func TestSeries_requestsEndForThemselves(t *testing.T) {
 		}
 		same(t, "status", w.store.meetings[m.ID].Status, want)
 	}
+	same(t, "told", w.told(), []string{"decision bob@example.org", "decision bob@example.org", "invitation bob@example.org", "invitation guest@example.net"})
 }
 
 // Whatever becomes of the first date, the others are reminded of, escalated and decided.

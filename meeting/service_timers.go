@@ -14,8 +14,8 @@ import (
 
 // ExpireApprovals ends the requests of the given numbers, as was settled when they were made:
 // each is rejected, or approved if its rooms are free and open. The caller knows that their
-// deadlines have come. All dates of a series that were asked for with one of them end with it,
-// or each for itself if not all can be approved.
+// deadlines have come. All dates of a series that were asked for with one of them end with it: those
+// that cannot be approved are rejected.
 func (s *Service) ExpireApprovals(ctx context.Context, refs ...Ref) ([]Outcome, error) {
 	expire := func(refuse bool) timer {
 		return func(m *Meeting, c changing, by Actor) error {
@@ -26,7 +26,7 @@ func (s *Service) ExpireApprovals(ctx context.Context, refs ...Ref) ([]Outcome, 
 			return m.Expire(to, c.rooms, by, c.at)
 		}
 	}
-	return s.together(ctx, JobExpire, refs, expire(false), func(refs []Ref) ([]Outcome, error) {
+	return s.together(ctx, JobExpire, refs, expire(false), expire(true), func(refs []Ref) ([]Outcome, error) {
 		return s.halving(refs, func(refs []Ref) ([]Outcome, error) {
 			return s.onRequests(ctx, JobExpire, refs, expire(false))
 		}, func(ref Ref) ([]Outcome, error) {
@@ -50,7 +50,7 @@ func (s *Service) EscalateApprovals(ctx context.Context, refs ...Ref) ([]Outcome
 		m.Escalate(c.ask.Others, c.ask.Deciders[m.Request.Level-1], by, c.at)
 		return nil
 	}
-	return s.together(ctx, JobEscalate, refs, escalate, func(refs []Ref) ([]Outcome, error) {
+	return s.together(ctx, JobEscalate, refs, escalate, nil, func(refs []Ref) ([]Outcome, error) {
 		return s.onRequests(ctx, JobEscalate, refs, escalate)
 	})
 }
@@ -204,9 +204,9 @@ func (s *Service) requestsMadeWith(ctx context.Context, refs []Ref) ([]request, 
 type timer func(*Meeting, changing, Actor) error
 
 // together runs a timer on the requests that were made at once with those of refs, each of a
-// series in one transaction, so that people are told of them once. Those that are refused as a
-// whole it hands to alone, with all other refs.
-func (s *Service) together(ctx context.Context, job string, refs []Ref, fn timer, alone func([]Ref) ([]Outcome, error)) ([]Outcome, error) {
+// series in one transaction, so that people are told of them once. Dates for which rooms or rules
+// refuse it get otherwise. Requests that are refused even so it hands to alone, with all other refs.
+func (s *Service) together(ctx context.Context, job string, refs []Ref, fn, otherwise timer, alone func([]Ref) ([]Outcome, error)) ([]Outcome, error) {
 	requests, err := s.requestsMadeWith(ctx, refs)
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (s *Service) together(ctx context.Context, job string, refs []Ref, fn timer
 	outcomes := make([]Outcome, len(refs))
 	done := make([]bool, len(refs))
 	for _, r := range requests {
-		outcome, err := s.onTogether(ctx, Timer(job), r.dates[0], fn)
+		outcome, err := s.onTogether(ctx, Timer(job), r.dates[0], fn, otherwise)
 		if impossible(err) {
 			continue
 		}

@@ -25,6 +25,9 @@ type ReportQuery struct {
 	Group  Grouping
 	Span   Slot
 	SiteID int64 // rooms of this site alone; 0: all rooms
+
+	// Private counts the persons of private meetings as well. The service sets it for admins.
+	Private bool
 }
 
 // ReportedRoom is what a report says of a room, and when it is open.
@@ -57,11 +60,13 @@ type RoomUse struct {
 	Cancelled int
 	Rejected  int           // by somebody, or because nobody decided
 	Freed     time.Duration // of Booked: what was given back, by no-shows and by meetings that ended early
-	Persons   int           // of the meetings booked: organizer and attendees
-	Seats     int           // the capacity of the meetings' rooms, of those of which it is known
 
-	SeatedMeetings int // of them, and their persons, those in rooms of which the capacity is known
-	Seated         int
+	// Of the meetings booked whose persons are counted; see [ReportQuery].
+	Counted        int
+	Persons        int // organizers and attendees
+	Seats          int // the capacity of their rooms, of those of which it is known
+	SeatedMeetings int // those in such rooms
+	Seated         int // and their persons
 }
 
 // Lateness counts how late something was done.

@@ -276,7 +276,7 @@ func (s *tale) compare() {
 	}
 	s.same("door", shown, held, err)
 
-	use, _, _, err := s.svc.Utilisation(s.Context(), meeting.ReportQuery{Span: day, Group: meeting.ByRoom})
+	use, _, _, err := s.svc.Utilisation(s.Context(), s.admin, meeting.ReportQuery{Span: day, Group: meeting.ByRoom})
 	for _, u := range use {
 		if u.ID == s.room.ID {
 			booked := len(want[meeting.Confirmed]) + len(want[meeting.InProgress]) + len(want[meeting.Ended]) + len(want[meeting.Released])

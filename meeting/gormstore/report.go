@@ -53,17 +53,18 @@ var attendeeCounts = `{postgres: LEFT JOIN (SELECT meeting_id, count(*) AS n FRO
 // instant ($3) and from when on their rooms were free, if that was before their end:
 // [meeting.Meeting.EffectiveStatus] in SQL.
 var effective = `SELECT m.*, CASE WHEN m.status = 'released' AND m.missed THEN {least}(COALESCE(m.ended_at, m.no_show_at), m.no_show_at) ELSE m.ended_at END AS left_at
-	FROM (SELECT m.id, m.starts_at, m.ends_at, m.no_show_at, m.checked_in_at, m.ended_at, m.missed,
+	FROM (SELECT m.id, m.visibility, m.starts_at, m.ends_at, m.no_show_at, m.checked_in_at, m.ended_at, m.missed,
 			CASE WHEN m.status IN ('confirmed', 'in_progress') AND m.missed AND m.no_show_at <= $3 THEN 'released' ELSE m.status END AS status
 		FROM (SELECT m.*, m.checked_in_at IS NULL AND m.no_show_at IS NOT NULL AND m.no_show_at < m.ends_at AS missed
-			FROM (SELECT m.id, m.starts_at, m.ends_at, m.no_show_at, m.checked_in_at, m.ended_at,
+			FROM (SELECT m.id, m.visibility, m.starts_at, m.ends_at, m.no_show_at, m.checked_in_at, m.ended_at,
 					CASE WHEN m.status <> 'pending' OR m.approval_deadline > $3 THEN m.status
 						WHEN NOT EXISTS (SELECT 1 FROM approvals q WHERE q.meeting_id = m.id AND q.on_timeout = 'confirmed') THEN 'rejected'
 						WHEN ` + holdsRooms + ` THEN 'confirmed' ELSE m.status END AS status
-				FROM (` + rowsWithin("meetings", "o.id, o.status, o.starts_at, o.ends_at, o.approval_deadline, o.no_show_at, o.checked_in_at, o.ended_at", "$1", "$2") + `) AS m) AS m) AS m) AS m`
+				FROM (` + rowsWithin("meetings", "o.id, o.status, o.visibility, o.starts_at, o.ends_at, o.approval_deadline, o.no_show_at, o.checked_in_at, o.ended_at", "$1", "$2") + `) AS m) AS m) AS m) AS m`
 
 // reported are the meetings that touch a span ($1, $2), as they are at an instant ($3).
 var reported = `(SELECT m.id, m.status, m.starts_at, m.ends_at, m.status NOT IN ('cancelled', 'rejected') AS booked,
+		m.status NOT IN ('cancelled', 'rejected') AND (m.visibility <> 'private' OR CAST($5 AS boolean)) AS counted,
 		CASE WHEN m.status NOT IN ('cancelled', 'rejected', 'released') AND (m.no_show_at IS NULL OR m.checked_in_at IS NOT NULL)
 			THEN {least}(m.ends_at, COALESCE(m.ended_at, m.ends_at), CAST($3 AS timestamptz)) ELSE m.starts_at END AS used_until,
 		CASE WHEN m.status NOT IN ('cancelled', 'rejected') AND m.left_at < m.ends_at THEN {greatest}(m.left_at, m.starts_at) ELSE m.ends_at END AS freed_at,
@@ -93,9 +94,9 @@ func useBy(id string) statement {
 }
 
 const counts = `count(*) FILTER (WHERE m.booked), count(*) FILTER (WHERE m.status = 'released'), count(*) FILTER (WHERE m.status = 'cancelled'),
-		count(*) FILTER (WHERE m.status = 'rejected'), COALESCE(sum(m.persons) FILTER (WHERE m.booked), 0),
-		COALESCE(sum(m.persons) FILTER (WHERE m.booked AND r.capacity > 0), 0), count(*) FILTER (WHERE m.booked AND r.capacity > 0),
-		COALESCE(sum(r.capacity) FILTER (WHERE m.booked), 0)`
+		count(*) FILTER (WHERE m.status = 'rejected'), count(*) FILTER (WHERE m.counted), COALESCE(sum(m.persons) FILTER (WHERE m.counted), 0),
+		COALESCE(sum(m.persons) FILTER (WHERE m.counted AND r.capacity > 0), 0), count(*) FILTER (WHERE m.counted AND r.capacity > 0),
+		COALESCE(sum(r.capacity) FILTER (WHERE m.counted), 0)`
 
 // alikeUse adds up meetings of the same times in one zone: there are few such times, and what
 // days and hours they touch is found out without the database.
@@ -103,7 +104,7 @@ var alikeUse = write(`SELECT CASE WHEN r.timezone <> '' THEN r.timezone ELSE COA
 		{seconds}(m.used_until - m.starts_at), {seconds}(m.freed_at - m.starts_at), ` + counts + inRooms + ` GROUP BY 1, 2, 3, 4, 5`)
 
 func (s *Store) RoomUse(ctx context.Context, q meeting.ReportQuery, days []meeting.ZoneDay, at time.Time) (used []meeting.RoomUse, err error) {
-	args := []any{micro(q.Span.Start), micro(q.Span.End), micro(at), q.SiteID}
+	args := []any{micro(q.Span.Start), micro(q.Span.End), micro(at), q.SiteID, q.Private}
 	if by, ok := roomUse[q.Group]; ok {
 		err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 			var u meeting.RoomUse
@@ -134,7 +135,7 @@ func (s *Store) RoomUse(ctx context.Context, q meeting.ReportQuery, days []meeti
 
 // countsOf are the places of the counts of a statement.
 func countsOf(u *meeting.RoomUse) []any {
-	return []any{&u.Meetings, &u.NoShows, &u.Cancelled, &u.Rejected, &u.Persons, &u.Seated, &u.SeatedMeetings, &u.Seats}
+	return []any{&u.Meetings, &u.NoShows, &u.Cancelled, &u.Rejected, &u.Counted, &u.Persons, &u.Seated, &u.SeatedMeetings, &u.Seats}
 }
 
 // seconds of a sum, to the microsecond that times are kept in.

@@ -20,7 +20,7 @@ func BenchmarkRoomUse(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%s", dialect, group), func(b *testing.B) {
 				svc := meeting.NewService(f.store, people{f}, deaf{}, func() meeting.Settings { return meeting.Settings{Timezone: "UTC"} }, func() time.Time { return span.End }, slog.New(slog.DiscardHandler))
 				for b.Loop() {
-					_, total, _, err := svc.Utilisation(b.Context(), meeting.ReportQuery{Group: group, Span: span})
+					_, total, _, err := svc.Utilisation(b.Context(), f.admin, meeting.ReportQuery{Group: group, Span: span})
 					if err != nil || total.Meetings != 200*500 || total.Persons != 4*200*500 {
 						b.Fatalf("%v %+v", err, total)
 					}

@@ -61,6 +61,7 @@ func count(u, n *meeting.RoomUse) {
 	u.NoShows += n.NoShows
 	u.Cancelled += n.Cancelled
 	u.Rejected += n.Rejected
+	u.Counted += n.Counted
 	u.Persons += n.Persons
 	u.Seated += n.Seated
 	u.SeatedMeetings += n.SeatedMeetings

@@ -54,12 +54,23 @@ func TestRoomUse(t *testing.T) {
 			return got
 		}
 		inSmall := meeting.RoomUse{
-			Booked: 12 * time.Hour, Used: 4 * time.Hour, Freed: 3 * time.Hour, Meetings: 5, NoShows: 1, Cancelled: 1, Persons: 5 * extra, Seated: 5 * extra, SeatedMeetings: 5, Seats: 20,
+			Booked: 12 * time.Hour, Used: 4 * time.Hour, Freed: 3 * time.Hour, Meetings: 5, NoShows: 1, Cancelled: 1, Counted: 5, Persons: 5 * extra, Seated: 5 * extra, SeatedMeetings: 5, Seats: 20,
 		}
-		inPlain := meeting.RoomUse{Booked: time.Hour, Meetings: 1, Persons: extra}
+		inPlain := meeting.RoomUse{Booked: time.Hour, Meetings: 1, Counted: 1, Persons: extra}
 		of := func(u meeting.RoomUse, id int64) meeting.RoomUse { u.ID = id; return u }
 		f.want("by room", use(meeting.ByRoom), map[int64]meeting.RoomUse{small.ID: of(inSmall, small.ID), plain.ID: of(inPlain, plain.ID)})
 		f.want("by site", use(meeting.BySite), map[int64]meeting.RoomUse{site.ID: of(inSmall, site.ID), 0: inPlain})
+
+		// How many come to a private meeting is for admins.
+		set(early, "visibility = 'private'")
+		public := of(inSmall, small.ID)
+		public.Counted, public.Persons, public.Seated, public.SeatedMeetings, public.Seats = 4, 4*extra, 4*extra, 4, 16
+		f.want("without private ones", use(meeting.ByRoom)[small.ID], public)
+		all, err := f.store.RoomUse(t.Context(), meeting.ReportQuery{Group: meeting.BySite, Span: span, Private: true}, nil, hour(21))
+		if err != nil || len(all) != 2 || all[0].Persons+all[1].Persons != 6*extra {
+			t.Errorf("for admins: %+v, %v", all, err)
+		}
+		set(early, "visibility = 'public'")
 
 		// Midnight in Tokyo is 15:00 UTC. A meeting counts on the day on which it begins, its time where it is.
 		day := func(zone, name string, from, to int) meeting.ZoneDay {
@@ -76,8 +87,8 @@ func TestRoomUse(t *testing.T) {
 			got[u.Day] = u
 		}
 		f.want("by day", got, map[string]meeting.RoomUse{
-			"first":  {Day: "first", Booked: 9 * time.Hour, Used: 3 * time.Hour, Freed: 3 * time.Hour, Meetings: 5, NoShows: 1, Cancelled: 1, Persons: 5 * extra, Seated: 4 * extra, SeatedMeetings: 4, Seats: 16},
-			"second": {Day: "second", Booked: 2 * time.Hour, Used: time.Hour, Meetings: 1, Persons: extra, Seated: extra, SeatedMeetings: 1, Seats: 4},
+			"first":  {Day: "first", Booked: 9 * time.Hour, Used: 3 * time.Hour, Freed: 3 * time.Hour, Meetings: 5, NoShows: 1, Cancelled: 1, Counted: 5, Persons: 5 * extra, Seated: 4 * extra, SeatedMeetings: 4, Seats: 16},
+			"second": {Day: "second", Booked: 2 * time.Hour, Used: time.Hour, Meetings: 1, Counted: 1, Persons: extra, Seated: extra, SeatedMeetings: 1, Seats: 4},
 			"third":  {Day: "third", Booked: 2 * time.Hour},
 		})
 

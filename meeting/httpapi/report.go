@@ -49,7 +49,7 @@ type RoomUse struct {
 
 	ReleasedSeconds int64 `json:"released_seconds" doc:"Of booked_seconds: what was given back, by no-shows and by meetings that ended early"`
 
-	AveragePersons  *float64 `json:"average_persons" nullable:"true" doc:"Organizer and attendees of a meeting; null if there is none"`
+	AveragePersons  *float64 `json:"average_persons" nullable:"true" doc:"Organizer and attendees of a meeting; null if there is none. Private meetings count for admins alone"`
 	AverageCapacity *float64 `json:"average_capacity" nullable:"true" doc:"Of the meetings' rooms; null if it is unknown"`
 	SeatsShare      *float64 `json:"seats_share" nullable:"true" doc:"Persons as a part of the capacity, where that is known"`
 }
@@ -68,7 +68,7 @@ func roomUseOf(group meeting.Grouping, u *meeting.Utilisation) RoomUse {
 		OpenSeconds:   int64(u.Open.Round(time.Second) / time.Second),
 		Meetings:      u.Meetings, NoShows: u.NoShows, Cancelled: u.Cancelled, Rejected: u.Rejected,
 		ReleasedSeconds: int64(u.Freed.Round(time.Second) / time.Second),
-		AveragePersons:  ratio(u.Persons, u.Meetings), SeatsShare: ratio(u.Seated, u.Seats),
+		AveragePersons:  ratio(u.Persons, u.Counted), SeatsShare: ratio(u.Seated, u.Seats),
 	}
 	if u.Open > 0 {
 		use.BookedShare, use.UsedShare = rounded(u.BookedShare()), rounded(u.UsedShare())
@@ -137,8 +137,12 @@ func (h *handlers) utilisation(ctx context.Context, in *utilisationInput) (*huma
 	if err := d.err(); err != nil {
 		return nil, err
 	}
+	by, err := asking(ctx)
+	if err != nil {
+		return nil, err
+	}
 	group := meeting.Grouping(in.Group)
-	groups, total, span, err := h.svc.Utilisation(ctx, meeting.ReportQuery{Group: group, Span: span, SiteID: in.SiteID})
+	groups, total, span, err := h.svc.Utilisation(ctx, by, meeting.ReportQuery{Group: group, Span: span, SiteID: in.SiteID})
 	if err != nil {
 		return nil, err
 	}
