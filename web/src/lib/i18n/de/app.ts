@@ -60,7 +60,6 @@ const de: typeof en = {
     timeout: 'Die Anfrage hat zu lange gedauert und wurde abgebrochen. Fragen Sie weniger auf einmal ab, oder versuchen Sie es später.',
     unavailable: 'Der Server ist beschäftigt. Versuchen Sie es gleich noch einmal.',
     too_large: 'Das ist zu lang, um gesendet zu werden.',
-    timeout: 'Das hat zu lange gedauert. Versuchen Sie es noch einmal.',
   },
   fault: {
     ambiguous_time: 'Diese Zeit gibt es an dem Tag zweimal: Die Uhr wird zurückgestellt.',

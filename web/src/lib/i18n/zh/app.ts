@@ -59,7 +59,6 @@ const zh: typeof en = {
     timeout: '请求耗时过长，已被中止。请缩小查询范围，或稍后重试。',
     unavailable: '服务器繁忙，请稍后重试。',
     too_large: '内容过长，无法发送。',
-    timeout: '耗时过长，请重试。',
   },
   fault: {
     ambiguous_time: '当天时钟回拨，该时间出现两次。',
