@@ -4404,7 +4404,7 @@ export interface components {
             average_capacity: number | null;
             /**
              * Format: double
-             * @description Organizer and attendees of a meeting; null if there is none
+             * @description Organizer and attendees of a meeting; null if there is none. Private meetings count for admins alone
              */
             average_persons: number | null;
             /**
