@@ -31,15 +31,31 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 		return key, dated
 	}
 	zone := mustZone(was.Timezone)
+	// keptAside reports whether a meeting stays for itself: it was changed, and is no date of the rule.
+	keptAside := func(m *Meeting) bool {
+		key, dated := keyOf(m)
+		_, stays := after[key]
+		return !dated || !stays && ruled && !sameAs(m, was, before[key]) && !m.wall(zone).After(last)
+	}
+	concerned := e.concerned()
+	taken := map[int64]bool{} // dates of meetings that stay as they are
+	for _, m := range e.all {
+		if !m.OriginalStart.IsZero() && !m.gone() && (slices.Contains(concerned, m) && keptAside(m) || !slices.Contains(concerned, m) && target.ID != 0) {
+			taken[m.OriginalWall.Unix()] = true
+		}
+	}
 	settled := map[string]bool{} // keys that have a meeting, or had one that was cancelled
-	for _, m := range e.concerned() {
+	for _, m := range concerned {
 		key, dated := keyOf(m)
 		d, stays := after[key]
-		differs := dated && !sameAs(m, was, before[key])
 		switch {
+		case dated && stays && taken[d.Wall.Unix()]: // a series has one meeting for each date
+			settled[key] = true
+			e.gone = append(e.gone, m)
+			continue
 		case dated && stays:
 			settled[key] = true
-		case dated && !(ruled && differs && !m.wall(zone).After(last)):
+		case !keptAside(m):
 			e.gone = append(e.gone, m)
 			continue
 		default: // it was changed for itself, or is no date of the rule any more

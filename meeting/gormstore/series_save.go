@@ -252,7 +252,7 @@ func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 		if c.Split != nil && m.SeriesID == c.Split.ID {
 			m.SeriesSequence = c.Split.Sequence
 		}
-		cs[i] = change{was, m}
+		cs[i] = change{before: was, m: m, left: true}
 	}
 	if _, err := s.exec(tx, leavePlaces, s.ids(ids...)); err != nil {
 		return nil, err

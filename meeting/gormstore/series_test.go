@@ -120,6 +120,43 @@ func TestSeries_movesThroughItself(t *testing.T) {
 	})
 }
 
+// A date that was changed for itself stays when the rule changes. If the rule reaches it again, it is
+// that date, and the meeting that would have moved there goes.
+func TestSeries_movesOntoADateThatStays(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		svc := f.service()
+		made, err := svc.BookSeries(t.Context(), f.anna, every(f.turing, "FREQ=WEEKLY;COUNT=3"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		aside := made.Meetings[1] // on the 18th
+		if _, err := svc.Update(t.Context(), f.anna, aside.ID, nil, meeting.Fields{Title: new("Aside")}); err != nil {
+			t.Fatal(err)
+		}
+		for _, change := range []meeting.SeriesFields{
+			{Rule: new("FREQ=DAILY;INTERVAL=2;COUNT=6"), Fields: meeting.Fields{Start: new("2027-02-13T08:00:00"), End: new("2027-02-13T09:00:00")}},
+			{Fields: meeting.Fields{Start: new("2027-02-12T10:00:00"), End: new("2027-02-12T11:00:00")}},
+		} {
+			if _, err := svc.UpdateSeries(t.Context(), f.anna, made.Series.ID, nil, change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ms, err := f.store.SeriesMeetings(t.Context(), made.Series.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dates := map[string]meeting.ID{}
+		for _, m := range ms {
+			if m.Status == meeting.Confirmed {
+				dates[m.OriginalWall.Format("01-02 15:04")] = m.ID
+			}
+		}
+		if len(dates) != 6 || dates["02-18 10:00"] != aside.ID {
+			t.Errorf("the series has %v; %d was changed for itself", dates, aside.ID)
+		}
+	})
+}
+
 // A plan that something has overtaken is refused as a whole.
 func TestSaveSeries_outdated(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {

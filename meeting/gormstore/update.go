@@ -55,10 +55,12 @@ func saveMeetings(columns []column) statement {
 	return q
 }
 
-// changedColumns are those that differ in some of the meetings.
+// changedColumns are those that differ in some of the meetings from what their rows hold.
 func changedColumns(cs []change) []column {
 	return slices.DeleteFunc(slices.Clone(columns), func(col column) bool {
-		return !slices.ContainsFunc(cs, func(c change) bool { return !reflect.DeepEqual(col.value(c.before), col.value(c.m)) })
+		return !slices.ContainsFunc(cs, func(c change) bool {
+			return c.left && col.name == "original_start" || !reflect.DeepEqual(col.value(c.before), col.value(c.m))
+		})
 	})
 }
 
@@ -80,7 +82,7 @@ func (s *Store) UpdateMeeting(ctx context.Context, id meeting.ID, fn func(*meeti
 			if err := fn(m); err != nil {
 				return err
 			}
-			if notices, err = s.save(tx, change{before, m}); err != nil {
+			if notices, err = s.save(tx, change{before: before, m: m}); err != nil {
 				return fmt.Errorf("update meeting %d: %w", id, err)
 			}
 			return nil
@@ -110,7 +112,7 @@ func (s *Store) UpdateMeetings(ctx context.Context, ids []meeting.ID, fn func(*m
 				return err
 			}
 			if changed {
-				cs = append(cs, change{before, m})
+				cs = append(cs, change{before: before, m: m})
 			}
 		}
 		notices, err = s.save(tx, cs...)
@@ -153,7 +155,10 @@ func snapshot(m *meeting.Meeting) *meeting.Meeting {
 }
 
 // A change is a locked meeting as it was, and as it is to be; one that is new was not.
-type change struct{ before, m *meeting.Meeting }
+type change struct {
+	before, m *meeting.Meeting
+	left      bool // the row has lost its original_start, see leavePlaces
+}
 
 // timer reports whether all that happened is that a timer of a request went off. That is nothing
 // a reader sees: it raises no version.
