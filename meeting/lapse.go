@@ -34,7 +34,7 @@ func (m *Meeting) ChangeLapses() time.Time {
 	return earlier(m.Request.Deadline, m.Slot.Start)
 }
 
-// lapsed reports whether the occupancy holds nothing any more.
+// lapsed reports whether the occupancy no longer holds its room.
 func (o Occupancy) lapsed(at time.Time) bool { return !o.Lapses.IsZero() && !at.Before(o.Lapses) }
 
 // unlapsed are the occupancies that have not lapsed at an instant.

@@ -115,7 +115,7 @@ func (p Person) Address(c Channel) string {
 	}
 }
 
-// key tells people apart: by their e-mail address, or by their number if they have none.
+// key identifies a person: by e-mail address, or by number if they have none.
 func (p Person) key() string {
 	if p.Email == "" {
 		return p.Phone

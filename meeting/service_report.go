@@ -9,7 +9,7 @@ import (
 
 // Utilisation tells how rooms were used within a span, by q's grouping, and all in all. A zero end
 // is now, a zero start thirty days before the end; at most 366 days. The span is returned as it
-// was understood. Admins alone are told how many persons came to private meetings.
+// was understood. Only admins see how many people came to private meetings.
 func (s *Service) Utilisation(ctx context.Context, by Actor, q ReportQuery) (groups []*Utilisation, total *Utilisation, _ Slot, err error) {
 	at := s.clock()
 	q.Private = by.rules()

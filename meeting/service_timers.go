@@ -204,7 +204,7 @@ func (s *Service) requestsMadeWith(ctx context.Context, refs []Ref) ([]request, 
 type timer func(*Meeting, changing, Actor) error
 
 // together runs a timer on the requests that were made at once with those of refs, each of a
-// series in one transaction, so that people are told of them once. Dates for which rooms or rules
+// series in one transaction, so that people are notified of them once. Dates for which rooms or rules
 // refuse it get otherwise. Requests that are refused even so it hands to alone, with all other refs.
 func (s *Service) together(ctx context.Context, job string, refs []Ref, fn, otherwise timer, alone func([]Ref) ([]Outcome, error)) ([]Outcome, error) {
 	requests, err := s.requestsMadeWith(ctx, refs)

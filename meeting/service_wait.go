@@ -213,7 +213,7 @@ func firstOf(line []*Wait, tried map[int64]bool) []*Wait {
 }
 
 // serveAll serves waits in one transaction or, where that is refused, in halves: what is refused
-// even alone is served by itself, which tells the reason.
+// even alone is served by itself, which returns the reason.
 func (s *Service) serveAll(ctx context.Context, ws []*Wait) error {
 	if len(ws) == 1 {
 		if err := s.serve(ctx, ws[0].ID); err != nil {
@@ -518,7 +518,7 @@ func (s *Service) ExpireWaits(ctx context.Context, refs ...Ref) ([]Outcome, erro
 	return outcomes, err
 }
 
-// updateWaits changes waits in one transaction and tells the queue what follows.
+// updateWaits changes waits in one transaction and queues what follows.
 func (s *Service) updateWaits(ctx context.Context, ids []int64, fn func(*Wait) (m *Meeting, changed bool, err error)) error {
 	type step struct {
 		was    WaitState

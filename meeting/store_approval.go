@@ -7,7 +7,7 @@ import (
 
 // ApprovalStore is what requests for a decision need from persistence besides their meetings.
 type ApprovalStore interface {
-	// HeldForChanges tells which slots of a room are held for changes that wait, and
+	// HeldForChanges returns which slots of a room are held for changes that wait, and
 	// for offers of the waiting list, in a span, in order.
 	HeldForChanges(ctx context.Context, roomID int64, span Slot, at time.Time) ([]HeldSlot, error)
 	// RequestsAskedWith are the meetings whose requests wait and were made in the moment in which

@@ -25,7 +25,7 @@ type FindingStore interface {
 	// Booked tells when meetings take place in each of the rooms within span, by start and without
 	// buffers: one that ended early until then, and none that waits without holding its slot.
 	Booked(ctx context.Context, rooms []int64, span Slot, at time.Time) (map[int64][]Slot, error)
-	// Occupants are the meetings that hold the room within span, by start, also those of which that
-	// has lapsed.
+	// Occupants are the meetings that hold the room within span, by start. Those that have lapsed
+	// are among them.
 	Occupants(ctx context.Context, roomID int64, span Slot) ([]*Meeting, error)
 }

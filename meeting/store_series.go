@@ -20,8 +20,8 @@ type SeriesStore interface {
 	// Presence are the dates of several series that begin before an instant, by start: only what
 	// tells whether somebody came is read of them.
 	Presence(ctx context.Context, series []int64, before time.Time) (map[int64][]*Meeting, error)
-	// Taken tells of each wanted occupancy what is in its way, and when that lapses, the meetings of
-	// except not counted.
+	// Taken returns for each wanted occupancy what is in its way, and when that lapses. It leaves out
+	// the meetings of except.
 	Taken(ctx context.Context, wanted []Occupancy, except []ID) ([][]Occupancy, error)
 	// SaveSeries saves all of a change or nothing. It fails with [ErrOutdated] if the series or
 	// a meeting is not as it was when it was read, and with a [*ConflictError] if a room is

@@ -25,8 +25,8 @@ type WaitStore interface {
 	// Awaited tells in which rooms somebody waits for any of this, with a number that rises
 	// from call to call, whoever calls.
 	Awaited(ctx context.Context, free []Occupancy, at time.Time) (rooms []int64, number int64, err error)
-	// FirstInLine are the waits for some of the rooms of which everything that they want is free
-	// at present, first come first: at most limit, of those that came after the one of an ID.
+	// FirstInLine are the waits for some of the rooms that could be served now, since all that they
+	// want is free. The earliest come first: at most limit, of those after the one of an ID.
 	// Their Position is not read.
 	FirstInLine(ctx context.Context, rooms []int64, at time.Time, after int64, limit int) ([]*Wait, error)
 	// FreeAndAwaited are rooms for which [WaitStore.FirstInLine] would find something.

@@ -51,8 +51,8 @@ type ZoneStore interface {
 	ShownStarts(ctx context.Context, at time.Time, fn func(zone string, start, shown time.Time)) error
 	ZoneRules(ctx context.Context) ([]ZoneRules, error)
 	SaveZoneRules(ctx context.Context, rs []ZoneRules) error
-	// Unnoted are meetings with IDs after the given one that are not over and of which nobody noted
-	// what clocks showed; only their IDs, times and series are read. NoteClocks notes it, which raises
+	// Unnoted are meetings with IDs after the given one that are not over and whose local times are
+	// not stored yet; only their IDs, times and series are read. NoteClocks stores them, which raises
 	// no version.
 	Unnoted(ctx context.Context, at time.Time, after ID, limit int) ([]*Meeting, error)
 	NoteClocks(ctx context.Context, ms []*Meeting) error

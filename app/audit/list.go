@@ -178,7 +178,7 @@ func (c *conditions) where() string {
 
 const latestFirst = " ORDER BY e.at DESC, e.id DESC LIMIT ?"
 
-// read takes one more than asked for: it tells whether there are more. It looks at maxScanned
+// read takes one more than asked for, which shows whether there are more. It looks at maxScanned
 // entries at most; scanned is the last of them if others follow.
 func (q *Query) read(tx *gorm.DB, source int, after *position) (rows []row, scanned *position, err error) {
 	s := sources[source]

@@ -193,7 +193,7 @@ func (s *Service) allowed(ctx context.Context, topics []string, ms []delayjob.Me
 	return may, nil
 }
 
-// popControls tells how the jobs of topics are handed out; a [*HookedError] if one has a webhook.
+// popControls returns how the jobs of topics are handed out; a [*HookedError] if one has a webhook.
 func (s *Service) popControls(ctx context.Context, topics []string) (map[string]Control, error) {
 	if err := gone(ctx); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ var overlapping = write(`
 	ORDER BY o.room_id, o.starts_at`)
 
 // orConflict runs f, which saves a meeting and returns it as it was to be. If the database
-// refuses an occupancy the error tells which intervals were in the way, and when they lapse.
+// refuses an occupancy the error lists the intervals in the way, and when they lapse.
 // Should they be gone when we look, it is tried again.
 func (s *Store) orConflict(ctx context.Context, f func() (*meeting.Meeting, error)) error {
 	for try := 1; ; try++ {

@@ -292,7 +292,7 @@ func (s *tale) same(what string, got, want any, err error) {
 	}
 }
 
-// once wants each transition recorded and told once, by whomever it was made.
+// once wants each transition recorded and notified once, whoever made it.
 func (s *tale) once() {
 	for _, e := range s.all {
 		actions := s.actions(e.id)

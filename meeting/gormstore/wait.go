@@ -69,7 +69,7 @@ func overlap(a, b string) string {
 		`{sqlite: {a}.starts_at < {b}.ends_at AND {a}.ends_at > {b}.starts_at}`)
 }
 
-// selectWaits reads waits w with their position in line, which an expression tells.
+// selectWaits reads waits w with their position in line, given by an expression.
 func selectWaits(position string) string {
 	return `SELECT w.id, w.user_id, u.email, u.name, u.phone, u.locale, u.timezone, w.state, w.wish, w.until_at, w.expires_at,
 		w.offer_until, w.meeting_id, w.reason, w.detail, w.version, w.created_at, w.updated_at,
