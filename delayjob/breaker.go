@@ -28,7 +28,7 @@ const (
 	probeCap   = 3 * time.Second
 	// A message that says Unavailable more often than this, each time with others succeeding in
 	// between, is charged from then on: the fault is its own.
-	suspectTimes = 4
+	suspectTimes = 8
 	suspectsKept = 10_000
 )
 
