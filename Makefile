@@ -11,7 +11,7 @@
 GO ?= go
 # Packages where goroutines share something are tested under the race detector. It makes SQLite
 # some 20 times slower, so the other packages and the built program are tested without it.
-RACE := ./delayjob/... ./meeting ./meeting/jobs ./notify/... ./account/...
+RACE := ./delayjob/... ./meeting ./meeting/jobs ./notify ./notify/email ./notify/sms ./notify/webhook ./notify/webhook/gormstore ./account ./account/redislimit
 
 PAGE := web/dist/index.html
 PAGE_SOURCE := $(shell find web/src web/public web/scripts web/*.html web/*.ts web/*.js web/package.json -type f 2>/dev/null)

@@ -69,7 +69,7 @@ func TestFault_redis(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, onServers(t), 2, func(c *testenv.Config) { c.LoadEvery = time.Minute }) // so that nothing is on time by chance
-			start := inSeconds(10)                                                                   // all are booked and some changed before
+			start := inSeconds(10)
 			w.crowd(60, start, 4*time.Second, 3*time.Second)
 			f.happen(t, w, start)
 			r := w.caughtUp(slack+f.late, 0)
