@@ -310,8 +310,8 @@ func TestSeries_requestsEndTogether(t *testing.T) {
 	}
 }
 
-// Where not all dates can be approved on time-out, those that cannot are rejected; people are told
-// once of each.
+// Where not all dates can be approved on time-out, those that cannot are rejected. People get
+// one notification for either outcome.
 func TestSeries_requestsEndAsFarAsTheyCan(t *testing.T) {
 	w := newWorld(t)
 	w.settings.HoldPending = false

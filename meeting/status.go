@@ -30,7 +30,7 @@ func (s Status) Over() bool {
 //
 // A request past its deadline is rejected, or confirmed where the time-out approves and it holds
 // its rooms. One that does not hold them stays pending until the job has tried, since only the
-// attempt tells whether they are free.
+// attempt shows whether they are free.
 func (m *Meeting) EffectiveStatus(at time.Time) Status {
 	status := m.Status
 	if status == Pending && m.overdue(at) {

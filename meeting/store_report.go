@@ -64,7 +64,7 @@ type RoomUse struct {
 	// Of the meetings booked whose persons are counted; see [ReportQuery].
 	Counted        int
 	Persons        int // organizers and attendees
-	Seats          int // the capacity of their rooms, of those of which it is known
+	Seats          int // the capacity of their rooms, where it is known
 	SeatedMeetings int // those in such rooms
 	Seated         int // and their persons
 }

@@ -1,7 +1,7 @@
 import type { Meeting } from '../lib/api/client'
 import { i18n } from '../lib/i18n/index.svelte'
 
-/** Whether it is a private meeting of others, of which only the time is known. */
+/** Whether it is a private meeting of others, which shows only its time. */
 export function veiled(m: Pick<Meeting, 'title' | 'visibility' | 'organizer'>): boolean {
   return m.visibility === 'private' && m.title === 'Busy' && !m.organizer?.id
 }
