@@ -3,6 +3,7 @@ package database_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -73,11 +74,37 @@ func TestOpen_boundsStatementsOfRequests(t *testing.T) {
 	}
 }
 
-// A bound of the administrator does not end a migration.
+// A bound of the administrator does not end a migration, here one that waits for a lock.
 func TestMigrate_statementTimeout(t *testing.T) {
 	t.Parallel()
-	db := open(t, testenv.Postgres(t)+"&statement_timeout=1")
+	const bound = time.Second
+	url := testenv.Postgres(t)
+	db := open(t, fmt.Sprintf("%s&statement_timeout=%d", url, bound.Milliseconds()))
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	other := open(t, url)
+	locked, unlocked := make(chan error, 1), make(chan error, 1)
+	go func() {
+		unlocked <- other.Gorm.Transaction(func(tx *gorm.DB) error {
+			err := tx.Exec("LOCK TABLE goose_db_version").Error
+			if locked <- err; err != nil {
+				return err
+			}
+			return tx.Exec("SELECT pg_sleep(?)", (2 * bound).Seconds()).Error
+		})
+	}()
+	if err := <-locked; err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if waited := time.Since(start); waited < bound {
+		t.Errorf("the migration waited %v for the lock, not as long as the bound", waited)
+	}
+	if err := <-unlocked; err != nil {
+		t.Error(err)
 	}
 }
