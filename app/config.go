@@ -226,7 +226,7 @@ func DefaultConfig() *Config {
 		Auth:   AuthConfig{SessionTTL: 12 * time.Hour, TokenTTL: 8760 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
 		Limits: RequestLimits{
 			Rate: Rate{Count: 1000, Per: time.Second}, AnonymousRate: Rate{Count: 200, Per: time.Second},
-			Concurrency: 64, Heavy: 4, Streams: 10, TotalStreams: 5000,
+			Concurrency: 64, Heavy: 2, Streams: 10, TotalStreams: 5000,
 		},
 		Audit: AuditConfig{Keep: 3 * 8760 * time.Hour},
 

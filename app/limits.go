@@ -32,10 +32,10 @@ const (
 
 // heavyPlaces bounds the heavy operations of a process, so that light ones find a processor and a
 // connection to the database.
-var heavyPlaces = max(4, 4*runtime.GOMAXPROCS(0))
+var heavyPlaces = 2 * runtime.GOMAXPROCS(0)
 
-// limits bound what one person, one token and, without sign-in, one network may ask for. Rates are
-// shared by all processes; what runs at once is bounded in each process.
+// limits bound what one person, one token and, without sign-in, one network may ask for. All processes
+// share them. What runs at once is bounded in each process, too.
 type limits struct {
 	config    atomic.Pointer[RequestLimits]
 	people    *sharedRate
@@ -56,6 +56,11 @@ func newLimits(client redis.UniversalClient, c *Config, secret func(huma.Context
 		tokens:    newSharedRate(client, c.Queue.Prefix+":tokens:"),
 		addresses: newSharedRate(client, c.Queue.Prefix+":addresses:"),
 		refused:   account.NewMemoryLimiter(account.Rate{}),
+	}
+	if client != nil {
+		l.running = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":running:"), near: nearPart}
+		l.heavy = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":heavy:")}
+		l.streams = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":streams:")}
 	}
 	l.set(c.Limits)
 	return l
@@ -259,8 +264,12 @@ func (r *sharedRate) Allow(ctx context.Context, key string) (ok bool, retryAfter
 	return r.shared.Allow(ctx, key)
 }
 
-// places bound how many run at once for each key. The zero value is ready.
+// places bound how many run at once for each key. The zero value is ready. The key "" is that of the
+// process; the others are shared by all processes, if shared is set.
 type places struct {
+	shared *redislimit.Places
+	near   int // one in so many places is taken without asking shared; 0: none
+
 	mu sync.Mutex
 	of map[string]*place
 }
@@ -294,19 +303,40 @@ func (p *places) take(ctx context.Context, key string, most int, wait time.Durat
 			delete(p.of, key)
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
 	select {
 	case at.slots <- struct{}{}:
-		return func() { <-at.slots; gone() }, true
 	default:
+		select {
+		case at.slots <- struct{}{}:
+		case <-ctx.Done():
+			gone()
+			return nil, false
+		}
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case at.slots <- struct{}{}:
-		return func() { <-at.slots; gone() }, true
-	case <-ctx.Done():
-	case <-timer.C:
+	leaveShared, ok := p.takeShared(ctx, key, most, len(at.slots))
+	if !ok {
+		<-at.slots
+		gone()
+		return nil, false
 	}
-	gone()
-	return nil, false
+	return func() { leaveShared(); <-at.slots; gone() }, true
+}
+
+// takeShared takes one of the places that all processes have together, of which this one uses here.
+func (p *places) takeShared(ctx context.Context, key string, most, here int) (leave func(), ok bool) {
+	if p.shared == nil || key == "" || p.near > 0 && here <= max(1, most/p.near) {
+		return func() {}, true
+	}
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		if leave, ok = p.shared.Take(context.WithoutCancel(ctx), key, most); ok {
+			return leave, true
+		}
+		select {
+		case <-ctx.Done():
+			return nil, false
+		case <-time.After(pause):
+		}
+	}
 }

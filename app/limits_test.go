@@ -75,6 +75,48 @@ func TestLimits_sharedRate(t *testing.T) {
 	}
 }
 
+// Two processes together give a person as many streams as one does, and as many requests at once.
+func TestLimits_sharedPlaces(t *testing.T) {
+	db, redis := testdb.URL(t, migrations.Postgres), testenv.Redis(t)
+	one := func(c *Config) {
+		c.Database.URL, c.Queue.URL = db, redis
+		c.Limits.Streams, c.Limits.Heavy = 2, 1
+	}
+	a, first := startApplication(t, one)
+	b, second := startApplication(t, one)
+	token := signIn(t, a, first)
+	run(t, a)
+	var open []*http.Response
+	for _, s := range []*httptest.Server{first, second} {
+		res, next := listenTo(t, s, "/events", token)
+		if res.StatusCode != 200 || next() != "ready" {
+			t.Fatal(res.Status)
+		}
+		open = append(open, res)
+	}
+	for _, s := range []*httptest.Server{first, second} {
+		if res, _ := listenTo(t, s, "/events", token); res.StatusCode != 429 {
+			t.Errorf("the third stream: %s", res.Status)
+		}
+	}
+	_ = open[0].Body.Close()
+	eventually(t, func() bool { res, _ := listenTo(t, second, "/events", token); return res.StatusCode == 200 })
+
+	leave, ok := a.limits.heavy.take(t.Context(), "person 7", 1, 0)
+	if !ok {
+		t.Fatal("no place")
+	}
+	if _, ok := b.limits.heavy.take(t.Context(), "person 7", 1, 0); ok {
+		t.Error("a second heavy request of one person in another process")
+	}
+	time.AfterFunc(50*time.Millisecond, leave)
+	if leave, ok := b.limits.heavy.take(t.Context(), "person 7", 1, time.Minute); !ok {
+		t.Error("a place that became free in another process is not taken")
+	} else {
+		leave()
+	}
+}
+
 func TestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p places

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	testenv.CheckContract()
 	code := m.Run()
 	browser.close()
 	if faults := testenv.ContractFaults(); len(faults) > 0 {

@@ -1,9 +1,11 @@
-// Package redislimit counts failed attempts in Redis, so that several instances share the count.
+// Package redislimit counts attempts, and what runs at the same time, in Redis, so that several instances
+// share the count.
 package redislimit
 
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-redis/redis_rate/v10"
@@ -24,9 +26,10 @@ type Limiter struct {
 	prefix   string
 	fallback *account.MemoryLimiter
 
-	mu    sync.RWMutex
-	rate  account.Rate
-	again time.Time // until then Redis is not asked, for it did not answer
+	silent silence
+
+	mu   sync.RWMutex
+	rate account.Rate
 }
 
 var _ account.Limiter = (*Limiter)(nil)
@@ -63,7 +66,7 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n int) (ok bool, retry
 	if !limited {
 		return true, 0
 	}
-	if l.away() {
+	if l.silent.now() {
 		return l.fallback.AllowN(ctx, key, n)
 	}
 	asking, cancel := context.WithTimeout(ctx, patience)
@@ -71,7 +74,7 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n int) (ok bool, retry
 	res, err := l.redis.AllowN(asking, l.prefix+key, limit, n)
 	if err != nil {
 		if ctx.Err() == nil { // it was not the caller who left
-			l.failed()
+			l.silent.begin()
 		}
 		return l.fallback.AllowN(ctx, key, n)
 	}
@@ -87,14 +90,14 @@ func (l *Limiter) Forgive(ctx context.Context, key string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // it succeeded, even if the caller left
 	defer cancel()
 	l.fallback.Forgive(ctx, key)
-	if l.away() {
+	if l.silent.now() {
 		return
 	}
 	// The script takes a negative cost as a refund, but does not store a count of zero: then
 	// the key is to go.
 	res, err := l.redis.AllowN(ctx, l.prefix+key, limit, -1)
 	if err != nil {
-		l.failed()
+		l.silent.begin()
 		return
 	}
 	if res.ResetAfter <= 0 {
@@ -102,14 +105,9 @@ func (l *Limiter) Forgive(ctx context.Context, key string) {
 	}
 }
 
-func (l *Limiter) away() bool {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return time.Now().Before(l.again)
-}
+// silence is the time in which Redis is not asked, since it did not answer. The zero value is ready.
+type silence struct{ until atomic.Int64 }
 
-func (l *Limiter) failed() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.again = time.Now().Add(pause)
-}
+func (s *silence) now() bool { return time.Now().UnixNano() < s.until.Load() }
+
+func (s *silence) begin() { s.until.Store(time.Now().Add(pause).UnixNano()) }

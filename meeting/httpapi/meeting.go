@@ -321,7 +321,7 @@ func (d *decoder) reminders(in []ReminderInput) []meeting.Reminder {
 
 func (h *handlers) registerMeetings(api huma.API) {
 	const tag = "Meetings"
-	huma.Register(api, operation("list-meetings", http.MethodGet, "/meetings", "List meetings by start", tag), h.listMeetings)
+	huma.Register(api, heavy(operation("list-meetings", http.MethodGet, "/meetings", "List meetings by start", tag)), h.listMeetings)
 	huma.Register(api, h.waits(creates(operation("create-meeting", http.MethodPost, "/meetings", "Book rooms; the answer is confirmed, or pending until somebody decides", tag))), h.createMeeting)
 	huma.Register(api, operation("get-meeting", http.MethodGet, "/meetings/{id}", "One meeting", tag), h.meeting)
 	huma.Register(api, operation("update-meeting", http.MethodPatch, "/meetings/{id}", "Change a meeting; a new time or room is checked like a new booking", tag), h.updateMeeting)

@@ -1,0 +1,4 @@
+package redislimit
+
+// Renew does at once what is done every few seconds.
+func (p *Places) Renew() { p.renew() }

@@ -1,0 +1,133 @@
+package redislimit
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	placeLease = 15 * time.Second // without renewal the process is lost, and its places are free again
+	placeRenew = 5 * time.Second
+)
+
+// Places bounds how many hold a place of a key at the same time, in all processes together. While
+// Redis does not answer every place is granted. It is safe for concurrent use.
+type Places struct {
+	client redis.UniversalClient
+	prefix string
+	own    string // names this process
+	silent silence
+
+	mu       sync.Mutex
+	taken    uint64
+	held     map[heldPlace]struct{}
+	renewing bool
+}
+
+type heldPlace struct{ key, id string }
+
+// NewPlaces returns Places whose keys begin with prefix. The client stays the caller's; it should
+// heed the contexts' deadlines.
+func NewPlaces(client redis.UniversalClient, prefix string) *Places {
+	return &Places{client: client, prefix: prefix, own: rand.Text(), held: map[heldPlace]struct{}{}}
+}
+
+// takePlace adds the place ARGV[3] for ARGV[2] ms, if fewer than ARGV[1] are held.
+var takePlace = redis.NewScript(`
+local now = redis.call('TIME')
+now = now[1] * 1000 + math.floor(now[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1`)
+
+// renewPlaces holds the places ARGV[2] and following for ARGV[1] ms more, even if Redis has lost them.
+var renewPlaces = redis.NewScript(`
+local now = redis.call('TIME')
+local ends = now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[1]
+for i = 2, #ARGV do redis.call('ZADD', KEYS[1], ends, ARGV[i]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 1`)
+
+// Take takes one of most places of key and does not wait for one. leave gives it back.
+func (p *Places) Take(ctx context.Context, key string, most int) (leave func(), ok bool) {
+	if p.silent.now() {
+		return func() {}, true
+	}
+	place := p.hold(key)
+	asking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	granted, err := takePlace.Run(asking, p.client, []string{place.key}, most, placeLease.Milliseconds(), place.id).Bool()
+	switch {
+	case err == nil && granted:
+		return func() { p.leave(ctx, place) }, true
+	case err == nil:
+		p.forget(place)
+		return nil, false
+	case ctx.Err() == nil: // it was not the caller who left
+		p.silent.begin()
+	}
+	return func() { p.leave(ctx, place) }, true // Redis may have granted it
+}
+
+// hold notes a place, so that it is renewed.
+func (p *Places) hold(key string) heldPlace {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken++
+	place := heldPlace{p.prefix + key, p.own + strconv.FormatUint(p.taken, 36)}
+	p.held[place] = struct{}{}
+	if !p.renewing {
+		p.renewing = true
+		time.AfterFunc(placeRenew, p.renew)
+	}
+	return place
+}
+
+// renew keeps what is held, now and in a while, until nothing is. A place that is left meanwhile may
+// come back for the time of its lease.
+func (p *Places) renew() {
+	p.mu.Lock()
+	held := map[string][]any{}
+	for place := range p.held {
+		held[place.key] = append(held[place.key], place.id)
+	}
+	if p.renewing = len(held) > 0; p.renewing {
+		defer func() { time.AfterFunc(placeRenew, p.renew) }()
+	}
+	p.mu.Unlock()
+	for key, ids := range held {
+		if p.silent.now() {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		if err := renewPlaces.Run(ctx, p.client, []string{key}, append([]any{placeLease.Milliseconds()}, ids...)...).Err(); err != nil {
+			p.silent.begin()
+		}
+		cancel()
+	}
+}
+
+func (p *Places) forget(place heldPlace) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.held, place)
+}
+
+func (p *Places) leave(ctx context.Context, place heldPlace) {
+	p.forget(place)
+	if p.silent.now() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // it is free, even if the caller left
+	defer cancel()
+	if p.client.ZRem(ctx, place.key, place.id).Err() != nil {
+		p.silent.begin()
+	}
+}
