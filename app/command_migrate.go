@@ -46,7 +46,7 @@ func (c *cli) migrateUp(ctx context.Context, db *database.DB) error {
 }
 
 func (c *cli) migrateDown(ctx context.Context, db *database.DB) error {
-	if err := migrations.Down(ctx, db.SQL, db.Dialect); err != nil {
+	if err := db.MigrateDown(ctx); err != nil {
 		return err
 	}
 	return c.migrateStatus(ctx, db)

@@ -118,14 +118,20 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Migrate brings the schema to the newest version; see [migrations.Up]. No statement_timeout of the
-// administrator applies: it is meant for daily work, and a new index of a large table takes longer.
-func (db *DB) Migrate(ctx context.Context) error {
+// Migrate brings the schema to the newest version; see [migrations.Up].
+func (db *DB) Migrate(ctx context.Context) error { return db.migrate(ctx, migrations.Up) }
+
+// MigrateDown takes back the latest step of the schema; see [migrations.Down].
+func (db *DB) MigrateDown(ctx context.Context) error { return db.migrate(ctx, migrations.Down) }
+
+// migrate runs a migration. No statement_timeout of the administrator applies: it is meant for
+// daily work, and a new index of a large table takes longer.
+func (db *DB) migrate(ctx context.Context, run func(context.Context, *sql.DB, migrations.Dialect) error) error {
 	if db.openUnbounded == nil {
-		return migrations.Up(ctx, db.SQL, db.Dialect)
+		return run(ctx, db.SQL, db.Dialect)
 	}
 	unbounded := db.openUnbounded()
-	return errors.Join(migrations.Up(ctx, unbounded, db.Dialect), unbounded.Close())
+	return errors.Join(run(ctx, unbounded, db.Dialect), unbounded.Close())
 }
 
 // Close closes all connections.

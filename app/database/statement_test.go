@@ -77,6 +77,17 @@ func TestOpen_boundsStatementsOfRequests(t *testing.T) {
 // A bound of the administrator does not end a migration, here one that waits for a lock.
 func TestMigrate_statementTimeout(t *testing.T) {
 	t.Parallel()
+	for name, migrate := range map[string]func(*database.DB, context.Context) error{
+		"up": (*database.DB).Migrate, "down": (*database.DB).MigrateDown,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			outlastsBound(t, migrate)
+		})
+	}
+}
+
+func outlastsBound(t *testing.T, migrate func(*database.DB, context.Context) error) {
 	const bound = time.Second
 	url := testenv.Postgres(t)
 	db := open(t, fmt.Sprintf("%s&statement_timeout=%d", url, bound.Milliseconds()))
@@ -98,7 +109,7 @@ func TestMigrate_statementTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	if err := db.Migrate(t.Context()); err != nil {
+	if err := migrate(db, t.Context()); err != nil {
 		t.Error(err)
 	}
 	if waited := time.Since(start); waited < bound {
