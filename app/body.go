@@ -64,12 +64,13 @@ func receiveBody(ctx huma.Context, next func(huma.Context)) {
 func readBody(c *gin.Context, limit int64) ([]byte, *Problem) {
 	connection := http.NewResponseController(c.Writer) // a recorder in a test has none
 	_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout))
-	// The server goes on reading, to notice when the client leaves. A deadline that passed would look like that.
-	defer func() { _ = connection.SetReadDeadline(time.Time{}) }()
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	if err == nil {
+		// The server goes on reading, to notice when the client leaves. A deadline that passed would look like that.
+		_ = connection.SetReadDeadline(time.Time{})
 		return body, nil
 	}
+	// The deadline stays: before it answers, the server reads what is left of the body.
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
 		return nil, newProblem(http.StatusRequestTimeout, "timeout", "The body did not arrive in time")
 	}

@@ -1,12 +1,15 @@
 package app
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -223,6 +226,48 @@ func TestBody_timeLimitEndsWithTheBody(t *testing.T) {
 		}
 		if a := send(t, s, http.MethodGet, "/api/v1/slow", ""); a.status != http.StatusNoContent {
 			t.Errorf("GET: %d %s", a.status, a.body)
+		}
+	}
+}
+
+// A client that stops in the middle of its body gets an answer, and its connection ends: of a body
+// that arrives too slowly, and of one that is too large.
+func TestBody_slowClientsAreAnswered(t *testing.T) {
+	before := bodyTimeout
+	bodyTimeout = 20 * time.Millisecond
+	defer func() { bodyTimeout = before }()
+	s, _ := testServer(t, func(api huma.API, _ *gin.Engine) {
+		type thing struct{ Body struct{ Name string } }
+		huma.Register(api, huma.Operation{OperationID: "create-room", Method: http.MethodPost, Path: "/things"},
+			func(context.Context, *thing) (*struct{}, error) { return nil, nil })
+	})
+	for _, c := range []struct {
+		name           string
+		announced, got int
+		status         int
+	}{
+		{"nothing of the body", 100, 0, http.StatusRequestTimeout},
+		{"a part of the body", 100, 50, http.StatusRequestTimeout},
+		{"too much of a larger body", maxBody + 1000, maxBody + 1, http.StatusRequestEntityTooLarge},
+	} {
+		conn, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /api/v1/things HTTP/1.1\r\nHost: punctual\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+			c.announced, strings.Repeat("[", c.got))
+		r := bufio.NewReader(conn)
+		got, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if _, err := io.Copy(io.Discard, got.Body); err != nil || got.StatusCode != c.status {
+			t.Errorf("%s: %d, %v", c.name, got.StatusCode, err)
+		}
+		if _, err := r.ReadByte(); err == nil {
+			t.Errorf("%s: the connection stays", c.name)
 		}
 	}
 }
