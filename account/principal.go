@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Principal is who makes a request. It is read only once made.
@@ -18,12 +19,13 @@ type Principal struct {
 	TokenID  int64
 	Kind     TokenKind // of the token: Session or API
 	Scopes   []Scope   // of the token; nil: all
+	Until    time.Time // when the token expires; zero: never
 }
 
 func principal(u *User, t *Token) *Principal {
 	return &Principal{
 		UserID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Locale: u.Locale, Timezone: u.Timezone,
-		TokenID: t.ID, Kind: t.Kind, Scopes: t.Scopes,
+		TokenID: t.ID, Kind: t.Kind, Scopes: t.Scopes, Until: t.ExpiresAt,
 	}
 }
 
@@ -71,4 +73,20 @@ func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 func FromContext(ctx context.Context) (*Principal, bool) {
 	p, ok := ctx.Value(principalKey{}).(*Principal)
 	return p, ok && p != nil
+}
+
+type recheckKey struct{}
+
+// WithRecheck returns a context in which [Recheck] calls may.
+func WithRecheck(ctx context.Context, may func(context.Context) error) context.Context {
+	return context.WithValue(ctx, recheckKey{}, may)
+}
+
+// Recheck is nil if the caller of the request may still call its operation. It is for what waits long
+// before it acts. In a context without a caller it is nil.
+func Recheck(ctx context.Context) error {
+	if may, ok := ctx.Value(recheckKey{}).(func(context.Context) error); ok {
+		return may(ctx)
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -309,6 +310,71 @@ func TestRights_endStreams(t *testing.T) {
 			t.Errorf("%s: the admin's stream ended", c.name)
 		}
 		b.rights.mu.Unlock()
+	}
+}
+
+// An event stream ends when the token of its caller expires, without a check of all streams.
+func TestRights_expire(t *testing.T) {
+	a, s := startApplication(t, nil)
+	admin := signIn(t, a, s)
+	for life := 300 * time.Millisecond; ; life *= 2 {
+		body := fmt.Sprintf(`{"name":"short","expires_at":%q}`, time.Now().Add(life).Format(time.RFC3339Nano))
+		made := send(t, s, "POST", "/api/v1/me/tokens", body, "Authorization", "Bearer "+admin)
+		var token struct{ Token string }
+		if err := json.Unmarshal([]byte(made.body), &token); err != nil || made.status != 201 {
+			t.Fatalf("%d %s", made.status, made.body)
+		}
+		res, next := listenTo(t, s, "/events", token.Token)
+		if res.StatusCode == 401 { // the machine is slow
+			continue
+		}
+		if first := next(); first != "ready" || next() != "" { // reads until it ends
+			t.Errorf("%s %q", res.Status, first)
+		}
+		return
+	}
+}
+
+// A caller that waits for jobs gets none once it has lost the right to them.
+func TestRights_waitingPops(t *testing.T) {
+	a, s := startApplication(t, nil)
+	run(t, a)
+	admin := signIn(t, a, s)
+	post := func(token, path, body string) answer {
+		return send(t, s, "POST", "/api/v1"+path, body, "Authorization", "Bearer "+token)
+	}
+	job := 0
+	for _, c := range []struct {
+		path, body string
+		headers    []string
+	}{
+		{"/topics/orders/pop", `{"wait_ms":20000}`, nil},
+		{"/pop", `{"topics":["orders","other"],"wait_ms":20000}`, []string{"Idempotency-Key", "k"}},
+	} {
+		var token struct {
+			ID    int64
+			Token string
+		}
+		made := post(admin, "/me/tokens", `{"name":"consumer","scopes":["topics:consume"]}`)
+		if err := json.Unmarshal([]byte(made.body), &token); err != nil || made.status != 201 {
+			t.Fatalf("%d %s", made.status, made.body)
+		}
+		popped := make(chan answer)
+		go func() {
+			popped <- send(t, s, "POST", "/api/v1"+c.path, c.body, append(c.headers, "Authorization", "Bearer "+token.Token)...)
+		}()
+		time.Sleep(100 * time.Millisecond) // if it has not begun to wait by then, it is refused at once
+		send(t, s, "DELETE", fmt.Sprintf("/api/v1/me/tokens/%d", token.ID), "", "Authorization", "Bearer "+admin)
+		job++
+		if added := post(admin, "/topics/orders/jobs", fmt.Sprintf(`{"id":"job-%d","body":"x","delay_ms":0}`, job)); added.status != 201 {
+			t.Fatalf("%d %s", added.status, added.body)
+		}
+		if got := <-popped; got.status != 401 {
+			t.Errorf("%s: %d %s", c.path, got.status, got.body)
+		}
+		if got := post(admin, "/topics/orders/pop", `{"wait_ms":20000}`); !strings.Contains(got.body, `"attempt":1`) {
+			t.Errorf("the job after %s: %s", c.path, got.body)
+		}
 	}
 }
 

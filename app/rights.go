@@ -30,7 +30,7 @@ const (
 )
 
 // rights end event streams whose caller may no longer read what they read when the stream began: it
-// was signed out or disabled, or has another role or deputyship. The client connects again, and
+// was signed out or disabled, its token has expired, or it has another role or deputyship. The client connects again, and
 // misses nothing if it may still listen.
 type rights struct {
 	log        *slog.Logger
@@ -173,6 +173,11 @@ func (r *rights) middleware(a *application) func(huma.Context, func(huma.Context
 		}
 		streaming, end := context.WithCancel(ctx.Context())
 		defer end()
+		if p, ok := account.FromContext(ctx.Context()); ok && !p.Until.IsZero() {
+			var expired context.CancelFunc
+			streaming, expired = context.WithDeadline(streaming, p.Until)
+			defer expired()
+		}
 		s := &openStream{end: end, valid: func(ctx context.Context) (bool, error) {
 			now, err := a.reader(ctx, secret, id)
 			if errors.Is(err, account.ErrUnauthorized) || errors.Is(err, account.ErrForbidden) {

@@ -25,15 +25,24 @@ func Authenticate(api huma.API, svc *account.Service) func(huma.Context, func(hu
 			next(ctx)
 			return
 		}
-		p, err := svc.Authenticate(ctx.Context(), Secret(ctx, svc))
-		if err == nil {
-			err = account.Authorize(p, op)
+		secret := Secret(ctx, svc)
+		authenticate := func(ctx context.Context) (*account.Principal, error) {
+			p, err := svc.Authenticate(ctx, secret)
+			if err == nil {
+				err = account.Authorize(p, op)
+			}
+			return p, err
 		}
+		p, err := authenticate(ctx.Context())
 		if err != nil {
 			refuse(api, ctx, err)
 			return
 		}
 		known := context.WithValue(account.WithPrincipal(ctx.Context(), p), authenticatedKey{}, time.Now())
+		known = account.WithRecheck(known, func(ctx context.Context) error {
+			_, err := authenticate(ctx)
+			return err
+		})
 		next(huma.WithContext(ctx, known))
 	}
 }

@@ -88,7 +88,7 @@ func (h *handlers) popFrom(ctx context.Context, topics []string, o PopOptions) (
 			return nil, err
 		}
 	}
-	ds, err := h.s.Pop(ctx, Pop{Topics: topics, Max: max(1, o.Max), Wait: millis(o.WaitMs), TTR: millis(o.TTRMs)})
+	ds, err := h.s.Pop(ctx, Pop{Topics: topics, Max: max(1, o.Max), Wait: millis(o.WaitMs), TTR: millis(o.TTRMs), Allowed: account.Recheck})
 	if err != nil {
 		return nil, err
 	}

@@ -69,6 +69,11 @@ func (s *Service) watchOutage(ctx context.Context) {
 
 // popRows reserves due jobs without the queue.
 func (s *Service) popRows(ctx context.Context, p Pop) (ds []Delivery, err error) {
+	if p.Allowed != nil {
+		if err := p.Allowed(ctx); err != nil {
+			return nil, err
+		}
+	}
 	controls, err := s.store.Controls(ctx, p.Topics...)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,10 @@ type Pop struct {
 	Max    int           // from 1
 	Wait   time.Duration // how long to wait for the first one
 	TTR    time.Duration // how long they are reserved; 0: as long as each says itself
+
+	// Allowed is called before jobs are reserved for a caller that has waited. With an error, none
+	// are, and Pop returns it. nil: always allowed.
+	Allowed func(context.Context) error
 }
 
 // Delivery is a job that was popped.
@@ -36,7 +40,9 @@ func (s *Service) Pop(ctx context.Context, p Pop) ([]Delivery, error) {
 	if _, err := s.popControls(ctx, p.Topics); err != nil {
 		return nil, err
 	}
-	ds, _, err := s.pop(ctx, p)
+	atOnce := p
+	atOnce.Allowed = nil
+	ds, _, err := s.pop(ctx, atOnce)
 	if err != nil || len(ds) > 0 || p.Wait <= 0 {
 		return ds, err
 	}
@@ -92,7 +98,7 @@ func (s *Service) popQueue(ctx context.Context, p Pop) (ds []Delivery, next time
 			if err := gone(ctx); err != nil {
 				return ds, next, err
 			}
-			got, err := s.popShard(ctx, (turn+i)%shards, topics, p.Max-len(ds), p.TTR)
+			got, err := s.popShard(ctx, (turn+i)%shards, topics, p.Max-len(ds), p)
 			if ds = append(ds, got.taken...); len(ds) > 0 && err != nil {
 				s.log.Warn("a pop got less than there is", "error", err)
 				return inOrder(ds), next, nil
@@ -126,10 +132,10 @@ type popped struct {
 
 // popShard claims messages and takes the rows that they stand for. From the claim on it does
 // not look at whether the caller is still there, except once: what a caller who is gone would
-// get goes back as if nothing had been.
-func (s *Service) popShard(ctx context.Context, shard int, topics []string, room int, ttr time.Duration) (popped, error) {
+// get goes back as if nothing had been, and so does what a caller may not have.
+func (s *Service) popShard(ctx context.Context, shard int, topics []string, room int, asked Pop) (popped, error) {
 	act := context.WithoutCancel(ctx)
-	lease := ttr
+	lease := asked.TTR
 	if lease == 0 {
 		lease = DefaultTTR
 	}
@@ -149,7 +155,10 @@ func (s *Service) popShard(ctx context.Context, shard int, topics []string, room
 	if len(got.Messages) == 0 {
 		return p, nil
 	}
-	if err := gone(ctx); err != nil {
+	if err = gone(ctx); err == nil && asked.Allowed != nil {
+		err = asked.Allowed(ctx)
+	}
+	if err != nil {
 		s.giveBack(act, got.Messages)
 		return p, err
 	}
@@ -158,7 +167,7 @@ func (s *Service) popShard(ctx context.Context, shard int, topics []string, room
 	if ms, err = s.allowed(act, topics, ms); len(ms) == 0 || err != nil {
 		return p, err
 	}
-	t, err := s.take(act, claim{ms, ttr, micro(got.Now)})
+	t, err := s.take(act, claim{ms, asked.TTR, micro(got.Now)})
 	if err != nil {
 		s.giveBack(act, ms)
 		return p, err
