@@ -8,13 +8,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// common passwords are the first that anybody tries, in lower case.
-var common = wordSet(`password password1 password12 password123 password1234 passw0rd p@ssword p@ssw0rd passwort passwort1
-	12345678 123456789 1234567890 0123456789 87654321 987654321 123123123 12341234 11223344 1q2w3e4r 1q2w3e4r5t 1qaz2wsx q1w2e3r4
-	qwertyui qwertyuiop qwerty12 qwerty123 qwertz123 qwertzui qwertzuiop azertyuiop asdfghjk asdfghjkl zxcvbnm1 abcdefgh abcd1234 abc12345 abc123456
-	iloveyou iloveyou1 sunshine princess football baseball superman trustno1 welcome1 welcome123 letmein1 letmein123 dragon123 monkey123
-	starwars whatever computer internet michelle jennifer corvette mercedes samsung1 changeme changeme1 administrator admin123 admin1234
-	default1 secret123 geheim123 hallo123 schatz123 sommer2024 sommer2025 winter2024 winter2025 summer2024 summer2025 punctual punctual1 punctual123`)
+// common passwords are the first that anybody tries, in lower case. With digits and marks after them
+// they are as common: password1, Sommer2026!.
+var common = wordSet(`password passw0rd p@ssword p@ssw0rd passwort pa55word kennwort motdepasse contrasena mima
+	12345678 123123123 12341234 11223344 1q2w3e4r 1q2w3e4r5t 1qaz2wsx 1qazxsw2 q1w2e3r4 zaq12wsx
+	qwerty qwertyui qwertyuiop qwertz qwertzui qwertzuiop azerty azertyuiop asdfgh asdfghjk asdfghjkl zxcvbnm yxcvbnm abcdefgh abcd abc
+	iloveyou loveyou ichliebedich sunshine princess football baseball basketball superman batman trustno welcome willkommen letmein dragon monkey
+	master shadow ninja freedom starwars pokemon charlie whatever computer internet michelle jennifer jessica ashley corvette mercedes samsung google facebook
+	changeme administrator admin administrador root user guest default secret geheim test tester testing login access
+	hallo hello schatz sommer winter herbst spring summer autumn fruehling punctual meeting meetingroom`)
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}
@@ -41,7 +43,7 @@ func (fs *faults) password(p string, own ...string) {
 		fs.add("password", "too_long", "must have at most %d bytes", maxPasswordBytes)
 	case utf8.RuneCountInString(p) < minPassword:
 		fs.add("password", "too_short", "must have at least %d characters", minPassword)
-	case common[lower], distinct(lower) < 3, sequence(lower):
+	case common[lower], common[strings.TrimRight(lower, "0123456789!?.,*#$%&_-+ ")], distinct(lower) < 3, sequence(lower):
 		fs.add("password", "too_common", "must not be a common password, a sequence or one or two characters repeated")
 	case isOneOf(lower, own):
 		fs.add("password", "too_common", "must not be your own name or address")

@@ -73,6 +73,8 @@ func TestFaults_password(t *testing.T) {
 		"23456789":                       "too_common",
 		"hgfedcba":                       "too_common",
 		"PassWord":                       "too_common",
+		"sunshine1":                      "too_common",
+		"Sommer2031!":                    "too_common",
 		"aaaaaaaaaaaa":                   "too_common",
 		"abababababab":                   "too_common",
 		"        ":                       "too_common",
