@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
 	"github.com/redis/go-redis/v9"
 
 	"punctual/account"
@@ -89,11 +90,8 @@ func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
 	networks := account.Networks(c.ClientIP())
 	network, shown := networks[0], l.secret(ctx)
 	if account.Public(ctx.Operation().OperationID) || shown == "" {
-		for _, key := range networks {
-			if ok, after := l.addresses.Allow(ctx.Context(), key); !ok {
-				writeProblem(c, tooMany("Too many requests from this address", after))
-				return
-			}
+		if !l.admit(c, networks) {
+			return
 		}
 		l.inPlace(ctx, next, &l.running, network, l.config.Load().Concurrency)
 		return
@@ -119,6 +117,17 @@ func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
 	case !wrong && !valid: // a right token that lacks the right
 		accept()
 	}
+}
+
+// admit charges a request without sign-in to its networks. If one has no request left, it answers that.
+func (l *limits) admit(c *gin.Context, networks []string) bool {
+	for _, key := range networks {
+		if ok, after := l.addresses.Allow(c.Request.Context(), key); !ok {
+			writeProblem(c, tooMany("Too many requests from this address", after))
+			return false
+		}
+	}
+	return true
 }
 
 // knownTokens are hashes of tokens that were valid when last used. Wrong tokens from the same network,

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"punctual/account"
 )
 
 // probes answer to whoever watches the process. /healthz says that it lives, /readyz that it
@@ -31,7 +33,9 @@ func probes(r *gin.Engine, a *application) {
 			writeProblem(c, newProblem(http.StatusUnauthorized, "unauthorized", "The metrics need the token http.metrics_token"))
 			return
 		}
-		metrics(c)
+		if want != "" || a.limits.admit(c, account.Networks(c.ClientIP())) {
+			metrics(c)
+		}
 	})
 }
 

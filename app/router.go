@@ -106,10 +106,9 @@ func serveDescription(r *gin.Engine, api huma.API) error {
 	if err != nil {
 		return fmt.Errorf("describe the API: %w", err)
 	}
-	r.GET("/openapi.json", func(c *gin.Context) {
-		c.Header("Cache-Control", "no-cache")
-		c.Data(http.StatusOK, "application/openapi+json", spec)
-	})
+	const name = "openapi.json"
+	files := pageFiles{name: newPageFile("application/openapi+json", "no-cache", spec)} // compressed once: it is large
+	r.GET("/"+name, func(c *gin.Context) { files.serve(c, name) })
 	return nil
 }
 

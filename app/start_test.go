@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // If the outbox cannot be made, the program says so and does not start.
@@ -51,6 +52,16 @@ func TestProbes_metricsToken(t *testing.T) {
 	for header, want := range map[string]int{"": 401, "Bearer wrong": 401, "Bearer scraper": 200} {
 		if a := send(t, s, "GET", "/metrics", "", "Authorization", header); a.status != want {
 			t.Errorf("%q: %d, want %d", header, a.status, want)
+		}
+	}
+}
+
+// Without a token, a scrape counts as any request without sign-in.
+func TestProbes_metricsRate(t *testing.T) {
+	_, s := startApplication(t, func(c *Config) { c.Limits.AnonymousRate = Rate{Count: 2, Per: time.Hour} })
+	for i, want := range []int{200, 200, 200, 200, 429} {
+		if a := send(t, s, "GET", "/metrics", ""); a.status != want {
+			t.Errorf("scrape %d: %d, want %d", i+1, a.status, want)
 		}
 	}
 }
