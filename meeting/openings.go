@@ -77,7 +77,7 @@ func openHours(hours []OpeningHours, span Slot, loc *time.Location) []Slot {
 		return []Slot{span}
 	}
 	var open []Slot
-	for _, s := range (&Policy{OpeningHours: hours}).intervals(span, loc) {
+	for s := range (&Policy{OpeningHours: hours}).intervals(span, loc) {
 		s, ok := s.within(span)
 		if !ok {
 			continue

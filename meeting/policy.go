@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -218,35 +219,51 @@ func timeText(t time.Time) string {
 // Open reports whether the room is open during the whole slot. A room without opening hours
 // always is.
 func (r *Room) Open(slot Slot) bool {
-	if len(r.Policy.OpeningHours) == 0 {
+	if len(r.Policy.OpeningHours) == 0 || slot.empty() {
 		return true
 	}
-	return len(gaps(slot, r.Policy.intervals(slot, mustZone(r.Zone)))) == 0
+	until := slot.Start
+	for open := range r.Policy.intervals(slot, mustZone(r.Zone)) {
+		if open.Start.After(until) {
+			return false
+		}
+		if until = later(until, open.End); !until.Before(slot.End) {
+			return true
+		}
+	}
+	return false
 }
 
 // intervals in which the room is open on the days that slot touches, by start. Those of the
 // day before count too: a night reaches into the morning.
-func (p *Policy) intervals(slot Slot, loc *time.Location) []Slot {
-	y, mo, d := slot.Start.In(loc).Date()
-	day := time.Date(y, mo, d-1, 0, 0, 0, 0, time.UTC) // a date, not an instant
-	var open []Slot
-	for ; edge(day, loc).Before(slot.End); day = day.AddDate(0, 0, 1) {
-		for _, h := range p.OpeningHours {
-			if !slices.Contains(h.Days, weekday(day)) {
-				continue
+func (p *Policy) intervals(slot Slot, loc *time.Location) iter.Seq[Slot] {
+	return func(yield func(Slot) bool) {
+		y, mo, d := slot.Start.In(loc).Date()
+		day := time.Date(y, mo, d-1, 0, 0, 0, 0, time.UTC) // a date, not an instant
+		var open []Slot
+		for ; edge(day, loc).Before(slot.End); day = day.AddDate(0, 0, 1) {
+			open = open[:0]
+			for _, h := range p.OpeningHours {
+				if !slices.Contains(h.Days, weekdayNames[day.Weekday()]) {
+					continue
+				}
+				from, to := h.minutes()
+				if to <= from {
+					to += 24 * 60
+				}
+				open = append(open, Slot{
+					Start: edge(day.Add(time.Duration(from)*time.Minute), loc),
+					End:   edge(day.Add(time.Duration(to)*time.Minute), loc),
+				})
 			}
-			from, to := h.minutes()
-			if to <= from {
-				to += 24 * 60
+			slices.SortFunc(open, func(a, b Slot) int { return a.Start.Compare(b.Start) })
+			for _, s := range open {
+				if !yield(s) {
+					return
+				}
 			}
-			open = append(open, Slot{
-				Start: edge(day.Add(time.Duration(from)*time.Minute), loc),
-				End:   edge(day.Add(time.Duration(to)*time.Minute), loc),
-			})
 		}
 	}
-	slices.SortFunc(open, func(a, b Slot) int { return a.Start.Compare(b.Start) })
-	return open
 }
 
 // minutes since midnight of both ends.
@@ -267,8 +284,6 @@ func timeOfDay(s string) (minutes int, ok bool) {
 	}
 	return t.Hour()*60 + t.Minute(), true
 }
-
-func weekday(t time.Time) string { return strings.ToUpper(t.Weekday().String()[:2]) }
 
 // hours as one reads them: "MO TU 08:00-20:00, SA 10:00-14:00".
 func (p *Policy) hours() string {

@@ -91,9 +91,11 @@ func edge(wall time.Time, loc *time.Location) time.Time {
 	return to
 }
 
+// sameClock reports whether clocks show the same at a and at b, each in its own zone.
 func sameClock(a, b time.Time) bool {
-	const layout = "2006-01-02T15:04:05.999999999"
-	return a.Format(layout) == b.Format(layout)
+	_, ofA := a.Zone()
+	_, ofB := b.Zone()
+	return a.Unix()+int64(ofA) == b.Unix()+int64(ofB) && a.Nanosecond() == b.Nanosecond()
 }
 
 // ParseTime reads a time as the REST resource has it: RFC 3339 with an offset, or local

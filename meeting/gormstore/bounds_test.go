@@ -10,7 +10,8 @@ import (
 	"punctual/meeting"
 )
 
-// crowded makes 20,010 meetings on one day: 2,001 in each of ten rooms, one minute each.
+// crowded makes 20,010 meetings on one day: 2,001 in each of ten rooms, one minute each. They were
+// ended as they began, so that many may share a minute.
 func (f *fixture) crowded() (total int) {
 	f.Helper()
 	const each = 2001
@@ -22,9 +23,9 @@ func (f *fixture) crowded() (total int) {
 	for i := range 10 {
 		room := f.room("Crowded " + strconv.Itoa(i))
 		day := now.Truncate(24 * time.Hour)
-		f.sql(`INSERT INTO meetings (title, starts_at, ends_at, timezone, organizer_id, status, visibility, created_at, updated_at)
+		f.sql(`INSERT INTO meetings (title, starts_at, ends_at, timezone, organizer_id, status, visibility, ended_at, created_at, updated_at)
 			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-			SELECT 'Stand-up', `+start+`, `+end+`, 'UTC', ?, 'confirmed', 'private', ?, ? FROM n`, each, day, day, f.anna.ID, now, now)
+			SELECT 'Stand-up', `+start+`, `+end+`, 'UTC', ?, 'ended', 'private', `+start+`, ?, ? FROM n`, each, day, day, f.anna.ID, day, now, now)
 		f.sql(`INSERT INTO meeting_rooms (meeting_id, room_id, position) SELECT id, ?, 0 FROM meetings WHERE id NOT IN (SELECT meeting_id FROM meeting_rooms)`, room.ID)
 	}
 	return 10 * each

@@ -16,9 +16,7 @@ import (
 var overlapping = write(`
 	SELECT o.room_id, o.starts_at, o.ends_at, o.lapses_at
 	FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}
-	JOIN occupancies o ON o.room_id = x.room_id AND
-		{postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange(x.starts_at, x.ends_at)}
-		{sqlite: o.starts_at < x.ends_at AND o.ends_at > x.starts_at AND} ` + sinceLast("x.room_id", "x.starts_at") + `
+	JOIN occupancies o ON ` + ofRoom("x.room_id", "x.starts_at", "x.ends_at") + `
 	WHERE o.meeting_id IS DISTINCT FROM $2 -- NULL: an offer
 	ORDER BY o.room_id, o.starts_at`)
 
@@ -69,7 +67,7 @@ func unlapsed(at string) string { return "(o.lapses_at IS NULL OR o.lapses_at > 
 var lapsedIn = write(`
 	SELECT DISTINCT o.meeting_id, o.waitlist_id
 	FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}
-	JOIN occupancies o ON o.room_id = x.room_id AND ` + overlap("o", "x") + `
+	JOIN occupancies o ON ` + ofRoom("x.room_id", "x.starts_at", "x.ends_at") + `
 	WHERE o.lapses_at <= $2
 	ORDER BY 1, 2`)
 

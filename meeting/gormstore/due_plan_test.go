@@ -76,7 +76,7 @@ func TestDue_readsNoWholeTable(t *testing.T) {
 }
 
 // rowsRead counts rows that the session has read.
-func rowsRead(t *testing.T, tx *gorm.DB) (n int64) {
+func rowsRead(t testing.TB, tx *gorm.DB) (n int64) {
 	t.Helper()
 	err := tx.Raw(`SELECT COALESCE(sum(seq_tup_read + COALESCE(idx_tup_fetch, 0)), 0) FROM pg_stat_xact_user_tables`).Scan(&n).Error
 	if err != nil {

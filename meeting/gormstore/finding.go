@@ -62,12 +62,12 @@ func (s *Store) Kinds(ctx context.Context, n meeting.Need) ([]*meeting.Kind, err
 	return kinds, nil
 }
 
-// takenOfRooms are the occupancies of rooms ($1) within a span ($2, $3). The rooms are looked up
-// one by one in the index that guards against double booking, which cannot look for several at once.
-var takenOfRooms = `{postgres: unnest($1::bigint[]) AS r(id) CROSS JOIN LATERAL (SELECT * FROM occupancies AS o
-			WHERE o.room_id = r.id AND tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)) AS o}
-		{sqlite: json_each($1) AS r CROSS JOIN occupancies AS o ON o.room_id = r.value AND o.ends_at > $2 AND o.starts_at < $3 AND}
-		` + sinceLast("r.value", "$2")
+// takenOfRooms are the occupancies of rooms ($1) within a span ($2, $3), looked up room by room.
+var takenOfRooms = occupanciesOf("$1", "$2", "$3")
+
+func occupanciesOf(rooms, from, to string) string {
+	return "{postgres: unnest(CAST(" + rooms + " AS bigint[])) AS r(value)}{sqlite: json_each(" + rooms + ") AS r CROSS} JOIN occupancies AS o ON " + ofRoom("r.value", from, to)
+}
 
 var (
 	getTaken = write(`SELECT o.room_id, o.starts_at, o.ends_at FROM
@@ -84,9 +84,7 @@ var (
 		WHERE NOT o.held AND ` + unlapsed("$4") + `
 		ORDER BY o.room_id, o.starts_at`)
 	getOccupants = write(selectMeetings + `
-		WHERE m.id IN (SELECT o.meeting_id FROM occupancies AS o WHERE o.room_id = $1 AND
-			{postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange($2::timestamptz, $3::timestamptz)}
-			{sqlite: o.ends_at > $2 AND o.starts_at < $3 AND} ` + sinceLast("$1", "$2") + `)
+		WHERE m.id IN (SELECT o.meeting_id FROM occupancies AS o WHERE ` + ofRoom("$1", "$2", "$3") + `)
 		ORDER BY m.starts_at, m.id`)
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -149,6 +150,8 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, after, end *position, n int
 	}
 	var parts []string
 	switch {
+	case from != "" && to != "" && len(q.RoomIDs) > 0 && !slices.ContainsFunc(q.Statuses, vacates) && len(q.Statuses) > 0:
+		parts = append(parts, part("("+meetingsIn(c.param(s.ids(q.RoomIDs...)), from, to)+") AS l CROSS JOIN meetings m", "m.id = l.id AND "+touches("m", from, to)))
 	case from != "":
 		parts = append(parts, part("meetings m", recent("m", from, to)))
 		if after == nil || !after.time().After(q.From.AddDate(0, 0, -lookBacks[0])) {
@@ -178,13 +181,27 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, after, end *position, n int
 	return text + "\nWHERE m.id IN (" + page + ")\nORDER BY m.starts_at, m.id", c.args
 }
 
+// vacates reports whether a meeting with the status no longer holds its rooms.
+func vacates(status meeting.Status) bool {
+	return status == meeting.Rejected || status == meeting.Cancelled || status == meeting.Released
+}
+
+// meetingsIn selects the ids of all meetings in rooms within a span that do not [vacates] them, and of
+// some others. Most hold their rooms. The others are requests and meetings that were ended early.
+func meetingsIn(rooms, from, to string) string {
+	return longRowsWithin("meetings", "o.id", from, to) +
+		"\n\tUNION SELECT m.id FROM meetings m WHERE (m.status = 'pending' OR m.ended_at < m.ends_at) AND " + recent("m", from, to) +
+		"\n\tUNION SELECT o.meeting_id FROM " + occupanciesOf(rooms, from, to) + " WHERE o.meeting_id IS NOT NULL"
+}
+
 func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
 	if q.RoomID != 0 {
 		c.add("m.id IN (SELECT mr.meeting_id FROM meeting_rooms mr WHERE mr.room_id = ?)", q.RoomID)
 	}
 	if len(q.RoomIDs) > 0 {
-		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id "+
-			strings.ReplaceAll(amongIDs, "$1", c.param(s.ids(q.RoomIDs...)))+")")
+		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND {sqlite: +}mr.room_id "+
+			strings.ReplaceAll(amongIDs, "$1", c.param(s.ids(q.RoomIDs...)))+
+			"{postgres: OFFSET 0})") // by meeting: not by room, which has had thousands
 	}
 	if q.SiteID != 0 {
 		c.add("EXISTS (SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND r.site_id = ?)", q.SiteID)

@@ -38,7 +38,7 @@ func selecting(attendees, reminders string) string {
 		` + selectApproval + `,
 		(SELECT {array}({object}('id', r.id, 'name', r.name, 'starts_at', o.starts_at, 'ends_at', o.ends_at) ORDER BY mr.position)
 		   FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id
-		   LEFT JOIN occupancies o ON o.meeting_id = mr.meeting_id AND o.room_id = mr.room_id AND NOT o.held
+		   LEFT JOIN occupancies o {sqlite: INDEXED BY occupancies_of_meeting} ON o.meeting_id = mr.meeting_id AND o.room_id = mr.room_id AND NOT o.held
 		  WHERE mr.meeting_id = m.id),
 		` + attendees + `,
 		` + reminders + `

@@ -45,10 +45,9 @@ func daysBefore(param string, days int) string {
 	return "{postgres: CAST(" + param + " AS timestamptz) - interval '" + n + " days'}{sqlite: " + param + " - " + n + " * 86400000000}"
 }
 
-// sinceLast is the condition on an occupancy o that it is the last one of a room that begins
-// before an instant, or begins later. Those of a room never overlap, so no earlier one can reach
-// beyond the instant. Postgres finds them by range.
-func sinceLast(room, from string) string {
-	return "{sqlite: o.starts_at >= COALESCE((SELECT max(p.starts_at) FROM occupancies p WHERE p.room_id = " + room +
-		" AND p.starts_at <= " + from + "), " + from + ")}"
+// ofRoom is the condition on an occupancy o that it is of a room and overlaps a span. Those of a room
+// never overlap each other, so only the last one before the span can reach into it.
+func ofRoom(room, from, to string) string {
+	return "o.room_id = " + room + " AND " + touches("o", from, to) + " AND o.starts_at >= COALESCE((SELECT max(p.starts_at) FROM occupancies p WHERE p.room_id = " +
+		room + " AND p.starts_at <= " + from + "), " + from + ")"
 }

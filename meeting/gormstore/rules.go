@@ -20,9 +20,7 @@ var (
 	// An occupancy is there exactly while its meeting holds the room or has held it. Buffers
 	// make it longer than the meeting, never shorter.
 	heldSlots = write(`SELECT m.id, m.starts_at, m.ends_at, m.ended_at FROM occupancies o JOIN meetings m ON m.id = o.meeting_id
-		WHERE o.room_id = $1 AND NOT o.held AND m.organizer_id = $2 AND m.starts_at < $4 AND m.ends_at > $3 AND ` + unlapsed("$5") + `
-			AND {postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange($3, $4)}
-			{sqlite: o.starts_at < $4 AND o.ends_at > $3 AND} ` + sinceLast("$1", "$3"))
+		WHERE NOT o.held AND m.organizer_id = $2 AND m.starts_at < $4 AND m.ends_at > $3 AND ` + unlapsed("$5") + ` AND ` + ofRoom("$1", "$3", "$4"))
 )
 
 // A person's meetings in all rooms, one row for each room.

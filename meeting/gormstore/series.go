@@ -29,9 +29,7 @@ var (
 	takenOfWanted = write(`
 		SELECT x.position, o.room_id, o.starts_at, o.ends_at, o.lapses_at
 		FROM {rows $1: position integer, room_id bigint, starts_at timestamptz, ends_at timestamptz}
-		JOIN occupancies o ON o.room_id = x.room_id AND
-			{postgres: tstzrange(o.starts_at, o.ends_at) && tstzrange(x.starts_at, x.ends_at)}
-			{sqlite: o.starts_at < x.ends_at AND o.ends_at > x.starts_at AND} ` + sinceLast("x.room_id", "x.starts_at") + `
+		JOIN occupancies o ON ` + ofRoom("x.room_id", "x.starts_at", "x.ends_at") + `
 		WHERE (o.meeting_id IS NULL OR {postgres: NOT (o.meeting_id = ANY ($2::bigint[]))}{sqlite: o.meeting_id NOT IN (SELECT value FROM json_each($2))})
 		ORDER BY x.position, o.starts_at`)
 )

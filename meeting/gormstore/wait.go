@@ -59,7 +59,7 @@ var (
 
 // allFree: nothing is in the way of the wait w at the instant of a parameter.
 func allFree(at string) string {
-	return `NOT EXISTS (SELECT 1 FROM waitlist_rooms b JOIN occupancies o ON o.room_id = b.room_id AND ` + overlap("o", "b") + ` AND ` + unlapsed(at) + `
+	return `NOT EXISTS (SELECT 1 FROM waitlist_rooms b JOIN occupancies o ON ` + ofRoom("b.room_id", "b.starts_at", "b.ends_at") + ` AND ` + unlapsed(at) + `
 			WHERE b.waitlist_id = w.id)`
 }
 
