@@ -26,7 +26,10 @@ type (
 )
 
 // PolicyError lists all rules of the rooms that a meeting would break.
-type PolicyError struct{ Violations []Fault }
+type PolicyError struct {
+	Violations []Fault
+	Meetings   []ID // that exceed quotas, if stored ones were saved together; the violations are those of the first
+}
 
 func (e *PolicyError) Error() string {
 	return "policy: " + (&InvalidError{Faults: e.Violations}).Error()

@@ -132,7 +132,7 @@ func (s *fakeStore) allowed(m *Meeting) error {
 		broken = append(broken, c.Check(s.held(c, m.ID, m.UpdatedAt))...)
 	}
 	if len(broken) > 0 {
-		return &PolicyError{broken}
+		return &PolicyError{Violations: broken}
 	}
 	asked := *m
 	if m.Asked() != nil {

@@ -48,6 +48,12 @@ func (s *Service) BookSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 
 // carryOut plans a change and saves it.
 func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesChange, []*wanted, error)) (*SeriesResult, error) {
+	return s.carryOutWithin(ctx, by, plan, func(*PolicyError) {})
+}
+
+// carryOutWithin is carryOut for a plan that can leave out what exceeds quotas: exceeds is called
+// with it before the change is planned anew.
+func (s *Service) carryOutWithin(ctx context.Context, by Actor, plan func() (*SeriesChange, []*wanted, error), exceeds func(*PolicyError)) (*SeriesResult, error) {
 	for try := 1; ; try++ {
 		c, dates, err := plan()
 		if err != nil {
@@ -61,7 +67,10 @@ func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesCh
 		}
 		notices, err := s.store.SaveSeries(ctx, c)
 		conflict, taken := errors.AsType[*ConflictError](err)
-		_, over := errors.AsType[*PolicyError](err)
+		quota, over := errors.AsType[*PolicyError](err)
+		if over {
+			exceeds(quota)
+		}
 		if taken {
 			if err := s.settleFor(ctx, c); err != nil {
 				return nil, err

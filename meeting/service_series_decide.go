@@ -102,7 +102,8 @@ func seriesDecided(ms []*Meeting, approve bool, at time.Time) error {
 // at once with it, in one transaction. Dates for which rooms or rules refuse it get otherwise,
 // unless that is nil.
 func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn, otherwise timer) (Outcome, error) {
-	_, err := s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
+	refused := map[ID]bool{} // by quotas
+	_, err := s.carryOutWithin(ctx, by, func() (*SeriesChange, []*wanted, error) {
 		series, err := s.store.Series(ctx, of.SeriesID)
 		if err != nil {
 			return nil, nil, err
@@ -126,7 +127,7 @@ func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn, oth
 		var bases []*wanted
 		for _, m := range waiting {
 			base, act := new(*m), fn
-			if taken[m.ID] {
+			if taken[m.ID] || refused[m.ID] && otherwise != nil {
 				act = otherwise
 			}
 			err := act(m, look(m), by)
@@ -145,6 +146,10 @@ func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn, oth
 		}
 		series.tellDecision(change.Update, ms, by, s.clock())
 		return change, bases, nil
+	}, func(e *PolicyError) {
+		for _, id := range e.Meetings {
+			refused[id] = true
+		}
 	})
 	if errors.Is(err, errUnchanged) {
 		return Done, nil

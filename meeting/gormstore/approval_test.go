@@ -415,6 +415,46 @@ func TestApproval_series(t *testing.T) {
 	})
 }
 
+// Where a time-out cannot approve all dates of a series, since a quota or a limit of one person leaves
+// too little, it approves the first ones. People get one notification for either outcome.
+func TestApproval_seriesOverQuota(t *testing.T) {
+	for name, person := range map[string]meeting.PersonLimits{"quota of the room": {}, "limit of a person": {Ahead: 3 * time.Hour}} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, f *fixture) {
+				l := newLine(f)
+				l.settings.HoldPending, l.settings.ApprovalTimeout = false, time.Hour
+				l.settings.Limits.Person, l.settings.Limits.MaxOccurrences = person, 10
+				hall := l.room("Hall", func(r *meeting.Room) {
+					r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}, OnTimeout: meeting.Confirmed}
+					if person == (meeting.PersonLimits{}) {
+						r.Policy.Quota = &meeting.Quota{Per: meeting.PerMonth, Count: 3}
+					}
+				})
+				r, err := l.svc.BookSeries(t.Context(), f.anna, every(hall, "FREQ=DAILY;COUNT=5"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.clock = l.clock.Add(time.Hour)
+				var refs []meeting.Ref
+				for _, m := range r.Meetings {
+					refs = append(refs, meeting.Ref{ID: m.ID, Version: m.Request.Number})
+				}
+				if _, err := l.svc.ExpireApprovals(t.Context(), refs...); err != nil {
+					t.Fatal(err)
+				}
+				for i, m := range r.Meetings {
+					want := meeting.Confirmed
+					if i >= 3 {
+						want = meeting.Rejected
+					}
+					f.want("status", f.read(m.ID).Status, want)
+				}
+				f.want("decisions", f.told("decision"), int64(2))
+			})
+		})
+	}
+}
+
 func (f *fixture) told(kind meeting.NoticeKind) (n int64) {
 	f.Helper()
 	if err := f.db.Gorm.WithContext(f.Context()).Model(&told{}).Where("kind = ?", kind).Count(&n).Error; err != nil {

@@ -55,16 +55,17 @@ func (s *Store) claimQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
 	if err := s.lockQuotas(tx, ms...); err != nil {
 		return err
 	}
-	read := heldOnce{}
+	read, over := heldOnce{}, &meeting.PolicyError{}
 	for _, m := range ms {
-		if err := s.claimQuota(tx, m, read, func(id meeting.ID) bool { return id != m.ID }); err != nil {
+		if err := s.claimQuota(tx, m, read, func(id meeting.ID) bool { return id != m.ID }, over); err != nil {
 			return err
 		}
 	}
-	return nil
+	return refused(over)
 }
 
 // claimQuotasInOrder does so for meetings that are saved already: each counts those before it, as a preview does.
+// Meetings that exceed a quota do not count.
 func (s *Store) claimQuotasInOrder(tx *gorm.DB, ms []*meeting.Meeting) error {
 	read := heldOnce{}
 	for _, m := range ms {
@@ -74,19 +75,28 @@ func (s *Store) claimQuotasInOrder(tx *gorm.DB, ms []*meeting.Meeting) error {
 	for i, m := range ms {
 		place[m.ID] = i
 	}
+	over := &meeting.PolicyError{}
 	for i, m := range ms {
 		counts := func(id meeting.ID) bool {
 			at, among := place[id]
-			return !among || at < i
+			return !among || at < i && !slices.Contains(over.Meetings, id)
 		}
-		if err := s.claimQuota(tx, m, read, counts); err != nil {
+		if err := s.claimQuota(tx, m, read, counts, over); err != nil {
 			return err
 		}
 	}
-	return nil
+	return refused(over)
 }
 
-func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, read heldOnce, counts func(meeting.ID) bool) error {
+func refused(over *meeting.PolicyError) error {
+	if len(over.Meetings) == 0 {
+		return nil
+	}
+	return over
+}
+
+// claimQuota adds a meeting that exceeds quotas to over.
+func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, read heldOnce, counts func(meeting.ID) bool, over *meeting.PolicyError) error {
 	var broken []meeting.Fault
 	for _, c := range m.Claims() {
 		all, err := s.readHeld(tx, c, read, m.UpdatedAt)
@@ -95,9 +105,13 @@ func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, read heldOnce, count
 		}
 		broken = append(broken, c.Check(countSlots(all, counts))...)
 	}
-	if len(broken) > 0 {
-		return &meeting.PolicyError{Violations: broken}
+	if len(broken) == 0 {
+		return nil
 	}
+	if len(over.Meetings) == 0 {
+		over.Violations = broken
+	}
+	over.Meetings = append(over.Meetings, m.ID)
 	return nil
 }
 
