@@ -235,15 +235,17 @@ func (m *Meeting) Reject(rooms []*Room, comment string, by Actor, at time.Time) 
 }
 
 // Expire ends a request that nobody decided in time: to is [Rejected], or [Confirmed] where
-// the rooms want that, which is a [*PolicyError] if one of them is closed now. Whoever calls it
+// the rooms want that, which is a [*PolicyError] if it does not hold its rooms and one of them is closed now. Whoever calls it
 // knows by the engine's clock that the deadline has come.
 func (m *Meeting) Expire(to Status, rooms []*Room, by Actor, at time.Time) error {
 	switch {
 	case m.Request == nil:
 		return &StateError{State: m.Status, Wanted: "expire"}
 	case to == Confirmed && (m.Request.Change == nil || m.EffectiveStatus(at) == Confirmed): // what has begun does not move
-		if err := m.closed(rooms, at); err != nil {
-			return err
+		if m.Request.Change != nil || len(m.Occupied) == 0 { // else it is booked since its deadline
+			if err := m.closed(rooms, at); err != nil {
+				return err
+			}
 		}
 		m.confirm(rooms, ReasonTimeout, "", by, at)
 	default:

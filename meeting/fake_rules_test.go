@@ -25,6 +25,16 @@ func (s *fakeStore) keep(b *Blackout) {
 	for _, r := range s.rooms {
 		if b.covers(r) {
 			r.Closures++
+			s.closeRequests(r.ID, func(m *Meeting) bool { return m.Slot.Overlaps(b.Slot) })
+		}
+	}
+}
+
+// closeRequests makes the time-outs of requests reject what has been closed.
+func (s *fakeStore) closeRequests(room int64, closed func(*Meeting) bool) {
+	for _, m := range s.meetings {
+		if m.Request != nil && m.Request.Change == nil && slices.Contains(m.RoomIDs, room) && closed(m) {
+			m.Approval.OnTimeout = Rejected
 		}
 	}
 }
@@ -45,7 +55,7 @@ func (s *fakeStore) UpdateBlackout(_ context.Context, id int64, fn func(*Blackou
 	return b, nil
 }
 
-func (s *fakeStore) DeleteBlackout(_ context.Context, id int64, fn func(*Blackout) error) error {
+func (s *fakeStore) DeleteBlackout(_ context.Context, id int64, _ time.Time, fn func(*Blackout) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, ok := s.blackouts[id]

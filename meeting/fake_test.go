@@ -117,6 +117,7 @@ func (s *fakeStore) UpdateRoom(_ context.Context, id int64, fn func(*Room) error
 	}
 	r.Version++
 	s.rooms[id] = r.clone()
+	s.closeRequests(id, func(*Meeting) bool { return !r.Active })
 	return r, nil
 }
 

@@ -137,6 +137,9 @@ func (m *Meeting) ask(rooms []*Room, c *PendingChange, by Actor, ask Asking, at 
 		AskedAt: at, Deadline: deadline(rooms, start, at, ask.Timeout), Told: []int64{}, Change: c,
 	}
 	m.Request = r
+	if m.closed(rooms, at) != nil { // an override
+		m.Approval.OnTimeout = Rejected
+	}
 	level, _ := m.agree(rooms, "", by, at)
 	r = m.Request
 	r.Level = level

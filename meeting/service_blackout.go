@@ -114,7 +114,7 @@ func (s *Service) DeleteBlackout(ctx context.Context, by Actor, id int64, ifMatc
 	if !by.MayManageRooms() {
 		return ErrForbidden
 	}
-	return s.store.DeleteBlackout(ctx, id, func(b *Blackout) error { return checkVersion(ifMatch, b.Version) })
+	return s.store.DeleteBlackout(ctx, id, s.clock(), func(b *Blackout) error { return checkVersion(ifMatch, b.Version) })
 }
 
 // blackoutZone is the zone in which local times of the blackout count.

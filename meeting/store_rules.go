@@ -12,7 +12,7 @@ type RulesStore interface {
 	// [ErrRoomsChanged]. [ErrNotFound], if the room or site is not there.
 	CreateBlackout(ctx context.Context, b *Blackout) error
 	UpdateBlackout(ctx context.Context, id int64, fn func(*Blackout) error) (*Blackout, error)
-	DeleteBlackout(ctx context.Context, id int64, fn func(*Blackout) error) error // as it is, locked; an error keeps it
+	DeleteBlackout(ctx context.Context, id int64, at time.Time, fn func(*Blackout) error) error // as it is, locked; an error keeps it
 	Blackout(ctx context.Context, id int64) (*Blackout, error)
 	ListBlackouts(ctx context.Context, q BlackoutQuery, p Page) (bs []*Blackout, next string, err error) // by start
 	// BlackoutsAfter are all blackouts of these rooms, and of their sites, that end after an

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,10 +34,13 @@ func columnNames(table string) []string {
 const selectApproval = `COALESCE(q.number, 0), COALESCE(q.waiting, false), COALESCE(q.first_number, 0), COALESCE(q.level, 0), q.asked_at, q.deadline,
 		COALESCE(q.on_timeout, ''), q.remind_at, q.escalate_at, q.escalated_at, q.change, q.agreed_now, q.agreed, q.verdict, q.told`
 
+// What the time-out of a request does is settled when it is made, and changed by closeRequests alone.
 var saveApprovals = write(`INSERT INTO approvals (meeting_id, ` + strings.Join(approvalColumns, ", ") + `)
 	SELECT x.meeting_id, x.` + strings.Join(approvalColumns, ", x.") + ` FROM {rows $1: meeting_id bigint, ` + approvalTable + `}
 	WHERE true
-	ON CONFLICT (meeting_id) DO UPDATE SET ` + fromExcluded(approvalColumns))
+	ON CONFLICT (meeting_id) DO UPDATE SET ` + fromExcluded(slices.DeleteFunc(slices.Clone(approvalColumns), func(c string) bool { return c == "on_timeout" })) + `,
+		on_timeout = CASE WHEN excluded.number = approvals.number THEN approvals.on_timeout ELSE excluded.on_timeout END,
+		closed = approvals.closed AND excluded.number = approvals.number`)
 
 // fromExcluded are "a = excluded.a, b = excluded.b" for columns.
 func fromExcluded(columns []string) string {

@@ -57,10 +57,14 @@ func (s *Store) CreateBlackout(ctx context.Context, b *meeting.Blackout) error {
 	row.Version = 1
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		row.ID = 0
-		if err := closeRooms(tx, row); err != nil {
+		rooms, err := closeRooms(tx, row)
+		if err != nil {
 			return err
 		}
 		if err := tx.Create(row).Error; err != nil {
+			return err
+		}
+		if err := s.closeRequests(tx, rooms, row.CreatedAt); err != nil {
 			return err
 		}
 		return s.note(tx, "blackout.created", row.ID, row.Reason, nil, []any{row})
@@ -77,30 +81,67 @@ func (s *Store) CreateBlackout(ctx context.Context, b *meeting.Blackout) error {
 // and so among the meetings that are read afterwards, or it meets another number.
 //
 // The site's lock excludes rooms that come to it: their foreign key takes a shared one.
-func closeRooms(tx *gorm.DB, b *blackoutRow) error {
+func closeRooms(tx *gorm.DB, b *blackoutRow) (closed []int64, err error) {
+	rooms, err := roomsOf(tx, b)
+	if err != nil {
+		return nil, err
+	}
+	closed, err = rejudge(tx, rooms)
+	if err == nil && len(closed) == 0 && b.SiteID == nil {
+		err = meeting.ErrNotFound
+	}
+	return closed, err
+}
+
+// roomsOf locks the rooms that a blackout closes once they are read.
+func roomsOf(tx *gorm.DB, b *blackoutRow) (*gorm.DB, error) {
 	rooms := forRemoval(tx).Select("id").Where("deleted_at IS NULL").Order("id")
 	if b.SiteID != nil {
 		if _, err := take[siteRow](forRemoval(tx).Where("id = ?", *b.SiteID)); err != nil {
-			return err
+			return nil, err
 		}
-		rooms = rooms.Where("site_id = ?", *b.SiteID)
-	} else {
-		rooms = rooms.Where("id = ?", *b.RoomID)
+		return rooms.Where("site_id = ?", *b.SiteID), nil
 	}
-	closed, err := rejudge(tx, rooms)
-	if err == nil && closed == 0 && b.SiteID == nil {
-		return meeting.ErrNotFound
+	return rooms.Where("id = ?", *b.RoomID), nil
+}
+
+var (
+	// closeRequests are requests that wait at an instant ($1) for rooms ($2), would be approved by their
+	// time-out, and find a room closed or open again.
+	closeRequests = write(`UPDATE approvals AS q SET closed = x.closed, on_timeout = CASE WHEN x.closed THEN 'rejected' ELSE 'confirmed' END
+		FROM (SELECT m.id, EXISTS (SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND (NOT r.active
+				OR EXISTS (SELECT 1 FROM blackouts b WHERE (b.room_id = r.id OR b.site_id = r.site_id) AND b.starts_at < m.ends_at AND b.ends_at > m.starts_at))) AS closed
+			FROM approvals a JOIN meetings m ON m.id = a.meeting_id
+			WHERE a.waiting AND a.deadline > $1 AND a.change IS NULL AND (a.on_timeout = 'confirmed' OR a.closed) AND m.status = 'pending'
+				AND m.id IN (SELECT meeting_id FROM meeting_rooms WHERE room_id {postgres: = ANY($2)}{sqlite: IN (SELECT value FROM json_each($2))})) AS x
+		WHERE q.meeting_id = x.id AND q.closed <> x.closed
+		RETURNING meeting_id`)
+	lapseClosed = write(`UPDATE occupancies AS o SET lapses_at = CASE WHEN q.closed THEN q.deadline
+			WHEN m.no_show_at < m.ends_at AND m.checked_in_at IS NULL THEN m.no_show_at END
+		FROM meetings m JOIN approvals q ON q.meeting_id = m.id
+		WHERE o.meeting_id = m.id AND NOT o.held AND m.id {postgres: = ANY($1)}{sqlite: IN (SELECT value FROM json_each($1))}`)
+)
+
+// closeRequests settles what the time-out of requests will do that wait for rooms which have just been
+// closed or opened: readers and the timer then agree at once when the deadline comes. What is closed
+// after its deadline is booked by then. See [meeting.Meeting.EffectiveStatus].
+func (s *Store) closeRequests(tx *gorm.DB, rooms []int64, at time.Time) error {
+	if len(rooms) == 0 {
+		return nil
+	}
+	ids, err := s.numbers(tx, closeRequests, micro(at), s.ids(rooms...))
+	if err == nil && len(ids) > 0 {
+		_, err = s.exec(tx, lapseClosed, s.ids(ids...))
 	}
 	return err
 }
 
 // rejudge locks the rooms of a query and makes bookings fail that were judged before.
-func rejudge(tx, query *gorm.DB) (rooms int, err error) {
-	var ids []int64
+func rejudge(tx, query *gorm.DB) (ids []int64, err error) {
 	if err := query.Model(&roomRow{}).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
-		return 0, err
+		return nil, err
 	}
-	return len(ids), tx.Exec("UPDATE rooms SET closures = closures + 1 WHERE id IN ?", ids).Error
+	return ids, tx.Exec("UPDATE rooms SET closures = closures + 1 WHERE id IN ?", ids).Error
 }
 
 // joinSite makes a room that has come to a site subject to its blackouts. By now the site
@@ -133,10 +174,14 @@ func (s *Store) UpdateBlackout(ctx context.Context, id int64, fn func(*meeting.B
 		}
 		b.ID, b.RoomID, b.SiteID, b.Version = id, row.blackout().RoomID, row.blackout().SiteID, row.Version+1
 		changed := newBlackoutRow(b)
-		if err := closeRooms(tx, changed); err != nil {
+		rooms, err := closeRooms(tx, changed)
+		if err != nil {
 			return fmt.Errorf("update blackout %d: %w", id, err)
 		}
 		if err := tx.Select("*").Updates(changed).Error; err != nil {
+			return fmt.Errorf("update blackout %d: %w", id, err)
+		}
+		if err := s.closeRequests(tx, rooms, changed.UpdatedAt); err != nil {
 			return fmt.Errorf("update blackout %d: %w", id, err)
 		}
 		return s.note(tx, "blackout.changed", id, changed.Reason, []any{row}, []any{changed})
@@ -148,7 +193,7 @@ func (s *Store) UpdateBlackout(ctx context.Context, id int64, fn func(*meeting.B
 }
 
 // DeleteBlackout leaves the rooms' closures alone: who was judged by the blackout was refused.
-func (s *Store) DeleteBlackout(ctx context.Context, id int64, fn func(*meeting.Blackout) error) error {
+func (s *Store) DeleteBlackout(ctx context.Context, id int64, at time.Time, fn func(*meeting.Blackout) error) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		row, err := take[blackoutRow](forRemoval(tx).Where("id = ?", id))
 		if err != nil {
@@ -157,7 +202,18 @@ func (s *Store) DeleteBlackout(ctx context.Context, id int64, fn func(*meeting.B
 		if err := fn(row.blackout()); err != nil {
 			return err
 		}
+		closed, err := roomsOf(tx, row)
+		if err != nil {
+			return err
+		}
+		var rooms []int64
+		if err := closed.Model(&roomRow{}).Pluck("id", &rooms).Error; err != nil {
+			return err
+		}
 		if err := tx.Delete(&blackoutRow{}, id).Error; err != nil {
+			return err
+		}
+		if err := s.closeRequests(tx, rooms, at); err != nil {
 			return err
 		}
 		return s.note(tx, "blackout.deleted", id, row.Reason, []any{row}, nil)

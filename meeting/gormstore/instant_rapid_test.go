@@ -34,6 +34,9 @@ func TestInstant_oneView(t *testing.T) {
 				if rapid.Bool().Draw(rt, "check_in") {
 					s.checkIn()
 				}
+				if rapid.Bool().Draw(rt, "closes_or_opens") {
+					s.closeOrOpen()
+				}
 				if rapid.Bool().Draw(rt, "a_timer_runs") {
 					s.timer(rapid.SampledFrom([]string{meeting.JobExpire, meeting.JobNoShow, meeting.JobStart, meeting.JobEnd}).Draw(rt, "job"))
 				}
@@ -57,6 +60,8 @@ type tale struct {
 	room     *meeting.Room
 	approves bool
 	quota    int
+	closed   bool // out of use, or by a blackout
+	blackout *meeting.Blackout
 	all      []*expected
 }
 
@@ -67,6 +72,7 @@ type expected struct {
 	waits    bool // for a decision
 	holds    bool // also while it waits
 	rejected bool // by the timer, when its room was taken
+	closed   bool // its room, at the deadline as far as that has not come
 	deadline time.Time
 	grace    time.Time // zero: nobody need check in
 	came     bool
@@ -94,9 +100,9 @@ func newTale(t *rapid.T, l *line) *tale {
 func (s *tale) status(e *expected) meeting.Status {
 	overdue := e.waits && !s.clock.Before(e.deadline)
 	switch {
-	case e.rejected, overdue && !s.approves:
+	case e.rejected, overdue && (!s.approves || e.closed):
 		return meeting.Rejected
-	case e.waits && !(overdue && e.holds):
+	case e.waits && !(overdue && e.holds): // only the attempt shows whether a room is free and open
 		return meeting.Pending
 	case !e.came && !e.grace.IsZero() && !s.clock.Before(e.grace):
 		return meeting.Released
@@ -128,7 +134,40 @@ func (s *tale) drawn() meeting.Slot {
 
 var month = meeting.Slot{Start: now.AddDate(0, -1, 0), End: now.AddDate(0, 1, 0)}
 
+// closeOrOpen takes the room out of use for a while, or closes it by a blackout of the whole day.
+func (s *tale) closeOrOpen() {
+	s.closed = !s.closed
+	var err error
+	day := meeting.BlackoutFields{RoomID: &s.room.ID, Start: new(now.Format(time.RFC3339)), End: new(now.AddDate(0, 0, 1).Format(time.RFC3339))}
+	switch {
+	case s.closed && rapid.Bool().Draw(s.t, "blackout"):
+		s.blackout, _, err = s.svc.CreateBlackout(s.Context(), s.admin, day)
+	case s.closed:
+		_, err = s.svc.UpdateRoom(s.Context(), s.admin, s.room.ID, nil, meeting.RoomFields{Active: new(false)})
+	case s.blackout != nil && rapid.Bool().Draw(s.t, "moves"):
+		day.Start, day.End = new(now.AddDate(0, 0, 9).Format(time.RFC3339)), new(now.AddDate(0, 0, 10).Format(time.RFC3339))
+		_, _, err = s.svc.UpdateBlackout(s.Context(), s.admin, s.blackout.ID, nil, day)
+		s.blackout = nil
+	case s.blackout != nil:
+		err = s.svc.DeleteBlackout(s.Context(), s.admin, s.blackout.ID, nil)
+		s.blackout = nil
+	default:
+		_, err = s.svc.UpdateRoom(s.Context(), s.admin, s.room.ID, nil, meeting.RoomFields{Active: new(true)})
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range s.all {
+		if s.clock.Before(e.deadline) {
+			e.closed = s.closed
+		}
+	}
+}
+
 func (s *tale) book() {
+	if s.closed {
+		return
+	}
 	slot, by := s.drawn(), rapid.SampledFrom([]meeting.Actor{s.anna, s.ben}).Draw(s.t, "by")
 	free, spent := len(s.held(0, slot)) == 0, len(s.held(by.ID, month)) >= s.quota
 	holds := !s.room.Approval.Required || s.settings.HoldPending
@@ -217,7 +256,7 @@ func (s *tale) timer(job string) {
 			meeting.JobEnd:    func() ([]meeting.Outcome, error) { return s.store.End(s.Context(), []meeting.Ref{ref}, s.clock) },
 		}[job]
 		if job == meeting.JobExpire && s.approves && !e.holds { // only the attempt tells
-			free := len(s.held(0, e.slot)) == 0 && len(s.held(e.by, month)) < s.quota
+			free := len(s.held(0, e.slot)) == 0 && len(s.held(e.by, month)) < s.quota && !s.closed && !e.closed
 			e.waits, e.holds, e.rejected = false, free, !free
 		}
 		if _, err := run(); err != nil {
@@ -251,12 +290,18 @@ func (s *tale) compare() {
 	busy, err := s.svc.FreeBusy(s.Context(), s.admin, s.room.ID, day)
 	var slots []meeting.Slot
 	for _, b := range busy {
-		slots = append(slots, b.Slot)
+		if s.blackout == nil || b.Slot != s.blackout.Slot {
+			slots = append(slots, b.Slot)
+		}
 	}
 	s.same("free-busy", slots, held, err)
 
 	taken, err := s.store.AllBusy(s.Context(), day, s.clock)
 	s.same("of all rooms", taken[s.room.ID], held, err)
+
+	if s.closed {
+		return // the other views leave out rooms that are not in use, and show blackouts
+	}
 
 	days, _, err := s.svc.RoomDays(s.Context(), meeting.RoomQuery{}, s.room.ID, now, time.Time{}, meeting.Page{})
 	var sum time.Duration

@@ -262,7 +262,8 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		if err := fn(room); err != nil {
 			return err
 		}
-		if judgesOtherwise(&was, room) {
+		rejudged := judgesOtherwise(&was, room)
+		if rejudged {
 			if _, err := rejudge(tx, forRemoval(tx).Where("id = ?", id)); err != nil {
 				return fmt.Errorf("update room %d: %w", id, err)
 			}
@@ -270,6 +271,11 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		room.ID, room.Version = id, was.Version+1
 		if err := tx.Select("*").Updates(newRoomRow(room)).Error; err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
+		}
+		if rejudged {
+			if err := s.closeRequests(tx, []int64{id}, room.UpdatedAt); err != nil {
+				return fmt.Errorf("update room %d: %w", id, err)
+			}
 		}
 		if err := tx.Where("room_id = ?", id).Delete(&approverRow{}).Error; err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)

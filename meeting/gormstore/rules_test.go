@@ -327,10 +327,10 @@ func TestBlackouts(t *testing.T) {
 			t.Error(err)
 		}
 		no := errors.New("no")
-		if err := f.store.DeleteBlackout(t.Context(), one.ID, func(*meeting.Blackout) error { return no }); !errors.Is(err, no) {
+		if err := f.store.DeleteBlackout(t.Context(), one.ID, now, func(*meeting.Blackout) error { return no }); !errors.Is(err, no) {
 			t.Error(err)
 		}
-		if err := f.store.DeleteBlackout(t.Context(), one.ID, func(*meeting.Blackout) error { return nil }); err != nil {
+		if err := f.store.DeleteBlackout(t.Context(), one.ID, now, func(*meeting.Blackout) error { return nil }); err != nil {
 			t.Error(err)
 		}
 		if _, err := f.store.Blackout(t.Context(), one.ID); !errors.Is(err, meeting.ErrNotFound) {
@@ -339,7 +339,7 @@ func TestBlackouts(t *testing.T) {
 		for name, err := range map[string]error{
 			"of no room":  f.store.CreateBlackout(t.Context(), &meeting.Blackout{RoomID: 999, Slot: day0, CreatedAt: now, UpdatedAt: now}),
 			"of no site":  f.store.CreateBlackout(t.Context(), &meeting.Blackout{SiteID: 999, Slot: day0, CreatedAt: now, UpdatedAt: now}),
-			"delete none": f.store.DeleteBlackout(t.Context(), 999, func(*meeting.Blackout) error { return nil }),
+			"delete none": f.store.DeleteBlackout(t.Context(), 999, now, func(*meeting.Blackout) error { return nil }),
 		} {
 			if !errors.Is(err, meeting.ErrNotFound) {
 				t.Errorf("%s: %v", name, err)

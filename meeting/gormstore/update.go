@@ -174,6 +174,9 @@ func (s *Store) save(tx *gorm.DB, cs ...change) ([]meeting.Notice, error) {
 		return nil, err
 	}
 	seen := slices.DeleteFunc(slices.Clone(cs), change.timer)
+	if err := s.checkAll(tx, seen); err != nil { // locks rooms before requests, as closeRequests does
+		return nil, err
+	}
 	if err := s.vacate(tx, seen); err != nil {
 		return nil, err
 	}
@@ -321,9 +324,6 @@ func (s *Store) occupy(tx *gorm.DB, rows []row) error {
 }
 
 func (s *Store) saveRooms(tx *gorm.DB, cs []change) error {
-	if err := s.checkAll(tx, cs); err != nil {
-		return err
-	}
 	moved := func(c change) bool { return !slices.Equal(c.before.RoomIDs, c.m.RoomIDs) }
 	if err := s.removeOf(tx, removeRooms, idsOf(cs, moved)); err != nil {
 		return err
@@ -416,10 +416,20 @@ func (s *Store) saveHistory(tx *gorm.DB, cs []change) error {
 	return s.insertRows(tx, addAllHistory, all)
 }
 
-// roomsToCheck are those that are new, and all of them if the meeting was judged anew; and
-// those that it asks to move to.
+// roomsToCheck are those that are new, and all of them if the meeting was judged anew; those that it
+// asks to move to; and those that it takes now.
 func roomsToCheck(before, m *meeting.Meeting) []row {
-	return append(newRooms(before, m), askedRooms(before, m)...)
+	return slices.Concat(newRooms(before, m), askedRooms(before, m), takenRooms(before, m))
+}
+
+func takenRooms(before, m *meeting.Meeting) (rows []row) {
+	if sameTaken(before, m) {
+		return nil
+	}
+	for _, o := range slices.Concat(m.Occupied, heldBy(m)) {
+		rows = append(rows, row{"room_id": o.RoomID, "closures": nil})
+	}
+	return rows
 }
 
 func newRooms(before, m *meeting.Meeting) []row {
