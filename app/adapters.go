@@ -198,48 +198,67 @@ func placement(p *meeting.Placement) *notify.Placement {
 	return new(notify.Placement(*p))
 }
 
-// obsoleteNotices asks the meetings whether notifications about them are still true.
-type obsoleteNotices struct{ store *meetingstore.Store }
+// noticeScreen keeps notifications from being sent that are no longer true, or whose recipient's
+// account is disabled. Recipients without an account get theirs.
+type noticeScreen struct {
+	meetings *meetingstore.Store
+	disabled func(ctx context.Context, ids []int64, emails []string) (byID map[int64]bool, byEmail map[string]bool, err error)
+}
 
-// among implements [notify.Obsolete].
-func (o obsoleteNotices) among(ctx context.Context, ns []notify.Notification) (map[int64]string, error) {
-	var ids []meeting.ID
+// objections implements [notify.Screen].
+func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) (map[int64]notify.Objection, error) {
+	var meetings []meeting.ID
+	var users []int64
+	var emails []string
 	for _, n := range ns {
 		if n.MeetingID != 0 {
-			ids = append(ids, n.MeetingID)
+			meetings = append(meetings, n.MeetingID)
+		}
+		if n.To.UserID != 0 {
+			users = append(users, n.To.UserID)
+		} else {
+			emails = append(emails, n.To.Address)
 		}
 	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	standings, err := o.store.Standings(ctx, ids)
+	standings, err := s.meetings.Standings(ctx, meetings)
 	if err != nil {
 		return nil, err
 	}
-	reasons := map[int64]string{}
+	disabledID, disabledEmail, err := s.disabled(ctx, users, emails)
+	if err != nil {
+		return nil, err
+	}
+	objections := map[int64]notify.Objection{}
 	for _, n := range ns {
-		s, ok := standings[n.MeetingID]
-		if !ok {
-			continue
+		if standing, ok := standings[n.MeetingID]; ok {
+			if reason := standing.Obsolete(meeting.NoticeKind(n.Kind), factsThatPass(n.Facts)); reason != "" {
+				objections[n.ID] = notify.Objection{State: notify.Superseded, Reason: reason}
+				continue
+			}
 		}
-		f := meeting.Facts{
-			Start: n.Facts.Start, End: n.Facts.End, Before: meeting.Anchor(n.Facts.Before), Offset: n.Facts.Offset,
-			Decision: meeting.Status(n.Facts.Decision),
-		}
-		if n.Facts.Request != nil {
-			f.Request = &meeting.Requested{Number: n.Facts.Request.Number}
-		}
-		if n.Facts.Series != nil {
-			f.Series = &meeting.SeriesFacts{}
-		}
-		if n.Facts.Move != nil {
-			f.Move = &meeting.Placement{}
-		}
-		if reason := s.Obsolete(meeting.NoticeKind(n.Kind), f); reason != "" {
-			reasons[n.ID] = reason
+		if disabledID[n.To.UserID] || n.To.UserID == 0 && disabledEmail[strings.ToLower(n.To.Address)] {
+			objections[n.ID] = notify.Objection{State: notify.Skipped, Reason: "not sent: the account is disabled"}
 		}
 	}
-	return reasons, nil
+	return objections, nil
+}
+
+// factsThatPass are those by which a meeting says whether a notification is still true.
+func factsThatPass(from notify.Facts) meeting.Facts {
+	f := meeting.Facts{
+		Start: from.Start, End: from.End, Before: meeting.Anchor(from.Before), Offset: from.Offset,
+		Decision: meeting.Status(from.Decision),
+	}
+	if from.Request != nil {
+		f.Request = &meeting.Requested{Number: from.Request.Number}
+	}
+	if from.Series != nil {
+		f.Series = &meeting.SeriesFacts{}
+	}
+	if from.Move != nil {
+		f.Move = &meeting.Placement{}
+	}
+	return f
 }
 
 // eventBodies are what webhooks are told: events as somebody sees them who has no part in them.

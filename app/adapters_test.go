@@ -1,16 +1,22 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"punctual/app/database"
 	"punctual/delayjob"
 	"punctual/meeting"
+	meetingstore "punctual/meeting/gormstore"
 	"punctual/notify"
+	"punctual/tests/testenv/testdb"
 )
 
 // bury makes a message die, as a consumer would.
@@ -92,4 +98,32 @@ func TestNotification(t *testing.T) {
 	if n := notification(meeting.Notice{Channel: meeting.Email, To: to, Late: true}); n.To.Address != to.Email || n.State != notify.SkippedLate {
 		t.Errorf("%+v", n)
 	}
+}
+
+// Nothing is sent to users who are disabled, and without an answer whether they are, nothing at all.
+func TestNoticeScreen_disabled(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		down := errors.New("the database is down")
+		screen := noticeScreen{meetingstore.New(db.Gorm, nil), func(_ context.Context, ids []int64, emails []string) (map[int64]bool, map[string]bool, error) {
+			if !slices.Equal(ids, []int64{7, 8}) || !slices.Equal(emails, []string{"Eve@example.org", "ann@example.org"}) {
+				t.Errorf("asked for %v and %v", ids, emails)
+			}
+			return map[int64]bool{7: true}, map[string]bool{"eve@example.org": true, "ann@example.org": true}, down
+		}}
+		ns := []notify.Notification{
+			{ID: 1, To: notify.Recipient{UserID: 7, Address: "old@example.org"}},
+			{ID: 2, To: notify.Recipient{UserID: 8, Address: "ann@example.org"}}, // an address that was a disabled user's
+			{ID: 3, To: notify.Recipient{Address: "Eve@example.org"}},
+			{ID: 4, To: notify.Recipient{Address: "ann@example.org"}},
+		}
+		if _, err := screen.objections(t.Context(), ns); !errors.Is(err, down) {
+			t.Errorf("%v, want %v", err, down)
+		}
+		down = nil
+		got, err := screen.objections(t.Context(), ns)
+		gone := notify.Objection{State: notify.Skipped, Reason: "not sent: the account is disabled"}
+		if diff := cmp.Diff(map[int64]notify.Objection{1: gone, 3: gone, 4: gone}, got); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	})
 }

@@ -197,8 +197,8 @@ func (a *application) wireAreas() {
 		Service: a.meetings, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Changed: changed, Down: database.Unavailable,
 	})
 	delivery := func(channel notify.Channel, sender notify.Sender) delayjob.DelayJob {
-		return notify.NewDelivery(channel, notices, &activeOnly{sender, people.Disabled}, notify.DeliveryOptions{
-			Job: over[channel.Job()], Host: a.senders.host, Obsolete: obsoleteNotices{a.meetingStore}.among,
+		return notify.NewDelivery(channel, notices, sender, notify.DeliveryOptions{
+			Job: over[channel.Job()], Host: a.senders.host, Screen: noticeScreen{a.meetingStore, people.Disabled}.objections,
 			Down: database.Unavailable, Now: time.Now, Log: a.log,
 		})
 	}

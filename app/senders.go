@@ -24,25 +24,6 @@ type switchSender struct {
 	current *usedSender
 }
 
-// activeOnly sends nothing to users who are disabled, whenever that was done and whatever they were
-// to be told. Addresses of nobody here get theirs.
-type activeOnly struct {
-	notify.Sender
-	disabled func(ctx context.Context, userID int64, email string) (bool, error)
-}
-
-// Send implements [notify.Sender].
-func (s *activeOnly) Send(ctx context.Context, n notify.Notification) error {
-	gone, err := s.disabled(ctx, n.To.UserID, n.To.Address)
-	if err != nil {
-		return notify.Unavailable(err)
-	}
-	if gone {
-		return notify.Off("not sent: the account is disabled")
-	}
-	return s.Sender.Send(ctx, n)
-}
-
 // usedSender is closed once it was replaced and its last Send has ended.
 type usedSender struct {
 	notify.Sender

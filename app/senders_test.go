@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"reflect"
 	"testing"
 
 	"punctual/notify"
@@ -31,34 +30,6 @@ func (s *slowSender) Send(context.Context, notify.Notification) error {
 }
 
 func (s *slowSender) Close() error { close(s.closed); return nil }
-
-// Who is disabled is told nothing, and that nobody knows whether they are is no failure of the mail.
-func TestActiveOnly(t *testing.T) {
-	down := errors.New("the database is down")
-	for _, c := range []struct {
-		name  string
-		gone  bool
-		err   error
-		wants error
-		sent  int
-	}{{"active", false, nil, nil, 1}, {"disabled", true, nil, notify.Off("not sent: the account is disabled"), 0}, {"unknown", false, down, notify.Unavailable(down), 0}} {
-		sent := sentTimes(0)
-		s := &activeOnly{&sent, func(_ context.Context, id int64, email string) (bool, error) {
-			if id != 7 || email != "ann@example.org" {
-				t.Errorf("%s: asked for %d %s", c.name, id, email)
-			}
-			return c.gone, c.err
-		}}
-		err := s.Send(t.Context(), notify.Notification{To: notify.Recipient{UserID: 7, Address: "ann@example.org"}})
-		if !reflect.DeepEqual(err, c.wants) || int(sent) != c.sent {
-			t.Errorf("%s: %v, sent %d", c.name, err, sent)
-		}
-	}
-}
-
-type sentTimes int
-
-func (c *sentTimes) Send(context.Context, notify.Notification) error { *c++; return nil }
 
 func TestSwitchSender_theOldOneFinishesWhatItBegan(t *testing.T) {
 	var s switchSender

@@ -105,7 +105,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		keeping.Go(a.run)
 	}
 	for _, l := range c.lanes {
-		for range l.opts.Concurrency {
+		for range l.opts.handlers() {
 			running.Go(func() { l.work(ctx, handlers) })
 		}
 	}

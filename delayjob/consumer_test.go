@@ -719,3 +719,64 @@ func TestConsumer_keepsPauseThatQueueForgot(t *testing.T) {
 		}
 	})
 }
+
+// elastic runs until it is let go, by as many handlers as it asks for.
+type elastic struct {
+	handlers atomic.Int64
+	running  atomic.Int64
+	done     atomic.Int64
+	letGo    chan struct{}
+}
+
+func (*elastic) Name() string { return "elastic" }
+func (*elastic) Load(context.Context, delayjob.Window) iter.Seq2[delayjob.Message, error] {
+	return func(func(delayjob.Message, error) bool) {}
+}
+func (e *elastic) Handlers() int { return int(e.handlers.Load()) }
+func (*elastic) Options() delayjob.Options {
+	return delayjob.Options{Concurrency: 1, Handlers: 8}
+}
+func (e *elastic) Execute(context.Context, delayjob.Message) error {
+	e.running.Add(1)
+	<-e.letGo
+	e.running.Add(-1)
+	e.done.Add(1)
+	return nil
+}
+
+// An elastic job has as many handlers as it asks for, and no more messages are claimed than those
+// take and one that waits.
+func TestConsumer_elastic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := memqueue.New()
+		for i := range 40 {
+			if _, err := q.Add(t.Context(), delayjob.Message{Job: "elastic", Key: fmt.Sprint(i), Version: 1, Due: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		job := &elastic{letGo: make(chan struct{})}
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		job.handlers.Store(2)
+		running.Go(func() { _ = delayjob.NewConsumer(q, []delayjob.DelayJob{job}, delayjob.ConsumerOptions{}).Run(ctx) })
+		for _, n := range []int64{2, 100, 1} {
+			job.handlers.Store(n)
+			for range 9 { // those that run, and what was claimed for as many, end first
+				job.letGo <- struct{}{}
+				time.Sleep(10 * time.Millisecond)
+			}
+			synctest.Wait()
+			s, err := q.Stats(t.Context(), "elastic")
+			if want := min(n, 8); err != nil || job.running.Load() != want || s.Reserved > int(want)+1 {
+				t.Errorf("%d run and %d are claimed, want %d handlers, %v", job.running.Load(), s.Reserved, want, err)
+			}
+		}
+		close(job.letGo)
+		time.Sleep(time.Minute)
+		if job.done.Load() != 40 {
+			t.Errorf("%d of 40 ran", job.done.Load())
+		}
+		stop()
+		running.Wait()
+	})
+}

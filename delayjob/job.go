@@ -36,9 +36,14 @@ type BatchJob interface {
 // A Configurer is a job that brings its own default [Options].
 type Configurer interface{ Options() Options }
 
+// An Elastic job does more at once when that is of use: Handlers is how many handlers may run now,
+// at most [Options.Handlers]. The job itself limits to Concurrency what takes long.
+type Elastic interface{ Handlers() int }
+
 // Options tune one job. A zero field means the default given here.
 type Options struct {
 	Concurrency int           // handlers at once in this process; 4
+	Handlers    int           // at most so many at once instead, for an [Elastic] job
 	Batch       int           // messages a handler takes at once (a plain DelayJob runs them one after another); 1, or 200 for a BatchJob
 	Lease       time.Duration // the longest that a crashed process hides a message; a consumer takes at most 2.5s at a time and renews it while it holds the message; 30s
 	MaxRuntime  time.Duration // after it the handler's context is cancelled and the lease no longer renewed; 5m
@@ -86,6 +91,7 @@ func (o Options) Merge(over Options) Options {
 		}
 	}
 	pick(&o.Concurrency, over.Concurrency)
+	pick(&o.Handlers, over.Handlers)
 	pick(&o.Batch, over.Batch)
 	pick(&o.MaxAttempts, over.MaxAttempts)
 	dur(&o.Lease, over.Lease)
@@ -97,6 +103,8 @@ func (o Options) Merge(over Options) Options {
 	}
 	return o
 }
+
+func (o Options) handlers() int { return max(o.Concurrency, o.Handlers) }
 
 // Backoff spaces attempts: min(Cap, Base*2^(attempt-1)), then uniform in its upper half, so
 // that a batch that failed together does not come back together.

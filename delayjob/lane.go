@@ -14,19 +14,22 @@ import (
 // A lane is one job in a consumer: how much it may hold, what waits for its handlers, and
 // how its handlers run.
 type lane struct {
-	c     *Consumer
-	job   DelayJob
-	batch BatchJob // nil for a plain job
-	opts  Options
-	lease time.Duration    // taken at a time
-	in    chan []*delivery // claimed, not begun; a send never blocks, see take
-	brk   breaker
-	pace  pacer
+	c       *Consumer
+	job     DelayJob
+	batch   BatchJob // nil for a plain job
+	elastic Elastic  // nil for a job that is none
+	opts    Options
+	lease   time.Duration    // taken at a time
+	in      chan []*delivery // claimed, not begun; a send never blocks, see take
+	brk     breaker
+	pace    pacer
 
 	mu     sync.Mutex
-	free   int    // messages that may still be claimed
-	hungry []bool // by shard: it was refused room and may have more messages
-	from   int    // shard to look at first when some becomes free
+	free   int        // messages that may still be claimed
+	hungry []bool     // by shard: it was refused room and may have more messages
+	from   int        // shard to look at first when some becomes free
+	busy   int        // handlers of an elastic job that run or wait for a message
+	fewer  *sync.Cond // of them
 }
 
 // A delivery is one claimed message on its way through a handler.
@@ -50,6 +53,7 @@ func (d *delivery) overdue(now time.Time) bool {
 func newLane(c *Consumer, j DelayJob) *lane {
 	l := &lane{c: c, job: j}
 	l.batch, _ = j.(BatchJob)
+	l.elastic, _ = j.(Elastic)
 	if cf, ok := j.(Configurer); ok {
 		l.opts = cf.Options()
 	}
@@ -59,21 +63,37 @@ func newLane(c *Consumer, j DelayJob) *lane {
 	l.in = make(chan []*delivery, l.free)
 	l.hungry = make([]bool, c.queue.Shards())
 	l.pace = pacer{rate: l.opts.Rate}
+	l.fewer = sync.NewCond(&l.mu)
 	return l
 }
 
 // room is how much a lane holds at most: a batch for each handler and one that waits.
-func (l *lane) room() int { return (l.opts.Concurrency + 1) * l.opts.Batch }
+func (l *lane) room() int { return (l.opts.handlers() + 1) * l.opts.Batch }
 
-// reserve takes room for a claim: nothing while handlers are busy with nearly all they may
-// hold, so that a backlog comes in full batches, and single messages while the breaker probes.
+// handlers is how many may run now.
+func (l *lane) handlers() int {
+	if l.elastic == nil {
+		return l.opts.Concurrency
+	}
+	return min(l.elastic.Handlers(), l.opts.handlers())
+}
+
+// claimable is how many messages may be claimed now: none while handlers are busy with nearly all
+// they may hold, so that a backlog comes in full batches. l.mu is held.
+func (l *lane) claimable() int {
+	handlers := l.handlers()
+	n := l.free - (l.opts.handlers()-handlers)*l.opts.Batch
+	if 2*n < l.opts.Batch || n < (handlers-l.opts.Concurrency)/8 {
+		return 0
+	}
+	return n
+}
+
+// reserve takes room for a claim: for what is claimable, and single messages while the breaker probes.
 func (l *lane) reserve(shard int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := min(l.free, max(l.opts.Batch, 100))
-	if 2*l.free < l.opts.Batch {
-		n = 0
-	}
+	n := min(l.claimable(), max(l.opts.Batch, 100))
 	if n > 0 && !l.brk.closed() {
 		n = 0
 		if l.free == l.room() && l.brk.probing() { // one at a time
@@ -105,7 +125,7 @@ func (l *lane) release(n int) {
 	l.mu.Lock()
 	l.free += n
 	shard := -1
-	if 2*l.free >= l.opts.Batch {
+	if l.claimable() > 0 {
 		for i := range l.hungry {
 			if s := (l.from + i) % len(l.hungry); l.hungry[s] {
 				shard, l.hungry[s], l.from = s, false, s+1
@@ -171,23 +191,60 @@ func (l *lane) deliver(ms []Message, leased time.Time) []*delivery {
 
 // work is one handler's loop. After ctx has ended it gives back what has not begun.
 func (l *lane) work(ctx, handlers context.Context) {
-	for ds := range l.in {
-		if l.batch != nil {
-			if l.pace.wait(ctx, len(ds)) != nil {
-				l.giveBack(ds)
-			} else {
-				l.runBatch(handlers, ds)
-			}
-			continue
+	for {
+		l.begin()
+		ds, ok := <-l.in
+		if !ok {
+			l.end()
+			return
 		}
-		for i := range ds {
-			if l.pace.wait(ctx, 1) != nil {
-				l.giveBack(ds[i:])
-				break
-			}
-			l.runOne(handlers, ds[i])
-		}
+		l.run(ctx, handlers, ds)
+		l.end()
 	}
+}
+
+// run handles messages that were claimed together.
+func (l *lane) run(ctx, handlers context.Context, ds []*delivery) {
+	if l.batch != nil {
+		if l.pace.wait(ctx, len(ds)) != nil {
+			l.giveBack(ds)
+		} else {
+			l.runBatch(handlers, ds)
+		}
+		return
+	}
+	for i := range ds {
+		if l.pace.wait(ctx, 1) != nil {
+			l.giveBack(ds[i:])
+			return
+		}
+		l.runOne(handlers, ds[i])
+	}
+}
+
+// begin waits until one more handler of an elastic job may run.
+func (l *lane) begin() {
+	if l.elastic == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.busy >= l.handlers() {
+		l.fewer.Wait()
+	}
+	if l.busy++; l.busy < l.handlers() {
+		l.fewer.Signal()
+	}
+}
+
+func (l *lane) end() {
+	if l.elastic == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy--
+	l.fewer.Signal()
 }
 
 // drain gives back what waits for handlers when no more comes: they may be busy for long.

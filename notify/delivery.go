@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,15 +34,15 @@ func (s NoSender) Send(context.Context, Notification) error {
 // DeliveryOptions tune a [Delivery].
 type DeliveryOptions struct {
 	// Job overrides what is not zero of the delay job's defaults: concurrency 20, lease 60s,
-	// 12 attempts spaced from 2s to 15m, at most 2m each. Its MaxAttempts must be the one the
-	// consumer uses, for after the last attempt the ledger says failed.
-	Job  delayjob.Options
-	Host string // right side of the Message-IDs; empty: "localhost"
-	// Obsolete is asked right before each attempt; nil: nothing ever is.
-	Obsolete Obsolete
-	Down     func(error) bool // whether an error of the ledger means that the database is away; nil: never
-	Now      func() time.Time // nil: time.Now
-	Log      *slog.Logger     // nil: silent
+	// 12 attempts spaced from 2s to 15m, at most 2m each. Its Concurrency is how many notifications
+	// are sent at once; further handlers read and record others meanwhile. Its Concurrency and
+	// MaxAttempts must be those that the consumer uses.
+	Job    delayjob.Options
+	Host   string           // right side of the Message-IDs; empty: "localhost"
+	Screen Screen           // called right before each attempt; nil: everything may be sent
+	Down   func(error) bool // whether an error of the ledger means that the database is away; nil: never
+	Now    func() time.Time // nil: time.Now
+	Log    *slog.Logger     // nil: silent
 }
 
 // Delivery is the delay job that sends what the ledger holds for one channel. The key of its
@@ -51,10 +52,10 @@ type Delivery struct {
 	ledger  Ledger
 	sender  Sender
 	sending *sendings
+	slots   *slots
 	turns   *turns
-	origins gather.Gatherer[int64, originOrError]
 	begins  gather.Gatherer[Ask, begunOrError]
-	records gather.Gatherer[Outcome, error]
+	records gather.Gatherer[Outcome, recordedOrError]
 	opts    delayjob.Options
 	host    string
 	down    func(error) bool
@@ -93,10 +94,12 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	d.sending = newSendings(l, d.now, d.log)
-	d.turns = newTurns(d.opts.Concurrency)
-	d.origins.Do = d.originsOf
-	d.begins.Do = func(asks []Ask) []begunOrError { return d.begin(asks, o.Obsolete) }
+	d.slots = newSlots(d.opts.Concurrency)
+	d.opts.Handlers = d.slots.most()
+	d.turns = newTurns(d.slots.handlers)
+	d.begins.Do = func(asks []Ask) []begunOrError { return d.begin(asks, o.Screen) }
 	d.records.Do = d.recordAll
+	d.begins.Every, d.records.Every = together, together
 	return d
 }
 
@@ -105,6 +108,9 @@ func (d *Delivery) Name() string { return d.channel.Job() }
 
 // Options implements [delayjob.Configurer].
 func (d *Delivery) Options() delayjob.Options { return d.opts }
+
+// Handlers implements [delayjob.Elastic].
+func (d *Delivery) Handlers() int { return d.slots.handlers() }
 
 const loadPage = 1000
 
@@ -119,8 +125,7 @@ func (d *Delivery) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayj
 				return
 			}
 			for _, p := range page {
-				n := Notification{ID: p.ID, Channel: d.channel, Version: p.Version, Due: p.Due}
-				if !yield(n.Message(), nil) {
+				if !yield(message(d.channel, p), nil) {
 					return
 				}
 			}
@@ -132,80 +137,81 @@ func (d *Delivery) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayj
 	}
 }
 
-// Execute sends one row if it is still to be sent, and records how that ended. One that is being
-// sent, here or by another process, comes again when its lease has run out, and one that is in
-// line when the older ones may be concluded. A crash before the provider's answer, or between it
-// and the record, leads to another attempt with the same Message-ID.
+// Execute sends one row if it is still to be sent, and records how that ended. Then it goes on with
+// the rows of the same thread that waited for this one. A row that is being sent, here or by another
+// process, comes again when its lease has run out, and one that waits for older ones of its thread
+// comes again in case that the process that sends them dies. A crash before the provider's answer,
+// or between it and the record, leads to another attempt with the same Message-ID.
 func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 	id, err := strconv.ParseInt(m.Key, 10, 64)
 	if err != nil {
 		return delayjob.Dead(fmt.Errorf("key %q is no notification", m.Key))
 	}
-	if wait, err := d.turn(id, m); err != nil {
-		return d.ledgerError(err)
-	} else if wait > 0 {
-		return delayjob.Snooze(wait)
-	}
-	// A failed row comes again with attempts left only if an operator put its dead message back.
-	b := d.begins.Ask(Ask{ID: id, Version: m.Version, Revive: m.Attempt <= 1})
-	n := b.Notification
-	switch {
-	case b.err != nil:
-		return d.ledgerError(b.err)
-	case n.ID == 0:
-		return delayjob.Drop("no such notification")
-	case n.Version != m.Version:
-		return delayjob.Drop("superseded by a resend")
-	case n.State != Pending && n.State != Sending:
-		return delayjob.Drop("it is " + string(n.State))
-	case b.Wait > 0:
-		return delayjob.Snooze(b.Wait)
-	case n.Expired(d.now()):
-		return d.skipLate(n)
-	}
-	n.MessageID = n.messageID(d.host)
-	defer d.turns.begin(n.Organizer())()
-	failpoint.Reach("send.before", m.Job)
-	lost, err := d.send(ctx, n)
-	failpoint.Reach("send.after", m.Job)
-	if lost && err != nil {
-		return delayjob.Snooze(sendingLease) // to see what became of it
-	}
-	return d.conclude(ctx, m, n, err)
-}
-
-// turn is how long a message waits so that those of other organizers come up; 0: it may be sent.
-// Reminders never wait, for they are of use at their time alone.
-func (d *Delivery) turn(id int64, m delayjob.Message) (time.Duration, error) {
-	now, late := time.Now(), time.Duration(0)
+	late := time.Duration(0)
 	if !m.Ready.IsZero() {
 		late = m.Claimed.Sub(m.Ready)
 	}
-	if !d.turns.crowd(late, now) {
-		return 0, nil
+	next, err := d.attempt(ctx, try{Ask: Ask{ID: id, Version: m.Version, Revive: m.Attempt <= 1}, message: m, late: late})
+	for end := time.Now().Add(followFor); next.ID != 0 && time.Now().Before(end) && ctx.Err() == nil; {
+		follow := try{Ask: Ask{ID: next.ID, Version: next.Version}, message: m, follows: true}
+		next, _ = d.attempt(ctx, follow) // if it fails, it comes again by its own message
 	}
-	o := d.origins.Ask(id)
-	if o.err != nil || o.Organizer == "" || o.Kind == Reminder {
-		return 0, o.err
-	}
-	return d.turns.wait(o.Organizer, now), nil
+	return err
 }
 
-type originOrError struct {
-	Origin
-	err error
+// followFor is how long a handler goes on with the rows of a thread.
+const followFor = 5 * time.Second
+
+// A try is what an attempt is made for: a message, or the end of the older row of a thread.
+type try struct {
+	Ask
+	message delayjob.Message // for its organizer and its failpoints; if it is the row's own, also for its attempts
+	late    time.Duration
+	follows bool // the row's own message is somewhere else
 }
 
-func (d *Delivery) originsOf(ids []int64) []originOrError {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	origins, err := d.ledger.Origins(ctx, ids)
-	answers := make([]originOrError, len(ids))
-	for i, id := range ids {
-		answers[i] = originOrError{origins[id], err}
+// attempt sends one row. It returns which row of its thread may be sent next, if this one is concluded.
+func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
+	wait, end := d.turns.begin(string(t.message.Body), t.late)
+	if wait > 0 {
+		return next, delayjob.Snooze(wait)
 	}
-	return answers
+	defer end() // also if a Sender panics
+	b := d.begins.Ask(t.Ask)
+	n := b.Notification
+	switch {
+	case b.err != nil:
+		return next, d.ledgerError(b.err)
+	case n.ID == 0:
+		return next, delayjob.Drop("no such notification")
+	case n.Version != t.Version:
+		return next, delayjob.Drop("superseded by a resend")
+	case b.Objection.State != "":
+		return d.skip(n, b.Objection)
+	case n.State != Pending && n.State != Sending:
+		return next, delayjob.Drop("it is " + string(n.State))
+	case b.Wait > 0:
+		return next, delayjob.Snooze(b.Wait)
+	case n.Expired(d.now()):
+		return d.skip(n, Objection{SkippedLate, "too late: it was to be sent before " + n.Expires.UTC().Format(time.RFC3339)})
+	}
+	n.MessageID = n.messageID(d.host)
+	failpoint.Reach("send.before", t.message.Job)
+	how, err := d.send(ctx, n)
+	failpoint.Reach("send.after", t.message.Job)
+	switch {
+	case how == lost && err != nil:
+		return next, delayjob.Snooze(sendingLease) // to see what happened to it
+	case how == waited:
+		_, err := d.record(n, Outcome{State: Pending, Begun: n.SendingAt, Uncharged: true})
+		return next, cmp.Or(err, delayjob.Snooze(longWait))
+	}
+	return d.conclude(ctx, t, n, err)
 }
+
+// together is how far apart statements about attempts are at least, so that under load each is about
+// many of them.
+const together = 10 * time.Millisecond
 
 type begunOrError struct {
 	Begun
@@ -217,11 +223,11 @@ type begunOrError struct {
 const patience = 10 * time.Second
 
 // begin answers all asks, or all with the error that kept it from that.
-func (d *Delivery) begin(asks []Ask, obsolete Obsolete) []begunOrError {
+func (d *Delivery) begin(asks []Ask, screen Screen) []begunOrError {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	answers := make([]begunOrError, len(asks))
-	begun, err := d.ledger.Begin(ctx, asks, d.now(), sendingLease, obsolete)
+	begun, err := d.ledger.Begin(ctx, asks, d.now(), sendingLease, screen)
 	for i := range answers {
 		if err != nil {
 			answers[i].err = err
@@ -232,11 +238,19 @@ func (d *Delivery) begin(asks []Ask, obsolete Obsolete) []begunOrError {
 	return answers
 }
 
-// send hands n to the provider and keeps its lease meanwhile; lost tells that somebody else took
-// it over. That the queue gave the message to somebody else does not matter: the lease in the
-// ledger keeps them from sending, and breaking off would leave it open whether the provider
-// accepted n.
-func (d *Delivery) send(ctx context.Context, n Notification) (lost bool, err error) {
+// sent is what became of handing over a notification.
+type sent int
+
+const (
+	answered sent = iota // by the provider
+	waited               // it was not handed over
+	lost                 // somebody else sends it now
+)
+
+// send hands n to the provider and keeps its lease meanwhile. That the queue gave the message to
+// somebody else does not matter: the lease in the ledger keeps them from sending, and breaking off
+// would leave it open whether the provider accepted n.
+func (d *Delivery) send(ctx context.Context, n Notification) (how sent, err error) {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	if end, ok := ctx.Deadline(); ok {
@@ -250,27 +264,33 @@ func (d *Delivery) send(ctx context.Context, n Notification) (lost bool, err err
 	})
 	defer stop()
 	sending, end := d.sending.begin(sending, n)
-	defer func() { lost = end() }() // a Sender may panic
-	return false, d.sender.Send(sending, n)
+	defer func() { // a Sender may panic
+		if end() && how == answered {
+			how = lost
+		}
+	}()
+	if !d.slots.use(sending, func() { err = d.sender.Send(sending, n) }) {
+		return waited, nil
+	}
+	return answered, err
 }
 
-func (d *Delivery) skipLate(n Notification) error {
-	reason := "too late: it was to be sent before " + n.Expires.UTC().Format(time.RFC3339)
-	if err := d.record(n, Outcome{State: SkippedLate, Error: reason}); err != nil {
-		return err
-	}
-	return delayjob.Drop(reason)
+// skip records that n is not sent.
+func (d *Delivery) skip(n Notification, o Objection) (next Point, err error) {
+	next, err = d.record(n, Outcome{State: o.State, Error: o.Reason})
+	return next, cmp.Or(err, delayjob.Drop(o.Reason))
 }
 
 // conclude records what a Sender returned and tells the consumer how to go on.
-func (d *Delivery) conclude(ctx context.Context, m delayjob.Message, n Notification, err error) error {
+func (d *Delivery) conclude(ctx context.Context, t try, n Notification, err error) (next Point, verdict error) {
 	if err == nil {
 		return d.record(n, Outcome{State: Sent, Begun: n.SendingAt})
 	}
 	r := classify(err)
 	o := Outcome{State: Pending, Begun: n.SendingAt, Error: err.Error()}
-	var verdict error
 	switch {
+	case t.follows: // its own message concludes it
+		o.Uncharged, verdict = r.class == off || r.class == unavailable, err
 	case r.class == permanent:
 		o.State, verdict = Failed, delayjob.Drop(err.Error())
 	case r.class == off:
@@ -279,7 +299,7 @@ func (d *Delivery) conclude(ctx context.Context, m delayjob.Message, n Notificat
 		o.Uncharged, verdict = true, delayjob.Unavailable(err)
 	case ctx.Err() != nil: // we are stopping: not the notification's fault
 		verdict = err
-	case d.opts.MaxAttempts > 0 && m.Attempt >= d.opts.MaxAttempts:
+	case d.opts.MaxAttempts > 0 && t.message.Attempt >= d.opts.MaxAttempts:
 		o.State, verdict = Failed, delayjob.Dead(err)
 	case r.after > 0:
 		verdict = delayjob.After(r.after, err)
@@ -290,25 +310,28 @@ func (d *Delivery) conclude(ctx context.Context, m delayjob.Message, n Notificat
 		d.log.WarnContext(ctx, "notification failed",
 			"notification_id", n.ID, "kind", n.Kind, "channel", n.Channel, "attempts", n.Attempts, "error", err)
 	}
-	if err := d.record(n, o); err != nil {
-		return err
-	}
-	return verdict
+	next, err = d.record(n, o)
+	return next, cmp.Or(err, verdict)
+}
+
+type recordedOrError struct {
+	next Point
+	err  error
 }
 
 // record writes an outcome even while the process is being stopped, for what the provider has
 // accepted is accepted. Failing to write it costs a duplicate, so it is tried more than once.
-func (d *Delivery) record(n Notification, o Outcome) error {
+func (d *Delivery) record(n Notification, o Outcome) (next Point, err error) {
 	o.ID, o.Version, o.MessageID, o.At = n.ID, n.Version, n.MessageID, d.now()
 	o.Error = shorten(o.Error)
 	pause := 50 * time.Millisecond
 	for end := time.Now().Add(patience); ; {
-		err := d.records.Ask(o)
-		if err == nil {
-			return nil
+		r := d.records.Ask(o)
+		if r.err == nil {
+			return r.next, nil
 		}
 		if time.Now().After(end) {
-			return d.ledgerError(fmt.Errorf("record notification %d as %s: %w", n.ID, o.State, err))
+			return Point{}, d.ledgerError(fmt.Errorf("record notification %d as %s: %w", n.ID, o.State, r.err))
 		}
 		time.Sleep(pause)
 		pause = min(2*pause, 2*time.Second)
@@ -317,17 +340,19 @@ func (d *Delivery) record(n Notification, o Outcome) error {
 
 // recordAll records outcomes together or, if that fails, each by itself: one that the database
 // refuses keeps no other from being recorded.
-func (d *Delivery) recordAll(os []Outcome) []error {
+func (d *Delivery) recordAll(os []Outcome) []recordedOrError {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	errs := make([]error, len(os))
-	err := d.ledger.Record(ctx, os)
-	for i := range os {
-		if errs[i] = err; err != nil && len(os) > 1 && !d.down(err) {
-			errs[i] = d.ledger.Record(ctx, os[i:i+1])
+	answers := make([]recordedOrError, len(os))
+	next, err := d.ledger.Record(ctx, os)
+	for i, o := range os {
+		one, err := next, err
+		if err != nil && len(os) > 1 && !d.down(err) {
+			one, err = d.ledger.Record(ctx, os[i:i+1])
 		}
+		answers[i] = recordedOrError{one[o.ID], err}
 	}
-	return errs
+	return answers
 }
 
 // ledgerError keeps an outage of the database from using up a notification's attempts.

@@ -57,10 +57,10 @@ type flakyLedger struct {
 	failures int
 }
 
-func (l *flakyLedger) Record(ctx context.Context, os []notify.Outcome) error {
+func (l *flakyLedger) Record(ctx context.Context, os []notify.Outcome) (map[int64]notify.Point, error) {
 	if l.failures > 0 {
 		l.failures--
-		return errors.New("the database is away")
+		return nil, errors.New("the database is away")
 	}
 	return l.Ledger.Record(ctx, os)
 }

@@ -15,20 +15,17 @@ type Ledger interface {
 	// of the same version are left out: nobody would accept another message for them.
 	Due(ctx context.Context, c Channel, w delayjob.Window, after Point, n int) ([]Point, error)
 
-	// Origins returns, by ID, where rows come from.
-	Origins(ctx context.Context, ids []int64) (map[int64]Origin, error)
-
 	// Begin starts an attempt for each of asks: a pending row of the version asked for, not
 	// expired, becomes sending for the time of lease, and one more attempt is counted. With
 	// Revive a failed one does too, and so does a sending one after its lease. The answers are
 	// in the order of asks.
 	//
 	// A row waits while an older row of its [Notification.Thread] is pending or sending. Before
-	// that, rows that a newer one of their thread covers become superseded, and so do rows for
-	// which obsolete returns a reason, by ID; it sees those that could be sent now.
+	// that, rows that a newer one of their thread covers become superseded. screen sees those that
+	// could be sent now; no attempt begins for a row that it objects to.
 	//
 	// Leases go by the database's clock where it has one of its own, else by now.
-	Begin(ctx context.Context, asks []Ask, now time.Time, lease time.Duration, obsolete Obsolete) ([]Begun, error)
+	Begin(ctx context.Context, asks []Ask, now time.Time, lease time.Duration, screen Screen) ([]Begun, error)
 
 	// Keep lets the leases of attempts, by ID of the row the SendingAt that Begin returned,
 	// end that much later than now. kept are those that are still the last of their row and
@@ -37,8 +34,9 @@ type Ledger interface {
 
 	// Record writes down how attempts ended and ends their leases. It does nothing for a row
 	// that has another version or was already sent, nor for an attempt that is not the last
-	// one, unless it was accepted.
-	Record(ctx context.Context, os []Outcome) error
+	// one, unless it was accepted. It returns, by the ID of a row that is concluded now, the oldest
+	// due row of its thread that is not.
+	Record(ctx context.Context, os []Outcome) (next map[int64]Point, err error)
 
 	// Resend makes a row that is in a final state, but not cancelled or superseded, pending again: due at
 	// now, never too late, with a new version, its attempts counted on. A row on its way,
@@ -53,17 +51,13 @@ type Ledger interface {
 	List(ctx context.Context, f Filter) (Page, error)
 }
 
-// Point is the place of a row in the order of due times.
+// Point is the place of a row in the order of due times, with what makes a message of it.
 type Point struct {
-	Due     time.Time
-	ID      int64
-	Version int64
-}
-
-// Origin of a row.
-type Origin struct {
-	Organizer string // see [Notification.Organizer]
+	Due       time.Time
+	ID        int64
+	Version   int64
 	Kind      Kind
+	Organizer string // see [Notification.Organizer]
 }
 
 // Ask asks for an attempt at one row.
@@ -77,17 +71,24 @@ type Ask struct {
 // if it is sending and Wait is 0.
 type Begun struct {
 	Notification
-	Wait time.Duration // not yet: it is being sent, or an older one of its thread is not concluded
+	Wait      time.Duration // not yet: it is being sent, or an older one of its thread is not concluded
+	Objection Objection     // of the Screen; zero: none
 }
 
-// Obsolete returns, by ID, why notifications are no longer true and must not be sent.
-type Obsolete func(context.Context, []Notification) (map[int64]string, error)
+// A Screen returns, by ID, its objections to sending notifications now.
+type Screen func(context.Context, []Notification) (map[int64]Objection, error)
+
+// Objection is why a notification is not to be sent.
+type Objection struct {
+	State  State // that it gets: Superseded or Skipped
+	Reason string
+}
 
 // Outcome of an attempt.
 type Outcome struct {
 	ID        int64 // of the row
 	Version   int64
-	State     State     // Sent, Failed, Skipped or SkippedLate; Pending: to be tried again
+	State     State     // Sent, Failed, Skipped, SkippedLate or Superseded; Pending: to be tried again
 	At        time.Time // when
 	Begun     time.Time // SendingAt of the attempt; zero: of none, but of the row as it is
 	MessageID string    // recorded unless empty

@@ -206,7 +206,18 @@ type Contact struct {
 
 // Message is what makes the channel's delay job deliver n at its due time.
 func (n Notification) Message() delayjob.Message {
-	return delayjob.Message{Job: n.Channel.Job(), Key: strconv.FormatInt(n.ID, 10), Version: n.Version, Due: n.Due}
+	return message(n.Channel, Point{Due: n.Due, ID: n.ID, Version: n.Version, Kind: n.Kind, Organizer: n.Organizer()})
+}
+
+// message makes a message for a row. Its body stands for the organizer whose turn it must be, see
+// [turns]. A reminder has none: it never waits, for it is of use at its time alone.
+func message(c Channel, p Point) delayjob.Message {
+	m := delayjob.Message{Job: c.Job(), Key: strconv.FormatInt(p.ID, 10), Version: p.Version, Due: p.Due}
+	if p.Kind != Reminder && p.Organizer != "" {
+		sum := sha256.Sum256([]byte(p.Organizer))
+		m.Body = []byte(hex.EncodeToString(sum[:6]))
+	}
+	return m
 }
 
 // Expired reports whether at is too late to send n.

@@ -12,17 +12,19 @@ const (
 	crowded = 500 * time.Millisecond
 	// crowdedFor is how long that is assumed to last: messages that wait for their turn are not late.
 	crowdedFor = 5 * time.Second
-	// furthestTurn bounds how long a message waits for its turn: the provider may become faster.
+	// nearestTurn and furthestTurn bound how far off a turn may be: the provider may become faster.
+	nearestTurn  = 500 * time.Millisecond
 	furthestTurn = 30 * time.Second
 )
 
 // turns keep an organizer with many notifications in line from delaying those of others. One
-// organizer has at most three quarters of what is sent at once, while others may wait; the rest
-// of theirs goes back to the queue until it is their turn.
+// organizer has at most three quarters of the handlers while others may wait; the rest of theirs
+// goes back to the queue until it is their turn.
 type turns struct {
-	share int // of one organizer
+	handlers func() int
 
 	mu    sync.Mutex
+	since time.Time // there has been a crowd
 	until time.Time // there may be a crowd
 	took  time.Duration
 	of    map[string]*turn
@@ -30,60 +32,66 @@ type turns struct {
 
 // turn of an organizer.
 type turn struct {
-	sending int
-	next    time.Time // when the next that found no place may try again
+	busy int       // handlers
+	next time.Time // when the next that found none may try again
 }
 
-func newTurns(atOnce int) *turns {
-	return &turns{share: max(1, atOnce*3/4), of: map[string]*turn{}}
+func newTurns(handlers func() int) *turns {
+	return &turns{handlers: handlers, of: map[string]*turn{}}
 }
 
-// crowd reports whether there may be more to send than is being sent; late is how late a message is.
-func (t *turns) crowd(late time.Duration, now time.Time) bool {
+// begin takes a handler for a message of an organizer until end is called, or returns how long the
+// message waits for its turn. late is how late the message is. Without an organizer it is always its turn.
+func (t *turns) begin(organizer string, late time.Duration) (wait time.Duration, end func()) {
+	if organizer == "" {
+		return 0, func() {}
+	}
+	share := max(1, t.handlers()*3/4)
+	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if late >= crowded {
-		t.until = now.Add(crowdedFor)
+		t.crowd(now)
 	}
-	return now.Before(t.until)
-}
-
-// wait is how long a message of an organizer waits for its turn; 0: it may be sent.
-func (t *turns) wait(organizer string, now time.Time) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	o := t.of[organizer]
-	if o == nil || o.sending < t.share {
-		return 0
-	}
-	if o.next.Before(now) {
-		o.next = now.Add(10 * time.Millisecond)
-	}
-	o.next = o.next.Add(t.took / time.Duration(t.share))
-	t.until = now.Add(crowdedFor)
-	if wait := o.next.Sub(now); wait < furthestTurn {
-		return wait
-	}
-	return furthestTurn/2 + rand.N(furthestTurn/2)
-}
-
-// begin notes that a notification of an organizer is being sent, until end is called.
-func (t *turns) begin(organizer string) (end func()) {
-	begun := time.Now()
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	o := t.of[organizer]
 	if o == nil {
 		o = &turn{}
 		t.of[organizer] = o
 	}
-	o.sending++
-	return func() {
+	if o.busy >= share && now.Before(t.until) {
+		t.crowd(now)
+		return t.wait(o, share, now), nil
+	}
+	o.busy++
+	return 0, func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.took = (7*t.took + time.Since(begun)) / 8
-		if o.sending--; o.sending == 0 && o.next.Before(time.Now()) {
+		t.took = (7*t.took + time.Since(now)) / 8
+		if o.busy--; o.busy == 0 && o.next.Before(time.Now()) {
 			delete(t.of, organizer)
 		}
 	}
+}
+
+// crowd notes that there is one now. t.mu is held.
+func (t *turns) crowd(now time.Time) {
+	if !now.Before(t.until) {
+		t.since = now
+	}
+	t.until = now.Add(crowdedFor)
+}
+
+// wait is how long a message of an organizer with a share of the handlers waits. They try again one
+// after another, at the pace at which the share becomes free now. Those for which that would be far
+// off try earlier, for the pace may change: the longer it is known, the further off. t.mu is held.
+func (t *turns) wait(o *turn, share int, now time.Time) time.Duration {
+	if o.next.Before(now) {
+		o.next = now.Add(10 * time.Millisecond)
+	}
+	horizon := min(max(now.Sub(t.since), nearestTurn), furthestTurn)
+	if wait := o.next.Sub(now); wait < horizon {
+		o.next = o.next.Add(t.took / time.Duration(share))
+		return wait
+	}
+	return horizon/2 + rand.N(horizon/2)
 }

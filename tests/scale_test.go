@@ -106,6 +106,7 @@ func TestScale_slowMail(t *testing.T) {
 		return 0, 0, 0
 	}
 	eventually(t, time.Now().Add(slack), "the mails queued", func() bool { _, ready, _ := waiting(); return ready > queued*9/10 })
+	eventually(t, time.Now().Add(slack), "few mails claimed, now that the server is slow", func() bool { _, _, reserved := waiting(); return reserved <= senders+1 })
 	before := resident(t, server)
 	for time.Now().Before(w.last.Add(-time.Hour)) {
 		if _, _, reserved := waiting(); reserved > senders+1 {

@@ -414,3 +414,25 @@ func TestStore_revocation(t *testing.T) {
 		}
 	})
 }
+
+func TestStore_Disabled(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *gormstore.Store) {
+		ada := mustCreate(t, s, newUser("ada@example.org", account.Member))
+		disabled := func(email string) int64 {
+			u := newUser(email, account.Member)
+			u.DisabledAt = at
+			return mustCreate(t, s, u).ID
+		}
+		bob, eve := disabled("bob@example.org"), disabled("Eve@example.org")
+		byID, byEmail, err := s.Disabled(t.Context(), []int64{ada.ID, bob, 0}, []string{"EVE@example.org", "nobody@example.org", "ada@example.org"})
+		if diff := cmp.Diff(map[int64]bool{bob: true, eve: true}, byID); diff != "" || err != nil {
+			t.Errorf("by ID: %v (-want +got):\n%s", err, diff)
+		}
+		if diff := cmp.Diff(map[string]bool{"bob@example.org": true, "eve@example.org": true}, byEmail); diff != "" {
+			t.Errorf("by address (-want +got):\n%s", diff)
+		}
+		if byID, byEmail, err := s.Disabled(t.Context(), nil, nil); err != nil || len(byID)+len(byEmail) != 0 {
+			t.Errorf("of nobody: %v and %v, %v", byID, byEmail, err)
+		}
+	})
+}

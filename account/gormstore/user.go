@@ -3,6 +3,7 @@ package gormstore
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -209,18 +210,36 @@ func (s *Store) ActiveUsersByEmail(ctx context.Context, emails []string) ([]*acc
 	return s.active(ctx, len(lower), "lower(email) IN ?", lower)
 }
 
-// Disabled tells whether a user is disabled: the one of the id or, if that is 0, of the address, in
-// any case of letters. Nobody is not.
-func (s *Store) Disabled(ctx context.Context, id int64, email string) (bool, error) {
-	q := s.db.WithContext(ctx).Model(&userRow{}).Where("disabled_at IS NOT NULL")
-	if id != 0 {
-		q = q.Where("id = ?", id)
-	} else {
-		q = q.Where("lower(email) = ?", strings.ToLower(email))
+// Disabled returns which users of these IDs, and of these e-mail addresses, are disabled. Addresses
+// are compared in any case of letters and returned in lower case.
+func (s *Store) Disabled(ctx context.Context, ids []int64, emails []string) (byID map[int64]bool, byEmail map[string]bool, err error) {
+	// The text of the statement does not depend on how many they are.
+	isOneOf := [2]string{`IN (SELECT value FROM json_each(?))`, `IN (SELECT lower(value) FROM json_each(?))`}
+	if s.db.Name() == "postgres" {
+		isOneOf = [2]string{
+			`= ANY (ARRAY(SELECT CAST(v AS bigint) FROM jsonb_array_elements_text(CAST(? AS jsonb)) AS v))`,
+			`= ANY (ARRAY(SELECT lower(v) FROM jsonb_array_elements_text(CAST(? AS jsonb)) AS v))`,
+		}
 	}
-	var n int64
-	err := q.Count(&n).Error
-	return n > 0, wrap("look for a disabled user", err)
+	of, err1 := json.Marshal(append([]int64{}, ids...))
+	to, err2 := json.Marshal(append([]string{}, emails...))
+	if err := cmp.Or(err1, err2); err != nil {
+		return nil, nil, err
+	}
+	var rows []struct {
+		ID    int64
+		Email string
+	}
+	err = s.db.WithContext(ctx).Raw(`SELECT id, email FROM users WHERE disabled_at IS NOT NULL AND (id `+isOneOf[0]+` OR lower(email) `+isOneOf[1]+`)`,
+		string(of), string(to)).Scan(&rows).Error
+	if err != nil {
+		return nil, nil, wrap("look for disabled users", err)
+	}
+	byID, byEmail = make(map[int64]bool, len(rows)), make(map[string]bool, len(rows))
+	for _, r := range rows {
+		byID[r.ID], byEmail[strings.ToLower(r.Email)] = true, true
+	}
+	return byID, byEmail, nil
 }
 
 // ActiveAdmins returns all of them, in the order of their ids.

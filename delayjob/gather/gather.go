@@ -5,16 +5,19 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 )
 
 // A Gatherer makes one call for all questions that came while the last call was on its way, so
-// that batches grow with the load and a single question waits for nothing. Safe for concurrent use.
+// that batches grow with the load. A question that comes alone waits for nothing. Safe for concurrent use.
 type Gatherer[Q, A any] struct {
-	Do func(qs []Q) []A // answers[i] belongs to qs[i]; a panic reaches every caller whose question was in qs
+	Do    func(qs []Q) []A // answers[i] belongs to qs[i]; a panic reaches every caller whose question was in qs
+	Every time.Duration    // how far apart calls begin at least, for calls that cost as much for one question as for many; 0: any
 
 	mu      sync.Mutex
 	busy    bool
 	waiting []*question[Q, A]
+	begun   time.Time // the last call; its maker's alone
 }
 
 type question[Q, A any] struct {
@@ -57,6 +60,8 @@ func (a answer[A]) must() A {
 
 // call answers all that wait, and passes on to one of those that came meanwhile.
 func (g *Gatherer[Q, A]) call() {
+	time.Sleep(time.Until(g.begun.Add(g.Every)))
+	g.begun = time.Now()
 	g.mu.Lock()
 	all := g.waiting
 	g.waiting = nil

@@ -45,6 +45,33 @@ func TestGatherer(t *testing.T) {
 	})
 }
 
+// Calls that are to be rare wait for more questions, but the first one and one after a rest do not.
+func TestGatherer_every(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sizes []int
+		g := Gatherer[int, int]{Every: time.Second, Do: func(qs []int) []int {
+			sizes = append(sizes, len(qs))
+			time.Sleep(100 * time.Millisecond)
+			return qs
+		}}
+		var asking sync.WaitGroup
+		for _, at := range []time.Duration{0, 50, 200, 999, 1001, 1500, 9000} {
+			asking.Go(func() {
+				time.Sleep(at * time.Millisecond)
+				asked := time.Now()
+				g.Ask(0)
+				if took := time.Since(asked); (at == 0 || at == 9000) && took != 100*time.Millisecond {
+					t.Errorf("the one at %v took %v", at*time.Millisecond, took)
+				}
+			})
+		}
+		asking.Wait()
+		if want := []int{1, 3, 2, 1}; !slices.Equal(sizes, want) {
+			t.Errorf("calls of %v, want %v", sizes, want)
+		}
+	})
+}
+
 // A call that panics is the end of it for those who asked, and for nobody else.
 func TestGatherer_panic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -47,7 +47,7 @@ const columns = `id, dedupe_key, kind, channel, meeting_id, user_id, name, addre
 // Due implements [notify.Ledger].
 func (l *Ledger) Due(ctx context.Context, c notify.Channel, w delayjob.Window, after notify.Point, n int) ([]notify.Point, error) {
 	// The states are literals so that the planner can prove the partial index.
-	q := `SELECT id, due_at, version FROM notifications n
+	q := `SELECT id, due_at, version, kind, organizer FROM notifications n
 		WHERE channel = ? AND state IN ('pending', 'sending') AND due_at <= ?`
 	args := []any{c, micro(w.To)}
 	if !w.From.IsZero() {
@@ -64,16 +64,18 @@ func (l *Ledger) Due(ctx context.Context, c notify.Channel, w delayjob.Window, a
 	args = append(args, c.Job(), n)
 
 	var rows []struct {
-		ID      int64
-		DueAt   time.Time
-		Version int64
+		ID        int64
+		DueAt     time.Time
+		Version   int64
+		Kind      notify.Kind
+		Organizer string
 	}
 	if err := l.db.WithContext(ctx).Raw(q, args...).Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("list due notifications: %w", err)
 	}
 	points := make([]notify.Point, len(rows))
 	for i, r := range rows {
-		points[i] = notify.Point{Due: r.DueAt.UTC(), ID: r.ID, Version: r.Version}
+		points[i] = notify.Point{Due: r.DueAt.UTC(), ID: r.ID, Version: r.Version, Kind: r.Kind, Organizer: r.Organizer}
 	}
 	return points, nil
 }

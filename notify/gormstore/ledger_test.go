@@ -247,7 +247,7 @@ func TestAttempts(t *testing.T) {
 		record := func(version int64, o notify.Outcome) notify.Notification {
 			t.Helper()
 			o.ID, o.Version = id, version
-			if err := l.Record(ctx, []notify.Outcome{o}); err != nil {
+			if _, err := l.Record(ctx, []notify.Outcome{o}); err != nil {
 				t.Fatal(err)
 			}
 			return must(l.Get(ctx, id))
@@ -367,7 +367,7 @@ func TestSendingLease(t *testing.T) {
 
 		record := func(n notify.Notification, s notify.State) {
 			t.Helper()
-			if err := l.Record(ctx, []notify.Outcome{{ID: id, Version: 1, State: s, At: time.Now(), Begun: n.SendingAt, Error: "x"}}); err != nil {
+			if _, err := l.Record(ctx, []notify.Outcome{{ID: id, Version: 1, State: s, At: time.Now(), Begun: n.SendingAt, Error: "x"}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -410,7 +410,7 @@ func TestDue(t *testing.T) {
 		for _, id := range []int64{sent, stuck} {
 			begin(t, l, notify.Ask{ID: id, Version: 1}, due, time.Second)
 		}
-		if err := l.Record(ctx, []notify.Outcome{{ID: sent, Version: 1, State: notify.Sent, At: due}}); err != nil {
+		if _, err := l.Record(ctx, []notify.Outcome{{ID: sent, Version: 1, State: notify.Sent, At: due}}); err != nil {
 			t.Fatal(err)
 		}
 

@@ -193,7 +193,7 @@ func TestSuperseded(t *testing.T) {
 				if b := begin(t, l, notify.Ask{ID: newer, Version: 1}, time.Now(), time.Second); b.Wait <= 0 {
 					t.Error("it is sent beside the older one")
 				}
-				if err := l.Record(t.Context(), []notify.Outcome{{ID: old, Version: 1, State: notify.Failed, At: time.Now(), Error: "no such mailbox"}}); err != nil {
+				if _, err := l.Record(t.Context(), []notify.Outcome{{ID: old, Version: 1, State: notify.Failed, At: time.Now(), Error: "no such mailbox"}}); err != nil {
 					t.Fatal(err)
 				}
 				if b := begin(t, l, notify.Ask{ID: newer, Version: 1}, time.Now(), time.Second); b.State != notify.Sending || b.Wait > 0 {
@@ -204,44 +204,43 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
-// TestObsolete: what is no longer true is not sent, not even as another attempt.
-func TestObsolete(t *testing.T) {
+// TestScreen: no attempt begins for what must not be sent, not even another one, and it can be
+// recorded so.
+func TestScreen(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
 		l := gormstore.New(db.Gorm)
 		stale, fine := one(t, db, about(1, 1, notify.Reminder, "ada@example.org")), one(t, db, about(2, 1, notify.Reminder, "ada@example.org"))
 		asks := []notify.Ask{{ID: stale, Version: 1}, {ID: fine, Version: 1}, {ID: fine, Version: 1}}
-		over := false
-		obsolete := func(_ context.Context, ns []notify.Notification) (map[int64]string, error) {
-			if !over {
-				return nil, nil
-			}
-			return map[int64]string{stale: "the meeting has ended"}, nil
+		objection := notify.Objection{}
+		screen := func(_ context.Context, ns []notify.Notification) (map[int64]notify.Objection, error) {
+			return map[int64]notify.Objection{stale: objection}, nil
 		}
 		for range 2 {
-			bs, err := l.Begin(t.Context(), asks, time.Now(), time.Minute, obsolete)
+			bs, err := l.Begin(t.Context(), asks, time.Now(), time.Minute, screen)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if bs[1].State != notify.Sending || bs[1].Wait != 0 || bs[2].Wait <= 0 {
 				t.Errorf("the other one is %s, waits %v and %v", bs[1].State, bs[1].Wait, bs[2].Wait)
 			}
+			o := notify.Outcome{ID: stale, Version: 1, State: notify.Pending, At: time.Now(), Begun: bs[0].SendingAt, Error: "451 later"}
 			want := notify.Sending
-			if over {
-				want = notify.Superseded
+			if objection.State != "" {
+				o = notify.Outcome{ID: stale, Version: 1, State: objection.State, At: time.Now(), Error: objection.Reason}
+				want = notify.Pending
 			}
-			if bs[0].State != want {
-				t.Errorf("it is %s, want %s", bs[0].State, want)
+			if bs[0].State != want || bs[0].Objection != objection {
+				t.Errorf("it is %s with %v, want %s with %v", bs[0].State, bs[0].Objection, want, objection)
 			}
-			for i := range 2 { // what became superseded meanwhile stays so
-				o := notify.Outcome{ID: asks[i].ID, Version: 1, State: notify.Pending, At: time.Now(), Begun: bs[i].SendingAt, Error: "451 later"}
-				if err := l.Record(t.Context(), []notify.Outcome{o}); err != nil {
-					t.Fatal(err)
-				}
+			again := notify.Outcome{ID: fine, Version: 1, State: notify.Pending, At: time.Now(), Begun: bs[1].SendingAt, Error: "451 later"}
+			if _, err := l.Record(t.Context(), []notify.Outcome{o, again}); err != nil {
+				t.Fatal(err)
 			}
-			over = true
+			objection = notify.Objection{State: notify.Superseded, Reason: "the meeting has ended"}
 		}
-		if n, err := l.Get(t.Context(), stale); err != nil || n.State != notify.Superseded || n.LastError != "the meeting has ended" {
-			t.Errorf("recorded %s, %q, %v", n.State, n.LastError, err)
+		n, err := l.Get(t.Context(), stale)
+		if err != nil || n.State != notify.Superseded || n.LastError != "the meeting has ended" || n.Attempts != 1 || len(n.Failures) != 1 {
+			t.Errorf("recorded %s, %q, %d attempts, failures %v, %v", n.State, n.LastError, n.Attempts, n.Failures, err)
 		}
 	})
 }

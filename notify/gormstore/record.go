@@ -11,45 +11,54 @@ import (
 )
 
 // Record implements [notify.Ledger]. It is one statement for each batch, whose text never changes.
-func (l *Ledger) Record(ctx context.Context, os []notify.Outcome) error {
+func (l *Ledger) Record(ctx context.Context, os []notify.Outcome) (map[int64]notify.Point, error) {
 	record := l.recordSQLite
 	if l.db.Name() == "postgres" {
 		record = l.recordPostgres
 	}
+	next := map[int64]notify.Point{}
 	for part := range slices.Chunk(os, batch) {
-		if err := record(ctx, part); err != nil {
-			return fmt.Errorf("record %d notifications: %w", len(part), err)
+		if err := record(ctx, part, next); err != nil {
+			return nil, fmt.Errorf("record %d notifications: %w", len(part), err)
 		}
 	}
-	return nil
+	return next, nil
 }
 
 // record is the statement with the table x of outcomes, the number of failures of a row, and
 // its failures with one more.
-func record(x, count, more string) string {
-	return `UPDATE notifications AS n
-		SET state = x.state, attempts = n.attempts - x.uncharged, last_error = x.error, sending_until = NULL, updated_at = x.at,
-			message_id = CASE x.message_id WHEN '' THEN n.message_id ELSE x.message_id END,
-			sent_at = CASE x.state WHEN 'sent' THEN x.at ELSE n.sent_at END,
-			failures = CASE WHEN x.error <> '' AND x.uncharged = 0 AND ` + count + ` < 50 THEN ` + more + ` ELSE n.failures END
+func record(x, count, more, also string) string {
+	next := func(column string) string {
+		return `CASE WHEN notifications.thread <> '' AND notifications.state NOT IN ('pending', 'sending') THEN (
+			SELECT q.` + column + ` FROM notifications q WHERE q.thread = notifications.thread AND q.thread <> '' AND q.id <> notifications.id
+				AND q.state = 'pending' AND q.due_at <= notifications.updated_at AND NOT ` + covered("q") + ` ORDER BY q.id LIMIT 1) END`
+	}
+	return `UPDATE notifications
+		SET state = x.state, attempts = notifications.attempts - x.uncharged, last_error = x.error, sending_until = NULL, updated_at = x.at,
+			message_id = CASE x.message_id WHEN '' THEN notifications.message_id ELSE x.message_id END,
+			sent_at = CASE x.state WHEN 'sent' THEN x.at ELSE notifications.sent_at END,
+			failures = CASE WHEN x.error <> '' AND x.uncharged = 0 AND x.state NOT IN ('skipped', 'superseded') AND ` + count + ` < 50 THEN ` + more + ` ELSE notifications.failures END
 		FROM ` + x + `
-		WHERE n.id = x.id AND n.version = x.version AND n.state <> 'sent'
-			AND (x.state = 'sent' OR n.state IN ('pending', 'sending') AND (x.begun IS NULL OR n.sending_at = x.begun))`
+		WHERE notifications.id = x.id AND notifications.version = x.version AND notifications.state <> 'sent'
+			AND (x.state = 'sent' OR notifications.state IN ('pending', 'sending') AND (x.begun IS NULL OR notifications.sending_at = x.begun)
+				OR notifications.state = 'failed' AND x.state IN ('skipped', 'superseded'))` + also + `
+		RETURNING notifications.id, ` + next("id") + `, ` + next("version")
 }
 
 var (
 	// The list of IDs beside the table makes it a look-up of each, whatever the planner expects.
 	recordPostgres = record(`unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::timestamptz[])
 			AS x(id, version, state, uncharged, message_id, error, at, at_text, begun)`,
-		`jsonb_array_length(n.failures)`,
-		`n.failures || jsonb_build_object('at', x.at_text, 'attempt', n.attempts, 'error', x.error)`) + ` AND n.id = ANY($1::bigint[])`
+		`jsonb_array_length(notifications.failures)`,
+		`notifications.failures || jsonb_build_object('at', x.at_text, 'attempt', notifications.attempts, 'error', x.error)`,
+		` AND notifications.id = ANY($1::bigint[])`)
 	recordSQLite = record(`(SELECT value->>0 AS id, value->>1 AS version, value->>2 AS state, value->>3 AS uncharged, value->>4 AS message_id,
 			value->>5 AS error, value->>6 AS at, value->>7 AS at_text, value->>8 AS begun FROM json_each($1)) AS x`,
-		`json_array_length(n.failures)`,
-		`json_insert(n.failures, '$[#]', json_object('at', x.at_text, 'attempt', n.attempts, 'error', x.error))`)
+		`json_array_length(notifications.failures)`,
+		`json_insert(notifications.failures, '$[#]', json_object('at', x.at_text, 'attempt', notifications.attempts, 'error', x.error))`, "")
 )
 
-func (l *Ledger) recordPostgres(ctx context.Context, os []notify.Outcome) error {
+func (l *Ledger) recordPostgres(ctx context.Context, os []notify.Outcome, next map[int64]notify.Point) error {
 	var (
 		ids, versions            = make([]int64, len(os)), make([]int64, len(os))
 		states, messages, errors = make([]string, len(os)), make([]string, len(os)), make([]string, len(os))
@@ -67,10 +76,10 @@ func (l *Ledger) recordPostgres(ctx context.Context, os []notify.Outcome) error 
 			begun[i] = new(micro(o.Begun))
 		}
 	}
-	return l.exec(ctx, recordPostgres, ids, versions, states, uncharged, messages, errors, at, texts, begun)
+	return l.record(ctx, next, recordPostgres, ids, versions, states, uncharged, messages, errors, at, texts, begun)
 }
 
-func (l *Ledger) recordSQLite(ctx context.Context, os []notify.Outcome) error {
+func (l *Ledger) recordSQLite(ctx context.Context, os []notify.Outcome, next map[int64]notify.Point) error {
 	rows := make([][9]any, len(os))
 	for i, o := range os {
 		at := micro(o.At)
@@ -86,11 +95,26 @@ func (l *Ledger) recordSQLite(ctx context.Context, os []notify.Outcome) error {
 	if err != nil {
 		return err
 	}
-	return l.exec(ctx, recordSQLite, string(table))
+	return l.record(ctx, next, recordSQLite, string(table))
 }
 
-// exec speaks to the connection itself, since gorm would take a slice for a list of parameters.
-func (l *Ledger) exec(ctx context.Context, q string, args ...any) error {
-	_, err := l.db.WithContext(ctx).Statement.ConnPool.ExecContext(ctx, q, args...)
-	return err
+// record notes in next which rows follow those that are concluded. It speaks to the connection
+// itself, since gorm would take a slice for a list of parameters.
+func (l *Ledger) record(ctx context.Context, next map[int64]notify.Point, q string, args ...any) error {
+	rows, err := l.db.WithContext(ctx).Statement.ConnPool.QueryContext(ctx, q, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var follower, version *int64
+		if err := rows.Scan(&id, &follower, &version); err != nil {
+			return err
+		}
+		if follower != nil {
+			next[id] = notify.Point{ID: *follower, Version: *version}
+		}
+	}
+	return rows.Err()
 }

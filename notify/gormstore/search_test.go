@@ -76,7 +76,7 @@ func TestRecord_remembersFailures(t *testing.T) {
 		} {
 			n := begin(t, l, notify.Ask{ID: ns[0].ID, Version: 1}, at, time.Second)
 			o.ID, o.Version, o.At, o.Begun = n.ID, 1, at.Add(time.Duration(i)*time.Minute), n.SendingAt
-			if err := l.Record(t.Context(), []notify.Outcome{o}); err != nil {
+			if _, err := l.Record(t.Context(), []notify.Outcome{o}); err != nil {
 				t.Fatal(err)
 			}
 		}

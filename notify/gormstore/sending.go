@@ -2,9 +2,11 @@ package gormstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"punctual/notify"
@@ -27,6 +29,23 @@ func (l *Ledger) ending(now time.Time, lease time.Duration) (sql string, arg any
 	return `?`, micro(now.Add(lease))
 }
 
+// isOneOf is the SQL of a condition on a [list] of values of a type. The text of a statement with it
+// does not depend on how many they are.
+func (l *Ledger) isOneOf(kind string) string {
+	if l.db.Name() == "postgres" {
+		return `= ANY (ARRAY(SELECT CAST(v AS ` + kind + `) FROM jsonb_array_elements_text(CAST(? AS jsonb)) AS v))`
+	}
+	return `IN (SELECT value FROM json_each(?))`
+}
+
+func list[T int64 | string](values []T) string {
+	b, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // numbers and strings have JSON
+	}
+	return string(b)
+}
+
 // standing is a row with what decides whether an attempt may begin.
 type standing struct {
 	Row   row   `gorm:"embedded"`
@@ -39,15 +58,15 @@ const calendarKinds = `('invitation', 'change', 'cancellation')`
 
 // standings reads rows.
 func (l *Ledger) standings(ctx context.Context, ids []int64, now time.Time) (map[int64]standing, error) {
-	busy, args := `COALESCE((EXTRACT(EPOCH FROM n.sending_until - clock_timestamp()) * 1000000)::bigint, 0)`, []any{ids}
+	busy, args := `COALESCE((EXTRACT(EPOCH FROM n.sending_until - clock_timestamp()) * 1000000)::bigint, 0)`, []any{list(ids)}
 	if l.db.Name() != "postgres" {
-		busy, args = `COALESCE(n.sending_until - ?, 0)`, []any{now.UnixMicro(), ids}
+		busy, args = `COALESCE(n.sending_until - ?, 0)`, []any{now.UnixMicro(), list(ids)}
 	}
 	var rows []standing
 	err := l.db.WithContext(ctx).Raw(`SELECT `+columns+`, `+busy+` AS busy,
 			n.thread <> '' AND EXISTS (SELECT 1 FROM notifications q WHERE q.thread = n.thread AND q.thread <> '' AND q.id <> n.id
 				AND (q.state IN ('pending', 'sending') OR q.id > n.id AND q.kind IN `+calendarKinds+`)) AS lined
-		FROM notifications n WHERE n.id IN ?`, args...).Scan(&rows).Error
+		FROM notifications n WHERE n.id `+l.isOneOf("bigint"), args...).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("read notifications: %w", err)
 	}
@@ -74,30 +93,13 @@ func (s standing) free(a notify.Ask, now time.Time) bool {
 	return false
 }
 
-// Origins implements [notify.Ledger].
-func (l *Ledger) Origins(ctx context.Context, ids []int64) (map[int64]notify.Origin, error) {
-	var rows []struct {
-		ID        int64
-		Organizer string
-		Kind      notify.Kind
-	}
-	if err := l.db.WithContext(ctx).Raw(`SELECT id, organizer, kind FROM notifications WHERE id IN ?`, ids).Scan(&rows).Error; err != nil {
-		return nil, fmt.Errorf("origins of notifications: %w", err)
-	}
-	origins := make(map[int64]notify.Origin, len(rows))
-	for _, r := range rows {
-		origins[r.ID] = notify.Origin{Organizer: r.Organizer, Kind: r.Kind}
-	}
-	return origins, nil
-}
-
 // Begin implements [notify.Ledger]. Of two statements that race for the rows of a thread the one
 // that supersedes locks the older row, so that the one that begins sees it concluded or sending.
-func (l *Ledger) Begin(ctx context.Context, asks []notify.Ask, now time.Time, lease time.Duration, obsolete notify.Obsolete) ([]notify.Begun, error) {
+func (l *Ledger) Begin(ctx context.Context, asks []notify.Ask, now time.Time, lease time.Duration, screen notify.Screen) ([]notify.Begun, error) {
 	now = micro(now)
 	begun := make([]notify.Begun, 0, len(asks))
 	for part := range slices.Chunk(asks, batch) {
-		some, err := l.beginPart(ctx, part, now, lease, obsolete)
+		some, err := l.beginPart(ctx, part, now, lease, screen)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +108,7 @@ func (l *Ledger) Begin(ctx context.Context, asks []notify.Ask, now time.Time, le
 	return begun, nil
 }
 
-func (l *Ledger) beginPart(ctx context.Context, asks []notify.Ask, now time.Time, lease time.Duration, obsolete notify.Obsolete) ([]notify.Begun, error) {
+func (l *Ledger) beginPart(ctx context.Context, asks []notify.Ask, now time.Time, lease time.Duration, screen notify.Screen) ([]notify.Begun, error) {
 	ids := make([]int64, len(asks))
 	for i, a := range asks {
 		ids[i] = a.ID
@@ -136,17 +138,12 @@ func (l *Ledger) beginPart(ctx context.Context, asks []notify.Ask, now time.Time
 			revive = append(revive, a.ID)
 		}
 	}
-	changed := false
-	if obsolete != nil && len(candidates) > 0 {
-		reasons, err := obsolete(ctx, candidates)
-		if err != nil {
-			return nil, fmt.Errorf("check notifications: %w", err)
+	var objections map[int64]notify.Objection
+	if screen != nil && len(candidates) > 0 {
+		if objections, err = screen(ctx, candidates); err != nil {
+			return nil, fmt.Errorf("screen notifications: %w", err)
 		}
-		if err := l.drop(ctx, reasons, now); err != nil {
-			return nil, err
-		}
-		changed = len(reasons) > 0
-		free = slices.DeleteFunc(free, func(id int64) bool { return reasons[id] != "" })
+		free = slices.DeleteFunc(free, func(id int64) bool { return objections[id].State != "" })
 	}
 	if len(threads) > 0 {
 		if err := l.supersede(ctx, threads, now); err != nil {
@@ -157,16 +154,16 @@ func (l *Ledger) beginPart(ctx context.Context, asks []notify.Ask, now time.Time
 	if err != nil {
 		return nil, err
 	}
-	if changed || len(started) < len(free) {
+	if len(started) < len(free) { // somebody else was faster, or others of the thread matter
 		if rows, err = l.standings(ctx, ids, now); err != nil {
 			return nil, err
 		}
 	}
-	return answers(asks, rows, started, now)
+	return answers(asks, rows, started, objections, now)
 }
 
 // answers tells what became of each ask.
-func answers(asks []notify.Ask, rows map[int64]standing, started map[int64]startedRow, now time.Time) ([]notify.Begun, error) {
+func answers(asks []notify.Ask, rows map[int64]standing, started map[int64]startedRow, objections map[int64]notify.Objection, now time.Time) ([]notify.Begun, error) {
 	begun := make([]notify.Begun, len(asks))
 	for i, a := range asks {
 		r, ok := rows[a.ID]
@@ -177,7 +174,7 @@ func answers(asks []notify.Ask, rows map[int64]standing, started map[int64]start
 		if err != nil {
 			return nil, err
 		}
-		b := notify.Begun{Notification: n}
+		b := notify.Begun{Notification: n, Objection: objections[a.ID]}
 		s, ok := started[a.ID]
 		unconcluded := n.State == notify.Pending || n.State == notify.Sending
 		switch {
@@ -204,33 +201,24 @@ func (l *Ledger) open(now time.Time) (sql string, args []any) {
 	return `(n.state = 'pending' OR n.state = 'sending' AND (n.sending_until IS NULL OR n.sending_until <= ` + clock + `))`, at
 }
 
-// drop makes rows superseded, each for its reason.
-func (l *Ledger) drop(ctx context.Context, reasons map[int64]string, now time.Time) error {
-	byReason := map[string][]int64{}
-	for id, reason := range reasons {
-		byReason[reason] = append(byReason[reason], id)
-	}
-	open, at := l.open(now)
-	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
-		args := append([]any{clean(reason), now, byReason[reason]}, at...)
-		err := l.db.WithContext(ctx).Exec(`UPDATE notifications AS n SET state = 'superseded', last_error = ?, sending_until = NULL, updated_at = ?
-			WHERE n.id IN ? AND (`+open+` OR n.state = 'failed')`, args...).Error
-		if err != nil {
-			return fmt.Errorf("supersede notifications: %w", err)
-		}
-	}
-	return nil
+// newer is the SQL of the rows c of the thread of n that cover it.
+func newer(n string) string {
+	return strings.ReplaceAll(`FROM notifications c WHERE c.thread = n.thread AND c.thread <> '' AND c.id > n.id AND c.kind IN `+calendarKinds+`
+		AND c.state <> 'cancelled' AND (c.scope = 0 OR c.scope = n.scope AND c.scope > 0)`, "n.", n+".")
+}
+
+// covered is the SQL of whether a newer row covers n.
+func covered(n string) string {
+	return `(` + n + `.kind IN ` + calendarKinds + ` AND EXISTS (SELECT 1 ` + newer(n) + `))`
 }
 
 // supersede makes superseded what newer rows of the same thread cover.
 func (l *Ledger) supersede(ctx context.Context, threads []string, now time.Time) error {
 	open, at := l.open(now)
-	const newer = `FROM notifications q WHERE q.thread = n.thread AND q.thread <> '' AND q.id > n.id AND q.kind IN ` + calendarKinds + `
-		AND q.state <> 'cancelled' AND (q.scope = 0 OR q.scope = n.scope AND q.scope > 0)`
-	args := append([]any{now, threads}, at...)
+	args := append([]any{now, list(threads)}, at...)
 	err := l.db.WithContext(ctx).Exec(`UPDATE notifications AS n SET state = 'superseded', sending_until = NULL, updated_at = ?,
-			last_error = 'superseded by notification ' || (SELECT max(q.id) `+newer+`)
-		WHERE n.thread IN ? AND n.thread <> '' AND n.kind IN `+calendarKinds+` AND `+open+` AND EXISTS (SELECT 1 `+newer+`)`, args...).Error
+			last_error = 'superseded by notification ' || (SELECT max(c.id) `+newer("n")+`)
+		WHERE n.thread `+l.isOneOf("text")+` AND n.thread <> '' AND `+open+` AND `+covered("n"), args...).Error
 	if err != nil {
 		return fmt.Errorf("supersede notifications: %w", err)
 	}
@@ -252,15 +240,15 @@ func (l *Ledger) start(ctx context.Context, ids, revive []int64, now time.Time, 
 	}
 	end, until := l.ending(now, lease)
 	open, at := l.open(now)
-	args := append([]any{now, until, now, ids}, at...)
+	args := append([]any{now, until, now, list(ids)}, at...)
 	if len(revive) > 0 {
-		open += ` OR n.state = 'failed' AND n.id IN ?`
-		args = append(args, revive)
+		open += ` OR n.state = 'failed' AND n.id ` + l.isOneOf("bigint")
+		args = append(args, list(revive))
 	}
 	var rows []startedRow
 	err := l.db.WithContext(ctx).Raw(`UPDATE notifications AS n
 		SET state = 'sending', attempts = attempts + 1, sending_at = ?, sending_until = `+end+`, updated_at = ?
-		WHERE n.id IN ? AND (`+open+`) AND (n.expires_at IS NULL OR n.expires_at >= ?)
+		WHERE n.id `+l.isOneOf("bigint")+` AND (`+open+`) AND (n.expires_at IS NULL OR n.expires_at >= ?)
 			AND (n.thread = '' OR NOT EXISTS (SELECT 1 FROM notifications p
 				WHERE p.thread = n.thread AND p.thread <> '' AND p.id < n.id AND p.state IN ('pending', 'sending')
 				AND (p.state = 'sending' OR p.expires_at IS NULL OR p.expires_at >= ?)
@@ -288,7 +276,7 @@ func (l *Ledger) Keep(ctx context.Context, begun map[int64]time.Time, now time.T
 			SendingAt time.Time
 		}
 		err := l.db.WithContext(ctx).Raw(`UPDATE notifications SET sending_until = `+end+`
-			WHERE id IN ? AND state = 'sending' RETURNING id, sending_at`, until, part).Scan(&rows).Error
+			WHERE id `+l.isOneOf("bigint")+` AND state = 'sending' RETURNING id, sending_at`, until, list(part)).Scan(&rows).Error
 		if err != nil {
 			return nil, fmt.Errorf("keep notifications that are being sent: %w", err)
 		}

@@ -84,7 +84,7 @@ func TestList(t *testing.T) {
 	if _, err := ledger.Begin(t.Context(), []notify.Ask{{ID: 5, Version: 1}}, time.Now(), time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := ledger.Record(t.Context(), []notify.Outcome{{ID: 5, Version: 1, State: notify.Failed, At: time.Now(), Error: "no such mailbox"}}); err != nil {
+	if _, err := ledger.Record(t.Context(), []notify.Outcome{{ID: 5, Version: 1, State: notify.Failed, At: time.Now(), Error: "no such mailbox"}}); err != nil {
 		t.Fatal(err)
 	}
 	got := decode[list](t, api.Get("/notifications?state=failed&meeting_id=1").Body.Bytes())
@@ -106,7 +106,7 @@ func TestResend(t *testing.T) {
 	if _, err := ledger.Begin(t.Context(), []notify.Ask{{ID: 1, Version: 1}}, time.Now(), time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := ledger.Record(t.Context(), []notify.Outcome{{ID: 1, Version: 1, State: notify.Sent, At: time.Now(), MessageID: "<m>"}}); err != nil {
+	if _, err := ledger.Record(t.Context(), []notify.Outcome{{ID: 1, Version: 1, State: notify.Sent, At: time.Now(), MessageID: "<m>"}}); err != nil {
 		t.Fatal(err)
 	}
 	resp := api.Post("/notifications/1/resend")
