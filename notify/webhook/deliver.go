@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -26,7 +27,7 @@ type Bodies interface {
 // Deliver is the strategy webhook.deliver: it posts one delivery, once all older events of the
 // same meeting are concluded for the same webhook, and then the later ones that wait for it.
 // A crash between the server's answer and the record of it leads to one more post with the same
-// event id.
+// event id; of events of one meeting up to fifty, those of the last second, are recorded at a time.
 //
 // Deliveries that are executed at the same moment are read, and recorded, in one statement.
 type Deliver struct {
@@ -189,6 +190,13 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 		// It was posted right after an older event and failed: that was this attempt.
 		return d.failed(one, Outcome{Status: one.Status, Error: one.LastError, RetryAfter: wait}, last)
 	}
+	text := d.texts.Ask(one.EventID)
+	switch {
+	case text.err != nil:
+		return d.unlessDown(text.err)
+	case text.body == nil:
+		return d.record(one, Outcome{Error: noMeeting}, Skipped)
+	}
 	wait, leave := d.paces.enter(ctx, w.ID)
 	if wait > 0 {
 		return delayjob.Snooze(wait)
@@ -197,11 +205,14 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 	if p.Behind && one.State == Pending && one.Version == 1 {
 		concluded = Pending // it leads those that wait for it
 	}
-	err = d.post(ctx, one, w, leave, concluded)
+	err = d.post(ctx, one, w, text.body, leave, concluded)
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return d.failed(one, r.Outcome, last)
 	}
-	if err != nil || !one.Leading() {
+	if err != nil {
+		return err
+	}
+	if err := d.unlessDown(d.records.Ask(one)); err != nil || !one.Leading() {
 		return err
 	}
 	return d.lead(ctx, one)
@@ -237,48 +248,100 @@ func (d *Deliver) takeOver(ctx context.Context, first *Delivery) error {
 // fails. After a while the rest goes back to the queue, due now, with the message of first.
 func (d *Deliver) lead(ctx context.Context, first *Delivery) error {
 	begun := time.Now()
-	for n := 0; ; n++ {
+	for n := 0; n < leadMost && time.Since(begun) < leadTime; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if n == leadMost || time.Since(begun) > leadTime {
-			return delayjob.Snooze(0)
+		read := time.Now()
+		line, w, err := d.store.Next(ctx, first, d.now(), min(pageMost, leadMost-n))
+		if err != nil {
+			return d.unlessDown(err)
 		}
-		wait, leave := d.paces.enter(ctx, first.WebhookID)
+		if len(line) == 0 {
+			return d.finish(first)
+		}
+		posted, wait, err := d.follow(ctx, line, w, read.Add(pageTime))
+		n += posted
 		switch {
+		case err != nil:
+			return err
 		case wait > shortPause:
 			return d.finish(first)
 		case wait > 0:
 			return delayjob.Snooze(wait)
 		}
-		if more, err := d.follow(ctx, first, leave); err != nil {
-			return err
-		} else if !more {
-			return d.finish(first)
-		}
 	}
+	return delayjob.Snooze(0)
 }
 
-// follow posts the next delivery that waits for first, and reports whether another may follow.
-func (d *Deliver) follow(ctx context.Context, first *Delivery, leave func(ended)) (more bool, err error) {
-	one, w, err := d.store.Next(ctx, first, d.now())
-	if err != nil || one == nil || !w.Active {
-		leave(unknown)
+const (
+	// pageMost is how many deliveries of a line are read, posted and then recorded together. A crash
+	// leads to one more post of each.
+	pageMost = 50
+	// pageTime is for how long they are posted after they were read: another process may have taken
+	// over the line meanwhile.
+	pageTime = time.Second
+)
+
+// stopLeading says that nothing is posted until the delivery that failed comes again.
+const stopLeading = time.Duration(math.MaxInt64)
+
+// follow posts deliveries of a line one after another until an instant and records together what
+// came of them. It returns how many are done with, and how long to wait before the next.
+func (d *Deliver) follow(ctx context.Context, line []*Delivery, w *Webhook, until time.Time) (n int, wait time.Duration, err error) {
+	var done []*Delivery
+	defer func() {
+		if failed := d.conclude(done); failed != nil {
+			err = failed
+		}
+	}()
+	events := make([]int64, len(line))
+	for i, one := range line {
+		events[i] = one.EventID
 	}
-	switch {
-	case err != nil:
-		return false, d.unlessDown(err)
-	case one == nil:
-		return false, nil
-	case !w.Active:
-		return true, d.record(one, Outcome{Error: inactive}, Skipped)
+	texts, err := d.bodies.Bodies(ctx, events)
+	if err != nil {
+		return 0, 0, d.unlessDown(err)
 	}
-	err = d.post(ctx, one, w, leave, Delivered)
-	if r, ok := errors.AsType[*refusal](err); ok {
-		one.Due = d.now().Add(cmp.Or(r.RetryAfter, d.Options().Backoff.Delay(one.Attempts))) // its own message comes then
-		return false, d.record(one, r.Outcome, Pending)
+	for _, one := range line {
+		if n > 0 && time.Now().After(until) {
+			return n, 0, nil
+		}
+		done = append(done, one)
+		n++
+		switch text := texts[one.EventID]; {
+		case !w.Active:
+			d.note(one, Outcome{Error: inactive}, Skipped)
+			continue
+		case text == nil:
+			d.note(one, Outcome{Error: noMeeting}, Skipped)
+			continue
+		default:
+			wait, leave := d.paces.enter(ctx, w.ID)
+			if wait > 0 {
+				done = done[:len(done)-1]
+				return n - 1, wait, nil
+			}
+			err = d.post(ctx, one, w, text, leave, Delivered)
+		}
+		if r, ok := errors.AsType[*refusal](err); ok {
+			one.Due = d.now().Add(cmp.Or(r.RetryAfter, d.Options().Backoff.Delay(one.Attempts))) // its own message comes then
+			d.note(one, r.Outcome, Pending)
+			return n, stopLeading, nil
+		}
+		if err != nil { // the attempt counts, whatever came of it
+			return n, 0, err
+		}
 	}
-	return true, err
+	return n, 0, nil
+}
+
+// conclude records deliveries together or, if that fails, each by itself.
+func (d *Deliver) conclude(ds []*Delivery) error {
+	if len(ds) == 0 {
+		return nil
+	}
+	return d.unlessDown(cmp.Or(d.recordAll(ds)...))
 }
 
 // finish records a leading delivery as delivered. The next that waits comes by its own message.
@@ -288,32 +351,29 @@ func (d *Deliver) finish(first *Delivery) error {
 	return d.unlessDown(d.store.Finish(ctx, first, d.now()))
 }
 
-const inactive = "the webhook is not active"
+const (
+	inactive  = "the webhook is not active"
+	noMeeting = "the meeting is no more"
+)
 
 // A refusal says that the server did not take a delivery.
 type refusal struct{ Outcome }
 
 func (r *refusal) Error() string { return r.Outcome.Error }
 
-// post posts a delivery, gives its place back, and records what came of it: that it is concluded
-// if the server took it. If not, it returns a [refusal] and records nothing.
-func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, leave func(ended), concluded State) error {
+// post posts a delivery, gives its place back, and notes what came of it: that it is concluded if
+// the server took it. If not, it returns a [refusal] and notes nothing.
+func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, text []byte, leave func(ended), concluded State) error {
 	how := unknown
 	defer func() { leave(how) }() // also if it panics
-	text := d.texts.Ask(one.EventID)
-	if text.err != nil {
-		return d.unlessDown(text.err)
-	}
-	if text.body == nil {
-		return d.record(one, Outcome{Error: "the meeting is no more"}, Skipped)
-	}
 	one.Attempts++
-	o := send(ctx, d.sender, w, one, text.body)
+	o := send(ctx, d.sender, w, one, text)
 	switch {
 	case o.Status >= 200 && o.Status < 300:
 		how = well
 		one.DeliveredAt = d.now()
-		return d.record(one, o, concluded)
+		d.note(one, o, concluded)
+		return nil
 	case o.Status == 0 && ctx.Err() != nil: // this process stops: not the server's fault
 		return context.Cause(ctx)
 	case o.Status == http.StatusGone:
@@ -322,7 +382,9 @@ func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, leave fun
 		if err := d.stop(ctx, w); err != nil {
 			return err
 		}
-		return d.record(one, o, Failed)
+		w.Active = false
+		d.note(one, o, Failed)
+		return nil
 	}
 	how = badly
 	return &refusal{o}
@@ -360,10 +422,15 @@ func (d *Deliver) stop(ctx context.Context, w *Webhook) error {
 	return d.unlessDown(err)
 }
 
-// record notes what became of an attempt; not that one was sent again meanwhile. It is not cut short
-// when the process stops: what was answered was answered.
-func (d *Deliver) record(one *Delivery, o Outcome, s State) error {
+// note sets what became of an attempt.
+func (d *Deliver) note(one *Delivery, o Outcome, s State) {
 	one.State, one.Status, one.LastError, one.UpdatedAt = s, o.Status, o.Error, d.now()
+}
+
+// record notes what became of an attempt and saves it, unless it was sent again meanwhile. It is not
+// cut short when the process stops: what was answered was answered.
+func (d *Deliver) record(one *Delivery, o Outcome, s State) error {
+	d.note(one, o, s)
 	return d.unlessDown(d.records.Ask(one))
 }
 

@@ -30,10 +30,10 @@ type Store interface {
 	// Record saves what became of deliveries: state, attempts, due time, expiry, status, error and
 	// when it was delivered. It does nothing for one that has another version or was delivered.
 	Record(ctx context.Context, ds []*Delivery) error
-	// Next begins an attempt at the oldest pending delivery that waits for first, which is leading,
-	// and returns it with its webhook. The row counts the attempt already, the result does not. nil:
-	// nothing waits, what waits may not be posted now, or first was recorded since by another.
-	Next(ctx context.Context, first *Delivery, now time.Time) (*Delivery, *Webhook, error)
+	// Next reads the oldest pending deliveries that wait for first, which is leading, at most n, and
+	// their webhook: those that may be posted now, one after another. None: nothing waits, the
+	// oldest may not be posted now, or first was recorded since by another.
+	Next(ctx context.Context, first *Delivery, now time.Time, n int) ([]*Delivery, *Webhook, error)
 	// Finish records a leading delivery as delivered, unless it was recorded since by another.
 	Finish(ctx context.Context, first *Delivery, now time.Time) error
 	// UpdateDelivery locks the delivery, calls fn and saves what it made of it; [ErrNotFound].

@@ -490,6 +490,59 @@ func TestDeliver_leads(t *testing.T) {
 	})
 }
 
+// alone is a store whose database refuses what concerns several deliveries, and one of them for once.
+type alone struct {
+	*gormstore.Store
+	refused int64 // ID; 0: none any more
+	shared  int
+}
+
+func (s *alone) Record(ctx context.Context, ds []*webhook.Delivery) error {
+	if len(ds) > 1 {
+		s.shared++
+		return errors.New("the statement is refused")
+	}
+	if ds[0].ID == s.refused {
+		s.refused = 0
+		return errors.New("the row is refused")
+	}
+	return s.Store.Record(ctx, ds)
+}
+
+// TestDeliver_recordsEachByItself: if the database refuses to record what was posted together, each
+// is recorded by itself. One that cannot be is posted again, and no other.
+func TestDeliver_recordsEachByItself(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := &alone{Store: gormstore.New(db.Gorm)}
+		d := newDesk(t, status(200))
+		to(t, s.Store, hook(t, s.Store, true), d.URL)
+		aMeeting(t, db, 1)
+		mustHappen(t, db, 1, slices.Repeat([]string{"changed"}, 6)...)
+		line := all(t, s.Store)
+		s.refused = line[3].ID
+		job := newDeliver(t, s, bodies{}, time.Now)
+		if err := job.Execute(t.Context(), line[0].Message()); err == nil {
+			t.Error("it is not noticed that a row cannot be recorded")
+		}
+		m := line[0].Message()
+		m.Attempt = 2
+		if err := job.Execute(t.Context(), m); err != nil {
+			t.Error(err)
+		}
+		if d := cmp.Diff(append(events(line), fmt.Sprint(line[3].EventID, " 1")), d.told()); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		for _, one := range line {
+			if got, _, err := s.Delivery(t.Context(), one.ID); err != nil || got.State != webhook.Delivered || got.Attempts != 1 {
+				t.Errorf("%+v, %v", got, err)
+			}
+		}
+		if s.shared == 0 {
+			t.Error("nothing was recorded together")
+		}
+	})
+}
+
 // TestDeliver_leaderFails: a process dies while it posts the third event of a meeting. Nobody posts
 // later ones until the message of the first event comes again, which posts the third again and the
 // rest once. What the dead process does when it was but slow changes nothing.
@@ -528,7 +581,7 @@ func TestDeliver_leaderFails(t *testing.T) {
 		if err := s.Record(t.Context(), []*webhook.Delivery{&taken}); err != nil {
 			t.Fatal(err)
 		}
-		if one, _, err := s.Next(t.Context(), first, time.Now()); one != nil || err != nil {
+		if one, _, err := s.Next(t.Context(), first, time.Now(), 10); one != nil || err != nil {
 			t.Errorf("the slow process goes on with %+v, %v", one, err)
 		}
 		if err := s.Finish(t.Context(), first, time.Now()); err != nil {

@@ -149,30 +149,35 @@ func (s *Store) Record(ctx context.Context, ds []*webhook.Delivery) error {
 
 // Next implements [webhook.Store]. The time at which first was recorded is the right to go on with
 // what waits for it: another process that takes over records it anew.
-func (s *Store) Next(ctx context.Context, first *webhook.Delivery, now time.Time) (*webhook.Delivery, *webhook.Webhook, error) {
-	const line = `SELECT p.id FROM webhook_deliveries p WHERE p.webhook_id = ? AND p.meeting_id = ? AND p.meeting_id <> 0 AND p.state = 'pending' AND ` + alive
+func (s *Store) Next(ctx context.Context, first *webhook.Delivery, now time.Time, n int) ([]*webhook.Delivery, *webhook.Webhook, error) {
+	const line = `webhook_deliveries p WHERE p.webhook_id = ? AND p.meeting_id = ? AND p.meeting_id <> 0 AND p.state = 'pending' AND ` + alive
 	var rows []deliveryRow
-	err := s.db.WithContext(ctx).Raw(`UPDATE webhook_deliveries AS d SET attempts = attempts + 1, updated_at = ?
-		WHERE d.id = (`+line+` AND p.id > ? ORDER BY p.id LIMIT 1) AND d.state = 'pending' AND (d.attempts = 0 OR d.due_at <= ?) AND d.expires_at > ?
+	err := s.db.WithContext(ctx).Raw(`SELECT p.* FROM `+line+` AND p.id > ?
 			AND EXISTS (SELECT 1 FROM webhook_deliveries f WHERE f.id = ? AND f.version = ? AND f.state = 'pending' AND f.updated_at = ?)
-			AND NOT EXISTS (`+line+` AND p.id < ?)
-		RETURNING *`, micro(now),
-		first.WebhookID, first.MeetingID, webhook.Job, first.ID, micro(now), micro(now),
+			AND NOT EXISTS (SELECT 1 FROM `+line+` AND p.id < ?)
+		ORDER BY p.id LIMIT ?`,
+		first.WebhookID, first.MeetingID, webhook.Job, first.ID,
 		first.ID, first.Version, micro(first.UpdatedAt),
-		first.WebhookID, first.MeetingID, webhook.Job, first.ID).Scan(&rows).Error
-	if err != nil || len(rows) == 0 {
-		return nil, nil, wrap("begin delivery", err)
+		first.WebhookID, first.MeetingID, webhook.Job, first.ID, n).Scan(&rows).Error
+	if err != nil {
+		return nil, nil, wrap("read waiting deliveries", err)
+	}
+	var ds []*webhook.Delivery
+	for i := range rows {
+		d := rows[i].delivery()
+		if d.Attempts > 0 && d.Due.After(now) || !d.Expires.After(now) {
+			break
+		}
+		ds = append(ds, d)
+	}
+	if len(ds) == 0 {
+		return nil, nil, nil
 	}
 	w, err := s.Webhook(ctx, first.WebhookID)
 	if errors.Is(err, webhook.ErrNotFound) {
 		return nil, nil, nil
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	d := rows[0].delivery()
-	d.Attempts--
-	return d, w, nil
+	return ds, w, err
 }
 
 // Finish implements [webhook.Store].
