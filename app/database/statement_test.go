@@ -119,3 +119,13 @@ func outlastsBound(t *testing.T, migrate func(*database.DB, context.Context) err
 		t.Error(err)
 	}
 }
+
+// Long statements are run and not compiled, which takes Postgres seconds.
+func TestOpen_compilesNothing(t *testing.T) {
+	t.Parallel()
+	db := open(t, testenv.Postgres(t))
+	var jit string
+	if err := db.Gorm.WithContext(t.Context()).Raw("SHOW jit").Scan(&jit).Error; err != nil || jit != "off" {
+		t.Errorf("jit is %q, %v", jit, err)
+	}
+}

@@ -241,7 +241,7 @@ func benchmarkFinding(b *testing.B, p organisation) {
 			for range b.N {
 				var took []time.Duration
 				items := 0
-				for i := range n + 20 {
+				for i, end := 0, time.Now().Add(8*time.Second); i < n+20 && (i < 23 || time.Now().Before(end)); i++ {
 					path := c.path()
 					begin := time.Now()
 					var page struct{ Items, Meetings []json.RawMessage }
@@ -255,11 +255,11 @@ func benchmarkFinding(b *testing.B, p organisation) {
 					b.Fatalf("found %d", items)
 				}
 				slices.Sort(took)
-				b.ReportMetric(float64(took[n/2].Microseconds())/1000, "p50-ms")
-				b.ReportMetric(float64(took[n*99/100].Microseconds())/1000, "p99-ms")
-				b.ReportMetric(float64(items)/n, "items")
-				tell("among 10,000 rooms with 1,000,000 meetings: "+strings.TrimPrefix(b.Name(), "BenchmarkFinding/"), fmt.Sprintf("p50 %.1f, p99 %.1f ms",
-					float64(took[n/2].Microseconds())/1000, float64(took[n*99/100].Microseconds())/1000), "p99 <= 30 ms", "")
+				p50, p99 := float64(took[len(took)/2].Microseconds())/1000, float64(took[len(took)*99/100].Microseconds())/1000
+				b.ReportMetric(p50, "p50-ms")
+				b.ReportMetric(p99, "p99-ms")
+				b.ReportMetric(float64(items)/float64(len(took)), "items")
+				tell("among 10,000 rooms with 1,000,000 meetings: "+strings.TrimPrefix(b.Name(), "BenchmarkFinding/"), fmt.Sprintf("p50 %.1f, p99 %.1f ms", p50, p99), "p99 <= 30 ms", "")
 			}
 			b.ReportMetric(0, "ns/op")
 		})
