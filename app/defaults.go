@@ -38,7 +38,7 @@ func (a *application) followDefaults(ctx context.Context) error {
 }
 
 // followStep is how many meetings one transaction gives other reminders.
-const followStep = 200
+const followStep = 50
 
 // applyReminders does so once, and has the loader look for what that made due. It takes short
 // steps and pauses as long as each took, so that what is due meanwhile does not wait for it. A

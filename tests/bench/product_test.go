@@ -184,11 +184,39 @@ func BenchmarkStartLateness(b *testing.B) {
 		tell("... while a mail server that takes one mail a second has 100,000 queued", late.String()+
 			fmt.Sprintf("; the program has %d MB before and %d MB after", before>>20, p.resident(b)>>20), "within 100 ms, memory flat", "")
 	})
+	b.Run("while the reminders of 100000 meetings change", func(b *testing.B) {
+		const booked = 100_000
+		var from time.Time
+		p := start(b, func(db *pgxpool.Pool) {
+			from = time.Now().Add(40 * time.Second)
+			meetings(b, db, n+booked, func(i int) time.Time {
+				if i < n {
+					return from.Add(rand.N(span))
+				}
+				return from.Add(48*time.Hour + rand.N(720*time.Hour))
+			})
+			exec(b, db, `UPDATE meetings SET default_reminders = true WHERE starts_at > $1`, from.Add(time.Hour))
+			exec(b, db, `INSERT INTO meeting_reminders (meeting_id, before, offset_seconds, channels, due_at)
+				SELECT id, x.before, x.s, '["email"]', CASE x.before WHEN 'start' THEN starts_at ELSE ends_at END - x.s * interval '1 second'
+				FROM meetings, (VALUES ('start', 900), ('end', 300)) AS x (before, s) WHERE default_reminders`) // as config.yaml has them
+		})
+		if time.Now().After(from) {
+			b.Fatal("the set-up took too long")
+		}
+		time.Sleep(time.Until(from))
+		p.Configure(b, p.Config(b)+"booking: { reminders: [{ before: start, offset: 1h, channels: [email] }] }\n")
+		late := p.startsLate(b, n, from, span)
+		changed := query[int64](b, p.db, `SELECT count(*) FROM meeting_reminders WHERE offset_seconds = 3600`)
+		if changed == 0 || changed == booked {
+			b.Fatalf("%d meetings had the new reminders when the last one started", changed)
+		}
+		tell("... while `booking.reminders` changes for 100,000 booked meetings", late.String(), "p99 <= 30 ms", "")
+	})
 }
 
 func (p *product) startsLate(b *testing.B, n int64, from time.Time, span time.Duration) spread {
 	b.Helper()
-	if time.Now().After(from) {
+	if time.Now().After(from.Add(time.Second)) {
 		b.Fatal("the set-up took too long")
 	}
 	time.Sleep(time.Until(from.Add(span)))
