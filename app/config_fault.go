@@ -131,19 +131,20 @@ func maskLines(src []byte, secrets []string) []string {
 // keyed is a key and a value behind it, up to the next one in braces.
 var keyed = regexp.MustCompile(`([\w.-]+)(["']?\s*:(?:\s+|$))([^,{}\[\]]*)`)
 
-// maskUnknown hides the values of keys that are no settings, which may be misspelt secrets. A line
+// maskUnknown hides the values of keys that are no settings, which may be misspelt secrets, and
+// comments, which may hold old ones or be the rest of a secret with a # in it. A line
 // without a key goes with the key before it; after reports that for the lines that follow.
 func maskUnknown(line string, before bool) (masked string, after bool) {
 	code, comment := line, ""
 	if i := strings.Index(" "+line, " #"); i >= 0 {
-		code, comment = line[:i], line[i:]
+		code, comment = line[:i], "# "+mask
 	}
 	if !keyed.MatchString(code) {
 		if text := strings.TrimSpace(code); !before && text != "" {
 			indent := code[:strings.Index(code, text)]
 			return indent + mask + comment, false
 		}
-		return line, before
+		return code + comment, before
 	}
 	after = true
 	masked = keyed.ReplaceAllStringFunc(code, func(pair string) string {
