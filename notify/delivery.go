@@ -142,6 +142,8 @@ func (d *Delivery) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayj
 // process, comes again when its lease has run out, and one that waits for older ones of its thread
 // comes again in case that the process that sends them dies. A crash before the provider's answer,
 // or between it and the record, leads to another attempt with the same Message-ID.
+//
+// With a Rate it sends one row only, for the consumer counts messages.
 func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 	id, err := strconv.ParseInt(m.Key, 10, 64)
 	if err != nil {
@@ -152,7 +154,7 @@ func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 		late = m.Claimed.Sub(m.Ready)
 	}
 	next, err := d.attempt(ctx, try{Ask: Ask{ID: id, Version: m.Version, Revive: m.Attempt <= 1}, message: m, late: late})
-	for end := time.Now().Add(followFor); next.ID != 0 && time.Now().Before(end) && ctx.Err() == nil; {
+	for end := time.Now().Add(followFor); next.ID != 0 && d.opts.Rate <= 0 && time.Now().Before(end) && ctx.Err() == nil; {
 		follow := try{Ask: Ask{ID: next.ID, Version: next.Version}, message: m, follows: true}
 		next, _ = d.attempt(ctx, follow) // if it fails, it comes again by its own message
 	}

@@ -42,6 +42,7 @@ func TestSuccessor(t *testing.T) {
 		kinds   []notify.Kind // of one thread, the oldest first
 		due     map[int]time.Time
 		answers map[string]error
+		rate    float64
 		sent    string // keys, after the first one's message alone
 		all     string // ... and after all messages
 	}{
@@ -50,6 +51,7 @@ func TestSuccessor(t *testing.T) {
 		"not concluded":       {kinds: []notify.Kind{"decision", "released"}, answers: map[string]error{"0": errors.New("451")}, sent: "", all: "0 1"},
 		"itself not accepted": {kinds: []notify.Kind{"decision", "released"}, answers: map[string]error{"1": errors.New("451")}, sent: "0", all: "0 1"},
 		"itself refused":      {kinds: []notify.Kind{"decision", "released"}, answers: map[string]error{"1": notify.Permanent(errors.New("550"))}, sent: "0", all: "0 1"},
+		"limited by a rate":   {kinds: []notify.Kind{"decision", "released"}, rate: 1000, sent: "0", all: "0 1"},
 		"not due":             {kinds: []notify.Kind{"decision", "reminder"}, due: map[int]time.Time{1: later}, sent: "0", all: "0 1"},
 		"covered by another":  {kinds: []notify.Kind{"decision", "invitation", "cancellation"}, sent: "0 2", all: "0 2"},
 		"after one too late":  {kinds: []notify.Kind{"reminder", "released"}, answers: map[string]error{"0": notify.Off("off")}, sent: "1", all: "1"},
@@ -74,6 +76,9 @@ func TestSuccessor(t *testing.T) {
 					ms = append(ms, m)
 				}
 				d := notify.NewDelivery(notify.Email, l, sender, notify.DeliveryOptions{})
+				if c.rate > 0 {
+					d = notify.NewDelivery(notify.Email, l, sender, notify.DeliveryOptions{Job: delayjob.Options{Rate: c.rate}})
+				}
 				_ = d.Execute(t.Context(), ms[0])
 				if got := strings.Join(sender.sent, " "); got != c.sent {
 					t.Errorf("one message sent %q, want %q", got, c.sent)
