@@ -27,7 +27,9 @@ const heavyKey = "heavy"
 
 const (
 	placeWait    = 5 * time.Second // for others of the same caller to end
-	placeWaiters = 16              // times as many may wait as may run
+	placeLease   = 3 * time.Second // so that a waiting request gets the place of a process that was killed
+	streamLease  = 15 * time.Second
+	placeWaiters = 16 // times as many may wait as may run
 	streamsRetry = 30 * time.Second
 )
 
@@ -59,9 +61,9 @@ func newLimits(client redis.UniversalClient, c *Config, secret func(huma.Context
 		refused:   account.NewMemoryLimiter(account.Rate{}),
 	}
 	if client != nil {
-		l.running = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":running:"), near: nearPart}
-		l.heavy = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":heavy:")}
-		l.streams = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":streams:")}
+		l.running = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":running:", placeLease), near: nearPart}
+		l.heavy = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":heavy:", placeLease)}
+		l.streams = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":streams:", streamLease)}
 	}
 	l.set(c.Limits)
 	return l

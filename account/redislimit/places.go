@@ -10,16 +10,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-const (
-	placeLease = 15 * time.Second // without renewal the process is lost, and its places are free again
-	placeRenew = 5 * time.Second
-)
-
 // Places bounds how many hold a place of a key at the same time, in all processes together. While
 // Redis does not answer every place is granted. It is safe for concurrent use.
 type Places struct {
 	client redis.UniversalClient
 	prefix string
+	lease  time.Duration
 	own    string // names this process
 	silent silence
 
@@ -31,10 +27,11 @@ type Places struct {
 
 type heldPlace struct{ key, id string }
 
-// NewPlaces returns Places whose keys begin with prefix. The client stays the caller's; it should
+// NewPlaces returns Places whose keys begin with prefix. They are renewed while they are held; those of
+// a process that is lost are free again after lease. The client stays the caller's; it should
 // heed the contexts' deadlines.
-func NewPlaces(client redis.UniversalClient, prefix string) *Places {
-	return &Places{client: client, prefix: prefix, own: rand.Text(), held: map[heldPlace]struct{}{}}
+func NewPlaces(client redis.UniversalClient, prefix string, lease time.Duration) *Places {
+	return &Places{client: client, prefix: prefix, lease: lease, own: rand.Text(), held: map[heldPlace]struct{}{}}
 }
 
 // takePlace adds the place ARGV[3] for ARGV[2] ms, if fewer than ARGV[1] are held.
@@ -63,7 +60,7 @@ func (p *Places) Take(ctx context.Context, key string, most int) (leave func(), 
 	place := p.hold(key)
 	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	granted, err := takePlace.Run(asking, p.client, []string{place.key}, most, placeLease.Milliseconds(), place.id).Bool()
+	granted, err := takePlace.Run(asking, p.client, []string{place.key}, most, p.lease.Milliseconds(), place.id).Bool()
 	switch {
 	case err == nil && granted:
 		return func() { p.leave(ctx, place) }, true
@@ -85,7 +82,7 @@ func (p *Places) hold(key string) heldPlace {
 	p.held[place] = struct{}{}
 	if !p.renewing {
 		p.renewing = true
-		time.AfterFunc(placeRenew, p.renew)
+		time.AfterFunc(p.lease/3, p.renew)
 	}
 	return place
 }
@@ -99,7 +96,7 @@ func (p *Places) renew() {
 		held[place.key] = append(held[place.key], place.id)
 	}
 	if p.renewing = len(held) > 0; p.renewing {
-		defer func() { time.AfterFunc(placeRenew, p.renew) }()
+		defer func() { time.AfterFunc(p.lease/3, p.renew) }()
 	}
 	p.mu.Unlock()
 	for key, ids := range held {
@@ -107,7 +104,7 @@ func (p *Places) renew() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		if err := renewPlaces.Run(ctx, p.client, []string{key}, append([]any{placeLease.Milliseconds()}, ids...)...).Err(); err != nil {
+		if err := renewPlaces.Run(ctx, p.client, []string{key}, append([]any{p.lease.Milliseconds()}, ids...)...).Err(); err != nil {
 			p.silent.begin()
 		}
 		cancel()

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -14,7 +15,7 @@ import (
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	c := client(t, testenv.Redis(t))
-	here, there := redislimit.NewPlaces(c, "p:"), redislimit.NewPlaces(c, "p:") // two processes
+	here, there := redislimit.NewPlaces(c, "p:", time.Minute), redislimit.NewPlaces(c, "p:", time.Minute) // two processes
 	take := func(p *redislimit.Places, key string, want bool) func() {
 		t.Helper()
 		leave, ok := p.Take(t.Context(), key, 2)
@@ -60,7 +61,7 @@ func TestPlaces_race(t *testing.T) {
 	var all sync.WaitGroup
 	var at, most, granted atomic.Int64
 	for range 4 {
-		p := redislimit.NewPlaces(c, "")
+		p := redislimit.NewPlaces(c, "", time.Minute)
 		for range 4 {
 			all.Go(func() {
 				for range 50 {
@@ -90,7 +91,7 @@ func TestPlaces_race(t *testing.T) {
 func TestPlaces_withoutRedis(t *testing.T) {
 	t.Parallel()
 	server := testenv.RedisServer(t)
-	p := redislimit.NewPlaces(client(t, server.URL()), "")
+	p := redislimit.NewPlaces(client(t, server.URL()), "", time.Minute)
 	server.Kill()
 	for range 3 {
 		leave, ok := p.Take(t.Context(), "k", 1)
