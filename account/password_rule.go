@@ -8,15 +8,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// common passwords are the first that anybody tries, in lower case. With digits and marks after them
-// they are as common: password1, Sommer2026!.
+// common passwords are the first that anybody tries, in lower case; see [isCommon].
 var common = wordSet(`password passw0rd p@ssword p@ssw0rd passwort pa55word kennwort motdepasse contrasena mima
 	12345678 123123123 12341234 11223344 1q2w3e4r 1q2w3e4r5t 1qaz2wsx 1qazxsw2 q1w2e3r4 zaq12wsx
 	qwerty qwertyui qwertyuiop qwertz qwertzui qwertzuiop azerty azertyuiop asdfgh asdfghjk asdfghjkl zxcvbnm yxcvbnm abcdefgh abcd abc
 	iloveyou loveyou ichliebedich sunshine princess football baseball basketball superman batman trustno welcome willkommen letmein dragon monkey
 	master shadow ninja freedom starwars pokemon charlie whatever computer internet michelle jennifer jessica ashley corvette mercedes samsung google facebook
-	changeme administrator admin administrador root user guest default secret geheim test tester testing login access
-	hallo hello schatz sommer winter herbst spring summer autumn fruehling punctual meeting meetingroom`)
+	changeme administrator default geheim
+	hallo hello schatz sommer winter herbst spring summer autumn fruehling punctual
+	admin123 admin1234 secret123 test1234 user1234 guest123 root1234`)
+
+// isCommon reports whether a password is one that anybody tries first, perhaps with a few digits and
+// marks after it: password1, Sommer2026!.
+func isCommon(lower string) bool {
+	word := strings.TrimRight(lower, "0123456789!?.,*#$%&_-+ ")
+	return common[lower] || common[word] && len(lower)-len(word) <= 8
+}
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}
@@ -43,7 +50,7 @@ func (fs *faults) password(p string, own ...string) {
 		fs.add("password", "too_long", "must have at most %d bytes", maxPasswordBytes)
 	case utf8.RuneCountInString(p) < minPassword:
 		fs.add("password", "too_short", "must have at least %d characters", minPassword)
-	case common[lower], common[strings.TrimRight(lower, "0123456789!?.,*#$%&_-+ ")], distinct(lower) < 3, sequence(lower):
+	case isCommon(lower), distinct(lower) < 3, sequence(lower):
 		fs.add("password", "too_common", "must not be a common password, a sequence or one or two characters repeated")
 	case isOneOf(lower, own):
 		fs.add("password", "too_common", "must not be your own name or address")

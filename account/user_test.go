@@ -75,6 +75,7 @@ func TestFaults_password(t *testing.T) {
 		"PassWord":                       "too_common",
 		"sunshine1":                      "too_common",
 		"Sommer2031!":                    "too_common",
+		"sunshine 40917 88 301":          "",
 		"aaaaaaaaaaaa":                   "too_common",
 		"abababababab":                   "too_common",
 		"        ":                       "too_common",
