@@ -234,9 +234,9 @@ func (m *Meeting) Reject(rooms []*Room, comment string, by Actor, at time.Time) 
 	return nil
 }
 
-// Expire ends a request that nobody decided in time: to is [Rejected], or [Confirmed] where
-// the rooms want that, which is a [*PolicyError] if it does not hold its rooms and one of them is closed now. Whoever calls it
-// knows by the engine's clock that the deadline has come.
+// Expire ends a request that nobody decided in time: to is [Rejected], or [Confirmed] where its rooms
+// want that. It is a [*PolicyError] to confirm a request that does not hold its rooms while one of
+// them is closed. The caller knows by the engine's clock that the deadline has come.
 func (m *Meeting) Expire(to Status, rooms []*Room, by Actor, at time.Time) error {
 	switch {
 	case m.Request == nil:
