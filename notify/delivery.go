@@ -99,7 +99,7 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 	d.turns = newTurns(d.slots.handlers)
 	d.begins.Do = func(asks []Ask) []begunOrError { return d.begin(asks, o.Screen) }
 	d.records.Do = d.recordAll
-	d.begins.Every, d.records.Every = together, together
+	d.begins.Every = together
 	return d
 }
 
@@ -198,21 +198,23 @@ func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
 		return d.skip(n, Objection{SkippedLate, "too late: it was to be sent before " + n.Expires.UTC().Format(time.RFC3339)})
 	}
 	n.MessageID = n.messageID(d.host)
-	failpoint.Reach("send.before", t.message.Job)
-	how, err := d.send(ctx, n)
-	failpoint.Reach("send.after", t.message.Job)
-	switch {
-	case how == lost && err != nil:
-		return next, delayjob.Snooze(sendingLease) // to see what happened to it
-	case how == waited:
+	free, ok := d.slots.take(ctx)
+	if !ok {
 		_, err := d.record(n, Outcome{State: Pending, Begun: n.SendingAt, Uncharged: true})
 		return next, cmp.Or(err, delayjob.Snooze(longWait))
+	}
+	defer free()
+	failpoint.Reach("send.before", t.message.Job)
+	lost, err := d.send(ctx, n)
+	failpoint.Reach("send.after", t.message.Job)
+	if lost && err != nil {
+		return next, delayjob.Snooze(sendingLease) // to see what happened to it
 	}
 	return d.conclude(ctx, t, n, err)
 }
 
-// together is how far apart statements about attempts are at least, so that under load each is about
-// many of them.
+// together is how far apart statements that begin attempts are at least, so that under load each is
+// about many of them.
 const together = 10 * time.Millisecond
 
 type begunOrError struct {
@@ -240,19 +242,11 @@ func (d *Delivery) begin(asks []Ask, screen Screen) []begunOrError {
 	return answers
 }
 
-// sent is what became of handing over a notification.
-type sent int
-
-const (
-	answered sent = iota // by the provider
-	waited               // it was not handed over
-	lost                 // somebody else sends it now
-)
-
-// send hands n to the provider and keeps its lease meanwhile. That the queue gave the message to
-// somebody else does not matter: the lease in the ledger keeps them from sending, and breaking off
-// would leave it open whether the provider accepted n.
-func (d *Delivery) send(ctx context.Context, n Notification) (how sent, err error) {
+// send hands n to the provider and keeps its lease meanwhile; lost reports that somebody else took
+// it over. That the queue gave the message to somebody else does not matter: the lease in the
+// ledger keeps them from sending, and breaking off would leave it open whether the provider
+// accepted n.
+func (d *Delivery) send(ctx context.Context, n Notification) (lost bool, err error) {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	if end, ok := ctx.Deadline(); ok {
@@ -266,15 +260,12 @@ func (d *Delivery) send(ctx context.Context, n Notification) (how sent, err erro
 	})
 	defer stop()
 	sending, end := d.sending.begin(sending, n)
+	begun := time.Now()
 	defer func() { // a Sender may panic
-		if end() && how == answered {
-			how = lost
-		}
+		lost = end()
+		d.slots.note(time.Since(begun))
 	}()
-	if !d.slots.use(sending, func() { err = d.sender.Send(sending, n) }) {
-		return waited, nil
-	}
-	return answered, err
+	return false, d.sender.Send(sending, n)
 }
 
 // skip records that n is not sent.

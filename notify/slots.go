@@ -17,7 +17,8 @@ const (
 	longWait = time.Second
 )
 
-// slots bound how many notifications are sent at once.
+// slots bound how many notifications are sent at once. Each has its slot until its outcome is recorded:
+// a crash leaves open whether so many were sent, and not more.
 type slots struct {
 	sending chan struct{} // holds a token for each
 
@@ -40,27 +41,26 @@ func (s *slots) handlers() int {
 	return min(s.most(), cap(s.sending)+int(time.Duration(cap(s.sending))*prepared/s.took))
 }
 
-// use calls f when a slot is free, and reports whether it did: not if that takes long or ctx ends.
-func (s *slots) use(ctx context.Context, f func()) bool {
+// take waits for a slot that is free, and reports whether there was one: not if that takes long or ctx
+// ends. free gives it back.
+func (s *slots) take(ctx context.Context) (free func(), ok bool) {
 	t := time.NewTimer(longWait)
 	defer t.Stop()
 	select {
 	case s.sending <- struct{}{}:
+		return func() { <-s.sending }, true
 	case <-t.C:
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.took = max(s.took, longWait)
-		return false
 	case <-ctx.Done():
-		return false
 	}
-	begun := time.Now()
-	defer func() { // f may panic
-		<-s.sending
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.took = (7*s.took + time.Since(begun)) / 8
-	}()
-	f()
-	return true
+	return nil, false
+}
+
+// note notes how long the provider took over one.
+func (s *slots) note(took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.took = (7*s.took + took) / 8
 }

@@ -29,23 +29,23 @@ func TestSlots_handlers(t *testing.T) {
 }
 
 // What has begun does not wait for long when others take long.
-func TestSlots_use(t *testing.T) {
+func TestSlots_take(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		hangs := make(chan struct{})
-		go s.use(t.Context(), func() { <-hangs })
-		synctest.Wait()
+		free, ok := s.take(t.Context())
+		if !ok {
+			t.Fatal("there is no slot")
+		}
 		begin := time.Now()
-		if s.use(t.Context(), func() { t.Error("it is sent beside another") }) || time.Since(begin) != longWait {
-			t.Errorf("it gave up after %v, want %v", time.Since(begin), longWait)
+		if _, ok := s.take(t.Context()); ok || time.Since(begin) != longWait {
+			t.Errorf("%v after %v, want none after %v", ok, time.Since(begin), longWait)
 		}
 		if got := s.handlers(); got != 1 {
 			t.Errorf("there are %d handlers for a provider that hangs", got)
 		}
-		close(hangs)
-		synctest.Wait()
-		if !s.use(t.Context(), func() {}) {
-			t.Error("nothing is sent any more")
+		free()
+		if _, ok := s.take(t.Context()); !ok {
+			t.Error("a slot that is free again is not given")
 		}
 	})
 }
