@@ -10,38 +10,65 @@ import (
 	"punctual/delayjob/memqueue"
 )
 
-// greet is a job that prints the body of each message.
-type greet struct{ done context.CancelFunc }
-
-func (greet) Name() string { return "greet" }
-
-// Load yields nothing: these messages are only in the queue. A job whose messages are in a
-// database yields those that are due in the window, so that a Loader can fill an empty queue.
-func (greet) Load(context.Context, delayjob.Window) iter.Seq2[delayjob.Message, error] {
-	return func(func(delayjob.Message, error) bool) {}
+// reminder is a strategy: it knows what is due and what to do then.
+type reminder struct {
+	due  map[string]time.Time // stands for a table of the database
+	sent func()
 }
 
-func (g greet) Execute(_ context.Context, m delayjob.Message) error {
-	fmt.Printf("%s: %s\n", m.ID(), m.Body)
-	g.done()
-	return nil
+func (*reminder) Name() string { return "reminder" }
+
+func (r *reminder) Load(_ context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
+	return func(yield func(delayjob.Message, error) bool) {
+		for key, due := range r.due {
+			if w.Contains(due) && !yield(delayjob.Message{Job: "reminder", Key: key, Due: due}, nil) {
+				return
+			}
+		}
+	}
 }
 
-// A queue and a consumer are enough to run work at a given time. For Redis, make the queue with
-// redisqueue.Dial and redisqueue.New.
+func (r *reminder) Execute(_ context.Context, m delayjob.Message) error {
+	fmt.Println("reminder for meeting", m.Key)
+	r.sent()
+	return nil // acknowledges m
+}
+
+// Schedule one message and consume it when it is due.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	q := memqueue.New()
 	defer q.Close()
-	results, err := q.Add(ctx, delayjob.Message{
-		Job: "greet", Key: "42", Version: 1, Due: time.Now().Add(50 * time.Millisecond), Body: []byte("hello"),
-	})
-	fmt.Println(results, err)
-	consumer := delayjob.NewConsumer(q, []delayjob.DelayJob{greet{done: stop}}, delayjob.ConsumerOptions{})
-	if err := consumer.Run(ctx); err != nil { // until ctx ends
+
+	_, err := q.Add(ctx, delayjob.Message{Job: "reminder", Key: "42", Due: time.Now().Add(50 * time.Millisecond)})
+	if err != nil {
 		fmt.Println(err)
 	}
-	// Output:
-	// [added] <nil>
-	// greet:42: hello
+	jobs := []delayjob.DelayJob{&reminder{sent: stop}}
+	if err := delayjob.NewConsumer(q, jobs, delayjob.ConsumerOptions{}).Run(ctx); err != nil {
+		fmt.Println(err)
+	}
+	// Output: reminder for meeting 42
+}
+
+// Let a loader fill the queue from the database, so that nobody needs to call Add and a queue
+// that loses its content is filled again.
+func ExampleLoader() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	q := memqueue.New()
+	defer q.Close()
+
+	job := &reminder{due: map[string]time.Time{"7": time.Now().Add(50 * time.Millisecond)}, sent: stop}
+	jobs := []delayjob.DelayJob{job}
+	loader := delayjob.NewLoader(q, jobs, delayjob.LoaderOptions{})
+	loaded := make(chan error)
+	go func() { loaded <- loader.Run(ctx) }()
+	consumer := delayjob.NewConsumer(q, jobs, delayjob.ConsumerOptions{OnEmpty: loader.Trigger})
+	if err := consumer.Run(ctx); err != nil {
+		fmt.Println(err)
+	}
+	<-loaded
+	// Output: reminder for meeting 7
 }

@@ -3,6 +3,7 @@ package redisqueue
 import (
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -143,7 +144,10 @@ func killPubSub(t testing.TB, node *redis.Client, name string) {
 }
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silent{}) // what it says comes back as errors too
+	redis.SetLogger(silent{})                            // what it says comes back as errors too
+	if server, err := testenv.StartRedis(); err == nil { // for the examples, which have no testing.TB
+		os.Setenv("REDIS_URL", server.URL())
+	}
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("punctual/tests/testenv.(*process).wait"),
 		// of a pool whose server was dead; it sees within a second that the pool was closed

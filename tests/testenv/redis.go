@@ -36,7 +36,7 @@ type RedisInstance struct {
 // the test ends. More arguments go to redis-server, e.g. "--maxmemory", "8mb".
 func RedisServer(t testing.TB, args ...string) *RedisInstance {
 	t.Helper()
-	s, err := startRedis(args...)
+	s, err := StartRedis(args...)
 	if err != nil {
 		t.Fatalf("Redis: %v", err)
 	}
@@ -44,7 +44,8 @@ func RedisServer(t testing.TB, args ...string) *RedisInstance {
 	return s
 }
 
-func startRedis(args ...string) (*RedisInstance, error) {
+// StartRedis is [RedisServer] for code without a testing.TB; the server ends with the test binary.
+func StartRedis(args ...string) (*RedisInstance, error) {
 	bin, err := binary("redis-server", "redis-server")
 	if err != nil {
 		return nil, err
@@ -307,7 +308,7 @@ func startClusterNode() (*RedisInstance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startRedis("--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(port), "--cluster-node-timeout", "1500",
+	return StartRedis("--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(port), "--cluster-node-timeout", "1500",
 		"--cluster-config-file", "nodes.conf", "--repl-diskless-sync-delay", "0",
 		"--cluster-require-full-coverage", "no") // as docs/operations.md advises: the healthy masters go on
 }
