@@ -198,19 +198,34 @@ func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
 		return d.skip(n, Objection{SkippedLate, "too late: it was to be sent before " + n.Expires.UTC().Format(time.RFC3339)})
 	}
 	n.MessageID = n.messageID(d.host)
-	free, ok := d.slots.take(ctx)
+	sending, cancel := sendingContext(ctx)
+	defer cancel()
+	sending, a := d.sending.begin(sending, n, b.at)
+	defer d.sending.end(a) // once the outcome is recorded, or if a Sender panics
+	free, ok := d.slots.take(sending)
 	if !ok {
-		_, err := d.record(n, Outcome{State: Pending, Begun: n.SendingAt, Uncharged: true})
-		return next, cmp.Or(err, delayjob.Snooze(longWait))
+		return next, d.postpone(a, n, longWait)
 	}
 	defer free()
 	failpoint.Reach("send.before", t.message.Job)
-	lost, err := d.send(ctx, n)
+	if !d.sending.confirm(a) {
+		return next, d.postpone(a, n, sendingLease)
+	}
+	err = d.send(sending, n)
+	lost := d.sending.conclude(a)
 	failpoint.Reach("send.after", t.message.Job)
 	if lost && err != nil {
 		return next, delayjob.Snooze(sendingLease) // to see what happened to it
 	}
 	return d.conclude(ctx, t, n, err)
+}
+
+// postpone ends an attempt before the provider was called. It does not count. If another process
+// has taken over n, this leaves n alone.
+func (d *Delivery) postpone(a *attempt, n Notification, wait time.Duration) error {
+	d.sending.conclude(a)
+	_, err := d.record(n, Outcome{State: Pending, Begun: n.SendingAt, Uncharged: true})
+	return cmp.Or(err, delayjob.Snooze(wait))
 }
 
 // together is how far apart statements that begin attempts are at least, so that under load each is
@@ -219,6 +234,7 @@ const together = 10 * time.Millisecond
 
 type begunOrError struct {
 	Begun
+	at  time.Time // a time before its lease was taken
 	err error
 }
 
@@ -231,41 +247,39 @@ func (d *Delivery) begin(asks []Ask, screen Screen) []begunOrError {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	answers := make([]begunOrError, len(asks))
+	at := time.Now()
 	begun, err := d.ledger.Begin(ctx, asks, d.now(), sendingLease, screen)
 	for i := range answers {
 		if err != nil {
 			answers[i].err = err
 		} else {
-			answers[i].Begun = begun[i]
+			answers[i].Begun, answers[i].at = begun[i], at
 		}
 	}
 	return answers
 }
 
-// send hands n to the provider and keeps its lease meanwhile; lost reports that somebody else took
-// it over. That the queue gave the message to somebody else does not matter: the lease in the
-// ledger keeps them from sending, and breaking off would leave it open whether the provider
-// accepted n.
-func (d *Delivery) send(ctx context.Context, n Notification) (lost bool, err error) {
+// sendingContext ends with ctx, except if the queue has delivered the message again. The lease in
+// the ledger keeps the other process from sending, and breaking off would leave it open whether the
+// provider accepted the notification.
+func sendingContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
 	if end, ok := ctx.Deadline(); ok {
-		sending, cancel = context.WithDeadline(sending, end)
-		defer cancel()
+		sending, cancel = context.WithDeadline(context.WithoutCancel(ctx), end)
 	}
 	stop := context.AfterFunc(ctx, func() {
 		if !errors.Is(context.Cause(ctx), delayjob.ErrLeaseLost) {
 			cancel()
 		}
 	})
-	defer stop()
-	sending, end := d.sending.begin(sending, n)
+	return sending, func() { stop(); cancel() }
+}
+
+// send hands n to the provider and notes how long it took.
+func (d *Delivery) send(ctx context.Context, n Notification) error {
 	begun := time.Now()
-	defer func() { // a Sender may panic
-		lost = end()
-		d.slots.note(time.Since(begun))
-	}()
-	return false, d.sender.Send(sending, n)
+	defer func() { d.slots.note(time.Since(begun)) }() // also if a Sender panics
+	return d.sender.Send(ctx, n)
 }
 
 // skip records that n is not sent.

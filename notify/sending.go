@@ -8,15 +8,18 @@ import (
 )
 
 const (
-	// sendingLease is how long a notification stays with a process that has died while it sent it.
+	// sendingLease is how long a notification stays reserved for a process that died while sending it.
 	sendingLease = 3 * time.Second
-	// sendingBeat is how often the leases of what is still being sent are extended. What takes
-	// less time costs no statement.
+	// sendingBeat is the interval at which open leases are extended. A shorter attempt needs no
+	// statement for it.
 	sendingBeat = time.Second
+	// staleLease is the age at which a lease is confirmed before the notification is sent: extending
+	// it has failed, or the process or the database stalled.
+	staleLease = sendingLease - sendingBeat
 )
 
-// sendings keeps the leases of the attempts that are under way, all in one statement a beat. It
-// runs only while there are any.
+// sendings extends the leases of all open attempts, in one statement a beat. Its timer runs only
+// while there are any.
 type sendings struct {
 	ledger Ledger
 	now    func() time.Time
@@ -27,42 +30,73 @@ type sendings struct {
 	timer *time.Timer        // nil: nothing is open
 }
 
-// An attempt is a notification that is being sent.
+// An attempt at sending a notification: from when the ledger leased the row until its outcome is
+// recorded.
 type attempt struct {
-	begun  time.Time          // the row's, which tells attempts apart
-	kept   time.Time          // when its lease was last taken or extended
-	cancel context.CancelFunc // ends it
-	lost   bool               // somebody else sends it now
+	id         int64
+	begun      time.Time          // SendingAt of the row, which distinguishes attempts
+	kept       time.Time          // when its lease was last taken or extended
+	cancel     context.CancelFunc // ends its context
+	concluding bool               // its outcome is being recorded
+	lost       bool               // another process sends the notification now
 }
 
 func newSendings(l Ledger, now func() time.Time, log *slog.Logger) *sendings {
 	return &sendings{ledger: l, now: now, log: log, open: map[int64]*attempt{}}
 }
 
-// begin keeps the lease of n until end is called, which reports whether it was lost meanwhile.
-// The context is cancelled when that happens.
-func (s *sendings) begin(ctx context.Context, n Notification) (_ context.Context, end func() (lost bool)) {
+// begin extends the lease of n, which the ledger took at taken, until end is called. The returned
+// context is canceled if another process takes n over.
+func (s *sendings) begin(ctx context.Context, n Notification, taken time.Time) (context.Context, *attempt) {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &attempt{begun: n.SendingAt, kept: time.Now(), cancel: cancel}
+	a := &attempt{id: n.ID, begun: n.SendingAt, kept: taken, cancel: cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if before := s.open[n.ID]; before != nil { // its lease ran out, and this process took the row over from itself
+		before.lost = true
+		before.cancel()
+	}
 	s.open[n.ID] = a
 	if s.timer == nil {
-		s.timer = time.AfterFunc(sendingBeat, s.beat)
+		s.timer = time.AfterFunc(max(0, time.Until(taken.Add(sendingBeat))), s.beat)
 	}
-	return ctx, func() bool {
-		cancel()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.open[n.ID] == a {
-			delete(s.open, n.ID)
-		}
-		if len(s.open) == 0 && s.timer != nil {
-			s.timer.Stop()
-			s.timer = nil
-		}
-		return a.lost
+	return ctx, a
+}
+
+// end stops extending the lease of a.
+func (s *sendings) end(a *attempt) {
+	a.cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[a.id] == a {
+		delete(s.open, a.id)
 	}
+	if len(s.open) == 0 && s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+}
+
+// confirm reports whether a still has its lease. It asks the ledger if the lease is stale.
+func (s *sendings) confirm(a *attempt) bool {
+	s.mu.Lock()
+	fresh := time.Since(a.kept) < staleLease
+	s.mu.Unlock()
+	if !fresh {
+		s.keep(time.Now(), map[int64]time.Time{a.id: a.begun})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !a.lost && time.Since(a.kept) < staleLease
+}
+
+// conclude notes that the outcome of a is being recorded, which ends its lease. It reports whether
+// the lease was lost before.
+func (s *sendings) conclude(a *attempt) (lost bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.concluding = true
+	return a.lost
 }
 
 // beat extends what is older than a beat and comes again while anything is open.
@@ -91,7 +125,7 @@ func (s *sendings) keep(at time.Time, begun map[int64]time.Time) {
 	defer cancel()
 	kept, err := s.ledger.Keep(ctx, begun, s.now(), sendingLease)
 	if err != nil {
-		s.log.Warn("notifications may be sent twice: it cannot be recorded that they are being sent", "notifications", len(begun), "error", err)
+		s.log.Warn("cannot extend leases of notifications, they may be sent twice", "notifications", len(begun), "error", err)
 		return
 	}
 	s.mu.Lock()
@@ -102,10 +136,11 @@ func (s *sendings) keep(at time.Time, begun map[int64]time.Time) {
 		case a == nil || !a.begun.Equal(b):
 		case kept[id]:
 			a.kept = at
+		case a.concluding: // its outcome has just been recorded
 		default:
 			a.lost = true
 			a.cancel()
-			s.log.Warn("somebody else took over a notification that was being sent", "notification_id", id)
+			s.log.Warn("notification taken over by another process", "notification_id", id)
 		}
 	}
 }
