@@ -34,7 +34,7 @@ func fencing(f *fixture) {
 	f.sound()
 }
 
-// readySince: a message tells when it was due this time.
+// readySince: a message reports when it was due this time.
 func readySince(f *fixture) {
 	f.ready("a")
 	due := f.is(id("a"), delayjob.StateReady).WaitsUntil

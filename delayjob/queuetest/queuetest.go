@@ -71,7 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Lease/late ack of a lease nobody took", lateAck},
 		{"Lease/errors are per element", mixedBatch},
 		{"Lease/repeats within one call", repeatedLease},
-		{"Lease/a message tells when it was due this time", readySince},
+		{"Lease/a message reports when it was due this time", readySince},
 		{"Lease/extend", extend},
 		{"Lease/extend those of several jobs", extendSeveral},
 		{"Nack/retry", nackRetry},
