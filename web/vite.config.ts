@@ -1,4 +1,4 @@
-import { defineConfig } from 'vite'
+import { defineConfig } from 'vitest/config'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { icons } from './scripts/icons.js'
 import { licenses } from './scripts/licenses.js'
@@ -19,6 +19,9 @@ export default defineConfig({
     chunkSizeWarningLimit: 2000,
     rolldownOptions: { input: { index: 'index.html', door: 'door.html', docs: 'docs.html' } },
   },
+  // Stores are tested as the browser runs them.
+  resolve: process.env.VITEST ? { conditions: ['browser'] } : undefined,
+  test: { include: ['tests/*.test.{js,ts}'], pool: 'threads', testTimeout: 60_000 },
   server: {
     proxy: {
       '/api': { target: server, headers: { origin: server } },

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import test from 'node:test'
-import { load } from './load.js'
-
-const { Axis } = await load('lib/axis.ts')
-const { lanes } = await load('lib/lanes.ts')
+import { test } from 'vitest'
+import { Axis } from '../src/lib/axis'
+import { lanes } from '../src/lib/lanes'
 
 const places = (axis, column, instants) => instants.map((t) => axis.place(column, new Date(t)))
 

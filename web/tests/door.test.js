@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import test from 'node:test'
-import { load } from './load.js'
-
-const { entriesAt, nextChange, viewAt } = await load('door/state.ts')
+import { test } from 'vitest'
+import { entriesAt, nextChange, viewAt } from '../src/door/state'
 
 const at = (clock) => Date.parse(`2027-02-10T${clock}:00Z`)
 const iso = (clock) => `2027-02-10T${clock}:00Z`

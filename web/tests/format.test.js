@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
-import test from 'node:test'
-import { load } from './load.js'
+import { test, vi } from 'vitest'
+import * as format from '../src/lib/i18n/format'
+import { hoursInWords } from '../src/lib/hours'
+import { brief } from '../src/pages/admin/measure'
+import { decades, tick } from '../src/lib/charts/ticks'
+import { share } from '../src/lib/share'
+import { lastWholeDay, wholeDays } from '../src/pages/admin/reports/days'
 
-const format = await load('lib/i18n/format.ts')
-const { hoursInWords } = await load('lib/hours.ts')
-const { brief } = await load('pages/admin/measure.ts')
-const { decades, tick } = await load('lib/charts/ticks.ts')
-const { share } = await load('lib/share.ts')
-const { lastWholeDay, wholeDays } = await load('pages/admin/reports/days.ts')
+// Formats ask the page for its language; the tests set it.
+const i18n = vi.hoisted(() => ({ tag: '' }))
+vi.mock('../src/lib/i18n/index.svelte', () => ({ i18n }))
 
 /** What run returns in a language, with plain spaces. */
 function speaking(language, run) {
-  globalThis.language = language
+  i18n.tag = language
   return JSON.parse(JSON.stringify(run()).replaceAll(/[\u00a0\u2009\u202f]/g, ' '))
 }
 
@@ -56,7 +58,7 @@ test('opening hours in words', () => {
 })
 
 test('no two grid lines of an axis have the same label', () => {
-  globalThis.language = 'en-US'
+  i18n.tag = 'en-US'
   for (const values of [[16, 18.2], [0.0004, 0.02], [9, 11, 10.4], [59, 61, 3599], [0.1], [3, null, 0]]) {
     const { min, max } = decades(values)
     assert.ok(min <= Math.min(...values.filter(Boolean)) && max >= Math.max(...values) && max >= min * 10, `${values}: ${min} to ${max}`)

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import test from 'node:test'
-import { load } from './load.js'
-
-const { addressesOf, isAddress, isPhone, keyOf } = await load('meeting/addresses.ts')
-const { firstOf, isLastDay, isLastWeekday, moved, nthOf, ruleOf, textOf, weekly } = await load('meeting/rule.ts')
+import { test } from 'vitest'
+import { addressesOf, isAddress, isPhone, keyOf } from '../src/meeting/addresses'
+import { firstOf, isLastDay, isLastWeekday, moved, nthOf, ruleOf, textOf, weekly } from '../src/meeting/rule'
 
 test('addresses that were pasted', () => {
   for (const [text, want] of [

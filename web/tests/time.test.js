@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import test from 'node:test'
-import { load } from './load.js'
-
-const { addDays, addMinutes, instantOf, minutesBetween, wallOf } = await load('lib/zone.ts')
-const { seconds, toMinutes } = await load('lib/duration.ts')
-const { closedHours } = await load('day/closed.ts')
+import { test } from 'vitest'
+import { addDays, addMinutes, instantOf, minutesBetween, wallOf } from '../src/lib/zone'
+import { seconds, toMinutes } from '../src/lib/duration'
+import { closedHours } from '../src/day/closed'
 
 test('a wall time becomes the instant at which clocks there show it', () => {
   for (const [wall, zone, instant] of [

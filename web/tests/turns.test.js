@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import test from 'node:test'
-import { load } from './load.js'
-
-const { Turns } = await load('lib/turns.ts')
+import { test } from 'vitest'
+import { Turns } from '../src/lib/turns'
 
 test('only the last question counts, in whatever order the answers come', () => {
   const turns = new Turns()

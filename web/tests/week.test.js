@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import test from 'node:test'
-import { load } from './load.js'
-
-const { Axis } = await load('lib/axis.ts')
-const { carried, stretched } = await load('week/shift.ts')
-const { paperOf } = await load('week/paper.ts')
+import { test } from 'vitest'
+import { Axis } from '../src/lib/axis'
+import { carried, stretched } from '../src/week/shift'
+import { paperOf } from '../src/week/paper'
 
 const slot = (start, end) => ({ start: new Date(start), end: new Date(end) })
 const told = ({ start, end }) => [start.toISOString().slice(0, 16), end.toISOString().slice(0, 16)]

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import test from 'node:test'
-import { load } from './load.js'
+import { test } from 'vitest'
 
 const src = new URL('../src/', import.meta.url)
 const areas = readdirSync(new URL('lib/i18n/en/', src))
@@ -12,7 +11,7 @@ const languages = ['en', 'de', 'zh']
 const dictionaries = {}
 for (const l of languages) {
   dictionaries[l] = {}
-  for (const a of areas) dictionaries[l][a] = (await load(`lib/i18n/${l}/${a}.ts`)).default
+  for (const a of areas) dictionaries[l][a] = (await import(`../src/lib/i18n/${l}/${a}.ts`)).default
 }
 
 /** The texts of a dictionary by their paths. */
@@ -71,15 +70,20 @@ const words = new Set(files.flatMap((text) => text.match(/[A-Za-z_]\w*/g) ?? [])
 /** Texts that are looked up by what the API sent. */
 const tables = new Set(files.flatMap((text) => [...text.matchAll(/\b(\w+)\??\.?\[|\bword\([\w.]*\.(\w+),/g)].map(([, index, argument]) => index ?? argument)))
 
-/** The ways in which a file names a group: "i18n.t.group", and what it calls that. */
-function namesOf(group, text) {
-  return [group, ...[...text.matchAll(new RegExp(`(\\w+) = (?:\\$derived\\()?[\\w.]*\\bt\\.${group}\\b`, 'g'))].map(([, name]) => name)]
-}
+/** The files that name a group of texts, each with the names it uses: "i18n.t.group", or what it calls that. */
+const groups = new Map(
+  [...new Set(areas.flatMap((a) => Object.keys(dictionaries.en[a])))].map((group) => {
+    const alias = new RegExp(`(\\w+) = (?:\\$derived\\()?[\\w.]*\\bt\\.${group}\\b`, 'g')
+    const found = files.filter((text) => text.includes(group)).map((text) => ({ text, names: [group, ...[...text.matchAll(alias)].map(([, name]) => name)] }))
+    return [group, found]
+  }),
+)
 
 function used([group, key, ...rest]) {
+  const found = groups.get(group)
   // "words={operations.t.chart}" hands all of a group on.
-  if (files.some((text) => new RegExp(`=\\{\\w+\\.t\\.${group}\\}`).test(text))) return true
-  const direct = files.some((text) => text.includes(group) && (text.includes(key) || text.includes('[')) && namesOf(group, text).some((name) => new RegExp(`\\b${name}(\\??\\.${key}\\b|\\??\\.?\\[)`).test(text)))
+  if (found.some(({ text }) => new RegExp(`=\\{\\w+\\.t\\.${group}\\}`).test(text))) return true
+  const direct = found.some(({ text, names }) => (text.includes(key) || text.includes('[')) && names.some((name) => new RegExp(`\\b${name}(\\??\\.${key}\\b|\\??\\.?\\[)`).test(text)))
   const known = (at) => rest.slice(0, at).some((k) => tables.has(k)) || tables.has(key) || words.has(rest[at])
   return direct && rest.every((_, i) => known(i))
 }
