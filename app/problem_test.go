@@ -17,6 +17,7 @@ import (
 	"punctual/account"
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/notify"
 )
 
@@ -36,7 +37,7 @@ func TestProblem(t *testing.T) {
 		{delayjob.ErrLeaseLost, `{"type":"urn:punctual:problem:lease_lost","title":"The lease is no longer held","status":409,"code":"lease_lost"}`},
 		{&meeting.StateError{State: meeting.Cancelled, Wanted: "approve"}, `{"type":"urn:punctual:problem:state_conflict","title":"The present state does not allow this","status":409,"detail":"cannot approve: it is cancelled","code":"state_conflict","state":"cancelled"}`},
 		{&notify.StateError{State: notify.Sent}, `{"type":"urn:punctual:problem:state_conflict","title":"The present state does not allow this","status":409,"detail":"The notification is sent.","code":"state_conflict","state":"sent"}`},
-		{&meeting.ConflictError{Conflicts: []meeting.Occupancy{{RoomID: 3, Slot: meeting.Slot{Start: at, End: at.Add(time.Hour)}}}},
+		{&meeting.ConflictError{Conflicts: []meeting.Occupancy{{RoomID: 3, Slot: clock.Slot{Start: at, End: at.Add(time.Hour)}}}},
 			`{"type":"urn:punctual:problem:room_conflict","title":"The room is taken","status":409,"code":"room_conflict","conflicts":[{"room_id":3,"start":"2027-02-10T09:00:00Z","end":"2027-02-10T10:00:00Z"}]}`},
 		{&meeting.VersionError{Current: 4}, `{"type":"urn:punctual:problem:version_mismatch","title":"It was changed in the meantime","status":412,"detail":"If-Match names another version than the current one, which is 4.","code":"version_mismatch","version":4}`},
 		{&account.VersionError{Current: 4}, `{"type":"urn:punctual:problem:version_mismatch","title":"It was changed in the meantime","status":412,"detail":"If-Match names another version than the current one, which is 4.","code":"version_mismatch","version":4}`},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // queryFaults collects what is wrong with a query.
@@ -19,7 +20,7 @@ func (f *queryFaults) instant(location, s string) time.Time {
 	if s == "" {
 		return time.Time{}
 	}
-	t, err := meeting.ParseInstant(strings.Replace(s, " ", "+", 1))
+	t, err := clock.ParseInstant(strings.Replace(s, " ", "+", 1))
 	if err != nil {
 		f.add(location, "invalid_time", err.Error())
 	}

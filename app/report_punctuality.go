@@ -11,6 +11,7 @@ import (
 
 	failures "punctual/delayjob/gormstore"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // punctualityAPI tells how late jobs ran.
@@ -147,9 +148,9 @@ func (a *punctualityAPI) report(ctx context.Context, in *punctualityQuery) (*str
 	return out, nil
 }
 
-func (in *punctualityQuery) span() (span meeting.Slot, err error) {
+func (in *punctualityQuery) span() (span clock.Slot, err error) {
 	var f queryFaults
-	span = meeting.Slot{Start: f.instant("query.from", in.From), End: f.instant("query.to", in.To)}
+	span = clock.Slot{Start: f.instant("query.from", in.From), End: f.instant("query.to", in.To)}
 	return span, f.err()
 }
 

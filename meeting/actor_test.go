@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"reflect"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func TestMeeting_View_tellsNoPeople(t *testing.T) {
 // A stranger sees of a private meeting when and where it is, and nothing that was said.
 func TestMeeting_View_isBusy(t *testing.T) {
 	at := utc(t, "2027-02-10T09:00")
-	slot := Slot{at, at.Add(time.Hour)}
+	slot := clock.Slot{Start: at, End: at.Add(time.Hour)}
 	m := &Meeting{
 		ID: 7, Title: "Layoffs", Description: "who leaves", Slot: slot, Timezone: "UTC", Organizer: Person{UserID: 1, Name: "Ann"}, RoomIDs: []int64{1}, RoomNames: []string{"Desk"},
 		Attendees: []Attendee{{Person: Person{Email: "guest@example.net"}}}, Reminders: []Reminder{{Before: BeforeStart}}, Visibility: Private, Status: Confirmed,

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
@@ -9,10 +10,10 @@ import (
 // A room that was closed since it was asked for is confirmed by nobody, and by no time-out.
 func TestService_closedMeanwhile(t *testing.T) {
 	closings := map[string]struct {
-		close func(t *testing.T, w *world, r *Room, s Slot)
+		close func(t *testing.T, w *world, r *Room, s clock.Slot)
 		code  string
 	}{
-		"a blackout": {func(t *testing.T, w *world, r *Room, s Slot) {
+		"a blackout": {func(t *testing.T, w *world, r *Room, s clock.Slot) {
 			_, _, err := w.CreateBlackout(t.Context(), w.root, BlackoutFields{
 				RoomID: &r.ID, Start: new(s.Start.Add(-time.Hour).Format(time.RFC3339)), End: new(s.Start.Add(time.Minute).Format(time.RFC3339)), Reason: new("painting"),
 			})
@@ -20,7 +21,7 @@ func TestService_closedMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "blackout"},
-		"out of use": {func(t *testing.T, w *world, r *Room, _ Slot) {
+		"out of use": {func(t *testing.T, w *world, r *Room, _ clock.Slot) {
 			if _, err := w.UpdateRoom(t.Context(), w.root, r.ID, nil, RoomFields{Active: new(false)}); err != nil {
 				t.Fatal(err)
 			}

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"errors"
+	"punctual/meeting/clock"
 	"testing"
 	"time"
 )
@@ -45,7 +46,7 @@ func TestService_aMoveWaits(t *testing.T) {
 				t.Errorf("at %v: %v", at, err)
 			}
 		}
-		busy, err := w.FreeBusy(t.Context(), w.bob, w.board.ID, Slot{noon, noon.Add(24 * time.Hour)})
+		busy, err := w.FreeBusy(t.Context(), w.bob, w.board.ID, clock.Slot{Start: noon, End: noon.Add(24 * time.Hour)})
 		if err != nil || len(busy) != 2 || busy[0].Meeting.Status != Confirmed || busy[1].Meeting.Status != Pending {
 			t.Errorf("%+v, %v", busy, err)
 		}
@@ -65,7 +66,7 @@ func TestService_aMoveWaits(t *testing.T) {
 	t.Run("another move replaces it, and may overlap", func(t *testing.T) {
 		other := w.move(t, m.ID, 90*time.Minute, 3*time.Hour)
 		same(t, "told", w.told(), []string{"approval_request mona@example.org"})
-		same(t, "held: what it does not have", other.Request.Change.Held, []Occupancy{{RoomID: w.board.ID, Slot: Slot{noon.Add(2 * time.Hour), noon.Add(3 * time.Hour)}}})
+		same(t, "held: what it does not have", other.Request.Change.Held, []Occupancy{{RoomID: w.board.ID, Slot: clock.Slot{Start: noon.Add(2 * time.Hour), End: noon.Add(3 * time.Hour)}}})
 		w.book(t, w.root, w.fields(4*time.Hour, w.board)) // the first is free again
 	})
 	t.Run("approved, it is applied", func(t *testing.T) {
@@ -74,7 +75,7 @@ func TestService_aMoveWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "slot", done.Slot, Slot{noon.Add(90 * time.Minute), noon.Add(3 * time.Hour)})
+		same(t, "slot", done.Slot, clock.Slot{Start: noon.Add(90 * time.Minute), End: noon.Add(3 * time.Hour)})
 		same(t, "occupied", done.Occupied, []Occupancy{{RoomID: w.board.ID, Slot: done.Slot}})
 		same(t, "told", w.told(), []string{"change bob@example.org", "change guest@example.net", "decision ann@example.org"})
 		last := w.store.history[m.ID][len(w.store.history[m.ID])-1]
@@ -100,7 +101,7 @@ func TestService_aMoveToAnEarlierTime(t *testing.T) {
 // What happened to a meeting is told from what to what, of a move that waited as well.
 func TestService_historyFromAndTo(t *testing.T) {
 	w, m := moved(t)
-	was, is := Slot{w.at.Add(time.Hour), w.at.Add(2 * time.Hour)}, Slot{w.at.Add(4 * time.Hour), w.at.Add(5 * time.Hour)}
+	was, is := clock.Slot{Start: w.at.Add(time.Hour), End: w.at.Add(2 * time.Hour)}, clock.Slot{Start: w.at.Add(4 * time.Hour), End: w.at.Add(5 * time.Hour)}
 	move := map[string]any{"start": is.Start, "end": is.End, "room_ids": []int64{w.board.ID}}
 	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 		t.Fatal(err)

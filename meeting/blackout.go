@@ -4,15 +4,16 @@ import (
 	"time"
 
 	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 // Blackout is a time at which a room, or every room of a site, takes no meetings. Those that
 // were booked before stay.
 type Blackout struct {
 	ID        int64
-	RoomID    int64 // 0: of a site
-	SiteID    int64 // 0: of a room
-	Slot      Slot  // UTC, to the microsecond
+	RoomID    int64      // 0: of a site
+	SiteID    int64      // 0: of a room
+	Slot      clock.Slot // UTC, to the microsecond
 	Reason    string
 	Version   int64
 	CreatedAt time.Time
@@ -28,10 +29,10 @@ func (b *Blackout) covers(r *Room) bool {
 // end, the time that it adds.
 func (r *Room) checkBlackouts(w Wish, v *faults) {
 	location, added := w.added()
-	if added.empty() {
+	if added.Empty() {
 		return
 	}
-	loc := mustZone(r.Zone)
+	loc := clock.ZoneOrUTC(r.Zone)
 	for _, b := range r.Blackouts {
 		if !b.Slot.Overlaps(added) {
 			continue

@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"errors"
+	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
@@ -51,7 +52,7 @@ func TestService_blackout(t *testing.T) {
 	if _, err := w.Update(t.Context(), w.ann, held.ID, nil, Fields{Title: new("Short"), End: new(w.at.Add(150 * time.Minute).Format(time.RFC3339))}); err != nil {
 		t.Error(err)
 	}
-	busy, err := w.FreeBusy(t.Context(), w.bob, lab.ID, Slot{w.at, w.at.Add(24 * time.Hour)})
+	busy, err := w.FreeBusy(t.Context(), w.bob, lab.ID, clock.Slot{Start: w.at, End: w.at.Add(24 * time.Hour)})
 	if err != nil || len(busy) != 3 || !slices.ContainsFunc(busy, func(b Busytime) bool { return b.Blackout != nil && b.Blackout.Reason == "no power" }) {
 		t.Errorf("free-busy %+v, %v", busy, err)
 	}
@@ -133,7 +134,7 @@ func TestService_blackoutInTheWayOfMany(t *testing.T) {
 		add := func(hours int, room *Room, change *PendingChange) {
 			m := &Meeting{
 				ID: w.store.next(), Status: Confirmed, Organizer: Person{UserID: w.ann.ID}, RoomIDs: []int64{room.ID},
-				Slot: Slot{w.at.Add(time.Duration(hours) * time.Hour), w.at.Add(time.Duration(hours+1) * time.Hour)},
+				Slot: clock.Slot{Start: w.at.Add(time.Duration(hours) * time.Hour), End: w.at.Add(time.Duration(hours+1) * time.Hour)},
 			}
 			if change != nil {
 				change.Slot, m.Request = m.Slot, &Request{Number: 1, Deadline: m.Slot.Start, Change: change}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/delayjob"
+	"punctual/meeting/clock"
 )
 
 // restless is a store whose one meeting moves to another room between any two looks at it.
@@ -21,7 +22,7 @@ func (s *restless) Meeting(context.Context, ID) (*Meeting, error) {
 		s.moves--
 	}
 	at := time.Now().Add(time.Hour)
-	return &Meeting{ID: 1, Status: Confirmed, RoomIDs: []int64{int64(1 + s.moves)}, Slot: Slot{Start: at, End: at.Add(time.Hour)}, Version: 1}, nil
+	return &Meeting{ID: 1, Status: Confirmed, RoomIDs: []int64{int64(1 + s.moves)}, Slot: clock.Slot{Start: at, End: at.Add(time.Hour)}, Version: 1}, nil
 }
 
 func (s *restless) UpdateMeeting(ctx context.Context, id ID, fn func(*Meeting) error) (*Meeting, []Notice, error) {

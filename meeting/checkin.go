@@ -1,6 +1,9 @@
 package meeting
 
-import "time"
+import (
+	"punctual/meeting/clock"
+	"time"
+)
 
 // ReasonNoShow is the reason in the history of a meeting whose rooms were given back because
 // nobody came.
@@ -15,7 +18,7 @@ type CheckInWindow struct {
 // CheckInWindowOf a meeting in rooms with these settings. The most patient room counts: people
 // who wait for two rooms check in once. Where the grace reaches to the end of the meeting there
 // is nothing to give back, so that nobody has to check in.
-func CheckInWindowOf(slot Slot, rooms []CheckIn) CheckInWindow {
+func CheckInWindowOf(slot clock.Slot, rooms []CheckIn) CheckInWindow {
 	var opens, grace time.Duration
 	required := false
 	for _, r := range rooms {
@@ -31,7 +34,7 @@ func CheckInWindowOf(slot Slot, rooms []CheckIn) CheckInWindow {
 	return w
 }
 
-func checkInWindow(slot Slot, rooms []*Room) CheckInWindow {
+func checkInWindow(slot clock.Slot, rooms []*Room) CheckInWindow {
 	settings := make([]CheckIn, len(rooms))
 	for i, r := range rooms {
 		settings[i] = r.CheckIn
@@ -41,7 +44,7 @@ func checkInWindow(slot Slot, rooms []*Room) CheckInWindow {
 
 // Follow is the window of a meeting whose rooms ask for another one at an instant. A meeting that
 // has begun is asked for less than before, never for more.
-func (w CheckInWindow) Follow(asked CheckInWindow, slot Slot, at time.Time) CheckInWindow {
+func (w CheckInWindow) Follow(asked CheckInWindow, slot clock.Slot, at time.Time) CheckInWindow {
 	more := !asked.Until.IsZero() && (w.Until.IsZero() || asked.Until.Before(w.Until))
 	if more && !slot.Start.After(at) {
 		return w

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"errors"
+	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
@@ -9,7 +10,7 @@ import (
 
 func TestCheckInWindowOf(t *testing.T) {
 	start := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
-	hour := Slot{Start: start, End: start.Add(time.Hour)}
+	hour := clock.Slot{Start: start, End: start.Add(time.Hour)}
 	free := CheckIn{Opens: 15 * time.Minute, Grace: 10 * time.Minute}
 	strict := CheckIn{Required: true, Opens: 5 * time.Minute, Grace: 10 * time.Minute}
 	patient := CheckIn{Required: true, Opens: 30 * time.Minute, Grace: 20 * time.Minute}
@@ -39,7 +40,7 @@ func TestCheckInWindowOf(t *testing.T) {
 // A meeting that has begun is let off or waited for longer, and never asked for more.
 func TestCheckInWindow_follow(t *testing.T) {
 	start := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
-	slot := Slot{Start: start, End: start.Add(time.Hour)}
+	slot := clock.Slot{Start: start, End: start.Add(time.Hour)}
 	window := func(grace time.Duration) CheckInWindow {
 		if grace == 0 {
 			return CheckInWindow{Opens: start}
@@ -368,16 +369,16 @@ func TestNoShowsInRow(t *testing.T) {
 		var ms []*Meeting
 		for i, s := range c.statuses {
 			start := at.AddDate(0, 0, i+1-len(c.statuses)).Add(-time.Minute)
-			ms = append(ms, &Meeting{Status: s, Slot: Slot{Start: start, End: start.Add(time.Hour)}})
+			ms = append(ms, &Meeting{Status: s, Slot: clock.Slot{Start: start, End: start.Add(time.Hour)}})
 		}
-		ms = append(ms, &Meeting{Status: Confirmed, Slot: Slot{Start: at.Add(time.Hour), End: at.Add(2 * time.Hour)}})
+		ms = append(ms, &Meeting{Status: Confirmed, Slot: clock.Slot{Start: at.Add(time.Hour), End: at.Add(2 * time.Hour)}})
 		if got := noShowsInRow(ms, at); got != c.want {
 			t.Errorf("%v: %d, want %d", c.statuses, got, c.want)
 		}
 	}
 
 	date := func(s Status, before time.Duration) *Meeting {
-		return &Meeting{Status: s, Slot: Slot{Start: at.Add(-before), End: at.Add(time.Hour)}, CheckIn: CheckInWindow{Until: at.Add(10 * time.Minute)}}
+		return &Meeting{Status: s, Slot: clock.Slot{Start: at.Add(-before), End: at.Add(time.Hour)}, CheckIn: CheckInWindow{Until: at.Add(10 * time.Minute)}}
 	}
 	running := date(InProgress, time.Minute)
 	ms := []*Meeting{date(Released, 3*time.Hour), date(Released, 2*time.Hour), running}
@@ -486,7 +487,7 @@ func TestArriveBy_door(t *testing.T) {
 	same(t, "an empty room", seen(), 0)
 	passing := w.book(t, w.ann, w.fields(time.Minute, w.desk))
 	w.store.meetings[passing.ID].CheckIn.Opens = w.at
-	w.store.meetings[passing.ID].Occupied = append(w.store.meetings[passing.ID].Occupied, Occupancy{RoomID: lounge.ID, Slot: Slot{w.at, w.at.Add(time.Second)}})
+	w.store.meetings[passing.ID].Occupied = append(w.store.meetings[passing.ID].Occupied, Occupancy{RoomID: lounge.ID, Slot: clock.Slot{Start: w.at, End: w.at.Add(time.Second)}})
 	same(t, "a meeting that asks to come here", seen(), 0)
 	w.store.meetings[passing.ID].Occupied = nil
 	first := w.book(t, w.ann, w.fields(time.Minute, lounge))

@@ -10,12 +10,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 // change of the clocks of a zone.
 type change struct {
 	zone string
 	at   time.Time
+}
+
+// shownBefore is what clocks show when they reach an instant at which they change.
+func shownBefore(at time.Time, loc *time.Location) time.Time {
+	return clock.Wall(at.Add(-time.Second), loc).Add(time.Second)
 }
 
 // changesOfClocks are those of all zones in 2026 to 2028: of zones that change at the same instants
@@ -33,7 +41,7 @@ func changesOfClocks(t *testing.T) (all []change) {
 	defer files.Close()
 	seen := map[string]bool{}
 	for _, f := range files.File {
-		loc, err := Zone(f.Name)
+		loc, err := fault.StoredZone(f.Name)
 		if err != nil || strings.HasSuffix(f.Name, "/") {
 			continue
 		}
@@ -91,7 +99,7 @@ func refused(t *testing.T, what string, err error) bool {
 // Near each change of clocks a meeting is saved at the instants that were given, or refused.
 func TestClocks_meetingsAreExactOrRefused(t *testing.T) {
 	for _, c := range changesOfClocks(t) {
-		w, loc := clocksWorld(t, c), mustZone(c.zone)
+		w, loc := clocksWorld(t, c), clock.ZoneOrUTC(c.zone)
 		var there *Meeting
 		save := func(what, from, to string) (*Meeting, bool) {
 			f := Fields{Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Start: &from, End: &to, Timezone: &c.zone}
@@ -113,25 +121,25 @@ func TestClocks_meetingsAreExactOrRefused(t *testing.T) {
 		}
 		for from := -90 * time.Minute; from <= 90*time.Minute; from += 15 * time.Minute {
 			for _, length := range []time.Duration{15 * time.Minute, time.Hour, 3 * time.Hour} {
-				slot := Slot{c.at.Add(from), c.at.Add(from + length)}
+				slot := clock.Slot{Start: c.at.Add(from), End: c.at.Add(from + length)}
 				what := fmt.Sprintf("%s %v to %v", c.zone, slot.Start.In(loc), slot.End.In(loc))
 				m, ok := save(what, slot.Start.In(loc).Format(time.RFC3339), slot.End.In(loc).Format(time.RFC3339))
 				if !ok || !sameSlot(m.Slot, slot) {
 					t.Fatalf("%s: saved %v, %v", what, m, ok)
 				}
-				shown := Slot{clock(slot.Start, loc), clock(slot.End, loc)}
+				shown := clock.Slot{Start: clock.Wall(slot.Start, loc), End: clock.Wall(slot.End, loc)}
 				if m, ok = save(what+" local", shown.Start.Format(wallLayout), shown.End.Format(wallLayout)); !ok {
 					if shown.Start.Before(shown.End) {
 						t.Errorf("%s local: refused", what)
 					}
-				} else if got := (Slot{clock(m.Slot.Start, loc), clock(m.Slot.End, loc)}); got != shown {
+				} else if got := (clock.Slot{Start: clock.Wall(m.Slot.Start, loc), End: clock.Wall(m.Slot.End, loc)}); got != shown {
 					t.Errorf("%s local: shows %v", what, got)
 				}
 			}
 			// A time that clocks skip begins nothing; it ends something if it is the one at which they are changed.
-			wall := clockBefore(c.at, loc).Add(from)
-			_, err := Instant(wall, loc)
-			_, skipped := errors.AsType[*GapError](err)
+			wall := shownBefore(c.at, loc).Add(from)
+			_, err := clock.Instant(wall, loc)
+			_, skipped := errors.AsType[*clock.GapError](err)
 			if !skipped {
 				continue
 			}
@@ -151,9 +159,9 @@ func TestClocks_meetingsAreExactOrRefused(t *testing.T) {
 // preview tells.
 func TestClocks_seriesAreExactOrRefused(t *testing.T) {
 	for _, c := range changesOfClocks(t) {
-		w, loc := clocksWorld(t, c), mustZone(c.zone)
+		w, loc := clocksWorld(t, c), clock.ZoneOrUTC(c.zone)
 		for from := -90 * time.Minute; from <= 90*time.Minute; from += 30 * time.Minute {
-			slot := Slot{c.at.Add(from), c.at.Add(from + 45*time.Minute)}
+			slot := clock.Slot{Start: c.at.Add(from), End: c.at.Add(from + 45*time.Minute)}
 			given := slot.Start.In(loc).Format(time.RFC3339)
 			what := fmt.Sprintf("%s %s", c.zone, given)
 			f := SeriesFields{Fields: Fields{
@@ -164,7 +172,7 @@ func TestClocks_seriesAreExactOrRefused(t *testing.T) {
 				t.Errorf("%s: the first date of a series is %v", what, r.Meetings[0].Slot)
 			}
 
-			day := clock(c.at, loc).AddDate(0, 0, -3)
+			day := clock.Wall(c.at, loc).AddDate(0, 0, -3)
 			f.Start, f.End = new(day.Format(dayLayout)+"T12:00:00"), new(day.Format(dayLayout)+"T12:45:00")
 			f.Rule, f.RDates = new("FREQ=DAILY;COUNT=1"), &[]string{given}
 			r, err = w.PreviewSeries(t.Context(), w.ann, f)
@@ -172,7 +180,7 @@ func TestClocks_seriesAreExactOrRefused(t *testing.T) {
 				t.Errorf("%s: a date on top begins at %v", what, r.Meetings[1].Slot)
 			}
 
-			wall := clockBefore(c.at, loc).Add(from)
+			wall := shownBefore(c.at, loc).Add(from)
 			start := wall.AddDate(0, 0, -2)
 			f.RDates, f.Rule = nil, new("FREQ=DAILY;COUNT=5")
 			f.Start, f.End = new(start.Format(wallLayout)), new(start.Add(20*time.Minute).Format(wallLayout))

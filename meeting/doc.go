@@ -5,7 +5,7 @@
 //
 // A [Room] may belong to a [Site]; times of day in its [Policy] are in the zone that it, its
 // site or the installation names. A [Meeting] holds one or more rooms, all or none, for a
-// [Slot], a half-open interval. What it takes of each room is an [Occupancy]: the slot with
+// [clock.Slot], a half-open interval. What it takes of each room is an [Occupancy]: the slot with
 // the room's buffers around it. The store refuses two that overlap, whoever asked and when;
 // nothing here tries to be sure of a free room before.
 //

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -36,7 +37,7 @@ type Door struct {
 	State   DoorState
 	Until   time.Time     // when the state ends, as things are; zero: not in the time that is looked at
 	Current *Meeting      // that takes place, or is expected; nil: none
-	Day     Slot          // today, in the room's zone
+	Day     clock.Slot    // today, in the room's zone
 	Today   []DoorMeeting // by start
 	Closed  []Closure     // of today and the week behind it, by start; they may overlap
 	Book    []DoorChoice  // for how long one may book now; empty: not at all
@@ -57,7 +58,7 @@ type DoorChoice struct {
 
 // Closure is a time in which a room is not given out.
 type Closure struct {
-	Slot   Slot // a zero end: longer than is looked at
+	Slot   clock.Slot // a zero end: longer than is looked at
 	Kind   ClosureKind
 	Reason string // of a blackout
 }
@@ -75,12 +76,12 @@ const (
 const closuresAhead = 7 * 24 * time.Hour
 
 // closures are when the room is closed on the day and the week behind it.
-func (r *Room) closures(day Slot) []Closure {
+func (r *Room) closures(day clock.Slot) []Closure {
 	if !r.Active {
-		return []Closure{{Slot: Slot{Start: day.Start}, Kind: ClosedForGood}}
+		return []Closure{{Slot: clock.Slot{Start: day.Start}, Kind: ClosedForGood}}
 	}
 	var closed []Closure
-	span := Slot{Start: day.Start, End: day.End.Add(closuresAhead)}
+	span := clock.Slot{Start: day.Start, End: day.End.Add(closuresAhead)}
 	if len(r.Policy.OpeningHours) > 0 {
 		open := r.openHours(span)
 		for _, gap := range gaps(span, open) {
@@ -126,13 +127,13 @@ func (m *Meeting) mayAtDoor(rooms []*Room, at time.Time) []string {
 
 // doorSlot is a booking from now on. Its end is put on the grid of the room; its start is now,
 // which is on no grid.
-func (r *Room) doorSlot(length time.Duration, at time.Time) Slot {
-	s := Slot{Start: at, End: at.Add(length)} // not a whole second: the last meeting may have ended in this one
+func (r *Room) doorSlot(length time.Duration, at time.Time) clock.Slot {
+	s := clock.Slot{Start: at, End: at.Add(length)} // not a whole second: the last meeting may have ended in this one
 	step := r.Policy.Step
 	if step == 0 {
 		return s
 	}
-	since := sinceMidnight(s.End.In(mustZone(r.Zone)))
+	since := sinceMidnight(s.End.In(clock.ZoneOrUTC(r.Zone)))
 	s.End = s.End.Add((since+step/2)/step*step - since)
 	if !s.End.After(s.Start) {
 		s.End = s.End.Add(step)

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"testing"
 	"time"
 )
@@ -27,12 +28,12 @@ func TestRoom_doorSlot(t *testing.T) {
 func TestDoor_judge(t *testing.T) {
 	at := instantOf(t, "2027-02-10T10:00:00Z")
 	on := func(from, to int, status Status, may ...string) DoorMeeting {
-		return DoorMeeting{Meeting: &Meeting{ID: ID(from), Slot: Slot{at.Add(time.Duration(from) * time.Hour), at.Add(time.Duration(to) * time.Hour)}, Status: status}, May: may}
+		return DoorMeeting{Meeting: &Meeting{ID: ID(from), Slot: clock.Slot{Start: at.Add(time.Duration(from) * time.Hour), End: at.Add(time.Duration(to) * time.Hour)}, Status: status}, May: may}
 	}
 	hours := func(from, to string) Policy {
 		return Policy{OpeningHours: []OpeningHours{{Days: []string{"WE", "TH"}, From: from, To: to}}}
 	}
-	closed := Blackout{Slot: Slot{at.Add(-time.Hour), at.Add(2 * time.Hour)}}
+	closed := Blackout{Slot: clock.Slot{Start: at.Add(-time.Hour), End: at.Add(2 * time.Hour)}}
 	for _, row := range []struct {
 		name  string
 		room  Room
@@ -45,7 +46,7 @@ func TestDoor_judge(t *testing.T) {
 		{"soon", Room{Active: true}, []DoorMeeting{on(1, 3, Confirmed, DoorCheckIn)}, DoorExpected, 1},
 		{"now", Room{Active: true}, []DoorMeeting{on(-1, 1, InProgress, DoorEnd), on(1, 3, Confirmed, DoorCheckIn)}, DoorInUse, 1},
 		{"closed", Room{Active: true, Blackouts: []Blackout{closed}}, []DoorMeeting{on(1, 3, Confirmed)}, DoorClosed, 2},
-		{"a blackout later", Room{Active: true, Blackouts: []Blackout{{Slot: Slot{at.Add(time.Hour), at.Add(2 * time.Hour)}}}}, []DoorMeeting{on(2, 3, Confirmed)}, DoorFree, 1},
+		{"a blackout later", Room{Active: true, Blackouts: []Blackout{{Slot: clock.Slot{Start: at.Add(time.Hour), End: at.Add(2 * time.Hour)}}}}, []DoorMeeting{on(2, 3, Confirmed)}, DoorFree, 1},
 		{"closes later", Room{Active: true, Policy: hours("08:00", "13:00")}, nil, DoorFree, 3},
 		{"not open yet", Room{Active: true, Policy: hours("12:00", "20:00")}, nil, DoorClosed, 2},
 		{"closed for today", Room{Active: true, Policy: hours("08:00", "09:00")}, []DoorMeeting{on(-2, -1, Ended)}, DoorClosed, 22},
@@ -56,7 +57,7 @@ func TestDoor_judge(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			row.room.Zone = "UTC"
-			day := Slot{at.Truncate(24 * time.Hour), at.Truncate(24 * time.Hour).Add(24 * time.Hour)}
+			day := clock.Slot{Start: at.Truncate(24 * time.Hour), End: at.Truncate(24 * time.Hour).Add(24 * time.Hour)}
 			d := &Door{Room: &row.room, At: at, State: DoorFree, Day: day, Today: row.today, Closed: row.room.closures(day)}
 			d.judge()
 			same(t, "state", d.State, row.want)
@@ -76,19 +77,21 @@ func TestPerson_Address(t *testing.T) {
 
 func TestRoom_blocks(t *testing.T) {
 	at := instantOf(t, "2027-02-10T10:00:00Z")
-	slot := func(from, to time.Duration) Slot { return Slot{at.Add(from * time.Minute), at.Add(to * time.Minute)} }
+	slot := func(from, to time.Duration) clock.Slot {
+		return clock.Slot{Start: at.Add(from * time.Minute), End: at.Add(to * time.Minute)}
+	}
 	own := slot(-5, 65) // with its buffers
 	for _, row := range []struct {
 		name   string
 		buffer time.Duration
-		taken  []Slot
+		taken  []clock.Slot
 		more   time.Duration
 		want   bool
 	}{
-		{"nothing behind it", 0, []Slot{own}, 30, false},
-		{"another", 0, []Slot{own, slot(75, 90)}, 30, true},
-		{"another behind what is wanted", 0, []Slot{own, slot(75, 90)}, 15, false},
-		{"another within the buffer", 5 * time.Minute, []Slot{own, slot(75, 90)}, 15, true},
+		{"nothing behind it", 0, []clock.Slot{own}, 30, false},
+		{"another", 0, []clock.Slot{own, slot(75, 90)}, 30, true},
+		{"another behind what is wanted", 0, []clock.Slot{own, slot(75, 90)}, 15, false},
+		{"another within the buffer", 5 * time.Minute, []clock.Slot{own, slot(75, 90)}, 15, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := &Room{Policy: Policy{BufferAfter: row.buffer}}

@@ -3,6 +3,7 @@ package meeting
 import (
 	"cmp"
 	"context"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -20,7 +21,7 @@ func (s *fakeStore) Waiting(_ context.Context, after ID, limit int) ([]*Meeting,
 	return ms[:min(limit, len(ms))], nil
 }
 
-func (s *fakeStore) HeldForChanges(_ context.Context, roomID int64, span Slot, at time.Time) ([]HeldSlot, error) {
+func (s *fakeStore) HeldForChanges(_ context.Context, roomID int64, span clock.Slot, at time.Time) ([]HeldSlot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var held []HeldSlot

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -23,8 +24,8 @@ func (s *fakeStore) Candidates(ctx context.Context, n Need, after *Room, limit i
 	return rooms[:min(limit, len(rooms))], err
 }
 
-func (s *fakeStore) Busy(_ context.Context, rooms []int64, span Slot, at time.Time) (map[int64][]Slot, error) {
-	taken := map[int64][]Slot{}
+func (s *fakeStore) Busy(_ context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error) {
+	taken := map[int64][]clock.Slot{}
 	for _, m := range s.meetings {
 		for _, o := range unlapsed(takenBy(m), at) {
 			if slices.Contains(rooms, o.RoomID) && o.Slot.Overlaps(span) {
@@ -45,12 +46,12 @@ func (s *fakeStore) Kinds(ctx context.Context, n Need) ([]*Kind, error) {
 	return kinds, err
 }
 
-func (s *fakeStore) AllBusy(ctx context.Context, span Slot, at time.Time) (map[int64][]Slot, error) {
+func (s *fakeStore) AllBusy(ctx context.Context, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error) {
 	return s.Busy(ctx, slices.Collect(maps.Keys(s.rooms)), span, at)
 }
 
-func (s *fakeStore) HeldBy(_ context.Context, userID int64, rooms []int64, span Slot, at time.Time) (map[int64][]Slot, error) {
-	held := map[int64][]Slot{}
+func (s *fakeStore) HeldBy(_ context.Context, userID int64, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error) {
+	held := map[int64][]clock.Slot{}
 	for _, m := range s.meetings {
 		for _, o := range unlapsed(occupiedBy(m), at) {
 			if slices.Contains(rooms, o.RoomID) && m.Organizer.UserID == userID && m.Slot.Overlaps(span) {
@@ -61,8 +62,8 @@ func (s *fakeStore) HeldBy(_ context.Context, userID int64, rooms []int64, span 
 	return held, nil
 }
 
-func (s *fakeStore) Booked(_ context.Context, rooms []int64, span Slot, at time.Time) (map[int64][]Slot, error) {
-	booked := map[int64][]Slot{}
+func (s *fakeStore) Booked(_ context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error) {
+	booked := map[int64][]clock.Slot{}
 	for _, m := range s.meetings {
 		for _, o := range unlapsed(occupiedBy(m), at) {
 			if slices.Contains(rooms, o.RoomID) && m.Slot.Overlaps(span) {
@@ -71,12 +72,12 @@ func (s *fakeStore) Booked(_ context.Context, rooms []int64, span Slot, at time.
 		}
 	}
 	for _, slots := range booked {
-		slices.SortFunc(slots, func(a, b Slot) int { return a.Start.Compare(b.Start) })
+		slices.SortFunc(slots, func(a, b clock.Slot) int { return a.Start.Compare(b.Start) })
 	}
 	return booked, nil
 }
 
-func (s *fakeStore) Occupants(_ context.Context, roomID int64, span Slot) ([]*Meeting, error) {
+func (s *fakeStore) Occupants(_ context.Context, roomID int64, span clock.Slot) ([]*Meeting, error) {
 	var ms []*Meeting
 	for _, m := range s.meetings {
 		if slices.ContainsFunc(m.Occupied, func(o Occupancy) bool { return o.RoomID == roomID && o.Slot.Overlaps(span) }) {

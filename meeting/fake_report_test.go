@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"context"
+	"punctual/meeting/clock"
 	"time"
 )
 
@@ -12,6 +13,6 @@ func (s *fakeStore) RoomUse(context.Context, ReportQuery, []ZoneDay, time.Time) 
 	return nil, nil
 }
 
-func (s *fakeStore) Punctuality(context.Context, Slot, []time.Duration) (started, ended Lateness, err error) {
+func (s *fakeStore) Punctuality(context.Context, clock.Slot, []time.Duration) (started, ended Lateness, err error) {
 	return Lateness{}, Lateness{}, nil
 }

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"context"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -112,14 +113,14 @@ func (s *fakeStore) WaitingMoves(context.Context) ([]*Meeting, error) {
 	return ms, nil
 }
 
-func (s *fakeStore) Held(_ context.Context, c Claim, except ID, at time.Time) ([]Slot, error) {
+func (s *fakeStore) Held(_ context.Context, c Claim, except ID, at time.Time) ([]clock.Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held(c, except, at), nil
 }
 
-func (s *fakeStore) held(c Claim, except ID, at time.Time) []Slot {
-	var slots []Slot
+func (s *fakeStore) held(c Claim, except ID, at time.Time) []clock.Slot {
+	var slots []clock.Slot
 	for _, m := range s.meetings {
 		for _, o := range unlapsed(occupiedBy(m), at) {
 			if m.ID != except && (c.RoomID == 0 || c.RoomID == o.RoomID) && m.Organizer.UserID == c.UserID && m.Slot.Overlaps(c.Span) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 // Limits of a request, far above what people need and far below what hurts.
@@ -28,7 +29,7 @@ type Fields struct {
 	Title       *string
 	Description *string
 	RoomIDs     *[]int64
-	Start, End  *string // see [ParseTime]; local ones count in Timezone
+	Start, End  *string // see [clock.ParseTime]; local ones count in Timezone
 	Timezone    *string // IANA; empty: the first room's
 	Attendees   *[]Person
 	Reminders   *[]Reminder // empty: none
@@ -160,10 +161,10 @@ func (f *Fields) times(t *Terms, required bool, k known, found *faults) {
 		found.add("body.timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
 	}
-	start, end := moment{at: t.Slot.Start}, moment{at: t.Slot.End}
-	okStart := parseField(f.Start, &start, readMoment, "body.start", required, loc, found)
-	okEnd := parseField(f.End, &end, readEnd, "body.end", required, loc, found)
-	t.Slot, t.given = Slot{start.at, end.at}, Slot{start.wall, end.wall}
+	start, end := clock.Moment{At: t.Slot.Start}, clock.Moment{At: t.Slot.End}
+	okStart := parseField(f.Start, &start, clock.ParseTime, "body.start", required, loc, found)
+	okEnd := parseField(f.End, &end, clock.ParseEnd, "body.end", required, loc, found)
+	t.Slot, t.given = clock.Slot{Start: start.At, End: end.At}, clock.Slot{Start: start.Wall, End: end.Wall}
 	switch {
 	case !okStart || !okEnd:
 	case !t.Slot.Start.Before(t.Slot.End):
@@ -174,7 +175,7 @@ func (f *Fields) times(t *Terms, required bool, k known, found *faults) {
 }
 
 // parseField reads a time into t and reports whether t holds a valid one then.
-func parseField(s *string, t *moment, read func(string, *time.Location) (moment, error), location string, required bool, loc *time.Location, found *faults) bool {
+func parseField(s *string, t *clock.Moment, read func(string, *time.Location) (clock.Moment, error), location string, required bool, loc *time.Location, found *faults) bool {
 	if s == nil {
 		if required {
 			found.add(location, "required", "is required")
@@ -184,7 +185,7 @@ func parseField(s *string, t *moment, read func(string, *time.Location) (moment,
 	parsed, err := read(*s, loc)
 	if err != nil {
 		code := "invalid_time"
-		if _, gap := err.(*GapError); gap {
+		if _, gap := err.(*clock.GapError); gap {
 			code = "nonexistent_time"
 		}
 		found.add(location, code, "%v", err)

@@ -3,6 +3,7 @@ package meeting
 import (
 	"cmp"
 	"fmt"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -18,8 +19,8 @@ type Need struct {
 // AvailabilityQuery asks of rooms whether somebody may have them for a slot.
 type AvailabilityQuery struct {
 	Need
-	Slot            Slot // at most 31 days
-	OnlyFree        bool // leaves out the others
+	Slot            clock.Slot // at most 31 days
+	OnlyFree        bool       // leaves out the others
 	IncludeInactive bool
 }
 
@@ -48,8 +49,8 @@ const maxRoomIDs = 1000
 // one of those here.
 type Reason struct {
 	Fault
-	Span    Slot   // when it is taken, buffers included; zero for other reasons
-	Feature string // that it lacks, with [ReasonFeatures]
+	Span    clock.Slot // when it is taken, buffers included; zero for other reasons
+	Feature string     // that it lacks, with [ReasonFeatures]
 }
 
 // Codes of reasons, beside [ReasonTaken], that are no broken rule.
@@ -61,7 +62,7 @@ const (
 // Suggestion is a room at a time at which whoever asked may book it.
 type Suggestion struct {
 	Room          *Room
-	Slot          Slot
+	Slot          clock.Slot
 	NeedsApproval bool
 }
 
@@ -100,10 +101,10 @@ func (n *Need) check(found *faults) {
 
 // searched is where times of a length are looked for: what was left out is filled in, and
 // nothing lies in the past.
-func (n *Need) searched(length time.Duration, span Slot, at time.Time) (Slot, error) {
+func (n *Need) searched(length time.Duration, span clock.Slot, at time.Time) (clock.Slot, error) {
 	var found faults
 	n.check(&found)
-	span.Start = later(span.Start, at) // also of the zero time
+	span.Start = clock.Later(span.Start, at) // also of the zero time
 	if span.End.IsZero() {
 		span.End = span.Start.AddDate(0, 0, 7)
 	}
@@ -125,7 +126,7 @@ type asker struct {
 	at   time.Time
 	conf Settings
 
-	everywhere []Slot // that the asker has booked in all rooms, if the installation limits it
+	everywhere []clock.Slot // that the asker has booked in all rooms, if the installation limits it
 }
 
 // mustAsk reports whether somebody else would have to agree to a booking.
@@ -143,7 +144,7 @@ func (a *asker) holds(r *Room) bool { return a.conf.HoldPending || !a.mustAsk(r)
 
 // reasons why the asker, whose meetings hold these slots of the room already, cannot have it for
 // the slot; taken is what is booked of it near the slot.
-func (r *Room) reasons(a *asker, slot Slot, taken, held []Slot) []Reason {
+func (r *Room) reasons(a *asker, slot clock.Slot, taken, held []clock.Slot) []Reason {
 	reasons := r.missing(a.need)
 	wanted := slot.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter)
 	for _, t := range taken {
@@ -174,54 +175,54 @@ func (r *Room) reasons(a *asker, slot Slot, taken, held []Slot) []Reason {
 }
 
 // lasts reports whether the room may be booked for a length within span.
-func (r *Room) lasts(length time.Duration, span Slot, limits Limits) bool {
-	return !r.lasting(length, span, limits).empty()
+func (r *Room) lasts(length time.Duration, span clock.Slot, limits Limits) bool {
+	return !r.lasting(length, span, limits).Empty()
 }
 
 // lasting is the part of span within which the room may be booked for a length. What passes
 // elsewhere passes over a change of clocks, and some lengths pass only there; on a grid those
 // are left out.
-func (r *Room) lasting(length time.Duration, span Slot, limits Limits) Slot {
+func (r *Room) lasting(length time.Duration, span clock.Slot, limits Limits) clock.Slot {
 	passes := func(start time.Time) bool {
 		var v faults
-		r.checkDuration(Wish{Slot: Slot{Start: start, End: start.Add(length)}}, limits, &v)
+		r.checkDuration(Wish{Slot: clock.Slot{Start: start, End: start.Add(length)}}, limits, &v)
 		return len(v) == 0
 	}
 	if r.Policy.Step > 0 && length%r.Policy.Step != 0 {
-		return Slot{}
+		return clock.Slot{}
 	}
-	_, change := span.Start.In(mustZone(r.Zone)).ZoneBounds()
+	_, change := span.Start.In(clock.ZoneOrUTC(r.Zone)).ZoneBounds()
 	switch within := !change.IsZero() && !change.After(span.End); {
 	case !within && passes(span.Start), within && passes(change):
 		return span
 	case within && passes(change.Add(-length/2)):
-		return Slot{Start: later(span.Start, change.Add(-length)), End: earlier(span.End, change.Add(length))}
+		return clock.Slot{Start: clock.Later(span.Start, change.Add(-length)), End: clock.Earlier(span.End, change.Add(length))}
 	}
-	return Slot{}
+	return clock.Slot{}
 }
 
 // ahead is the part of span in which the room takes meetings of a length by how soon they begin;
 // it may be empty.
-func (r *Room) ahead(a *asker, length time.Duration, span Slot) Slot {
-	span.Start = later(span.Start, a.at.Add(r.Policy.MinNotice))
+func (r *Room) ahead(a *asker, length time.Duration, span clock.Slot) clock.Slot {
+	span.Start = clock.Later(span.Start, a.at.Add(r.Policy.MinNotice))
 	if most := stricter(r.Policy.MaxAdvance, a.conf.Limits.MaxAdvance); most > 0 {
-		span.End = earlier(span.End, a.at.Add(most+length))
+		span.End = clock.Earlier(span.End, a.at.Add(most+length))
 	}
 	return span
 }
 
 // suggest tells the first times within span at which the asker may have the room, at most limit.
-func (r *Room) suggest(a *asker, length time.Duration, span Slot, taken, held []Slot, limit int) []Suggestion {
+func (r *Room) suggest(a *asker, length time.Duration, span clock.Slot, taken, held []clock.Slot, limit int) []Suggestion {
 	span = r.ahead(a, length, span)
 	if a.tooLate(r, span.Start) {
 		span.Start = span.Start.Add(time.Microsecond)
 	}
-	if span = r.lasting(length, span, a.conf.Limits); span.empty() {
+	if span = r.lasting(length, span, a.conf.Limits); span.Empty() {
 		return nil
 	}
-	var spent []Slot
+	var spent []clock.Slot
 	if a.holds(r) {
-		spent = r.Policy.Quota.spent(span, length, held, mustZone(r.Zone))
+		spent = r.Policy.Quota.spent(span, length, held, clock.ZoneOrUTC(r.Zone))
 	}
 	var some []Suggestion
 	for slot := range r.Openings(span, length, taken, spent) {

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"errors"
+	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ func TestChoose(t *testing.T) {
 		{ID: 4, Name: "Unknown"}, {ID: 5, Name: "Good", Capacity: 10}} {
 		for h := range 2 {
 			at := nine.Add(time.Duration(h) * time.Hour)
-			all = append(all, Suggestion{Room: r, Slot: Slot{Start: at, End: at.Add(time.Hour)}, NeedsApproval: i == 2})
+			all = append(all, Suggestion{Room: r, Slot: clock.Slot{Start: at, End: at.Add(time.Hour)}, NeedsApproval: i == 2})
 		}
 	}
 	var got []string
@@ -39,8 +40,8 @@ func TestAvailability(t *testing.T) {
 	limited := w.room(t, RoomFields{Name: new("Limited"), Quota: &Quota{Per: PerDay, Count: 1}})
 	w.book(t, w.bob, w.fields(time.Hour, taken))
 
-	slot := Slot{Start: w.at.Add(2 * time.Hour), End: w.at.Add(3 * time.Hour)}
-	look := func(by Actor, n Need, s Slot) map[int64][]string {
+	slot := clock.Slot{Start: w.at.Add(2 * time.Hour), End: w.at.Add(3 * time.Hour)}
+	look := func(by Actor, n Need, s clock.Slot) map[int64][]string {
 		t.Helper()
 		found, _, err := w.Availability(t.Context(), by, AvailabilityQuery{Need: n, Slot: s}, Page{})
 		if err != nil {
@@ -70,17 +71,17 @@ func TestAvailability(t *testing.T) {
 	want("three persons", got, small, "capacity", "min_notice")
 	want("three persons", got, asks)
 	want("three persons", got, limited)
-	before := Slot{Start: w.at.Add(5 * time.Minute), End: w.at.Add(time.Hour)}
+	before := clock.Slot{Start: w.at.Add(5 * time.Minute), End: w.at.Add(time.Hour)}
 	want("until the meeting begins", look(w.ann, Need{}, before), taken, "room_conflict") // its own buffer reaches into the meeting
 	before.End = before.End.Add(-10 * time.Minute)
 	want("until the buffer fits", look(w.ann, Need{}, before), taken)
-	got = look(w.mona, Need{Features: []string{"video", "piano"}}, Slot{Start: slot.Start.Add(10 * time.Minute), End: slot.End})
+	got = look(w.mona, Need{Features: []string{"video", "piano"}}, clock.Slot{Start: slot.Start.Add(10 * time.Minute), End: slot.End})
 	want("with a piano", got, free, "features")
 	want("with a piano", got, taken, "features", "features")
 	w.book(t, w.ann, w.fields(5*time.Hour, limited))
 	want("who comes there today", look(w.ann, Need{}, slot), limited, "quota")
 
-	for name, s := range map[string]Slot{"an end before the start": {Start: slot.End, End: slot.Start}, "more than a year": {Start: slot.Start, End: slot.Start.Add(366*24*time.Hour + 1)}} {
+	for name, s := range map[string]clock.Slot{"an end before the start": {Start: slot.End, End: slot.Start}, "more than a year": {Start: slot.Start, End: slot.Start.Add(366*24*time.Hour + 1)}} {
 		if _, _, err := w.Availability(t.Context(), w.ann, AvailabilityQuery{Slot: s}, Page{}); !errors.As(err, new(*InvalidError)) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -99,14 +100,14 @@ func TestSuggestions_looksFurther(t *testing.T) {
 		w.room(t, RoomFields{Name: new("Short"), Capacity: new(4), MaxDuration: new(30 * time.Minute)})
 	}
 	far := w.room(t, RoomFields{Name: new("Far"), Capacity: new(400)})
-	found, err := w.Suggestions(t.Context(), w.ann, Need{}, time.Hour, Slot{}, 2)
+	found, err := w.Suggestions(t.Context(), w.ann, Need{}, time.Hour, clock.Slot{}, 2)
 	if err != nil || len(found) != 2 || found[0].Room.ID != far.ID {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	if _, err := w.Suggestions(t.Context(), w.ann, Need{}, 1500*time.Millisecond, Slot{}, 2); !errors.As(err, new(*InvalidError)) {
+	if _, err := w.Suggestions(t.Context(), w.ann, Need{}, 1500*time.Millisecond, clock.Slot{}, 2); !errors.As(err, new(*InvalidError)) {
 		t.Errorf("half a second: %v", err)
 	}
-	if found, err = w.Suggestions(t.Context(), w.ann, Need{Persons: 401}, time.Hour, Slot{}, 2); err != nil || len(found) != 0 {
+	if found, err = w.Suggestions(t.Context(), w.ann, Need{Persons: 401}, time.Hour, clock.Slot{}, 2); err != nil || len(found) != 0 {
 		t.Errorf("too many people: %+v, %v", found, err)
 	}
 }
@@ -141,7 +142,7 @@ func TestSuggestions_areBookable(t *testing.T) {
 		}
 		n := Need{Persons: rapid.IntRange(0, 4).Draw(rt, "persons")}
 		length := time.Duration(rapid.IntRange(1, 20).Draw(rt, "length")) * 10 * time.Minute
-		found, err := w.Suggestions(t.Context(), w.ann, n, length, Slot{End: w.at.Add(72 * time.Hour)}, 10)
+		found, err := w.Suggestions(t.Context(), w.ann, n, length, clock.Slot{End: w.at.Add(72 * time.Hour)}, 10)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -169,18 +170,18 @@ func TestRoom_lasting(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	change := time.Date(2027, 10, 31, 1, 0, 0, 0, time.UTC)
-	whole := Slot{Start: change.Add(-3 * day), End: change.Add(3 * day)}
+	whole := clock.Slot{Start: change.Add(-3 * day), End: change.Add(3 * day)}
 	for _, tt := range []struct {
 		name   string
 		length time.Duration
 		policy Policy
-		want   Slot
+		want   clock.Slot
 	}{
-		{"over the change alone", day + time.Hour, Policy{MaxDuration: day}, Slot{change.Add(-day - time.Hour), change.Add(day + time.Hour)}},
+		{"over the change alone", day + time.Hour, Policy{MaxDuration: day}, clock.Slot{Start: change.Add(-day - time.Hour), End: change.Add(day + time.Hour)}},
 		{"also elsewhere", day, Policy{MinDuration: day}, whole},
 		{"anywhere", time.Hour, Policy{MaxDuration: day}, whole},
-		{"nowhere", 2 * day, Policy{MaxDuration: day}, Slot{}},
-		{"off the steps", 10 * time.Minute, Policy{Step: 15 * time.Minute}, Slot{}},
+		{"nowhere", 2 * day, Policy{MaxDuration: day}, clock.Slot{}},
+		{"off the steps", 10 * time.Minute, Policy{Step: 15 * time.Minute}, clock.Slot{}},
 	} {
 		r := &Room{Zone: "Europe/Berlin", Policy: tt.policy}
 		if got := r.lasting(tt.length, whole, Limits{}); !got.Start.Equal(tt.want.Start) || !got.End.Equal(tt.want.End) {

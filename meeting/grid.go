@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"strings"
 	"time"
@@ -8,7 +9,7 @@ import (
 
 // GridQuery asks for a picture of rooms over a span; a zero field does not filter.
 type GridQuery struct {
-	Span    Slot
+	Span    clock.Slot
 	Dates   bool    // of the span only the dates count, by each room's own calendar; both ends are in UTC
 	RoomIDs []int64 // these alone, if they are active
 	Rooms   RoomQuery
@@ -25,7 +26,7 @@ type Grid struct {
 // GridRoom is a room with the times at which it takes no meetings.
 type GridRoom struct {
 	*Room
-	Closed []Slot // outside of its opening hours; within the span
+	Closed []clock.Slot // outside of its opening hours; within the span
 }
 
 // Bounds of a grid, so that nobody asks for more than one answer may hold.
@@ -55,7 +56,7 @@ func (q *GridQuery) check() error {
 }
 
 // span is from when to when the grid is, for these rooms.
-func (q *GridQuery) span(rooms []*Room) Slot {
+func (q *GridQuery) span(rooms []*Room) clock.Slot {
 	if !q.Dates {
 		return q.Span
 	}

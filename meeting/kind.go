@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"cmp"
+	"punctual/meeting/clock"
 	"time"
 )
 
@@ -19,14 +20,14 @@ type sieve struct {
 	room   *Room // one that has nothing but what all have
 	loc    *time.Location
 	length time.Duration
-	open   []Slot
-	closed []Slot // by blackouts of the site
-	busy   []Slot // to be used again
+	open   []clock.Slot
+	closed []clock.Slot // by blackouts of the site
+	busy   []clock.Slot // to be used again
 }
 
-func (k *Kind) sieve(a *asker, length time.Duration, span Slot, blackouts []Blackout) *sieve {
+func (k *Kind) sieve(a *asker, length time.Duration, span clock.Slot, blackouts []Blackout) *sieve {
 	v := &sieve{Kind: k, length: length, room: &Room{SiteID: k.SiteID, Policy: k.Policy, Zone: cmp.Or(k.Zone, a.conf.Timezone, "UTC")}}
-	v.loc = mustZone(v.room.Zone)
+	v.loc = clock.ZoneOrUTC(v.room.Zone)
 	for _, b := range blackouts {
 		if b.SiteID != 0 && b.SiteID == k.SiteID {
 			v.closed = append(v.closed, b.Slot)
@@ -35,7 +36,7 @@ func (k *Kind) sieve(a *asker, length time.Duration, span Slot, blackouts []Blac
 	if !v.room.lasts(length, span, a.conf.Limits) {
 		return v
 	}
-	if span = v.room.ahead(a, length, span); !span.empty() {
+	if span = v.room.ahead(a, length, span); !span.Empty() {
 		v.open = v.room.openHours(span)
 	}
 	return v
@@ -43,7 +44,7 @@ func (k *Kind) sieve(a *asker, length time.Duration, span Slot, blackouts []Blac
 
 // passes reports whether a room, of which these slots are taken at least, might be had:
 // [Room.Openings] would find something if nothing else stood in the way.
-func (v *sieve) passes(taken []Slot) bool {
+func (v *sieve) passes(taken []clock.Slot) bool {
 	v.busy = append(v.busy[:0], v.closed...)
 	for _, t := range taken {
 		v.busy = append(v.busy, t.Widen(v.Policy.BufferAfter, v.Policy.BufferBefore))

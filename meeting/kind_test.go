@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"cmp"
+	"punctual/meeting/clock"
 	"testing"
 	"time"
 
@@ -20,9 +21,9 @@ func TestSieve(t *testing.T) {
 			time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC), time.Date(2027, 3, 27, 13, 7, 0, 123000, time.UTC), time.Date(2027, 10, 30, 22, 50, 30, 0, time.UTC),
 		}).Draw(t, "at")
 		a := &asker{at: at, conf: Settings{Timezone: "Europe/Berlin", Limits: Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 60 * time.Hour}}}
-		drawn := func(name string) Slot {
+		drawn := func(name string) clock.Slot {
 			start := at.Add(time.Duration(rapid.IntRange(-20, 300).Draw(t, name)) * 10 * time.Minute)
-			return Slot{Start: start, End: start.Add(minutes(t, name+" lasts", 5, 30, 60, 600, 3000))}
+			return clock.Slot{Start: start, End: start.Add(minutes(t, name+" lasts", 5, 30, 60, 600, 3000))}
 		}
 		k := &Kind{SiteID: 3, Zone: rapid.SampledFrom([]string{"", "Australia/Lord_Howe", "America/New_York"}).Draw(t, "zone"), Policy: Policy{
 			BufferBefore: minutes(t, "before", 0, 0, 10), BufferAfter: minutes(t, "after", 0, 0, 60), MinDuration: minutes(t, "min", 0, 30),
@@ -46,10 +47,10 @@ func TestSieve(t *testing.T) {
 		}
 		v := k.sieve(a, length, span, blackouts)
 		for range 30 { // of which none is to see what is of those before
-			var taken []Slot // with gaps that may just do
+			var taken []clock.Slot // with gaps that may just do
 			for from := span.Start; from.Before(span.End); {
 				from = from.Add(rapid.SampledFrom([]time.Duration{0, 0, length, length + 10*time.Minute, length + time.Hour}).Draw(t, "gap"))
-				m := Slot{Start: from, End: from.Add(minutes(t, "taken", 30, 45, 90, 600, 3000))}
+				m := clock.Slot{Start: from, End: from.Add(minutes(t, "taken", 30, 45, 90, 600, 3000))}
 				taken, from = append(taken, m), m.End
 			}
 			r := &Room{ID: 1, SiteID: 3, Active: true, Policy: k.Policy, Zone: cmp.Or(k.Zone, "Europe/Berlin")}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -31,7 +32,7 @@ func (m *Meeting) ChangeLapses() time.Time {
 	if m.Approval.OnTimeout == Confirmed {
 		return m.Slot.Start
 	}
-	return earlier(m.Request.Deadline, m.Slot.Start)
+	return clock.Earlier(m.Request.Deadline, m.Slot.Start)
 }
 
 // lapsed reports whether the occupancy no longer holds its room.

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -8,7 +9,7 @@ import (
 // Terms are the content of a booking. They have been checked; rooms are those of the slot.
 type Terms struct {
 	Title, Description string
-	Slot               Slot
+	Slot               clock.Slot
 	Timezone           string
 	Rooms              []*Room
 	Attendees          []Attendee
@@ -21,7 +22,7 @@ type Terms struct {
 
 	Placed bool // time or rooms were asked for; see [Meeting.Revise]
 
-	given Slot // start and end as clocks show them, of those that were asked for
+	given clock.Slot // start and end as clocks show them, of those that were asked for
 }
 
 // Book makes a meeting of terms that have been checked. It is confirmed at once unless one
@@ -119,7 +120,7 @@ func (m *Meeting) occupancies(rooms []*Room) []Occupancy {
 // keeping leaves the meeting, as it was before a change, the buffers that it has: those of its
 // rooms may have grown since, over its neighbours. Who keeps the start keeps what is in front
 // of it, and who ends no later takes no more behind. Occupancies are those of the new slot.
-func (m *Meeting) keeping(os []Occupancy, slot Slot) []Occupancy {
+func (m *Meeting) keeping(os []Occupancy, slot clock.Slot) []Occupancy {
 	if m == nil || !m.Slot.Start.Equal(slot.Start) {
 		return os
 	}
@@ -131,14 +132,16 @@ func (m *Meeting) keeping(os []Occupancy, slot Slot) []Occupancy {
 		had := m.Occupied[at].Slot
 		os[i].Slot.Start = had.Start
 		if !slot.End.After(m.Slot.End) {
-			os[i].Slot.End = earlier(o.Slot.End, had.End)
+			os[i].Slot.End = clock.Earlier(o.Slot.End, had.End)
 		}
 	}
 	return os
 }
 
 // occupied is what a meeting takes of the room: its slot with the room's buffers around it.
-func (r *Room) occupied(s Slot) Slot { return s.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter) }
+func (r *Room) occupied(s clock.Slot) clock.Slot {
+	return s.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter)
+}
 
 // Asked is what a request wants that does not hold it. A store that saves the request refuses
 // with a [*ConflictError] what is taken already; two requests may ask for the same.

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -29,10 +30,10 @@ const (
 type Linked struct {
 	State   LinkState
 	Reader  Person
-	Meeting *Meeting // as the reader may see it; its Request is set while State is open or agreed
-	Part    []string // names of the rooms on which the reader decides, if others decide on the rest
-	Dates   []Slot   // of a series, that the decision is about; none: the meeting alone
-	Verdict *Verdict // when it is decided or withdrawn; nil: not known any more
+	Meeting *Meeting     // as the reader may see it; its Request is set while State is open or agreed
+	Part    []string     // names of the rooms on which the reader decides, if others decide on the rest
+	Dates   []clock.Slot // of a series, that the decision is about; none: the meeting alone
+	Verdict *Verdict     // when it is decided or withdrawn; nil: not known any more
 }
 
 // lead tells what a link leads to at an instant; rooms are those that the request is about.

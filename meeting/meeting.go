@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"cmp"
+	"punctual/meeting/clock"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,10 +39,10 @@ type Meeting struct {
 	ID               ID
 	Title            string
 	Description      string
-	Slot             Slot   // UTC, to the microsecond
-	Timezone         string // IANA zone its times were given in, or its first room's
-	Shown            Slot   // what clocks in Timezone showed at both ends when they were set, in UTC: by the rules of the zone then
-	Organizer        Person // UserID is set
+	Slot             clock.Slot // UTC, to the microsecond
+	Timezone         string     // IANA zone its times were given in, or its first room's
+	Shown            clock.Slot // what clocks in Timezone showed at both ends when they were set, in UTC: by the rules of the zone then
+	Organizer        Person     // UserID is set
 	RoomIDs          []int64
 	RoomNames        []string // by RoomIDs, of deleted rooms too; read by the store, never written
 	Attendees        []Attendee
@@ -81,7 +82,7 @@ type Meeting struct {
 // Occupancy is the interval that a meeting takes of one room. The database refuses two that overlap.
 type Occupancy struct {
 	RoomID int64
-	Slot   Slot
+	Slot   clock.Slot
 
 	// Lapses is from when on it holds nothing, even if the timer that removes it is late; zero:
 	// never. Stores set it in what they find in the way; see [Meeting.Lapses] for a meeting's own.

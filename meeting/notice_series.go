@@ -3,6 +3,7 @@ package meeting
 import (
 	"cmp"
 	"maps"
+	"punctual/meeting/clock"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,7 +162,7 @@ func (s *Series) record(t telling, to []Person, by Actor, at time.Time) {
 	if t.more != nil {
 		t.more(&f)
 	}
-	expires := later(t.expires, dates[len(dates)-1].Slot.End)
+	expires := clock.Later(t.expires, dates[len(dates)-1].Slot.End)
 	crowded := f.Series.listed() > maxListed
 	for _, n := range addressed(Notice{Kind: t.kind, Channel: Email, Due: at, Expires: expires, Facts: f}, to, by) {
 		n.about = dates[0]
@@ -218,7 +219,7 @@ func (s *Series) facts(dates []*Meeting, by Actor) Facts {
 		sameRooms = sameRooms && slices.Equal(m.RoomNames, first.RoomNames)
 	}
 	f.Series = &SeriesFacts{
-		Rooms: slices.Clone(s.RoomNames), Start: s.Start.Format(icalLocal), End: s.End.Format(icalLocal), Rule: s.calendarRule(mustZone(s.Timezone)),
+		Rooms: slices.Clone(s.RoomNames), Start: s.Start.Format(icalLocal), End: s.End.Format(icalLocal), Rule: s.calendarRule(clock.ZoneOrUTC(s.Timezone)),
 		Count: int64(len(dates)), Last: dates[len(dates)-1].Slot.Start,
 	}
 	for _, m := range dates[:min(shownDates, len(dates))] {
@@ -236,7 +237,7 @@ func (s *Series) facts(dates []*Meeting, by Actor) Facts {
 func (s *Series) fill(facts *Facts, t telling, at time.Time) {
 	f := facts.Series
 	s.nameWalls(t.calendar)
-	zone := mustZone(s.Timezone)
+	zone := clock.ZoneOrUTC(s.Timezone)
 	facts.Attendees = contacts(commonAnswers(s.Attendees, t.calendar))
 	differ := func(m *Meeting, d Date) { s.differ(facts, m, d, t.each && slices.Contains(t.dates, m)) }
 	there := make(map[int64]*Meeting, len(t.calendar))
@@ -252,7 +253,7 @@ func (s *Series) fill(facts *Facts, t telling, at time.Time) {
 		wall := d.Wall.Format(icalLocal)
 		switch {
 		case m != nil && d.extra:
-			f.RDates = append(f.RDates, clock(d.Slot.Start, mustZone(s.Timezone)).Format(icalLocal)) // which clocks show
+			f.RDates = append(f.RDates, clock.Wall(d.Slot.Start, clock.ZoneOrUTC(s.Timezone)).Format(icalLocal)) // which clocks show
 		case m == nil && d.extra:
 		case m == nil && !d.Slot.Start.After(at):
 			past = append(past, d)
@@ -284,7 +285,7 @@ func (s *Series) fill(facts *Facts, t telling, at time.Time) {
 // long, and some drop a date of the rule that clocks skip.
 func (s *Series) differ(f *Facts, m *Meeting, d Date, differs bool) {
 	o := Occurrence{OriginalStart: d.Slot.Start, Start: m.Slot.Start, End: m.Slot.End}
-	skipped := !clock(d.Slot.Start, mustZone(s.Timezone)).Equal(d.Wall)
+	skipped := !clock.Wall(d.Slot.Start, clock.ZoneOrUTC(s.Timezone)).Equal(d.Wall)
 	differs = differs || skipped || !m.Slot.Start.Equal(d.Slot.Start) || m.Slot.Duration() != s.sample().Slot.Duration()
 	if m.Title != s.Title {
 		o.Title, differs = m.Title, true
@@ -333,7 +334,7 @@ func (f *Facts) of(m *Meeting) {
 // calendarRule is the rule with its UNTIL in UTC.
 func (s *Series) calendarRule(zone *time.Location) string {
 	if wall := s.Rule.until.wall; !wall.IsZero() {
-		return s.Rule.ending("UNTIL", occurs(wall, zone).Format("20060102T150405Z")).String()
+		return s.Rule.ending("UNTIL", clock.InstantOrShift(wall, zone).Format("20060102T150405Z")).String()
 	}
 	return s.Rule.String()
 }

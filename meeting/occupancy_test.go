@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"errors"
+	"punctual/meeting/clock"
 	"testing"
 	"time"
 )
@@ -27,7 +28,7 @@ func TestService_buffersThatGrow(t *testing.T) {
 	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(w.at.Add(12*time.Hour - 10*time.Minute).Format(time.RFC3339))}); err != nil {
 		t.Errorf("a little shorter: %v", err)
 	}
-	same(t, "it holds", w.store.meetings[m.ID].Occupied[0].Slot, Slot{w.at.Add(10 * time.Hour), w.at.Add(12 * time.Hour)})
+	same(t, "it holds", w.store.meetings[m.ID].Occupied[0].Slot, clock.Slot{Start: w.at.Add(10 * time.Hour), End: w.at.Add(12 * time.Hour)})
 	var conflict *ConflictError
 	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(hour(12))}); !errors.As(err, &conflict) {
 		t.Errorf("longer again, over the buffer: %v", err)
@@ -35,7 +36,7 @@ func TestService_buffersThatGrow(t *testing.T) {
 	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(hour(11))}); err != nil {
 		t.Errorf("an hour shorter: %v", err)
 	}
-	same(t, "and the new buffer", w.store.meetings[m.ID].Occupied[0].Slot, Slot{w.at.Add(10 * time.Hour), w.at.Add(11*time.Hour + 20*time.Minute)})
+	same(t, "and the new buffer", w.store.meetings[m.ID].Occupied[0].Slot, clock.Slot{Start: w.at.Add(10 * time.Hour), End: w.at.Add(11*time.Hour + 20*time.Minute)})
 	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{Start: new(w.at.Add(10*time.Hour + 10*time.Minute).Format(time.RFC3339))}); !errors.As(err, &conflict) {
 		t.Errorf("another start has the new buffer: %v", err)
 	}
@@ -62,7 +63,7 @@ func TestService_buffersThatGrow(t *testing.T) {
 	if _, err := w.Approve(t.Context(), w.mona, theirs.ID, nil, ""); err != nil {
 		t.Errorf("agreed to that: %v", err)
 	}
-	same(t, "in the end", w.store.meetings[theirs.ID].Occupied[0].Slot, Slot{w.at.Add(16 * time.Hour), w.at.Add(17 * time.Hour)})
+	same(t, "in the end", w.store.meetings[theirs.ID].Occupied[0].Slot, clock.Slot{Start: w.at.Add(16 * time.Hour), End: w.at.Add(17 * time.Hour)})
 }
 
 // A request for what somebody has is refused at once, even where requests take nothing.

@@ -5,6 +5,9 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 // suggestedStep is the grid on which times are suggested for rooms that have none of their own.
@@ -14,12 +17,12 @@ const suggestedStep = 15 * time.Minute
 // first and so that they do not overlap: on the grid of the room's clock, while it is open,
 // not closed by a blackout, clear of what is taken with the room's buffers around it, and of
 // what is barred without. A room without opening hours is always open. Other rules about who asks, and when, are the caller's to check.
-func (r *Room) Openings(span Slot, length time.Duration, taken, barred []Slot) iter.Seq[Slot] {
-	return func(yield func(Slot) bool) {
+func (r *Room) Openings(span clock.Slot, length time.Duration, taken, barred []clock.Slot) iter.Seq[clock.Slot] {
+	return func(yield func(clock.Slot) bool) {
 		if length <= 0 {
 			return
 		}
-		loc := mustZone(r.Zone)
+		loc := clock.ZoneOrUTC(r.Zone)
 		busy := slices.Clone(barred)
 		for _, t := range taken {
 			busy = append(busy, t.Widen(r.Policy.BufferAfter, r.Policy.BufferBefore))
@@ -36,12 +39,12 @@ func (r *Room) Openings(span Slot, length time.Duration, taken, barred []Slot) i
 }
 
 // fits are the slots of a length on the room's grid within spans, clear of what is busy.
-func (r *Room) fits(spans []Slot, length time.Duration, busy []Slot, loc *time.Location) iter.Seq[Slot] {
-	return func(yield func(Slot) bool) {
+func (r *Room) fits(spans []clock.Slot, length time.Duration, busy []clock.Slot, loc *time.Location) iter.Seq[clock.Slot] {
+	return func(yield func(clock.Slot) bool) {
 		for _, span := range spans {
 			for _, gap := range gaps(span, busy) {
 				for start := r.first(gap, length, loc); !start.Add(length).After(gap.End); {
-					if !yield(Slot{Start: start, End: start.Add(length)}) {
+					if !yield(clock.Slot{Start: start, End: start.Add(length)}) {
 						return
 					}
 					start = r.onGrid(start.Add(length), loc)
@@ -53,7 +56,7 @@ func (r *Room) fits(spans []Slot, length time.Duration, busy []Slot, loc *time.L
 
 // first is when a meeting of a length begins in a gap, if it fits: on the grid or, where the room
 // has no step and only the full minute leaves time enough, on that.
-func (r *Room) first(gap Slot, length time.Duration, loc *time.Location) time.Time {
+func (r *Room) first(gap clock.Slot, length time.Duration, loc *time.Location) time.Time {
 	start := r.onGrid(gap.Start, loc)
 	if r.Policy.Step == 0 && start.Add(length).After(gap.End) {
 		start = gap.Start.Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
@@ -63,8 +66,8 @@ func (r *Room) first(gap Slot, length time.Duration, loc *time.Location) time.Ti
 
 // openHours are the parts of span in which the room is open; see the function. A room in an
 // unknown time zone never is: nobody can say when.
-func (r *Room) openHours(span Slot) []Slot {
-	loc, err := Zone(r.Zone)
+func (r *Room) openHours(span clock.Slot) []clock.Slot {
+	loc, err := fault.StoredZone(r.Zone)
 	if err != nil {
 		return nil
 	}
@@ -72,18 +75,18 @@ func (r *Room) openHours(span Slot) []Slot {
 }
 
 // openHours are the parts of span within the hours, adjacent ones joined; all of it if there are none.
-func openHours(hours []OpeningHours, span Slot, loc *time.Location) []Slot {
+func openHours(hours []OpeningHours, span clock.Slot, loc *time.Location) []clock.Slot {
 	if len(hours) == 0 {
-		return []Slot{span}
+		return []clock.Slot{span}
 	}
-	var open []Slot
+	var open []clock.Slot
 	for s := range (&Policy{OpeningHours: hours}).intervals(span, loc) {
-		s, ok := s.within(span)
+		s, ok := s.Intersect(span)
 		if !ok {
 			continue
 		}
 		if n := len(open); n > 0 && !s.Start.After(open[n-1].End) {
-			open[n-1].End = later(open[n-1].End, s.End)
+			open[n-1].End = clock.Later(open[n-1].End, s.End)
 		} else {
 			open = append(open, s)
 		}
@@ -106,21 +109,21 @@ func (r *Room) onGrid(t time.Time, loc *time.Location) time.Time {
 }
 
 // gaps are the parts of span that no busy slot touches, in order.
-func gaps(span Slot, busy []Slot) []Slot {
-	slices.SortFunc(busy, func(a, b Slot) int { return a.Start.Compare(b.Start) })
-	var free []Slot
+func gaps(span clock.Slot, busy []clock.Slot) []clock.Slot {
+	slices.SortFunc(busy, func(a, b clock.Slot) int { return a.Start.Compare(b.Start) })
+	var free []clock.Slot
 	from := span.Start
 	for _, b := range busy {
 		if !b.Start.Before(span.End) {
 			break
 		}
 		if b.Start.After(from) {
-			free = append(free, Slot{Start: from, End: b.Start})
+			free = append(free, clock.Slot{Start: from, End: b.Start})
 		}
-		from = later(from, b.End)
+		from = clock.Later(from, b.End)
 	}
 	if from.Before(span.End) {
-		free = append(free, Slot{Start: from, End: span.End})
+		free = append(free, clock.Slot{Start: from, End: span.End})
 	}
 	return free
 }

@@ -1,13 +1,14 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
 )
 
 func TestOpenings(t *testing.T) {
-	berlin := mustZone("Europe/Berlin")
+	berlin := clock.ZoneOrUTC("Europe/Berlin")
 	day := func(clock string) time.Time { // Friday, 26 March 2027; clocks go forward on Sunday
 		at, err := time.ParseInLocation("02 15:04", clock, berlin)
 		if err != nil {
@@ -15,29 +16,29 @@ func TestOpenings(t *testing.T) {
 		}
 		return time.Date(2027, 3, at.Day(), at.Hour(), at.Minute(), 0, 0, berlin)
 	}
-	slot := func(from, to string) Slot { return Slot{Start: day(from), End: day(to)} }
+	slot := func(from, to string) clock.Slot { return clock.Slot{Start: day(from), End: day(to)} }
 	office := []OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR"}, From: "08:00", To: "12:00"}}
 	for _, c := range []struct {
 		name   string
 		room   Room
-		span   Slot
+		span   clock.Slot
 		length time.Duration
-		taken  []Slot
+		taken  []clock.Slot
 		want   []string
 	}{
 		{"all day free", Room{}, slot("26 09:00", "26 11:00"), time.Hour, nil, []string{"26 09:00", "26 10:00"}},
 		{"on the quarter", Room{}, slot("26 09:07", "26 10:20"), time.Hour, nil, []string{"26 09:15"}},
 		{"on the room's own step", Room{Policy: Policy{Step: time.Hour}}, slot("26 09:07", "26 11:00"), time.Hour, nil, []string{"26 10:00"}},
 		{"between what is taken", Room{}, slot("26 09:00", "26 12:00"), time.Hour,
-			[]Slot{slot("26 09:30", "26 10:00"), slot("26 11:00", "26 11:10")}, []string{"26 10:00"}},
+			[]clock.Slot{slot("26 09:30", "26 10:00"), slot("26 11:00", "26 11:10")}, []string{"26 10:00"}},
 		{"with the room's buffers around", Room{Policy: Policy{BufferBefore: 10 * time.Minute, BufferAfter: 5 * time.Minute}}, slot("26 09:00", "26 12:00"), 45 * time.Minute,
-			[]Slot{slot("26 10:00", "26 10:30")}, []string{"26 09:00", "26 10:45"}},
+			[]clock.Slot{slot("26 10:00", "26 10:30")}, []string{"26 09:00", "26 10:45"}},
 		{"in opening hours, over the weekend", Room{Policy: Policy{OpeningHours: office}}, slot("26 11:00", "29 10:00"), 2 * time.Hour, nil, []string{"29 08:00"}},
 		{"not in a blackout", Room{Blackouts: []Blackout{{Slot: slot("26 09:00", "26 10:00")}}}, slot("26 09:00", "26 11:00"), time.Hour, nil, []string{"26 10:00"}},
 		{"nothing is long enough", Room{}, slot("26 09:00", "26 10:00"), 2 * time.Hour, nil, nil},
 		{"to the minute, if the quarter comes too late", Room{}, slot("26 09:07", "26 10:10"), time.Hour, nil, []string{"26 09:07"}},
 		{"between two meetings", Room{}, slot("26 09:00", "26 13:00"), time.Hour,
-			[]Slot{slot("26 09:30", "26 09:50"), slot("26 10:50", "26 12:00")}, []string{"26 09:50", "26 12:00"}},
+			[]clock.Slot{slot("26 09:30", "26 09:50"), slot("26 10:50", "26 12:00")}, []string{"26 09:50", "26 12:00"}},
 		{"never off the room's own step", Room{Policy: Policy{Step: 15 * time.Minute}}, slot("26 09:07", "26 10:10"), time.Hour, nil, nil},
 		{"at any hour, if it has no opening hours", Room{Policy: Policy{Step: time.Hour}}, slot("26 23:00", "27 02:00"), time.Hour, nil,
 			[]string{"26 23:00", "27 00:00", "27 01:00"}},
@@ -59,23 +60,23 @@ func TestOpenings(t *testing.T) {
 
 func TestQuota_spent(t *testing.T) {
 	noon := time.Date(2027, 2, 10, 12, 0, 0, 0, time.UTC)
-	hours := func(from, to int) Slot {
-		return Slot{Start: noon.Add(time.Duration(from-12) * time.Hour), End: noon.Add(time.Duration(to-12) * time.Hour)}
+	hours := func(from, to int) clock.Slot {
+		return clock.Slot{Start: noon.Add(time.Duration(from-12) * time.Hour), End: noon.Add(time.Duration(to-12) * time.Hour)}
 	}
-	held := []Slot{hours(8, 10)}
+	held := []clock.Slot{hours(8, 10)}
 	for _, c := range []struct {
 		name   string
 		quota  *Quota
 		length time.Duration
-		want   []Slot
+		want   []clock.Slot
 	}{
 		{"no quota", nil, time.Hour, nil},
 		{"one more", &Quota{Per: PerDay, Count: 2}, time.Hour, nil},
-		{"none more, that day", &Quota{Per: PerDay, Count: 1}, time.Hour, []Slot{hours(0, 24)}},
+		{"none more, that day", &Quota{Per: PerDay, Count: 1}, time.Hour, []clock.Slot{hours(0, 24)}},
 		{"time enough", &Quota{Per: PerDay, Duration: 3 * time.Hour}, time.Hour, nil},
-		{"too little time, but for a night that reaches into the day", &Quota{Per: PerDay, Duration: 3 * time.Hour}, 2 * time.Hour, []Slot{hours(1, 23)}},
-		{"too much already", &Quota{Per: PerDay, Duration: time.Hour}, time.Minute, []Slot{hours(0, 24)}},
-		{"both", &Quota{Per: PerDay, Count: 1, Duration: 9 * time.Hour}, 2 * time.Hour, []Slot{hours(0, 24)}},
+		{"too little time, but for a night that reaches into the day", &Quota{Per: PerDay, Duration: 3 * time.Hour}, 2 * time.Hour, []clock.Slot{hours(1, 23)}},
+		{"too much already", &Quota{Per: PerDay, Duration: time.Hour}, time.Minute, []clock.Slot{hours(0, 24)}},
+		{"both", &Quota{Per: PerDay, Count: 1, Duration: 9 * time.Hour}, 2 * time.Hour, []clock.Slot{hours(0, 24)}},
 	} {
 		same(t, c.name, c.quota.spent(hours(9, 33), c.length, held, time.UTC), c.want)
 	}

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"cmp"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -33,20 +34,20 @@ const farAhead = 100 * 365 * 24 * time.Hour
 
 // claim is what a meeting in the rooms claims of these limits. It has no room: what
 // counts are the person's meetings in all of them.
-func (l PersonLimits) claim(userID int64, rooms []*Room, wanted Slot, held *Meeting) Claim {
+func (l PersonLimits) claim(userID int64, rooms []*Room, wanted clock.Slot, held *Meeting) Claim {
 	c := Claim{UserID: userID, Span: wanted, wanted: wanted, person: &personClaim{limits: l, rooms: len(rooms)}}
 	if held != nil && len(held.Occupied) > 0 {
 		c.had, c.person.had = held.Slot, len(held.Occupied)
 	}
 	if l.Ahead > 0 {
-		c.Span = Slot{Start: earlier(wanted.Start, l.Now), End: later(wanted.End, l.Now.Add(farAhead))}
+		c.Span = clock.Slot{Start: clock.Earlier(wanted.Start, l.Now), End: clock.Later(wanted.End, l.Now.Add(farAhead))}
 	}
 	return c
 }
 
 // check reports the limits that the meeting would exceed. others are the slots of the person's other
 // meetings, one for each room. A meeting that takes no more than before is within every limit.
-func (p *personClaim) check(c *Claim, others []Slot) []Fault {
+func (p *personClaim) check(c *Claim, others []clock.Slot) []Fault {
 	var v faults
 	if most := p.limits.Ahead; most > 0 {
 		used := p.ahead(others...)
@@ -68,15 +69,15 @@ func (p *personClaim) check(c *Claim, others []Slot) []Fault {
 }
 
 // ahead is the part of the slots that is to come.
-func (p *personClaim) ahead(slots ...Slot) (sum time.Duration) {
+func (p *personClaim) ahead(slots ...clock.Slot) (sum time.Duration) {
 	for _, s := range slots {
-		sum += max(0, s.End.Sub(later(s.Start, p.limits.Now)))
+		sum += max(0, s.End.Sub(clock.Later(s.Start, p.limits.Now)))
 	}
 	return sum
 }
 
 // mostAtOnce is the largest number of slots that overlap at some instant of span.
-func mostAtOnce(span Slot, slots []Slot) (most int) {
+func mostAtOnce(span clock.Slot, slots []clock.Slot) (most int) {
 	type edge struct {
 		at    time.Time
 		delta int
@@ -84,7 +85,7 @@ func mostAtOnce(span Slot, slots []Slot) (most int) {
 	var edges []edge
 	for _, s := range slots {
 		if s.Overlaps(span) {
-			edges = append(edges, edge{later(s.Start, span.Start), 1}, edge{s.End, -1})
+			edges = append(edges, edge{clock.Later(s.Start, span.Start), 1}, edge{s.End, -1})
 		}
 	}
 	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.delta, b.delta)) })

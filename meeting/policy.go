@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 // Limits of the installation, for every room; a room may be stricter. Zero does not limit.
@@ -35,7 +38,7 @@ const Tolerance = time.Minute
 
 // Wish is what somebody wants of a room, as its rules see it.
 type Wish struct {
-	Slot    Slot
+	Slot    clock.Slot
 	Persons int       // who are invited
 	Now     time.Time // when they ask
 	Agreed  *Agreed   // what the meeting has of the room from the same start; nil: nothing
@@ -50,11 +53,11 @@ type Agreed struct {
 
 // added is the time that the wish takes of the room beyond what was agreed, and the field that
 // asks for it; empty if there is none.
-func (w Wish) added() (location string, added Slot) {
+func (w Wish) added() (location string, added clock.Slot) {
 	if w.Agreed == nil {
 		return "body.start", w.Slot
 	}
-	return "body.end", Slot{Start: w.Agreed.End, End: w.Slot.End}
+	return "body.end", clock.Slot{Start: w.Agreed.End, End: w.Slot.End}
 }
 
 // Check tells every rule of the room, and of the installation, that the wish breaks, except
@@ -63,7 +66,7 @@ func (r *Room) Check(w Wish, limits Limits) []Fault {
 	var v faults
 	r.checkCapacity(w, &v)
 	r.checkDuration(w, limits, &v)
-	_, unknown := Zone(r.Zone)
+	_, unknown := fault.StoredZone(r.Zone)
 	if unknown == nil {
 		r.checkStep(w, &v)
 	}
@@ -75,7 +78,7 @@ func (r *Room) Check(w Wish, limits Limits) []Fault {
 	}
 	if unknown == nil {
 		r.checkHours(w, &v)
-	} else if _, added := w.added(); !added.empty() {
+	} else if _, added := w.added(); !added.Empty() {
 		v.broken("body.room_ids", "unknown_timezone", Figures{RoomID: r.ID}, "%s is in the time zone %q, which is unknown on this server", r.Name, r.Zone)
 	}
 	r.checkBlackouts(w, &v)
@@ -96,7 +99,7 @@ func (r *Room) checkCapacity(w Wish, v *faults) {
 func (r *Room) checkDuration(w Wish, limits Limits, v *faults) {
 	passes := w.Slot.Duration()
 	shown := passes
-	if d := clock(w.Slot.End, mustZone(r.Zone)).Sub(clock(w.Slot.Start, mustZone(r.Zone))); d > 0 {
+	if d := clock.Wall(w.Slot.End, clock.ZoneOrUTC(r.Zone)).Sub(clock.Wall(w.Slot.Start, clock.ZoneOrUTC(r.Zone))); d > 0 {
 		shown = d
 	}
 	longer := w.Agreed == nil || w.Slot.End.After(w.Agreed.End)
@@ -116,10 +119,10 @@ func (r *Room) checkDuration(w Wish, limits Limits, v *faults) {
 
 func (r *Room) checkHours(w Wish, v *faults) {
 	location, added := w.added()
-	if added.empty() || r.Open(added) {
+	if added.Empty() || r.Open(added) {
 		return
 	}
-	loc := mustZone(r.Zone)
+	loc := clock.ZoneOrUTC(r.Zone)
 	figures := Figures{RoomID: r.ID, Limit: r.Policy.hours(), Actual: wallClock(added.Start, loc) + " to " + wallClock(added.End, loc)}
 	v.broken(location, "opening_hours", figures, "%s is not open all that time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
 }
@@ -131,7 +134,7 @@ func (r *Room) checkStep(w Wish, v *faults) {
 	if step == 0 {
 		return
 	}
-	loc := mustZone(r.Zone)
+	loc := clock.ZoneOrUTC(r.Zone)
 	check := func(location, edge string, t time.Time) {
 		if t = t.In(loc); !onGrid(t, step) {
 			figures := Figures{RoomID: r.ID, Limit: FormatDuration(step), Actual: timeText(t)}
@@ -151,7 +154,7 @@ func (r *Room) checkStep(w Wish, v *faults) {
 // over one: where they skip midnight, the day begins at 01:00.
 func onGrid(t time.Time, step time.Duration) bool {
 	off := sinceMidnight(t) % step
-	return off == 0 || edge(clock(t, t.Location()).Add(-off), t.Location()).Equal(t)
+	return off == 0 || clock.InstantOrChange(clock.Wall(t, t.Location()).Add(-off), t.Location()).Equal(t)
 }
 
 // sinceMidnight is what clocks show.
@@ -218,16 +221,16 @@ func timeText(t time.Time) string {
 
 // Open reports whether the room is open during the whole slot. A room without opening hours
 // always is.
-func (r *Room) Open(slot Slot) bool {
-	if len(r.Policy.OpeningHours) == 0 || slot.empty() {
+func (r *Room) Open(slot clock.Slot) bool {
+	if len(r.Policy.OpeningHours) == 0 || slot.Empty() {
 		return true
 	}
 	until := slot.Start
-	for open := range r.Policy.intervals(slot, mustZone(r.Zone)) {
+	for open := range r.Policy.intervals(slot, clock.ZoneOrUTC(r.Zone)) {
 		if open.Start.After(until) {
 			return false
 		}
-		if until = later(until, open.End); !until.Before(slot.End) {
+		if until = clock.Later(until, open.End); !until.Before(slot.End) {
 			return true
 		}
 	}
@@ -236,27 +239,27 @@ func (r *Room) Open(slot Slot) bool {
 
 // intervals in which the room is open on the days that slot touches, by start. Those of the
 // day before count too: a night reaches into the morning.
-func (p *Policy) intervals(slot Slot, loc *time.Location) iter.Seq[Slot] {
-	return func(yield func(Slot) bool) {
+func (p *Policy) intervals(slot clock.Slot, loc *time.Location) iter.Seq[clock.Slot] {
+	return func(yield func(clock.Slot) bool) {
 		y, mo, d := slot.Start.In(loc).Date()
 		day := time.Date(y, mo, d-1, 0, 0, 0, 0, time.UTC) // a date, not an instant
-		var open []Slot
-		for ; edge(day, loc).Before(slot.End); day = day.AddDate(0, 0, 1) {
+		var open []clock.Slot
+		for ; clock.InstantOrChange(day, loc).Before(slot.End); day = day.AddDate(0, 0, 1) {
 			open = open[:0]
 			for _, h := range p.OpeningHours {
-				if !slices.Contains(h.Days, weekdayNames[day.Weekday()]) {
+				if !slices.Contains(h.Days, clock.Weekdays[day.Weekday()]) {
 					continue
 				}
 				from, to := h.minutes()
 				if to <= from {
 					to += 24 * 60
 				}
-				open = append(open, Slot{
-					Start: edge(day.Add(time.Duration(from)*time.Minute), loc),
-					End:   edge(day.Add(time.Duration(to)*time.Minute), loc),
+				open = append(open, clock.Slot{
+					Start: clock.InstantOrChange(day.Add(time.Duration(from)*time.Minute), loc),
+					End:   clock.InstantOrChange(day.Add(time.Duration(to)*time.Minute), loc),
 				})
 			}
-			slices.SortFunc(open, func(a, b Slot) int { return a.Start.Compare(b.Start) })
+			slices.SortFunc(open, func(a, b clock.Slot) int { return a.Start.Compare(b.Start) })
 			for _, s := range open {
 				if !yield(s) {
 					return

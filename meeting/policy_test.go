@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 func TestRoom_Open(t *testing.T) {
@@ -42,9 +43,9 @@ func TestRoom_Open(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Room{Zone: tt.zone, Policy: Policy{OpeningHours: tt.hours}}
-			from, _ := ParseTime(tt.from, time.UTC)
-			to, _ := ParseTime(tt.to, time.UTC)
-			if got := r.Open(Slot{from, to}); got != tt.want {
+			from, _ := clock.ParseTime(tt.from, time.UTC)
+			to, _ := clock.ParseTime(tt.to, time.UTC)
+			if got := r.Open(clock.Slot{Start: from.At, End: to.At}); got != tt.want {
 				t.Errorf("got %v", got)
 			}
 		})
@@ -63,10 +64,10 @@ func TestRoom_Open_isOpenInEveryMinute(t *testing.T) {
 			}
 		}
 		start := time.Date(2027, 3, 26, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 3*24*60).Draw(t, "start")) * time.Minute)
-		slot := Slot{start, start.Add(time.Duration(rapid.IntRange(1, 36*60).Draw(t, "minutes")) * time.Minute)}
+		slot := clock.Slot{Start: start, End: start.Add(time.Duration(rapid.IntRange(1, 36*60).Draw(t, "minutes")) * time.Minute)}
 		want := true
 		for m := slot.Start; m.Before(slot.End) && want; m = m.Add(time.Minute) {
-			want = r.Open(Slot{m, m.Add(time.Minute)})
+			want = r.Open(clock.Slot{Start: m, End: m.Add(time.Minute)})
 		}
 		if got := r.Open(slot); got != want {
 			t.Fatalf("open in %v: %v, minute by minute %v", slot, got, want)
@@ -86,7 +87,7 @@ func TestRoom_Check(t *testing.T) {
 	closed := strict
 	closed.Active = false
 	wish := func(in, long time.Duration, persons int) Wish {
-		return Wish{Slot: Slot{now.Add(in), now.Add(in + long)}, Persons: persons, Now: now}
+		return Wish{Slot: clock.Slot{Start: now.Add(in), End: now.Add(in + long)}, Persons: persons, Now: now}
 	}
 	tests := []struct {
 		name   string
@@ -125,7 +126,7 @@ func TestRoom_Check_agreed(t *testing.T) {
 			OpeningHours: []OpeningHours{{weekdays, "10:00", "14:00"}},
 			MinDuration:  time.Hour, MaxDuration: 2 * time.Hour, Step: 15 * time.Minute, MinNotice: 24 * time.Hour, MaxAdvance: time.Minute,
 		},
-		Blackouts: []Blackout{{Slot: Slot{utc(t, "2027-02-10T09:00"), utc(t, "2027-02-10T11:30")}}, {Slot: Slot{utc(t, "2027-02-10T13:00"), utc(t, "2027-02-10T13:30")}}},
+		Blackouts: []Blackout{{Slot: clock.Slot{Start: utc(t, "2027-02-10T09:00"), End: utc(t, "2027-02-10T11:30")}}, {Slot: clock.Slot{Start: utc(t, "2027-02-10T13:00"), End: utc(t, "2027-02-10T13:30")}}},
 	}
 	agreed := Agreed{End: utc(t, "2027-02-10T12:07"), Persons: 4} // from 09:07
 	tests := []struct {
@@ -146,7 +147,7 @@ func TestRoom_Check_agreed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := Wish{Slot: Slot{utc(t, "2027-02-10T09:07"), utc(t, "2027-02-10T"+tt.end)}, Persons: tt.persons, Now: now, Agreed: &agreed}
+			w := Wish{Slot: clock.Slot{Start: utc(t, "2027-02-10T09:07"), End: utc(t, "2027-02-10T"+tt.end)}, Persons: tt.persons, Now: now, Agreed: &agreed}
 			if got := codes(room.Check(w, Limits{})); !slices.Equal(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -159,7 +160,7 @@ func TestRoom_Check_longerButTooShort(t *testing.T) {
 	start := utc(t, "2027-02-10T09:00")
 	r := Room{Zone: "UTC", Policy: Policy{MinDuration: time.Hour}}
 	for minutes, want := range map[int][]string{20: {"body.end min_duration"}, 30: nil, 40: nil} {
-		w := Wish{Slot: Slot{start, start.Add(time.Duration(minutes) * time.Minute)}, Now: start, Agreed: &Agreed{End: start.Add(30 * time.Minute)}}
+		w := Wish{Slot: clock.Slot{Start: start, End: start.Add(time.Duration(minutes) * time.Minute)}, Now: start, Agreed: &Agreed{End: start.Add(30 * time.Minute)}}
 		if got := codes(r.Check(w, Limits{})); !slices.Equal(got, want) {
 			t.Errorf("%d minutes: got %q, want %q", minutes, got, want)
 		}
@@ -187,15 +188,15 @@ func TestRoom_Check_durationByTheClock(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Room{Zone: tt.zone, Active: true, Policy: Policy{MinDuration: tt.least, MaxDuration: tt.most}}
-			start, _ := ParseTime(tt.start, mustZone(tt.zone))
-			end, _ := ParseTime(tt.end, mustZone(tt.zone))
-			if got := codes(r.Check(Wish{Slot: Slot{start, end}, Now: start}, Limits{})); !slices.Equal(got, tt.want) {
-				t.Errorf("%v passes: got %q, want %q", end.Sub(start), got, tt.want)
+			start, _ := clock.ParseTime(tt.start, clock.ZoneOrUTC(tt.zone))
+			end, _ := clock.ParseTime(tt.end, clock.ZoneOrUTC(tt.zone))
+			if got := codes(r.Check(Wish{Slot: clock.Slot{Start: start.At, End: end.At}, Now: start.At}, Limits{})); !slices.Equal(got, tt.want) {
+				t.Errorf("%v passes: got %q, want %q", end.At.Sub(start.At), got, tt.want)
 			}
 		})
 	}
 	// Clocks show an earlier time at the end than at the start: what passes counts.
-	back := Slot{utc(t, "2027-10-31T00:50"), utc(t, "2027-10-31T01:20")}
+	back := clock.Slot{Start: utc(t, "2027-10-31T00:50"), End: utc(t, "2027-10-31T01:20")}
 	r := Room{Zone: "Europe/Berlin", Active: true, Policy: Policy{MaxDuration: 20 * time.Minute}}
 	if got := codes(r.Check(Wish{Slot: back, Now: back.Start}, Limits{})); !slices.Equal(got, []string{"body.end max_duration"}) {
 		t.Errorf("half an hour across the change: %q", got)
@@ -240,7 +241,7 @@ func TestRoom_checkStep(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Room{ID: 7, Name: "Turing", Zone: tt.zone, Policy: Policy{Step: tt.step}}
 			var v faults
-			w := Wish{Slot: Slot{utc(t, tt.start), utc(t, tt.end)}}
+			w := Wish{Slot: clock.Slot{Start: utc(t, tt.start), End: utc(t, tt.end)}}
 			if tt.endOnly {
 				w.Agreed = &Agreed{End: w.Slot.End.Add(time.Hour)}
 			}
@@ -259,7 +260,7 @@ func TestRoom_checkStep(t *testing.T) {
 // A program reads from each broken rule what is allowed and what it asked for.
 func TestRoom_Check_figures(t *testing.T) {
 	now := utc(t, "2027-02-10T12:00")
-	closed := Slot{utc(t, "2027-02-11T00:00"), utc(t, "2027-02-12T00:00")}
+	closed := clock.Slot{Start: utc(t, "2027-02-11T00:00"), End: utc(t, "2027-02-12T00:00")}
 	r := Room{
 		ID: 7, Name: "Turing", Zone: "Europe/Berlin", Active: true, Capacity: 2,
 		Policy: Policy{
@@ -269,7 +270,7 @@ func TestRoom_Check_figures(t *testing.T) {
 		Blackouts: []Blackout{{ID: 5, RoomID: 7, Slot: closed, Reason: "paint"}},
 	}
 	got := map[string]Figures{}
-	for _, f := range r.Check(Wish{Slot: Slot{utc(t, "2027-02-11T09:05"), utc(t, "2027-02-11T11:15")}, Persons: 3, Now: now}, Limits{}) {
+	for _, f := range r.Check(Wish{Slot: clock.Slot{Start: utc(t, "2027-02-11T09:05"), End: utc(t, "2027-02-11T11:15")}, Persons: 3, Now: now}, Limits{}) {
 		got[f.Code] = f.Figures
 	}
 	same(t, "figures", got, map[string]Figures{
@@ -281,9 +282,9 @@ func TestRoom_Check_figures(t *testing.T) {
 		"blackout":      {RoomID: 7, Span: fault.Span(closed), BlackoutID: 5, Reason: "paint"},
 	})
 	free := Room{ID: 7, Zone: "UTC", Active: true, Policy: Policy{MaxDuration: 3 * time.Hour, MaxAdvance: 3 * time.Hour}}
-	for _, f := range free.Check(Wish{Slot: Slot{utc(t, "2027-02-10T14:00"), utc(t, "2027-02-10T16:00")}, Now: now}, Limits{MaxDuration: time.Hour, MaxAdvance: time.Hour}) {
+	for _, f := range free.Check(Wish{Slot: clock.Slot{Start: utc(t, "2027-02-10T14:00"), End: utc(t, "2027-02-10T16:00")}, Now: now}, Limits{MaxDuration: time.Hour, MaxAdvance: time.Hour}) {
 		same(t, "of the installation, "+f.Code, f.Figures, Figures{Limit: "1h", Actual: "2h"})
 	}
-	past := r.Check(Wish{Slot: Slot{utc(t, "2027-02-09T09:00"), utc(t, "2027-02-09T09:30")}, Now: now}, Limits{})
+	past := r.Check(Wish{Slot: clock.Slot{Start: utc(t, "2027-02-09T09:00"), End: utc(t, "2027-02-09T09:30")}, Now: now}, Limits{})
 	same(t, "past", past[0].Figures, Figures{Limit: "2027-02-10T12:00:00Z", Actual: "2027-02-09T09:00:00Z"})
 }

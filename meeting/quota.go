@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 // Periods that a [Quota] counts in, in the room's zone. Weeks begin on Monday.
@@ -22,14 +23,14 @@ const (
 // it touches, with the part of its length that lies there; one that was ended early with what
 // it took.
 type Claim struct {
-	RoomID int64 // 0: all rooms together, see [PersonLimits]
-	UserID int64 // the organizer
-	Span   Slot  // the periods that the meeting touches
+	RoomID int64      // 0: all rooms together, see [PersonLimits]
+	UserID int64      // the organizer
+	Span   clock.Slot // the periods that the meeting touches
 
 	room   *Room
 	person *personClaim // nil: it is a claim on a room's quota
-	wanted Slot
-	had    Slot // what the meeting held of the room before; zero: nothing
+	wanted clock.Slot
+	had    clock.Slot // what the meeting held of the room before; zero: nothing
 }
 
 // Claims are the quotas that the meeting takes more of since it was read. A store that saves
@@ -39,16 +40,16 @@ func (m *Meeting) Claims() []Claim { return m.claims }
 
 // claims of a person who wants the slot of the rooms; held is the meeting with what it has of
 // them, nil if it has nothing.
-func claims(userID int64, rooms []*Room, wanted Slot, held *Meeting) []Claim {
+func claims(userID int64, rooms []*Room, wanted clock.Slot, held *Meeting) []Claim {
 	var cs []Claim
 	for _, r := range rooms {
 		if r.Policy.Quota == nil {
 			continue
 		}
-		periods := r.Policy.Quota.periods(wanted, mustZone(r.Zone))
+		periods := r.Policy.Quota.periods(wanted, clock.ZoneOrUTC(r.Zone))
 		c := Claim{
 			RoomID: r.ID, UserID: userID, room: r, wanted: wanted,
-			Span: Slot{Start: periods[0].Start, End: periods[len(periods)-1].End},
+			Span: clock.Slot{Start: periods[0].Start, End: periods[len(periods)-1].End},
 		}
 		if held != nil && slices.ContainsFunc(held.Occupied, func(o Occupancy) bool { return o.RoomID == r.ID }) {
 			c.had = held.Slot
@@ -68,20 +69,20 @@ const toldPeriods = 10
 // Check tells how the meeting would exceed the quota, in the first periods. others are the slots, within Span and
 // without buffers, of the user's other meetings that hold the room. A meeting that was over
 // the quota before, because that has been lowered, may still be moved within the period.
-func (c *Claim) Check(others []Slot) []Fault {
+func (c *Claim) Check(others []clock.Slot) []Fault {
 	if c.person != nil {
 		return c.person.check(c, others)
 	}
 	var v faults
 	q, told := c.room.Policy.Quota, 0
-	for _, period := range q.periods(c.wanted, mustZone(c.room.Zone)) {
+	for _, period := range q.periods(c.wanted, clock.ZoneOrUTC(c.room.Zone)) {
 		if told == toldPeriods {
 			break
 		}
 		used := usageOf(period, others...)
 		before, after := used.plus(usageOf(period, c.had)), used.plus(usageOf(period, c.wanted))
 		figures := Figures{RoomID: c.RoomID, Per: q.Per, Span: fault.Span(period)}
-		day := period.Start.In(mustZone(c.room.Zone)).Format(time.DateOnly)
+		day := period.Start.In(clock.ZoneOrUTC(c.room.Zone)).Format(time.DateOnly)
 		known := len(v)
 		if q.Count > 0 && after.count > q.Count && after.count > before.count {
 			figures.Limit, figures.Used, figures.Actual = q.Count, used.count, after.count
@@ -102,11 +103,11 @@ func (c *Claim) Check(others []Slot) []Fault {
 
 // spent is where in span the quota, nil for none, leaves nothing of a length to whom the held
 // slots belong: in the middle of periods that it reaches into from neither side.
-func (q *Quota) spent(span Slot, length time.Duration, held []Slot, loc *time.Location) []Slot {
+func (q *Quota) spent(span clock.Slot, length time.Duration, held []clock.Slot, loc *time.Location) []clock.Slot {
 	if q == nil {
 		return nil
 	}
-	var spent []Slot
+	var spent []clock.Slot
 	for _, period := range q.periods(span, loc) {
 		used := usageOf(period, held...)
 		left := length
@@ -129,14 +130,14 @@ type usage struct {
 	length time.Duration
 }
 
-func usageOf(period Slot, slots ...Slot) usage {
+func usageOf(period clock.Slot, slots ...clock.Slot) usage {
 	var u usage
 	for _, s := range slots {
 		if !s.Overlaps(period) {
 			continue
 		}
 		u.count++
-		u.length += earlier(s.End, period.End).Sub(later(s.Start, period.Start))
+		u.length += clock.Earlier(s.End, period.End).Sub(clock.Later(s.Start, period.Start))
 	}
 	return u
 }
@@ -151,10 +152,10 @@ func times(n int) string {
 func (u usage) plus(o usage) usage { return usage{u.count + o.count, u.length + o.length} }
 
 // periods that the slot touches, in order; there is always one.
-func (q *Quota) periods(slot Slot, loc *time.Location) []Slot {
-	var ps []Slot
+func (q *Quota) periods(slot clock.Slot, loc *time.Location) []clock.Slot {
+	var ps []clock.Slot
 	for day := q.first(slot.Start.In(loc)); ; day = q.next(day) {
-		p := Slot{Start: edge(day, loc).UTC(), End: edge(q.next(day), loc).UTC()}
+		p := clock.Slot{Start: clock.InstantOrChange(day, loc).UTC(), End: clock.InstantOrChange(q.next(day), loc).UTC()}
 		if len(ps) > 0 && !p.Start.Before(slot.End) {
 			return ps
 		}

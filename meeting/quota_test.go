@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 func TestQuota_periods(t *testing.T) {
@@ -26,9 +27,9 @@ func TestQuota_periods(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			loc := mustZone(tt.zone)
+			loc := clock.ZoneOrUTC(tt.zone)
 			var got []string
-			for _, p := range (&Quota{Per: tt.per}).periods(Slot{utc(t, tt.from), utc(t, tt.to)}, loc) {
+			for _, p := range (&Quota{Per: tt.per}).periods(clock.Slot{Start: utc(t, tt.from), End: utc(t, tt.to)}, loc) {
 				got = append(got, p.Start.In(loc).Format("01-02"))
 			}
 			same(t, "periods", strings.Join(got, " "), tt.want)
@@ -37,36 +38,36 @@ func TestQuota_periods(t *testing.T) {
 }
 
 func TestClaim_Check(t *testing.T) {
-	slot := func(from, to string) Slot { return Slot{utc(t, from), utc(t, to)} }
+	slot := func(from, to string) clock.Slot { return clock.Slot{Start: utc(t, from), End: utc(t, to)} }
 	tests := []struct {
 		name   string
 		quota  Quota
-		wanted Slot
-		had    Slot
-		others []Slot
+		wanted clock.Slot
+		had    clock.Slot
+		others []clock.Slot
 		want   []Figures // without room and period
 	}{
-		{"the last one", Quota{PerDay, 2, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), Slot{}, []Slot{slot("2027-02-10T11:00", "2027-02-10T12:00")}, nil},
-		{"one too many", Quota{PerDay, 1, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), Slot{}, []Slot{slot("2027-02-10T11:00", "2027-02-10T12:00")},
+		{"the last one", Quota{PerDay, 2, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-10T11:00", "2027-02-10T12:00")}, nil},
+		{"one too many", Quota{PerDay, 1, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-10T11:00", "2027-02-10T12:00")},
 			[]Figures{{Limit: 1, Used: 1, Actual: 2, Per: PerDay}}},
-		{"another day", Quota{PerDay, 1, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), Slot{}, []Slot{slot("2027-02-11T11:00", "2027-02-11T12:00")}, nil},
-		{"a night counts on both days", Quota{PerDay, 1, 0}, slot("2027-02-11T09:00", "2027-02-11T10:00"), Slot{}, []Slot{slot("2027-02-10T22:00", "2027-02-11T02:00")},
+		{"another day", Quota{PerDay, 1, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-11T11:00", "2027-02-11T12:00")}, nil},
+		{"a night counts on both days", Quota{PerDay, 1, 0}, slot("2027-02-11T09:00", "2027-02-11T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-10T22:00", "2027-02-11T02:00")},
 			[]Figures{{Limit: 1, Used: 1, Actual: 2, Per: PerDay}}},
-		{"with its hours of that day", Quota{PerDay, 0, 3 * time.Hour}, slot("2027-02-11T09:00", "2027-02-11T10:00"), Slot{}, []Slot{slot("2027-02-10T20:00", "2027-02-11T02:00")}, nil},
-		{"and no more", Quota{PerDay, 0, 3 * time.Hour}, slot("2027-02-11T09:00", "2027-02-11T10:01"), Slot{}, []Slot{slot("2027-02-10T20:00", "2027-02-11T02:00")},
+		{"with its hours of that day", Quota{PerDay, 0, 3 * time.Hour}, slot("2027-02-11T09:00", "2027-02-11T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-10T20:00", "2027-02-11T02:00")}, nil},
+		{"and no more", Quota{PerDay, 0, 3 * time.Hour}, slot("2027-02-11T09:00", "2027-02-11T10:01"), clock.Slot{}, []clock.Slot{slot("2027-02-10T20:00", "2027-02-11T02:00")},
 			[]Figures{{Limit: "3h", Used: "2h", Actual: "3h1m", Per: PerDay}}},
-		{"in each period", Quota{PerDay, 0, time.Hour}, slot("2027-02-10T22:00", "2027-02-11T02:00"), Slot{}, nil,
+		{"in each period", Quota{PerDay, 0, time.Hour}, slot("2027-02-10T22:00", "2027-02-11T02:00"), clock.Slot{}, nil,
 			[]Figures{{Limit: "1h", Used: "0s", Actual: "2h", Per: PerDay}, {Limit: "1h", Used: "0s", Actual: "2h", Per: PerDay}}},
-		{"count and length", Quota{PerWeek, 1, time.Hour}, slot("2027-02-10T09:00", "2027-02-10T10:00"), Slot{}, []Slot{slot("2027-02-11T09:00", "2027-02-11T09:30")},
+		{"count and length", Quota{PerWeek, 1, time.Hour}, slot("2027-02-10T09:00", "2027-02-10T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-11T09:00", "2027-02-11T09:30")},
 			[]Figures{{Limit: 1, Used: 1, Actual: 2, Per: PerWeek}, {Limit: "1h", Used: "30m", Actual: "1h30m", Per: PerWeek}}},
 		{"a move within the week, over a quota that was lowered", Quota{PerWeek, 1, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), slot("2027-02-11T09:00", "2027-02-11T10:00"),
-			[]Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, nil},
+			[]clock.Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, nil},
 		{"a move within the week, over a length that was lowered", Quota{PerWeek, 0, time.Hour}, slot("2027-02-10T09:00", "2027-02-10T10:00"), slot("2027-02-11T09:00", "2027-02-11T10:00"),
-			[]Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, nil},
+			[]clock.Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, nil},
 		{"and longer", Quota{PerWeek, 0, time.Hour}, slot("2027-02-10T09:00", "2027-02-10T10:01"), slot("2027-02-11T09:00", "2027-02-11T10:00"),
-			[]Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, []Figures{{Limit: "1h", Used: "1h", Actual: "2h1m", Per: PerWeek}}},
+			[]clock.Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, []Figures{{Limit: "1h", Used: "1h", Actual: "2h1m", Per: PerWeek}}},
 		{"a move into the week", Quota{PerWeek, 1, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), slot("2027-02-18T09:00", "2027-02-18T10:00"),
-			[]Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, []Figures{{Limit: 1, Used: 1, Actual: 2, Per: PerWeek}}},
+			[]clock.Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, []Figures{{Limit: 1, Used: 1, Actual: 2, Per: PerWeek}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -89,7 +90,7 @@ func TestClaim_Check(t *testing.T) {
 // Who asks for a year of days is told of some of them.
 func TestClaim_Check_tellsSome(t *testing.T) {
 	room := &Room{ID: 7, Zone: "UTC", Policy: Policy{Quota: &Quota{Per: PerDay, Duration: time.Hour}}}
-	c := Claim{RoomID: 7, room: room, wanted: Slot{utc(t, "2027-01-01T00:00"), utc(t, "2027-12-31T00:00")}}
+	c := Claim{RoomID: 7, room: room, wanted: clock.Slot{Start: utc(t, "2027-01-01T00:00"), End: utc(t, "2027-12-31T00:00")}}
 	same(t, "told", len(c.Check(nil)), toldPeriods)
 }
 

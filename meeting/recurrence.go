@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 
@@ -58,7 +59,7 @@ func (w WallTime) names(wall time.Time) bool {
 // Date is one date of a recurrence.
 type Date struct {
 	Wall time.Time // when it begins by the clocks of the zone, in UTC
-	Slot Slot
+	Slot clock.Slot
 
 	key   string // which of the recurrence's dates it is, however they are moved
 	extra bool   // by an RDATE
@@ -112,7 +113,7 @@ func (r *Recurrence) walls(limit int) ([]time.Time, expansion) {
 // before reports whether a date that begins at wall is past the end.
 func (u until) before(wall time.Time, loc *time.Location) bool {
 	if !u.utc.IsZero() {
-		return occurs(wall, loc).After(u.utc)
+		return clock.InstantOrShift(wall, loc).After(u.utc)
 	}
 	return wall.After(u.wall)
 }
@@ -145,7 +146,7 @@ func (r *Recurrence) Dates(limit int) ([]Date, expansion) {
 // leave nothing of it, it is as long as clocks say the others are.
 func (r *Recurrence) date(wall time.Time, key string) Date {
 	length := r.End.Sub(r.Start)
-	slot := Slot{Start: occurs(wall, r.Zone), End: occurs(wall.Add(length), r.Zone)}
+	slot := clock.Slot{Start: clock.InstantOrShift(wall, r.Zone), End: clock.InstantOrShift(wall.Add(length), r.Zone)}
 	if !slot.Start.Before(slot.End) {
 		slot.End = slot.Start.Add(length)
 	}
@@ -326,7 +327,7 @@ func (r *Recurrence) check(location string, limit int) []Fault {
 	if !rule.has(r.Start) {
 		if first, ok := rule.first(r.Start); ok {
 			found.broken("body.start", "not_in_rule", Figures{Limit: first.Format(dayLayout), Actual: r.Start.Format(dayLayout)}, "%s %s is not a date of the rule; the first one that is, is %s %s",
-				weekdayNames[r.Start.Weekday()], r.Start.Format(dayLayout), weekdayNames[first.Weekday()], first.Format(dayLayout))
+				clock.Weekdays[r.Start.Weekday()], r.Start.Format(dayLayout), clock.Weekdays[first.Weekday()], first.Format(dayLayout))
 		} else {
 			found.add(location, "impossible", "gives no date at all: no day is in all of its parts")
 		}
@@ -364,18 +365,11 @@ func ParseWallTime(s string, loc *time.Location) (WallTime, bool) {
 	if t, err := time.Parse(dayLayout, s); err == nil {
 		return WallTime{Time: t, Day: true}, true
 	}
-	if t, ok := parseLocal(s); ok && t.Nanosecond() == 0 {
+	if t, ok := clock.ParseLocal(s); ok && t.Nanosecond() == 0 {
 		return WallTime{Time: t}, true
 	}
-	if t, ok := parseOffset(s); ok && t.Nanosecond() == 0 {
-		return WallTime{Time: clock(t, loc), at: t}, true
+	if t, err := clock.ParseInstant(s); err == nil && t.Nanosecond() == 0 {
+		return WallTime{Time: clock.Wall(t, loc), at: t}, true
 	}
 	return WallTime{}, false
-}
-
-// clock is what clocks in loc show at an instant, in UTC.
-func clock(t time.Time, loc *time.Location) time.Time {
-	t = t.In(loc)
-	_, offset := t.Zone()
-	return t.UTC().Add(time.Duration(offset) * time.Second)
 }

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"strconv"
 	"strings"
@@ -356,7 +357,7 @@ func drawn(t *rapid.T) (string, reference) {
 			if (r.freq == "MONTHLY" || r.freq == "YEARLY") && len(r.weeks) == 0 && rapid.Bool().Draw(t, "numbered") {
 				d.n = rapid.SampledFrom([]int{-5, -2, -1, 1, 2, 3, 5}).Draw(t, "n")
 			}
-			name := weekdayNames[i]
+			name := clock.Weekdays[i]
 			if d.n != 0 {
 				name = strconv.Itoa(d.n) + name
 			}
@@ -369,7 +370,7 @@ func drawn(t *rapid.T) (string, reference) {
 	}
 	if len(r.weeks) == 0 && rapid.Bool().Draw(t, "WKST?") {
 		r.weekStart = time.Weekday(rapid.IntRange(0, 6).Draw(t, "WKST"))
-		text += ";WKST=" + weekdayNames[r.weekStart]
+		text += ";WKST=" + clock.Weekdays[r.weekStart]
 	}
 	return text + ";COUNT=9", r
 }
@@ -428,7 +429,7 @@ func FuzzRule(f *testing.F) {
 			return
 		}
 		start := time.Date(2027, 1, 1, 2, 30, 0, 0, time.UTC).AddDate(0, 0, int(day%4000))
-		r := &Recurrence{Start: start, End: start.Add(time.Hour), Zone: mustZone("Europe/Berlin"), Rule: rule}
+		r := &Recurrence{Start: start, End: start.Add(time.Hour), Zone: clock.ZoneOrUTC("Europe/Berlin"), Rule: rule}
 		begun := time.Now()
 		if len(r.check("body.rrule", 366)) == 0 {
 			dates, how := r.Dates(366)

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
@@ -10,7 +11,7 @@ func reminded() *Meeting {
 	start := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 	return &Meeting{
 		ID: 42, Title: "Review", Status: Confirmed, ScheduleVersion: 3, UpdatedAt: start.Add(-20 * time.Minute),
-		Slot:      Slot{start, start.Add(time.Hour)},
+		Slot:      clock.Slot{Start: start, End: start.Add(time.Hour)},
 		Organizer: Person{UserID: 1, Email: "Ann@example.org", Phone: "+49300001"},
 		Attendees: []Attendee{
 			{Person: Person{Email: "ann@example.org"}}, {Person: Person{Email: "bob@example.org", Phone: "+49300002"}},

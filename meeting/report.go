@@ -3,6 +3,7 @@ package meeting
 import (
 	"cmp"
 	"fmt"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -63,18 +64,18 @@ func (u *Utilisation) add(o *Utilisation) {
 
 // zoneDays are the days that span touches in each of the zones, cut to it. inForce is the zone
 // of those that are empty.
-func zoneDays(span Slot, zones []string, inForce string) []ZoneDay {
+func zoneDays(span clock.Slot, zones []string, inForce string) []ZoneDay {
 	var days []ZoneDay
 	for _, name := range zones {
-		loc := mustZone(cmp.Or(name, inForce))
+		loc := clock.ZoneOrUTC(cmp.Or(name, inForce))
 		y, mo, d := span.Start.In(loc).Date()
 		day := time.Date(y, mo, d, 0, 0, 0, 0, time.UTC) // a date, not an instant
 		for ; ; day = day.AddDate(0, 0, 1) {
-			whole := Slot{Start: edge(day, loc), End: edge(day.AddDate(0, 0, 1), loc)}
+			whole := clock.Slot{Start: clock.InstantOrChange(day, loc), End: clock.InstantOrChange(day.AddDate(0, 0, 1), loc)}
 			if !whole.Start.Before(span.End) {
 				break
 			}
-			if part, ok := whole.within(span); ok {
+			if part, ok := whole.Intersect(span); ok {
 				days = append(days, ZoneDay{Zone: name, Day: day.Format(time.DateOnly), Slot: part})
 			}
 		}
@@ -91,14 +92,14 @@ func HourOfWeek(t time.Time) string {
 func zoneHours(days []ZoneDay, inForce string) []ZoneDay {
 	var hours []ZoneDay
 	for _, d := range days {
-		loc := mustZone(cmp.Or(d.Zone, inForce))
+		loc := clock.ZoneOrUTC(cmp.Or(d.Zone, inForce))
 		for t := d.Slot.Start; t.Before(d.Slot.End); {
 			local := t.In(loc)
 			next := t.Add(time.Hour - time.Duration(local.Minute())*time.Minute - time.Duration(local.Second())*time.Second - time.Duration(local.Nanosecond()))
 			if d.Slot.End.Before(next) {
 				next = d.Slot.End
 			}
-			hours = append(hours, ZoneDay{Zone: d.Zone, Day: HourOfWeek(local), Slot: Slot{Start: t, End: next}})
+			hours = append(hours, ZoneDay{Zone: d.Zone, Day: HourOfWeek(local), Slot: clock.Slot{Start: t, End: next}})
 			t = next
 		}
 	}
@@ -106,7 +107,7 @@ func zoneHours(days []ZoneDay, inForce string) []ZoneDay {
 }
 
 // openFor is how long within a slot rooms with this policy are open.
-func (p *Policy) openFor(slot Slot, loc *time.Location) time.Duration {
+func (p *Policy) openFor(slot clock.Slot, loc *time.Location) time.Duration {
 	var sum time.Duration
 	for _, open := range openHours(p.OpeningHours, slot, loc) {
 		sum += open.Duration()
@@ -117,7 +118,7 @@ func (p *Policy) openFor(slot Slot, loc *time.Location) time.Duration {
 // openings tells how long rooms are open; rooms with the same policy in the same zone are
 // looked at once.
 type openings struct {
-	span    Slot
+	span    clock.Slot
 	days    map[string][]ZoneDay // by zone; nil: the span as a whole
 	inForce string               // the zone of rooms for which none is named
 	known   map[opening]map[string]time.Duration
@@ -134,7 +135,7 @@ func (o *openings) of(r *ReportedRoom) map[string]time.Duration {
 	if open, ok := o.known[key]; ok {
 		return open
 	}
-	loc := mustZone(cmp.Or(r.Zone, o.inForce))
+	loc := clock.ZoneOrUTC(cmp.Or(r.Zone, o.inForce))
 	open := map[string]time.Duration{}
 	if o.days == nil {
 		open[""] = r.Policy.openFor(o.span, loc)

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"testing"
 	"time"
 )
@@ -15,7 +16,7 @@ func instantOf(t *testing.T, s string) time.Time {
 }
 
 func TestPolicy_openFor(t *testing.T) {
-	berlin := mustZone("Europe/Berlin")
+	berlin := clock.ZoneOrUTC("Europe/Berlin")
 	weekdays := []string{"MO", "TU", "WE", "TH", "FR"}
 	day := &Policy{OpeningHours: []OpeningHours{{Days: weekdays, From: "08:00", To: "20:00"}}}
 	overlapping := &Policy{OpeningHours: []OpeningHours{{Days: weekdays, From: "08:00", To: "14:00"}, {Days: weekdays, From: "12:00", To: "18:00"}, {Days: weekdays, From: "09:00", To: "10:00"}}}
@@ -34,13 +35,13 @@ func TestPolicy_openFor(t *testing.T) {
 		{"always open", "2027-03-28T00:00:00+01:00", "2027-03-29T00:00:00+02:00", &Policy{}, 23 * time.Hour},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			same(t, "open", row.policy.openFor(Slot{instantOf(t, row.from), instantOf(t, row.to)}, berlin), row.want)
+			same(t, "open", row.policy.openFor(clock.Slot{Start: instantOf(t, row.from), End: instantOf(t, row.to)}, berlin), row.want)
 		})
 	}
 }
 
 func TestZoneDays(t *testing.T) {
-	span := Slot{instantOf(t, "2027-03-27T12:00:00Z"), instantOf(t, "2027-03-29T12:00:00Z")}
+	span := clock.Slot{Start: instantOf(t, "2027-03-27T12:00:00Z"), End: instantOf(t, "2027-03-29T12:00:00Z")}
 	for zone, want := range map[string][]time.Duration{
 		"":              {12 * time.Hour, 24 * time.Hour, 12 * time.Hour},
 		"Europe/Berlin": {11 * time.Hour, 23 * time.Hour, 14 * time.Hour},
@@ -55,7 +56,7 @@ func TestZoneDays(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	span := Slot{instantOf(t, "2027-02-08T00:00:00Z"), instantOf(t, "2027-02-10T00:00:00Z")}
+	span := clock.Slot{Start: instantOf(t, "2027-02-08T00:00:00Z"), End: instantOf(t, "2027-02-10T00:00:00Z")}
 	hours := &Policy{OpeningHours: []OpeningHours{{Days: []string{"MO", "TU"}, From: "08:00", To: "18:00"}}}
 	rooms := []ReportedRoom{
 		{ID: 1, Name: "Ada", SiteID: 7, SiteName: "Here", Policy: hours, Bookable: true},

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"strings"
 	"time"
@@ -72,7 +73,7 @@ type Verdict struct {
 // PendingChange is where a confirmed meeting is to move, once that is decided. Until then it
 // stays where it is.
 type PendingChange struct {
-	Slot      Slot        `json:"slot"`
+	Slot      clock.Slot  `json:"slot"`
 	Timezone  string      `json:"timezone"`
 	RoomIDs   []int64     `json:"room_ids"`
 	RoomNames []string    `json:"room_names"`
@@ -250,7 +251,7 @@ func (c *PendingChange) occupancies(rooms []*Room) []Occupancy {
 func beyond(needs, has []Occupancy) []Occupancy {
 	var rest []Occupancy
 	for _, n := range needs {
-		left := []Slot{n.Slot}
+		left := []clock.Slot{n.Slot}
 		for _, o := range has {
 			if o.RoomID == n.RoomID {
 				left = cut(left, o.Slot)
@@ -264,18 +265,18 @@ func beyond(needs, has []Occupancy) []Occupancy {
 }
 
 // cut takes a slot out of others.
-func cut(from []Slot, out Slot) []Slot {
-	var rest []Slot
+func cut(from []clock.Slot, out clock.Slot) []clock.Slot {
+	var rest []clock.Slot
 	for _, s := range from {
 		if !s.Overlaps(out) {
 			rest = append(rest, s)
 			continue
 		}
 		if s.Start.Before(out.Start) {
-			rest = append(rest, Slot{Start: s.Start, End: out.Start})
+			rest = append(rest, clock.Slot{Start: s.Start, End: out.Start})
 		}
 		if out.End.Before(s.End) {
-			rest = append(rest, Slot{Start: out.End, End: s.End})
+			rest = append(rest, clock.Slot{Start: out.End, End: s.End})
 		}
 	}
 	return rest

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"cmp"
+	"punctual/meeting/clock"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,7 +60,7 @@ func (m *Meeting) notifyDeclined(comment string, by Actor, at time.Time) {
 
 // askAnew forgets the answers if the meeting does not lie within the time for which they were
 // given, but for that of whoever moved it. What has begun and goes on for longer asks nobody.
-func (m *Meeting) askAnew(was Slot, by Actor, at time.Time) {
+func (m *Meeting) askAnew(was clock.Slot, by Actor, at time.Time) {
 	within := !m.Slot.Start.Before(was.Start) && !m.Slot.End.After(was.End)
 	if within || !was.Start.After(at) {
 		return

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"errors"
+	"punctual/meeting/clock"
 	"testing"
 	"time"
 )
@@ -14,7 +15,7 @@ var (
 
 func invitedTo(status Status) *Meeting {
 	return &Meeting{
-		ID: 7, Title: "Design review", Slot: Slot{answerStart, answerStart.Add(time.Hour)}, Status: status, Version: 1,
+		ID: 7, Title: "Design review", Slot: clock.Slot{Start: answerStart, End: answerStart.Add(time.Hour)}, Status: status, Version: 1,
 		Organizer: Person{UserID: 1, Email: "ada@example.org", Name: "Ada"},
 		Attendees: []Attendee{
 			{Person: Person{UserID: 2, Email: "alan@example.org"}, Response: NeedsAction}, {Person: Person{Email: "guest@example.org"}, Response: NeedsAction},
@@ -79,19 +80,19 @@ func isState(err error) bool { _, ok := errors.AsType[*StateError](err); return 
 // A time outside the one that people answered to asks them again; who moved it knows.
 func TestMeeting_askAnew(t *testing.T) {
 	t.Parallel()
-	was := Slot{answerStart, answerStart.Add(time.Hour)}
+	was := clock.Slot{Start: answerStart, End: answerStart.Add(time.Hour)}
 	for _, tt := range []struct {
 		name  string
-		to    Slot
+		to    clock.Slot
 		after time.Duration // of the start
 		again bool
 	}{
-		{"an hour later", Slot{was.Start.Add(time.Hour), was.End.Add(time.Hour)}, -time.Hour, true},
-		{"a little earlier", Slot{was.Start.Add(-time.Minute), was.End}, -time.Hour, true},
-		{"longer", Slot{was.Start, was.End.Add(time.Minute)}, -time.Hour, true},
-		{"begins late", Slot{was.Start.Add(10 * time.Minute), was.End}, -time.Hour, false},
-		{"shorter", Slot{was.Start, was.End.Add(-time.Minute)}, -time.Hour, false},
-		{"goes on for longer", Slot{was.Start, was.End.Add(time.Minute)}, time.Minute, false},
+		{"an hour later", clock.Slot{Start: was.Start.Add(time.Hour), End: was.End.Add(time.Hour)}, -time.Hour, true},
+		{"a little earlier", clock.Slot{Start: was.Start.Add(-time.Minute), End: was.End}, -time.Hour, true},
+		{"longer", clock.Slot{Start: was.Start, End: was.End.Add(time.Minute)}, -time.Hour, true},
+		{"begins late", clock.Slot{Start: was.Start.Add(10 * time.Minute), End: was.End}, -time.Hour, false},
+		{"shorter", clock.Slot{Start: was.Start, End: was.End.Add(-time.Minute)}, -time.Hour, false},
+		{"goes on for longer", clock.Slot{Start: was.Start, End: was.End.Add(time.Minute)}, time.Minute, false},
 	} {
 		m := invitedTo(Confirmed)
 		m.Attendees[0].Response, m.Attendees[1].Response, m.Attendees[1].Comment = Accepted, Declined, "no"

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"cmp"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -29,40 +30,40 @@ type calendar []time.Time
 func calendarOf(from time.Time, n int, loc *time.Location) calendar {
 	edges := make(calendar, n+1)
 	for i := range edges {
-		edges[i] = edge(from.AddDate(0, 0, i), loc)
+		edges[i] = clock.InstantOrChange(from.AddDate(0, 0, i), loc)
 	}
 	return edges
 }
 
-func (c calendar) span() Slot { return Slot{Start: c[0], End: c[len(c)-1]} }
+func (c calendar) span() clock.Slot { return clock.Slot{Start: c[0], End: c[len(c)-1]} }
 
 // touched calls day for each day that the slot touches, with the part of the slot in it.
-func (c calendar) touched(s Slot, day func(i int, part Slot)) {
+func (c calendar) touched(s clock.Slot, day func(i int, part clock.Slot)) {
 	i, begins := slices.BinarySearchFunc(c, s.Start, time.Time.Compare)
 	if !begins {
 		i = max(i-1, 0)
 	}
 	for ; i < len(c)-1 && c[i].Before(s.End); i++ {
-		if part, ok := s.within(Slot{Start: c[i], End: c[i+1]}); ok {
+		if part, ok := s.Intersect(clock.Slot{Start: c[i], End: c[i+1]}); ok {
 			day(i, part)
 		}
 	}
 }
 
 // days of a room whose meetings, by start, take what is booked.
-func (r *Room) days(c calendar, booked []Slot) []RoomDay {
+func (r *Room) days(c calendar, booked []clock.Slot) []RoomDay {
 	days := make([]RoomDay, len(c)-1)
-	closed := make([]Slot, len(r.Blackouts))
+	closed := make([]clock.Slot, len(r.Blackouts))
 	for i, b := range r.Blackouts {
 		closed[i] = b.Slot
 	}
 	for _, open := range r.openHours(c.span()) {
 		for _, gap := range gaps(open, closed) {
-			c.touched(gap, func(i int, part Slot) { days[i].Open += part.Duration() })
+			c.touched(gap, func(i int, part clock.Slot) { days[i].Open += part.Duration() })
 		}
 	}
 	for _, s := range booked {
-		c.touched(s, func(i int, part Slot) {
+		c.touched(s, func(i int, part clock.Slot) {
 			days[i].Busy += part.Duration()
 			days[i].Meetings++
 		})
@@ -71,18 +72,18 @@ func (r *Room) days(c calendar, booked []Slot) []RoomDay {
 }
 
 // calendars of the rooms' zones, and the span of them all.
-func calendars(rooms []*Room, from time.Time, n int) (map[string]calendar, Slot) {
+func calendars(rooms []*Room, from time.Time, n int) (map[string]calendar, clock.Slot) {
 	all := map[string]calendar{}
-	var span Slot
+	var span clock.Slot
 	for _, r := range rooms {
 		if all[r.Zone] != nil {
 			continue
 		}
-		c := calendarOf(from, n, mustZone(r.Zone))
+		c := calendarOf(from, n, clock.ZoneOrUTC(r.Zone))
 		all[r.Zone] = c
 		s := c.span()
-		span.Start = earlier(cmp.Or(span.Start, s.Start), s.Start)
-		span.End = later(span.End, s.End)
+		span.Start = clock.Earlier(cmp.Or(span.Start, s.Start), s.Start)
+		span.End = clock.Later(span.End, s.End)
 	}
 	return all, span
 }

@@ -1,13 +1,14 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"testing"
 	"time"
 )
 
 func TestRoom_days(t *testing.T) {
 	hour := func(s string) time.Time { return instantOf(t, s) }
-	berlin := mustZone("Europe/Berlin")
+	berlin := clock.ZoneOrUTC("Europe/Berlin")
 	weekdays := &Policy{OpeningHours: []OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR"}, From: "08:00", To: "20:00"}}}
 	for _, row := range []struct {
 		name      string
@@ -15,31 +16,31 @@ func TestRoom_days(t *testing.T) {
 		days      int
 		policy    *Policy
 		blackouts []Blackout
-		booked    []Slot
+		booked    []clock.Slot
 		want      []RoomDay
 	}{
 		{
 			"a meeting over midnight counts on both days", "2027-02-11", 3, weekdays, nil,
-			[]Slot{
-				{hour("2027-02-10T09:00:00+01:00"), hour("2027-02-10T10:00:00+01:00")},
-				{hour("2027-02-11T22:00:00+01:00"), hour("2027-02-12T01:30:00+01:00")},
-				{hour("2027-02-12T09:00:00+01:00"), hour("2027-02-12T10:00:00+01:00")},
+			[]clock.Slot{
+				{Start: hour("2027-02-10T09:00:00+01:00"), End: hour("2027-02-10T10:00:00+01:00")},
+				{Start: hour("2027-02-11T22:00:00+01:00"), End: hour("2027-02-12T01:30:00+01:00")},
+				{Start: hour("2027-02-12T09:00:00+01:00"), End: hour("2027-02-12T10:00:00+01:00")},
 			},
 			[]RoomDay{{2 * time.Hour, 12 * time.Hour, 1}, {150 * time.Minute, 12 * time.Hour, 2}, {}},
 		},
 		{
 			"a blackout closes what was open", "2027-02-08", 2, weekdays,
-			[]Blackout{{Slot: Slot{hour("2027-02-08T18:00:00+01:00"), hour("2027-02-09T09:00:00+01:00")}}}, nil,
+			[]Blackout{{Slot: clock.Slot{Start: hour("2027-02-08T18:00:00+01:00"), End: hour("2027-02-09T09:00:00+01:00")}}}, nil,
 			[]RoomDay{{Open: 10 * time.Hour}, {Open: 11 * time.Hour}},
 		},
 		{
 			"clocks go forward", "2027-03-28", 1, &Policy{}, nil,
-			[]Slot{{hour("2027-03-27T12:00:00+01:00"), hour("2027-03-30T12:00:00+02:00")}},
+			[]clock.Slot{{Start: hour("2027-03-27T12:00:00+01:00"), End: hour("2027-03-30T12:00:00+02:00")}},
 			[]RoomDay{{23 * time.Hour, 23 * time.Hour, 1}},
 		},
 		{
 			"clocks go back", "2027-10-31", 1, &Policy{}, nil,
-			[]Slot{{hour("2027-10-31T01:00:00+02:00"), hour("2027-10-31T04:00:00+01:00")}},
+			[]clock.Slot{{Start: hour("2027-10-31T01:00:00+02:00"), End: hour("2027-10-31T04:00:00+01:00")}},
 			[]RoomDay{{4 * time.Hour, 25 * time.Hour, 1}},
 		},
 	} {

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,9 +39,6 @@ type until struct {
 	utc  time.Time // an instant
 	wall time.Time // what clocks show, in UTC; of a date its last second
 }
-
-// weekdayNames are those of RFC 5545, by [time.Weekday].
-var weekdayNames = []string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}
 
 const (
 	maxRule     = 500   // characters
@@ -127,7 +125,7 @@ func (p *ruleParser) part(text string) {
 	case "BYSETPOS":
 		r.positions = p.numbers(name, value, -366, 366)
 	case "WKST":
-		if i := slices.Index(weekdayNames, value); i >= 0 {
+		if i := slices.Index(clock.Weekdays, value); i >= 0 {
 			r.weekStart = time.Weekday(i)
 		} else {
 			p.fault("invalid_part", "WKST=%s: is one of MO TU WE TH FR SA SU", value)
@@ -185,7 +183,7 @@ func (p *ruleParser) weekdays(value string) {
 		d := ruleDay{}
 		i := -1
 		if len(text) >= 2 {
-			i = slices.Index(weekdayNames, text[len(text)-2:])
+			i = slices.Index(clock.Weekdays, text[len(text)-2:])
 		}
 		ok := i >= 0
 		if ok && len(text) > 2 {
@@ -269,7 +267,7 @@ func (r *Rule) moved(from, to time.Time, zone *time.Location) *Rule {
 	case len(r.parts[i].value) == len("20060102"):
 		return r.ending("UNTIL", r.until.wall.Add(dayOf(to).Sub(dayOf(from))).Format("20060102"))
 	case !r.until.utc.IsZero():
-		return r.ending("UNTIL", clock(r.until.utc, zone).Add(to.Sub(from)).Format("20060102T150405"))
+		return r.ending("UNTIL", clock.Wall(r.until.utc, zone).Add(to.Sub(from)).Format("20060102T150405"))
 	default:
 		return r.ending("UNTIL", r.until.wall.Add(to.Sub(from)).Format("20060102T150405"))
 	}

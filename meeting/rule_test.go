@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"strings"
 	"testing"
 	"time"
@@ -104,5 +105,5 @@ func recurrence(t testing.TB, start, zone, rule string) *Recurrence {
 		t.Fatalf("%s: %v", rule, found)
 	}
 	begin := wallOf(t, start)
-	return &Recurrence{Start: begin, End: begin.Add(time.Hour), Zone: mustZone(zone), Rule: r}
+	return &Recurrence{Start: begin, End: begin.Add(time.Hour), Zone: clock.ZoneOrUTC(zone), Rule: r}
 }

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +50,7 @@ const everyDate = 20_000
 
 // Recurrence is what makes the series' dates.
 func (s *Series) Recurrence() *Recurrence {
-	return &Recurrence{Start: s.Start, End: s.End, Zone: mustZone(s.Timezone), Rule: s.Rule, ExDates: s.ExDates, RDates: s.RDates}
+	return &Recurrence{Start: s.Start, End: s.End, Zone: clock.ZoneOrUTC(s.Timezone), Rule: s.Rule, ExDates: s.ExDates, RDates: s.RDates}
 }
 
 // Dates of the series, in order.
@@ -59,7 +60,7 @@ func (s *Series) Dates() []Date {
 }
 
 // First is when the series' first date begins by its rule.
-func (s *Series) First() time.Time { return occurs(s.Start, mustZone(s.Timezone)) }
+func (s *Series) First() time.Time { return clock.InstantOrShift(s.Start, clock.ZoneOrUTC(s.Timezone)) }
 
 // terms of one date, as the series has them.
 func (s *Series) terms(d Date, rooms []*Room, defaults []Reminder) Terms {

@@ -3,6 +3,7 @@ package meeting
 import (
 	"cmp"
 	"fmt"
+	"punctual/meeting/clock"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,13 +101,13 @@ func (g *reader) apply(n Notice) error {
 
 // expanded are the dates of a recurring entry.
 func (g *reader) expanded(f Facts) (map[time.Time]appointment, error) {
-	s, zone := f.Series, mustZone(f.Timezone)
+	s, zone := f.Series, clock.ZoneOrUTC(f.Timezone)
 	instant := func(wall string) time.Time {
 		t, err := time.Parse(icalLocal, wall)
 		if err != nil {
 			panic(err)
 		}
-		return occurs(t, zone)
+		return clock.InstantOrShift(t, zone)
 	}
 	rule, wrong := ParseRule("", s.Rule)
 	if len(wrong) > 0 {
@@ -114,7 +115,7 @@ func (g *reader) expanded(f Facts) (map[time.Time]appointment, error) {
 	}
 	start, _ := time.Parse(icalLocal, s.Start)
 	end, _ := time.Parse(icalLocal, s.End)
-	length := occurs(end, zone).Sub(occurs(start, zone))
+	length := clock.InstantOrShift(end, zone).Sub(clock.InstantOrShift(start, zone))
 	dates := map[time.Time]appointment{}
 	add := func(at time.Time) {
 		dates[at] = g.appointment(at, at.Add(length), f.Title, f.Description, s.Rooms, f.Attendees)
@@ -287,7 +288,7 @@ func (s *story) step() string {
 		if what == "following" {
 			f.Scope, f.From = ScopeFollowing, m.place().Format(time.RFC3339)
 			if f.Start != nil {
-				f.Start, f.End = new(clock(m.place(), mustZone(series.Timezone)).Add(time.Hour).Format(wallLayout)), new(clock(m.place(), mustZone(series.Timezone)).Add(2*time.Hour).Format(wallLayout))
+				f.Start, f.End = new(clock.Wall(m.place(), clock.ZoneOrUTC(series.Timezone)).Add(time.Hour).Format(wallLayout)), new(clock.Wall(m.place(), clock.ZoneOrUTC(series.Timezone)).Add(2*time.Hour).Format(wallLayout))
 			}
 		}
 		what = fmt.Sprintf("%s of %d %s (start %v, rule %v, title %v, people %v, exdates %v, room %v)", what, id, f.From, f.Start != nil, f.Rule != nil, f.Title != nil, f.Attendees != nil, f.ExDates != nil, f.RoomIDs != nil)
@@ -306,7 +307,7 @@ func (s *story) step() string {
 		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{Description: new("Bring a pen")})
 	case "other room": // for a date that was cancelled, and taken meanwhile
 		if _, err = s.Cancel(ctx, s.ann, m.ID, nil, ""); err == nil {
-			place := Slot{m.place(), m.place().Add(time.Hour)}
+			place := clock.Slot{Start: m.place(), End: m.place().Add(time.Hour)}
 			f := Fields{Title: new("In the way"), RoomIDs: &series.RoomIDs, Start: new(place.Start.Format(time.RFC3339)), End: new(place.End.Format(time.RFC3339))}
 			if _, err = s.Book(ctx, s.root, f); err == nil {
 				_, err = s.AddDate(ctx, s.ann, id, nil, m.place().Format(time.RFC3339), OtherRoom)

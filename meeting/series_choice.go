@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"fmt"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -50,10 +51,10 @@ func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Locat
 }
 
 func (p *planner) dateOf(c Choice, zone *time.Location, dates []*wanted) *wanted {
-	m, err := readMoment(c.OriginalStart, zone)
-	_, gap := err.(*GapError) // the date of a night in which clocks skip its time
+	m, err := clock.ParseTime(c.OriginalStart, zone)
+	_, gap := err.(*clock.GapError) // the date of a night in which clocks skip its time
 	i := slices.IndexFunc(dates, func(w *wanted) bool {
-		return !gap && w.date.Slot.Start.Equal(m.at) || gap && w.date.Wall.Equal(m.wall)
+		return !gap && w.date.Slot.Start.Equal(m.At) || gap && w.date.Wall.Equal(m.Wall)
 	})
 	if err != nil && !gap || i < 0 {
 		return nil

@@ -1,6 +1,11 @@
 package meeting
 
-import "time"
+import (
+	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting/clock"
+)
 
 // A date of a series is known by what clocks show at it, not by its instant: the rules of a zone
 // may change after it was booked.
@@ -8,7 +13,7 @@ import "time"
 // wall is what clocks in the series' zone show at the meeting's place in the series.
 func (m *Meeting) wall(zone *time.Location) time.Time {
 	if m.OriginalWall.IsZero() {
-		return clock(m.place(), zone)
+		return clock.Wall(m.place(), zone)
 	}
 	return m.OriginalWall
 }
@@ -25,7 +30,7 @@ func (s *Series) nameWalls(ms []*Meeting) {
 		}
 		wall, ok := names[m.OriginalStart.UnixMicro()]
 		if !ok {
-			wall = clock(m.OriginalStart, mustZone(s.Timezone))
+			wall = clock.Wall(m.OriginalStart, clock.ZoneOrUTC(s.Timezone))
 		}
 		m.OriginalWall = wall
 	}
@@ -59,13 +64,13 @@ func (s *Series) dateAt(start time.Time, ms []*Meeting) (Date, bool) {
 
 // dateNamed is the date of the rule that a text names: by its original start, or by what clocks show.
 func (s *Series) dateNamed(text string, ms []*Meeting) (found Date, ok bool, err error) {
-	m, err := readMoment(text, mustZone(s.Timezone))
-	if _, gap := err.(*GapError); err != nil && !gap {
+	m, err := clock.ParseTime(text, clock.ZoneOrUTC(s.Timezone))
+	if _, gap := err.(*clock.GapError); err != nil && !gap {
 		return Date{}, false, err
 	}
-	wall := m.wall
+	wall := m.Wall
 	if err == nil {
-		d, ok := s.dateAt(m.at, ms)
+		d, ok := s.dateAt(m.At, ms)
 		if !ok {
 			return Date{}, false, nil
 		}
@@ -82,15 +87,15 @@ func (s *Series) dateNamed(text string, ms []*Meeting) (found Date, ok bool, err
 // noteClocks notes what clocks show at the ends of the meeting that differ from before, nil for
 // a new meeting.
 func (m *Meeting) noteClocks(before *Meeting) {
-	zone, err := Zone(m.Timezone)
+	zone, err := fault.StoredZone(m.Timezone)
 	if err != nil {
 		return
 	}
 	other := before == nil || before.Timezone != m.Timezone
 	if other || !before.Slot.Start.Equal(m.Slot.Start) {
-		m.Shown.Start = clock(m.Slot.Start, zone)
+		m.Shown.Start = clock.Wall(m.Slot.Start, zone)
 	}
 	if other || !before.Slot.End.Equal(m.Slot.End) {
-		m.Shown.End = clock(m.Slot.End, zone)
+		m.Shown.End = clock.Wall(m.Slot.End, zone)
 	}
 }

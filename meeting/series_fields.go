@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 // SeriesFields are what somebody asks of a series, by making or by changing it; see [Fields].
@@ -38,7 +41,7 @@ func (f *SeriesFields) apply(s *Series, k known, limits Limits, at time.Time) (T
 	} else if err != nil {
 		return t, err
 	}
-	zone, zoneErr := Zone(t.Timezone)
+	zone, zoneErr := fault.StoredZone(t.Timezone)
 	if zoneErr != nil {
 		zone = time.UTC // told by terms
 	}
@@ -90,7 +93,7 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 		found.add("body.end", "too_long", "is more than 366 days after the start")
 	}
 	if f.Rule == nil && !isNew && (!start.Equal(s.Start) || t.Timezone != s.Timezone) {
-		s.Rule = s.Rule.moved(s.Start, start, mustZone(s.Timezone))
+		s.Rule = s.Rule.moved(s.Start, start, clock.ZoneOrUTC(s.Timezone))
 	}
 	if f.ExDates == nil {
 		s.ExDates = movedDates(s.ExDates, s.Start, start)
@@ -102,7 +105,7 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 // which is the first pass of an hour that they show twice.
 func (f *SeriesFields) readBack(start, end time.Time, t Terms, zone *time.Location, found *faults) {
 	check := func(location string, given *string, wall, at time.Time) {
-		if given != nil && !occurs(wall, zone).Equal(at) {
+		if given != nil && !clock.InstantOrShift(wall, zone).Equal(at) {
 			found.add(location, "ambiguous_time", "%s", secondPass(wall, zone))
 		}
 	}
@@ -158,13 +161,13 @@ func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {
 	}
 	for i, w := range s.RDates {
 		location := index("body.rdates", i)
-		_, err := Instant(w.Time, zone)
-		switch gap, skipped := err.(*GapError); {
+		_, err := clock.Instant(w.Time, zone)
+		switch gap, skipped := err.(*clock.GapError); {
 		case w.on(s.Start).Before(s.Start):
 			found.add(location, "before_start", "is before the start of the series")
 		case skipped && !w.Day:
 			found.add(location, "nonexistent_time", "%v", gap)
-		case !w.at.IsZero() && !occurs(w.Time, zone).Equal(w.at):
+		case !w.at.IsZero() && !clock.InstantOrShift(w.Time, zone).Equal(w.at):
 			found.add(location, "ambiguous_time", "%s", secondPass(w.Time, zone))
 		}
 		s.RDates[i].at = time.Time{}
@@ -248,7 +251,7 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 		case s.Rule.count == 0:
 			part = "UNTIL"
 		}
-		figures := Figures{Limit: at.Add(limits.MaxAdvance).In(mustZone(s.Timezone)).Format(dayLayout), Actual: dates[last].Wall.Format(dayLayout)}
+		figures := Figures{Limit: at.Add(limits.MaxAdvance).In(clock.ZoneOrUTC(s.Timezone)).Format(dayLayout), Actual: dates[last].Wall.Format(dayLayout)}
 		found.broken(location, "max_advance", figures, "%s reaches to %s, but rooms are booked at most %s ahead",
 			part, dates[last].Wall.Format(dayLayout), FormatDuration(limits.MaxAdvance))
 	}
@@ -298,9 +301,11 @@ func readScope(scope *Scope, text string, zone *time.Location) (from time.Time, 
 	case *scope == ScopeAll && text != "":
 		found.add("body.from", "contradiction", "goes with the scope following only")
 	case text != "":
-		if from, err = ParseTime(strings.TrimSpace(text), zone); err != nil {
+		m, err := clock.ParseTime(strings.TrimSpace(text), zone)
+		if err != nil {
 			found.add("body.from", "invalid_time", "%v", err)
 		}
+		from = m.At
 	}
 	if len(found) > 0 {
 		return from, &InvalidError{Faults: found}

@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"fmt"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -22,7 +23,7 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 		old[d.Wall.Unix()] = key
 	}
 	for _, d := range after {
-		last = later(last, d.Wall)
+		last = clock.Later(last, d.Wall)
 	}
 	keyOf := func(m *Meeting) (key string, dated bool) {
 		if !m.OriginalStart.IsZero() {
@@ -30,7 +31,7 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 		}
 		return key, dated
 	}
-	zone := mustZone(was.Timezone)
+	zone := clock.ZoneOrUTC(was.Timezone)
 	// keptAside reports whether a meeting stays for itself: it was changed, and is no date of the rule.
 	keptAside := func(m *Meeting) bool {
 		key, dated := keyOf(m)
@@ -59,13 +60,13 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 			e.gone = append(e.gone, m)
 			continue
 		default: // it was changed for itself, or is no date of the rule any more
-			d = Date{Wall: m.wall(zone), Slot: Slot{Start: m.place()}}
+			d = Date{Wall: m.wall(zone), Slot: clock.Slot{Start: m.place()}}
 		}
 		w := &wanted{date: d, base: m}
 		if stays {
 			w.terms = e.revised(m, was, target, before[key], d.Slot, terms.Rooms, rooms)
 		} else {
-			w.terms = e.revised(m, was, target, Date{}, Slot{}, terms.Rooms, rooms)
+			w.terms = e.revised(m, was, target, Date{}, clock.Slot{}, terms.Rooms, rooms)
 		}
 		w.room = !sameSlot(w.terms.Slot, m.Slot) || !slices.Equal(ids(w.terms.Rooms), m.RoomIDs)
 		e.dates = append(e.dates, w)
@@ -156,14 +157,14 @@ func sameAs(m *Meeting, s *Series, d Date) bool {
 // isAt reports whether the meeting takes place when its series has that date, by the present
 // rules of the zone or by those at its booking.
 func (m *Meeting) isAt(d Date, s *Series) bool {
-	return sameSlot(m.Slot, d.Slot) || m.Timezone == s.Timezone && sameSlot(m.Shown, Slot{d.Wall, d.Wall.Add(s.End.Sub(s.Start))})
+	return sameSlot(m.Slot, d.Slot) || m.Timezone == s.Timezone && sameSlot(m.Shown, clock.Slot{Start: d.Wall, End: d.Wall.Add(s.End.Sub(s.Start))})
 }
 
-func sameSlot(a, b Slot) bool { return a.Start.Equal(b.Start) && a.End.Equal(b.End) }
+func sameSlot(a, b clock.Slot) bool { return a.Start.Equal(b.Start) && a.End.Equal(b.End) }
 
 // revised are the terms of one date: what was as at the series becomes what it is there now.
 // Zero slots leave the time alone.
-func (e *revision) revised(m *Meeting, was, target *Series, before Date, after Slot, wanted []*Room, rooms map[int64]*Room) Terms {
+func (e *revision) revised(m *Meeting, was, target *Series, before Date, after clock.Slot, wanted []*Room, rooms map[int64]*Room) Terms {
 	t := Terms{
 		Title: m.Title, Description: m.Description, Slot: m.Slot, Timezone: m.Timezone, Attendees: m.Attendees,
 		Reminders: m.Reminders, DefaultReminders: m.DefaultReminders, Visibility: m.Visibility,

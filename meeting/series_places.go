@@ -3,15 +3,16 @@ package meeting
 import (
 	"context"
 	"fmt"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
 
 // places are what the dates of a plan will have of rooms, and of their quotas.
 type places struct {
-	holds   map[int64][]holding // by room
-	counted map[int64][]holding // by room with a quota, 0 for all rooms: without buffers
-	others  map[int64][]Slot    // by room with a quota, 0 for all rooms: what else the organizer has of it
+	holds   map[int64][]holding    // by room
+	counted map[int64][]holding    // by room with a quota, 0 for all rooms: without buffers
+	others  map[int64][]clock.Slot // by room with a quota, 0 for all rooms: what else the organizer has of it
 }
 
 // holding is what one date of the plan will have of a room.
@@ -21,7 +22,7 @@ type holding struct {
 }
 
 func newPlaces() places {
-	return places{holds: map[int64][]holding{}, counted: map[int64][]holding{}, others: map[int64][]Slot{}}
+	return places{holds: map[int64][]holding{}, counted: map[int64][]holding{}, others: map[int64][]clock.Slot{}}
 }
 
 // distribute gives what two of the dates want, a room or what is left of a quota, to the one
@@ -88,7 +89,7 @@ func (p *planner) take(w *wanted) {
 }
 
 // count a date for the quota of the room, and for the limits of a person in all rooms.
-func (p *planner) count(roomID int64, slot Slot, w *wanted) {
+func (p *planner) count(roomID int64, slot clock.Slot, w *wanted) {
 	for _, id := range []int64{roomID, 0} {
 		p.counted[id] = append(p.counted[id], holding{Occupancy{RoomID: roomID, Slot: slot}, w})
 	}
@@ -164,14 +165,14 @@ func (p *planner) exceeded(ctx context.Context, w *wanted, rooms []*Room, dates 
 }
 
 // used is what the claimant has of the room around all dates, those that move or go not counted.
-func (p *planner) used(ctx context.Context, c Claim, dates []*wanted) ([]Slot, error) {
+func (p *planner) used(ctx context.Context, c Claim, dates []*wanted) ([]clock.Slot, error) {
 	if used, ok := p.others[c.RoomID]; ok {
 		return used, nil
 	}
 	const period = 32 * 24 * time.Hour // no quota counts in a longer one
 	for _, w := range dates {
-		c.Span.Start = earlier(c.Span.Start, w.terms.Slot.Start.Add(-period))
-		c.Span.End = later(c.Span.End, w.terms.Slot.End.Add(period))
+		c.Span.Start = clock.Earlier(c.Span.Start, w.terms.Slot.Start.Add(-period))
+		c.Span.End = clock.Later(c.Span.End, w.terms.Slot.End.Add(period))
 	}
 	used, err := p.store.Held(ctx, c, 0, p.at)
 	if err != nil {
@@ -179,7 +180,7 @@ func (p *planner) used(ctx context.Context, c Claim, dates []*wanted) ([]Slot, e
 	}
 	for _, m := range p.moving(dates) {
 		for _, o := range m.Occupied {
-			i := slices.IndexFunc(used, func(s Slot) bool { return sameSlot(s, m.Slot) })
+			i := slices.IndexFunc(used, func(s clock.Slot) bool { return sameSlot(s, m.Slot) })
 			if i >= 0 && (c.RoomID == 0 || o.RoomID == c.RoomID) {
 				used = slices.Delete(used, i, i+1)
 			}

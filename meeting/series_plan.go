@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"fmt"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -192,7 +193,7 @@ func (p *planner) verdict(dates []*wanted) error {
 func checkBuffers(dates []*wanted) error {
 	type taking struct {
 		by    *wanted
-		taken Slot
+		taken clock.Slot
 	}
 	last := map[int64]taking{} // by room
 	byStart := func(a, b *wanted) int { return a.terms.Slot.Start.Compare(b.terms.Slot.Start) }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 // revision is a change of a series that is being planned: what there was, and what is to be.
@@ -40,7 +43,7 @@ func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int
 	if err := checkVersion(ifMatch, series.Version); err != nil {
 		return nil, err
 	}
-	zone, err := Zone(series.Timezone)
+	zone, err := fault.StoredZone(series.Timezone)
 	if err != nil && f.From != "" {
 		return nil, s.unknownZone(series.Timezone)
 	}
@@ -89,7 +92,7 @@ func (e *revision) concerned() []*Meeting {
 
 // inFront reports whether the meeting is in front of the dates that the change concerns.
 func (e *revision) inFront(m *Meeting) bool {
-	return m.wall(mustZone(e.before.Timezone)).Before(e.from)
+	return m.wall(clock.ZoneOrUTC(e.before.Timezone)).Before(e.from)
 }
 
 // retimes reports whether the change is about when the dates take place. Only then they follow
@@ -141,7 +144,7 @@ func (e *revision) plan(ctx context.Context) error {
 	if len(e.dates)+len(e.gone) == 0 {
 		return &StateError{State: Ended, Wanted: "change"}
 	}
-	if err := e.choose(ctx, e.fields.Choices, mustZone(target.Timezone), e.dates); err != nil {
+	if err := e.choose(ctx, e.fields.Choices, clock.ZoneOrUTC(target.Timezone), e.dates); err != nil {
 		return err
 	}
 	if err := e.judge(ctx, e.dates); err != nil {

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"strings"
 )
@@ -62,7 +63,7 @@ func (e *revision) tellEnd(first *Series, left, goOn []*Meeting, to []Person) {
 	coming := slices.DeleteFunc(slices.Clone(left), func(m *Meeting) bool { return !m.Slot.Start.After(e.at) })
 	t := telling{kind: NoticeChange, calendar: left, more: e.splitting(PartEnds)}
 	for _, m := range goOn { // as long as the other mail is of use
-		t.expires = later(t.expires, m.Slot.End)
+		t.expires = clock.Later(t.expires, m.Slot.End)
 	}
 	for _, dates := range [][]*Meeting{coming, left, e.wereOn()} {
 		t.dates = dates

@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"errors"
+	"punctual/meeting/clock"
 	"slices"
 	"strings"
 	"time"
@@ -155,10 +156,10 @@ func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 		found.add("body.timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
 	}
-	start, end := moment{at: b.Slot.Start}, moment{at: b.Slot.End}
-	okStart := parseField(f.Start, &start, readMoment, "body.start", isNew, loc, &found)
-	okEnd := parseField(f.End, &end, readEnd, "body.end", isNew, loc, &found)
-	b.Slot = Slot{start.at, end.at}
+	start, end := clock.Moment{At: b.Slot.Start}, clock.Moment{At: b.Slot.End}
+	okStart := parseField(f.Start, &start, clock.ParseTime, "body.start", isNew, loc, &found)
+	okEnd := parseField(f.End, &end, clock.ParseEnd, "body.end", isNew, loc, &found)
+	b.Slot = clock.Slot{Start: start.At, End: end.At}
 	if okStart && okEnd && !b.Slot.Start.Before(b.Slot.End) {
 		found.add("body.end", "not_after_start", "is not after the start")
 	}

@@ -3,6 +3,7 @@ package meeting
 import (
 	"cmp"
 	"context"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -27,7 +28,7 @@ func (s *Service) Calendar(ctx context.Context, by Actor, roomID int64, titles b
 	end, size := at.Add(calendarFuture), 0
 	seen := map[ID]bool{} // what goes on from one step into the next is listed in both
 	for from := at.Add(-calendarPast); from.Before(end); from = from.Add(calendarStep) {
-		found, err := s.calendarPart(ctx, by, roomID, Slot{Start: from, End: earlier(from.Add(calendarStep), end)})
+		found, err := s.calendarPart(ctx, by, roomID, clock.Slot{Start: from, End: clock.Earlier(from.Add(calendarStep), end)})
 		if err != nil {
 			return nil, time.Time{}, err
 		}
@@ -53,7 +54,7 @@ func (s *Service) Calendar(ctx context.Context, by Actor, roomID int64, titles b
 }
 
 // calendarPart is all that a calendar may show of a span, as often as it is found.
-func (s *Service) calendarPart(ctx context.Context, by Actor, roomID int64, span Slot) ([]*Meeting, error) {
+func (s *Service) calendarPart(ctx context.Context, by Actor, roomID int64, span clock.Slot) ([]*Meeting, error) {
 	q := MeetingQuery{From: span.Start, To: span.End, Statuses: []Status{Pending, Confirmed, InProgress, Ended}}
 	qs := []MeetingQuery{q}
 	if roomID != 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"punctual/meeting/clock"
 	"slices"
 	"strings"
 	"time"
@@ -173,7 +174,7 @@ func (s *Service) atDoor(ctx context.Context, to Arrival, at time.Time) (*Arriva
 	if err != nil {
 		return nil, Actor{}, err
 	}
-	ms, err := s.store.Occupants(ctx, room.ID, Slot{Start: at, End: at.Add(24 * time.Hour)})
+	ms, err := s.store.Occupants(ctx, room.ID, clock.Slot{Start: at, End: at.Add(24 * time.Hour)})
 	if err != nil {
 		return nil, Actor{}, err
 	}

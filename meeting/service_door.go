@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"context"
+	"punctual/meeting/clock"
 	"slices"
 	"strings"
 	"time"
@@ -31,10 +32,10 @@ func (s *Service) Door(ctx context.Context, by Actor, roomID int64) (*Door, erro
 	if err != nil {
 		return nil, err
 	}
-	loc := mustZone(room.Zone)
+	loc := clock.ZoneOrUTC(room.Zone)
 	y, mo, d := at.In(loc).Date()
 	midnight := time.Date(y, mo, d, 0, 0, 0, 0, time.UTC) // a date, not an instant
-	today := Slot{Start: edge(midnight, loc), End: edge(midnight.AddDate(0, 0, 1), loc)}
+	today := clock.Slot{Start: clock.InstantOrChange(midnight, loc), End: clock.InstantOrChange(midnight.AddDate(0, 0, 1), loc)}
 	ms, err := s.store.Occupants(ctx, roomID, today)
 	if err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time)
 // extendable tells by how much a meeting that takes place may be extended: nothing is booked
 // behind it in any of its rooms, and their rules allow it.
 func (s *Service) extendable(ctx context.Context, m *Meeting, rooms []*Room, at time.Time) ([]DoorChoice, error) {
-	longest := Slot{Start: m.Slot.End, End: m.Slot.End.Add(slices.Max(DoorLengths))}
+	longest := clock.Slot{Start: m.Slot.End, End: m.Slot.End.Add(slices.Max(DoorLengths))}
 	taken, err := s.taken(ctx, rooms, longest, at)
 	if err != nil {
 		return nil, err
@@ -150,9 +151,9 @@ func (s *Service) extendable(ctx context.Context, m *Meeting, rooms []*Room, at 
 	var choices []DoorChoice
 	for _, d := range DoorLengths {
 		end := m.Slot.End.Add(d)
-		more := Slot{Start: m.Slot.End, End: end}
+		more := clock.Slot{Start: m.Slot.End, End: end}
 		if !slices.ContainsFunc(rooms, func(r *Room) bool {
-			w := Wish{Slot: Slot{Start: m.Slot.Start, End: end}, Persons: len(m.Attendees), Now: at, Agreed: &Agreed{End: m.Slot.End, Persons: len(m.Attendees)}}
+			w := Wish{Slot: clock.Slot{Start: m.Slot.Start, End: end}, Persons: len(m.Attendees), Now: at, Agreed: &Agreed{End: m.Slot.End, Persons: len(m.Attendees)}}
 			return r.blocks(more, m.Slot, taken[r.ID]) || len(r.Check(w, s.conf().Limits)) > 0
 		}) {
 			choices = append(choices, DoorChoice{Length: d, End: end})
@@ -163,9 +164,9 @@ func (s *Service) extendable(ctx context.Context, m *Meeting, rooms []*Room, at 
 
 // blocks reports whether another booking is in the way of more time for a meeting. What begins
 // no later than the meeting is its own.
-func (r *Room) blocks(more, meeting Slot, taken []Slot) bool {
+func (r *Room) blocks(more, meeting clock.Slot, taken []clock.Slot) bool {
 	more = more.Widen(0, r.Policy.BufferAfter)
-	return slices.ContainsFunc(taken, func(t Slot) bool { return t.Start.After(meeting.Start) && t.Overlaps(more) })
+	return slices.ContainsFunc(taken, func(t clock.Slot) bool { return t.Start.After(meeting.Start) && t.Overlaps(more) })
 }
 
 // BookAtDoor books the room from now on, in the name of the device, and checks in at once. It

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -62,7 +63,7 @@ func (s *Service) asker(ctx context.Context, by Actor, n Need) (*asker, error) {
 //
 // Rooms are looked at in the order in which they fit, until there is enough to choose from. If
 // those that fit best are not enough, the others are sifted first.
-func (s *Service) Suggestions(ctx context.Context, by Actor, n Need, length time.Duration, span Slot, limit int) ([]Suggestion, error) {
+func (s *Service) Suggestions(ctx context.Context, by Actor, n Need, length time.Duration, span clock.Slot, limit int) ([]Suggestion, error) {
 	a, err := s.asker(ctx, by, n)
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (s *Service) Suggestions(ctx context.Context, by Actor, n Need, length time
 
 // sift leaves out rooms that cannot be had for a length within span, as far as a look at all of
 // them together tells: by what rooms have in common, then by what is booked of any.
-func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span Slot) ([]int64, error) {
+func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span clock.Slot) ([]int64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	allBusy := s.lookUpAllBusy(ctx, span, a.at)
@@ -141,9 +142,9 @@ func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span
 }
 
 // lookUpAllBusy begins to look up what is taken of all rooms; the function it returns waits for it.
-func (s *Service) lookUpAllBusy(ctx context.Context, span Slot, at time.Time) func() (map[int64][]Slot, error) {
+func (s *Service) lookUpAllBusy(ctx context.Context, span clock.Slot, at time.Time) func() (map[int64][]clock.Slot, error) {
 	type result struct {
-		busy map[int64][]Slot
+		busy map[int64][]clock.Slot
 		err  error
 	}
 	done := make(chan result, 1)
@@ -151,14 +152,14 @@ func (s *Service) lookUpAllBusy(ctx context.Context, span Slot, at time.Time) fu
 		busy, err := s.store.AllBusy(ctx, span, at)
 		done <- result{busy, err}
 	}()
-	return func() (map[int64][]Slot, error) {
+	return func() (map[int64][]clock.Slot, error) {
 		r := <-done
 		return r.busy, r.err
 	}
 }
 
 // suggest tells of each of the rooms the first times at which the asker may have it, at most limit.
-func (s *Service) suggest(ctx context.Context, a *asker, rooms []*Room, length time.Duration, span Slot, limit int) ([]Suggestion, error) {
+func (s *Service) suggest(ctx context.Context, a *asker, rooms []*Room, length time.Duration, span clock.Slot, limit int) ([]Suggestion, error) {
 	rooms = slices.DeleteFunc(s.zoned(rooms), func(r *Room) bool { return !r.lasts(length, span, a.conf.Limits) })
 	if err := s.withBlackouts(ctx, rooms, a.at); err != nil {
 		return nil, err
@@ -180,7 +181,7 @@ func (s *Service) suggest(ctx context.Context, a *asker, rooms []*Room, length t
 
 // held are the slots that count for the asker's quotas of rooms around a span. It also notes what
 // the asker has in all rooms, if that is limited.
-func (s *Service) held(ctx context.Context, a *asker, rooms []*Room, span Slot) (map[int64][]Slot, error) {
+func (s *Service) held(ctx context.Context, a *asker, rooms []*Room, span clock.Slot) (map[int64][]clock.Slot, error) {
 	if p := a.conf.Limits.Person; !p.none() {
 		var err error
 		if a.everywhere, err = s.store.Held(ctx, p.at(a.at).claim(a.ID, nil, span, nil), 0, a.at); err != nil {
@@ -193,7 +194,7 @@ func (s *Service) held(ctx context.Context, a *asker, rooms []*Room, span Slot) 
 	}
 	whole := span
 	for _, c := range claims(a.ID, limited, span, nil) {
-		whole = Slot{Start: earlier(whole.Start, c.Span.Start), End: later(whole.End, c.Span.End)}
+		whole = clock.Slot{Start: clock.Earlier(whole.Start, c.Span.Start), End: clock.Later(whole.End, c.Span.End)}
 	}
 	held, err := s.store.HeldBy(ctx, a.ID, ids(limited), whole, a.at)
 	if err != nil {
@@ -203,7 +204,7 @@ func (s *Service) held(ctx context.Context, a *asker, rooms []*Room, span Slot) 
 }
 
 // taken is what is booked of the rooms near span, as far as their buffers reach.
-func (s *Service) taken(ctx context.Context, rooms []*Room, span Slot, at time.Time) (map[int64][]Slot, error) {
+func (s *Service) taken(ctx context.Context, rooms []*Room, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error) {
 	if len(rooms) == 0 {
 		return nil, nil
 	}

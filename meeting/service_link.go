@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"punctual/meeting/clock"
 )
 
 // FollowLink tells what a link leads to and changes nothing: programs that look at mails
@@ -71,7 +72,7 @@ func (s *Service) follow(ctx context.Context, l Link) (*Meeting, Link, error) {
 
 // linkedDates are the dates that a decision on the meeting is about, or was; none if it is
 // about that meeting alone.
-func (s *Service) linkedDates(ctx context.Context, m *Meeting) ([]Slot, error) {
+func (s *Service) linkedDates(ctx context.Context, m *Meeting) ([]clock.Slot, error) {
 	if m.SeriesID == 0 {
 		return nil, nil
 	}
@@ -79,7 +80,7 @@ func (s *Service) linkedDates(ctx context.Context, m *Meeting) ([]Slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	var dates []Slot
+	var dates []clock.Slot
 	for _, o := range ms {
 		if o.decidedWith(m) {
 			dates = append(dates, o.Slot)

@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"fmt"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -10,7 +11,7 @@ import (
 // Utilisation tells how rooms were used within a span, by q's grouping, and all in all. A zero end
 // is now, a zero start thirty days before the end; at most 366 days. The span is returned as it
 // was understood. Only admins see how many people came to private meetings.
-func (s *Service) Utilisation(ctx context.Context, by Actor, q ReportQuery) (groups []*Utilisation, total *Utilisation, _ Slot, err error) {
+func (s *Service) Utilisation(ctx context.Context, by Actor, q ReportQuery) (groups []*Utilisation, total *Utilisation, _ clock.Slot, err error) {
 	at := s.clock()
 	q.Private = by.rules()
 	if q.Span, err = reportSpan(q.Span, at); err != nil {
@@ -48,7 +49,7 @@ func (s *Service) Utilisation(ctx context.Context, by Actor, q ReportQuery) (gro
 
 // Punctuality tells how late the meetings of a span were started and ended by their jobs; see
 // [ReportStore]. The span is as in Utilisation.
-func (s *Service) Punctuality(ctx context.Context, span Slot, bounds []time.Duration) (started, ended Lateness, _ Slot, err error) {
+func (s *Service) Punctuality(ctx context.Context, span clock.Slot, bounds []time.Duration) (started, ended Lateness, _ clock.Slot, err error) {
 	if span, err = reportSpan(span, s.clock()); err != nil {
 		return Lateness{}, Lateness{}, span, err
 	}
@@ -56,7 +57,7 @@ func (s *Service) Punctuality(ctx context.Context, span Slot, bounds []time.Dura
 	return started, ended, span, err
 }
 
-func reportSpan(span Slot, at time.Time) (Slot, error) {
+func reportSpan(span clock.Slot, at time.Time) (clock.Slot, error) {
 	if span.End.IsZero() {
 		span.End = at
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"punctual/meeting/clock"
 	"slices"
 	"strings"
 	"time"
@@ -163,8 +164,8 @@ type Invitation struct {
 
 // Invited is what an [Invitation] leads to.
 type Invited struct {
-	Meeting  *Meeting // of a series the next date, or the last
-	Dates    []Slot   // of the series, that the answer is for; none: the meeting alone
+	Meeting  *Meeting     // of a series the next date, or the last
+	Dates    []clock.Slot // of the series, that the answer is for; none: the meeting alone
 	Person   Person
 	Response Response // that was given; NeedsAction: none, or different ones to the dates
 	Comment  string

@@ -7,6 +7,9 @@ import (
 	"reflect"
 	"slices"
 	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 // CreateSite adds a site.
@@ -182,7 +185,7 @@ func (s *Service) widened(ctx context.Context, before, room *Room) {
 		return
 	}
 	at := s.clock()
-	s.freed(ctx, []Occupancy{{RoomID: room.ID, Slot: Slot{Start: at, End: at.AddDate(100, 0, 0)}}})
+	s.freed(ctx, []Occupancy{{RoomID: room.ID, Slot: clock.Slot{Start: at, End: at.AddDate(100, 0, 0)}}})
 }
 
 // DeleteRoom removes a room that no coming meeting needs; the past keeps its name. ifMatch,
@@ -196,9 +199,9 @@ func (s *Service) DeleteRoom(ctx context.Context, by Actor, id int64, ifMatch *i
 
 // Busytime is an interval in which a room is taken: by a meeting, or by a blackout.
 type Busytime struct {
-	Slot     Slot      // buffers included
-	Meeting  *Meeting  // as the asking actor may see it; nil: a blackout
-	Blackout *Blackout // nil: a meeting
+	Slot     clock.Slot // buffers included
+	Meeting  *Meeting   // as the asking actor may see it; nil: a blackout
+	Blackout *Blackout  // nil: a meeting
 }
 
 // maxFreeBusy is the longest span that FreeBusy answers for.
@@ -206,7 +209,7 @@ const maxFreeBusy = 366 * 24 * time.Hour
 
 // FreeBusy tells when a room is taken in a span of at most 366 days, in order. A zero start
 // is now, a zero end a week after the start.
-func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slot) ([]Busytime, error) {
+func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span clock.Slot) ([]Busytime, error) {
 	room, err := s.Room(ctx, roomID)
 	if err != nil {
 		return nil, err
@@ -253,7 +256,7 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span Slo
 
 // busyHeld is when a room is held within the span for changes that wait and for offers of the
 // waiting list; it shows as pending.
-func (s *Service) busyHeld(ctx context.Context, by Actor, roomID int64, span Slot) ([]Busytime, error) {
+func (s *Service) busyHeld(ctx context.Context, by Actor, roomID int64, span clock.Slot) ([]Busytime, error) {
 	held, err := s.store.HeldForChanges(ctx, roomID, span, s.clock())
 	if err != nil {
 		return nil, err
@@ -293,7 +296,7 @@ func (s *Service) busyHeld(ctx context.Context, by Actor, roomID int64, span Slo
 }
 
 // closed are the blackouts of a room within the span.
-func (s *Service) closed(ctx context.Context, roomID int64, span Slot) ([]Busytime, error) {
+func (s *Service) closed(ctx context.Context, roomID int64, span clock.Slot) ([]Busytime, error) {
 	var closed []Busytime
 	for p := (Page{Limit: 500}); ; {
 		bs, next, err := s.store.ListBlackouts(ctx, BlackoutQuery{RoomID: roomID, From: span.Start, To: span.End}, p)
@@ -336,7 +339,7 @@ func (s *Service) zoned(rooms []*Room) []*Room {
 		if limits := s.conf().Limits.Person; !limits.none() {
 			r.Person = limits.at(s.clock())
 		}
-		if _, err := Zone(r.Zone); err != nil {
+		if _, err := fault.StoredZone(r.Zone); err != nil {
 			s.logUnknown(r.Zone)
 		}
 	}

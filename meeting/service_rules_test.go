@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"errors"
+	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
@@ -10,11 +11,11 @@ import (
 // utc reads "2027-02-10T09:00".
 func utc(t *testing.T, s string) time.Time {
 	t.Helper()
-	at, err := ParseTime(s, time.UTC)
+	m, err := clock.ParseTime(s, time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return at
+	return m.At
 }
 
 // broken are the codes of a refusal's violations.
@@ -54,7 +55,7 @@ func TestService_longest(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, _, err := w.Availability(t.Context(), w.ann, AvailabilityQuery{Slot: Slot{w.at, w.at.Add(maxLength + time.Second)}}, Page{})
+	_, _, err := w.Availability(t.Context(), w.ann, AvailabilityQuery{Slot: clock.Slot{Start: w.at, End: w.at.Add(maxLength + time.Second)}}, Page{})
 	if e, ok := errors.AsType[*InvalidError](err); !ok || e.Faults[0].Code != "invalid_span" {
 		t.Errorf("availability: %v", err)
 	}

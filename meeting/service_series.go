@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -166,7 +167,7 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 	for _, d := range series.Dates() {
 		dates = append(dates, &wanted{date: d, terms: series.terms(d, terms.Rooms, p.conf.Reminders), room: true})
 	}
-	if err := p.choose(ctx, f.Choices, mustZone(series.Timezone), dates); err != nil {
+	if err := p.choose(ctx, f.Choices, clock.ZoneOrUTC(series.Timezone), dates); err != nil {
 		return nil, nil, err
 	}
 	if err := p.judge(ctx, dates); err != nil {

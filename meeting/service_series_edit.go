@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"punctual/account/fault"
 )
 
 // UpdateSeries changes all dates of a series that have not begun, or those from one on, which
@@ -137,7 +139,7 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*wanted, error) {
 
 // add makes the meeting of a date.
 func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*wanted, error) {
-	if _, err := Zone(e.before.Timezone); err != nil {
+	if _, err := fault.StoredZone(e.before.Timezone); err != nil {
 		return nil, nil, e.unknownZone(e.before.Timezone)
 	}
 	series := e.before.clone()

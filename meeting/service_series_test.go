@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"errors"
+	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func (w *world) look(t *testing.T, id int64) []string {
 	}
 	var out []string
 	for _, m := range ms {
-		out = append(out, m.Slot.Start.In(mustZone("Europe/Berlin")).Format("01-02 15:04 ")+m.Title+" "+string(m.Status))
+		out = append(out, m.Slot.Start.In(clock.ZoneOrUTC("Europe/Berlin")).Format("01-02 15:04 ")+m.Title+" "+string(m.Status))
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"errors"
+	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
@@ -128,7 +129,7 @@ func TestService_takesAllRoomsOrNone(t *testing.T) {
 	if !ok {
 		t.Fatalf("got %v, want a ConflictError", err)
 	}
-	same(t, "conflicts", e.Conflicts, []Occupancy{{RoomID: other.ID, Slot: Slot{w.at.Add(50 * time.Minute), w.at.Add(2*time.Hour + 5*time.Minute)}}})
+	same(t, "conflicts", e.Conflicts, []Occupancy{{RoomID: other.ID, Slot: clock.Slot{Start: w.at.Add(50 * time.Minute), End: w.at.Add(2*time.Hour + 5*time.Minute)}}})
 	w.book(t, w.bob, w.fields(time.Hour, w.desk))
 }
 
@@ -415,7 +416,7 @@ func TestService_privateIsBusyToOthers(t *testing.T) {
 		if tt.sees != (err == nil) {
 			t.Errorf("%s: history: %v", tt.by.Name, err)
 		}
-		busy, err := w.FreeBusy(t.Context(), tt.by, w.board.ID, Slot{w.at, w.at.Add(24 * time.Hour)})
+		busy, err := w.FreeBusy(t.Context(), tt.by, w.board.ID, clock.Slot{Start: w.at, End: w.at.Add(24 * time.Hour)})
 		if err != nil || len(busy) != 1 || (busy[0].Meeting.Title == "Review") != tt.sees {
 			t.Errorf("%s: free-busy: %v, %v", tt.by.Name, busy, err)
 		}

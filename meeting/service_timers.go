@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"errors"
+	"punctual/meeting/clock"
 	"slices"
 	"time"
 )
@@ -104,7 +105,7 @@ func (s *Service) ReleaseNoShows(ctx context.Context, refs ...Ref) ([]Outcome, e
 		return func(*Meeting) changing { return changing{at: at} }, err
 	}
 	return s.onMeetings(ctx, refs, count, func(m *Meeting, c changing, ref Ref) (Outcome, error) {
-		at := later(c.at, m.CheckIn.Until) // this machine's clock may be behind the engine's
+		at := clock.Later(c.at, m.CheckIn.Until) // this machine's clock may be behind the engine's
 		switch {
 		case m.ScheduleVersion != ref.Version || m.CheckIn.Until.IsZero():
 			return Stale, nil
@@ -127,7 +128,7 @@ func (s *Service) noShows(ctx context.Context, ms []*Meeting) (inRow map[ID]int,
 	missed := map[ID]bool{}
 	for _, m := range ms {
 		if m.SeriesID != 0 {
-			series, last, missed[m.ID] = append(series, m.SeriesID), later(last, m.Slot.Start), true
+			series, last, missed[m.ID] = append(series, m.SeriesID), clock.Later(last, m.Slot.Start), true
 		}
 	}
 	inRow = map[ID]int{}

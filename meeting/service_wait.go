@@ -12,6 +12,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/delayjob"
+	"punctual/meeting/clock"
 )
 
 // BookOrWait books, or joins the line if a room is taken: it returns a meeting or a wait.
@@ -25,7 +26,7 @@ func (s *Service) BookOrWait(ctx context.Context, by Actor, f Fields, until *str
 }
 
 // Join puts somebody in line for rooms that are taken. The rules are judged now, and again
-// when it is their turn. until is when they wait no longer, as [ParseTime] reads it in the
+// when it is their turn. until is when they wait no longer, as [clock.ParseTime] reads it in the
 // meeting's zone; nil: until the start. Should the rooms be free, it is their turn at once.
 func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *string) (*Wait, error) {
 	at := s.clock()
@@ -72,15 +73,15 @@ func waitUntil(until *string, t Terms, at time.Time) (time.Time, []Fault) {
 		return time.Time{}, nil
 	}
 	var found faults
-	loc, err := Zone(t.Timezone)
+	loc, err := fault.StoredZone(t.Timezone)
 	if err != nil {
 		loc = time.UTC // told already
 	}
-	var ends moment
-	if parseField(until, &ends, readEnd, "body.until", false, loc, &found) && !ends.at.After(at) {
+	var ends clock.Moment
+	if parseField(until, &ends, clock.ParseEnd, "body.until", false, loc, &found) && !ends.At.After(at) {
 		found.add("body.until", "in_past", "has passed")
 	}
-	return ends.at, found
+	return ends.At, found
 }
 
 // WaitOf finds a wait. [ErrNotFound] also if the actor may not see it: nobody learns who waits.
@@ -194,7 +195,7 @@ func (s *Service) Look(ctx context.Context, rooms ...int64) error {
 // firstOf are the waits of a line that want nothing which one before them wants too. It leaves out
 // those that were tried and adds the others to them.
 func firstOf(line []*Wait, tried map[int64]bool) []*Wait {
-	wanted := map[int64][]Slot{} // by room
+	wanted := map[int64][]clock.Slot{} // by room
 	var first []*Wait
 	for _, w := range line {
 		if tried[w.ID] {
@@ -508,7 +509,7 @@ func (s *Service) ExpireWaits(ctx context.Context, refs ...Ref) ([]Outcome, erro
 			default:
 				outcomes[i] = Applied
 				if !changed {
-					w.expire(later(at, w.Due())) // this machine's clock may be behind the engine's
+					w.expire(clock.Later(at, w.Due())) // this machine's clock may be behind the engine's
 				}
 				changed = true
 			}

@@ -1,11 +1,14 @@
 package meeting
 
-import "time"
+import (
+	"punctual/meeting/clock"
+	"time"
+)
 
 // Standing is what decides whether a notice about a meeting is still true.
 type Standing struct {
 	Status  Status
-	Slot    Slot
+	Slot    clock.Slot
 	Request int64 // number of the request that waits for a decision; 0: none
 }
 

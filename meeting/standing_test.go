@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"testing"
 	"time"
 )
@@ -8,7 +9,7 @@ import (
 func TestStanding_Obsolete(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
-	slot := Slot{Start: at, End: at.Add(time.Hour)}
+	slot := clock.Slot{Start: at, End: at.Add(time.Hour)}
 	told := Facts{Start: slot.Start, End: slot.End}
 	with := func(change func(*Facts)) Facts { f := told; change(&f); return f }
 	start := with(func(f *Facts) { f.Before, f.Offset = BeforeStart, 900 })
@@ -17,7 +18,7 @@ func TestStanding_Obsolete(t *testing.T) {
 	request := with(func(f *Facts) { f.Request = &Requested{Number: 3} })
 	confirmed := with(func(f *Facts) { f.Decision = Confirmed })
 	series := with(func(f *Facts) { f.Series = &SeriesFacts{} })
-	moved, shorter := Slot{Start: at.Add(time.Minute), End: slot.End}, Slot{Start: at, End: at.Add(time.Minute)}
+	moved, shorter := clock.Slot{Start: at.Add(time.Minute), End: slot.End}, clock.Slot{Start: at, End: at.Add(time.Minute)}
 	for _, c := range []struct {
 		name  string
 		s     Standing
@@ -26,7 +27,7 @@ func TestStanding_Obsolete(t *testing.T) {
 		stale bool
 	}{
 		{"reminder", Standing{Confirmed, slot, 0}, NoticeReminder, start, false},
-		{"reminder, to the microsecond", Standing{Confirmed, Slot{Start: at.Add(time.Nanosecond), End: slot.End}, 0}, NoticeReminder, start, false},
+		{"reminder, to the microsecond", Standing{Confirmed, clock.Slot{Start: at.Add(time.Nanosecond), End: slot.End}, 0}, NoticeReminder, start, false},
 		{"reminder, begun", Standing{InProgress, slot, 0}, NoticeReminder, start, false},
 		{"reminder, cancelled", Standing{Cancelled, slot, 0}, NoticeReminder, start, true},
 		{"reminder, released", Standing{Released, slot, 0}, NoticeReminder, end, true},

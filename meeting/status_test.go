@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"testing"
 	"time"
 )
@@ -30,7 +31,7 @@ func TestMeeting_EffectiveStatus(t *testing.T) {
 		{Ended, "", early, Ended},
 	}
 	for _, tt := range tests {
-		m := &Meeting{Status: tt.stored, Slot: Slot{start, end}, Approval: Approval{Deadline: deadline, OnTimeout: tt.onTimeout}}
+		m := &Meeting{Status: tt.stored, Slot: clock.Slot{Start: start, End: end}, Approval: Approval{Deadline: deadline, OnTimeout: tt.onTimeout}}
 		if got := m.EffectiveStatus(tt.at); got != tt.want {
 			t.Errorf("%s at %s: got %s, want %s", tt.stored, tt.at, got, tt.want)
 		}

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"context"
+	"punctual/meeting/clock"
 	"time"
 )
 
@@ -9,7 +10,7 @@ import (
 type ApprovalStore interface {
 	// HeldForChanges returns which slots of a room are held for changes that wait, and
 	// for offers of the waiting list, in a span, in order.
-	HeldForChanges(ctx context.Context, roomID int64, span Slot, at time.Time) ([]HeldSlot, error)
+	HeldForChanges(ctx context.Context, roomID int64, span clock.Slot, at time.Time) ([]HeldSlot, error)
 	// RequestsAskedWith are the meetings whose requests wait and were made in the moment in which
 	// one of the given was made for another date of the same series; the given are among them
 	// if they wait themselves. They come by start.
@@ -25,5 +26,5 @@ type ApprovalStore interface {
 // HeldSlot is a part of a room's time that a meeting's pending change holds, or an offer.
 type HeldSlot struct {
 	MeetingID ID // 0: an offer
-	Slot      Slot
+	Slot      clock.Slot
 }

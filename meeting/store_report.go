@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"context"
+	"punctual/meeting/clock"
 	"time"
 )
 
@@ -17,13 +18,13 @@ type ReportStore interface {
 	RoomUse(ctx context.Context, q ReportQuery, days []ZoneDay, at time.Time) ([]RoomUse, error)
 	// Punctuality tells how late meetings of span were started, and ended that were not ended
 	// before: how many by each bound, and behind the last one.
-	Punctuality(ctx context.Context, span Slot, bounds []time.Duration) (started, ended Lateness, err error)
+	Punctuality(ctx context.Context, span clock.Slot, bounds []time.Duration) (started, ended Lateness, err error)
 }
 
 // ReportQuery chooses what a report of use is about.
 type ReportQuery struct {
 	Group  Grouping
-	Span   Slot
+	Span   clock.Slot
 	SiteID int64 // rooms of this site alone; 0: all rooms
 
 	// Private counts the persons of private meetings as well. The service sets it for admins.
@@ -45,7 +46,7 @@ type ReportedRoom struct {
 type ZoneDay struct {
 	Zone string // as the room or its site names it; empty: the installation's
 	Day  string // YYYY-MM-DD; of an hour its [HourOfWeek]
-	Slot Slot
+	Slot clock.Slot
 }
 
 // RoomUse is what came of the meetings of a group. A meeting in two rooms counts in both.

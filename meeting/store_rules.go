@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"context"
+	"punctual/meeting/clock"
 	"time"
 )
 
@@ -25,7 +26,7 @@ type RulesStore interface {
 	// Held tells the slots, without buffers, of the claimant's meetings that hold the room
 	// within the claim's span at an instant, except one meeting's: of one that was ended early, what
 	// it took.
-	Held(ctx context.Context, c Claim, except ID, at time.Time) ([]Slot, error)
+	Held(ctx context.Context, c Claim, except ID, at time.Time) ([]clock.Slot, error)
 }
 
 // BlackoutQuery filters blackouts; a zero field does not filter.

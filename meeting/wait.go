@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/delayjob"
+	"punctual/meeting/clock"
 )
 
 // WaitState is what has become of a [Wait].
@@ -65,7 +66,7 @@ type Wait struct {
 // Wished is the meeting that somebody waits for.
 type Wished struct {
 	Title, Description string
-	Slot               Slot
+	Slot               clock.Slot
 	Timezone           string
 	RoomIDs            []int64
 	RoomNames          []string // as they were when it was asked for
@@ -109,7 +110,7 @@ func queueUp(t Terms, by Actor, until, at time.Time) *Wait {
 		Until: until, Expires: t.Slot.Start, CreatedAt: at, UpdatedAt: at,
 	}
 	if !until.IsZero() {
-		w.Expires = earlier(until, w.Expires)
+		w.Expires = clock.Earlier(until, w.Expires)
 	}
 	return w
 }
@@ -135,7 +136,7 @@ func (w *Wait) Messages() []delayjob.Message {
 
 // offer holds the rooms until the person accepts, for a time that ends with the wait.
 func (w *Wait) offer(length time.Duration, at time.Time) {
-	w.State, w.OfferUntil, w.UpdatedAt = Offered, earlier(at.Add(length), w.Expires), at
+	w.State, w.OfferUntil, w.UpdatedAt = Offered, clock.Earlier(at.Add(length), w.Expires), at
 	f := w.facts()
 	f.Deadline, f.WaitID = &w.OfferUntil, w.ID
 	w.notify(Notice{Kind: NoticeWaitlistOffer, Due: at, Expires: w.OfferUntil, Facts: f})

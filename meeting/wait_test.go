@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"errors"
+	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
@@ -9,7 +10,7 @@ import (
 
 func TestWait_ends(t *testing.T) {
 	start := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
-	slot := Slot{Start: start, End: start.Add(time.Hour)}
+	slot := clock.Slot{Start: start, End: start.Add(time.Hour)}
 	for name, c := range map[string]struct {
 		until  time.Time
 		offer  time.Duration
@@ -58,7 +59,7 @@ func TestWait_ends(t *testing.T) {
 func TestWished_fields(t *testing.T) {
 	start := time.Date(2027, 3, 28, 0, 30, 0, 0, time.UTC) // an hour before clocks change in Berlin
 	asked := Terms{
-		Title: "Review", Description: "x", Slot: Slot{Start: start, End: start.Add(2 * time.Hour)}, Timezone: "Europe/Berlin",
+		Title: "Review", Description: "x", Slot: clock.Slot{Start: start, End: start.Add(2 * time.Hour)}, Timezone: "Europe/Berlin",
 		Rooms: []*Room{{ID: 3, Name: "Turing"}}, Attendees: []Attendee{{Person: Person{Email: "b@example.org", Name: "B"}, Response: NeedsAction}},
 		Reminders: []Reminder{{Before: BeforeStart, Offset: time.Minute, Channels: []Channel{Email}}}, Visibility: Private,
 	}
@@ -80,7 +81,9 @@ func TestWished_fields(t *testing.T) {
 
 func TestFreedBy(t *testing.T) {
 	at := func(h int) time.Time { return time.Date(2027, 2, 10, h, 0, 0, 0, time.UTC) }
-	takes := func(room int64, from, to int) Occupancy { return Occupancy{RoomID: room, Slot: Slot{at(from), at(to)}} }
+	takes := func(room int64, from, to int) Occupancy {
+		return Occupancy{RoomID: room, Slot: clock.Slot{Start: at(from), End: at(to)}}
+	}
 	for name, c := range map[string]struct{ before, after, want []Occupancy }{
 		"nothing":    {[]Occupancy{takes(1, 9, 10)}, []Occupancy{takes(1, 9, 10)}, nil},
 		"cancelled":  {[]Occupancy{takes(1, 9, 10), takes(2, 9, 10)}, nil, []Occupancy{takes(1, 9, 10), takes(2, 9, 10)}},
@@ -121,11 +124,11 @@ func TestRefusal(t *testing.T) {
 // What an offer holds is busy to everybody, and nobody learns for whom.
 func TestFreeBusy_offers(t *testing.T) {
 	w := newWorld(t)
-	slot := Slot{w.at.Add(time.Hour), w.at.Add(2 * time.Hour)}
+	slot := clock.Slot{Start: w.at.Add(time.Hour), End: w.at.Add(2 * time.Hour)}
 	held := &Wait{Person: Person{UserID: w.ann.ID, Name: "ann"}, Wished: Wished{Title: "Review"}, State: Offered, OfferUntil: slot.Start, Wants: []Occupancy{{RoomID: w.desk.ID, Slot: slot}}}
 	w.store.waits = map[int64]*Wait{1: held}
 	for _, by := range []Actor{w.ann, w.bob, w.root} {
-		busy, err := w.FreeBusy(t.Context(), by, w.desk.ID, Slot{w.at, w.at.Add(24 * time.Hour)})
+		busy, err := w.FreeBusy(t.Context(), by, w.desk.ID, clock.Slot{Start: w.at, End: w.at.Add(24 * time.Hour)})
 		if err != nil || len(busy) != 1 || busy[0].Slot != slot || busy[0].Meeting.ID != 0 || busy[0].Meeting.Title != Busy || busy[0].Meeting.Status != Pending {
 			t.Errorf("%s: %+v, %v", by.Name, busy, err)
 		}

@@ -10,6 +10,9 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 // Governments change the rules of time zones. A meeting is stored as an instant, so it would then
@@ -23,7 +26,7 @@ const ReasonZoneRules = "zone_rules"
 // ZoneShift is a coming meeting at which clocks show another time than when it was booked.
 type ZoneShift struct {
 	Meeting *Meeting
-	To      Slot // when clocks show that time by the present rules; zero: nobody knows
+	To      clock.Slot // when clocks show that time by the present rules; zero: nobody knows
 	// Obstacle is why it stays where it is: [ReasonTaken], "in_past" or "unknown_timezone"; empty:
 	// nothing is in the way.
 	Obstacle  string
@@ -138,7 +141,7 @@ func (s *Service) WatchZones(ctx context.Context) (changed, unknown []string, er
 	}
 	moved := map[string]bool{}
 	err = s.store.ShownStarts(ctx, s.clock(), func(name string, start, shown time.Time) {
-		if zone, err := Zone(name); err == nil && !moved[name] {
+		if zone, err := fault.StoredZone(name); err == nil && !moved[name] {
 			moved[name] = !byClocks(start, shown, zone).Equal(start)
 		}
 	})
@@ -147,7 +150,7 @@ func (s *Service) WatchZones(ctx context.Context) (changed, unknown []string, er
 	}
 	var news []ZoneRules
 	for _, name := range names {
-		loc, err := Zone(name)
+		loc, err := fault.StoredZone(name)
 		if err != nil {
 			unknown = append(unknown, name)
 			continue
@@ -219,13 +222,13 @@ func (s *Service) zoneShifts(ctx context.Context) ([]*ZoneShift, error) {
 
 // zoneShift is nil for a meeting that is where it should be.
 func (m *Meeting) zoneShift(of *Series, at time.Time) *ZoneShift {
-	zone, err := Zone(m.Timezone)
+	zone, err := fault.StoredZone(m.Timezone)
 	if err != nil {
 		return &ZoneShift{Meeting: m, Obstacle: "unknown_timezone", original: m.OriginalStart}
 	}
-	z := &ZoneShift{Meeting: m, To: Slot{byClocks(m.Slot.Start, m.Shown.Start, zone), byClocks(m.Slot.End, m.Shown.End, zone)}, original: m.OriginalStart}
+	z := &ZoneShift{Meeting: m, To: clock.Slot{Start: byClocks(m.Slot.Start, m.Shown.Start, zone), End: byClocks(m.Slot.End, m.Shown.End, zone)}, original: m.OriginalStart}
 	if of != nil {
-		zone, err := Zone(of.Timezone)
+		zone, err := fault.StoredZone(of.Timezone)
 		if err != nil {
 			return &ZoneShift{Meeting: m, Obstacle: "unknown_timezone", original: m.OriginalStart}
 		}
@@ -249,10 +252,10 @@ func (m *Meeting) zoneShift(of *Series, at time.Time) *ZoneShift {
 // byClocks is the instant at which clocks show what they showed at another one: that one, if they
 // still do.
 func byClocks(at, shown time.Time, zone *time.Location) time.Time {
-	if shown.IsZero() || clock(at, zone).Equal(shown) {
+	if shown.IsZero() || clock.Wall(at, zone).Equal(shown) {
 		return at
 	}
-	return occurs(shown, zone)
+	return clock.InstantOrShift(shown, zone)
 }
 
 // occupied is what the meeting would take of rooms.

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
@@ -91,7 +92,7 @@ func TestUpdateSeries_afterTheRulesOfTheZoneChanged(t *testing.T) {
 				if m.gone() {
 					continue
 				}
-				wall := clock(m.Slot.Start, mustZone("Europe/Berlin"))
+				wall := clock.Wall(m.Slot.Start, clock.ZoneOrUTC("Europe/Berlin"))
 				days = append(days, wall.Format(dayLayout))
 				switch at := wall.Format("15:04"); at {
 				case "10:00":
@@ -145,7 +146,7 @@ func TestRebaseZones(t *testing.T) {
 		utc := at(w.desk, 20)
 		utc.Timezone = new("UTC")
 		stays := w.book(t, w.ann, utc)
-		want := map[ID]Slot{stays.ID: stays.Slot}
+		want := map[ID]clock.Slot{stays.ID: stays.Slot}
 		for _, m := range append(slices.Clone(r.Meetings), before, after) {
 			want[m.ID] = m.Slot
 		}
@@ -161,7 +162,7 @@ func TestRebaseZones(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want[taken.ID], want[blocked.ID] = taken.Slot, Slot{kept.Start.Add(by), kept.End.Add(by)}
+		want[taken.ID], want[blocked.ID] = taken.Slot, clock.Slot{Start: kept.Start.Add(by), End: kept.End.Add(by)}
 
 		found, err := w.CheckZones(t.Context())
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"punctual/meeting/clock"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ func TestZone_unknownSinceItWasStored(t *testing.T) {
 		}
 		open := w.store.rooms[room.ID].clone()
 		open.Zone = lost
-		day := Slot{Start: w.clock(), End: w.clock().Add(24 * time.Hour)}
+		day := clock.Slot{Start: w.clock(), End: w.clock().Add(24 * time.Hour)}
 		for slot := range open.Openings(day, time.Hour, nil, nil) {
 			t.Errorf("%s: %v is suggested", name, slot)
 			break

@@ -14,6 +14,7 @@ import (
 	"gorm.io/gorm"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 const approvalTable = `number bigint, waiting boolean, first_number bigint, level integer, asked_at timestamptz, deadline timestamptz, ` +
@@ -182,7 +183,7 @@ var heldForChanges = write(`SELECT COALESCE(o.meeting_id, 0), o.starts_at, o.end
 
 // HeldForChanges returns which slots of a room are held for changes that wait and for offers, in a span and
 // have not lapsed.
-func (s *Store) HeldForChanges(ctx context.Context, roomID int64, span meeting.Slot, at time.Time) ([]meeting.HeldSlot, error) {
+func (s *Store) HeldForChanges(ctx context.Context, roomID int64, span clock.Slot, at time.Time) ([]meeting.HeldSlot, error) {
 	var found []meeting.HeldSlot
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var h meeting.HeldSlot

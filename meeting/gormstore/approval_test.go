@@ -12,6 +12,7 @@ import (
 	"punctual/app/database"
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
@@ -81,7 +82,7 @@ func TestApproval_moveGuardsBothSlots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		move := func(s meeting.Slot) *meeting.Meeting {
+		move := func(s clock.Slot) *meeting.Meeting {
 			t.Helper()
 			m, _ := f.change(m.ID, func(m *meeting.Meeting) error {
 				_, err := m.Revise(terms(s, hall), f.anna, ask, now)
@@ -90,7 +91,7 @@ func TestApproval_moveGuardsBothSlots(t *testing.T) {
 			f.want("read", f.read(m.ID), m)
 			return m
 		}
-		free := func(want bool, s meeting.Slot) {
+		free := func(want bool, s clock.Slot) {
 			t.Helper()
 			_, err := f.create(terms(s, hall), f.admin)
 			_, taken := errors.AsType[*meeting.ConflictError](err)

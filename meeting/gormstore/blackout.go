@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 type blackoutRow struct {
@@ -40,7 +41,7 @@ func newBlackoutRow(b *meeting.Blackout) *blackoutRow {
 
 func (r *blackoutRow) blackout() *meeting.Blackout {
 	b := &meeting.Blackout{
-		ID: r.ID, Slot: meeting.Slot{Start: r.StartsAt.UTC(), End: r.EndsAt.UTC()}, Reason: r.Reason,
+		ID: r.ID, Slot: clock.Slot{Start: r.StartsAt.UTC(), End: r.EndsAt.UTC()}, Reason: r.Reason,
 		Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	if r.RoomID != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // crowded makes 20,010 meetings on one day: 2,001 in each of ten rooms, one minute each. They were
@@ -47,7 +48,7 @@ func TestBounds_pagesEndEarly(t *testing.T) {
 		settings := meeting.Settings{Timezone: "UTC"}
 		service := meeting.NewService(f.store, people{f}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 		day := now.Truncate(24 * time.Hour)
-		q := meeting.GridQuery{Span: meeting.Slot{Start: day, End: day.AddDate(0, 0, 1)}}
+		q := meeting.GridQuery{Span: clock.Slot{Start: day, End: day.AddDate(0, 0, 1)}}
 		seen, rooms := map[meeting.ID]bool{}, 0
 		for p := (meeting.Page{Limit: 500}); ; {
 			g, next, err := service.Grid(t.Context(), f.anna, q, p)
@@ -103,13 +104,13 @@ func TestBounds_reasons(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for i := range 25 {
 			start := now.Add(time.Duration(i+1) * time.Hour)
-			f.book(meeting.Slot{Start: start, End: start.Add(time.Minute)}, f.turing)
+			f.book(clock.Slot{Start: start, End: start.Add(time.Minute)}, f.turing)
 		}
 		settings := meeting.Settings{Timezone: "UTC"}
 		service := meeting.NewService(f.store, people{f}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 		ask := func(days int) ([]meeting.Availability, error) {
 			found, _, err := service.Availability(t.Context(), f.anna, meeting.AvailabilityQuery{
-				Need: meeting.Need{RoomIDs: []int64{f.turing.ID}}, Slot: meeting.Slot{Start: now, End: now.AddDate(0, 0, days)},
+				Need: meeting.Need{RoomIDs: []int64{f.turing.ID}}, Slot: clock.Slot{Start: now, End: now.AddDate(0, 0, days)},
 			}, meeting.Page{})
 			return found, err
 		}

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 var (
@@ -36,7 +37,7 @@ func (s *Store) expectPeople(tx *gorm.DB, roomID int64, at time.Time) error {
 	entries := map[meeting.ID]meeting.Entry{}
 	err := s.query(tx, func(rows *sql.Rows) error {
 		var id meeting.ID
-		var slot meeting.Slot
+		var slot clock.Slot
 		var now meeting.CheckInWindow
 		var asked []byte
 		if err := rows.Scan(&id, &slot.Start, &slot.End, nullTime{&now.Opens}, nullTime{&now.Until}, &asked); err != nil {

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 func TestCreateMeeting_readsBackTheSame(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		us := 123456 * time.Microsecond
-		full := terms(meeting.Slot{Start: at("09:00").Add(us), End: at("10:00").Add(us)}, f.wide, f.turing)
+		full := terms(clock.Slot{Start: at("09:00").Add(us), End: at("10:00").Add(us)}, f.wide, f.turing)
 		full.Title, full.Description, full.Visibility = `Ümläut "quoted" 会议`, "line\nline", meeting.Private
 		full.DefaultReminders = true
 		full.Attendees = []meeting.Attendee{
@@ -82,7 +83,7 @@ func TestCreateMeeting_roomsInAnyOrder(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := f.withoutDeadlocks()
 		for round := range 40 {
-			s := meeting.Slot{Start: at("09:00").AddDate(0, 0, round), End: at("10:00").AddDate(0, 0, round)}
+			s := clock.Slot{Start: at("09:00").AddDate(0, 0, round), End: at("10:00").AddDate(0, 0, round)}
 			errs := together(8, func(i int) error {
 				rooms := []*meeting.Room{f.turing, f.hopper}
 				if i%2 == 1 {
@@ -115,7 +116,7 @@ func TestCreateMeeting_zonesDoNotHideAConflict(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.book(slot("09:00", "10:00"), f.turing)
 		beijing := time.FixedZone("CST", 8*3600)
-		local := meeting.Slot{Start: time.Date(2027, 2, 10, 17, 0, 0, 0, beijing), End: time.Date(2027, 2, 10, 18, 0, 0, 0, beijing)}
+		local := clock.Slot{Start: time.Date(2027, 2, 10, 17, 0, 0, 0, beijing), End: time.Date(2027, 2, 10, 18, 0, 0, 0, beijing)}
 		_, err := f.create(terms(local, f.turing), f.ben)
 		conflict, ok := errors.AsType[*meeting.ConflictError](err)
 		if !ok {
@@ -123,7 +124,7 @@ func TestCreateMeeting_zonesDoNotHideAConflict(t *testing.T) {
 		}
 		f.want("conflicts", conflict.Conflicts, []meeting.Occupancy{{RoomID: f.turing.ID, Slot: slot("09:00", "10:00")}})
 
-		later := f.book(meeting.Slot{Start: local.End, End: local.End.Add(time.Hour)}, f.turing)
+		later := f.book(clock.Slot{Start: local.End, End: local.End.Add(time.Hour)}, f.turing)
 		got := f.read(later.ID).Slot
 		if got != slot("10:00", "11:00") {
 			t.Errorf("read %v", got)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 func TestFollowReminders(t *testing.T) {
@@ -13,7 +14,7 @@ func TestFollowReminders(t *testing.T) {
 	}
 	onBoth(t, func(t *testing.T, f *fixture) {
 		first := []meeting.Reminder{reminder(meeting.BeforeStart, 30*time.Minute, meeting.Email), reminder(meeting.BeforeEnd, 5*time.Minute, meeting.Email)}
-		follow := func(s meeting.Slot, r *meeting.Room) *meeting.Meeting {
+		follow := func(s clock.Slot, r *meeting.Room) *meeting.Meeting {
 			terms := terms(s, r)
 			terms.Reminders, terms.DefaultReminders = first, true
 			m, err := f.create(terms, f.anna)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // pages reads everything that is due in pages of a size.
@@ -86,7 +87,7 @@ func TestDue(t *testing.T) {
 func TestDue_agreesWithMessages(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for i := range 5 {
-			f.book(meeting.Slot{Start: at("09:00").AddDate(0, 0, i), End: at("10:00").AddDate(0, 0, i)}, f.turing)
+			f.book(clock.Slot{Start: at("09:00").AddDate(0, 0, i), End: at("10:00").AddDate(0, 0, i)}, f.turing)
 		}
 		f.book(slot("09:00", "10:00"), f.room("Asked", func(r *meeting.Room) { r.Approval.Required = true }))
 		var want, got []string

@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // Candidates leave their Zone empty where neither room nor site names one.
@@ -98,18 +99,18 @@ func heldMeetings(from, to, at string) string {
 		WHERE NOT o.held AND ` + unlapsed(at)
 }
 
-func (s *Store) Busy(ctx context.Context, rooms []int64, span meeting.Slot, at time.Time) (map[int64][]meeting.Slot, error) {
+func (s *Store) Busy(ctx context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error) {
 	return s.slots(ctx, slotOf, getTaken, s.ids(rooms...), micro(span.Start), micro(span.End), micro(at))
 }
 
 // roomSlot is what one meeting takes of a room.
 type roomSlot struct {
 	room int64
-	meeting.Slot
+	clock.Slot
 }
 
 // AllBusy groups and sorts in Go: there are few slots of each room, and tens of thousands of all.
-func (s *Store) AllBusy(ctx context.Context, span meeting.Slot, at time.Time) (map[int64][]meeting.Slot, error) {
+func (s *Store) AllBusy(ctx context.Context, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error) {
 	all, err := s.roomSlots(ctx, getAllTaken, micro(span.Start), micro(span.End), micro(at))
 	if err != nil {
 		return nil, fmt.Errorf("slots of all rooms: %w", err)
@@ -118,14 +119,14 @@ func (s *Store) AllBusy(ctx context.Context, span meeting.Slot, at time.Time) (m
 	for i := range all {
 		counts[all[i].room]++
 	}
-	found, rest := make(map[int64][]meeting.Slot, len(counts)), make([]meeting.Slot, len(all))
+	found, rest := make(map[int64][]clock.Slot, len(counts)), make([]clock.Slot, len(all))
 	for room, n := range counts {
 		found[room], rest = rest[:0:n], rest[n:]
 	}
 	for i := range all {
 		found[all[i].room] = append(found[all[i].room], all[i].Slot)
 	}
-	byStart := func(a, b meeting.Slot) int { return a.Start.Compare(b.Start) }
+	byStart := func(a, b clock.Slot) int { return a.Start.Compare(b.Start) }
 	for _, taken := range found {
 		if !slices.IsSortedFunc(taken, byStart) {
 			slices.SortFunc(taken, byStart)
@@ -170,14 +171,14 @@ func (s *Store) roomSlots(ctx context.Context, q statement, args ...any) (all []
 	return all, err
 }
 
-func slotOf(rows *sql.Rows, room *int64) (t meeting.Slot, err error) {
+func slotOf(rows *sql.Rows, room *int64) (t clock.Slot, err error) {
 	err = rows.Scan(room, &t.Start, &t.End)
 	return t, err
 }
 
 // slots of rooms.
-func (s *Store) slots(ctx context.Context, scan func(*sql.Rows, *int64) (meeting.Slot, error), q statement, args ...any) (map[int64][]meeting.Slot, error) {
-	found := map[int64][]meeting.Slot{}
+func (s *Store) slots(ctx context.Context, scan func(*sql.Rows, *int64) (clock.Slot, error), q statement, args ...any) (map[int64][]clock.Slot, error) {
+	found := map[int64][]clock.Slot{}
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var id int64
 		t, err := scan(rows, &id)
@@ -190,17 +191,17 @@ func (s *Store) slots(ctx context.Context, scan func(*sql.Rows, *int64) (meeting
 	return found, nil
 }
 
-func (s *Store) HeldBy(ctx context.Context, userID int64, rooms []int64, span meeting.Slot, at time.Time) (map[int64][]meeting.Slot, error) {
+func (s *Store) HeldBy(ctx context.Context, userID int64, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error) {
 	return s.slots(ctx, tookOf, getHeldBy, userID, s.ids(rooms...), micro(span.Start), micro(span.End), micro(at))
 }
 
-func (s *Store) Booked(ctx context.Context, rooms []int64, span meeting.Slot, at time.Time) (map[int64][]meeting.Slot, error) {
+func (s *Store) Booked(ctx context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error) {
 	return s.slots(ctx, tookOf, getBooked, s.ids(rooms...), micro(span.Start), micro(span.End), micro(at))
 }
 
-func tookOf(rows *sql.Rows, room *int64) (meeting.Slot, error) { return scanTook(rows, room) }
+func tookOf(rows *sql.Rows, room *int64) (clock.Slot, error) { return scanTook(rows, room) }
 
-func (s *Store) Occupants(ctx context.Context, roomID int64, span meeting.Slot) ([]*meeting.Meeting, error) {
+func (s *Store) Occupants(ctx context.Context, roomID int64, span clock.Slot) ([]*meeting.Meeting, error) {
 	ms, err := s.readMeetings(s.db.WithContext(ctx), getOccupants, roomID, micro(span.Start), micro(span.End))
 	if err != nil {
 		return nil, fmt.Errorf("occupants of room %d: %w", roomID, err)

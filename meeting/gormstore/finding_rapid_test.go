@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // Of rooms with whatever rules, meetings and blackouts: a room is said to be free for somebody
@@ -60,7 +61,7 @@ func asked(m *meeting.Meeting) bool {
 // explains wants the reasons to be those that a booking was refused for.
 func explains(t *rapid.T, a meeting.Availability, err error) {
 	var rules, wanted []string
-	var taken, conflicts []meeting.Slot
+	var taken, conflicts []clock.Slot
 	for _, r := range a.Reasons {
 		switch r.Code {
 		case meeting.ReasonTaken:
@@ -84,7 +85,7 @@ func explains(t *rapid.T, a meeting.Availability, err error) {
 		for _, o := range e.Conflicts {
 			conflicts = append(conflicts, o.Slot)
 		}
-		if !slices.EqualFunc(taken, conflicts, func(a, b meeting.Slot) bool { return a.Start.Equal(b.Start) && a.End.Equal(b.End) }) {
+		if !slices.EqualFunc(taken, conflicts, func(a, b clock.Slot) bool { return a.Start.Equal(b.Start) && a.End.Equal(b.End) }) {
 			t.Errorf("%s: taken %v, a booking meets %v", a.Room.Name, taken, conflicts)
 		}
 	}
@@ -167,13 +168,13 @@ func (f *fixture) crowd(n int) meeting.ID {
 }
 
 // first is when the first of the rooms is free, looking every quarter of an hour.
-func (s *search) first(t *rapid.T, n meeting.Need, length time.Duration, span meeting.Slot) (time.Time, *meeting.Room) {
+func (s *search) first(t *rapid.T, n meeting.Need, length time.Duration, span clock.Slot) (time.Time, *meeting.Room) {
 	q := meeting.AvailabilityQuery{Need: n, OnlyFree: true}
 	for start := span.Start.Truncate(15 * time.Minute); !start.Add(length).After(span.End); start = start.Add(15 * time.Minute) {
 		if start.Before(span.Start) || start.Before(s.at) {
 			continue
 		}
-		q.Slot = meeting.Slot{Start: start, End: start.Add(length)}
+		q.Slot = clock.Slot{Start: start, End: start.Add(length)}
 		free, _, err := s.service.Availability(s.f.Context(), s.by, q, meeting.Page{})
 		if err != nil {
 			t.Fatal(err)
@@ -294,13 +295,13 @@ func (s *search) fill(t *rapid.T) {
 }
 
 // slot within three days around now.
-func (s *search) slot(t *rapid.T) meeting.Slot {
+func (s *search) slot(t *rapid.T) clock.Slot {
 	start := s.at.Truncate(15 * time.Minute).Add(time.Duration(rapid.IntRange(-4, 72*4).Draw(t, "quarter")) * 15 * time.Minute)
 	start = start.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 0, 0, 5, 7}).Draw(t, "minute")) * time.Minute)
 	if rapid.IntRange(0, 9).Draw(t, "now") == 0 {
 		start = s.at
 	}
-	return meeting.Slot{Start: start, End: start.Add(time.Duration(rapid.SampledFrom([]int{1, 2, 4, 4, 8, 40, 97}).Draw(t, "quarters")) * 15 * time.Minute)}
+	return clock.Slot{Start: start, End: start.Add(time.Duration(rapid.SampledFrom([]int{1, 2, 4, 4, 8, 40, 97}).Draw(t, "quarters")) * 15 * time.Minute)}
 }
 
 func (s *search) ids() []int64 {
@@ -315,7 +316,7 @@ func (s *search) room(id int64) *meeting.Room {
 	return s.rooms[slices.IndexFunc(s.rooms, func(r *meeting.Room) bool { return r.ID == id })]
 }
 
-func fieldsOf(r *meeting.Room, slot meeting.Slot, persons int) meeting.Fields {
+func fieldsOf(r *meeting.Room, slot clock.Slot, persons int) meeting.Fields {
 	invited := []meeting.Person{}
 	for i := range persons {
 		invited = append(invited, meeting.Person{Email: fmt.Sprintf("guest%d@example.net", i)})
@@ -327,7 +328,7 @@ func fieldsOf(r *meeting.Room, slot meeting.Slot, persons int) meeting.Fields {
 }
 
 // book tries it for who looks, and leaves nothing in the way.
-func (s *search) book(r *meeting.Room, slot meeting.Slot, persons int) (*meeting.Meeting, error) {
+func (s *search) book(r *meeting.Room, slot clock.Slot, persons int) (*meeting.Meeting, error) {
 	m, err := s.service.Book(s.f.Context(), s.by, fieldsOf(r, slot, persons))
 	if err == nil {
 		s.f.sql("UPDATE meetings SET status = 'cancelled' WHERE id = ?", m.ID)

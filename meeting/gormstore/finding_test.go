@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 func TestCandidates(t *testing.T) {
@@ -95,13 +96,13 @@ func TestAllBusy(t *testing.T) {
 		f.book(slot("09:30", "11:00"), f.turing, f.hopper)
 		f.book(slot("11:30", "12:30"), f.hopper) // and behind it
 		long := f.room("Long")
-		f.book(meeting.Slot{Start: at("09:00").Add(-25 * time.Hour), End: at("12:00")}, long)
+		f.book(clock.Slot{Start: at("09:00").Add(-25 * time.Hour), End: at("12:00")}, long)
 		busy, err := f.store.AllBusy(t.Context(), slot("09:00", "11:30"), time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []meeting.Slot{slot("09:30", "11:00")}
-		f.want("busy", busy, map[int64][]meeting.Slot{
+		want := []clock.Slot{slot("09:30", "11:00")}
+		f.want("busy", busy, map[int64][]clock.Slot{
 			f.turing.ID: want, f.hopper.ID: want, long.ID: {{Start: at("09:00").Add(-25 * time.Hour), End: at("12:00")}},
 		}, cmpopts.EquateApproxTime(0))
 	})
@@ -119,7 +120,7 @@ func TestBusy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.want("taken", taken, map[int64][]meeting.Slot{
+		f.want("taken", taken, map[int64][]clock.Slot{
 			f.turing.ID: {slot("10:00", "11:00")},
 			f.wide.ID:   {{Start: at("10:50"), End: at("12:05")}},
 		}, cmpopts.EquateApproxTime(0))
@@ -127,7 +128,7 @@ func TestBusy(t *testing.T) {
 			t.Errorf("of no room: %v, %v", none, err)
 		}
 
-		occupants := func(room *meeting.Room, s meeting.Slot) []meeting.ID {
+		occupants := func(room *meeting.Room, s clock.Slot) []meeting.ID {
 			t.Helper()
 			ms, err := f.store.Occupants(t.Context(), room.ID, s)
 			if err != nil {
@@ -141,7 +142,7 @@ func TestBusy(t *testing.T) {
 		}
 		f.want("all day", occupants(f.turing, slot("00:00", "23:00")), []meeting.ID{first.ID, second.ID})
 		f.want("from ten", occupants(f.turing, slot("10:00", "23:00")), []meeting.ID{second.ID})
-		f.want("by its buffer", len(occupants(f.wide, meeting.Slot{Start: at("12:04"), End: at("12:04").Add(time.Second)})), 1)
+		f.want("by its buffer", len(occupants(f.wide, clock.Slot{Start: at("12:04"), End: at("12:04").Add(time.Second)})), 1)
 	})
 }
 
@@ -164,13 +165,13 @@ func TestBooked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.want("booked", booked, map[int64][]meeting.Slot{
+		f.want("booked", booked, map[int64][]clock.Slot{
 			small.ID: {slot("06:00", "07:00"), slot("10:00", "12:00"), slot("14:00", "15:00")},
 			plain.ID: {slot("14:00", "15:00")},
 		})
 		if booked, err = f.store.Booked(t.Context(), []int64{plain.ID}, slot("19:30", "23:00"), time.Time{}); err != nil {
 			t.Fatal(err)
 		}
-		f.want("one room", booked, map[int64][]meeting.Slot{plain.ID: {slot("20:00", "21:00")}})
+		f.want("one room", booked, map[int64][]clock.Slot{plain.ID: {slot("20:00", "21:00")}})
 	})
 }

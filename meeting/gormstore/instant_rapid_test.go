@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // Whichever timers run late or not at all, every reader and every writer has the same view of an
@@ -68,7 +69,7 @@ type tale struct {
 type expected struct {
 	id       meeting.ID
 	by       int64
-	slot     meeting.Slot
+	slot     clock.Slot
 	waits    bool // for a decision
 	holds    bool // also while it waits
 	rejected bool // by the timer, when its room was taken
@@ -116,23 +117,23 @@ func (s *tale) status(e *expected) meeting.Status {
 }
 
 // held are the slots that meetings hold, of one person or of all.
-func (s *tale) held(by int64, within meeting.Slot) []meeting.Slot {
-	var held []meeting.Slot
+func (s *tale) held(by int64, within clock.Slot) []clock.Slot {
+	var held []clock.Slot
 	for _, e := range s.all {
 		if st := s.status(e); st != meeting.Rejected && st != meeting.Released && e.holds && (by == 0 || by == e.by) && e.slot.Overlaps(within) {
 			held = append(held, e.slot)
 		}
 	}
-	slices.SortFunc(held, func(a, b meeting.Slot) int { return a.Start.Compare(b.Start) })
+	slices.SortFunc(held, func(a, b clock.Slot) int { return a.Start.Compare(b.Start) })
 	return held
 }
 
-func (s *tale) drawn() meeting.Slot {
+func (s *tale) drawn() clock.Slot {
 	start := s.clock.Truncate(5 * time.Minute).Add(time.Duration(rapid.IntRange(1, 12).Draw(s.t, "start")) * 5 * time.Minute)
-	return meeting.Slot{Start: start, End: start.Add(time.Duration(rapid.SampledFrom([]int{10, 20, 45, 90}).Draw(s.t, "length")) * time.Minute)}
+	return clock.Slot{Start: start, End: start.Add(time.Duration(rapid.SampledFrom([]int{10, 20, 45, 90}).Draw(s.t, "length")) * time.Minute)}
 }
 
-var month = meeting.Slot{Start: now.AddDate(0, -1, 0), End: now.AddDate(0, 1, 0)}
+var month = clock.Slot{Start: now.AddDate(0, -1, 0), End: now.AddDate(0, 1, 0)}
 
 // closeOrOpen takes the room out of use for a while, or closes it by a blackout of the whole day.
 func (s *tale) closeOrOpen() {
@@ -267,7 +268,7 @@ func (s *tale) timer(job string) {
 
 // compare asks all readers.
 func (s *tale) compare() {
-	day := meeting.Slot{Start: now.Add(-time.Hour), End: now.Add(15 * time.Hour)}
+	day := clock.Slot{Start: now.Add(-time.Hour), End: now.Add(15 * time.Hour)}
 	want := map[meeting.Status][]meeting.ID{}
 	ms, _, err := s.svc.Meetings(s.Context(), s.admin, meeting.MeetingQuery{RoomID: s.room.ID}, meeting.Page{Limit: 100})
 	if err != nil || len(ms) != len(s.all) {
@@ -288,7 +289,7 @@ func (s *tale) compare() {
 	held := s.held(0, day)
 
 	busy, err := s.svc.FreeBusy(s.Context(), s.admin, s.room.ID, day)
-	var slots []meeting.Slot
+	var slots []clock.Slot
 	for _, b := range busy {
 		if s.blackout == nil || b.Slot != s.blackout.Slot {
 			slots = append(slots, b.Slot)
@@ -315,7 +316,7 @@ func (s *tale) compare() {
 	s.same("grid", idsOf(grid.Meetings), drawn, err)
 
 	door, err := s.svc.Door(s.Context(), s.admin, s.room.ID)
-	var shown []meeting.Slot
+	var shown []clock.Slot
 	for _, m := range door.Today {
 		shown = append(shown, m.Slot)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // all reads a list in pages.
@@ -46,7 +47,7 @@ func TestListMeetings_filters(t *testing.T) {
 		}
 		onSite := f.room("On site", func(r *meeting.Room) { r.SiteID = site.ID; r.Approval.ApproverIDs = []int64{f.manager.ID} })
 
-		book := func(by meeting.Actor, change func(*meeting.Terms), s meeting.Slot, rooms ...*meeting.Room) int64 {
+		book := func(by meeting.Actor, change func(*meeting.Terms), s clock.Slot, rooms ...*meeting.Room) int64 {
 			t.Helper()
 			terms := terms(s, rooms...)
 			if change != nil {
@@ -64,7 +65,7 @@ func TestListMeetings_filters(t *testing.T) {
 			t.Title, t.Visibility = "übung geheim", meeting.Private
 			t.Attendees = []meeting.Attendee{{Person: meeting.Person{Email: "Guest@example.net"}, Response: meeting.NeedsAction}}
 		}, slot("12:00", "13:00"), onSite)
-		long := book(f.ben, nil, meeting.Slot{Start: at("10:00").AddDate(0, 0, -3), End: at("09:30")}, f.wide)
+		long := book(f.ben, nil, clock.Slot{Start: at("10:00").AddDate(0, 0, -3), End: at("09:30")}, f.wide)
 
 		guest := meeting.Actor{Kind: meeting.ActorUser, ID: 999, Email: "guest@Example.net", Role: meeting.Member}
 		for _, c := range []struct {
@@ -177,7 +178,7 @@ func TestListMeetings_effectiveStatus(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		asked := f.room("Asked", func(r *meeting.Room) { r.Approval.Required = true })
 		for i, status := range append(slices.Clone(meeting.Statuses), meeting.Confirmed, meeting.Pending) {
-			m := f.book(meeting.Slot{Start: at("09:00").AddDate(0, 0, i), End: at("10:00").AddDate(0, 0, i)}, asked)
+			m := f.book(clock.Slot{Start: at("09:00").AddDate(0, 0, i), End: at("10:00").AddDate(0, 0, i)}, asked)
 			f.sql("UPDATE meetings SET status = ?, starts_at = ?, ends_at = ?, approval_deadline = ? WHERE id = ?", string(status), at("09:00"), at("10:00"), at("08:30"), m.ID)
 		}
 		for _, onTimeout := range []meeting.Status{meeting.Rejected, meeting.Confirmed} {
@@ -269,7 +270,7 @@ func TestListMeetings_brief(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		var want []*meeting.Meeting
 		for hour, visibility := range []meeting.Visibility{meeting.Public, meeting.Private} {
-			plan := terms(meeting.Slot{Start: at("10:00").Add(time.Duration(hour) * 3 * time.Hour), End: at("11:00").Add(time.Duration(hour) * 3 * time.Hour)}, f.turing, f.wide)
+			plan := terms(clock.Slot{Start: at("10:00").Add(time.Duration(hour) * 3 * time.Hour), End: at("11:00").Add(time.Duration(hour) * 3 * time.Hour)}, f.turing, f.wide)
 			plan.Visibility, plan.Attendees = visibility, []meeting.Attendee{{Person: meeting.Person{Email: "guest@example.net", Name: "Guest"}, Response: meeting.NeedsAction}}
 			m, err := f.create(plan, f.anna)
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // selectMeetings reads meetings with all that belongs to them, in one look at the database.
@@ -146,7 +147,7 @@ func (p roomPart) addTo(m *meeting.Meeting) {
 	m.RoomNames = append(m.RoomNames, p.Name)
 	if p.StartsAt != nil && p.EndsAt != nil {
 		m.Occupied = append(m.Occupied, meeting.Occupancy{
-			RoomID: p.ID, Slot: meeting.Slot{Start: p.StartsAt.Time, End: p.EndsAt.Time},
+			RoomID: p.ID, Slot: clock.Slot{Start: p.StartsAt.Time, End: p.EndsAt.Time},
 		})
 	}
 }

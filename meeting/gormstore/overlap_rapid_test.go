@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // Whatever lengths meetings have, from minutes to years, each reading of a span finds those that
@@ -54,7 +55,7 @@ func TestSpans_agreeWithReference(t *testing.T) {
 				}
 				return int(a.ID - b.ID)
 			})
-			span := meeting.Slot{Start: instant("from")}
+			span := clock.Slot{Start: instant("from")}
 			span.End = span.Start.Add(rapid.SampledFrom(lengths).Draw(t, "span"))
 			if rapid.Bool().Draw(t, "edge") { // of a meeting
 				span.Start = rapid.SampledFrom(booked).Draw(t, "whose").Slot.End
@@ -74,8 +75,8 @@ func TestSpans_agreeWithReference(t *testing.T) {
 			f.want("listed", ids(f.all(meeting.MeetingQuery{From: span.Start, To: span.End}, size)), overlap(true))
 			f.want("listed without an end", ids(f.all(meeting.MeetingQuery{From: span.Start}, size)), overlap(false))
 
-			slots := func(of func(*meeting.Meeting) bool) map[int64][]meeting.Slot {
-				found := map[int64][]meeting.Slot{}
+			slots := func(of func(*meeting.Meeting) bool) map[int64][]clock.Slot {
+				found := map[int64][]clock.Slot{}
 				for _, m := range booked {
 					if m.Slot.Overlaps(span) && of(m) {
 						found[m.RoomIDs[0]] = append(found[m.RoomIDs[0]], m.Slot)
@@ -84,7 +85,7 @@ func TestSpans_agreeWithReference(t *testing.T) {
 				return found
 			}
 			anyone := func(*meeting.Meeting) bool { return true }
-			same := func(what string, got map[int64][]meeting.Slot, err error, want map[int64][]meeting.Slot) {
+			same := func(what string, got map[int64][]clock.Slot, err error, want map[int64][]clock.Slot) {
 				t.Helper()
 				if err != nil {
 					t.Fatalf("%s: %v", what, err)

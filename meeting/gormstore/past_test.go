@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
 )
 
@@ -43,7 +44,7 @@ func TestRooms_pastIsNotRead(t *testing.T) {
 			f.sql("ANALYZE")
 		}
 
-		rooms, day := []int64{f.turing.ID, f.hopper.ID}, meeting.Slot{Start: now, End: now.AddDate(0, 0, 1)}
+		rooms, day := []int64{f.turing.ID, f.hopper.ID}, clock.Slot{Start: now, End: now.AddDate(0, 0, 1)}
 		claim := meeting.Claim{RoomID: f.turing.ID, UserID: f.anna.ID, Span: day}
 		shown := []meeting.Status{meeting.Pending, meeting.Confirmed, meeting.InProgress, meeting.Ended}
 		for name, read := range map[string]func(context.Context, *gormstore.Store) (int, error){

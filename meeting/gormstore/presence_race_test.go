@@ -10,6 +10,7 @@ import (
 
 	"punctual/app/database"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
@@ -56,13 +57,13 @@ func (r *rivals) book(day int, room *meeting.Room) *meeting.Meeting {
 	return m
 }
 
-func on(day int, from, to string) meeting.Slot {
+func on(day int, from, to string) clock.Slot {
 	s := slot(from, to)
-	return meeting.Slot{Start: s.Start.AddDate(0, 0, day), End: s.End.AddDate(0, 0, day)}
+	return clock.Slot{Start: s.Start.AddDate(0, 0, day), End: s.End.AddDate(0, 0, day)}
 }
 
 // holders are who has a part of the slot.
-func (r *rivals) holders(room *meeting.Room, s meeting.Slot) []meeting.ID {
+func (r *rivals) holders(room *meeting.Room, s clock.Slot) []meeting.ID {
 	r.Helper()
 	ms, err := r.store.Occupants(r.Context(), room.ID, s)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 var getReportedRooms = write(`SELECT r.id, r.name, COALESCE(r.site_id, 0), COALESCE(s.name, ''),
@@ -122,7 +123,7 @@ func (s *Store) RoomUse(ctx context.Context, q meeting.ReportQuery, days []meeti
 		by := newUseParts(q.Span, days)
 		err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 			var zone string
-			var slot meeting.Slot
+			var slot clock.Slot
 			var used, kept float64
 			var n meeting.RoomUse
 			err := rows.Scan(append([]any{&zone, &slot.Start, &slot.End, &used, &kept}, countsOf(&n)...)...)
@@ -149,7 +150,7 @@ func seconds(s float64) time.Duration {
 
 // Punctuality of starts looks at meetings that were started, that of ends at those that ended
 // no earlier than they were to: others were ended by people.
-func (s *Store) Punctuality(ctx context.Context, span meeting.Slot, bounds []time.Duration) (started, ended meeting.Lateness, err error) {
+func (s *Store) Punctuality(ctx context.Context, span clock.Slot, bounds []time.Duration) (started, ended meeting.Lateness, err error) {
 	if started, err = s.lateness(ctx, "m.started_at - m.starts_at", span, bounds); err != nil {
 		return started, ended, err
 	}
@@ -157,7 +158,7 @@ func (s *Store) Punctuality(ctx context.Context, span meeting.Slot, bounds []tim
 	return started, ended, err
 }
 
-func (s *Store) lateness(ctx context.Context, late string, span meeting.Slot, bounds []time.Duration) (meeting.Lateness, error) {
+func (s *Store) lateness(ctx context.Context, late string, span clock.Slot, bounds []time.Duration) (meeting.Lateness, error) {
 	var bucket strings.Builder
 	bucket.WriteString("CASE")
 	for i, b := range bounds {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -31,7 +32,7 @@ func BenchmarkRoomUse(b *testing.B) {
 }
 
 // bookedMonth fills a month: in each room that many meetings of half an hour, one after another.
-func bookedMonth(f *fixture, rooms, meetings int) meeting.Slot {
+func bookedMonth(f *fixture, rooms, meetings int) clock.Slot {
 	f.Helper()
 	from := now.Truncate(24 * time.Hour)
 	sqlite := f.db.Dialect == migrations.SQLite
@@ -56,5 +57,5 @@ func bookedMonth(f *fixture, rooms, meetings int) meeting.Slot {
 	if !sqlite { // which gathers its statistics by itself
 		f.sql("ANALYZE")
 	}
-	return meeting.Slot{Start: from, End: from.AddDate(0, 0, 31)}
+	return clock.Slot{Start: from, End: from.AddDate(0, 0, 31)}
 }

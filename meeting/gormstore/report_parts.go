@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // useParts add up the use of rooms by the days or hours of a span.
 type useParts struct {
-	span   meeting.Slot
+	span   clock.Slot
 	byZone map[string][]meeting.ZoneDay // one after another
 	byName map[string]*meeting.RoomUse
 }
 
-func newUseParts(span meeting.Slot, days []meeting.ZoneDay) *useParts {
+func newUseParts(span clock.Slot, days []meeting.ZoneDay) *useParts {
 	p := &useParts{span: span, byZone: map[string][]meeting.ZoneDay{}, byName: map[string]*meeting.RoomUse{}}
 	for _, d := range days {
 		p.byZone[d.Zone] = append(p.byZone[d.Zone], d)
@@ -24,7 +25,7 @@ func newUseParts(span meeting.Slot, days []meeting.ZoneDay) *useParts {
 
 // add meetings of one slot in one zone; n counts them. They count in the part in which they
 // begin, or the span does; their time is where it is.
-func (p *useParts) add(zone string, slot meeting.Slot, usedUntil, freedAt time.Time, n *meeting.RoomUse) {
+func (p *useParts) add(zone string, slot clock.Slot, usedUntil, freedAt time.Time, n *meeting.RoomUse) {
 	days := p.byZone[zone]
 	i := sort.Search(len(days), func(i int) bool { return days[i].Slot.End.After(slot.Start) })
 	for first := true; i < len(days) && days[i].Slot.Start.Before(slot.End); i++ {
@@ -46,7 +47,7 @@ func (p *useParts) add(zone string, slot meeting.Slot, usedUntil, freedAt time.T
 }
 
 // common is for how long [from, to) lies in a slot.
-func common(s meeting.Slot, from, to time.Time) time.Duration {
+func common(s clock.Slot, from, to time.Time) time.Duration {
 	if from.Before(s.Start) {
 		from = s.Start
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 func TestRoomUse(t *testing.T) {
@@ -16,10 +17,10 @@ func TestRoomUse(t *testing.T) {
 		small := f.room("Small", func(r *meeting.Room) { r.SiteID, r.Capacity = site.ID, 4 })
 		plain := f.room("Plain", func(r *meeting.Room) { r.Timezone, r.Capacity = "", 0 })
 		hour := func(n int) time.Time { return now.Truncate(24 * time.Hour).Add(time.Duration(24+n) * time.Hour) }
-		span := meeting.Slot{Start: hour(0), End: hour(24)}
+		span := clock.Slot{Start: hour(0), End: hour(24)}
 		book := func(from, to int, rooms ...*meeting.Room) meeting.ID {
 			t.Helper()
-			return f.book(meeting.Slot{Start: hour(from), End: hour(to)}, rooms...).ID
+			return f.book(clock.Slot{Start: hour(from), End: hour(to)}, rooms...).ID
 		}
 		set := func(id meeting.ID, what string, args ...any) {
 			f.sql("UPDATE meetings SET "+what+" WHERE id = ?", append(args, id)...)
@@ -74,7 +75,7 @@ func TestRoomUse(t *testing.T) {
 
 		// Midnight in Tokyo is 15:00 UTC. A meeting counts on the day on which it begins, its time where it is.
 		day := func(zone, name string, from, to int) meeting.ZoneDay {
-			return meeting.ZoneDay{Zone: zone, Day: name, Slot: meeting.Slot{Start: hour(from), End: hour(to)}}
+			return meeting.ZoneDay{Zone: zone, Day: name, Slot: clock.Slot{Start: hour(from), End: hour(to)}}
 		}
 		us, err := f.store.RoomUse(t.Context(), meeting.ReportQuery{Group: meeting.ByDay, Span: span}, []meeting.ZoneDay{
 			day("", "first", 0, 24), day("Asia/Tokyo", "first", 0, 15), day("Asia/Tokyo", "second", 15, 22), day("Asia/Tokyo", "third", 22, 24),
@@ -109,11 +110,11 @@ func TestRoomUse(t *testing.T) {
 func TestPunctuality(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for i, late := range []time.Duration{0, 2 * time.Millisecond, 400 * time.Millisecond, 3 * time.Second} {
-			s := meeting.Slot{Start: now.Add(time.Duration(10+i) * time.Hour), End: now.Add(time.Duration(11+i) * time.Hour)}
+			s := clock.Slot{Start: now.Add(time.Duration(10+i) * time.Hour), End: now.Add(time.Duration(11+i) * time.Hour)}
 			m := f.book(s)
 			f.sql("UPDATE meetings SET status = 'ended', started_at = ?, ended_at = ? WHERE id = ?", s.Start.Add(late), s.End.Add(late-time.Second), m.ID)
 		}
-		span := meeting.Slot{Start: now, End: now.Add(100 * time.Hour)}
+		span := clock.Slot{Start: now, End: now.Add(100 * time.Hour)}
 		started, ended, err := f.store.Punctuality(t.Context(), span, []time.Duration{time.Millisecond, time.Second})
 		if err != nil {
 			t.Fatal(err)

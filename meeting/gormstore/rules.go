@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 var (
@@ -115,7 +116,7 @@ func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, read heldOnce, count
 	return nil
 }
 
-func (s *Store) Held(ctx context.Context, c meeting.Claim, except meeting.ID, at time.Time) ([]meeting.Slot, error) {
+func (s *Store) Held(ctx context.Context, c meeting.Claim, except meeting.ID, at time.Time) ([]clock.Slot, error) {
 	all, err := s.held(s.db.WithContext(ctx), c, at)
 	return countSlots(all, func(id meeting.ID) bool { return id != except }), err
 }
@@ -124,7 +125,7 @@ func (s *Store) Held(ctx context.Context, c meeting.Claim, except meeting.ID, at
 type heldOnce map[int64]*heldSpan
 
 type heldSpan struct {
-	span meeting.Slot
+	span clock.Slot
 	read bool
 	held []heldSlot
 }
@@ -164,11 +165,11 @@ func (s *Store) readHeld(tx *gorm.DB, c meeting.Claim, read heldOnce, at time.Ti
 
 type heldSlot struct {
 	id   meeting.ID
-	slot meeting.Slot
+	slot clock.Slot
 }
 
 // countSlots of meetings that count.
-func countSlots(all []heldSlot, counts func(meeting.ID) bool) (slots []meeting.Slot) {
+func countSlots(all []heldSlot, counts func(meeting.ID) bool) (slots []clock.Slot) {
 	for _, h := range all {
 		if counts(h.id) {
 			slots = append(slots, h.slot)
@@ -194,8 +195,8 @@ func (s *Store) held(tx *gorm.DB, c meeting.Claim, at time.Time) (held []heldSlo
 
 // scanTook reads starts_at, ends_at and ended_at of a meeting, behind other columns: the time
 // that it takes, or took if it was ended early.
-func scanTook(rows *sql.Rows, others ...any) (meeting.Slot, error) {
-	var t meeting.Slot
+func scanTook(rows *sql.Rows, others ...any) (clock.Slot, error) {
+	var t clock.Slot
 	var ended sql.NullTime
 	err := rows.Scan(append(others, &t.Start, &t.End, &ended)...)
 	if ended.Valid && ended.Time.Before(t.End) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // refused tells whether err is a refusal with this code.
@@ -38,7 +39,7 @@ func TestCreateMeeting_quotaOfManyAtOnce(t *testing.T) {
 				by = f.ben
 			}
 			start := at("00:00").AddDate(0, 0, 1).Add(time.Duration(i) * 15 * time.Minute)
-			s := meeting.Slot{Start: start, End: start.Add(15 * time.Minute)}
+			s := clock.Slot{Start: start, End: start.Add(15 * time.Minute)}
 			return f.store.CreateMeeting(ctx, meeting.Book(terms(s, rooms...), by, ask, now))
 		})
 		won := 0
@@ -60,9 +61,9 @@ func TestUpdateMeeting_quotaOfMovesAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := f.withoutDeadlocks()
 		room := f.limited("A", meeting.Quota{Per: meeting.PerDay, Count: 1})
-		hour := func(day, hour int) meeting.Slot {
+		hour := func(day, hour int) clock.Slot {
 			start := at("00:00").AddDate(0, 0, day).Add(time.Duration(hour) * time.Hour)
-			return meeting.Slot{Start: start, End: start.Add(time.Hour)}
+			return clock.Slot{Start: start, End: start.Add(time.Hour)}
 		}
 		var ids []meeting.ID
 		for day := range 8 {
@@ -104,12 +105,12 @@ func TestHeld(t *testing.T) {
 		room := f.limited("A", meeting.Quota{Per: meeting.PerDay, Count: 10})
 		room.Policy.BufferBefore = 2 * time.Hour
 		claim := func(m *meeting.Meeting) meeting.Claim { return m.Claims()[0] }
-		yesterday := meeting.Slot{Start: at("22:00").AddDate(0, 0, -1), End: at("02:00")}
+		yesterday := clock.Slot{Start: at("22:00").AddDate(0, 0, -1), End: at("02:00")}
 		night := f.book(yesterday, room)
 		kept := f.book(slot("09:00", "10:00"), room)
 		gone := f.book(slot("13:00", "14:00"), room)
 		f.change(gone.ID, func(m *meeting.Meeting) error { return m.Cancel("", f.anna, now) })
-		tomorrow := f.book(meeting.Slot{Start: at("00:00").AddDate(0, 0, 1), End: at("01:00").AddDate(0, 0, 1)}, room) // its buffer reaches into today
+		tomorrow := f.book(clock.Slot{Start: at("00:00").AddDate(0, 0, 1), End: at("01:00").AddDate(0, 0, 1)}, room) // its buffer reaches into today
 		if _, err := f.create(terms(slot("17:00", "18:00"), room), f.ben); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +119,7 @@ func TestHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.want("held", got, []meeting.Slot{yesterday})
+		f.want("held", got, []clock.Slot{yesterday})
 		got, err = f.store.Held(t.Context(), claim(asked), 0, time.Time{})
 		if err != nil || len(got) != 2 {
 			t.Errorf("held %v, %v; night %d, tomorrow %d", got, err, night.ID, tomorrow.ID)
@@ -161,10 +162,10 @@ func TestHeld_endedEarly(t *testing.T) {
 			{day(0, "21:00"), day(1, "04:00"), day(0, "23:00")}, // its buffer reaches into the day, it does not
 			{day(1, "20:00"), day(2, "02:00"), day(2, "01:00")},
 		} {
-			booked := f.book(meeting.Slot{Start: m.start, End: m.end}, room)
+			booked := f.book(clock.Slot{Start: m.start, End: m.end}, room)
 			f.change(booked.ID, func(b *meeting.Meeting) error { return b.Finish([]*meeting.Room{room}, f.anna, m.ended) })
 		}
-		claim := meeting.Book(terms(meeting.Slot{Start: day(1, "15:00"), End: day(1, "16:00")}, room), f.anna, ask, now).Claims()[0]
+		claim := meeting.Book(terms(clock.Slot{Start: day(1, "15:00"), End: day(1, "16:00")}, room), f.anna, ask, now).Claims()[0]
 		held, err := f.store.Held(t.Context(), claim, 0, time.Time{})
 		if err != nil {
 			t.Fatal(err)
@@ -173,15 +174,15 @@ func TestHeld_endedEarly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, slots := range [][]meeting.Slot{held, by[room.ID]} {
-			slices.SortFunc(slots, func(a, b meeting.Slot) int { return a.Start.Compare(b.Start) })
-			var inside []meeting.Slot
+		for _, slots := range [][]clock.Slot{held, by[room.ID]} {
+			slices.SortFunc(slots, func(a, b clock.Slot) int { return a.Start.Compare(b.Start) })
+			var inside []clock.Slot
 			for _, s := range slots {
 				if s.Overlaps(claim.Span) {
 					inside = append(inside, s)
 				}
 			}
-			f.want("held", inside, []meeting.Slot{{Start: day(1, "10:00"), End: day(1, "10:20")}, {Start: day(1, "20:00"), End: day(2, "01:00")}})
+			f.want("held", inside, []clock.Slot{{Start: day(1, "10:00"), End: day(1, "10:20")}, {Start: day(1, "20:00"), End: day(2, "01:00")}})
 		}
 	})
 }
@@ -193,7 +194,7 @@ func TestCreateBlackout_againstBookings(t *testing.T) {
 		if err := f.store.CreateSite(t.Context(), site); err != nil {
 			t.Fatal(err)
 		}
-		day := meeting.Slot{Start: at("00:00").AddDate(0, 0, 1), End: at("00:00").AddDate(0, 0, 2)}
+		day := clock.Slot{Start: at("00:00").AddDate(0, 0, 1), End: at("00:00").AddDate(0, 0, 2)}
 		both := 0
 		for round := range 12 {
 			rooms := []*meeting.Room{
@@ -207,7 +208,7 @@ func TestCreateBlackout_againstBookings(t *testing.T) {
 			var affected []*meeting.Meeting
 			errs := together(9, func(i int) error {
 				if i > 0 {
-					s := meeting.Slot{Start: day.Start.Add(time.Duration(i) * time.Hour), End: day.Start.Add(time.Duration(i+1) * time.Hour)}
+					s := clock.Slot{Start: day.Start.Add(time.Duration(i) * time.Hour), End: day.Start.Add(time.Duration(i+1) * time.Hour)}
 					return f.store.CreateMeeting(t.Context(), meeting.Book(terms(s, seen...), f.anna, ask, now))
 				}
 				b := &meeting.Blackout{Slot: day, CreatedAt: now, UpdatedAt: now}
@@ -240,7 +241,7 @@ func TestCreateBlackout_againstBookings(t *testing.T) {
 			// A move that was judged before is refused as well.
 			for _, m := range affected {
 				_, _, err := f.store.UpdateMeeting(t.Context(), m.ID, func(m *meeting.Meeting) error {
-					_, err := m.Revise(terms(meeting.Slot{Start: m.Slot.Start, End: m.Slot.End.Add(time.Minute)}, seen...), f.anna, ask, now)
+					_, err := m.Revise(terms(clock.Slot{Start: m.Slot.Start, End: m.Slot.End.Add(time.Minute)}, seen...), f.anna, ask, now)
 					return err
 				})
 				if !errors.Is(err, meeting.ErrRoomsChanged) {
@@ -259,7 +260,7 @@ func TestBlackouts(t *testing.T) {
 		if err := f.store.CreateSite(t.Context(), site); err != nil {
 			t.Fatal(err)
 		}
-		closed := func(roomID, siteID int64, s meeting.Slot) *meeting.Blackout {
+		closed := func(roomID, siteID int64, s clock.Slot) *meeting.Blackout {
 			t.Helper()
 			b := &meeting.Blackout{RoomID: roomID, SiteID: siteID, Slot: s, Reason: "paint", CreatedAt: now, UpdatedAt: now}
 			if err := f.store.CreateBlackout(t.Context(), b); err != nil {
@@ -370,7 +371,7 @@ func TestCreateMeeting_requestForWhatIsTaken(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		room := f.room("Asked", func(r *meeting.Room) { r.Approval.Required = true })
 		waiting := meeting.Asking{Timeout: time.Hour}
-		request := func(s meeting.Slot) *meeting.Meeting { return meeting.Book(terms(s, room), f.anna, waiting, now) }
+		request := func(s clock.Slot) *meeting.Meeting { return meeting.Book(terms(s, room), f.anna, waiting, now) }
 		for range 2 {
 			if err := f.store.CreateMeeting(t.Context(), request(slot("09:00", "10:00"))); err != nil {
 				t.Fatal(err)
@@ -405,7 +406,7 @@ func TestUpdateMeeting_moveIntoABlackout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		move, ask := slot("09:30", "11:00"), func(ask meeting.Asking, to meeting.Slot, rooms ...*meeting.Room) error {
+		move, ask := slot("09:30", "11:00"), func(ask meeting.Asking, to clock.Slot, rooms ...*meeting.Room) error {
 			_, _, err := f.store.UpdateMeeting(t.Context(), m.ID, func(m *meeting.Meeting) error {
 				_, err := m.Revise(terms(to, rooms...), f.anna, ask, now)
 				return err

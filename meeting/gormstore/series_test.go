@@ -14,6 +14,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // strangers is a directory that knows nobody.
@@ -231,11 +232,11 @@ func TestSeries_race(t *testing.T) {
 // Taken tells of each what is in its way, however long ago it began.
 func TestTaken(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		for _, s := range []meeting.Slot{slot("09:00", "12:00"), slot("12:00", "13:00"), slot("14:00", "15:00")} {
+		for _, s := range []clock.Slot{slot("09:00", "12:00"), slot("12:00", "13:00"), slot("14:00", "15:00")} {
 			f.book(s, f.turing)
 		}
 		var wanted []meeting.Occupancy
-		for _, s := range []meeting.Slot{slot("11:00", "12:30"), slot("13:00", "14:00"), slot("08:00", "16:00"), slot("08:30", "09:00")} {
+		for _, s := range []clock.Slot{slot("11:00", "12:30"), slot("13:00", "14:00"), slot("08:00", "16:00"), slot("08:30", "09:00")} {
 			wanted = append(wanted, meeting.Occupancy{RoomID: f.turing.ID, Slot: s})
 		}
 		wanted = append(wanted, meeting.Occupancy{RoomID: f.hopper.ID, Slot: slot("09:00", "15:00")})

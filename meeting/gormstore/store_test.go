@@ -13,6 +13,7 @@ import (
 
 	"punctual/app/database"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
 	"punctual/tests/testenv/testdb"
 )
@@ -28,7 +29,7 @@ func at(clock string) time.Time {
 	return time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, time.UTC)
 }
 
-func slot(from, to string) meeting.Slot { return meeting.Slot{Start: at(from), End: at(to)} }
+func slot(from, to string) clock.Slot { return clock.Slot{Start: at(from), End: at(to)} }
 
 // outbox records notices in a table of its own.
 type outbox struct{}
@@ -141,7 +142,7 @@ func (f *fixture) room(name string, change ...func(*meeting.Room)) *meeting.Room
 var ask = meeting.Asking{Timeout: 24 * time.Hour, Hold: true}
 
 // terms of a meeting that takes a slot of rooms.
-func terms(s meeting.Slot, rooms ...*meeting.Room) meeting.Terms {
+func terms(s clock.Slot, rooms ...*meeting.Room) meeting.Terms {
 	return meeting.Terms{
 		Title: "Design review", Slot: s, Timezone: "Europe/Berlin", Rooms: rooms, Visibility: meeting.Public,
 		Reminders: []meeting.Reminder{{Before: meeting.BeforeStart, Offset: 15 * time.Minute, Channels: []meeting.Channel{meeting.Email}}},
@@ -153,7 +154,7 @@ func (f *fixture) create(t meeting.Terms, by meeting.Actor) (*meeting.Meeting, e
 	return m, f.store.CreateMeeting(f.Context(), m)
 }
 
-func (f *fixture) book(s meeting.Slot, rooms ...*meeting.Room) *meeting.Meeting {
+func (f *fixture) book(s clock.Slot, rooms ...*meeting.Room) *meeting.Meeting {
 	f.Helper()
 	m, err := f.create(terms(s, rooms...), f.anna)
 	if err != nil {

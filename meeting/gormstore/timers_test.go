@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // story is what the test books twice: the second time in rooms and for people of its own, so that
@@ -97,7 +98,7 @@ func (s *story) tell(name string, r *rand.Rand) {
 		if r.IntN(4) == 0 {
 			by = s.boss // who needs nobody's agreement
 		}
-		fields := wish(meeting.Slot{Start: start, End: start.Add(time.Hour)}, s.rooms[r.IntN(4)])
+		fields := wish(clock.Slot{Start: start, End: start.Add(time.Hour)}, s.rooms[r.IntN(4)])
 		fields.Attendees = &[]meeting.Person{{Email: "guest@example.org"}}
 		action := r.IntN(8)
 		m, err := s.svc.Book(s.Context(), by, fields)
@@ -117,7 +118,7 @@ func (s *story) tell(name string, r *rand.Rand) {
 			if m, err = s.svc.Approve(s.Context(), s.boss, m.ID, nil, ""); err == nil {
 				// To a room without a quota: a request that is rejected in the same batch may leave it to this
 				// one, while one by one the order decides.
-				to := wish(meeting.Slot{Start: start.Add(5 * time.Hour), End: start.Add(6 * time.Hour)}, s.rooms[1+r.IntN(2)])
+				to := wish(clock.Slot{Start: start.Add(5 * time.Hour), End: start.Add(6 * time.Hour)}, s.rooms[1+r.IntN(2)])
 				_, _ = s.svc.Update(s.Context(), s.by[0], m.ID, nil, to)
 				_, _ = s.svc.Update(s.Context(), s.by[1], m.ID, nil, to)
 			}

@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 func TestStartAndEnd(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		day := func(i int) meeting.Slot {
-			return meeting.Slot{Start: at("09:00").AddDate(0, 0, i), End: at("10:00").AddDate(0, 0, i)}
+		day := func(i int) clock.Slot {
+			return clock.Slot{Start: at("09:00").AddDate(0, 0, i), End: at("10:00").AddDate(0, 0, i)}
 		}
 		coming := f.book(day(0), f.turing)
 		moved := f.book(day(1), f.turing)
 		f.change(moved.ID, reschedule(f, terms(day(2), f.turing)))
 		cancelled := f.book(day(3), f.turing)
 		f.change(cancelled.ID, func(m *meeting.Meeting) error { return m.Cancel("", f.anna, now) })
-		over := f.book(meeting.Slot{Start: at("08:30"), End: at("08:45")}, f.hopper)
+		over := f.book(clock.Slot{Start: at("08:30"), End: at("08:45")}, f.hopper)
 		request := f.book(day(4), f.room("Asked", func(r *meeting.Room) { r.Approval.Required = true }))
 
 		refs := []meeting.Ref{
@@ -81,7 +82,7 @@ func TestEnd_notWhereNobodyCame(t *testing.T) {
 		lounge := f.room("Lounge", func(r *meeting.Room) { r.CheckIn = meeting.CheckIn{Required: true, Grace: 10 * time.Minute} })
 		for i, started := range []bool{false, true} {
 			from := at("09:00").AddDate(0, 0, i)
-			m := f.book(meeting.Slot{Start: from, End: from.Add(time.Hour)}, lounge)
+			m := f.book(clock.Slot{Start: from, End: from.Add(time.Hour)}, lounge)
 			ref := meeting.Ref{ID: m.ID, Version: m.ScheduleVersion}
 			if started {
 				if _, err := f.store.Start(t.Context(), []meeting.Ref{ref}, from); err != nil {
@@ -214,7 +215,7 @@ func TestRemind_twoAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		var refs []meeting.ReminderRef
 		for i := range 30 {
-			m := f.book(meeting.Slot{Start: at("09:00").AddDate(0, 0, i), End: at("10:00").AddDate(0, 0, i)}, f.turing)
+			m := f.book(clock.Slot{Start: at("09:00").AddDate(0, 0, i), End: at("10:00").AddDate(0, 0, i)}, f.turing)
 			refs = append(refs, meeting.ReminderRef{Ref: meeting.Ref{ID: m.ID, Version: 1}, Before: meeting.BeforeStart, Offset: 15 * time.Minute})
 		}
 		recorded := make([]int, 4)
@@ -241,11 +242,11 @@ func TestRemind_againstAMove(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for i := range 10 {
 			day := func(clock string) time.Time { return at(clock).AddDate(0, 0, i) }
-			m := f.book(meeting.Slot{Start: day("09:00"), End: day("10:00")}, f.turing)
+			m := f.book(clock.Slot{Start: day("09:00"), End: day("10:00")}, f.turing)
 			var outcomes []meeting.Outcome
 			errs := together(2, func(i int) (err error) {
 				if i == 0 {
-					_, _, err = f.store.UpdateMeeting(t.Context(), m.ID, reschedule(f, terms(meeting.Slot{Start: day("11:00"), End: day("12:00")}, f.turing)))
+					_, _, err = f.store.UpdateMeeting(t.Context(), m.ID, reschedule(f, terms(clock.Slot{Start: day("11:00"), End: day("12:00")}, f.turing)))
 					return err
 				}
 				ref := meeting.ReminderRef{Ref: meeting.Ref{ID: m.ID, Version: 1}, Before: meeting.BeforeStart, Offset: 15 * time.Minute}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // reschedule is a change by the organizer.
@@ -88,7 +89,7 @@ func TestUpdateMeeting_race(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		var ids []meeting.ID
 		for i := range 20 {
-			s := meeting.Slot{Start: at("09:00").AddDate(0, 0, i+1), End: at("10:00").AddDate(0, 0, i+1)}
+			s := clock.Slot{Start: at("09:00").AddDate(0, 0, i+1), End: at("10:00").AddDate(0, 0, i+1)}
 			ids = append(ids, f.book(s, f.turing).ID)
 		}
 		errs := together(len(ids), func(i int) error {

@@ -13,6 +13,7 @@ import (
 
 	"punctual/delayjob/failpoint"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // Rows of waitlist_rooms are there exactly while a wait is open, so that all of them stand in line.
@@ -339,7 +340,7 @@ func scanWait(rows *sql.Rows) (*meeting.Wait, error) {
 	}
 	w.Wished = part.wished()
 	err := readParts(wants, func(p wantPart) {
-		w.Wants = append(w.Wants, meeting.Occupancy{RoomID: p.RoomID, Slot: meeting.Slot{Start: p.StartsAt.Time, End: p.EndsAt.Time}})
+		w.Wants = append(w.Wants, meeting.Occupancy{RoomID: p.RoomID, Slot: clock.Slot{Start: p.StartsAt.Time, End: p.EndsAt.Time}})
 	})
 	return w, err
 }
@@ -381,7 +382,7 @@ func wishOf(w meeting.Wished) wishPart {
 
 func (p wishPart) wished() meeting.Wished {
 	w := meeting.Wished{
-		Title: p.Title, Description: p.Description, Slot: meeting.Slot{Start: p.Start, End: p.End}, Timezone: p.Timezone,
+		Title: p.Title, Description: p.Description, Slot: clock.Slot{Start: p.Start, End: p.End}, Timezone: p.Timezone,
 		RoomIDs: p.RoomIDs, RoomNames: p.RoomNames, DefaultReminders: p.DefaultReminders, Visibility: meeting.Visibility(p.Visibility),
 		Attendees: []meeting.Person{},
 	}

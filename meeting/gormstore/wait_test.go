@@ -13,6 +13,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
 )
 
@@ -90,7 +91,7 @@ func (l *line) knows(a meeting.Actor) {
 	l.crowd.people[a.ID] = meeting.Person{UserID: a.ID, Email: a.Email, Name: a.Name, Role: a.Role}
 }
 
-func wish(s meeting.Slot, rooms ...*meeting.Room) meeting.Fields {
+func wish(s clock.Slot, rooms ...*meeting.Room) meeting.Fields {
 	ids := make([]int64, len(rooms))
 	for i, r := range rooms {
 		ids[i] = r.ID
@@ -99,7 +100,7 @@ func wish(s meeting.Slot, rooms ...*meeting.Room) meeting.Fields {
 	return meeting.Fields{Title: &title, Start: &start, End: &end, RoomIDs: &ids}
 }
 
-func (l *line) join(by meeting.Actor, s meeting.Slot, rooms ...*meeting.Room) *meeting.Wait {
+func (l *line) join(by meeting.Actor, s clock.Slot, rooms ...*meeting.Room) *meeting.Wait {
 	l.Helper()
 	w, err := l.svc.Join(l.Context(), by, wish(s, rooms...), nil)
 	if err != nil {
@@ -517,7 +518,7 @@ func TestWait_offers(t *testing.T) {
 		l.wantState("the next", free, meeting.Offered)
 
 		var late *meeting.InvalidError
-		if _, err := l.svc.Join(ctx, f.ben, wish(meeting.Slot{Start: l.clock, End: l.clock.Add(time.Hour)}, f.turing), nil); !errors.As(err, &late) || late.Faults[0].Location != "body.start" {
+		if _, err := l.svc.Join(ctx, f.ben, wish(clock.Slot{Start: l.clock, End: l.clock.Add(time.Hour)}, f.turing), nil); !errors.As(err, &late) || late.Faults[0].Location != "body.start" {
 			t.Errorf("waited for what has begun: %v", err)
 		}
 	})
@@ -558,7 +559,7 @@ func TestWait_rulesAreJudgedAgain(t *testing.T) {
 	})
 }
 
-func blackout(r *meeting.Room, s meeting.Slot) meeting.BlackoutFields {
+func blackout(r *meeting.Room, s clock.Slot) meeting.BlackoutFields {
 	start, end, reason := s.Start.Format(time.RFC3339), s.End.Format(time.RFC3339), "Painting"
 	return meeting.BlackoutFields{RoomID: &r.ID, Start: &start, End: &end, Reason: &reason}
 }
@@ -695,11 +696,11 @@ func TestWait_race(t *testing.T) {
 			s := slot("10:00", "11:00")
 			s.Start, s.End = s.Start.AddDate(0, 0, round), s.End.AddDate(0, 0, round)
 			room := f.turing
-			one, err := l.svc.Book(ctx, f.admin, wish(meeting.Slot{Start: s.Start, End: s.Start.Add(30 * time.Minute)}, room))
+			one, err := l.svc.Book(ctx, f.admin, wish(clock.Slot{Start: s.Start, End: s.Start.Add(30 * time.Minute)}, room))
 			if err != nil {
 				t.Fatal(err)
 			}
-			two, err := l.svc.Book(ctx, f.admin, wish(meeting.Slot{Start: s.Start.Add(30 * time.Minute), End: s.End}, room))
+			two, err := l.svc.Book(ctx, f.admin, wish(clock.Slot{Start: s.Start.Add(30 * time.Minute), End: s.End}, room))
 			if err != nil {
 				t.Fatal(err)
 			}

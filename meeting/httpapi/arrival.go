@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
+	"punctual/account/fault"
 	"punctual/meeting"
 )
 
@@ -99,7 +100,7 @@ func (p *ArrivalPage) view(c *gin.Context, at *meeting.Arrivable, token string) 
 	}
 	w := wordsFor(cmp.Or(at.Person.Locale, c.GetHeader("Accept-Language")))
 	words := arrivalIn[w.Lang]
-	zone, err := meeting.Zone(cmp.Or(at.Person.Timezone, m.Timezone))
+	zone, err := fault.StoredZone(cmp.Or(at.Person.Timezone, m.Timezone))
 	if err != nil {
 		zone = time.UTC
 	}

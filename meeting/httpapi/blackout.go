@@ -95,12 +95,12 @@ type listBlackoutsInput struct {
 
 // Resolve implements [huma.Resolver].
 func (in *listBlackoutsInput) Resolve(huma.Context) []error {
-	_, err := in.query(clockOf(named(in.RoomID)...))
+	_, err := in.query(provisionalZone(named(in.RoomID)...))
 	return resolved(err)
 }
 
-func (in *listBlackoutsInput) query(clock *time.Location) (meeting.BlackoutQuery, error) {
-	d := decoder{clock: clock}
+func (in *listBlackoutsInput) query(zone *time.Location) (meeting.BlackoutQuery, error) {
+	d := decoder{zone: zone}
 	q := meeting.BlackoutQuery{
 		From: d.instant("query.from", in.From), To: d.end("query.to", in.To), RoomID: in.RoomID, SiteID: in.SiteID,
 	}
@@ -111,11 +111,11 @@ func (in *listBlackoutsInput) query(clock *time.Location) (meeting.BlackoutQuery
 }
 
 func (h *handlers) listBlackouts(ctx context.Context, in *listBlackoutsInput) (*listOutput[Blackout], error) {
-	clock, err := h.clockOf(ctx, named(in.RoomID), in.From, in.To)
+	zone, err := h.queryZone(ctx, named(in.RoomID), in.From, in.To)
 	if err != nil {
 		return nil, err
 	}
-	q, err := in.query(clock)
+	q, err := in.query(zone)
 	if err != nil {
 		return nil, err
 	}

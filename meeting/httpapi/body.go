@@ -133,7 +133,7 @@ func mapField[T, U any](f Field[T], convert func(T) U) *U {
 // decoder converts values whose form a schema cannot describe, and collects their faults.
 type decoder struct {
 	faults []meeting.Fault
-	clock  *time.Location // local times of a query are read by it; nil: they are refused
+	zone   *time.Location // local times of a query are read by it; nil: they are refused
 }
 
 // duration reads "15m"; empty is 0.

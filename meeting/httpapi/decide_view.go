@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // viewOf is what the page shows of a link, to a reader who is about to make a choice; empty: none yet.
@@ -32,7 +34,7 @@ func viewOf(l *meeting.Linked, token, choice string) *linkView {
 
 // zoneOf is the zone of the reader of a link, or else of the meeting.
 func zoneOf(l *meeting.Linked) *time.Location {
-	zone, err := meeting.Zone(cmp.Or(l.Reader.Timezone, l.Meeting.Timezone))
+	zone, err := fault.StoredZone(cmp.Or(l.Reader.Timezone, l.Meeting.Timezone))
 	if err != nil {
 		return time.UTC
 	}
@@ -150,7 +152,7 @@ func (w *words) standsIn(name string, people []meeting.Represented) string {
 	return strings.NewReplacer("{who}", name, "{whom}", strings.Join(names, w.Comma)).Replace(w.For)
 }
 
-func (w *words) slot(s meeting.Slot, zone *time.Location) string {
+func (w *words) slot(s clock.Slot, zone *time.Location) string {
 	start, end := s.Start.In(zone), s.End.In(zone)
 	if start.YearDay() == end.YearDay() && start.Year() == end.Year() {
 		return fmt.Sprintf("%s%s%s–%s (%s)", w.date(start), w.Space, start.Format("15:04"), end.Format("15:04"), zone)
@@ -162,12 +164,12 @@ func (w *words) slot(s meeting.Slot, zone *time.Location) string {
 const shownDates = 6
 
 // dates of a series: how many there are, the first of them, and the last.
-func (w *words) dates(dates []meeting.Slot, zone *time.Location) []string {
+func (w *words) dates(dates []clock.Slot, zone *time.Location) []string {
 	if len(dates) == 0 {
 		return nil
 	}
 	lines := []string{strings.ReplaceAll(w.Dates, "{n}", strconv.Itoa(len(dates)))}
-	line := func(s meeting.Slot) string {
+	line := func(s clock.Slot) string {
 		return w.date(s.Start.In(zone)) + w.Space + s.Start.In(zone).Format("15:04")
 	}
 	for _, s := range dates[:min(shownDates, len(dates))] {

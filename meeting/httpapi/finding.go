@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // Availability of a room at a time.
@@ -94,14 +95,14 @@ type availabilityInput struct {
 
 // Resolve implements [huma.Resolver].
 func (in *availabilityInput) Resolve(huma.Context) []error {
-	_, err := in.query(clockOf(in.RoomID...))
+	_, err := in.query(provisionalZone(in.RoomID...))
 	return resolved(err)
 }
 
-func (in *availabilityInput) query(clock *time.Location) (meeting.AvailabilityQuery, error) {
-	d := decoder{clock: clock}
+func (in *availabilityInput) query(zone *time.Location) (meeting.AvailabilityQuery, error) {
+	d := decoder{zone: zone}
 	q := meeting.AvailabilityQuery{
-		Slot: meeting.Slot{Start: d.given("query.start", in.Start, d.instant), End: d.given("query.end", in.End, d.end)},
+		Slot: clock.Slot{Start: d.given("query.start", in.Start, d.instant), End: d.given("query.end", in.End, d.end)},
 		Need: in.need(&d), OnlyFree: in.Free, IncludeInactive: in.IncludeInactive,
 	}
 	return q, d.err()
@@ -112,11 +113,11 @@ func (h *handlers) availability(ctx context.Context, in *availabilityInput) (*li
 	if err != nil {
 		return nil, err
 	}
-	clock, err := h.clockOf(ctx, in.RoomID, in.Start, in.End)
+	zone, err := h.queryZone(ctx, in.RoomID, in.Start, in.End)
 	if err != nil {
 		return nil, err
 	}
-	q, err := in.query(clock)
+	q, err := in.query(zone)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func availabilityOf(a meeting.Availability) Availability {
 		Reasons: list(a.Reasons, func(r meeting.Reason) Obstacle {
 			of, span := r.Figures, r.Span
 			if span.Start.IsZero() {
-				span = meeting.Slot(of.Span)
+				span = clock.Slot(of.Span)
 			}
 			return Obstacle{
 				Code: r.Code, Message: r.Message, Start: instant(span.Start), End: instant(span.End),
@@ -153,17 +154,17 @@ type suggestionsInput struct {
 
 // Resolve implements [huma.Resolver].
 func (in *suggestionsInput) Resolve(huma.Context) []error {
-	_, _, _, err := in.query(clockOf(in.RoomID...))
+	_, _, _, err := in.query(provisionalZone(in.RoomID...))
 	return resolved(err)
 }
 
-func (in *suggestionsInput) query(clock *time.Location) (n meeting.Need, length time.Duration, span meeting.Slot, err error) {
-	d := decoder{clock: clock}
+func (in *suggestionsInput) query(zone *time.Location) (n meeting.Need, length time.Duration, span clock.Slot, err error) {
+	d := decoder{zone: zone}
 	if in.Duration == "" {
 		d.add("query.duration", "required", "is required")
 	}
 	length = d.duration("query.duration", in.Duration)
-	span = meeting.Slot{Start: d.instant("query.from", in.From), End: d.end("query.to", in.To)}
+	span = clock.Slot{Start: d.instant("query.from", in.From), End: d.end("query.to", in.To)}
 	n = in.need(&d)
 	return n, length, span, d.err()
 }
@@ -173,11 +174,11 @@ func (h *handlers) suggestions(ctx context.Context, in *suggestionsInput) (*list
 	if err != nil {
 		return nil, err
 	}
-	clock, err := h.clockOf(ctx, in.RoomID, in.From, in.To)
+	zone, err := h.queryZone(ctx, in.RoomID, in.From, in.To)
 	if err != nil {
 		return nil, err
 	}
-	n, length, span, err := in.query(clock)
+	n, length, span, err := in.query(zone)
 	if err != nil {
 		return nil, err
 	}

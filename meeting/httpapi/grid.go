@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // Grid is a picture of rooms, in one answer.
@@ -112,7 +113,7 @@ func gridRoomOf(r meeting.GridRoom) GridRoom {
 		ID: r.ID, Name: r.Name, SiteID: number(r.SiteID), Floor: r.Floor, Capacity: r.Capacity,
 		Features: append([]string{}, r.Features...), Timezone: r.Zone, NeedsApproval: r.Approval.Required,
 		Step: p.Step, MinDuration: p.MinDuration, MaxDuration: p.MaxDuration, BufferBefore: p.BufferBefore, BufferAfter: p.BufferAfter,
-		Closed: list(r.Closed, func(s meeting.Slot) Interval { return Interval{s.Start.UTC(), s.End.UTC()} }),
+		Closed: list(r.Closed, func(s clock.Slot) Interval { return Interval{s.Start.UTC(), s.End.UTC()} }),
 		Blackouts: list(r.Blackouts, func(b meeting.Blackout) GridBlackout {
 			return GridBlackout{b.ID, b.Slot.Start.UTC(), b.Slot.End.UTC(), b.Reason}
 		}),
@@ -156,7 +157,7 @@ type gridInput struct {
 // Resolve implements [huma.Resolver].
 func (in *gridInput) Resolve(huma.Context) []error {
 	var d decoder
-	_, err := in.query(clockOf(in.rooms(&d)...))
+	_, err := in.query(provisionalZone(in.rooms(&d)...))
 	return resolved(err)
 }
 
@@ -176,15 +177,15 @@ func (in *gridInput) rooms(d *decoder) (rooms []int64) {
 	return rooms
 }
 
-func (in *gridInput) query(clock *time.Location) (meeting.GridQuery, error) {
-	d := decoder{clock: clock}
+func (in *gridInput) query(zone *time.Location) (meeting.GridQuery, error) {
+	d := decoder{zone: zone}
 	start, end := d.instant, d.end
 	dates := len(in.From) == len(time.DateOnly)
 	if dates {
 		start, end = d.date, d.date
 	}
 	q := meeting.GridQuery{
-		Span:  meeting.Slot{Start: d.given("query.from", in.From, start), End: d.given("query.to", in.To, end)},
+		Span:  clock.Slot{Start: d.given("query.from", in.From, start), End: d.given("query.to", in.To, end)},
 		Dates: dates,
 		Rooms: meeting.RoomQuery{SiteID: in.SiteID, Features: commas(in.Features), MinCapacity: in.MinCapacity},
 		Text:  in.Q,
@@ -212,11 +213,11 @@ func (h *handlers) grid(ctx context.Context, in *gridInput) (*huma.StreamRespons
 	if err != nil {
 		return nil, err
 	}
-	clock, err := h.clockOf(ctx, in.rooms(&decoder{}), in.From, in.To)
+	zone, err := h.queryZone(ctx, in.rooms(&decoder{}), in.From, in.To)
 	if err != nil {
 		return nil, err
 	}
-	q, err := in.query(clock)
+	q, err := in.query(zone)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // html is the page of a view.
@@ -42,7 +43,7 @@ func TestLinkPages(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2027, 3, 25, 9, 0, 0, 0, time.UTC)
 	m := &meeting.Meeting{
-		ID: 7, Title: "Board <b>", Status: meeting.Confirmed, Slot: meeting.Slot{Start: start, End: start.Add(time.Hour)}, Timezone: "UTC", RoomNames: []string{"Hall"},
+		ID: 7, Title: "Board <b>", Status: meeting.Confirmed, Slot: clock.Slot{Start: start, End: start.Add(time.Hour)}, Timezone: "UTC", RoomNames: []string{"Hall"},
 		Organizer: meeting.Person{Name: "Ann"}, CheckIn: meeting.CheckInWindow{Until: start.Add(10 * time.Minute)}, Request: &meeting.Request{Deadline: start},
 	}
 	linked := &meeting.Linked{State: meeting.LinkOpen, Meeting: m}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 func TestLinks(t *testing.T) {
@@ -106,10 +107,10 @@ func TestWords(t *testing.T) {
 func TestViewOf_series(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2027, 3, 25, 9, 0, 0, 0, time.UTC)
-	var dates []meeting.Slot
+	var dates []clock.Slot
 	for i := range 8 {
 		at := start.AddDate(0, 0, 7*i)
-		dates = append(dates, meeting.Slot{Start: at, End: at.Add(time.Hour)})
+		dates = append(dates, clock.Slot{Start: at, End: at.Add(time.Hour)})
 	}
 	m := &meeting.Meeting{Title: "Board", Slot: dates[0], Timezone: "Europe/Berlin", Organizer: meeting.Person{Name: "Ann"}, Request: &meeting.Request{Deadline: start}}
 	linked := &meeting.Linked{State: meeting.LinkOpen, Meeting: m, Dates: dates}

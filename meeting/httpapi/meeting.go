@@ -349,15 +349,15 @@ type listMeetingsInput struct {
 
 // Resolve implements [huma.Resolver]: all faults of the query are told at once.
 func (in *listMeetingsInput) Resolve(huma.Context) []error {
-	_, err := in.query(meeting.Actor{}, clockOf(in.rooms()...))
+	_, err := in.query(meeting.Actor{}, provisionalZone(in.rooms()...))
 	return resolved(err)
 }
 
 // rooms that the query names.
 func (in *listMeetingsInput) rooms() []int64 { return named(in.RoomID) }
 
-func (in *listMeetingsInput) query(by meeting.Actor, clock *time.Location) (meeting.MeetingQuery, error) {
-	d := decoder{clock: clock}
+func (in *listMeetingsInput) query(by meeting.Actor, zone *time.Location) (meeting.MeetingQuery, error) {
+	d := decoder{zone: zone}
 	q := meeting.MeetingQuery{
 		From: d.instant("query.from", in.From), To: d.end("query.to", in.To),
 		RoomID: in.RoomID, SiteID: in.SiteID, SeriesID: in.SeriesID, Text: in.Q,
@@ -408,11 +408,11 @@ func (h *handlers) listMeetings(ctx context.Context, in *listMeetingsInput) (*li
 	if err != nil {
 		return nil, err
 	}
-	clock, err := h.clockOf(ctx, in.rooms(), in.From, in.To)
+	zone, err := h.queryZone(ctx, in.rooms(), in.From, in.To)
 	if err != nil {
 		return nil, err
 	}
-	q, err := in.query(by, clock)
+	q, err := in.query(by, zone)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
+	"punctual/account/fault"
 	"punctual/meeting"
 )
 
@@ -138,7 +139,7 @@ func (p *OfferPage) read(c *gin.Context, token string) (o meeting.Offer, ok bool
 func offerView(o *meeting.Offering, token string) *linkView {
 	wait := o.Wait
 	w := wordsFor(o.Person.Locale)
-	zone, err := meeting.Zone(cmp.Or(o.Person.Timezone, wait.Wished.Timezone))
+	zone, err := fault.StoredZone(cmp.Or(o.Person.Timezone, wait.Wished.Timezone))
 	if err != nil {
 		zone = time.UTC
 	}

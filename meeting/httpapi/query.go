@@ -1,33 +1,35 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strings"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
-// A query time without an offset is read by the clocks of the room, if the query names exactly
-// one room; else it is refused. Huma resolves a query before the room is known: until then UTC
-// stands for the room's zone.
+// A query time without an offset is in the zone of the room if the query names exactly one
+// room. Otherwise it is refused. Huma validates a query before the room is known, so UTC stands
+// for the room's zone until then.
 
-// clockOf is what local times of a query can be read by as long as nobody has looked at the
-// room; nil: the query does not name exactly one.
-func clockOf(rooms ...int64) *time.Location {
+// provisionalZone is UTC if the query names exactly one room, and otherwise nil.
+func provisionalZone(rooms ...int64) *time.Location {
 	if only(rooms) == 0 {
 		return nil
 	}
 	return time.UTC
 }
 
-// clockOf is the zone of the one room that a query names. It is looked up if one of the times
-// is local.
-func (h *handlers) clockOf(ctx context.Context, rooms []int64, times ...string) (*time.Location, error) {
-	loc := clockOf(rooms...)
-	if loc == nil || !slices.ContainsFunc(times, meeting.IsLocal) {
+// queryZone returns the zone of the one room that a query names, or nil if it names none or
+// several. It reads the room only if one of the times is local.
+func (h *handlers) queryZone(ctx context.Context, rooms []int64, times ...string) (*time.Location, error) {
+	loc := provisionalZone(rooms...)
+	if loc == nil || !slices.ContainsFunc(times, isLocal) {
 		return loc, nil
 	}
 	room, err := h.svc.Room(ctx, only(rooms))
@@ -37,7 +39,12 @@ func (h *handlers) clockOf(ctx context.Context, rooms []int64, times ...string) 
 	if err != nil {
 		return nil, err
 	}
-	return meeting.Zone(room.Zone)
+	return fault.StoredZone(room.Zone)
+}
+
+func isLocal(s string) bool {
+	_, ok := clock.ParseLocal(s)
+	return ok
 }
 
 // only is the one room among ids; 0: there are none or several.
@@ -50,36 +57,32 @@ func only(ids []int64) int64 {
 
 // instant reads the start of a span; empty is the zero time.
 func (d *decoder) instant(location, s string) time.Time {
-	return d.time(location, s, meeting.ParseTime)
+	return d.time(location, s, clock.ParseTime)
 }
 
 // end reads the end of a span; empty is the zero time.
 func (d *decoder) end(location, s string) time.Time {
-	return d.time(location, s, meeting.ParseEnd)
+	return d.time(location, s, clock.ParseEnd)
 }
 
 // time reads a query time. The plus sign of an offset may have become a space, as it does in a
 // careless query.
-func (d *decoder) time(location, s string, parse func(string, *time.Location) (time.Time, error)) time.Time {
+func (d *decoder) time(location, s string, parse func(string, *time.Location) (clock.Moment, error)) time.Time {
 	if s == "" {
 		return time.Time{}
 	}
 	s = strings.Replace(s, " ", "+", 1)
-	if d.clock == nil && meeting.IsLocal(s) {
+	if d.zone == nil && isLocal(s) {
 		d.add(location, "offset_required", "must have an offset, like 2027-02-10T09:00:00Z: a local time needs a query that names exactly one room")
 		return time.Time{}
 	}
-	clock := d.clock
-	if clock == nil {
-		clock = time.UTC // no time without an offset is left
-	}
-	t, err := parse(s, clock)
-	if _, gap := errors.AsType[*meeting.GapError](err); gap {
+	t, err := parse(s, cmp.Or(d.zone, time.UTC)) // without a zone, s has an offset
+	if _, gap := errors.AsType[*clock.GapError](err); gap {
 		d.add(location, "nonexistent_time", err.Error())
 	} else if err != nil {
 		d.add(location, "invalid_time", err.Error())
 	}
-	return t
+	return t.At
 }
 
 // named are the rooms of a query that names one at most; 0: none.

@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // Utilisation is how rooms were used.
@@ -132,7 +133,7 @@ func (h *handlers) registerReports(api huma.API) {
 
 func (h *handlers) utilisation(ctx context.Context, in *utilisationInput) (*huma.StreamResponse, error) {
 	var d decoder
-	span := meeting.Slot{Start: d.instant("query.from", in.From), End: d.end("query.to", in.To)}
+	span := clock.Slot{Start: d.instant("query.from", in.From), End: d.end("query.to", in.To)}
 	skip := d.offset(in.Cursor)
 	if err := d.err(); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
+	"punctual/account/fault"
 	"punctual/meeting"
 )
 
@@ -107,7 +108,7 @@ func (p *RespondPage) seen(inv meeting.Invitation, now *meeting.Invited) string 
 func respondView(c *gin.Context, i *meeting.Invited, token string, choice meeting.Response) *linkView {
 	m := i.Meeting
 	w := wordsFor(cmp.Or(i.Person.Locale, c.GetHeader("Accept-Language")))
-	zone, err := meeting.Zone(cmp.Or(i.Person.Timezone, m.Timezone))
+	zone, err := fault.StoredZone(cmp.Or(i.Person.Timezone, m.Timezone))
 	if err != nil {
 		zone = time.UTC
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // Room is what a meeting holds.
@@ -360,9 +361,9 @@ func (in *freeBusyInput) Resolve(huma.Context) []error {
 	return resolved(err)
 }
 
-func (in *freeBusyInput) span(clock *time.Location) (meeting.Slot, error) {
-	d := decoder{clock: clock}
-	span := meeting.Slot{Start: d.instant("query.from", in.From), End: d.end("query.to", in.To)}
+func (in *freeBusyInput) span(zone *time.Location) (clock.Slot, error) {
+	d := decoder{zone: zone}
+	span := clock.Slot{Start: d.instant("query.from", in.From), End: d.end("query.to", in.To)}
 	return span, d.err()
 }
 
@@ -371,11 +372,11 @@ func (h *handlers) freeBusy(ctx context.Context, in *freeBusyInput) (*listOutput
 	if err != nil {
 		return nil, err
 	}
-	clock, err := h.clockOf(ctx, []int64{in.ID}, in.From, in.To)
+	zone, err := h.queryZone(ctx, []int64{in.ID}, in.From, in.To)
 	if err != nil {
 		return nil, err
 	}
-	span, err := in.span(clock)
+	span, err := in.span(zone)
 	if err != nil {
 		return nil, err
 	}

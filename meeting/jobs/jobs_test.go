@@ -10,6 +10,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/jobs"
 )
 
@@ -156,7 +157,7 @@ func TestTransition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &store{
 				outcomes: []meeting.Outcome{meeting.Applied, meeting.Stale, meeting.Done},
-				meeting:  &meeting.Meeting{ID: 2, Status: meeting.Confirmed, ScheduleVersion: 4, Slot: meeting.Slot{Start: start.Add(time.Hour), End: start.Add(2 * time.Hour)}},
+				meeting:  &meeting.Meeting{ID: 2, Status: meeting.Confirmed, ScheduleVersion: 4, Slot: clock.Slot{Start: start.Add(time.Hour), End: start.Add(2 * time.Hour)}},
 			}
 			all, q := newJobs(s)
 			late := start.Add(3 * time.Millisecond) // the engine's clock is a little ahead
@@ -199,7 +200,7 @@ func TestRemind(t *testing.T) {
 	s := &store{
 		outcomes: []meeting.Outcome{meeting.Applied},
 		meeting: &meeting.Meeting{
-			ID: 1, Slot: meeting.Slot{Start: start.Add(15 * time.Minute), End: start.Add(time.Hour)},
+			ID: 1, Slot: clock.Slot{Start: start.Add(15 * time.Minute), End: start.Add(time.Hour)},
 			Organizer: meeting.Person{Email: "ann@example.org", Phone: "+49301"},
 			Reminders: []meeting.Reminder{{Before: meeting.BeforeStart, Offset: 15 * time.Minute, Channels: []meeting.Channel{meeting.Email, meeting.SMS}}},
 		},
@@ -220,7 +221,7 @@ func TestRemind(t *testing.T) {
 
 func TestExpire(t *testing.T) {
 	s := &store{meeting: &meeting.Meeting{
-		ID: 1, Status: meeting.Pending, ScheduleVersion: 3, Slot: meeting.Slot{Start: start.Add(time.Hour), End: start.Add(2 * time.Hour)},
+		ID: 1, Status: meeting.Pending, ScheduleVersion: 3, Slot: clock.Slot{Start: start.Add(time.Hour), End: start.Add(2 * time.Hour)},
 		Approval: meeting.Approval{Required: true, Deadline: start, Asked: 3}, Request: &meeting.Request{Number: 3, Level: 1, Deadline: start}, Organizer: meeting.Person{Email: "ann@example.org"},
 	}}
 	all, _ := newJobs(s)

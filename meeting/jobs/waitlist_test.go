@@ -9,6 +9,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 func (s *store) FreeAndAwaited(context.Context, time.Time) ([]int64, int64, error) {
@@ -67,7 +68,7 @@ func TestLook(t *testing.T) {
 
 func TestWaitExpire(t *testing.T) {
 	s := &store{wait: &meeting.Wait{
-		ID: 1, State: meeting.Waiting, Version: 3, Expires: start, Wished: meeting.Wished{Slot: meeting.Slot{Start: start, End: start.Add(time.Hour)}},
+		ID: 1, State: meeting.Waiting, Version: 3, Expires: start, Wished: meeting.Wished{Slot: clock.Slot{Start: start, End: start.Add(time.Hour)}},
 		Person: meeting.Person{Email: "ann@example.org"},
 	}}
 	all, _ := newJobs(s)

@@ -1,0 +1,45 @@
+package clock
+
+import "time"
+
+// A Slot is the half-open interval [Start, End).
+type Slot struct{ Start, End time.Time }
+
+// Overlaps reports whether the two share an instant.
+func (s Slot) Overlaps(o Slot) bool { return s.Start.Before(o.End) && o.Start.Before(s.End) }
+
+// Contains reports whether t lies in the slot.
+func (s Slot) Contains(t time.Time) bool { return !t.Before(s.Start) && t.Before(s.End) }
+
+// Duration returns the length of the slot.
+func (s Slot) Duration() time.Duration { return s.End.Sub(s.Start) }
+
+// Widen returns the slot with before added at its start and after at its end.
+func (s Slot) Widen(before, after time.Duration) Slot {
+	return Slot{Start: s.Start.Add(-before), End: s.End.Add(after)}
+}
+
+// Empty reports whether the slot contains no instant.
+func (s Slot) Empty() bool { return !s.Start.Before(s.End) }
+
+// Intersect returns the part of s that lies in other. ok is false if there is none.
+func (s Slot) Intersect(other Slot) (part Slot, ok bool) {
+	part = Slot{Start: Later(s.Start, other.Start), End: Earlier(s.End, other.End)}
+	return part, !part.Empty()
+}
+
+// Earlier returns the earlier of two times.
+func Earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
