@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { Axis } from '../src/lib/axis'
 import { carried, stretched } from '../src/week/shift'
-import { paperOf } from '../src/week/paper'
+import { printedHours } from '../src/week/printedHours'
 
 const slot = (start, end) => ({ start: new Date(start), end: new Date(end) })
 const told = ({ start, end }) => [start.toISOString().slice(0, 16), end.toISOString().slice(0, 16)]
@@ -51,10 +51,10 @@ test('on paper are the hours that a room is open, and those of meetings outside 
   const closed = (from, to) => ({ kind: 'closed', from, to, label: '' })
   const day = [closed(0, 480), closed(1080, 1440)]
   const whole = [closed(0, 1440)]
-  assert.deepEqual(paperOf([[], []], [day, whole], 1440), { from: 460, length: 640 })
-  assert.deepEqual(paperOf([[], [{ from: 300, to: 330 }]], [day, whole], 1440), { from: 280, length: 820 })
-  assert.deepEqual(paperOf([[], []], [whole, whole], 1440), { from: 580, length: 400 }) // never less than ten to four
-  assert.deepEqual(paperOf([[]], [[]], 1440), { from: 400, length: 820 }) // always open: seven to eight
+  assert.deepEqual(printedHours([[], []], [day, whole], 1440), { from: 460, length: 640 })
+  assert.deepEqual(printedHours([[], [{ from: 300, to: 330 }]], [day, whole], 1440), { from: 280, length: 820 })
+  assert.deepEqual(printedHours([[], []], [whole, whole], 1440), { from: 580, length: 400 }) // never less than ten to four
+  assert.deepEqual(printedHours([[]], [[]], 1440), { from: 400, length: 820 }) // always open: seven to eight
 })
 
 test('another clock is ahead, unless that changes within the week', () => {

@@ -1,6 +1,6 @@
 import { api, ask, type Meeting } from '../lib/api/client'
 import { live, patched } from '../lib/live.svelte'
-import { Turns } from '../lib/turns'
+import { LatestRequest } from '../lib/latest'
 import { booking } from '../meeting/booking.svelte'
 
 const shown = new Set<Meeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
@@ -38,13 +38,13 @@ export class Agenda {
     return this.done || this.loading ? undefined : this.#read(1, false)
   }
 
-  #turns = new Turns()
+  #latest = new LatestRequest()
   #since: Meeting[] = []
 
   async #read(pages: number, anew: boolean) {
     const asked = this.#asked
     if (!asked.from) return
-    const current = this.#turns.begin()
+    const current = this.#latest.begin()
     this.loading = true
     this.#since = []
     try {

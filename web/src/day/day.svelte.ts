@@ -1,7 +1,7 @@
 import { api, ask, type GridMeeting, type GridRoom } from '../lib/api/client'
 import { live, patched, poll } from '../lib/live.svelte'
 import { inOrder, rooms } from '../lib/rooms.svelte'
-import { Turns } from '../lib/turns'
+import { LatestRequest } from '../lib/latest'
 import { wallOf } from '../lib/zone'
 import { booking } from '../meeting/booking.svelte'
 import { filters } from './filters.svelte'
@@ -81,13 +81,13 @@ class Day {
     return this.#sites.find((s) => s.id === id)?.name ?? ''
   }
 
-  #turns = new Turns()
+  #latest = new LatestRequest()
   /** What was heard since the last question: the answer may be older. */
   #since: GridMeeting[] = []
 
   async load() {
     const { span, to, from, site } = { ...filters.span, span: this.#span, site: this.#drawn?.site === 0 ? 0 : filters.site }
-    const current = this.#turns.begin()
+    const current = this.#latest.begin()
     this.#since = []
     try {
       await live.ready()

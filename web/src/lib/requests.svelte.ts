@@ -2,7 +2,7 @@ import { all, api, type Meeting, type Status } from './api/client'
 import { live } from './live.svelte'
 import { rooms } from './rooms.svelte'
 import { session } from './session.svelte'
-import { Turns } from './turns'
+import { LatestRequest } from './latest'
 
 /** What somebody asked for at once: a meeting, a move of one, or that of many dates of a series. */
 export interface Asked {
@@ -28,12 +28,12 @@ class Requests {
     return [...found.values()]
   })
   count = $derived(this.asked?.length ?? 0)
-  #turns = new Turns()
+  #latest = new LatestRequest()
   #later: ReturnType<typeof setTimeout> | undefined
 
   async load() {
     if (!session.decides) return
-    const current = this.#turns.begin()
+    const current = this.#latest.begin()
     try {
       await live.ready()
       const waiting = await all((cursor) => api.GET('/meetings', { params: { query: { awaiting: 'me', limit: 200, cursor } } }))

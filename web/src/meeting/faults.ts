@@ -3,10 +3,10 @@ import { i18n } from '../lib/i18n/index.svelte'
 import { describe } from '../lib/i18n/problem'
 import { reasonText, type Reason } from './reasons'
 
-/** The parts of the form that a fault can be of, in order; "" is the form as a whole. */
-export const parts = ['title', 'start', 'end', 'rooms', 'rrule', 'dates', 'attendees', 'description', 'reminders', 'override'] as const
+/** The form's fields, in order. "" is the form itself. */
+export const fields = ['title', 'start', 'end', 'rooms', 'rrule', 'dates', 'attendees', 'description', 'reminders', 'override'] as const
 
-const partOf: Record<string, string> = {
+const fieldOf: Record<string, string> = {
   title: 'title',
   start: 'start',
   timezone: 'start',
@@ -24,16 +24,16 @@ const partOf: Record<string, string> = {
 }
 
 export interface Found {
-  byPart: Record<string, string[]>
-  /** Faults of single people, by their place. */
-  ofPeople: Record<number, string[]>
+  byField: Record<string, string[]>
+  /** Faults of attendees, by their index. */
+  byPerson: Record<number, string[]>
 }
 
-/** The faults of a refusal in the reader's language, at the parts of the form that they are of. */
+/** The faults of a refusal by field of the form, in the reader's language. */
 export function faultsOf(err: unknown, zone: string): Found {
-  const found: Found = { byPart: {}, ofPeople: {} }
-  const add = (part: string, text: string) => {
-    const texts = (found.byPart[part] ??= [])
+  const found: Found = { byField: {}, byPerson: {} }
+  const add = (field: string, text: string) => {
+    const texts = (found.byField[field] ??= [])
     if (!texts.includes(text)) texts.push(text)
   }
   if (!(err instanceof Problem)) {
@@ -42,20 +42,20 @@ export function faultsOf(err: unknown, zone: string): Found {
   }
   for (const fault of err.faults) {
     const at = (fault.location ?? '').replace(/^body\.?/, '')
-    const part = partOf[at.split(/[.[]/)[0] ?? ''] ?? ''
-    const text = textOf(fault, part, zone)
+    const field = fieldOf[at.split(/[.[]/)[0] ?? ''] ?? ''
+    const text = textOf(fault, field, zone)
     const person = /^attendees\[(\d+)\]/.exec(at)
-    if (person) (found.ofPeople[Number(person[1])] ??= []).push(text)
-    else if (fault.code === 'step' && part === 'end' && found.byPart.start?.includes(text)) continue
-    else add(part, text)
-    if (person) found.byPart[part] ??= []
+    if (person) (found.byPerson[Number(person[1])] ??= []).push(text)
+    else if (fault.code === 'step' && field === 'end' && found.byField.start?.includes(text)) continue
+    else add(field, text)
+    if (person) found.byField[field] ??= []
   }
   if (!err.faults.length) add('', describe(err))
   return found
 }
 
-function textOf(fault: Reason, part: string, zone: string): string {
-  if (part === 'title' && fault.code === 'too_short') return i18n.t.fault.required!
-  if (part === 'rooms' && fault.code === 'too_few') return i18n.t.booking.noRoom
+function textOf(fault: Reason, field: string, zone: string): string {
+  if (field === 'title' && fault.code === 'too_short') return i18n.t.fault.required!
+  if (field === 'rooms' && fault.code === 'too_few') return i18n.t.booking.noRoom
   return reasonText(fault, zone)
 }

@@ -1,22 +1,22 @@
 import { Problem, type Conflict } from '../lib/api/client'
 import { i18n } from '../lib/i18n/index.svelte'
-import { faultsOf, parts, type Found } from './faults'
+import { faultsOf, fields, type Found } from './faults'
 import type { Form } from './form.svelte'
-import type { Plan } from './plan.svelte'
+import type { SeriesPreview } from './seriesPreview.svelte'
 
-const nothing: Found = { byPart: {}, ofPeople: {} }
+const nothing: Found = { byField: {}, byPerson: {} }
 
 /** Why the form could not be saved, as far as nobody changed since what was wrong with it. */
 export class Refusal {
   #form: Form
-  #plan: Plan
+  #preview: SeriesPreview
   problem = $state.raw<Problem | null>(null)
   #found = $state.raw(nothing)
   #conflicts = $state.raw<Conflict[]>([])
   /** The form already showed that a room is taken. */
   known = $state(false)
 
-  // What was wrong with a part of the form is so no more once that is changed.
+  // A field's fault is cleared once the field changes.
   #stamps = $derived.by<Record<string, string>>(() => {
     const { f, startWall, endWall } = this.#form
     return {
@@ -34,30 +34,30 @@ export class Refusal {
   })
   #stamped = $state.raw<Record<string, string>>({})
 
-  /** Faults by part of the form: of the last refusal, and of the plan as it is. */
+  /** Faults by field of the form: of the last refusal, and of the plan as it is. */
   faults = $derived.by(() => {
     const shown: Record<string, string[]> = {}
-    for (const [part, texts] of Object.entries(this.#found.byPart)) {
-      const settled = part === 'dates' && this.#plan.result && !this.#plan.open
-      if (!settled && (part === '' || this.#unchanged(part))) shown[part] = [...texts]
+    for (const [field, texts] of Object.entries(this.#found.byField)) {
+      const settled = field === 'dates' && this.#preview.result && !this.#preview.open
+      if (!settled && (field === '' || this.#unchanged(field))) shown[field] = [...texts]
     }
-    for (const fault of this.#plan.faults) {
-      const { byPart } = faultsOf(new Problem(422, { errors: [fault] }), this.#form.zone)
-      for (const part of ['rrule', 'dates'] as const) {
-        for (const text of byPart[part] ?? []) if (!shown[part]?.includes(text)) (shown[part] ??= []).push(text)
+    for (const fault of this.#preview.faults) {
+      const { byField } = faultsOf(new Problem(422, { errors: [fault] }), this.#form.zone)
+      for (const field of ['rrule', 'dates'] as const) {
+        for (const text of byField[field] ?? []) if (!shown[field]?.includes(text)) (shown[field] ??= []).push(text)
       }
       // Only a series' start must be one of the rule's.
-      if (fault.code === 'not_in_rule' || fault.code === 'overlaps_itself') shown.rrule = [...(shown.rrule ?? []), ...(byPart.start ?? byPart.end ?? [])]
+      if (fault.code === 'not_in_rule' || fault.code === 'overlaps_itself') shown.rrule = [...(shown.rrule ?? []), ...(byField.start ?? byField.end ?? [])]
     }
     return shown
   })
   /** Faults of single people, by their place. */
-  ofPeople = $derived(this.#unchanged('attendees') ? this.#found.ofPeople : {})
+  byPerson = $derived(this.#unchanged('attendees') ? this.#found.byPerson : {})
   /** What is left of the last refusal, in the order of the form. */
   summary = $derived(
-    ['', ...parts]
-      .filter((p) => this.#found.byPart[p] && this.faults[p])
-      .map((p): [string, string[]] => [p, this.faults[p]!.length ? this.faults[p]! : Object.values(this.ofPeople).flat()]),
+    ['', ...fields]
+      .filter((p) => this.#found.byField[p] && this.faults[p])
+      .map((p): [string, string[]] => [p, this.faults[p]!.length ? this.faults[p]! : Object.values(this.byPerson).flat()]),
   )
   /** What somebody else booked meanwhile, in the rooms and at the time that the form still says. */
   taken = $derived(this.#unchanged('time') ? this.#conflicts.filter((c) => this.#form.f.rooms.includes(c.room_id)) : [])
@@ -65,18 +65,18 @@ export class Refusal {
   /** Nobody knows whether it was saved: sent again as it is, it counts once. */
   unsure = $derived(this.problem?.status === 0 && this.#unchanged('time') && this.#unchanged('rooms'))
 
-  constructor(form: Form, plan: Plan) {
+  constructor(form: Form, preview: SeriesPreview) {
     this.#form = form
-    this.#plan = plan
+    this.#preview = preview
   }
 
-  #unchanged(part: string): boolean {
-    return this.#stamps[part] === this.#stamped[part]
+  #unchanged(field: string): boolean {
+    return this.#stamps[field] === this.#stamped[field]
   }
 
-  /** Whether any of the parts was refused. */
+  /** Whether any of the fields was refused. */
   names(...of: string[]): boolean {
-    return of.some((part) => this.#found.byPart[part])
+    return of.some((field) => this.#found.byField[field])
   }
 
   /** Forgets it: the form is sent anew. */
@@ -94,7 +94,7 @@ export class Refusal {
     this.#conflicts = single ? (this.problem?.conflicts ?? []) : []
     this.#stamped = { ...this.#stamps }
     if (!single && this.problem?.code === 'room_conflict') {
-      this.#found = { byPart: { dates: [i18n.t.repeat.unsolved] }, ofPeople: {} }
+      this.#found = { byField: { dates: [i18n.t.repeat.unsolved] }, byPerson: {} }
     } else if (!this.#conflicts.length) {
       this.#found = faultsOf(err, this.#form.zone)
     }

@@ -2,7 +2,7 @@ import { all, api, ask, idempotencyKey, type Meeting, type Wait } from '../lib/a
 import { clock, live, patched, poll } from '../lib/live.svelte'
 import { rooms } from '../lib/rooms.svelte'
 import { session } from '../lib/session.svelte'
-import { Turns } from '../lib/turns'
+import { LatestRequest } from '../lib/latest'
 import { booking } from '../meeting/booking.svelte'
 
 export type Response = 'accepted' | 'declined' | 'tentative' | 'needs_action'
@@ -50,13 +50,13 @@ class Mine {
   offers = $derived(this.waits.filter((w) => w.state === 'offered' && Date.parse(w.offer_until ?? '') > clock.now.getTime()))
   waiting = $derived(this.waits.filter((w) => w.state === 'waiting'))
 
-  #turns = new Turns()
-  #waitTurns = new Turns()
+  #latest = new LatestRequest()
+  #latestWaits = new LatestRequest()
   /** What was heard since the last question: the answer may be older. */
   #since: Meeting[] = []
 
   async load() {
-    const current = this.#turns.begin()
+    const current = this.#latest.begin()
     this.#since = []
     const from = new Date().toISOString()
     try {
@@ -74,7 +74,7 @@ class Mine {
   }
 
   async loadWaits() {
-    const current = this.#waitTurns.begin()
+    const current = this.#latestWaits.begin()
     const state = ['waiting', 'offered']
     const waits = await all((cursor) =>
       api.GET('/waitlist', { params: { query: { state, user_id: session.user?.id, limit: 200, cursor } } }),

@@ -33,7 +33,7 @@ export const groups: Group[] = [
       { name: 'dead', icon: 'warn', load: () => import('./queue/Dead.svelte') },
       { name: 'topics', icon: 'list', load: () => import('./queue/Topics.svelte') },
       { name: 'webhooks', icon: 'globe', load: () => import('./hooks/Webhooks.svelte') },
-      { name: 'notifications', icon: 'bell', load: () => import('./ledger/Ledger.svelte') },
+      { name: 'notifications', icon: 'bell', load: () => import('./notifications/Notifications.svelte') },
       { name: 'outbox', icon: 'inbox', load: () => import('./Outbox.svelte') },
     ],
   },

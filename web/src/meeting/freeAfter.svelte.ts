@@ -1,16 +1,16 @@
 import { api, ask, type Meeting } from '../lib/api/client'
-import { Turns } from '../lib/turns'
+import { LatestRequest } from '../lib/latest'
 
 const horizon = 4 * 3_600_000
 
 /** How long the rooms of a meeting that goes on stay free behind its end. */
-export class Spare {
-  #turns = new Turns()
+export class FreeAfter {
+  #latest = new LatestRequest()
   /** When somebody comes next, at most four hours behind the end; null: it is not known. */
   until = $state.raw<number | null>(null)
 
   async look(m: Meeting) {
-    const current = this.#turns.begin()
+    const current = this.#latest.begin()
     const end = Date.parse(m.end)
     const query = { from: m.end, to: new Date(end + horizon).toISOString() }
     let until: number | null = null

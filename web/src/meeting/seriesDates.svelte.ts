@@ -1,7 +1,7 @@
 import { all, api, ask, type Meeting } from '../lib/api/client'
 import type { components } from '../lib/api/schema'
 import { live } from '../lib/live.svelte'
-import { Turns } from '../lib/turns'
+import { LatestRequest } from '../lib/latest'
 import { wallOf } from '../lib/zone'
 import { booking } from './booking.svelte'
 import type { Draft } from './draft'
@@ -20,7 +20,7 @@ export class SeriesDates {
   /** Those that take place, or did. */
   dates = $derived.by(() => this.#all.filter((m) => !gone.includes(m.status)).sort((a, b) => a.start.localeCompare(b.start)))
 
-  #turns = new Turns()
+  #latest = new LatestRequest()
   #later: ReturnType<typeof setTimeout> | undefined
 
   constructor(id: number) {
@@ -45,7 +45,7 @@ export class SeriesDates {
   async load() {
     clearTimeout(this.#later)
     this.#later = undefined
-    const current = this.#turns.begin()
+    const current = this.#latest.begin()
     const query = { series_id: this.id, limit: 500 }
     try {
       const [state, list] = await Promise.all([

@@ -25,7 +25,7 @@ const moment = 350
 const tries = 5
 
 /** What would become of every date of a series, asked of the server a moment after each change. */
-export class Plan {
+export class SeriesPreview {
   #form: Form
   #before: Map<number, string>
   result = $state.raw<SeriesResult | null>(null)

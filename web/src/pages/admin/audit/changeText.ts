@@ -5,7 +5,7 @@ import { dateTime, duration, list, number } from '../../../lib/i18n/format'
 import { i18n, languages } from '../../../lib/i18n/index.svelte'
 import { rooms } from '../../../lib/rooms.svelte'
 import { session } from '../../../lib/session.svelte'
-import { valueOf } from '../../../meeting/value'
+import { valueOf } from '../../../meeting/historyValue'
 import { operations } from '../operations.svelte'
 import { hoursInWords, inWords, weekOf } from '../room/room'
 import { words } from '../words.svelte'
@@ -20,7 +20,7 @@ export function fieldName(kind: string, field: string): string {
 }
 
 /** A value of a field; "": nothing. person names a user. */
-export function told(kind: string, field: string, v: unknown, person: (id: number) => string): string {
+export function valueText(kind: string, field: string, v: unknown, person: (id: number) => string): string {
   if (field === 'check_in.inherits') return v ? operations.t.audit.yes : operations.t.audit.no // left out when it is not
   if (v == null || v === '' || (Array.isArray(v) && !v.length)) return ''
   if (kind === 'config') return typeof v === 'object' ? JSON.stringify(v) : String(v)

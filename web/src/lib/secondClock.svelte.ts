@@ -1,5 +1,5 @@
 /** The present, moving with each second that begins, while somebody looks. */
-export class Second {
+export class SecondClock {
   now = $state.raw(new Date())
 
   /** Returns what stops it. */

@@ -5,7 +5,7 @@ import { session } from '../lib/session.svelte'
 import { addDays, today } from '../lib/zone'
 
 /** "Today · Saturday, 21 November" */
-export function named(date: string): string {
+export function dayName(date: string): string {
   const now = today(session.zone, clock.now)
   const full = fullDate(date, session.zone)
   if (date === now) return `${i18n.t.day.today} · ${full}`

@@ -1,6 +1,6 @@
 import { all, api, type Blackout, type Meeting } from '../lib/api/client'
 import { live, patched } from '../lib/live.svelte'
-import { Turns } from '../lib/turns'
+import { LatestRequest } from '../lib/latest'
 import { instantOf } from '../lib/zone'
 import { booking } from '../meeting/booking.svelte'
 
@@ -13,7 +13,7 @@ interface Span {
 }
 
 /** What happens in one room within some days. */
-export class Diary {
+export class RoomMeetings {
   #span: Span | undefined
   #all = $state.raw<Meeting[]>([])
   /** Without those that did not take place, by start. */
@@ -29,14 +29,14 @@ export class Diary {
     return this.load()
   }
 
-  #turns = new Turns()
+  #latest = new LatestRequest()
   /** What was heard since the last question: the answer may be older. */
   #since: Meeting[] = []
 
   async load() {
     const span = this.#span
     if (!span) return
-    const current = this.#turns.begin()
+    const current = this.#latest.begin()
     this.#since = []
     const query = { room_id: span.room, from: span.from.toISOString(), to: span.to.toISOString(), limit: 500 }
     try {

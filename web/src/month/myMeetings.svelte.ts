@@ -1,13 +1,13 @@
 import { all, api, type Meeting } from '../lib/api/client'
 import { live, patched } from '../lib/live.svelte'
 import { session } from '../lib/session.svelte'
-import { Turns } from '../lib/turns'
+import { LatestRequest } from '../lib/latest'
 import { booking } from '../meeting/booking.svelte'
 
 const shown = new Set<Meeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
 
 /** Meetings that the user organizes or is invited to, within some days; kept live. */
-export class Mine {
+export class MyMeetings {
   #span = { from: '', to: '' }
   #all = $state.raw<Meeting[]>([])
   /** Whether the first answer is there. */
@@ -20,14 +20,14 @@ export class Mine {
     return this.load()
   }
 
-  #turns = new Turns()
+  #latest = new LatestRequest()
   #since: Meeting[] = []
 
   /** What cannot be read is left out: names are an extra. */
   async load() {
     const span = this.#span
     if (!span.from) return
-    const current = this.#turns.begin()
+    const current = this.#latest.begin()
     this.#since = []
     const ask = (whose: { organizer: string } | { attendee: string }) =>
       all((cursor) => api.GET('/meetings', { params: { query: { ...span, ...whose, limit: 500, cursor } } }))

@@ -1,7 +1,7 @@
 import type { Segment, Shade } from './layout'
 
 /** The hours between the first and the last that anybody needs, with room for their names: minutes of the axis. */
-export function paperOf(columns: Segment[][], grounds: Shade[][], length: number): { from: number; length: number } {
+export function printedHours(columns: Segment[][], grounds: Shade[][], length: number): { from: number; length: number } {
   const needed = grounds.flatMap((g, i) => {
     const used = columns[i]!.flatMap((s) => [s.from, s.to])
     const closed = g.filter((s) => s.kind === 'closed')

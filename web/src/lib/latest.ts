@@ -1,0 +1,10 @@
+/** Numbers the requests for something, so that an answer that arrives after a later one was sent is ignored. */
+export class LatestRequest {
+  #last = 0
+
+  /** Starts a request. The returned function reports whether it is still the latest. */
+  begin(): () => boolean {
+    const number = ++this.#last
+    return () => number === this.#last
+  }
+}
