@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	accounthttp "punctual/account/httpapi"
+	"punctual/app/config"
 	"punctual/delayjob"
 	"punctual/delayjob/topics"
 	meetinghttp "punctual/meeting/httpapi"
@@ -34,7 +35,7 @@ func (a *application) register(api huma.API) {
 	notifyhttp.Register(api, a.notifications, a.nextTry)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))
 	jobs := &jobsAPI{
-		queue: a.inForce, jobs: a.jobs, settings: settingsOf(a.jobs, a.config.Queue.options()),
+		queue: a.inForce, jobs: a.jobs, settings: settingsOf(a.jobs, a.config.Queue.Options()),
 		dead: &deadLetters{a.failures, a.queue}, pauses: a.pauses, reload: a.reload,
 		coming:  &comingHour{jobs: a.jobs, most: comingMost, now: time.Now},
 		pending: &pendingCounts{jobs: a.jobs, dead: a.failures.Count, horizon: a.config.Queue.Horizon, most: comingMost, now: time.Now},
@@ -72,8 +73,8 @@ func (a *application) queueMode() queueMode {
 
 // currentConfig is the file as it was last accepted, and the keys in which this process still
 // runs with what it was started with.
-func (a *application) currentConfig() (c *Config, restart []string) {
+func (a *application) currentConfig() (c *config.Config, restart []string) {
 	c = a.latest.Load()
-	_, restart = changes(a.config, c)
+	_, restart = config.Keys(config.Diff(a.config, c))
 	return c, restart
 }

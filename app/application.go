@@ -18,6 +18,7 @@ import (
 	accountstore "punctual/account/gormstore"
 	accounthttp "punctual/account/httpapi"
 	"punctual/app/audit"
+	"punctual/app/config"
 	"punctual/app/database"
 	"punctual/delayjob"
 	failures "punctual/delayjob/gormstore"
@@ -37,14 +38,14 @@ import (
 
 // application is one process of punctual: every area, wired to the others.
 type application struct {
-	config *Config // as it was at the start
+	config *config.Config // as it was at the start
 	role   role
 	log    *slog.Logger
 	level  *slog.LevelVar
 
-	source   *configState                     // where the settings came from
+	source   *config.State                    // where the settings came from
 	environ  []string                         // that overrides the file
-	latest   atomic.Pointer[Config]           // as it was last accepted
+	latest   atomic.Pointer[config.Config]    // as it was last accepted
 	settings atomic.Pointer[meeting.Settings] // in force now
 
 	defaults chan struct{} // one slot: those of reminders and of the check-in may be others
@@ -91,10 +92,10 @@ type application struct {
 }
 
 // newApplication opens what the role needs, migrates the database and wires the areas. Close it.
-func newApplication(ctx context.Context, c *Config, r role, log *slog.Logger, level *slog.LevelVar) (_ *application, err error) {
-	a := &application{config: c, role: r, log: log, level: level, metrics: newMetrics(), source: &configState{now: time.Now}, defaults: make(chan struct{}, 1)}
+func newApplication(ctx context.Context, c *config.Config, r role, log *slog.Logger, level *slog.LevelVar) (_ *application, err error) {
+	a := &application{config: c, role: r, log: log, level: level, metrics: newMetrics(), source: config.NewState(time.Now), defaults: make(chan struct{}, 1)}
 	a.latest.Store(c)
-	a.settings.Store(c.Booking.settings())
+	a.settings.Store(c.Booking.Settings())
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -158,9 +159,9 @@ func (a *application) wireAreas() {
 	a.failures = failures.NewFailures(db).Noting(guarded)
 	a.lateness = failures.NewLateness(db)
 	a.metrics.kept = newLateness(a.lateness, a.log)
-	a.poster = webhook.NewSender("punctual/"+version, a.config.Topics.allowed())
+	a.poster = webhook.NewSender("punctual/"+version, a.config.Topics.Networks())
 	a.topics = topics.New(failures.NewTopics(db).Noting(guarded), a.queue, scheduler, a.poster, a.reload, a.log)
-	a.topics.SetLimits(a.config.Topics.limits())
+	a.topics.SetLimits(a.config.Topics.Limits())
 	a.topicsRate = a.newLimiter("topics:", account.Rate(a.config.Topics.Rate))
 	secret := func(ctx huma.Context) string { return accounthttp.Secret(ctx, a.accounts) }
 	a.limits = newLimits(a.redis, a.config, secret)
@@ -171,7 +172,7 @@ func (a *application) wireAreas() {
 	people := accountstore.New(db).Noting(trail)
 	a.accounts = account.New(people, account.Config{
 		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Wide: a.wideLimiter, Refused: a.noteRefused,
-		DeviceKey: a.deviceKey, Secure: a.config.HTTP.secure(),
+		DeviceKey: a.deviceKey, Secure: a.config.HTTP.Secure(),
 	})
 	a.accounts.SetTokenTTL(a.config.Auth.TokenTTL, a.config.Auth.MaxTokenTTL)
 	a.ledger = notices
@@ -192,7 +193,7 @@ func (a *application) wireAreas() {
 	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people, a.newLimiter("invite:", unknownRate)}, tellingScheduler{scheduler, changed},
 		func() meeting.Settings { return *a.settings.Load() }, time.Now, a.log)
 
-	over := a.config.Queue.options()
+	over := a.config.Queue.Options()
 	a.jobs = meetingjobs.New(meetingjobs.Deps{
 		Service: a.meetings, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Changed: changed, Down: database.Unavailable,
 	})
@@ -234,13 +235,13 @@ func (a *application) wireEngine() {
 	c := a.config.Queue
 	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, or pushed by a consumer of their own
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
-		Jobs: c.options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.failures, OnEmpty: a.reload,
+		Jobs: c.Options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.failures, OnEmpty: a.reload,
 		Paused:   a.pauses.paused,
 		Observer: a.metrics, Logger: a.log,
 	})
 	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{
-		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon, Near: max(30*time.Second, 2*c.LoadEvery.longest()),
-		Before: a.beforeLoad, Guard: loaderGuard(a.db, 3*c.LoadEvery.longest(), a.log), Health: a.consumer.Health(),
+		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon, Near: max(30*time.Second, 2*c.LoadEvery.Longest()),
+		Before: a.beforeLoad, Guard: loaderGuard(a.db, 3*c.LoadEvery.Longest(), a.log), Health: a.consumer.Health(),
 		Observer: a.metrics, Logger: a.log,
 	})
 	a.pusher = topics.NewPusher(a.topics, delayjob.ConsumerOptions{
@@ -267,22 +268,22 @@ func (a *application) beforeLoad(ctx context.Context) error {
 
 // apply takes over what may change while the process runs. On an error nothing has changed. What
 // the default reminders are for meetings that are booked already is left to followDefaults.
-func (a *application) apply(ctx context.Context, old, now *Config) error {
+func (a *application) apply(ctx context.Context, old, now *config.Config) error {
 	if !reflect.DeepEqual(old.Email, now.Email) || !reflect.DeepEqual(old.SMS, now.SMS) {
 		if err := a.senders.apply(now); err != nil {
 			return err
 		}
 	}
-	a.level.Set(now.level())
-	a.settings.Store(now.Booking.settings())
+	a.level.Set(now.Level())
+	a.settings.Store(now.Booking.Settings())
 	a.accounts.SetSessionTTL(now.Auth.SessionTTL)
 	a.accounts.SetTokenTTL(now.Auth.TokenTTL, now.Auth.MaxTokenTTL)
 	a.limiter.SetRate(account.Rate(now.Auth.LoginRate))
 	a.wideLimiter.SetRate(wide(now.Auth.LoginRate))
-	a.topics.SetLimits(now.Topics.limits())
+	a.topics.SetLimits(now.Topics.Limits())
 	a.topicsRate.SetRate(account.Rate(now.Topics.Rate))
 	a.limits.set(now.Limits)
-	a.poster.Allow(now.Topics.allowed())
+	a.poster.Allow(now.Topics.Networks())
 	a.latest.Store(now)
 	a.noteReload(ctx, old, now)
 	select {
@@ -300,7 +301,7 @@ func (a *application) firstAdmin(ctx context.Context, email, password string) (l
 	}
 	b, err := a.accounts.Bootstrap(ctx, email, password)
 	if _, invalid := errors.AsType[*account.InvalidError](err); invalid {
-		return "", fmt.Errorf("first admin (%s, %s): %w", envAdminEmail, envAdminPassword, plainFaults(err))
+		return "", fmt.Errorf("first admin (%s, %s): %w", config.EnvAdminEmail, config.EnvAdminPassword, plainFaults(err))
 	}
 	if err != nil {
 		return "", err

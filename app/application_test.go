@@ -16,16 +16,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"punctual/account"
+	"punctual/app/config"
 	"punctual/meeting"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
 
 // startApplication wires everything on a database of its own; loader and consumer do not run.
-func startApplication(t *testing.T, change func(*Config)) (*application, *httptest.Server) {
+func startApplication(t *testing.T, change func(*config.Config)) (*application, *httptest.Server) {
 	t.Helper()
 	t.Chdir(t.TempDir()) // for the outbox
-	c := DefaultConfig()
+	c := config.Default()
 	c.Database.URL = testdb.URL(t, migrations.SQLite)
 	if change != nil {
 		change(c)
@@ -72,7 +73,7 @@ func TestApplication_strategiesAreThoseThatCanBeTuned(t *testing.T) {
 		names = append(names, j.Name())
 	}
 	slices.Sort(names)
-	if d := cmp.Diff(slices.Sorted(slices.Values(strategies)), names); d != "" {
+	if d := cmp.Diff(slices.Sorted(slices.Values(config.JobNames)), names); d != "" {
 		t.Error(d)
 	}
 }
@@ -83,18 +84,18 @@ func TestApplication_shippedFileOnStrategies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shipped, _, err := parseConfig("config.yaml", src, nil)
+	shipped, err := config.Parse("config.yaml", src, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strategies {
+	for _, name := range config.JobNames {
 		if !strings.Contains(string(src), name) {
 			t.Errorf("config.yaml does not name %s", name)
 		}
 	}
 	a, _ := startApplication(t, nil)
-	own, shown := settingsOf(a.jobs, nil), settingsOf(a.jobs, shipped.Queue.options())
-	if len(shipped.Queue.Jobs) == 0 {
+	own, shown := settingsOf(a.jobs, nil), settingsOf(a.jobs, shipped.Config.Queue.Options())
+	if len(shipped.Config.Queue.Jobs) == 0 {
 		t.Error("config.yaml shows no strategy")
 	}
 	if d := cmp.Diff(own, shown); d != "" {
@@ -120,7 +121,7 @@ func TestApplication_setUpLink(t *testing.T) {
 	if err != nil || !strings.HasPrefix(link, "http://localhost:8080/setup?token=pq_") {
 		t.Errorf("%q %v", link, err)
 	}
-	if _, err := a.firstAdmin(t.Context(), "root@example.org", "short"); err == nil || !strings.Contains(err.Error(), envAdminPassword) {
+	if _, err := a.firstAdmin(t.Context(), "root@example.org", "short"); err == nil || !strings.Contains(err.Error(), config.EnvAdminPassword) {
 		t.Errorf("a bad password: %v", err)
 	}
 	if link, err := a.firstAdmin(t.Context(), "root@example.org", "a long password"); err != nil || link != "" {
@@ -132,7 +133,7 @@ func TestApplication_setUpLink(t *testing.T) {
 }
 
 func TestApplication_showsNoSecrets(t *testing.T) {
-	a, s := startApplication(t, func(c *Config) {
+	a, s := startApplication(t, func(c *config.Config) {
 		c.Email.SMTP.Username, c.Email.SMTP.Password = "u", "hunter2"
 		c.SMS.HTTP.Headers = map[string]string{"Authorization": "hunter2"}
 		c.SMS.HTTP.URL = "https://gateway.example/?key=hunter2"
@@ -148,7 +149,9 @@ func TestApplication_showsNoSecrets(t *testing.T) {
 }
 
 func TestApplication_jobs(t *testing.T) {
-	a, s := startApplication(t, func(c *Config) { c.Queue.Jobs = map[string]JobConfig{"notify.email": {Concurrency: 3, Rate: 1.5}} })
+	a, s := startApplication(t, func(c *config.Config) {
+		c.Queue.Jobs = map[string]config.Job{"notify.email": {Concurrency: 3, Rate: 1.5}}
+	})
 	token := signIn(t, a, s)
 	ask := func(method, path string) answer {
 		t.Helper()
@@ -159,7 +162,7 @@ func TestApplication_jobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(list.Items, func(j jobView) bool { return j.Name == "notify.email" })
-	if len(list.Items) != len(strategies) || i < 0 {
+	if len(list.Items) != len(config.JobNames) || i < 0 {
 		t.Fatalf("%+v", list)
 	}
 	want := jobSettings{Concurrency: 3, Batch: 1, Lease: "1m", MaxRuntime: "2m", MaxAttempts: 12, Rate: 1.5}
@@ -240,7 +243,7 @@ func TestApplication_changedDefaultsReachTheMeetings(t *testing.T) {
 	now := *a.config
 	now.Log.Level = "error"
 	now.Booking.Limits.MaxDuration = time.Minute
-	now.Booking.Reminders = []ReminderConfig{{Before: "start", Offset: 7 * time.Minute, Channels: []string{"email", "sms"}}}
+	now.Booking.Reminders = []config.Reminder{{Before: "start", Offset: 7 * time.Minute, Channels: []string{"email", "sms"}}}
 	follow(t, a)
 	if err := a.apply(t.Context(), a.config, &now); err != nil {
 		t.Fatal(err)
@@ -274,7 +277,7 @@ func TestApplication_aChangeThatCannotBeAppliedChangesNothing(t *testing.T) {
 	a, _ := startApplication(t, nil)
 	now := *a.config
 	now.Log.Level = "error"
-	now.SMS = SMSConfig{Driver: "http", HTTP: SMSHTTPConfig{URL: "{{"}}
+	now.SMS = config.SMS{Driver: "http", HTTP: config.SMSGateway{URL: "{{"}}
 	if err := a.apply(t.Context(), a.config, &now); err == nil {
 		t.Fatal("applied")
 	}

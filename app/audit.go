@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"os"
-	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -12,6 +10,7 @@ import (
 
 	"punctual/account"
 	"punctual/app/audit"
+	"punctual/app/config"
 	"punctual/meeting"
 )
 
@@ -67,31 +66,17 @@ func (a *application) noteRefused(ctx context.Context, u *account.User, email st
 
 // noteReload notes what a changed configuration file changes. Secrets are masked: that they
 // changed is told.
-func (a *application) noteReload(ctx context.Context, old, now *Config) {
-	live, restart := changes(old, now)
+func (a *application) noteReload(ctx context.Context, old, now *config.Config) {
 	host, _ := os.Hostname() // each process reads its own file
 	ctx = audit.By(ctx, "configuration")
 	e := audit.Entry{Action: "config.changed", ID: host, Name: host, Changes: map[string]audit.Change{}}
-	for _, key := range slices.Concat(live, restart) {
-		e.Changes[key] = audit.Change{From: shownAt(old, key), To: shownAt(now, key)}
-	}
-	if len(restart) > 0 {
-		e.Reason = "restart"
+	for _, c := range config.Diff(old, now) {
+		e.Changes[c.Key] = audit.Change{From: c.From, To: c.To}
+		if c.Restart {
+			e.Reason = "restart"
+		}
 	}
 	a.addEntry(ctx, e)
-}
-
-// shownAt is the setting of a key, as it may be shown.
-func shownAt(c *Config, key string) any {
-	v := shown(reflect.ValueOf(c).Elem())
-	for _, part := range strings.Split(key, ".") {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return v
-		}
-		v = m[part]
-	}
-	return v
 }
 
 // addEntry notes what is no change of the database. That it cannot is logged: nothing else fails.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"punctual/app/config"
 	"punctual/migrations"
 	"punctual/tests/testenv"
 	"punctual/tests/testenv/testdb"
@@ -34,7 +35,7 @@ func gaugeValues(t *testing.T, g prometheus.Gatherer, name string) (values []flo
 }
 
 func TestClockWatch(t *testing.T) {
-	log := &logBuffer{}
+	log := &testenv.LogBuffer{}
 	var offset, corrected time.Duration
 	var down error
 	w := &clockWatch{
@@ -105,7 +106,7 @@ func TestMedianOffset(t *testing.T) {
 
 // Two servers of one machine agree, and a correction reaches the queue.
 func TestClockWatch_onServers(t *testing.T) {
-	a, _ := startApplication(t, func(c *Config) {
+	a, _ := startApplication(t, func(c *config.Config) {
 		c.Database.URL = testdb.URL(t, migrations.Postgres)
 		c.Queue.URL = testenv.Redis(t)
 	})

@@ -1,11 +1,24 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"math"
+	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"punctual/app/config"
+	"punctual/app/database"
+	"punctual/meeting"
+	meetingstore "punctual/meeting/gormstore"
 
 	"github.com/spf13/cobra"
 )
@@ -20,7 +33,7 @@ func (c *cli) configCommand() *cobra.Command {
 				c.configFile = args[0]
 			}
 			_, err := c.load()
-			if e, ok := isConfigError(err); ok {
+			if e, ok := errors.AsType[*config.Error](err); ok {
 				fmt.Fprint(c.stderr, e.Report())
 				return errReported
 			}
@@ -45,15 +58,15 @@ func (c *cli) configPlanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			next, _, err := LoadConfig(args[0], c.environ) // what is odd in the environment has been told
-			if e, ok := isConfigError(err); ok {
+			next, err := config.Load(args[0], c.environ) // without its warnings: c.load has printed them
+			if e, ok := errors.AsType[*config.Error](err); ok {
 				fmt.Fprint(c.stderr, e.Report())
 				return errReported
 			}
 			if err != nil {
 				return err
 			}
-			p, err := planOffline(cmd.Context(), old, next, time.Now)
+			p, err := planOffline(cmd.Context(), old, next.Config, time.Now)
 			if err != nil {
 				return err
 			}
@@ -126,3 +139,49 @@ func (p *ConfigPlan) write(to io.Writer) error {
 func planTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
 func (m PlannedMeeting) String() string { return fmt.Sprintf("%d %s", m.ID, m.Title) }
+
+// planOffline is planConfig beside the servers that may run, on the database of old. It
+// migrates nothing and writes nothing; a database that is not there yet holds nothing.
+func planOffline(ctx context.Context, old, next *config.Config, now func() time.Time) (*ConfigPlan, error) {
+	if file, ok := strings.CutPrefix(old.Database.URL, "sqlite:"); ok {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return &ConfigPlan{Settings: plannedSettings(old, next), Reminders: []PlannedReminder{}, Requests: []PlannedRequest{}, Refusals: []PlannedRefusal{}}, nil
+		}
+	}
+	db, err := database.Open(ctx, old.Database.URL, database.Options{})
+	if err != nil {
+		return nil, err
+	}
+	settings := *old.Booking.Settings()
+	meetings := meeting.NewService(meetingstore.New(db.Gorm, nil), nil, nil, func() meeting.Settings { return settings }, now, slog.New(slog.DiscardHandler))
+	p, _, err := planConfig(ctx, meetings, meeting.Actor{Kind: meeting.ActorSystem, Name: "plan"}, old, next, math.MaxInt)
+	if err != nil {
+		err = fmt.Errorf("read what is booked (punctual migrate status tells whether the schema is up to date): %w", err)
+	}
+	return p, errors.Join(err, db.Close())
+}
+
+// settingText is a setting on one line.
+func settingText(v any) string {
+	switch v := v.(type) {
+	case string:
+		if v == "" {
+			return `""`
+		}
+		return v
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = settingText(e)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		parts := make([]string, 0, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, k+": "+settingText(v[k]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	default:
+		return fmt.Sprint(v)
+	}
+}

@@ -26,11 +26,11 @@ func (c *cli) migrateCommand() *cobra.Command {
 }
 
 func (c *cli) withDatabase(ctx context.Context, do func(context.Context, *database.DB) error) error {
-	config, err := c.load()
+	settings, err := c.load()
 	if err != nil {
 		return err
 	}
-	db, err := database.Open(ctx, config.Database.URL, database.Options{})
+	db, err := database.Open(ctx, settings.Database.URL, database.Options{})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"punctual/app/audit"
+	"punctual/app/config"
 	"punctual/app/database"
 	"punctual/delayjob"
 	failures "punctual/delayjob/gormstore"
@@ -27,27 +28,27 @@ func (c *cli) queueCommand() *cobra.Command {
 
 // withQueue runs a command on the queue of the installation, beside the servers that may run.
 // inside says what to use instead if the queue lives in the server.
-func (c *cli) withQueue(ctx context.Context, inside string, do func(*Config, queue) error) error {
-	config, err := c.load()
+func (c *cli) withQueue(ctx context.Context, inside string, do func(*config.Config, queue) error) error {
+	settings, err := c.load()
 	if err != nil {
 		return err
 	}
-	if config.Queue.URL == "memory:" {
+	if settings.Queue.URL == "memory:" {
 		return fmt.Errorf("queue.url is memory:, so the queue lives inside the server; ask that with %s", inside)
 	}
 	level := new(slog.LevelVar)
 	level.Set(slog.LevelWarn)
-	q, client, err := openQueue(ctx, config.Queue, newLogger(c.stderr, config.Log.Format, level))
+	q, client, err := openQueue(ctx, settings.Queue, newLogger(c.stderr, settings.Log.Format, level))
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(config, q), q.Close(), client.Close())
+	return errors.Join(do(settings, q), q.Close(), client.Close())
 }
 
 // withDeadLetters does so with the database too.
 func (c *cli) withDeadLetters(ctx context.Context, inside string, do func(*deadLetters) error) error {
-	return c.withQueue(ctx, inside, func(config *Config, q queue) error {
-		db, err := database.Open(ctx, config.Database.URL, database.Options{})
+	return c.withQueue(ctx, inside, func(settings *config.Config, q queue) error {
+		db, err := database.Open(ctx, settings.Database.URL, database.Options{})
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func knownJob(name string) error {
 	if handled(name) {
 		return nil
 	}
-	return usageError{fmt.Errorf("%q is no strategy%s", name, suggest(name, strategies))}
+	return usageError{fmt.Errorf("%q is no strategy%s", name, config.Suggest(name, config.JobNames))}
 }
 
 func (c *cli) queueStatsCommand() *cobra.Command {
@@ -69,8 +70,8 @@ func (c *cli) queueStatsCommand() *cobra.Command {
 		Use: "stats", Short: "Count what waits, runs and died, by strategy and topic", Args: cobra.NoArgs,
 		Long: "Count what waits, runs and died, by strategy and topic. A job marked (unknown) has no strategy in this version; nothing handles its messages.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withQueue(cmd.Context(), "GET /api/v1/jobs and GET /api/v1/topics", func(config *Config, q queue) error {
-				return c.queueStats(cmd.Context(), config, q, asJSON)
+			return c.withQueue(cmd.Context(), "GET /api/v1/jobs and GET /api/v1/topics", func(settings *config.Config, q queue) error {
+				return c.queueStats(cmd.Context(), settings, q, asJSON)
 			})
 		},
 	}
@@ -101,16 +102,16 @@ func countsOf(job string, s delayjob.Stats) jobCounts {
 // listedTopics is how many topics queue stats lists at most.
 const listedTopics = 1000
 
-func (c *cli) queueStats(ctx context.Context, config *Config, q queue, asJSON bool) error {
-	counts := make([]jobCounts, len(strategies))
-	for i, job := range strategies {
+func (c *cli) queueStats(ctx context.Context, settings *config.Config, q queue, asJSON bool) error {
+	counts := make([]jobCounts, len(config.JobNames))
+	for i, job := range config.JobNames {
 		s, err := q.Stats(ctx, job)
 		if err != nil {
 			return fmt.Errorf("count %s: %w", job, err)
 		}
 		counts[i] = countsOf(job, s)
 	}
-	ofTopics, err := topicCounts(ctx, config, q)
+	ofTopics, err := topicCounts(ctx, settings, q)
 	if err != nil {
 		err = fmt.Errorf("topics are not listed: %w", err)
 	}
@@ -128,8 +129,8 @@ func (c *cli) queueStats(ctx context.Context, config *Config, q queue, asJSON bo
 }
 
 // topicCounts asks the database which topics there are.
-func topicCounts(ctx context.Context, config *Config, q queue) ([]jobCounts, error) {
-	db, err := database.Open(ctx, config.Database.URL, database.Options{})
+func topicCounts(ctx context.Context, settings *config.Config, q queue) ([]jobCounts, error) {
+	db, err := database.Open(ctx, settings.Database.URL, database.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +182,7 @@ func (c *cli) queuePeekCommand() *cobra.Command {
 			if limit < 1 || limit > 10_000 {
 				return usageError{fmt.Errorf("--limit is %d; it must be 1 to 10000", limit)}
 			}
-			return c.withQueue(cmd.Context(), "GET /api/v1/jobs/{name}/messages", func(_ *Config, q queue) error {
+			return c.withQueue(cmd.Context(), "GET /api/v1/jobs/{name}/messages", func(_ *config.Config, q queue) error {
 				if err := knownJob(args[0]); err != nil {
 					if jobs, failed := q.Jobs(cmd.Context()); failed != nil || !slices.Contains(jobs, args[0]) {
 						return errors.Join(failed, err)
@@ -333,7 +334,7 @@ func (c *cli) queueRequeueCommand() *cobra.Command {
 				if len(ids) > 0 {
 					return c.eachDeadLetter(ids, "Requeued", func(id string) error { return d.requeue(cmd.Context(), id) })
 				}
-				jobs := strategies
+				jobs := config.JobNames
 				if job != "" {
 					jobs = []string{job}
 				}
@@ -400,7 +401,7 @@ func (c *cli) queueCheckCommand() *cobra.Command {
 			"  5  its job has a strategy in this version, or is a topic\n" +
 			"Each breach that is still there a second later is a line; the exit code is 1 then.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withQueue(cmd.Context(), "GET /api/v1/jobs", func(_ *Config, q queue) error { return c.queueCheck(cmd.Context(), q) })
+			return c.withQueue(cmd.Context(), "GET /api/v1/jobs", func(_ *config.Config, q queue) error { return c.queueCheck(cmd.Context(), q) })
 		},
 	}
 }
@@ -441,7 +442,7 @@ func breachesOf(ctx context.Context, q queue) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, err := q.Check(ctx, append(jobs, strategies...)...)
+	more, err := q.Check(ctx, append(jobs, config.JobNames...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -452,7 +453,7 @@ func breachesOf(ctx context.Context, q queue) ([]string, error) {
 	for job := range unknown { // without counts, so that a later look finds the same breach
 		more = append(more, job+" has messages, but no strategy handles them")
 	}
-	stranded, err := delayjob.Stranded(ctx, q, strategies...)
+	stranded, err := delayjob.Stranded(ctx, q, config.JobNames...)
 	if err != nil {
 		return nil, err
 	}

@@ -21,14 +21,14 @@ import (
 // withApplication runs a command on the installation's data, beside the servers that may run.
 // It leaves the queue alone: what it makes due, their loaders find in the database.
 func (c *cli) withApplication(ctx context.Context, do func(*application) error) error {
-	config, err := c.load()
+	settings, err := c.load()
 	if err != nil {
 		return err
 	}
-	config.Queue.URL = "memory:"
+	settings.Queue.URL = "memory:"
 	level := new(slog.LevelVar)
 	level.Set(slog.LevelWarn)
-	a, err := newApplication(ctx, config, roleAPI, newLogger(c.stderr, config.Log.Format, level), level)
+	a, err := newApplication(ctx, settings, roleAPI, newLogger(c.stderr, settings.Log.Format, level), level)
 	if err != nil {
 		return err
 	}

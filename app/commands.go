@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 
+	"punctual/app/config"
+
 	"github.com/spf13/cobra"
 )
 
@@ -85,7 +87,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetIn(c.stdin)
 	root.SetOut(c.stdout)
 	root.SetErr(c.stderr)
-	root.PersistentFlags().StringVar(&c.configFile, "config", defaultConfigFile, "the configuration file")
+	root.PersistentFlags().StringVar(&c.configFile, "config", config.DefaultFile, "the configuration file")
 	root.AddCommand(c.serveCommand(), c.migrateCommand(), c.configCommand(), c.userCommand(), c.queueCommand(), c.zonesCommand(), c.demoCommand(), c.versionCommand())
 	markUsageErrors(root)
 	return root
@@ -153,12 +155,12 @@ func versionText() string {
 }
 
 // load reads the configuration of the command line.
-func (c *cli) load() (*Config, error) {
-	config, warnings, err := LoadConfig(c.configFile, c.environ)
-	for _, w := range warnings {
+func (c *cli) load() (*config.Config, error) {
+	loaded, err := config.Load(c.configFile, c.environ)
+	for _, w := range loaded.Warnings {
 		fmt.Fprintln(c.stderr, "punctual: warning:", w)
 	}
-	return config, err
+	return loaded.Config, err
 }
 
 func jsonFlag(cmd *cobra.Command, to *bool) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"punctual/app/config"
 	"punctual/delayjob"
 	"punctual/delayjob/memqueue"
 	"punctual/migrations"
@@ -38,7 +39,7 @@ func deadLetter(t *testing.T, a *application, job, key, text string) {
 func TestDeadLetters_overHTTP(t *testing.T) {
 	for _, dialect := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {
 		t.Run(string(dialect), func(t *testing.T) {
-			a, s := startApplication(t, func(c *Config) { c.Database.URL = testdb.URL(t, dialect) })
+			a, s := startApplication(t, func(c *config.Config) { c.Database.URL = testdb.URL(t, dialect) })
 			auth := []string{"Authorization", "Bearer " + signIn(t, a, s)}
 			left := func(want ...string) {
 				t.Helper()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"punctual/app/config"
 	"punctual/meeting"
 )
 
@@ -44,11 +45,11 @@ const followStep = 50
 // steps and pauses as long as each took, so that what is due meanwhile does not wait for it. A
 // process that dies in between leaves the rest to the next start. It ends early if the
 // configuration changes again, which is announced by itself.
-func (a *application) applyReminders(ctx context.Context, c *Config) error {
+func (a *application) applyReminders(ctx context.Context, c *config.Config) error {
 	changed := 0
 	for after := meeting.ID(0); a.latest.Load() == c; {
 		begin := time.Now()
-		n, last, err := a.meetingStore.FollowReminders(ctx, c.Booking.reminders(), begin, after, followStep)
+		n, last, err := a.meetingStore.FollowReminders(ctx, c.Booking.DefaultReminders(), begin, after, followStep)
 		if err != nil {
 			return err
 		}

@@ -3,13 +3,15 @@ package app
 import (
 	"log/slog"
 	"testing"
+
+	"punctual/tests/testenv"
 )
 
 // A database that does not take the default reminders keeps no change of the configuration from
 // being in force, and is tried again.
 func TestFollowReminders_triesOn(t *testing.T) {
 	a, _ := startApplication(t, nil)
-	log := &logBuffer{}
+	log := &testenv.LogBuffer{}
 	a.log = newLogger(log, "text", slog.LevelInfo)
 	rename := func(from, to string) {
 		t.Helper()
@@ -24,7 +26,7 @@ func TestFollowReminders_triesOn(t *testing.T) {
 		t.Fatalf("applied: %v, level %v", err, a.level.Level())
 	}
 	follow(t, a)
-	log.await(t, "meetings still follow earlier defaults")
+	log.Await(t, "meetings still follow earlier defaults")
 	rename("away", "meetings")
-	log.await(t, "meetings follow the defaults now")
+	log.Await(t, "meetings follow the defaults now")
 }

@@ -28,7 +28,7 @@ func (a *application) newFallback() *delayjob.Fallback {
 		Lock:     fallbackLock(a.db),
 		Loader:   delayjob.LoaderOptions{Horizon: c.Horizon, Guard: a.obeyFirst, Observer: a.metrics, Logger: a.log},
 		Consumer: delayjob.ConsumerOptions{
-			Jobs: c.options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.failures, Observer: a.metrics, Logger: a.log,
+			Jobs: c.Options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.failures, Observer: a.metrics, Logger: a.log,
 		},
 		Before: func(ctx context.Context, q delayjob.Queue) error {
 			clock.look(ctx)

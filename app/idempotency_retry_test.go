@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"punctual/app/config"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -39,7 +40,7 @@ func TestIdempotency_lostConnections(t *testing.T) {
 			var servers []*httptest.Server
 			var token string
 			for i := range c.instances {
-				a, s := startApplication(t, func(config *Config) { config.Database.URL = url })
+				a, s := startApplication(t, func(c *config.Config) { c.Database.URL = url })
 				a.level.Set(slog.LevelError)
 				servers = append(servers, s)
 				if i == 0 {

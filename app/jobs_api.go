@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/app/config"
 	"punctual/delayjob"
 	failures "punctual/delayjob/gormstore"
 	"punctual/notify"
@@ -158,7 +159,7 @@ func (a *jobsAPI) viewOf(job string, s delayjob.Stats, paused map[string]failure
 	v := jobView{
 		Name: job, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, Paused: s.Paused,
 		Settings: jobSettings{
-			Concurrency: o.Concurrency, Batch: o.Batch, Lease: shortDuration(o.Lease), MaxRuntime: shortDuration(o.MaxRuntime),
+			Concurrency: o.Concurrency, Batch: o.Batch, Lease: config.ShortDuration(o.Lease), MaxRuntime: config.ShortDuration(o.MaxRuntime),
 			MaxAttempts: max(-1, o.MaxAttempts), Rate: o.Rate,
 		},
 	}

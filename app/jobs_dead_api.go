@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"punctual/app/config"
 	"punctual/delayjob"
 	failures "punctual/delayjob/gormstore"
 )
@@ -151,7 +152,7 @@ func (a *jobsAPI) chosen(in *deadFilter) (jobs []string, err error) {
 	}
 	var faults []ProblemFault
 	if len(jobs) == 0 && knownJob(in.Body.Job) != nil {
-		faults = append(faults, ProblemFault{Location: "body.job", Message: "is no strategy" + suggest(in.Body.Job, strategies), Code: "unknown"})
+		faults = append(faults, ProblemFault{Location: "body.job", Message: "is no strategy" + config.Suggest(in.Body.Job, config.JobNames), Code: "unknown"})
 	}
 	if strings.ContainsRune(in.Body.ErrorContains, 0) {
 		faults = append(faults, ProblemFault{Location: "body.error_contains", Message: "must not hold the character NUL", Code: "malformed"})

@@ -18,6 +18,7 @@ import (
 
 	"punctual/account"
 	"punctual/account/redislimit"
+	"punctual/app/config"
 	"punctual/app/database"
 	meetinghttp "punctual/meeting/httpapi"
 )
@@ -40,7 +41,7 @@ var heavyPlaces = 2 * runtime.GOMAXPROCS(0)
 // limits bound what one person, one token and, without sign-in, one network may ask for. All processes
 // share them. What runs at once is bounded in each process, too.
 type limits struct {
-	config    atomic.Pointer[RequestLimits]
+	config    atomic.Pointer[config.RequestLimits]
 	people    *sharedRate
 	tokens    *sharedRate
 	addresses *sharedRate
@@ -52,7 +53,7 @@ type limits struct {
 	streams   places
 }
 
-func newLimits(client redis.UniversalClient, c *Config, secret func(huma.Context) string) *limits {
+func newLimits(client redis.UniversalClient, c *config.Config, secret func(huma.Context) string) *limits {
 	l := &limits{
 		secret:    secret,
 		people:    newSharedRate(client, c.Queue.Prefix+":people:"),
@@ -70,7 +71,7 @@ func newLimits(client redis.UniversalClient, c *Config, secret func(huma.Context
 }
 
 // set takes over changed settings.
-func (l *limits) set(c RequestLimits) {
+func (l *limits) set(c config.RequestLimits) {
 	l.config.Store(&c)
 	l.people.set(burst(c.Rate, 2)) // of all tokens together
 	l.tokens.set(burst(c.Rate, 1))
@@ -79,7 +80,7 @@ func (l *limits) set(c RequestLimits) {
 }
 
 // burst allows requests of two seconds, minutes or hours at once.
-func burst(r Rate, times int) account.Rate {
+func burst(r config.Rate, times int) account.Rate {
 	return account.Rate{Count: 2 * times * r.Count, Per: 2 * r.Per}
 }
 
@@ -178,7 +179,7 @@ func (l *limits) after(ctx huma.Context, next func(huma.Context)) {
 	if p.AtDoor() { // one person may pair many doors
 		person = token
 	}
-	c, config, op := humagin.Unwrap(ctx), l.config.Load(), ctx.Operation()
+	c, bounds, op := humagin.Unwrap(ctx), l.config.Load(), ctx.Operation()
 	allowed, after := l.tokens.Allow(ctx.Context(), token)
 	if allowed {
 		allowed, after = l.people.Allow(ctx.Context(), person)
@@ -187,23 +188,23 @@ func (l *limits) after(ctx huma.Context, next func(huma.Context)) {
 	case !allowed:
 		writeProblem(c, tooMany("Too many requests", after))
 	case op.Path == meetinghttp.EventsPath || op.Path == meetinghttp.DoorEventsPath:
-		l.stream(ctx, next, person, config)
+		l.stream(ctx, next, person, bounds)
 	case strings.HasSuffix(op.Path, "/pop"): // waits for jobs, and has a rate of its own
 		next(ctx)
 	default:
-		l.inPlace(ctx, func(ctx huma.Context) { l.run(ctx, next, person, config) }, &l.running, token, config.Concurrency)
+		l.inPlace(ctx, func(ctx huma.Context) { l.run(ctx, next, person, bounds) }, &l.running, token, bounds.Concurrency)
 	}
 }
 
-func (l *limits) run(ctx huma.Context, next func(huma.Context), person string, config *RequestLimits) {
+func (l *limits) run(ctx huma.Context, next func(huma.Context), person string, bounds *config.RequestLimits) {
 	if heavy, _ := ctx.Operation().Metadata[heavyKey].(bool); !heavy {
-		l.inPlace(ctx, next, &l.running, person, 2*config.Concurrency) // of all tokens together
+		l.inPlace(ctx, next, &l.running, person, 2*bounds.Concurrency) // of all tokens together
 		return
 	}
 	l.inPlace(ctx, func(ctx huma.Context) {
 		ctx = huma.WithContext(ctx, database.ForHeavy(ctx.Context()))
 		l.inPlace(ctx, next, &l.heavy, "", heavyPlaces)
-	}, &l.heavy, person, config.Heavy)
+	}, &l.heavy, person, bounds.Heavy)
 }
 
 // inPlace runs next when the key has a place, or answers that it has none.
@@ -218,14 +219,14 @@ func (l *limits) inPlace(ctx huma.Context, next func(huma.Context), at *places, 
 }
 
 // stream runs one that stays open: it never waits for a place.
-func (l *limits) stream(ctx huma.Context, next func(huma.Context), person string, config *RequestLimits) {
-	leave, ok := l.streams.take(ctx.Context(), person, config.Streams, 0)
+func (l *limits) stream(ctx huma.Context, next func(huma.Context), person string, bounds *config.RequestLimits) {
+	leave, ok := l.streams.take(ctx.Context(), person, bounds.Streams, 0)
 	if !ok {
 		writeProblem(humagin.Unwrap(ctx), tooMany("Too many open event streams", streamsRetry))
 		return
 	}
 	defer leave()
-	leaveAll, ok := l.streams.take(ctx.Context(), "", config.TotalStreams, 0)
+	leaveAll, ok := l.streams.take(ctx.Context(), "", bounds.TotalStreams, 0)
 	if !ok {
 		writeProblem(humagin.Unwrap(ctx), tooMany("Too many open event streams in this process", streamsRetry))
 		return

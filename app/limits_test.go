@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"punctual/app/audit"
+	"punctual/app/config"
 	"punctual/app/database"
 	"punctual/migrations"
 	"punctual/tests/testenv"
@@ -26,9 +27,9 @@ import (
 )
 
 func TestLimits_rates(t *testing.T) {
-	a, s := startApplication(t, func(c *Config) {
-		c.Limits.Rate = Rate{Count: 5, Per: time.Hour}
-		c.Limits.AnonymousRate = Rate{Count: 4, Per: time.Hour}
+	a, s := startApplication(t, func(c *config.Config) {
+		c.Limits.Rate = config.Rate{Count: 5, Per: time.Hour}
+		c.Limits.AnonymousRate = config.Rate{Count: 4, Per: time.Hour}
 	})
 	token := signIn(t, a, s) // one of eight requests without sign-in
 	refusedAfter := func(what string, want int, headers ...string) {
@@ -49,7 +50,7 @@ func TestLimits_rates(t *testing.T) {
 	refusedAfter("no token", 7)
 	refusedAfter("a wrong token", 8, "Authorization", "Bearer wrong")
 
-	a.limits.set(DefaultConfig().Limits)
+	a.limits.set(config.Default().Limits)
 	for _, headers := range [][]string{{"Authorization", "Bearer " + token}, {"Authorization", "Bearer wrong"}, {}} {
 		eventually(t, func() bool { return send(t, s, "GET", "/api/v1/me", "", headers...).status != 429 })
 	}
@@ -58,9 +59,9 @@ func TestLimits_rates(t *testing.T) {
 // Two processes share a rate: a caller has it once, and a tenth in each process.
 func TestLimits_sharedRate(t *testing.T) {
 	db, redis := testdb.URL(t, migrations.Postgres), testenv.Redis(t)
-	one := func(c *Config) {
+	one := func(c *config.Config) {
 		c.Database.URL, c.Queue.URL = db, redis
-		c.Limits.Rate = Rate{Count: 50, Per: time.Hour}
+		c.Limits.Rate = config.Rate{Count: 50, Per: time.Hour}
 	}
 	a, first := startApplication(t, one)
 	_, second := startApplication(t, one)
@@ -79,7 +80,7 @@ func TestLimits_sharedRate(t *testing.T) {
 // Two processes together give a person as many streams as one does, and as many requests at once.
 func TestLimits_sharedPlaces(t *testing.T) {
 	db, redis := testdb.URL(t, migrations.Postgres), testenv.Redis(t)
-	one := func(c *Config) {
+	one := func(c *config.Config) {
 		c.Database.URL, c.Queue.URL = db, redis
 		c.Limits.Streams, c.Limits.Heavy = 2, 1
 	}
@@ -197,7 +198,7 @@ func listenTo(t *testing.T, s *httptest.Server, path, token string) (res *http.R
 }
 
 func TestLimits_streams(t *testing.T) {
-	a, s := startApplication(t, func(c *Config) { c.Limits.Streams, c.Limits.TotalStreams = 2, 3 })
+	a, s := startApplication(t, func(c *config.Config) { c.Limits.Streams, c.Limits.TotalStreams = 2, 3 })
 	token := signIn(t, a, s)
 	run(t, a)
 	var open []*http.Response
@@ -266,7 +267,7 @@ func login(t *testing.T, s *httptest.Server) string {
 // made in another process. What changes nothing for the caller ends no stream.
 func TestRights_endStreams(t *testing.T) {
 	db, redis := testdb.URL(t, migrations.Postgres), testenv.Redis(t)
-	shared := func(c *Config) { c.Database.URL, c.Queue.URL = db, redis }
+	shared := func(c *config.Config) { c.Database.URL, c.Queue.URL = db, redis }
 	a, here := startApplication(t, shared)
 	b, there := startApplication(t, shared)
 	admin := signIn(t, a, here)
@@ -502,7 +503,7 @@ func TestContainerMemory(t *testing.T) {
 // Wrong tokens of a network do not shut out a right one that was used before, whether or not it has the right
 // to what it asks for.
 func TestLimits_wrongTokensShutOutNobody(t *testing.T) {
-	a, s := startApplication(t, func(c *Config) { c.Limits.AnonymousRate = Rate{Count: 4, Per: time.Hour} })
+	a, s := startApplication(t, func(c *config.Config) { c.Limits.AnonymousRate = config.Rate{Count: 4, Per: time.Hour} })
 	right := []string{"Authorization", "Bearer " + signIn(t, a, s)}
 	if res := send(t, s, "GET", "/api/v1/me", "", right...); res.status != 200 {
 		t.Fatalf("%d %s", res.status, res.body)

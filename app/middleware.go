@@ -20,6 +20,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"punctual/app/config"
 	"punctual/app/database"
 	"punctual/meeting"
 	meetinghttp "punctual/meeting/httpapi"
@@ -73,7 +74,7 @@ func accessLog(log *slog.Logger) gin.HandlerFunc {
 func warnOfProxies(trusted []string, log *slog.Logger) gin.HandlerFunc {
 	var networks []netip.Prefix
 	for _, s := range trusted {
-		if p, err := parseNetwork(s); err == nil {
+		if p, err := config.ParseNetwork(s); err == nil {
 			networks = append(networks, p)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"punctual/app/config"
 	"punctual/migrations"
 	"punctual/tests/testenv"
 	"punctual/tests/testenv/testdb"
@@ -19,7 +20,7 @@ func TestOutageOfTheDatabase(t *testing.T) {
 	}
 	p := testenv.NewProxy(t, u.Host)
 	u.Host = p.Addr()
-	a, s := startApplication(t, func(c *Config) { c.Database.URL = u.String() })
+	a, s := startApplication(t, func(c *config.Config) { c.Database.URL = u.String() })
 	token := signIn(t, a, s)
 	ask := func(method, path, body string) answer {
 		t.Helper()

@@ -2,20 +2,10 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"log/slog"
-	"maps"
-	"math"
-	"os"
-	"slices"
-	"strings"
 	"time"
 
-	"punctual/app/database"
+	"punctual/app/config"
 	"punctual/meeting"
-	meetingstore "punctual/meeting/gormstore"
 )
 
 // ConfigPlan is what other settings would change, in themselves and for what is booked.
@@ -83,8 +73,8 @@ type PlanTotals struct {
 
 // planConfig tells what next would change for what the service knows under old: the first of each
 // kind, at most most, and how many there are.
-func planConfig(ctx context.Context, meetings *meeting.Service, by meeting.Actor, old, next *Config, most int) (*ConfigPlan, *PlanTotals, error) {
-	f, err := meetings.Forecast(ctx, by, *next.Booking.settings(), most)
+func planConfig(ctx context.Context, meetings *meeting.Service, by meeting.Actor, old, next *config.Config, most int) (*ConfigPlan, *PlanTotals, error) {
+	f, err := meetings.Forecast(ctx, by, *next.Booking.Settings(), most)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,24 +101,12 @@ func plannedMeeting(m *meeting.Meeting) PlannedMeeting {
 	return PlannedMeeting{ID: m.ID, Title: m.Title, Start: m.Slot.Start.UTC(), Rooms: append([]string{}, m.RoomNames...)}
 }
 
-// plannedSettings are the keys in which two configurations differ, in the order of the file.
-func plannedSettings(old, next *Config) []PlannedSetting {
-	before := map[string]ConfigKey{}
-	for _, k := range configKeys(old, nil, nil) {
-		before[k.Key] = k
+func plannedSettings(old, next *config.Config) []PlannedSetting {
+	planned := []PlannedSetting{}
+	for _, c := range config.Diff(old, next) {
+		planned = append(planned, PlannedSetting(c))
 	}
-	live, restart := changes(old, next)
-	differs := map[string]bool{}
-	for _, k := range append(live, restart...) {
-		differs[k] = true
-	}
-	changed := []PlannedSetting{}
-	for _, k := range configKeys(next, nil, nil) {
-		if differs[k.Key] {
-			changed = append(changed, PlannedSetting{Key: k.Key, From: before[k.Key].Value, To: k.Value, Restart: k.Restart})
-		}
-	}
-	return changed
+	return planned
 }
 
 func outcomeWord(s meeting.Status) string {
@@ -136,50 +114,4 @@ func outcomeWord(s meeting.Status) string {
 		return "approve"
 	}
 	return "reject"
-}
-
-// planOffline is planConfig beside the servers that may run, on the database of old. It
-// migrates nothing and writes nothing; a database that is not there yet holds nothing.
-func planOffline(ctx context.Context, old, next *Config, now func() time.Time) (*ConfigPlan, error) {
-	if file, ok := strings.CutPrefix(old.Database.URL, "sqlite:"); ok {
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return &ConfigPlan{Settings: plannedSettings(old, next), Reminders: []PlannedReminder{}, Requests: []PlannedRequest{}, Refusals: []PlannedRefusal{}}, nil
-		}
-	}
-	db, err := database.Open(ctx, old.Database.URL, database.Options{})
-	if err != nil {
-		return nil, err
-	}
-	settings := *old.Booking.settings()
-	meetings := meeting.NewService(meetingstore.New(db.Gorm, nil), nil, nil, func() meeting.Settings { return settings }, now, slog.New(slog.DiscardHandler))
-	p, _, err := planConfig(ctx, meetings, meeting.Actor{Kind: meeting.ActorSystem, Name: "plan"}, old, next, math.MaxInt)
-	if err != nil {
-		err = fmt.Errorf("read what is booked (punctual migrate status tells whether the schema is up to date): %w", err)
-	}
-	return p, errors.Join(err, db.Close())
-}
-
-// settingText is a setting on one line.
-func settingText(v any) string {
-	switch v := v.(type) {
-	case string:
-		if v == "" {
-			return `""`
-		}
-		return v
-	case []any:
-		parts := make([]string, len(v))
-		for i, e := range v {
-			parts[i] = settingText(e)
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	case map[string]any:
-		parts := make([]string, 0, len(v))
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, k+": "+settingText(v[k]))
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	default:
-		return fmt.Sprint(v)
-	}
 }

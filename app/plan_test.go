@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"punctual/app/config"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -20,8 +21,8 @@ import (
 func plannedWorld(t *testing.T, dialect migrations.Dialect) (a *application, s *httptest.Server, token, url string) {
 	t.Helper()
 	url = testdb.URL(t, dialect)
-	a, s = startApplication(t, func(c *Config) { c.Database.URL = url })
-	a.source.accept("config.yaml", nil)
+	a, s = startApplication(t, func(c *config.Config) { c.Database.URL = url })
+	a.source.Accept("config.yaml", nil)
 	token = signIn(t, a, s)
 	post := func(path, body string) int64 {
 		t.Helper()
@@ -101,7 +102,7 @@ func TestConfigPlan(t *testing.T) {
 			_, s, token, url := plannedWorld(t, dialect)
 
 			// By the API.
-			file, err := json.Marshal(map[string]string{"config": strings.Replace(plannedFile, "\n", "\ndatabase: { url: \""+DefaultConfig().Database.URL+"\" }\n", 1)})
+			file, err := json.Marshal(map[string]string{"config": strings.Replace(plannedFile, "\n", "\ndatabase: { url: \""+config.Default().Database.URL+"\" }\n", 1)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,13 +199,13 @@ func TestConfigPlan_refusesByAPI(t *testing.T) {
 func TestConfigKeys(t *testing.T) {
 	a, s := startApplication(t, nil)
 	token := signIn(t, a, s)
-	l, err := readConfig("c.yaml", []byte("log: { level: warn }\nbooking:\n  approval:\n    timeout: 2h\nemail: { smtp: { username: u, password: hunter2 } }\n"),
+	l, err := config.Parse("c.yaml", []byte("log: { level: warn }\nbooking:\n  approval:\n    timeout: 2h\nemail: { smtp: { username: u, password: hunter2 } }\n"),
 		[]string{"PUNCTUAL_QUEUE_JOBS_NOTIFY_EMAIL_LEASE=30s", "PUNCTUAL_AUTH_LOGIN_RATE=3/m"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.latest.Store(l.config)
-	a.source.accept("c.yaml", l.origins)
+	a.latest.Store(l.Config)
+	a.source.Accept("c.yaml", l.Origins)
 	var told struct {
 		Keys    []ConfigKey
 		File    string
@@ -229,7 +230,7 @@ func TestConfigKeys(t *testing.T) {
 		"auth.login_rate":          {Kind: "rate", Value: "3/m", Default: "10/m", Origin: ConfigOrigin{Kind: "environment", Variable: "PUNCTUAL_AUTH_LOGIN_RATE"}},
 		"booking.hold_pending":     {Kind: "boolean", Value: true, Default: true, Origin: ConfigOrigin{Kind: "default"}},
 		"queue.horizon":            {Kind: "duration", Value: "2m", Default: "2m", Origin: ConfigOrigin{Kind: "default"}, Restart: true},
-		"email.smtp.password":      {Kind: "text", Value: mask, Default: "", Origin: ConfigOrigin{Kind: "file", Line: 5, Column: 41}, Secret: true},
+		"email.smtp.password":      {Kind: "text", Value: "***", Default: "", Origin: ConfigOrigin{Kind: "file", Line: 5, Column: 41}, Secret: true},
 	} {
 		want.Key = key
 		got := keys[key]
@@ -241,13 +242,13 @@ func TestConfigKeys(t *testing.T) {
 		t.Errorf("%+v", jobs)
 	}
 
-	_, _, refused := parseConfig("c.yaml", []byte("log: { level: loud }\n"), nil)
-	a.source.refuse(refused)
+	_, refused := config.Parse("c.yaml", []byte("log: { level: loud }\n"), nil)
+	a.source.Refuse(refused)
 	ask()
 	if told.Refused == nil || told.Refused.Faults[0].Line != 1 || !strings.Contains(told.Refused.Faults[0].Excerpt, "loud") {
 		t.Errorf("%+v", told.Refused)
 	}
-	a.source.accept("c.yaml", l.origins)
+	a.source.Accept("c.yaml", l.Origins)
 	if ask(); told.Refused != nil {
 		t.Errorf("still %+v", told.Refused)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"punctual/account"
 	"punctual/account/redislimit"
+	"punctual/app/config"
 	"punctual/delayjob"
 	"punctual/delayjob/memqueue"
 	"punctual/delayjob/redisqueue"
@@ -24,7 +25,7 @@ type queue interface {
 
 // openQueue returns the queue and, unless it lives in memory, the connections to Redis under
 // it, which are the caller's to close.
-func openQueue(ctx context.Context, c QueueConfig, log *slog.Logger, opts ...redisqueue.Option) (queue, redis.UniversalClient, error) {
+func openQueue(ctx context.Context, c config.Queue, log *slog.Logger, opts ...redisqueue.Option) (queue, redis.UniversalClient, error) {
 	if c.URL == "memory:" {
 		return memqueue.New(), nil, nil
 	}
@@ -68,15 +69,6 @@ func (a *application) newLimiter(prefix string, rate account.Rate) limiter {
 }
 
 // wide is the rate of failed sign-ins from one network, or to one account.
-func wide(login Rate) account.Rate {
+func wide(login config.Rate) account.Rate {
 	return account.Rate{Count: account.WideFactor * login.Count, Per: login.Per}
-}
-
-// options of the strategies, as the configuration overrides them.
-func (c QueueConfig) options() map[string]delayjob.Options {
-	m := map[string]delayjob.Options{}
-	for name, j := range c.Jobs {
-		m[name] = delayjob.Options{Concurrency: j.Concurrency, Batch: j.Batch, Lease: j.Lease, MaxAttempts: j.MaxAttempts, Rate: j.Rate}
-	}
-	return m
 }

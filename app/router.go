@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
+	"punctual/app/config"
 	meetinghttp "punctual/meeting/httpapi"
 )
 
@@ -44,7 +45,7 @@ func newHTTPServer(h http.Handler) *http.Server {
 
 // newEngine answers what no route does, and prepares every request: an id, a log line, a
 // time, limits, and safety from other sites.
-func newEngine(c HTTPConfig, log *slog.Logger, m *metrics) (*gin.Engine, error) {
+func newEngine(c config.HTTP, log *slog.Logger, m *metrics) (*gin.Engine, error) {
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false
@@ -81,7 +82,7 @@ func newRouter(a *application) (http.Handler, error) {
 	(&meetinghttp.ArrivalPage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Now: time.Now}).Register(r)
 	(&meetinghttp.RespondPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
 	(&meetinghttp.OfferPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
-	api := newAPI(r, a.config.HTTP.secure())
+	api := newAPI(r, a.config.HTTP.Secure())
 	a.register(api)
 	return answerHead(r), serveDescription(r, api)
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"punctual/app/config"
+	"punctual/tests/testenv"
+
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 )
@@ -34,8 +37,8 @@ func TestRouter_ifMatchIsOneETag(t *testing.T) {
 // Behind a proxy that is not trusted everybody has its address; the log says so once. X-Real-IP,
 // which a proxy passes on as it came, is never believed.
 func TestRouter_clientAddress(t *testing.T) {
-	address := func(trusted string, headers ...string) (string, *logBuffer) {
-		c := DefaultConfig().HTTP
+	address := func(trusted string, headers ...string) (string, *testenv.LogBuffer) {
+		c := config.Default().HTTP
 		if trusted != "" {
 			c.TrustedProxies = []string{trusted}
 		}
@@ -59,8 +62,8 @@ func TestRouter_clientAddress(t *testing.T) {
 }
 
 // clientAddress is what the program takes for the client's address.
-func clientAddress(t *testing.T, c HTTPConfig, headers ...string) (string, *logBuffer) {
-	log := &logBuffer{}
+func clientAddress(t *testing.T, c config.HTTP, headers ...string) (string, *testenv.LogBuffer) {
+	log := &testenv.LogBuffer{}
 	r, err := newEngine(c, newLogger(log, "text", slog.LevelInfo), newMetrics())
 	if err != nil {
 		t.Fatal(err)

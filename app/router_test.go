@@ -16,14 +16,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
+	"punctual/app/config"
 	"punctual/meeting"
+	"punctual/tests/testenv"
 )
 
 // testServer is the engine with an API of a few operations, and its log.
-func testServer(t *testing.T, register func(huma.API, *gin.Engine)) (*httptest.Server, *logBuffer) {
+func testServer(t *testing.T, register func(huma.API, *gin.Engine)) (*httptest.Server, *testenv.LogBuffer) {
 	t.Helper()
-	log := &logBuffer{}
-	r, err := newEngine(DefaultConfig().HTTP, newLogger(log, "text", slog.LevelInfo), newMetrics())
+	log := &testenv.LogBuffer{}
+	r, err := newEngine(config.Default().HTTP, newLogger(log, "text", slog.LevelInfo), newMetrics())
 	if err != nil {
 		t.Fatal(err)
 	}

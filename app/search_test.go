@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"punctual/app/config"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -23,7 +24,7 @@ func TestSearch_eitherCase(t *testing.T) {
 		"/meetings": span, "/rooms": "", "/grid": span, "/occupancy": "from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly), "/people": "", "/notifications": "", "/audit": "",
 	}
 	for _, dialect := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {
-		a, s := startApplication(t, func(c *Config) { c.Database.URL = testdb.URL(t, dialect) })
+		a, s := startApplication(t, func(c *config.Config) { c.Database.URL = testdb.URL(t, dialect) })
 		token := signIn(t, a, s)
 		post := func(path, body string) {
 			t.Helper()

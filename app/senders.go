@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"punctual/app/config"
 	"punctual/notify"
 	"punctual/notify/email"
 	"punctual/notify/outbox"
@@ -88,7 +89,7 @@ type senders struct {
 }
 
 // newSenders makes those whose mails lead to links.
-func newSenders(ctx context.Context, db *gorm.DB, c *Config, links render.Links) (*senders, error) {
+func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render.Links) (*senders, error) {
 	host, err := email.Domain(c.Email.From)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func newSenders(ctx context.Context, db *gorm.DB, c *Config, links render.Links)
 }
 
 // apply switches to what c says. On an error nothing is switched.
-func (s *senders) apply(c *Config) error {
+func (s *senders) apply(c *config.Config) error {
 	mails, err := s.newEmail(c.Email)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (s *senders) apply(c *Config) error {
 	return nil
 }
 
-func (s *senders) newEmail(c EmailConfig) (notify.Sender, error) {
+func (s *senders) newEmail(c config.Email) (notify.Sender, error) {
 	switch c.Driver {
 	case "smtp":
 		return email.NewSMTP(c.From, email.SMTP{
@@ -141,10 +142,10 @@ func (s *senders) newEmail(c EmailConfig) (notify.Sender, error) {
 	}
 }
 
-func (s *senders) newSMS(c SMSConfig) (notify.Sender, error) {
+func (s *senders) newSMS(c config.SMS) (notify.Sender, error) {
 	switch c.Driver {
 	case "http":
-		gateway, err := sms.NewHTTP(c.gateway(), s.render)
+		gateway, err := sms.NewHTTP(c.Gateway(), s.render)
 		if err != nil {
 			return nil, err
 		}
@@ -158,10 +159,6 @@ func (s *senders) newSMS(c SMSConfig) (notify.Sender, error) {
 	default:
 		return notify.NoSender{Setting: "sms.driver is off"}, nil
 	}
-}
-
-func (c SMSConfig) gateway() sms.Gateway {
-	return sms.Gateway{URL: c.HTTP.URL, Method: c.HTTP.Method, Headers: c.HTTP.Headers, Body: c.HTTP.Body}
 }
 
 // Close frees both.

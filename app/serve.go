@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"punctual/app/config"
+
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 )
@@ -49,39 +51,39 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 			err = nil // told to stop before it had begun
 		}
 	}()
-	seen := fingerprint(c.configFile)
-	read, err := loadConfig(c.configFile, c.environ)
+	seen := config.Fingerprint(c.configFile)
+	read, err := config.Load(c.configFile, c.environ)
 	if err != nil {
 		return err
 	}
-	config := read.config
-	if config.Queue.URL == "memory:" && r != roleAll {
+	settings := read.Config
+	if settings.Queue.URL == "memory:" && r != roleAll {
 		return fmt.Errorf("--role %s needs a queue that processes share; queue.url is memory:, which lives in one", r)
 	}
 	level := new(slog.LevelVar)
-	level.Set(config.level())
-	log := newLogger(c.stderr, config.Log.Format, level)
-	for _, w := range read.warnings {
+	level.Set(settings.Level())
+	log := newLogger(c.stderr, settings.Log.Format, level)
+	for _, w := range read.Warnings {
 		log.Warn(w)
 	}
-	limitMemory(config.Limits.MemoryMiB, log)
+	limitMemory(settings.Limits.MemoryMiB, log)
 
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.HTTP.Addr) // first: a taken port shows before anything is done
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", settings.HTTP.Addr) // first: a taken port shows before anything is done
 	if err != nil {
 		return fmt.Errorf("listen on http.addr: %w", err)
 	}
 	defer listener.Close()
-	a, err := newApplication(ctx, config, r, log, level)
+	a, err := newApplication(ctx, settings, r, log, level)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	a.source.accept(c.configFile, read.origins)
+	a.source.Accept(c.configFile, read.Origins)
 	a.environ = c.environ
 	if err := a.watchZones(ctx); err != nil {
 		return err
 	}
-	setUp, err := a.firstAdmin(ctx, c.env(envAdminEmail), c.env(envAdminPassword))
+	setUp, err := a.firstAdmin(ctx, c.env(config.EnvAdminEmail), c.env(config.EnvAdminPassword))
 	if err != nil {
 		return err
 	}
@@ -90,13 +92,13 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 		return err
 	}
 	c.banner(a, listener.Addr(), setUp)
-	reload := &reloader{file: c.configFile, environ: c.environ, seen: seen, started: config, current: config, apply: a.apply, state: a.source, log: log}
+	reload := &config.Reloader{File: c.configFile, Environ: c.environ, Seen: seen, Started: settings, Current: settings, Apply: a.apply, State: a.source, Log: log}
 	return a.run(ctx, listener, handler, reload)
 }
 
 // run does the work of the role until ctx ends or a part of it fails, then ends every part:
 // no new connection and no new claim, and what has begun is finished.
-func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, reload *reloader) error {
+func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, reload *config.Reloader) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serveHTTP(ctx, l, h) })
 	g.Go(func() error { return reload.Run(ctx) })

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punctual/app/config"
 )
 
 // If the outbox cannot be made, the program says so and does not start.
@@ -15,7 +17,7 @@ func TestNewApplication_outboxCannotBeMade(t *testing.T) {
 	if err := os.WriteFile("data", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := DefaultConfig()
+	c := config.Default()
 	c.Database.URL = "sqlite:" + filepath.Join(t.TempDir(), "p.db")
 	if _, err := startWith(t, c); err == nil || !strings.Contains(err.Error(), "data") {
 		t.Errorf("%v", err)
@@ -29,7 +31,7 @@ func TestNewApplication_databaseIsPrivate(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil { // of an earlier version
 		t.Fatal(err)
 	}
-	c := DefaultConfig()
+	c := config.Default()
 	c.Database.URL = "sqlite:" + file
 	a, err := startWith(t, c)
 	if err != nil {
@@ -48,7 +50,7 @@ func TestNewApplication_databaseIsPrivate(t *testing.T) {
 }
 
 func TestProbes_metricsToken(t *testing.T) {
-	_, s := startApplication(t, func(c *Config) { c.HTTP.MetricsToken = "scraper" })
+	_, s := startApplication(t, func(c *config.Config) { c.HTTP.MetricsToken = "scraper" })
 	for header, want := range map[string]int{"": 401, "Bearer wrong": 401, "Bearer scraper": 200} {
 		if a := send(t, s, "GET", "/metrics", "", "Authorization", header); a.status != want {
 			t.Errorf("%q: %d, want %d", header, a.status, want)
@@ -58,7 +60,7 @@ func TestProbes_metricsToken(t *testing.T) {
 
 // Without a token, a scrape counts as any request without sign-in.
 func TestProbes_metricsRate(t *testing.T) {
-	_, s := startApplication(t, func(c *Config) { c.Limits.AnonymousRate = Rate{Count: 2, Per: time.Hour} })
+	_, s := startApplication(t, func(c *config.Config) { c.Limits.AnonymousRate = config.Rate{Count: 2, Per: time.Hour} })
 	for i, want := range []int{200, 200, 200, 200, 429} {
 		if a := send(t, s, "GET", "/metrics", ""); a.status != want {
 			t.Errorf("scrape %d: %d, want %d", i+1, a.status, want)
@@ -66,7 +68,7 @@ func TestProbes_metricsRate(t *testing.T) {
 	}
 }
 
-func startWith(t *testing.T, c *Config) (*application, error) {
+func startWith(t *testing.T, c *config.Config) (*application, error) {
 	level := new(slog.LevelVar)
 	return newApplication(t.Context(), c, roleAll, newLogger(t.Output(), "text", level), level)
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"punctual/app/config"
 	"punctual/delayjob"
 	"punctual/delayjob/topics"
 )
@@ -26,7 +27,7 @@ const unknownJobsEvery = 30 * time.Second
 
 // handled reports whether messages of a job are for a strategy or a topic.
 func handled(job string) bool {
-	return slices.Contains(strategies, job) || strings.HasPrefix(job, topics.JobName(""))
+	return slices.Contains(config.JobNames, job) || strings.HasPrefix(job, topics.JobName(""))
 }
 
 // count counts the messages of each unknown job.

@@ -24,6 +24,7 @@ type rule struct {
 // ours "*" is everything and ".." the parent; others name modules or parts of their path.
 var rules = []rule{
 	{"punctual", []string{"app"}, nil},
+	{"app/config", []string{"account/fault", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "notify/sms"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "robfig/cron"}},
 	{"app/database", []string{"migrations"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"app/audit", []string{"account", "meeting"}, []string{"gorm.io/"}},
 	{"app", []string{"*"}, []string{"*"}},

@@ -1,4 +1,4 @@
-package app
+package config
 
 import (
 	"bytes"
@@ -14,46 +14,42 @@ import (
 	"strings"
 )
 
-// maxConfigFile is many times what all settings need.
-const maxConfigFile = 256 << 10
+// maxFile bounds the bytes of a file. All settings need far less.
+const maxFile = 256 << 10
 
-// defaultConfigFile is read if it is there.
-const defaultConfigFile = "config.yaml"
+// DefaultFile is read if no file is named. It may be missing.
+const DefaultFile = "config.yaml"
 
-// Variables of our prefix that are not settings.
+// Variables with the prefix of settings that are none: they make the first admin.
 const (
-	envAdminEmail    = "PUNCTUAL_ADMIN_EMAIL"
-	envAdminPassword = "PUNCTUAL_ADMIN_PASSWORD"
+	EnvAdminEmail    = "PUNCTUAL_ADMIN_EMAIL"
+	EnvAdminPassword = "PUNCTUAL_ADMIN_PASSWORD"
 )
 
-// LoadConfig reads a file over the defaults, lets the PUNCTUAL_ variables of environ override
-// it, and checks the whole. A missing defaultConfigFile means the defaults. Faults come all
-// together as a [*ConfigError]. warnings name variables that look like settings and are none.
-func LoadConfig(file string, environ []string) (c *Config, warnings []string, err error) {
-	l, err := loadConfig(file, environ)
-	return l.config, l.warnings, err
+// Loaded is a configuration that was read.
+type Loaded struct {
+	Config   *Config           // nil if it cannot be used
+	Origins  map[string]Origin // where values were set, by path
+	Warnings []string          // name variables that look like settings and are none
 }
 
-// loaded is a configuration that was read; config is nil if it cannot be used.
-type loaded struct {
-	config   *Config
-	origins  map[string]origin // by path: where values were set
-	warnings []string
-}
-
-func loadConfig(file string, environ []string) (loaded, error) {
+// Load reads a file over the defaults, lets the PUNCTUAL_ variables of environ override it, and
+// validates the result. A missing [DefaultFile] means the defaults. If settings are wrong, it returns
+// all faults together as an [*Error], and the warnings.
+func Load(file string, environ []string) (Loaded, error) {
 	src, err := os.ReadFile(file)
-	if err != nil && (!errors.Is(err, fs.ErrNotExist) || file != defaultConfigFile) {
-		return loaded{}, err
+	if err != nil && (!errors.Is(err, fs.ErrNotExist) || file != DefaultFile) {
+		return Loaded{}, err
 	}
-	return readConfig(file, src, environ)
+	return Parse(file, src, environ)
 }
 
-func readConfig(file string, src []byte, environ []string) (loaded, error) {
-	if len(src) > maxConfigFile {
-		return loaded{}, &ConfigError{File: file, Faults: []ConfigFault{{Source: file, Line: 1, Column: 1, Message: fmt.Sprintf("must be at most %d bytes", maxConfigFile)}}, lines: []string{""}}
+// Parse does what [Load] does with the content of a file.
+func Parse(file string, src []byte, environ []string) (Loaded, error) {
+	if len(src) > maxFile {
+		return Loaded{}, &Error{File: file, Faults: []Fault{{Source: file, Line: 1, Column: 1, Message: fmt.Sprintf("must be at most %d bytes", maxFile)}}, lines: []string{""}}
 	}
-	c := DefaultConfig()
+	c := Default()
 	b := newBinder(file)
 	b.bindDocument(bytes.TrimPrefix(src, []byte("\ufeff")), "", reflect.ValueOf(c).Elem())
 	warnings := b.override(c, environ)
@@ -63,20 +59,20 @@ func readConfig(file string, src []byte, environ []string) (loaded, error) {
 	for _, broken := range c.validate() {
 		if b.understood(broken.path) {
 			o := b.origin(broken.path)
-			b.faults = append(b.faults, ConfigFault{o.source, o.line, o.column, broken.path + " " + broken.message})
+			b.faults = append(b.faults, Fault{o.Source, o.Line, o.Column, broken.path + " " + broken.message})
 		}
 	}
-	if err := newConfigError(file, src, b.secrets, b.faults); err != nil {
-		return loaded{warnings: warnings}, err
+	if err := newError(file, src, b.secrets, b.faults); err != nil {
+		return Loaded{Warnings: warnings}, err
 	}
-	return loaded{c, b.origins, warnings}, nil
+	return Loaded{c, b.origins, warnings}, nil
 }
 
 // localURL is the address of a server on this machine that listens on addr.
 func localURL(addr string) string {
 	host, port, _ := net.SplitHostPort(addr)
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return DefaultConfig().HTTP.BaseURL // the address is at fault, and is told so
+		return Default().HTTP.BaseURL // the address is at fault, and is told so
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
 		host = "localhost"
@@ -85,14 +81,14 @@ func localURL(addr string) string {
 }
 
 // origin of a value: its own place, or that of the nearest section around it.
-func (b *binder) origin(path string) origin {
+func (b *binder) origin(path string) Origin {
 	for {
 		if o, ok := b.origins[path]; ok {
 			return o
 		}
 		i := strings.LastIndexAny(path, ".[")
 		if i < 0 {
-			return origin{source: b.source, line: 1, column: 1}
+			return Origin{Source: b.source, Line: 1, Column: 1}
 		}
 		path = path[:i]
 	}
@@ -104,7 +100,7 @@ func (b *binder) origin(path string) origin {
 func (b *binder) override(c *Config, environ []string) (warnings []string) {
 	vars := map[string]string{}
 	for _, e := range environ {
-		if k, v, _ := strings.Cut(e, "="); strings.HasPrefix(k, "PUNCTUAL_") && v != "" && k != envAdminEmail && k != envAdminPassword {
+		if k, v, _ := strings.Cut(e, "="); strings.HasPrefix(k, "PUNCTUAL_") && v != "" && k != EnvAdminEmail && k != EnvAdminPassword {
 			vars[k] = v
 		}
 	}
@@ -134,14 +130,14 @@ func (b *binder) overrideValue(vars map[string]string, path string, v reflect.Va
 		delete(vars, env)
 		b.setFromEnv(env, path, text, v, secret)
 	}
-	if jobs, ok := v.Interface().(map[string]JobConfig); ok {
-		for _, job := range strategies {
-			entry := reflect.New(reflect.TypeFor[JobConfig]()).Elem()
+	if jobs, ok := v.Interface().(map[string]Job); ok {
+		for _, job := range JobNames {
+			entry := reflect.New(reflect.TypeFor[Job]()).Elem()
 			entry.Set(reflect.ValueOf(jobs[job]))
 			before := len(vars)
 			b.overrideStruct(vars, join(path, job), entry, secret)
 			if len(vars) < before {
-				jobs[job] = entry.Interface().(JobConfig)
+				jobs[job] = entry.Interface().(Job)
 			}
 		}
 	}
@@ -154,13 +150,13 @@ func (b *binder) setFromEnv(env, path, text string, v reflect.Value, secret bool
 			b.unread[section] = true
 		}
 	}()
-	b.origins[path] = origin{source: env}
+	b.origins[path] = Origin{Source: env}
 	if secret {
 		b.secrets = append(b.secrets, text)
 	}
 	if v.Kind() != reflect.Map && v.Kind() != reflect.Slice {
 		if err := setScalar(v, text); err != nil {
-			b.faults = append(b.faults, ConfigFault{Source: env, Message: err.Error()})
+			b.faults = append(b.faults, Fault{Source: env, Message: err.Error()})
 		}
 		return
 	}

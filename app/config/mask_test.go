@@ -1,6 +1,7 @@
-package app
+package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -22,18 +23,18 @@ func TestConfig_masksWhatMayBeASecret(t *testing.T) {
 		"email:\n  smtp:\n    \"pass word\": hunter2-x\n    pwd : hunter2-x\n",
 		"pasword: hunter2-x\nlog: [\n",
 	} {
-		_, err := readConfig("config.yaml", []byte(file), nil)
-		e, ok := isConfigError(err)
+		_, err := Parse("config.yaml", []byte(file), nil)
+		e, ok := errors.AsType[*Error](err)
 		if !ok {
 			t.Errorf("%q: %v", file, err)
 			continue
 		}
-		if report := e.Report() + fmt.Sprint(faultsOf(err)); strings.Contains(report, "hunter2") {
+		if report := e.Report() + fmt.Sprint(e.Faults); strings.Contains(report, "hunter2") {
 			t.Errorf("%q:\n%s", file, report)
 		}
 	}
-	_, err := readConfig("config.yaml", []byte("log:\n  level: loud\nhttp:\n  addr: \":8080\"\n"), nil)
-	if e, ok := isConfigError(err); !ok || !strings.Contains(e.Report(), "level: loud") {
+	_, err := Parse("config.yaml", []byte("log:\n  level: loud\nhttp:\n  addr: \":8080\"\n"), nil)
+	if e, ok := errors.AsType[*Error](err); !ok || !strings.Contains(e.Report(), "level: loud") {
 		t.Errorf("settings are not shown: %v", err)
 	}
 }
@@ -51,21 +52,42 @@ func TestConfig_faultsAreBounded(t *testing.T) {
 		"a list":       "http:\n  trusted_proxies: [" + strings.Repeat("x, ", 50_000) + "x]\n",
 		"too long":     strings.Repeat("# comment\n", 50_000),
 	} {
-		_, err := readConfig("config.yaml", []byte(file), nil)
-		e, ok := isConfigError(err)
+		_, err := Parse("config.yaml", []byte(file), nil)
+		e, ok := errors.AsType[*Error](err)
 		if !ok {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		if n := len(e.Report()); len(e.Faults) > maxConfigFaults || n > 256<<10 {
+		if n := len(e.Report()); len(e.Faults) > maxShownFaults || n > 256<<10 {
 			t.Errorf("%s: %d faults, %d bytes", what, len(e.Faults), n)
 		}
 	}
 }
 
 func TestConfig_tabs(t *testing.T) {
-	_, err := readConfig("config.yaml", []byte("log:\n\tlevel: info\n"), nil)
+	_, err := Parse("config.yaml", []byte("log:\n\tlevel: info\n"), nil)
 	if err == nil || !strings.Contains(err.Error(), "must not be indented with tabs") || !strings.Contains(err.Error(), "config.yaml:2:") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestMaskPassword(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"memory:":                                         "memory:",
+		"sqlite:data/punctual.db":                         "sqlite:data/punctual.db",
+		"sqlite:x.db?_auth_pass=s3@cret":                  "sqlite:x.db?_auth_pass=***",
+		"postgres://punctual:s3cret@db:5432/punctual":     "postgres://punctual:***@db:5432/punctual",
+		"postgres://p:s3@cr/e?t:@db/punctual?sslmode=off": "postgres://p:***@db/punctual?sslmode=off",
+		"postgres://db/punctual?user=p&password=s3cret":   "postgres://db/punctual?user=p&password=***",
+		"postgres://db/punctual?p%61ssword=s3cret":        "postgres://db/punctual?p%61ssword=***",
+		"postgres://db/punctual?password=s3@cret":         "postgres://***",
+		"redis://:s3cret@cache:6379/0":                    "redis://:***@cache:6379/0",
+		"redis://s3cret@cache":                            "redis://***@cache",
+		"redis+sentinel://u:s3cret@h1:1,h2:2/main":        "redis+sentinel://u:***@h1:1,h2:2/main",
+	} {
+		if got := maskPassword(address); got != want {
+			t.Errorf("%s is shown as %s, not %s", address, got, want)
+		}
 	}
 }

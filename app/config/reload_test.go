@@ -1,46 +1,17 @@
-package app
+package config
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"punctual/tests/testenv"
+
 	"github.com/google/go-cmp/cmp"
 )
-
-// logBuffer is a log that a test may read while it is written.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-// await waits until the log holds want.
-func (l *logBuffer) await(t *testing.T, want string) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(l.String(), want); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("no %q in the log:\n%s", want, l)
-		}
-	}
-}
 
 // replace does what an editor does: it writes a new file and renames it over the old one.
 func replace(t *testing.T, file, content string) {
@@ -53,23 +24,23 @@ func replace(t *testing.T, file, content string) {
 	}
 }
 
-func startReloader(t *testing.T, file string) (*logBuffer, <-chan *Config) {
+func startReloader(t *testing.T, file string) (*testenv.LogBuffer, <-chan *Config) {
 	t.Helper()
 	return startReloaderLater(t, file, func() {})
 }
 
 // startReloaderLater lets meanwhile run between the reading of the file and the watching.
-func startReloaderLater(t *testing.T, file string, meanwhile func()) (*logBuffer, <-chan *Config) {
+func startReloaderLater(t *testing.T, file string, meanwhile func()) (*testenv.LogBuffer, <-chan *Config) {
 	t.Helper()
-	seen := fingerprint(file)
-	started, _, err := LoadConfig(file, nil)
+	seen := Fingerprint(file)
+	l, err := Load(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, applied := &logBuffer{}, make(chan *Config, 10)
-	r := &reloader{
-		file: file, seen: seen, started: started, current: started, log: newLogger(log, "text", slog.LevelInfo),
-		apply: func(_ context.Context, _, now *Config) error { applied <- now; return nil },
+	log, applied := &testenv.LogBuffer{}, make(chan *Config, 10)
+	r := &Reloader{
+		File: file, Seen: seen, Started: l.Config, Current: l.Config, Log: slog.New(slog.NewTextHandler(log, nil)),
+		Apply: func(_ context.Context, _, now *Config) error { applied <- now; return nil },
 	}
 	meanwhile()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -88,16 +59,16 @@ func TestReloader(t *testing.T) {
 	if c := <-applied; c.Log.Level != "debug" {
 		t.Errorf("applied level %s", c.Log.Level)
 	}
-	log.await(t, "keys=[log.level]")
+	log.Await(t, "keys=[log.level]")
 
 	replace(t, file, "log: {level: debug}\nbooking:\n  timezone: Nowhere\n")
-	log.await(t, "line=3 column=13")
-	log.await(t, "the old settings stay in force")
+	log.Await(t, "line=3 column=13")
+	log.Await(t, "the old settings stay in force")
 
 	replace(t, file, "log: {level: debug}\nqueue: {prefix: other}\n")
 	<-applied
-	log.await(t, `msg="these settings differ from those in force until a restart"`)
-	log.await(t, "keys=[queue.prefix]")
+	log.Await(t, `msg="these settings differ from those in force until a restart"`)
+	log.Await(t, "keys=[queue.prefix]")
 
 	if err := os.WriteFile(file, []byte("log: {level: warn}\n"), 0o600); err != nil { // in place
 		t.Fatal(err)
@@ -172,9 +143,9 @@ func TestReloader_aFileThatIsWrittenSlowlyIsReadOnce(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	old, now := DefaultConfig(), DefaultConfig()
-	now.HTTP.Addr, now.Booking.HoldPending, now.Auth.LoginRate.Count, now.Queue.Jobs = ":1", false, 3, map[string]JobConfig{"notify.sms": {Batch: 1}}
-	live, restart := changes(old, now)
+	old, now := Default(), Default()
+	now.HTTP.Addr, now.Booking.HoldPending, now.Auth.LoginRate.Count, now.Queue.Jobs = ":1", false, 3, map[string]Job{"notify.sms": {Batch: 1}}
+	live, restart := Keys(Diff(old, now))
 	if d := cmp.Diff([]string{"booking.hold_pending", "auth.login_rate"}, live); d != "" {
 		t.Error(d)
 	}

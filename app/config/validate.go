@@ -1,4 +1,4 @@
-package app
+package config
 
 import (
 	"cmp"
@@ -16,16 +16,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"punctual/account/fault"
-	"punctual/delayjob"
 	"punctual/delayjob/redisqueue"
 	"punctual/notify/sms"
 )
 
-// strategies that can be tuned under queue.jobs.
-var strategies = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "notify.email", "notify.sms", "webhook.deliver"}
+// JobNames are the delay jobs, which can be tuned under queue.jobs.
+var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "notify.email", "notify.sms", "webhook.deliver"}
 
 // brokenRule is a value that was understood and cannot be used.
 type brokenRule struct{ path, message string }
@@ -44,11 +41,11 @@ func (r *rules) oneOf(path, value string, known ...string) {
 }
 
 func (r *rules) within(path string, d, least, most time.Duration) {
-	r.check(d >= least && d <= most, path, "is %s; it must be from %s to %s", shortDuration(d), shortDuration(least), shortDuration(most))
+	r.check(d >= least && d <= most, path, "is %s; it must be from %s to %s", ShortDuration(d), ShortDuration(least), ShortDuration(most))
 }
 
 func (r *rules) network(path, value string) {
-	_, err := parseNetwork(value)
+	_, err := ParseNetwork(value)
 	r.check(err == nil, path, "is %q; it must be an address or a network such as 10.0.0.0/8", value)
 }
 
@@ -70,7 +67,7 @@ func (c *Config) validate() []brokenRule {
 	c.Limits.validate(&r)
 	r.within("auth.session_ttl", c.Auth.SessionTTL, time.Minute, year)
 	for key, ttl := range map[string]time.Duration{"auth.token_ttl": c.Auth.TokenTTL, "auth.max_token_ttl": c.Auth.MaxTokenTTL} {
-		r.check(ttl == 0 || ttl >= time.Minute, key, "must be at least 1m, or 0s for no limit, not %s", shortDuration(ttl))
+		r.check(ttl == 0 || ttl >= time.Minute, key, "must be at least 1m, or 0s for no limit, not %s", ShortDuration(ttl))
 	}
 	r.within("audit.keep", c.Audit.Keep, 31*day, 50*year)
 	r.within("notifications.keep", c.Notifications.Keep, 31*day, 50*year)
@@ -79,7 +76,7 @@ func (c *Config) validate() []brokenRule {
 	return r
 }
 
-func (c *HTTPConfig) validate(r *rules) {
+func (c *HTTP) validate(r *rules) {
 	_, port, err := net.SplitHostPort(c.Addr)
 	r.check(err == nil && isPort(port, 0), "http.addr", "is %q; it must be host:port or :port", c.Addr)
 	u, err := url.Parse(c.BaseURL)
@@ -90,7 +87,7 @@ func (c *HTTPConfig) validate(r *rules) {
 	}
 }
 
-func (c *DatabaseConfig) validate(r *rules) {
+func (c *Database) validate(r *rules) {
 	const path = "database.url"
 	if file, ok := strings.CutPrefix(c.URL, "sqlite:"); ok {
 		r.check(file != "", path, "names no file: write sqlite:data/punctual.db")
@@ -102,7 +99,7 @@ func (c *DatabaseConfig) validate(r *rules) {
 
 var queuePrefix = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,64}$`)
 
-func (c *QueueConfig) validate(r *rules) {
+func (c *Queue) validate(r *rules) {
 	err := checkQueueURL(c.URL)
 	r.check(err == nil, "queue.url", "cannot be used: %v", err)
 	r.check(queuePrefix.MatchString(c.Prefix), "queue.prefix", "is %q; it must be 1 to 64 letters, digits or . _ : -", c.Prefix)
@@ -110,21 +107,21 @@ func (c *QueueConfig) validate(r *rules) {
 	r.check(c.Shards <= 1 || c.URL != "memory:", "queue.shards", "is %d, but the queue in memory (queue.url) has no parts", c.Shards)
 	r.within("queue.safety_poll", c.SafetyPoll, 100*time.Millisecond, time.Minute)
 	r.within("queue.horizon", c.Horizon, 2*time.Second, day)
-	load, reload := c.LoadEvery.longest(), c.ReloadEvery.longest()
+	load, reload := c.LoadEvery.Longest(), c.ReloadEvery.Longest()
 	r.check(load >= time.Second, "queue.load_every", "is %s; the least is 1s", c.LoadEvery)
 	r.check(reload >= time.Second, "queue.reload_every", "is %s; the least is 1s", c.ReloadEvery)
 	r.check(c.Horizon >= 2*load, "queue.horizon", "is %s, less than twice queue.load_every (up to %s between passes): what falls due in between would be late",
-		shortDuration(c.Horizon), shortDuration(load))
+		ShortDuration(c.Horizon), ShortDuration(load))
 	r.check(reload >= load, "queue.reload_every", "is shorter than queue.load_every")
 	for _, job := range slices.Sorted(maps.Keys(c.Jobs)) {
 		c.Jobs[job].validate(r, job)
 	}
 }
 
-func (c JobConfig) validate(r *rules, job string) {
+func (c Job) validate(r *rules, job string) {
 	path := "queue.jobs." + job
-	if !slices.Contains(strategies, job) {
-		r.check(false, path, "is no strategy%s", suggest(job, strategies))
+	if !slices.Contains(JobNames, job) {
+		r.check(false, path, "is no strategy%s", Suggest(job, JobNames))
 		return
 	}
 	r.check(c.Concurrency >= 0 && c.Concurrency <= 1000, path+".concurrency", "is %d; it must be from 1 to 1000, or 0 for the default", c.Concurrency)
@@ -136,7 +133,7 @@ func (c JobConfig) validate(r *rules, job string) {
 	}
 }
 
-func (c *BookingConfig) validate(r *rules) {
+func (c *Booking) validate(r *rules) {
 	_, err := fault.Zone(c.Timezone)
 	r.check(err == nil, "booking.timezone", "is %q; it must be an IANA time zone such as Europe/Berlin", c.Timezone)
 	c.validateReminders(r)
@@ -152,7 +149,7 @@ func (c *BookingConfig) validate(r *rules) {
 	r.check(c.Limits.MaxOccurrences >= 1 && c.Limits.MaxOccurrences <= 10_000, "booking.limits.max_occurrences", "is %d; it must be from 1 to 10000", c.Limits.MaxOccurrences)
 	r.check(c.Limits.MaxInvitations >= 1 && c.Limits.MaxInvitations <= 1_000_000, "booking.limits.max_invitations", "must be from 1 to 1000000, not %d", c.Limits.MaxInvitations)
 	r.check(c.Limits.MaxRoomDates >= 1 && c.Limits.MaxRoomDates <= 1_000_000, "booking.limits.max_room_dates", "must be from 1 to 1000000, not %d", c.Limits.MaxRoomDates)
-	r.check(c.Limits.PersonAhead >= 0, "booking.limits.person_ahead", "must be 0s or longer, not %s", shortDuration(c.Limits.PersonAhead))
+	r.check(c.Limits.PersonAhead >= 0, "booking.limits.person_ahead", "must be 0s or longer, not %s", ShortDuration(c.Limits.PersonAhead))
 	r.check(c.Limits.PersonRooms >= 0, "booking.limits.person_rooms", "must be 0 or more, not %d", c.Limits.PersonRooms)
 	r.check(c.Limits.MaxWaits >= 1 && c.Limits.MaxWaits <= 10_000, "booking.limits.max_waits", "is %d; it must be from 1 to 10000", c.Limits.MaxWaits)
 	r.within("booking.check_in.opens", c.CheckIn.Opens, 0, day)
@@ -160,7 +157,7 @@ func (c *BookingConfig) validate(r *rules) {
 	r.check(c.CheckIn.Grace <= c.Limits.MaxDuration, "booking.check_in.grace", "is longer than any meeting may last (booking.limits.max_duration)")
 }
 
-func (c *BookingConfig) validateReminders(r *rules) {
+func (c *Booking) validateReminders(r *rules) {
 	r.check(len(c.Reminders) <= 20, "booking.reminders", "holds %d; the most is 20", len(c.Reminders))
 	for i, m := range c.Reminders {
 		path := fmt.Sprintf("booking.reminders[%d]", i)
@@ -172,12 +169,12 @@ func (c *BookingConfig) validateReminders(r *rules) {
 			r.oneOf(fmt.Sprintf("%s.channels[%d]", path, k), ch, "email", "sms")
 			r.check(!slices.Contains(m.Channels[:k], ch), fmt.Sprintf("%s.channels[%d]", path, k), "names %s twice", ch)
 		}
-		same := func(o ReminderConfig) bool { return o.Before == m.Before && o.Offset == m.Offset }
+		same := func(o Reminder) bool { return o.Before == m.Before && o.Offset == m.Offset }
 		r.check(!slices.ContainsFunc(c.Reminders[:i], same), path, "is there twice: one reminder of each before and offset; list its channels together")
 	}
 }
 
-func (c *EmailConfig) validate(r *rules) {
+func (c *Email) validate(r *rules) {
 	r.oneOf("email.driver", c.Driver, "smtp", "outbox", "off")
 	_, err := mail.ParseAddress(c.From)
 	r.check(err == nil, "email.from", `is %q; it must be an address such as Punctual <rooms@example.org>`, c.From)
@@ -192,7 +189,7 @@ func (c *EmailConfig) validate(r *rules) {
 // prefix of telephone numbers.
 var prefix = regexp.MustCompile(`^\+[1-9][0-9]{0,9}$`)
 
-func (c *SMSConfig) validate(r *rules) {
+func (c *SMS) validate(r *rules) {
 	r.oneOf("sms.driver", c.Driver, "http", "outbox", "off")
 	r.check(c.Quota >= 0, "sms.quota", "is %d; it must be at least 1, or 0 for no limit", c.Quota)
 	for i, p := range c.Countries {
@@ -203,7 +200,7 @@ func (c *SMSConfig) validate(r *rules) {
 		r.check(err == nil && isHTTP(u), "sms.http.url", "must be the http or https address of the gateway")
 	}
 	r.oneOf("sms.http.method", c.HTTP.Method, http.MethodPost, http.MethodPut, http.MethodGet, http.MethodPatch)
-	trial := c.gateway()
+	trial := c.Gateway()
 	trial.URL = cmp.Or(trial.URL, "http://localhost/") // what is prepared but switched off must work, too
 	if _, err := sms.NewHTTP(trial, nil); err != nil {
 		path := "sms.http"
@@ -214,7 +211,7 @@ func (c *SMSConfig) validate(r *rules) {
 	}
 }
 
-func (c *TopicsConfig) validate(r *rules) {
+func (c *Topics) validate(r *rules) {
 	r.check(c.MaxPending >= 0, "topics.max_pending", "is %d; it must be at least 1, or 0 for no limit", c.MaxPending)
 	r.check(c.MaxTopics >= 0, "topics.max_topics", "is %d; it must be at least 1, or 0 for no limit", c.MaxTopics)
 	for i, n := range c.AllowNetworks {
@@ -233,8 +230,8 @@ func (c *RequestLimits) validate(r *rules) {
 	r.check(c.MemoryMiB == 0 || c.MemoryMiB >= 64, "limits.memory_mib", "is %d; it must be at least 64, or 0 for the container's", c.MemoryMiB)
 }
 
-// parseNetwork reads a network, or an address as the network of that alone.
-func parseNetwork(s string) (netip.Prefix, error) {
+// ParseNetwork reads a network, or an address as the network of that alone.
+func ParseNetwork(s string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(s); err == nil {
 		a = a.WithZone("").Unmap()
 		return netip.PrefixFrom(a, a.BitLen()), nil
@@ -263,32 +260,4 @@ func checkQueueURL(s string) error {
 		return err
 	}
 	return client.Close()
-}
-
-// parseCron survives the specs that make robfig/cron v3.0.1 panic.
-func parseCron(spec string) (cron.Schedule, error) {
-	if err := delayjob.CheckSchedule(spec); err != nil {
-		return nil, err
-	}
-	return cron.ParseStandard(spec)
-}
-
-// longest time between two ticks of a schedule, judged by its next thousand.
-func (s Schedule) longest() time.Duration {
-	if s.Every != 0 || s.Spec == "" {
-		return s.Every
-	}
-	spec, err := parseCron(s.Spec)
-	if err != nil {
-		return 0
-	}
-	longest, last := time.Duration(0), time.Now().UTC()
-	for range 1000 {
-		next := spec.Next(last)
-		if next.IsZero() {
-			return year // it never comes (again)
-		}
-		longest, last = max(longest, next.Sub(last)), next
-	}
-	return longest
 }

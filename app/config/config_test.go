@@ -1,6 +1,7 @@
-package app
+package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -11,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func parseConfig(file string, src []byte, environ []string) (*Config, []string, error) {
-	l, err := readConfig(file, src, environ)
-	return l.config, l.warnings, err
+func parse(file string, src []byte, environ []string) (*Config, []string, error) {
+	l, err := Parse(file, src, environ)
+	return l.Config, l.Warnings, err
 }
 
 func TestConfig_faultsHaveTheirPlace(t *testing.T) {
@@ -76,7 +77,7 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 		{"level", "log: {level: loud}\n", `c.yaml:1:14: log.level is "loud"; it must be debug, info, warn, error`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, _, err := parseConfig("c.yaml", []byte(c.file), nil)
+			_, _, err := parse("c.yaml", []byte(c.file), nil)
 			if err == nil {
 				t.Fatal("accepted")
 			}
@@ -96,8 +97,8 @@ email:
     port: x
 log: { level: info, colour: true }
 `
-	_, _, err := parseConfig("c.yaml", []byte(file), []string{"PUNCTUAL_QUEUE_HORIZON=soon"})
-	e, ok := isConfigError(err)
+	_, _, err := parse("c.yaml", []byte(file), []string{"PUNCTUAL_QUEUE_HORIZON=soon"})
+	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		t.Fatalf("got %v", err)
 	}
@@ -136,8 +137,8 @@ email: { driver: pigeon }
 auth: { login_rate: 10/day }
 booking: { timezone: Mars/Base }
 `
-	_, _, err := parseConfig("c.yaml", []byte(file), []string{"PUNCTUAL_HTTP_TRUSTED_PROXIES=10.0.0.0/8", "PUNCTUAL_HTTP_ADDR=nowhere", "PUNCTUAL_LOG_LEVEL=loud"})
-	faults, ok := isConfigError(err)
+	_, _, err := parse("c.yaml", []byte(file), []string{"PUNCTUAL_HTTP_TRUSTED_PROXIES=10.0.0.0/8", "PUNCTUAL_HTTP_ADDR=nowhere", "PUNCTUAL_LOG_LEVEL=loud"})
+	faults, ok := errors.AsType[*Error](err)
 	if !ok {
 		t.Fatalf("got %v", err)
 	}
@@ -160,7 +161,7 @@ booking: { timezone: Mars/Base }
 }
 
 func TestConfig_fileWithByteOrderMark(t *testing.T) {
-	c, _, err := parseConfig("c.yaml", []byte("\ufeffhttp: {addr: \":9\"}\r\nlog: {level: warn}\r\n"), nil)
+	c, _, err := parse("c.yaml", []byte("\ufeffhttp: {addr: \":9\"}\r\nlog: {level: warn}\r\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +181,8 @@ func TestConfig_neverShowsSecrets(t *testing.T) {
 		"sms: { http: { url: \"https://g.example/?k=hunter2\", x: 1 } }\n",
 		"database: { url: \"mysql://u:hunter2@h/d\" }\n",
 	} {
-		_, _, err := parseConfig("c.yaml", []byte(file), nil)
-		e, ok := isConfigError(err)
+		_, _, err := parse("c.yaml", []byte(file), nil)
+		e, ok := errors.AsType[*Error](err)
 		if !ok {
 			t.Fatalf("%s: got %v", file, err)
 		}
@@ -192,7 +193,7 @@ func TestConfig_neverShowsSecrets(t *testing.T) {
 }
 
 func TestConfig_environmentOverridesTheFile(t *testing.T) {
-	c, warnings, err := parseConfig("c.yaml", []byte("http: {addr: \":1\"}\nqueue: {jobs: {meeting.start: {batch: 7}}}\n"), []string{
+	c, warnings, err := parse("c.yaml", []byte("http: {addr: \":1\"}\nqueue: {jobs: {meeting.start: {batch: 7}}}\n"), []string{
 		"PUNCTUAL_HTTP_ADDR=:2",
 		"PUNCTUAL_HTTP_TRUSTED_PROXIES=[\"10.0.0.0/8\"]",
 		"PUNCTUAL_QUEUE_JOBS_MEETING_START_LEASE=20s",
@@ -211,11 +212,11 @@ func TestConfig_environmentOverridesTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := DefaultConfig()
+	want := Default()
 	want.HTTP.Addr, want.HTTP.BaseURL = ":2", "http://localhost:2" // left out: follows the address
 	want.HTTP.TrustedProxies = []string{"10.0.0.0/8"}
-	want.Queue.Jobs = map[string]JobConfig{"meeting.start": {Batch: 7, Lease: 20 * time.Second}, "notify.email": {Rate: 2.5}}
-	want.Booking.Reminders = []ReminderConfig{{Before: "end", Offset: time.Minute, Channels: []string{"sms"}}}
+	want.Queue.Jobs = map[string]Job{"meeting.start": {Batch: 7, Lease: 20 * time.Second}, "notify.email": {Rate: 2.5}}
+	want.Booking.Reminders = []Reminder{{Before: "end", Offset: time.Minute, Channels: []string{"sms"}}}
 	want.Booking.HoldPending = false
 	want.Email.SMTP.Username, want.Email.SMTP.Password = "u", "0123"
 	want.Auth.LoginRate = Rate{5, time.Hour}
@@ -233,7 +234,7 @@ func TestConfig_environmentFaultsNameTheVariable(t *testing.T) {
 		"PUNCTUAL_LOG_LEVEL=loud":                 `PUNCTUAL_LOG_LEVEL: log.level is "loud"; it must be debug, info, warn, error`,
 		"PUNCTUAL_QUEUE_JOBS={nothing.known: {}}": `PUNCTUAL_QUEUE_JOBS:1:2: queue.jobs.nothing.known is no strategy; known are meeting.start, meeting.end, meeting.remind, meeting.no_show, approval.expire, approval.remind, approval.escalate, waitlist.look, waitlist.expire, notify.email, notify.sms, webhook.deliver`,
 	} {
-		_, _, err := parseConfig("c.yaml", nil, []string{env})
+		_, _, err := parse("c.yaml", nil, []string{env})
 		if err == nil || err.Error() != want {
 			t.Errorf("%s:\ngot  %v\nwant %s", env, err, want)
 		}
@@ -242,42 +243,42 @@ func TestConfig_environmentFaultsNameTheVariable(t *testing.T) {
 
 // The file in the tree shows every key with its default.
 func TestConfig_shippedFileIsTheDefaults(t *testing.T) {
-	src, err := os.ReadFile("../config.yaml")
+	src, err := os.ReadFile("../../config.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _, err := parseConfig("config.yaml", src, nil)
+	got, _, err := parse("config.yaml", src, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got.Queue.Jobs = map[string]JobConfig{} // there they are the strategies' own defaults
-	if d := cmp.Diff(DefaultConfig(), got); d != "" {
+	got.Queue.Jobs = map[string]Job{} // there they are the strategies' own defaults
+	if d := cmp.Diff(Default(), got); d != "" {
 		t.Error(d)
 	}
 }
 
 func TestConfig_nothingMeansDefaults(t *testing.T) {
 	for _, file := range []string{"", "# only a comment\n", "---\n", "http:\n  # addr: x\n", "http: {addr: }\n"} {
-		got, _, err := parseConfig("c.yaml", []byte(file), nil)
+		got, _, err := parse("c.yaml", []byte(file), nil)
 		if err != nil {
 			t.Errorf("%q: %v", file, err)
 			continue
 		}
-		if d := cmp.Diff(DefaultConfig(), got); d != "" {
+		if d := cmp.Diff(Default(), got); d != "" {
 			t.Errorf("%q: %s", file, d)
 		}
 	}
 }
 
 func TestConfig_anchors(t *testing.T) {
-	got, _, err := parseConfig("c.yaml", []byte("queue: {load_every: &x 20s, reload_every: *x}\n"), nil)
+	got, _, err := parse("c.yaml", []byte("queue: {load_every: &x 20s, reload_every: *x}\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.Queue.ReloadEvery.Every != 20*time.Second {
 		t.Errorf("got %v", got.Queue.ReloadEvery)
 	}
-	if _, _, err := parseConfig("c.yaml", []byte("http: &x {trusted_proxies: [*x]}\n"), nil); err == nil {
+	if _, _, err := parse("c.yaml", []byte("http: &x {trusted_proxies: [*x]}\n"), nil); err == nil {
 		t.Error("an alias within itself was accepted")
 	}
 }
@@ -286,8 +287,8 @@ func FuzzConfig(f *testing.F) {
 	f.Add("queue: {load_every: \"TZ=\"}")
 	f.Add("a: &a [*a]")
 	f.Fuzz(func(t *testing.T, file string) {
-		_, _, err := parseConfig("c.yaml", []byte(file), nil)
-		if e, ok := isConfigError(err); ok {
+		_, _, err := parse("c.yaml", []byte(file), nil)
+		if e, ok := errors.AsType[*Error](err); ok {
 			_ = e.Report()
 		}
 	})
@@ -300,8 +301,8 @@ func TestConfig_reportsTheFirstOfManyFaults(t *testing.T) {
 		for i := range c.keys {
 			fmt.Fprintf(&file, "key%d: 1\n", i)
 		}
-		_, _, err := parseConfig("c.yaml", []byte(file.String()), nil)
-		e, ok := isConfigError(err)
+		_, _, err := parse("c.yaml", []byte(file.String()), nil)
+		e, ok := errors.AsType[*Error](err)
 		if !ok || len(e.Faults) != c.faults {
 			t.Errorf("%d unknown keys: %d faults, want %d", c.keys, len(e.Faults), c.faults)
 		}

@@ -1,4 +1,4 @@
-package app
+package config
 
 import (
 	"bytes"
@@ -21,16 +21,16 @@ import (
 type binder struct {
 	source  string
 	anchors map[string]ast.Node
-	origins map[string]origin // by path: where a value was set
+	origins map[string]Origin // by path: where a value was set
 	secrets []string          // values that must not be shown
-	faults  []ConfigFault
+	faults  []Fault
 	unread  map[string]bool // sections that were not understood in full; "" is the whole file
 }
 
-// origin is where a value came from; line is 0 for an environment variable.
-type origin struct {
-	source       string
-	line, column int
+// Origin is where a value was set: a place in a file, or an environment variable.
+type Origin struct {
+	Source       string // the file or the variable
+	Line, Column int    // 0 for an environment variable
 }
 
 // scalar is a value that is written as text.
@@ -50,10 +50,10 @@ func (b *binder) fault(n ast.Node, format string, args ...any) {
 	case maxFaults - 1:
 		format, args = "too many faults; further ones are not reported", nil
 	}
-	b.faults = append(b.faults, ConfigFault{o.source, o.line, o.column, fmt.Sprintf(format, args...)})
+	b.faults = append(b.faults, Fault{o.Source, o.Line, o.Column, fmt.Sprintf(format, args...)})
 }
 
-func (b *binder) at(n ast.Node) origin {
+func (b *binder) at(n ast.Node) Origin {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		n = m.Values[0].Key // a block has no token of its own; goccy gives its first colon
 	}
@@ -61,14 +61,14 @@ func (b *binder) at(n ast.Node) origin {
 		n = v.Key
 	}
 	if n == nil || n.GetToken() == nil {
-		return origin{source: b.source, line: 1, column: 1}
+		return Origin{Source: b.source, Line: 1, Column: 1}
 	}
 	p := n.GetToken().Position
-	return origin{b.source, p.Line, p.Column}
+	return Origin{b.source, p.Line, p.Column}
 }
 
 func newBinder(source string) *binder {
-	return &binder{source: source, anchors: map[string]ast.Node{}, origins: map[string]origin{}, unread: map[string]bool{}}
+	return &binder{source: source, anchors: map[string]ast.Node{}, origins: map[string]Origin{}, unread: map[string]bool{}}
 }
 
 // understood reports whether a rule may judge the value at path: one about a section with
@@ -81,12 +81,12 @@ func (b *binder) understood(path string) bool {
 // bindDocument reads YAML text into v. Nothing but comments leaves v as it is.
 func (b *binder) bindDocument(text []byte, path string, v reflect.Value) {
 	if nested(text) > maxNested { // the parser takes minutes for it
-		b.faults = append(b.faults, ConfigFault{Source: b.source, Line: 1, Column: 1, Message: fmt.Sprintf("more than %d brackets stand in each other", maxNested)})
+		b.faults = append(b.faults, Fault{Source: b.source, Line: 1, Column: 1, Message: fmt.Sprintf("more than %d brackets stand in each other", maxNested)})
 		b.unread[""] = true
 		return
 	}
 	if n := bytes.Count(text, []byte("\n")) + bytes.Count(text, []byte(",")); n > maxEntries { // the parser takes n² steps
-		b.faults = append(b.faults, ConfigFault{Source: b.source, Line: 1, Column: 1, Message: fmt.Sprintf("must have at most %d lines and commas, not %d", maxEntries, n)})
+		b.faults = append(b.faults, Fault{Source: b.source, Line: 1, Column: 1, Message: fmt.Sprintf("must have at most %d lines and commas, not %d", maxEntries, n)})
 		b.unread[""] = true
 		return
 	}
@@ -128,7 +128,7 @@ func nested(text []byte) int {
 }
 
 func (b *binder) syntaxFault(err error) {
-	f := ConfigFault{Source: b.source, Line: 1, Column: 1, Message: err.Error()}
+	f := Fault{Source: b.source, Line: 1, Column: 1, Message: err.Error()}
 	if e, ok := err.(yaml.Error); ok {
 		f.Message = e.GetMessage()
 		if t := e.GetToken(); t != nil {
@@ -205,7 +205,7 @@ func (b *binder) entries(path string, n ast.Node) (keys []string, values map[str
 	for _, e := range list {
 		key := e.Key.GetToken().Value
 		if first, twice := values[key]; twice {
-			b.fault(e.Key, "%s is set twice; first in line %d", name(join(path, key)), b.at(first.Key).line)
+			b.fault(e.Key, "%s is set twice; first in line %d", name(join(path, key)), b.at(first.Key).Line)
 			continue
 		}
 		keys = append(keys, key)
@@ -223,7 +223,7 @@ func (b *binder) bindStruct(path string, n ast.Node, v reflect.Value) {
 			continue // without a look for what may have been meant
 		}
 		if !known {
-			b.fault(values[key].Key, "unknown key %s%s", name(join(path, key)), suggest(key, slices.Sorted(maps.Keys(fields))))
+			b.fault(values[key].Key, "unknown key %s%s", name(join(path, key)), Suggest(key, slices.Sorted(maps.Keys(fields))))
 			continue
 		}
 		b.origins[join(path, key)] = b.at(values[key].Key)
@@ -319,7 +319,7 @@ func setScalar(v reflect.Value, text string) error {
 		}
 		v.SetFloat(f)
 	default:
-		panic("app: no way to set a " + v.Type().String())
+		panic("config: no way to set a " + v.Type().String())
 	}
 	return nil
 }

@@ -1,12 +1,13 @@
-package app
+package config
 
 import (
 	"fmt"
 	"strings"
 )
 
-// suggest names the known word that was probably meant, or lists them if none is near.
-func suggest(word string, known []string) string {
+// Suggest returns the end of a message about an unknown word: the known word that is most similar,
+// or all known words if none is.
+func Suggest(word string, known []string) string {
 	best, at := 3, ""
 	for _, k := range known {
 		if d := editDistance(strings.ToLower(word), k); d < best && d < len(k) {

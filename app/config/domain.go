@@ -1,18 +1,20 @@
-package app
+package config
 
 import (
 	"net/netip"
 
+	"punctual/delayjob"
 	"punctual/delayjob/topics"
 	"punctual/meeting"
+	"punctual/notify/sms"
 )
 
-// settings are those of the meetings.
-func (c BookingConfig) settings() *meeting.Settings {
+// Settings converts c to the settings of package meeting.
+func (c Booking) Settings() *meeting.Settings {
 	return &meeting.Settings{
 		Timezone:        c.Timezone,
 		HoldPending:     c.HoldPending,
-		Reminders:       c.reminders(),
+		Reminders:       c.DefaultReminders(),
 		ApprovalTimeout: c.Approval.Timeout,
 		OnTimeout:       c.Approval.onTimeout(),
 		RemindBefore:    c.Approval.RemindBefore,
@@ -27,30 +29,31 @@ func (c BookingConfig) settings() *meeting.Settings {
 	}
 }
 
-func (c TopicsConfig) limits() topics.Limits {
+// Limits converts c to the limits of package topics.
+func (c Topics) Limits() topics.Limits {
 	return topics.Limits{Pending: c.MaxPending, Topics: c.MaxTopics}
 }
 
-// allowed are the networks that webhooks may reach although they are not public; they have
-// been validated.
-func (c TopicsConfig) allowed() []netip.Prefix {
+// Networks returns the private networks that webhooks may reach. c must be valid.
+func (c Topics) Networks() []netip.Prefix {
 	var ps []netip.Prefix
 	for _, n := range c.AllowNetworks {
-		if p, err := parseNetwork(n); err == nil {
+		if p, err := ParseNetwork(n); err == nil {
 			ps = append(ps, p)
 		}
 	}
 	return ps
 }
 
-func (c ApprovalConfig) onTimeout() meeting.Status {
+func (c Approval) onTimeout() meeting.Status {
 	if c.OnTimeout == "approve" {
 		return meeting.Confirmed
 	}
 	return meeting.Rejected
 }
 
-func (c BookingConfig) reminders() []meeting.Reminder {
+// DefaultReminders converts the default reminders.
+func (c Booking) DefaultReminders() []meeting.Reminder {
 	rs := make([]meeting.Reminder, len(c.Reminders))
 	for i, r := range c.Reminders {
 		rs[i] = meeting.Reminder{Before: meeting.Anchor(r.Before), Offset: r.Offset}
@@ -59,4 +62,18 @@ func (c BookingConfig) reminders() []meeting.Reminder {
 		}
 	}
 	return rs
+}
+
+// Gateway converts the settings of the driver http.
+func (c SMS) Gateway() sms.Gateway {
+	return sms.Gateway{URL: c.HTTP.URL, Method: c.HTTP.Method, Headers: c.HTTP.Headers, Body: c.HTTP.Body}
+}
+
+// Options converts the overridden options of jobs, by job.
+func (c Queue) Options() map[string]delayjob.Options {
+	m := map[string]delayjob.Options{}
+	for name, j := range c.Jobs {
+		m[name] = delayjob.Options{Concurrency: j.Concurrency, Batch: j.Batch, Lease: j.Lease, MaxAttempts: j.MaxAttempts, Rate: j.Rate}
+	}
+	return m
 }

@@ -1,0 +1,249 @@
+// Package config reads and validates config.yaml and the PUNCTUAL_ variables that override it.
+//
+// [Load] returns a valid [Config] or every fault with its line. [Reloader] watches the file while the
+// server runs. [Settings] and [Diff] describe a Config to people, with secrets masked. To add a
+// setting: a field with its tags and its default in config.go, a rule in validate.go, and a line in
+// config.yaml and docs/admin.md.
+package config
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// Config holds all settings. config.yaml shows each key with its unit and default.
+// The tag yaml is the key. The tag restart marks settings that a running server does not take over.
+// The tag secret marks values that are never logged or shown: "true" hides the whole value,
+// "password" the password in a URL.
+type Config struct {
+	HTTP     HTTP          `yaml:"http"`
+	Database Database      `yaml:"database"`
+	Queue    Queue         `yaml:"queue"`
+	Booking  Booking       `yaml:"booking"`
+	Email    Email         `yaml:"email"`
+	SMS      SMS           `yaml:"sms"`
+	Topics   Topics        `yaml:"topics"`
+	Auth     Auth          `yaml:"auth"`
+	Limits   RequestLimits `yaml:"limits"`
+	Audit    Audit         `yaml:"audit"`
+
+	Notifications Notifications `yaml:"notifications"`
+
+	Log Log `yaml:"log"`
+}
+
+// HTTP says where the API and the page are served.
+type HTTP struct {
+	Addr           string   `yaml:"addr" restart:"true"`
+	BaseURL        string   `yaml:"base_url" restart:"true"`
+	TrustedProxies []string `yaml:"trusted_proxies" restart:"true"`
+	MetricsToken   string   `yaml:"metrics_token" restart:"true" secret:"true"`
+}
+
+// Secure reports whether browsers use HTTPS.
+func (c HTTP) Secure() bool { return strings.HasPrefix(c.BaseURL, "https://") }
+
+// Database names the database.
+type Database struct {
+	URL string `yaml:"url" restart:"true" secret:"password"`
+}
+
+// Queue tunes the delay engine. Jobs overrides the options of single jobs by name; a zero field
+// keeps the default of the job.
+type Queue struct {
+	URL         string         `yaml:"url" restart:"true" secret:"password"`
+	Prefix      string         `yaml:"prefix" restart:"true"`
+	Shards      int            `yaml:"shards" restart:"true"`
+	LoadEvery   Schedule       `yaml:"load_every" restart:"true"`
+	ReloadEvery Schedule       `yaml:"reload_every" restart:"true"`
+	Horizon     time.Duration  `yaml:"horizon" restart:"true"`
+	SafetyPoll  time.Duration  `yaml:"safety_poll" restart:"true"`
+	Jobs        map[string]Job `yaml:"jobs" restart:"true"`
+}
+
+// Job tunes one delay job.
+type Job struct {
+	Concurrency int           `yaml:"concurrency"`
+	Batch       int           `yaml:"batch"`
+	Lease       time.Duration `yaml:"lease"`
+	MaxAttempts int           `yaml:"max_attempts"` // -1: no limit
+	Rate        float64       `yaml:"rate"`         // executions per second and process; 0: no limit
+}
+
+// Booking holds the installation's rules for meetings.
+type Booking struct {
+	Timezone    string        `yaml:"timezone"`
+	HoldPending bool          `yaml:"hold_pending"`
+	Reminders   []Reminder    `yaml:"reminders"`
+	Approval    Approval      `yaml:"approval"`
+	CheckIn     CheckIn       `yaml:"check_in"`
+	WaitingList WaitingList   `yaml:"waiting_list"`
+	Limits      BookingLimits `yaml:"limits"`
+}
+
+// Reminder is a default reminder, for meetings without reminders of their own.
+type Reminder struct {
+	Before   string        `yaml:"before"`
+	Offset   time.Duration `yaml:"offset"`
+	Channels []string      `yaml:"channels"`
+}
+
+// Approval says how long a request waits for a decision.
+type Approval struct {
+	Timeout       time.Duration `yaml:"timeout"`
+	OnTimeout     string        `yaml:"on_timeout"`
+	RemindBefore  time.Duration `yaml:"remind_before"`
+	EscalateAfter time.Duration `yaml:"escalate_after"` // 0: never
+}
+
+// CheckIn is the default check-in of rooms without their own.
+type CheckIn struct {
+	Required bool          `yaml:"required"`
+	Opens    time.Duration `yaml:"opens"`
+	Grace    time.Duration `yaml:"grace"`
+}
+
+// WaitingList says how a free slot is offered to the waiting list.
+type WaitingList struct {
+	Offer time.Duration `yaml:"offer"` // to accept it; 0: it is booked at once
+}
+
+// BookingLimits bound every booking.
+type BookingLimits struct {
+	MaxDuration    time.Duration `yaml:"max_duration"`
+	MaxAdvance     time.Duration `yaml:"max_advance"`
+	MaxOccurrences int           `yaml:"max_occurrences"`
+	MaxInvitations int           `yaml:"max_invitations"` // attendees times dates of one series
+	MaxRoomDates   int           `yaml:"max_room_dates"`  // rooms times dates of one series
+	MaxWaits       int           `yaml:"max_waits"`       // places of one person on the waiting list
+
+	PersonAhead time.Duration `yaml:"person_ahead"` // room time of one person from now on; 0: no limit
+	PersonRooms int           `yaml:"person_rooms"` // of one person at the same time; 0: no limit
+}
+
+// Email says how mail is sent.
+type Email struct {
+	Driver string `yaml:"driver"`
+	From   string `yaml:"from"`
+	Quota  int    `yaml:"quota"` // of one organizer in a day, to people without an account; 0: no limit
+	SMTP   SMTP   `yaml:"smtp"`
+}
+
+// SMTP is the mail server that the driver smtp uses.
+type SMTP struct {
+	Host     string `yaml:"host"`
+	Port     int    `yaml:"port"`
+	Username string `yaml:"username"`
+	Password string `yaml:"password" secret:"true"`
+	TLS      string `yaml:"tls"`
+}
+
+// SMS says how text messages are sent.
+type SMS struct {
+	Driver    string     `yaml:"driver"`
+	Quota     int        `yaml:"quota"`     // of one organizer in a day, to people without an account; 0: no limit
+	Countries []string   `yaml:"countries"` // prefixes of numbers; none: all but premium ones
+	HTTP      SMSGateway `yaml:"http"`
+}
+
+// SMSGateway is the HTTP request of the driver http. URL, header values and body are templates.
+type SMSGateway struct {
+	URL     string            `yaml:"url" secret:"true"`
+	Method  string            `yaml:"method"`
+	Headers map[string]string `yaml:"headers" secret:"true"`
+	Body    string            `yaml:"body" secret:"true"`
+}
+
+// Topics bound the delay jobs of other systems.
+type Topics struct {
+	MaxPending    int      `yaml:"max_pending"` // 0: no limit
+	MaxTopics     int      `yaml:"max_topics"`  // 0: no limit
+	Rate          Rate     `yaml:"rate"`
+	AllowNetworks []string `yaml:"allow_networks"`
+}
+
+// Auth limits sign-in.
+type Auth struct {
+	SessionTTL  time.Duration `yaml:"session_ttl"`
+	LoginRate   Rate          `yaml:"login_rate"`
+	TokenTTL    time.Duration `yaml:"token_ttl"`     // of API tokens whose maker names no end; 0: no end
+	MaxTokenTTL time.Duration `yaml:"max_token_ttl"` // of API tokens; 0: no limit
+}
+
+// RequestLimits bound what one person, one token and, without sign-in, one address may ask for.
+type RequestLimits struct {
+	Rate          Rate `yaml:"rate"`
+	AnonymousRate Rate `yaml:"anonymous_rate"`
+	Concurrency   int  `yaml:"concurrency"`
+	Heavy         int  `yaml:"heavy"`
+	Streams       int  `yaml:"streams"`
+	TotalStreams  int  `yaml:"total_streams"`
+	MemoryMiB     int  `yaml:"memory_mib" restart:"true"` // 0: by the container
+}
+
+// Audit says how long the audit log is kept. The history of a meeting is kept with the meeting.
+type Audit struct {
+	Keep time.Duration `yaml:"keep"`
+}
+
+// Notifications says how long sent notifications are kept.
+type Notifications struct {
+	Keep time.Duration `yaml:"keep"`
+}
+
+// Log says what is logged, and how.
+type Log struct {
+	Level  string `yaml:"level"`
+	Format string `yaml:"format" restart:"true"`
+}
+
+// Default returns the settings that apply without a file.
+func Default() *Config {
+	return &Config{
+		HTTP:     HTTP{Addr: ":8080", BaseURL: "http://localhost:8080", TrustedProxies: []string{}},
+		Database: Database{URL: "sqlite:data/punctual.db"},
+		Queue: Queue{
+			URL: "memory:", Prefix: "punctual",
+			LoadEvery: Schedule{Every: 15 * time.Second}, ReloadEvery: Schedule{Every: time.Minute},
+			Horizon: 2 * time.Minute, SafetyPoll: time.Second,
+			Jobs: map[string]Job{},
+		},
+		Booking: Booking{
+			Timezone: "UTC", HoldPending: true,
+			Reminders: []Reminder{
+				{Before: "start", Offset: 15 * time.Minute, Channels: []string{"email"}},
+				{Before: "end", Offset: 5 * time.Minute, Channels: []string{"email"}},
+			},
+			Approval: Approval{Timeout: 24 * time.Hour, OnTimeout: "reject", RemindBefore: time.Hour},
+			CheckIn:  CheckIn{Opens: 15 * time.Minute, Grace: 10 * time.Minute},
+			Limits:   BookingLimits{MaxDuration: 24 * time.Hour, MaxAdvance: 8760 * time.Hour, MaxOccurrences: 366, MaxInvitations: 20_000, MaxRoomDates: 4_000, MaxWaits: 20},
+		},
+		Email: Email{
+			Driver: "outbox", From: "Punctual <rooms@example.org>", Quota: 2000,
+			SMTP: SMTP{Port: 587, TLS: "starttls"},
+		},
+		SMS: SMS{Driver: "off", Quota: 100, Countries: []string{}, HTTP: SMSGateway{
+			Method: "POST", Headers: map[string]string{},
+			Body: `{"id":"{{.ID}}","to":"{{.To}}","text":{{json .Text}}}`,
+		}},
+		Topics: Topics{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
+		Auth:   Auth{SessionTTL: 12 * time.Hour, TokenTTL: 8760 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
+		Limits: RequestLimits{
+			Rate: Rate{Count: 1000, Per: time.Second}, AnonymousRate: Rate{Count: 200, Per: time.Second},
+			Concurrency: 64, Heavy: 2, Streams: 10, TotalStreams: 5000,
+		},
+		Audit: Audit{Keep: 3 * 8760 * time.Hour},
+
+		Notifications: Notifications{Keep: 400 * 24 * time.Hour},
+
+		Log: Log{Level: "info", Format: "text"},
+	}
+}
+
+// Level returns the log level. c must be valid.
+func (c *Config) Level() slog.Level {
+	var l slog.Level
+	_ = l.UnmarshalText([]byte(c.Log.Level))
+	return l
+}

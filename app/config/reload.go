@@ -1,0 +1,129 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// editorPause is how long a file must be left alone before it is read: editors and
+// configuration managers write in several steps.
+const editorPause = 50 * time.Millisecond
+
+// Reloader applies changes of the configuration file while the server runs.
+type Reloader struct {
+	File    string
+	Environ []string
+	Seen    string  // the fingerprint of the file, taken before Started was read
+	Started *Config // what holds for settings that need a restart
+	Current *Config // and for the others
+	Apply   func(ctx context.Context, old, now *Config) error
+	State   *State // is told of each attempt; may be nil
+	Log     *slog.Logger
+}
+
+// Run applies what changed since Started was read, and watches the file until ctx ends. If the file
+// cannot be watched, Run logs that and the settings do not change.
+func (r *Reloader) Run(ctx context.Context) error {
+	w, err := fsnotify.NewWatcher()
+	if err == nil {
+		defer w.Close()
+		err = w.Add(filepath.Dir(r.File)) // the directory: a rename over the file would end a watch of it
+	}
+	if err != nil {
+		r.Log.Warn("the configuration file is not watched; changes need a restart", "file", r.File, "error", err)
+		<-ctx.Done()
+		return nil
+	}
+	r.watch(ctx, w)
+	return nil
+}
+
+func (r *Reloader) watch(ctx context.Context, w *fsnotify.Watcher) {
+	settled := time.NewTimer(editorPause)
+	settled.Stop()
+	look := func() {
+		if now := Fingerprint(r.File); now != r.Seen {
+			r.Seen = now
+			settled.Reset(editorPause)
+		}
+	}
+	look()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case _, ok := <-w.Events: // of any file: with symbolic links the name that changes is another one
+			if !ok {
+				return
+			}
+			look()
+		case err := <-w.Errors:
+			r.Log.Warn("watching the configuration file failed", "file", r.File, "error", err)
+			look()
+		case <-settled.C:
+			r.reload(ctx)
+		}
+	}
+}
+
+// Fingerprint returns a text that changes when the file, links followed, may have changed.
+// Other files in its directory, such as a log or a database, do not change it.
+func Fingerprint(file string) string {
+	info, err := os.Stat(file)
+	if err != nil {
+		return "absent"
+	}
+	target, _ := filepath.EvalSymlinks(file)
+	return fmt.Sprint(target, info.Size(), info.ModTime().UnixNano())
+}
+
+// reload reads the file and applies what changed, or keeps the old settings.
+func (r *Reloader) reload(ctx context.Context) {
+	l, err := Load(r.File, r.Environ)
+	if err != nil {
+		r.State.Refuse(err)
+		r.refuse(err)
+		return
+	}
+	now := l.Config
+	live, _ := Keys(Diff(r.Current, now))
+	_, restart := Keys(Diff(r.Started, now))
+	if len(live)+len(restart) == 0 {
+		r.State.Accept(r.File, l.Origins)
+		r.Log.Info("the configuration file was read again; nothing changed", "file", r.File)
+		return
+	}
+	if err := r.Apply(ctx, r.Current, now); err != nil {
+		r.State.Refuse(err)
+		r.Log.Error("the changed configuration could not be applied; the old settings stay in force", "file", r.File, "error", err)
+		return
+	}
+	r.State.Accept(r.File, l.Origins)
+	r.Current = now
+	if len(live) > 0 {
+		r.Log.Info("the changed configuration is in force", "file", r.File, "keys", live)
+	}
+	if len(restart) > 0 {
+		r.Log.Warn("these settings differ from those in force until a restart", "file", r.File, "keys", restart)
+	}
+}
+
+// refuse logs each fault with its line.
+func (r *Reloader) refuse(err error) {
+	const refused = "the changed configuration is refused; the old settings stay in force"
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		r.Log.Error(refused, "file", r.File, "error", err)
+		return
+	}
+	for _, f := range e.Faults {
+		r.Log.Error(refused, "file", f.Source, "line", f.Line, "column", f.Column, "error", f.String())
+	}
+}
