@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// attempts follows the attempts of this process that are charged and not decided yet. Others that
-// find nothing left wait for them: right ones give their charge back.
+// attempts tracks the attempts of this process that are charged but not yet decided. An attempt
+// that finds the limit used up waits for them: a successful one returns its charge.
 type attempts struct {
 	mu sync.Mutex
 	of map[string]*pending
@@ -15,14 +15,14 @@ type attempts struct {
 
 type pending struct {
 	running int
-	changed chan struct{} // closed when a charge was given back, or nothing runs
+	changed chan struct{} // closed when a charge is returned or no attempt runs
 }
 
 func newAttempts() *attempts { return &attempts{of: map[string]*pending{}} }
 
-// begin notes an attempt that is charged to the keys. The caller says at its end whether the
-// charges were given back.
-func (a *attempts) begin(charges []charge) (end func(givenBack bool)) {
+// begin registers a charged attempt. The caller reports at its end whether the charges were
+// returned.
+func (a *attempts) begin(charges []charge) (end func(returned bool)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, c := range charges {
@@ -33,7 +33,7 @@ func (a *attempts) begin(charges []charge) (end func(givenBack bool)) {
 		}
 		p.running++
 	}
-	return func(givenBack bool) {
+	return func(returned bool) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		for _, c := range charges {
@@ -42,7 +42,7 @@ func (a *attempts) begin(charges []charge) (end func(givenBack bool)) {
 			if p.running == 0 {
 				delete(a.of, c.key)
 			}
-			if p.running == 0 || givenBack {
+			if p.running == 0 || returned {
 				close(p.changed)
 				p.changed = make(chan struct{})
 			}
@@ -50,7 +50,7 @@ func (a *attempts) begin(charges []charge) (end func(givenBack bool)) {
 	}
 }
 
-// changes of what is charged to key; nil: no attempt runs, so waiting is useless.
+// changes returns a channel that closes when the charges of key change, or nil if no attempt runs.
 func (a *attempts) changes(key string) <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,8 +60,8 @@ func (a *attempts) changes(key string) <-chan struct{} {
 	return nil
 }
 
-// limited runs an attempt that must not be repeated without end, charged to all charges. Only
-// an attempt that ends with [ErrUnauthorized] or an [*InvalidError] stays charged.
+// limited runs attempt, charged to all charges. The charges remain only if it returns
+// [ErrUnauthorized] or an [*InvalidError].
 func (a *attempts) limited(ctx context.Context, charges []charge, attempt func() error) error {
 	if err := a.charge(ctx, charges); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (a *attempts) limited(ctx context.Context, charges []charge, attempt func()
 func (a *attempts) charge(ctx context.Context, charges []charge) error {
 	for i := 0; i < len(charges); i++ {
 		c := charges[i]
-		changed := a.changes(c.key) // before the limiter is asked, so that no change is missed
+		changed := a.changes(c.key) // before Allow, so that no change is missed
 		ok, retryAfter := c.limiter.Allow(ctx, c.key)
 		if ok {
 			continue
@@ -98,13 +98,13 @@ func (a *attempts) charge(ctx context.Context, charges []charge) error {
 	return nil
 }
 
-// isFailure reports whether an attempt failed because what was shown is wrong.
+// isFailure reports whether an attempt failed because of wrong credentials.
 func isFailure(err error) bool {
 	_, invalid := errors.AsType[*InvalidError](err)
 	return invalid || errors.Is(err, ErrUnauthorized)
 }
 
-// A charge is what an attempt counts against.
+// A charge is one attempt against one limit.
 type charge struct {
 	limiter Limiter
 	key     string

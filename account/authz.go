@@ -8,41 +8,41 @@ import (
 	"strings"
 )
 
-// Scope narrows an API token to a part of its user's rights. Those of topics give a right
-// instead, which a user who is no admin has not: an admin gives them to the token of a program,
-// which can then do that and nothing else.
+// Scope narrows an API token to a part of its user's rights. The topic scopes are different: they
+// grant a right that the user need not have. An admin gives them to the token of a program, which
+// can then do that and nothing else.
 type Scope string
 
 const (
 	MeetingsRead       Scope = "meetings:read"
 	MeetingsWrite      Scope = "meetings:write"
-	RoomsRead          Scope = "rooms:read" // also sites
+	RoomsRead          Scope = "rooms:read" // includes sites
 	RoomsWrite         Scope = "rooms:write"
 	UsersRead          Scope = "users:read"
-	UsersWrite         Scope = "users:write" // as good as everything: it can make an admin
+	UsersWrite         Scope = "users:write" // equals full rights, because it can create an admin
 	NotificationsRead  Scope = "notifications:read"
 	NotificationsWrite Scope = "notifications:write"
 	JobsAdmin          Scope = "jobs:admin"
-	AuditRead          Scope = "audit:read"     // what was done, by whom and from where
-	WebhooksAdmin      Scope = "webhooks:admin" // it can have everything told that happens
-	TopicsProduce      Scope = "topics:produce" // these three may name one topic: "topics:produce:orders"
+	AuditRead          Scope = "audit:read"
+	WebhooksAdmin      Scope = "webhooks:admin" // can receive every event
+	TopicsProduce      Scope = "topics:produce" // the topic scopes may name one topic: "topics:produce:orders"
 	TopicsConsume      Scope = "topics:consume"
 	TopicsAdmin        Scope = "topics:admin"
 
-	// anyTopics is for operations that a token with any of the three reaches.
+	// anyTopics is for operations that accept any topic scope.
 	anyTopics Scope = "topics"
 
-	// atDoor is for operations that the devices at rooms' doors reach, and nobody else. Theirs
-	// names the room: "door:12". It is given by pairing alone.
+	// atDoor is for operations of devices at the door of a room, and only for those. Their scope
+	// names the room: "door:12". Only pairing creates it.
 	atDoor Scope = "door"
 
-	// anyScope is for operations that every token reaches, unscoped for those that only a
-	// token without scopes does: what a narrow token could use to get more rights.
+	// anyScope is for operations that accept every token, unscoped for those that only accept a
+	// token without scopes, because a narrow token could use them to gain rights.
 	anyScope Scope = ""
 	unscoped Scope = "-"
 )
 
-// Scopes that a token may have.
+// Scopes lists what an API token may have.
 var Scopes = []Scope{
 	MeetingsRead, MeetingsWrite, RoomsRead, RoomsWrite, UsersRead, UsersWrite, NotificationsRead, NotificationsWrite,
 	JobsAdmin, AuditRead, WebhooksAdmin, TopicsProduce, TopicsConsume, TopicsAdmin,
@@ -57,35 +57,35 @@ func (s Scope) known() bool {
 		slices.Contains([]Scope{TopicsProduce, TopicsConsume, TopicsAdmin}, s[:i])
 }
 
-// ofTopics tells whether s is one of the scopes of topics, or an operation's that takes one.
-func (s Scope) ofTopics() bool {
+// isTopic reports whether s is a topic scope.
+func (s Scope) isTopic() bool {
 	return s == anyTopics || strings.HasPrefix(string(s), string(anyTopics)+":")
 }
 
-// rule of one operation: who may call it at all.
+// rule says who may call an operation.
 type rule struct {
-	least Role // "": public
-	scope Scope
+	minRole Role // "": public
+	scope   Scope
 }
 
-// table has every operation of the REST API. It says who may knock; whether the door opens for
-// this meeting or that request is decided by the rules of the meeting.
+// table holds the rule of every operation of the REST API. Whether the caller may act on this
+// particular meeting or request is decided by the rules of meetings.
 var table = map[string]rule{
 	"login":   {},
-	"session": {}, // looks at credentials by itself, to say that there are none
-	"setup":   {}, // its token is the proof
+	"session": {}, // checks credentials itself, to report that there are none
+	"setup":   {}, // authorized by its token
 
-	"logout":          {Member, anyScope}, // ends nothing but the token's own session
+	"logout":          {Member, anyScope}, // ends only the token's own session
 	"me":              {Member, anyScope},
 	"update-me":       {Member, unscoped},
 	"list-my-tokens":  {Member, unscoped},
 	"create-my-token": {Member, unscoped},
 	"delete-my-token": {Member, unscoped},
-	"list-deputies":   {Manager, unscoped}, // who has somebody to stand in for
+	"list-deputies":   {Manager, unscoped},
 	"create-feed":     {Member, unscoped},
 	"list-feeds":      {Member, unscoped},
 	"delete-feed":     {Member, unscoped},
-	"my-calendar":     {}, // its token is the proof, here and there
+	"my-calendar":     {}, // authorized by its token, like room-calendar
 	"room-calendar":   {},
 
 	"list-user-tokens":  {Admin, UsersRead},
@@ -102,7 +102,7 @@ var table = map[string]rule{
 	"create-user": {Admin, UsersWrite},
 	"update-user": {Admin, UsersWrite},
 
-	"find-people": {Member, UsersRead}, // names and addresses of a few
+	"find-people": {Member, UsersRead},
 
 	"list-sites":        {Member, RoomsRead},
 	"get-site":          {Member, RoomsRead},
@@ -115,15 +115,15 @@ var table = map[string]rule{
 	"room-suggestions":  {Member, RoomsRead},
 	"room-door-code":    {Manager, RoomsRead},
 	"room-free-busy":    {Member, RoomsRead},
-	"room-days":         {Member, RoomsRead}, // figures alone
+	"room-days":         {Member, RoomsRead}, // statistics only
 	"create-room":       {Admin, RoomsWrite},
 	"update-room":       {Admin, RoomsWrite},
 	"delete-room":       {Admin, RoomsWrite},
 
-	"create-door-code":   {Manager, RoomsWrite}, // the room's approvers and admins
+	"create-door-code":   {Manager, RoomsWrite},
 	"list-door-devices":  {Manager, RoomsRead},
 	"delete-door-device": {Manager, RoomsWrite},
-	"pair-door":          {}, // its code is the proof
+	"pair-door":          {}, // authorized by its code
 	"get-door":           {Member, atDoor},
 	"door-events":        {Member, atDoor},
 	"door-book":          {Member, atDoor},
@@ -151,7 +151,7 @@ var table = map[string]rule{
 	"reject-series":         {Manager, MeetingsWrite},
 	"reject-meeting":        {Manager, MeetingsWrite},
 	"check-in-meeting":      {Member, MeetingsWrite},
-	"respond-meeting":       {Member, MeetingsWrite}, // who is invited
+	"respond-meeting":       {Member, MeetingsWrite},
 	"respond-series":        {Member, MeetingsWrite},
 	"end-meeting":           {Member, MeetingsWrite},
 	"extend-meeting":        {Member, MeetingsWrite},
@@ -164,7 +164,7 @@ var table = map[string]rule{
 	"accept-offer":   {Member, MeetingsWrite},
 	"decline-offer":  {Member, MeetingsWrite},
 
-	"report-utilisation": {Manager, MeetingsRead}, // figures alone
+	"report-utilisation": {Manager, MeetingsRead}, // statistics only
 	"report-punctuality": {Admin, JobsAdmin},
 
 	"preview-series":        {Member, MeetingsWrite},
@@ -180,7 +180,7 @@ var table = map[string]rule{
 	"get-notification":     {Admin, NotificationsRead},
 	"resend-notifications": {Admin, NotificationsWrite},
 	"resend-notification":  {Admin, NotificationsWrite},
-	"list-outbox":          {Admin, NotificationsRead}, // what the drivers named outbox kept
+	"list-outbox":          {Admin, NotificationsRead}, // messages stored by outbox drivers
 	"get-outbox-message":   {Admin, NotificationsRead},
 
 	"list-jobs":         {Admin, JobsAdmin},
@@ -195,7 +195,7 @@ var table = map[string]rule{
 	"requeue-dead-jobs": {Admin, JobsAdmin},
 	"discard-dead-job":  {Admin, JobsAdmin},
 
-	// A token with a scope of one topic gets past this table; the handler knows the topic.
+	// A token for one topic passes this table. The handler checks the topic.
 	"add-topic-jobs":         {Admin, TopicsProduce},
 	"reschedule-topic-job":   {Admin, TopicsProduce},
 	"delete-topic-job":       {Admin, TopicsProduce},
@@ -233,33 +233,33 @@ var table = map[string]rule{
 	"plan-config": {Admin, unscoped},
 }
 
-// Public tells whether anybody may call the operation, signed in or not.
+// Public reports whether an operation needs no sign-in.
 func Public(op string) bool {
 	r, ok := table[op]
-	return ok && r.least == ""
+	return ok && r.minRole == ""
 }
 
-// Authorize tells whether p may call the operation: nil, [ErrUnauthorized] if it takes a
-// sign-in and p is nil, or [ErrForbidden]. An operation that is not in the table is forbidden
-// to all.
+// Authorize reports whether p may call the operation. It returns [ErrUnauthorized] if p is nil and
+// the operation needs a sign-in, else [ErrForbidden]. An operation that is not in the table is
+// forbidden to everyone.
 func Authorize(p *Principal, op string) error {
 	r, ok := table[op]
 	switch {
 	case !ok:
 		return fmt.Errorf("operation %q is not in the table: %w", op, ErrForbidden)
-	case r.least == "":
+	case r.minRole == "":
 		return nil
 	case p == nil:
 		return ErrUnauthorized
 	case (r.scope == atDoor) != p.AtDoor():
-		return ErrForbidden // also to admins, and to devices whatever else there is
+		return ErrForbidden // door operations are for devices only, and devices may call nothing else
 	case r.scope == atDoor, p.grants(r.scope):
 		return nil
-	case !p.Role.Covers(r.least), r.scope != anyScope && !p.HasScope(r.scope):
+	case !p.Role.Covers(r.minRole), r.scope != anyScope && !p.HasScope(r.scope):
 		return ErrForbidden
 	}
 	return nil
 }
 
-// Operations yields the ids of the table in no particular order.
+// Operations returns the IDs of all operations in no particular order.
 func Operations() iter.Seq[string] { return maps.Keys(table) }

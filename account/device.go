@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// DeviceTTL is how long a device stays known after a sign-in: the longest that browsers keep a cookie.
+// DeviceTTL is how long a device stays known after a sign-in. Browsers keep no cookie longer.
 const DeviceTTL = 400 * 24 * time.Hour
 
-// maxMarks bounds how many users a shared device is known for.
+// maxMarks limits how many users a shared device is known for.
 const maxMarks = 5
 
-// devices signs the cookies of browsers in which users signed in, so that failed sign-ins elsewhere
-// never keep them out there. Such a cookie gives no other right. It holds a mark for each of the
-// latest users: the id of the device for this user, the time, and the signature of both.
+// devices signs a cookie for each browser in which a user signed in. Failed sign-ins elsewhere
+// never lock out a known device. The cookie gives no other right. It holds a mark for each of the
+// latest users: the ID of the device for this user, the time, and a signature of both.
 type devices struct{ key []byte }
 
 var markForm = regexp.MustCompile(`^([A-Z2-7]{26})-([0-9]{1,12})-([0-9a-f]{64})$`)
@@ -32,7 +32,7 @@ func (d devices) mark(userID int64, device string, at int64) string {
 	return fmt.Sprintf("%s-%d-%s", device, at, hex.EncodeToString(h.Sum(nil)))
 }
 
-// known returns the id that the device with this cookie has for the user; empty: not known.
+// known returns the ID of the device for the user, or "" if the cookie has no valid mark.
 func (d devices) known(cookie string, userID int64, now time.Time) string {
 	for _, m := range marks(cookie) {
 		part := markForm.FindStringSubmatch(m)
@@ -44,7 +44,7 @@ func (d devices) known(cookie string, userID int64, now time.Time) string {
 	return ""
 }
 
-// renew returns the cookie of a device on which the user has just signed in.
+// renew returns the new cookie of a device on which the user has just signed in.
 func (d devices) renew(cookie string, userID int64, now time.Time) string {
 	device := d.known(cookie, userID, now)
 	others := slices.DeleteFunc(marks(cookie), func(m string) bool { return device != "" && strings.HasPrefix(m, device) })
@@ -55,7 +55,7 @@ func (d devices) renew(cookie string, userID int64, now time.Time) string {
 	return strings.Join(all[:min(len(all), maxMarks)], ".")
 }
 
-// marks of a cookie that have their form.
+// marks returns the well-formed marks of a cookie.
 func marks(cookie string) []string {
 	all := strings.SplitN(cookie, ".", maxMarks+1)
 	return slices.DeleteFunc(all[:min(len(all), maxMarks)], func(m string) bool { return !markForm.MatchString(m) })

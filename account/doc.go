@@ -1,11 +1,11 @@
-// Package account is about people and programs that use the installation: who they are, how
-// they prove it, and what they may call.
+// Package account manages the people and programs that use the installation: who they are, how
+// they sign in, and which operations they may call.
 //
-// A [User] has one [Role]. A person signs in by e-mail and password and gets a session; a
-// program uses an API token that its owner made, perhaps with fewer rights ([Scope]). Both
-// are a [Token]: 256 random bits of which only the SHA-256 is stored, so that who reads the
-// database cannot sign in with it. The first admin is made by [Service.Bootstrap].
+// A [User] has one [Role]. A person signs in by email and password and gets a session. A program
+// uses an API token that its owner created, perhaps with fewer rights ([Scope]). Both are a
+// [Token]: 256 random bits, stored only as a SHA-256 hash, so that nobody who reads the database
+// can sign in. [Service.Bootstrap] creates the first admin.
 //
-// Whether an operation may be called at all is decided in one place, the table in authz.go.
-// Whether this person may do it to that meeting is a rule of the meeting, elsewhere.
+// The table in authz.go decides whether a caller may use an operation at all. Whether they may do
+// so with a particular meeting is a rule of package meeting.
 package account

@@ -11,14 +11,14 @@ import (
 var (
 	ErrNotFound     = errors.New("not found")
 	ErrForbidden    = errors.New("forbidden")
-	ErrUnauthorized = errors.New("unauthorized") // nobody knows the caller; never says why
+	ErrUnauthorized = errors.New("unauthorized") // the caller is unknown; never gives a reason
 
-	// ErrWrongCredentials is an [ErrUnauthorized]: an unknown address, a wrong password or a
-	// disabled user. It does not say which.
+	// ErrWrongCredentials is an [ErrUnauthorized] for an unknown address, a wrong password or a
+	// disabled user. It does not reveal which.
 	ErrWrongCredentials = fmt.Errorf("wrong address or password: %w", ErrUnauthorized)
 )
 
-// Faults of requests are those of every package. See package fault.
+// The fault types of package fault, shared by all packages.
 type (
 	Fault        = fault.Fault
 	InvalidError = fault.InvalidError
@@ -30,7 +30,7 @@ var emailTaken = fault.New("body.email", "taken", "belongs to another user")
 // ErrEmailTaken is what a [Store] returns when another user has the address.
 var ErrEmailTaken error = &InvalidError{Faults: []Fault{emailTaken}}
 
-// RateLimitError says that there were too many attempts, and when the next may succeed.
+// RateLimitError reports too many attempts and when the next may succeed.
 type RateLimitError struct{ RetryAfter time.Duration }
 
 func (e *RateLimitError) Error() string {

@@ -41,7 +41,7 @@ func (s *Service) Waiting() (n int) {
 	q := s.hasher.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, l := range q.lanes {
+	for _, l := range q.tiers {
 		n += l.waiting
 	}
 	return n

@@ -7,38 +7,40 @@ import (
 	"time"
 )
 
-// familiarity of where an attempt comes from. A flood of strangers never crowds out the others.
+// familiarity ranks where an attempt comes from. Attempts of strangers never crowd out the others.
 type familiarity int
 
 const (
 	stranger     familiarity = iota
-	knownNetwork             // somebody signed in from there before
-	knownDevice              // the user signed in on it before
+	knownNetwork             // a user signed in from this network before
+	knownDevice              // this user signed in on this device before
 	familiarities
 )
 
-// origin of an attempt. Source names the account, device or network that shares a turn with others.
+// origin of an attempt. Attempts with the same source, an account, device or network, share a
+// turn.
 type origin struct {
 	familiarity
 	source string
 }
 
 const (
-	maxWaiters   = 100 // of one familiarity: more than can be served within a few seconds
-	strangerTurn = 4   // every fourth turn goes to strangers while others wait
+	maxWaiters   = 100 // per familiarity: more than can be served within a few seconds
+	strangerTurn = 4   // every fourth turn goes to strangers, even while others wait
 )
 
-// fairQueue lets a few run at a time. Familiar origins go first, sources of the same familiarity
-// take turns, and a source with many waiters makes room for others when the queue is full.
+// fairQueue lets a limited number of attempts run at a time. Familiar origins go first, and
+// sources of the same familiarity take turns. When the queue is full, the source with the most
+// waiters gives up a place.
 type fairQueue struct {
 	mu    sync.Mutex
 	free  int
 	turns int
-	lanes [familiarities]lane
+	tiers [familiarities]tier
 }
 
-// lane holds what waits with one familiarity, by source, in the order of their turns.
-type lane struct {
+// tier holds the waiters of one familiarity by source, in the order of their turns.
+type tier struct {
 	waiting int
 	sources []*source
 }
@@ -48,12 +50,12 @@ type source struct {
 	waiters []*waiter
 }
 
-// waiter gets true when it may run, false when it lost its place.
+// waiter receives true when it may run, false when it lost its place.
 type waiter struct{ turn chan bool }
 
 func newFairQueue(atOnce int) *fairQueue { return &fairQueue{free: atOnce} }
 
-// enter waits for its turn. It returns a [*RateLimitError] if there is no place to wait.
+// enter waits for a turn. It returns a [*RateLimitError] if the queue is full.
 func (q *fairQueue) enter(ctx context.Context, from origin) (leave func(), err error) {
 	q.mu.Lock()
 	if q.free > 0 {
@@ -61,13 +63,13 @@ func (q *fairQueue) enter(ctx context.Context, from origin) (leave func(), err e
 		q.mu.Unlock()
 		return q.leave, nil
 	}
-	l := &q.lanes[from.familiarity]
-	if l.waiting >= maxWaiters && !l.makeRoom(from.source) {
+	t := &q.tiers[from.familiarity]
+	if t.waiting >= maxWaiters && !t.makeRoom(from.source) {
 		q.mu.Unlock()
 		return nil, &RateLimitError{RetryAfter: time.Second}
 	}
 	w := &waiter{make(chan bool, 1)}
-	l.add(from.source, w)
+	t.add(from.source, w)
 	q.mu.Unlock()
 
 	select {
@@ -79,15 +81,15 @@ func (q *fairQueue) enter(ctx context.Context, from origin) (leave func(), err e
 	case <-ctx.Done():
 	}
 	q.mu.Lock()
-	gone := l.remove(from.source, w)
+	gone := t.remove(from.source, w)
 	q.mu.Unlock()
-	if !gone && <-w.turn { // its turn came at the same moment
+	if !gone && <-w.turn { // the turn came at the same moment
 		q.leave()
 	}
 	return nil, ctx.Err()
 }
 
-// leave hands the place to the next waiter.
+// leave passes the place on to the next waiter.
 func (q *fairQueue) leave() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -97,7 +99,7 @@ func (q *fairQueue) leave() {
 		slices.Reverse(order)
 	}
 	for _, f := range order {
-		if w := q.lanes[f].next(); w != nil {
+		if w := q.tiers[f].next(); w != nil {
 			w.turn <- true
 			return
 		}
@@ -105,76 +107,76 @@ func (q *fairQueue) leave() {
 	q.free++
 }
 
-func (l *lane) find(name string) int {
-	return slices.IndexFunc(l.sources, func(s *source) bool { return s.name == name })
+func (t *tier) find(name string) int {
+	return slices.IndexFunc(t.sources, func(s *source) bool { return s.name == name })
 }
 
-func (l *lane) add(name string, w *waiter) {
-	i := l.find(name)
+func (t *tier) add(name string, w *waiter) {
+	i := t.find(name)
 	if i < 0 {
-		i = len(l.sources)
-		l.sources = append(l.sources, &source{name: name})
+		i = len(t.sources)
+		t.sources = append(t.sources, &source{name: name})
 	}
-	l.sources[i].waiters = append(l.sources[i].waiters, w)
-	l.waiting++
+	t.sources[i].waiters = append(t.sources[i].waiters, w)
+	t.waiting++
 }
 
-// next takes the first waiter of the source whose turn it is.
-func (l *lane) next() *waiter {
-	if len(l.sources) == 0 {
+// next removes and returns the next waiter, or nil.
+func (t *tier) next() *waiter {
+	if len(t.sources) == 0 {
 		return nil
 	}
-	s := l.sources[0]
+	s := t.sources[0]
 	w := s.waiters[0]
 	s.waiters = s.waiters[1:]
-	l.sources = l.sources[1:]
+	t.sources = t.sources[1:]
 	if len(s.waiters) > 0 {
-		l.sources = append(l.sources, s)
+		t.sources = append(t.sources, s)
 	}
-	l.waiting--
+	t.waiting--
 	return w
 }
 
 // remove reports whether the waiter still had its place.
-func (l *lane) remove(name string, w *waiter) bool {
-	i := l.find(name)
+func (t *tier) remove(name string, w *waiter) bool {
+	i := t.find(name)
 	if i < 0 {
 		return false
 	}
-	s := l.sources[i]
+	s := t.sources[i]
 	at := slices.Index(s.waiters, w)
 	if at < 0 {
 		return false
 	}
-	l.drop(i, at)
+	t.drop(i, at)
 	return true
 }
 
-func (l *lane) drop(i, at int) {
-	s := l.sources[i]
+func (t *tier) drop(i, at int) {
+	s := t.sources[i]
 	s.waiters = slices.Delete(s.waiters, at, at+1)
 	if len(s.waiters) == 0 {
-		l.sources = slices.Delete(l.sources, i, i+1)
+		t.sources = slices.Delete(t.sources, i, i+1)
 	}
-	l.waiting--
+	t.waiting--
 }
 
-// makeRoom takes the latest place of the source that has the most, for one that has fewer.
-func (l *lane) makeRoom(name string) bool {
+// makeRoom takes the last place of the source with the most waiters, for one with fewer.
+func (t *tier) makeRoom(name string) bool {
 	mine, longest := 0, 0
-	for i, s := range l.sources {
+	for i, s := range t.sources {
 		if s.name == name {
 			mine = len(s.waiters)
 		}
-		if len(s.waiters) > len(l.sources[longest].waiters) {
+		if len(s.waiters) > len(t.sources[longest].waiters) {
 			longest = i
 		}
 	}
-	waiters := l.sources[longest].waiters
+	waiters := t.sources[longest].waiters
 	if len(waiters) <= mine+1 {
 		return false
 	}
 	waiters[len(waiters)-1].turn <- false
-	l.drop(longest, len(waiters)-1)
+	t.drop(longest, len(waiters)-1)
 	return true
 }

@@ -8,22 +8,22 @@ import (
 
 // Limiter counts failed attempts per key. Safe for concurrent use.
 type Limiter interface {
-	// Allow charges one attempt to key. If the key has none left, it charges nothing and
-	// tells after which time it has one again.
+	// Allow charges one attempt to key. If none is left, it charges nothing and returns after
+	// which time the next is possible.
 	Allow(ctx context.Context, key string) (ok bool, retryAfter time.Duration)
-	// Forgive gives an attempt back: it succeeded. Charging first and forgiving later keeps
-	// attempts at the same time from slipping through between a check and its charge.
+	// Forgive returns the charge of an attempt that succeeded. Charging first and returning later
+	// keeps concurrent attempts from slipping through between a check and its charge.
 	Forgive(ctx context.Context, key string)
 }
 
-// Rate allows Count at once and then Count more evenly spread over each Per. A Rate that is
+// Rate allows Count attempts at once and then Count more per Per, evenly spread. A Rate that is
 // not positive allows everything.
 type Rate struct {
 	Count int
 	Per   time.Duration
 }
 
-// Interval after which one more is allowed.
+// Interval returns after which time one more attempt is allowed.
 func (r Rate) Interval() time.Duration {
 	if r.Count <= 0 || r.Per <= 0 {
 		return 0
@@ -31,28 +31,27 @@ func (r Rate) Interval() time.Duration {
 	return max(1, r.Per/time.Duration(r.Count))
 }
 
-// MemoryLimiter is a [Limiter] of this process alone. It forgets keys that have all their
-// attempts again, so that its size follows the number of failures within one Per.
+// MemoryLimiter is a [Limiter] for this process. It drops keys that have all their attempts again,
+// so its size follows the number of failures within one Per.
 //
-// It keeps one instant per key, as the generic cell rate algorithm does: when the key will
-// have been idle long enough to have all attempts back.
+// It implements the generic cell rate algorithm: per key it stores the instant at which all
+// attempts are available again.
 type MemoryLimiter struct {
 	now func() time.Time
 
 	mu      sync.Mutex
 	rate    Rate
 	full    map[string]time.Time // instant at which the key has all attempts again
-	sweepAt int                  // size at which idle keys are thrown out
+	sweepAt int                  // size at which idle keys are dropped
 }
 
 const firstSweep = 1024
 
-// NewMemoryLimiter returns a Limiter at the given rate.
 func NewMemoryLimiter(r Rate) *MemoryLimiter {
 	return &MemoryLimiter{now: time.Now, rate: r, full: map[string]time.Time{}, sweepAt: firstSweep}
 }
 
-// SetRate changes the rate. What was charged stays charged.
+// SetRate changes the rate. Existing charges remain.
 func (l *MemoryLimiter) SetRate(r Rate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +63,7 @@ func (l *MemoryLimiter) Allow(ctx context.Context, key string) (ok bool, retryAf
 	return l.AllowN(ctx, key, 1)
 }
 
-// AllowN charges n attempts to key, or none if it has fewer left.
+// AllowN charges n attempts to key, or none if fewer are left.
 func (l *MemoryLimiter) AllowN(_ context.Context, key string, n int) (ok bool, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,8 +76,8 @@ func (l *MemoryLimiter) AllowN(_ context.Context, key string, n int) (ok bool, r
 	if full.Before(now) {
 		full = now
 	}
-	if most := now.Add(interval * time.Duration(l.rate.Count)); full.After(most) { // charged at a slower rate
-		full = most
+	if limit := now.Add(interval * time.Duration(l.rate.Count)); full.After(limit) { // charged at a slower rate
+		full = limit
 		l.full[key] = full
 	}
 	full = full.Add(interval * time.Duration(n))
@@ -100,8 +99,7 @@ func (l *MemoryLimiter) Forgive(_ context.Context, key string) {
 	l.sweep(l.now())
 }
 
-// sweep throws out idle keys when the map has doubled since the last time: its cost per
-// attempt is constant.
+// sweep drops idle keys each time the map has doubled, which keeps the cost per attempt constant.
 func (l *MemoryLimiter) sweep(now time.Time) {
 	if len(l.full) < l.sweepAt {
 		return

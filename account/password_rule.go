@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// common passwords are the first that anybody tries, in lower case; see [isCommon].
+// common lists passwords that attackers try first, in lower case; see [isCommon].
 var common = wordSet(`password passw0rd p@ssword p@ssw0rd passwort pa55word kennwort motdepasse contrasena mima
 	12345678 123123123 12341234 11223344 1q2w3e4r 1q2w3e4r5t 1qaz2wsx 1qazxsw2 q1w2e3r4 zaq12wsx
 	qwerty qwertyui qwertyuiop qwertz qwertzui qwertzuiop azerty azertyuiop asdfgh asdfghjk asdfghjkl zxcvbnm yxcvbnm abcdefgh abcd abc
@@ -18,8 +18,8 @@ var common = wordSet(`password passw0rd p@ssword p@ssw0rd passwort pa55word kenn
 	hallo hello schatz sommer winter herbst spring summer autumn fruehling punctual
 	admin123 admin1234 secret123 test1234 user1234 guest123 root1234`)
 
-// isCommon reports whether a password is one that anybody tries first, perhaps with a few digits and
-// marks after it: password1, Sommer2026!.
+// isCommon reports whether a password is a common one, perhaps followed by a few digits and marks:
+// password1, Sommer2026!.
 func isCommon(lower string) bool {
 	word := strings.TrimRight(lower, "0123456789!?.,*#$%&_-+ ")
 	return common[lower] || common[word] && len(lower)-len(word) <= 8
@@ -33,12 +33,11 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// foldPassword is the form in which passwords are hashed: the same characters typed on another
-// keyboard or system are the same password (RFC 8265).
+// foldPassword returns the form in which passwords are hashed. The same characters typed on
+// another keyboard or system are the same password (RFC 8265).
 func foldPassword(p string) string { return norm.NFKC.String(p) }
 
-// password checks a new password. Own are words that it must not be, such as the user's address
-// and name.
+// password checks a new password. It must not match own, such as the user's name and address.
 func (fs *faults) password(p string, own ...string) {
 	if !utf8.ValidString(p) {
 		fs.add("password", "malformed", "must be valid UTF-8")
@@ -80,7 +79,7 @@ func sequence(s string) bool {
 	return up || down
 }
 
-// isOneOf compares without blanks and case; of an address its parts count, too.
+// isOneOf compares without spaces and case. The parts of an address count too.
 func isOneOf(lower string, own []string) bool {
 	bare := strings.Join(strings.Fields(lower), "")
 	for _, word := range own {

@@ -40,9 +40,9 @@ func TestHasher(t *testing.T) {
 }
 
 // An unknown address costs what a wrong password does.
-func TestNobodysHash(t *testing.T) {
+func TestDecoyHash(t *testing.T) {
 	t.Parallel()
-	got, _, key, err := argon2id.DecodeHash(nobodysHash)
+	got, _, key, err := argon2id.DecodeHash(decoyHash)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Principal is who makes a request. It is read only once made.
+// Principal is the caller of a request. It is read-only.
 type Principal struct {
 	UserID   int64
 	Email    string
@@ -17,8 +17,8 @@ type Principal struct {
 	Locale   string
 	Timezone string
 	TokenID  int64
-	Kind     TokenKind // of the token: Session or API
-	Scopes   []Scope   // of the token; nil: all
+	Kind     TokenKind
+	Scopes   []Scope   // nil: all
 	Until    time.Time // when the token expires; zero: never
 }
 
@@ -29,32 +29,32 @@ func principal(u *User, t *Token) *Principal {
 	}
 }
 
-// HasScope tells whether the token reaches s: it has no scopes, names s, or names what s is a
-// part of ("topics:produce" reaches "topics:produce:orders").
+// HasScope reports whether the token has s: it has no scopes, names s, or names a scope that
+// includes s ("topics:produce" includes "topics:produce:orders").
 func (p *Principal) HasScope(s Scope) bool {
 	return p.Scopes == nil || slices.ContainsFunc(p.Scopes, func(have Scope) bool {
 		return s == have || strings.HasPrefix(string(s), string(have)+":")
 	})
 }
 
-// grants tells whether the token itself gives the right to s, a scope of topics, for one topic
-// at least, whatever the role of its user.
+// grants reports whether the token itself gives the right to the topic scope s, for one topic at
+// least, independent of the role of its user.
 func (p *Principal) grants(s Scope) bool {
-	return s.ofTopics() && slices.ContainsFunc(p.Scopes, func(have Scope) bool {
+	return s.isTopic() && slices.ContainsFunc(p.Scopes, func(have Scope) bool {
 		return have == s || strings.HasPrefix(string(have), string(s)+":")
 	})
 }
 
-// AtDoor tells whether the principal is a device at a room's door.
+// AtDoor reports whether the principal is a device at the door of a room.
 func (p *Principal) AtDoor() bool { return p.Door() != 0 }
 
-// Door is the room at whose door the principal is a device; 0: it is none.
+// Door returns the room of a device at a door, or 0 for other principals.
 func (p *Principal) Door() (roomID int64) {
 	for _, s := range p.Scopes {
 		if room, ok := strings.CutPrefix(string(s), string(atDoor)+":"); ok {
 			id, err := strconv.ParseInt(room, 10, 64)
 			if err != nil || id <= 0 {
-				return -1 // a door of no room: nothing but a door all the same
+				return -1 // still restricted to door operations, but of no room
 			}
 			return id
 		}
@@ -64,12 +64,12 @@ func (p *Principal) Door() (roomID int64) {
 
 type principalKey struct{}
 
-// WithPrincipal returns a context of a request that p makes.
+// WithPrincipal returns a context for a request by p.
 func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// FromContext tells who makes the request; false: nobody signed in.
+// FromContext returns the caller of the request, or false if nobody is signed in.
 func FromContext(ctx context.Context) (*Principal, bool) {
 	p, ok := ctx.Value(principalKey{}).(*Principal)
 	return p, ok && p != nil
@@ -77,16 +77,16 @@ func FromContext(ctx context.Context) (*Principal, bool) {
 
 type recheckKey struct{}
 
-// WithRecheck returns a context in which [Recheck] calls may.
-func WithRecheck(ctx context.Context, may func(context.Context) error) context.Context {
-	return context.WithValue(ctx, recheckKey{}, may)
+// WithRecheck returns a context in which [Recheck] calls check.
+func WithRecheck(ctx context.Context, check func(context.Context) error) context.Context {
+	return context.WithValue(ctx, recheckKey{}, check)
 }
 
-// Recheck is nil if the caller of the request may still call its operation. It is for what waits long
-// before it acts. In a context without a caller it is nil.
+// Recheck returns an error if the caller of the request check no longer call its operation. Call it
+// after a long wait, before acting. Without a caller it returns nil.
 func Recheck(ctx context.Context) error {
-	if may, ok := ctx.Value(recheckKey{}).(func(context.Context) error); ok {
-		return may(ctx)
+	if check, ok := ctx.Value(recheckKey{}).(func(context.Context) error); ok {
+		return check(ctx)
 	}
 	return nil
 }

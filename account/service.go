@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// Config tunes a [Service]; a zero field means the default given here.
+// Config of a [Service]. A zero field means the default given here.
 type Config struct {
-	SessionTTL time.Duration    // how long a sign-in lasts; 12h
-	SetupTTL   time.Duration    // how long a set-up token lasts; 24h
-	Timezone   string           // of users that name none; UTC
-	Limiter    Limiter          // of failed sign-ins to one account from one network or device; ten a minute, in memory
-	Wide       Limiter          // of failed sign-ins from one network, or to one account; a hundred a minute, in memory
-	DeviceKey  []byte           // signs device cookies; one of this process
-	Secure     bool             // browsers come by HTTPS, and send cookies by it alone
+	SessionTTL time.Duration    // duration of a session; 12h
+	SetupTTL   time.Duration    // lifetime of a setup token; 24h
+	Timezone   string           // of users without one; UTC
+	Limiter    Limiter          // of failed sign-ins to one account from one network or device; 10 per minute, in memory
+	Wide       Limiter          // of failed sign-ins from one network, or to one account; 100 per minute, in memory
+	DeviceKey  []byte           // signs device cookies; random per process
+	Secure     bool             // browsers use HTTPS, so cookies are sent over HTTPS only
 	Now        func() time.Time // time.Now
 
-	// Refused is told of each sign-in with wrong credentials: by whom, of ID 0 if nobody has the
-	// address, and the address as it was typed in. nil: nobody is told.
+	// Refused is called after each sign-in with wrong credentials, with the user (ID 0 if the
+	// address is unknown) and the address as typed. It may be nil.
 	Refused func(ctx context.Context, u *User, email string)
 }
 
-// Service is what one can do with accounts. It does not ask whether the caller may: see
-// [Authorize]. Safe for concurrent use.
+// Service manages accounts. It does not check whether the caller may: see [Authorize]. Safe for
+// concurrent use.
 type Service struct {
 	store    Store
 	limiter  Limiter
@@ -44,11 +44,11 @@ type Service struct {
 	refused  func(context.Context, *User, string)
 
 	sessionTTL  atomic.Int64
-	tokenTTL    atomic.Int64 // of API tokens whose maker names no end; 0: no end
+	tokenTTL    atomic.Int64 // of API tokens created without an expiry; 0: never
 	maxTokenTTL atomic.Int64 // of API tokens; 0: no limit
 }
 
-// New returns a Service on store.
+// New returns a Service that uses store.
 func New(store Store, c Config) *Service {
 	s := &Service{
 		store: store, limiter: c.Limiter, attempts: newAttempts(), hasher: newHasher(), now: c.Now, refused: c.Refused, secure: c.Secure,
@@ -71,35 +71,35 @@ func New(store Store, c Config) *Service {
 	return s
 }
 
-// SetSessionTTL changes how long the sign-ins from now on last.
+// SetSessionTTL changes the duration of new sessions.
 func (s *Service) SetSessionTTL(d time.Duration) { s.sessionTTL.Store(int64(d)) }
 
-// SetTokenTTL changes how long API tokens made from now on last: those whose maker names no end,
-// and all at most. 0 is without end.
-func (s *Service) SetTokenTTL(usual, longest time.Duration) {
-	s.tokenTTL.Store(int64(usual))
-	s.maxTokenTTL.Store(int64(longest))
+// SetTokenTTL changes the lifetime of new API tokens: the default, and the maximum. 0 means no
+// expiry.
+func (s *Service) SetTokenTTL(defaultTTL, maxTTL time.Duration) {
+	s.tokenTTL.Store(int64(defaultTTL))
+	s.maxTokenTTL.Store(int64(maxTTL))
 }
 
-// Secure reports whether browsers come by HTTPS.
+// Secure reports whether browsers use HTTPS.
 func (s *Service) Secure() bool { return s.secure }
 
-// instant is the present in the precision that databases keep.
+// instant returns the current time in the precision of the databases.
 func (s *Service) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// WideFactor is how many times as many failures a network or an account may have as an account
-// from one network: an office shares a network, and a stranger must not close an account.
+// WideFactor is the ratio of the wide limits to the limit of one account from one network. Offices
+// share a network, and strangers must not lock an account.
 const WideFactor = 10
 
-// limitKey names who attempts what. What came from outside is hashed: it may be of any length
-// and should not be readable in a shared Redis.
+// limitKey returns the limiter key of a client or account. The name is hashed: it may have any
+// length and should not be readable in a shared Redis.
 func limitKey(kind, who string) string {
 	sum := sha256.Sum256([]byte(who))
 	return "signin:" + kind + ":" + hex.EncodeToString(sum[:16])
 }
 
-// Networks that a client can be taken for, the narrowest first: its IPv4 address, or the /64 of
-// its IPv6 address, as each host has all of it, and the /48 around it, which a site has.
+// Networks returns the networks of a client, narrowest first: its IPv4 address, or for IPv6 its
+// /64, which one host owns, and the /48 around it, which one site owns.
 func Networks(clientIP string) []string {
 	addr, err := netip.ParseAddr(clientIP)
 	if err != nil {
@@ -112,7 +112,7 @@ func Networks(clientIP string) []string {
 	return []string{netip.PrefixFrom(addr, 64).Masked().String(), netip.PrefixFrom(addr, 48).Masked().String()}
 }
 
-// checkIfMatch compares a version with the one that a change is based on; nil: any.
+// checkIfMatch compares the current version with the one that a change is based on; nil: any.
 func checkIfMatch(ifMatch *int64, current int64) error {
 	if ifMatch != nil && *ifMatch != current {
 		return &VersionError{Current: current}

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// maxAway bounds an absence: a deputy for good is an approver.
+// maxAway limits an absence. A permanent deputy should be an approver.
 const maxAway = 366 * 24 * time.Hour
 
-// checkAway checks an absence of a user and rounds it to what databases keep. A deputy who is
-// away too is no fault: then the deputy's deputy stands in.
+// checkAway checks an absence and rounds it to the precision of the databases. The deputy may be
+// away too: then the deputy's deputy decides.
 func (s *Service) checkAway(ctx context.Context, id int64, a *Away, fs *faults) error {
 	if *a == (Away{}) {
 		return nil
@@ -47,7 +47,7 @@ func (s *Service) checkAway(ctx context.Context, id int64, a *Away, fs *faults) 
 	return nil
 }
 
-// Deputies are those who can decide in the place of p's user: all other managers and admins.
+// Deputies returns all users who can decide for p's user: the other managers and admins.
 func (s *Service) Deputies(ctx context.Context, p *Principal) ([]*User, error) {
 	users, err := s.store.ActiveDeciders(ctx)
 	return slices.DeleteFunc(users, func(u *User) bool { return u.ID == p.UserID }), wrap("list deputies", err)

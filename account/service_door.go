@@ -13,9 +13,9 @@ import (
 	"punctual/account/fault"
 )
 
-// A code is typed in by hand, and good for one device and a few minutes. It is long enough that no
-// number of guesses in that time finds one, so wrong codes need not end the open ones: a stranger
-// could do that.
+// Users type in a code by hand. It is valid for one device and a few minutes. Twelve digits cannot
+// be guessed in that time, so wrong codes need not invalidate open ones, which would let a
+// stranger block pairing.
 const (
 	doorCodeTTL    = 10 * time.Minute
 	doorCodeDigits = 12
@@ -24,24 +24,25 @@ const (
 // DoorCode pairs one device with the door of a room.
 type DoorCode struct {
 	RoomID    int64
-	UserID    int64 // the room's own, see [DoorEmail]
+	UserID    int64 // the user of the door, see [DoorEmail]
 	Code      string
 	ExpiresAt time.Time
 }
 
-// DoorStore is the part of [Store] about codes for doors.
+// DoorStore is the part of [Store] for door codes.
 type DoorStore interface {
-	// SaveDoorCode replaces the code of the room. It tells false if another room has this one.
+	// SaveDoorCode replaces the code of the room. It returns false if another room has this code.
 	SaveDoorCode(ctx context.Context, c *DoorCode, now time.Time) (bool, error)
-	// TakeDoorCode removes and returns a code that is good, or returns [ErrNotFound].
+	// TakeDoorCode removes and returns a valid code, or returns [ErrNotFound].
 	TakeDoorCode(ctx context.Context, code string, now time.Time) (*DoorCode, error)
 }
 
-// DoorEmail is the address of the user in whose name the devices at a room's door act. Nobody
-// can sign in as it, and mail to .invalid goes nowhere (RFC 2606).
+// DoorEmail returns the address of the user that the devices at a room's door act as. Nobody can
+// sign in as this user, and mail to .invalid is never delivered (RFC 2606).
 func DoorEmail(roomID int64) string { return fmt.Sprintf("door-%d@door.invalid", roomID) }
 
-// NewDoorCode makes a code that pairs a device with the door of a room, in place of an earlier one.
+// NewDoorCode creates a code that pairs a device with the door of a room. It replaces an earlier
+// code.
 func (s *Service) NewDoorCode(ctx context.Context, roomID int64, room string) (*DoorCode, error) {
 	u, err := s.doorUser(ctx, roomID, "Door of "+room)
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *Service) NewDoorCode(ctx context.Context, roomID int64, room string) (*
 			return c, nil
 		}
 	}
-	return nil, fmt.Errorf("code for the door of room %d: all that were tried are in use", roomID)
+	return nil, fmt.Errorf("code for the door of room %d: no unused code found", roomID)
 }
 
 func newDoorCode() string {
@@ -69,13 +70,13 @@ func newDoorCode() string {
 	return fmt.Sprintf("%0*d", doorCodeDigits, n.Int64())
 }
 
-// isDoorCode reports whether a text has the form of a code. No other text reaches the database,
-// which refuses some, such as those with a NUL.
+// isDoorCode reports whether s has the form of a code. Other text must not reach the database,
+// which rejects some of it, such as NUL.
 func isDoorCode(s string) bool {
 	return len(s) == doorCodeDigits && strings.Trim(s, "0123456789") == ""
 }
 
-// doorUser finds or makes the user of a room's door, and gives it the name.
+// doorUser returns the user of a room's door. It creates or renames the user as needed.
 func (s *Service) doorUser(ctx context.Context, roomID int64, name string) (*User, error) {
 	if r := []rune(name); len(r) > maxName {
 		name = string(r[:maxName])
@@ -83,7 +84,7 @@ func (s *Service) doorUser(ctx context.Context, roomID int64, name string) (*Use
 	u, err := s.store.UserByEmail(ctx, DoorEmail(roomID))
 	if errors.Is(err, ErrNotFound) {
 		u, err = s.CreateUser(ctx, NewUser{Email: DoorEmail(roomID), Name: name, Role: Member})
-		if errors.Is(err, ErrEmailTaken) { // by another request
+		if errors.Is(err, ErrEmailTaken) { // by a concurrent request
 			u, err = s.store.UserByEmail(ctx, DoorEmail(roomID))
 		}
 	}
@@ -101,8 +102,8 @@ func (s *Service) doorUser(ctx context.Context, roomID int64, name string) (*Use
 	})
 }
 
-// PairDoor makes a token of a device at the door for which the code is, and returns its secret,
-// which is told only now. Wrong codes count against the network, not against the codes.
+// PairDoor exchanges a code for the token of a device at a door. The secret is returned only here.
+// Wrong codes count against the network, not against the codes.
 func (s *Service) PairDoor(ctx context.Context, code, name, clientIP string) (roomID int64, t *Token, secret string, err error) {
 	code = strings.ReplaceAll(code, " ", "")
 	var fs faults
@@ -149,7 +150,7 @@ func (s *Service) DoorDevices(ctx context.Context, roomID int64, p Page) (tokens
 	return tokens, next, wrap("list devices at a door", err)
 }
 
-// DeleteDoorDevice ends the token of a device at a room's door.
+// DeleteDoorDevice deletes the token of a device at a room's door.
 func (s *Service) DeleteDoorDevice(ctx context.Context, roomID, id int64) error {
 	u, err := s.store.UserByEmail(ctx, DoorEmail(roomID))
 	if err == nil {

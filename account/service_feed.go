@@ -8,42 +8,42 @@ import (
 	"punctual/account/fault"
 )
 
-// maxFeeds of one user: more than calendars that anybody has.
+// maxFeeds is per user.
 const maxFeeds = 50
 
-// Feed is an address at which a calendar of another program reads, of which only the hash of its
-// secret is kept. Whoever has the secret reads, and can do nothing else.
+// Feed is a secret address from which a calendar program reads meetings. Only the hash of the
+// secret is stored. The secret allows reading this feed and nothing else.
 type Feed struct {
 	ID            int64
 	UserID        int64
 	RoomID        int64 // 0: the user's own meetings
 	Name          string
-	PrivateTitles bool // of the user's own private meetings; else they are busy
+	PrivateTitles bool // show titles of the user's private meetings instead of "busy"
 	Hash          string
-	LastUsedAt    time.Time // zero: never; to the minute
+	LastUsedAt    time.Time // zero: never; rounded to the minute
 	CreatedAt     time.Time
 }
 
-// NewFeed is what CreateFeed needs. A room must have been found by its ID.
+// NewFeed is the input of [Service.CreateFeed]. The caller has checked that the room exists.
 type NewFeed struct {
 	Name          string
 	RoomID        int64 // 0: the user's own meetings
 	PrivateTitles bool
 }
 
-// FeedStore is the part of [Store] about feeds.
+// FeedStore is the part of [Store] for feeds.
 type FeedStore interface {
-	// CreateFeed sets ID, and tells false if the user has so many feeds already. It locks the user.
-	CreateFeed(ctx context.Context, f *Feed, most int) (created bool, err error)
-	// FeedByHash returns a feed with its user.
+	// CreateFeed sets ID. It returns false if the user already has limit feeds. It locks the user.
+	CreateFeed(ctx context.Context, f *Feed, limit int) (created bool, err error)
+	// FeedByHash returns a feed and its user.
 	FeedByHash(ctx context.Context, hash string) (*Feed, *User, error)
 	ListFeeds(ctx context.Context, userID int64, p Page) (feeds []*Feed, next string, err error)
 	DeleteFeed(ctx context.Context, userID, id int64) error
-	// TouchFeed notes a use, unless one was noted after the given time.
+	// TouchFeed records a use, unless one after unlessAfter is recorded.
 	TouchFeed(ctx context.Context, id int64, at, unlessAfter time.Time) error
 }
 
-// CreateFeed makes a feed of p's user and returns its secret, which is told only now.
+// CreateFeed creates a feed for p's user. The secret is returned only here.
 func (s *Service) CreateFeed(ctx context.Context, p *Principal, n NewFeed) (f *Feed, secret string, err error) {
 	var fs faults
 	n.Name = fs.text("name", n.Name)
@@ -65,19 +65,19 @@ func (s *Service) CreateFeed(ctx context.Context, p *Principal, n NewFeed) (f *F
 	return f, secret, nil
 }
 
-// ListFeeds returns those of p's user.
+// ListFeeds returns the feeds of p's user.
 func (s *Service) ListFeeds(ctx context.Context, p *Principal, page Page) (feeds []*Feed, next string, err error) {
 	feeds, next, err = s.store.ListFeeds(ctx, p.UserID, page.bounded())
 	return feeds, next, wrap("list feeds", err)
 }
 
-// DeleteFeed ends a feed of p's user; that of another is [ErrNotFound].
+// DeleteFeed deletes a feed of p's user. For a feed of another user it returns [ErrNotFound].
 func (s *Service) DeleteFeed(ctx context.Context, p *Principal, id int64) error {
 	return wrap("delete feed", s.store.DeleteFeed(ctx, p.UserID, id))
 }
 
-// OpenFeed finds out whose feed a secret is of. One that is unknown, or of a user who is
-// disabled, is [ErrNotFound].
+// OpenFeed returns the feed with this secret and its user. It returns [ErrNotFound] for an unknown
+// secret or a disabled user.
 func (s *Service) OpenFeed(ctx context.Context, secret string) (*Feed, *Principal, error) {
 	if !IsSecret(secret) {
 		return nil, nil, ErrNotFound
@@ -91,7 +91,7 @@ func (s *Service) OpenFeed(ctx context.Context, secret string) (*Feed, *Principa
 	}
 	now := s.instant()
 	if since := now.Add(-lastUsePrecision); f.LastUsedAt.Before(since) {
-		// What fails here is a note, not the request; the next one tries again.
+		// Best effort: the next request tries again.
 		_ = s.store.TouchFeed(ctx, f.ID, now, since)
 	}
 	return f, principal(u, &Token{}), nil

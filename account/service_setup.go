@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Bootstrapped tells how the first admin comes to be. Both fields are empty if there are users.
+// Bootstrapped is the result of [Service.Bootstrap]. Both fields are empty if there are users.
 type Bootstrapped struct {
-	Admin      *User  // was made now
-	SetupToken string // lets somebody make it, see [Service.Setup]; told only now
+	Admin      *User  // the admin that was created
+	SetupToken string // for [Service.Setup]; returned only here
 }
 
-// Bootstrap makes sure that an installation without users gets its first admin: with this
-// address and password or, if both are empty, by a set-up token. Several instances may do
-// this at once: one makes the admin, and each set-up token works until there is one.
+// Bootstrap gives an installation without users its first admin: with this email and password or,
+// if both are empty, by a setup token. Several instances may call it at once. One creates the
+// admin. Each setup token stays valid until there is a user.
 func (s *Service) Bootstrap(ctx context.Context, email, password string) (*Bootstrapped, error) {
 	var b Bootstrapped
 	some, err := s.store.HasUsers(ctx)
@@ -46,20 +46,20 @@ func (s *Service) newSetupToken(ctx context.Context) (string, error) {
 	return secret, s.store.CreateToken(ctx, t)
 }
 
-// Setup makes the first admin and signs them in; n.Role does not count. The token works once,
-// and not at all once there is a user: [ErrUnauthorized].
+// Setup creates the first admin and signs them in. It ignores n.Role. It returns [ErrUnauthorized]
+// for a wrong or used token, and once there is a user.
 func (s *Service) Setup(ctx context.Context, secret string, n NewUser, from Client) (*SignIn, error) {
 	var in *SignIn
-	// Checked before the fields, so that only who has the token can make us hash passwords.
+	// Checked before the fields, so that only the owner of the token can make us hash passwords.
 	err := s.attempts.limited(ctx, []charge{{s.limiter, limitKey("setup", Networks(from.IP)[0])}}, func() error { return s.checkSetup(ctx, secret) })
 	if err == nil {
 		var u *User
 		if u, err = s.createFirst(ctx, n); err == nil {
-			in, err = s.begin(ctx, u, from)
+			in, err = s.startSession(ctx, u, from)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("set-up: %w", err)
+		return nil, fmt.Errorf("set up: %w", err)
 	}
 	return in, nil
 }

@@ -10,29 +10,29 @@ import (
 	"punctual/account/fault"
 )
 
-// SignIn is a session that has begun.
+// SignIn is a new session.
 type SignIn struct {
-	Secret    string // told once
+	Secret    string // returned only here
 	ExpiresAt time.Time
-	Device    string // the value of the device cookie from now on, for [DeviceTTL]
+	Device    string // new value of the device cookie, valid for [DeviceTTL]
 	User      *User
 }
 
-// Client is where a sign-in comes from.
+// Client is the origin of a sign-in.
 type Client struct {
 	IP     string
-	Device string // the value of its device cookie; empty: it has none
+	Device string // value of the device cookie, or ""
 }
 
-// Login begins a session. It returns [ErrWrongCredentials] for an unknown address, a wrong
-// password and a disabled user alike, after the same work; and a [*RateLimitError] after too
-// many failures. Failures elsewhere never count for a device or network on which the user has
-// signed in before.
+// Login starts a session. For an unknown address, a wrong password and a disabled user it returns
+// the same [ErrWrongCredentials] after the same work. After too many failures it returns a
+// [*RateLimitError]. Failures elsewhere never count against a device or network on which the user
+// has signed in before.
 func (s *Service) Login(ctx context.Context, email, password string, from Client) (*SignIn, error) {
 	email = fault.FoldEmail(email)
 	u, err := s.UserByEmail(ctx, email)
 	if errors.Is(err, ErrNotFound) {
-		u, err = &User{}, nil // without a password: nothing matches
+		u, err = &User{}, nil // has no password, so nothing matches
 	}
 	var known Familiar
 	if err == nil {
@@ -54,7 +54,7 @@ func (s *Service) Login(ctx context.Context, email, password string, from Client
 			}
 			return ErrWrongCredentials
 		}
-		in, err = s.begin(ctx, u, from)
+		in, err = s.startSession(ctx, u, from)
 		return err
 	})
 	if err != nil {
@@ -63,9 +63,9 @@ func (s *Service) Login(ctx context.Context, email, password string, from Client
 	return in, nil
 }
 
-// charges of a sign-in. A known device has a limit of its own. Elsewhere an account has one for each
-// network, each network has a higher one for all its users, and guesses from many networks have one
-// for each account, which spares the networks that its user comes from.
+// charges returns the limits of a sign-in. A known device has its own limit. Other sign-ins count
+// per account and network, per network, and per account. The last limit stops guesses from many
+// networks. It does not apply to networks that the user has signed in from.
 func (s *Service) charges(email, device, ip string, known Familiar) []charge {
 	if device != "" {
 		return []charge{{s.limiter, limitKey("device", device)}}
@@ -91,19 +91,19 @@ func originOf(u *User, device, ip string, known Familiar) origin {
 	return origin{stranger, Networks(ip)[0]}
 }
 
-// Familiar says whether there were sign-ins from a network before.
+// Familiar reports whether the user, or anyone, has signed in from a network before.
 type Familiar struct{ User, Anyone bool }
 
 // networkTTL is how long a network stays familiar after a sign-in.
 const networkTTL = 90 * 24 * time.Hour
 
-// networkKey names a network in the database, which has no need to know its address.
+// networkKey is stored instead of the address of a network.
 func networkKey(ip string) string { return limitKey("network", Networks(ip)[0]) }
 
-// begin makes a session of u.
-func (s *Service) begin(ctx context.Context, u *User, from Client) (*SignIn, error) {
+// startSession creates a session of u.
+func (s *Service) startSession(ctx context.Context, u *User, from Client) (*SignIn, error) {
 	now := s.instant()
-	// Sign-ins are what makes sessions pile up, so they also clear away the old ones.
+	// Sign-ins are why sessions accumulate, so they also delete expired ones.
 	if err := s.store.DeleteExpiredTokens(ctx, now); err != nil {
 		return nil, err
 	}
@@ -115,28 +115,29 @@ func (s *Service) begin(ctx context.Context, u *User, from Client) (*SignIn, err
 	if err := s.store.CreateToken(WithPrincipal(ctx, principal(u, t)), t); err != nil {
 		return nil, err
 	}
-	// What fails here is a note, not the sign-in; the next one tries again.
+	// Best effort: the next sign-in tries again.
 	_ = s.store.NoteNetwork(ctx, u.ID, networkKey(from.IP), now, now.Add(-networkTTL))
 	return &SignIn{Secret: secret, ExpiresAt: t.ExpiresAt, Device: s.devices.renew(from.Device, u.ID, now), User: u}, nil
 }
 
-// Logout ends the session that p came with. An API token is no session: [ErrForbidden].
+// Logout ends the session of p. For an API token it returns [ErrForbidden].
 func (s *Service) Logout(ctx context.Context, p *Principal) error {
 	if p.Kind != Session {
 		return fmt.Errorf("sign out with an API token: %w", ErrForbidden)
 	}
 	err := s.store.DeleteToken(ctx, p.UserID, p.TokenID, Session)
 	if errors.Is(err, ErrNotFound) {
-		return nil // ended in the meantime
+		return nil // already ended
 	}
 	return wrap("sign out", err)
 }
 
-// lastUsePrecision is how often a use of a token is written down, at most.
+// lastUsePrecision limits how often a use is stored.
 const lastUsePrecision = time.Minute
 
-// Authenticate tells whose secret this is; [ErrUnauthorized]: nobody's, or no longer. It asks
-// the database each time, so that a revoked token and a disabled user stop at once everywhere.
+// Authenticate returns the owner of a secret, or [ErrUnauthorized] if it is unknown, expired or of
+// a disabled user. It reads the database each time, so that a revocation takes effect at once in
+// all processes.
 func (s *Service) Authenticate(ctx context.Context, secret string) (*Principal, error) {
 	if !IsSecret(secret) {
 		return nil, ErrUnauthorized
@@ -153,16 +154,15 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (*Principal, 
 		return nil, ErrUnauthorized
 	}
 	if since := now.Add(-lastUsePrecision); t.LastUsedAt.Before(since) {
-		// What fails here is a note, not the request; the next one tries again.
+		// Best effort: the next request tries again.
 		_ = s.store.TouchToken(ctx, t.ID, now, since)
 	}
 	return principal(u, t), nil
 }
 
-// confirm asks a signed-in user for the password once more: it compares with that of u and
-// returns an [*InvalidError] if it is wrong. Whoever found an open session must not be able to
-// guess on, so failures count.
-func (s *Service) confirm(ctx context.Context, u *User, password string) error {
+// confirmPassword compares the password of a signed-in user. It returns an [*InvalidError] if it
+// is wrong. Failures count, because an open session must not allow guessing the password.
+func (s *Service) confirmPassword(ctx context.Context, u *User, password string) error {
 	return s.attempts.limited(ctx, []charge{{s.limiter, limitKey("user", strconv.FormatInt(u.ID, 10))}}, func() error {
 		ok, err := s.hasher.matches(ctx, origin{knownDevice, strconv.FormatInt(u.ID, 10)}, password, u.PasswordHash)
 		if err == nil && !ok {

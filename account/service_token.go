@@ -11,26 +11,26 @@ import (
 
 const maxScopes = 50
 
-// MaxTokens is how many API tokens a user can have, or a door devices: more than anybody uses.
-// Requests at the same moment may exceed it by a few.
+// MaxTokens limits the API tokens of a user and the devices of a door. Concurrent requests may
+// exceed it by a few.
 const MaxTokens = 200
 
-// ErrTooManyTokens is what a [Store] returns for one more.
+// ErrTooManyTokens is what a [Store] returns when a user has [MaxTokens].
 var ErrTooManyTokens = fault.Invalid("body", "too_many", "must not exceed %d tokens; end one first", MaxTokens)
 
-// CreateToken makes an API token of p's user and returns its secret, which is told only now.
-// Scopes of topics are for admins to give.
+// CreateToken creates an API token for p's user. The secret is returned only here. Only admins can
+// grant topic scopes.
 func (s *Service) CreateToken(ctx context.Context, p *Principal, n NewToken) (t *Token, secret string, err error) {
 	return s.createToken(ctx, p.UserID, n, func(scope Scope) (code, message string) {
-		if scope.ofTopics() && p.Role != Admin {
+		if scope.isTopic() && p.Role != Admin {
 			return "not_allowed", "is for an admin to give"
 		}
 		return "", ""
 	})
 }
 
-// CreateUserToken makes an API token of another user for an admin: it can have the scopes of
-// topics alone, so that nobody acts in the name of somebody else.
+// CreateUserToken creates an API token for another user on behalf of an admin. It can have topic
+// scopes only, so that an admin cannot act as another user.
 func (s *Service) CreateUserToken(ctx context.Context, userID int64, n NewToken) (t *Token, secret string, err error) {
 	u, err := s.store.User(ctx, userID)
 	if err == nil && !u.Active() {
@@ -43,27 +43,27 @@ func (s *Service) CreateUserToken(ctx context.Context, userID int64, n NewToken)
 		n.Scopes = []Scope{}
 	}
 	return s.createToken(ctx, userID, n, func(scope Scope) (code, message string) {
-		if !scope.ofTopics() {
+		if !scope.isTopic() {
 			return "not_allowed", "is for the user to give; a token made for somebody else has scopes of topics alone"
 		}
 		return "", ""
 	})
 }
 
-// createToken refuses the scopes of which refuse tells a reason.
+// createToken rejects each scope for which refuse returns a code.
 func (s *Service) createToken(ctx context.Context, userID int64, n NewToken, refuse func(Scope) (code, message string)) (t *Token, secret string, err error) {
 	now := s.instant()
 	var fs faults
 	n.Name = fs.text("name", n.Name)
-	longest := time.Duration(s.maxTokenTTL.Load())
+	maxTTL := time.Duration(s.maxTokenTTL.Load())
 	if n.ExpiresAt.IsZero() {
-		n.ExpiresAt = s.usualEnd(now)
+		n.ExpiresAt = s.defaultExpiry(now)
 	}
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
 		fs.add("expires_at", "in_past", "has passed")
 	}
-	if longest > 0 && n.ExpiresAt.After(now.Add(longest)) {
-		fs.add("expires_at", "too_late", "must be within %s", longest)
+	if maxTTL > 0 && n.ExpiresAt.After(now.Add(maxTTL)) {
+		fs.add("expires_at", "too_late", "must be within %s", maxTTL)
 	}
 	if n.Scopes != nil && len(n.Scopes) == 0 {
 		fs.add("scopes", "too_few", "names no scope; without scopes a token has all rights")
@@ -97,31 +97,32 @@ func (s *Service) createToken(ctx context.Context, userID int64, n NewToken, ref
 	return t, secret, nil
 }
 
-// usualEnd is when a token ends whose maker names no end; zero: never.
-func (s *Service) usualEnd(now time.Time) time.Time {
-	usual, longest := time.Duration(s.tokenTTL.Load()), time.Duration(s.maxTokenTTL.Load())
-	if longest > 0 && (usual == 0 || usual > longest) {
-		usual = longest
+// defaultExpiry returns when a token expires that was created without an expiry; zero: never.
+func (s *Service) defaultExpiry(now time.Time) time.Time {
+	ttl, maxTTL := time.Duration(s.tokenTTL.Load()), time.Duration(s.maxTokenTTL.Load())
+	if maxTTL > 0 && (ttl == 0 || ttl > maxTTL) {
+		ttl = maxTTL
 	}
-	if usual == 0 {
+	if ttl == 0 {
 		return time.Time{}
 	}
-	return now.Add(usual)
+	return now.Add(ttl)
 }
 
-// ListTokens returns the API tokens of p's user, expired ones until they are cleared away.
+// ListTokens returns the API tokens of p's user, including expired ones that are not yet deleted.
 func (s *Service) ListTokens(ctx context.Context, p *Principal, page Page) (tokens []*Token, next string, err error) {
 	tokens, next, err = s.store.ListTokens(ctx, p.UserID, API, page.bounded())
 	return tokens, next, wrap("list tokens", err)
 }
 
-// DeleteToken ends an API token of p's user; that of another is [ErrNotFound].
+// DeleteToken deletes an API token of p's user. For a token of another user it returns
+// [ErrNotFound].
 func (s *Service) DeleteToken(ctx context.Context, p *Principal, id int64) error {
 	return wrap("delete token", s.store.DeleteToken(ctx, p.UserID, id, API))
 }
 
-// ListSessions returns the sessions of a user, by sign-in, for admins. They hold no address and
-// no device: nobody is followed.
+// ListSessions returns the sessions of a user by sign-in time, for admins. They contain no address
+// and no device, to protect privacy.
 func (s *Service) ListSessions(ctx context.Context, userID int64, page Page) (tokens []*Token, next string, err error) {
 	if _, err := s.store.User(ctx, userID); err != nil {
 		return nil, "", wrap("list sessions", err)
@@ -130,7 +131,7 @@ func (s *Service) ListSessions(ctx context.Context, userID int64, page Page) (to
 	return tokens, next, wrap("list sessions", err)
 }
 
-// DeleteSession ends a session of a user; that of another is [ErrNotFound].
+// DeleteSession ends a session of a user. For a session of another user it returns [ErrNotFound].
 func (s *Service) DeleteSession(ctx context.Context, userID, id int64) error {
 	return wrap("delete session", s.store.DeleteToken(ctx, userID, id, Session))
 }

@@ -10,8 +10,8 @@ import (
 	"punctual/account/fault"
 )
 
-// CreateUser adds a user. It returns an [*InvalidError] with all faults, among them an
-// address that another user has.
+// CreateUser adds a user. It returns an [*InvalidError] with all faults, including an address that
+// is taken.
 func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
 	u, err := s.newUser(ctx, n)
 	if err == nil {
@@ -31,7 +31,7 @@ func (s *Service) newUser(ctx context.Context, n NewUser) (*User, error) {
 		fs.password(n.Password, n.Email, n.Name)
 	}
 	if err := fs.Err(); err != nil {
-		return nil, s.alsoTaken(ctx, 0, &u.Email, err)
+		return nil, s.addEmailTaken(ctx, 0, &u.Email, err)
 	}
 	if n.Password != "" {
 		var err error
@@ -42,9 +42,9 @@ func (s *Service) newUser(ctx context.Context, n NewUser) (*User, error) {
 	return u, nil
 }
 
-// alsoTaken adds to other faults that the address is taken, so that all are told at once;
-// that it is not is left to the store, which decides without a race.
-func (s *Service) alsoTaken(ctx context.Context, id int64, email *string, err error) error {
+// addEmailTaken adds to other faults that the address is taken, so that the caller learns all
+// faults at once. Without other faults the store detects it, free of races.
+func (s *Service) addEmailTaken(ctx context.Context, id int64, email *string, err error) error {
 	invalid, ok := errors.AsType[*InvalidError](err)
 	if !ok || email == nil {
 		return err
@@ -64,33 +64,37 @@ func (s *Service) alsoTaken(ctx context.Context, id int64, email *string, err er
 	}
 }
 
-// User returns a user.
+// User returns a user, or [ErrNotFound].
 func (s *Service) User(ctx context.Context, id int64) (*User, error) {
 	u, err := s.store.User(ctx, id)
 	return u, wrap(fmt.Sprintf("user %d", id), err)
 }
 
-// UserByEmail returns the user with this address, in any case of letters.
+// UserByEmail returns the user with this address, ignoring case, or [ErrNotFound].
 func (s *Service) UserByEmail(ctx context.Context, email string) (*User, error) {
 	email = fault.FoldEmail(email)
-	if !utf8.ValidString(email) || strings.ContainsRune(email, 0) { // which Postgres cannot compare
+	if !utf8.ValidString(email) || strings.ContainsRune(email, 0) { // Postgres cannot compare these
 		return nil, fmt.Errorf("user by address: %w", ErrNotFound)
 	}
 	u, err := s.store.UserByEmail(ctx, email)
 	return u, wrap("user by address", err)
 }
 
-// ListUsers returns users in the order in which they were made, disabled ones too, but not
-// those of rooms' doors (see [DoorEmail]).
+// ListUsers returns users by ID, including disabled ones, without the users of doors (see
+// [DoorEmail]).
 func (s *Service) ListUsers(ctx context.Context, p Page) (users []*User, next string, err error) {
 	users, next, err = s.store.ListUsers(ctx, p.bounded())
 	return users, next, wrap("list users", err)
 }
 
-// UpdateUser changes a user. A disabled user's tokens and sessions end at once and for good; a
-// new password ends the sessions, and tokens and feeds unless the patch keeps them. Who ceases to be an admin loses the tokens with scopes of
-// topics, which only an admin could make. ifMatch, unless nil, must be the current version:
-// [*VersionError]. The last active admin stays one: [*InvalidError].
+// UpdateUser changes a user and revokes credentials:
+//
+//   - A disabled user loses all tokens and sessions for good.
+//   - A new password revokes the sessions, and tokens and feeds unless the patch keeps them.
+//   - A former admin loses the tokens with topic scopes, which only an admin could create.
+//
+// If ifMatch is not nil and not the current version, it returns a [*VersionError]. It returns an
+// [*InvalidError] for a change that would leave no active admin.
 func (s *Service) UpdateUser(ctx context.Context, id int64, ifMatch *int64, p UserPatch) (*User, error) {
 	u, err := s.updateUser(ctx, id, ifMatch, 0, p)
 	return u, wrap(fmt.Sprintf("update user %d", id), err)
@@ -100,7 +104,7 @@ func (s *Service) UpdateUser(ctx context.Context, id int64, ifMatch *int64, p Us
 func (s *Service) updateUser(ctx context.Context, id int64, ifMatch *int64, spare int64, p UserPatch) (*User, error) {
 	hash, err := s.checkPatch(ctx, id, &p)
 	if err != nil {
-		return nil, s.alsoTaken(ctx, id, p.Email, err)
+		return nil, s.addEmailTaken(ctx, id, p.Email, err)
 	}
 	return s.store.UpdateUser(ctx, id, func(u *User, otherAdmins int) (Revocation, error) {
 		if err := checkIfMatch(ifMatch, u.Version); err != nil {
@@ -113,29 +117,29 @@ func (s *Service) updateUser(ctx context.Context, id int64, ifMatch *int64, spar
 			u.PasswordHash = hash
 		}
 		if wasAdmin && otherAdmins == 0 {
-			if err := p.leavesNoAdmin(u); err != nil {
+			if err := p.checkAdminLeft(u); err != nil {
 				return Revocation{}, err
 			}
 		}
 		disabled := wasActive && !u.Active()
 		return Revocation{
 			Sessions: disabled || p.Password != nil,
-			API:      disabled || p.ends(p.EndTokens), Feeds: disabled || p.ends(p.EndFeeds),
+			API:      disabled || p.revokes(p.EndTokens), Feeds: disabled || p.revokes(p.EndFeeds),
 			Topics: wasAdmin && u.Role != Admin, Except: spare,
 		}, nil
 	})
 }
 
-// ends reports what becomes of tokens or feeds: who resets a password wants an intruder out, and
-// an intruder may have made some.
-func (p *UserPatch) ends(asked *bool) bool {
-	if asked != nil {
-		return *asked
+// revokes reports whether tokens or feeds end. By default they end with a password reset: an
+// intruder may have created some.
+func (p *UserPatch) revokes(requested *bool) bool {
+	if requested != nil {
+		return *requested
 	}
 	return p.Password != nil
 }
 
-// checkPatch checks and normalises p, of the user with an id, and hashes its password.
+// checkPatch checks and normalizes p, the patch of user id, and hashes its password.
 func (s *Service) checkPatch(ctx context.Context, id int64, p *UserPatch) (hash string, err error) {
 	var fs faults
 	fs.profile(p.Email, p.Name, p.Phone, p.Locale, p.Timezone)
@@ -148,7 +152,7 @@ func (s *Service) checkPatch(ctx context.Context, id int64, p *UserPatch) (hash 
 		fs.role(*p.Role)
 	}
 	if p.Password != nil && *p.Password != "" {
-		own, err := s.ownWords(ctx, id, p.Email, p.Name)
+		own, err := s.personalWords(ctx, id, p.Email, p.Name)
 		if err != nil {
 			return "", err
 		}
@@ -160,13 +164,13 @@ func (s *Service) checkPatch(ctx context.Context, id int64, p *UserPatch) (hash 
 	return s.hasher.hash(ctx, *p.Password)
 }
 
-// ownWords are the address and name of a user, as they are and as they will be.
-func (s *Service) ownWords(ctx context.Context, id int64, email, name *string) ([]string, error) {
+// personalWords returns the address and name of a user, before and after the change.
+func (s *Service) personalWords(ctx context.Context, id int64, email, name *string) ([]string, error) {
 	var own []string
 	switch u, err := s.store.User(ctx, id); {
 	case err == nil:
 		own = append(own, u.Email, u.Name)
-	case !errors.Is(err, ErrNotFound): // which the store will say
+	case !errors.Is(err, ErrNotFound): // the store reports it
 		return nil, err
 	}
 	for _, word := range []*string{email, name} {
@@ -177,8 +181,8 @@ func (s *Service) ownWords(ctx context.Context, id int64, email, name *string) (
 	return own, nil
 }
 
-// UpdateMe changes what users may change of themselves. A new password takes the current one
-// and ends all other sessions, and tokens and feeds if asked.
+// UpdateMe changes the fields that users may change themselves. A new password requires the
+// current one. It revokes all other sessions, and tokens and feeds if requested.
 func (s *Service) UpdateMe(ctx context.Context, by *Principal, ifMatch *int64, p MePatch) (*User, error) {
 	patch := UserPatch{Name: p.Name, Phone: p.Phone, Locale: p.Locale, Timezone: p.Timezone, Password: p.Password, Away: p.Away,
 		EndTokens: &p.EndTokens, EndFeeds: &p.EndFeeds}
@@ -194,7 +198,7 @@ func (s *Service) UpdateMe(ctx context.Context, by *Principal, ifMatch *int64, p
 func (s *Service) checkOwnPassword(ctx context.Context, id int64, p MePatch) error {
 	var fs faults
 	fs.profile(nil, p.Name, p.Phone, p.Locale, p.Timezone)
-	own, err := s.ownWords(ctx, id, nil, p.Name)
+	own, err := s.personalWords(ctx, id, nil, p.Name)
 	if err != nil {
 		return err
 	}
@@ -209,5 +213,5 @@ func (s *Service) checkOwnPassword(ctx context.Context, id int64, p MePatch) err
 	if err != nil {
 		return err
 	}
-	return s.confirm(ctx, u, *p.CurrentPassword)
+	return s.confirmPassword(ctx, u, *p.CurrentPassword)
 }

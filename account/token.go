@@ -9,61 +9,61 @@ import (
 	"time"
 )
 
-// Cookies of a browser: its session, and what makes it a known device, see [devices].
+// Cookies of a browser: its session, and the device cookie, see [devices].
 const (
 	sessionCookie = "punctual_session"
 	deviceCookie  = "punctual_device"
 )
 
-// hostPrefix of a cookie's name keeps other hosts, such as sub-domains, from setting the cookie.
+// hostPrefix of a cookie's name keeps other hosts, such as subdomains, from setting the cookie.
 const hostPrefix = "__Host-"
 
-// SessionCookie is the name of the cookie that carries a browser's session.
+// SessionCookie returns the name of the session cookie.
 func SessionCookie(secure bool) string { return cookieName(sessionCookie, secure) }
 
-// DeviceCookie is the name of the cookie by which a device is known, see [Client].
+// DeviceCookie returns the name of the device cookie, see [Client].
 func DeviceCookie(secure bool) string { return cookieName(deviceCookie, secure) }
 
 func cookieName(name string, secure bool) string {
-	if secure { // browsers take the prefix over HTTPS alone
+	if secure { // browsers accept the prefix over HTTPS only
 		return hostPrefix + name
 	}
 	return name
 }
 
-// TokenKind tells what a token is good for.
+// TokenKind says what a token is for.
 type TokenKind string
 
 const (
 	Session TokenKind = "session" // a sign-in by password
-	API     TokenKind = "api"     // made by a user for a program
-	Setup   TokenKind = "setup"   // makes the first admin, nothing else; belongs to nobody
+	API     TokenKind = "api"     // created by a user for a program
+	Setup   TokenKind = "setup"   // creates the first admin; has no user
 )
 
-// Token is what is stored of a secret.
+// Token is a stored secret.
 type Token struct {
 	ID         int64
-	UserID     int64 // 0: a Setup token
+	UserID     int64 // 0 for a Setup token
 	Kind       TokenKind
 	Name       string
-	Hash       string    // see [hashSecret]
+	Hash       string
 	Scopes     []Scope   // nil: all rights of the user
 	ExpiresAt  time.Time // zero: never
-	LastUsedAt time.Time // zero: never; to the minute
+	LastUsedAt time.Time // zero: never; rounded to the minute
 	CreatedAt  time.Time
 }
 
 func (t *Token) expired(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }
 
-// NewToken is what CreateToken needs. Nil Scopes give all rights of the user; a zero
-// ExpiresAt never expires.
+// NewToken is the input of [Service.CreateToken]. Nil Scopes grant all rights of the user. A zero
+// ExpiresAt means the default lifetime.
 type NewToken struct {
 	Name      string
 	Scopes    []Scope
 	ExpiresAt time.Time
 }
 
-// secretPrefix makes a leaked secret recognisable to scanners.
+// secretPrefix lets scanners recognize a leaked secret.
 const secretPrefix = "pq_"
 
 // secretLength is the prefix and 256 bits in base64.
@@ -78,8 +78,8 @@ func newSecret() string {
 // IsSecret reports whether s has the form of a secret.
 func IsSecret(s string) bool { return len(s) == secretLength && strings.HasPrefix(s, secretPrefix) }
 
-// hashSecret is the SHA-256 in hexadecimal. A slow hash with salt would add nothing: 256
-// random bits cannot be guessed, however fast one tries.
+// hashSecret returns the SHA-256 in hexadecimal. A slow, salted hash would add nothing: 256 random
+// bits cannot be guessed.
 func hashSecret(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

@@ -13,17 +13,17 @@ import (
 type Role string
 
 const (
-	Member  Role = "member"  // books
-	Manager Role = "manager" // also decides for the rooms that name them as approver
-	Admin   Role = "admin"   // everything
+	Member  Role = "member"  // books meetings
+	Manager Role = "manager" // also approves requests for rooms that name them as approver
+	Admin   Role = "admin"   // may do everything
 )
 
-// Roles from the least to the most rights.
+// Roles from the fewest to the most rights.
 var Roles = []Role{Member, Manager, Admin}
 
-// Covers tells whether r has at least the rights of least. An unknown role covers nothing.
-func (r Role) Covers(least Role) bool {
-	have, want := slices.Index(Roles, r), slices.Index(Roles, least)
+// Covers reports whether r has at least the rights of other. An unknown role covers nothing.
+func (r Role) Covers(other Role) bool {
+	have, want := slices.Index(Roles, r), slices.Index(Roles, other)
 	return want >= 0 && have >= want
 }
 
@@ -33,28 +33,28 @@ type User struct {
 	Email        string // lower case; unique
 	Name         string
 	Role         Role
-	Phone        string    // E.164, e.g. "+4930123"; may be empty
-	Locale       string    // BCP 47, e.g. "en", "zh-CN"
-	Timezone     string    // IANA
-	PasswordHash string    // PHC string; empty: no sign-in by password
-	Away         Away      // when others decide in the user's place
+	Phone        string    // E.164, such as "+4930123", or ""
+	Locale       string    // BCP 47, such as "en" or "zh-CN"
+	Timezone     string    // IANA name
+	PasswordHash string    // PHC string; "" disables sign-in by password
+	Away         Away      // when others decide for the user
 	DisabledAt   time.Time // zero: active
-	Version      int64     // raised by each change
+	Version      int64     // incremented by each change
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
 
-// Away is a time, half-open, in which the user is not there; the zero value: none.
+// Away is a half-open absence of a user; zero: none.
 type Away struct {
 	From, Until time.Time
-	DeputyID    int64 // a manager or admin who decides in the user's place; 0: nobody
+	DeputyID    int64 // a manager or admin who decides for the user; 0: nobody
 }
 
-// Active tells whether the user may sign in.
+// Active reports whether the user may sign in.
 func (u *User) Active() bool { return u.DisabledAt.IsZero() }
 
-// NewUser is what CreateUser needs. Password may be empty (no sign-in by password), as may
-// Phone; an empty Locale or Timezone is the installation's default.
+// NewUser is the input of [Service.CreateUser]. An empty Password disables sign-in by password. An
+// empty Locale or Timezone means the default.
 type NewUser struct {
 	Email, Name             string
 	Role                    Role
@@ -62,39 +62,39 @@ type NewUser struct {
 	Phone, Locale, Timezone string
 }
 
-// UserPatch changes what is not nil. The service normalises what the fields point to.
+// UserPatch changes the fields that are not nil. The service normalizes the values.
 type UserPatch struct {
 	Email, Name             *string
 	Role                    *Role
-	Password                *string // empty takes the sign-in by password away
+	Password                *string // "" disables sign-in by password
 	Phone, Locale, Timezone *string
 	Disabled                *bool
-	EndTokens, EndFeeds     *bool // whether API tokens and calendar feeds end; nil: with a new password
-	Away                    *Away // the zero Away: there again
+	EndTokens, EndFeeds     *bool // end API tokens and calendar feeds; nil: if Password is set
+	Away                    *Away // the zero Away ends an absence
 }
 
-// MePatch is what users may change of themselves. Password needs CurrentPassword.
+// MePatch changes the fields that users may change themselves. Password requires CurrentPassword.
 type MePatch struct {
 	Name, Phone, Locale, Timezone *string
 	Password, CurrentPassword     *string
-	EndTokens, EndFeeds           bool  // whether API tokens and calendar feeds end, too
-	Away                          *Away // the zero Away: there again
+	EndTokens, EndFeeds           bool  // end API tokens and calendar feeds
+	Away                          *Away // the zero Away ends an absence
 }
 
 const (
 	maxName          = fault.MaxName
 	minPassword      = 8
-	maxPasswordBytes = 256 // hashing more buys nobody anything
+	maxPasswordBytes = 256 // longer passwords add no security
 )
 
-// faults gathers what is wrong with a request.
+// faults collects faults of the request body.
 type faults struct{ fault.List }
 
 func (fs *faults) add(field, code, format string, args ...any) {
 	fs.Add("body."+field, code, format, args...)
 }
 
-// profile checks and normalizes the fields that are given of a user; nil ones are left alone.
+// profile checks and normalizes the fields that are not nil.
 func (fs *faults) profile(email, name, phone, locale, timezone *string) {
 	if email != nil {
 		*email = fs.email(*email)
@@ -116,7 +116,7 @@ func (fs *faults) profile(email, name, phone, locale, timezone *string) {
 // email returns the form in which addresses are stored.
 func (fs *faults) email(s string) string { return fault.FoldEmail(fs.Email("body.email", s)) }
 
-// text is a line that people read, and that is required.
+// text checks a required single line.
 func (fs *faults) text(field, s string) string {
 	s = strings.TrimSpace(s)
 	if !fault.Visible(s) {
@@ -133,7 +133,7 @@ func (fs *faults) role(r Role) {
 	}
 }
 
-// user is the checked and normalised beginning of a user.
+// user checks and normalizes n.
 func (n NewUser) user(fs *faults, defaultTimezone string, now time.Time) *User {
 	n.Locale = cmp.Or(n.Locale, "en")
 	n.Timezone = cmp.Or(n.Timezone, defaultTimezone)
@@ -145,7 +145,7 @@ func (n NewUser) user(fs *faults, defaultTimezone string, now time.Time) *User {
 	}
 }
 
-// apply changes u, but for the password.
+// apply changes u except its password.
 func (p *UserPatch) apply(u *User, now time.Time) {
 	set(&u.Email, p.Email)
 	set(&u.Name, p.Name)
@@ -164,8 +164,8 @@ func (p *UserPatch) apply(u *User, now time.Time) {
 	u.UpdatedAt = now
 }
 
-// leavesNoAdmin is the fault of a change to the last active admin that makes it none.
-func (p *UserPatch) leavesNoAdmin(u *User) error {
+// checkAdminLeft returns an error if p would take the last active admin u away.
+func (p *UserPatch) checkAdminLeft(u *User) error {
 	var fs faults
 	if u.Role != Admin {
 		fs.add("role", "last_admin", "would leave no active admin")

@@ -1,6 +1,6 @@
-// Package fault holds the rules that every kind of request shares: how faults are reported, and
-// what a text, an e-mail address, a phone number, a locale and a time zone must look like. Each
-// rule exists once, here, so that no two entry points disagree about a value.
+// Package fault defines how the faults of a request are reported, and what a text, an email
+// address, a phone number, a locale and a time zone must look like. Each rule exists only here, so
+// that all entry points agree about a value.
 package fault
 
 import (
@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// Fault is one thing wrong with a request. Location names the field as the REST resource
-// does, e.g. "body.attendees[2].email".
+// Fault is one invalid field of a request. Location names the field as in the REST resource, such
+// as "body.attendees[2].email".
 type Fault struct {
 	Location string
-	Code     string // stable, e.g. "required", "too_long", "unknown_room"
+	Code     string // stable, such as "required", "too_long", "unknown_room"
 	Message  string
 	Figures  Figures // of a violated room policy; else zero
-	Firm     bool    // of a policy that no override can bypass
+	Firm     bool    // of a policy that cannot be overridden
 }
 
-// Figures are what a violated policy allows and what was requested; what does not apply is
-// zero. Limit, Actual and Used are durations ("4h"), times and times of day as strings, and
-// counts as int, so that two faults can be compared.
+// Figures say what a violated policy allows and what was requested. Fields that do not apply are
+// zero. Limit, Actual and Used are strings for durations ("4h"), times and times of day, and ints
+// for counts, so that faults are comparable.
 type Figures struct {
 	RoomID     int64 // 0: of the installation
 	Limit      any
-	Actual     any    // what it would be
-	Used       any    // of a quota: what other meetings take
+	Actual     any    // what was requested
+	Used       any    // of a quota: used by other meetings
 	Per        string // of a quota: day, week or month
 	Span       Span   // the period of a quota, or the blackout
 	BlackoutID int64
@@ -41,7 +41,7 @@ func New(location, code, format string, args ...any) Fault {
 	return Fault{Location: location, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// InvalidError lists all faults of a request at once.
+// InvalidError contains all faults of a request.
 type InvalidError struct{ Faults []Fault }
 
 func (e *InvalidError) Error() string {
@@ -57,7 +57,7 @@ func Invalid(location, code, format string, args ...any) error {
 	return &InvalidError{Faults: []Fault{New(location, code, format, args...)}}
 }
 
-// VersionError means that a change was based on an older version (If-Match).
+// VersionError reports a change that was based on an older version (If-Match).
 type VersionError struct{ Current int64 }
 
 func (e *VersionError) Error() string { return fmt.Sprintf("the current version is %d", e.Current) }

@@ -22,8 +22,8 @@ var (
 	localePattern = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
 )
 
-// Email returns an address without surrounding blanks, in Unicode's composed form, and reports
-// one that is missing or malformed. See [IsEmail].
+// Email returns an address without surrounding spaces, in Unicode's composed form. It adds a fault
+// if the address is missing or malformed. See [IsEmail].
 func (l *List) Email(location, s string) string {
 	s = norm.NFC.String(strings.TrimSpace(s))
 	switch {
@@ -37,12 +37,12 @@ func (l *List) Email(location, s string) string {
 	return s
 }
 
-// FoldEmail returns the form in which addresses are compared: without surrounding blanks, in
-// lower case. The local part may depend on case, but no provider uses that and people get it wrong.
+// FoldEmail returns the form in which addresses are compared: without surrounding spaces, in lower
+// case. The local part may depend on case, but no provider uses that and people get it wrong.
 func FoldEmail(s string) string { return strings.ToLower(norm.NFC.String(strings.TrimSpace(s))) }
 
-// IsEmail reports whether s is a bare address at a full domain name. Mail for a host without a
-// domain or for an IP address would reach our own machines, so neither is an address here.
+// IsEmail reports whether s is a bare address at a full domain name. It rejects hosts without a
+// domain and IP addresses, because their mail could reach our own machines.
 func IsEmail(s string) bool {
 	parsed, err := mail.ParseAddress(s)
 	if err != nil || parsed.Address != s || len(s) > maxEmail || !utf8.ValidString(s) || strings.ContainsFunc(s, hidden) {
@@ -52,8 +52,8 @@ func IsEmail(s string) bool {
 	return at <= maxLocal && isDomain(s[at+1:])
 }
 
-// hidden reports whether a character of an address cannot be seen.
-func hidden(r rune) bool { return r == ' ' || !unicode.IsPrint(r) || blank(r) }
+// hidden reports whether a character of an address is invisible.
+func hidden(r rune) bool { return r == ' ' || !unicode.IsPrint(r) || invisible(r) }
 
 // isDomain reports whether s is a full domain name: two labels or more, the last not a number.
 func isDomain(s string) bool {
@@ -64,19 +64,19 @@ func isDomain(s string) bool {
 	}
 	for _, label := range labels {
 		n := utf8.RuneCountInString(label)
-		if n == 0 || n > maxLabel || label[0] == '-' || label[len(label)-1] == '-' || strings.ContainsFunc(label, notOfLabel) {
+		if n == 0 || n > maxLabel || label[0] == '-' || label[len(label)-1] == '-' || strings.ContainsFunc(label, invalidInLabel) {
 			return false
 		}
 	}
 	return true
 }
 
-func notOfLabel(r rune) bool {
+func invalidInLabel(r rune) bool {
 	return r != '-' && !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r)
 }
 
-// Phone returns a number without blanks and separators, and reports one that is not in E.164
-// form. An empty number is no fault.
+// Phone returns a number without spaces and separators. It adds a fault if the number is not in
+// E.164 form. An empty number is valid.
 func (l *List) Phone(location, s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.Is(unicode.Dash, r) || strings.ContainsRune("()./", r) {
@@ -90,8 +90,8 @@ func (l *List) Phone(location, s string) string {
 	return s
 }
 
-// Locale returns a language tag with hyphens ("zh_CN" is "zh-CN"), and reports one that is
-// malformed. A caller that allows none asks before.
+// Locale returns a language tag with hyphens ("zh_CN" becomes "zh-CN"). It adds a fault if the tag
+// is malformed or empty.
 func (l *List) Locale(location, s string) string {
 	s = strings.ReplaceAll(s, "_", "-")
 	if len(s) > maxLocale || !localePattern.MatchString(s) {

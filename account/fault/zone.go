@@ -6,19 +6,19 @@ import (
 	"strings"
 	"sync"
 	"time"
-	_ "time/tzdata" // zones on machines that have none
+	_ "time/tzdata" // for machines without zone files
 )
 
-// zones that were loaded before; time.LoadLocation reads a file every time.
+// zones caches loaded zones: time.LoadLocation reads a file each time.
 var zones sync.Map // string -> *time.Location
 
-// zonePattern refuses what a file system would also find, such as "Europe//Berlin".
+// zonePattern rejects other names that a file system would find, such as "Europe//Berlin".
 var zonePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}$`)
 
-// notZones are files beside the zones that mean something else on each machine, or nothing.
+// notZones are files next to the zones that have no fixed meaning.
 var notZones = map[string]bool{"Local": true, "localtime": true, "posixrules": true, "Factory": true}
 
-// Zone returns the IANA time zone with a name, e.g. "Europe/Berlin". It refuses names that
+// Zone returns the IANA time zone with a name, such as "Europe/Berlin". It rejects names that
 // depend on the machine ("Local", "localtime") and copies of zones ("posix/Europe/Berlin", and
 // "right/Europe/Berlin", which counts leap seconds).
 func Zone(name string) (*time.Location, error) {
@@ -28,8 +28,8 @@ func Zone(name string) (*time.Location, error) {
 	return StoredZone(name)
 }
 
-// StoredZone returns the time zone with a name that an earlier version may have accepted: what
-// was booked in it stays there. A new name must pass [Zone].
+// StoredZone returns a time zone that an earlier version may have accepted, so that existing
+// bookings keep their zone. New names must pass [Zone].
 func StoredZone(name string) (*time.Location, error) {
 	if loc, ok := zones.Load(name); ok {
 		return loc.(*time.Location), nil
@@ -52,7 +52,7 @@ func zoneError(name string) error {
 	return fmt.Errorf("must be an IANA time zone such as Europe/Berlin, not %q", name)
 }
 
-// Zone reports a name that is not a time zone. See the function [Zone].
+// Zone adds a fault if name is not a time zone. See the function [Zone].
 func (l *List) Zone(location, name string) {
 	if _, err := Zone(name); err != nil {
 		l.Add(location, "unknown_timezone", "%v", err)

@@ -10,7 +10,7 @@ import (
 	"punctual/account"
 )
 
-// SaveDoorCode implements [account.DoorStore]. It also clears away what has expired.
+// SaveDoorCode implements [account.DoorStore]. It also deletes expired codes.
 func (s *Store) SaveDoorCode(ctx context.Context, c *account.DoorCode, now time.Time) (saved bool, err error) {
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := Recheck(tx); err != nil {
@@ -26,7 +26,7 @@ func (s *Store) SaveDoorCode(ctx context.Context, c *account.DoorCode, now time.
 		saved = res.RowsAffected == 1
 		return res.Error
 	})
-	return saved, wrap("save a door's code", err)
+	return saved, wrap("save door code", err)
 }
 
 // TakeDoorCode implements [account.DoorStore].
@@ -36,5 +36,5 @@ func (s *Store) TakeDoorCode(ctx context.Context, code string, now time.Time) (*
 	if errors.Is(err, account.ErrNotFound) {
 		return nil, account.ErrNotFound
 	}
-	return c, wrap("take a door's code", err)
+	return c, wrap("take door code", err)
 }

@@ -46,7 +46,7 @@ func (r *feedRow) feed() *account.Feed {
 }
 
 // CreateFeed implements [account.FeedStore].
-func (s *Store) CreateFeed(ctx context.Context, f *account.Feed, most int) (created bool, err error) {
+func (s *Store) CreateFeed(ctx context.Context, f *account.Feed, limit int) (created bool, err error) {
 	r := rowOfFeed(f)
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var id, count int64
@@ -56,7 +56,7 @@ func (s *Store) CreateFeed(ctx context.Context, f *account.Feed, most int) (crea
 		if err := recheckLocked(tx); err != nil {
 			return err
 		}
-		if err := one(ctx, tx, &count, "SELECT count(*) FROM feeds WHERE user_id = ?", f.UserID); err != nil || count >= int64(most) {
+		if err := one(ctx, tx, &count, "SELECT count(*) FROM feeds WHERE user_id = ?", f.UserID); err != nil || count >= int64(limit) {
 			return err
 		}
 		if err := tx.Create(r).Error; err != nil {
@@ -114,5 +114,5 @@ func (s *Store) DeleteFeed(ctx context.Context, userID, id int64) error {
 func (s *Store) TouchFeed(ctx context.Context, id int64, at, unlessAfter time.Time) error {
 	err := s.db.WithContext(ctx).Exec("UPDATE feeds SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)",
 		instant(at), id, instant(unlessAfter)).Error
-	return wrap("note the use of a feed", err)
+	return wrap("record feed use", err)
 }

@@ -16,7 +16,7 @@ func (s *Store) Familiar(ctx context.Context, userID int64, network string, sinc
 		EXISTS (SELECT 1 FROM sign_in_networks WHERE network = ? AND last_at > ? AND user_id = ?) AS "user",
 		EXISTS (SELECT 1 FROM sign_in_networks WHERE network = ? AND last_at > ?) AS anyone`,
 		network, instant(since), userID, network, instant(since))
-	return known, wrap("look for sign-ins from a network", err)
+	return known, wrap("look up sign-in network", err)
 }
 
 // NoteNetwork implements [account.NetworkStore].
@@ -30,5 +30,5 @@ func (s *Store) NoteNetwork(ctx context.Context, userID int64, network string, n
 		}
 		return tx.Exec("DELETE FROM sign_in_networks WHERE last_at <= ?", instant(forget)).Error
 	})
-	return wrap("note the network of a sign-in", err)
+	return wrap("record sign-in network", err)
 }

@@ -9,11 +9,11 @@ import (
 	"punctual/account"
 )
 
-// Recheck makes sure, in the transaction that acts, that the caller of the request still has the
-// rights that it was let in with: [account.ErrUnauthorized] if the token has ended or the user is
-// disabled, [account.ErrForbidden] if the role covers less. Until the transaction ends nobody
-// takes those rights away: on Postgres by locks of the rows, on SQLite a transaction that writes
-// is alone. What acts without a request, such as a job, passes.
+// Recheck checks, in the transaction that acts, that the caller still has the rights of the
+// request. It returns [account.ErrUnauthorized] if the token has ended or the user is disabled,
+// and [account.ErrForbidden] if the role has fewer rights. Until the transaction ends the rights
+// cannot change: Postgres locks the rows, and SQLite runs one writing transaction at a time.
+// Callers without a request, such as jobs, pass.
 func Recheck(tx *gorm.DB) error {
 	lock := ""
 	if tx.Name() == "postgres" {
@@ -22,8 +22,8 @@ func Recheck(tx *gorm.DB) error {
 	return recheck(tx, lock)
 }
 
-// recheckLocked is [Recheck] for a transaction that has locked the users that it concerns: a
-// second, weaker lock would only invite deadlocks.
+// recheckLocked is [Recheck] for a transaction that has locked the users. A second, weaker lock
+// could cause deadlocks.
 func recheckLocked(tx *gorm.DB) error { return recheck(tx, "") }
 
 func recheck(tx *gorm.DB, lock string) error {
@@ -32,7 +32,7 @@ func recheck(tx *gorm.DB, lock string) error {
 	if !ok || p.TokenID == 0 {
 		return nil
 	}
-	var role string // gorm does not count rows of other types
+	var role string // gorm counts rows only for basic types
 	err := one(ctx, tx, &role, `SELECT u.role FROM users u JOIN tokens t ON t.user_id = u.id
 		WHERE u.id = ? AND t.id = ? AND u.disabled_at IS NULL`+lock, p.UserID, p.TokenID)
 	switch {
@@ -49,11 +49,11 @@ func recheck(tx *gorm.DB, lock string) error {
 // Guard lets stores of other packages recheck the caller's rights.
 type Guard struct{}
 
-// Check is [Recheck].
+// Check calls [Recheck].
 func (Guard) Check(tx *gorm.DB) error { return Recheck(tx) }
 
-// Credential returns the token of the request and the roles that its user may have; 0: the
-// request has none. It is for statements that recheck by themselves.
+// Credential returns the token of the request and the roles that its user may have, for statements
+// that recheck rights themselves. The token is 0 if the request has none.
 func (Guard) Credential(ctx context.Context) (tokenID int64, roles []string) {
 	p, ok := account.FromContext(ctx)
 	if !ok || p.TokenID == 0 {
@@ -67,8 +67,8 @@ func (Guard) Credential(ctx context.Context) (tokenID int64, roles []string) {
 	return p.TokenID, roles
 }
 
-// GuardedTrail is a [Trail] that rechecks the caller's rights with each change that it notes, for
-// stores whose changes are all noted.
+// GuardedTrail is a [Trail] that rechecks the caller's rights with each entry, for stores that
+// note every change.
 type GuardedTrail struct{ Trail }
 
 // Note implements [Trail].

@@ -1,4 +1,4 @@
-// Package gormstore keeps accounts in Postgres or SQLite.
+// Package gormstore stores accounts in Postgres or SQLite.
 package gormstore
 
 import (
@@ -19,14 +19,14 @@ import (
 	"punctual/account/fault"
 )
 
-// Store implements [account.Store] on the tables users and tokens.
+// Store implements [account.Store].
 type Store struct {
 	db    *gorm.DB
-	trail Trail // nil: nothing is noted
+	trail Trail // nil: no audit trail
 }
 
-// Trail notes what is done to people and tokens, in the transaction that does it. Of what it was
-// and is there are rows; none: it was not there, or is no more.
+// Trail records a change in the audit trail, in the transaction that makes it. before and after
+// are the rows before and after the change; none if they did not exist.
 type Trail interface {
 	Note(tx *gorm.DB, action, id, name string, before, after []any) error
 }
@@ -36,7 +36,7 @@ var _ account.Store = (*Store)(nil)
 // New returns a Store on db, whose dialect is "postgres" or "sqlite".
 func New(db *gorm.DB) *Store { return &Store{db: db} }
 
-// Noting returns the store with a trail in which it notes what it changes.
+// Noting returns a copy of the store that records its changes in t.
 func (s *Store) Noting(t Trail) *Store { return &Store{db: s.db, trail: t} }
 
 func (s *Store) note(tx *gorm.DB, action string, id int64, name string, before, after []any) error {
@@ -46,8 +46,8 @@ func (s *Store) note(tx *gorm.DB, action string, id int64, name string, before, 
 	return s.trail.Note(tx, action, strconv.FormatInt(id, 10), name, before, after)
 }
 
-// locking is a clause for the end of a SELECT that keeps its rows as they are until the
-// transaction ends. On SQLite a transaction that writes is alone anyway.
+// locking returns a clause that locks the rows of a SELECT until the transaction ends. SQLite
+// needs none: it runs one writing transaction at a time.
 func locking(tx *gorm.DB) string {
 	if tx.Name() == "postgres" {
 		return " FOR UPDATE"
@@ -55,8 +55,8 @@ func locking(tx *gorm.DB) string {
 	return ""
 }
 
-// refusal turns what the database refused into the domain's error.
-func refusal(err error) error {
+// domainError maps a constraint violation of the database to an error of package account.
+func domainError(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "23505" && e.ConstraintName == "users_email_unique" {
 		return account.ErrEmailTaken
 	}
@@ -67,8 +67,8 @@ func refusal(err error) error {
 	return err
 }
 
-// page reads rows after a cursor in the order of their ids, one more than asked for: it tells
-// whether there are more.
+// page reads rows after a cursor by ID. It reads one row more than the limit, to see whether there
+// is a next page.
 func page[Row any](q *gorm.DB, p account.Page, id func(*Row) int64) (rows []Row, next string, err error) {
 	if p.Cursor != "" {
 		after, err := decodeCursor(p.Cursor)
@@ -101,7 +101,7 @@ func decodeCursor(s string) (int64, error) {
 	return id, nil
 }
 
-// one runs a query for one row into dest; no row is [account.ErrNotFound].
+// one scans the single row of a query into dest. It returns [account.ErrNotFound] without a row.
 func one(ctx context.Context, db *gorm.DB, dest any, sql string, args ...any) error {
 	res := db.WithContext(ctx).Raw(sql, args...).Scan(dest)
 	if res.Error != nil {
@@ -113,7 +113,7 @@ func one(ctx context.Context, db *gorm.DB, dest any, sql string, args ...any) er
 	return nil
 }
 
-// instant is what the databases keep of t: microseconds, in UTC; nil is NULL.
+// instant returns t in the precision of the databases, microseconds in UTC; nil is NULL.
 func instant(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

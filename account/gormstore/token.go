@@ -59,7 +59,7 @@ func (r *tokenRow) token() (*account.Token, error) {
 	if err := json.Unmarshal([]byte(*r.Scopes), &t.Scopes); err != nil {
 		return nil, fmt.Errorf("scopes of token %d: %w", r.ID, err)
 	}
-	if t.Scopes == nil { // JSON null must not give all rights
+	if t.Scopes == nil { // JSON null must not grant all rights
 		t.Scopes = []account.Scope{}
 	}
 	return t, nil
@@ -98,9 +98,9 @@ func (s *Store) CreateToken(ctx context.Context, t *account.Token) error {
 	return nil
 }
 
-// lockActive keeps a user from being disabled until the transaction ends, and refuses one who is:
-// nobody gets a token then. It locks the caller too, in the order of [Store.UpdateUser]. Set-up
-// tokens belong to nobody, 0.
+// lockActive prevents the user from being disabled until the transaction ends. It returns
+// [account.ErrUnauthorized] if the user is disabled. It also locks the caller, in the same order
+// as [Store.UpdateUser]. User 0 owns setup tokens.
 func lockActive(tx *gorm.DB, userID int64) error {
 	if userID == 0 {
 		return nil
@@ -164,7 +164,7 @@ func (s *Store) ListTokens(ctx context.Context, userID int64, kind account.Token
 // DeleteToken implements [account.Store].
 func (s *Store) DeleteToken(ctx context.Context, userID, id int64, kind account.TokenKind) error {
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		if p, ok := account.FromContext(ctx); ok && p.TokenID != id { // ending one's own needs no right
+		if p, ok := account.FromContext(ctx); ok && p.TokenID != id { // callers may always end their own token
 			if err := Recheck(tx); err != nil {
 				return err
 			}
@@ -181,7 +181,7 @@ func (s *Store) DeleteToken(ctx context.Context, userID, id int64, kind account.
 	return wrap("delete token", err)
 }
 
-// noteToken notes what becomes of a token; of sessions, that their users signed in and out.
+// noteToken records a change of a token. For sessions it records that the user signed in or out.
 func (s *Store) noteToken(tx *gorm.DB, r *tokenRow, before, after []any) error {
 	verb := "created"
 	if after == nil {
@@ -195,14 +195,14 @@ func (s *Store) noteToken(tx *gorm.DB, r *tokenRow, before, after []any) error {
 	case kind == account.Session:
 		return s.note(tx, "session.ended", *r.UserID, "", nil, nil)
 	}
-	return nil // a set-up token is nobody's
+	return nil // a setup token has no user
 }
 
 // TouchToken implements [account.Store].
 func (s *Store) TouchToken(ctx context.Context, id int64, at, unlessAfter time.Time) error {
 	err := s.db.WithContext(ctx).Exec("UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)",
 		instant(at), id, instant(unlessAfter)).Error
-	return wrap("note the use of a token", err)
+	return wrap("record token use", err)
 }
 
 // DeleteExpiredTokens implements [account.Store].
@@ -211,7 +211,6 @@ func (s *Store) DeleteExpiredTokens(ctx context.Context, now time.Time) error {
 	return wrap("delete expired tokens", err)
 }
 
-// revoke deletes tokens of a user.
 func revoke(tx *gorm.DB, userID int64, r account.Revocation) error {
 	var kinds []account.TokenKind
 	if r.Sessions {

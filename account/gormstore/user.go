@@ -42,7 +42,7 @@ func rowOfUser(u *account.User) *userRow {
 	}
 }
 
-// reference is an id that may be missing: 0 is NULL.
+// reference maps the ID 0 to NULL.
 func reference(id int64) *int64 {
 	if id == 0 {
 		return nil
@@ -84,7 +84,7 @@ func (s *Store) CreateUser(ctx context.Context, u *account.User) error {
 func (s *Store) insertUser(tx *gorm.DB, u *account.User) error {
 	r := rowOfUser(u)
 	if err := tx.Create(r).Error; err != nil {
-		return wrap("insert user", refusal(err))
+		return wrap("insert user", domainError(err))
 	}
 	u.ID = r.ID
 	return s.note(tx, "user.created", r.ID, r.Name, nil, []any{r})
@@ -93,7 +93,7 @@ func (s *Store) insertUser(tx *gorm.DB, u *account.User) error {
 // CreateFirstUser implements [account.Store].
 func (s *Store) CreateFirstUser(ctx context.Context, u *account.User) (created bool, err error) {
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		if tx.Name() == "postgres" { // a SQLite transaction that writes is alone
+		if tx.Name() == "postgres" { // SQLite runs one writing transaction at a time
 			if err := tx.Exec("LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE").Error; err != nil {
 				return err
 			}
@@ -114,7 +114,7 @@ func (s *Store) CreateFirstUser(ctx context.Context, u *account.User) (created b
 // HasUsers implements [account.Store].
 func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 	some, err := hasUsers(s.db.WithContext(ctx))
-	return some, wrap("look for users", err)
+	return some, wrap("check for users", err)
 }
 
 func hasUsers(tx *gorm.DB) (some bool, err error) {
@@ -140,7 +140,7 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (*account.User, e
 	return r.user(), nil
 }
 
-// doorEmails are the addresses of [account.DoorEmail]: of rooms' doors, not of people.
+// doorEmails matches the addresses of [account.DoorEmail].
 const doorEmails = "door-%@door.invalid"
 
 // ListUsers implements [account.Store].
@@ -153,8 +153,8 @@ func (s *Store) ListUsers(ctx context.Context, p account.Page) ([]*account.User,
 	return users(rows), next, nil
 }
 
-// UpdateUser implements [account.Store]. It locks the active admins, in the order of their
-// ids, before the user: so two who disable each other take turns instead of both being right.
+// UpdateUser implements [account.Store]. It locks the active admins by ID before the user. Two
+// admins who disable each other run one after the other, so one of them remains.
 func (s *Store) UpdateUser(ctx context.Context, id int64, fn func(*account.User, int) (account.Revocation, error)) (u *account.User, err error) {
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var admins []int64
@@ -183,7 +183,7 @@ func (s *Store) UpdateUser(ctx context.Context, id int64, fn func(*account.User,
 		u.ID, u.Version = r.ID, r.Version+1
 		changed := rowOfUser(u)
 		if err := tx.Save(changed).Error; err != nil {
-			return refusal(err)
+			return domainError(err)
 		}
 		if err := s.note(tx, "user.changed", id, u.Name, []any{&r}, []any{changed}); err != nil {
 			return err
@@ -196,12 +196,12 @@ func (s *Store) UpdateUser(ctx context.Context, id int64, fn func(*account.User,
 	return u, nil
 }
 
-// ActiveUsers returns those of the users that are there and active, in the order of their ids.
+// ActiveUsers returns the active users among ids, by ID.
 func (s *Store) ActiveUsers(ctx context.Context, ids []int64) ([]*account.User, error) {
 	return s.active(ctx, len(ids), "id IN ?", ids)
 }
 
-// ActiveUsersByEmail returns the active users with these addresses, in any case of letters.
+// ActiveUsersByEmail returns the active users with these addresses, ignoring case.
 func (s *Store) ActiveUsersByEmail(ctx context.Context, emails []string) ([]*account.User, error) {
 	lower := make([]string, len(emails))
 	for i, e := range emails {
@@ -210,10 +210,10 @@ func (s *Store) ActiveUsersByEmail(ctx context.Context, emails []string) ([]*acc
 	return s.active(ctx, len(lower), "lower(email) IN ?", lower)
 }
 
-// Disabled returns which users of these IDs, and of these e-mail addresses, are disabled. Addresses
-// are compared in any case of letters and returned in lower case.
+// Disabled returns which users with these IDs, and with these addresses, are disabled. It ignores
+// the case of addresses and returns them in lower case.
 func (s *Store) Disabled(ctx context.Context, ids []int64, emails []string) (byID map[int64]bool, byEmail map[string]bool, err error) {
-	// The text of the statement does not depend on how many they are.
+	// The text of the statement does not depend on the number of values.
 	isOneOf := [2]string{`IN (SELECT value FROM json_each(?))`, `IN (SELECT lower(value) FROM json_each(?))`}
 	if s.db.Name() == "postgres" {
 		isOneOf = [2]string{
@@ -221,8 +221,8 @@ func (s *Store) Disabled(ctx context.Context, ids []int64, emails []string) (byI
 			`= ANY (ARRAY(SELECT lower(v) FROM jsonb_array_elements_text(CAST(? AS jsonb)) AS v))`,
 		}
 	}
-	of, err1 := json.Marshal(append([]int64{}, ids...))
-	to, err2 := json.Marshal(append([]string{}, emails...))
+	idList, err1 := json.Marshal(append([]int64{}, ids...))
+	emailList, err2 := json.Marshal(append([]string{}, emails...))
 	if err := cmp.Or(err1, err2); err != nil {
 		return nil, nil, err
 	}
@@ -231,9 +231,9 @@ func (s *Store) Disabled(ctx context.Context, ids []int64, emails []string) (byI
 		Email string
 	}
 	err = s.db.WithContext(ctx).Raw(`SELECT id, email FROM users WHERE disabled_at IS NOT NULL AND (id `+isOneOf[0]+` OR lower(email) `+isOneOf[1]+`)`,
-		string(of), string(to)).Scan(&rows).Error
+		string(idList), string(emailList)).Scan(&rows).Error
 	if err != nil {
-		return nil, nil, wrap("look for disabled users", err)
+		return nil, nil, wrap("select disabled users", err)
 	}
 	byID, byEmail = make(map[int64]bool, len(rows)), make(map[string]bool, len(rows))
 	for _, r := range rows {
@@ -242,7 +242,7 @@ func (s *Store) Disabled(ctx context.Context, ids []int64, emails []string) (byI
 	return byID, byEmail, nil
 }
 
-// ActiveAdmins returns all of them, in the order of their ids.
+// ActiveAdmins returns all active admins, by ID.
 func (s *Store) ActiveAdmins(ctx context.Context) ([]*account.User, error) {
 	return s.active(ctx, 1, "role = ?", account.Admin)
 }
@@ -254,14 +254,14 @@ func (s *Store) ActiveDeciders(ctx context.Context) ([]*account.User, error) {
 	return users, err
 }
 
-// Away returns who is away at an instant and has a deputy.
+// Away returns the active users who are away at an instant and have a deputy.
 func (s *Store) Away(ctx context.Context, at time.Time) ([]*account.User, error) {
 	at = at.UTC().Truncate(time.Microsecond)
 	return s.active(ctx, 1, "deputy_id IS NOT NULL AND away_from <= ? AND away_until > ?", at, at)
 }
 
-func (s *Store) active(ctx context.Context, wanted int, where string, args ...any) ([]*account.User, error) {
-	if wanted == 0 {
+func (s *Store) active(ctx context.Context, n int, where string, args ...any) ([]*account.User, error) {
+	if n == 0 {
 		return nil, nil
 	}
 	var rows []userRow

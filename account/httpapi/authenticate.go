@@ -13,11 +13,11 @@ import (
 	"punctual/account"
 )
 
-// Authenticate is a middleware that finds out who calls, by the header "Authorization: Bearer"
-// or else by the session cookie, and whether they may call the operation at all, by the table
-// of package account. Handlers find the caller in their context. It answers 401 or 403
-// itself. Operations that anybody may call do not look at credentials: with a session that
-// has ended one can still sign in.
+// Authenticate returns a middleware that identifies the caller, by the header "Authorization:
+// Bearer" or else by the session cookie, and checks that they may call the operation (see
+// [account.Authorize]). Handlers find the caller in their context. It answers 401 or 403 itself.
+// For public operations it ignores credentials: a caller with an expired session can still sign
+// in.
 func Authenticate(api huma.API, svc *account.Service) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		op := ctx.Operation().OperationID
@@ -35,7 +35,7 @@ func Authenticate(api huma.API, svc *account.Service) func(huma.Context, func(hu
 		}
 		p, err := authenticate(ctx.Context())
 		if err != nil {
-			refuse(api, ctx, err)
+			writeError(api, ctx, err)
 			return
 		}
 		known := context.WithValue(account.WithPrincipal(ctx.Context(), p), authenticatedKey{}, time.Now())
@@ -50,9 +50,9 @@ func Authenticate(api huma.API, svc *account.Service) func(huma.Context, func(hu
 // promptBody is how long a body may take to arrive before its sender is authenticated again.
 const promptBody = 100 * time.Millisecond
 
-// Reauthenticate is a middleware for after the body was received: a caller that took its time to
-// send one may have lost rights meanwhile. Transactions check again what they act by; this is for
-// what needs none.
+// Reauthenticate returns a middleware that runs after the body has arrived. A caller that sent it
+// slowly may have lost rights meanwhile. Transactions recheck rights themselves; this covers
+// operations without one.
 func Reauthenticate(api huma.API, svc *account.Service) func(huma.Context, func(huma.Context)) {
 	authenticate := Authenticate(api, svc)
 	return func(ctx huma.Context, next func(huma.Context)) {
@@ -64,13 +64,13 @@ func Reauthenticate(api huma.API, svc *account.Service) func(huma.Context, func(
 	}
 }
 
-// authenticatedKey is of the time at which the caller was authenticated.
+// authenticatedKey holds the time at which the caller was authenticated.
 type authenticatedKey struct{}
 
-// Secret is what the caller of an operation shows; empty: nothing. Next to an Authorization header
-// the cookie does not count: the protection against cross-site requests trusts that a request with
-// that header is not one that a browser was tricked into. If cookies hold different sessions, a
-// sub-domain may have set one of them, and none counts.
+// Secret returns the credential of a request, or "". With an Authorization header it ignores the
+// cookie: the protection against cross-site requests relies on the fact that a tricked browser
+// never sends that header. If cookies hold different sessions, a subdomain may have set one, so it
+// ignores them all.
 func Secret(ctx huma.Context, svc *account.Service) string {
 	if header := ctx.Header("Authorization"); header != "" {
 		scheme, value, _ := strings.Cut(header, " ")
@@ -92,7 +92,7 @@ func Secret(ctx huma.Context, svc *account.Service) string {
 	return secret
 }
 
-// cookies are the values of all cookies of a name.
+// cookies returns the values of all cookies with a name.
 func cookies(ctx huma.Context, name string) (values []string) {
 	header := http.Header{}
 	ctx.EachHeader(func(key, value string) {
@@ -106,7 +106,7 @@ func cookies(ctx huma.Context, name string) (values []string) {
 	return values
 }
 
-func refuse(api huma.API, ctx huma.Context, err error) {
+func writeError(api huma.API, ctx huma.Context, err error) {
 	status := http.StatusInternalServerError
 	switch {
 	case errors.Is(err, account.ErrUnauthorized):
@@ -115,10 +115,10 @@ func refuse(api huma.API, ctx huma.Context, err error) {
 	case errors.Is(err, account.ErrForbidden):
 		status = http.StatusForbidden
 	}
-	_ = huma.WriteErr(api, ctx, status, "", err) // it has said so if the caller is gone
+	_ = huma.WriteErr(api, ctx, status, "", err) // fails only if the caller is gone
 }
 
-// MustCover panics if api has an operation that the table of package account does not know:
+// MustCover panics if api has an operation that is not in the table of package account, because
 // nobody could call it.
 func MustCover(api huma.API) {
 	known := map[string]bool{}
@@ -134,7 +134,7 @@ func MustCover(api huma.API) {
 	}
 }
 
-// caller is who [Authenticate] found; it lets nobody else through to a handler that asks.
+// caller returns the principal that [Authenticate] identified.
 func caller(ctx context.Context) *account.Principal {
 	p, ok := account.FromContext(ctx)
 	if !ok {

@@ -10,11 +10,11 @@ import (
 	"punctual/account"
 )
 
-// AwayBody is a time in which a user is away, half-open, and who decides in their place.
+// AwayBody is an absence and the deputy who decides meanwhile.
 type AwayBody struct {
 	From     time.Time `json:"from"`
 	Until    time.Time `json:"until"`
-	DeputyID *int64    `json:"deputy_id,omitempty" minimum:"1" nullable:"true" doc:"A manager or admin; null: nobody"`
+	DeputyID *int64    `json:"deputy_id,omitempty" minimum:"1" nullable:"true" doc:"A manager or admin who decides meanwhile; null: nobody"`
 }
 
 func awayOf(a account.Away) *AwayBody {
@@ -28,20 +28,20 @@ func awayOf(a account.Away) *AwayBody {
 	return b
 }
 
-// AwayInput may be left out, which is not the same as null.
+// AwayInput distinguishes a missing field from null.
 type AwayInput struct {
-	given bool
-	value *AwayBody
+	present bool
+	value   *AwayBody
 }
 
-// UnmarshalJSON is called for what is given, null included.
+// UnmarshalJSON is called only if the field is present, including null.
 func (i *AwayInput) UnmarshalJSON(b []byte) error {
-	i.given = true
+	i.present = true
 	return json.Unmarshal(b, &i.value)
 }
 
-// Schema is that of the value, or null. It is one object schema, since huma names the faulty
-// field of an object but not of an anyOf.
+// Schema implements [huma.SchemaProvider]. It is one nullable object schema, because huma names
+// the invalid field of an object but not of an anyOf.
 func (AwayInput) Schema(r huma.Registry) *huma.Schema {
 	s := *huma.SchemaFromType(r, reflect.TypeFor[AwayBody]())
 	s.Nullable = true
@@ -50,7 +50,7 @@ func (AwayInput) Schema(r huma.Registry) *huma.Schema {
 
 func (i AwayInput) away() *account.Away {
 	switch {
-	case !i.given:
+	case !i.present:
 		return nil
 	case i.value == nil:
 		return &account.Away{}

@@ -1,5 +1,6 @@
-// Package httpapi is accounts over HTTP: signing in, one's own account, users, and the
-// middleware that knows who calls. Errors are the domain's own; app makes problems of them.
+// Package httpapi serves accounts over HTTP: sign-in, the user's own account, users, tokens, and
+// the middleware that identifies callers. Handlers return the errors of package account; app maps
+// them to problem responses.
 package httpapi
 
 import (
@@ -17,16 +18,16 @@ import (
 
 // Options of the API. A zero field means the default given here.
 type Options struct {
-	ClientIP func(huma.Context) string // whom failed sign-ins are charged to; the peer of the connection
+	ClientIP func(huma.Context) string // the address that failed sign-ins count against; default: the peer of the connection
 }
 
 type handlers struct {
 	svc     *account.Service
 	options Options
-	base    string // of Location headers
+	base    string // prefix of Location headers
 }
 
-// Register adds the operations to api, which has the middleware [Authenticate].
+// Register adds the operations to api, which must use the middleware [Authenticate].
 func Register(api huma.API, svc *account.Service, o Options) {
 	if o.ClientIP == nil {
 		o.ClientIP = peer
@@ -50,7 +51,7 @@ func peer(ctx huma.Context) string {
 	return host
 }
 
-// anonymous is the security of operations without a sign-in.
+// anonymous marks operations without a sign-in.
 var anonymous = []map[string][]string{{}}
 
 func operation(id, method, path, tag, summary string, errors ...int) huma.Operation {
@@ -64,31 +65,32 @@ func operation(id, method, path, tag, summary string, errors ...int) huma.Operat
 	return op
 }
 
-// PageInput is embedded in the input of lists; huma passes over what is embedded unexported.
+// PageInput is embedded in list inputs. It is exported because huma ignores unexported embedded
+// structs.
 type PageInput struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100" doc:"At most this many items"`
-	Cursor string `query:"cursor" doc:"next_cursor of the page before"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100" doc:"Maximum number of items"`
+	Cursor string `query:"cursor" doc:"The next_cursor of the previous page"`
 }
 
 func (p PageInput) page() account.Page { return account.Page{Limit: p.Limit, Cursor: p.Cursor} }
 
-// IDInput is embedded in the input of operations on one thing.
+// IDInput is embedded in the input of operations on one resource.
 type IDInput struct {
 	ID int64 `path:"id" minimum:"1"`
 }
 
 // IfMatchInput is embedded in the input of changes.
 type IfMatchInput struct {
-	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; another current version answers 412" example:"\"3\""`
+	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; answers 412 if the resource has changed since" example:"\"3\""`
 }
 
-// version is nil if any will do. A tag that is none of ours matches no version.
+// version returns the required version, or nil for any. A malformed tag matches no version.
 func (i IfMatchInput) version() *int64 {
 	tag := strings.TrimSpace(i.IfMatch)
 	if tag == "" || tag == "*" {
 		return nil
 	}
-	tag = strings.TrimPrefix(tag, "W/") // a proxy that compressed the answer made it weak
+	tag = strings.TrimPrefix(tag, "W/") // a proxy that compresses responses makes the tag weak
 	version, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
 	if err != nil {
 		version = -1
@@ -98,10 +100,11 @@ func (i IfMatchInput) version() *int64 {
 
 func etag(version int64) string { return fmt.Sprintf(`"%d"`, version) }
 
-// orNull is null for the empty cursor of a last page.
-func orNull(cursor string) *string {
-	if cursor == "" {
+// orNull returns nil for a zero value, which the API omits or shows as null.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
 		return nil
 	}
-	return &cursor
+	return &v
 }

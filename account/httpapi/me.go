@@ -16,23 +16,23 @@ type updateMeInput struct {
 		Phone           *string `json:"phone,omitempty"`
 		Locale          *string `json:"locale,omitempty"`
 		Timezone        *string `json:"timezone,omitempty"`
-		Password        *string `json:"password,omitempty" format:"password" doc:"Takes current_password; ends all other sessions"`
+		Password        *string `json:"password,omitempty" format:"password" doc:"A new password; requires current_password and ends all other sessions"`
 		CurrentPassword *string `json:"current_password,omitempty" format:"password"`
 		EndTokens       bool    `json:"end_tokens,omitempty" doc:"Ends all API tokens"`
 		EndFeeds        bool    `json:"end_feeds,omitempty" doc:"Ends all calendar feeds"`
 
-		Away AwayInput `json:"away,omitempty" doc:"When I am away and who decides in my place; null: I am there"`
+		Away AwayInput `json:"away,omitempty" doc:"My absence and my deputy; null ends the absence"`
 	}
 }
 
 func (h *handlers) registerMe(api huma.API) {
-	huma.Register(api, operation("me", http.MethodGet, "/me", "People", "Who I am"), h.me)
-	huma.Register(api, operation("update-me", http.MethodPatch, "/me", "People", "Change my own account",
+	huma.Register(api, operation("me", http.MethodGet, "/me", "People", "Get my account"), h.me)
+	huma.Register(api, operation("update-me", http.MethodPatch, "/me", "People", "Change my account",
 		http.StatusPreconditionFailed, http.StatusUnprocessableEntity, http.StatusTooManyRequests), h.updateMe)
-	huma.Register(api, operation("list-deputies", http.MethodGet, "/me/deputies", "People", "Who can decide in my place while I am away, by name"), h.deputies)
+	huma.Register(api, operation("list-deputies", http.MethodGet, "/me/deputies", "People", "List the users who can decide for me while I am away, by name"), h.deputies)
 }
 
-// DeputyBody is somebody who can decide in another's place.
+// DeputyBody is a user who can decide for another.
 type DeputyBody struct {
 	ID   int64        `json:"id"`
 	Name string       `json:"name"`

@@ -10,10 +10,10 @@ import (
 	"punctual/account"
 )
 
-// CurrentSessionBody says whether a caller is signed in.
+// CurrentSessionBody reports whether the caller is signed in.
 type CurrentSessionBody struct {
 	SignedIn bool      `json:"signed_in"`
-	User     *UserBody `json:"user,omitempty" doc:"The caller; left out if not signed in"`
+	User     *UserBody `json:"user,omitempty" doc:"The caller; omitted if not signed in"`
 }
 
 type currentSessionOutput struct {
@@ -24,7 +24,7 @@ type currentSessionOutput struct {
 type secretKey struct{}
 
 func (h *handlers) registerSession(api huma.API) {
-	op := operation("session", http.MethodGet, "/auth/session", "People", "Whether the caller is signed in; unlike GET /me, it never answers 401")
+	op := operation("session", http.MethodGet, "/auth/session", "People", "Check whether the caller is signed in; unlike GET /me, never answers 401")
 	op.Middlewares = huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
 		next(huma.WithValue(ctx, secretKey{}, Secret(ctx, h.svc)))
 	}}
@@ -33,8 +33,8 @@ func (h *handlers) registerSession(api huma.API) {
 
 func (h *handlers) currentSession(ctx context.Context, _ *struct{}) (*currentSessionOutput, error) {
 	out := &currentSessionOutput{CacheControl: "no-store"}
-	shown, _ := ctx.Value(secretKey{}).(string)
-	p, err := h.svc.Authenticate(ctx, shown)
+	secret, _ := ctx.Value(secretKey{}).(string)
+	p, err := h.svc.Authenticate(ctx, secret)
 	if err == nil {
 		err = account.Authorize(p, "me")
 	}

@@ -19,16 +19,16 @@ type loginInput struct {
 
 type setupInput struct {
 	Body struct {
-		Token    string `json:"token" doc:"Of the one-time link that the first start prints"`
+		Token    string `json:"token" doc:"From the one-time link that the first start prints"`
 		Email    string `json:"email"`
 		Name     string `json:"name"`
 		Password string `json:"password" format:"password"`
 		Locale   string `json:"locale,omitempty"`
-		Timezone string `json:"timezone,omitempty" doc:"Left out: that of the installation"`
+		Timezone string `json:"timezone,omitempty" doc:"IANA name; default: the time zone of the installation"`
 	}
 }
 
-// SessionBody is a sign-in that has begun.
+// SessionBody is a new session.
 type SessionBody struct {
 	Token     string    `json:"token" doc:"For the header Authorization: Bearer"`
 	ExpiresAt time.Time `json:"expires_at"`
@@ -46,7 +46,7 @@ type logoutOutput struct {
 }
 
 func (h *handlers) registerSignIn(api huma.API) {
-	login := operation("login", http.MethodPost, "/auth/login", "People", "Sign in by password",
+	login := operation("login", http.MethodPost, "/auth/login", "People", "Sign in with a password",
 		http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusTooManyRequests)
 	login.Middlewares = huma.Middlewares{h.noteClient}
 	huma.Register(api, login, h.login)
@@ -55,7 +55,7 @@ func (h *handlers) registerSignIn(api huma.API) {
 	logout.DefaultStatus = http.StatusNoContent
 	huma.Register(api, logout, h.logout)
 
-	setup := operation("setup", http.MethodPost, "/setup", "People", "Make the first admin, by the one-time link",
+	setup := operation("setup", http.MethodPost, "/setup", "People", "Create the first admin with the one-time link",
 		http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusTooManyRequests)
 	setup.DefaultStatus = http.StatusCreated
 	setup.Middlewares = huma.Middlewares{h.noteClient}
@@ -64,7 +64,7 @@ func (h *handlers) registerSignIn(api huma.API) {
 
 type clientKey struct{}
 
-// noteClient keeps for the handler what only the middleware sees.
+// noteClient stores the client for the handler, which does not see the request.
 func (h *handlers) noteClient(ctx huma.Context, next func(huma.Context)) {
 	from := account.Client{IP: h.options.ClientIP(ctx)}
 	if marks := cookies(ctx, account.DeviceCookie(h.svc.Secure())); len(marks) > 0 {
@@ -114,8 +114,8 @@ func (h *handlers) session(s *account.SignIn) *sessionOutput {
 	}
 }
 
-// cookie is not readable by scripts, and not sent along with requests that other sites make,
-// but for following a link here.
+// cookie returns a cookie that scripts cannot read and that other sites cannot send, except by a
+// link to us.
 func (h *handlers) cookie(name, value string, expires time.Time) http.Cookie {
 	return http.Cookie{
 		Name: name, Value: value, Path: "/", Expires: expires.UTC(),

@@ -10,13 +10,13 @@ import (
 	"punctual/account"
 )
 
-// TokenBody is an API token as the API shows it.
+// TokenBody is an API token.
 type TokenBody struct {
 	ID         int64           `json:"id"`
 	Name       string          `json:"name"`
-	Scopes     []account.Scope `json:"scopes,omitempty" doc:"Left out: all rights of the user"`
-	ExpiresAt  *time.Time      `json:"expires_at,omitempty" doc:"Left out: never"`
-	LastUsedAt *time.Time      `json:"last_used_at,omitempty" doc:"To the minute; left out: never"`
+	Scopes     []account.Scope `json:"scopes,omitempty" doc:"Omitted: all rights of the user"`
+	ExpiresAt  *time.Time      `json:"expires_at,omitempty" doc:"Omitted: never"`
+	LastUsedAt *time.Time      `json:"last_used_at,omitempty" doc:"Rounded to the minute; omitted: never"`
 	CreatedAt  time.Time       `json:"created_at"`
 }
 
@@ -30,7 +30,7 @@ type tokensOutput struct {
 type createTokenInput struct {
 	Body struct {
 		Name      string          `json:"name" doc:"What it is for"`
-		Scopes    []account.Scope `json:"scopes,omitempty" nullable:"false" doc:"Left out: all rights of the user"`
+		Scopes    []account.Scope `json:"scopes,omitempty" nullable:"false" doc:"Omitted: all rights of the user"`
 		ExpiresAt time.Time       `json:"expires_at,omitempty" doc:"Left out: after auth.token_ttl of the configuration"`
 	}
 }
@@ -39,44 +39,44 @@ type createTokenOutput struct {
 	CacheControl string `header:"Cache-Control"`
 	Body         struct {
 		ID    int64  `json:"id"`
-		Token string `json:"token" doc:"Told only now"`
+		Token string `json:"token" doc:"The secret; returned only here"`
 	}
 }
 
 func (h *handlers) registerTokens(api huma.API) {
-	huma.Register(api, operation("list-my-tokens", http.MethodGet, "/me/tokens", "People", "My API tokens",
+	huma.Register(api, operation("list-my-tokens", http.MethodGet, "/me/tokens", "People", "List my API tokens",
 		http.StatusUnprocessableEntity), h.listTokens)
-	create := operation("create-my-token", http.MethodPost, "/me/tokens", "People", "Make an API token", http.StatusUnprocessableEntity)
+	create := operation("create-my-token", http.MethodPost, "/me/tokens", "People", "Create an API token", http.StatusUnprocessableEntity)
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(api, create, h.createToken)
-	remove := operation("delete-my-token", http.MethodDelete, "/me/tokens/{id}", "People", "End an API token", http.StatusNotFound)
+	remove := operation("delete-my-token", http.MethodDelete, "/me/tokens/{id}", "People", "Delete an API token", http.StatusNotFound)
 	remove.DefaultStatus = http.StatusNoContent
 	huma.Register(api, remove, h.deleteToken)
 
-	huma.Register(api, operation("list-user-tokens", http.MethodGet, "/users/{id}/tokens", "People", "API tokens of a user",
+	huma.Register(api, operation("list-user-tokens", http.MethodGet, "/users/{id}/tokens", "People", "List the API tokens of a user",
 		http.StatusNotFound, http.StatusUnprocessableEntity), h.listUserTokens)
-	create = operation("create-user-token", http.MethodPost, "/users/{id}/tokens", "People", "Make an API token of a program, with scopes of topics alone",
+	create = operation("create-user-token", http.MethodPost, "/users/{id}/tokens", "People", "Create an API token for a program, with topic scopes only",
 		http.StatusNotFound, http.StatusUnprocessableEntity)
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(api, create, h.createUserToken)
-	remove = operation("delete-user-token", http.MethodDelete, "/users/{id}/tokens/{token_id}", "People", "End an API token of a user", http.StatusNotFound)
+	remove = operation("delete-user-token", http.MethodDelete, "/users/{id}/tokens/{token_id}", "People", "Delete an API token of a user", http.StatusNotFound)
 	remove.DefaultStatus = http.StatusNoContent
 	huma.Register(api, remove, h.deleteUserToken)
 
-	huma.Register(api, operation("list-user-sessions", http.MethodGet, "/users/{id}/sessions", "People", "Sign-ins of a user that have not ended",
+	huma.Register(api, operation("list-user-sessions", http.MethodGet, "/users/{id}/sessions", "People", "List the sessions of a user",
 		http.StatusNotFound, http.StatusUnprocessableEntity), h.listUserSessions)
-	remove = operation("delete-user-session", http.MethodDelete, "/users/{id}/sessions/{session_id}", "People", "End a sign-in of a user", http.StatusNotFound)
+	remove = operation("delete-user-session", http.MethodDelete, "/users/{id}/sessions/{session_id}", "People", "End a session of a user", http.StatusNotFound)
 	remove.DefaultStatus = http.StatusNoContent
 	huma.Register(api, remove, h.deleteUserSession)
 }
 
-// SignInBody is a sign-in as the API shows it.
+// SignInBody is a session.
 type SignInBody struct {
 	ID         int64     `json:"id"`
-	CreatedAt  time.Time `json:"created_at" doc:"When they signed in"`
-	LastUsedAt time.Time `json:"last_used_at" doc:"To the minute"`
+	CreatedAt  time.Time `json:"created_at" doc:"When the user signed in"`
+	LastUsedAt time.Time `json:"last_used_at" doc:"Rounded to the minute"`
 	ExpiresAt  time.Time `json:"expires_at"`
-	Current    bool      `json:"current" doc:"It is the one that asks"`
+	Current    bool      `json:"current" doc:"Whether this is the session of the caller"`
 }
 
 type sessionsOutput struct {
@@ -109,10 +109,10 @@ func (h *handlers) deleteUserSession(ctx context.Context, in *userSessionInput) 
 }
 
 func (h *handlers) listTokens(ctx context.Context, in *struct{ PageInput }) (*tokensOutput, error) {
-	return viewTokens(h.svc.ListTokens(ctx, caller(ctx), in.page()))
+	return tokensOutputOf(h.svc.ListTokens(ctx, caller(ctx), in.page()))
 }
 
-func viewTokens(tokens []*account.Token, next string, err error) (*tokensOutput, error) {
+func tokensOutputOf(tokens []*account.Token, next string, err error) (*tokensOutput, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -121,19 +121,19 @@ func viewTokens(tokens []*account.Token, next string, err error) (*tokensOutput,
 	for i, t := range tokens {
 		out.Body.Items[i] = TokenBody{
 			ID: t.ID, Name: t.Name, Scopes: t.Scopes, CreatedAt: t.CreatedAt,
-			ExpiresAt: unlessZero(t.ExpiresAt), LastUsedAt: unlessZero(t.LastUsedAt),
+			ExpiresAt: orNull(t.ExpiresAt), LastUsedAt: orNull(t.LastUsedAt),
 		}
 	}
 	return out, nil
 }
 
 func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (*createTokenOutput, error) {
-	return viewSecret(h.svc.CreateToken(ctx, caller(ctx), account.NewToken{
+	return createTokenOutputOf(h.svc.CreateToken(ctx, caller(ctx), account.NewToken{
 		Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: in.Body.ExpiresAt,
 	}))
 }
 
-func viewSecret(t *account.Token, secret string, err error) (*createTokenOutput, error) {
+func createTokenOutputOf(t *account.Token, secret string, err error) (*createTokenOutput, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -155,20 +155,20 @@ func (h *handlers) listUserTokens(ctx context.Context, in *userTokensInput) (*to
 	if _, err := h.svc.User(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	return viewTokens(h.svc.ListTokens(ctx, &account.Principal{UserID: in.ID}, in.page()))
+	return tokensOutputOf(h.svc.ListTokens(ctx, &account.Principal{UserID: in.ID}, in.page()))
 }
 
 type createUserTokenInput struct {
 	IDInput
 	Body struct {
 		Name      string          `json:"name" doc:"What it is for"`
-		Scopes    []account.Scope `json:"scopes" nullable:"false" doc:"topics:produce, topics:consume, topics:admin; with a colon and its name, of one topic" example:"[\"topics:produce:orders\"]"`
+		Scopes    []account.Scope `json:"scopes" nullable:"false" doc:"topics:produce, topics:consume or topics:admin; append a colon and a name to limit it to one topic" example:"[\"topics:produce:orders\"]"`
 		ExpiresAt time.Time       `json:"expires_at,omitempty" doc:"Left out: after auth.token_ttl of the configuration"`
 	}
 }
 
 func (h *handlers) createUserToken(ctx context.Context, in *createUserTokenInput) (*createTokenOutput, error) {
-	return viewSecret(h.svc.CreateUserToken(ctx, in.ID, account.NewToken{
+	return createTokenOutputOf(h.svc.CreateUserToken(ctx, in.ID, account.NewToken{
 		Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresAt: in.Body.ExpiresAt,
 	}))
 }
@@ -180,11 +180,4 @@ type userTokenInput struct {
 
 func (h *handlers) deleteUserToken(ctx context.Context, in *userTokenInput) (*struct{}, error) {
 	return nil, h.svc.DeleteToken(ctx, &account.Principal{UserID: in.ID}, in.TokenID)
-}
-
-func unlessZero(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }

@@ -11,17 +11,17 @@ import (
 	"punctual/account"
 )
 
-// UserBody is a user as the API shows it.
+// UserBody is a user.
 type UserBody struct {
 	ID        int64        `json:"id"`
 	Email     string       `json:"email"`
 	Name      string       `json:"name"`
 	Role      account.Role `json:"role" enum:"member,manager,admin"`
 	Phone     string       `json:"phone"`
-	Locale    string       `json:"locale" doc:"BCP 47"`
-	Timezone  string       `json:"timezone" doc:"IANA"`
+	Locale    string       `json:"locale" doc:"BCP 47 language tag"`
+	Timezone  string       `json:"timezone" doc:"IANA name"`
 	Disabled  bool         `json:"disabled"`
-	Away      *AwayBody    `json:"away" doc:"null: there"`
+	Away      *AwayBody    `json:"away" doc:"Current or planned absence; null: none"`
 	Version   int64        `json:"version"`
 	CreatedAt time.Time    `json:"created_at"`
 	UpdatedAt time.Time    `json:"updated_at"`
@@ -55,10 +55,10 @@ type createUserInput struct {
 		Email    string    `json:"email"`
 		Name     string    `json:"name"`
 		Role     roleInput `json:"role"`
-		Password string    `json:"password,omitempty" format:"password" doc:"At least 8 characters, not a common password, a sequence, or the user's name or address; without one there is no sign-in by password"`
-		Phone    string    `json:"phone,omitempty" doc:"International, such as +4930123"`
-		Locale   string    `json:"locale,omitempty" doc:"BCP 47; en if left out"`
-		Timezone string    `json:"timezone,omitempty" doc:"IANA; the installation's if left out"`
+		Password string    `json:"password,omitempty" format:"password" doc:"At least 8 characters, and not a common password, a sequence, or the user's name or address; if omitted, the user cannot sign in with a password"`
+		Phone    string    `json:"phone,omitempty" doc:"International format, such as +4930123"`
+		Locale   string    `json:"locale,omitempty" doc:"BCP 47 language tag; default: en"`
+		Timezone string    `json:"timezone,omitempty" doc:"IANA name; default: the time zone of the installation"`
 	}
 }
 
@@ -75,19 +75,19 @@ type updateUserInput struct {
 		Email     *string    `json:"email,omitempty"`
 		Name      *string    `json:"name,omitempty"`
 		Role      *roleInput `json:"role,omitempty"`
-		Password  *string    `json:"password,omitempty" format:"password" doc:"Ends the user's sessions, and tokens and feeds unless end_tokens and end_feeds say otherwise; empty: no more sign-in by password"`
-		EndTokens *bool      `json:"end_tokens,omitempty" doc:"Whether the user's API tokens end; left out: with a new password"`
-		EndFeeds  *bool      `json:"end_feeds,omitempty" doc:"Whether the user's calendar feeds end; left out: with a new password"`
+		Password  *string    `json:"password,omitempty" format:"password" doc:"Ends the user's sessions, and also tokens and feeds unless end_tokens or end_feeds is false; empty: disables sign-in with a password"`
+		EndTokens *bool      `json:"end_tokens,omitempty" doc:"Whether the user's API tokens end; default: only with a new password"`
+		EndFeeds  *bool      `json:"end_feeds,omitempty" doc:"Whether the user's calendar feeds end; default: only with a new password"`
 		Phone     *string    `json:"phone,omitempty"`
 		Locale    *string    `json:"locale,omitempty"`
 		Timezone  *string    `json:"timezone,omitempty"`
-		Disabled  *bool      `json:"disabled,omitempty" doc:"true ends the user's sessions and tokens for good"`
-		Away      AwayInput  `json:"away,omitempty" doc:"When the user is away and who decides in their place; null: they are there"`
+		Disabled  *bool      `json:"disabled,omitempty" doc:"true permanently ends the user's sessions and tokens"`
+		Away      AwayInput  `json:"away,omitempty" doc:"The user's absence and deputy; null ends the absence"`
 	}
 }
 
-// roleInput is described with its values, but whether it is one of them is told by the service,
-// with what else is wrong. A schema's enum would end the request at the first fault.
+// roleInput documents its values but leaves the check to the service, which reports all faults of
+// a request at once. An enum in the schema would stop at the first.
 type roleInput account.Role
 
 // Schema implements [huma.SchemaProvider].
@@ -101,7 +101,7 @@ func (h *handlers) registerUsers(api huma.API) {
 	create := operation("create-user", http.MethodPost, "/users", "People", "Add a user", http.StatusUnprocessableEntity)
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(api, create, h.createUser)
-	huma.Register(api, operation("get-user", http.MethodGet, "/users/{id}", "People", "A user", http.StatusNotFound), h.user)
+	huma.Register(api, operation("get-user", http.MethodGet, "/users/{id}", "People", "Get a user", http.StatusNotFound), h.user)
 	huma.Register(api, operation("update-user", http.MethodPatch, "/users/{id}", "People", "Change or disable a user",
 		http.StatusNotFound, http.StatusPreconditionFailed, http.StatusUnprocessableEntity), h.updateUser)
 }

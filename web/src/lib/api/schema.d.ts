@@ -30,7 +30,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign in by password */
+        /** Sign in with a password */
         post: operations["login"];
         delete?: never;
         options?: never;
@@ -62,7 +62,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the caller is signed in; unlike GET /me, it never answers 401 */
+        /** Check whether the caller is signed in; unlike GET /me, never answers 401 */
         get: operations["session"];
         put?: never;
         post?: never;
@@ -500,14 +500,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who I am */
+        /** Get my account */
         get: operations["me"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change my own account */
+        /** Change my account */
         patch: operations["update-me"];
         trace?: never;
     };
@@ -535,7 +535,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who can decide in my place while I am away, by name */
+        /** List the users who can decide for me while I am away, by name */
         get: operations["list-deputies"];
         put?: never;
         post?: never;
@@ -587,10 +587,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** My API tokens */
+        /** List my API tokens */
         get: operations["list-my-tokens"];
         put?: never;
-        /** Make an API token */
+        /** Create an API token */
         post: operations["create-my-token"];
         delete?: never;
         options?: never;
@@ -608,7 +608,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End an API token */
+        /** Delete an API token */
         delete: operations["delete-my-token"];
         options?: never;
         head?: never;
@@ -1317,7 +1317,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make the first admin, by the one-time link */
+        /** Create the first admin with the one-time link */
         post: operations["setup"];
         delete?: never;
         options?: never;
@@ -1648,7 +1648,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A user */
+        /** Get a user */
         get: operations["get-user"];
         put?: never;
         post?: never;
@@ -1700,7 +1700,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sign-ins of a user that have not ended */
+        /** List the sessions of a user */
         get: operations["list-user-sessions"];
         put?: never;
         post?: never;
@@ -1720,7 +1720,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End a sign-in of a user */
+        /** End a session of a user */
         delete: operations["delete-user-session"];
         options?: never;
         head?: never;
@@ -1734,10 +1734,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** API tokens of a user */
+        /** List the API tokens of a user */
         get: operations["list-user-tokens"];
         put?: never;
-        /** Make an API token of a program, with scopes of topics alone */
+        /** Create an API token for a program, with topic scopes only */
         post: operations["create-user-token"];
         delete?: never;
         options?: never;
@@ -1755,7 +1755,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End an API token of a user */
+        /** Delete an API token of a user */
         delete: operations["delete-user-token"];
         options?: never;
         head?: never;
@@ -2174,7 +2174,7 @@ export interface components {
         AwayBody: {
             /**
              * Format: int64
-             * @description A manager or admin; null: nobody
+             * @description A manager or admin who decides meanwhile; null: nobody
              */
             deputy_id?: number | null;
             /** Format: date-time */
@@ -2467,30 +2467,30 @@ export interface components {
             expires_at?: string;
             /** @description What it is for */
             name: string;
-            /** @description Left out: all rights of the user */
+            /** @description Omitted: all rights of the user */
             scopes?: string[];
         };
         CreateTokenOutputBody: {
             /** Format: int64 */
             id: number;
-            /** @description Told only now */
+            /** @description The secret; returned only here */
             token: string;
         };
         CreateUserInputBody: {
             email: string;
-            /** @description BCP 47; en if left out */
+            /** @description BCP 47 language tag; default: en */
             locale?: string;
             name: string;
             /**
              * Format: password
-             * @description At least 8 characters, not a common password, a sequence, or the user's name or address; without one there is no sign-in by password
+             * @description At least 8 characters, and not a common password, a sequence, or the user's name or address; if omitted, the user cannot sign in with a password
              */
             password?: string;
-            /** @description International, such as +4930123 */
+            /** @description International format, such as +4930123 */
             phone?: string;
             /** @enum {string} */
             role: "member" | "manager" | "admin";
-            /** @description IANA; the installation's if left out */
+            /** @description IANA name; default: the time zone of the installation */
             timezone?: string;
         };
         CreateUserTokenInputBody: {
@@ -2502,7 +2502,7 @@ export interface components {
             /** @description What it is for */
             name: string;
             /**
-             * @description topics:produce, topics:consume, topics:admin; with a colon and its name, of one topic
+             * @description topics:produce, topics:consume or topics:admin; append a colon and a name to limit it to one topic
              * @example [
              *       "topics:produce:orders"
              *     ]
@@ -2533,7 +2533,7 @@ export interface components {
         };
         CurrentSessionBody: {
             signed_in: boolean;
-            /** @description The caller; left out if not signed in */
+            /** @description The caller; omitted if not signed in */
             user?: components["schemas"]["UserBody"];
         };
         DateConflict: {
@@ -4793,18 +4793,18 @@ export interface components {
             name: string;
             /** Format: password */
             password: string;
-            /** @description Left out: that of the installation */
+            /** @description IANA name; default: the time zone of the installation */
             timezone?: string;
-            /** @description Of the one-time link that the first start prints */
+            /** @description From the one-time link that the first start prints */
             token: string;
         };
         SignInBody: {
             /**
              * Format: date-time
-             * @description When they signed in
+             * @description When the user signed in
              */
             created_at: string;
-            /** @description It is the one that asks */
+            /** @description Whether this is the session of the caller */
             current: boolean;
             /** Format: date-time */
             expires_at: string;
@@ -4812,7 +4812,7 @@ export interface components {
             id: number;
             /**
              * Format: date-time
-             * @description To the minute
+             * @description Rounded to the minute
              */
             last_used_at: string;
         };
@@ -4871,18 +4871,18 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description Left out: never
+             * @description Omitted: never
              */
             expires_at?: string;
             /** Format: int64 */
             id: number;
             /**
              * Format: date-time
-             * @description To the minute; left out: never
+             * @description Rounded to the minute; omitted: never
              */
             last_used_at?: string;
             name: string;
-            /** @description Left out: all rights of the user */
+            /** @description Omitted: all rights of the user */
             scopes?: string[] | null;
         };
         TokensOutputBody: {
@@ -5031,11 +5031,11 @@ export interface components {
             reserved: number;
         };
         UpdateMeInputBody: {
-            /** @description When I am away and who decides in my place; null: I am there */
+            /** @description My absence and my deputy; null ends the absence */
             away?: {
                 /**
                  * Format: int64
-                 * @description A manager or admin; null: nobody
+                 * @description A manager or admin who decides meanwhile; null: nobody
                  */
                 deputy_id?: number | null;
                 /** Format: date-time */
@@ -5053,18 +5053,18 @@ export interface components {
             name?: string;
             /**
              * Format: password
-             * @description Takes current_password; ends all other sessions
+             * @description A new password; requires current_password and ends all other sessions
              */
             password?: string;
             phone?: string;
             timezone?: string;
         };
         UpdateUserInputBody: {
-            /** @description When the user is away and who decides in their place; null: they are there */
+            /** @description The user's absence and deputy; null ends the absence */
             away?: {
                 /**
                  * Format: int64
-                 * @description A manager or admin; null: nobody
+                 * @description A manager or admin who decides meanwhile; null: nobody
                  */
                 deputy_id?: number | null;
                 /** Format: date-time */
@@ -5072,18 +5072,18 @@ export interface components {
                 /** Format: date-time */
                 until: string;
             } | null;
-            /** @description true ends the user's sessions and tokens for good */
+            /** @description true permanently ends the user's sessions and tokens */
             disabled?: boolean;
             email?: string;
-            /** @description Whether the user's calendar feeds end; left out: with a new password */
+            /** @description Whether the user's calendar feeds end; default: only with a new password */
             end_feeds?: boolean;
-            /** @description Whether the user's API tokens end; left out: with a new password */
+            /** @description Whether the user's API tokens end; default: only with a new password */
             end_tokens?: boolean;
             locale?: string;
             name?: string;
             /**
              * Format: password
-             * @description Ends the user's sessions, and tokens and feeds unless end_tokens and end_feeds say otherwise; empty: no more sign-in by password
+             * @description Ends the user's sessions, and also tokens and feeds unless end_tokens or end_feeds is false; empty: disables sign-in with a password
              */
             password?: string;
             phone?: string;
@@ -5099,7 +5099,7 @@ export interface components {
             url?: string;
         };
         UserBody: {
-            /** @description null: there */
+            /** @description Current or planned absence; null: none */
             away: components["schemas"]["AwayBody"] | null;
             /** Format: date-time */
             created_at: string;
@@ -5107,13 +5107,13 @@ export interface components {
             email: string;
             /** Format: int64 */
             id: number;
-            /** @description BCP 47 */
+            /** @description BCP 47 language tag */
             locale: string;
             name: string;
             phone: string;
             /** @enum {string} */
             role: "member" | "manager" | "admin";
-            /** @description IANA */
+            /** @description IANA name */
             timezone: string;
             /** Format: date-time */
             updated_at: string;
@@ -6674,7 +6674,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; another current version answers 412 */
+                /** @description The ETag that the change is based on; answers 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path?: never;
@@ -6880,9 +6880,9 @@ export interface operations {
     "list-my-tokens": {
         parameters: {
             query?: {
-                /** @description At most this many items */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
@@ -9834,9 +9834,9 @@ export interface operations {
     "list-users": {
         parameters: {
             query?: {
-                /** @description At most this many items */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
@@ -9938,7 +9938,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; another current version answers 412 */
+                /** @description The ETag that the change is based on; answers 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -10042,9 +10042,9 @@ export interface operations {
     "list-user-sessions": {
         parameters: {
             query?: {
-                /** @description At most this many items */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
@@ -10104,9 +10104,9 @@ export interface operations {
     "list-user-tokens": {
         parameters: {
             query?: {
-                /** @description At most this many items */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
