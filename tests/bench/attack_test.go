@@ -150,7 +150,7 @@ func BenchmarkAttacks(b *testing.B) {
 				b.ReportMetric(p99(booked), "book-p99-ms")
 				b.ReportMetric(float64(resident), "rss-MB")
 				b.ReportMetric(float64(refused), "refused")
-				tell("another person under attack: "+attack.name, fmt.Sprintf("GET /me p99 %.0f ms, booking p99 %.0f ms, %d MB", p99(me), p99(booked), resident), "100 ms, 300 ms, 512 MB", "")
+				tell("another user under attack: "+attack.name, fmt.Sprintf("GET /me p99 %.0f ms, booking p99 %.0f ms, %d MB", p99(me), p99(booked), resident), "100 ms, 300 ms, 512 MB", "")
 			}
 			b.ReportMetric(0, "ns/op")
 		})

@@ -190,16 +190,16 @@ func BenchmarkLateness(b *testing.B) {
 				claims := emptyClaims(b, consumer)
 				late := report(b, "", lateness(b, consumer, s.open(b)))
 				runtime.KeepAlive(consumer)
-				what := fmt.Sprintf("late, 2,000 no-op jobs at random microseconds, half added 20 ms before by another queue, %s waiting: %s", count(float64(pending)), k.title)
+				what := fmt.Sprintf("lateness of 2,000 no-op jobs, %s waiting: %s", count(float64(pending)), k.title)
 				tell(what, late.String()+", none early", "p50 <= 2, p99 <= 5 ms", "a Go timer: "+floor.String())
-				tell(fmt.Sprintf("a claim that finds nothing, %s waiting: %s", count(float64(pending)), k.title), claims.String(), "the same with 0 as with 1,000,000", "")
+				tell(fmt.Sprintf("an empty claim, %s waiting: %s", count(float64(pending)), k.title), claims.String(), "equal with 0 and 1,000,000", "")
 				if pending == 0 {
 					value("late."+k.name, late.p99)
 					return
 				}
 				b.ReportMetric(size, "B/message")
 				value("bytes."+k.name, size)
-				tell("a waiting message with a body of 100 bytes, 1,000,000 of them: "+k.title, fmt.Sprintf("%.0f bytes", size), k.bytes, "")
+				tell("size of a waiting message with a body of 100 bytes: "+k.title, fmt.Sprintf("%.0f bytes", size), k.bytes, "")
 			})
 		}
 	}
@@ -262,7 +262,7 @@ func BenchmarkBurst(b *testing.B) {
 			b.ReportMetric(floor.Seconds(), "floor-s/100k")
 			b.ReportMetric(0, "ns/op")
 			value("burst."+k.name, took.Seconds())
-			tell("100,000 no-op messages at one instant: "+k.title, fmt.Sprintf("%.2f s", took.Seconds()), k.burst,
+			tell("100,000 no-op messages due at one instant: "+k.title, fmt.Sprintf("%.2f s", took.Seconds()), k.burst,
 				fmt.Sprintf("bare claims of 500 and acks: %.2f s (%s/s), %.2f times", floor.Seconds(), count(n/floor.Seconds()), took.Seconds()/floor.Seconds()))
 		})
 	}

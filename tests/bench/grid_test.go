@@ -95,7 +95,7 @@ func BenchmarkGrid(b *testing.B) {
 				b.ReportMetric(ms(took[n/2]), "p50-ms")
 				b.ReportMetric(ms(took[n*99/100]), "p99-ms")
 				b.ReportMetric(float64(size), "bytes")
-				tell("the grid of a day, 200 rooms and 1,000 meetings, by `GET /grid`: "+c.name,
+				tell("`GET /grid` of a day, 200 rooms and 1,000 meetings: "+c.name,
 					fmt.Sprintf("p50 %.1f, p99 %.1f ms; %d kB", ms(took[n/2]), ms(took[n*99/100]), size/1000), "p50 <= 50 ms", "")
 			}
 			b.ReportMetric(0, "ns/op")

@@ -70,7 +70,7 @@ func BenchmarkMail(b *testing.B) {
 	b.ReportMetric(rate, "mails/s")
 	b.ReportMetric(rate/floor, "of-floor")
 	b.ReportMetric(0, "ns/op")
-	tell("mails sent by SMTP, rendered, with their ledger, 20 at once", count(rate)+" per s", "",
+	tell("mails rendered and sent by SMTP, 20 at once", count(rate)+" per s", "",
 		fmt.Sprintf("net/smtp, the same bytes over 20 connections: %s per s; %.2f of it", count(floor), rate/floor))
 }
 

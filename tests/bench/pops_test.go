@@ -51,7 +51,7 @@ func BenchmarkSinglePops(b *testing.B) {
 		floor := n / together(clients, func() { rawPops(b, p.db, &next, n) }).Seconds()
 		b.ReportMetric(rate, "jobs/s")
 		b.ReportMetric(rate/floor, "of-floor")
-		tell("topics over HTTP, 50 clients: popped and finished one at a time", count(rate)+" per s", "",
+		tell("topics over HTTP, 50 clients: jobs popped and finished one at a time", count(rate)+" per s", "",
 			fmt.Sprintf("two transactions a job over 50 connections: %s per s; %.2f of it", count(floor), rate/floor))
 	}
 	b.ReportMetric(0, "ns/op")

@@ -92,5 +92,5 @@ func BenchmarkTakeover(b *testing.B) {
 	b.ReportMetric(last.Seconds(), "s")
 	b.ReportMetric(0, "ns/op")
 	value("takeover", last.Seconds())
-	tell("100 jobs of a process that was killed with SIGKILL have run in another", fmt.Sprintf("%.2f s", last.Seconds()), "<= 3 s", "the lease: 2.5 s at most")
+	tell("100 jobs of a killed process have run in another", fmt.Sprintf("%.2f s", last.Seconds()), "<= 3 s", "the lease: 2.5 s at most")
 }

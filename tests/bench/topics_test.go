@@ -62,7 +62,7 @@ func BenchmarkTopics(b *testing.B) {
 		b.ReportMetric(n/added.Seconds(), "added/s")
 		finished := time.Since(begin)
 		b.ReportMetric(n/finished.Seconds(), "finished/s")
-		tell("topics over HTTP, one client: added in arrays of 1,000; popped and finished by 500",
+		tell("topics over HTTP, one client: jobs added by 1,000; popped and finished by 500",
 			fmt.Sprintf("%s per s; %s per s", count(n/added.Seconds()), count(n/finished.Seconds())), "", "")
 	}
 	b.ReportMetric(0, "ns/op")
@@ -141,7 +141,7 @@ func BenchmarkPushLateness(b *testing.B) {
 		for i := range late {
 			late[i] = a.at[strconv.Itoa(i)].Sub(due(i))
 		}
-		tell("from a topic's job being due to its post at a webhook, one every 20 ms", report(b, "", late).String(), "", "")
+		tell("from the due time of a topic's job to its post, one every 20 ms", report(b, "", late).String(), "", "")
 	}
 	b.ReportMetric(0, "ns/op")
 }
