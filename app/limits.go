@@ -336,7 +336,7 @@ func (p *places) take(ctx context.Context, key string, most int, wait time.Durat
 	return func() { leaveShared(); <-at.slots; gone() }, true
 }
 
-// takeShared takes one of the places that all processes have together, of which this one uses here.
+// takeShared waits for one of the places that all processes share. This process holds here of them.
 func (p *places) takeShared(ctx context.Context, key string, most, here int) (leave func(), ok bool) {
 	if p.shared == nil || key == "" || p.near > 0 && here <= max(1, most/p.near) {
 		return func() {}, true

@@ -172,7 +172,7 @@ func TestRecurrence_check(t *testing.T) {
 		if len(found) != 1 || found[0].Location != c.location || found[0].Code != c.code || !strings.Contains(found[0].Message, c.says) {
 			t.Errorf("%s: %+v, want %s at %s: %s", c.rule, found, c.code, c.location, c.says)
 		}
-		if d := time.Since(begun); d > 2*time.Second { // it takes milliseconds
+		if d := time.Since(begun); d > 20*time.Second { // it takes milliseconds
 			t.Errorf("%s took %v", c.rule, d)
 		}
 	}
@@ -437,7 +437,7 @@ func FuzzRule(f *testing.F) {
 				t.Errorf("%d dates (%v) of %s from %v", len(dates), how, text, start)
 			}
 		}
-		if d := time.Since(begun); d > 5*time.Second {
+		if d := time.Since(begun); d > 20*time.Second {
 			t.Errorf("%s took %v", text, d)
 		}
 	})

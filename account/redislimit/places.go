@@ -13,6 +13,8 @@ import (
 // Places bounds how many hold a place of a key at the same time, in all processes together. While
 // Redis does not answer every place is granted. It is safe for concurrent use.
 type Places struct {
+	Patience time.Duration // bounds the wait for an answer of Redis; NewPlaces sets 250 ms
+
 	client redis.UniversalClient
 	prefix string
 	lease  time.Duration
@@ -31,7 +33,10 @@ type heldPlace struct{ key, id string }
 // a process that is lost are free again after lease. The client stays the caller's; it should
 // heed the contexts' deadlines.
 func NewPlaces(client redis.UniversalClient, prefix string, lease time.Duration) *Places {
-	return &Places{client: client, prefix: prefix, lease: lease, own: rand.Text(), held: map[heldPlace]struct{}{}}
+	return &Places{
+		Patience: defaultPatience, client: client, prefix: prefix, lease: lease,
+		own: rand.Text(), held: map[heldPlace]struct{}{},
+	}
 }
 
 // takePlace adds the place ARGV[3] for ARGV[2] ms, if fewer than ARGV[1] are held.
@@ -58,7 +63,7 @@ func (p *Places) Take(ctx context.Context, key string, most int) (leave func(), 
 		return func() {}, true
 	}
 	place := p.hold(key)
-	asking, cancel := context.WithTimeout(ctx, patience)
+	asking, cancel := context.WithTimeout(ctx, p.Patience)
 	defer cancel()
 	granted, err := takePlace.Run(asking, p.client, []string{place.key}, most, p.lease.Milliseconds(), place.id).Bool()
 	switch {
@@ -103,7 +108,7 @@ func (p *Places) renew() {
 		if p.silent.now() {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), p.Patience)
 		if err := renewPlaces.Run(ctx, p.client, []string{key}, append([]any{p.lease.Milliseconds()}, ids...)...).Err(); err != nil {
 			p.silent.begin()
 		}
@@ -122,7 +127,7 @@ func (p *Places) leave(ctx context.Context, place heldPlace) {
 	if p.silent.now() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // it is free, even if the caller left
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Patience) // it is free, even if the caller left
 	defer cancel()
 	if p.client.ZRem(ctx, place.key, place.id).Err() != nil {
 		p.silent.begin()

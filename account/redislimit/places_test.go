@@ -12,10 +12,17 @@ import (
 	"punctual/tests/testenv"
 )
 
+// patientPlaces grant no place because the machine stalls.
+func patientPlaces(c *redis.Client, prefix string) *redislimit.Places {
+	p := redislimit.NewPlaces(c, prefix, time.Hour)
+	p.Patience = time.Minute
+	return p
+}
+
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	c := client(t, testenv.Redis(t))
-	here, there := redislimit.NewPlaces(c, "p:", time.Minute), redislimit.NewPlaces(c, "p:", time.Minute) // two processes
+	here, there := patientPlaces(c, "p:"), patientPlaces(c, "p:") // two processes
 	take := func(p *redislimit.Places, key string, want bool) func() {
 		t.Helper()
 		leave, ok := p.Take(t.Context(), key, 2)
@@ -61,7 +68,7 @@ func TestPlaces_race(t *testing.T) {
 	var all sync.WaitGroup
 	var at, most, granted atomic.Int64
 	for range 4 {
-		p := redislimit.NewPlaces(c, "", time.Minute)
+		p := patientPlaces(c, "")
 		for range 4 {
 			all.Go(func() {
 				for range 50 {

@@ -15,13 +15,15 @@ import (
 )
 
 const (
-	patience = 250 * time.Millisecond // bounds what a Redis that does not answer adds to a sign-in
-	pause    = time.Second            // after which it is asked again
+	defaultPatience = 250 * time.Millisecond
+	pause           = time.Second // after which a Redis that did not answer is asked again
 )
 
 // Limiter is an [account.Limiter] on Redis. While Redis does not answer it counts in memory:
 // people can still sign in, and guessing stays limited, per instance.
 type Limiter struct {
+	Patience time.Duration // bounds the wait for an answer of Redis; New sets 250 ms
+
 	redis    *redis_rate.Limiter
 	prefix   string
 	fallback *account.MemoryLimiter
@@ -37,7 +39,10 @@ var _ account.Limiter = (*Limiter)(nil)
 // New returns a Limiter whose keys begin with "rate:" and prefix. The client stays the caller's;
 // it should heed the contexts' deadlines.
 func New(client redis.UniversalClient, prefix string, r account.Rate) *Limiter {
-	return &Limiter{redis: redis_rate.NewLimiter(client), prefix: prefix, fallback: account.NewMemoryLimiter(r), rate: r}
+	return &Limiter{
+		Patience: defaultPatience, redis: redis_rate.NewLimiter(client), prefix: prefix,
+		fallback: account.NewMemoryLimiter(r), rate: r,
+	}
 }
 
 // SetRate changes the rate. What was charged stays charged.
@@ -69,7 +74,7 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n int) (ok bool, retry
 	if l.silent.now() {
 		return l.fallback.AllowN(ctx, key, n)
 	}
-	asking, cancel := context.WithTimeout(ctx, patience)
+	asking, cancel := context.WithTimeout(ctx, l.Patience)
 	defer cancel()
 	res, err := l.redis.AllowN(asking, l.prefix+key, limit, n)
 	if err != nil {
@@ -87,7 +92,7 @@ func (l *Limiter) Forgive(ctx context.Context, key string) {
 	if !limited {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // it succeeded, even if the caller left
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.Patience) // it succeeded, even if the caller left
 	defer cancel()
 	l.fallback.Forgive(ctx, key)
 	if l.silent.now() {

@@ -21,16 +21,24 @@ func client(t *testing.T, url string) *redis.Client {
 		t.Fatal(err)
 	}
 	o.ContextTimeoutEnabled = true
+	o.MaxRetries, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = -1, time.Minute, time.Minute, time.Minute
 	c := redis.NewClient(o)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// patient returns a limiter that does not count by itself because the machine stalls.
+func patient(c *redis.Client, prefix string, r account.Rate) *redislimit.Limiter {
+	l := redislimit.New(c, prefix, r)
+	l.Patience = time.Minute
+	return l
 }
 
 func TestLimiter(t *testing.T) {
 	t.Parallel()
 	c := client(t, testenv.Redis(t))
 	rate := account.Rate{Count: 3, Per: time.Hour}
-	here, there := redislimit.New(c, "p:", rate), redislimit.New(c, "p:", rate) // two instances
+	here, there := patient(c, "p:", rate), patient(c, "p:", rate) // two instances
 	allow := func(l *redislimit.Limiter, key string, want bool) {
 		t.Helper()
 		ok, after := l.Allow(t.Context(), key)
@@ -70,26 +78,18 @@ func TestLimiter(t *testing.T) {
 
 func TestLimiter_race(t *testing.T) {
 	t.Parallel()
-	l := redislimit.New(client(t, testenv.Redis(t)), "", account.Rate{Count: 10, Per: time.Hour})
-	var allowed, longest atomic.Int64
+	l := patient(client(t, testenv.Redis(t)), "", account.Rate{Count: 10, Per: time.Hour})
+	var allowed atomic.Int64
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			begin := time.Now()
 			if ok, _ := l.Allow(t.Context(), "k"); ok {
 				allowed.Add(1)
-			}
-			for took := int64(time.Since(begin)); ; {
-				if most := longest.Load(); took <= most || longest.CompareAndSwap(most, took) {
-					return
-				}
 			}
 		})
 	}
 	wg.Wait()
-	// On a busy machine Redis may not answer in time, and then this process counts by itself.
-	slow := time.Duration(longest.Load()) >= 250*time.Millisecond
-	if n := allowed.Load(); n < 10 || n > 20 || n > 10 && !slow {
+	if n := allowed.Load(); n != 10 {
 		t.Errorf("%d attempts were allowed, want 10", n)
 	}
 }

@@ -125,7 +125,7 @@ func TestTopics_tidyPasses(t *testing.T) {
 			return string(found[0].Status)
 		}
 		err := s.Update(t.Context(), []topics.Key{js[0].Key}, func(held []*topics.Job) ([]*topics.Job, error) {
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if err := s.Settle(ctx, time.Now().UTC()); err != nil {
 				t.Errorf("settle beside a lock: %v", err)

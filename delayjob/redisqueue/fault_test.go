@@ -475,7 +475,7 @@ func TestCluster_slotMoves(t *testing.T) {
 		t.Fatalf("claimed %v, %v", c.Messages, err)
 	}
 	// The subscription follows.
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for n := 0; ; n++ {
 		due := q.Now().Add(time.Hour - time.Duration(n)*time.Minute)
 		mustAdd(t, q, delayjob.Message{Job: "job", Key: key + ":" + strconv.Itoa(n), Due: due})
