@@ -40,7 +40,7 @@ var bannedPhrases = []banned{
 // and strings, tests left out; other files line by line.
 var reviewed = []string{
 	"README.md", "CONTRIBUTING.md", "docs/decisions", "docs/engine.md", "config.yaml",
-	"docs/admin.md", "docs/api.md", "docs/benchmarks.md", "docs/operations.md",
+	"docs/admin.md", "docs/api.md", "docs/benchmarks.md", "docs/operations.md", "CHANGELOG.md",
 }
 
 // TestWording keeps phrases out that WRITING a translation leaves behind: in documentation, comments,
