@@ -42,6 +42,19 @@ func (k *Kind) sieve(a *asker, length time.Duration, span clock.Slot, blackouts 
 	return v
 }
 
+// widen extends a span, which may be empty, to all that matters to the sieve: when its rooms are open,
+// and their buffers.
+func (v *sieve) widen(span clock.Slot) clock.Slot {
+	for _, s := range v.open {
+		s = s.Widen(v.Policy.BufferBefore, v.Policy.BufferAfter)
+		if span.Empty() {
+			span = s
+		}
+		span = clock.Slot{Start: clock.Earlier(span.Start, s.Start), End: clock.Later(span.End, s.End)}
+	}
+	return span
+}
+
 // passes reports whether a room, of which these slots are taken at least, might be had:
 // [Room.Openings] would find something if nothing else stood in the way.
 func (v *sieve) passes(taken []clock.Slot) bool {

@@ -101,9 +101,6 @@ func (s *Service) Suggestions(ctx context.Context, by Actor, n Need, length time
 // sift leaves out rooms that cannot be had for a length within span, as far as a look at all of
 // them together tells: by what rooms have in common, then by what is booked of any.
 func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span clock.Slot) ([]int64, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	allBusy := s.lookUpAllBusy(ctx, span, a.at)
 	kinds, err := s.store.Kinds(ctx, a.need)
 	if err != nil {
 		return nil, err
@@ -118,15 +115,17 @@ func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span
 	}
 	var sieves []*sieve
 	var rooms []int64
+	var open clock.Slot // from when to when any of them is
 	for _, k := range kinds {
 		if v := k.sieve(a, length, span, closed); v.passes(nil) {
 			sieves, rooms = append(sieves, v), append(rooms, k.RoomIDs...)
+			open = v.widen(open)
 		}
 	}
 	if len(rooms) <= nextBatch {
 		return rooms, nil
 	}
-	busy, err := allBusy()
+	busy, err := s.store.AllBusy(ctx, open, a.at)
 	if err != nil {
 		return nil, err
 	}
@@ -139,23 +138,6 @@ func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span
 		}
 	}
 	return rooms, nil
-}
-
-// lookUpAllBusy begins to look up what is taken of all rooms; the function it returns waits for it.
-func (s *Service) lookUpAllBusy(ctx context.Context, span clock.Slot, at time.Time) func() (map[int64][]clock.Slot, error) {
-	type result struct {
-		busy map[int64][]clock.Slot
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		busy, err := s.store.AllBusy(ctx, span, at)
-		done <- result{busy, err}
-	}()
-	return func() (map[int64][]clock.Slot, error) {
-		r := <-done
-		return r.busy, r.err
-	}
 }
 
 // suggest tells of each of the rooms the first times at which the asker may have it, at most limit.

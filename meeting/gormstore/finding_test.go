@@ -67,7 +67,7 @@ func TestKinds(t *testing.T) {
 				r.SiteID, r.Timezone, r.Capacity, r.Policy, r.Features = site.ID, zone, capacity, p, []string{"video"}
 			}).ID
 		}
-		first, second := room("", 9, policy), room("Asia/Tokyo", 5, policy)
+		first, second, named := room("", 9, policy), room("", 5, policy), room("Asia/Tokyo", 5, policy)
 		abroad, plain := room("Asia/Seoul", 5, policy), room("", 5, meeting.Policy{})
 		room("", 4, policy) // too small
 		f.room("Closed", func(r *meeting.Room) { r.SiteID, r.Features, r.Active = site.ID, []string{"video"}, false })
@@ -81,6 +81,7 @@ func TestKinds(t *testing.T) {
 		slices.SortFunc(kinds, func(a, b *meeting.Kind) int { return cmp.Compare(a.RoomIDs[0], b.RoomIDs[0]) })
 		f.want("kinds", kinds, []*meeting.Kind{
 			{SiteID: site.ID, Zone: "Asia/Tokyo", Policy: policy, RoomIDs: []int64{first, second}},
+			{SiteID: site.ID, Zone: "Asia/Tokyo", Policy: policy, RoomIDs: []int64{named}}, // by the room itself
 			{SiteID: site.ID, Zone: "Asia/Seoul", Policy: policy, RoomIDs: []int64{abroad}},
 			{SiteID: site.ID, Zone: "Asia/Tokyo", RoomIDs: []int64{plain}},
 		})
