@@ -44,7 +44,7 @@ func (a directoryAdapter) Absences(ctx context.Context, at time.Time) ([]meeting
 	away, err := a.users.Away(ctx, at)
 	absences := make([]meeting.Absence, len(away))
 	for i, u := range away {
-		absences[i] = meeting.Absence{UserID: u.ID, DeputyID: u.Away.DeputyID}
+		absences[i] = meeting.Absence{UserID: u.ID, DeputyID: u.Away.DeputyID, Until: u.Away.Until}
 	}
 	return absences, err
 }

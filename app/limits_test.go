@@ -400,6 +400,45 @@ func TestRights_waitingPops(t *testing.T) {
 	}
 }
 
+// A deputy's event stream ends when the absence does, without a check of all streams.
+func TestRights_deputy(t *testing.T) {
+	a, s := startApplication(t, nil)
+	admin := signIn(t, a, s)
+	token := member(t, a, s, admin) // a manager
+	for life := 300 * time.Millisecond; ; life *= 2 {
+		until := time.Now().Add(life)
+		body := fmt.Sprintf(`{"away":{"from":%q,"until":%q,"deputy_id":2}}`,
+			until.Add(-time.Hour).Format(time.RFC3339), until.Format(time.RFC3339Nano))
+		if res := send(t, s, "PATCH", "/api/v1/me", body, "Authorization", "Bearer "+admin); res.status == 422 {
+			continue // the machine is slow
+		} else if res.status != 200 {
+			t.Fatalf("%d %s", res.status, res.body)
+		}
+		res, next := listenTo(t, s, "/events", token)
+		if res.StatusCode != 200 || next() != "ready" {
+			t.Fatal(res.Status)
+		}
+		if time.Now().After(until) { // the machine is slow: it may have begun after the absence
+			_ = res.Body.Close()
+			continue
+		}
+		ended := make(chan string, 1)
+		go func() { ended <- next() }()
+		select {
+		case event := <-ended:
+			if event != "" || time.Now().Before(until) {
+				t.Errorf("%q before the end of the absence", event)
+			}
+		case <-time.After(life + 20*time.Second):
+			t.Fatal("the stream goes on after the absence")
+		}
+		if res, next := listenTo(t, s, "/events", token); res.StatusCode != 200 || next() != "ready" {
+			t.Errorf("after it: %s", res.Status)
+		}
+		return
+	}
+}
+
 // A command changes rights beside the servers: streams end although neither a request nor another
 // process reports it.
 func TestRights_changedByACommand(t *testing.T) {

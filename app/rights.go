@@ -161,7 +161,7 @@ func (r *rights) middleware(a *application) func(huma.Context, func(huma.Context
 			return
 		}
 		secret, id := accounthttp.Secret(ctx, a.accounts), op.OperationID
-		began, err := a.reader(ctx.Context(), secret, id)
+		began, until, err := a.reader(ctx.Context(), secret, id)
 		if err != nil {
 			if p := problem(err); p != nil {
 				writeProblem(humagin.Unwrap(ctx), p)
@@ -173,13 +173,17 @@ func (r *rights) middleware(a *application) func(huma.Context, func(huma.Context
 		}
 		streaming, end := context.WithCancel(ctx.Context())
 		defer end()
-		if p, ok := account.FromContext(ctx.Context()); ok && !p.Until.IsZero() {
-			var expired context.CancelFunc
-			streaming, expired = context.WithDeadline(streaming, p.Until)
-			defer expired()
+		if p, ok := account.FromContext(ctx.Context()); ok {
+			for _, ends := range []time.Time{p.Until, until} {
+				if !ends.IsZero() {
+					var ended context.CancelFunc
+					streaming, ended = context.WithDeadline(streaming, ends)
+					defer ended()
+				}
+			}
 		}
 		s := &openStream{end: end, valid: func(ctx context.Context) (bool, error) {
-			now, err := a.reader(ctx, secret, id)
+			now, _, err := a.reader(ctx, secret, id)
 			if errors.Is(err, account.ErrUnauthorized) || errors.Is(err, account.ErrForbidden) {
 				return false, nil
 			}
@@ -218,15 +222,16 @@ type reads struct {
 	standsFor   any
 }
 
-// reader is what the caller with this secret may read by an operation now.
-func (a *application) reader(ctx context.Context, secret, op string) (reads, error) {
+// reader is what the caller with this secret may read by an operation now, and until when as a deputy;
+// zero: they are none.
+func (a *application) reader(ctx context.Context, secret, op string) (_ reads, until time.Time, err error) {
 	p, err := a.accounts.Authenticate(ctx, secret)
 	if err == nil {
 		err = account.Authorize(p, op)
 	}
 	if err != nil {
-		return reads{}, err
+		return reads{}, time.Time{}, err
 	}
 	by, err := a.meetings.Standing(ctx, meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Role: meeting.Role(p.Role)})
-	return reads{p.UserID, p.TokenID, p.Role, p.Scopes, by.StandsFor}, err
+	return reads{p.UserID, p.TokenID, p.Role, p.Scopes, by.StandsFor}, by.StandsUntil, err
 }

@@ -39,8 +39,9 @@ type Actor struct {
 
 	// StandsFor are users who are away, in whose place a manager decides; the service looks
 	// them up where it matters. nil: it has not.
-	StandsFor  *[]int64
-	Represents *[]Represented // the same users
+	StandsFor   *[]int64
+	Represents  *[]Represented // the same users
+	StandsUntil time.Time      // when the first of their absences ends; zero: StandsFor is empty
 }
 
 // Timer is the actor of a delay job.

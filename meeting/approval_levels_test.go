@@ -229,7 +229,7 @@ func TestService_namesWhoIsAsked(t *testing.T) {
 	same(t, "the organizer", asked(w.ann, m.ID), []string{"mona"})
 	same(t, "a guest", asked(w.bob, m.ID), []string{"mona"})
 	same(t, "a stranger to what is private", asked(Actor{Kind: ActorUser, ID: 77, Role: Member}, m.ID), nil)
-	w.away = []Absence{{w.mona.ID, w.max.ID}}
+	w.away = []Absence{{UserID: w.mona.ID, DeputyID: w.max.ID}}
 	same(t, "who stands in", asked(w.ann, m.ID), []string{"max"})
 	w.away = nil
 	if _, err := w.EscalateApprovals(t.Context(), w.due(t, JobEscalate, m)); err != nil {

@@ -436,7 +436,7 @@ func TestCheckIn_deputy(t *testing.T) {
 	if _, err := w.CheckIn(t.Context(), w.max, m.ID, nil); !errors.Is(err, ErrForbidden) {
 		t.Errorf("a manager who stands in for nobody: %v", err)
 	}
-	w.away = []Absence{{w.mona.ID, w.max.ID}}
+	w.away = []Absence{{UserID: w.mona.ID, DeputyID: w.max.ID}}
 	if _, err := w.CheckIn(t.Context(), w.max, m.ID, nil); err != nil {
 		t.Errorf("a deputy checked in: %v", err)
 	}

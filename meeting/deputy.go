@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Absence of a user who named a deputy for it.
-type Absence struct{ UserID, DeputyID int64 }
+type Absence struct {
+	UserID, DeputyID int64
+	Until            time.Time
+}
 
 // absences of the moment.
 type absences []Absence
@@ -227,4 +231,15 @@ func union[T comparable](a, b []T) []T {
 		}
 	}
 	return out
+}
+
+// firstEnd is when the first absence of these users ends. A deputy's deputy depends on no other
+// absence: whoever is between them is among the users.
+func (as absences) firstEnd(ids []int64) (end time.Time) {
+	for _, a := range as {
+		if slices.Contains(ids, a.UserID) && (end.IsZero() || a.Until.Before(end)) {
+			end = a.Until
+		}
+	}
+	return end
 }

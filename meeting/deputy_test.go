@@ -15,11 +15,11 @@ func TestAbsences_chain(t *testing.T) {
 		for4  []int64 // for whom 4 stands in
 	}{
 		{"nobody", nil, nil, nil},
-		{"one", absences{{1, 4}}, []int64{4}, []int64{1}},
-		{"a deputy who is away", absences{{1, 2}, {2, 4}}, []int64{2, 4}, []int64{1, 2}},
-		{"a deputy without one", absences{{1, 2}}, []int64{2}, nil},
-		{"a circle ends", absences{{1, 2}, {2, 1}}, []int64{2}, nil},
-		{"a longer circle", absences{{1, 2}, {2, 4}, {4, 2}}, []int64{2, 4}, []int64{1, 2}},
+		{"one", absences{{UserID: 1, DeputyID: 4}}, []int64{4}, []int64{1}},
+		{"a deputy who is away", absences{{UserID: 1, DeputyID: 2}, {UserID: 2, DeputyID: 4}}, []int64{2, 4}, []int64{1, 2}},
+		{"a deputy without one", absences{{UserID: 1, DeputyID: 2}}, []int64{2}, nil},
+		{"a circle ends", absences{{UserID: 1, DeputyID: 2}, {UserID: 2, DeputyID: 1}}, []int64{2}, nil},
+		{"a longer circle", absences{{UserID: 1, DeputyID: 2}, {UserID: 2, DeputyID: 4}, {UserID: 4, DeputyID: 2}}, []int64{2, 4}, []int64{1, 2}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestAbsences_chain(t *testing.T) {
 func TestService_deputies(t *testing.T) {
 	t.Run("is asked instead, and decides", func(t *testing.T) {
 		w := newWorld(t)
-		w.away = []Absence{{w.mona.ID, w.max.ID}}
+		w.away = []Absence{{UserID: w.mona.ID, DeputyID: w.max.ID}}
 		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
 		if f := w.store.notices[0].Facts.Request; !slices.Equal(f.For, []string{"mona"}) {
 			t.Errorf("for %v", f.For)
@@ -45,7 +45,7 @@ func TestService_deputies(t *testing.T) {
 	})
 	t.Run("who is away may decide all the same", func(t *testing.T) {
 		w := newWorld(t)
-		w.away = []Absence{{w.mona.ID, w.max.ID}}
+		w.away = []Absence{{UserID: w.mona.ID, DeputyID: w.max.ID}}
 		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
 		if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 			t.Error(err)
@@ -53,7 +53,7 @@ func TestService_deputies(t *testing.T) {
 	})
 	t.Run("not once the other is back", func(t *testing.T) {
 		w := newWorld(t)
-		w.away = []Absence{{w.mona.ID, w.max.ID}}
+		w.away = []Absence{{UserID: w.mona.ID, DeputyID: w.max.ID}}
 		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
 		w.away = nil
 		if _, err := w.Approve(t.Context(), w.max, m.ID, nil, ""); !errors.Is(err, ErrForbidden) {
@@ -62,7 +62,7 @@ func TestService_deputies(t *testing.T) {
 	})
 	t.Run("a member cannot stand in, so the one who is away is asked", func(t *testing.T) {
 		w := newWorld(t)
-		w.away = []Absence{{w.mona.ID, w.bob.ID}}
+		w.away = []Absence{{UserID: w.mona.ID, DeputyID: w.bob.ID}}
 		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
 		same(t, "told", w.told(), []string{"approval_request mona@example.org"})
 		if _, err := w.Approve(t.Context(), w.bob, m.ID, nil, ""); !errors.Is(err, ErrForbidden) {
@@ -71,7 +71,7 @@ func TestService_deputies(t *testing.T) {
 	})
 	t.Run("sees a private request", func(t *testing.T) {
 		w := newWorld(t)
-		w.away = []Absence{{w.mona.ID, w.max.ID}}
+		w.away = []Absence{{UserID: w.mona.ID, DeputyID: w.max.ID}}
 		f := w.fields(time.Hour, w.board)
 		f.Visibility = new(Private)
 		m := w.book(t, w.ann, f)

@@ -244,7 +244,7 @@ func (s *Service) standsFor(ctx context.Context, by Actor) (Actor, error) {
 		return by, fmt.Errorf("look up absences: %w", err)
 	}
 	ids := absences(away).standsFor(by.ID)
-	by.StandsFor = &ids
+	by.StandsFor, by.StandsUntil = &ids, absences(away).firstEnd(ids)
 	if len(ids) == 0 {
 		return by, nil
 	}
