@@ -155,7 +155,7 @@ func (a *application) wireAreas() {
 	a.scheduler = scheduler
 	var trail audit.Trail
 	guarded := accountstore.GuardedTrail{Trail: trail}
-	notices := ledger.New(db).Noting(guarded).Limiting(a.quota)
+	notices := ledger.New(db).Noting(guarded).WithQuota(a.quota)
 	a.failures = failures.NewFailures(db).Noting(guarded)
 	a.lateness = failures.NewLateness(db)
 	a.metrics.kept = newLateness(a.lateness, a.log)

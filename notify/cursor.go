@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Cursor is a place in a list: that of the row recorded at CreatedAt with this ID. The zero Cursor is
-// the beginning, and as Next of a page its end.
+// Cursor is a position in a list: after the row with this CreatedAt and ID. The zero Cursor is the
+// beginning of a list. As Page.Next it means the end.
 type Cursor struct {
 	CreatedAt time.Time
 	ID        int64
 }
 
-// String is the cursor as a client gets it; [ParseCursor] reads it.
+// String encodes the cursor for [ParseCursor].
 func (c Cursor) String() string {
 	if c.ID == 0 {
 		return ""
@@ -24,10 +24,10 @@ func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "n%d.%d", c.CreatedAt.UnixMicro(), c.ID))
 }
 
-// ErrCursor says that a text is not a [Cursor].
+// ErrCursor reports a malformed [Cursor].
 var ErrCursor = errors.New("malformed cursor")
 
-// ParseCursor reads what [Cursor.String] wrote.
+// ParseCursor decodes the result of [Cursor.String]. It returns [ErrCursor] for other text.
 func ParseCursor(s string) (Cursor, error) {
 	if s == "" {
 		return Cursor{}, nil

@@ -15,38 +15,38 @@ import (
 	"punctual/delayjob/gather"
 )
 
-// A Sender hands one notification to a provider. It must be safe for concurrent use.
+// A Sender sends one notification through a provider. Safe for concurrent use.
 type Sender interface {
-	// Send returns nil once the provider has accepted n. n.MessageID is set and the same in
-	// every attempt. [Permanent], [Unavailable], [After] and [Off] classify an error; any
-	// other means that a later attempt may succeed, perhaps as a duplicate.
+	// Send returns nil once the provider has accepted n. n.MessageID is set and the same in every
+	// attempt. [Permanent], [Unavailable], [After] and [Off] classify errors. Other errors mean
+	// that a retry may succeed, perhaps as a duplicate.
 	Send(ctx context.Context, n Notification) error
 }
 
 // NoSender is the [Sender] of a channel that is switched off.
-type NoSender struct{ Setting string } // that did it, e.g. "sms.driver: off"
+type NoSender struct{ Setting string } // such as "sms.driver: off"
 
 // Send implements [Sender].
 func (s NoSender) Send(context.Context, Notification) error {
 	return Off("not sent: " + s.Setting)
 }
 
-// DeliveryOptions tune a [Delivery].
+// DeliveryOptions configure a [Delivery].
 type DeliveryOptions struct {
-	// Job overrides what is not zero of the delay job's defaults: concurrency 20, lease 60s,
-	// 12 attempts spaced from 2s to 15m, at most 2m each. Its Concurrency is how many notifications
-	// are sent at once; further handlers read and record others meanwhile. Its Concurrency and
-	// MaxAttempts must be those that the consumer uses.
+	// Job overrides the defaults of the delay job: concurrency 20, lease 60s, 12 attempts with a
+	// backoff from 2s to 15m, at most 2m each. Concurrency limits how many notifications are sent
+	// at once. More handlers read and record others meanwhile. The consumer must use the same
+	// Concurrency and MaxAttempts.
 	Job    delayjob.Options
-	Host   string           // right side of the Message-IDs; empty: "localhost"
+	Host   string           // domain of Message-IDs; "": "localhost"
 	Screen Screen           // called right before each attempt; nil: everything may be sent
-	Down   func(error) bool // whether an error of the ledger means that the database is away; nil: never
+	Down   func(error) bool // whether an error means that the database is down; nil: never
 	Now    func() time.Time // nil: time.Now
-	Log    *slog.Logger     // nil: silent
+	Log    *slog.Logger     // nil: discard
 }
 
-// Delivery is the delay job that sends what the ledger holds for one channel. The key of its
-// messages is the ID of the row, their version the row's.
+// Delivery is the delay job that sends the notifications of one channel. The key of a message is
+// the ID of the row, its version that of the row.
 type Delivery struct {
 	channel Channel
 	ledger  Ledger
@@ -63,7 +63,7 @@ type Delivery struct {
 	log     *slog.Logger
 }
 
-// NewDelivery makes the delay job "notify.<channel>".
+// NewDelivery returns the delay job "notify.<channel>".
 func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 	d := &Delivery{
 		channel: c,
@@ -95,11 +95,11 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 	}
 	d.sending = newSendings(l, d.now, d.log)
 	d.slots = newSlots(d.opts.Concurrency)
-	d.opts.Handlers = d.slots.most()
+	d.opts.Handlers = d.slots.maxHandlers()
 	d.turns = newTurns(d.slots.handlers)
 	d.begins.Do = func(asks []Ask) []begunOrError { return d.begin(asks, o.Screen) }
 	d.records.Do = d.recordAll
-	d.begins.Every = together
+	d.begins.Every = beginInterval
 	return d
 }
 
@@ -114,7 +114,7 @@ func (d *Delivery) Handlers() int { return d.slots.handlers() }
 
 const loadPage = 1000
 
-// Load yields a message for each row that is pending, or that a crash left in sending.
+// Load yields a message for each row that is pending or that a crash left sending.
 func (d *Delivery) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
 	return func(yield func(delayjob.Message, error) bool) {
 		var after Point
@@ -137,17 +137,17 @@ func (d *Delivery) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayj
 	}
 }
 
-// Execute sends one row if it is still to be sent, and records how that ended. Then it goes on with
-// the rows of the same thread that waited for this one. A row that is being sent, here or by another
-// process, comes again when its lease has run out, and one that waits for older ones of its thread
-// comes again in case that the process that sends them dies. A crash before the provider's answer,
-// or between it and the record, leads to another attempt with the same Message-ID.
+// Execute sends one row and records the outcome. It then continues with the rows of the same
+// thread that waited for this one. A row that is being sent, by any process, is retried when its
+// lease expires. A row that waits for older rows of its thread is retried too, in case the process
+// that sends them dies. A crash before the outcome is recorded leads to another attempt with the
+// same Message-ID.
 //
-// With a Rate it sends one row only, for the consumer counts messages.
+// With a Rate it sends only one row, because the consumer counts messages.
 func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 	id, err := strconv.ParseInt(m.Key, 10, 64)
 	if err != nil {
-		return delayjob.Dead(fmt.Errorf("key %q is no notification", m.Key))
+		return delayjob.Dead(fmt.Errorf("invalid notification key %q", m.Key))
 	}
 	late := time.Duration(0)
 	if !m.Ready.IsZero() {
@@ -156,23 +156,23 @@ func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 	next, err := d.attempt(ctx, try{Ask: Ask{ID: id, Version: m.Version, Revive: m.Attempt <= 1}, message: m, late: late})
 	for end := time.Now().Add(followFor); next.ID != 0 && d.opts.Rate <= 0 && time.Now().Before(end) && ctx.Err() == nil; {
 		follow := try{Ask: Ask{ID: next.ID, Version: next.Version}, message: m, follows: true}
-		next, _ = d.attempt(ctx, follow) // if it fails, it comes again by its own message
+		next, _ = d.attempt(ctx, follow) // on failure, its own message retries it
 	}
 	return err
 }
 
-// followFor is how long a handler goes on with the rows of a thread.
+// followFor is how long a handler continues with the rows of a thread.
 const followFor = 5 * time.Second
 
-// A try is what an attempt is made for: a message, or the end of the older row of a thread.
+// A try is the input of attempt: a message, or the next row of its thread.
 type try struct {
 	Ask
-	message delayjob.Message // for its organizer and its failpoints; if it is the row's own, also for its attempts
+	message delayjob.Message // provides the organizer and failpoints; and the attempts, if it is the row's own
 	late    time.Duration
-	follows bool // the row's own message is somewhere else
+	follows bool // the row has its own message elsewhere
 }
 
-// attempt sends one row. It returns which row of its thread may be sent next, if this one is concluded.
+// attempt sends one row. If the row is then final, it returns the next row of its thread.
 func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
 	wait, end := d.turns.begin(string(t.message.Body), t.late)
 	if wait > 0 {
@@ -191,11 +191,11 @@ func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
 	case b.Objection.State != "":
 		return d.skip(n, b.Objection)
 	case n.State != Pending && n.State != Sending:
-		return next, delayjob.Drop("it is " + string(n.State))
+		return next, delayjob.Drop("already " + string(n.State))
 	case b.Wait > 0:
 		return next, delayjob.Snooze(b.Wait)
 	case n.Expired(d.now()):
-		return d.skip(n, Objection{SkippedLate, "too late: it was to be sent before " + n.Expires.UTC().Format(time.RFC3339)})
+		return d.skip(n, Objection{SkippedLate, "expired: was to be sent before " + n.Expires.UTC().Format(time.RFC3339)})
 	}
 	n.MessageID = n.messageID(d.host)
 	sending, cancel := sendingContext(ctx)
@@ -215,34 +215,34 @@ func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
 	lost := d.sending.conclude(a)
 	failpoint.Reach("send.after", t.message.Job)
 	if lost && err != nil {
-		return next, delayjob.Snooze(sendingLease) // to see what happened to it
+		return next, delayjob.Snooze(sendingLease) // check its state again later
 	}
 	return d.conclude(ctx, t, n, err)
 }
 
-// postpone ends an attempt before the provider was called. It does not count. If another process
-// has taken over n, this leaves n alone.
+// postpone ends an attempt before the provider was called. The attempt does not count. If another
+// process has taken over n, it leaves n alone.
 func (d *Delivery) postpone(a *attempt, n Notification, wait time.Duration) error {
 	d.sending.conclude(a)
 	_, err := d.record(n, Outcome{State: Pending, Begun: n.SendingAt, Uncharged: true})
 	return cmp.Or(err, delayjob.Snooze(wait))
 }
 
-// together is how far apart statements that begin attempts are at least, so that under load each is
-// about many of them.
-const together = 10 * time.Millisecond
+// beginInterval is the minimum interval between statements that begin attempts, so that under load
+// each covers many.
+const beginInterval = 10 * time.Millisecond
 
 type begunOrError struct {
 	Begun
-	at  time.Time // a time before its lease was taken
+	at  time.Time // before the lease was taken
 	err error
 }
 
-// patience is how long the database may take over a statement about attempts. It is not cut short
-// when the process stops: others may have asked in the same statement.
+// patience is the time limit of a statement for many attempts. It is independent of shutdown,
+// because others share the statement.
 const patience = 10 * time.Second
 
-// begin answers all asks, or all with the error that kept it from that.
+// begin returns a result for each of asks, or the same error for all.
 func (d *Delivery) begin(asks []Ask, screen Screen) []begunOrError {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -259,9 +259,9 @@ func (d *Delivery) begin(asks []Ask, screen Screen) []begunOrError {
 	return answers
 }
 
-// sendingContext ends with ctx, except if the queue has delivered the message again. The lease in
-// the ledger keeps the other process from sending, and breaking off would leave it open whether the
-// provider accepted the notification.
+// sendingContext ends with ctx, unless the queue has delivered the message again. In that case the
+// lease in the ledger keeps the other process from sending, and canceling would leave the outcome
+// unknown.
 func sendingContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if end, ok := ctx.Deadline(); ok {
@@ -275,10 +275,10 @@ func sendingContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return sending, func() { stop(); cancel() }
 }
 
-// send hands n to the provider and notes how long it took.
+// send calls the provider and measures the duration.
 func (d *Delivery) send(ctx context.Context, n Notification) error {
 	begun := time.Now()
-	defer func() { d.slots.note(time.Since(begun)) }() // also if a Sender panics
+	defer func() { d.slots.observe(time.Since(begun)) }() // also if a Sender panics
 	return d.sender.Send(ctx, n)
 }
 
@@ -288,7 +288,7 @@ func (d *Delivery) skip(n Notification, o Objection) (next Point, err error) {
 	return next, cmp.Or(err, delayjob.Drop(o.Reason))
 }
 
-// conclude records what a Sender returned and tells the consumer how to go on.
+// conclude records the outcome of a Sender and returns the verdict for the consumer.
 func (d *Delivery) conclude(ctx context.Context, t try, n Notification, err error) (next Point, verdict error) {
 	if err == nil {
 		return d.record(n, Outcome{State: Sent, Begun: n.SendingAt})
@@ -304,7 +304,7 @@ func (d *Delivery) conclude(ctx context.Context, t try, n Notification, err erro
 		o.State, o.Uncharged, verdict = Skipped, true, delayjob.Drop(err.Error())
 	case r.class == unavailable:
 		o.Uncharged, verdict = true, delayjob.Unavailable(err)
-	case ctx.Err() != nil: // we are stopping: not the notification's fault
+	case ctx.Err() != nil: // shutdown is not the notification's fault
 		verdict = err
 	case d.opts.MaxAttempts > 0 && t.message.Attempt >= d.opts.MaxAttempts:
 		o.State, verdict = Failed, delayjob.Dead(err)
@@ -326,8 +326,8 @@ type recordedOrError struct {
 	err  error
 }
 
-// record writes an outcome even while the process is being stopped, for what the provider has
-// accepted is accepted. Failing to write it costs a duplicate, so it is tried more than once.
+// record stores an outcome, even during shutdown. It retries, because a lost outcome causes a
+// duplicate.
 func (d *Delivery) record(n Notification, o Outcome) (next Point, err error) {
 	o.ID, o.Version, o.MessageID, o.At = n.ID, n.Version, n.MessageID, d.now()
 	o.Error = shorten(o.Error)
@@ -345,8 +345,8 @@ func (d *Delivery) record(n Notification, o Outcome) (next Point, err error) {
 	}
 }
 
-// recordAll records outcomes together or, if that fails, each by itself: one that the database
-// refuses keeps no other from being recorded.
+// recordAll stores outcomes together or, if that fails, one by one, so that a rejected outcome
+// does not block the others.
 func (d *Delivery) recordAll(os []Outcome) []recordedOrError {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -362,7 +362,7 @@ func (d *Delivery) recordAll(os []Outcome) []recordedOrError {
 	return answers
 }
 
-// ledgerError keeps an outage of the database from using up a notification's attempts.
+// ledgerError keeps a database outage from using up attempts.
 func (d *Delivery) ledgerError(err error) error {
 	if d.down(err) {
 		return delayjob.Unavailable(err)
@@ -370,7 +370,7 @@ func (d *Delivery) ledgerError(err error) error {
 	return err
 }
 
-// maxError bounds what a provider can make us store.
+// maxError limits the length of stored provider errors.
 const maxError = 1000
 
 func shorten(s string) string {

@@ -6,28 +6,29 @@ import (
 	"time"
 )
 
-// ErrNotFound says that the ledger has no such notification.
+// ErrNotFound reports that a notification does not exist.
 var ErrNotFound = errors.New("notify: no such notification")
 
-// A StateError says that a notification is in a state that does not allow what was asked.
+// A StateError reports that the state of a notification does not allow the operation.
 type StateError struct{ State State }
 
 func (e *StateError) Error() string {
 	return fmt.Sprintf("notify: the notification is %s", e.State)
 }
 
-// Permanent says that no further attempt can succeed: the recipient or the content is refused.
-func Permanent(err error) error { return &refusal{class: permanent, err: err} }
+// Permanent marks an error that a retry cannot fix: the provider rejected the recipient or the
+// content.
+func Permanent(err error) error { return &sendError{class: permanent, err: err} }
 
-// Unavailable says that the provider cannot be reached or refuses us altogether, which is not
-// the notification's fault: no attempt is charged and the whole channel backs off.
-func Unavailable(err error) error { return &refusal{class: unavailable, err: err} }
+// Unavailable marks an error that is not the notification's fault: the provider cannot be reached
+// or rejects all our requests. The attempt does not count, and the whole channel backs off.
+func Unavailable(err error) error { return &sendError{class: unavailable, err: err} }
 
-// After says when the provider wants to be asked again; the attempt is charged.
-func After(d time.Duration, err error) error { return &refusal{class: temporary, after: d, err: err} }
+// After marks an error after which the provider wants to be called again in d. The attempt counts.
+func After(d time.Duration, err error) error { return &sendError{class: temporary, after: d, err: err} }
 
-// Off says that the channel is switched off: the notification is recorded as [Skipped].
-func Off(reason string) error { return &refusal{class: off, err: errors.New(reason)} }
+// Off reports that the channel is switched off. The notification is recorded as [Skipped].
+func Off(reason string) error { return &sendError{class: off, err: errors.New(reason)} }
 
 type class int
 
@@ -38,24 +39,24 @@ const (
 	off
 )
 
-type refusal struct {
+type sendError struct {
 	class class
-	after time.Duration // 0: the job's own back-off
+	after time.Duration // 0: the backoff of the job
 	err   error
 }
 
-func (r *refusal) Error() string { return r.err.Error() }
-func (r *refusal) Unwrap() error { return r.err }
+func (r *sendError) Error() string { return r.err.Error() }
+func (r *sendError) Unwrap() error { return r.err }
 
-// IsPermanent reports whether err was made by [Permanent].
+// IsPermanent reports whether err was marked by [Permanent].
 func IsPermanent(err error) bool { return classify(err).class == permanent }
 
-// IsUnavailable reports whether err was made by [Unavailable].
+// IsUnavailable reports whether err was marked by [Unavailable].
 func IsUnavailable(err error) bool { return classify(err).class == unavailable }
 
-func classify(err error) refusal {
-	if r, ok := errors.AsType[*refusal](err); ok {
+func classify(err error) sendError {
+	if r, ok := errors.AsType[*sendError](err); ok {
 		return *r
 	}
-	return refusal{class: temporary, err: err}
+	return sendError{class: temporary, err: err}
 }

@@ -8,18 +8,19 @@ import (
 )
 
 const (
-	// sendingLease is how long a notification stays reserved for a process that died while sending it.
+	// sendingLease is how long a notification stays reserved for a process that died while sending
+	// it.
 	sendingLease = 3 * time.Second
-	// sendingBeat is the interval at which open leases are extended. A shorter attempt needs no
-	// statement for it.
+	// sendingBeat is the interval at which leases are extended. Shorter attempts need no
+	// extension.
 	sendingBeat = time.Second
-	// staleLease is the age at which a lease is confirmed before the notification is sent: extending
-	// it has failed, or the process or the database stalled.
+	// staleLease is the age at which a lease is confirmed before sending: an extension has failed,
+	// or the process or the database stalled.
 	staleLease = sendingLease - sendingBeat
 )
 
-// sendings extends the leases of all open attempts, in one statement a beat. Its timer runs only
-// while there are any.
+// sendings extends the leases of all open attempts, with one statement per beat. Its timer runs
+// only while there are any.
 type sendings struct {
 	ledger Ledger
 	now    func() time.Time
@@ -27,32 +28,31 @@ type sendings struct {
 
 	mu    sync.Mutex
 	open  map[int64]*attempt // by ID of the row
-	timer *time.Timer        // nil: nothing is open
+	timer *time.Timer        // nil: no attempt is open
 }
 
-// An attempt at sending a notification: from when the ledger leased the row until its outcome is
-// recorded.
+// An attempt at sending a notification, from the lease until its outcome is recorded.
 type attempt struct {
 	id         int64
-	begun      time.Time          // SendingAt of the row, which distinguishes attempts
-	kept       time.Time          // when its lease was last taken or extended
-	cancel     context.CancelFunc // ends its context
-	concluding bool               // its outcome is being recorded
-	lost       bool               // another process sends the notification now
+	begun      time.Time // SendingAt of the row, which distinguishes attempts
+	kept       time.Time // when its lease was last taken or extended
+	cancel     context.CancelFunc
+	concluding bool // its outcome is being recorded
+	lost       bool // another process is sending the notification
 }
 
 func newSendings(l Ledger, now func() time.Time, log *slog.Logger) *sendings {
 	return &sendings{ledger: l, now: now, log: log, open: map[int64]*attempt{}}
 }
 
-// begin extends the lease of n, which the ledger took at taken, until end is called. The returned
-// context is canceled if another process takes n over.
+// begin extends the lease of n, which was taken at taken, until end is called. The returned
+// context is canceled if another process takes over n.
 func (s *sendings) begin(ctx context.Context, n Notification, taken time.Time) (context.Context, *attempt) {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &attempt{id: n.ID, begun: n.SendingAt, kept: taken, cancel: cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if before := s.open[n.ID]; before != nil { // its lease ran out, and this process took the row over from itself
+	if before := s.open[n.ID]; before != nil { // the lease expired, and this process took the row over from itself
 		before.lost = true
 		before.cancel()
 	}
@@ -77,7 +77,7 @@ func (s *sendings) end(a *attempt) {
 	}
 }
 
-// confirm reports whether a still has its lease. It asks the ledger if the lease is stale.
+// confirm reports whether a still has its lease. It queries the ledger if the lease is stale.
 func (s *sendings) confirm(a *attempt) bool {
 	s.mu.Lock()
 	fresh := time.Since(a.kept) < staleLease
@@ -90,8 +90,8 @@ func (s *sendings) confirm(a *attempt) bool {
 	return !a.lost && time.Since(a.kept) < staleLease
 }
 
-// conclude notes that the outcome of a is being recorded, which ends its lease. It reports whether
-// the lease was lost before.
+// conclude marks that the outcome of a is being recorded, which ends its lease. It reports whether
+// the lease was already lost.
 func (s *sendings) conclude(a *attempt) (lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *sendings) conclude(a *attempt) (lost bool) {
 	return a.lost
 }
 
-// beat extends what is older than a beat and comes again while anything is open.
+// beat extends leases older than a beat and reschedules itself while attempts are open.
 func (s *sendings) beat() {
 	begun := map[int64]time.Time{}
 	at := time.Now()
@@ -125,7 +125,7 @@ func (s *sendings) keep(at time.Time, begun map[int64]time.Time) {
 	defer cancel()
 	kept, err := s.ledger.Keep(ctx, begun, s.now(), sendingLease)
 	if err != nil {
-		s.log.Warn("cannot extend leases of notifications, they may be sent twice", "notifications", len(begun), "error", err)
+		s.log.Warn("extending notification leases failed, duplicates possible", "notifications", len(begun), "error", err)
 		return
 	}
 	s.mu.Lock()

@@ -7,20 +7,20 @@ import (
 	"punctual/delayjob"
 )
 
-// A Scheduler takes a message straight to the queue. It is a courtesy: what it loses, the
-// loader finds in the ledger.
+// A Scheduler adds a message directly to the queue. It may lose messages: the loader finds them in
+// the ledger.
 type Scheduler interface {
 	Schedule(ctx context.Context, ms ...delayjob.Message)
 }
 
-// Service is the ledger as people use it: to look, and to send something again.
+// Service lists and resends notifications.
 type Service struct {
 	ledger    Ledger
 	scheduler Scheduler
 	now       func() time.Time
 }
 
-// NewService makes a Service; now nil means time.Now.
+// NewService returns a Service. A nil now means time.Now.
 func NewService(l Ledger, s Scheduler, now func() time.Time) *Service {
 	if now == nil {
 		now = time.Now
@@ -28,7 +28,7 @@ func NewService(l Ledger, s Scheduler, now func() time.Time) *Service {
 	return &Service{ledger: l, scheduler: s, now: now}
 }
 
-// List returns one page of the ledger.
+// List returns one page of notifications.
 func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	return s.ledger.List(ctx, f)
 }
@@ -38,7 +38,7 @@ func (s *Service) Get(ctx context.Context, id int64) (Notification, error) {
 	return s.ledger.Get(ctx, id)
 }
 
-// Resend sends a notification again, now, whatever became of it: see [Ledger.Resend].
+// Resend sends a notification again, immediately. See [Ledger.Resend] for errors.
 func (s *Service) Resend(ctx context.Context, id int64) (Notification, error) {
 	n, err := s.ledger.Resend(ctx, id, s.now())
 	if err != nil {

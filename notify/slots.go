@@ -7,42 +7,45 @@ import (
 )
 
 const (
-	// prepared is for how long a provider has something to do with what handlers hold and it does
-	// not send yet. A slow one finds nothing prepared, a fast one is given large batches of it.
-	prepared = 200 * time.Millisecond
-	// spare bounds the handlers for that, for each of up to widest notifications sent at once.
+	// prepareAhead is how much work for the provider handlers prepare in advance. A slow provider
+	// needs none, a fast one gets large batches.
+	prepareAhead = 200 * time.Millisecond
+	// spare limits the extra handlers for that, per notification sent at once, for at most widest
+	// of these.
 	spare  = 7
 	widest = 20
-	// longWait is how long a notification that has begun waits to be sent: the provider has become slow.
+	// longWait is how long a prepared notification waits for a slot. If none is free by then, the
+	// provider has become slow.
 	longWait = time.Second
 )
 
-// slots bound how many notifications are sent at once. Each has its slot until its outcome is recorded:
-// a crash leaves open whether so many were sent, and not more.
+// slots limits how many notifications are sent at once. A notification keeps its slot until its
+// outcome is recorded, so a crash leaves at most that many outcomes unknown.
 type slots struct {
-	sending chan struct{} // holds a token for each
+	sending chan struct{} // one token per notification
 
-	mu   sync.Mutex
-	took time.Duration // sending one, on average; 0: not known
+	mu  sync.Mutex
+	avg time.Duration // average duration of a send; 0: unknown
 }
 
 func newSlots(atOnce int) *slots { return &slots{sending: make(chan struct{}, atOnce)} }
 
-// most is how many handlers there may be.
-func (s *slots) most() int { return cap(s.sending) + spare*min(cap(s.sending), widest) }
+// maxHandlers returns the maximum number of handlers.
+func (s *slots) maxHandlers() int { return cap(s.sending) + spare*min(cap(s.sending), widest) }
 
-// handlers is how many there may be now: those that send, and others that read and record meanwhile.
+// handlers returns the number of useful handlers now: those that send, and others that read and
+// record meanwhile.
 func (s *slots) handlers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.took <= 0 {
+	if s.avg <= 0 {
 		return cap(s.sending)
 	}
-	return min(s.most(), cap(s.sending)+int(time.Duration(cap(s.sending))*prepared/s.took))
+	return min(s.maxHandlers(), cap(s.sending)+int(time.Duration(cap(s.sending))*prepareAhead/s.avg))
 }
 
-// take waits for a slot that is free, and reports whether there was one: not if that takes long or ctx
-// ends. free gives it back.
+// take waits for a free slot. It returns false if that takes too long or ctx ends. The caller must
+// call free.
 func (s *slots) take(ctx context.Context) (free func(), ok bool) {
 	t := time.NewTimer(longWait)
 	defer t.Stop()
@@ -52,15 +55,15 @@ func (s *slots) take(ctx context.Context) (free func(), ok bool) {
 	case <-t.C:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.took = max(s.took, longWait)
+		s.avg = max(s.avg, longWait)
 	case <-ctx.Done():
 	}
 	return nil, false
 }
 
-// note notes how long the provider took over one.
-func (s *slots) note(took time.Duration) {
+// observe updates the average duration of a send.
+func (s *slots) observe(took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.took = (7*s.took + took) / 8
+	s.avg = (7*s.avg + took) / 8
 }

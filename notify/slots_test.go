@@ -21,8 +21,8 @@ func TestSlots_handlers(t *testing.T) {
 		{1000, time.Millisecond, 1140},
 	} {
 		s := newSlots(c.atOnce)
-		s.took = c.took
-		if got := s.handlers(); got != c.handlers || got > s.most() {
+		s.avg = c.took
+		if got := s.handlers(); got != c.handlers || got > s.maxHandlers() {
 			t.Errorf("%d at once that take %v each: %d handlers, want %d", c.atOnce, c.took, got, c.handlers)
 		}
 	}

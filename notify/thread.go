@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Thread names what n is in line with: all that one recipient is to read by one channel about
-// one meeting, or one series. Notifications of a thread are sent one after another, in the order
-// in which they were recorded. Empty: n is in no line.
+// Thread identifies everything that one recipient receives on one channel about one meeting or
+// series. Notifications of a thread are sent one at a time, in the order in which they were
+// created. "" means no thread.
 func (n Notification) Thread() string {
 	about := ""
 	switch {
@@ -24,15 +24,15 @@ func (n Notification) Thread() string {
 	return string(n.Channel) + " " + about + " " + strings.ToLower(n.To.Address)
 }
 
-// Scopes of a notification that no single meeting is.
+// Scopes other than a single meeting.
 const (
 	wholeThread = 0
 	someDates   = -1
 )
 
-// Scope is what the calendar of n covers: 0 all of its thread, -1 some dates of a series, else
-// the ID of the one date. Only invitations, changes and cancellations cover anything. A newer
-// one covers an older one if it covers the whole thread, or the same single date.
+// Scope returns what the calendar of n covers: 0 for its whole thread, -1 for some dates of a
+// series, or the ID of the single meeting. Only [CalendarKinds] cover anything. A newer
+// notification covers an older one if it covers the whole thread, or the same single meeting.
 func (n Notification) Scope() int64 {
 	s := n.Facts.Series
 	switch {
@@ -44,9 +44,9 @@ func (n Notification) Scope() int64 {
 	return wholeThread
 }
 
-// CalendarKinds are the kinds of notifications that a newer one of them may cover.
+// CalendarKinds returns the kinds of notifications that a newer one may cover.
 func CalendarKinds() []Kind { return []Kind{Invitation, Change, Cancellation} }
 
-// Organizer is the e-mail address, in lower case, of the user on whose behalf n is sent: its
-// quota counts and its turn comes by this. Empty: nobody's.
+// Organizer returns the email address, in lower case, of the user on whose behalf n is sent, for
+// quotas and fairness. "" means nobody.
 func (n Notification) Organizer() string { return strings.ToLower(n.Facts.Organizer.Email) }

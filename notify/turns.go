@@ -7,41 +7,44 @@ import (
 )
 
 const (
-	// crowded is how late a message comes when there is more to send than is being sent. From then
-	// on an organizer with many has turns, so that the messages of others come up soon.
+	// crowded is the delay at which messages compete for handlers. From then on an organizer with
+	// many messages must take turns.
 	crowded = 500 * time.Millisecond
-	// crowdedFor is how long that is assumed to last: messages that wait for their turn are not late.
+	// crowdedFor is how long competition is assumed to last after a late message. Messages that
+	// wait for their turn are not late.
 	crowdedFor = 5 * time.Second
-	// nearestTurn and furthestTurn bound how far off a turn may be: the provider may become faster.
+	// nearestTurn and furthestTurn limit the wait for a turn, because the provider may become
+	// faster.
 	nearestTurn  = 500 * time.Millisecond
 	furthestTurn = 30 * time.Second
 )
 
-// turns keep an organizer with many notifications in line from delaying those of others. One
-// organizer has at most three quarters of the handlers while others may wait; the rest of theirs
-// goes back to the queue until it is their turn.
+// turns keeps an organizer with many notifications from delaying those of others. While others may
+// wait, one organizer gets at most three quarters of the handlers. The rest of their messages
+// return to the queue.
 type turns struct {
 	handlers func() int
 
 	mu    sync.Mutex
-	since time.Time // there has been a crowd
-	until time.Time // there may be a crowd
+	since time.Time // start of the competition
+	until time.Time // assumed end of the competition
 	took  time.Duration
 	of    map[string]*turn
 }
 
-// turn of an organizer.
+// turn is the share of one organizer.
 type turn struct {
-	busy int       // handlers
-	next time.Time // when the next that found none may try again
+	busy int       // number of handlers in use
+	next time.Time // when the next message without a handler may retry
 }
 
 func newTurns(handlers func() int) *turns {
 	return &turns{handlers: handlers, of: map[string]*turn{}}
 }
 
-// begin takes a handler for a message of an organizer until end is called, or returns how long the
-// message waits for its turn. late is how late the message is. Without an organizer it is always its turn.
+// begin takes a handler for a message of an organizer until end is called. If none is free for
+// them it returns how long the message must wait. late is the delay of the message. Without an
+// organizer it never waits.
 func (t *turns) begin(organizer string, late time.Duration) (wait time.Duration, end func()) {
 	if organizer == "" {
 		return 0, func() {}
@@ -73,7 +76,7 @@ func (t *turns) begin(organizer string, late time.Duration) (wait time.Duration,
 	}
 }
 
-// crowd notes that there is one now. t.mu is held.
+// crowd extends the competition. The caller holds t.mu.
 func (t *turns) crowd(now time.Time) {
 	if !now.Before(t.until) {
 		t.since = now
@@ -81,9 +84,9 @@ func (t *turns) crowd(now time.Time) {
 	t.until = now.Add(crowdedFor)
 }
 
-// wait is how long a message of an organizer with a share of the handlers waits. They try again one
-// after another, at the pace at which the share becomes free now. Those for which that would be far
-// off try earlier, for the pace may change: the longer it is known, the further off. t.mu is held.
+// wait returns how long a message of an organizer must wait. Messages retry one after another, at
+// the current pace of the organizer's handlers. A message far down retries earlier, because the
+// pace may change. The longer the pace is known, the longer the waits. The caller holds t.mu.
 func (t *turns) wait(o *turn, share int, now time.Time) time.Duration {
 	if o.next.Before(now) {
 		o.next = now.Add(10 * time.Millisecond)

@@ -1,4 +1,4 @@
-// Package email sends notifications as mails: over SMTP, or into an outbox of files.
+// Package email sends notifications as emails, over SMTP or into an outbox of files.
 package email
 
 import (
@@ -21,7 +21,7 @@ import (
 	"punctual/notify/render"
 )
 
-// Sender implements [notify.Sender] for mails.
+// Sender implements [notify.Sender] for emails.
 type Sender struct {
 	from   *netmail.Address
 	render *render.Renderer
@@ -30,8 +30,8 @@ type Sender struct {
 	close  func() error
 }
 
-// NewSMTP returns a Sender over a pool of connections to a mail server. It connects on demand
-// only; Close ends the connections.
+// NewSMTP returns a Sender with a pool of connections to a mail server. It connects on demand.
+// Close ends the connections.
 func NewSMTP(from string, c SMTP, r *render.Renderer) (*Sender, error) {
 	p, err := newPool(c)
 	if err != nil {
@@ -46,8 +46,8 @@ func NewSMTP(from string, c SMTP, r *render.Renderer) (*Sender, error) {
 	return s, nil
 }
 
-// NewOutbox returns a Sender that writes each mail to a file named by its Message-ID, so that
-// another attempt overwrites it.
+// NewOutbox returns a Sender that writes each mail to a file named by its Message-ID, so that a
+// retry overwrites it.
 func NewOutbox(from string, box *outbox.Outbox, r *render.Renderer) (*Sender, error) {
 	s, err := newSender(from, r)
 	if err != nil {
@@ -74,8 +74,7 @@ func newSender(from string, r *render.Renderer) (*Sender, error) {
 	return &Sender{from: addr, render: r, now: time.Now, close: func() error { return nil }}, nil
 }
 
-// Domain is the right side of an address such as "Punctual <rooms@example.org>": the host that
-// Message-IDs belong to.
+// Domain returns the domain of an address such as "Punctual <rooms@example.org>", for Message-IDs.
 func Domain(from string) (string, error) {
 	addr, err := netmail.ParseAddress(from)
 	if err != nil {
@@ -93,14 +92,14 @@ func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
 	return s.post(ctx, n, m)
 }
 
-// Close frees what the Sender holds. Nothing may be sent any more.
+// Close releases the connections of the Sender. It must not be used afterward.
 func (s *Sender) Close() error { return s.close() }
 
-// compose makes the mail. What it refuses no later attempt can mend.
+// compose creates the mail. Its errors are permanent.
 func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
 	to, err := netmail.ParseAddress(n.To.Address)
 	if err != nil || to.Name != "" {
-		return nil, fmt.Errorf("%q is not an e-mail address", n.To.Address)
+		return nil, fmt.Errorf("%q is not an email address", n.To.Address)
 	}
 	now := s.now()
 	content, err := s.render.Mail(n, now)
@@ -132,9 +131,9 @@ func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
 	return m, nil
 }
 
-// headerText drops what must not be in a name. The encoding of words is go-mail's, which leaves
-// ASCII alone and quotes it. Many readers decode what looks encoded even in quotes: an invisible
-// joiner keeps a name from looking so.
+// headerText removes control characters from a name. go-mail encodes words but only quotes ASCII.
+// Many mail readers decode text that looks encoded even inside quotes, so an invisible joiner
+// breaks such text up.
 func headerText(s string) string {
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), func(r rune) bool {
 		return unicode.IsControl(r) || unicode.IsSpace(r)
@@ -142,10 +141,10 @@ func headerText(s string) string {
 	return strings.ReplaceAll(s, "=?", "=\u2060?")
 }
 
-// encodedBytes fit into one encoded word, which has at most 75 characters.
+// encodedBytes fit into one encoded word of at most 75 characters.
 const encodedBytes = 45
 
-// literal encodes a text that looks encoded already, so that readers show it as it is.
+// literal encodes text that looks encoded, so that mail readers show it unchanged.
 func literal(s string) string {
 	if !strings.Contains(s, "=?") {
 		return s

@@ -18,20 +18,20 @@ import (
 	"punctual/notify"
 )
 
-// SMTP tells how to reach a mail server. A zero field means the default given here.
+// SMTP configures the connection to a mail server. A zero field means the default given here.
 type SMTP struct {
 	Host     string
 	Port     int    // 587
-	Username string // empty: no sign-in
+	Username string // empty: no authentication
 	Password string
-	TLS      string         // "starttls", required and not merely hoped for; "tls" from the first byte; "none"
-	Roots    *x509.CertPool // who may have signed the server's certificate; nil: the system's list
+	TLS      string         // "starttls" (required, not opportunistic), "tls" or "none"; default: "starttls"
+	Roots    *x509.CertPool // CAs of the server's certificate; nil: the system's
 
-	Connections int           // at most; 20
+	Connections int           // maximum; 20
 	Timeout     time.Duration // for connecting, and for each mail; 30s
-	IdleFor     time.Duration // a connection unused for so long is closed; 20s
-	MaxAge      time.Duration // and one that has lived so long; 5m
-	MaxMails    int           // and one that has carried so many; 100
+	IdleFor     time.Duration // maximum idle time of a connection; 20s
+	MaxAge      time.Duration // maximum age of a connection; 5m
+	MaxMails    int           // maximum mails per connection; 100
 }
 
 func (c SMTP) withDefaults() SMTP {
@@ -57,19 +57,19 @@ func (c SMTP) withDefaults() SMTP {
 	return c
 }
 
-// pool keeps connections to one mail server. Each is used by one mail at a time.
+// pool holds connections to one mail server. Each sends one mail at a time.
 type pool struct {
 	config SMTP
 	slots  chan struct{} // one token for each connection in use
 
 	mu     sync.Mutex
-	idle   []*conn // the most recently used last
+	idle   []*conn // most recently used last
 	sweep  *time.Timer
 	closed bool
-	ending sync.WaitGroup // connections that say goodbye
+	ending sync.WaitGroup // connections that are closing
 }
 
-// conn is a connection with a client of its own: a shared one has state that a dial changes.
+// conn has its own client, because a dial changes the state of a client.
 type conn struct {
 	client *mail.Client
 	smtp   *smtp.Client
@@ -94,8 +94,8 @@ func newPool(c SMTP) (*pool, error) {
 	return &pool{config: c, slots: make(chan struct{}, c.Connections)}, nil
 }
 
-// send delivers m over a connection of the pool. It returns soon after ctx ends, which leaves
-// open whether the server took the mail.
+// send sends m over a connection of the pool. It returns soon after ctx ends, without knowing
+// whether the server accepted the mail.
 func (p *pool) send(ctx context.Context, m *mail.Msg) error {
 	select {
 	case p.slots <- struct{}{}:
@@ -112,8 +112,8 @@ func (p *pool) send(ctx context.Context, m *mail.Msg) error {
 		if err == nil {
 			return nil
 		}
-		// A server may close a connection that it finds too old or idle, and that shows only
-		// now. Nothing was sent yet, so another connection starts afresh.
+		// The server may have closed an idle or old connection, which shows only now. Nothing was
+		// sent yet, so retry on another connection.
 		if reused && isStale(err) && ctx.Err() == nil {
 			continue
 		}
@@ -121,15 +121,15 @@ func (p *pool) send(ctx context.Context, m *mail.Msg) error {
 	}
 }
 
-// sendOver sends m and puts the connection back or ends it.
+// sendOver sends m and returns the connection to the pool or closes it.
 func (p *pool) sendOver(ctx context.Context, c *conn, m *mail.Msg) error {
-	// go-mail knows no context once it is connected, only a deadline.
+	// go-mail does not support contexts after connecting.
 	stop := context.AfterFunc(ctx, func() { c.raw.Close() })
 	err := c.client.SendWithSMTPClient(c.smtp, m)
 	c.mails++
 	c.used = time.Now()
 	switch usable := stop(); {
-	case m.IsDelivered(): // an error is of what came after: the RSET
+	case m.IsDelivered(): // the error is from the RSET after the mail
 		p.put(c, usable && err == nil)
 		return nil
 	case usable && answerCode(err) != 0 && answerCode(err) != 421:
@@ -165,7 +165,7 @@ func (p *pool) takeIdle() (*conn, error) {
 	for len(p.idle) > 0 {
 		c := p.idle[len(p.idle)-1]
 		p.idle = p.idle[:len(p.idle)-1]
-		if !p.tired(c, now) {
+		if !p.expired(c, now) {
 			return c, nil
 		}
 		p.end(c)
@@ -173,11 +173,11 @@ func (p *pool) takeIdle() (*conn, error) {
 	return nil, nil
 }
 
-func (p *pool) tired(c *conn, now time.Time) bool {
+func (p *pool) expired(c *conn, now time.Time) bool {
 	return now.Sub(c.used) >= p.config.IdleFor || now.Sub(c.born) >= p.config.MaxAge || c.mails >= p.config.MaxMails
 }
 
-// put takes a connection back, or ends it if it is of no more use.
+// put returns a connection to the pool, or closes it.
 func (p *pool) put(c *conn, usable bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,7 +185,7 @@ func (p *pool) put(c *conn, usable bool) {
 	case !usable || p.closed:
 		c.raw.Close()
 		return
-	case p.tired(c, time.Now()):
+	case p.expired(c, time.Now()):
 		p.end(c)
 		return
 	}
@@ -195,7 +195,8 @@ func (p *pool) put(c *conn, usable bool) {
 	}
 }
 
-// sweepIdle ends what has been idle for too long, and comes again while something is idle.
+// sweepIdle closes connections that were idle for too long. It reschedules itself while any are
+// idle.
 func (p *pool) sweepIdle() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,7 +204,7 @@ func (p *pool) sweepIdle() {
 	now := time.Now()
 	kept := p.idle[:0]
 	for _, c := range p.idle {
-		if p.tired(c, now) {
+		if p.expired(c, now) {
 			p.end(c)
 		} else {
 			kept = append(kept, c)
@@ -216,17 +217,17 @@ func (p *pool) sweepIdle() {
 	}
 }
 
-// end says goodbye to a server that may not answer, in the background. p.mu is held.
+// end sends QUIT in the background, because the server may not answer. The caller holds p.mu.
 func (p *pool) end(c *conn) {
 	p.ending.Go(func() {
 		defer c.raw.Close()
 		if c.smtp.UpdateDeadline(time.Second) == nil {
-			c.smtp.Quit() // a courtesy: there is nothing to do about a failure
+			c.smtp.Quit() // best effort
 		}
 	})
 }
 
-// Close ends the idle connections. Those in use end when they are put back.
+// Close closes the idle connections. Connections in use are closed after their mail.
 func (p *pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -242,7 +243,7 @@ func (p *pool) Close() error {
 	return nil
 }
 
-// dial connects, encrypts and signs in.
+// dial connects, encrypts and authenticates.
 func (p *pool) dial(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
 	defer cancel()
@@ -297,8 +298,8 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// mechanisms of signing in, the best first. In clear a password travels only where the
-// configuration says "none".
+// mechanisms returns the authentication mechanisms, best first. A password is sent unencrypted
+// only if TLS is "none".
 func (p *pool) mechanisms() []mail.SMTPAuthType {
 	ms := []mail.SMTPAuthType{mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthCramMD5}
 	if p.config.TLS == "none" {
@@ -307,7 +308,7 @@ func (p *pool) mechanisms() []mail.SMTPAuthType {
 	return append(ms, mail.SMTPAuthPlain, mail.SMTPAuthLogin)
 }
 
-// answerCode is the code with which the server refused, or 0: it did not answer.
+// answerCode returns the code of the server's error reply, or 0 if it did not answer.
 func answerCode(err error) int {
 	if e, ok := errors.AsType[*mail.SendError](err); ok {
 		return e.ErrorCode()
@@ -315,7 +316,7 @@ func answerCode(err error) int {
 	return 0
 }
 
-// isStale tells the end of a connection before anything of the mail was sent over it.
+// isStale reports whether the connection ended before any part of the mail was sent.
 func isStale(err error) bool {
 	e, ok := errors.AsType[*mail.SendError](err)
 	if !ok {
@@ -328,12 +329,11 @@ func isStale(err error) bool {
 	return false
 }
 
-// classify says what a failed mail means for the next attempt.
+// classify marks err for the retry logic of package notify:
 //
-//   - What the server says about us (it is closing, our sender or sign-in is refused) is no
-//     fault of the mail: unavailable.
-//   - What it refuses for good about the recipient or the content is permanent.
-//   - All else may pass: a 4xx, a time-out, a connection lost in the middle.
+// - Unavailable: the server is closing, or rejects our sender or authentication.
+// - Permanent: the server permanently rejects the recipient or the content.
+// - Other errors may pass: a 4xx reply, a timeout, a connection lost while sending.
 func classify(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w while sending", ctx.Err())
@@ -342,7 +342,7 @@ func classify(ctx context.Context, err error) error {
 	if !ok {
 		return err
 	}
-	text, _, _ := strings.Cut(e.Error(), ", affected ") // the ledger knows who and which
+	text, _, _ := strings.Cut(e.Error(), ", affected ") // the ledger has recipient and Message-ID
 	err = errors.New(strings.TrimSpace(text))
 	switch code := e.ErrorCode(); {
 	case e.Reason == mail.ErrGetSender, e.Reason == mail.ErrGetRcpts, e.Reason == mail.ErrNoUnencoded:

@@ -13,16 +13,16 @@ import (
 	"punctual/notify"
 )
 
-// batch bounds one statement: enough that its fixed cost vanishes, little enough that a
-// parameter stays below some megabytes.
+// batch limits the rows of one statement: enough to make its fixed cost negligible, few enough to
+// keep a parameter below some megabytes.
 const batch = 2000
 
-// Insert records ns in the transaction tx and sets the ID of each. One whose DedupeKey was
-// recorded before, or stands earlier in ns, is ignored and keeps ID 0. An empty State means
-// pending. It is one statement for each batch, whose text never changes.
+// Insert stores ns in the transaction tx and sets the ID of each. A notification whose DedupeKey
+// exists, in the table or earlier in ns, is ignored and keeps ID 0. It runs one statement per
+// batch, with constant text.
 func (l *Ledger) Insert(tx *gorm.DB, ns []notify.Notification) error {
-	// Everybody inserts in the order of the keys: two transactions that record some of the
-	// same notifications wait for each other but cannot deadlock.
+	// Sorted by key, so that two transactions that insert some of the same notifications cannot
+	// deadlock.
 	order := make([]*notify.Notification, len(ns))
 	for i := range ns {
 		ns[i].ID = 0
@@ -36,7 +36,7 @@ func (l *Ledger) Insert(tx *gorm.DB, ns []notify.Notification) error {
 		insert = insertPostgres
 	}
 	now := micro(tx.NowFunc())
-	if err := l.limit(tx, order, now); err != nil {
+	if err := l.applyQuota(tx, order, now); err != nil {
 		return err
 	}
 	for part := range slices.Chunk(order, batch) {
@@ -47,14 +47,14 @@ func (l *Ledger) Insert(tx *gorm.DB, ns []notify.Notification) error {
 	return nil
 }
 
-// Withdraw cancels what has not been sent yet about these meetings of some kinds, in the
-// transaction tx. One that is being sent right now is sent. No kinds: reminders.
+// Withdraw cancels the pending notifications of some kinds about these meetings, in the
+// transaction tx. Without kinds it cancels reminders. It does not stop a notification that is
+// being sent.
 func (l *Ledger) Withdraw(tx *gorm.DB, meetingIDs []int64, kinds ...notify.Kind) error {
 	if len(kinds) == 0 {
 		kinds = []notify.Kind{notify.Reminder}
 	}
-	// The text never changes, however many meetings there are, and gorm would take a slice for a
-	// list of parameters.
+	// The text is constant for any number of meetings. gorm would expand a slice into parameters.
 	among := func(n int) string { return fmt.Sprintf("IN (SELECT value FROM json_each($%d))", n) }
 	array := func(v any) (any, error) {
 		b, err := json.Marshal(v)
@@ -127,7 +127,7 @@ func insertSQLite(tx *gorm.DB, ns []*notify.Notification, now time.Time) error {
 	const q = insertInto + `
 		SELECT value->>0, value->>1, value->>2, NULLIF(value->>3, 0), NULLIF(value->>4, 0), value->>5, value->>6, value->>7,
 			value->>8, value->>9, value->>10, value->>11, value->>12, value->>13, value->>14, value->>15, value->>16, $2, $2
-		FROM json_each($1) WHERE true` + onConflict // "WHERE true" ends the SELECT where ON could begin a join
+		FROM json_each($1) WHERE true` + onConflict // "WHERE true" separates the SELECT from ON, which could start a join
 	rows := make([][17]any, len(ns))
 	for i, n := range ns {
 		facts, err := json.Marshal(n.Facts)
@@ -155,8 +155,8 @@ func state(n *notify.Notification) string {
 	return string(cmp.Or(n.State, notify.Pending))
 }
 
-// setIDs runs an insert that returns id and dedupe_key of the new rows. It speaks to the
-// connection itself, since gorm would take a slice for a list of parameters.
+// setIDs runs an insert that returns the id and dedupe_key of new rows. It uses the connection
+// directly, because gorm would expand a slice into parameters.
 func setIDs(tx *gorm.DB, ns []*notify.Notification, q string, args ...any) (err error) {
 	rows, err := tx.Statement.ConnPool.QueryContext(tx.Statement.Context, q, args...)
 	if err != nil {
@@ -169,7 +169,7 @@ func setIDs(tx *gorm.DB, ns []*notify.Notification, q string, args ...any) (err 
 	}
 	for _, n := range ns {
 		n.ID = ids[n.DedupeKey]
-		delete(ids, n.DedupeKey) // the first of equals was the one that went in
+		delete(ids, n.DedupeKey) // only the first of several with the same key was inserted
 	}
 	return nil
 }

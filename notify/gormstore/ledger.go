@@ -1,4 +1,4 @@
-// Package gormstore keeps the ledger of notifications in Postgres or SQLite.
+// Package gormstore stores notifications in Postgres or SQLite.
 package gormstore
 
 import (
@@ -16,15 +16,15 @@ import (
 	"punctual/notify"
 )
 
-// Ledger implements [notify.Ledger] on the table notifications. It also reads job_failures,
-// the dead letters of the engine.
+// Ledger implements [notify.Ledger] on the table notifications. It also reads job_failures, the
+// dead letters of the engine.
 type Ledger struct {
 	db    *gorm.DB
-	trail Trail                    // nil: nothing is noted
-	quota func(notify.Channel) int // nil: there are no quotas
+	trail Trail                    // nil: no audit trail
+	quota func(notify.Channel) int // nil: no quotas
 }
 
-// Trail notes what people do to notifications, in the transaction that does it.
+// Trail records what users do to notifications in the audit trail, in the same transaction.
 type Trail interface {
 	Note(tx *gorm.DB, action, id, name string, before, after []any) error
 }
@@ -34,7 +34,7 @@ var _ notify.Ledger = (*Ledger)(nil)
 // New returns a Ledger on db, whose dialect is "postgres" or "sqlite".
 func New(db *gorm.DB) *Ledger { return &Ledger{db: db} }
 
-// Noting returns the ledger with a trail in which it notes what is sent again.
+// Noting returns a copy of the ledger that records resends in t.
 func (l *Ledger) Noting(t Trail) *Ledger {
 	noting := *l
 	noting.trail = t
@@ -46,7 +46,7 @@ const columns = `id, dedupe_key, kind, channel, meeting_id, user_id, name, addre
 
 // Due implements [notify.Ledger].
 func (l *Ledger) Due(ctx context.Context, c notify.Channel, w delayjob.Window, after notify.Point, n int) ([]notify.Point, error) {
-	// The states are literals so that the planner can prove the partial index.
+	// The states are literals so that the planner can use the partial index.
 	q := `SELECT id, due_at, version, kind, organizer FROM notifications n
 		WHERE channel = ? AND state IN ('pending', 'sending') AND due_at <= ?`
 	args := []any{c, micro(w.To)}
@@ -123,7 +123,7 @@ func (l *Ledger) one(ctx context.Context, q string, args ...any) (notify.Notific
 func (l *Ledger) all(ctx context.Context, q string, args ...any) ([]notify.Notification, error) {
 	var rows []row
 	if err := l.db.WithContext(ctx).Raw(q, args...).Scan(&rows).Error; err != nil {
-		return nil, fmt.Errorf("read notifications: %w", err)
+		return nil, fmt.Errorf("select notifications: %w", err)
 	}
 	ns := make([]notify.Notification, len(rows))
 	for i, r := range rows {
@@ -195,10 +195,10 @@ func orZero[T any](p *T) (v T) {
 	return v
 }
 
-// micro is the precision both databases keep.
+// micro returns t in the precision of both databases.
 func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// clean removes what Postgres refuses in a text: providers may answer anything.
+// clean removes what Postgres rejects in text. Errors of providers may contain anything.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }

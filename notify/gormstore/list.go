@@ -9,7 +9,7 @@ import (
 	"punctual/notify"
 )
 
-// maxScanned is how many rows one page looks at for those that match: some 50 ms of work.
+// maxScanned limits how many rows one page examines, some 50 ms of work.
 const maxScanned = 10_000
 
 // filter collects conditions and their parameters.
@@ -30,7 +30,7 @@ func (f *filter) where() string {
 	return " WHERE " + strings.Join(f.conditions, " AND ")
 }
 
-// List implements [notify.Ledger]. It is ordered by created_at and id.
+// List implements [notify.Ledger]. It orders rows by created_at and id.
 func (l *Ledger) List(ctx context.Context, f notify.Filter) (page notify.Page, err error) {
 	if f.Limit <= 0 {
 		f.Limit = 50
@@ -39,9 +39,9 @@ func (l *Ledger) List(ctx context.Context, f notify.Filter) (page notify.Page, e
 	if f.OldestFirst {
 		order, upTo = " ORDER BY created_at, id LIMIT ?", "(created_at, id) <= (?, ?)"
 	}
-	c := l.within(f)
+	c := l.rangeConditions(f)
 	ranged := *c
-	l.matching(f, c)
+	l.addFilters(f, c)
 	var end notify.Cursor
 	if len(c.conditions) > len(ranged.conditions) {
 		if end, err = l.scanEnd(ctx, &ranged, order); err != nil {
@@ -51,7 +51,7 @@ func (l *Ledger) List(ctx context.Context, f notify.Filter) (page notify.Page, e
 	if end.ID != 0 {
 		c.add(upTo, end.CreatedAt, end.ID)
 	}
-	page.Items, err = l.all(ctx, `SELECT `+columns+` FROM notifications`+c.where()+order, append(c.args, f.Limit+1)...) // one more reports a next page
+	page.Items, err = l.all(ctx, `SELECT `+columns+` FROM notifications`+c.where()+order, append(c.args, f.Limit+1)...) // one more row shows whether there is a next page
 	if err != nil {
 		return page, err
 	}
@@ -64,8 +64,8 @@ func (l *Ledger) List(ctx context.Context, f notify.Filter) (page notify.Page, e
 	return page, nil
 }
 
-// scanEnd is the last row that a page looks at; zero: it looks at all. An index holds what the
-// statement reads.
+// scanEnd returns the last row that a page may examine; zero: no limit. The statement reads only
+// an index.
 func (l *Ledger) scanEnd(ctx context.Context, c *filter, order string) (notify.Cursor, error) {
 	var rows []struct {
 		ID        int64
@@ -78,8 +78,8 @@ func (l *Ledger) scanEnd(ctx context.Context, c *filter, order string) (notify.C
 	return notify.Cursor{CreatedAt: rows[0].CreatedAt.UTC(), ID: rows[0].ID}, nil
 }
 
-// within are the conditions that choose a range of an index in the order of the list.
-func (l *Ledger) within(f notify.Filter) *filter {
+// rangeConditions select a range of an index in the order of the list.
+func (l *Ledger) rangeConditions(f notify.Filter) *filter {
 	c := &filter{}
 	switch {
 	case f.MeetingID != 0:
@@ -87,7 +87,7 @@ func (l *Ledger) within(f notify.Filter) *filter {
 	case f.Address != "":
 		c.add(`lower(address) = lower(?)`, f.Address)
 	case rare(f.State):
-		// The state is a literal so that the planner can prove the partial index.
+		// The state is a literal so that the planner can use the partial index.
 		c.add(`state = '` + string(f.State) + `'`)
 	}
 	if !f.From.IsZero() {
@@ -106,7 +106,7 @@ func (l *Ledger) within(f notify.Filter) *filter {
 	return c
 }
 
-// rare reports whether the partial index notifications_in_state holds the rows of a state.
+// rare reports whether the partial index notifications_in_state covers a state.
 func rare(s notify.State) bool {
 	switch s {
 	case notify.Failed, notify.Skipped, notify.SkippedLate, notify.Cancelled, notify.Superseded:
@@ -115,8 +115,8 @@ func rare(s notify.State) bool {
 	return false
 }
 
-// matching adds the other conditions: each row of the range is compared with them.
-func (l *Ledger) matching(f notify.Filter, c *filter) {
+// addFilters adds the conditions that are checked for each row of the range.
+func (l *Ledger) addFilters(f notify.Filter, c *filter) {
 	if f.MeetingID != 0 && f.Address != "" {
 		c.add(`lower(address) = lower(?)`, f.Address)
 	}
@@ -131,7 +131,7 @@ func (l *Ledger) matching(f notify.Filter, c *filter) {
 	}
 	if f.Text != "" {
 		fold := "lower"
-		if l.db.Name() == "sqlite" { // whose lower knows ASCII alone
+		if l.db.Name() == "sqlite" { // lower handles only ASCII in SQLite
 			fold = "fold"
 		}
 		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text) + "%"

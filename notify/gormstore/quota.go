@@ -9,16 +9,16 @@ import (
 	"punctual/notify"
 )
 
-// quotaSpan is what a quota is for.
+// quotaSpan is the period of a quota.
 const quotaSpan = 24 * time.Hour
 
-// Limiting returns the ledger with quotas: how many notifications on a channel one organizer may
-// have sent within a day to people without an account; 0: any number. It is asked at each
-// [Ledger.Insert].
-func (l *Ledger) Limiting(quota func(notify.Channel) int) *Ledger {
-	limited := *l
-	limited.quota = quota
-	return &limited
+// WithQuota returns a copy of the ledger with quotas: the number of notifications per channel that
+// one organizer may send within a day to people without an account; 0: unlimited. [Ledger.Insert]
+// calls quota each time.
+func (l *Ledger) WithQuota(quota func(notify.Channel) int) *Ledger {
+	copied := *l
+	copied.quota = quota
+	return &copied
 }
 
 // sender is an organizer on a channel.
@@ -27,9 +27,9 @@ type sender struct {
 	Channel   notify.Channel
 }
 
-// limit makes skipped what is beyond the quota of its organizer. Cancellations have as much again,
-// so that people are not left with an invitation to a meeting that does not take place.
-func (l *Ledger) limit(tx *gorm.DB, ns []*notify.Notification, now time.Time) error {
+// applyQuota marks notifications beyond the quota of their organizer as skipped. Cancellations
+// have twice the quota, so that nobody is left with an invitation to a cancelled meeting.
+func (l *Ledger) applyQuota(tx *gorm.DB, ns []*notify.Notification, now time.Time) error {
 	if l.quota == nil {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (l *Ledger) limit(tx *gorm.DB, ns []*notify.Notification, now time.Time) er
 			AND state IN ('pending', 'sending', 'sent', 'failed')
 		GROUP BY organizer, channel`, organizers, micro(now.Add(-quotaSpan))).Scan(&rows).Error
 	if err != nil {
-		return fmt.Errorf("count what was sent: %w", err)
+		return fmt.Errorf("count sent notifications: %w", err)
 	}
 	sent := map[sender]int{}
 	for _, r := range rows {
@@ -62,11 +62,11 @@ func (l *Ledger) limit(tx *gorm.DB, ns []*notify.Notification, now time.Time) er
 	}
 	for _, n := range outside {
 		by, quota := sender{n.Organizer(), n.Channel}, l.quota(n.Channel)
-		most := quota
+		limit := quota
 		if n.Kind == notify.Cancellation {
-			most = 2 * quota
+			limit = 2 * quota
 		}
-		if sent[by] >= most {
+		if sent[by] >= limit {
 			n.State = notify.Skipped
 			n.LastError = fmt.Sprintf("not sent: %s reached the limit of %d messages a day to people without an account", by.Organizer, quota)
 			continue

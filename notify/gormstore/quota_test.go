@@ -17,7 +17,7 @@ import (
 func TestQuota(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
 		quotas := map[notify.Channel]int{notify.Email: 5, notify.SMS: 2}
-		l := gormstore.New(db.Gorm).Limiting(func(c notify.Channel) int { return quotas[c] })
+		l := gormstore.New(db.Gorm).WithQuota(func(c notify.Channel) int { return quotas[c] })
 		number := 0
 		add := func(n int, change func(*notify.Notification)) (pending, skipped int) {
 			t.Helper()

@@ -10,14 +10,14 @@ import (
 	"punctual/notify"
 )
 
-// Record implements [notify.Ledger]. It is one statement for each batch, whose text never changes.
-func (l *Ledger) Record(ctx context.Context, os []notify.Outcome) (map[int64]notify.Point, error) {
+// Record implements [notify.Ledger]. It runs one statement per batch, with constant text.
+func (l *Ledger) Record(ctx context.Context, outcomes []notify.Outcome) (map[int64]notify.Point, error) {
 	record := l.recordSQLite
 	if l.db.Name() == "postgres" {
 		record = l.recordPostgres
 	}
 	next := map[int64]notify.Point{}
-	for part := range slices.Chunk(os, batch) {
+	for part := range slices.Chunk(outcomes, batch) {
 		if err := record(ctx, part, next); err != nil {
 			return nil, fmt.Errorf("record %d notifications: %w", len(part), err)
 		}
@@ -25,8 +25,8 @@ func (l *Ledger) Record(ctx context.Context, os []notify.Outcome) (map[int64]not
 	return next, nil
 }
 
-// record is the statement with the table x of outcomes, the number of failures of a row, and
-// its failures with one more.
+// record returns the statement for a table x of outcomes. count is the SQL for the number of
+// failures of a row, more for its failures plus one, also an additional condition.
 func record(x, count, more, also string) string {
 	next := func(column string) string {
 		return `CASE WHEN notifications.thread <> '' AND notifications.state NOT IN ('pending', 'sending') THEN (
@@ -46,7 +46,7 @@ func record(x, count, more, also string) string {
 }
 
 var (
-	// The list of IDs beside the table makes it a look-up of each, whatever the planner expects.
+	// The extra list of IDs makes the planner look up each row by ID.
 	recordPostgres = record(`unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::timestamptz[])
 			AS x(id, version, state, uncharged, message_id, error, at, at_text, begun)`,
 		`jsonb_array_length(notifications.failures)`,
@@ -58,15 +58,15 @@ var (
 		`json_insert(notifications.failures, '$[#]', json_object('at', x.at_text, 'attempt', notifications.attempts, 'error', x.error))`, "")
 )
 
-func (l *Ledger) recordPostgres(ctx context.Context, os []notify.Outcome, next map[int64]notify.Point) error {
+func (l *Ledger) recordPostgres(ctx context.Context, outcomes []notify.Outcome, next map[int64]notify.Point) error {
 	var (
-		ids, versions            = make([]int64, len(os)), make([]int64, len(os))
-		states, messages, errors = make([]string, len(os)), make([]string, len(os)), make([]string, len(os))
-		uncharged                = make([]int32, len(os))
-		at, begun                = make([]time.Time, len(os)), make([]*time.Time, len(os))
-		texts                    = make([]string, len(os))
+		ids, versions            = make([]int64, len(outcomes)), make([]int64, len(outcomes))
+		states, messages, errors = make([]string, len(outcomes)), make([]string, len(outcomes)), make([]string, len(outcomes))
+		uncharged                = make([]int32, len(outcomes))
+		at, begun                = make([]time.Time, len(outcomes)), make([]*time.Time, len(outcomes))
+		texts                    = make([]string, len(outcomes))
 	)
-	for i, o := range os {
+	for i, o := range outcomes {
 		ids[i], versions[i], states[i], messages[i], errors[i] = o.ID, o.Version, string(o.State), o.MessageID, clean(o.Error)
 		at[i], texts[i] = micro(o.At), micro(o.At).Format(time.RFC3339Nano)
 		if o.Uncharged {
@@ -79,9 +79,9 @@ func (l *Ledger) recordPostgres(ctx context.Context, os []notify.Outcome, next m
 	return l.record(ctx, next, recordPostgres, ids, versions, states, uncharged, messages, errors, at, texts, begun)
 }
 
-func (l *Ledger) recordSQLite(ctx context.Context, os []notify.Outcome, next map[int64]notify.Point) error {
-	rows := make([][9]any, len(os))
-	for i, o := range os {
+func (l *Ledger) recordSQLite(ctx context.Context, outcomes []notify.Outcome, next map[int64]notify.Point) error {
+	rows := make([][9]any, len(outcomes))
+	for i, o := range outcomes {
 		at := micro(o.At)
 		rows[i] = [...]any{o.ID, o.Version, o.State, 0, o.MessageID, clean(o.Error), at.UnixMicro(), at.Format(time.RFC3339Nano), nil}
 		if o.Uncharged {
@@ -98,8 +98,8 @@ func (l *Ledger) recordSQLite(ctx context.Context, os []notify.Outcome, next map
 	return l.record(ctx, next, recordSQLite, string(table))
 }
 
-// record notes in next which rows follow those that are concluded. It speaks to the connection
-// itself, since gorm would take a slice for a list of parameters.
+// record adds to next the rows that follow those that are now final. It uses the connection
+// directly, because gorm would expand a slice into parameters.
 func (l *Ledger) record(ctx context.Context, next map[int64]notify.Point, q string, args ...any) error {
 	rows, err := l.db.WithContext(ctx).Statement.ConnPool.QueryContext(ctx, q, args...)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"punctual/notify"
 )
 
-// clock is the SQL of the present: by the server's clock, since those of processes may differ,
-// or by now, where the database has no other.
+// clock returns the SQL of the current time. Postgres uses its own clock, because those of
+// processes may differ; SQLite has none and uses now.
 func (l *Ledger) clock(now time.Time) (sql string, args []any) {
 	if l.db.Name() == "postgres" {
 		return `clock_timestamp()`, nil
@@ -21,16 +21,16 @@ func (l *Ledger) clock(now time.Time) (sql string, args []any) {
 	return `?`, []any{micro(now)}
 }
 
-// ending is the SQL of the end of a lease that is taken now.
-func (l *Ledger) ending(now time.Time, lease time.Duration) (sql string, arg any) {
+// leaseEnd returns the SQL of the end of a lease that starts now.
+func (l *Ledger) leaseEnd(now time.Time, lease time.Duration) (sql string, arg any) {
 	if l.db.Name() == "postgres" {
 		return `clock_timestamp() + ? * interval '1 microsecond'`, lease.Microseconds()
 	}
 	return `?`, micro(now.Add(lease))
 }
 
-// isOneOf is the SQL of a condition on a [list] of values of a type. The text of a statement with it
-// does not depend on how many they are.
+// isOneOf returns the SQL of a condition on a [list] of values. Its text is constant for any
+// number of values.
 func (l *Ledger) isOneOf(kind string) string {
 	if l.db.Name() == "postgres" {
 		return `= ANY (ARRAY(SELECT CAST(v AS ` + kind + `) FROM jsonb_array_elements_text(CAST(? AS jsonb)) AS v))`
@@ -41,44 +41,43 @@ func (l *Ledger) isOneOf(kind string) string {
 func list[T int64 | string](values []T) string {
 	b, err := json.Marshal(values)
 	if err != nil {
-		panic(err) // numbers and strings have JSON
+		panic(err) // numbers and strings always marshal
 	}
 	return string(b)
 }
 
-// standing is a row with what decides whether an attempt may begin.
-type standing struct {
-	Row   row   `gorm:"embedded"`
-	Busy  int64 // microseconds that are left of its lease
-	Lined bool  // others of its thread matter
+// attemptState is a row and the data that decides whether an attempt may begin.
+type attemptState struct {
+	Row      row   `gorm:"embedded"`
+	Busy     int64 // remaining microseconds of its lease
+	InThread bool  // other rows of its thread matter
 }
 
 // calendarKinds is [notify.CalendarKinds] as SQL.
 const calendarKinds = `('invitation', 'change', 'cancellation')`
 
-// standings reads rows.
-func (l *Ledger) standings(ctx context.Context, ids []int64, now time.Time) (map[int64]standing, error) {
+func (l *Ledger) attemptStates(ctx context.Context, ids []int64, now time.Time) (map[int64]attemptState, error) {
 	busy, args := `COALESCE((EXTRACT(EPOCH FROM n.sending_until - clock_timestamp()) * 1000000)::bigint, 0)`, []any{list(ids)}
 	if l.db.Name() != "postgres" {
 		busy, args = `COALESCE(n.sending_until - ?, 0)`, []any{now.UnixMicro(), list(ids)}
 	}
-	var rows []standing
+	var rows []attemptState
 	err := l.db.WithContext(ctx).Raw(`SELECT `+columns+`, `+busy+` AS busy,
 			n.thread <> '' AND EXISTS (SELECT 1 FROM notifications q WHERE q.thread = n.thread AND q.thread <> '' AND q.id <> n.id
-				AND (q.state IN ('pending', 'sending') OR q.id > n.id AND q.kind IN `+calendarKinds+`)) AS lined
+				AND (q.state IN ('pending', 'sending') OR q.id > n.id AND q.kind IN `+calendarKinds+`)) AS in_thread
 		FROM notifications n WHERE n.id `+l.isOneOf("bigint"), args...).Scan(&rows).Error
 	if err != nil {
-		return nil, fmt.Errorf("read notifications: %w", err)
+		return nil, fmt.Errorf("select notifications: %w", err)
 	}
-	byID := make(map[int64]standing, len(rows))
+	byID := make(map[int64]attemptState, len(rows))
 	for _, r := range rows {
 		byID[r.Row.ID] = r
 	}
 	return byID, nil
 }
 
-// free reports whether an attempt that is asked for may begin as far as the row itself goes.
-func (s standing) free(a notify.Ask, now time.Time) bool {
+// mayBegin reports whether the row itself allows the requested attempt, regardless of its thread.
+func (s attemptState) mayBegin(a notify.Ask, now time.Time) bool {
 	if s.Row.Version != a.Version || s.Row.ExpiresAt != nil && s.Row.ExpiresAt.Before(now) {
 		return false
 	}
@@ -93,8 +92,8 @@ func (s standing) free(a notify.Ask, now time.Time) bool {
 	return false
 }
 
-// Begin implements [notify.Ledger]. Of two statements that race for the rows of a thread the one
-// that supersedes locks the older row, so that the one that begins sees it concluded or sending.
+// Begin implements [notify.Ledger]. If supersede and start race for rows of a thread, supersede
+// locks the older row, so that start sees it as final or sending.
 func (l *Ledger) Begin(ctx context.Context, asks []notify.Ask, now time.Time, lease time.Duration, screen notify.Screen) ([]notify.Begun, error) {
 	now = micro(now)
 	begun := make([]notify.Begun, 0, len(asks))
@@ -113,16 +112,16 @@ func (l *Ledger) beginPart(ctx context.Context, asks []notify.Ask, now time.Time
 	for i, a := range asks {
 		ids[i] = a.ID
 	}
-	rows, err := l.standings(ctx, ids, now)
+	rows, err := l.attemptStates(ctx, ids, now)
 	if err != nil {
 		return nil, err
 	}
-	var free, revive []int64
+	var ready, revive []int64
 	var threads []string
 	var candidates []notify.Notification
 	for _, a := range asks {
 		r, ok := rows[a.ID]
-		if !ok || !r.free(a, now) {
+		if !ok || !r.mayBegin(a, now) {
 			continue
 		}
 		n, err := r.Row.notification()
@@ -130,8 +129,8 @@ func (l *Ledger) beginPart(ctx context.Context, asks []notify.Ask, now time.Time
 			return nil, err
 		}
 		candidates = append(candidates, n)
-		free = append(free, a.ID)
-		if r.Lined {
+		ready = append(ready, a.ID)
+		if r.InThread {
 			threads = append(threads, n.Thread())
 		}
 		if n.State == notify.Failed {
@@ -143,27 +142,26 @@ func (l *Ledger) beginPart(ctx context.Context, asks []notify.Ask, now time.Time
 		if objections, err = screen(ctx, candidates); err != nil {
 			return nil, fmt.Errorf("screen notifications: %w", err)
 		}
-		free = slices.DeleteFunc(free, func(id int64) bool { return objections[id].State != "" })
+		ready = slices.DeleteFunc(ready, func(id int64) bool { return objections[id].State != "" })
 	}
 	if len(threads) > 0 {
 		if err := l.supersede(ctx, threads, now); err != nil {
 			return nil, err
 		}
 	}
-	started, err := l.start(ctx, free, revive, now, lease)
+	started, err := l.start(ctx, ready, revive, now, lease)
 	if err != nil {
 		return nil, err
 	}
-	if len(started) < len(free) { // somebody else was faster, or others of the thread matter
-		if rows, err = l.standings(ctx, ids, now); err != nil {
+	if len(started) < len(ready) { // another process was faster, or other rows of the thread matter
+		if rows, err = l.attemptStates(ctx, ids, now); err != nil {
 			return nil, err
 		}
 	}
-	return answers(asks, rows, started, objections, now)
+	return results(asks, rows, started, objections, now)
 }
 
-// answers tells what became of each ask.
-func answers(asks []notify.Ask, rows map[int64]standing, started map[int64]startedRow, objections map[int64]notify.Objection, now time.Time) ([]notify.Begun, error) {
+func results(asks []notify.Ask, rows map[int64]attemptState, started map[int64]startedRow, objections map[int64]notify.Objection, now time.Time) ([]notify.Begun, error) {
 	begun := make([]notify.Begun, len(asks))
 	for i, a := range asks {
 		r, ok := rows[a.ID]
@@ -176,43 +174,43 @@ func answers(asks []notify.Ask, rows map[int64]standing, started map[int64]start
 		}
 		b := notify.Begun{Notification: n, Objection: objections[a.ID]}
 		s, ok := started[a.ID]
-		unconcluded := n.State == notify.Pending || n.State == notify.Sending
+		unfinished := n.State == notify.Pending || n.State == notify.Sending
 		switch {
 		case ok:
-			delete(started, a.ID) // a second ask for the same row waits
+			delete(started, a.ID) // a second request for the same row waits
 			b.State, b.Version, b.Attempts, b.SendingAt = notify.Sending, s.Version, s.Attempts, s.SendingAt.UTC()
-		case n.Version == a.Version && unconcluded && !n.Expired(now):
-			b.Wait = max(time.Duration(r.Busy)*time.Microsecond, inLine(now.Sub(n.Due)))
+		case n.Version == a.Version && unfinished && !n.Expired(now):
+			b.Wait = max(time.Duration(r.Busy)*time.Microsecond, threadPause(now.Sub(n.Due)))
 		}
 		begun[i] = b
 	}
 	return begun, nil
 }
 
-// inLine is when to look again whether the older rows of a thread are concluded, by how long a
-// row is overdue: soon at first, then ever less often.
-func inLine(late time.Duration) time.Duration {
+// threadPause returns when to check again whether older rows of a thread are final. It grows with
+// the delay of the row.
+func threadPause(late time.Duration) time.Duration {
 	return min(max(late/8, 50*time.Millisecond), 5*time.Second)
 }
 
-// open is the SQL of rows n that nobody is sending, and its arguments.
+// open returns the SQL that selects rows n that no process is sending, and its arguments.
 func (l *Ledger) open(now time.Time) (sql string, args []any) {
 	clock, at := l.clock(now)
 	return `(n.state = 'pending' OR n.state = 'sending' AND (n.sending_until IS NULL OR n.sending_until <= ` + clock + `))`, at
 }
 
-// newer is the SQL of the rows c of the thread of n that cover it.
+// newer returns the SQL of the rows c that cover n in its thread.
 func newer(n string) string {
 	return strings.ReplaceAll(`FROM notifications c WHERE c.thread = n.thread AND c.thread <> '' AND c.id > n.id AND c.kind IN `+calendarKinds+`
 		AND c.state <> 'cancelled' AND (c.scope = 0 OR c.scope = n.scope AND c.scope > 0)`, "n.", n+".")
 }
 
-// covered is the SQL of whether a newer row covers n.
+// covered returns the SQL of whether a newer row covers n.
 func covered(n string) string {
 	return `(` + n + `.kind IN ` + calendarKinds + ` AND EXISTS (SELECT 1 ` + newer(n) + `))`
 }
 
-// supersede makes superseded what newer rows of the same thread cover.
+// supersede updates the rows that newer rows of their thread cover.
 func (l *Ledger) supersede(ctx context.Context, threads []string, now time.Time) error {
 	open, at := l.open(now)
 	args := append([]any{now, list(threads)}, at...)
@@ -232,13 +230,13 @@ type startedRow struct {
 	SendingAt time.Time
 }
 
-// start begins attempts at rows unless an older one of their thread is not concluded. One that is
-// too late, or a dead letter, holds up nobody.
+// start begins attempts at rows, except where an older row of the thread is not final. Expired
+// rows and dead letters do not block newer rows.
 func (l *Ledger) start(ctx context.Context, ids, revive []int64, now time.Time, lease time.Duration) (map[int64]startedRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	end, until := l.ending(now, lease)
+	end, until := l.leaseEnd(now, lease)
 	open, at := l.open(now)
 	args := append([]any{now, until, now, list(ids)}, at...)
 	if len(revive) > 0 {
@@ -265,10 +263,10 @@ func (l *Ledger) start(ctx context.Context, ids, revive []int64, now time.Time, 
 	return started, nil
 }
 
-// Keep implements [notify.Ledger]. A lease that somebody else took over in the meantime is
-// extended along, which does no harm: its holder does the same.
+// Keep implements [notify.Ledger]. If another process took over a lease meanwhile, it is extended
+// too, which is harmless: that process extends it as well.
 func (l *Ledger) Keep(ctx context.Context, begun map[int64]time.Time, now time.Time, lease time.Duration) (map[int64]bool, error) {
-	end, until := l.ending(now, lease)
+	end, until := l.leaseEnd(now, lease)
 	kept := make(map[int64]bool, len(begun))
 	for part := range slices.Chunk(slices.Collect(maps.Keys(begun)), batch) {
 		var rows []struct {
@@ -278,7 +276,7 @@ func (l *Ledger) Keep(ctx context.Context, begun map[int64]time.Time, now time.T
 		err := l.db.WithContext(ctx).Raw(`UPDATE notifications SET sending_until = `+end+`
 			WHERE id `+l.isOneOf("bigint")+` AND state = 'sending' RETURNING id, sending_at`, until, list(part)).Scan(&rows).Error
 		if err != nil {
-			return nil, fmt.Errorf("keep notifications that are being sent: %w", err)
+			return nil, fmt.Errorf("extend notification leases: %w", err)
 		}
 		for _, r := range rows {
 			kept[r.ID] = r.SendingAt.Equal(begun[r.ID])

@@ -8,14 +8,14 @@ import (
 	"gorm.io/gorm"
 )
 
-// trimStep bounds one statement of [Ledger.Trim].
+// trimStep limits one statement of [Ledger.Trim].
 const trimStep = 500
 
-// trimLock is the advisory lock of the process that trims, on Postgres.
+// trimLock is the Postgres advisory lock of the process that trims.
 const trimLock = 0x70756e6374726d // "punctrm"
 
-// Trim deletes concluded rows that were recorded before an instant, some at a time with a pause
-// between, and returns how many. While another process does so it deletes nothing.
+// Trim deletes final rows created before the given time, in steps with a pause between, and
+// returns their number. While another process trims it deletes nothing.
 func (l *Ledger) Trim(ctx context.Context, before time.Time, pause time.Duration) (total int64, err error) {
 	for {
 		var some int64

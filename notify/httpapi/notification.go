@@ -1,4 +1,4 @@
-// Package httpapi is the REST resource of notifications: the ledger, for administrators.
+// Package httpapi serves notifications to administrators over HTTP.
 package httpapi
 
 import (
@@ -14,11 +14,11 @@ import (
 	"punctual/notify"
 )
 
-// NextTry tells when the queue hands out a message again; zero: it holds none, or does not answer.
+// NextTry returns when the queue delivers a message next; zero: unknown.
 type NextTry func(ctx context.Context, job, key string) time.Time
 
-// Register adds the operations to the API. Who may call them is decided by the table of
-// authorisation, for there is no rule about a single notification.
+// Register adds the operations to api. The table in package account decides who may call them.
+// There are no further rules per notification.
 func Register(api huma.API, svc *notify.Service, nextTry NextTry) {
 	h := &handlers{svc, nextTry}
 	op := func(id, method, path, summary string, errors ...int) huma.Operation {
@@ -27,38 +27,38 @@ func Register(api huma.API, svc *notify.Service, nextTry NextTry) {
 			Errors: append(errors, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity),
 		}
 	}
-	list := op("list-notifications", http.MethodGet, "/notifications", "Notifications, the newest first")
-	list.Description = "A page that has looked at 10,000 notifications for those that match ends early, even without a match. `next_cursor` continues the search."
+	list := op("list-notifications", http.MethodGet, "/notifications", "List notifications, newest first")
+	list.Description = "A page ends early after examining 10,000 notifications, even without a match. `next_cursor` continues the search."
 	huma.Register(api, list, h.list)
 	huma.Register(api, op("get-notification", http.MethodGet, "/notifications/{id}",
-		"What became of one, attempt by attempt", http.StatusNotFound), h.get)
+		"Get a notification with its failed attempts", http.StatusNotFound), h.get)
 	huma.Register(api, op("resend-notifications", http.MethodPost, "/notifications/resend",
-		"Send several again, now"), h.resendAll)
+		"Resend several notifications"), h.resendAll)
 	huma.Register(api, op("resend-notification", http.MethodPost, "/notifications/{id}/resend",
-		"Send it again, now", http.StatusNotFound, http.StatusConflict), h.resend)
+		"Resend a notification", http.StatusNotFound, http.StatusConflict), h.resend)
 }
 
 type handlers struct {
 	svc     *notify.Service
-	nextTry NextTry // nil: nobody knows
+	nextTry NextTry // nil: unknown
 }
 
-// Notification is one line of the ledger.
+// Notification is a notification as the API shows it.
 type Notification struct {
 	ID        int64      `json:"id"`
 	MeetingID *int64     `json:"meeting_id"`
-	Title     string     `json:"title" doc:"Of the meeting, when this was recorded"`
+	Title     string     `json:"title" doc:"Title of the meeting when the notification was created"`
 	Kind      string     `json:"kind" example:"reminder"`
 	Channel   string     `json:"channel" enum:"email,sms"`
 	UserID    *int64     `json:"user_id"`
 	Name      string     `json:"name"`
-	Address   string     `json:"address" doc:"E-mail address or phone number"`
+	Address   string     `json:"address" doc:"Email address or phone number"`
 	State     string     `json:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled,superseded"`
 	Due       time.Time  `json:"due" doc:"When to send it"`
 	Expires   *time.Time `json:"expires" doc:"When it is too late to send it; null: never"`
 	Attempts  int        `json:"attempts"`
-	MessageID *string    `json:"message_id" doc:"The same in every attempt; null before the first"`
-	LastError *string    `json:"last_error" doc:"Why the last attempt failed, or why there was none"`
+	MessageID *string    `json:"message_id" doc:"The same for every attempt; null before the first"`
+	LastError *string    `json:"last_error" doc:"Why the last attempt failed, or why the notification was not sent"`
 	SentAt    *time.Time `json:"sent_at" doc:"When the provider accepted it"`
 	CreatedAt time.Time  `json:"created_at"`
 	UpdatedAt time.Time  `json:"updated_at"`
@@ -82,16 +82,16 @@ func orNull[T comparable](v T) *T {
 }
 
 type listInput struct {
-	MeetingID int64  `query:"meeting_id" minimum:"1" doc:"Of this meeting only"`
-	Kind      string `query:"kind" maxLength:"40" doc:"Of this kind only" example:"reminder"`
-	Channel   string `query:"channel" enum:"email,sms" doc:"By this channel only"`
-	Address   string `query:"address" maxLength:"320" doc:"To this e-mail address or phone number"`
-	Q         string `query:"q" maxLength:"200" doc:"Whose name, address or meeting's title has this in it, in upper or lower case"`
-	From      string `query:"from" doc:"Recorded from this time on" example:"2027-02-01T00:00:00Z"`
-	To        string `query:"to" doc:"Recorded before this time" example:"2027-03-01T00:00:00Z"`
-	State     string `query:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled,superseded" doc:"In this state only"`
-	Limit     int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many items at most"`
-	Cursor    string `query:"cursor" maxLength:"100" doc:"next_cursor of the page before"`
+	MeetingID int64  `query:"meeting_id" minimum:"1" doc:"ID of the meeting"`
+	Kind      string `query:"kind" maxLength:"40" doc:"Kind of notification" example:"reminder"`
+	Channel   string `query:"channel" enum:"email,sms" doc:"Channel"`
+	Address   string `query:"address" maxLength:"320" doc:"Email address or phone number of the recipient, ignoring case"`
+	Q         string `query:"q" maxLength:"200" doc:"Text in the recipient's name or address, or in the title of the meeting; ignores case"`
+	From      string `query:"from" doc:"Created at or after this time" example:"2027-02-01T00:00:00Z"`
+	To        string `query:"to" doc:"Created before this time" example:"2027-03-01T00:00:00Z"`
+	State     string `query:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled,superseded" doc:"State"`
+	Limit     int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Maximum number of items"`
+	Cursor    string `query:"cursor" maxLength:"100" doc:"The next_cursor of the previous page"`
 }
 
 type listOutput struct {
@@ -144,20 +144,20 @@ func (h *handlers) resend(ctx context.Context, in *target) (*output, error) {
 	return &output{Body: view(n)}, nil
 }
 
-// Attempt is one that came to nothing.
+// Attempt is a failed attempt.
 type Attempt struct {
 	At      time.Time `json:"at"`
 	Attempt int       `json:"attempt"`
 	Error   string    `json:"error"`
 }
 
-// NotificationDetail is a line of the ledger with all that is known of it.
+// NotificationDetail is a notification with its failed attempts and its next attempt.
 type NotificationDetail struct {
 	Notification
-	Locale   string     `json:"locale" doc:"Of the recipient"`
-	Timezone string     `json:"timezone" doc:"Of the recipient; empty: the meeting's"`
-	Failures []Attempt  `json:"failures" nullable:"false" doc:"Attempts that came to nothing, the first fifty"`
-	NextTry  *time.Time `json:"next_try" nullable:"true" doc:"While it is on its way: when it is tried, if the queue holds it already"`
+	Locale   string     `json:"locale" doc:"Locale of the recipient"`
+	Timezone string     `json:"timezone" doc:"Time zone of the recipient; empty: that of the meeting"`
+	Failures []Attempt  `json:"failures" nullable:"false" doc:"Failed attempts, at most the first 50"`
+	NextTry  *time.Time `json:"next_try" nullable:"true" doc:"If pending or sending: time of the next attempt, if already in the queue"`
 }
 
 type detailOutput struct{ Body NotificationDetail }
@@ -187,8 +187,8 @@ type resendInput struct {
 
 type resendOutput struct {
 	Body struct {
-		Resent  int     `json:"resent" doc:"How many are sent again"`
-		Skipped []int64 `json:"skipped" nullable:"false" doc:"Those that are on their way, were cancelled, or are not there"`
+		Resent  int     `json:"resent" doc:"Number of notifications that are sent again"`
+		Skipped []int64 `json:"skipped" nullable:"false" doc:"IDs of notifications that are pending, sending, cancelled, superseded or unknown"`
 	}
 }
 
@@ -209,7 +209,7 @@ func (h *handlers) resendAll(ctx context.Context, in *resendInput) (*resendOutpu
 	return out, nil
 }
 
-// instant reads a time with an offset; empty is the zero time.
+// instant parses a time with an offset; "" is the zero time.
 func instant(location, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

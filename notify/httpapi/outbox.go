@@ -12,7 +12,7 @@ import (
 	"punctual/notify/outbox"
 )
 
-// RegisterOutbox adds the operations that show what the drivers named outbox kept.
+// RegisterOutbox adds the operations that show messages stored by the outbox drivers.
 func RegisterOutbox(api huma.API, box *outbox.Outbox) {
 	h := &outboxHandlers{box}
 	op := func(id, path, summary string, errors ...int) huma.Operation {
@@ -21,28 +21,28 @@ func RegisterOutbox(api huma.API, box *outbox.Outbox) {
 			Errors: append(errors, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity),
 		}
 	}
-	huma.Register(api, op("list-outbox", "/outbox", "Mails and short messages that were kept instead of sent, the newest first"), h.list)
-	huma.Register(api, op("get-outbox-message", "/outbox/{name}", "One of them", http.StatusNotFound), h.get)
+	huma.Register(api, op("list-outbox", "/outbox", "List emails and text messages that were stored instead of sent, newest first"), h.list)
+	huma.Register(api, op("get-outbox-message", "/outbox/{name}", "Get a stored message", http.StatusNotFound), h.get)
 }
 
 type outboxHandlers struct{ box *outbox.Outbox }
 
 // OutboxItem is a message in the outbox.
 type OutboxItem struct {
-	Name    string    `json:"name" doc:"Of the file; .eml for mails, .txt for short messages"`
+	Name    string    `json:"name" doc:"File name; .eml for emails, .txt for text messages"`
 	Kind    string    `json:"kind" example:"invitation"`
 	To      string    `json:"to"`
 	Subject string    `json:"subject"`
-	At      time.Time `json:"at" doc:"When it was last written"`
+	At      time.Time `json:"at" doc:"When the file was last written"`
 	Size    int64     `json:"size" doc:"Bytes"`
 }
 
-// OutboxMessage is one with its content.
+// OutboxMessage is a message with its content.
 type OutboxMessage struct {
 	OutboxItem
 	Text string `json:"text"`
-	HTML string `json:"html" doc:"As it was sent; empty for short messages. Show it in a sandbox"`
-	Raw  string `json:"raw" doc:"The file"`
+	HTML string `json:"html" doc:"HTML as sent; empty for text messages. Show it in a sandbox"`
+	Raw  string `json:"raw" doc:"Content of the file"`
 }
 
 func viewItem(it outbox.Item) OutboxItem {
@@ -50,8 +50,8 @@ func viewItem(it outbox.Item) OutboxItem {
 }
 
 type outboxInput struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many items at most"`
-	Cursor string `query:"cursor" maxLength:"500" doc:"next_cursor of the page before"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Maximum number of items"`
+	Cursor string `query:"cursor" maxLength:"500" doc:"The next_cursor of the previous page"`
 }
 
 type outboxOutput struct {
@@ -61,7 +61,7 @@ type outboxOutput struct {
 	}
 }
 
-// The cursor is the name of the page's last item.
+// list uses the name of the last item as cursor.
 func (h *outboxHandlers) list(_ context.Context, in *outboxInput) (*outboxOutput, error) {
 	items, err := h.box.List(in.Cursor, in.Limit+1)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package outbox keeps mails and short messages as files instead of sending them, so that a
-// fresh installation tells nobody anything and an administrator can read what it would have said.
+// Package outbox stores emails and text messages as files instead of sending them. A new
+// installation notifies nobody, and administrators can read what it would have sent.
 package outbox
 
 import (
@@ -21,14 +21,14 @@ import (
 	"time"
 )
 
-// ErrNotFound says that the outbox holds no such file.
+// ErrNotFound reports that a message does not exist.
 var ErrNotFound = errors.New("outbox: no such message")
 
-// Outbox is a folder of messages: a header and a body each, mails as .eml, short messages as
-// .txt. It is safe for concurrent use, also by several processes.
+// Outbox is a folder of messages with headers and a body: emails as .eml, text messages as .txt.
+// Safe for concurrent use, also by several processes.
 type Outbox struct{ dir string }
 
-// Open makes the folder if it is missing, readable by nobody else: mails are private.
+// Open creates the folder if necessary, accessible only to its owner because mails are private.
 func Open(dir string) (*Outbox, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("outbox: %w", err)
@@ -36,14 +36,14 @@ func Open(dir string) (*Outbox, error) {
 	return &Outbox{dir: dir}, nil
 }
 
-// At is an outbox to read from, whether or not anything was ever put there.
+// At returns an outbox for reading. The folder need not exist.
 func At(dir string) *Outbox { return &Outbox{dir: dir} }
 
-// Dir is the folder.
+// Dir returns the path of the folder.
 func (o *Outbox) Dir() string { return o.dir }
 
-// Put stores what write writes under the name of id, which it makes fit for a file, with the
-// extension ext (".eml" or ".txt"). It replaces what an earlier attempt left, as a whole or not at all.
+// Put stores the output of write in a file named after id, made safe as a file name, with the
+// extension ext (".eml" or ".txt"). It atomically replaces the file of an earlier attempt.
 func (o *Outbox) Put(id, ext string, write func(io.Writer) error) (err error) {
 	tmp, err := os.CreateTemp(o.dir, ".tmp-*")
 	if err != nil {
@@ -66,7 +66,7 @@ func (o *Outbox) Put(id, ext string, write func(io.Writer) error) (err error) {
 	return os.Rename(tmp.Name(), filepath.Join(o.dir, fileName(id)+ext))
 }
 
-// fileName keeps of an id what is harmless in a file's name on any system.
+// fileName replaces characters of an ID that are not safe in file names.
 func fileName(id string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -80,26 +80,26 @@ func fileName(id string) string {
 	return strings.TrimLeft(name, ".")
 }
 
-// Item is one message in a list.
+// Item is a message in a list.
 type Item struct {
-	Name    string // of the file
+	Name    string // file name
 	At      time.Time
 	Size    int64
 	To      string
 	Subject string
-	Kind    string // X-Punctual-Kind
+	Kind    string // header X-Punctual-Kind
 }
 
-// Message is one message with its content.
+// Message is a message with its content.
 type Message struct {
 	Item
 	Text string
-	HTML string // of mails; as it was sent: show it in a sandbox only
+	HTML string // of emails, as sent: show it in a sandbox
 	Raw  []byte
 }
 
-// List returns the messages, newest first, at most n beginning behind the one named after
-// (empty: at the newest).
+// List returns at most n messages, newest first, starting after the one named after ("" starts at
+// the newest).
 func (o *Outbox) List(after string, n int) ([]Item, error) {
 	entries, err := os.ReadDir(o.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +110,7 @@ func (o *Outbox) List(after string, n int) ([]Item, error) {
 		if !valid(e.Name()) {
 			continue
 		}
-		if info, err := e.Info(); err == nil { // else it has just been replaced
+		if info, err := e.Info(); err == nil { // on error it has just been replaced
 			items = append(items, Item{Name: e.Name(), At: info.ModTime().UTC(), Size: info.Size()})
 		}
 	}
@@ -119,7 +119,7 @@ func (o *Outbox) List(after string, n int) ([]Item, error) {
 	})
 	if after != "" {
 		i := slices.IndexFunc(items, func(it Item) bool { return it.Name == after })
-		items = items[i+1:] // an unknown name starts from the newest
+		items = items[i+1:] // an unknown name starts at the newest
 	}
 	items = items[:min(n, len(items))]
 	for i := range items {
@@ -130,7 +130,7 @@ func (o *Outbox) List(after string, n int) ([]Item, error) {
 	return items, nil
 }
 
-// Trim deletes messages that were put there before an instant, and returns how many.
+// Trim deletes the messages stored before the given time and returns their number.
 func (o *Outbox) Trim(before time.Time) (n int, err error) {
 	entries, err := os.ReadDir(o.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -175,7 +175,7 @@ func (o *Outbox) Read(name string) (Message, error) {
 	}
 	m := Message{Item: Item{Name: name, At: info.ModTime().UTC(), Size: info.Size()}, Raw: raw}
 	parsed, err := mail.ReadMessage(bytes.NewReader(raw))
-	if err != nil { // somebody put it there; show it as it is
+	if err != nil { // a foreign file: show it unchanged
 		m.Text = string(raw)
 		return m, nil
 	}
@@ -198,7 +198,7 @@ func decodeWords(s string) string {
 	return s
 }
 
-// addPart takes the first text and the first HTML of a tree of parts.
+// addPart stores the first plain text and the first HTML of a tree of parts.
 func (m *Message) addPart(contentType, encoding string, body io.Reader) {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -213,8 +213,8 @@ func (m *Message) addPart(contentType, encoding string, body io.Reader) {
 			m.addPart(p.Header.Get("Content-Type"), p.Header.Get("Content-Transfer-Encoding"), p)
 		}
 	}
-	into := map[string]*string{"text/plain": &m.Text, "text/html": &m.HTML}[kind]
-	if into == nil || *into != "" {
+	dest := map[string]*string{"text/plain": &m.Text, "text/html": &m.HTML}[kind]
+	if dest == nil || *dest != "" {
 		return
 	}
 	switch strings.ToLower(encoding) {
@@ -224,6 +224,6 @@ func (m *Message) addPart(contentType, encoding string, body io.Reader) {
 		body = quotedprintable.NewReader(body)
 	}
 	if b, err := io.ReadAll(body); err == nil {
-		*into = string(b)
+		*dest = string(b)
 	}
 }

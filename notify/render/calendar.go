@@ -14,8 +14,8 @@ import (
 	"punctual/notify"
 )
 
-// calendar returns the iCalendar part of n and its method, or nothing for kinds without one.
-// It depends on n alone, so that every attempt carries the same.
+// calendar returns the iCalendar part of n and its method, or "" for kinds without one. It depends
+// only on n, so every attempt sends the same.
 func (r *Renderer) calendar(n notify.Notification) (body, method string) {
 	f := n.Facts
 	status := ics.ObjectStatusConfirmed
@@ -32,7 +32,7 @@ func (r *Renderer) calendar(n notify.Notification) (body, method string) {
 	cal.SetMethod(ics.Method(method))
 	cal.SetCalscale("GREGORIAN")
 
-	c := &calendarOf{Renderer: r, n: n, status: status}
+	c := &eventBuilder{Renderer: r, n: n, status: status}
 	if f.Series != nil {
 		c.series(cal)
 	} else {
@@ -41,15 +41,15 @@ func (r *Renderer) calendar(n notify.Notification) (body, method string) {
 	return unquote.Replace(cal.Serialize(ics.WithNewLineWindows)), method
 }
 
-// calendarOf makes the events of one notification.
-type calendarOf struct {
+// eventBuilder creates the events of one notification.
+type eventBuilder struct {
 	*Renderer
 	n      notify.Notification
 	status ics.ObjectStatus
 }
 
-// single is one meeting, which may be a date of a series.
-func (c *calendarOf) single(cal *ics.Calendar) {
+// single adds a single meeting, which may be a date of a series.
+func (c *eventBuilder) single(cal *ics.Calendar) {
 	f := c.n.Facts
 	ev := c.event(f.Title, f.Description, f.Rooms, f.Attendees)
 	t := times{zoneOf(f), f.Start, f.End}
@@ -61,9 +61,9 @@ func (c *calendarOf) single(cal *ics.Calendar) {
 	cal.AddVEvent(ev)
 }
 
-// series is a recurring event with an event for each date that differs; of a cancellation of
-// some dates, an event for each of those.
-func (c *calendarOf) series(cal *ics.Calendar) {
+// series adds a recurring event, and an event for each date that differs. For a cancellation of
+// some dates it adds an event for each of those.
+func (c *eventBuilder) series(cal *ics.Calendar) {
 	f, s := c.n.Facts, c.n.Facts.Series
 	loc := zoneOf(f)
 	first, err := time.ParseInLocation(localTime, s.Start, orUTC(loc))
@@ -116,7 +116,7 @@ func (c *calendarOf) series(cal *ics.Calendar) {
 	}
 }
 
-func (c *calendarOf) occurrence(cal *ics.Calendar, loc *time.Location, o notify.Occurrence) {
+func (c *eventBuilder) occurrence(cal *ics.Calendar, loc *time.Location, o notify.Occurrence) {
 	f := c.n.Facts
 	rooms, description, attendees := o.Rooms, f.Description, o.Attendees
 	if len(rooms) == 0 {
@@ -135,27 +135,27 @@ func (c *calendarOf) occurrence(cal *ics.Calendar, loc *time.Location, o notify.
 	cal.AddVEvent(ev)
 }
 
-// seriesRooms are those of the dates that do not differ; those of the facts are of the dates that
-// the text is about.
-func (c *calendarOf) seriesRooms() []string {
+// seriesRooms returns the rooms of the regular dates. Those of the facts belong to the dates that
+// the text describes.
+func (c *eventBuilder) seriesRooms() []string {
 	if rooms := c.n.Facts.Series.Rooms; len(rooms) > 0 {
 		return rooms
 	}
 	return c.n.Facts.Rooms
 }
 
-// uid names the event in the world: all dates of a series share it.
-func (c *calendarOf) uid() string {
+// uid returns the UID of the event. All dates of a series share it.
+func (c *eventBuilder) uid() string {
 	if id := c.n.Facts.SeriesID; id != 0 {
 		return c.uids.series(id)
 	}
 	return c.uids.meeting(c.meetingID())
 }
 
-func (c *calendarOf) meetingID() int64 { return cmp.Or(c.n.Facts.MeetingID, c.n.MeetingID) }
+func (c *eventBuilder) meetingID() int64 { return cmp.Or(c.n.Facts.MeetingID, c.n.MeetingID) }
 
-// event without its times.
-func (c *calendarOf) event(title, description string, roomNames []string, attendees []notify.Contact) *ics.VEvent {
+// event returns an event without times.
+func (c *eventBuilder) event(title, description string, roomNames []string, attendees []notify.Contact) *ics.VEvent {
 	f := c.n.Facts
 	ev := ics.NewEvent(c.uid())
 	ev.SetDtStampTime(c.n.CreatedAt.UTC())
@@ -178,8 +178,8 @@ func (c *calendarOf) event(title, description string, roomNames []string, attend
 	if addr := mailto(f.Organizer.Email); addr != "" {
 		ev.SetOrganizer(addr, cn(f.Organizer))
 	}
-	// A guest without an e-mail address is left out: ATTENDEE takes any URI (RFC 5545, 3.3.3), but a
-	// tel: URI would show the guest's number to everybody, and calendars answer by mail alone.
+	// Guests without an email address are omitted. ATTENDEE accepts any URI (RFC 5545, 3.3.3), but
+	// a tel: URI would show the guest's number to everybody, and calendars reply only by mail.
 	for _, a := range attendees {
 		if addr := mailto(a.Email); addr != "" {
 			status, rsvp := partstat(a.Response), "TRUE"
@@ -194,7 +194,7 @@ func (c *calendarOf) event(title, description string, roomNames []string, attend
 	return ev
 }
 
-// partstat is what somebody answered, as iCalendar has it.
+// partstat returns the iCalendar value of a response.
 func partstat(response string) ics.ParticipationStatus {
 	switch response {
 	case "accepted":
@@ -208,8 +208,8 @@ func partstat(response string) ics.ParticipationStatus {
 	}
 }
 
-// times of an event are in the zone of its room, which the calendar describes; in UTC when
-// there is none. See [localForm] for the instants that only UTC can name.
+// times of an event are written in the zone of its room, or in UTC without one. See [localForm]
+// for instants that only UTC can express.
 type times struct {
 	loc        *time.Location // nil: UTC
 	start, end time.Time
@@ -246,8 +246,8 @@ func (t times) set(ev *ics.VEvent, p ics.ComponentProperty, at time.Time) {
 
 const localTime = "20060102T150405"
 
-// localForm writes an instant as clocks in loc show it. It returns false for a nil loc, and for
-// the second pass of an hour that clocks repeat: readers take such a time to be the first pass.
+// localForm formats an instant as local time in loc. It returns false for a nil loc, and for the
+// second pass of a repeated hour, because readers assume the first pass.
 func localForm(at time.Time, loc *time.Location) (text string, ok bool) {
 	if loc == nil {
 		return "", false
@@ -263,12 +263,12 @@ func localForm(at time.Time, loc *time.Location) (text string, ok bool) {
 	return at.Format(localTime), true
 }
 
-// observedBefore is how long before an event the description of its zone begins at least.
-// Readers compare clock times, which differ from instants by less than a day and a half.
+// observedBefore is the minimum time that a zone description covers before an event. Readers
+// compare local times, which differ from instants by less than a day and a half.
 const observedBefore = 48 * time.Hour
 
-// timezone describes the zone of start from the last change before it to the change after end:
-// all that a single event needs, and nothing that could go out of date.
+// timezone describes the zone of start from the last change before start to the first after end. A
+// single event needs no more, and the description never becomes outdated.
 func timezone(start, end time.Time) *ics.VTimezone {
 	tz := ics.NewTimezone(start.Location().String())
 	for t := start.Add(-observedBefore); ; {
@@ -281,9 +281,9 @@ func timezone(start, end time.Time) *ics.VTimezone {
 	}
 }
 
-// observance describes what holds at t, since from; zero: always. DAYLIGHT is what is ahead,
-// also where the law has it the other way round, as in Dublin and Casablanca: programs that read
-// calendars take that for granted.
+// observance describes the offset at t, valid since from (zero: always). The larger offset is
+// DAYLIGHT, even where the law defines it the other way round, as in Dublin and Casablanca,
+// because calendar programs assume so.
 func observance(t, from time.Time) ics.Component {
 	name, offset := t.Zone()
 	begin, before, daylight := "19700101T000000", offset, t.IsDST()
@@ -319,7 +319,7 @@ func utcOffset(seconds int) string {
 	return s
 }
 
-// mailto makes a calendar address, or nothing of what could break out of one.
+// mailto returns a calendar address, or "" for an email that could break out of it.
 func mailto(email string) string {
 	if email == "" || strings.ContainsFunc(email, func(c rune) bool { return hidden(c) || unicode.IsSpace(c) }) {
 		return ""
@@ -327,10 +327,10 @@ func mailto(email string) string {
 	return "mailto:" + email
 }
 
-// cn is the parameter with a person's name. RFC 5545 wants it quoted when it holds a comma,
-// colon or semicolon; the library would put a backslash before them and before apostrophes,
-// which calendars then show. So these characters travel through it in disguise, as
-// characters of private use, which line keeps out of all else.
+// cn returns the parameter with a person's name. RFC 5545 requires quotes around commas, colons
+// and semicolons. The library would escape them and apostrophes with backslashes, which calendars
+// display. Private-use characters replace them until [unquote]; line removes such characters from
+// all other text.
 func cn(c notify.Contact) ics.PropertyParameter {
 	return ics.WithCN("\uE000" + quote.Replace(contact(c)) + "\uE000")
 }

@@ -12,25 +12,26 @@ import (
 	"punctual/notify"
 )
 
-// Event is a meeting in a calendar that others read.
+// Event is a meeting in a calendar feed.
 type Event struct {
 	MeetingID   int64
 	Title       string
 	Description string
 	Start, End  time.Time
-	Timezone    string // of its room
+	Timezone    string // of the room
 	Rooms       []string
-	Organizer   notify.Contact // empty: not told
-	Tentative   bool           // somebody must still agree to it
+	Organizer   notify.Contact // empty: hidden
+	Tentative   bool           // waits for approval
 	Sequence    int64
 	ChangedAt   time.Time
 }
 
-// refresh is how often calendars should look again, which they do as they like.
+// refresh is the suggested polling interval of calendars.
 const refresh = "PT15M"
 
-// Calendar makes an iCalendar of the events up to an instant, which it says, each for itself: dates of a series differ more often
-// than calendars get right. It depends on what it is given alone, so that the same is the same.
+// Calendar returns an iCalendar with the events and a description that mentions until. Each date
+// of a series is a separate event, because calendars handle recurring events with many exceptions
+// badly. The result depends only on the arguments.
 func (r *Renderer) Calendar(name string, events []Event, until time.Time) []byte {
 	cal := ics.NewCalendar()
 	cal.SetProductId("-//Punctual//Punctual//EN")
@@ -80,10 +81,11 @@ func (r *Renderer) published(e Event) *ics.VEvent {
 	return ev
 }
 
-// eventZone is nil for UTC.
+// eventZone returns the zone of e, or nil for UTC.
 func eventZone(e Event) *time.Location { return zoneOf(notify.Facts{Timezone: e.Timezone}) }
 
-// zonesOf the events, by name, each with the time that it must be described for.
+// zonesOf returns the zones of the events by name, each with the time span that its description
+// must cover.
 func zonesOf(events []Event) []times {
 	var all []times
 	for _, e := range events {

@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// Identity makes the UIDs of events, by which calendars all over the world know them. It must
-// never change, and no two installations may share one.
+// Identity creates the UIDs of events, which identify them in all calendars. It must never change,
+// and must be unique per installation.
 type Identity struct {
-	Domain string // right side of UIDs; empty: "localhost"
+	Domain string // domain of UIDs; "": "localhost"
 
-	// Events up to these IDs were sent with another domain, which they keep.
+	// Events up to these IDs keep the domain that they were sent with.
 	FormerDomain                string
 	FormerMeeting, FormerSeries int64
 }

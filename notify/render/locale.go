@@ -11,14 +11,14 @@ import (
 	"golang.org/x/text/language"
 )
 
-// variants of a text; a kind of notification has one or more.
+// variants of texts. A kind of notification has one or more.
 var variants = []string{
 	"reminder.start", "reminder.end", "invitation", "change", "cancellation", "approval_request", "approval_reminder", "escalation",
 	"decision.confirmed", "decision.rejected", "decision.timeout", "released", "declined",
 	"waitlist_offer", "waitlist_booked", "waitlist_expired",
 }
 
-// required names every template that a language must define.
+// required returns the templates that each language must define.
 func required() []string {
 	names := []string{
 		"date", "date-short", "weekday", "month", "time", "duration", "list-separator", "and-more",
@@ -41,7 +41,7 @@ type locale struct {
 	templates *template.Template
 }
 
-// locales are the languages there are. English is the first, for whoever asks for another.
+// locales are the available languages. English is the first and the fallback.
 type locales struct {
 	all     []*locale
 	matcher language.Matcher
@@ -89,7 +89,7 @@ func loadLocale(fsys fs.FS, name string) (*locale, error) {
 	return &locale{tag: tag, templates: t}, nil
 }
 
-// functions are for tables of words: list makes a slice, dict a map of key, value, key, value.
+// functions for word tables: list returns a slice, dict a map of key, value, key, value.
 var functions = template.FuncMap{
 	"list": func(words ...string) []string { return words },
 	"dict": func(pairs ...string) map[string]string {
@@ -101,7 +101,7 @@ var functions = template.FuncMap{
 	},
 }
 
-// of returns the language nearest to what a person wants ("zh-CN", "de;q=0.9, zh"), else English.
+// of returns the best match for a user's languages ("zh-CN", "de;q=0.9, zh"), by default English.
 func (ls *locales) of(want string) *locale {
 	tags, _, err := language.ParseAcceptLanguage(strings.ReplaceAll(want, "_", "-"))
 	if err != nil {
@@ -120,7 +120,7 @@ func (l *locale) say(name string, data any) (string, error) {
 	return b.String(), nil
 }
 
-// must is say for words and dates, which cannot fail: a test renders all of them.
+// must is say for words and dates. It cannot fail: a test renders all of them.
 func (l *locale) must(name string, data any) string {
 	s, err := l.say(name, data)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package render turns a notification into what a person reads: a mail as text and HTML with
-// its iCalendar part, or a short message, in the recipient's language and time zone.
+// Package render renders notifications in the recipient's language and time zone: emails as text
+// and HTML with an iCalendar part, or text messages.
 package render
 
 import (
@@ -20,21 +20,21 @@ var files embed.FS
 
 // Config of a [Renderer].
 type Config struct {
-	BaseURL  string // of the web page, for links; empty: no links
+	BaseURL  string // of the web page, for links; "": no links
 	Identity Identity
 	Links    Links
 }
 
-// Links lead the readers of mails to where they act without signing in. One that is nil, or tells
-// no address, leads nowhere.
+// Links return the addresses at which recipients act without signing in. A nil function or an
+// empty address means no link.
 type Links struct {
-	Decide  func(notify.Notification) string // of a request for a decision: decide
+	Decide  func(notify.Notification) string // of an approval request: approve or reject
 	CheckIn func(notify.Notification) string // of a reminder: check in
-	Respond func(notify.Notification) string // of an invitation: answer it
-	Accept  func(notify.Notification) string // of an offer to who waits: accept it
+	Respond func(notify.Notification) string // of an invitation: respond
+	Accept  func(notify.Notification) string // of an offer from the waiting list: accept
 }
 
-// Renderer makes mails and short messages. It is safe for concurrent use.
+// Renderer renders emails and text messages. Safe for concurrent use.
 type Renderer struct {
 	baseURL string
 	uids    Identity
@@ -44,7 +44,7 @@ type Renderer struct {
 	text    *texttemplate.Template
 }
 
-// New parses the templates. It fails on a base URL that is not http or https.
+// New parses the templates. It returns an error if the base URL is not http or https.
 func New(c Config) (*Renderer, error) {
 	if c.BaseURL != "" {
 		u, err := url.Parse(c.BaseURL)
@@ -69,17 +69,17 @@ func New(c Config) (*Renderer, error) {
 	}, nil
 }
 
-// Mail is a rendered mail.
+// Mail is a rendered email.
 type Mail struct {
 	Lang     string // BCP 47
 	Subject  string // one line
 	Text     string
 	HTML     string
-	Calendar string // iCalendar; empty: none
+	Calendar string // iCalendar; "": none
 	Method   string // of the calendar: REQUEST or CANCEL
 }
 
-// Mail renders n as read at now. It fails on a kind it does not know.
+// Mail renders n as an email that is read at now. It returns an error for an unknown kind.
 func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
 	v, err := r.view(n, now)
 	if err != nil {
@@ -89,10 +89,10 @@ func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
 	if err != nil {
 		return Mail{}, err
 	}
-	r.offerDecision(&p, v, n)
-	r.offerCheckIn(&p, v, n)
-	r.offerAnswers(&p, v, n)
-	r.offerAcceptance(&p, v, n)
+	r.addDecision(&p, v, n)
+	r.addCheckIn(&p, v, n)
+	r.addResponses(&p, v, n)
+	r.addAcceptance(&p, v, n)
 	var text, html strings.Builder
 	if err := r.text.Execute(&text, p); err != nil {
 		return Mail{}, err
@@ -105,7 +105,8 @@ func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
 	return m, nil
 }
 
-// SMS renders n as a short message, as read at now. An invitation ends with the link to answer it.
+// SMS renders n as a text message that is read at now. An invitation ends with the link to
+// respond.
 func (r *Renderer) SMS(n notify.Notification, now time.Time) (string, error) {
 	v, err := r.view(n, now)
 	if err != nil {
@@ -115,13 +116,13 @@ func (r *Renderer) SMS(n notify.Notification, now time.Time) (string, error) {
 	if err != nil || n.Channel != notify.SMS {
 		return text, err
 	}
-	if url := r.answerURL(v, n); url != "" {
+	if url := r.responseURL(v, n); url != "" {
 		text += " " + url
 	}
 	return text, nil
 }
 
-// page is what the two layouts of a mail show.
+// page is the data for the two layouts of an email.
 type page struct {
 	Lang     string
 	Subject  string
@@ -134,19 +135,18 @@ type page struct {
 	Accent   accent
 	Void     bool // the meeting does not take place
 	Button   string
-	URL      string // of the meeting; empty: no button
+	URL      string // of the meeting; "": no button
 	Actions  []action
 	BaseURL  string
 	Footer   string
 	SentBy   string
 }
 
-// action is a button that leads to a page which asks before it acts.
+// action is a button that leads to a confirmation page.
 type action struct{ Label, URL, Colour string }
 
-// offerDecision adds the links by which the reader decides.
-func (r *Renderer) offerDecision(p *page, v *view, n notify.Notification) {
-	if r.links.Decide == nil || !v.asks() {
+func (r *Renderer) addDecision(p *page, v *view, n notify.Notification) {
+	if r.links.Decide == nil || !v.needsDecision() {
 		return
 	}
 	if url := r.links.Decide(n); url != "" {
@@ -157,8 +157,7 @@ func (r *Renderer) offerDecision(p *page, v *view, n notify.Notification) {
 	}
 }
 
-// offerCheckIn adds the link by which the reader says that they came.
-func (r *Renderer) offerCheckIn(p *page, v *view, n notify.Notification) {
+func (r *Renderer) addCheckIn(p *page, v *view, n notify.Notification) {
 	if r.links.CheckIn == nil || n.Kind != notify.Reminder || v.facts.CheckInBy == nil {
 		return
 	}
@@ -167,9 +166,9 @@ func (r *Renderer) offerCheckIn(p *page, v *view, n notify.Notification) {
 	}
 }
 
-// offerAnswers adds the links by which the reader answers an invitation, also to what changed.
-func (r *Renderer) offerAnswers(p *page, v *view, n notify.Notification) {
-	if url := r.answerURL(v, n); url != "" {
+// addResponses adds the links to respond to an invitation or a change.
+func (r *Renderer) addResponses(p *page, v *view, n notify.Notification) {
+	if url := r.responseURL(v, n); url != "" {
 		p.Actions = []action{
 			{v.locale.must("accept", nil), url + "&choice=accepted", green.Bar},
 			{v.locale.must("maybe", nil), url + "&choice=tentative", slate.Bar},
@@ -178,16 +177,15 @@ func (r *Renderer) offerAnswers(p *page, v *view, n notify.Notification) {
 	}
 }
 
-// answerURL is where the reader answers an invitation; empty: there is nothing to answer.
-func (r *Renderer) answerURL(v *view, n notify.Notification) string {
-	if r.links.Respond == nil || n.Kind != notify.Invitation && n.Kind != notify.Change || v.Part == "ends" { // which changes nothing for those who answered
+// responseURL returns the link to respond, or "" if there is nothing to respond to.
+func (r *Renderer) responseURL(v *view, n notify.Notification) string {
+	if r.links.Respond == nil || n.Kind != notify.Invitation && n.Kind != notify.Change || v.Part == "ends" { // the end of a series changes no response
 		return ""
 	}
 	return r.links.Respond(n)
 }
 
-// offerAcceptance adds the link by which who waits accepts an offer, or turns it down.
-func (r *Renderer) offerAcceptance(p *page, v *view, n notify.Notification) {
+func (r *Renderer) addAcceptance(p *page, v *view, n notify.Notification) {
 	if r.links.Accept == nil || n.Kind != notify.WaitlistOffer {
 		return
 	}
@@ -208,14 +206,14 @@ func (r *Renderer) page(v *view) (page, error) {
 	}
 	switch v.variant {
 	case "cancellation", "decision.rejected", "decision.timeout", "released", "waitlist_expired":
-		p.Void = v.facts.Move == nil && v.Part == "" // else it takes place, where it was or as another series
+		p.Void = v.facts.Move == nil && v.Part == "" // otherwise the meeting still takes place
 	}
 	if r.baseURL != "" && v.meetingID != 0 {
 		p.URL = r.baseURL + "/meetings/" + strconv.FormatInt(v.meetingID, 10)
 	}
 	p.Tile.Day = strconv.Itoa(v.start.Day())
 	p.Rows = v.fields()
-	for name, into := range map[string]*string{
+	for name, dest := range map[string]*string{
 		v.variant + ".subject":  &p.Subject,
 		v.variant + ".tag":      &p.Tag,
 		v.variant + ".headline": &p.Headline,
@@ -229,15 +227,15 @@ func (r *Renderer) page(v *view) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		*into = s
+		*dest = s
 	}
 	p.Tile.Month = v.locale.must("month", v.start)
 	p.Tile.Weekday = v.locale.must("weekday", v.start)
 	return p, nil
 }
 
-// accent colours a mail by what it says. Bar carries white text; Ink is read on Tint and
-// DarkInk on DarkTint: each pair has a contrast of 4.5 or more.
+// accent is the color scheme of a mail. Bar carries white text. Ink on Tint and DarkInk on
+// DarkTint are readable: each pair has a contrast of at least 4.5.
 type accent struct{ Bar, Tint, Ink, DarkTint, DarkInk string }
 
 var (

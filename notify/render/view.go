@@ -12,8 +12,8 @@ import (
 	"punctual/notify"
 )
 
-// view is what the templates of a language see. Its strings are one line each and free of
-// control characters; times are in the recipient's zone.
+// view is the data for the templates of a language. Strings are single lines without control
+// characters. Times are in the recipient's zone.
 type view struct {
 	Kind       string
 	Recipient  string // name
@@ -27,23 +27,23 @@ type view struct {
 	ShortDay   string // 10 Feb
 	ShortStart string // 10 Feb 10:00 (UTC+1)
 	ShortEnd   string
-	Deadline   string // like ShortStart; empty: none
-	Move       bool   // the request or decision is about a move of a meeting that takes place anyhow
-	Approves   bool   // nobody's decision is an approval
-	Agreed     string // names of those who have agreed at a level before
-	For        string // names of those for whom the reader stands in
-	NoShows    int    // in a row, of a series
-	Series     int64  // dates of a series that it is about; 0: of one meeting
-	Some       bool   // it is about some dates of the series alone
-	Part       string // of a change of a series: ends, goes_on (from Split on), added; empty: the whole
+	Deadline   string // like ShortStart; "": none
+	Move       bool   // the request or decision is about a move; the meeting itself takes place
+	Approves   bool   // the request is approved on timeout
+	Agreed     string // names of approvers of earlier levels
+	For        string // names of users whose deputy the reader is
+	NoShows    int    // consecutive, of a series
+	Series     int64  // number of dates of the series; 0: a single meeting
+	Some       bool   // only some dates of the series
+	Part       string // of a change of a series: ends, goes_on (from Split), added; "": the whole
 	Split      string // Wednesday, 17 March 2027
-	LastDay    string // of the dates that it is about: 10 Mar
-	TimedOut   bool   // nobody decided
-	Waits      bool   // it is about the waiting list
-	Why        string // waiting came to nothing: a reason's code
-	Asked      bool   // what became of waiting needs an approval
-	Remaining  string // until what a reminder speaks of: 15 minutes; empty: none
-	Past       bool   // what a reminder speaks of has happened
+	LastDay    string // last date: 10 Mar
+	TimedOut   bool
+	Waits      bool   // about the waiting list
+	Why        string // reason code of a waiting list entry that ended
+	Asked      bool   // the booking needs approval
+	Remaining  string // time until what the reminder is about: 15 minutes; "": none
+	Past       bool   // what the reminder is about has already happened
 
 	locale     *locale
 	variant    string
@@ -129,7 +129,7 @@ func variantOf(n notify.Notification) (string, error) {
 		case "start", "end":
 			return "reminder." + n.Facts.Before, nil
 		}
-		return "", fmt.Errorf("a reminder before %q is unknown", n.Facts.Before)
+		return "", fmt.Errorf("unknown reminder before %q", n.Facts.Before)
 	case notify.Decision:
 		switch {
 		case n.Facts.Decision == "confirmed":
@@ -139,16 +139,16 @@ func variantOf(n notify.Notification) (string, error) {
 		case n.Facts.Decision == "rejected":
 			return "decision.rejected", nil
 		}
-		return "", fmt.Errorf("a decision %q is unknown", n.Facts.Decision)
+		return "", fmt.Errorf("unknown decision %q", n.Facts.Decision)
 	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released, notify.Declined,
 		notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired:
 		return string(n.Kind), nil
 	}
-	return "", fmt.Errorf("a notification of kind %q is unknown", n.Kind)
+	return "", fmt.Errorf("unknown notification kind %q", n.Kind)
 }
 
-// asks reports whether the reader is to decide.
-func (v *view) asks() bool {
+// needsDecision reports whether the reader should approve or reject.
+func (v *view) needsDecision() bool {
 	switch notify.Kind(v.Kind) {
 	case notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation:
 		return true
@@ -156,7 +156,7 @@ func (v *view) asks() bool {
 	return false
 }
 
-// names in a row.
+// names joins names into one line.
 func (v *view) names(ns []string) string {
 	out := make([]string, len(ns))
 	for i, n := range ns {
@@ -165,8 +165,8 @@ func (v *view) names(ns []string) string {
 	return strings.Join(out, v.locale.must("list-separator", nil))
 }
 
-// remind says how long it is until what the reminder is about. One that is sent about when it
-// should be says the round number that somebody asked for; a delayed one says the truth.
+// remind sets the time until the start or end. A reminder that is sent about on time shows the
+// configured round number, a late one the actual time.
 func (v *view) remind(now time.Time) {
 	at, offset := v.start, time.Duration(v.facts.Offset)*time.Second
 	if v.facts.Before == "end" {
@@ -189,7 +189,7 @@ type part struct {
 	Unit string // day, hour, minute or second
 }
 
-// parts of a duration, the two largest.
+// parts returns the two largest units of a duration.
 func parts(d time.Duration) []part {
 	var ps []part
 	for _, u := range []struct {
@@ -206,7 +206,7 @@ func parts(d time.Duration) []part {
 
 func (v *view) say(name string) (string, error) { return v.locale.say(name, v) }
 
-// fields are the facts in the order people look for them.
+// fields returns the facts in the order in which readers look for them.
 func (v *view) fields() []field {
 	var fs []field
 	add := func(label string, lines ...string) {
@@ -228,11 +228,11 @@ func (v *view) fields() []field {
 	}
 	add("organizer", v.Organizer)
 	add("attendees", v.attendees())
-	if d := v.facts.Deadline; d != nil && v.asks() {
+	if d := v.facts.Deadline; d != nil && v.needsDecision() {
 		at := d.In(v.start.Location())
 		add("deadline", v.locale.must("date", at), v.locale.must("time", at)+" ("+zoneName(at)+")")
 	}
-	if r := v.facts.Reason; r != "timeout" && r != "no_show" && !v.Waits { // those are told in full sentences
+	if r := v.facts.Reason; r != "timeout" && r != "no_show" && !v.Waits { // the lead explains these
 		add("reason", lines(v.facts.Reason, maxDescription)...)
 	}
 	add("comment", lines(v.facts.Comment, maxDescription)...)
@@ -243,12 +243,12 @@ func (v *view) fields() []field {
 	return fs
 }
 
-// slot is the meeting's time in a zone, which it names.
+// slot formats the time of the meeting in a zone.
 func (v *view) slot(in *time.Location) []string {
 	return v.slotOf(v.start.In(in), v.end.In(in))
 }
 
-// slotOf is a time in the zone of both.
+// slotOf formats a time span in the zone of its arguments.
 func (v *view) slotOf(start, end time.Time) []string {
 	date := func(t time.Time) string { return v.locale.must("date", t) }
 	clock := func(t time.Time) string { return v.locale.must("time", t) }
@@ -261,7 +261,7 @@ func (v *view) slotOf(start, end time.Time) []string {
 	}
 }
 
-// elsewhere reports whether clocks at the room show another time than the recipient's.
+// elsewhere reports whether local time differs between the room and the recipient.
 func (v *view) elsewhere() bool {
 	differ := func(t time.Time) bool {
 		_, a := t.Zone()
@@ -271,8 +271,8 @@ func (v *view) elsewhere() bool {
 	return differ(v.start) || differ(v.end)
 }
 
-// dates of a series: the first ones and the last, and how many there are; nothing of a single
-// meeting.
+// dates lists the number of dates of a series, the first ones and the last. For a single meeting
+// it returns nil.
 func (v *view) dates() []string {
 	s := v.facts.Series
 	if s == nil {
@@ -293,15 +293,15 @@ func (v *view) dates() []string {
 	return ls
 }
 
-// repetition is a rule that can be said in few words.
+// repetition is a rule simple enough to put into words.
 type repetition struct {
 	Unit string // day, week, month or year
-	N    int    // every how many of them
-	Days string // of the week; empty: that of the first date
+	N    int    // interval
+	Days string // of the week; "": that of the first date
 }
 
-// rule of a series in words; empty if it takes many, or if its days are others where the
-// reader is.
+// rule describes the rule of a series, or returns "" if it is too complex or falls on other days
+// in the reader's zone.
 func (v *view) rule() string {
 	if v.start.Weekday() != v.start.In(v.room).Weekday() {
 		return ""
@@ -331,15 +331,15 @@ func (v *view) rule() string {
 	return v.locale.must("rule", r)
 }
 
-// weekdays of a rule's MO,WE.
+// weekdays translates days such as MO,WE.
 func (v *view) weekdays(days string) (string, error) {
 	var names []string
 	for day := range strings.SplitSeq(days, ",") {
 		i := slices.Index([]string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}, day)
 		if i < 0 {
-			return "", fmt.Errorf("%s is no day of the week", day)
+			return "", fmt.Errorf("%s is not a day of the week", day)
 		}
-		names = append(names, v.locale.must("weekday", time.Date(2023, 1, 1+i, 0, 0, 0, 0, time.UTC))) // which began on a Sunday
+		names = append(names, v.locale.must("weekday", time.Date(2023, 1, 1+i, 0, 0, 0, 0, time.UTC))) // January 2023 began on a Sunday
 	}
 	return strings.Join(names, v.locale.must("list-separator", nil)), nil
 }
@@ -363,7 +363,7 @@ func (v *view) short(t time.Time) string {
 	return v.locale.must("date-short", t) + " " + v.locale.must("time", t) + " (" + offsetName(t) + ")"
 }
 
-// zoneName names the zone of t as people know it: Europe/Berlin, UTC+1.
+// zoneName returns names such as "Europe/Berlin, UTC+1".
 func zoneName(t time.Time) string {
 	if name := t.Location().String(); name != "UTC" {
 		return name + ", " + offsetName(t)
@@ -388,8 +388,8 @@ func offsetName(t time.Time) string {
 
 func contact(c notify.Contact) string { return cmp.Or(line(c.Name), line(c.Email)) }
 
-// line makes s a single line that shows what it is: no control characters, nothing that turns
-// the direction of writing, nothing of private use (which calendars quote with).
+// line makes s a single line without control characters, characters that change the text
+// direction, and private-use characters (see [cn]).
 func line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -407,7 +407,7 @@ func hidden(r rune) bool {
 	return unicode.IsControl(r) || r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069' || unicode.Is(unicode.Co, r)
 }
 
-// lines splits a text that people wrote, of which it keeps at most n runes.
+// lines splits user text into lines and keeps at most n runes.
 func lines(s string, n int) []string {
 	s = strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n"))
 	if s == "" {
@@ -420,7 +420,7 @@ func lines(s string, n int) []string {
 	return ls
 }
 
-// cut keeps at most n runes of s.
+// cut shortens s to at most n runes.
 func cut(s string, n int) string {
 	rs := []rune(s)
 	if len(rs) <= n {

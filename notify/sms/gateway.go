@@ -21,13 +21,13 @@ import (
 	"punctual/notify"
 )
 
-// Gateway describes one HTTP request for a message. URL, the values of Headers and Body are
-// text/template templates over a [Message]; in them, json writes a value as JSON and urlquery
-// as part of a URL. An answer of 2xx means that the message was accepted.
+// Gateway describes the HTTP request for a message. URL, Body and the values of Headers are
+// text/template templates over a [Message]. In them json formats a value as JSON, and urlquery as
+// part of a URL. A 2xx response means that the message was accepted.
 type Gateway struct {
 	URL     string
 	Method  string            // POST
-	Headers map[string]string // Content-Type: application/json and Idempotency-Key: {{.ID}} unless given
+	Headers map[string]string // defaults: Content-Type: application/json, Idempotency-Key: {{.ID}}
 	Body    string
 	Timeout time.Duration // 10s
 }
@@ -41,8 +41,8 @@ type gateway struct {
 	client  *http.Client
 }
 
-// A FieldError says which field of a [Gateway] cannot work: "url", "body", or "headers." and the
-// name of one.
+// A FieldError names the invalid field of a [Gateway]: "url", "body", or "headers." and a header
+// name.
 type FieldError struct {
 	Field string
 	Err   error
@@ -51,16 +51,16 @@ type FieldError struct {
 func (e *FieldError) Error() string { return e.Err.Error() }
 func (e *FieldError) Unwrap() error { return e.Err }
 
-func wrong(field, format string, args ...any) error {
+func fieldError(field, format string, args ...any) error {
 	return &FieldError{field, fmt.Errorf(format, args...)}
 }
 
-var errElsewhere = errors.New("the gateway redirects to another host")
+var errRedirect = errors.New("gateway redirects to another host")
 
-// newGateway parses c and tries it on a message that is awkward to quote.
+// newGateway parses c and renders a test message that is hard to quote.
 func newGateway(c Gateway) (*gateway, error) {
 	if c.URL == "" {
-		return nil, wrong("url", "sms gateway: no url")
+		return nil, fieldError("url", "sms gateway: no url")
 	}
 	if c.Method == "" {
 		c.Method = http.MethodPost
@@ -82,7 +82,7 @@ func newGateway(c Gateway) (*gateway, error) {
 	}
 	for k, v := range headers {
 		if !httpguts.ValidHeaderFieldName(k) {
-			return nil, wrong("headers", "sms gateway: %q is not the name of a header", k)
+			return nil, fieldError("headers", "sms gateway: %q is not a valid header name", k)
 		}
 		if g.headers[k], err = parse("headers."+k, v); err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func newGateway(c Gateway) (*gateway, error) {
 func parse(name, text string) (*template.Template, error) {
 	t, err := template.New(name).Funcs(template.FuncMap{"json": toJSON}).Option("missingkey=error").Parse(text)
 	if err != nil {
-		return nil, wrong(name, "sms gateway: %w", err)
+		return nil, fieldError(name, "sms gateway: %w", err)
 	}
 	return t, nil
 }
@@ -107,8 +107,7 @@ func toJSON(v any) (string, error) {
 	return string(b), err
 }
 
-// try renders a request as send would, so that a mistake shows at the start and not with the
-// first reminder.
+// try renders a request, so that a mistake shows at startup and not with the first reminder.
 func (g *gateway) try() error {
 	req, body, err := g.request(context.Background(), Message{
 		ID: "1", To: "+15550100", Kind: "reminder", Text: "\"Zoë's\" \\ review\n开始",
@@ -117,7 +116,7 @@ func (g *gateway) try() error {
 		return fmt.Errorf("sms gateway: %w", err)
 	}
 	if strings.HasPrefix(req.Header.Get("Content-Type"), "application/json") && body != "" && !json.Valid([]byte(body)) {
-		return wrong("body", "sms gateway: body: a text with quotes makes %s, which is not JSON; write {{json .Text}} without quotes around it", body)
+		return fieldError("body", "sms gateway: body: a text with quotes makes %s, which is not JSON; write {{json .Text}} without quotes around it", body)
 	}
 	return nil
 }
@@ -129,10 +128,10 @@ func (g *gateway) request(ctx context.Context, m Message) (*http.Request, string
 	}
 	u, err := url.Parse(target)
 	if err != nil {
-		return nil, "", wrong("url", "url: %w", err)
+		return nil, "", fieldError("url", "url: %w", err)
 	}
 	if u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, "", wrong("url", "url: %q is not an http or https address", target)
+		return nil, "", fieldError("url", "url: %q is not an http or https address", target)
 	}
 	body, err := execute(g.body, m)
 	if err != nil {
@@ -148,7 +147,7 @@ func (g *gateway) request(ctx context.Context, m Message) (*http.Request, string
 			return nil, "", err
 		}
 		if !httpguts.ValidHeaderFieldValue(v) {
-			return nil, "", wrong("headers."+k, "headers.%s: the value holds a character that no header may", k)
+			return nil, "", fieldError("headers."+k, "headers.%s: the value contains a character that headers do not allow", k)
 		}
 		req.Header.Set(k, v)
 	}
@@ -158,12 +157,12 @@ func (g *gateway) request(ctx context.Context, m Message) (*http.Request, string
 func execute(t *template.Template, m Message) (string, error) {
 	var b bytes.Buffer
 	if err := t.Execute(&b, m); err != nil {
-		return "", wrong(t.Name(), "%w", err)
+		return "", fieldError(t.Name(), "%w", err)
 	}
 	return b.String(), nil
 }
 
-// send makes the request and says what the answer means for the next attempt.
+// send makes the request and classifies the response.
 func (g *gateway) send(ctx context.Context, m Message) error {
 	req, _, err := g.request(ctx, m)
 	if err != nil {
@@ -171,21 +170,21 @@ func (g *gateway) send(ctx context.Context, m Message) error {
 	}
 	resp, err := g.client.Do(req)
 	if err != nil {
-		return unanswered(ctx, err)
+		return requestError(ctx, err)
 	}
 	defer resp.Body.Close()
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, 500)) // read for the ledger; more of it is nobody's business
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 500)) // limited, because it is stored in the ledger
 	if resp.StatusCode/100 == 2 {
 		return nil
 	}
-	err = fmt.Errorf("the gateway answered %s: %s", resp.Status, strings.TrimSpace(string(said)))
+	err = fmt.Errorf("gateway returned %s: %s", resp.Status, strings.TrimSpace(string(body)))
 	switch code := resp.StatusCode; code {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 		return notify.Unavailable(err)
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 	default:
 		switch code / 100 {
-		case 3: // somebody moved the gateway
+		case 3: // the gateway has moved
 			return notify.Unavailable(err)
 		case 4:
 			return notify.Permanent(err)
@@ -197,13 +196,13 @@ func (g *gateway) send(ctx context.Context, m Message) error {
 	return err
 }
 
-// unanswered classifies a request without an answer. One that never reached the gateway says
-// nothing about the message; after a time-out the message may have been sent.
-func unanswered(ctx context.Context, err error) error {
+// requestError classifies a request without a response. If it never reached the gateway, the
+// message is not at fault. After a timeout the message may have been sent.
+func requestError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// The URL of a gateway may carry its password.
+	// The URL of a gateway may contain its password.
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
@@ -213,29 +212,29 @@ func unanswered(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return notify.Unavailable(err)
 	}
-	if errors.Is(err, errElsewhere) {
+	if errors.Is(err, errRedirect) {
 		return notify.Unavailable(err)
 	}
 	return err
 }
 
-// checkRedirect follows 307 and 308 within a host. Anything else would carry the message and
-// the gateway's password elsewhere, or lose the body.
+// checkRedirect follows 307 and 308 within a host. Other redirects would send the message and the
+// gateway's password elsewhere, or lose the body.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
 	case req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme:
-		return errElsewhere
+		return errRedirect
 	case req.Method != first.Method || len(via) > 3:
 		return http.ErrUseLastResponse
 	}
 	return nil
 }
 
-// maxRetryAfter bounds how long a gateway may make us wait.
+// maxRetryAfter limits the delay that a gateway can request.
 const maxRetryAfter = time.Hour
 
-// retryAfter reads seconds or a date; 0 if there is neither.
+// retryAfter parses seconds or a date; 0 for neither.
 func retryAfter(s string, now time.Time) time.Duration {
 	var d time.Duration
 	if n, err := strconv.Atoi(s); err == nil {

@@ -1,5 +1,5 @@
-// Package sms sends notifications as short messages: through a gateway that speaks HTTP, or
-// into an outbox of files.
+// Package sms sends notifications as text messages, through an HTTP gateway or into an outbox of
+// files.
 package sms
 
 import (
@@ -15,7 +15,7 @@ import (
 	"punctual/notify/render"
 )
 
-// Sender implements [notify.Sender] for short messages.
+// Sender implements [notify.Sender] for text messages.
 type Sender struct {
 	render    *render.Renderer
 	countries []string
@@ -23,23 +23,23 @@ type Sender struct {
 	post      func(context.Context, notify.Notification, Message) error
 }
 
-// Message is what the templates of a gateway see.
+// Message is the data for the templates of a gateway.
 type Message struct {
-	ID   string // the same in every attempt: the gateway may tell a copy by it
-	To   string // phone number: digits, with a leading + if it was given
+	ID   string // the same in every attempt, so that the gateway can detect duplicates
+	To   string // phone number: digits, with a leading + if it had one
 	Text string
 	Kind string // of the notification
 }
 
-// Only returns s with the prefixes of numbers that it sends to, such as "+49"; none: all but
-// those of [Premium].
+// Only restricts s to numbers with these prefixes, such as "+49"; none: all except those of
+// [Premium].
 func (s *Sender) Only(prefixes []string) *Sender {
 	s.countries = prefixes
 	return s
 }
 
-// NewHTTP returns a Sender over a gateway. It fails if c is no working description of one, with a
-// [*FieldError] if a single field is at fault.
+// NewHTTP returns a Sender for a gateway. It returns an error if c is invalid, a [*FieldError] if
+// a single field is.
 func NewHTTP(c Gateway, r *render.Renderer) (*Sender, error) {
 	g, err := newGateway(c)
 	if err != nil {
@@ -50,8 +50,7 @@ func NewHTTP(c Gateway, r *render.Renderer) (*Sender, error) {
 	}}, nil
 }
 
-// NewOutbox returns a Sender that writes each message to a file, so that another attempt
-// overwrites it.
+// NewOutbox returns a Sender that writes each message to a file. A retry overwrites it.
 func NewOutbox(box *outbox.Outbox, r *render.Renderer) *Sender {
 	s := &Sender{render: r, now: time.Now}
 	s.post = func(_ context.Context, n notify.Notification, m Message) error {
@@ -83,13 +82,13 @@ func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
 		return notify.Permanent(err)
 	}
 	id := strconv.FormatInt(n.ID, 10)
-	if n.Version > 1 { // somebody wants it sent again: a gateway must not take it for a copy
+	if n.Version > 1 { // a resend: the gateway must not treat it as a duplicate
 		id += "-" + strconv.FormatInt(n.Version, 10)
 	}
 	return s.post(ctx, n, Message{ID: id, To: to, Text: text, Kind: string(n.Kind)})
 }
 
-// phone strips from a number what people write for legibility.
+// phone removes separators from a number.
 func phone(s string) (string, error) {
 	bare := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" \u00A0-./()", r) {
