@@ -21,7 +21,7 @@ export default defineConfig({
   },
   // Stores are tested as the browser runs them.
   resolve: process.env.VITEST ? { conditions: ['browser'] } : undefined,
-  test: { include: ['tests/*.test.{js,ts}'], pool: 'threads', testTimeout: 60_000 },
+  test: { include: ['tests/*.test.{js,ts}'], setupFiles: 'tests/setup.ts', pool: 'threads', testTimeout: 60_000 },
   server: {
     proxy: {
       '/api': { target: server, headers: { origin: server } },
