@@ -1,0 +1,74 @@
+import { tick, untrack } from 'svelte'
+import { placeOf, type Cursor, type Place } from './cursor'
+import { day } from './day.svelte'
+import { targetOf } from './gridTarget'
+import type { Viewport } from './gridViewport.svelte'
+import { minuteOf } from './layout'
+
+/** The cell of the grid that has the keyboard's focus, or gets it with the next Tab. */
+export class GridFocus {
+  cursor = $state.raw<Cursor>({ room: 0, at: 540 })
+  here = $derived.by<Place | undefined>(() => placeOf(this.cursor))
+  /** The data-key of the cell's element. */
+  key = $derived.by(() => this.here && keyOf(this.here))
+  /** Whether the focus is, or was last, in the grid. */
+  inside = false
+
+  #view: Viewport
+
+  constructor(view: Viewport) {
+    this.#view = view
+  }
+
+  /** Puts the cursor where a user looks first, until they have been in the grid. For an effect. */
+  beginAtFirst() {
+    void day.date
+    const room = day.rooms[0]
+    if (room && !this.inside) untrack(() => (this.cursor = { room: room.id, at: this.#view.firstMinute() }))
+  }
+
+  /** Takes the focus along when its cell is drawn elsewhere or is gone. For an effect. */
+  keep() {
+    void this.key
+    void day.meetings
+    if (this.inside) tick().then(() => this.follow(false))
+  }
+
+  /** Focuses the cell at the cursor: always if take is set, else only if nothing else has the focus. */
+  follow(take: boolean) {
+    const el = this.#view.scroller?.querySelector<HTMLElement>(`[data-key="${this.key}"]`)
+    const at = document.activeElement
+    // A dialog whose opener is gone, such as a slot that was booked, leaves the focus to the content.
+    const free = at === document.body || at === null || at.matches('main')
+    if (el && at !== el && (take || free)) el.focus({ preventScroll: true })
+  }
+
+  /** Moves cursor and focus, and scrolls there. */
+  async go(to: Cursor) {
+    this.cursor = to
+    await tick()
+    this.follow(true)
+    const p = this.here
+    if (p) this.#view.reveal(p.index, p.stop === 'head' ? undefined : p.stop)
+  }
+
+  focused(e: FocusEvent) {
+    this.inside = true
+    const key = (e.target as HTMLElement).dataset.key
+    const { room, meeting, name } = targetOf(e)
+    if (!room || key === this.key) return
+    if (name) this.cursor = { room: room.id, at: this.cursor.at, head: true }
+    else if (meeting) this.cursor = { room: room.id, at: Math.max(0, minuteOf(meeting.start, room, day.date)), meeting: meeting.id }
+  }
+
+  left({ relatedTarget, target }: FocusEvent) {
+    const scroller = this.#view.scroller!
+    if (relatedTarget) this.inside = scroller.contains(relatedTarget as Node)
+    // An element that is gone did not give the focus away; nor did a window that lost it to another.
+    else setTimeout(() => (this.inside &&= !(target as Node).isConnected || !document.hasFocus() || scroller.contains(document.activeElement)))
+  }
+}
+
+function keyOf({ room, stop }: Place): string {
+  return stop === 'head' ? `h${room.id}` : stop.meeting ? `m${stop.meeting.id}-${room.id}` : `s${room.id}`
+}

@@ -1,0 +1,111 @@
+import { i18n } from '../lib/i18n/index.svelte'
+import { mayEdit, mayExtend } from '../lib/requests.svelte'
+import { titleOf } from '../meeting/title'
+import { undo } from '../meeting/undo'
+import { walk, type Place } from './cursor'
+import { day } from './day.svelte'
+import type { GridFocus } from './gridFocus.svelte'
+import type { Planner } from './gridPlanner.svelte'
+import type { Viewport } from './gridViewport.svelte'
+import { dayLength, stepOf, type Stop } from './layout'
+import { moved, obstacle, rangeOf, stretched, taken, type Plan } from './plan'
+
+const kinds: Record<string, 'move' | 'start' | 'end' | undefined> = { m: 'move', e: 'end', s: 'start' }
+
+/** The keyboard on the grid: keys walk from cell to cell, select a time, and move or stretch a meeting. */
+export class GridKeys {
+  #view: Viewport
+  #focus: GridFocus
+  #planner: Planner
+
+  constructor(view: Viewport, focus: GridFocus, planner: Planner) {
+    this.#view = view
+    this.#focus = focus
+    this.#planner = planner
+  }
+
+  pressed(e: KeyboardEvent) {
+    const { here, cursor } = this.#focus
+    if (e.target === this.#view.scroller || !here) return
+    if (this.#planner.byKeys) return this.#plan(e)
+    if ((e.key === 'Enter' || e.key === ' ') && (e.target as Element).closest('a')) return
+    const act = this.#action(e, here)
+    if (act) {
+      e.preventDefault()
+      return act()
+    }
+    const to = !modified(e) && walk(e, cursor, here)
+    if (!to) return
+    e.preventDefault()
+    void this.#focus.go(to)
+  }
+
+  /** What a key does at a place, if it does not lead elsewhere. */
+  #action(e: KeyboardEvent, { room, stop, index }: Place): (() => void) | undefined {
+    if (e.key === 'z' && (e.ctrlKey || e.metaKey)) return undo
+    if (modified(e)) return undefined
+    const planner = this.#planner
+    const press = e.key === 'Enter' || e.key === ' '
+    if (stop === 'head') return press ? () => void planner.book(room) : undefined
+    const { meeting } = stop
+    if (!meeting) {
+      if (press) return () => void planner.book(room, stop)
+      if (e.shiftKey && (e.key === 'ArrowRight' || e.key === 'ArrowLeft')) return () => this.#select(index, stop, e.key === 'ArrowRight' ? 1 : -1)
+      if (e.key === 'Escape' && this.#focus.cursor.to) return () => (this.#focus.cursor = { ...this.#focus.cursor, to: undefined })
+      return undefined
+    }
+    if (press) return () => planner.open(meeting)
+    const kind = kinds[e.key.toLowerCase()]
+    if (!kind) return undefined
+    const t = i18n.t.grid
+    if (!mayEdit(meeting) && !(kind === 'end' && mayExtend(meeting))) return () => planner.announce(t.notYours)
+    return () => {
+      planner.plan = taken(kind, meeting, room)
+      planner.byKeys = true
+      planner.announce(`${{ move: t.moving, end: t.ending, start: t.starting }[kind](titleOf(meeting))} ${t.howToDrop}`)
+    }
+  }
+
+  /** Makes the selected time longer or shorter. */
+  #select(index: number, stop: Stop, by: number) {
+    const room = day.rooms[index]!
+    const step = stepOf(room)
+    const to = Math.min(dayLength, Math.max(stop.from + step, Math.floor(stop.to / step) * step + by * step))
+    this.#focus.cursor = { ...this.#focus.cursor, at: stop.from, to }
+    const plan: Plan = { kind: 'draw', room, from: stop.from, to }
+    this.#planner.announce([rangeOf(plan), obstacle(plan, this.#planner.now)].filter(Boolean).join('. '))
+    this.#view.reveal(index, { from: to - step, to })
+  }
+
+  /** Changes, carries out or drops the plan. */
+  #plan(e: KeyboardEvent) {
+    const planner = this.#planner
+    if (e.key === 'Tab') return planner.cancel(true) // and the focus moves on
+    e.preventDefault()
+    if (e.key === 'Escape') return planner.cancel(true)
+    if (e.key === 'Enter' || e.key === ' ') return void planner.carryOut()
+    const plan = next(planner.plan!, e.key)
+    if (!plan) return
+    planner.plan = plan
+    planner.announce([plan.room.name, rangeOf(plan), obstacle(plan, planner.now)].filter(Boolean).join(', '))
+    this.#view.reveal(day.rooms.indexOf(plan.room), plan)
+  }
+}
+
+/** Whether a modifier is held that leaves the key to the browser; Ctrl belongs to Home and End. */
+function modified(e: KeyboardEvent): boolean {
+  return e.altKey || e.metaKey || (e.ctrlKey && e.key !== 'Home' && e.key !== 'End')
+}
+
+/** The plan after a key; undefined if the key does not change it. */
+export function next(p: Plan, key: string): Plan | undefined {
+  const step = stepOf(p.room)
+  const sideways = { ArrowLeft: -step, ArrowRight: step }[key]
+  const upwards = { ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10 }[key]
+  if (sideways && p.kind !== 'move') return stretched(p, (p.kind === 'start' ? Math.ceil(p.from / step) : Math.floor(p.to / step)) * step + sideways)
+  if (p.kind !== 'move' || (!sideways && !upwards)) return undefined
+  const by = p.from - taken('move', p.meeting!, p.home!).from
+  if (sideways) return moved(p, p.room, by + sideways)
+  const to = Math.min(day.rooms.length - 1, Math.max(0, day.rooms.indexOf(p.room) + upwards!))
+  return moved(p, day.rooms[to]!, by)
+}

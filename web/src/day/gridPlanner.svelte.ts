@@ -1,0 +1,78 @@
+import { tick } from 'svelte'
+import type { GridMeeting, GridRoom } from '../lib/api/client'
+import { i18n } from '../lib/i18n/index.svelte'
+import { router } from '../lib/router.svelte'
+import { booking } from '../meeting/booking.svelte'
+import { move } from '../meeting/move'
+import { day } from './day.svelte'
+import type { GridFocus } from './gridFocus.svelte'
+import { wallAt, type Stretch } from './layout'
+import { idle, obstacle, timesOf, type Plan } from './plan'
+
+/** What the user is about to book or to change in the grid, and what becomes of it. */
+export class Planner {
+  plan = $state.raw<Plan>()
+  /** The plan is changed with the keys, not with the pointer. */
+  byKeys = $state(false)
+  /** What screen readers announce. */
+  announcement = $state('')
+  /** Why the plan will hardly be possible; "" if nothing is in the way. */
+  obstacle = $derived.by(() => (this.plan ? obstacle(this.plan, this.#now()) : ''))
+
+  #focus: GridFocus
+  #now: () => Date
+
+  constructor(focus: GridFocus, now: () => Date) {
+    this.#focus = focus
+    this.#now = now
+  }
+
+  get now(): Date {
+    return this.#now()
+  }
+
+  announce(text: string) {
+    this.announcement = text
+  }
+
+  /** Drops the plan, and announces that if asked to. */
+  cancel(announced = false) {
+    this.plan = undefined
+    this.byKeys = false
+    if (announced) this.announce(i18n.t.grid.asItWas)
+  }
+
+  /** Does what is planned. */
+  async carryOut() {
+    const p = this.plan!
+    this.cancel()
+    if (idle(p)) return
+    const { meeting, room } = p
+    if (!meeting) return this.book(room, p)
+    const times = timesOf(p)
+    // An edge that was not touched stays to the second.
+    const start = p.kind === 'end' ? meeting.start : times.start
+    const end = p.kind === 'start' ? meeting.end : times.end
+    const room_ids = meeting.room_ids.map((id) => (id === p.home!.id ? room.id : id))
+    this.#focus.cursor = { room: room.id, at: Math.max(0, p.from), meeting: meeting.id }
+    await move(meeting, { room_ids: [...new Set(room_ids)], start, end }, room.timezone, day)
+  }
+
+  /** Opens the booking form, and moves the focus to what is booked in the room. */
+  async book(room: GridRoom, at?: Stretch) {
+    const saved = await booking.open({
+      roomID: room.id,
+      start: at && wallAt(at.from, day.date),
+      end: at && wallAt(at.to, day.date),
+    })
+    if (!saved?.room_ids.includes(room.id)) return
+    this.#focus.cursor = { room: room.id, at: at?.from ?? this.#focus.cursor.at, meeting: saved.id }
+    this.#focus.inside = true
+    await tick()
+    this.#focus.follow(false) // an event may have drawn the meeting already
+  }
+
+  open(m: GridMeeting) {
+    router.go(`/meetings/${m.id}${router.query.size ? '?' + router.query : ''}`)
+  }
+}

@@ -1,0 +1,114 @@
+import { tick, untrack } from 'svelte'
+import type { GridRoom } from '../lib/api/client'
+import { day } from './day.svelte'
+import { dayLength, lanesOf, minuteOf, opening, type Stretch } from './layout'
+import { Rows } from './rows'
+import { zoom } from './zoom.svelte'
+
+export const headHeight = 36
+const margin = 320 // pixels around the view in which rows are drawn
+
+/** What of the grid is in view, and what lies at a point of it. */
+export class Viewport {
+  /** The element that scrolls. */
+  scroller = $state<HTMLElement>()
+  width = $state(0)
+  height = $state(0)
+  top = $state(0)
+  /** The first minute in view. It stays when the scale changes. */
+  leftmost = 0
+
+  #phone: () => boolean
+  #now: () => Date
+  #shown = ''
+
+  constructor(phone: () => boolean, now: () => Date) {
+    this.#phone = phone
+    this.#now = now
+  }
+
+  /** On a phone a room's name stands above its hours, which have the full width. */
+  get phone(): boolean {
+    return this.#phone()
+  }
+
+  labelWidth = $derived.by(() => (this.phone ? 0 : 208))
+  /** Pixels per minute. */
+  scale = $derived.by(() => {
+    const hours = this.phone ? 5.5 : 12
+    return Math.max(0.4, (Math.max(320, this.width - this.labelWidth) / hours / 60) * zoom.factor)
+  })
+  rows = $derived.by(() => {
+    const lowest = this.phone ? 84 : 61
+    return new Rows(day.rooms.map((room) => lowest + (lanesOf(room, day.of(room), day.date) - 1) * 46))
+  })
+  /** The minute of the day that clocks show now, by zone. */
+  nowIn = $derived.by(() => new Map(day.zones.map((zone) => [zone, minuteOf(this.#now(), { timezone: zone }, day.date)])))
+
+  /** The rows to draw: those near the view, and the one with the focus. In order, since an element that is moved loses the focus. */
+  near(focused: number | undefined): number[] {
+    const first = this.rows.at(this.top - margin)
+    const last = Math.min(day.rooms.length - 1, this.rows.at(this.top + (this.height || 900) + margin))
+    const all: number[] = []
+    if (focused !== undefined && focused < first) all.push(focused)
+    for (let i = first; i <= last; i++) all.push(i)
+    if (focused !== undefined && focused > last) all.push(focused)
+    return all
+  }
+
+  /** Where a day begins to be shown: at the opening hour, or a little before now. */
+  firstMinute(): number {
+    const start = opening(day.rooms, day.date)
+    const now = this.nowIn.get(day.zones[0]!)!
+    const view = (this.width - this.labelWidth) / this.scale
+    if (now < 0 || now >= dayLength || (now >= start + 30 && now < start + view - 90)) return start
+    return Math.max(0, Math.floor((now - Math.min(120, view / 4)) / 30) * 30)
+  }
+
+  /** Scrolls to the first minute of a day once, and to the same hours when the scale changes. For an effect. */
+  keepHours() {
+    const what = `${day.date} ${this.phone}`
+    if (!this.scroller || !this.width || !day.rooms.length) return
+    if (this.#shown !== what) untrack(() => (this.leftmost = this.firstMinute()))
+    this.#shown = what
+    const to = this.leftmost * this.scale
+    tick().then(() => this.scroller && (this.scroller.scrollLeft = to && to - 4))
+  }
+
+  scrolled() {
+    this.top = this.scroller!.scrollTop
+    this.leftmost = (this.scroller!.scrollLeft + 4) / this.scale
+  }
+
+  minuteAt(clientX: number): number {
+    return (clientX - this.scroller!.getBoundingClientRect().left + this.scroller!.scrollLeft - this.labelWidth) / this.scale
+  }
+
+  roomAt(clientY: number): GridRoom {
+    return day.rooms[this.rows.at(clientY - this.scroller!.getBoundingClientRect().top + this.scroller!.scrollTop - headHeight)]!
+  }
+
+  /** Scrolls a row into view, and a part of it. */
+  reveal(index: number, part?: Stretch) {
+    const el = this.scroller
+    if (!el) return
+    const from = this.rows.tops[index]!
+    const to = this.rows.tops[index + 1]!
+    if (from < el.scrollTop) el.scrollTop = from
+    else if (to + headHeight > el.scrollTop + el.clientHeight) el.scrollTop = to + headHeight - el.clientHeight
+    if (!part) return
+    const start = Math.max(0, part.from) * this.scale
+    const end = Math.min(dayLength, part.to) * this.scale
+    const view = el.clientWidth - this.labelWidth
+    if (start < el.scrollLeft) el.scrollLeft = start - 20
+    else if (end > el.scrollLeft + view) el.scrollLeft = Math.min(start - 20, end - view + 20)
+  }
+
+  /** Zooms around the middle of the view. */
+  zoomBy(steps: number) {
+    const half = (this.width - this.labelWidth) / 2
+    const middle = (this.scroller!.scrollLeft + half) / this.scale
+    zoom.by(steps)
+    this.leftmost = Math.max(0, middle - half / this.scale)
+  }
+}
