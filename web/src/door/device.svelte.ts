@@ -40,7 +40,7 @@ const retries = [1000, 2000, 5000, 10_000] // then the last one again and again
 const forgiven = 2500 // a server that restarts is back before anybody is told
 const spread = Math.random() // devices do not all ask at the same instant
 
-type Action = { book: number } | { extend: number; id: number } | { checkIn: number } | { end: number }
+export type Action = { book: number } | { extend: number; id: number } | { checkIn: number } | { end: number }
 
 /**
  * This device: the room it stands at, what the server told last, and whether the server is
