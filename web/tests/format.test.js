@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test, vi } from 'vitest'
+import { weekOf } from '../src/day/span'
 import * as format from '../src/lib/i18n/format'
 import { hoursInWords } from '../src/lib/hours'
 import { brief } from '../src/pages/admin/measure'
 import { decades, tick } from '../src/lib/charts/ticks'
+import { addDays } from '../src/lib/zone'
 import { share } from '../src/lib/share'
 import { lastWholeDay, wholeDays } from '../src/pages/admin/reports/days'
 
@@ -40,6 +42,18 @@ test('every time of day follows the clock of the language', () => {
       assert.doesNotMatch(text, /[AP]M|上午|下午|\b\d:\d\d/i, text)
     }
   }
+})
+
+test('a week begins with the day that the language of the page has it begin with', () => {
+  for (const [language, from] of [['en-US', '2027-02-07'], ['en-GB', '2027-02-08'], ['de-DE', '2027-02-08'], ['zh-TW', '2027-02-07'], ['ar-EG', '2027-02-06']]) {
+    for (const date of ['2027-02-08', '2027-02-10', '2027-02-12']) {
+      i18n.tag = language
+      const span = weekOf(date, format.firstWeekday())
+      assert.deepEqual(span, { from, to: addDays(from, 7) }, `${language} ${date}`)
+    }
+  }
+  assert.deepEqual(weekOf('2027-02-07', 1), { from: '2027-02-01', to: '2027-02-08' })
+  assert.deepEqual(weekOf('2027-02-07', 7), { from: '2027-02-07', to: '2027-02-14' })
 })
 
 test('opening hours in words', () => {
