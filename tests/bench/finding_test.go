@@ -223,6 +223,7 @@ func benchmarkFinding(b *testing.B, p organisation) {
 		{"grid-of-site-day", func() string { return within("/grid?site_id="+site()+"&", 1)() }},
 		{"grid-500-week", within("/grid?limit=500&", 7)},
 		{"utilisation-month", within("/reports/utilisation?group=site&", 31)},
+		{"utilisation-of-site-month", func() string { return within("/reports/utilisation?group=room&site_id="+site()+"&", 31)() }},
 		{"utilisation-of-site-year", func() string { return within("/reports/utilisation?group=room&site_id="+site()+"&", 366)() }},
 		{"campus", nil}, // from here on all rooms are on one site
 		{"availability-campus", func() string { return free("attendees", "8", "site_id", campus())() }},
