@@ -128,7 +128,7 @@ func TestClocks_meetingsAreExactOrRefused(t *testing.T) {
 					t.Fatalf("%s: saved %v, %v", what, m, ok)
 				}
 				shown := clock.Slot{Start: clock.Wall(slot.Start, loc), End: clock.Wall(slot.End, loc)}
-				if m, ok = save(what+" local", shown.Start.Format(wallLayout), shown.End.Format(wallLayout)); !ok {
+				if m, ok = save(what+" local", shown.Start.Format(clock.WallLayout), shown.End.Format(clock.WallLayout)); !ok {
 					if shown.Start.Before(shown.End) {
 						t.Errorf("%s local: refused", what)
 					}
@@ -143,10 +143,10 @@ func TestClocks_meetingsAreExactOrRefused(t *testing.T) {
 			if !skipped {
 				continue
 			}
-			if _, ok := save("skipped start", wall.Format(wallLayout), wall.AddDate(0, 0, 1).Format(wallLayout)); ok {
+			if _, ok := save("skipped start", wall.Format(clock.WallLayout), wall.AddDate(0, 0, 1).Format(clock.WallLayout)); ok {
 				t.Errorf("%s: begins at %v", c.zone, wall)
 			}
-			m, ok := save("skipped end", wall.AddDate(0, 0, -1).Format(wallLayout), wall.Format(wallLayout))
+			m, ok := save("skipped end", wall.AddDate(0, 0, -1).Format(clock.WallLayout), wall.Format(clock.WallLayout))
 			if ok != (from == 0) || ok && !m.Slot.End.Equal(c.at) {
 				t.Errorf("%s: an end at %v: %v", c.zone, wall, ok)
 			}
@@ -173,7 +173,7 @@ func TestClocks_seriesAreExactOrRefused(t *testing.T) {
 			}
 
 			day := clock.Wall(c.at, loc).AddDate(0, 0, -3)
-			f.Start, f.End = new(day.Format(dayLayout)+"T12:00:00"), new(day.Format(dayLayout)+"T12:45:00")
+			f.Start, f.End = new(day.Format(time.DateOnly)+"T12:00:00"), new(day.Format(time.DateOnly)+"T12:45:00")
 			f.Rule, f.RDates = new("FREQ=DAILY;COUNT=1"), &[]string{given}
 			r, err = w.PreviewSeries(t.Context(), w.ann, f)
 			if !refused(t, what+" on top", err) && !r.Meetings[1].Slot.Start.Equal(slot.Start) {
@@ -183,7 +183,7 @@ func TestClocks_seriesAreExactOrRefused(t *testing.T) {
 			wall := shownBefore(c.at, loc).Add(from)
 			start := wall.AddDate(0, 0, -2)
 			f.RDates, f.Rule = nil, new("FREQ=DAILY;COUNT=5")
-			f.Start, f.End = new(start.Format(wallLayout)), new(start.Add(20*time.Minute).Format(wallLayout))
+			f.Start, f.End = new(start.Format(clock.WallLayout)), new(start.Add(20*time.Minute).Format(clock.WallLayout))
 			r, err = w.PreviewSeries(t.Context(), w.ann, f)
 			if err != nil {
 				t.Fatal(what, err)

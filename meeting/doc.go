@@ -9,7 +9,7 @@
 // the room's buffers around it. The store refuses two that overlap, whoever asked and when;
 // nothing here tries to be sure of a free room before.
 //
-// A [Series] is a [Rule] by which a meeting recurs in the wall-clock time of a zone, and what
+// A [Series] is a [recurrence.Rule] by which a meeting recurs in the wall-clock time of a zone, and what
 // all its dates have in common. Each date is a meeting of its own, which follows the series
 // field by field until a field is changed for it alone. A change of a series is planned in
 // full, as a [SeriesChange], and saved in one go.

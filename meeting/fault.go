@@ -23,6 +23,21 @@ func (f *faults) broken(location, code string, of Figures, format string, args .
 	*f = append(*f, Fault{Location: location, Code: code, Message: fmt.Sprintf(format, args...), Figures: of})
 }
 
+// place adds faults of a value at its location in the request. Faults that name a field of the
+// request are at that field.
+func (f *faults) place(location string, found []Fault) {
+	for _, v := range found {
+		if v.Location != "" {
+			v.Location = "body." + v.Location
+		} else {
+			v.Location = location
+		}
+		if len(*f) < MaxFaults {
+			*f = append(*f, v)
+		}
+	}
+}
+
 // err is all that is wrong; nil: nothing is.
 func (f faults) err() error {
 	if len(f) == 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 	"slices"
 	"strconv"
 	"strings"
@@ -219,7 +220,7 @@ func (s *Series) facts(dates []*Meeting, by Actor) Facts {
 		sameRooms = sameRooms && slices.Equal(m.RoomNames, first.RoomNames)
 	}
 	f.Series = &SeriesFacts{
-		Rooms: slices.Clone(s.RoomNames), Start: s.Start.Format(icalLocal), End: s.End.Format(icalLocal), Rule: s.calendarRule(clock.ZoneOrUTC(s.Timezone)),
+		Rooms: slices.Clone(s.RoomNames), Start: s.Start.Format(icalLocal), End: s.End.Format(icalLocal), Rule: s.Rule.InUTC(clock.ZoneOrUTC(s.Timezone)),
 		Count: int64(len(dates)), Last: dates[len(dates)-1].Slot.Start,
 	}
 	for _, m := range dates[:min(shownDates, len(dates))] {
@@ -239,22 +240,22 @@ func (s *Series) fill(facts *Facts, t telling, at time.Time) {
 	s.nameWalls(t.calendar)
 	zone := clock.ZoneOrUTC(s.Timezone)
 	facts.Attendees = contacts(commonAnswers(s.Attendees, t.calendar))
-	differ := func(m *Meeting, d Date) { s.differ(facts, m, d, t.each && slices.Contains(t.dates, m)) }
+	differ := func(m *Meeting, d recurrence.Date) { s.differ(facts, m, d, t.each && slices.Contains(t.dates, m)) }
 	there := make(map[int64]*Meeting, len(t.calendar))
 	for _, m := range t.calendar {
 		there[m.wall(zone).Unix()] = m
 	}
 	all := s.clone()
 	all.ExDates = nil
-	var past []Date // without a meeting
+	var past []recurrence.Date // without a meeting
 	for _, d := range all.Dates() {
 		m := there[d.Wall.Unix()]
 		delete(there, d.Wall.Unix())
 		wall := d.Wall.Format(icalLocal)
 		switch {
-		case m != nil && d.extra:
+		case m != nil && d.Extra:
 			f.RDates = append(f.RDates, clock.Wall(d.Slot.Start, clock.ZoneOrUTC(s.Timezone)).Format(icalLocal)) // which clocks show
-		case m == nil && d.extra:
+		case m == nil && d.Extra:
 		case m == nil && !d.Slot.Start.After(at):
 			past = append(past, d)
 		case m == nil:
@@ -265,7 +266,7 @@ func (s *Series) fill(facts *Facts, t telling, at time.Time) {
 		}
 	}
 	for _, m := range slices.SortedFunc(maps.Values(there), func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) }) {
-		d := s.Recurrence().date(m.wall(zone), "")
+		d := s.Recurrence().Date(m.wall(zone))
 		if len(past) > 0 && !m.Slot.Start.After(at) {
 			d, past = past[0], past[1:]
 		} else {
@@ -283,7 +284,7 @@ func (s *Series) fill(facts *Facts, t telling, at time.Time) {
 // differ adds how a meeting differs from what a calendar makes of its date of the rule: by what
 // was changed or answered, or because clocks change. A calendar takes all dates to be equally
 // long, and some drop a date of the rule that clocks skip.
-func (s *Series) differ(f *Facts, m *Meeting, d Date, differs bool) {
+func (s *Series) differ(f *Facts, m *Meeting, d recurrence.Date, differs bool) {
 	o := Occurrence{OriginalStart: d.Slot.Start, Start: m.Slot.Start, End: m.Slot.End}
 	skipped := !clock.Wall(d.Slot.Start, clock.ZoneOrUTC(s.Timezone)).Equal(d.Wall)
 	differs = differs || skipped || !m.Slot.Start.Equal(d.Slot.Start) || m.Slot.Duration() != s.sample().Slot.Duration()
@@ -329,14 +330,6 @@ func (f *Facts) of(m *Meeting) {
 	if f.Series != nil {
 		f.Series.ID = m.SeriesID
 	}
-}
-
-// calendarRule is the rule with its UNTIL in UTC.
-func (s *Series) calendarRule(zone *time.Location) string {
-	if wall := s.Rule.until.wall; !wall.IsZero() {
-		return s.Rule.ending("UNTIL", clock.InstantOrShift(wall, zone).Format("20060102T150405Z")).String()
-	}
-	return s.Rule.String()
 }
 
 // FileNotices lets the notices belong to copies of the meetings they are filed under, and the

@@ -2,8 +2,8 @@ package meeting
 
 import (
 	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -19,8 +19,8 @@ type Series struct {
 	Description      string
 	Timezone         string    // IANA, of all wall-clock times
 	Start, End       time.Time // of the first date as clocks show it, in UTC, in whole seconds
-	Rule             *Rule
-	ExDates, RDates  []WallTime
+	Rule             *recurrence.Rule
+	ExDates, RDates  []recurrence.WallTime
 	RoomIDs          []int64
 	RoomNames        []string // by RoomIDs; read by the store, never written
 	Attendees        []Attendee
@@ -44,26 +44,21 @@ type Series struct {
 // ReasonSeries is the reason in a meeting's history of what came through its series.
 const ReasonSeries = "series"
 
-// everyDate is a limit that no series reaches: those of today may have been made when the
-// installation allowed more.
-const everyDate = 20_000
-
-// Recurrence is what makes the series' dates.
-func (s *Series) Recurrence() *Recurrence {
-	return &Recurrence{Start: s.Start, End: s.End, Zone: clock.ZoneOrUTC(s.Timezone), Rule: s.Rule, ExDates: s.ExDates, RDates: s.RDates}
+// Recurrence returns the recurrence set of the series.
+func (s *Series) Recurrence() *recurrence.Set {
+	return &recurrence.Set{Start: s.Start, End: s.End, Zone: clock.ZoneOrUTC(s.Timezone), Rule: s.Rule, ExDates: s.ExDates, RDates: s.RDates}
 }
 
 // Dates of the series, in order.
-func (s *Series) Dates() []Date {
-	dates, _ := s.Recurrence().Dates(everyDate)
-	return dates
+func (s *Series) Dates() []recurrence.Date {
+	return s.Recurrence().Dates(recurrence.AllDates)
 }
 
 // First is when the series' first date begins by its rule.
 func (s *Series) First() time.Time { return clock.InstantOrShift(s.Start, clock.ZoneOrUTC(s.Timezone)) }
 
 // terms of one date, as the series has them.
-func (s *Series) terms(d Date, rooms []*Room, defaults []Reminder) Terms {
+func (s *Series) terms(d recurrence.Date, rooms []*Room, defaults []Reminder) Terms {
 	t := Terms{
 		Title: s.Title, Description: s.Description, Slot: d.Slot, Timezone: s.Timezone, Rooms: rooms,
 		Attendees: s.Attendees, Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility,
@@ -85,9 +80,8 @@ func (s *Series) take(t Terms, at time.Time) {
 
 // sample is a meeting like those of the series: for what is asked of meetings.
 func (s *Series) sample() *Meeting {
-	r := s.Recurrence()
 	return &Meeting{
-		Title: s.Title, Description: s.Description, Slot: r.date(s.Start, "").Slot, Timezone: s.Timezone,
+		Title: s.Title, Description: s.Description, Slot: s.Recurrence().Date(s.Start).Slot, Timezone: s.Timezone,
 		Organizer: s.Organizer, RoomIDs: s.RoomIDs, RoomNames: s.RoomNames, Attendees: s.Attendees,
 		Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility,
 		SeriesID: s.ID,
@@ -113,40 +107,24 @@ func (s *Series) clone() *Series {
 	return &c
 }
 
-// split cuts the series in front of a date. The second part, which has no ID yet, goes on
-// with the same rule; nil if nothing is in front of the date.
-func (s *Series) split(d Date, at time.Time) (first, second *Series) {
-	r := s.Recurrence()
-	walls, _ := r.walls(everyDate)
-	n, _ := slices.BinarySearchFunc(walls, d.Wall, time.Time.Compare)
-	if n == 0 {
+// split divides the series at a date. The second part has no ID yet; it is nil if the rule has
+// no date before the given one.
+func (s *Series) split(d recurrence.Date, at time.Time) (first, second *Series) {
+	before, after, ok := s.Recurrence().Split(d.Wall)
+	if !ok {
 		return s, nil
 	}
 	first, second = s.clone(), s.clone()
-	second.ID, second.PreviousID, second.Version, second.Sequence, second.CreatedAt, second.UpdatedAt = 0, s.ID, 0, 0, at, at
 	first.UpdatedAt = at
-	if s.Rule.count > 0 {
-		first.Rule = s.Rule.ending("COUNT", strconv.Itoa(n))
-	} else {
-		first.Rule = s.Rule.ending("UNTIL", walls[n-1].Format("20060102T150405"))
-	}
-	length := s.End.Sub(s.Start)
-	switch {
-	case n == len(walls): // nothing but RDATEs follows
-		second.Start = d.Wall
-		second.Rule, _ = ParseRule("", "FREQ=DAILY;COUNT=1")
-	case s.Rule.count > 0:
-		second.Start = walls[n]
-		second.Rule = s.Rule.ending("COUNT", strconv.Itoa(len(walls)-n))
-	default:
-		second.Start = walls[n]
-	}
-	second.End = second.Start.Add(length)
-	before := func(w WallTime) bool { return w.on(s.Start).Before(d.Wall) }
-	after := func(w WallTime) bool { return !before(w) }
-	first.ExDates, first.RDates = slices.DeleteFunc(first.ExDates, after), slices.DeleteFunc(first.RDates, after)
-	second.ExDates, second.RDates = slices.DeleteFunc(second.ExDates, before), slices.DeleteFunc(second.RDates, before)
+	first.recur(before)
+	second.ID, second.PreviousID, second.Version, second.Sequence, second.CreatedAt, second.UpdatedAt = 0, s.ID, 0, 0, at, at
+	second.recur(after)
 	return first, second
+}
+
+// recur gives the series the dates of a set.
+func (s *Series) recur(r recurrence.Set) {
+	s.Start, s.End, s.Rule, s.ExDates, s.RDates = r.Start, r.End, r.Rule, r.ExDates, r.RDates
 }
 
 // Skipped is a date that a series has not, and why.

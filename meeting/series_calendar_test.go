@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,7 +110,7 @@ func (g *reader) expanded(f Facts) (map[time.Time]appointment, error) {
 		}
 		return clock.InstantOrShift(t, zone)
 	}
-	rule, wrong := ParseRule("", s.Rule)
+	rule, wrong := recurrence.ParseRule(s.Rule)
 	if len(wrong) > 0 {
 		return nil, &InvalidError{Faults: wrong}
 	}
@@ -120,8 +121,7 @@ func (g *reader) expanded(f Facts) (map[time.Time]appointment, error) {
 	add := func(at time.Time) {
 		dates[at] = g.appointment(at, at.Add(length), f.Title, f.Description, s.Rooms, f.Attendees)
 	}
-	all, _ := (&Recurrence{Start: start, End: end, Zone: zone, Rule: rule}).Dates(everyDate)
-	for _, d := range all {
+	for _, d := range (&recurrence.Set{Start: start, End: end, Zone: zone, Rule: rule}).Dates(recurrence.AllDates) {
 		add(d.Slot.Start)
 	}
 	for _, wall := range s.RDates {
@@ -288,7 +288,7 @@ func (s *story) step() string {
 		if what == "following" {
 			f.Scope, f.From = ScopeFollowing, m.place().Format(time.RFC3339)
 			if f.Start != nil {
-				f.Start, f.End = new(clock.Wall(m.place(), clock.ZoneOrUTC(series.Timezone)).Add(time.Hour).Format(wallLayout)), new(clock.Wall(m.place(), clock.ZoneOrUTC(series.Timezone)).Add(2*time.Hour).Format(wallLayout))
+				f.Start, f.End = new(clock.Wall(m.place(), clock.ZoneOrUTC(series.Timezone)).Add(time.Hour).Format(clock.WallLayout)), new(clock.Wall(m.place(), clock.ZoneOrUTC(series.Timezone)).Add(2*time.Hour).Format(clock.WallLayout))
 			}
 		}
 		what = fmt.Sprintf("%s of %d %s (start %v, rule %v, title %v, people %v, exdates %v, room %v)", what, id, f.From, f.Start != nil, f.Rule != nil, f.Title != nil, f.Attendees != nil, f.ExDates != nil, f.RoomIDs != nil)
@@ -353,7 +353,7 @@ func (s *story) change(series *Series) SeriesFields {
 	f := SeriesFields{OnConflict: SkipOnConflict}
 	is := func(name string) bool { return rapid.IntRange(1, 3).Draw(s.T, name) == 1 }
 	if is("start") {
-		f.Start, f.End = new(series.Start.Add(time.Hour).Format(wallLayout)), new(series.Start.Add(2*time.Hour).Format(wallLayout))
+		f.Start, f.End = new(series.Start.Add(time.Hour).Format(clock.WallLayout)), new(series.Start.Add(2*time.Hour).Format(clock.WallLayout))
 	}
 	if is("rule?") {
 		f.Rule = new(s.rule())
@@ -368,7 +368,7 @@ func (s *story) change(series *Series) SeriesFields {
 		f.Attendees = new(rapid.SampledFrom([][]Person{{{Email: "bob@example.org"}}, {{Email: "bob@example.org"}, {Email: "guest@example.net"}}, {{Email: "extra@example.net"}, {Email: "guest@example.net"}}, {}}).Draw(s.T, "who"))
 	}
 	if is("exdates") {
-		f.ExDates = &[]string{series.Start.AddDate(0, 0, 7).Format(dayLayout)}
+		f.ExDates = &[]string{series.Start.AddDate(0, 0, 7).Format(time.DateOnly)}
 	}
 	if is("room") {
 		f.RoomIDs = &[]int64{rapid.SampledFrom([]int64{s.desk.ID, s.board.ID}).Draw(s.T, "in")}

@@ -5,6 +5,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 // A date of a series is known by what clocks show at it, not by its instant: the rules of a zone
@@ -48,10 +49,10 @@ func (s *Series) walls() map[int64]time.Time {
 }
 
 // dateAt is the date whose meeting has that original start, or which begins then by the rule.
-func (s *Series) dateAt(start time.Time, ms []*Meeting) (Date, bool) {
+func (s *Series) dateAt(start time.Time, ms []*Meeting) (recurrence.Date, bool) {
 	for _, m := range ms {
 		if m.OriginalStart.Equal(start) {
-			return s.Recurrence().date(m.OriginalWall, ""), true
+			return s.Recurrence().Date(m.OriginalWall), true
 		}
 	}
 	for _, d := range s.Dates() {
@@ -59,20 +60,20 @@ func (s *Series) dateAt(start time.Time, ms []*Meeting) (Date, bool) {
 			return d, true
 		}
 	}
-	return Date{}, false
+	return recurrence.Date{}, false
 }
 
 // dateNamed is the date of the rule that a text names: by its original start, or by what clocks show.
-func (s *Series) dateNamed(text string, ms []*Meeting) (found Date, ok bool, err error) {
+func (s *Series) dateNamed(text string, ms []*Meeting) (found recurrence.Date, ok bool, err error) {
 	m, err := clock.ParseTime(text, clock.ZoneOrUTC(s.Timezone))
 	if _, gap := err.(*clock.GapError); err != nil && !gap {
-		return Date{}, false, err
+		return recurrence.Date{}, false, err
 	}
 	wall := m.Wall
 	if err == nil {
 		d, ok := s.dateAt(m.At, ms)
 		if !ok {
-			return Date{}, false, nil
+			return recurrence.Date{}, false, nil
 		}
 		wall = d.Wall
 	}
@@ -81,7 +82,7 @@ func (s *Series) dateNamed(text string, ms []*Meeting) (found Date, ok bool, err
 			return d, true, nil
 		}
 	}
-	return Date{}, false, nil
+	return recurrence.Date{}, false, nil
 }
 
 // noteClocks notes what clocks show at the ends of the meeting that differ from before, nil for

@@ -9,6 +9,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 // SeriesFields are what somebody asks of a series, by making or by changing it; see [Fields].
@@ -93,10 +94,10 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 		found.add("body.end", "too_long", "is more than 366 days after the start")
 	}
 	if f.Rule == nil && !isNew && (!start.Equal(s.Start) || t.Timezone != s.Timezone) {
-		s.Rule = s.Rule.moved(s.Start, start, clock.ZoneOrUTC(s.Timezone))
+		s.Rule = s.Rule.Shift(s.Start, start, clock.ZoneOrUTC(s.Timezone))
 	}
 	if f.ExDates == nil {
-		s.ExDates = movedDates(s.ExDates, s.Start, start)
+		s.ExDates = recurrence.ShiftAll(s.ExDates, s.Start, start)
 	}
 	s.Start, s.End = start, end
 }
@@ -119,21 +120,8 @@ func secondPass(wall time.Time, zone *time.Location) string {
 		wall.Format("2006-01-02 15:04:05"), zone)
 }
 
-// movedDates are dates to leave out of a series whose start moves: they are the same ones.
-func movedDates(ws []WallTime, from, to time.Time) []WallTime {
-	out := slices.Clone(ws)
-	for i, w := range out {
-		if w.Day {
-			out[i].Time = w.Time.Add(dayOf(to).Sub(dayOf(from)))
-		} else {
-			out[i].Time = w.Time.Add(to.Sub(from))
-		}
-	}
-	return out
-}
-
 func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {
-	read := func(name string, texts *[]string, into *[]WallTime) {
+	read := func(name string, texts *[]string, into *[]recurrence.WallTime) {
 		if texts == nil || found.at("body."+name) {
 			return
 		}
@@ -143,7 +131,7 @@ func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {
 		}
 		*into = nil
 		for i, text := range *texts {
-			w, ok := ParseWallTime(text, zone)
+			w, ok := recurrence.ParseWallTime(text, zone)
 			if !ok {
 				found.add(index("body."+name, i), "invalid_time", "must be a date like 2027-02-15, or a time like 2027-02-15T09:00:00")
 				continue
@@ -163,30 +151,30 @@ func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {
 		location := index("body.rdates", i)
 		_, err := clock.Instant(w.Time, zone)
 		switch gap, skipped := err.(*clock.GapError); {
-		case w.on(s.Start).Before(s.Start):
+		case w.On(s.Start).Before(s.Start):
 			found.add(location, "before_start", "is before the start of the series")
 		case skipped && !w.Day:
 			found.add(location, "nonexistent_time", "%v", gap)
-		case !w.at.IsZero() && !clock.InstantOrShift(w.Time, zone).Equal(w.at):
+		case !w.At.IsZero() && !clock.InstantOrShift(w.Time, zone).Equal(w.At):
 			found.add(location, "ambiguous_time", "%s", secondPass(w.Time, zone))
 		}
-		s.RDates[i].at = time.Time{}
+		s.RDates[i].At = time.Time{}
 	}
 }
 
 // nameExDates turns what was given as an instant into what clocks show at the date that begins
 // then: where they skip its time, they show another one. starts are those of meetings that are there.
 func (s *Series) nameExDates(starts map[int64]time.Time) {
-	if !slices.ContainsFunc(s.ExDates, func(w WallTime) bool { return !w.at.IsZero() }) {
+	if !slices.ContainsFunc(s.ExDates, func(w recurrence.WallTime) bool { return !w.At.IsZero() }) {
 		return
 	}
 	names := s.walls()
 	maps.Copy(names, starts)
 	for i, w := range s.ExDates {
-		if wall, ok := names[w.at.UnixMicro()]; ok && !w.at.IsZero() {
+		if wall, ok := names[w.At.UnixMicro()]; ok && !w.At.IsZero() {
 			s.ExDates[i].Time = wall
 		}
-		s.ExDates[i].at = time.Time{}
+		s.ExDates[i].At = time.Time{}
 	}
 }
 
@@ -208,8 +196,8 @@ func (f *SeriesFields) rule(s *Series, required bool, found *faults) bool {
 	case found.at("body.rrule"): // it is no text
 		return false
 	case f.Rule != nil:
-		rule, wrong := ParseRule("body.rrule", *f.Rule)
-		*found = append(*found, wrong...)
+		rule, faults := recurrence.ParseRule(*f.Rule)
+		found.place("body.rrule", faults)
 		if rule == nil {
 			return false
 		}
@@ -229,14 +217,14 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 	}
 	limit := limits.MaxOccurrences
 	if limit == 0 || !isNew && f.Rule == nil && f.RDates == nil {
-		limit = everyDate
+		limit = recurrence.AllDates
 	}
-	if wrong := s.Recurrence().check("body.rrule", limit); len(wrong) > 0 {
-		*found = append(*found, wrong...)
+	if faults := s.Recurrence().Check(limit); len(faults) > 0 {
+		found.place("body.rrule", faults)
 		return
 	}
 	s.nameExDates(starts)
-	dates, _ := s.Recurrence().Dates(limit)
+	dates := s.Recurrence().Dates(limit)
 	switch last := len(dates) - 1; {
 	case last < 0:
 		found.add("body.exdates", "no_dates", "leaves no date")
@@ -246,19 +234,19 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 		dates[last].Slot.Start.Sub(at) > limits.MaxAdvance:
 		location, part := "body.rrule", "COUNT"
 		switch {
-		case dates[last].extra:
+		case dates[last].Extra:
 			location, part = "body.rdates", "it"
-		case s.Rule.count == 0:
+		case !s.Rule.HasCount():
 			part = "UNTIL"
 		}
-		figures := Figures{Limit: at.Add(limits.MaxAdvance).In(clock.ZoneOrUTC(s.Timezone)).Format(dayLayout), Actual: dates[last].Wall.Format(dayLayout)}
+		figures := Figures{Limit: at.Add(limits.MaxAdvance).In(clock.ZoneOrUTC(s.Timezone)).Format(time.DateOnly), Actual: dates[last].Wall.Format(time.DateOnly)}
 		found.broken(location, "max_advance", figures, "%s reaches to %s, but rooms are booked at most %s ahead",
-			part, dates[last].Wall.Format(dayLayout), FormatDuration(limits.MaxAdvance))
+			part, dates[last].Wall.Format(time.DateOnly), FormatDuration(limits.MaxAdvance))
 	}
 	for i := range len(dates) - 1 {
 		if a, b := dates[i], dates[i+1]; a.Slot.Overlaps(b.Slot) {
 			found.add("body.end", "overlaps_itself", "the date of %s would not be over when that of %s begins",
-				a.Wall.Format(wallLayout), b.Wall.Format(wallLayout))
+				a.Wall.Format(clock.WallLayout), b.Wall.Format(clock.WallLayout))
 			return
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 	"slices"
 	"time"
 )
@@ -60,13 +61,13 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 			e.gone = append(e.gone, m)
 			continue
 		default: // it was changed for itself, or is no date of the rule any more
-			d = Date{Wall: m.wall(zone), Slot: clock.Slot{Start: m.place()}}
+			d = recurrence.Date{Wall: m.wall(zone), Slot: clock.Slot{Start: m.place()}}
 		}
 		w := &wanted{date: d, base: m}
 		if stays {
 			w.terms = e.revised(m, was, target, before[key], d.Slot, terms.Rooms, rooms)
 		} else {
-			w.terms = e.revised(m, was, target, Date{}, clock.Slot{}, terms.Rooms, rooms)
+			w.terms = e.revised(m, was, target, recurrence.Date{}, clock.Slot{}, terms.Rooms, rooms)
 		}
 		w.room = !sameSlot(w.terms.Slot, m.Slot) || !slices.Equal(ids(w.terms.Rooms), m.RoomIDs)
 		e.dates = append(e.dates, w)
@@ -87,17 +88,17 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 
 // keyed are the dates by what they are in the rule: the n-th, or with another rule the one of
 // that day.
-func keyed(dates []Date, ruled bool) map[string]Date {
-	byKey := make(map[string]Date, len(dates))
+func keyed(dates []recurrence.Date, ruled bool) map[string]recurrence.Date {
+	byKey := make(map[string]recurrence.Date, len(dates))
 	for _, d := range dates {
-		key := d.key
+		key := d.Key
 		if ruled {
-			key = d.Wall.Format(dayLayout)
+			key = d.Wall.Format(time.DateOnly)
 			for n := 2; ; n++ {
 				if _, there := byKey[key]; !there {
 					break
 				}
-				key = index(d.Wall.Format(dayLayout), n)
+				key = index(d.Wall.Format(time.DateOnly), n)
 			}
 		}
 		byKey[key] = d
@@ -107,7 +108,7 @@ func keyed(dates []Date, ruled bool) map[string]Date {
 
 // moveCancelled lets a cancelled date be the same date of the changed rule, so that it stays
 // cancelled. Nothing else about it changes.
-func (e *revision) moveCancelled(m *Meeting, d Date, target *Series) {
+func (e *revision) moveCancelled(m *Meeting, d recurrence.Date, target *Series) {
 	if !e.moves(m, d) && target.ID != 0 {
 		return
 	}
@@ -118,7 +119,7 @@ func (e *revision) moveCancelled(m *Meeting, d Date, target *Series) {
 
 // appear adds the dates that the series has not had: all that no meeting takes after a new
 // rule, else those that it did not name before.
-func (e *revision) appear(target *Series, terms Terms, before, after map[string]Date, settled map[string]bool, ruled bool) {
+func (e *revision) appear(target *Series, terms Terms, before, after map[string]recurrence.Date, settled map[string]bool, ruled bool) {
 	for key, d := range after {
 		_, known := before[key]
 		if settled[key] || known && !ruled || !d.Slot.Start.After(e.at) || d.Wall.Before(e.from) {
@@ -148,7 +149,7 @@ func (e *revision) roomsOfAll(ctx context.Context, given []*Room) (map[int64]*Ro
 }
 
 // sameAs reports whether the meeting is as the series has it at that date.
-func sameAs(m *Meeting, s *Series, d Date) bool {
+func sameAs(m *Meeting, s *Series, d recurrence.Date) bool {
 	return m.Title == s.Title && m.Description == s.Description && m.isAt(d, s) && m.Visibility == s.Visibility &&
 		slices.Equal(m.RoomIDs, s.RoomIDs) && slices.EqualFunc(m.Attendees, s.Attendees, Attendee.sameAddress) &&
 		m.DefaultReminders == s.DefaultReminders && SameReminders(m.Reminders, s.Reminders)
@@ -156,7 +157,7 @@ func sameAs(m *Meeting, s *Series, d Date) bool {
 
 // isAt reports whether the meeting takes place when its series has that date, by the present
 // rules of the zone or by those at its booking.
-func (m *Meeting) isAt(d Date, s *Series) bool {
+func (m *Meeting) isAt(d recurrence.Date, s *Series) bool {
 	return sameSlot(m.Slot, d.Slot) || m.Timezone == s.Timezone && sameSlot(m.Shown, clock.Slot{Start: d.Wall, End: d.Wall.Add(s.End.Sub(s.Start))})
 }
 
@@ -164,7 +165,7 @@ func sameSlot(a, b clock.Slot) bool { return a.Start.Equal(b.Start) && a.End.Equ
 
 // revised are the terms of one date: what was as at the series becomes what it is there now.
 // Zero slots leave the time alone.
-func (e *revision) revised(m *Meeting, was, target *Series, before Date, after clock.Slot, wanted []*Room, rooms map[int64]*Room) Terms {
+func (e *revision) revised(m *Meeting, was, target *Series, before recurrence.Date, after clock.Slot, wanted []*Room, rooms map[int64]*Room) Terms {
 	t := Terms{
 		Title: m.Title, Description: m.Description, Slot: m.Slot, Timezone: m.Timezone, Attendees: m.Attendees,
 		Reminders: m.Reminders, DefaultReminders: m.DefaultReminders, Visibility: m.Visibility,

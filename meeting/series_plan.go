@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 	"slices"
 	"time"
 )
 
 // wanted is one date as it is to be: a new meeting, or other terms for one that is there.
 type wanted struct {
-	date  Date
+	date  recurrence.Date
 	base  *Meeting // nil: new
 	terms Terms
 	room  bool     // takes rooms or times that it has not
@@ -210,7 +211,7 @@ func checkBuffers(dates []*wanted) error {
 			r, a, b := w.terms.Rooms[i], before.by.date, w.date
 			var found faults
 			found.add("body.rrule", "overlaps_itself", "must leave at least %s between two dates for the buffers of %s; the dates of %s and %s are %s apart",
-				FormatDuration(r.Policy.BufferBefore+r.Policy.BufferAfter), r.Name, a.Wall.Format(wallLayout), b.Wall.Format(wallLayout),
+				FormatDuration(r.Policy.BufferBefore+r.Policy.BufferAfter), r.Name, a.Wall.Format(clock.WallLayout), b.Wall.Format(clock.WallLayout),
 				FormatDuration(b.Slot.Start.Sub(a.Slot.End)))
 			return found.err()
 		}

@@ -7,6 +7,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 // revision is a change of a series that is being planned: what there was, and what is to be.
@@ -171,7 +172,7 @@ func (e *revision) parts() (first, target *Series, err error) {
 		return all, all, nil
 	}
 	dates := e.before.Dates()
-	i := slices.IndexFunc(dates, func(d Date) bool { // what has begun stays where it is
+	i := slices.IndexFunc(dates, func(d recurrence.Date) bool { // what has begun stays where it is
 		return !d.Wall.Before(e.from) && !e.begins(d).Before(e.at)
 	})
 	if i < 0 {
@@ -186,7 +187,7 @@ func (e *revision) parts() (first, target *Series, err error) {
 }
 
 // begins is when a date of the series begins: as it is booked, or else by the rule.
-func (e *revision) begins(d Date) time.Time {
+func (e *revision) begins(d recurrence.Date) time.Time {
 	for _, m := range e.all {
 		if m.OriginalWall.Equal(d.Wall) && !m.gone() {
 			return m.OriginalStart
@@ -277,7 +278,7 @@ func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) err
 
 // moves reports whether a date becomes another one of the rule, or begins at another time. That
 // the rules of the zone have changed meanwhile is no reason.
-func (e *revision) moves(m *Meeting, to Date) bool {
+func (e *revision) moves(m *Meeting, to recurrence.Date) bool {
 	return !to.Slot.Start.Equal(m.OriginalStart) && (e.retimes() || !to.Wall.Equal(m.OriginalWall))
 }
 

@@ -5,7 +5,21 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
+
+// inBerlin is the recurrence set of a meeting of an hour in Berlin.
+func inBerlin(t *testing.T, start, rule string) *recurrence.Set {
+	t.Helper()
+	r, faults := recurrence.ParseRule(rule)
+	w, ok := recurrence.ParseWallTime(start, time.UTC)
+	if len(faults) > 0 || !ok {
+		t.Fatalf("%s from %s: %v", rule, start, faults)
+	}
+	return &recurrence.Set{Start: w.Time, End: w.Add(time.Hour), Zone: clock.ZoneOrUTC("Europe/Berlin"), Rule: r}
+}
 
 // split cuts the rule, and the dates on top and left out, in two: together they give what there
 // was, whatever the rule takes from its first date.
@@ -31,19 +45,19 @@ func TestSeries_split(t *testing.T) {
 			"FREQ=WEEKLY;COUNT=2", "FREQ=DAILY;COUNT=1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := recurrence(t, c.start, "Europe/Berlin", c.rule)
+			r := inBerlin(t, c.start, c.rule)
 			s := &Series{ID: 7, Timezone: "Europe/Berlin", Start: r.Start, End: r.End, Rule: r.Rule}
 			for _, text := range c.ex {
-				w, _ := ParseWallTime(text, time.UTC)
+				w, _ := recurrence.ParseWallTime(text, time.UTC)
 				s.ExDates = append(s.ExDates, w)
 			}
 			for _, text := range c.on {
-				w, _ := ParseWallTime(text, time.UTC)
+				w, _ := recurrence.ParseWallTime(text, time.UTC)
 				s.RDates = append(s.RDates, w)
 			}
 			starts := func(s *Series) (all []string) {
 				for _, d := range s.Dates() {
-					all = append(all, d.Wall.Format(wallLayout))
+					all = append(all, d.Wall.Format(clock.WallLayout))
 				}
 				return all
 			}
@@ -58,7 +72,7 @@ func TestSeries_split(t *testing.T) {
 			}
 			for _, part := range []*Series{first, second} { // dates of the other part are none of its business
 				for _, w := range slices.Concat(part.ExDates, part.RDates) {
-					if before := w.on(s.Start).Before(s.Dates()[i].Wall); before != (part == first) {
+					if before := w.On(s.Start).Before(s.Dates()[i].Wall); before != (part == first) {
 						t.Errorf("%v is in the wrong part", w)
 					}
 				}
@@ -66,7 +80,7 @@ func TestSeries_split(t *testing.T) {
 		})
 	}
 	s := &Series{Timezone: "Europe/Berlin"}
-	r := recurrence(t, "2027-02-11T10:00:00", "Europe/Berlin", "FREQ=WEEKLY;COUNT=5")
+	r := inBerlin(t, "2027-02-11T10:00:00", "FREQ=WEEKLY;COUNT=5")
 	s.Start, s.End, s.Rule = r.Start, r.End, r.Rule
 	if first, second := s.split(s.Dates()[0], r.Start); first != s || second != nil {
 		t.Error("split with nothing in front")

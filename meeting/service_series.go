@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 	"slices"
 	"time"
 )
@@ -376,7 +377,7 @@ func absent(s *Series, ms []*Meeting, at time.Time) []Skipped {
 		}
 		reason := ReasonSkipped
 		switch {
-		case slices.ContainsFunc(s.ExDates, func(x WallTime) bool { return x.names(d.Wall) }):
+		case slices.ContainsFunc(s.ExDates, func(x recurrence.WallTime) bool { return x.Matches(d.Wall) }):
 			reason = ReasonLeftOut
 		case cancelled[wall]:
 			reason = string(Cancelled)

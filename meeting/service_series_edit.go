@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/account/fault"
+	"punctual/meeting/recurrence"
 )
 
 // UpdateSeries changes all dates of a series that have not begun, or those from one on, which
@@ -127,7 +128,7 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*wanted, error) {
 		m.throughSeries(reason)
 		m.notices = e.personal(own)
 		e.change.Update = append(e.change.Update, m)
-		planned = append(planned, &wanted{date: Date{Slot: seen.Slot}, base: seen})
+		planned = append(planned, &wanted{date: recurrence.Date{Slot: seen.Slot}, base: seen})
 	}
 	to := series.Attendees
 	if !slices.ContainsFunc(dates, func(m *Meeting) bool { return m.Status == Confirmed }) {
@@ -158,7 +159,7 @@ func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*want
 			return nil, nil, &StateError{State: m.EffectiveStatus(e.at), Wanted: "add the date"}
 		}
 	}
-	series.ExDates = slices.DeleteFunc(series.ExDates, func(x WallTime) bool { return x.names(d.Wall) })
+	series.ExDates = slices.DeleteFunc(series.ExDates, func(x recurrence.WallTime) bool { return x.Matches(d.Wall) })
 	rooms, err := e.rooms(ctx, series.RoomIDs)
 	if err == nil {
 		err = e.withBlackouts(ctx, rooms, e.at)

@@ -93,7 +93,7 @@ func TestUpdateSeries_afterTheRulesOfTheZoneChanged(t *testing.T) {
 					continue
 				}
 				wall := clock.Wall(m.Slot.Start, clock.ZoneOrUTC("Europe/Berlin"))
-				days = append(days, wall.Format(dayLayout))
+				days = append(days, wall.Format(time.DateOnly))
 				switch at := wall.Format("15:04"); at {
 				case "10:00":
 					got = append(got, fresh)
@@ -134,7 +134,7 @@ func TestRebaseZones(t *testing.T) {
 		at := func(room *Room, hour int) Fields {
 			f := w.fields(0, room)
 			start := time.Date(2027, 2, 11, hour, 0, 0, 0, time.UTC)
-			f.Start, f.End, f.Timezone = new(start.Format(wallLayout)), new(start.Add(time.Hour).Format(wallLayout)), new("Europe/Berlin")
+			f.Start, f.End, f.Timezone = new(start.Format(clock.WallLayout)), new(start.Add(time.Hour).Format(clock.WallLayout)), new("Europe/Berlin")
 			return f
 		}
 		r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk)) // at 10:00

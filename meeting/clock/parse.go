@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// WallLayout is the format of a wall-clock time, in whole seconds.
+const WallLayout = "2006-01-02T15:04:05"
+
 // A Moment is a time that a caller gave.
 type Moment struct {
 	At   time.Time // in UTC, to the microsecond
@@ -50,7 +53,7 @@ func ParseInstant(s string) (time.Time, error) {
 
 // ParseLocal parses a time without an offset, and reports whether s is one. The result is in UTC.
 func ParseLocal(s string) (wall time.Time, ok bool) {
-	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04"} {
+	for _, layout := range []string{WallLayout, "2006-01-02T15:04"} {
 		if t, err := time.Parse(layout, strings.ToUpper(s)); err == nil {
 			return t, true
 		}

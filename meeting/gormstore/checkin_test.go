@@ -7,6 +7,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 func lounge(r *meeting.Room) {
@@ -194,7 +195,7 @@ func TestListSeries_flagged(t *testing.T) {
 				Title: title, Organizer: meeting.Person{UserID: f.anna.ID}, Timezone: "UTC", Start: at("09:00").AddDate(0, 0, -10), End: at("10:00").AddDate(0, 0, -10),
 				RoomIDs: []int64{f.turing.ID}, Visibility: meeting.Public, CreatedAt: now, UpdatedAt: now,
 			}
-			rule, faults := meeting.ParseRule("body.rrule", "FREQ=DAILY;COUNT=5")
+			rule, faults := recurrence.ParseRule("FREQ=DAILY;COUNT=5")
 			if len(faults) > 0 {
 				t.Fatal(faults)
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // column is one column of meetings: what a meeting writes into it, and where its content is read to.
@@ -67,7 +68,7 @@ func wallText(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}
-	return t.Format(wallLayout + ".999999")
+	return t.Format(clock.WallLayout + ".999999")
 }
 
 // wallTime scans what wallText wrote.
@@ -78,7 +79,7 @@ func (w wallTime) Scan(v any) error {
 	err := text.Scan(v)
 	*w.to = time.Time{}
 	if err == nil && text.Valid {
-		*w.to, err = time.Parse(wallLayout, text.String)
+		*w.to, err = time.Parse(clock.WallLayout, text.String)
 	}
 	return err
 }

@@ -10,6 +10,8 @@ import (
 	"gorm.io/gorm"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 const seriesText = `
@@ -88,13 +90,13 @@ func scanSeries(rows *sql.Rows) (*meeting.Series, error) {
 		return nil, err
 	}
 	var faults []meeting.Fault
-	if s.Rule, faults = meeting.ParseRule("rrule", rule); len(faults) > 0 {
+	if s.Rule, faults = recurrence.ParseRule(rule); len(faults) > 0 {
 		return nil, &meeting.InvalidError{Faults: faults}
 	}
-	if s.Start, err = time.Parse(wallLayout, starts); err != nil {
+	if s.Start, err = time.Parse(clock.WallLayout, starts); err != nil {
 		return nil, err
 	}
-	if s.End, err = time.Parse(wallLayout, ends); err != nil {
+	if s.End, err = time.Parse(clock.WallLayout, ends); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(rooms, &s.RoomIDs); err != nil {
@@ -117,11 +119,9 @@ func scanSeries(rows *sql.Rows) (*meeting.Series, error) {
 	return s, nil
 }
 
-const wallLayout = "2006-01-02T15:04:05"
-
-func wallTimes(into *[]meeting.WallTime) func(string) {
+func wallTimes(into *[]recurrence.WallTime) func(string) {
 	return func(text string) {
-		w, _ := meeting.ParseWallTime(text, time.UTC)
+		w, _ := recurrence.ParseWallTime(text, time.UTC)
 		*into = append(*into, w)
 	}
 }

@@ -15,6 +15,8 @@ import (
 
 	"punctual/delayjob/failpoint"
 	"punctual/meeting"
+	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 const seriesColumns = `organizer_id, previous_id, title, description, timezone, starts, ends, rrule, exdates, rdates,
@@ -199,7 +201,7 @@ func seriesValues(s *meeting.Series) ([]any, error) {
 	for i, r := range s.Reminders {
 		reminders[i] = partOfReminder(r)
 	}
-	texts := func(ws []meeting.WallTime) []string {
+	texts := func(ws []recurrence.WallTime) []string {
 		out := make([]string, len(ws))
 		for i, w := range ws {
 			out[i] = w.String()
@@ -216,7 +218,7 @@ func seriesValues(s *meeting.Series) ([]any, error) {
 	}
 	return append(append([]any{
 		s.Organizer.UserID, reference(s.PreviousID), s.Title, s.Description, s.Timezone,
-		s.Start.Format(wallLayout), s.End.Format(wallLayout), s.Rule.String(),
+		s.Start.Format(clock.WallLayout), s.End.Format(clock.WallLayout), s.Rule.String(),
 	}, lists...), s.DefaultReminders, string(s.Visibility), timestamp(s.CancelledAt), micro(s.CreatedAt), micro(s.UpdatedAt)), nil
 }
 

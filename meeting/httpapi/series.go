@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/recurrence"
 )
 
 // Series is a recurring meeting: a rule, and what all its dates have in common.
@@ -102,7 +103,7 @@ func dateErrorOf(f meeting.Fault) DateError {
 }
 
 func seriesOf(s *meeting.Series) Series {
-	texts := func(ws []meeting.WallTime) []string { return list(ws, meeting.WallTime.String) }
+	texts := func(ws []recurrence.WallTime) []string { return list(ws, recurrence.WallTime.String) }
 	m := meetingOf(&meeting.Meeting{RoomIDs: s.RoomIDs, RoomNames: s.RoomNames})
 	const wall = "2006-01-02T15:04:05"
 	return Series{

@@ -1,4 +1,4 @@
-package meeting
+package recurrence
 
 import (
 	"punctual/meeting/clock"
@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestRecurrence_days(t *testing.T) {
+func TestSet_days(t *testing.T) {
 	for _, c := range []struct{ name, start, rule, days string }{
 		{"daily", "2027-02-26T09:00:00", "FREQ=DAILY;COUNT=4", "2027-02-26 02-27 02-28 03-01"},
 		{"every other day", "2028-02-26T09:00:00", "FREQ=DAILY;INTERVAL=2;COUNT=3", "2028-02-26 02-28 03-01"},
@@ -42,11 +42,11 @@ func TestRecurrence_days(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := recurrence(t, c.start, "Europe/Berlin", c.rule)
-			if found := r.check("body.rrule", 366); len(found) > 0 {
+			r := newSet(t, c.start, "Europe/Berlin", c.rule)
+			if found := r.Check(366); len(found) > 0 {
 				t.Fatal(found)
 			}
-			dates, how := r.Dates(366)
+			dates, how := r.expand(366)
 			if how != whole {
 				t.Errorf("expanded %v", how)
 			}
@@ -76,13 +76,13 @@ func daysOf(s string) []string {
 func days(dates []Date) []string {
 	all := make([]string, len(dates))
 	for i, d := range dates {
-		all[i] = d.Wall.Format(dayLayout)
+		all[i] = d.Wall.Format(time.DateOnly)
 	}
 	return all
 }
 
 // Both changes of offset in zones that do it in their own ways.
-func TestRecurrence_changesOfOffset(t *testing.T) {
+func TestSet_changesOfOffset(t *testing.T) {
 	for _, c := range []struct {
 		name, zone, start, end, rule string
 		slots                        string // in UTC, day hour:minute-hour:minute
@@ -117,9 +117,9 @@ func TestRecurrence_changesOfOffset(t *testing.T) {
 
 func checkSlots(t *testing.T, zone, start, end, rule, want string) {
 	t.Helper()
-	r := recurrence(t, start, zone, rule)
+	r := newSet(t, start, zone, rule)
 	r.End = wallOf(t, end)
-	dates, _ := r.Dates(366)
+	dates := r.Dates(366)
 	var got []string
 	for _, d := range dates {
 		got = append(got, d.Slot.Start.Format("02 15:04-")+d.Slot.End.Format("15:04"))
@@ -129,8 +129,8 @@ func checkSlots(t *testing.T, zone, start, end, rule, want string) {
 	}
 }
 
-func TestRecurrence_exdatesAndRDates(t *testing.T) {
-	r := recurrence(t, "2027-02-10T09:00:00", "Europe/Berlin", "FREQ=WEEKLY;COUNT=4")
+func TestSet_exdatesAndRDates(t *testing.T) {
+	r := newSet(t, "2027-02-10T09:00:00", "Europe/Berlin", "FREQ=WEEKLY;COUNT=4")
 	for _, s := range []string{"2027-02-17", "2027-02-24T08:00:00", "2027-03-03T08:00:00Z"} { // the second is none of the dates
 		w, _ := ParseWallTime(s, r.Zone)
 		r.ExDates = append(r.ExDates, w)
@@ -139,7 +139,7 @@ func TestRecurrence_exdatesAndRDates(t *testing.T) {
 		w, _ := ParseWallTime(s, r.Zone)
 		r.RDates = append(r.RDates, w)
 	}
-	dates, _ := r.Dates(366)
+	dates := r.Dates(366)
 	var got []string
 	for _, d := range dates {
 		got = append(got, d.Slot.Start.In(r.Zone).Format("2006-01-02T15:04")+" "+d.Slot.Duration().String())
@@ -150,25 +150,25 @@ func TestRecurrence_exdatesAndRDates(t *testing.T) {
 	}
 }
 
-func TestRecurrence_check(t *testing.T) {
+func TestSet_check(t *testing.T) {
 	for _, c := range []struct{ start, rule, location, code, says string }{
-		{"2027-02-10T09:00:00", "FREQ=DAILY;COUNT=367", "body.rrule", "too_many_dates", "COUNT=367"},
-		{"2027-02-10T09:00:00", "FREQ=DAILY;UNTIL=20280301", "body.rrule", "too_many_dates", "UNTIL"},
-		{"2027-02-10T09:00:00", "FREQ=DAILY;UNTIL=99991231T235959Z", "body.rrule", "too_many_dates", "UNTIL"},
-		{"2027-02-10T09:00:00", "FREQ=YEARLY;UNTIL=99991231T235959Z", "body.rrule", "too_far", "UNTIL"},
-		{"2027-02-10T09:00:00", "FREQ=YEARLY;COUNT=300", "body.rrule", "too_far", "COUNT=300"},
-		{"2027-02-10T09:00:00", "FREQ=DAILY;UNTIL=20270209", "body.rrule", "until_before_start", "UNTIL"},
-		{"2027-02-10T09:00:00", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30;COUNT=3", "body.rrule", "impossible", "no date"},
-		{"2027-02-10T09:00:00", "FREQ=DAILY;BYMONTH=4;BYMONTHDAY=31;COUNT=3", "body.rrule", "impossible", "no date"},
-		{"2027-02-10T09:00:00", "FREQ=MONTHLY;BYDAY=MO;BYSETPOS=6;COUNT=3", "body.rrule", "impossible", "no date"},
-		{"2027-02-10T09:00:00", "FREQ=YEARLY;BYDAY=MO;BYSETPOS=99;COUNT=3", "body.rrule", "impossible", "no date"},
-		{"2027-02-10T09:00:00", "FREQ=YEARLY;BYWEEKNO=20;BYMONTH=12;COUNT=3", "body.rrule", "impossible", "no date"},
-		{"2027-02-10T09:00:00", "FREQ=WEEKLY;BYDAY=MO;COUNT=3", "body.start", "not_in_rule", "WE 2027-02-10 is not a date of the rule; the first one that is, is MO 2027-02-15"},
-		{"2027-02-10T09:00:00", "FREQ=MONTHLY;BYDAY=-1FR;COUNT=3", "body.start", "not_in_rule", "FR 2027-02-26"},
-		{"2027-02-10T09:00:00", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;COUNT=3", "body.start", "not_in_rule", "TU 2028-02-29"},
+		{"2027-02-10T09:00:00", "FREQ=DAILY;COUNT=367", "", "too_many_dates", "COUNT=367"},
+		{"2027-02-10T09:00:00", "FREQ=DAILY;UNTIL=20280301", "", "too_many_dates", "UNTIL"},
+		{"2027-02-10T09:00:00", "FREQ=DAILY;UNTIL=99991231T235959Z", "", "too_many_dates", "UNTIL"},
+		{"2027-02-10T09:00:00", "FREQ=YEARLY;UNTIL=99991231T235959Z", "", "too_far", "UNTIL"},
+		{"2027-02-10T09:00:00", "FREQ=YEARLY;COUNT=300", "", "too_far", "COUNT=300"},
+		{"2027-02-10T09:00:00", "FREQ=DAILY;UNTIL=20270209", "", "until_before_start", "UNTIL"},
+		{"2027-02-10T09:00:00", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30;COUNT=3", "", "impossible", "no date"},
+		{"2027-02-10T09:00:00", "FREQ=DAILY;BYMONTH=4;BYMONTHDAY=31;COUNT=3", "", "impossible", "no date"},
+		{"2027-02-10T09:00:00", "FREQ=MONTHLY;BYDAY=MO;BYSETPOS=6;COUNT=3", "", "impossible", "no date"},
+		{"2027-02-10T09:00:00", "FREQ=YEARLY;BYDAY=MO;BYSETPOS=99;COUNT=3", "", "impossible", "no date"},
+		{"2027-02-10T09:00:00", "FREQ=YEARLY;BYWEEKNO=20;BYMONTH=12;COUNT=3", "", "impossible", "no date"},
+		{"2027-02-10T09:00:00", "FREQ=WEEKLY;BYDAY=MO;COUNT=3", "start", "not_in_rule", "WE 2027-02-10 is not a date of the rule; the first one that is, is MO 2027-02-15"},
+		{"2027-02-10T09:00:00", "FREQ=MONTHLY;BYDAY=-1FR;COUNT=3", "start", "not_in_rule", "FR 2027-02-26"},
+		{"2027-02-10T09:00:00", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;COUNT=3", "start", "not_in_rule", "TU 2028-02-29"},
 	} {
 		begun := time.Now()
-		found := recurrence(t, c.start, "Europe/Berlin", c.rule).check("body.rrule", 366)
+		found := newSet(t, c.start, "Europe/Berlin", c.rule).Check(366)
 		if len(found) != 1 || found[0].Location != c.location || found[0].Code != c.code || !strings.Contains(found[0].Message, c.says) {
 			t.Errorf("%s: %+v, want %s at %s: %s", c.rule, found, c.code, c.location, c.says)
 		}
@@ -200,7 +200,7 @@ func (r reference) dates(start time.Time, count int) []string {
 			}
 		}
 		if slices.Contains(chosen, day) {
-			found = append(found, day.Format(dayLayout))
+			found = append(found, day.Format(time.DateOnly))
 		}
 	}
 	return found
@@ -377,35 +377,35 @@ func drawn(t *rapid.T) (string, reference) {
 
 // Any rule gives the dates that a slow, independent reading of RFC 5545 gives; where its
 // start is none of them, it says which day is.
-func TestRecurrence_asTheReference(t *testing.T) {
+func TestSet_asTheReference(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text, ref := drawn(t)
 		start := time.Date(2027, 1, 1, 9, 0, 0, 0, time.UTC).AddDate(0, 0, rapid.IntRange(0, 1500).Draw(t, "day"))
-		rule, found := ParseRule("body.rrule", text)
+		rule, found := ParseRule(text)
 		if len(found) > 0 {
 			t.Fatalf("%s: %v", text, found)
 		}
-		r := &Recurrence{Start: start, End: start.Add(time.Hour), Zone: time.UTC, Rule: rule}
-		if found := r.check("body.rrule", 366); len(found) > 0 && found[0].Code != "too_far" {
-			if slices.Contains(ref.dates(start, 1), start.Format(dayLayout)) {
-				t.Fatalf("%s from %s: %v", text, start.Format(dayLayout), found)
+		r := &Set{Start: start, End: start.Add(time.Hour), Zone: time.UTC, Rule: rule}
+		if found := r.Check(366); len(found) > 0 && found[0].Code != "too_far" {
+			if slices.Contains(ref.dates(start, 1), start.Format(time.DateOnly)) {
+				t.Fatalf("%s from %s: %v", text, start.Format(time.DateOnly), found)
 			}
 			first, ok := rule.filled(start).first(start)
 			if !ok {
 				return
 			}
 			r.Start, r.End = first, first.Add(time.Hour)
-			if found := r.check("body.rrule", 366); len(found) > 0 && found[0].Code == "not_in_rule" {
-				t.Fatalf("%s: said that %s is a date: %v", text, first.Format(dayLayout), found)
+			if found := r.Check(366); len(found) > 0 && found[0].Code == "not_in_rule" {
+				t.Fatalf("%s: said that %s is a date: %v", text, first.Format(time.DateOnly), found)
 			}
 		}
-		dates, _ := r.Dates(366)
+		dates := r.Dates(366)
 		got := days(dates)
 		want := ref.dates(r.Start, 9)
 		got = got[:min(len(got), len(want))]
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("%s from %s: %s", text, r.Start.Format(dayLayout), diff)
+			t.Fatalf("%s from %s: %s", text, r.Start.Format(time.DateOnly), diff)
 		}
 	})
 }
@@ -421,7 +421,7 @@ func FuzzRule(f *testing.F) {
 		f.Add(s, int64(59))
 	}
 	f.Fuzz(func(t *testing.T, text string, day int64) {
-		rule, found := ParseRule("body.rrule", text)
+		rule, found := ParseRule(text)
 		if (rule == nil) != (len(found) > 0) {
 			t.Fatalf("rule %v with faults %v", rule, found)
 		}
@@ -429,10 +429,10 @@ func FuzzRule(f *testing.F) {
 			return
 		}
 		start := time.Date(2027, 1, 1, 2, 30, 0, 0, time.UTC).AddDate(0, 0, int(day%4000))
-		r := &Recurrence{Start: start, End: start.Add(time.Hour), Zone: clock.ZoneOrUTC("Europe/Berlin"), Rule: rule}
+		r := &Set{Start: start, End: start.Add(time.Hour), Zone: clock.ZoneOrUTC("Europe/Berlin"), Rule: rule}
 		begun := time.Now()
-		if len(r.check("body.rrule", 366)) == 0 {
-			dates, how := r.Dates(366)
+		if len(r.Check(366)) == 0 {
+			dates, how := r.expand(366)
 			if how != whole || len(dates) == 0 || !dates[0].Wall.Equal(start) || len(dates) > 366 {
 				t.Errorf("%d dates (%v) of %s from %v", len(dates), how, text, start)
 			}
@@ -444,7 +444,7 @@ func FuzzRule(f *testing.F) {
 }
 
 // Dates on top and left out, where clocks change, or named twice, or no dates of the rule.
-func TestRecurrence_oddDates(t *testing.T) {
+func TestSet_oddDates(t *testing.T) {
 	for _, c := range []struct {
 		name, zone, start, rule string
 		ex, on                  []string
@@ -466,7 +466,7 @@ func TestRecurrence_oddDates(t *testing.T) {
 		{"UNTIL between the passes", "America/New_York", "2027-11-06T01:30", "FREQ=DAILY;UNTIL=20271107T060000Z", nil, nil, "11-06 05:30, 11-07 05:30"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := recurrence(t, c.start, c.zone, c.rule)
+			r := newSet(t, c.start, c.zone, c.rule)
 			for list, texts := range map[*[]WallTime][]string{&r.ExDates: c.ex, &r.RDates: c.on} {
 				for _, text := range texts {
 					w, ok := ParseWallTime(text, r.Zone)
@@ -476,7 +476,7 @@ func TestRecurrence_oddDates(t *testing.T) {
 					*list = append(*list, w)
 				}
 			}
-			dates, _ := r.Dates(366)
+			dates := r.Dates(366)
 			var got []string
 			for _, d := range dates {
 				got = append(got, d.Slot.Start.Format("01-02 15:04"))

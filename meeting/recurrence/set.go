@@ -1,73 +1,41 @@
-package meeting
+package recurrence
 
 import (
-	"punctual/meeting/clock"
+	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/teambition/rrule-go"
+
+	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
-// Recurrence is a rule with all that makes dates of it. Its times are those of clocks, kept
-// in UTC whatever their zone.
-type Recurrence struct {
+// A Set is a recurrence set: a rule, its first date, and the dates to leave out or to add. Its
+// times are wall-clock times in UTC, whatever the zone.
+type Set struct {
 	Start, End time.Time // of the first date
 	Zone       *time.Location
 	Rule       *Rule
-	ExDates    []WallTime // are left out
-	RDates     []WallTime // come on top
+	ExDates    []WallTime // left out
+	RDates     []WallTime // added
 }
 
-// WallTime is a date, or a date and a time, by the clocks of some zone.
-type WallTime struct {
-	time.Time      // in UTC
-	Day       bool // the whole day
-
-	at time.Time // the instant that was given; zero: what clocks show was
-}
-
-const (
-	wallLayout = "2006-01-02T15:04:05"
-	dayLayout  = time.DateOnly
-)
-
-// String is how the REST resource writes it.
-func (w WallTime) String() string {
-	if w.Day {
-		return w.Format(dayLayout)
-	}
-	return w.Format(wallLayout)
-}
-
-// on is the instant's day or second as clocks show it: at the given time of day, if only the
-// day is named.
-func (w WallTime) on(timeOfDay time.Time) time.Time {
-	if !w.Day {
-		return w.Time
-	}
-	h, m, s := timeOfDay.Clock()
-	return w.Time.Add(time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(s)*time.Second)
-}
-
-func (w WallTime) names(wall time.Time) bool {
-	if w.Day {
-		return w.Format(dayLayout) == wall.Format(dayLayout)
-	}
-	return w.Equal(wall)
-}
-
-// Date is one date of a recurrence.
+// A Date is one date of a set.
 type Date struct {
 	Wall time.Time // when it begins by the clocks of the zone, in UTC
 	Slot clock.Slot
 
-	key   string // which of the recurrence's dates it is, however they are moved
-	extra bool   // by an RDATE
+	Key   string // identifies the date within the set, even if all dates move
+	Extra bool   // one of the RDates
 }
 
-// horizon bounds how far dates are sought: a rule may have none for longer than anybody
-// books, but nobody waits for the year 9999.
+// horizon bounds the search for dates: some rules have none for decades.
 const horizon = 60 // years
+
+// AllDates is a limit that no stored set reaches, even if it was made under higher limits.
+const AllDates = 20_000
 
 // expansion is how far the dates of a rule were followed.
 type expansion int
@@ -78,9 +46,9 @@ const (
 	tooFar            // the next one is beyond the horizon
 )
 
-// walls are the first dates of the rule by clocks, at most limit. The start must be one of
-// them, which is what keeps the search short.
-func (r *Recurrence) walls(limit int) ([]time.Time, expansion) {
+// walls returns the first dates of the rule by clocks, at most limit. The start must be one of
+// them, which keeps the search short.
+func (r *Set) walls(limit int) ([]time.Time, expansion) {
 	rule := r.Rule.filled(r.Start)
 	next := rule.iterator(r.Start)
 	end := r.Start.AddDate(horizon, 0, 0)
@@ -118,22 +86,27 @@ func (u until) before(wall time.Time, loc *time.Location) bool {
 	return wall.After(u.wall)
 }
 
-// Dates are all dates in order, at most limit of the rule's own.
-func (r *Recurrence) Dates(limit int) ([]Date, expansion) {
+// Dates returns all dates in order, at most limit of those that the rule generates.
+func (r *Set) Dates(limit int) []Date {
+	dates, _ := r.expand(limit)
+	return dates
+}
+
+func (r *Set) expand(limit int) ([]Date, expansion) {
 	walls, how := r.walls(limit)
 	var dates []Date
 	for i, wall := range walls {
-		if !slices.ContainsFunc(r.ExDates, func(x WallTime) bool { return x.names(wall) }) {
-			dates = append(dates, r.date(wall, index("#", i)))
+		if !slices.ContainsFunc(r.ExDates, func(x WallTime) bool { return x.Matches(wall) }) {
+			dates = append(dates, r.date(wall, "#"+strconv.Itoa(i)))
 		}
 	}
 	for _, x := range r.RDates {
-		wall := x.on(r.Start)
+		wall := x.On(r.Start)
 		there := slices.ContainsFunc(dates, func(d Date) bool { return d.Wall.Equal(wall) })
-		out := slices.ContainsFunc(r.ExDates, func(x WallTime) bool { return x.names(wall) })
+		out := slices.ContainsFunc(r.ExDates, func(x WallTime) bool { return x.Matches(wall) })
 		if !there && !out {
 			d := r.date(wall, x.String())
-			d.extra = true
+			d.Extra = true
 			dates = append(dates, d)
 		}
 	}
@@ -141,19 +114,21 @@ func (r *Recurrence) Dates(limit int) ([]Date, expansion) {
 	return dates, how
 }
 
-// date that begins at wall. It ends when clocks show the same time as they do at the end of
-// the others: a night in which they change is an hour longer or shorter. Where that would
-// leave nothing of it, it is as long as clocks say the others are.
-func (r *Recurrence) date(wall time.Time, key string) Date {
+// Date returns the date that begins at a wall-clock time. All dates end when clocks show the
+// same time, so that a night in which clocks change is an hour longer or shorter. If nothing
+// would be left, the date is as long as clocks show for the others. Key is empty.
+func (r *Set) Date(wall time.Time) Date { return r.date(wall, "") }
+
+func (r *Set) date(wall time.Time, key string) Date {
 	length := r.End.Sub(r.Start)
 	slot := clock.Slot{Start: clock.InstantOrShift(wall, r.Zone), End: clock.InstantOrShift(wall.Add(length), r.Zone)}
 	if !slot.Start.Before(slot.End) {
 		slot.End = slot.Start.Add(length)
 	}
-	return Date{Wall: wall, Slot: slot, key: key}
+	return Date{Wall: wall, Slot: slot, Key: key}
 }
 
-// filled is the rule with what RFC 5545 takes from the first date put into words.
+// filled returns the rule with the parts that RFC 5545 takes from the first date.
 func (r *Rule) filled(start time.Time) *Rule {
 	f := *r
 	none := len(f.weekdays)+len(f.monthDays)+len(f.yearDays)+len(f.weeks) == 0
@@ -173,12 +148,11 @@ func (r *Rule) filled(start time.Time) *Rule {
 
 var frequencies = map[string]rrule.Frequency{"DAILY": rrule.DAILY, "WEEKLY": rrule.WEEKLY, "MONTHLY": rrule.MONTHLY, "YEARLY": rrule.YEARLY}
 
-// iterator over the dates of a filled rule without its end, from start or a little before.
+// iterator returns the dates of a filled rule without its end, from start or a little before.
 //
-// The library counts BYSETPOS of the first week from the start and not from the week's, and
-// wants a day that BYDAY names with a number to be one that it names without as well. So it
-// begins with the week, and gets all with numbers or none. Of the days between the years it
-// does not know all weeks: what BYWEEKNO leaves out is left out by the caller.
+// It works around three limits of the library. BYSETPOS of the first week counts from the start,
+// so the iteration begins with the week. BYDAY values with and without a number cannot be mixed,
+// so all get one. BYWEEKNO is incomplete around New Year, so the caller filters by it again.
 func (r *Rule) iterator(start time.Time) rrule.Next {
 	if r.freq == "WEEKLY" && len(r.positions) > 0 {
 		start = start.AddDate(0, 0, -int(start.Weekday()-r.weekStart+7)%7)
@@ -207,7 +181,7 @@ func (r *Rule) iterator(start time.Time) rrule.Next {
 	return rule.Iterator()
 }
 
-// mostNth is how often a weekday comes at most in the month or year in which BYDAY counts.
+// mostNth returns how often a weekday occurs at most in the month or year in which BYDAY counts.
 func (r *Rule) mostNth() int {
 	if r.freq == "YEARLY" && len(r.months) == 0 {
 		return 53
@@ -219,8 +193,8 @@ func libraryDay(d time.Weekday) rrule.Weekday {
 	return [...]rrule.Weekday{rrule.SU, rrule.MO, rrule.TU, rrule.WE, rrule.TH, rrule.FR, rrule.SA}[d]
 }
 
-// has reports whether a day is one of the filled rule's in the period that the day is in:
-// the question that the library answers by walking to the year 9999.
+// has reports whether a day is a date of the filled rule. The library would iterate to the
+// year 9999 to find out.
 func (r *Rule) has(day time.Time) bool {
 	if len(r.positions) == 0 {
 		return r.fits(day)
@@ -228,7 +202,7 @@ func (r *Rule) has(day time.Time) bool {
 	return slices.ContainsFunc(r.chosen(r.period(day)), day.Equal)
 }
 
-// chosen are the days from first to last, a period, that the filled rule names.
+// chosen returns the days of the period from first to last that the filled rule selects.
 func (r *Rule) chosen(first, last time.Time) []time.Time {
 	var fit []time.Time
 	for d := first; !d.After(last); d = d.AddDate(0, 0, 1) {
@@ -248,7 +222,7 @@ func (r *Rule) chosen(first, last time.Time) []time.Time {
 	return days
 }
 
-// period is the day, week, month or year within which BYSETPOS counts, with the time of day.
+// period returns the day, week, month or year within which BYSETPOS counts, with the time of day.
 func (r *Rule) period(day time.Time) (first, last time.Time) {
 	switch r.freq {
 	case "WEEKLY":
@@ -265,7 +239,7 @@ func (r *Rule) period(day time.Time) (first, last time.Time) {
 	}
 }
 
-// fits reports whether every BY... part but BYSETPOS names the day.
+// fits reports whether the day satisfies every BY... part except BYSETPOS.
 func (r *Rule) fits(day time.Time) bool {
 	names := func(list []int, n, length int) bool { // of n from 1 to length
 		return len(list) == 0 || slices.Contains(list, n) || slices.Contains(list, n-length-1)
@@ -296,7 +270,8 @@ func (r *Rule) fits(day time.Time) bool {
 	})
 }
 
-// week of the year, and how many that year has: the first is the one with four days in it.
+// week returns the number of the week and how many weeks its year has. The first week of a
+// year is the first with four days in it.
 func (r *Rule) week(day time.Time) (n, of int) {
 	for year := day.Year() + 1; ; year-- {
 		if first := r.firstWeek(year); !dayOf(day).Before(first) {
@@ -305,7 +280,7 @@ func (r *Rule) week(day time.Time) (n, of int) {
 	}
 }
 
-// firstWeek is the day on which the year's first week begins.
+// firstWeek returns the day on which the year's first week begins.
 func (r *Rule) firstWeek(year int) time.Time {
 	fourth := time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC)
 	return fourth.AddDate(0, 0, -int(fourth.Weekday()-r.weekStart+7)%7)
@@ -313,23 +288,30 @@ func (r *Rule) firstWeek(year int) time.Time {
 
 func dayOf(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 
-// check tells what is wrong with the rule for a series that begins at the start, of which at
-// most limit dates may be made.
-func (r *Recurrence) check(location string, limit int) []Fault {
-	var found faults
+// Check reports what is wrong with the rule for a series that begins at Start and may have
+// at most limit dates. Faults are at the location "start", or at none if the rule is wrong.
+func (r *Set) Check(limit int) []fault.Fault {
+	var found fault.List
+	exceeds := func(figures fault.Figures, format string, args ...any) {
+		found = append(found, fault.Fault{Code: "too_many_dates", Message: fmt.Sprintf(format, args...), Figures: figures})
+	}
 	rule := r.Rule.filled(r.Start)
 	if rule.count == 0 && rule.until.before(r.Start, r.Zone) {
-		found.add(location, "until_before_start", "UNTIL is before the start")
+		found.Add("", "until_before_start", "UNTIL is before the start")
 	}
 	if rule.count > limit {
-		found.broken(location, "too_many_dates", Figures{Limit: limit, Actual: rule.count}, "COUNT=%d: a series has at most %d dates", rule.count, limit)
+		exceeds(fault.Figures{Limit: limit, Actual: rule.count}, "COUNT=%d: a series has at most %d dates", rule.count, limit)
 	}
 	if !rule.has(r.Start) {
 		if first, ok := rule.first(r.Start); ok {
-			found.broken("body.start", "not_in_rule", Figures{Limit: first.Format(dayLayout), Actual: r.Start.Format(dayLayout)}, "%s %s is not a date of the rule; the first one that is, is %s %s",
-				clock.Weekdays[r.Start.Weekday()], r.Start.Format(dayLayout), clock.Weekdays[first.Weekday()], first.Format(dayLayout))
+			want, got := first.Format(time.DateOnly), r.Start.Format(time.DateOnly)
+			found = append(found, fault.Fault{
+				Location: "start", Code: "not_in_rule", Figures: fault.Figures{Limit: want, Actual: got},
+				Message: fmt.Sprintf("%s %s is not a date of the rule; the first one that is, is %s %s",
+					clock.Weekdays[r.Start.Weekday()], got, clock.Weekdays[first.Weekday()], want),
+			})
 		} else {
-			found.add(location, "impossible", "gives no date at all: no day is in all of its parts")
+			found.Add("", "impossible", "gives no date at all: no day is in all of its parts")
 		}
 	}
 	if len(found) > 0 {
@@ -337,16 +319,16 @@ func (r *Recurrence) check(location string, limit int) []Fault {
 	}
 	switch _, how := r.walls(limit); {
 	case how == tooMany:
-		found.broken(location, "too_many_dates", Figures{Limit: limit}, "UNTIL gives more than %d dates, which is the most a series may have", limit)
+		exceeds(fault.Figures{Limit: limit}, "UNTIL gives more than %d dates, which is the most a series may have", limit)
 	case how == tooFar && rule.count > 0:
-		found.add(location, "too_far", "COUNT=%d takes more than %d years", rule.count, horizon)
+		found.Add("", "too_far", "COUNT=%d takes more than %d years", rule.count, horizon)
 	case how == tooFar:
-		found.add(location, "too_far", "UNTIL is more than %d years ahead", horizon)
+		found.Add("", "too_far", "UNTIL is more than %d years ahead", horizon)
 	}
 	return found
 }
 
-// first day of the filled rule from start on.
+// first returns the first date of the filled rule from start on.
 func (r *Rule) first(start time.Time) (time.Time, bool) {
 	end := start.AddDate(horizon, 0, 0)
 	for from, to := r.period(start); from.Before(end); from, to = r.period(to.AddDate(0, 0, 1)) {
@@ -359,17 +341,39 @@ func (r *Rule) first(start time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// ParseWallTime reads 2027-02-10 or 2027-02-10T09:00:00, or a time with an offset, which it
-// turns into what clocks in loc show then.
-func ParseWallTime(s string, loc *time.Location) (WallTime, bool) {
-	if t, err := time.Parse(dayLayout, s); err == nil {
-		return WallTime{Time: t, Day: true}, true
+// Split divides the set at a date, given by its wall-clock time. Both parts keep the rule. ok is
+// false if the rule has no date before it.
+func (r *Set) Split(wall time.Time) (first, second Set, ok bool) {
+	walls, _ := r.walls(AllDates)
+	n, _ := slices.BinarySearchFunc(walls, wall, time.Time.Compare)
+	if n == 0 {
+		return Set{}, Set{}, false
 	}
-	if t, ok := clock.ParseLocal(s); ok && t.Nanosecond() == 0 {
-		return WallTime{Time: t}, true
+	first, second = *r, *r
+	if r.Rule.HasCount() {
+		first.Rule = r.Rule.withEnd("COUNT", strconv.Itoa(n))
+	} else {
+		first.Rule = r.Rule.withEnd("UNTIL", walls[n-1].Format("20060102T150405"))
 	}
-	if t, err := clock.ParseInstant(s); err == nil && t.Nanosecond() == 0 {
-		return WallTime{Time: clock.Wall(t, loc), at: t}, true
+	switch {
+	case n == len(walls): // only RDates follow
+		second.Start = wall
+		second.Rule, _ = ParseRule("FREQ=DAILY;COUNT=1")
+	case r.Rule.HasCount():
+		second.Start = walls[n]
+		second.Rule = r.Rule.withEnd("COUNT", strconv.Itoa(len(walls)-n))
+	default:
+		second.Start = walls[n]
 	}
-	return WallTime{}, false
+	second.End = second.Start.Add(r.End.Sub(r.Start))
+	before := func(w WallTime) bool { return w.On(r.Start).Before(wall) }
+	after := func(w WallTime) bool { return !before(w) }
+	first.ExDates, second.ExDates = except(r.ExDates, after), except(r.ExDates, before)
+	first.RDates, second.RDates = except(r.RDates, after), except(r.RDates, before)
+	return first, second, true
+}
+
+// except returns a copy without the times for which drop is true.
+func except(ws []WallTime, drop func(WallTime) bool) []WallTime {
+	return slices.DeleteFunc(slices.Clone(ws), drop)
 }

@@ -1,6 +1,7 @@
-package meeting
+package recurrence
 
 import (
+	"punctual/account/fault"
 	"punctual/meeting/clock"
 	"slices"
 	"strconv"
@@ -8,14 +9,14 @@ import (
 	"time"
 )
 
-// Rule is a recurrence rule of RFC 5545 by which whole days recur: DAILY, WEEKLY, MONTHLY or
-// YEARLY, with an end. The time of day is the first date's.
+// A Rule is a recurrence rule of RFC 5545 for whole days: DAILY, WEEKLY, MONTHLY or YEARLY,
+// with an end. The time of day is that of the first date.
 type Rule struct {
-	parts []rulePart // as given, upper case
+	parts []rulePart // as given, in upper case
 
 	freq      string
 	interval  int // at least 1
-	count     int // 0: by until
+	count     int // 0: the rule ends by until
 	until     until
 	weekdays  []ruleDay
 	months    []int
@@ -34,18 +35,18 @@ type ruleDay struct {
 	day time.Weekday
 }
 
-// until is the last instant at which a date may begin. Only one of the two is set.
+// until is the last time at which a date may begin. Only one of the two is set.
 type until struct {
 	utc  time.Time // an instant
-	wall time.Time // what clocks show, in UTC; of a date its last second
+	wall time.Time // what clocks show, in UTC; for a date, its last second
 }
 
 const (
 	maxRule     = 500   // characters
-	maxInterval = 9_999 // far beyond what may be booked ahead
+	maxInterval = 9_999 // far beyond what can be booked ahead
 )
 
-// String is the rule as it was given, in upper case.
+// String returns the rule as it was given, in upper case.
 func (r *Rule) String() string {
 	texts := make([]string, len(r.parts))
 	for i, p := range r.parts {
@@ -54,10 +55,10 @@ func (r *Rule) String() string {
 	return strings.Join(texts, ";")
 }
 
-// ParseRule reads a rule, with or without the word "RRULE:" in front, and tells all that is
-// wrong with it; the rule is nil then. Faults are at location.
-func ParseRule(location, text string) (*Rule, []Fault) {
-	p := ruleParser{location: location, rule: &Rule{interval: 1, weekStart: time.Monday}, seen: map[string]bool{}}
+// ParseRule parses a rule, with or without the prefix "RRULE:". It reports all faults at once,
+// without a location. The rule is nil if there are any.
+func ParseRule(text string) (*Rule, []fault.Fault) {
+	p := ruleParser{rule: &Rule{interval: 1, weekStart: time.Monday}, seen: map[string]bool{}}
 	text = strings.ToUpper(strings.TrimSpace(text))
 	text = strings.TrimPrefix(text, "RRULE:")
 	switch {
@@ -69,7 +70,7 @@ func ParseRule(location, text string) (*Rule, []Fault) {
 		for part := range strings.SplitSeq(strings.TrimSuffix(text, ";"), ";") {
 			p.part(part)
 		}
-		p.together()
+		p.checkCombinations()
 	}
 	if len(p.found) > 0 {
 		return nil, p.found
@@ -78,17 +79,16 @@ func ParseRule(location, text string) (*Rule, []Fault) {
 }
 
 type ruleParser struct {
-	location string
-	rule     *Rule
-	seen     map[string]bool
-	found    faults
+	rule  *Rule
+	seen  map[string]bool
+	found fault.List
 }
 
 func (p *ruleParser) fault(code, format string, args ...any) {
-	p.found.add(p.location, code, format, args...)
+	p.found.Add("", code, format, args...)
 }
 
-// part reads one "NAME=value".
+// part parses one "NAME=value".
 func (p *ruleParser) part(text string) {
 	name, value, ok := strings.Cut(text, "=")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
@@ -148,7 +148,7 @@ func (p *ruleParser) frequency(value string) {
 	}
 }
 
-// number reads one from least to most, without a sign.
+// number parses a number from least to most, without a sign.
 func (p *ruleParser) number(name, value string, least, most int) int {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < least || n > most || value[0] == '+' {
@@ -158,7 +158,7 @@ func (p *ruleParser) number(name, value string, least, most int) int {
 	return n
 }
 
-// numbers reads a list of numbers from least to most, in which 0 has no place.
+// numbers parses a list of numbers from least to most, except 0.
 func (p *ruleParser) numbers(name, value string, least, most int) []int {
 	var ns []int
 	for text := range strings.SplitSeq(value, ",") {
@@ -200,7 +200,7 @@ func (p *ruleParser) weekdays(value string) {
 	}
 }
 
-// until reads a date, of which every time counts, a local date and time, or one in UTC.
+// until parses a date, which includes its whole day, or a date and time, local or in UTC.
 func (p *ruleParser) until(value string) {
 	u := &p.rule.until
 	var err error
@@ -218,8 +218,8 @@ func (p *ruleParser) until(value string) {
 	}
 }
 
-// together tells which parts do not go with each other.
-func (p *ruleParser) together() {
+// checkCombinations reports parts that contradict each other.
+func (p *ruleParser) checkCombinations() {
 	r := p.rule
 	has := func(name string) bool { return p.seen[name] }
 	if !has("FREQ") {
@@ -257,31 +257,42 @@ func (p *ruleParser) together() {
 	}
 }
 
-// moved is the rule of a series whose start moves by the clocks of some zone: its UNTIL goes
-// along, so that it has as many dates as before.
-func (r *Rule) moved(from, to time.Time, zone *time.Location) *Rule {
+// Shift returns the rule for a first date that moves from one wall-clock time to another. UNTIL
+// moves along, so that the number of dates stays the same. zone is where an UNTIL in UTC counts.
+func (r *Rule) Shift(from, to time.Time, zone *time.Location) *Rule {
 	i := slices.IndexFunc(r.parts, func(p rulePart) bool { return p.name == "UNTIL" })
 	switch {
 	case i < 0:
 		return r
 	case len(r.parts[i].value) == len("20060102"):
-		return r.ending("UNTIL", r.until.wall.Add(dayOf(to).Sub(dayOf(from))).Format("20060102"))
+		return r.withEnd("UNTIL", r.until.wall.Add(dayOf(to).Sub(dayOf(from))).Format("20060102"))
 	case !r.until.utc.IsZero():
-		return r.ending("UNTIL", clock.Wall(r.until.utc, zone).Add(to.Sub(from)).Format("20060102T150405"))
+		return r.withEnd("UNTIL", clock.Wall(r.until.utc, zone).Add(to.Sub(from)).Format("20060102T150405"))
 	default:
-		return r.ending("UNTIL", r.until.wall.Add(to.Sub(from)).Format("20060102T150405"))
+		return r.withEnd("UNTIL", r.until.wall.Add(to.Sub(from)).Format("20060102T150405"))
 	}
 }
 
-// ending is the rule with another end: part is COUNT or UNTIL, and replaces either.
-func (r *Rule) ending(part, value string) *Rule {
+// InUTC returns the text of the rule with an UNTIL in UTC, as calendars expect it. A local UNTIL
+// is read in zone.
+func (r *Rule) InUTC(zone *time.Location) string {
+	if wall := r.until.wall; !wall.IsZero() {
+		r = r.withEnd("UNTIL", clock.InstantOrShift(wall, zone).Format("20060102T150405Z"))
+	}
+	return r.String()
+}
+
+// HasCount reports whether the rule ends by COUNT, and not by UNTIL.
+func (r *Rule) HasCount() bool { return r.count > 0 }
+
+// withEnd returns the rule with another end: part is COUNT or UNTIL, and replaces either.
+func (r *Rule) withEnd(part, value string) *Rule {
 	parts := slices.Clone(r.parts)
 	i := slices.IndexFunc(parts, func(p rulePart) bool { return p.name == "COUNT" || p.name == "UNTIL" })
 	parts[i] = rulePart{part, value}
-	changed := &Rule{parts: parts}
-	changed, found := ParseRule("", changed.String())
+	changed, found := ParseRule((&Rule{parts: parts}).String())
 	if len(found) > 0 {
-		panic("rule: " + (&InvalidError{Faults: found}).Error()) // the parts have been read before
+		panic("rule: " + fault.List(found).Err().Error()) // the parts have been parsed before
 	}
 	return changed
 }

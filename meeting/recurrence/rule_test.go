@@ -1,4 +1,4 @@
-package meeting
+package recurrence
 
 import (
 	"punctual/meeting/clock"
@@ -50,19 +50,19 @@ func TestParseRule_faults(t *testing.T) {
 		{"FREQ=DAILY;COUNT=2;WKST=8", "invalid_part", "WKST"},
 		{strings.Repeat("FREQ=DAILY;", 60), "too_long", ""},
 	} {
-		r, found := ParseRule("body.rrule", c.rule)
+		r, found := ParseRule(c.rule)
 		if r != nil || len(found) == 0 {
 			t.Errorf("%q was taken", c.rule)
 			continue
 		}
-		if f := found[0]; f.Location != "body.rrule" || f.Code != c.code || !strings.Contains(f.Message, c.names) {
+		if f := found[0]; f.Location != "" || f.Code != c.code || !strings.Contains(f.Message, c.names) {
 			t.Errorf("%q: %+v, want code %s naming %s", c.rule, f, c.code, c.names)
 		}
 	}
 }
 
 func TestParseRule_allFaultsAtOnce(t *testing.T) {
-	_, found := ParseRule("body.rrule", "FREQ=HOURLY;INTERVAL=0;COUNT=0;UNTIL=x;BYDAY=AA,MO,BB")
+	_, found := ParseRule("FREQ=HOURLY;INTERVAL=0;COUNT=0;UNTIL=x;BYDAY=AA,MO,BB")
 	var codes []string
 	for _, f := range found {
 		codes = append(codes, f.Code)
@@ -74,15 +74,15 @@ func TestParseRule_allFaultsAtOnce(t *testing.T) {
 }
 
 func TestRule_String(t *testing.T) {
-	r, found := ParseRule("", " rrule:freq=weekly;byday=mo,we; ")
+	r, found := ParseRule(" rrule:freq=weekly;byday=mo,we; ")
 	if r != nil || len(found) != 1 {
 		t.Fatalf("%v, %v", r, found)
 	}
-	r, found = ParseRule("", "rrule:freq=weekly;count=10;byday=mo,we;")
+	r, found = ParseRule("rrule:freq=weekly;count=10;byday=mo,we;")
 	if len(found) > 0 || r.String() != "FREQ=WEEKLY;COUNT=10;BYDAY=MO,WE" {
 		t.Fatalf("%v, %v", r, found)
 	}
-	if got := r.ending("UNTIL", "20270301T090000").String(); got != "FREQ=WEEKLY;UNTIL=20270301T090000;BYDAY=MO,WE" {
+	if got := r.withEnd("UNTIL", "20270301T090000").String(); got != "FREQ=WEEKLY;UNTIL=20270301T090000;BYDAY=MO,WE" {
 		t.Error(got)
 	}
 }
@@ -97,13 +97,13 @@ func wallOf(t testing.TB, s string) time.Time {
 	return w.Time
 }
 
-// recurrence of an hour.
-func recurrence(t testing.TB, start, zone, rule string) *Recurrence {
+// newSet is the recurrence set of a meeting of an hour.
+func newSet(t testing.TB, start, zone, rule string) *Set {
 	t.Helper()
-	r, found := ParseRule("body.rrule", rule)
+	r, found := ParseRule(rule)
 	if len(found) > 0 {
 		t.Fatalf("%s: %v", rule, found)
 	}
 	begin := wallOf(t, start)
-	return &Recurrence{Start: begin, End: begin.Add(time.Hour), Zone: clock.ZoneOrUTC(zone), Rule: r}
+	return &Set{Start: begin, End: begin.Add(time.Hour), Zone: clock.ZoneOrUTC(zone), Rule: r}
 }
