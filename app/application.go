@@ -30,6 +30,7 @@ import (
 	meetingstore "punctual/meeting/gormstore"
 	meetinghttp "punctual/meeting/httpapi"
 	meetingjobs "punctual/meeting/jobs"
+	"punctual/meeting/linkpages"
 	"punctual/notify"
 	ledger "punctual/notify/gormstore"
 	eventhook "punctual/notify/webhook"
@@ -69,7 +70,7 @@ type application struct {
 	ledger        *ledger.Ledger
 	notifications *notify.Service
 	senders       *senders
-	links         *meetinghttp.Links // by which readers of a mail decide
+	links         *linkpages.Links // by which readers of a mail decide
 	failures      *failures.Failures
 	lateness      *failures.Lateness
 	topics        *topics.Service
@@ -117,7 +118,7 @@ func newApplication(ctx context.Context, c *config.Config, r role, log *slog.Log
 	if err != nil {
 		return nil, err
 	}
-	a.links = meetinghttp.NewLinks(c.HTTP.BaseURL, key)
+	a.links = linkpages.NewLinks(c.HTTP.BaseURL, key)
 	if a.deviceKey, err = signingKey(ctx, a.db.Gorm, "devices"); err != nil {
 		return nil, err
 	}

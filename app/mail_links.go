@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"punctual/meeting"
-	meetinghttp "punctual/meeting/httpapi"
+	"punctual/meeting/linkpages"
 	"punctual/notify"
 	"punctual/notify/render"
 )
@@ -25,7 +25,7 @@ func (a *application) decisionURL(n notify.Notification) string {
 
 // checkInURL is where the reader of a reminder says that they came.
 func (a *application) checkInURL(n notify.Notification) string {
-	return a.links.ArrivalURL(meetinghttp.Arrival{MeetingID: n.MeetingID, Email: n.To.Address})
+	return a.links.ArrivalURL(linkpages.Arrival{MeetingID: n.MeetingID, Email: n.To.Address})
 }
 
 // respondURL is where the reader of an invitation answers it: who is invited, and not who invites.

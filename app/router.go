@@ -15,6 +15,7 @@ import (
 	"punctual/account"
 	"punctual/app/config"
 	meetinghttp "punctual/meeting/httpapi"
+	"punctual/meeting/linkpages"
 )
 
 // apiBase is where the REST API lives.
@@ -78,10 +79,10 @@ func newRouter(a *application) (http.Handler, error) {
 		return r, nil
 	}
 	index := page(r)
-	(&meetinghttp.DecidePage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Inbox: index}).Register(r)
-	(&meetinghttp.ArrivalPage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Now: time.Now}).Register(r)
-	(&meetinghttp.RespondPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
-	(&meetinghttp.OfferPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
+	(&linkpages.DecidePage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Inbox: index}).Register(r)
+	(&linkpages.ArrivalPage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Now: time.Now}).Register(r)
+	(&linkpages.RespondPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
+	(&linkpages.OfferPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
 	api := newAPI(r, a.config.HTTP.Secure())
 	a.register(api)
 	return answerHead(r), serveDescription(r, api)

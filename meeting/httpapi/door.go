@@ -9,6 +9,7 @@ import (
 
 	"punctual/account"
 	"punctual/meeting"
+	"punctual/meeting/linkpages"
 )
 
 // DoorCode is what a screen at a room's door shows as a QR code.
@@ -24,7 +25,7 @@ const doorCodeLife = 3 * time.Minute
 type DoorDeps struct {
 	Service  *meeting.Service
 	Accounts *account.Service // of the devices
-	Links    *Links
+	Links    *linkpages.Links
 	Feed     *meeting.Feed             // of what happens in the rooms
 	ClientIP func(huma.Context) string // whom wrong codes are charged to
 	Now      func() time.Time
@@ -45,7 +46,7 @@ func RegisterDoor(api huma.API, d DoorDeps) {
 type doorHandlers struct {
 	svc      *meeting.Service
 	accounts *account.Service
-	links    *Links
+	links    *linkpages.Links
 	feed     *meeting.Feed
 	clientIP func(huma.Context) string
 	now      func() time.Time
@@ -62,5 +63,5 @@ func (h *doorHandlers) code(ctx context.Context, in *Target) (*struct{ Body Door
 
 func (h *doorHandlers) codeOf(room *meeting.Room) DoorCode {
 	until := h.now().UTC().Truncate(time.Minute).Add(doorCodeLife)
-	return DoorCode{URL: h.links.ArrivalURL(Arrival{RoomID: room.ID, Until: until}), Until: until}
+	return DoorCode{URL: h.links.ArrivalURL(linkpages.Arrival{RoomID: room.ID, Until: until}), Until: until}
 }

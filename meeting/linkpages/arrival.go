@@ -1,4 +1,4 @@
-package httpapi
+package linkpages
 
 import (
 	"cmp"
@@ -25,8 +25,8 @@ type ArrivalPage struct {
 	Now     func() time.Time
 }
 
-func (p *ArrivalPage) page() linkPage {
-	return linkPage{name: "check-in", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return arrivalIn[lang].States }}
+func (p *ArrivalPage) page() page {
+	return page{name: "check-in", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return arrivalIn[lang].States }}
 }
 
 // Register adds the page to the router. Its looks are those of [DecidePage].
@@ -91,7 +91,7 @@ func (p *ArrivalPage) read(c *gin.Context, token string) (a Arrival, ok bool) {
 	return a, ok
 }
 
-func (p *ArrivalPage) view(c *gin.Context, at *meeting.Arrivable, token string) *linkView {
+func (p *ArrivalPage) view(c *gin.Context, at *meeting.Arrivable, token string) *view {
 	m := at.Meeting
 	if m == nil {
 		v := p.page().notice(c, "free")
@@ -104,12 +104,12 @@ func (p *ArrivalPage) view(c *gin.Context, at *meeting.Arrivable, token string) 
 	if err != nil {
 		zone = time.UTC
 	}
-	v := &linkView{Lang: w.Lang, Headline: m.Title, Tone: "calm", Action: arrivalPath}
+	v := &view{Lang: w.Lang, Headline: m.Title, Tone: "calm", Action: arrivalPath}
 	state, when := stateOf(m, p.Now())
 	switch state {
 	case "open", "optional":
 		v.Tone, v.Token, v.Meeting = "ask", token, m.ID
-		v.Choices = []linkChoice{{Label: words.Button, Class: "approve"}}
+		v.Choices = []option{{Label: words.Button, Class: "approve"}}
 	case "done":
 		v.Tone = "good"
 	case "released":

@@ -1,4 +1,4 @@
-package httpapi
+package linkpages
 
 import (
 	"cmp"
@@ -16,16 +16,16 @@ import (
 )
 
 // viewOf is what the page shows of a link, to a reader who is about to make a choice; empty: none yet.
-func viewOf(l *meeting.Linked, token, choice string) *linkView {
+func viewOf(l *meeting.Linked, token, choice string) *view {
 	w, zone := wordsFor(l.Reader.Locale), zoneOf(l)
-	v := &linkView{Lang: w.Lang, Headline: l.Meeting.Title, Action: decidePath}
+	v := &view{Lang: w.Lang, Headline: l.Meeting.Title, Action: decidePath}
 	v.tellState(w, l, zone)
 	if l.State == meeting.LinkOpen {
 		v.Token, v.Remark, v.Optional = token, w.Remark, w.Optional
 		v.Confirm = w.Confirm[choice]
-		v.Choices = []linkChoice{{Value: "approve", Label: w.Approve, Class: "approve"}, {Value: "reject", Label: w.Reject, Class: "reject quiet"}}
+		v.Choices = []option{{Value: "approve", Label: w.Approve, Class: "approve"}, {Value: "reject", Label: w.Reject, Class: "reject quiet"}}
 		if choice == "reject" {
-			v.Choices = []linkChoice{{Value: "reject", Label: w.Reject, Class: "reject"}, {Value: "approve", Label: w.Approve, Class: "approve quiet"}}
+			v.Choices = []option{{Value: "reject", Label: w.Reject, Class: "reject"}, {Value: "approve", Label: w.Approve, Class: "approve quiet"}}
 		}
 	}
 	v.addRows(w, l, zone)
@@ -42,7 +42,7 @@ func zoneOf(l *meeting.Linked) *time.Location {
 }
 
 // tellState says what became of the request.
-func (v *linkView) tellState(w *words, l *meeting.Linked, zone *time.Location) {
+func (v *view) tellState(w *words, l *meeting.Linked, zone *time.Location) {
 	state, who, when := string(l.State), "", ""
 	if d := l.Verdict; d != nil {
 		who, when = w.standsIn(d.Name, d.For), w.moment(d.At, zone)
@@ -86,7 +86,7 @@ func (v *linkView) tellState(w *words, l *meeting.Linked, zone *time.Location) {
 	v.Tag, v.Lead = s.Tag, strings.NewReplacer("{who}", who, "{when}", when, "{n}", strconv.Itoa(len(l.Dates))).Replace(s.Lead)
 }
 
-func (v *linkView) addRows(w *words, l *meeting.Linked, zone *time.Location) {
+func (v *view) addRows(w *words, l *meeting.Linked, zone *time.Location) {
 	m := l.Meeting
 	v.add(w.Labels["when"], w.slot(m.Slot, zone))
 	v.add(w.Labels["dates"], w.dates(l.Dates, zone)...)
@@ -114,7 +114,7 @@ func (v *linkView) addRows(w *words, l *meeting.Linked, zone *time.Location) {
 
 // tellFault says what kept a decision from being made, and with which status to answer; 0: it
 // is nothing of which a reader knows. Of what is taken it names when, by the clocks of the zone.
-func (v *linkView) tellFault(w *words, zone *time.Location, err error) int {
+func (v *view) tellFault(w *words, zone *time.Location, err error) int {
 	if e, ok := errors.AsType[*meeting.ConflictError](err); ok {
 		v.Fault = w.Taken
 		for i, o := range e.Conflicts {

@@ -1,4 +1,4 @@
-package httpapi
+package linkpages
 
 import (
 	"cmp"
@@ -23,8 +23,8 @@ type RespondPage struct {
 	Limiter account.Limiter // of tokens that are not ours, by network
 }
 
-func (p *RespondPage) page() linkPage {
-	return linkPage{name: "respond", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return respondStates[lang] }}
+func (p *RespondPage) page() page {
+	return page{name: "respond", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return respondStates[lang] }}
 }
 
 // Register adds the page to the router. Its looks are those of [DecidePage].
@@ -105,14 +105,14 @@ func (p *RespondPage) seen(inv meeting.Invitation, now *meeting.Invited) string 
 	return p.Links.invitationToken(inv)
 }
 
-func respondView(c *gin.Context, i *meeting.Invited, token string, choice meeting.Response) *linkView {
+func respondView(c *gin.Context, i *meeting.Invited, token string, choice meeting.Response) *view {
 	m := i.Meeting
 	w := wordsFor(cmp.Or(i.Person.Locale, c.GetHeader("Accept-Language")))
 	zone, err := fault.StoredZone(cmp.Or(i.Person.Timezone, m.Timezone))
 	if err != nil {
 		zone = time.UTC
 	}
-	v := &linkView{Lang: w.Lang, Headline: m.Title, Action: respondPath, Tone: respondTones[i.Response], Comment: i.Comment}
+	v := &view{Lang: w.Lang, Headline: m.Title, Action: respondPath, Tone: respondTones[i.Response], Comment: i.Comment}
 	state := string(i.Response)
 	if !i.Open {
 		state, v.Tone = "over", "calm"
@@ -136,7 +136,7 @@ func respondView(c *gin.Context, i *meeting.Invited, token string, choice meetin
 }
 
 // choose offers the answers: the one that the link names, or that was given, first and last.
-func (v *linkView) choose(lang string, given, wanted meeting.Response) {
+func (v *view) choose(lang string, given, wanted meeting.Response) {
 	for _, o := range []struct {
 		response meeting.Response
 		class    string
@@ -155,7 +155,7 @@ func (v *linkView) choose(lang string, given, wanted meeting.Response) {
 		if o.response == given {
 			label = "✓ " + label
 		}
-		v.Choices = append(v.Choices, linkChoice{string(o.response), label, class, o.response == given})
+		v.Choices = append(v.Choices, option{string(o.response), label, class, o.response == given})
 	}
 	if wanted.Answers() && wanted != given {
 		v.Confirm = strings.ReplaceAll(respondConfirm[lang], "{choice}", respondLabels[lang][wanted])

@@ -1,4 +1,4 @@
-package httpapi
+package linkpages
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package httpapi
+package linkpages
 
 import (
 	"context"
@@ -16,17 +16,17 @@ import (
 	"punctual/meeting"
 )
 
-//go:embed linkpage
+//go:embed page.html style.css
 var linkFiles embed.FS
 
-var linkTemplate = template.Must(template.ParseFS(linkFiles, "linkpage/page.html"))
+var pageTemplate = template.Must(template.ParseFS(linkFiles, "page.html"))
 
 // stylePath is where the looks of all pages behind links are.
 const stylePath = "/decide.css"
 
-// linkStyle answers with the looks.
+// linkStyle serves the style sheet.
 func linkStyle() gin.HandlerFunc {
-	style, err := linkFiles.ReadFile("linkpage/style.css")
+	style, err := linkFiles.ReadFile("style.css")
 	if err != nil {
 		panic(err) // it is a part of the program
 	}
@@ -36,39 +36,39 @@ func linkStyle() gin.HandlerFunc {
 	}
 }
 
-// linkView is what a page shows that a link leads to and that asks before it acts.
-type linkView struct {
+// view is what a page shows that a link leads to and that asks before it acts.
+type view struct {
 	Lang, Tag, Headline, Lead, Fault string
 	Tone                             string // ask, good, bad, calm
-	Rows                             []linkRow
+	Rows                             []row
 	Action                           string     // where the form goes
 	Token                            string     // empty: there is nothing to do
 	Meeting                          meeting.ID // that the form speaks of; 0: the token tells
 	Confirm                          string
 	Remark, Optional, Comment        string // Remark empty: there is nothing to say
-	Choices                          []linkChoice
+	Choices                          []option
 }
 
-type linkRow struct {
+type row struct {
 	Label string
 	Lines []string
 }
 
-type linkChoice struct {
+type option struct {
 	Value, Label, Class string
 	Given               bool // it is what was answered
 }
 
 // add adds a row, unless there is nothing to say in it.
-func (v *linkView) add(label string, lines ...string) {
+func (v *view) add(label string, lines ...string) {
 	if len(lines) > 0 && lines[0] != "" {
-		v.Rows = append(v.Rows, linkRow{label, lines})
+		v.Rows = append(v.Rows, row{label, lines})
 	}
 }
 
-// linkPage is what the pages behind links have in common. Who tries tokens that are not ours is
+// page is what the pages behind links have in common. Who tries tokens that are not ours is
 // slowed down, by network.
-type linkPage struct {
+type page struct {
 	name    string
 	limiter account.Limiter
 	words   func(lang string) map[string]stateWords // with unknown, limited and failed
@@ -76,7 +76,7 @@ type linkPage struct {
 
 // read lets open look at the token, or answers itself: opening reports whether we made it. Our own
 // are never slowed down, whatever others of the same network try.
-func (p linkPage) read(c *gin.Context, open func() bool) bool {
+func (p page) read(c *gin.Context, open func() bool) bool {
 	if open() {
 		return true
 	}
@@ -91,7 +91,7 @@ func (p linkPage) read(c *gin.Context, open func() bool) bool {
 }
 
 // fail answers what no reader can help.
-func (p linkPage) fail(c *gin.Context, err error) {
+func (p page) fail(c *gin.Context, err error) {
 	if errors.Is(err, meeting.ErrNotFound) || errors.Is(err, meeting.ErrForbidden) {
 		p.write(c, http.StatusNotFound, p.notice(c, "unknown"))
 		return
@@ -105,15 +105,15 @@ func (p linkPage) fail(c *gin.Context, err error) {
 }
 
 // notice is a page about nothing in particular.
-func (p linkPage) notice(c *gin.Context, state string) *linkView {
+func (p page) notice(c *gin.Context, state string) *view {
 	lang := wordsFor(c.GetHeader("Accept-Language")).Lang
 	s := p.words(lang)[state]
-	return &linkView{Lang: lang, Tag: s.Tag, Headline: s.Tag, Lead: s.Lead, Tone: "calm"}
+	return &view{Lang: lang, Tag: s.Tag, Headline: s.Tag, Lead: s.Lead, Tone: "calm"}
 }
 
-func (p linkPage) write(c *gin.Context, status int, v *linkView) {
+func (p page) write(c *gin.Context, status int, v *view) {
 	var b strings.Builder
-	if err := linkTemplate.Execute(&b, v); err != nil {
+	if err := pageTemplate.Execute(&b, v); err != nil {
 		_ = c.Error(err)
 		c.Status(http.StatusInternalServerError)
 		return

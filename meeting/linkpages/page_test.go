@@ -1,4 +1,4 @@
-package httpapi
+package linkpages
 
 import (
 	"net/http"
@@ -14,11 +14,11 @@ import (
 )
 
 // html is the page of a view.
-func html(t *testing.T, v *linkView) string {
+func html(t *testing.T, v *view) string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	c, _ := gin.CreateTestContext(w)
-	linkPage{}.write(c, http.StatusOK, v)
+	page{}.write(c, http.StatusOK, v)
 	if w.Code != http.StatusOK || !strings.HasSuffix(w.Body.String(), "</html>\n") {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}

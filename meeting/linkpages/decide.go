@@ -1,4 +1,4 @@
-package httpapi
+package linkpages
 
 import (
 	"net/http"
@@ -21,8 +21,8 @@ type DecidePage struct {
 	Inbox   gin.HandlerFunc // answers a GET without a token: the path is also where those who sign in decide
 }
 
-func (p *DecidePage) page() linkPage {
-	return linkPage{name: "decide", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return wordsFor(lang).States }}
+func (p *DecidePage) page() page {
+	return page{name: "decide", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return wordsFor(lang).States }}
 }
 
 // Register adds the page to the router, and the looks of all pages behind links.

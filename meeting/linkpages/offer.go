@@ -1,4 +1,4 @@
-package httpapi
+package linkpages
 
 import (
 	"cmp"
@@ -50,8 +50,8 @@ type OfferPage struct {
 	Limiter account.Limiter // of tokens that are not ours, by network
 }
 
-func (p *OfferPage) page() linkPage {
-	return linkPage{name: "offer", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return offerStates[lang] }}
+func (p *OfferPage) page() page {
+	return page{name: "offer", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return offerStates[lang] }}
 }
 
 // Register adds the page to the router. Its looks are those of [DecidePage].
@@ -136,18 +136,18 @@ func (p *OfferPage) read(c *gin.Context, token string) (o meeting.Offer, ok bool
 	return o, ok
 }
 
-func offerView(o *meeting.Offering, token string) *linkView {
+func offerView(o *meeting.Offering, token string) *view {
 	wait := o.Wait
 	w := wordsFor(o.Person.Locale)
 	zone, err := fault.StoredZone(cmp.Or(o.Person.Timezone, wait.Wished.Timezone))
 	if err != nil {
 		zone = time.UTC
 	}
-	v := &linkView{Lang: w.Lang, Headline: wait.Wished.Title, Action: offerPath, Tone: "calm"}
+	v := &view{Lang: w.Lang, Headline: wait.Wished.Title, Action: offerPath, Tone: "calm"}
 	switch wait.State {
 	case meeting.Offered:
 		v.Tone, v.Token = "ask", token
-		v.Choices = []linkChoice{{Value: "accept", Label: offerLabels[w.Lang][0], Class: "approve"}, {Value: "decline", Label: offerLabels[w.Lang][1], Class: "quiet"}}
+		v.Choices = []option{{Value: "accept", Label: offerLabels[w.Lang][0], Class: "approve"}, {Value: "decline", Label: offerLabels[w.Lang][1], Class: "quiet"}}
 	case meeting.Booked:
 		v.Tone = "good"
 	}

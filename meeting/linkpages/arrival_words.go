@@ -1,4 +1,4 @@
-package httpapi
+package linkpages
 
 // arrivalWords of the page on which one checks in, in one language. Leads have {when}.
 type arrivalWords struct {
