@@ -250,7 +250,7 @@ func TestBody_slowClientsAreAnswered(t *testing.T) {
 		announced, got int
 		status         int
 	}{
-		{"nothing of the body", 100, 0, http.StatusRequestTimeout},
+		{"no body", 100, 0, http.StatusRequestTimeout},
 		{"a part of the body", 100, 50, http.StatusRequestTimeout},
 		{"too much of a larger body", maxBody + 1000, maxBody + 1, http.StatusRequestEntityTooLarge},
 	} {

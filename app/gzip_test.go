@@ -2,6 +2,7 @@ package app
 
 import (
 	"compress/gzip"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -110,4 +111,27 @@ func fetch(t *testing.T, s *httptest.Server, method, path, accept string) *http.
 	}
 	t.Cleanup(func() { res.Body.Close() })
 	return res
+}
+
+// The description of the API is large. It is a file that is compressed once, and not by the middleware
+// for each request.
+func TestCompress_descriptionOnce(t *testing.T) {
+	r := gin.New() // without the middleware
+	api := newAPI(r, false)
+	huma.Register(api, huma.Operation{OperationID: "list-rooms", Method: http.MethodGet, Path: "/rooms"},
+		func(context.Context, *struct{}) (*struct{}, error) { return nil, nil })
+	if err := serveDescription(r, api); err != nil {
+		t.Fatal(err)
+	}
+	req := httptest.NewRequest(http.MethodGet, "/openapi.json", nil)
+	req.Header.Set("Accept-Encoding", "gzip")
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, req)
+	if w.Code != http.StatusOK || w.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("%d, %v", w.Code, w.Header())
+	}
+	f := newPageFile("application/json", "no-cache", make([]byte, 4096))
+	if first, second := f.zipped(), f.zipped(); &first[0] != &second[0] {
+		t.Error("a file is compressed each time")
+	}
 }
