@@ -17,7 +17,7 @@ import (
 	post "punctual/delayjob/webhook"
 )
 
-// Bodies are what is told of events.
+// Bodies provides the content of posts.
 type Bodies interface {
 	// Bodies returns, by ID, the JSON of events as a person without any part in their meetings
 	// sees them. Events whose meeting is deleted are left out.
@@ -405,7 +405,7 @@ func (d *Deliver) failed(one *Delivery, o Outcome, last bool) error {
 	return verdict
 }
 
-// stop switches a webhook off whose server wants to hear nothing any more.
+// stop switches off a webhook whose server answered 410 Gone.
 func (d *Deliver) stop(ctx context.Context, w *Webhook) error {
 	_, err := d.store.UpdateWebhook(ctx, w.ID, func(is *Webhook) error {
 		if is.URL != w.URL { // it is another server's by now

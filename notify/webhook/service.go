@@ -88,8 +88,8 @@ func (s *Service) Webhook(ctx context.Context, id int64) (*Webhook, error) {
 	return s.store.Webhook(ctx, id)
 }
 
-// Create saves a webhook, which is told of what happens from now on. Without a secret it is
-// given one. Its URL must lead to a server that may be posted to.
+// Create saves a webhook, which receives the events from now on. If w has no secret, Create generates
+// one. The URL must lead to a server that may be posted to.
 func (s *Service) Create(ctx context.Context, w Webhook) (*Webhook, error) {
 	if w.Secret == "" {
 		w.Secret = rand.Text()
@@ -151,8 +151,8 @@ func (s *Service) urlFaults(ctx context.Context, url string) []Fault {
 	return nil
 }
 
-// Delete deletes a webhook; what it was not told yet it never will be. If based is not nil, it
-// is the version that must be there.
+// Delete deletes a webhook and its pending deliveries. If based is not nil, it is the version that
+// must be there.
 func (s *Service) Delete(ctx context.Context, id int64, based *int64) error {
 	return s.store.DeleteWebhook(ctx, id, func(w *Webhook) error { return w.based(based) })
 }

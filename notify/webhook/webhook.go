@@ -1,9 +1,9 @@
-// Package webhook tells the servers of others what happens to meetings: each event once, as a
-// signed post, tried again until they say that they have it.
+// Package webhook posts events of meetings to other servers. Each event is a signed post, retried
+// until the server accepts it.
 //
-// What is to be told is written by the database with what it tells of, so that nothing is lost
-// and nothing is told that was undone. The strategy webhook.deliver posts it; [Watcher] gives it
-// what is new at once, and the loader what was left over.
+// The database writes a delivery in the transaction of its event, so none is lost and none is sent
+// for a change that was rolled back. The strategy webhook.deliver posts deliveries. [Watcher] queues
+// new ones at once, and the loader queues the rest.
 package webhook
 
 import (
@@ -19,13 +19,13 @@ import (
 	"punctual/delayjob"
 )
 
-// Webhook is a server that is told of events.
+// Webhook is a server that receives events.
 type Webhook struct {
 	ID        int64
 	URL       string
 	Secret    string   // signs each post
 	Events    []string // types such as meeting.started; none: all
-	Active    bool     // else nothing is told
+	Active    bool     // else nothing is posted
 	Stopped   string   // why it is not active, if nobody switched it off
 	Version   int64
 	CreatedAt time.Time
@@ -39,7 +39,7 @@ const (
 	Pending   State = "pending"
 	Delivered State = "delivered" // the server answered 2xx
 	Failed    State = "failed"    // given up
-	Skipped   State = "skipped"   // there is nothing to tell, or nobody to tell it to, any more
+	Skipped   State = "skipped"   // the meeting is deleted, or the webhook is not active
 )
 
 // Delivery is one event on its way to one webhook.

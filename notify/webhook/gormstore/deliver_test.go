@@ -30,7 +30,7 @@ import (
 	"punctual/tests/testenv/testdb"
 )
 
-// bodies tell of every event but those of which there is nothing more to tell.
+// bodies has a body for every event except those in none.
 type bodies struct {
 	none   map[int64]bool
 	err    error
@@ -50,7 +50,7 @@ func (b bodies) Bodies(_ context.Context, events []int64) (map[int64][]byte, err
 	return all, b.err
 }
 
-// desk is a server that is told of events.
+// desk is a server that receives events.
 type desk struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -196,8 +196,8 @@ func TestDeliver(t *testing.T) {
 	})
 }
 
-// TestDeliver_nothingToTell: of what is no more nothing is told, and while the database is away
-// nothing is charged.
+// TestDeliver_nothingToTell: events of a deleted meeting are not posted, and a database outage never
+// uses up an attempt.
 func TestDeliver_nothingToTell(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
 		s := gormstore.New(db.Gorm)
@@ -331,8 +331,8 @@ func TestDeliver_options(t *testing.T) {
 	}
 }
 
-// TestDeliver_twoProcesses: two processes share what is to be told, whoever loads it and however
-// often: each event is posted once.
+// TestDeliver_twoProcesses: two processes share the deliveries. Each event is posted once, regardless
+// of which process loads it and how often.
 func TestDeliver_twoProcesses(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
 		s := gormstore.New(db.Gorm)
@@ -444,7 +444,7 @@ func TestDeliver_order(t *testing.T) {
 	})
 }
 
-// events are the IDs of events, as a desk is told of them at their first attempt.
+// events are the IDs of events with attempt 1, as a desk notes them.
 func events(ds []*webhook.Delivery) (first []string) {
 	for _, d := range ds {
 		first = append(first, fmt.Sprint(d.EventID, " 1"))
@@ -490,10 +490,10 @@ func TestDeliver_leads(t *testing.T) {
 	})
 }
 
-// alone is a store whose database refuses what concerns several deliveries, and one of them for once.
+// alone is a store that refuses to record several deliveries at once, and refuses one delivery once.
 type alone struct {
 	*gormstore.Store
-	refused int64 // ID; 0: none any more
+	refused int64 // ID; 0: none
 	shared  int
 }
 
