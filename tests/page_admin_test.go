@@ -107,9 +107,9 @@ func TestPageAdminRooms(t *testing.T) {
 	b.reads("Mon–Fri 7:30 AM–8 PM")
 	b.choose("#room fieldset.quota select", "week")
 	b.fill("Bookings", "3")
-	b.reads("at most 3 bookings a week")
+	b.reads("up to 3 bookings per week")
 	b.click("[...document.querySelectorAll('#room label.check')].find((l) => l.innerText.includes('need approval'))")
-	b.fill("Who approves", "grace")
+	b.fill("Approvers", "grace")
 	b.await("document.querySelector('[role=listbox]:not([hidden]) [aria-selected=true]')?.innerText.includes('Grace')")
 	b.key("\r")
 	b.reads("By Grace Hopper.")
@@ -139,7 +139,7 @@ func TestPageAdminRooms(t *testing.T) {
 	b.await("document.querySelector('.conflict')?.innerText.includes('up to 20 people')")
 	b.accessible("conflict")
 	b.shot("room-conflict")
-	b.press("Overwrite with mine")
+	b.press("Overwrite with my version")
 	b.told("Saved")
 	b.await("!document.querySelector('.conflict')")
 	if r = roomNamed(t, ada, "Franklin"); r.Capacity != 12 {
@@ -149,32 +149,32 @@ func TestPageAdminRooms(t *testing.T) {
 	b.fill("Name", "Franklin II")
 	b.press("Save")
 	b.await("document.querySelector('.conflict')")
-	b.press("Take theirs")
+	b.press("Use their version")
 	b.await("document.querySelector('#room input').value === 'Rosalind' && !document.querySelector('.conflict')")
 
 	// A room that meetings need is not deleted, but can go out of service.
 	turing := roomNamed(t, ada, "Turing")
 	b.open(at("/admin/rooms/%d", turing.ID))
 	b.press("Delete")
-	b.reads("still to come here")
+	b.reads("upcoming meeting")
 	b.accessible("deleting")
 	b.press("Take out of service")
 	b.told("Saved")
-	b.reads("Out of service: takes no new meetings")
+	b.reads("Out of service: no new bookings")
 	if roomNamed(t, ada, "Turing").Active {
 		t.Error("Turing is still in service")
 	}
 	b.open(at("/admin/rooms/%d", r.ID))
 	b.press("Delete")
-	b.reads("No meeting is to come")
+	b.reads("This room has no upcoming meetings")
 	b.click("[...document.querySelectorAll('dialog .danger')].at(-1)")
 	b.await("location.pathname === '/admin/rooms' && document.querySelector('tbody tr')")
 	ada.WantProblem(t, http.StatusNotFound, "not_found", "GET", at("/rooms/%d", r.ID), nil)
 
 	// Filter, sort, many at once.
-	b.choose("select[aria-label=State]", "inactive")
+	b.choose("select[aria-label=Status]", "inactive")
 	b.await("document.querySelectorAll('tbody tr').length === 1 && document.querySelector('tbody').innerText.includes('Turing')")
-	b.choose("select[aria-label=State]", "")
+	b.choose("select[aria-label=Status]", "")
 	b.press("Capacity")
 	b.press("Capacity")
 	b.await("document.querySelector('[aria-sort=descending]') && document.querySelector('tbody tr').innerText.includes('Hopper')")
@@ -187,15 +187,15 @@ func TestPageAdminRooms(t *testing.T) {
 	b.fill("Add", "plants")
 	b.key("\r")
 	b.press("Change 2 rooms")
-	b.told("2 rooms were changed")
+	b.told("2 rooms updated")
 	for _, name := range []string{"Turing", "Lovelace"} {
 		if r := roomNamed(t, ada, name); !strings.Contains(strings.Join(r.Features, " "), "plants") {
 			t.Errorf("%s has %v", name, r.Features)
 		}
 	}
 	b.strike("[aria-label='Select Turing']", " ")
-	b.press("Open for booking")
-	b.told("One room was changed")
+	b.press("Put back in service")
+	b.told("1 room updated")
 	if !roomNamed(t, ada, "Turing").Active {
 		t.Error("Turing is not in service")
 	}
@@ -218,7 +218,7 @@ func TestPageAdminClosings(t *testing.T) {
 	b.accessible("site with faults")
 	b.fill("Name", "Tokyo")
 	b.fill("Time zone", "Asia/Tokyo")
-	b.reads("Asia/Tokyo: it is")
+	b.reads("Asia/Tokyo: it’s")
 	b.key("\r")
 	b.await("!document.querySelector('dialog[open]') && document.querySelector('tbody').innerText.includes('Tokyo')")
 	var site struct{ ID, Version int64 }
@@ -246,10 +246,10 @@ func TestPageAdminClosings(t *testing.T) {
 	goes := ada.Book(t, testenv.Booking(noon.Add(2*time.Hour), noon.Add(3*time.Hour), []int64{lab.ID}, with{"title": "Goes"}))
 
 	b.open("/admin/blackouts")
-	b.reads("Nothing is closed")
-	b.press("Close a room or a site")
+	b.reads("No blackouts")
+	b.press("New blackout")
 	b.await("document.querySelector('dialog[open]')")
-	b.press("Close for bookings")
+	b.press("Add blackout")
 	b.faultOf("Room", "")
 	b.choose("dialog select", fmt.Sprint(lab.ID))
 	b.choose("dialog input[type=date]", day)
@@ -265,7 +265,7 @@ func TestPageAdminClosings(t *testing.T) {
 	b.strike(".offer", "\r")
 	b.reads("Moved to Library")
 	b.press("Cancel: Goes")
-	b.reads("all who take part are told")
+	b.reads("All attendees are notified")
 	if m := ada.Meeting(t, moves.ID); m.RoomIDs[0] != other.ID || !m.Start.Equal(moves.Start) {
 		t.Errorf("moved to room %v at %v, want %d at the same time", m.RoomIDs, m.Start, other.ID)
 	}
@@ -294,14 +294,14 @@ func TestPageAdminClosings(t *testing.T) {
 	b.fill("Reason", "New windows")
 	b.press("Save")
 	b.await("document.querySelector('.conflict')?.innerText.includes('New curtains')")
-	b.press("Overwrite with mine")
+	b.press("Overwrite with my version")
 	b.await("!document.querySelector('dialog[open]') && document.querySelector('tbody').innerText.includes('New windows')")
-	b.press("Meetings in the way: Lab")
-	b.told("No meeting is in the way")
+	b.press("Conflicting meetings: Lab")
+	b.told("No conflicting meetings")
 	b.press("Edit: Lab")
 	b.await("document.querySelector('dialog[open]')")
-	b.press("Open again")
-	b.reads("Nothing is closed")
+	b.press("Remove blackout")
+	b.reads("No blackouts")
 }
 
 // TestPageAdminPeople: a person is made, changed, away, disabled; sign-ins and tokens end.
@@ -327,7 +327,7 @@ func TestPageAdminPeople(t *testing.T) {
 	b.choose("#person select", "manager")
 	b.press("Create")
 	b.await(`/^\/admin\/people\/\d+$/.test(location.pathname)`)
-	b.reads("Nowhere at present")
+	b.reads("Not signed in anywhere")
 	marie := server.Login(t, "marie@example.org", "a long password")
 	type person struct {
 		ID       int64
@@ -369,22 +369,22 @@ func TestPageAdminPeople(t *testing.T) {
 	b.fill("Name", "Marie Skłodowska Curie")
 	b.press("Save")
 	b.await("document.querySelector('.conflict')?.innerText.includes('+4930999')")
-	b.press("Take theirs")
+	b.press("Use their version")
 	b.await("!document.querySelector('.conflict')")
 
 	// Her sign-in ends.
 	b.strike("aside [aria-label^='Sign out']", "\r")
-	b.told("That browser is signed out")
+	b.told("Session signed out")
 	marie.WantProblem(t, http.StatusUnauthorized, "unauthorized", "GET", "/me", nil)
 
 	// A token of hers, for a topic; told once, and revoked.
 	b.press("New token")
 	b.await("document.querySelector('dialog[open]')")
 	b.press("Create")
-	b.faultOf("What it is for", "")
+	b.faultOf("Name", "")
 	b.await("document.querySelector('dialog fieldset .fault')")
 	b.accessible("token with faults")
-	b.fill("What it is for", "shop")
+	b.fill("Name", "shop")
 	b.strike("dialog input[value='topics:produce']", " ")
 	b.fill("Only this topic", "orders")
 	b.key("\r")
@@ -394,27 +394,27 @@ func TestPageAdminPeople(t *testing.T) {
 	program := &testenv.Client{Base: server.URL, Token: token}
 	program.Want(t, http.StatusCreated, "POST", "/topics/orders/jobs", with{"delay_ms": 3_600_000, "body": "x"}, nil)
 	program.WantProblem(t, http.StatusForbidden, "forbidden", "POST", "/topics/others/jobs", with{"delay_ms": 1, "body": "x"})
-	b.press("I have kept it")
+	b.press("I’ve saved it")
 	b.await("document.querySelector('tbody')?.innerText.includes('topics:produce:orders')")
 	b.press("Revoke: shop")
 	b.reads("Revoke shop?")
 	b.click("[...document.querySelectorAll('dialog .danger')].at(-1)")
-	b.told("worth nothing any more")
+	b.told("Token revoked")
 	program.WantProblem(t, http.StatusUnauthorized, "unauthorized", "GET", "/me", nil)
 
 	// One's own, with described scopes.
 	b.open("/admin/tokens")
-	b.reads("They act in your name")
+	b.reads("These tokens act on your behalf")
 	b.press("New token")
 	b.await("document.querySelectorAll('dialog .scopes input').length > 8")
-	b.fill("What it is for", "door sign")
+	b.fill("Name", "door sign")
 	b.strike("dialog input[value='rooms:read']", " ")
 	b.press("Create")
 	b.await("document.querySelector('.secret code')")
 	own := &testenv.Client{Base: server.URL, Token: eval[string](b, "document.querySelector('.secret code').textContent")}
 	own.Want(t, http.StatusOK, "GET", "/rooms", nil, nil)
 	own.WantProblem(t, http.StatusForbidden, "forbidden", "GET", "/users", nil)
-	b.press("I have kept it")
+	b.press("I’ve saved it")
 
 	// Found, and disabled.
 	b.open("/admin/people")
@@ -442,17 +442,17 @@ func TestPageAdminConfig(t *testing.T) {
 	b.await("document.querySelectorAll('dl > div').length === 1 && /line \\d|PUNCTUAL_HTTP_ADDR/.test(document.querySelector('dl').innerText)")
 	b.await("document.querySelector('dl').innerText.includes('after a restart')")
 
-	b.press("Try a file")
-	b.fill("Content of the file", "bookng: {}")
-	b.press("Show what would change")
+	b.press("Test a config file")
+	b.fill("File content", "bookng: {}")
+	b.press("Preview changes")
 	b.await("document.querySelector('.invalid')?.innerText.includes('did you mean booking')")
 	b.accessible("a file that would be refused")
 	eval[bool](b, `(() => { const e = document.querySelector('textarea'); e.value = 'booking:\n  reminders:\n    - { before: start, offset: 30m, channels: [email] }\n  limits: { max_duration: 20m }\n'
 		e.dispatchEvent(new Event('input', { bubbles: true })); return true })()`)
-	b.press("Show what would change")
+	b.press("Preview changes")
 	b.await("document.activeElement.classList.contains('plan')")
 	b.reads("booking.limits.max_duration")
-	b.await("/Reminders that move\\s+[1-9]/.test(document.querySelector('.plan').innerText) && /would be refused\\s+[1-9]/.test(document.querySelector('.plan').innerText)")
+	b.await("/Rescheduled reminders\\s+[1-9]/.test(document.querySelector('.plan').innerText) && /would violate the new policies\\s+[1-9]/.test(document.querySelector('.plan').innerText)")
 	b.accessible("a plan")
 	b.shot("config-plan")
 

@@ -179,8 +179,8 @@ func TestPageDoor(t *testing.T) {
 	office := browse(t, server)
 	office.signIn("ada@example.org", demoPassword)
 	office.open(at("/admin/rooms/%d", room.ID))
-	office.reads("No screen is paired")
-	office.press("Make a code")
+	office.reads("No screens are paired")
+	office.press("Create code")
 	office.await("document.querySelector('.code strong')")
 	office.accessible("a code for a door")
 	office.shot("door-admin-code")
@@ -191,7 +191,7 @@ func TestPageDoor(t *testing.T) {
 	b.shows("free")
 	eval[bool](b, "navigator.serviceWorker.ready.then(() => true)")
 	eval[bool](b, "(window.same = true)")
-	office.reads("Tablet 7 was paired")
+	office.reads("Tablet 7 paired")
 	office.await("!document.querySelector('.code')")
 
 	// Free for forty minutes: half an hour fits, an hour does not. The clock is that of the room.
@@ -224,10 +224,10 @@ func TestPageDoor(t *testing.T) {
 	b.reads("End this meeting?")
 	b.accessible("ending")
 	b.shot("door-ending")
-	b.tap("Keep it")
+	b.tap("Keep going")
 	b.await("!document.body.innerText.includes('End this meeting?')")
 	b.tap("End now")
-	b.tap("Yes, end it")
+	b.tap("End meeting")
 	b.shows("free")
 	if got := alan.Meeting(t, walkIn.ID); got.Status != "ended" {
 		t.Errorf("status %s, want ended", got.Status)
@@ -260,7 +260,7 @@ func TestPageDoor(t *testing.T) {
 	alan.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/check-in", prompt.ID), nil, nil)
 	b.shows("busy")
 	b.tap("End now")
-	b.tap("Yes, end it")
+	b.tap("End meeting")
 	b.shows("free")
 
 	// Its language and its looks are the device's own.
@@ -324,7 +324,7 @@ func TestPageDoor(t *testing.T) {
 	office.accessible("removing a screen")
 	office.shot("door-admin-devices")
 	office.click("%s", xpath(`//section//button[normalize-space()="Remove"]`))
-	office.reads("No screen is paired")
+	office.reads("No screens are paired")
 	office.cutOff(false)
 	alan.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", later.ID), nil, nil)
 	b.reads("This screen was removed")

@@ -110,7 +110,7 @@ func TestPageForm_people(t *testing.T) {
 	b.strikes(box, "five@x.example\r")
 	b.await("document.querySelectorAll('dialog .box > ul:first-child li').length === 5")
 	b.pick("Curie")
-	b.says("has 4 seats, not 5")
+	b.says("seats 4; this meeting has 5 people")
 	b.shot("form-too-many")
 
 	// A reload loses nothing, and closing asks.
@@ -119,7 +119,7 @@ func TestPageForm_people(t *testing.T) {
 	b.await("document.querySelectorAll('dialog .box > ul:first-child li').length === 5")
 	b.await("document.querySelector('dialog input.title').value === 'With people'")
 	b.key(kb.Escape)
-	b.says("Throw away what you entered?")
+	b.says("Discard changes?")
 	b.shot("form-leave")
 	b.press("Keep editing")
 	b.strikes(box, kb.Backspace)
@@ -169,29 +169,29 @@ func TestPageForm_rooms(t *testing.T) {
 	one.press("Book")
 	one.await("document.querySelectorAll('dialog [aria-invalid=true]').length >= 2")
 	one.await("document.activeElement === document.querySelector('dialog input.title')")
-	one.await("document.getElementById(document.activeElement.getAttribute('aria-describedby'))?.innerText.includes('fill this in')")
-	one.says("2 things to check")
+	one.await("document.getElementById(document.activeElement.getAttribute('aria-describedby'))?.innerText.includes('fill in this field')")
+	one.says("Please fix 2 things")
 	one.accessible("faults at their fields")
 	one.shot("form-faults")
 	one.fill("Title", "Fast")
 	one.fillIn("dialog input[type=search]", "Race")
 	one.await("document.querySelectorAll('dialog .list li').length === 3")
-	one.says("is not open all that time: Mon – Sun, 12 PM – 8 PM")
-	one.says("is booked for at most 30 minutes, not for 1 hour")
+	one.says("isn’t open the whole time. Opening hours: Mon – Sun, 12 PM – 8 PM")
+	one.says("can be booked for at most 30 minutes; this is 1 hour")
 	one.await("[...document.querySelectorAll('dialog .list strong')].at(-1).textContent === 'Race strict'") // free ones stand first
 	one.shot("form-rooms")
 	one.pick("Race")
 	two.newBooking(date)
 	two.fill("Title", "Slow")
 	two.pick("Race")
-	two.says("Free at that time")
+	two.says("Available")
 	two.click("document.querySelector('dialog form > details > summary')")
 	two.fill("Description", "All that I typed")
 
 	one.press("Book")
 	one.await(formShut)
 	two.press("Book")
-	two.await("/Somebody was faster|This room is taken at that time/.test(document.querySelector('dialog[open]').innerText)") // it may have seen it before
+	two.await("/That time has just been taken|This room is taken at that time/.test(document.querySelector('dialog[open]').innerText)") // it may have seen it before
 	two.says("Race at another time")
 	two.await("[...document.querySelectorAll('dialog .instead li')].some((e) => e.innerText.includes('Race spare'))")
 	two.accessible("suggestions")
@@ -218,7 +218,7 @@ func TestPageForm_rooms(t *testing.T) {
 	two.pick("Race")
 	two.says("Race at another time")
 	two.await("[...document.querySelectorAll('dialog .instead button')].some((e) => e.innerText.includes('10:00') && (e.click(), true))")
-	two.says("Free at that time")
+	two.says("Available")
 	two.press("Book")
 	two.await(formShut)
 	if m := find(t, ada, "Later"); !m.Start.Equal(zoned(t, date, "10:00")) || m.RoomIDs[0] != race.ID {
@@ -227,8 +227,8 @@ func TestPageForm_rooms(t *testing.T) {
 	two.newBooking(date)
 	two.fill("Title", "Patient")
 	two.pick("Race")
-	two.press("Wait for it")
-	two.told("You are the first in line")
+	two.press("Join the waiting list")
+	two.told("You’re first on the waiting list")
 	alan.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", find(t, alan, "Fast").ID), with{}, nil)
 	if m := find(t, ada, "Patient"); m.RoomIDs[0] != race.ID {
 		t.Errorf("waited for %+v", m)
@@ -241,7 +241,7 @@ func TestPageForm_rooms(t *testing.T) {
 	chief.fill("Title", "By decree")
 	chief.pick("Race strict")
 	chief.press("Book")
-	chief.says("things to check")
+	chief.says("Please fix")
 	chief.click("document.querySelector('dialog .override input')")
 	chief.fill("Reason", "Board meeting")
 	chief.shot("form-override")
@@ -274,9 +274,9 @@ func TestPageForm_twice(t *testing.T) {
 	b.newBooking(date)
 	b.fill("Title", "Once")
 	b.pick("Curie")
-	b.says("Free at that time")
+	b.says("Available")
 	b.press("Book")
-	b.says("The server cannot be reached")
+	b.says("Can’t reach the server")
 	b.await("((go) => !go.disabled && (go.click(), go.click(), true))(document.querySelector('dialog footer .primary'))")
 	b.await(formShut)
 	if n := len(booked(t, ada, "Once")); n != 1 {
@@ -312,7 +312,7 @@ func TestPageForm_keyboard(t *testing.T) {
 		t.Fatalf("the keyboard does not reach %s; it is at %s", to, eval[string](b, "document.activeElement.outerHTML.slice(0, 200)"))
 	}
 	tab("dialog [data-part=rrule] select")
-	b.key("O") // Other; more letters would have to come within a second of each other
+	b.key("C") // Custom; more letters would have to come within a second of each other
 	b.await("document.querySelector('dialog [data-part=rrule] .days')")
 	tab("dialog .days button[aria-label=Wednesday]")
 	b.key(" ")

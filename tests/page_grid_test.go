@@ -241,7 +241,7 @@ func TestPageGridMouse(t *testing.T) {
 
 	// Its end, to the room's next half hour; and back by the key.
 	b.edge("Elastic", "end", "Meitner", 12.4)
-	b.told("The meeting was moved")
+	b.told("Meeting moved")
 	held(t, alan, m.ID, meitner.ID, hour("10:00"), hour("12:30"))
 	other.await("%s.ariaLabel.includes('12:30')", shown("Elastic"))
 	b.press("Undo")
@@ -250,7 +250,7 @@ func TestPageGridMouse(t *testing.T) {
 
 	// Its start.
 	b.edge("Elastic", "start", "Meitner", 9.1)
-	b.told("The meeting was moved")
+	b.told("Meeting moved")
 	held(t, alan, m.ID, meitner.ID, hour("09:00"), hour("11:00"))
 
 	// While it is dragged onto another it says so; Escape leaves all as it was.
@@ -268,7 +268,7 @@ func TestPageGridMouse(t *testing.T) {
 
 	// To a room in another zone, at what the clock there shows.
 	b.drag("Meitner", 10.5, "Yukawa", 15.5)
-	b.told("The meeting was moved")
+	b.told("Meeting moved")
 	b.await("document.querySelectorAll('.toast .act').length === 1") // the way back is from the last change alone
 	start := hour("14:00").Add(-8 * time.Hour)                       // Tokyo is eight hours ahead of Berlin in winter, seven in summer
 	if _, offset := hour("14:00").Zone(); offset == 7200 {
@@ -279,7 +279,7 @@ func TestPageGridMouse(t *testing.T) {
 
 	// Where a room is closed the server refuses, with its reason, and it springs back.
 	b.drag("Yukawa", 15, "Curie", 17)
-	b.told("not open")
+	b.told("isn’t open")
 	b.await("%s.closest('.row').innerText.includes('Yukawa')", shown("Elastic"))
 	held(t, alan, m.ID, tokyo.ID, start, start.Add(2*time.Hour))
 
@@ -344,7 +344,7 @@ func TestPageGridKeys(t *testing.T) {
 	b.fill("Title", "By the keys\r")
 	m := find(t, alan, "By the keys")
 	held(t, alan, m.ID, first.ID, hour("09:00"), hour("10:00"))
-	b.told("The room is booked")
+	b.told("Room booked")
 	b.cellSays("By the keys") // where one goes on
 
 	// Down a room and an hour and a half on, onto the meeting of others: that is said. Then behind it.
@@ -359,17 +359,17 @@ func TestPageGridKeys(t *testing.T) {
 		b.key(kb.ArrowRight)
 	}
 	b.key("\r")
-	b.told("The meeting was moved")
+	b.told("Meeting moved")
 	held(t, alan, m.ID, second.ID, hour("12:00"), hour("13:00"))
 	b.cellSays("By the keys", "Beta")
 
 	// Its end, its start, and nothing by Escape; and the way back.
 	b.key("e" + kb.ArrowRight + kb.ArrowRight + "\r")
-	b.told("The meeting was moved")
+	b.told("Meeting moved")
 	held(t, alan, m.ID, second.ID, hour("12:00"), hour("13:30"))
 	b.await("%s.ariaLabel.includes('1:30')", shown("By the keys"))
 	b.key("s" + kb.ArrowRight + kb.Escape)
-	b.announced("stays as it was")
+	b.announced("Nothing changed")
 	b.key("s" + kb.ArrowRight + "\r")
 	b.told("12:15")
 	held(t, alan, m.ID, second.ID, hour("12:15"), hour("13:30"))
@@ -388,7 +388,7 @@ func TestPageGridKeys(t *testing.T) {
 	}
 	b.cellSays("Of others")
 	b.key("m")
-	b.announced("Only its organizer")
+	b.announced("Only the organizer")
 	b.key("\r")
 	b.await("location.pathname.startsWith('/meetings/') && document.querySelector('dialog[open]')")
 	b.key(kb.Escape)
@@ -468,12 +468,12 @@ func TestPageGridShades(t *testing.T) {
 	count(1)
 	b.await("new URLSearchParams(location.search).get('features') === 'fume hood'")
 	b.key(kb.Escape)
-	b.press("Clear all filters")
+	b.press("Clear filters")
 	b.await("document.querySelectorAll('[role=rowheader]').length > 2")
 	b.choose("select[aria-label=Capacity]", "12")
 	b.choose("select[aria-label=Site]", at("%d", site.ID))
 	count(1)
-	b.press("Clear all filters")
+	b.press("Clear filters")
 	b.await("location.search === %q", "?date="+date)
 	eval[bool](b, "(document.activeElement.blur(), true)")
 	b.stroke('/')
@@ -483,7 +483,7 @@ func TestPageGridShades(t *testing.T) {
 	b.await("location.search.includes('q=titra')")
 	b.key("nothing")
 	b.await("document.activeElement.value === 'titra nothing'")
-	b.reads("No room matches")
+	b.reads("No rooms match")
 	b.open("/?q=labor&date=" + date)
 	count(1)
 
@@ -572,7 +572,7 @@ func TestPageGridTouch(t *testing.T) {
 		b.fingertip(fingerMoves, x+(x2-x)*float64(i)/8, y)
 	}
 	b.fingertip(fingerUp)
-	b.told("The meeting was moved")
+	b.told("Meeting moved")
 	held(t, alan, m.ID, room.ID, hour("11:00"), hour("12:30"))
 	b.await("%s.ariaLabel.includes('11:00')", shown("By a finger"))
 	b.tapAt(`[hand.hour("Franklin", 11.5)]`)

@@ -36,23 +36,23 @@ func TestPageAdminInsight(t *testing.T) {
 	// What is saved of the room otherwise leaves its check-in alone.
 	b.fill("Floor", "3")
 	b.press("Save")
-	b.await("!document.querySelector('[aria-busy]') && !document.body.innerText.includes('Not saved yet')")
+	b.await("!document.querySelector('[aria-busy]') && !document.body.innerText.includes('Unsaved changes')")
 	if c := checkIn().CheckIn; !c.Inherited {
 		t.Errorf("check-in %+v, want the installation's", c)
 	}
-	where := "[...document.querySelectorAll('#room select')].find((e) => [...e.options].some((o) => o.innerText.startsWith('as configured: no')))"
+	where := "[...document.querySelectorAll('#room select')].find((e) => [...e.options].some((o) => o.innerText.startsWith('default: no')))"
 	set := func(value, says string) {
 		t.Helper()
 		eval[bool](b, "(() => { const e = %s; e.value = %q; e.dispatchEvent(new Event('change', { bubbles: true })); return true })()", where, value)
 		b.await("[...document.querySelectorAll('.words dd')].at(-1).innerText.startsWith(%q)", says)
 		b.press("Save")
-		b.await("!document.querySelector('[aria-busy]') && !document.body.innerText.includes('Not saved yet')")
+		b.await("!document.querySelector('[aria-busy]') && !document.body.innerText.includes('Unsaved changes')")
 	}
 	set("yes", "From 15 minutes before")
 	if c := checkIn().CheckIn; !c.Required || c.Inherited || c.Grace != "10m" {
 		t.Errorf("check-in %+v, want one of its own", c)
 	}
-	set("", "As configured: not needed")
+	set("", "Default: not required")
 	if c := checkIn().CheckIn; c.Required || !c.Inherited {
 		t.Errorf("check-in %+v, want the installation's again", c)
 	}
@@ -62,7 +62,7 @@ func TestPageAdminInsight(t *testing.T) {
 	b.open("/admin/audit")
 	b.await("document.querySelectorAll('li[data-action=\"room.changed\"] summary').length >= 3")
 	eval[bool](b, "([...document.querySelectorAll('li[data-action=\"room.changed\"] .entry > details > summary')][1].click(), true)")
-	b.await(`[...document.querySelectorAll('li[data-action="room.changed"] tbody tr')].some((r) => r.innerText.replace(/\s+/g, ' ') === 'Check-in as configured yes no')`)
+	b.await(`[...document.querySelectorAll('li[data-action="room.changed"] tbody tr')].some((r) => r.innerText.replace(/\s+/g, ' ') === 'Check-in by default yes no')`)
 	eval[bool](b, "(document.querySelector('details[open] .stored summary').click(), true)")
 	b.await(`document.querySelector('details[open] pre').innerText.includes('"check_in.inherits"')`)
 	b.accessible("history in words")
@@ -91,7 +91,7 @@ func TestPageAdminInsight(t *testing.T) {
 		return err
 	}))
 	b.open("/admin/forgotten")
-	b.await("document.querySelector('tr[data-series] .tag')?.innerText === '3 times in a row'")
+	b.await("document.querySelector('tr[data-series] .tag')?.innerText === '3 in a row'")
 	b.await("document.querySelector('.notice')?.innerText.match(/America.Sao_Paulo.*zones check.*zones rebase/s)")
 	if row := eval[string](b, "document.querySelector('tr[data-series=\"%d\"]').innerText", made.Series.ID); !strings.Contains(row, "Weekly nobody") ||
 		!strings.Contains(row, "Every ") || !strings.Contains(row, "Franklin") || !strings.Contains(row, "Ada") || !strings.Contains(row, "9:00") {
@@ -103,7 +103,7 @@ func TestPageAdminInsight(t *testing.T) {
 	b.accessible("forgotten series")
 	b.shot("forgotten")
 	b.press("Weekly nobody")
-	b.await("document.querySelector('dialog[open]')?.innerText.includes('Nobody came')")
+	b.await("document.querySelector('dialog[open]')?.innerText.includes('no-shows in a row')")
 
 	// The report as a file: what a spreadsheet would take for a formula is none, and its letters are right.
 	ada.NewRoom(t, `=1+1, "紫金"`)

@@ -87,7 +87,7 @@ func TestPageLive(t *testing.T) {
 	b.cutOff(true)
 	a.cutOff(true)
 	server.Kill()
-	b.reads("Not live")
+	b.reads("Reconnecting…")
 	b.accessible("not live")
 	b.shot("not-live")
 	b.size(phone)
@@ -97,7 +97,7 @@ func TestPageLive(t *testing.T) {
 	alan.Book(t, testenv.Booking(start.Add(2*time.Hour), start.Add(3*time.Hour), []int64{today.ID}, with{"title": "Back again"}))
 	b.await("%s", shown("Back again"))
 	for _, each := range []*tab{a, b} {
-		each.await("!document.body.innerText.includes('Not live')")
+		each.await("!document.body.innerText.includes('Reconnecting…')")
 	}
 	alan.Book(t, testenv.Booking(start.Add(4*time.Hour), start.Add(5*time.Hour), []int64{today.ID}, with{"title": "And live"}))
 	a.live("after the restart", "document.body.innerText.includes('And live')")

@@ -28,8 +28,8 @@ func TestPageMeeting(t *testing.T) {
 	b := browse(t, server)
 	b.signIn("grace@example.org", demoPassword)
 	b.open(at("/meetings/%d", asked.ID))
-	b.says("To be decided by")
-	b.says("If nobody decides, it is rejected.")
+	b.says("Decision due by")
+	b.says("Rejected automatically if nobody decides.")
 	b.shot("meeting-request")
 	b.press("Approve")
 	b.await("document.activeElement.matches('dialog .ask input')")
@@ -41,8 +41,8 @@ func TestPageMeeting(t *testing.T) {
 	// She is invited, too, and answers.
 	b.press("Maybe")
 	b.await("[...document.querySelectorAll('dialog .three button')].find((e) => e.innerText === 'Maybe').getAttribute('aria-pressed') === 'true'")
-	b.await("document.querySelector('dialog .history').innerText.includes('Answered the invitation')")
-	b.says("No answer yet → Maybe")
+	b.await("document.querySelector('dialog .history').innerText.includes('Responded to the invitation')")
+	b.says("No response yet → Maybe")
 	b.accessible("meeting that was approved")
 	b.shot("meeting-approved")
 	if m := alan.Meeting(t, asked.ID); m.Attendees[1].Response != "tentative" {
@@ -55,12 +55,12 @@ func TestPageMeeting(t *testing.T) {
 	o.open(at("/meetings/%d", asked.ID))
 	o.press("Edit")
 	o.await(formOpen)
-	o.says("Free at that time") // its own time is not in its way
+	o.says("Available") // its own time is not in its way
 	o.press("2 h")
 	o.press("Save")
 	o.await("!document.querySelector('dialog form#booking')")
-	o.says("Asked to move to")
-	o.says("Until that is decided it stays where it is.")
+	o.says("Move to ")
+	o.says("The meeting keeps its current time until someone decides.")
 	o.accessible("meeting that is to move")
 
 	// Whatever changed is told in words, on both sides.
@@ -68,15 +68,15 @@ func TestPageMeeting(t *testing.T) {
 	o.open(at("/meetings/%d", running.ID))
 	o.says("5 minutes before the end, by e-mail → 10 minutes before the end, by e-mail")
 	o.says("Public → Private")
-	o.says("by itself, at its start")
+	o.says("automatically, at the start time")
 	o.open(at("/meetings/%d", asked.ID))
-	o.says("Asked to move to")
+	o.says("Move to ")
 	o.shot("meeting-move")
 	o.size(phone)
 	o.shot("meeting-move-phone")
 	o.dark(true)
 	o.open(at("/meetings/%d", asked.ID))
-	o.says("Asked to move to")
+	o.says("Move to ")
 	o.shot("meeting-move-phone-dark")
 	o.size(desk)
 	o.dark(false)
@@ -89,7 +89,7 @@ func TestPageMeeting(t *testing.T) {
 	o.says("The room is free until")
 	o.await("document.querySelector(`dialog button[aria-label^='+30 min']`).disabled && !document.querySelector(`dialog button[aria-label^='+15 min']`).disabled")
 	o.shot("meeting-running")
-	o.press("+15 min, 15 minutes longer")
+	o.press("+15 min, extend by 15 minutes")
 	o.await("document.querySelector('dialog .history').innerText.includes('End: ')")
 	o.await("[...document.querySelectorAll('dialog button')].some((e) => e.innerText.trim() === 'End now' && !e.matches('[aria-disabled=true]'))")
 	if m := alan.Meeting(t, running.ID); m.End.Sub(running.End) != 15*time.Minute {
@@ -104,7 +104,7 @@ func TestPageMeeting(t *testing.T) {
 	if eval[bool](o, "/Edit|Cancel meeting|Notifications/.test(document.querySelector('dialog').innerText)") {
 		t.Error("a stranger is offered what only the organizer may")
 	}
-	o.press("Wait for this time")
+	o.press("Join the waiting list")
 	o.await(formOpen)
 	o.says("Taken")
 	o.shot("meeting-wait")

@@ -75,9 +75,9 @@ func TestPageMine(t *testing.T) {
 	a.signIn("alan@example.org", newUserPassword)
 	b.signIn("grace@example.org", newUserPassword)
 	a.open("/mine")
-	a.reads("Invitations to answer")
+	a.reads("Invitations")
 	a.reads("5 dates") // one question for the series
-	a.reads("Number 1 in line")
+	a.reads("Number 1 on the list")
 	a.reads("Town hall")
 	a.looks("mine-invited", "li.invitation")
 
@@ -132,15 +132,15 @@ func TestPageMine(t *testing.T) {
 
 	// What is offered is accepted.
 	cancel(t, grace, held.ID)
-	a.reads("Your turn")
+	a.reads("Offered to you")
 	a.looks("mine-offer", ".offers")
 	a.click("%s", xpath(inside("Retrospective", "Accept")))
-	a.told("It is yours")
+	a.told("The room is yours")
 	if w := waitOf(t, alan, waits.ID); w.State != "booked" {
 		t.Errorf("accepted: %+v", w)
 	}
 	a.await("[...document.querySelectorAll('li.meeting')].some((e) => e.innerText.includes('Retrospective'))")
-	a.press("Leave")
+	a.press("Leave waiting list")
 	a.await("!document.querySelector('#waits-waiting')")
 
 	// A meeting that takes place: check in, longer as far as it goes, ended.
@@ -154,14 +154,14 @@ func TestPageMine(t *testing.T) {
 	b.looks("mine-now", "article.now")
 	b.press("Check in")
 	b.told("Checked in")
-	b.await("document.querySelector('[aria-label=\"+30 min, 30 minutes longer\"]').disabled")
-	b.press("+15 min, 15 minutes longer")
-	b.told("Goes on until")
+	b.await("document.querySelector('[aria-label=\"+30 min, extend by 30 minutes\"]').disabled")
+	b.press("+15 min, extend by 15 minutes")
+	b.told("Extended until")
 	if got := grace.Meeting(t, on.ID); !got.End.Equal(start.Add(75 * time.Minute)) {
 		t.Errorf("ends at %v, want %v", got.End, start.Add(75*time.Minute))
 	}
 	b.press("End now")
-	b.told("The meeting has ended")
+	b.told("Meeting ended")
 	if got := grace.Meeting(t, on.ID); got.Status != "ended" {
 		t.Errorf("ended: %s", got.Status)
 	}
@@ -172,7 +172,7 @@ func TestPageMine(t *testing.T) {
 	b.reads("Running late?")
 	b.looks("mine-next", "article.now")
 	b.press("+15 min, Start 15 minutes later")
-	b.told("Everybody invited is told")
+	b.told("Attendees notified")
 	if got := grace.Meeting(t, late.ID); !got.Start.Equal(next.Add(15*time.Minute)) || !got.End.Equal(late.End) {
 		t.Errorf("late: %v to %v", got.Start, got.End)
 	}
@@ -182,10 +182,10 @@ func TestPageMine(t *testing.T) {
 	b.reads("Right now")
 	b.looks("mine-past", "input[type=search]")
 	b.fillIn("input[type=search]", "nothing like it")
-	b.reads("No meeting of the last 30 days")
+	b.reads("No meetings in the last 30 days match")
 
 	// In the other languages.
-	for language, title := range map[string]string{"zh": "我的一天", "de": "Mein Tag"} {
+	for language, title := range map[string]string{"zh": "我的会议", "de": "Meine Termine"} {
 		a.choose("#menu-language", language)
 		a.await("document.body?.innerText.includes(%q)", title)
 		a.open("/mine")
@@ -225,7 +225,7 @@ func TestPageRequests(t *testing.T) {
 	b.await("document.querySelectorAll('article').length === 4")
 	b.reads("3 dates")
 	alan.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", moved.ID), with{"room_ids": []int64{board.ID}}, nil)
-	b.reads("Wanted instead") // at once
+	b.reads("Requested time") // at once
 	b.looks("requests", "article")
 
 	mark := func(title string) {
@@ -244,7 +244,7 @@ func TestPageRequests(t *testing.T) {
 	b.press("Reject 3")
 	b.await("document.activeElement.matches('.bar input')")
 	b.key("Not that week\r")
-	b.reads("Nothing to decide")
+	b.reads("No requests waiting")
 	for _, m := range []testenv.Meeting{two, three} {
 		if got := alan.Meeting(t, m.ID); got.Status != "rejected" || got.Approval.Comment != "Not that week" {
 			t.Errorf("%s is %s: %q", m.Title, got.Status, got.Approval.Comment)
@@ -313,7 +313,7 @@ func TestPageProfile(t *testing.T) {
 		return me.Away != nil && me.Away.DeputyID == mary.User.ID
 	})
 
-	b.press("Make an address")
+	b.press("Create link")
 	b.await("document.querySelector('.told input')")
 	address := eval[string](b, "document.querySelector('.told input').value")
 	b.accessible("profile-feed")
@@ -322,18 +322,18 @@ func TestPageProfile(t *testing.T) {
 	if status != http.StatusOK || len(titles(t, cal)["Design review"]) != 1 {
 		t.Errorf("%s: %d", address, status)
 	}
-	b.click("%s", xpath(section("calendars", "End")))
-	b.reads("The address works no more")
+	b.click("%s", xpath(section("calendars", "Revoke")))
+	b.reads("Link revoked")
 	if status, _, _ := (feed{URL: address}).read(t, grace, ""); status != http.StatusNotFound {
 		t.Errorf("ended: %d", status)
 	}
 
 	b.fill("Current password", "not this one")
 	b.fill("New password", "another good password")
-	b.press("Change the password")
+	b.press("Change password")
 	b.await("document.querySelector('section[aria-labelledby=password] [aria-invalid=true]')")
 	b.fill("Current password", newUserPassword)
-	b.press("Change the password")
-	b.reads("The password was changed")
+	b.press("Change password")
+	b.reads("Password changed")
 	server.Login(t, "grace@example.org", "another good password")
 }

@@ -83,7 +83,7 @@ func TestPageAdminSaving(t *testing.T) {
 	b.fill("Name", "Rosalind")
 	b.letGo()
 	b.await("!document.querySelector('[aria-busy]')")
-	b.reads("Not saved yet")
+	b.reads("Unsaved changes")
 	if got := b.value("Name"); got != "Rosalind" {
 		t.Errorf("the name that was typed meanwhile is %q", got)
 	}
@@ -91,7 +91,7 @@ func TestPageAdminSaving(t *testing.T) {
 		t.Errorf("version %d after one change of %d", r.Version, before)
 	}
 	b.press("Save")
-	b.await("document.querySelector('h2').innerText === 'Rosalind' && !document.body.innerText.includes('Not saved yet')")
+	b.await("document.querySelector('h2').innerText === 'Rosalind' && !document.body.innerText.includes('Unsaved changes')")
 
 	// Somebody is quicker, and quicker again.
 	ada.Want(t, http.StatusOK, "PATCH", path, with{"capacity": 20}, nil)
@@ -100,12 +100,12 @@ func TestPageAdminSaving(t *testing.T) {
 	b.await("document.querySelector('.conflict')?.innerText.includes('up to 20 people')")
 	ada.Want(t, http.StatusOK, "PATCH", path, with{"capacity": 30}, nil)
 	b.hold()
-	b.saves("Overwrite with mine")
+	b.saves("Overwrite with my version")
 	b.await("document.querySelector('.conflict')?.innerText.includes('up to 20 people')")
 	b.letGo()
 	b.await("document.querySelector('.conflict')?.innerText.includes('up to 30 people')")
 	b.hold()
-	b.saves("Overwrite with mine")
+	b.saves("Overwrite with my version")
 	b.fill("Capacity", "5")
 	b.await("document.querySelector('.conflict')")
 	b.letGo()
@@ -120,12 +120,12 @@ func TestPageAdminSaving(t *testing.T) {
 	// The connection is gone, and comes back.
 	eval[bool](b, "(window.lose = 'request', true)")
 	b.press("Save")
-	b.await("document.querySelector('#room .notice')?.innerText.includes('cannot be reached')")
+	b.await("document.querySelector('#room .notice')?.innerText.includes('Can’t reach the server')")
 	if got := b.value("Capacity"); got != "5" {
 		t.Errorf("capacity %q after a failure", got)
 	}
 	b.press("Save")
-	b.await("!document.querySelector('#room .notice') && !document.querySelector('[aria-busy]') && !document.body.innerText.includes('Not saved yet')")
+	b.await("!document.querySelector('#room .notice') && !document.querySelector('[aria-busy]') && !document.body.innerText.includes('Unsaved changes')")
 	if r := roomNamed(t, ada, "Rosalind"); r.Capacity != 5 {
 		t.Errorf("capacity %d", r.Capacity)
 	}
@@ -137,7 +137,7 @@ func TestPageAdminSaving(t *testing.T) {
 	b.fill("Name", "Lise")
 	eval[bool](b, "(window.lose = 'answer', true)")
 	b.press("Create")
-	b.await("document.querySelector('#room .notice')?.innerText.includes('cannot be reached')")
+	b.await("document.querySelector('#room .notice')?.innerText.includes('Can’t reach the server')")
 	b.hold()
 	b.saves("Create")
 	b.fill("Floor", "2")
@@ -150,7 +150,7 @@ func TestPageAdminSaving(t *testing.T) {
 		t.Errorf("%d rooms were made", n)
 	}
 	b.press("Save")
-	b.await("!document.querySelector('[aria-busy]') && !document.body.innerText.includes('Not saved yet')")
+	b.await("!document.querySelector('[aria-busy]') && !document.body.innerText.includes('Unsaved changes')")
 
 	// In a dialog: it closes when all that was typed is saved.
 	b.open("/admin/sites")

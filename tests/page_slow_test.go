@@ -53,7 +53,7 @@ func TestPageSlow(t *testing.T) {
 		b.newBooking(date)
 		b.fill("Title", title)
 		b.pick(room)
-		b.says("Free at that time")
+		b.says("Available")
 		eval[bool](b, "(document.querySelector('dialog button[form=booking]').focus(), true)")
 	}
 	form("Held", "Curie")
@@ -72,7 +72,7 @@ func TestPageSlow(t *testing.T) {
 	form("Lost", "Meitner")
 	eval[string](b, "lose = 'answer'")
 	b.key("\r")
-	b.says("cannot be reached")
+	b.says("Can’t reach the server")
 	if got, want := b.focused(), "Book"; got != want {
 		t.Errorf("the focus is at %q, want %q", got, want)
 	}
@@ -92,8 +92,8 @@ func TestPageSlow(t *testing.T) {
 	b.key("\x1b")
 	b.await("!document.querySelector('dialog [role=alert]')")
 	b.await("document.activeElement.value === 'Not to be lost'")
-	b.press("Close")
-	b.press("Throw away")
+	b.press("Cancel")
+	b.press("Discard")
 	b.await(formShut)
 
 	// While a request is decided slowly, another one is thought about.
@@ -144,12 +144,12 @@ func TestPageSlow(t *testing.T) {
 
 	// Who is about to decide is told that there is nothing to decide any more.
 	b.open(at("/meetings/%d", cancelled.ID))
-	b.says("Asked: ")
+	b.says("Approvers: ")
 	b.press("Approve")
 	b.await("document.activeElement.matches('dialog input')")
 	alan.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", cancelled.ID), map[string]any{}, nil)
 	b.await("!document.querySelector('dialog form.ask')")
-	b.says("Cancelled")
-	b.says("Somebody changed it in the meantime")
+	b.says("Canceled")
+	b.says("Someone else changed this in the meantime")
 	b.await("document.activeElement.matches('dialog h2')")
 }

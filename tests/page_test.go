@@ -387,7 +387,7 @@ func TestPageBooks(t *testing.T) {
 	b.fill("E-mail", "alan@example.org")
 	b.fill("Password", "not this")
 	b.press("Sign in")
-	b.reads("do not match")
+	b.reads("Wrong e-mail or password")
 	b.signIn("alan@example.org", demoPassword)
 
 	// By the form: first all that is missing at once, then for real.
@@ -399,7 +399,7 @@ func TestPageBooks(t *testing.T) {
 	b.await("document.querySelectorAll('dialog [aria-invalid=true]').length >= 2")
 	b.fill("Title", "By the form")
 	b.pick("Curie")
-	b.reads("Free at that time")
+	b.reads("Available")
 	b.press("Book")
 	b.await("!document.querySelector('dialog[open]')")
 	m := find(t, alan, "By the form")
@@ -417,8 +417,8 @@ func TestPageBooks(t *testing.T) {
 	b.press("Book")
 	b.reads("This room is taken at that time")
 	b.await("((e) => e.top >= 0 && e.bottom <= innerHeight)(document.querySelector('dialog .taken').getBoundingClientRect())")
-	b.press("Close")
-	b.press("Throw away")
+	b.press("Cancel")
+	b.press("Discard")
 	b.await("!document.querySelector('dialog[open]')")
 
 	// By the mouse, in the room and at the time where it was drawn.
@@ -442,7 +442,7 @@ func TestPageBooks(t *testing.T) {
 	b.await("!document.querySelector('dialog[open]')")
 	mistake := find(t, alan, "Not after all")
 	b.press("Undo")
-	b.told("The meeting was cancelled")
+	b.told("Meeting canceled")
 	if got := alan.Meeting(t, mistake.ID); got.Status != "cancelled" {
 		t.Errorf("what was taken back is %s, want cancelled", got.Status)
 	}
@@ -450,7 +450,7 @@ func TestPageBooks(t *testing.T) {
 
 	// Dragged an hour on, and back again.
 	b.drag("Meitner", 10.5, "Meitner", 11.5)
-	b.told("The meeting was moved")
+	b.told("Meeting moved")
 	if got, want := alan.Meeting(t, m.ID).Start, zoned(t, date, "11:00"); !got.Equal(want) {
 		t.Errorf("moved to %v, want %v", got, want)
 	}
@@ -474,7 +474,7 @@ func TestPageBooks(t *testing.T) {
 	b.press("Cancel meeting")
 	b.await("document.activeElement.matches('dialog input')")
 	b.key("Rain\r")
-	b.told("The meeting was cancelled")
+	b.told("Meeting canceled")
 	if got := alan.Meeting(t, m.ID); got.Status != "cancelled" {
 		t.Errorf("status %s, want cancelled", got.Status)
 	}
@@ -495,7 +495,7 @@ func TestPageDecides(t *testing.T) {
 	b := browse(t, server)
 	b.signIn("grace@example.org", demoPassword)
 	b.open(at("/meetings/%d", yes.ID))
-	b.reads("Asked: " + grace.User.Name)
+	b.reads("Approvers: " + grace.User.Name)
 	b.shot("asked")
 	b.accessible("asked")
 	b.open("/requests")
@@ -526,7 +526,7 @@ func TestPageLanguages(t *testing.T) {
 	b := browse(t, server)
 	b.signIn("jianxiong@example.org", demoPassword)
 	b.open("/")
-	b.reads("我的一天") // as her profile says
+	b.reads("我的会议") // as her profile says
 	b.await("document.documentElement.lang === 'zh-Hans'")
 	b.await("document.querySelector('[role=rowheader]')")
 	b.accessible("grid in Chinese")
@@ -535,10 +535,10 @@ func TestPageLanguages(t *testing.T) {
 	b.await("document.querySelector('dialog[open]')")
 	b.press("预订")
 	b.reads("请填写此项")
-	b.press("关闭")
+	b.press("取消")
 	b.await("!document.querySelector('dialog[open]')")
 	b.choose("#menu-language", "de")
-	b.reads("Mein Tag")
+	b.reads("Meine Termine")
 	b.open("/list")
 	b.reads("Neue Buchung") // kept
 	b.shot("german")
@@ -561,12 +561,12 @@ func TestPageSetup(t *testing.T) {
 	b.fill("Your name", "First Admin")
 	b.fill("E-mail", "first@example.org")
 	b.fill("Password", "short")
-	b.fill("Repeat the password", "short")
-	b.press("Create and sign in")
+	b.fill("Repeat password", "short")
+	b.press("Create account")
 	b.await("document.querySelector('[aria-invalid=true]')")
 	b.fill("Password", "long enough for this")
-	b.fill("Repeat the password", "long enough for this")
-	b.press("Create and sign in")
+	b.fill("Repeat password", "long enough for this")
+	b.press("Create account")
 	b.await("location.pathname === '/admin/rooms'")
 	var first struct{ Role, Timezone string }
 	server.Login(t, "first@example.org", "long enough for this").Want(t, http.StatusOK, http.MethodGet, "/me", nil, &first)
@@ -579,9 +579,9 @@ func TestPageSetup(t *testing.T) {
 	again.fill("Your name", "Second Admin")
 	again.fill("E-mail", "second@example.org")
 	again.fill("Password", "long enough for this")
-	again.fill("Repeat the password", "long enough for this")
-	again.press("Create and sign in")
-	again.reads("used already")
+	again.fill("Repeat password", "long enough for this")
+	again.press("Create account")
+	again.reads("already used")
 }
 
 // TestPageTypes: the types that the page is compiled against are those that the server describes.

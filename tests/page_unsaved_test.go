@@ -49,11 +49,11 @@ func TestPageUnsaved(t *testing.T) {
 	b.press("New site")
 	b.fill("Name", "Elsewhere")
 	b.key(kb.Escape)
-	b.says("Throw away what you entered?")
+	b.says("Discard changes?")
 	b.press("Keep editing")
 	b.await("document.querySelector('dialog[open] input').value === 'Elsewhere'")
 	b.key(kb.Escape)
-	b.press("Throw away")
+	b.press("Discard")
 	b.await("!document.querySelector('dialog[open]')")
 
 	b.open("/me")
@@ -99,7 +99,7 @@ func TestPageDraft(t *testing.T) {
 	}
 	b.press("Continue")
 	b.await("document.querySelector('dialog input.title')?.value === 'Unfinished'")
-	b.says("Your unfinished booking was restored.")
+	b.says("Your draft was restored.")
 
 	// A date of a series that is moved says that the others stay.
 	start := monday(5)
@@ -108,9 +108,9 @@ func TestPageDraft(t *testing.T) {
 		"title": "Weekly", "room_ids": []int64{roomNamed(t, ada, "Curie").ID}, "timezone": "Europe/Berlin", "rrule": "FREQ=WEEKLY;COUNT=3",
 		"start": start.Format("2006-01-02T15:04:05"), "end": start.Add(time.Hour).Format("2006-01-02T15:04:05"),
 	}, &made)
-	b.press("Close")
-	b.press("Throw away")
+	b.press("Cancel")
+	b.press("Discard")
 	b.open("/?date=" + start.Format(time.DateOnly))
 	b.drag("Curie", 9.5, "Curie", 13.5)
-	b.told("This date of the series was moved")
+	b.told("Only this date was moved")
 }

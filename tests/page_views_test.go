@@ -132,7 +132,7 @@ func TestPageRoomWeek(t *testing.T) {
 	if first := eval[string](b, "document.querySelector('.week .head').getAttribute('href')"); first != "/?date="+date(0) {
 		t.Errorf("the week begins with %s, want %s", first, date(0))
 	}
-	for _, fact := range []string{"6 Plätze", "Etage 2", "whiteboard", "Mo – Fr", "08:00 – 20:00", "Dauer: 15 Minuten bis 4 Stunden", "Nach jedem Termin frei: 10 Minuten", "Nächstes Mal frei"} {
+	for _, fact := range []string{"6 Plätze", "Etage 2", "whiteboard", "Mo – Fr", "08:00 – 20:00", "Dauer: 15 Minuten bis 4 Stunden", "Puffer nach jedem Termin: 10 Minuten", "Nächste freie Zeit"} {
 		b.reads(fact)
 	}
 	b.await("document.querySelector('.week .blackout')?.innerText.includes('New carpet')")
@@ -154,7 +154,7 @@ func TestPageRoomWeek(t *testing.T) {
 	}
 	b.shot("week-booked")
 	b.weekDrag(1, 10.5, 2, 13.5)
-	b.told("Der Termin wurde verschoben")
+	b.told("Termin verschoben")
 	want("moved", m.ID, 2, "13:00", "14:30")
 	b.await("%s?.id === 'week-%d-2'", block("Mit der Maus"), m.ID)
 	b.press("Rückgängig")
@@ -162,7 +162,7 @@ func TestPageRoomWeek(t *testing.T) {
 	want("moved back", m.ID, 1, "10:00", "11:30")
 	b.await("%s?.id === 'week-%d-1'", block("Mit der Maus"), m.ID)
 	b.weekDrag(1, 11.45, 1, 12.5)
-	b.told("Der Termin wurde verschoben")
+	b.told("Termin verschoben")
 	b.await("%s?.innerText.includes('12:30')", block("Mit der Maus"))
 	want("extended", m.ID, 1, "10:00", "12:30")
 	b.press("Rückgängig")
@@ -253,7 +253,7 @@ func TestPageRoomWeek(t *testing.T) {
 	b.key("m")
 	b.await("document.querySelector('.ghost')")
 	b.key(kb.ArrowDown + "\r")
-	b.told("Der Termin geht weiter")
+	b.told("Termin verlängert")
 	if m := emmy.Meeting(t, going.ID); !m.Start.Equal(going.Start) || !m.End.Equal(going.End.Add(15*time.Minute)) {
 		t.Errorf("extended to %v to %v, want a quarter of an hour more than %v to %v", m.Start, m.End, going.Start, going.End)
 	}
@@ -299,11 +299,11 @@ func TestPageRoomWeek(t *testing.T) {
 	soon = inSeconds(60)
 	ada.Book(t, testenv.Booking(soon, soon.Add(3*time.Hour), []int64{busy.ID}))
 	b.open(at("/rooms/%d", busy.ID))
-	b.press("Vormerken")
+	b.press("Auf die Warteliste …")
 	b.await("document.querySelector('dialog[open]')")
 	b.fill("Titel", "Wenn es geht")
-	b.press("Darauf warten")
-	b.reads("Sie stehen an erster Stelle der Warteliste")
+	b.press("Auf die Warteliste setzen")
+	b.reads("Sie sind die erste Person auf der Warteliste")
 	var waits struct {
 		Items []struct {
 			Meeting struct {

@@ -38,18 +38,18 @@ func TestPageWebhooks(t *testing.T) {
 	b.reads("No webhooks yet")
 	b.press("New webhook")
 	b.await("document.querySelector('dialog[open] input[type=url]')")
-	b.fill("Address", "ftp://example.org/")
+	b.fill("URL", "ftp://example.org/")
 	b.fill("Secret", "short")
 	b.press("Create")
 	b.await("document.querySelectorAll('dialog[open] [aria-invalid=true]').length === 2")
 	b.accessible("new webhook")
 	b.shot("admin-webhook-new")
-	b.fill("Address", r.URL+"/in")
+	b.fill("URL", r.URL+"/in")
 	b.fill("Secret", hookSecret)
 	eval[bool](b, "document.querySelector('dialog[open] input[value=\"meeting.created\"]').click() ?? true")
 	b.press("Create")
 	b.await("document.querySelector('tr[data-webhook] .tag.good')")
-	b.press("Try: " + r.URL + "/in")
+	b.press("Send test: " + r.URL + "/in")
 	b.reads("The server answered 200")
 
 	start := inSeconds(3 * 3600)
@@ -65,7 +65,7 @@ func TestPageWebhooks(t *testing.T) {
 	b.shot("admin-webhook-deliveries")
 	closed.Store(false)
 	posts := r.count()
-	b.press("Send again: meeting.created #" + eval[string](b, "document.querySelector('li:has(.tag.good) .muted').textContent.match(/#(\\d+)/)[1]"))
+	b.press("Resend: meeting.created #" + eval[string](b, "document.querySelector('li:has(.tag.good) .muted').textContent.match(/#(\\d+)/)[1]"))
 	eventually(t, soon(30), "it is told again", func() bool { return r.count() > posts })
 	b.press("Close")
 
@@ -85,7 +85,7 @@ func TestPageWebhooks(t *testing.T) {
 
 	// Without a secret of one's own, the one that was made is shown, once.
 	b.press("New webhook")
-	b.fill("Address", r.URL+"/in")
+	b.fill("URL", r.URL+"/in")
 	b.press("Create")
 	b.await("document.querySelector('[data-secret]')")
 	if secret := eval[string](b, "document.querySelector('[data-secret]').textContent"); len(strings.TrimSpace(secret)) < 16 {

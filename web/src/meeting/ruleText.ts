@@ -4,7 +4,7 @@ import { nthOf, ruleOf, weekdayOf, weekdays, type Rule } from './rule'
 
 const everyWorkday = 'MO,TU,WE,TH,FR'
 
-/** A rule in words: "Every second Tuesday until 3 May 2027". */
+/** A rule in words: "Every other Tuesday until 3 May 2027". */
 export function sentence(rule: Rule, date: string): string {
   const t = i18n.t.repeat
   return t.joined(frequency(rule, date), rule.ends === 'count' ? t.times(rule.count) : rule.ends === 'until' && rule.until ? t.until(f.longDate(rule.until)) : '')
@@ -16,7 +16,7 @@ export function ruleSentence(text: string, date: string): string | null {
   return rule && sentence(rule, date)
 }
 
-/** How often: "Every second Tuesday". */
+/** How often: "Every other Tuesday". */
 export function frequency(rule: Rule, date: string): string {
   const t = i18n.t.repeat
   const name = (d: string) => f.weekdayNames()[weekdays.indexOf(d as Rule['days'][number])]!

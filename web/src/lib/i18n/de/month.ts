@@ -2,7 +2,7 @@ import type en from '../en/month'
 
 const de: typeof en = {
   overview: {
-    label: 'Belegung der Räume, Tag für Tag',
+    label: 'Auslastung der Räume nach Tagen',
     room: 'Raum',
     free: 'Frei',
     none: 'Keine Termine',
@@ -14,7 +14,7 @@ const de: typeof en = {
     label: (month) => `Räume im ${month}`,
     words: (meetings, share) => `${meetings}, zu ${share} belegt`,
     own: 'Meine Termine',
-    rest: (n) => `und ${n} weitere`,
+    rest: (n) => `${n} weitere`,
     previous: 'Voriger Monat',
     next: 'Nächster Monat',
   },
@@ -23,9 +23,9 @@ const de: typeof en = {
     group: 'Gruppieren',
     byDay: 'Nach Tagen',
     byRoom: 'Nach Räumen',
-    none: 'Nichts gebucht',
-    noneText: 'Ab diesem Tag hat niemand diese Räume gebucht.',
-    end: 'Danach ist nichts gebucht.',
+    none: 'Keine Termine gebucht',
+    noneText: 'Für diese Räume gibt es ab diesem Tag keine Buchungen.',
+    end: 'Keine weiteren Buchungen.',
     more: 'Mehr anzeigen',
     loaded: (n) => `${n} Termine angezeigt`,
   },

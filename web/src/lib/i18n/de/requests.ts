@@ -2,18 +2,18 @@ import type en from '../en/requests'
 
 const de: typeof en = {
   decide: {
-    title: 'Zu entscheiden',
-    none: 'Nichts zu entscheiden',
-    noneText: 'Anfragen für Räume, um die Sie sich kümmern, erscheinen hier.',
-    asked: (who, ago) => `${who} hat ${ago} gefragt`,
-    expires: (when) => `Wird ${when} von selbst abgelehnt`,
-    passes: (when) => `Gilt ${when} von selbst als genehmigt`,
-    agreed: (names) => `Zugestimmt: ${names}`,
-    move: 'Stattdessen gewünscht',
+    title: 'Genehmigungen',
+    none: 'Keine offenen Anfragen',
+    noneText: 'Hier erscheinen Anfragen für Räume, die Sie genehmigen.',
+    asked: (who, ago) => `${who} hat ${ago} angefragt`,
+    expires: (when) => `Wird ${when} automatisch abgelehnt`,
+    passes: (when) => `Wird ${when} automatisch genehmigt`,
+    agreed: (names) => `Genehmigt von ${names}`,
+    move: 'Gewünschte Zeit',
     all: 'Alle auswählen',
     mark: (title) => `${title} auswählen`,
     chosen: (n) => `${n} ausgewählt`,
-    approveAll: (n) => `${n} zustimmen`,
+    approveAll: (n) => `${n} genehmigen`,
     rejectAll: (n) => `${n} ablehnen`,
   },
 }
