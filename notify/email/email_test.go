@@ -503,7 +503,7 @@ func TestOutboxKeepsOneFilePerMail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(m.Text, "Grace Hopper invites you") || !strings.Contains(m.HTML, "<h1") {
+	if !strings.Contains(m.Text, "Grace Hopper invited you") || !strings.Contains(m.HTML, "<h1") {
 		t.Errorf("content %q, %q", m.Text, m.HTML)
 	}
 	if left, _ := filepath.Glob(filepath.Join(box.Dir(), ".tmp-*")); len(left) != 0 {

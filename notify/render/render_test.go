@@ -525,7 +525,7 @@ func TestBaseURL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(m.HTML, "<a ") || strings.Contains(m.Text, "View the meeting") {
+	if strings.Contains(m.HTML, "<a ") || strings.Contains(m.Text, "View meeting") {
 		t.Error("a link without a base URL")
 	}
 }
