@@ -205,7 +205,7 @@ func TestApproval_byLink(t *testing.T) {
 		if status, body := decideAt(t, first, "approve", "fine"); status != http.StatusSeeOther {
 			t.Fatalf("approve: %d\n%s", status, body)
 		}
-		if _, body := openPage(t, http.MethodGet, first, nil); !strings.Contains(body, "Boss agreed") || strings.Contains(body, "<form") {
+		if _, body := openPage(t, http.MethodGet, first, nil); !strings.Contains(body, "Boss approved") || strings.Contains(body, "<form") {
 			t.Errorf("the page of the level that has agreed:\n%s", body)
 		}
 		if got := alice.Meeting(t, m.ID).Status; got != "pending" {
@@ -213,7 +213,7 @@ func TestApproval_byLink(t *testing.T) {
 		}
 
 		second := link(t, mail, "chef@example.org", "approval_request")
-		if _, body := openPage(t, http.MethodGet, second, nil); !strings.Contains(body, `lang="de"`) || !strings.Contains(body, "Zustimmen") {
+		if _, body := openPage(t, http.MethodGet, second, nil); !strings.Contains(body, `lang="de"`) || !strings.Contains(body, "Genehmigen") {
 			t.Errorf("not in German:\n%s", body)
 		}
 		if status, _ := decideAt(t, second, "approve", ""); status != http.StatusSeeOther {
@@ -551,7 +551,7 @@ func TestApproval_roomsWithDifferentApprovers(t *testing.T) {
 		if status, page := decideAt(t, theirs, "approve", "fine"); status != http.StatusSeeOther {
 			t.Fatalf("%d\n%s", status, page)
 		}
-		if _, page := openPage(t, http.MethodGet, theirs, nil); !strings.Contains(page, "Boss agreed") || strings.Contains(page, "<form") {
+		if _, page := openPage(t, http.MethodGet, theirs, nil); !strings.Contains(page, "Boss approved") || strings.Contains(page, "<form") {
 			t.Errorf("the link of who has agreed:\n%s", page)
 		}
 		want(alice, "Chef")

@@ -235,8 +235,8 @@ func TestCheckInByLink(t *testing.T) {
 		res, err := browser.PostForm(server.URL+"/check-in", url.Values{"token": {token.Query().Get("token")}})
 		wantPage(t, res, err, status, words...)
 	}
-	look(link[1], http.StatusOK, "Wir sind da", m.Title, "Kept")
-	look(link[1], http.StatusOK, "Wir sind da")
+	look(link[1], http.StatusOK, ">Einchecken</button>", m.Title, "Kept")
+	look(link[1], http.StatusOK, ">Einchecken</button>")
 	if es := entries(alice.History(t, m.ID), "checked_in"); len(es) != 0 {
 		t.Errorf("looking checked in: %+v", es)
 	}
@@ -261,7 +261,7 @@ func TestCheckInByLink(t *testing.T) {
 	}
 	look(code.URL, http.StatusOK, "The room is free")
 	secret := alice.Book(t, testenv.Booking(inSeconds(60), start.Add(time.Hour), []int64{other.ID}, with{"visibility": "private", "title": "Takeover of a rival"}))
-	look(code.URL, http.StatusOK, "We are here", "Busy")
+	look(code.URL, http.StatusOK, ">Check in</button>", "Busy")
 	press(code.URL, http.StatusOK, "Checked in")
 	if es := entries(alice.History(t, secret.ID), "checked_in"); len(es) != 1 || es[0].Actor.Name != "door of Other" {
 		t.Errorf("checked_in at the door: %+v", es)

@@ -186,7 +186,7 @@ func TestPageAdminRooms(t *testing.T) {
 	b.await("document.querySelector('dialog[open]')")
 	b.fill("Add", "plants")
 	b.key("\r")
-	b.press("Change 2 rooms")
+	b.press("Update 2 rooms")
 	b.told("2 rooms updated")
 	for _, name := range []string{"Turing", "Lovelace"} {
 		if r := roomNamed(t, ada, name); !strings.Contains(strings.Join(r.Features, " "), "plants") {

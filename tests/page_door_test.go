@@ -243,7 +243,7 @@ func TestPageDoor(t *testing.T) {
 	code := b.codeAt()
 	if u, err := url.Parse(code); err != nil || !strings.HasPrefix(code, server.URL+"/check-in?token=") {
 		t.Errorf("the code leads to %v %s", u, code)
-	} else if res, err := testenv.Browse(http.MethodGet, code, nil); err != nil || res.Status != http.StatusOK || !strings.Contains(string(res.Body), "We are here") {
+	} else if res, err := testenv.Browse(http.MethodGet, code, nil); err != nil || res.Status != http.StatusOK || !strings.Contains(string(res.Body), ">Check in</button>") {
 		t.Errorf("behind the code: %+v %v", res, err)
 	}
 	b.accessible("checking in")

@@ -116,7 +116,7 @@ func TestPageMine(t *testing.T) {
 	g := browse(t, server)
 	g.do(chromedp.Navigate(link + "&choice=accepted"))
 	g.await("document.querySelector('main')")
-	g.reads("Nothing has happened yet")
+	g.reads("Please confirm below")
 	g.accessible("respond")
 	g.shot("respond")
 	g.dark(true)
@@ -126,7 +126,7 @@ func TestPageMine(t *testing.T) {
 	g.dark(false)
 	g.size(desk)
 	g.press("Accept")
-	g.await("document.body?.innerText.includes('You are coming')")
+	g.await("document.body?.innerText.includes('Accepted')")
 	g.shot("respond-done")
 	b.live("the answer of the guest", answers("Guest", "accepted"))
 

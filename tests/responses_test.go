@@ -291,7 +291,7 @@ func TestOffer_byLink(t *testing.T) {
 		becomes(t, bob, first, "offered")
 		link, _ := linkIn(t, mail, "bob@example.org", "waitlist_offer", 1, offerLink)
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodGet} {
-			if status, body := openPage(t, method, link, nil); status != http.StatusOK || method == http.MethodGet && !strings.Contains(body, "Your turn") {
+			if status, body := openPage(t, method, link, nil); status != http.StatusOK || method == http.MethodGet && !strings.Contains(body, "Waiting list offer") {
 				t.Errorf("%s: %d\n%s", method, status, body)
 			}
 		}

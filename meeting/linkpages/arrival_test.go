@@ -35,7 +35,7 @@ func TestArrivalPage_oldCode(t *testing.T) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
 		router.ServeHTTP(w, r)
-		if w.Code != http.StatusGone || !strings.Contains(w.Body.String(), "This code is old") || strings.Contains(w.Body.String(), "<form") {
+		if w.Code != http.StatusGone || !strings.Contains(w.Body.String(), "Code expired") || strings.Contains(w.Body.String(), "<form") {
 			t.Errorf("%s: %d %s", r.Method, w.Code, w.Body)
 		}
 	}

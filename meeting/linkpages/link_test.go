@@ -115,10 +115,10 @@ func TestViewOf_series(t *testing.T) {
 	m := &meeting.Meeting{Title: "Board", Slot: dates[0], Timezone: "Europe/Berlin", Organizer: meeting.Person{Name: "Ann"}, Request: &meeting.Request{Deadline: start}}
 	linked := &meeting.Linked{State: meeting.LinkOpen, Meeting: m, Dates: dates}
 	v := viewOf(linked, "token", "")
-	if !strings.Contains(v.Lead, "Ann asks for a room on 8 dates") {
+	if !strings.Contains(v.Lead, "Ann has requested a room for 8 dates") {
 		t.Error(v.Lead)
 	}
-	if rows := v.Rows[1]; rows.Label != "Dates" || len(rows.Lines) != 8 || rows.Lines[0] != "8 dates:" || rows.Lines[1] != "Thu, 25 Mar 2027, 10:00" || rows.Lines[7] != "… and so on, the last on Thu, 13 May 2027, 11:00" {
+	if rows := v.Rows[1]; rows.Label != "Dates" || len(rows.Lines) != 8 || rows.Lines[0] != "8 dates:" || rows.Lines[1] != "Thu, 25 Mar 2027, 10:00" || rows.Lines[7] != "… the last one on Thu, 13 May 2027, 11:00" {
 		t.Errorf("%q", rows)
 	}
 	linked.Dates = nil
