@@ -232,7 +232,7 @@ func TestApproval_byLink(t *testing.T) {
 		asked := mail.Where("boss@example.org", "approval_request")
 		withdrawn := decisionLink.FindString(asked[1].Part("text/plain"))
 		alice.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", off.ID), with{}, nil)
-		if status, body := decideAt(t, withdrawn, "approve", ""); status != http.StatusConflict || !strings.Contains(body, "Alice cancelled the meeting") {
+		if status, body := decideAt(t, withdrawn, "approve", ""); status != http.StatusConflict || !strings.Contains(body, "Alice canceled the meeting") {
 			t.Errorf("a withdrawn request: %d\n%s", status, body)
 		}
 
@@ -461,7 +461,7 @@ func TestApproval_seriesInTwoRooms(t *testing.T) {
 		}
 
 		bosses, chefs := link(t, mail, "boss@example.org", "approval_request"), link(t, mail, "chef@example.org", "approval_request")
-		if _, page := openPage(t, http.MethodGet, bosses, nil); !strings.Contains(page, "on 3 dates of a series") {
+		if _, page := openPage(t, http.MethodGet, bosses, nil); !strings.Contains(page, "for 3 dates of a series") {
 			t.Errorf("the page of the first room:\n%s", page)
 		}
 		if _, page := openPage(t, http.MethodGet, chefs, nil); strings.Contains(page, "dates of a series") || !strings.Contains(page, "<form") {

@@ -320,7 +320,7 @@ func TestOffer_byLink(t *testing.T) {
 		if m := bob.Meeting(t, waitOf(t, bob, first.ID).MeetingID); m.Status != "confirmed" || m.Organizer.ID != bob.User.ID {
 			t.Errorf("accepted: %+v", m)
 		}
-		if _, body := openPage(t, http.MethodGet, link, nil); !strings.Contains(body, "It is yours") {
+		if _, body := openPage(t, http.MethodGet, link, nil); !strings.Contains(body, "The room is yours") {
 			t.Errorf("afterwards:\n%s", body)
 		}
 	})

@@ -59,7 +59,7 @@ export default {
     too_large: 'That’s too long to send. Please shorten it.',
     timeout: 'That took too long. Try again.',
   } as Record<string, string | ((n: number) => string)>,
-  // By code. What is missing here is told in the server's words, which are English and may
+  // By code. For codes missing here the page shows the server’s message, which is English and may
   // name figures.
   fault: {
     required: 'Please fill in this field.',
