@@ -34,7 +34,7 @@ func bury(t *testing.T, a *application, job, key string) {
 		t.Fatal(errs)
 	}
 	m.Attempt = 1
-	if err := a.failures.RecordFailures(t.Context(), delayjob.Failure{Message: m, Error: "boom", At: time.Now()}); err != nil {
+	if err := a.deadLetters.RecordFailures(t.Context(), delayjob.Failure{Message: m, Error: "boom", At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 }

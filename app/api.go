@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -10,7 +12,10 @@ import (
 	accounthttp "punctual/account/httpapi"
 	"punctual/app/config"
 	"punctual/delayjob"
-	"punctual/delayjob/topics"
+	"punctual/delayjob/admin"
+	jobhttp "punctual/delayjob/httpapi"
+	topichttp "punctual/delayjob/topics/httpapi"
+	"punctual/meeting/clock"
 	meetinghttp "punctual/meeting/httpapi"
 	notifyhttp "punctual/notify/httpapi"
 	"punctual/notify/outbox"
@@ -34,17 +39,14 @@ func (a *application) register(api huma.API) {
 	meetinghttp.RegisterEvents(api, a.meetings, a.feed, time.Now)
 	notifyhttp.Register(api, a.notifications, a.nextTry)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))
-	jobs := &jobsAPI{
-		queue: a.inForce, jobs: a.jobs, settings: settingsOf(a.jobs, a.config.Queue.Options()),
-		dead: &deadLetters{a.failures, a.queue}, pauses: a.pauses, reload: a.reload,
-		coming:  &comingHour{jobs: a.jobs, most: comingMost, now: time.Now},
-		pending: &pendingCounts{jobs: a.jobs, dead: a.failures.Count, horizon: a.config.Queue.Horizon, most: comingMost, now: time.Now},
-		unknown: a.unknown, mode: a.queueMode, ledger: a.notifications,
-	}
-	jobs.register(api)
-	(&punctualityAPI{kept: a.lateness, pending: a.metrics.kept, meetings: a.meetings}).register(api)
+	jobhttp.Register(api, jobhttp.Options{
+		Queue: a.inForce, Mode: a.queueMode, Jobs: a.jobs, Overrides: a.config.Queue.Options(), Horizon: a.config.Queue.Horizon,
+		DeadLetters: &admin.DeadLetters{Records: a.deadLetters, Queue: a.queue}, Pauses: a.pauses, Unknown: a.unknown,
+		Reload: a.reload, MeetingOf: a.meetingOf, Suggest: func(job string) string { return config.Suggest(job, config.JobNames) },
+		Lateness: a.lateness, Flush: a.metrics.lateness.Flush, Meetings: a.meetingLateness,
+	})
 	(&auditAPI{a.db.Gorm}).register(api)
-	topics.Register(api, a.topics, a.topicsRate)
+	topichttp.Register(api, a.topics, a.topicsRate)
 	webhookhttp.Register(api, a.webhooks)
 	registerConfig(api, a.currentConfig, a.source, a.meetings.ChangedZones)
 	a.registerPlan(api)
@@ -61,14 +63,14 @@ func (a *application) nextTry(ctx context.Context, job, key string) time.Time {
 }
 
 // queueMode tells what the queue that is in force lives in.
-func (a *application) queueMode() queueMode {
+func (a *application) queueMode() jobhttp.QueueMode {
 	switch {
 	case a.redis == nil:
-		return inMemory
+		return jobhttp.InMemory
 	case a.standIn() != nil:
-		return onFallback
+		return jobhttp.Fallback
 	}
-	return onRedis
+	return jobhttp.OnRedis
 }
 
 // currentConfig is the file as it was last accepted, and the keys in which this process still
@@ -77,4 +79,32 @@ func (a *application) currentConfig() (c *config.Config, restart []string) {
 	c = a.latest.Load()
 	_, restart = config.Keys(config.Diff(a.config, c))
 	return c, restart
+}
+
+// meetingOf returns the meeting that a message is about, as far as that is known.
+func (a *application) meetingOf(ctx context.Context, job, key string) *int64 {
+	id, err := strconv.ParseInt(delayjob.Entity(key), 10, 64)
+	if err != nil {
+		return nil
+	}
+	switch area, _, _ := strings.Cut(job, "."); area {
+	case "meeting", "approval":
+		return &id
+	case "notify":
+		if n, err := a.notifications.Get(ctx, id); err == nil {
+			return orNull(n.MeetingID)
+		}
+	}
+	return nil
+}
+
+// meetingLateness counts how late the meetings of a span were started and ended.
+func (a *application) meetingLateness(ctx context.Context, from, to string, bounds []time.Duration) (started, ended jobhttp.Histogram, since, until time.Time, err error) {
+	var f queryFaults
+	span := clock.Slot{Start: f.instant("query.from", from), End: f.instant("query.to", to)}
+	if err := f.err(); err != nil {
+		return started, ended, since, until, err
+	}
+	s, e, span, err := a.meetings.Punctuality(ctx, span, bounds)
+	return jobhttp.Histogram(s), jobhttp.Histogram(e), span.Start, span.End, err
 }

@@ -21,7 +21,9 @@ import (
 	"punctual/app/config"
 	"punctual/app/database"
 	"punctual/delayjob"
-	failures "punctual/delayjob/gormstore"
+	"punctual/delayjob/admin"
+	jobstore "punctual/delayjob/gormstore"
+	"punctual/delayjob/lateness"
 	"punctual/delayjob/memqueue"
 	"punctual/delayjob/redisqueue"
 	"punctual/delayjob/topics"
@@ -71,8 +73,8 @@ type application struct {
 	notifications *notify.Service
 	senders       *senders
 	links         *linkpages.Links // by which readers of a mail decide
-	failures      *failures.Failures
-	lateness      *failures.Lateness
+	deadLetters   *jobstore.DeadLetters
+	lateness      *jobstore.Lateness
 	topics        *topics.Service
 	poster        *webhook.Sender    // to other people's servers
 	webhooks      *eventhook.Service // that are told of events
@@ -81,8 +83,8 @@ type application struct {
 	limits        *limits            // of requests
 	rights        *rights            // of those that listen to events
 	refusals      *refusals          // that the history of the installation keeps
-	pauses        *pauses
-	unknown       *unknownJobs
+	pauses        *admin.Pauses
+	unknown       *admin.UnknownJobs
 	clock         *clockWatch // nil: there is one clock
 
 	jobs     []delayjob.DelayJob
@@ -128,7 +130,7 @@ func newApplication(ctx context.Context, c *config.Config, r role, log *slog.Log
 	a.wireAreas()
 	a.wireEngine()
 	if r.works() {
-		if err := a.pauses.apply(ctx); err != nil { // the first pass of the loader tries again
+		if err := a.pauses.Apply(ctx); err != nil { // the first pass of the loader tries again
 			log.Warn("what is paused may run until the first load", "error", err)
 		}
 	}
@@ -157,11 +159,11 @@ func (a *application) wireAreas() {
 	var trail audit.Trail
 	guarded := accountstore.GuardedTrail{Trail: trail}
 	notices := ledger.New(db).Noting(guarded).WithQuota(a.quota)
-	a.failures = failures.NewFailures(db).Noting(guarded)
-	a.lateness = failures.NewLateness(db)
-	a.metrics.kept = newLateness(a.lateness, a.log)
+	a.deadLetters = jobstore.NewDeadLetters(db).Noting(guarded)
+	a.lateness = jobstore.NewLateness(db)
+	a.metrics.lateness = lateness.NewRecorder(a.lateness, time.Now, a.log)
 	a.poster = webhook.NewSender("punctual/"+version, a.config.Topics.Networks())
-	a.topics = topics.New(failures.NewTopics(db).Noting(guarded), a.queue, scheduler, a.poster, a.reload, a.log)
+	a.topics = topics.New(jobstore.NewTopics(db).Noting(guarded), a.queue, scheduler, a.poster, a.reload, a.log)
 	a.topics.SetLimits(a.config.Topics.Limits())
 	a.topicsRate = a.newLimiter("topics:", account.Rate(a.config.Topics.Rate))
 	secret := func(ctx huma.Context) string { return accounthttp.Secret(ctx, a.accounts) }
@@ -224,9 +226,9 @@ func (a *application) wireEngine() {
 	for i, j := range a.jobs {
 		names[i] = j.Name()
 	}
-	a.pauses = &pauses{settings: failures.NewSettings(a.db.Gorm).Noting(audit.Trail{}), queue: a.queue, standIn: a.standIn, jobs: names}
-	a.unknown = &unknownJobs{queue: a.inForce, log: a.log}
-	a.metrics.registry.MustRegister(newQueueCollector(a.inForce, names, failures.NewTopics(a.db.Gorm), a.unknown))
+	a.pauses = &admin.Pauses{Decisions: jobstore.NewPauses(a.db.Gorm).Noting(audit.Trail{}), Queue: a.queue, Fallback: a.standIn, Jobs: names}
+	a.unknown = &admin.UnknownJobs{Queue: a.inForce, Known: isJob, Log: a.log}
+	a.metrics.registry.MustRegister(newQueueCollector(a.inForce, names, jobstore.NewTopics(a.db.Gorm), a.unknown))
 	if a.clock = newClockWatch(a.db, a.redis, a.queue, a.log); a.clock != nil {
 		a.metrics.registry.MustRegister(a.clock.offset)
 	}
@@ -236,8 +238,8 @@ func (a *application) wireEngine() {
 	c := a.config.Queue
 	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, or pushed by a consumer of their own
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
-		Jobs: c.Options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.failures, OnEmpty: a.reload,
-		Paused:   a.pauses.paused,
+		Jobs: c.Options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.deadLetters, OnEmpty: a.reload,
+		Paused:   a.pauses.Paused,
 		Observer: a.metrics, Logger: a.log,
 	})
 	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{
@@ -260,8 +262,8 @@ func (a *application) beforeLoad(ctx context.Context) error {
 	if a.clock != nil {
 		a.clock.look(ctx)
 	}
-	err := a.pauses.apply(ctx)
-	if errors.Is(err, errQueueDown) { // of a cluster the other shards may answer
+	err := a.pauses.Apply(ctx)
+	if errors.Is(err, admin.ErrQueueDown) { // of a cluster the other shards may answer
 		return fmt.Errorf("%w: %w", delayjob.ErrPartly, err)
 	}
 	return err

@@ -17,6 +17,8 @@ import (
 
 	"punctual/account"
 	"punctual/app/config"
+	"punctual/delayjob/admin"
+	jobhttp "punctual/delayjob/httpapi"
 	"punctual/meeting"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
@@ -94,7 +96,7 @@ func TestApplication_shippedFileOnStrategies(t *testing.T) {
 		}
 	}
 	a, _ := startApplication(t, nil)
-	own, shown := settingsOf(a.jobs, nil), settingsOf(a.jobs, shipped.Config.Queue.Options())
+	own, shown := admin.Settings(a.jobs, nil), admin.Settings(a.jobs, shipped.Config.Queue.Options())
 	if len(shipped.Config.Queue.Jobs) == 0 {
 		t.Error("config.yaml shows no strategy")
 	}
@@ -157,15 +159,15 @@ func TestApplication_jobs(t *testing.T) {
 		t.Helper()
 		return send(t, s, method, "/api/v1"+path, "", "Authorization", "Bearer "+token)
 	}
-	var list struct{ Items []jobView }
+	var list struct{ Items []jobhttp.JobView }
 	if err := json.Unmarshal([]byte(ask("GET", "/jobs").body), &list); err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(list.Items, func(j jobView) bool { return j.Name == "notify.email" })
+	i := slices.IndexFunc(list.Items, func(j jobhttp.JobView) bool { return j.Name == "notify.email" })
 	if len(list.Items) != len(config.JobNames) || i < 0 {
 		t.Fatalf("%+v", list)
 	}
-	want := jobSettings{Concurrency: 3, Batch: 1, Lease: "1m", MaxRuntime: "2m", MaxAttempts: 12, Rate: 1.5}
+	want := jobhttp.JobSettings{Concurrency: 3, Batch: 1, Lease: "1m", MaxRuntime: "2m", MaxAttempts: 12, Rate: 1.5}
 	if d := cmp.Diff(want, list.Items[i].Settings); d != "" {
 		t.Error(d)
 	}

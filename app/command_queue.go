@@ -18,7 +18,9 @@ import (
 	"punctual/app/config"
 	"punctual/app/database"
 	"punctual/delayjob"
-	failures "punctual/delayjob/gormstore"
+	"punctual/delayjob/admin"
+	jobstore "punctual/delayjob/gormstore"
+	jobhttp "punctual/delayjob/httpapi"
 )
 
 func (c *cli) queueCommand() *cobra.Command {
@@ -46,19 +48,19 @@ func (c *cli) withQueue(ctx context.Context, inside string, do func(*config.Conf
 }
 
 // withDeadLetters does so with the database too.
-func (c *cli) withDeadLetters(ctx context.Context, inside string, do func(*deadLetters) error) error {
+func (c *cli) withDeadLetters(ctx context.Context, inside string, do func(*admin.DeadLetters) error) error {
 	return c.withQueue(ctx, inside, func(settings *config.Config, q queue) error {
 		db, err := database.Open(ctx, settings.Database.URL, database.Options{})
 		if err != nil {
 			return err
 		}
-		return errors.Join(do(&deadLetters{failures.NewFailures(db.Gorm).Noting(audit.Trail{}), q}), db.Close())
+		return errors.Join(do(&admin.DeadLetters{Records: jobstore.NewDeadLetters(db.Gorm).Noting(audit.Trail{}), Queue: q}), db.Close())
 	})
 }
 
 // knownJob is an error of usage unless the name is a strategy's or a topic's.
 func knownJob(name string) error {
-	if handled(name) {
+	if isJob(name) {
 		return nil
 	}
 	return usageError{fmt.Errorf("%q is no strategy%s", name, config.Suggest(name, config.JobNames))}
@@ -116,7 +118,7 @@ func (c *cli) queueStats(ctx context.Context, settings *config.Config, q queue, 
 		err = fmt.Errorf("topics are not listed: %w", err)
 	}
 	counts = append(counts, ofTopics...)
-	unknown, failed := delayjob.Unknown(ctx, q, handled)
+	unknown, failed := delayjob.Unknown(ctx, q, isJob)
 	if failed != nil {
 		err = errors.Join(err, fmt.Errorf("count unknown jobs: %w", failed))
 	}
@@ -134,7 +136,7 @@ func topicCounts(ctx context.Context, settings *config.Config, q queue) ([]jobCo
 	if err != nil {
 		return nil, err
 	}
-	stats, err := topicStats(ctx, q, failures.NewTopics(db.Gorm), listedTopics)
+	stats, err := topicStats(ctx, q, jobstore.NewTopics(db.Gorm), listedTopics)
 	var counts []jobCounts
 	for _, job := range slices.Sorted(maps.Keys(stats)) {
 		counts = append(counts, countsOf(job, stats[job]))
@@ -260,7 +262,7 @@ func (c *cli) queueDeadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "dead [JOB]", Short: "List dead letters with their errors, the latest first", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var f failures.Filter
+			var f admin.Filter
 			if len(args) > 0 {
 				if f.Job = args[0]; knownJob(f.Job) != nil {
 					return knownJob(f.Job)
@@ -270,7 +272,7 @@ func (c *cli) queueDeadCommand() *cobra.Command {
 				return usageError{fmt.Errorf("--limit is %d; it must be 1 or more", limit)}
 			}
 			return c.withDatabase(cmd.Context(), func(ctx context.Context, db *database.DB) error {
-				return c.queueDead(ctx, failures.NewFailures(db.Gorm), f, limit, asJSON)
+				return c.queueDead(ctx, jobstore.NewDeadLetters(db.Gorm), f, limit, asJSON)
 			})
 		},
 	}
@@ -279,16 +281,16 @@ func (c *cli) queueDeadCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) queueDead(ctx context.Context, records *failures.Failures, f failures.Filter, limit int, asJSON bool) error {
-	found := []DeadJobView{}
+func (c *cli) queueDead(ctx context.Context, records *jobstore.DeadLetters, f admin.Filter, limit int, asJSON bool) error {
+	found := []jobhttp.DeadJobView{}
 	cursor, more := "", true
 	for ; more && len(found) < limit; more = cursor != "" {
-		rows, next, err := records.List(ctx, f, cursor, min(limit-len(found), deadPage))
+		rows, next, err := records.List(ctx, f, cursor, min(limit-len(found), admin.PageSize))
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			found = append(found, viewDead(r))
+			found = append(found, jobhttp.ViewDeadLetter(r))
 		}
 		cursor = next
 	}
@@ -330,15 +332,15 @@ func (c *cli) queueRequeueCommand() *cobra.Command {
 				return knownJob(job)
 			}
 			const inside = "POST /api/v1/jobs/dead/{id}/requeue or POST /api/v1/jobs/dead/requeue"
-			return c.withDeadLetters(cmd.Context(), inside, func(d *deadLetters) error {
+			return c.withDeadLetters(cmd.Context(), inside, func(d *admin.DeadLetters) error {
 				if len(ids) > 0 {
-					return c.eachDeadLetter(ids, "Requeued", func(id string) error { return d.requeue(cmd.Context(), id) })
+					return c.eachDeadLetter(ids, "Requeued", func(id string) error { return d.Requeue(cmd.Context(), id) })
 				}
 				jobs := config.JobNames
 				if job != "" {
 					jobs = []string{job}
 				}
-				n, err := d.requeueAll(cmd.Context(), failures.Filter{Job: job}, jobs)
+				n, err := d.RequeueAll(cmd.Context(), admin.Filter{Job: job}, jobs)
 				if n > 0 || err == nil {
 					fmt.Fprintf(c.stdout, "Requeued %d.\n", n)
 				}
@@ -355,12 +357,12 @@ func (c *cli) queueDiscardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "discard ID...", Short: "Give up dead letters, and messages that no strategy handles, for good", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return c.withDeadLetters(cmd.Context(), "DELETE /api/v1/jobs/dead/{id}", func(d *deadLetters) error {
+			return c.withDeadLetters(cmd.Context(), "DELETE /api/v1/jobs/dead/{id}", func(d *admin.DeadLetters) error {
 				return c.eachDeadLetter(ids, "Discarded", func(id string) error {
-					if job, _ := delayjob.SplitID(id); handled(job) {
-						return d.discard(cmd.Context(), id)
+					if job, _ := delayjob.SplitID(id); isJob(job) {
+						return d.Discard(cmd.Context(), id)
 					}
-					was, err := d.queue.Remove(cmd.Context(), id)
+					was, err := d.Queue.Remove(cmd.Context(), id)
 					if err == nil && was[0] == delayjob.StateAbsent {
 						err = delayjob.ErrNotFound
 					}
@@ -446,7 +448,7 @@ func breachesOf(ctx context.Context, q queue) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	unknown, err := delayjob.Unknown(ctx, q, handled)
+	unknown, err := delayjob.Unknown(ctx, q, isJob)
 	if err != nil {
 		return nil, err
 	}

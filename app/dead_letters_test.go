@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"punctual/app/config"
 	"punctual/delayjob"
+	"punctual/delayjob/admin"
 	"punctual/delayjob/memqueue"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
@@ -31,7 +33,7 @@ func deadLetter(t *testing.T, a *application, job, key, text string) {
 	if text == "" {
 		return
 	}
-	if err := a.failures.RecordFailures(t.Context(), delayjob.Failure{Message: got.Messages[0], Error: text, At: got.Now}); err != nil {
+	if err := a.deadLetters.RecordFailures(t.Context(), delayjob.Failure{Message: got.Messages[0], Error: text, At: got.Now}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -83,7 +85,7 @@ func TestDeadLetters_overHTTP(t *testing.T) {
 			left("notify.email:1", "notify.email:2", "notify.sms:3")
 			state("meeting.end:5", delayjob.StateAbsent)
 			state("meeting.end:6", delayjob.StateAbsent)
-			if f, err := a.failures.Get(t.Context(), "meeting.end:6"); err != nil || f.DiscardedAt == nil {
+			if f, err := a.deadLetters.Get(t.Context(), "meeting.end:6"); err != nil || f.DiscardedAt == nil {
 				t.Errorf("the loader would revive it: %+v %v", f, err)
 			}
 
@@ -131,20 +133,47 @@ func TestDeadLetters_afterAFlush(t *testing.T) {
 	deadLetter(t, a, "notify.email", "1", "refused")
 	deadLetter(t, a, "notify.email", "2", "refused")
 	empty := memqueue.New()
-	d := &deadLetters{a.failures, empty}
-	if err := d.requeue(t.Context(), "notify.email:1"); err != nil {
+	d := &admin.DeadLetters{Records: a.deadLetters, Queue: empty}
+	if err := d.Requeue(t.Context(), "notify.email:1"); err != nil {
 		t.Fatal(err)
 	}
 	if i, err := empty.Get(t.Context(), "notify.email:1"); err != nil || i.State != delayjob.StateReady || i.Version != 1 {
 		t.Errorf("%+v %v", i, err)
 	}
-	if err := d.discard(t.Context(), "notify.email:2"); err != nil {
+	if err := d.Discard(t.Context(), "notify.email:2"); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.requeue(t.Context(), "notify.email:2"); err != nil {
+	if err := d.Requeue(t.Context(), "notify.email:2"); err != nil {
 		t.Errorf("a discarded one: %v", err)
 	}
-	if err := d.requeue(t.Context(), "notify.email:2"); !errors.Is(err, delayjob.ErrNotFound) {
+	if err := d.Requeue(t.Context(), "notify.email:2"); !errors.Is(err, delayjob.ErrNotFound) {
 		t.Errorf("what is no dead letter: %v", err)
+	}
+}
+
+func TestDeadJobs_several(t *testing.T) {
+	a, s := startApplication(t, nil)
+	auth := []string{"Authorization", "Bearer " + signIn(t, a, s)}
+	for _, key := range []string{"1", "2", "3", "4"} {
+		deadLetter(t, a, "meeting.end", key, "boom "+key)
+	}
+	for _, c := range []struct{ method, path, body, says string }{
+		{"GET", "/jobs/dead/meeting.end:1", "", `"meeting_id":1`},
+		{"GET", "/jobs/dead/meeting.end:1", "", `"queued":true`},
+		{"GET", "/jobs/dead?error_contains=BOOM%203", "", `"id":"meeting.end:3"`},
+		{"POST", "/jobs/dead/discard", `{"ids":["meeting.end:1","meeting.end:9"]}`, `{"discarded":1}`},
+		{"POST", "/jobs/dead/discard", `{"ids":["meeting.end:1"],"job":"meeting.end"}`, `"location":"body.ids"`},
+		{"POST", "/jobs/dead/requeue", `{"ids":["meeting.end:2"]}`, `{"requeued":1}`},
+		{"POST", "/jobs/dead/discard", `{"error_contains":"boom 3"}`, `{"discarded":1}`},
+		{"POST", "/jobs/dead/discard", `{}`, `{"discarded":1}`},
+		{"GET", "/jobs/dead", "", `"items":[]`},
+		{"GET", "/jobs", "", `"mode":"memory"`},
+		{"GET", "/jobs/meeting.end/messages?state=ready", "", `"id":"meeting.end:2"`},
+		{"GET", "/jobs/nothing/messages", "", `"code":"not_found"`},
+		{"GET", "/jobs/coming", "", `"job":"meeting.start"`},
+	} {
+		if res := send(t, s, c.method, "/api/v1"+c.path, c.body, auth...); !strings.Contains(res.body, c.says) {
+			t.Errorf("%s %s: %d %s", c.method, c.path, res.status, res.body)
+		}
 	}
 }

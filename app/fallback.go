@@ -28,11 +28,11 @@ func (a *application) newFallback() *delayjob.Fallback {
 		Lock:     fallbackLock(a.db),
 		Loader:   delayjob.LoaderOptions{Horizon: c.Horizon, Guard: a.obeyFirst, Observer: a.metrics, Logger: a.log},
 		Consumer: delayjob.ConsumerOptions{
-			Jobs: c.Options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.failures, Observer: a.metrics, Logger: a.log,
+			Jobs: c.Options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.deadLetters, Observer: a.metrics, Logger: a.log,
 		},
 		Before: func(ctx context.Context, q delayjob.Queue) error {
 			clock.look(ctx)
-			return a.pauses.applyTo(ctx, q.(delayjob.Inspector))
+			return a.pauses.ApplyTo(ctx, q.(delayjob.Inspector))
 		},
 		Beside: func(q delayjob.Queue) ([]delayjob.DelayJob, func(context.Context)) {
 			loading, pusher := a.topics.StandIn(q.(topics.Queue), delayjob.ConsumerOptions{SafetyPoll: c.SafetyPoll, Observer: a.metrics, Logger: a.log})
@@ -47,7 +47,7 @@ func (a *application) newFallback() *delayjob.Fallback {
 // was paused and resumed in other processes.
 func (a *application) obeyFirst(ctx context.Context, pass func(context.Context) error) error {
 	if q := a.standIn(); q != nil {
-		if err := a.pauses.applyTo(ctx, q); err != nil {
+		if err := a.pauses.ApplyTo(ctx, q); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"punctual/delayjob"
+	"punctual/delayjob/lateness"
 )
 
 // metrics are what /metrics shows. It is the engine's Observer.
@@ -34,15 +35,14 @@ type metrics struct {
 	http                 *prometheus.HistogramVec // method, route, status
 	deleted              *prometheus.CounterVec   // what
 
-	topics topicLabels
-	kept   *lateness // what outlives the process; nil: nothing
+	topics   topicLabels
+	lateness *lateness.Recorder // for the report, which outlives the process; nil: not recorded
 }
 
 var _ delayjob.Observer = (*metrics)(nil)
 
 // Buckets of seconds: lateness is judged in milliseconds, a catch-up in minutes.
 var (
-	lateBuckets = []float64{.001, .002, .005, .01, .02, .03, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300}
 	httpBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 )
 
@@ -58,9 +58,9 @@ func newMetrics() *metrics {
 		m.registry.MustRegister(c)
 		return c
 	}
-	m.late = histogram("delayjob_late_seconds", "From due, or due again after a failure or a crash, to the start of the handler.", lateBuckets, "job")
-	m.doneLate = histogram("delayjob_done_late_seconds", "From the first due time to the end of the handler.", lateBuckets, "job")
-	m.exec = histogram("delayjob_exec_seconds", "How long a handler took.", lateBuckets, "job")
+	m.late = histogram("delayjob_late_seconds", "From due, or due again after a failure or a crash, to the start of the handler.", lateness.Buckets, "job")
+	m.doneLate = histogram("delayjob_done_late_seconds", "From the first due time to the end of the handler.", lateness.Buckets, "job")
+	m.exec = histogram("delayjob_exec_seconds", "How long a handler took.", lateness.Buckets, "job")
 	m.results = counter("delayjob_exec_total", "Executions by result.", "job", "result")
 	m.claims = counter("delayjob_claims_total", "Claims by whether they found something.", "result")
 	m.batch = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "delayjob_batch_size", Help: "Messages of one claim that found any.",
@@ -71,7 +71,7 @@ func newMetrics() *metrics {
 	m.breaker = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "delayjob_breaker_open", Help: "1 while the job backs off because a dependency is down."}, []string{"job"})
 	m.adds = counter("delayjob_adds_total", "Messages added by result.", "job", "result")
 	m.healed = prometheus.NewCounter(prometheus.CounterOpts{Name: "delayjob_load_healed_total", Help: "Messages that the queue knew but held in no set."})
-	m.load = histogram("delayjob_load_seconds", "How long a pass of the loader took.", lateBuckets, "full")
+	m.load = histogram("delayjob_load_seconds", "How long a pass of the loader took.", lateness.Buckets, "full")
 	m.loadRows = counter("delayjob_load_rows_total", "Rows loaded.", "full")
 	m.loadFailures = prometheus.NewCounter(prometheus.CounterOpts{Name: "delayjob_load_failures_total", Help: "Passes of the loader that failed."})
 	m.deleted = counter("punctual_deleted_total", "What was deleted because it was older than the configuration keeps it.", "what")
@@ -84,8 +84,8 @@ func newMetrics() *metrics {
 func (m *metrics) Started(job string, late time.Duration) {
 	job = m.topics.label(job)
 	m.late.WithLabelValues(job).Observe(max(0, late.Seconds()))
-	if m.kept != nil {
-		m.kept.observe(job, late)
+	if m.lateness != nil {
+		m.lateness.Observe(job, late)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"punctual/delayjob"
+	"punctual/delayjob/admin"
 	"punctual/delayjob/topics"
 )
 
@@ -19,7 +20,7 @@ type queueCollector struct {
 	queue  func() delayjob.Inspector // that in force
 	jobs   []string
 	topics topicCounter
-	others *unknownJobs
+	others *admin.UnknownJobs
 
 	mu      sync.Mutex
 	at      time.Time
@@ -39,7 +40,7 @@ type topicCounter interface {
 	CountDead(ctx context.Context, topics []string) (map[string]int, error)
 }
 
-func newQueueCollector(q func() delayjob.Inspector, jobs []string, topics topicCounter, others *unknownJobs) *queueCollector {
+func newQueueCollector(q func() delayjob.Inspector, jobs []string, topics topicCounter, others *admin.UnknownJobs) *queueCollector {
 	return &queueCollector{queue: q, jobs: jobs, topics: topics, others: others}
 }
 
@@ -108,7 +109,7 @@ func (c *queueCollector) look() (stats map[string]delayjob.Stats, unknown map[st
 	ofTopics, _ := topicStats(ctx, queue, c.topics, shownTopics) // absent, too, if the database does not answer
 	maps.Copy(c.stats, ofTopics)
 	c.unknown = map[string]int{}
-	others, _ := c.others.count(ctx)
+	others, _ := c.others.Count(ctx)
 	for job, s := range others {
 		if len(c.unknown) >= shownTopics {
 			job = otherJobs

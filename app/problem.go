@@ -18,6 +18,7 @@ import (
 	"punctual/account/fault"
 	"punctual/app/database"
 	"punctual/delayjob"
+	"punctual/delayjob/admin"
 	"punctual/delayjob/topics"
 	"punctual/meeting"
 	"punctual/notify"
@@ -164,7 +165,7 @@ func problem(err error) *Problem {
 		p.Detail = "The database stopped it. Ask for less at once, or try again later."
 		p.retryAfter = 10 * time.Second
 		return p
-	case errors.Is(err, errQueueDown), errors.Is(err, topics.ErrQueueDown), database.Unavailable(err):
+	case errors.Is(err, admin.ErrQueueDown), errors.Is(err, topics.ErrQueueDown), database.Unavailable(err):
 		p := newProblem(http.StatusServiceUnavailable, "unavailable", "Unavailable")
 		p.Detail = "Something this needs does not answer at the moment. Try again."
 		p.retryAfter = time.Second

@@ -16,6 +16,7 @@ import (
 
 	"punctual/account"
 	"punctual/delayjob"
+	"punctual/delayjob/admin"
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/notify"
@@ -53,7 +54,7 @@ func TestProblem(t *testing.T) {
 		{&pgconn.PgError{Code: "57014", Message: "secret"}, timeoutJSON},
 		{&net.OpError{Op: "dial", Err: errors.New("secret")}, unavailableJSON},
 		{context.DeadlineExceeded, unavailableJSON},
-		{queueError(errors.New("secret")), unavailableJSON},
+		{admin.QueueError(errors.New("secret")), unavailableJSON},
 		{&pgconn.PgError{Code: "42601"}, "null"},
 		{errors.New("anything else"), "null"},
 	} {

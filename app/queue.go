@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,6 +17,7 @@ import (
 	"punctual/delayjob"
 	"punctual/delayjob/memqueue"
 	"punctual/delayjob/redisqueue"
+	"punctual/delayjob/topics"
 )
 
 // queue is what both implementations offer.
@@ -71,4 +74,9 @@ func (a *application) newLimiter(prefix string, rate account.Rate) limiter {
 // wide is the rate of failed sign-ins from one network, or to one account.
 func wide(login config.Rate) account.Rate {
 	return account.Rate{Count: account.WideFactor * login.Count, Per: login.Per}
+}
+
+// isJob reports whether this version handles the messages of a job.
+func isJob(job string) bool {
+	return slices.Contains(config.JobNames, job) || strings.HasPrefix(job, topics.JobName(""))
 }

@@ -116,13 +116,13 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return gs.run(ctx) })
 	}
 	if a.role.works() {
-		g.Go(func() error { return a.unknown.run(ctx) })
+		g.Go(func() error { return a.unknown.Run(ctx) })
 		g.Go(func() error { return a.followDefaults(ctx) })
 		g.Go(func() error { return a.followApprovers(ctx) })
 		g.Go(func() error { return a.loader.Run(ctx) })
 		g.Go(func() error { return a.consumer.Run(ctx) })
 		g.Go(func() error { return a.pusher.Run(ctx) })
-		g.Go(func() error { return a.metrics.kept.run(ctx) })
+		g.Go(func() error { return a.metrics.lateness.Run(ctx) })
 		g.Go(func() error { return a.trimAudit(ctx) })
 		g.Go(func() error { return a.trimNotifications(ctx) })
 		g.Go(func() error { return a.watcher.Run(ctx) })

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"punctual/delayjob"
+	"punctual/delayjob/admin"
 	"punctual/delayjob/memqueue"
 )
 
@@ -26,7 +27,7 @@ func TestUnknownJobs(t *testing.T) {
 	q := memqueue.New()
 	defer q.Close()
 	var log bytes.Buffer
-	u := &unknownJobs{queue: func() delayjob.Inspector { return q }, log: slog.New(slog.NewTextHandler(&log, nil))}
+	u := &admin.UnknownJobs{Queue: func() delayjob.Inspector { return q }, Known: isJob, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	add := func(job, key string) {
 		t.Helper()
 		if _, err := q.Add(t.Context(), delayjob.Message{Job: job, Key: key, Version: 1, Due: time.Now()}); err != nil {
@@ -36,7 +37,7 @@ func TestUnknownJobs(t *testing.T) {
 	look := func(want map[string]float64) {
 		t.Helper()
 		registry := prometheus.NewRegistry()
-		registry.MustRegister(newQueueCollector(u.queue, nil, noTopics{}, u))
+		registry.MustRegister(newQueueCollector(u.Queue, nil, noTopics{}, u))
 		families, err := registry.Gather()
 		if err != nil {
 			t.Fatal(err)

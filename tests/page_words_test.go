@@ -297,7 +297,7 @@ func dictionary(t *testing.T, language, area, group string) map[string]bool {
 // names by a code: refusals and reasons, actions, changed fields, notices, and who did something by itself.
 func TestWordsOfThePage(t *testing.T) {
 	t.Parallel()
-	rules, server := readSource(t, "meeting"), readSource(t, "meeting", "account", "app", "delayjob/topics", "delayjob/gormstore", "notify")
+	rules, server := readSource(t, "meeting"), readSource(t, "meeting", "account", "app", "delayjob/httpapi", "delayjob/topics", "delayjob/gormstore", "notify")
 	faults := server.codes()
 	for _, code := range []string{"lease_lost", "method_not_allowed", "not_acceptable", "unsupported_media_type"} {
 		delete(faults, code) // only programs meet it

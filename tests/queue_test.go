@@ -11,7 +11,7 @@ import (
 
 	"punctual/app/database"
 	"punctual/delayjob"
-	failures "punctual/delayjob/gormstore"
+	jobstore "punctual/delayjob/gormstore"
 	"punctual/delayjob/redisqueue"
 	"punctual/tests/testenv"
 )
@@ -42,7 +42,7 @@ func TestQueue_commands(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	records := failures.NewFailures(db.Gorm)
+	records := jobstore.NewDeadLetters(db.Gorm)
 	bury := func(job string, recorded bool, keys ...string) {
 		t.Helper()
 		for _, key := range keys {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"punctual/delayjob/lateness"
+
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 )
@@ -14,16 +16,6 @@ type Lateness struct{ db *gorm.DB }
 
 // NewLateness returns the counts in db, whose schema is migrated.
 func NewLateness(db *gorm.DB) *Lateness { return &Lateness{db} }
-
-// LateCount is how many executions of a job began in an hour no later than Bound after their
-// due time, and later than the next smaller bound.
-type LateCount struct {
-	Job   string
-	Hour  time.Time     // its start, in UTC
-	Bound time.Duration // whole microseconds; 0: later than all bounds
-	Count int64
-	Max   time.Duration // the latest of them
-}
 
 type lateRow struct {
 	Job     string
@@ -35,8 +27,8 @@ type lateRow struct {
 
 func (lateRow) TableName() string { return "job_lateness" }
 
-func (r *lateRow) count() LateCount {
-	return LateCount{
+func (r *lateRow) count() lateness.Count {
+	return lateness.Count{
 		Job: r.Job, Hour: r.Hour.UTC(), Count: r.Count,
 		Bound: time.Duration(r.BoundUS) * time.Microsecond, Max: time.Duration(r.MaxUS) * time.Microsecond,
 	}
@@ -44,7 +36,7 @@ func (r *lateRow) count() LateCount {
 
 // Add adds to the counts, a thousand in a statement; those of one call differ in job, hour or bound.
 // Calls at the same time must order them alike, lest they wait for each other.
-func (l *Lateness) Add(ctx context.Context, counts []LateCount) error {
+func (l *Lateness) Add(ctx context.Context, counts []lateness.Count) error {
 	if len(counts) == 0 {
 		return nil
 	}
@@ -67,7 +59,7 @@ func (l *Lateness) Add(ctx context.Context, counts []LateCount) error {
 
 // Hours adds up the hours that begin within [from, to) of a job, or of all jobs if it is empty, by
 // hour and bound; their Job is empty.
-func (l *Lateness) Hours(ctx context.Context, job string, from, to time.Time) ([]LateCount, error) {
+func (l *Lateness) Hours(ctx context.Context, job string, from, to time.Time) ([]lateness.Count, error) {
 	var rows []lateRow
 	err := l.db.WithContext(ctx).Raw(`SELECT hour, bound_us, CAST(sum(count) AS bigint) AS count, max(max_us) AS max_us
 		FROM job_lateness WHERE hour >= ? AND hour < ? AND (? = '' OR job = ?) GROUP BY hour, bound_us ORDER BY hour, bound_us`,
@@ -75,7 +67,7 @@ func (l *Lateness) Hours(ctx context.Context, job string, from, to time.Time) ([
 	if err != nil {
 		return nil, fmt.Errorf("how late jobs ran by the hour: %w", err)
 	}
-	counts := make([]LateCount, len(rows))
+	counts := make([]lateness.Count, len(rows))
 	for i := range rows {
 		counts[i] = rows[i].count()
 	}
@@ -83,14 +75,14 @@ func (l *Lateness) Hours(ctx context.Context, job string, from, to time.Time) ([
 }
 
 // Between adds up the hours that begin within [from, to), by job and bound; their Hour is zero.
-func (l *Lateness) Between(ctx context.Context, from, to time.Time) ([]LateCount, error) {
+func (l *Lateness) Between(ctx context.Context, from, to time.Time) ([]lateness.Count, error) {
 	var rows []lateRow
 	err := l.db.WithContext(ctx).Raw(`SELECT job, bound_us, CAST(sum(count) AS bigint) AS count, max(max_us) AS max_us
 		FROM job_lateness WHERE hour >= ? AND hour < ? GROUP BY job, bound_us ORDER BY job, bound_us`, from.UTC(), to.UTC()).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("how late jobs ran: %w", err)
 	}
-	counts := make([]LateCount, len(rows))
+	counts := make([]lateness.Count, len(rows))
 	for i := range rows {
 		counts[i] = rows[i].count()
 		counts[i].Hour = time.Time{}

@@ -5,6 +5,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"punctual/delayjob/admin"
 	"punctual/delayjob/topics"
 )
 
@@ -20,10 +21,10 @@ type silence struct{}
 func (silence) Note(*gorm.DB, string, string, string, []any, []any) error { return nil }
 
 // Noting returns the dead letters with a trail in which they note what becomes of them.
-func (s *Failures) Noting(t Trail) *Failures { return &Failures{s.db, t} }
+func (s *DeadLetters) Noting(t Trail) *DeadLetters { return &DeadLetters{s.db, t} }
 
 // Noting returns the settings with a trail in which they note what changes.
-func (s *Settings) Noting(t Trail) *Settings { return &Settings{s.db, t} }
+func (s *Pauses) Noting(t Trail) *Pauses { return &Pauses{s.db, t} }
 
 // Noting returns the topics with a trail in which they note what operators do to them.
 func (s *Topics) Noting(t Trail) *Topics {
@@ -44,7 +45,7 @@ const (
 )
 
 // NoteRequeued notes that dead letters were tried again of which there was no record.
-func (s *Failures) NoteRequeued(ctx context.Context, ids ...string) error {
+func (s *DeadLetters) NoteRequeued(ctx context.Context, ids ...string) error {
 	for _, id := range ids {
 		if err := s.trail.Note(s.db.WithContext(ctx), requeued, id, id, nil, nil); err != nil {
 			return err
@@ -54,6 +55,6 @@ func (s *Failures) NoteRequeued(ctx context.Context, ids ...string) error {
 }
 
 // died is what a trail tells of a dead letter.
-func died(f Failure) []any {
+func died(f admin.DeadLetter) []any {
 	return []any{map[string]any{"error": f.Error, "attempts": f.Attempts, "dead_at": f.DeadAt.UTC()}}
 }

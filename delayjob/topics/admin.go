@@ -8,7 +8,7 @@ import (
 // SetPaused pauses a topic, whose jobs are then not handed out, or resumes it. What is
 // reserved stays so.
 func (s *Service) SetPaused(ctx context.Context, topic string, paused bool) error {
-	if err := s.store.SetPaused(ctx, topic, paused, s.now()); err != nil {
+	if err := s.store.SetPaused(ctx, topic, paused, s.Now()); err != nil {
 		return err
 	}
 	change := s.queue.Resume
@@ -23,7 +23,7 @@ func (s *Service) SetPaused(ctx context.Context, topic string, paused bool) erro
 
 // Stats tells the counts of all topics, or of these, and the time they are of.
 func (s *Service) Stats(ctx context.Context, topics ...string) ([]Stats, time.Time, error) {
-	now := s.now()
+	now := s.Now()
 	stats, err := s.store.Stats(ctx, now, topics...)
 	return stats, now, err
 }
@@ -44,7 +44,7 @@ func (s *Service) Topic(ctx context.Context, topic string) (Stats, [60]int, time
 
 // Dead pages through dead jobs; see [Store.Dead].
 func (s *Service) Dead(ctx context.Context, topic string, after *Job, limit int) ([]*Job, error) {
-	if err := s.store.Settle(ctx, s.now()); err != nil {
+	if err := s.store.Settle(ctx, s.Now()); err != nil {
 		return nil, err
 	}
 	return s.store.Dead(ctx, topic, after, limit)
@@ -70,7 +70,7 @@ func (s *Service) Requeue(ctx context.Context, k Key) error {
 // delayed, ready or reserved by due time, others by id. It starts after the given one; next, if not
 // nil, is where the following page starts. The jobs are without their bodies.
 func (s *Service) List(ctx context.Context, topic string, state State, after *Job, limit int) (js []*Job, next *Job, now time.Time, err error) {
-	if now = s.now(); state == IsDead || state == IsExpired || state == "" {
+	if now = s.Now(); state == IsDead || state == IsExpired || state == "" {
 		if err := s.store.Settle(ctx, now); err != nil {
 			return nil, nil, now, err
 		}

@@ -45,7 +45,7 @@ func (l *Loading) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjo
 			return
 		}
 		if w.From.IsZero() {
-			w.From = micro(l.s.now().Add(-overdueFor))
+			w.From = micro(l.s.Now().Add(-overdueFor))
 			missing, err := l.s.missing(ctx, w.From)
 			if err != nil {
 				yield(delayjob.Message{}, err)
@@ -128,7 +128,7 @@ func (*Loading) Execute(context.Context, delayjob.Message) error {
 
 // applySettings pauses in the queue what is paused, and resumes what was resumed of late.
 func (s *Service) applySettings(ctx context.Context) error {
-	paused, resumed, err := s.store.Settings(ctx, s.now().Add(-resumedFor))
+	paused, resumed, err := s.store.Settings(ctx, s.Now().Add(-resumedFor))
 	if err != nil {
 		return err
 	}

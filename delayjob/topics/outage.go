@@ -105,7 +105,7 @@ func (s *Service) popRows(ctx context.Context, p Pop) (ds []Delivery, err error)
 
 // takeDue takes the earliest rows of a topic that are due.
 func (s *Service) takeDue(ctx context.Context, topic string, most int, ttr time.Duration) (ds []Delivery, err error) {
-	now := s.now()
+	now := s.Now()
 	err = s.store.UpdateDue(ctx, topic, now, most, func(js []*Job) ([]*Job, error) {
 		ds = make([]Delivery, len(js))
 		for i, j := range js {

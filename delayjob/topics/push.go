@@ -198,7 +198,7 @@ func (p *push) take(ms []delayjob.Message) []begun {
 		p.s.WebhooksChanged()
 		return all(delayjob.Snooze(aside))
 	}
-	t := p.s.takeAll(ctx, claim{ms, control.Webhook.Timeout + pushMargin, p.s.now()})[0]
+	t := p.s.takeAll(ctx, claim{ms, control.Webhook.Timeout + pushMargin, p.s.Now()})[0]
 	if t.err != nil {
 		return all(delayjob.Unavailable(t.err))
 	}
@@ -278,7 +278,7 @@ func (p *push) failed(e Ending, f Failure) error {
 		return unlessLost(o.err)
 	case o.job.Status == Dead:
 		return delayjob.Dead(errors.New(f.Error))
-	case o.job.far(p.s.now()):
+	case o.job.far(p.s.Now()):
 		return nil // the loader adds it in time
 	default:
 		return delayjob.After(max(0, o.job.Due.Sub(p.s.queue.Now())), errors.New(f.Error))

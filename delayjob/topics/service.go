@@ -64,8 +64,8 @@ func New(store Store, queue Queue, scheduler Scheduler, sender *webhook.Sender, 
 	return s
 }
 
-// now is the engine's clock, which decides what is due.
-func (s *Service) now() time.Time { return micro(s.queue.Now()) }
+// Now returns the time of the queue, to the microsecond. It decides what is due.
+func (s *Service) Now() time.Time { return micro(s.queue.Now()) }
 
 func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
@@ -92,9 +92,9 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-settle.C:
-			err = s.store.Settle(ctx, s.now())
+			err = s.store.Settle(ctx, s.Now())
 		case <-trim.C:
-			err = s.store.Trim(ctx, s.now().Add(-keepOver))
+			err = s.store.Trim(ctx, s.Now().Add(-keepOver))
 		}
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("tidying up the jobs of topics failed", "error", err)
@@ -106,7 +106,7 @@ func (s *Service) Run(ctx context.Context) error {
 // order of js; of several with the same key the one of the highest version counts, of those
 // the first.
 func (s *Service) Add(ctx context.Context, js ...*Job) ([]Stored, error) {
-	now := s.now()
+	now := s.Now()
 	best := map[Key]*Job{}
 	for _, j := range js {
 		j.CreatedAt, j.UpdatedAt, j.LastError = now, now, ""
@@ -180,7 +180,7 @@ func (s *Service) Job(ctx context.Context, k Key) (*Job, State, error) {
 	if len(js) == 0 || js[0].Status == Deleted {
 		return nil, "", ErrNotFound
 	}
-	return js[0], js[0].State(s.now()), nil
+	return js[0], js[0].State(s.Now()), nil
 }
 
 // update changes one job.
@@ -191,7 +191,7 @@ func (s *Service) update(ctx context.Context, k Key, change func(j *Job, now tim
 			return nil, ErrNotFound
 		}
 		job = js[0]
-		now := s.now() // after the lock, so that it does not run backwards
+		now := s.Now() // after the lock, so that it does not run backwards
 		job.UpdatedAt = now
 		if err := change(job, now); err != nil {
 			return nil, err
@@ -216,7 +216,7 @@ func (s *Service) Reschedule(ctx context.Context, k Key, due time.Time) (*Job, S
 	if err != nil {
 		return nil, "", err
 	}
-	if j.far(s.now()) {
+	if j.far(s.Now()) {
 		s.forget(ctx, k)
 	} else {
 		s.scheduler.Schedule(ctx, j.message())
@@ -360,7 +360,7 @@ func (s *Service) changeHeld(ctx context.Context, cs []change) []outcome {
 		for _, j := range js {
 			jobs[j.Key] = j
 		}
-		now := s.now() // after the locks, so that it does not run backwards
+		now := s.Now() // after the locks, so that it does not run backwards
 		for i, c := range cs {
 			j := jobs[c.Key]
 			if j == nil || !j.held(c.Lease.token) {
@@ -407,7 +407,7 @@ func (s *Service) Fail(ctx context.Context, e Ending, f Failure) error {
 	case j.Status == Dead:
 		back.How = delayjob.Bury
 		fallthrough
-	case !j.far(s.now()):
+	case !j.far(s.Now()):
 		s.tell(func() []error { return s.queue.Nack(act, back) })
 	default:
 		s.tell(func() []error { return s.queue.Ack(act, back.Lease) })

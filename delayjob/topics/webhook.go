@@ -66,7 +66,7 @@ func (s *Service) SetWebhook(ctx context.Context, w Webhook, based *int64) (*Web
 		if err := old.based(based); err != nil {
 			return nil, err
 		}
-		now := s.now()
+		now := s.Now()
 		w.Version, w.CreatedAt, w.UpdatedAt = 1, now, now
 		had := Webhook{Concurrency: DefaultConcurrency, Timeout: DefaultTimeout}
 		if old != nil {

@@ -1,4 +1,4 @@
-package app
+package httpapi
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type comingHour struct {
 }
 
 const (
-	comingMost  = 20_000
+	mostCounted = 20_000 // messages of one job
 	comingFresh = 10 * time.Second
 )
 

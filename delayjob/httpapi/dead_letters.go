@@ -1,4 +1,4 @@
-package app
+package httpapi
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"punctual/app/config"
+	"punctual/account/fault"
 	"punctual/delayjob"
-	failures "punctual/delayjob/gormstore"
+	"punctual/delayjob/admin"
 )
 
 // DeadJobView is a dead letter. It is exported so that the description of the API has its fields.
@@ -26,13 +26,13 @@ type DeadJobView struct {
 	MeetingID *int64    `json:"meeting_id,omitempty" doc:"That it is about"`
 }
 
-func (a *jobsAPI) registerDead(api huma.API, op func(id, method, path, summary string) huma.Operation) {
-	huma.Register(api, op("list-dead-jobs", http.MethodGet, "/jobs/dead", "Dead letters, the latest first"), a.listDead)
-	huma.Register(api, op("get-dead-job", http.MethodGet, "/jobs/dead/{id}", "A dead letter with its payload"), a.deadJob)
-	huma.Register(api, op("requeue-dead-job", http.MethodPost, "/jobs/dead/{id}/requeue", "Try a dead letter again"), a.requeue)
-	huma.Register(api, op("requeue-dead-jobs", http.MethodPost, "/jobs/dead/requeue", "Try all dead letters again, or those of a strategy or with an error"), a.requeueAll)
-	huma.Register(api, op("discard-dead-job", http.MethodDelete, "/jobs/dead/{id}", "Give a dead letter up for good"), a.discard)
-	huma.Register(api, op("discard-dead-jobs", http.MethodPost, "/jobs/dead/discard", "Give all dead letters up for good, or those of a strategy or with an error"), a.discardAll)
+func (a *api) registerDead(r huma.API, op func(id, method, path, summary string) huma.Operation) {
+	huma.Register(r, op("list-dead-jobs", http.MethodGet, "/jobs/dead", "Dead letters, the latest first"), a.listDead)
+	huma.Register(r, op("get-dead-job", http.MethodGet, "/jobs/dead/{id}", "A dead letter with its payload"), a.deadJob)
+	huma.Register(r, op("requeue-dead-job", http.MethodPost, "/jobs/dead/{id}/requeue", "Try a dead letter again"), a.requeue)
+	huma.Register(r, op("requeue-dead-jobs", http.MethodPost, "/jobs/dead/requeue", "Try all dead letters again, or those of a strategy or with an error"), a.requeueAll)
+	huma.Register(r, op("discard-dead-job", http.MethodDelete, "/jobs/dead/{id}", "Give a dead letter up for good"), a.discard)
+	huma.Register(r, op("discard-dead-jobs", http.MethodPost, "/jobs/dead/discard", "Give all dead letters up for good, or those of a strategy or with an error"), a.discardAll)
 }
 
 type deadQuery struct {
@@ -49,10 +49,10 @@ type deadList struct {
 	}
 }
 
-func (a *jobsAPI) listDead(ctx context.Context, in *deadQuery) (*deadList, error) {
-	rows, next, err := a.dead.records.List(ctx, failures.Filter{Job: in.Job, ErrorContains: in.Error}, in.Cursor, in.Limit)
-	if errors.Is(err, failures.ErrCursor) {
-		return nil, errCursor()
+func (a *api) listDead(ctx context.Context, in *deadQuery) (*deadList, error) {
+	rows, next, err := a.DeadLetters.Records.List(ctx, admin.Filter{Job: in.Job, ErrorContains: in.Error}, in.Cursor, in.Limit)
+	if errors.Is(err, admin.ErrCursor) {
+		return nil, errCursor
 	}
 	if err != nil {
 		return nil, err
@@ -66,13 +66,14 @@ func (a *jobsAPI) listDead(ctx context.Context, in *deadQuery) (*deadList, error
 	return out, nil
 }
 
-func (a *jobsAPI) viewDead(ctx context.Context, f failures.Failure) DeadJobView {
-	v := viewDead(f)
-	v.MeetingID = a.meetingOf(ctx, f.Job, f.Key)
+func (a *api) viewDead(ctx context.Context, f admin.DeadLetter) DeadJobView {
+	v := ViewDeadLetter(f)
+	v.MeetingID = a.MeetingOf(ctx, f.Job, f.Key)
 	return v
 }
 
-func viewDead(f failures.Failure) DeadJobView {
+// ViewDeadLetter is the view of a record, without its meeting.
+func ViewDeadLetter(f admin.DeadLetter) DeadJobView {
 	return DeadJobView{
 		ID: f.ID(), Job: f.Job, Key: f.Key, Version: f.Version,
 		Attempts: f.Attempts, Error: f.Error, DeadAt: f.DeadAt.UTC(),
@@ -94,21 +95,21 @@ type deadDetail struct {
 	}
 }
 
-func (a *jobsAPI) deadJob(ctx context.Context, in *deadID) (*deadDetail, error) {
-	f, recorded := a.dead.records.Get(ctx, in.ID)
+func (a *api) deadJob(ctx context.Context, in *deadID) (*deadDetail, error) {
+	f, recorded := a.DeadLetters.Records.Get(ctx, in.ID)
 	if recorded != nil && !errors.Is(recorded, delayjob.ErrNotFound) {
 		return nil, recorded
 	}
-	info, err := a.queue().Get(ctx, in.ID)
+	info, err := a.Queue().Get(ctx, in.ID)
 	held := err == nil && info.State == delayjob.StateDead
 	if err != nil && !errors.Is(err, delayjob.ErrNotFound) && recorded != nil {
-		return nil, queueError(err)
+		return nil, admin.QueueError(err)
 	}
 	if recorded != nil {
 		if !held {
 			return nil, delayjob.ErrNotFound
 		}
-		f = failures.Failure{Job: info.Job, Key: info.Key, Version: info.Version, Attempts: info.Attempt, DeadAt: info.DiedAt}
+		f = admin.DeadLetter{Job: info.Job, Key: info.Key, Version: info.Version, Attempts: info.Attempt, DeadAt: info.DiedAt}
 	}
 	out := &deadDetail{}
 	out.Body.DeadJobView = a.viewDead(ctx, f)
@@ -120,11 +121,11 @@ func (a *jobsAPI) deadJob(ctx context.Context, in *deadID) (*deadDetail, error) 
 	return out, nil
 }
 
-func (a *jobsAPI) requeue(ctx context.Context, in *deadID) (*struct{}, error) {
-	if err := a.dead.requeue(ctx, in.ID); err != nil {
+func (a *api) requeue(ctx context.Context, in *deadID) (*struct{}, error) {
+	if err := a.DeadLetters.Requeue(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	a.reload()
+	a.Reload()
 	return nil, nil
 }
 
@@ -144,45 +145,40 @@ type requeued struct {
 }
 
 // chosen tells the strategies that a filter is about; all its faults are in the error.
-func (a *jobsAPI) chosen(in *deadFilter) (jobs []string, err error) {
-	for _, j := range a.jobs {
+func (a *api) chosen(in *deadFilter) (jobs []string, err error) {
+	for _, j := range a.Jobs {
 		if in.Body.Job == "" || in.Body.Job == j.Name() {
 			jobs = append(jobs, j.Name())
 		}
 	}
-	var faults []ProblemFault
-	if len(jobs) == 0 && knownJob(in.Body.Job) != nil {
-		faults = append(faults, ProblemFault{Location: "body.job", Message: "is no strategy" + config.Suggest(in.Body.Job, config.JobNames), Code: "unknown"})
+	var faults fault.List
+	if len(jobs) == 0 && !a.Unknown.Known(in.Body.Job) {
+		faults.Add("body.job", "unknown", "is no strategy%s", a.Suggest(in.Body.Job))
 	}
 	if strings.ContainsRune(in.Body.ErrorContains, 0) {
-		faults = append(faults, ProblemFault{Location: "body.error_contains", Message: "must not hold the character NUL", Code: "malformed"})
+		faults.Add("body.error_contains", "malformed", "must not hold the character NUL")
 	}
 	if len(in.Body.IDs) > 0 && (in.Body.Job != "" || in.Body.ErrorContains != "") {
-		faults = append(faults, ProblemFault{Location: "body.ids", Message: "cannot stand beside job or error_contains", Code: "contradiction"})
+		faults.Add("body.ids", "contradiction", "cannot stand beside job or error_contains")
 	}
-	if len(faults) > 0 {
-		p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
-		p.Errors = faults
-		return nil, p
-	}
-	return jobs, nil
+	return jobs, faults.Err()
 }
 
-func (a *jobsAPI) requeueAll(ctx context.Context, in *deadFilter) (*requeued, error) {
+func (a *api) requeueAll(ctx context.Context, in *deadFilter) (*requeued, error) {
 	jobs, err := a.chosen(in)
 	if err != nil {
 		return nil, err
 	}
 	out := &requeued{}
 	if len(in.Body.IDs) > 0 {
-		out.Body.Requeued, err = each(in.Body.IDs, func(id string) error { return a.dead.requeue(ctx, id) })
+		out.Body.Requeued, err = admin.Each(in.Body.IDs, func(id string) error { return a.DeadLetters.Requeue(ctx, id) })
 	} else {
-		out.Body.Requeued, err = a.dead.requeueAll(ctx, failures.Filter{Job: in.Body.Job, ErrorContains: in.Body.ErrorContains}, jobs)
+		out.Body.Requeued, err = a.DeadLetters.RequeueAll(ctx, admin.Filter{Job: in.Body.Job, ErrorContains: in.Body.ErrorContains}, jobs)
 	}
 	if err != nil {
 		return nil, err
 	}
-	a.reload()
+	a.Reload()
 	return out, nil
 }
 
@@ -192,42 +188,20 @@ type discarded struct {
 	}
 }
 
-func (a *jobsAPI) discardAll(ctx context.Context, in *deadFilter) (*discarded, error) {
+func (a *api) discardAll(ctx context.Context, in *deadFilter) (*discarded, error) {
 	if _, err := a.chosen(in); err != nil {
 		return nil, err
 	}
-	ids := in.Body.IDs
-	if len(ids) == 0 {
-		for cursor, more := "", true; more; more = cursor != "" {
-			records, next, err := a.dead.records.List(ctx, failures.Filter{Job: in.Body.Job, ErrorContains: in.Body.ErrorContains}, cursor, deadPage)
-			if err != nil {
-				return nil, err
-			}
-			for _, f := range records {
-				ids = append(ids, f.ID())
-			}
-			cursor = next
-		}
-	}
 	out := &discarded{}
 	var err error
-	out.Body.Discarded, err = each(ids, func(id string) error { return a.dead.discard(ctx, id) })
+	if len(in.Body.IDs) > 0 {
+		out.Body.Discarded, err = admin.Each(in.Body.IDs, func(id string) error { return a.DeadLetters.Discard(ctx, id) })
+	} else {
+		out.Body.Discarded, err = a.DeadLetters.DiscardAll(ctx, admin.Filter{Job: in.Body.Job, ErrorContains: in.Body.ErrorContains})
+	}
 	return out, err
 }
 
-// each does something to each, and tells to how many that were there.
-func each(ids []string, do func(string) error) (n int, err error) {
-	for _, id := range ids {
-		switch err := do(id); {
-		case err == nil:
-			n++
-		case !errors.Is(err, delayjob.ErrNotFound):
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-func (a *jobsAPI) discard(ctx context.Context, in *deadID) (*struct{}, error) {
-	return nil, a.dead.discard(ctx, in.ID)
+func (a *api) discard(ctx context.Context, in *deadID) (*struct{}, error) {
+	return nil, a.DeadLetters.Discard(ctx, in.ID)
 }

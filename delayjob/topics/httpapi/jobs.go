@@ -1,4 +1,4 @@
-package topics
+package httpapi
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"punctual/account"
 	"punctual/account/fault"
+	"punctual/delayjob/topics"
 )
 
 type addInput struct {
@@ -60,10 +61,10 @@ func (h *handlers) add(ctx context.Context, in *addInput) (*addOutput, error) {
 	if isArray(in.Body) {
 		return h.addMany(ctx, in)
 	}
-	now := h.s.now()
+	now := h.s.Now()
 	j, faults := parse(in.Topic, in.Body, "body", now)
 	if len(faults) > 0 {
-		return nil, &InvalidError{Faults: faults}
+		return nil, &fault.InvalidError{Faults: faults}
 	}
 	stored, err := h.s.Add(ctx, j)
 	if err != nil {
@@ -71,11 +72,11 @@ func (h *handlers) add(ctx context.Context, in *addInput) (*addOutput, error) {
 	}
 	r := stored[0]
 	switch r.Result {
-	case Outdated, Differs:
-		return nil, &AddError{r.Result, r.There, r.There.State(now)}
-	case Unchanged:
+	case topics.Outdated, topics.Differs:
+		return nil, &topics.AddError{Result: r.Result, There: r.There, State: r.There.State(now)}
+	case topics.Unchanged:
 		return &addOutput{http.StatusOK, AddedTopicJob{view(r.There, r.There.State(now)), "unchanged"}}, nil
-	case Replaced:
+	case topics.Replaced:
 		return &addOutput{http.StatusOK, AddedTopicJob{view(j, j.State(now)), "replaced"}}, nil
 	default:
 		return &addOutput{http.StatusCreated, AddedTopicJob{view(j, j.State(now)), "added"}}, nil
@@ -87,12 +88,12 @@ func (h *handlers) addMany(ctx context.Context, in *addInput) (*addOutput, error
 	if err := json.Unmarshal(in.Body, &each); err != nil {
 		return nil, fault.Invalid("body", "malformed", "must be JSON")
 	}
-	if len(each) == 0 || len(each) > MaxBatch {
+	if len(each) == 0 || len(each) > topics.MaxBatch {
 		return nil, fault.Invalid("body", "out_of_range", "must hold 1 to 1000 jobs")
 	}
-	now := h.s.now()
+	now := h.s.Now()
 	items := make([]AddedTopicResult, len(each))
-	var js []*Job
+	var js []*topics.Job
 	var at []int
 	for i, raw := range each {
 		j, faults := parse(in.Topic, raw, "body["+itoa(i)+"]", now)
@@ -113,14 +114,14 @@ func (h *handlers) addMany(ctx context.Context, in *addInput) (*addOutput, error
 	for n, i := range at {
 		item, r := &items[i], stored[n]
 		switch r.Result {
-		case Added:
+		case topics.Added:
 			item.Status, item.Result = http.StatusCreated, "added"
-		case Replaced:
+		case topics.Replaced:
 			item.Status, item.Result = http.StatusOK, "replaced"
-		case Unchanged:
+		case topics.Unchanged:
 			item.Status, item.Result = http.StatusOK, "unchanged"
 		default:
-			item.Status, item.Code, item.Reason = http.StatusConflict, "state_conflict", (&AddError{Result: r.Result}).Reason()
+			item.Status, item.Code, item.Reason = http.StatusConflict, "state_conflict", (&topics.AddError{Result: r.Result}).Reason()
 		}
 	}
 	return &addOutput{Status: http.StatusOK, Body: AddedTopicJobs{items}}, nil
@@ -128,18 +129,18 @@ func (h *handlers) addMany(ctx context.Context, in *addInput) (*addOutput, error
 
 // ListedTopicJob is a job without its body.
 type ListedTopicJob struct {
-	ID          string     `json:"id"`
-	State       State      `json:"state" enum:"delayed,ready,reserved,dead,done,expired"`
-	Due         time.Time  `json:"due"`
-	Version     int64      `json:"version"`
-	Attempts    int        `json:"attempts" doc:"Deliveries so far"`
-	MaxAttempts int        `json:"max_attempts" doc:"-1: no limit"`
-	TTRMs       int64      `json:"ttr_ms"`
-	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
-	LeaseUntil  *time.Time `json:"lease_until,omitempty"`
-	LastError   string     `json:"last_error,omitempty"`
-	CreatedAt   time.Time  `json:"created_at"`
-	UpdatedAt   time.Time  `json:"updated_at"`
+	ID          string       `json:"id"`
+	State       topics.State `json:"state" enum:"delayed,ready,reserved,dead,done,expired"`
+	Due         time.Time    `json:"due"`
+	Version     int64        `json:"version"`
+	Attempts    int          `json:"attempts" doc:"Deliveries so far"`
+	MaxAttempts int          `json:"max_attempts" doc:"-1: no limit"`
+	TTRMs       int64        `json:"ttr_ms"`
+	ExpiresAt   *time.Time   `json:"expires_at,omitempty"`
+	LeaseUntil  *time.Time   `json:"lease_until,omitempty"`
+	LastError   string       `json:"last_error,omitempty"`
+	CreatedAt   time.Time    `json:"created_at"`
+	UpdatedAt   time.Time    `json:"updated_at"`
 }
 
 // TopicJob is a job with its body.
@@ -148,9 +149,9 @@ type TopicJob struct {
 	Body json.RawMessage `json:"body" doc:"As it was sent"`
 }
 
-func view(j *Job, s State) TopicJob { return TopicJob{viewListed(j, s), j.Body} }
+func view(j *topics.Job, s topics.State) TopicJob { return TopicJob{viewListed(j, s), j.Body} }
 
-func viewListed(j *Job, s State) ListedTopicJob {
+func viewListed(j *topics.Job, s topics.State) ListedTopicJob {
 	v := ListedTopicJob{
 		ID: j.ID, State: s, Due: j.Due, Version: j.Version, Attempts: j.Attempts, MaxAttempts: j.MaxAttempts,
 		TTRMs: j.TTR.Milliseconds(), LastError: j.LastError, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
@@ -158,7 +159,7 @@ func viewListed(j *Job, s State) ListedTopicJob {
 	if !j.Expires.IsZero() {
 		v.ExpiresAt = &j.Expires
 	}
-	if s == Reserved {
+	if s == topics.Reserved {
 		v.LeaseUntil = &j.LeaseUntil
 	}
 	return v
@@ -168,9 +169,9 @@ type jobOutput struct{ Body TopicJob }
 
 type listJobsInput struct {
 	TopicInput
-	State  State  `query:"state" enum:"delayed,ready,reserved,dead,done,expired" doc:"Left out: all"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
-	Cursor string `query:"cursor" maxLength:"500"`
+	State  topics.State `query:"state" enum:"delayed,ready,reserved,dead,done,expired" doc:"Left out: all"`
+	Limit  int          `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	Cursor string       `query:"cursor" maxLength:"500"`
 }
 
 type listJobsOutput struct {
@@ -184,13 +185,13 @@ func (h *handlers) listJobs(ctx context.Context, in *listJobsInput) (*listJobsOu
 	if err := allow(ctx, in.Topic, anything...); err != nil {
 		return nil, err
 	}
-	var after *Job
+	var after *topics.Job
 	if in.Cursor != "" {
 		c, err := readCursor(in.Cursor)
 		if err != nil {
 			return nil, err
 		}
-		after = &Job{Key: Key{in.Topic, c.ID}, Due: c.At}
+		after = &topics.Job{Key: topics.Key{Topic: in.Topic, ID: c.ID}, Due: c.At}
 	}
 	js, next, now, err := h.s.List(ctx, in.Topic, in.State, after, in.Limit)
 	if err != nil {
@@ -209,7 +210,7 @@ func (h *handlers) listJobs(ctx context.Context, in *listJobsInput) (*listJobsOu
 
 type purgeInput struct {
 	TopicInput
-	State State `query:"state" enum:"delayed,ready,reserved,dead,done,expired" doc:"Only jobs in this state; left out: all"`
+	State topics.State `query:"state" enum:"delayed,ready,reserved,dead,done,expired" doc:"Only jobs in this state; left out: all"`
 }
 
 type purgeOutput struct {
@@ -253,9 +254,9 @@ func (h *handlers) reschedule(ctx context.Context, in *rescheduleInput) (*jobOut
 	if err := allow(ctx, in.Topic, account.TopicsProduce); err != nil {
 		return nil, err
 	}
-	due, faults := dueTime(in.Body.Due, in.Body.DelayMs, "body", h.s.now())
+	due, faults := dueTime(in.Body.Due, in.Body.DelayMs, "body", h.s.Now())
 	if len(faults) > 0 {
-		return nil, &InvalidError{Faults: faults}
+		return nil, &fault.InvalidError{Faults: faults}
 	}
 	j, state, err := h.s.Reschedule(ctx, in.key(), due)
 	if err != nil {

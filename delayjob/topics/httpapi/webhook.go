@@ -1,4 +1,4 @@
-package topics
+package httpapi
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/delayjob/topics"
 )
 
 func (h *handlers) registerWebhooks(api huma.API, op describe) {
@@ -39,7 +40,7 @@ type webhookOutput struct {
 	Body TopicWebhook
 }
 
-func viewWebhook(w *Webhook) *webhookOutput {
+func viewWebhook(w *topics.Webhook) *webhookOutput {
 	return &webhookOutput{ETag: fmt.Sprintf(`"%d"`, w.Version), Body: TopicWebhook{
 		Topic: w.Topic, URL: w.URL, Concurrency: w.Concurrency, TimeoutMs: w.Timeout.Milliseconds(),
 		Version: w.Version, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
@@ -91,12 +92,12 @@ func (h *handlers) setWebhook(ctx context.Context, in *setWebhookInput) (*webhoo
 	if err := allow(ctx, in.Topic, account.TopicsAdmin); err != nil {
 		return nil, err
 	}
-	hook := Webhook{Topic: in.Topic, URL: in.Body.URL, Secret: in.Body.Secret}
+	hook := topics.Webhook{Topic: in.Topic, URL: in.Body.URL, Secret: in.Body.Secret}
 	if n := in.Body.Concurrency; n != nil {
 		hook.Concurrency = cmp.Or(*n, -1) // an explicit 0 is out of range
 	}
 	if n := in.Body.TimeoutMs; n != nil {
-		hook.Timeout = cmp.Or(millis(min(*n, MaxTimeout.Milliseconds()+1)), -1)
+		hook.Timeout = cmp.Or(millis(min(*n, topics.MaxTimeout.Milliseconds()+1)), -1)
 	}
 	w, err := h.s.SetWebhook(ctx, hook, in.based())
 	if err != nil {

@@ -1,4 +1,4 @@
-package topics
+package httpapi
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"punctual/account"
 	"punctual/account/fault"
+	"punctual/delayjob/topics"
 )
 
 // TopicCounts are what a topic holds.
@@ -26,7 +27,7 @@ type TopicCounts struct {
 	Pushed           bool    `json:"pushed" doc:"To a webhook, instead of being popped"`
 }
 
-func viewStats(s Stats, now time.Time) TopicCounts {
+func viewStats(s topics.Stats, now time.Time) TopicCounts {
 	v := TopicCounts{
 		Topic: s.Topic, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, Done: s.Done, Expired: s.Expired, Paused: s.Paused, Pushed: s.Pushed,
 	}
@@ -160,13 +161,13 @@ func (h *handlers) dead(ctx context.Context, in *deadInput) (*deadOutput, error)
 	if err := allow(ctx, in.Topic, account.TopicsAdmin); err != nil {
 		return nil, err
 	}
-	var after *Job
+	var after *topics.Job
 	if in.Cursor != "" {
 		c, err := readCursor(in.Cursor)
 		if err != nil {
 			return nil, err
 		}
-		after = &Job{Key: Key{in.Topic, c.ID}, UpdatedAt: c.At}
+		after = &topics.Job{Key: topics.Key{Topic: in.Topic, ID: c.ID}, UpdatedAt: c.At}
 	}
 	js, err := h.s.Dead(ctx, in.Topic, after, in.Limit+1)
 	if err != nil {

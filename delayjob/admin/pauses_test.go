@@ -1,4 +1,4 @@
-package app
+package admin_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"punctual/app/database"
 	"punctual/delayjob"
+	"punctual/delayjob/admin"
 	"punctual/delayjob/gormstore"
 	"punctual/delayjob/memqueue"
 	"punctual/tests/testenv/testdb"
@@ -15,9 +16,9 @@ import (
 // The database decides: a queue that forgot a pause, or never heard of its end, is told.
 func TestPauses_outliveTheQueue(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		open := func() (*pauses, *memqueue.Queue) {
+		open := func() (*admin.Pauses, *memqueue.Queue) {
 			q := memqueue.New()
-			return &pauses{settings: gormstore.NewSettings(db.Gorm), queue: q, jobs: []string{"a", "b"}}, q
+			return &admin.Pauses{Decisions: gormstore.NewPauses(db.Gorm), Queue: q, Jobs: []string{"a", "b"}}, q
 		}
 		wants := func(q delayjob.Inspector, job string, want bool) {
 			t.Helper()
@@ -27,10 +28,10 @@ func TestPauses_outliveTheQueue(t *testing.T) {
 		}
 		p, q := open()
 		before := time.Now().UTC().Truncate(time.Microsecond)
-		if err := p.pause(t.Context(), "a", "first"); err != nil {
+		if err := p.Pause(t.Context(), "a", "first"); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.pause(t.Context(), "a", "second"); err != nil {
+		if err := p.Pause(t.Context(), "a", "second"); err != nil {
 			t.Fatal(err)
 		}
 		wants(q, "a", true)
@@ -38,28 +39,28 @@ func TestPauses_outliveTheQueue(t *testing.T) {
 
 		p, q = open() // as after a restart, or a flush
 		wants(q, "a", false)
-		if err := p.apply(t.Context()); err != nil {
+		if err := p.Apply(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		wants(q, "a", true)
-		paused, err := p.settings.Paused(t.Context())
+		paused, err := p.Decisions.Paused(t.Context())
 		if d := paused["a"]; err != nil || len(paused) != 1 || d.By != "first" || d.At.Before(before) || time.Since(d.At) > time.Minute {
 			t.Errorf("%+v %v", paused, err)
 		}
 
-		other := &pauses{settings: p.settings, queue: memqueue.New(), jobs: p.jobs} // what q does not hear of
-		if err := other.resume(t.Context(), "a"); err != nil {
+		other := &admin.Pauses{Decisions: p.Decisions, Queue: memqueue.New(), Jobs: p.Jobs} // what q does not hear of
+		if err := other.Resume(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
 		wants(q, "a", true)
-		if err := p.apply(t.Context()); err != nil {
+		if err := p.Apply(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		wants(q, "a", false)
-		if err := p.pause(t.Context(), "a", "third"); err != nil {
+		if err := p.Pause(t.Context(), "a", "third"); err != nil {
 			t.Fatal(err)
 		}
-		if paused, err := p.settings.Paused(t.Context()); err != nil || paused["a"].By != "third" {
+		if paused, err := p.Decisions.Paused(t.Context()); err != nil || paused["a"].By != "third" {
 			t.Errorf("%+v %v", paused, err)
 		}
 	})
@@ -81,14 +82,14 @@ func (q *overtaken) Pause(ctx context.Context, job string) error {
 
 func TestPauses_theLastDecisionHolds(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		settings, q := gormstore.NewSettings(db.Gorm), memqueue.New()
-		other := &pauses{settings: settings, queue: q, jobs: []string{"a"}}
-		p := &pauses{settings: settings, jobs: []string{"a"}, queue: &overtaken{q, func() {
-			if err := other.resume(t.Context(), "a"); err != nil {
+		settings, q := gormstore.NewPauses(db.Gorm), memqueue.New()
+		other := &admin.Pauses{Decisions: settings, Queue: q, Jobs: []string{"a"}}
+		p := &admin.Pauses{Decisions: settings, Jobs: []string{"a"}, Queue: &overtaken{q, func() {
+			if err := other.Resume(t.Context(), "a"); err != nil {
 				t.Error(err)
 			}
 		}}}
-		if err := p.pause(t.Context(), "a", "me"); err != nil {
+		if err := p.Pause(t.Context(), "a", "me"); err != nil {
 			t.Fatal(err)
 		}
 		if s, err := q.Stats(t.Context(), "a"); err != nil || s.Paused {

@@ -1,4 +1,4 @@
-package topics
+package httpapi
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"punctual/account"
 	"punctual/account/fault"
+	"punctual/delayjob/topics"
 )
 
 // PopOptions say what to pop, and how.
@@ -82,13 +83,13 @@ func (h *handlers) popMany(ctx context.Context, in *popManyInput) (*popOutput, e
 	return h.popFrom(ctx, in.Body.Topics, in.Body.PopOptions)
 }
 
-func (h *handlers) popFrom(ctx context.Context, topics []string, o PopOptions) (*popOutput, error) {
-	for _, t := range topics {
+func (h *handlers) popFrom(ctx context.Context, names []string, o PopOptions) (*popOutput, error) {
+	for _, t := range names {
 		if err := allow(ctx, t, account.TopicsConsume); err != nil {
 			return nil, err
 		}
 	}
-	ds, err := h.s.Pop(ctx, Pop{Topics: topics, Max: max(1, o.Max), Wait: millis(o.WaitMs), TTR: millis(o.TTRMs), Allowed: account.Recheck})
+	ds, err := h.s.Pop(ctx, topics.Pop{Topics: names, Max: max(1, o.Max), Wait: millis(o.WaitMs), TTR: millis(o.TTRMs), Allowed: account.Recheck})
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +124,12 @@ func (h *handlers) finish(ctx context.Context, in *finishInput) (*struct{}, erro
 	return nil, errs[0]
 }
 
-func (h *handlers) ending(ctx context.Context, k Key, lease string) (Ending, error) {
+func (h *handlers) ending(ctx context.Context, k topics.Key, lease string) (topics.Ending, error) {
 	if err := allow(ctx, k.Topic, account.TopicsConsume); err != nil {
-		return Ending{}, err
+		return topics.Ending{}, err
 	}
-	l, err := ParseLease(lease)
-	return Ending{k, l}, err
+	l, err := topics.ParseLease(lease)
+	return topics.Ending{Key: k, Lease: l}, err
 }
 
 type finishManyInput struct {
@@ -154,12 +155,12 @@ func (h *handlers) finishMany(ctx context.Context, in *finishManyInput) (*finish
 	}
 	out := &finishManyOutput{}
 	out.Body.Items = make([]TopicResult, len(in.Body))
-	var es []Ending
+	var es []topics.Ending
 	var at []int
 	for i, f := range in.Body {
 		out.Body.Items[i] = TopicResult{ID: f.ID, Status: http.StatusConflict, Code: "lease_lost"}
-		if l, err := ParseLease(f.Lease); err == nil && isID(f.ID) {
-			es, at = append(es, Ending{Key{in.Topic, f.ID}, l}), append(at, i)
+		if l, err := topics.ParseLease(f.Lease); err == nil && isID(f.ID) {
+			es, at = append(es, topics.Ending{Key: topics.Key{Topic: in.Topic, ID: f.ID}, Lease: l}), append(at, i)
 		}
 	}
 	errs, err := h.s.Finish(ctx, es...)
@@ -213,7 +214,7 @@ func (h *handlers) fail(ctx context.Context, in *failInput) (*struct{}, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := Failure{Error: in.Body.Error, Dead: in.Body.Dead}
+	f := topics.Failure{Error: in.Body.Error, Dead: in.Body.Dead}
 	if in.Body.DelayMs != nil {
 		f.Delay = new(millis(*in.Body.DelayMs))
 	}

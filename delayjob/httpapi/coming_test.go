@@ -1,9 +1,8 @@
-package app
+package httpapi
 
 import (
 	"context"
 	"iter"
-	"strings"
 	"testing"
 	"time"
 
@@ -50,32 +49,5 @@ func TestComingHour(t *testing.T) {
 	v, err := c.count(t.Context())
 	if err != nil || !v.Items[0].More || l.asked != 2 {
 		t.Errorf("with a bound: %+v, asked %d times, %v", v.Items, l.asked, err)
-	}
-}
-
-func TestDeadJobs_several(t *testing.T) {
-	a, s := startApplication(t, nil)
-	auth := []string{"Authorization", "Bearer " + signIn(t, a, s)}
-	for _, key := range []string{"1", "2", "3", "4"} {
-		deadLetter(t, a, "meeting.end", key, "boom "+key)
-	}
-	for _, c := range []struct{ method, path, body, says string }{
-		{"GET", "/jobs/dead/meeting.end:1", "", `"meeting_id":1`},
-		{"GET", "/jobs/dead/meeting.end:1", "", `"queued":true`},
-		{"GET", "/jobs/dead?error_contains=BOOM%203", "", `"id":"meeting.end:3"`},
-		{"POST", "/jobs/dead/discard", `{"ids":["meeting.end:1","meeting.end:9"]}`, `{"discarded":1}`},
-		{"POST", "/jobs/dead/discard", `{"ids":["meeting.end:1"],"job":"meeting.end"}`, `"location":"body.ids"`},
-		{"POST", "/jobs/dead/requeue", `{"ids":["meeting.end:2"]}`, `{"requeued":1}`},
-		{"POST", "/jobs/dead/discard", `{"error_contains":"boom 3"}`, `{"discarded":1}`},
-		{"POST", "/jobs/dead/discard", `{}`, `{"discarded":1}`},
-		{"GET", "/jobs/dead", "", `"items":[]`},
-		{"GET", "/jobs", "", `"mode":"memory"`},
-		{"GET", "/jobs/meeting.end/messages?state=ready", "", `"id":"meeting.end:2"`},
-		{"GET", "/jobs/nothing/messages", "", `"code":"not_found"`},
-		{"GET", "/jobs/coming", "", `"job":"meeting.start"`},
-	} {
-		if res := send(t, s, c.method, "/api/v1"+c.path, c.body, auth...); !strings.Contains(res.body, c.says) {
-			t.Errorf("%s %s: %d %s", c.method, c.path, res.status, res.body)
-		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package gormstore keeps what of the engine a flush of the queue must not lose: dead letters,
-// which the loaders' queries can so leave out, what operators paused, how late jobs ran, and the
-// jobs and webhooks of topics.
+// Package gormstore keeps what a flush of the queue must not lose: dead letters, which the loaders'
+// queries leave out, the jobs that operators paused, how late jobs ran, and the jobs and webhooks of
+// topics.
 package gormstore
 
 import (
@@ -17,45 +17,29 @@ import (
 	"gorm.io/gorm/clause"
 
 	"punctual/delayjob"
+	"punctual/delayjob/admin"
 )
 
-// Failures is a [delayjob.FailureSink] on Postgres or SQLite. Safe for concurrent use.
-type Failures struct {
+// DeadLetters implements [admin.Records]. Safe for concurrent use.
+type DeadLetters struct {
 	db    *gorm.DB
 	trail Trail
 }
 
-// NewFailures returns the dead letters of db, whose schema is migrated.
-func NewFailures(db *gorm.DB) *Failures { return &Failures{db, silence{}} }
-
-// Failure is one recorded dead letter.
-type Failure struct {
-	Job      string
-	Key      string
-	Version  int64
-	Attempts int
-	Error    string
-	DeadAt   time.Time
-
-	DiscardedAt *time.Time // nobody is to be shown it any more; nil: it is open
-}
-
-// ID of the message that died.
-func (f Failure) ID() string { return delayjob.MessageID(f.Job, f.Key) }
-
-func (Failure) TableName() string { return "job_failures" }
+// NewDeadLetters returns the dead letters of db, whose schema is migrated.
+func NewDeadLetters(db *gorm.DB) *DeadLetters { return &DeadLetters{db, silence{}} }
 
 const errorKept = 4000 // bytes of an error text
 
 // RecordFailures stores dead letters; a later death of the same message replaces an earlier one.
-func (s *Failures) RecordFailures(ctx context.Context, fs ...delayjob.Failure) error {
+func (s *DeadLetters) RecordFailures(ctx context.Context, fs ...delayjob.Failure) error {
 	if len(fs) == 0 {
 		return nil
 	}
 	byID := make(map[string]int, len(fs))
-	rows := make([]Failure, 0, len(fs))
+	rows := make([]admin.DeadLetter, 0, len(fs))
 	for _, f := range fs {
-		row := Failure{
+		row := admin.DeadLetter{
 			Job: f.Job, Key: f.Key, Version: f.Version, Attempts: f.Attempt,
 			Error: strings.ToValidUTF8(f.Error[:min(len(f.Error), errorKept)], ""), DeadAt: f.At.UTC().Truncate(time.Microsecond),
 		}
@@ -76,13 +60,8 @@ func (s *Failures) RecordFailures(ctx context.Context, fs ...delayjob.Failure) e
 	return nil
 }
 
-// Filter chooses dead letters; a zero field chooses all.
-type Filter struct {
-	Job           string
-	ErrorContains string // in upper or lower case
-}
-
-func (f Filter) apply(q *gorm.DB) *gorm.DB {
+// matching restricts q to the open records that f chooses.
+func matching(f admin.Filter, q *gorm.DB) *gorm.DB {
 	q = q.Where("discarded_at IS NULL")
 	if f.Job != "" {
 		q = q.Where("job = ?", f.Job)
@@ -98,10 +77,9 @@ func (f Filter) apply(q *gorm.DB) *gorm.DB {
 	return q
 }
 
-// List pages through dead letters that were not discarded, the latest first. An empty cursor
-// starts, an empty next cursor ends.
-func (s *Failures) List(ctx context.Context, f Filter, cursor string, limit int) (fs []Failure, next string, err error) {
-	q := f.apply(s.db.WithContext(ctx)).Order("dead_at DESC, job, key").Limit(limit + 1)
+// List implements [admin.Records].
+func (s *DeadLetters) List(ctx context.Context, f admin.Filter, cursor string, limit int) (fs []admin.DeadLetter, next string, err error) {
+	q := matching(f, s.db.WithContext(ctx)).Order("dead_at DESC, job, key").Limit(limit + 1)
 	if cursor != "" {
 		at, err := decodeCursor(cursor)
 		if err != nil {
@@ -119,8 +97,8 @@ func (s *Failures) List(ctx context.Context, f Filter, cursor string, limit int)
 	return fs, next, nil
 }
 
-// Count tells how many of each job List would tell of.
-func (s *Failures) Count(ctx context.Context) (map[string]int, error) {
+// Count implements [admin.Records].
+func (s *DeadLetters) Count(ctx context.Context) (map[string]int, error) {
 	var rows []struct {
 		Job string
 		N   int
@@ -136,11 +114,11 @@ func (s *Failures) Count(ctx context.Context) (map[string]int, error) {
 	return counts, nil
 }
 
-// Discard closes the record of a message: the loader goes on leaving it out at this version,
-// and List does so too. It tells whether there was an open one.
-func (s *Failures) Discard(ctx context.Context, id string, at time.Time) (bool, error) {
+// Discard implements [admin.Records]. The record stays: the loader leaves out the message at this
+// version.
+func (s *DeadLetters) Discard(ctx context.Context, id string, at time.Time) (bool, error) {
 	job, key := delayjob.SplitID(id)
-	var closed []Failure
+	var closed []admin.DeadLetter
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		err := tx.Raw("UPDATE job_failures SET discarded_at = ? WHERE job = ? AND key = ? AND discarded_at IS NULL RETURNING *",
 			at.UTC().Truncate(time.Microsecond), job, key).Scan(&closed).Error
@@ -155,8 +133,8 @@ func (s *Failures) Discard(ctx context.Context, id string, at time.Time) (bool, 
 	return len(closed) > 0, nil
 }
 
-// Get is the record of a message, discarded or not; [delayjob.ErrNotFound] if there is none.
-func (s *Failures) Get(ctx context.Context, id string) (f Failure, err error) {
+// Get implements [admin.Records].
+func (s *DeadLetters) Get(ctx context.Context, id string) (f admin.DeadLetter, err error) {
 	job, key := delayjob.SplitID(id)
 	switch err := s.db.WithContext(ctx).Where("job = ? AND key = ?", job, key).Take(&f).Error; {
 	case errors.Is(err, gorm.ErrRecordNotFound):
@@ -167,10 +145,9 @@ func (s *Failures) Get(ctx context.Context, id string) (f Failure, err error) {
 	return f, nil
 }
 
-// Forget deletes records, so that the loader takes the messages up again if they are still
-// pending; it tells how many there were. A message that died again since the record was read
-// keeps its new one.
-func (s *Failures) Forget(ctx context.Context, fs ...Failure) (int, error) {
+// Forget implements [admin.Records]. The loader then loads the messages again if their work is still
+// pending. If a message died again after the record was read, its new record stays.
+func (s *DeadLetters) Forget(ctx context.Context, fs ...admin.DeadLetter) (int, error) {
 	n := 0
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		for some := range slices.Chunk(fs, 200) {
@@ -178,7 +155,7 @@ func (s *Failures) Forget(ctx context.Context, fs ...Failure) (int, error) {
 			for _, f := range some {
 				q = q.Or("job = ? AND key = ? AND dead_at = ?", f.Job, f.Key, f.DeadAt.UTC())
 			}
-			res := q.Delete(&Failure{})
+			res := q.Delete(&admin.DeadLetter{})
 			if res.Error != nil {
 				return res.Error
 			}
@@ -197,15 +174,12 @@ func (s *Failures) Forget(ctx context.Context, fs ...Failure) (int, error) {
 	return n, nil
 }
 
-// ErrCursor says that a cursor is none of ours.
-var ErrCursor = errors.New("malformed cursor")
-
 type position struct {
 	DeadAt   time.Time
 	Job, Key string
 }
 
-func encodeCursor(f Failure) string {
+func encodeCursor(f admin.DeadLetter) string {
 	b, _ := json.Marshal(position{f.DeadAt.UTC(), f.Job, f.Key}) // plain fields cannot fail
 	return base64.RawURLEncoding.EncodeToString(b)
 }
@@ -216,7 +190,7 @@ func decodeCursor(c string) (p position, err error) {
 		err = json.Unmarshal(b, &p)
 	}
 	if err != nil || p.Job == "" || p.DeadAt.IsZero() || strings.ContainsRune(p.Job+p.Key, 0) { // which a database may refuse
-		return position{}, ErrCursor
+		return position{}, admin.ErrCursor
 	}
 	return p, nil
 }

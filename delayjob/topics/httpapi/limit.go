@@ -1,4 +1,4 @@
-package topics
+package httpapi
 
 import (
 	"net/http"
@@ -9,8 +9,7 @@ import (
 	"punctual/account"
 )
 
-// limit is a middleware that lets each token make only so many requests; who is asking is
-// known by then.
+// limit is a middleware that limits the requests of each token. It runs after the authentication.
 func limit(api huma.API, l account.Limiter) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		p, ok := account.FromContext(ctx.Context())
@@ -19,7 +18,7 @@ func limit(api huma.API, l account.Limiter) func(huma.Context, func(huma.Context
 			return
 		}
 		if ok, after := l.Allow(ctx.Context(), "token:"+strconv.FormatInt(p.TokenID, 10)); !ok {
-			_ = huma.WriteErr(api, ctx, http.StatusTooManyRequests, "", &account.RateLimitError{RetryAfter: after}) // it has said so if the caller is gone
+			_ = huma.WriteErr(api, ctx, http.StatusTooManyRequests, "", &account.RateLimitError{RetryAfter: after}) // fails only if the caller is gone
 			return
 		}
 		next(ctx)

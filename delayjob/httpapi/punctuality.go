@@ -1,4 +1,4 @@
-package app
+package httpapi
 
 import (
 	"context"
@@ -7,19 +7,29 @@ import (
 	"slices"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
+	"punctual/delayjob/lateness"
 
-	failures "punctual/delayjob/gormstore"
-	"punctual/meeting"
-	"punctual/meeting/clock"
+	"github.com/danielgtaylor/huma/v2"
 )
 
-// punctualityAPI tells how late jobs ran.
-type punctualityAPI struct {
-	kept     *failures.Lateness
-	pending  *lateness // what this process has not written down yet
-	meetings *meeting.Service
+// Histogram counts executions by the [lateness.Bounds].
+type Histogram struct {
+	Counts []int64 // by bound; the last one: later than all bounds
+	Max    time.Duration
 }
+
+// LatenessStore is what the report reads.
+type LatenessStore interface {
+	// Between adds up the hours that begin within [from, to), by job and bound.
+	Between(ctx context.Context, from, to time.Time) ([]lateness.Count, error)
+	// Hours adds up the hours that begin within [from, to) of a job, or of all jobs if it is empty, by hour and bound.
+	Hours(ctx context.Context, job string, from, to time.Time) ([]lateness.Count, error)
+}
+
+// MeetingLateness counts how late the meetings within a span were started and ended. from and to are
+// the parameters of the query, which may be empty; since and until are the span that they mean. An
+// invalid one is a [fault.InvalidError].
+type MeetingLateness func(ctx context.Context, from, to string, bounds []time.Duration) (started, ended Histogram, since, until time.Time, err error)
 
 type punctualityView struct {
 	From     time.Time         `json:"from"`
@@ -61,12 +71,12 @@ type lateBucket struct {
 	Count int64    `json:"count"`
 }
 
-// viewLateness of the counts by each of the lateBounds, and behind the last one.
-func viewLateness(l meeting.Lateness) LatenessView {
-	v := LatenessView{Histogram: make([]lateBucket, len(lateBounds)+1)}
+// viewLateness of the counts by each of the lateness.Bounds, and behind the last one.
+func viewLateness(l Histogram) LatenessView {
+	v := LatenessView{Histogram: make([]lateBucket, len(lateness.Bounds)+1)}
 	for i := range v.Histogram {
-		if i < len(lateBounds) {
-			v.Histogram[i].UpTo = new(lateBounds[i].Seconds())
+		if i < len(lateness.Bounds) {
+			v.Histogram[i].UpTo = new(lateness.Bounds[i].Seconds())
 		}
 		v.Histogram[i].Count = l.Counts[i]
 		v.Count += l.Counts[i]
@@ -80,7 +90,7 @@ func viewLateness(l meeting.Lateness) LatenessView {
 }
 
 // percentile takes what is in a bucket for evenly spread, up to the latest of all.
-func percentile(l meeting.Lateness, count int64, p float64) *float64 {
+func percentile(l Histogram, count int64, p float64) *float64 {
 	rank := p * float64(count)
 	var below float64
 	for i, n := range l.Counts {
@@ -91,10 +101,10 @@ func percentile(l meeting.Lateness, count int64, p float64) *float64 {
 		var from time.Duration
 		to := l.Max
 		if i > 0 {
-			from = lateBounds[i-1]
+			from = lateness.Bounds[i-1]
 		}
-		if i < len(lateBounds) {
-			to = min(to, lateBounds[i])
+		if i < len(lateness.Bounds) {
+			to = min(to, lateness.Bounds[i])
 		}
 		return rounded(from + time.Duration((rank-below)/float64(n)*float64(to-from)))
 	}
@@ -110,68 +120,58 @@ type punctualityQuery struct {
 	Job  string `query:"job" maxLength:"100" doc:"The times of this job alone" example:"meeting.start"`
 }
 
-func (a *punctualityAPI) register(api huma.API) {
-	huma.Register(api, huma.Operation{
+func (a *api) registerPunctuality(r huma.API) {
+	huma.Register(r, huma.Operation{
 		OperationID: "report-punctuality", Method: http.MethodGet, Path: "/reports/punctuality", Tags: []string{"Reports"},
 		Summary: "How late each kind of job ran, within the last 180 days",
 		Errors:  []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
 	}, a.report)
 }
 
-func (a *punctualityAPI) report(ctx context.Context, in *punctualityQuery) (*struct{ Body punctualityView }, error) {
-	span, err := in.span()
+func (a *api) report(ctx context.Context, in *punctualityQuery) (*struct{ Body punctualityView }, error) {
+	started, ended, from, to, err := a.Meetings(ctx, in.From, in.To, lateness.Bounds)
 	if err != nil {
 		return nil, err
 	}
-	started, ended, span, err := a.meetings.Punctuality(ctx, span, lateBounds)
+	a.Flush(ctx) // to include what has just run
+	counts, err := a.Lateness.Between(ctx, from.Truncate(time.Hour), to)
 	if err != nil {
 		return nil, err
 	}
-	a.pending.flush(ctx) // one wants to see what has just happened
-	counts, err := a.kept.Between(ctx, span.Start.Truncate(time.Hour), span.End)
-	if err != nil {
-		return nil, err
-	}
-	hours, err := a.kept.Hours(ctx, in.Job, span.Start.Truncate(time.Hour), span.End)
+	hours, err := a.Lateness.Hours(ctx, in.Job, from.Truncate(time.Hour), to)
 	if err != nil {
 		return nil, err
 	}
 	step, name := time.Hour, "hour"
-	if span.End.Sub(span.Start) > hourlyUpTo {
+	if to.Sub(from) > hourlyUpTo {
 		step, name = 24*time.Hour, "day"
 	}
 	out := &struct{ Body punctualityView }{punctualityView{
-		From: span.Start.UTC(), To: span.End.UTC(), Items: latenessOfJobs(counts), Total: latenessOfAll(counts),
+		From: from.UTC(), To: to.UTC(), Items: latenessOfJobs(counts), Total: latenessOfAll(counts),
 		Step: name, Times: latenessOfTimes(hours, step),
 		Meetings: latenessOfMeeting{Started: viewLateness(started), Ended: viewLateness(ended)},
 	}}
 	return out, nil
 }
 
-func (in *punctualityQuery) span() (span clock.Slot, err error) {
-	var f queryFaults
-	span = clock.Slot{Start: f.instant("query.from", in.From), End: f.instant("query.to", in.To)}
-	return span, f.err()
-}
-
 // hourlyUpTo is the longest time that a report goes through by the hour.
 const hourlyUpTo = 8 * 24 * time.Hour
 
 // addLate adds a count. That of a bound that there is no more is put into the next one.
-func addLate(l *meeting.Lateness, c failures.LateCount) {
+func addLate(l *Histogram, c lateness.Count) {
 	if l.Counts == nil {
-		l.Counts = make([]int64, len(lateBounds)+1)
+		l.Counts = make([]int64, len(lateness.Bounds)+1)
 	}
-	i := len(lateBounds)
+	i := len(lateness.Bounds)
 	if c.Bound > 0 {
-		i, _ = slices.BinarySearch(lateBounds, c.Bound)
+		i, _ = slices.BinarySearch(lateness.Bounds, c.Bound)
 	}
 	l.Counts[i] += c.Count
 	l.Max = max(l.Max, c.Max)
 }
 
-func latenessOfAll(counts []failures.LateCount) LatenessView {
-	l := meeting.Lateness{Counts: make([]int64, len(lateBounds)+1)}
+func latenessOfAll(counts []lateness.Count) LatenessView {
+	l := Histogram{Counts: make([]int64, len(lateness.Bounds)+1)}
 	for _, c := range counts {
 		addLate(&l, c)
 	}
@@ -179,11 +179,11 @@ func latenessOfAll(counts []failures.LateCount) LatenessView {
 }
 
 // latenessOfTimes adds up counts, which are in the order of their hours, by steps.
-func latenessOfTimes(counts []failures.LateCount, step time.Duration) []latenessOfTime {
+func latenessOfTimes(counts []lateness.Count, step time.Duration) []latenessOfTime {
 	times := []latenessOfTime{}
 	for len(counts) > 0 {
 		start := counts[0].Hour.Truncate(step)
-		var l meeting.Lateness
+		var l Histogram
 		n := 0
 		for ; n < len(counts) && counts[n].Hour.Truncate(step).Equal(start); n++ {
 			addLate(&l, counts[n])
@@ -195,13 +195,13 @@ func latenessOfTimes(counts []failures.LateCount, step time.Duration) []lateness
 }
 
 // latenessOfJobs by job.
-func latenessOfJobs(counts []failures.LateCount) []latenessOfJob {
-	byJob := map[string]*meeting.Lateness{}
+func latenessOfJobs(counts []lateness.Count) []latenessOfJob {
+	byJob := map[string]*Histogram{}
 	var jobs []string
 	for _, c := range counts {
 		l := byJob[c.Job]
 		if l == nil {
-			l = &meeting.Lateness{}
+			l = &Histogram{}
 			byJob[c.Job] = l
 			jobs = append(jobs, c.Job)
 		}

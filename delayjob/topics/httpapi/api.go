@@ -1,4 +1,6 @@
-package topics
+// Package httpapi serves the topics: jobs of other systems are added, popped, finished and looked at,
+// and webhooks set, over HTTP. What a token may do with a topic is checked here.
+package httpapi
 
 import (
 	"context"
@@ -9,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/delayjob/topics"
 )
 
 // describe makes an operation of topics.
@@ -20,9 +23,9 @@ func or(ns ...int) func(*huma.Operation) {
 	return func(o *huma.Operation) { o.Errors = append(o.Errors, ns...) }
 }
 
-// Register adds the operations to the API. Who is asking comes from [account.FromContext]; rate
-// limits the requests of each token.
-func Register(api huma.API, s *Service, rate account.Limiter) {
+// Register adds the operations to the API. The caller comes from [account.FromContext]; rate limits
+// the requests of each token.
+func Register(api huma.API, s *topics.Service, rate account.Limiter) {
 	h := &handlers{s: s}
 	limited := huma.Middlewares{limit(api, rate)}
 	op := func(id, method, path, summary string, more ...func(*huma.Operation)) huma.Operation {
@@ -101,12 +104,12 @@ func oneOrMany(api huma.API) func(*huma.Operation) {
 		one := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[newTopicJob](), true, "NewTopicJob")
 		o.SkipValidateBody = true
 		o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{
-			OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one, MinItems: new(1), MaxItems: new(MaxBatch)}},
+			OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one, MinItems: new(1), MaxItems: new(topics.MaxBatch)}},
 		}}}}
 	}
 }
 
-type handlers struct{ s *Service }
+type handlers struct{ s *topics.Service }
 
 // TopicInput is one topic.
 type TopicInput struct {
@@ -119,7 +122,7 @@ type JobInput struct {
 	ID string `path:"id" maxLength:"128" pattern:"^[A-Za-z0-9._~-]+$"`
 }
 
-func (i JobInput) key() Key { return Key{i.Topic, i.ID} }
+func (i JobInput) key() topics.Key { return topics.Key{Topic: i.Topic, ID: i.ID} }
 
 // allow is nil if the token reaches one of the scopes for this topic.
 func allow(ctx context.Context, topic string, scopes ...account.Scope) error {

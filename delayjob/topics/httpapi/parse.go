@@ -1,4 +1,4 @@
-package topics
+package httpapi
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"punctual/account/fault"
+	"punctual/delayjob/topics"
 )
 
 // newTopicJob is a job as it is added.
@@ -36,13 +37,13 @@ func itoa(i int) string { return strconv.Itoa(i) }
 func isArray(raw []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("[")) }
 
 // parse reads a job and tells all that is wrong with it; at is where in the request it stands.
-func parse(topic string, raw []byte, at string, now time.Time) (*Job, []Fault) {
-	j := &Job{Key: Key{Topic: topic}, Version: 1, TTR: DefaultTTR, MaxAttempts: DefaultMaxAttempts}
+func parse(topic string, raw []byte, at string, now time.Time) (*topics.Job, []fault.Fault) {
+	j := &topics.Job{Key: topics.Key{Topic: topic}, Version: 1, TTR: topics.DefaultTTR, MaxAttempts: topics.DefaultMaxAttempts}
 	var in newTopicJob
 	if f := decode(raw, &in, at); f != nil {
-		return j, []Fault{*f}
+		return j, []fault.Fault{*f}
 	}
-	var faults []Fault
+	var faults []fault.Fault
 	wrong := func(field, code, message string) {
 		faults = append(faults, fault.New(at+"."+field, code, "%s", message))
 	}
@@ -59,7 +60,7 @@ func parse(topic string, raw []byte, at string, now time.Time) (*Job, []Fault) {
 	switch {
 	case in.Body == nil:
 		wrong("body", "required", "is required")
-	case len(in.Body) > MaxBody:
+	case len(in.Body) > topics.MaxBody:
 		wrong("body", "too_long", "must be at most 64 KiB of JSON")
 	case !utf8.Valid(in.Body):
 		wrong("body", "malformed", "must be UTF-8")
@@ -75,10 +76,10 @@ func parse(topic string, raw []byte, at string, now time.Time) (*Job, []Fault) {
 		}
 		return *v, true
 	}
-	if v, ok := ranged("ttr_ms", in.TTRMs, 1, MaxTTR.Milliseconds()); ok {
+	if v, ok := ranged("ttr_ms", in.TTRMs, 1, topics.MaxTTR.Milliseconds()); ok {
 		j.TTR = millis(v)
 	}
-	if v, ok := ranged("ttl_ms", in.TTLMs, 1, MaxTTL.Milliseconds()); ok {
+	if v, ok := ranged("ttl_ms", in.TTLMs, 1, topics.MaxTTL.Milliseconds()); ok {
 		j.TTL = millis(v)
 	}
 	if v, ok := ranged("version", in.Version, 0, 1<<53); ok {
@@ -95,32 +96,34 @@ func parse(topic string, raw []byte, at string, now time.Time) (*Job, []Fault) {
 }
 
 // dueTime is when a job is due of which either the time or the delay is given.
-func dueTime(due *time.Time, delayMs *int64, at string, now time.Time) (time.Time, []Fault) {
+func dueTime(due *time.Time, delayMs *int64, at string, now time.Time) (time.Time, []fault.Fault) {
 	field, t := ".due", now
 	switch {
 	case due == nil && delayMs == nil:
-		return now, []Fault{fault.New(at+".due", "required", "is required, or delay_ms")}
+		return now, []fault.Fault{fault.New(at+".due", "required", "is required, or delay_ms")}
 	case due != nil && delayMs != nil:
-		return now, []Fault{fault.New(at+".delay_ms", "conflict", "must not be combined with due")}
+		return now, []fault.Fault{fault.New(at+".delay_ms", "conflict", "must not be combined with due")}
 	case due != nil:
 		t = *due
-	case *delayMs < 0 || *delayMs > MaxAhead.Milliseconds():
-		return now, []Fault{fault.New(at+".delay_ms", "out_of_range", "must be from 0 to 5 years")}
+	case *delayMs < 0 || *delayMs > topics.MaxAhead.Milliseconds():
+		return now, []fault.Fault{fault.New(at+".delay_ms", "out_of_range", "must be from 0 to 5 years")}
 	default:
 		field, t = ".delay_ms", now.Add(millis(*delayMs))
 	}
 	if t.After(now.AddDate(5, 0, 0)) {
-		return now, []Fault{fault.New(at+field, "out_of_range", "must be at most 5 years ahead")}
+		return now, []fault.Fault{fault.New(at+field, "out_of_range", "must be at most 5 years ahead")}
 	}
 	if t.Year() < 1970 {
-		return now, []Fault{fault.New(at+field, "out_of_range", "must be after 1970")}
+		return now, []fault.Fault{fault.New(at+field, "out_of_range", "must be after 1970")}
 	}
-	return micro(t), nil
+	return t.UTC().Truncate(time.Microsecond), nil
 }
 
 // decode reads one JSON object strictly.
-func decode(raw []byte, into any, at string) *Fault {
-	wrong := func(location, code, message string) *Fault { return new(fault.New(location, code, "%s", message)) }
+func decode(raw []byte, into any, at string) *fault.Fault {
+	wrong := func(location, code, message string) *fault.Fault {
+		return new(fault.New(location, code, "%s", message))
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
