@@ -67,7 +67,7 @@ type application struct {
 	wideLimiter   limiter
 	meetings      *meeting.Service
 	feed          *meeting.Feed
-	news          *news // of other processes
+	broadcasts    *broadcasts // to and from other processes
 	meetingStore  *meetingstore.Store
 	ledger        *ledger.Ledger
 	notifications *notify.Service
@@ -182,18 +182,18 @@ func (a *application) wireAreas() {
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
 	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail).Guarded(accountstore.Guard{})
 	a.feed = meeting.NewFeed(a.meetingStore, meeting.FeedOptions{Logger: a.log})
-	a.news = newNews(a.redis, a.log)
+	a.broadcasts = newBroadcasts(a.redis, a.log)
 	hooks := eventhookstore.New(db).Noting(guarded)
 	a.webhooks = eventhook.NewService(hooks, scheduler, a.poster, meetinghttp.EventTypes(), time.Now)
 	a.watcher = eventhook.NewWatcher(hooks, scheduler, a.log)
 	poke := func() { a.feed.Poke(); a.watcher.Poke() }
-	happened := a.news.item(a.config.Queue.Prefix+":events", true, poke)
-	changed := func() { poke(); happened.tell() }
+	happened := a.broadcasts.add(a.config.Queue.Prefix+":events", true, poke)
+	changed := func() { poke(); happened.send() }
 	a.rights = newRights(a.log)
 	a.rights.history = rightsHistory(db)
-	a.rights.tellOthers = a.news.item(a.config.Queue.Prefix+":rights", a.role.serves(), a.rights.recheck).tell
-	a.topics.TellOthers(a.news.item(a.config.Queue.Prefix+":webhooks", a.role.works(), a.topics.WebhooksChanged).tell)
-	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people, a.newLimiter("invite:", unknownRate)}, tellingScheduler{scheduler, changed},
+	a.rights.tellOthers = a.broadcasts.add(a.config.Queue.Prefix+":rights", a.role.serves(), a.rights.recheck).send
+	a.topics.TellOthers(a.broadcasts.add(a.config.Queue.Prefix+":webhooks", a.role.works(), a.topics.WebhooksChanged).send)
+	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people, a.newLimiter("invite:", unknownRate)}, notifyingScheduler{scheduler, changed},
 		func() meeting.Settings { return *a.settings.Load() }, time.Now, a.log)
 
 	over := a.config.Queue.Options()

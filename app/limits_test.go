@@ -251,7 +251,7 @@ func run(t *testing.T, a *application) {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = a.feed.Run(ctx) })
 	wg.Go(func() { _ = a.rights.run(ctx) })
-	wg.Go(func() { _ = a.news.run(ctx) })
+	wg.Go(func() { _ = a.broadcasts.run(ctx) })
 	t.Cleanup(func() { stop(); wg.Wait() })
 }
 

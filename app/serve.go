@@ -108,7 +108,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.feed.Run(ctx) })
 		g.Go(func() error { return a.rights.run(ctx) })
 	}
-	g.Go(func() error { return a.news.run(ctx) })
+	g.Go(func() error { return a.broadcasts.run(ctx) })
 	if a.clock != nil && !a.role.works() { // else the loader looks
 		g.Go(func() error { return a.clock.run(ctx, time.Minute) })
 	}

@@ -14,22 +14,22 @@ type breaker struct {
 	wait    time.Duration
 	probeAt time.Time
 
-	healthy  uint64             // successes so far
-	suspects map[string]suspect // messages that said Unavailable
+	healthy uint64            // successes so far
+	reports map[string]report // by message: how often it reported Unavailable
 }
 
-type suspect struct {
-	times int    // that it said so with others succeeding in between
+type report struct {
+	times int    // with other messages succeeding in between
 	seen  uint64 // healthy at the last time
 }
 
 const (
 	probeFirst = time.Second
 	probeCap   = 3 * time.Second
-	// A message that says Unavailable more often than this, each time with others succeeding in
-	// between, is charged from then on: the fault is its own.
-	suspectTimes = 8
-	suspectsKept = 10_000
+	// A message that reports Unavailable more often, while other messages succeed in between, is
+	// charged an attempt from then on: the fault is its own.
+	maxReports  = 8
+	reportsKept = 10_000
 )
 
 func (b *breaker) closed() bool {
@@ -67,24 +67,24 @@ func (b *breaker) succeeded(id string) (closed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.healthy++
-	delete(b.suspects, id)
+	delete(b.reports, id)
 	closed = b.open
 	b.open = false
 	return closed
 }
 
-// charge notes that a message said Unavailable and reports whether that is its own fault.
+// charge notes that a message reported Unavailable, and returns whether the fault is its own.
 func (b *breaker) charge(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.suspects == nil || len(b.suspects) > suspectsKept {
-		b.suspects = map[string]suspect{}
+	if b.reports == nil || len(b.reports) > reportsKept {
+		b.reports = map[string]report{}
 	}
-	s, known := b.suspects[id]
+	s, known := b.reports[id]
 	if !known || b.healthy > s.seen {
 		s.times++
 	}
 	s.seen = b.healthy
-	b.suspects[id] = s
-	return s.times > suspectTimes
+	b.reports[id] = s
+	return s.times > maxReports
 }

@@ -168,7 +168,7 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 		return p
 	}
 	bound := boundStatement(o.MaxStatement)
-	l := &lanes{requests: pool(o.MaxConns, bound), heavy: pool(max(2, o.MaxConns/2), bound), work: pool(max(2, o.MaxConns/2))}
+	l := &pools{requests: pool(o.MaxConns, bound), heavy: pool(max(2, o.MaxConns/2), bound), work: pool(max(2, o.MaxConns/2))}
 	db := &DB{SQL: l.work, Dialect: migrations.Postgres, requests: l.requests, heavy: l.heavy}
 	db.openUnbounded = func() *sql.DB { return pool(4, "SET statement_timeout = 0") }
 	return db, postgres.New(postgres.Config{Conn: l}), nil

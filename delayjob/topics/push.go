@@ -61,13 +61,13 @@ func (p *Pusher) Run(ctx context.Context) error {
 	defer func() { stop() }()
 	tick := time.NewTicker(p.every)
 	defer tick.Stop()
-	var at []lane
+	var at []target
 	for failing := false; ; {
 		hooks, err := p.s.store.Webhooks(ctx)
 		switch {
 		case err == nil:
 			failing = false
-			if want := lanes(hooks); !slices.Equal(want, at) {
+			if want := targets(hooks); !slices.Equal(want, at) {
 				stop()
 				at, stop = want, p.consume(ctx, want, &consumers)
 			}
@@ -85,7 +85,7 @@ func (p *Pusher) Run(ctx context.Context) error {
 }
 
 // consume starts a consumer of these topics; stop has it finish what it has begun.
-func (p *Pusher) consume(ctx context.Context, topics []lane, running *sync.WaitGroup) (stop func()) {
+func (p *Pusher) consume(ctx context.Context, topics []target, running *sync.WaitGroup) (stop func()) {
 	if len(topics) == 0 {
 		return func() {}
 	}
@@ -99,18 +99,18 @@ func (p *Pusher) consume(ctx context.Context, topics []lane, running *sync.WaitG
 	return stop
 }
 
-// lane is what a consumer must know of a webhook; each post reads the rest, so that a change of
-// it holds at once.
-type lane struct {
+// target is what a consumer must know of a webhook. Each post reads the rest, so that a change
+// applies at once.
+type target struct {
 	topic       string
 	concurrency int
 	timeout     time.Duration
 }
 
-func lanes(hooks []*Webhook) []lane {
-	var all []lane
+func targets(hooks []*Webhook) []target {
+	var all []target
 	for _, w := range hooks {
-		all = append(all, lane{w.Topic, w.Concurrency, w.Timeout})
+		all = append(all, target{w.Topic, w.Concurrency, w.Timeout})
 	}
 	return all
 }
@@ -121,14 +121,14 @@ func lanes(hooks []*Webhook) []lane {
 // to say to the database at a time goes in one transaction.
 type push struct {
 	s *Service
-	lane
+	target
 	slots chan struct{} // as many as there may be posts at once
 	takes gather.Gatherer[delayjob.Message, begun]
 	ends  gather.Gatherer[change, outcome]
 }
 
-func newPush(s *Service, l lane) *push {
-	p := &push{s: s, lane: l, slots: make(chan struct{}, l.concurrency)}
+func newPush(s *Service, t target) *push {
+	p := &push{s: s, target: t, slots: make(chan struct{}, t.concurrency)}
 	p.takes.Do, p.ends.Do = p.take, p.end
 	return p
 }

@@ -33,3 +33,10 @@ func (f queryFaults) err() error {
 	}
 	return &meeting.InvalidError{Faults: f}
 }
+
+// errCursor is the fault of a cursor that no list has returned.
+func errCursor() error {
+	var f queryFaults
+	f.add("query.cursor", "invalid_cursor", "is not a cursor of this list")
+	return f.err()
+}

@@ -12,24 +12,23 @@ import (
 	"punctual/tests/testenv"
 )
 
-// TestNews: what one process tells the others hear, if they listen to it, and who may have
-// missed something hears that, too.
-func TestNews(t *testing.T) {
+// TestBroadcasts: processes that listen receive what another one sends, also after a broken connection.
+func TestBroadcasts(t *testing.T) {
 	t.Parallel()
 	proxy := testenv.NewProxy(t, testenv.RedisServer(t).Addr())
-	process := func() (client redis.UniversalClient, n *news, heard func(channel string, listens bool) (*newsItem, chan string)) {
+	process := func() (client redis.UniversalClient, n *broadcasts, heard func(channel string, listens bool) (*broadcast, chan string)) {
 		client, err := redisqueue.Dial("redis://" + proxy.Addr())
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { client.Close() })
-		n = newNews(client, slog.New(slog.DiscardHandler))
-		return client, n, func(channel string, listens bool) (*newsItem, chan string) {
+		n = newBroadcasts(client, slog.New(slog.DiscardHandler))
+		return client, n, func(channel string, listens bool) (*broadcast, chan string) {
 			got := make(chan string, 100)
-			return n.item(channel, listens, func() { got <- channel }), got
+			return n.add(channel, listens, func() { got <- channel }), got
 		}
 	}
-	run := func(n *news) {
+	run := func(n *broadcasts) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- n.run(ctx) }()
@@ -58,9 +57,9 @@ func TestNews(t *testing.T) {
 		}
 	}
 	hears("of the subscription")
-	meetings.tell()
+	meetings.send()
 	hears("of what another process tells")
-	webhooks.tell()
+	webhooks.send()
 	proxy.Reset()
 	hears("of a subscription that was lost and is back")
 	select {

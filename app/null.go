@@ -17,10 +17,3 @@ func instantOrNull(t time.Time) *time.Time {
 	}
 	return new(t.UTC())
 }
-
-// errCursor is the fault of a request for a page that no list has given out.
-func errCursor() error {
-	var f queryFaults
-	f.add("query.cursor", "invalid_cursor", "is not a cursor of this list")
-	return f.err()
-}

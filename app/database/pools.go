@@ -22,11 +22,11 @@ func ForHeavy(ctx context.Context) context.Context {
 	return context.WithValue(ctx, heavyKey{}, true)
 }
 
-// lanes are the connections to Postgres for requests, for heavy ones, and for all else. It is a [gorm.ConnPool]
-// and a [gorm.TxBeginner].
-type lanes struct{ requests, heavy, work *sql.DB }
+// pools are the connections to Postgres: for requests, for heavy requests, and for all other work. It is a
+// [gorm.ConnPool] and a [gorm.TxBeginner].
+type pools struct{ requests, heavy, work *sql.DB }
 
-func (l *lanes) of(ctx context.Context) *sql.DB {
+func (l *pools) of(ctx context.Context) *sql.DB {
 	if ctx.Value(heavyKey{}) != nil {
 		return l.heavy
 	}
@@ -36,28 +36,28 @@ func (l *lanes) of(ctx context.Context) *sql.DB {
 	return l.work
 }
 
-func (l *lanes) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+func (l *pools) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
 	return l.of(ctx).PrepareContext(ctx, query)
 }
 
-func (l *lanes) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (l *pools) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return l.of(ctx).ExecContext(ctx, query, args...)
 }
 
-func (l *lanes) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (l *pools) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return l.of(ctx).QueryContext(ctx, query, args...)
 }
 
-func (l *lanes) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+func (l *pools) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	return l.of(ctx).QueryRowContext(ctx, query, args...)
 }
 
-func (l *lanes) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
+func (l *pools) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
 	return l.of(ctx).BeginTx(ctx, o)
 }
 
 // Conn returns a connection of its own, whose driver's connection is a [stdlib.Conn].
-func (l *lanes) Conn(ctx context.Context) (*sql.Conn, error) { return l.of(ctx).Conn(ctx) }
+func (l *pools) Conn(ctx context.Context) (*sql.Conn, error) { return l.of(ctx).Conn(ctx) }
 
 // GetDBConn is for [gorm.DB.DB].
-func (l *lanes) GetDBConn() (*sql.DB, error) { return l.work, nil }
+func (l *pools) GetDBConn() (*sql.DB, error) { return l.work, nil }

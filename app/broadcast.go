@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"punctual/delayjob"
+	"punctual/meeting"
+)
+
+// broadcasts notify the other processes on the same Redis that something changed, such as a meeting
+// or a webhook of a topic. They are best effort: each receiver also polls.
+type broadcasts struct {
+	redis redis.UniversalClient
+	log   *slog.Logger
+	all   []*broadcast
+}
+
+// A broadcast is one kind of change.
+type broadcast struct {
+	channel  string
+	received func()        // must not block
+	listens  bool          // whether this process receives it
+	pending  chan struct{} // one slot: there is something to send
+}
+
+func newBroadcasts(client redis.UniversalClient, log *slog.Logger) *broadcasts {
+	return &broadcasts{redis: client, log: log}
+}
+
+// add a broadcast, before run. If this process listens, received is called when another process sent
+// one, and when one may have been missed. It must not block.
+func (n *broadcasts) add(channel string, listens bool, received func()) *broadcast {
+	i := &broadcast{channel: channel, received: received, listens: listens, pending: make(chan struct{}, 1)}
+	n.all = append(n.all, i)
+	return i
+}
+
+// send to the other processes. It never blocks.
+func (i *broadcast) send() {
+	select {
+	case i.pending <- struct{}{}:
+	default:
+	}
+}
+
+// run sends and receives until ctx ends.
+func (n *broadcasts) run(ctx context.Context) error {
+	if n.redis == nil {
+		return nil
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, i := range n.all {
+		running.Go(func() { n.publish(ctx, i) })
+	}
+	received := map[string]func(){}
+	var channels []string
+	for _, i := range n.all {
+		if i.listens {
+			received[i.channel] = i.received
+			channels = append(channels, i.channel)
+		}
+	}
+	if len(channels) > 0 {
+		sub := n.redis.Subscribe(ctx, channels...) // connects again by itself
+		running.Go(func() { receive(sub, received) })
+		defer sub.Close()
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// broadcastPing is how often a silent subscription is checked.
+const broadcastPing = 30 * time.Second
+
+// receive until the subscription is closed. Broadcasts are lost while it is broken, so its renewal
+// counts as one of every kind.
+func receive(sub *redis.PubSub, received map[string]func()) {
+	for m := range sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(broadcastPing)) {
+		var channel string
+		switch m := m.(type) {
+		case *redis.Message:
+			channel = m.Channel
+		case *redis.Subscription:
+			channel = m.Channel
+		}
+		if f := received[channel]; f != nil {
+			f()
+		}
+	}
+}
+
+// publish sends one kind until ctx ends.
+func (n *broadcasts) publish(ctx context.Context, i *broadcast) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-i.pending:
+			if err := n.redis.Publish(ctx, i.channel, "").Err(); err != nil && ctx.Err() == nil {
+				n.log.Debug("other processes are told late", "channel", i.channel, "error", err)
+			}
+		}
+		select { // changes at the same moment share one
+		case <-ctx.Done():
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// notifyingScheduler schedules what a change of a meeting makes due, and notifies of the change.
+type notifyingScheduler struct {
+	meeting.Scheduler
+	changed func()
+}
+
+func (s notifyingScheduler) Schedule(ctx context.Context, ms ...delayjob.Message) {
+	s.changed()
+	s.Scheduler.Schedule(ctx, ms...)
+}
