@@ -17,19 +17,19 @@ import (
 	post "punctual/delayjob/webhook"
 )
 
-// Bodies provides the content of posts.
+// Bodies provides the content of events.
 type Bodies interface {
-	// Bodies returns, by ID, the JSON of events as a person without any part in their meetings
-	// sees them. Events whose meeting is deleted are left out.
+	// Bodies returns the JSON of events by ID, as seen by a user who takes part in none of the
+	// meetings. It omits events of deleted meetings.
 	Bodies(ctx context.Context, events []int64) (map[int64][]byte, error)
 }
 
-// Deliver is the strategy webhook.deliver: it posts one delivery, once all older events of the
-// same meeting are concluded for the same webhook, and then the later ones that wait for it.
-// A crash between the server's answer and the record of it leads to one more post with the same
-// event id; of events of one meeting up to fifty, those of the last second, are recorded at a time.
+// Deliver is the delay job webhook.deliver. It posts one delivery, after all older events of the
+// same meeting to the same webhook are final, and then the later ones that wait for it. A crash
+// before the result is recorded repeats the post with the same event ID. Up to fifty events of one
+// meeting, those of the last second, are recorded at a time.
 //
-// Deliveries that are executed at the same moment are read, and recorded, in one statement.
+// Deliveries that run at the same time share one statement for reading and one for recording.
 type Deliver struct {
 	store   Store
 	bodies  Bodies
@@ -42,7 +42,7 @@ type Deliver struct {
 }
 
 type pickedOrError struct {
-	Picked // without a Delivery: it is not there
+	Picked // without a Delivery: it does not exist
 	err    error
 }
 
@@ -51,22 +51,22 @@ type bodyOrError struct {
 	err  error
 }
 
-// DeliverOptions tune a Deliver; all but MaxAttempts are needed.
+// DeliverOptions configure a Deliver. All except MaxAttempts are required.
 type DeliverOptions struct {
-	MaxAttempts int              // that the consumer gives the job; not positive: a delivery is given up by its age alone
-	Down        func(error) bool // tells that the database does not answer
+	MaxAttempts int              // of the consumer; not positive: deliveries fail only by age
+	Down        func(error) bool // whether an error means that the database is down
 	Now         func() time.Time
 	Log         *slog.Logger
 }
 
-// NewDeliver returns the strategy.
+// NewDeliver returns the delay job.
 func NewDeliver(store Store, bodies Bodies, sender *post.Sender, o DeliverOptions) *Deliver {
 	d := &Deliver{store: store, bodies: bodies, sender: sender, opts: o}
 	d.picks.Do, d.texts.Do, d.records.Do = d.pickAll, d.readAll, d.recordAll
 	return d
 }
 
-// patience is how long the database may take over a statement that several deliveries share.
+// patience is the time limit of a statement that several deliveries share.
 const patience = 10 * time.Second
 
 func (d *Deliver) pickAll(ids []int64) []pickedOrError {
@@ -91,8 +91,8 @@ func (d *Deliver) readAll(events []int64) []bodyOrError {
 	return answers
 }
 
-// recordAll records deliveries together or, if that fails, each by itself: one that the database
-// refuses keeps no other from being recorded.
+// recordAll stores deliveries together or, if that fails, one by one, so that a rejected one does
+// not block the others.
 func (d *Deliver) recordAll(ds []*Delivery) []error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -110,13 +110,13 @@ func (d *Deliver) recordAll(ds []*Delivery) []error {
 func (*Deliver) Name() string { return Job }
 
 const (
-	answerWithin = 10 * time.Second
-	concurrency  = 32
-	loadPage     = 500
+	responseTimeout = 10 * time.Second
+	concurrency     = 32
+	loadPage        = 500
 )
 
-// Options implements [delayjob.Configurer]. Unless the consumer is told otherwise a delivery is given
-// up by its age, not by attempts.
+// Options implements [delayjob.Configurer]. By default a delivery fails by its age, not by the
+// number of attempts.
 func (*Deliver) Options() delayjob.Options {
 	return delayjob.Options{
 		Concurrency: concurrency, Lease: 30 * time.Second, MaxRuntime: time.Minute, MaxAttempts: -1,
@@ -151,7 +151,7 @@ func (d *Deliver) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjo
 func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 	id, err := strconv.ParseInt(m.Key, 10, 64)
 	if err != nil {
-		return delayjob.Dead(fmt.Errorf("key %q is no delivery", m.Key))
+		return delayjob.Dead(fmt.Errorf("invalid delivery key %q", m.Key))
 	}
 	p := d.picks.Ask(id)
 	one, w := p.Delivery, p.Webhook
@@ -164,18 +164,18 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 		return delayjob.Drop("superseded by a resend")
 	case one.Leading():
 		return d.takeOver(ctx, one)
-	case one.State == Failed && m.Attempt <= 1: // its dead letter was put back
+	case one.State == Failed && m.Attempt <= 1: // its dead letter was requeued
 		one.Expires = d.now().Add(Patience)
 	case one.State != Pending:
-		return delayjob.Drop("it is " + string(one.State))
+		return delayjob.Drop("already " + string(one.State))
 	}
 	if !w.Active {
 		return d.record(one, Outcome{Error: inactive}, Skipped)
 	}
 	if !d.now().Before(one.Expires) {
-		err := fmt.Errorf("given up after %s; the last time: %s", Patience, one.LastError)
+		err := fmt.Errorf("failed after %s; last error: %s", Patience, one.LastError)
 		if one.LastError == "" {
-			err = fmt.Errorf("given up after %s", Patience)
+			err = fmt.Errorf("failed after %s", Patience)
 		}
 		if err := d.record(one, Outcome{Status: one.Status, Error: err.Error()}, Failed); err != nil {
 			return err
@@ -183,7 +183,7 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 		return delayjob.Dead(err)
 	}
 	if p.Ahead > 0 {
-		return delayjob.Snooze(inLine(p.Ahead, d.now().Sub(one.Due)))
+		return delayjob.Snooze(retryBehind(p.Ahead, d.now().Sub(one.Due)))
 	}
 	last := d.opts.MaxAttempts > 0 && m.Attempt >= d.opts.MaxAttempts
 	if wait := one.Due.Sub(d.now()); wait > 0 && one.Attempts >= m.Attempt {
@@ -206,7 +206,7 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 		concluded = Pending // it leads those that wait for it
 	}
 	err = d.post(ctx, one, w, text.body, leave, concluded)
-	if r, ok := errors.AsType[*refusal](err); ok {
+	if r, ok := errors.AsType[*rejection](err); ok {
 		return d.failed(one, r.Outcome, last)
 	}
 	if err != nil {
@@ -218,20 +218,21 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 	return d.lead(ctx, one)
 }
 
-// inLine is when to look again whether the older events of a meeting are concluded: by how many
-// there are, and the longer a delivery is overdue the less often. The process that concludes them
-// goes on with it by itself; this is for when it does not.
-func inLine(ahead int, late time.Duration) time.Duration {
+// retryBehind returns when to check again whether older events of a meeting are final: later if
+// there are many or the delivery is overdue. Usually the process that posts them continues with
+// this one; this is for when it does not.
+func retryBehind(ahead int, late time.Duration) time.Duration {
 	return min(max(time.Duration(ahead)*20*time.Millisecond, late/8), 10*time.Second)
 }
 
 const (
-	leadMost   = 100 // posts that a handler goes on with
+	leadMost   = 100 // posts per handler and message
 	leadTime   = 5 * time.Second
-	shortPause = time.Second // during longer ones nothing leads
+	shortPause = time.Second // longer pauses end the leading
 )
 
-// takeOver goes on where the last handler of a leading delivery ended, and keeps that from going on.
+// takeOver continues a leading delivery after its handler ended, and keeps that handler from
+// continuing.
 func (d *Deliver) takeOver(ctx context.Context, first *Delivery) error {
 	before := first.UpdatedAt
 	first.UpdatedAt = d.now()
@@ -244,8 +245,8 @@ func (d *Deliver) takeOver(ctx context.Context, first *Delivery) error {
 	return d.lead(ctx, first)
 }
 
-// lead posts what waits for a leading delivery, one after another, until nothing does or one
-// fails. After a while the rest goes back to the queue, due now, with the message of first.
+// lead posts the deliveries that wait for first, one after another, until none is left or one
+// fails. After a while it snoozes the message of first, due now, for the rest.
 func (d *Deliver) lead(ctx context.Context, first *Delivery) error {
 	begun := time.Now()
 	for n := 0; n < leadMost && time.Since(begun) < leadTime; {
@@ -253,14 +254,14 @@ func (d *Deliver) lead(ctx context.Context, first *Delivery) error {
 			return context.Cause(ctx)
 		}
 		read := time.Now()
-		line, w, err := d.store.Next(ctx, first, d.now(), min(pageMost, leadMost-n))
+		waiting, w, err := d.store.Next(ctx, first, d.now(), min(pageMost, leadMost-n))
 		if err != nil {
 			return d.unlessDown(err)
 		}
-		if len(line) == 0 {
+		if len(waiting) == 0 {
 			return d.finish(first)
 		}
-		posted, wait, err := d.follow(ctx, line, w, read.Add(pageTime))
+		posted, wait, err := d.follow(ctx, waiting, w, read.Add(pageTime))
 		n += posted
 		switch {
 		case err != nil:
@@ -275,35 +276,34 @@ func (d *Deliver) lead(ctx context.Context, first *Delivery) error {
 }
 
 const (
-	// pageMost is how many deliveries of a line are read, posted and then recorded together. A crash
-	// leads to one more post of each.
+	// pageMost is how many waiting deliveries are read, posted and then recorded together. A crash
+	// repeats the posts.
 	pageMost = 50
-	// pageTime is for how long they are posted after they were read: another process may have taken
-	// over the line meanwhile.
+	// pageTime limits the posting after a read, because another process may have taken over.
 	pageTime = time.Second
 )
 
-// stopLeading says that nothing is posted until the delivery that failed comes again.
+// stopLeading stops the posting until the failed delivery is retried.
 const stopLeading = time.Duration(math.MaxInt64)
 
-// follow posts deliveries of a line one after another until an instant and records together what
-// came of them. It returns how many are done with, and how long to wait before the next.
-func (d *Deliver) follow(ctx context.Context, line []*Delivery, w *Webhook, until time.Time) (n int, wait time.Duration, err error) {
+// follow posts waiting deliveries one after another until a deadline, and records their outcomes
+// together. It returns how many are done, and how long to wait before the next.
+func (d *Deliver) follow(ctx context.Context, waiting []*Delivery, w *Webhook, until time.Time) (n int, wait time.Duration, err error) {
 	var done []*Delivery
 	defer func() {
 		if failed := d.conclude(done); failed != nil {
 			err = failed
 		}
 	}()
-	events := make([]int64, len(line))
-	for i, one := range line {
+	events := make([]int64, len(waiting))
+	for i, one := range waiting {
 		events[i] = one.EventID
 	}
 	texts, err := d.bodies.Bodies(ctx, events)
 	if err != nil {
 		return 0, 0, d.unlessDown(err)
 	}
-	for _, one := range line {
+	for _, one := range waiting {
 		if n > 0 && time.Now().After(until) {
 			return n, 0, nil
 		}
@@ -311,10 +311,10 @@ func (d *Deliver) follow(ctx context.Context, line []*Delivery, w *Webhook, unti
 		n++
 		switch text := texts[one.EventID]; {
 		case !w.Active:
-			d.note(one, Outcome{Error: inactive}, Skipped)
+			d.setOutcome(one, Outcome{Error: inactive}, Skipped)
 			continue
 		case text == nil:
-			d.note(one, Outcome{Error: noMeeting}, Skipped)
+			d.setOutcome(one, Outcome{Error: noMeeting}, Skipped)
 			continue
 		default:
 			wait, leave := d.paces.enter(ctx, w.ID)
@@ -324,19 +324,19 @@ func (d *Deliver) follow(ctx context.Context, line []*Delivery, w *Webhook, unti
 			}
 			err = d.post(ctx, one, w, text, leave, Delivered)
 		}
-		if r, ok := errors.AsType[*refusal](err); ok {
-			one.Due = d.now().Add(cmp.Or(r.RetryAfter, d.Options().Backoff.Delay(one.Attempts))) // its own message comes then
-			d.note(one, r.Outcome, Pending)
+		if r, ok := errors.AsType[*rejection](err); ok {
+			one.Due = d.now().Add(cmp.Or(r.RetryAfter, d.Options().Backoff.Delay(one.Attempts))) // retried by its own message
+			d.setOutcome(one, r.Outcome, Pending)
 			return n, stopLeading, nil
 		}
-		if err != nil { // the attempt counts, whatever came of it
+		if err != nil { // the attempt counts in any case
 			return n, 0, err
 		}
 	}
 	return n, 0, nil
 }
 
-// conclude records deliveries together or, if that fails, each by itself.
+// conclude stores deliveries together or, if that fails, one by one.
 func (d *Deliver) conclude(ds []*Delivery) error {
 	if len(ds) == 0 {
 		return nil
@@ -344,7 +344,7 @@ func (d *Deliver) conclude(ds []*Delivery) error {
 	return d.unlessDown(cmp.Or(d.recordAll(ds)...))
 }
 
-// finish records a leading delivery as delivered. The next that waits comes by its own message.
+// finish records a leading delivery as delivered. The next waiting one has its own message.
 func (d *Deliver) finish(first *Delivery) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -353,16 +353,16 @@ func (d *Deliver) finish(first *Delivery) error {
 
 const (
 	inactive  = "the webhook is not active"
-	noMeeting = "the meeting is no more"
+	noMeeting = "the meeting is deleted"
 )
 
-// A refusal says that the server did not take a delivery.
-type refusal struct{ Outcome }
+// A rejection reports that the server did not accept a delivery.
+type rejection struct{ Outcome }
 
-func (r *refusal) Error() string { return r.Outcome.Error }
+func (r *rejection) Error() string { return r.Outcome.Error }
 
-// post posts a delivery, gives its place back, and notes what came of it: that it is concluded if
-// the server took it. If not, it returns a [refusal] and notes nothing.
+// post posts a delivery, releases its slot, and sets its outcome if the server accepted it.
+// Otherwise it returns a [rejection] and does not set an outcome.
 func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, text []byte, leave func(ended), concluded State) error {
 	how := unknown
 	defer func() { leave(how) }() // also if it panics
@@ -370,27 +370,28 @@ func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, text []by
 	o := send(ctx, d.sender, w, one, text)
 	switch {
 	case o.Status >= 200 && o.Status < 300:
-		how = well
+		how = succeeded
 		one.DeliveredAt = d.now()
-		d.note(one, o, concluded)
+		d.setOutcome(one, o, concluded)
 		return nil
-	case o.Status == 0 && ctx.Err() != nil: // this process stops: not the server's fault
+	case o.Status == 0 && ctx.Err() != nil: // shutdown is not the server's fault
 		return context.Cause(ctx)
 	case o.Status == http.StatusGone:
-		how = well
-		d.opts.Log.Warn("a webhook is switched off: its server answered 410 Gone", "webhook_id", w.ID)
+		how = succeeded
+		d.opts.Log.Warn("webhook deactivated, server answered 410 Gone", "webhook_id", w.ID)
 		if err := d.stop(ctx, w); err != nil {
 			return err
 		}
 		w.Active = false
-		d.note(one, o, Failed)
+		d.setOutcome(one, o, Failed)
 		return nil
 	}
-	how = badly
-	return &refusal{o}
+	how = failing
+	return &rejection{o}
 }
 
-// failed records that the server did not take a delivery, and tells how to go on.
+// failed records that the server did not accept a delivery, and returns the verdict for the
+// consumer.
 func (d *Deliver) failed(one *Delivery, o Outcome, last bool) error {
 	state, verdict := Pending, errors.New(o.Error)
 	switch {
@@ -405,10 +406,10 @@ func (d *Deliver) failed(one *Delivery, o Outcome, last bool) error {
 	return verdict
 }
 
-// stop switches off a webhook whose server answered 410 Gone.
+// stop deactivates a webhook whose server answered 410 Gone.
 func (d *Deliver) stop(ctx context.Context, w *Webhook) error {
 	_, err := d.store.UpdateWebhook(ctx, w.ID, func(is *Webhook) error {
-		if is.URL != w.URL { // it is another server's by now
+		if is.URL != w.URL { // the URL has changed since
 			return nil
 		}
 		is.Active, is.Stopped = false, "its server answered 410 Gone"
@@ -422,21 +423,21 @@ func (d *Deliver) stop(ctx context.Context, w *Webhook) error {
 	return d.unlessDown(err)
 }
 
-// note sets what became of an attempt.
-func (d *Deliver) note(one *Delivery, o Outcome, s State) {
+// setOutcome sets the outcome of an attempt.
+func (d *Deliver) setOutcome(one *Delivery, o Outcome, s State) {
 	one.State, one.Status, one.LastError, one.UpdatedAt = s, o.Status, o.Error, d.now()
 }
 
-// record notes what became of an attempt and saves it, unless it was sent again meanwhile. It is not
-// cut short when the process stops: what was answered was answered.
+// record sets and stores the outcome of an attempt, unless it was resent meanwhile. It continues
+// during shutdown, because the server has already answered.
 func (d *Deliver) record(one *Delivery, o Outcome, s State) error {
-	d.note(one, o, s)
+	d.setOutcome(one, o, s)
 	return d.unlessDown(d.records.Ask(one))
 }
 
 func (d *Deliver) now() time.Time { return d.opts.Now().UTC().Truncate(time.Microsecond) }
 
-// unlessDown keeps an outage of the database from using up attempts.
+// unlessDown keeps a database outage from using up attempts.
 func (d *Deliver) unlessDown(err error) error {
 	if err != nil && d.opts.Down(err) {
 		return delayjob.Unavailable(err)
@@ -444,17 +445,17 @@ func (d *Deliver) unlessDown(err error) error {
 	return err
 }
 
-// Outcome of a post.
+// Outcome is the result of a post.
 type Outcome struct {
-	Status     int           // of the answer; 0: there was none
-	Error      string        // "": it was 2xx
-	RetryAfter time.Duration // what the server asks for; 0: nothing
+	Status     int           // HTTP status; 0: no response
+	Error      string        // "" for 2xx
+	RetryAfter time.Duration // requested by the server; 0: none
 	Took       time.Duration
 }
 
 // send posts body as the delivery d of w.
 func send(ctx context.Context, s *post.Sender, w *Webhook, d *Delivery, body []byte) Outcome {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	defer cancel()
 	id := strconv.FormatInt(d.EventID, 10)
 	a, err := s.Send(ctx, post.Post{

@@ -8,17 +8,16 @@ import (
 )
 
 const (
-	atOnce   = 8 // posts to one webhook at once in a process, so that a slow one leaves room for others
-	waiting  = 8 // that wait for a place at once; others come again later
+	atOnce   = 8 // concurrent posts per webhook and process, so that a slow server does not block others
+	maxWaits = 8 // posts that wait for a slot; further ones are retried later
 	patient  = 250 * time.Millisecond
 	soonest  = 5 * time.Millisecond
 	restBase = 2 * time.Second // after the first failure
 	restCap  = 5 * time.Minute
 )
 
-// paces keep this process from posting to a server more than it can take: to one that fails
-// nothing but a probe now and then, so that what waits for it is charged no attempts. The zero
-// value is ready.
+// paces keeps this process from overloading servers. A failing server gets only an occasional
+// probe, so that maxWaits deliveries use up no attempts. The zero value is ready.
 type paces struct {
 	mu sync.Mutex
 	of map[int64]*pace
@@ -26,25 +25,25 @@ type paces struct {
 
 type pace struct {
 	busy     int
-	waits    int           // for a place
-	free     chan struct{} // holds a token for each place that was given back while some waited
-	failures int           // in a row
-	rests    time.Time     // until then nothing is posted
-	turn     time.Time     // when the next may try that found all places taken
+	waits    int           // number of maxWaits posts
+	free     chan struct{} // one token for each slot released while posts waited
+	failures int           // consecutive
+	rests    time.Time     // no posts until then
+	turn     time.Time     // when the next post without a slot may retry
 	took     time.Duration
 }
 
-// ended is how a post went.
+// ended is the result of a post.
 type ended int
 
 const (
-	unknown ended = iota // it was not made
-	well                 // the server answered, and not that it failed
-	badly
+	unknown   ended = iota // the post was not made
+	succeeded              // the server responded without failing
+	failing
 )
 
-// enter takes a place for a post to a webhook, which leave gives back; or tells how long to wait.
-// Some wait here for a place, for a moment, so that a server that is fast never waits for posts.
+// enter takes a slot for a post to a webhook and returns leave, or how long to wait. Some posts
+// wait here for a moment, so that a fast server never waits for posts.
 func (p *paces) enter(ctx context.Context, webhook int64) (wait time.Duration, leave func(ended)) {
 	for end := time.Now().Add(patient); ; {
 		wait, leave, free := p.try(webhook, time.Now(), time.Now().Before(end) && ctx.Err() == nil)
@@ -69,7 +68,7 @@ func (p *paces) waited(webhook int64) {
 	p.forget(webhook, p.of[webhook])
 }
 
-// try takes a place, or tells how long to wait, or, if that may be, what to wait for.
+// try takes a slot, or returns how long to wait, or, if mayWait, a channel to wait for.
 func (p *paces) try(webhook int64, now time.Time, mayWait bool) (wait time.Duration, leave func(ended), free <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,19 +77,19 @@ func (p *paces) try(webhook int64, now time.Time, mayWait bool) (wait time.Durat
 	}
 	one := p.of[webhook]
 	if one == nil {
-		one = &pace{free: make(chan struct{}, waiting)}
+		one = &pace{free: make(chan struct{}, maxWaits)}
 		p.of[webhook] = one
 	}
 	probing := one.failures > 0
 	switch {
 	case now.Before(one.rests):
 		return one.rests.Sub(now) + rand.N(time.Second), nil, nil
-	case one.busy >= atOnce && !probing && mayWait && one.waits < waiting:
+	case one.busy >= atOnce && !probing && mayWait && one.waits < maxWaits:
 		one.waits++
 		return 0, nil, one.free
 	case one.busy >= atOnce || probing && one.busy > 0:
-		// A delivery that finds no place comes when one will be free, each at a time of its own: a
-		// long backlog is not handed out again and again.
+		// Deliveries without a slot are retried when one should be free, staggered, so that the
+		// queue does not deliver a long backlog over and over.
 		if one.turn.Before(now) {
 			one.turn = now.Add(soonest)
 		}
@@ -107,9 +106,9 @@ func (p *paces) leave(webhook int64, one *pace, how ended, begun time.Time) {
 	defer p.mu.Unlock()
 	one.busy--
 	switch how {
-	case well:
+	case succeeded:
 		one.failures, one.rests, one.took = 0, time.Time{}, now.Sub(begun)
-	case badly:
+	case failing:
 		one.failures++
 		one.took = now.Sub(begun)
 		one.rests = now.Add(min(restCap, restBase<<min(one.failures-1, 10)))
@@ -123,7 +122,7 @@ func (p *paces) leave(webhook int64, one *pace, how ended, begun time.Time) {
 	p.forget(webhook, one)
 }
 
-// forget what is known of a server that answers and that nothing waits for. p.mu is held.
+// forget drops the state of a server that works and has nothing maxWaits. The caller holds p.mu.
 func (p *paces) forget(webhook int64, one *pace) {
 	if one.busy == 0 && one.waits == 0 && one.failures == 0 && one.turn.Before(time.Now()) {
 		delete(p.of, webhook)

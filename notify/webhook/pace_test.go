@@ -33,7 +33,7 @@ func TestPaces_atOnce(t *testing.T) {
 	if wait, _ := enter(&p, 2, now); wait > 0 {
 		t.Errorf("another server waits %s", wait)
 	}
-	leave[0](well)
+	leave[0](succeeded)
 	if wait, _ := enter(&p, 1, now); wait > 0 {
 		t.Errorf("waits %s for a place that was given back", wait)
 	}
@@ -56,7 +56,7 @@ func TestPaces_rests(t *testing.T) {
 			}
 			p.of[1].busy-- // before the first failure there may be many
 		}
-		leave(badly)
+		leave(failing)
 		rest, _ := enter(&p, 1, time.Now())
 		if rest <= before || rest > restCap+time.Second {
 			t.Errorf("rests %s after %s", rest, before)
@@ -64,7 +64,7 @@ func TestPaces_rests(t *testing.T) {
 		before, at = rest, time.Now().Add(rest)
 	}
 	_, leave := enter(&p, 1, at)
-	leave(well)
+	leave(succeeded)
 	for range 3 {
 		if wait, _ := enter(&p, 1, at); wait > 0 {
 			t.Errorf("waits %s once it answers", wait)
@@ -78,7 +78,7 @@ func TestPaces_forgets(t *testing.T) {
 	var p paces
 	for id := range int64(100) {
 		_, leave := enter(&p, id, time.Now())
-		leave(well)
+		leave(succeeded)
 	}
 	if len(p.of) > 0 {
 		t.Errorf("%d are kept", len(p.of))
@@ -96,29 +96,29 @@ func TestPaces_waits(t *testing.T) {
 			places = append(places, leave)
 		}
 		begin := time.Now()
-		got := make(chan time.Duration, 2*waiting)
-		for range 2 * waiting {
+		got := make(chan time.Duration, 2*maxWaits)
+		for range 2 * maxWaits {
 			go func() {
 				wait, leave := p.enter(t.Context(), 1)
 				if wait == 0 {
 					got <- time.Since(begin)
 					time.Sleep(time.Millisecond)
-					leave(well)
+					leave(succeeded)
 				}
 			}()
 		}
 		time.Sleep(patient / 2)
-		places[0](well)
+		places[0](succeeded)
 		synctest.Wait()
 		if len(got) != 1 {
 			t.Errorf("%d got the one place", len(got))
 		}
 		time.Sleep(patient)
-		if len(got) != waiting {
-			t.Errorf("%d of %d that waited got a place, one after another", len(got), waiting)
+		if len(got) != maxWaits {
+			t.Errorf("%d of %d that waited got a place, one after another", len(got), maxWaits)
 		}
 		for _, leave := range places[1:] {
-			leave(well)
+			leave(succeeded)
 		}
 		time.Sleep(time.Second)
 		for id := range p.of {

@@ -12,91 +12,95 @@ import (
 	post "punctual/delayjob/webhook"
 )
 
-// Store keeps webhooks and their deliveries.
+// Store stores webhooks and their deliveries. Methods for one row return [ErrNotFound] if it does
+// not exist.
 type Store interface {
-	// CreateWebhook saves w and sets its ID; [ErrTooMany] if there are most already.
-	CreateWebhook(ctx context.Context, w *Webhook, most int) error
-	// UpdateWebhook locks the webhook, calls fn and saves what it made of it; [ErrNotFound].
+	// CreateWebhook stores w and sets its ID. It returns [ErrTooMany] if there are limit webhooks.
+	CreateWebhook(ctx context.Context, w *Webhook, limit int) error
+	// UpdateWebhook locks the webhook, calls fn and stores the result.
 	UpdateWebhook(ctx context.Context, id int64, fn func(*Webhook) error) (*Webhook, error)
-	// DeleteWebhook deletes it and its deliveries, if fn does not refuse; [ErrNotFound].
+	// DeleteWebhook deletes the webhook and its deliveries, unless fn returns an error.
 	DeleteWebhook(ctx context.Context, id int64, fn func(*Webhook) error) error
-	// Webhook is one; [ErrNotFound].
+	// Webhook returns one webhook.
 	Webhook(ctx context.Context, id int64) (*Webhook, error)
-	// Webhooks are all, in the order of their IDs.
+	// Webhooks returns all webhooks by ID.
 	Webhooks(ctx context.Context) ([]*Webhook, error)
 
-	// Pick reads deliveries by ID, each with its webhook. Those that are not there are left out.
+	// Pick returns deliveries by ID, each with its webhook. It omits those that do not exist.
 	Pick(ctx context.Context, ids []int64) (map[int64]Picked, error)
-	// Record saves what became of deliveries: state, attempts, due time, expiry, status, error and
-	// when it was delivered. It does nothing for one that has another version or was delivered.
+	// Record stores the state, attempts, due time, expiry, status, error and delivery time of
+	// deliveries. It ignores those with another version or already delivered.
 	Record(ctx context.Context, ds []*Delivery) error
-	// Next reads the oldest pending deliveries that wait for first, which is leading, at most n, and
-	// their webhook: those that may be posted now, one after another. None: nothing waits, the
-	// oldest may not be posted now, or first was recorded since by another.
+	// Next returns at most n of the oldest pending deliveries that wait for first, which is
+	// leading, and their webhook. They may be posted now, one after another. It returns none if
+	// nothing waits, if the oldest may not be posted now, or if another process has recorded first
+	// since.
 	Next(ctx context.Context, first *Delivery, now time.Time, n int) ([]*Delivery, *Webhook, error)
-	// Finish records a leading delivery as delivered, unless it was recorded since by another.
+	// Finish records a leading delivery as delivered, unless another process has recorded it
+	// since.
 	Finish(ctx context.Context, first *Delivery, now time.Time) error
-	// UpdateDelivery locks the delivery, calls fn and saves what it made of it; [ErrNotFound].
+	// UpdateDelivery locks the delivery, calls fn and stores the result.
 	UpdateDelivery(ctx context.Context, id int64, fn func(*Delivery) error) (*Delivery, error)
-	// Deliveries of a webhook, the newest first.
+	// Deliveries returns deliveries of a webhook, newest first.
 	Deliveries(ctx context.Context, webhook int64, f Filter) ([]*Delivery, error)
-	// New are pending deliveries with IDs behind after, in their order, at most n.
+	// New returns at most n pending deliveries with IDs after the given one, by ID.
 	New(ctx context.Context, after int64, n int) ([]*Delivery, error)
-	// LastDelivery is the highest ID of a delivery; 0: there is none.
+	// LastDelivery returns the highest ID of a delivery, or 0.
 	LastDelivery(ctx context.Context) (int64, error)
-	// Due are pending deliveries with a due time in w, by due time then ID, at most n, behind
-	// after; nil: from the first. Those whose message is a dead letter are left out.
+	// Due returns at most n pending deliveries due in w, ordered by due time and ID, starting
+	// after the given one (nil: the first). It omits deliveries whose message is a dead letter.
 	Due(ctx context.Context, w delayjob.Window, after *Delivery, n int) ([]*Delivery, error)
-	// Trim deletes what ended before a time.
+	// Trim deletes final deliveries last updated before the given time.
 	Trim(ctx context.Context, before time.Time) error
 }
 
-// Picked is a delivery as it stands.
+// Picked is a delivery and its webhook.
 type Picked struct {
 	Delivery *Delivery
 	Webhook  *Webhook
-	Ahead    int  // older events of the same meeting that are still to be posted to the webhook, up to 1,000
-	Behind   bool // whether later ones are
+	Ahead    int  // number of older events of the meeting still to be posted to the webhook, at most 1,000
+	Behind   bool // whether there are later ones
 }
 
-// Scheduler takes a message straight to the queue, as well as it can: what it loses, the loader finds.
+// A Scheduler adds messages directly to the queue. It may lose messages: the loader finds them.
 type Scheduler interface {
 	Schedule(ctx context.Context, ms ...delayjob.Message)
 }
 
-// Service is the use cases of webhooks. Safe for concurrent use.
+// Service manages webhooks. Safe for concurrent use.
 type Service struct {
 	store     Store
 	scheduler Scheduler
 	sender    *post.Sender
-	events    []string // types that there are
+	events    []string // known event types
 	now       func() time.Time
 }
 
-// NewService returns a service that knows events of these types.
+// NewService returns a Service for these event types.
 func NewService(store Store, scheduler Scheduler, sender *post.Sender, events []string, now func() time.Time) *Service {
 	return &Service{store: store, scheduler: scheduler, sender: sender, events: events, now: now}
 }
 
 func (s *Service) micro() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// Webhooks are all, in the order of their IDs.
+// Webhooks returns all webhooks by ID.
 func (s *Service) Webhooks(ctx context.Context) ([]*Webhook, error) { return s.store.Webhooks(ctx) }
 
-// Webhook is one, or [ErrNotFound].
+// Webhook returns one webhook, or [ErrNotFound].
 func (s *Service) Webhook(ctx context.Context, id int64) (*Webhook, error) {
 	return s.store.Webhook(ctx, id)
 }
 
-// Create saves a webhook, which receives the events from now on. If w has no secret, Create generates
-// one. The URL must lead to a server that may be posted to.
+// Create stores a webhook for events from now on. An empty Secret is replaced by a random one. It
+// returns an [*InvalidError] for invalid fields, including a URL that must not be posted to, and
+// [ErrTooMany].
 func (s *Service) Create(ctx context.Context, w Webhook) (*Webhook, error) {
 	if w.Secret == "" {
 		w.Secret = rand.Text()
 	}
 	w.Version, w.CreatedAt = 1, s.micro()
 	w.UpdatedAt = w.CreatedAt
-	if fs := append(s.urlFaults(ctx, w.URL), w.faults(s.events)...); len(fs) > 0 {
+	if fs := append(s.checkURL(ctx, w.URL), w.faults(s.events)...); len(fs) > 0 {
 		return nil, &InvalidError{Faults: fs}
 	}
 	if err := s.store.CreateWebhook(ctx, &w, MaxWebhooks); err != nil {
@@ -105,21 +109,22 @@ func (s *Service) Create(ctx context.Context, w Webhook) (*Webhook, error) {
 	return &w, nil
 }
 
-// Patch of a webhook; nil fields stay.
+// Patch changes the fields of a webhook that are not nil.
 type Patch struct {
 	URL, Secret *string
 	Events      *[]string
 	Active      *bool
 }
 
-// Update changes a webhook. If based is not nil, it is the version that must be there.
-func (s *Service) Update(ctx context.Context, id int64, based *int64, p Patch) (*Webhook, error) {
-	var unfit []Fault
+// Update changes a webhook. If ifMatch is not nil and not the current version, it returns a
+// [*VersionError].
+func (s *Service) Update(ctx context.Context, id int64, ifMatch *int64, p Patch) (*Webhook, error) {
+	var urlFaults []Fault
 	if p.URL != nil {
-		unfit = s.urlFaults(ctx, *p.URL) // may take long: not while the row is locked
+		urlFaults = s.checkURL(ctx, *p.URL) // may be slow, so not while the row is locked
 	}
 	return s.store.UpdateWebhook(ctx, id, func(w *Webhook) error {
-		if err := w.based(based); err != nil {
+		if err := w.checkVersion(ifMatch); err != nil {
 			return err
 		}
 		set(&w.URL, p.URL)
@@ -129,7 +134,7 @@ func (s *Service) Update(ctx context.Context, id int64, based *int64, p Patch) (
 		if w.Active {
 			w.Stopped = ""
 		}
-		if fs := append(unfit, w.faults(s.events)...); len(fs) > 0 {
+		if fs := append(urlFaults, w.faults(s.events)...); len(fs) > 0 {
 			return &InvalidError{Faults: fs}
 		}
 		w.Version++
@@ -144,26 +149,26 @@ func set[T any](to, from *T) {
 	}
 }
 
-func (s *Service) urlFaults(ctx context.Context, url string) []Fault {
+func (s *Service) checkURL(ctx context.Context, url string) []Fault {
 	if err := s.sender.CheckURL(ctx, url); err != nil {
 		return []Fault{fault.New("body.url", "refused", "%v", err)}
 	}
 	return nil
 }
 
-// Delete deletes a webhook and its pending deliveries. If based is not nil, it is the version that
-// must be there.
-func (s *Service) Delete(ctx context.Context, id int64, based *int64) error {
-	return s.store.DeleteWebhook(ctx, id, func(w *Webhook) error { return w.based(based) })
+// Delete deletes a webhook and its pending deliveries. If ifMatch is not nil and not the current
+// version, it returns a [*VersionError].
+func (s *Service) Delete(ctx context.Context, id int64, ifMatch *int64) error {
+	return s.store.DeleteWebhook(ctx, id, func(w *Webhook) error { return w.checkVersion(ifMatch) })
 }
 
-// Deliveries of a webhook, the newest first.
+// Deliveries returns one page of the deliveries of a webhook, newest first.
 func (s *Service) Deliveries(ctx context.Context, id int64, f Filter) (Page, error) {
 	if _, err := s.store.Webhook(ctx, id); err != nil {
 		return Page{}, err
 	}
 	limit := f.limit()
-	f.Limit = limit + 1 // one more tells whether there is a next page
+	f.Limit = limit + 1 // one more shows whether there is a next page
 	ds, err := s.store.Deliveries(ctx, id, f)
 	if err != nil {
 		return Page{}, err
@@ -174,7 +179,8 @@ func (s *Service) Deliveries(ctx context.Context, id int64, f Filter) (Page, err
 	return Page{Items: ds[:limit], Next: ds[limit-1].ID}, nil
 }
 
-// Resend delivers again, now, what has ended; a *[StateError] for what is on its way.
+// Resend posts a delivery in a final state again, immediately. It returns a [*StateError] for a
+// pending one.
 func (s *Service) Resend(ctx context.Context, webhook, id int64) (*Delivery, error) {
 	d, err := s.store.UpdateDelivery(ctx, id, func(d *Delivery) error {
 		if d.WebhookID != webhook {
@@ -195,8 +201,7 @@ func (s *Service) Resend(ctx context.Context, webhook, id int64) (*Delivery, err
 	return d, nil
 }
 
-// Ping posts to a webhook, active or not, an event of the type ping, and tells the answer or why
-// there was none.
+// Ping posts an event of the type ping to a webhook, active or not, and returns the outcome.
 func (s *Service) Ping(ctx context.Context, id int64) (Outcome, error) {
 	w, err := s.store.Webhook(ctx, id)
 	if err != nil {
@@ -215,16 +220,16 @@ func (s *Service) Ping(ctx context.Context, id int64) (Outcome, error) {
 const (
 	pingType  = "ping"
 	trimEvery = 6 * time.Hour
-	keep      = 30 * 24 * time.Hour // of what has ended
+	keep      = 30 * 24 * time.Hour // of final deliveries
 )
 
-// RunTrimmer deletes what ended long ago, until ctx ends.
+// RunTrimmer regularly deletes old deliveries until ctx ends.
 func (s *Service) RunTrimmer(ctx context.Context, log *slog.Logger) error {
 	tick := time.NewTicker(trimEvery)
 	defer tick.Stop()
 	for {
 		if err := s.store.Trim(ctx, s.now().Add(-keep)); err != nil && ctx.Err() == nil {
-			log.Warn("old deliveries to webhooks are kept for now", "error", err)
+			log.Warn("deleting old webhook deliveries failed, retrying", "error", err)
 		}
 		select {
 		case <-ctx.Done():

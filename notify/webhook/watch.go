@@ -8,21 +8,20 @@ import (
 	"punctual/delayjob"
 )
 
-// Watcher gives the queue new deliveries as soon as it is told that something happened. What it
-// misses, the loader finds.
+// Watcher schedules new deliveries as soon as something happens. The loader finds what it misses.
 type Watcher struct {
 	store     Store
 	scheduler Scheduler
 	log       *slog.Logger
-	poked     chan struct{} // one slot
+	poked     chan struct{} // has one slot
 }
 
-// NewWatcher returns a watcher; it looks at nothing until Run.
+// NewWatcher returns a Watcher, which does nothing until Run.
 func NewWatcher(store Store, scheduler Scheduler, log *slog.Logger) *Watcher {
 	return &Watcher{store: store, scheduler: scheduler, log: log, poked: make(chan struct{}, 1)}
 }
 
-// Poke says that something may have happened. It never blocks.
+// Poke reports that something may have happened. It never blocks.
 func (w *Watcher) Poke() {
 	select {
 	case w.poked <- struct{}{}:
@@ -32,13 +31,13 @@ func (w *Watcher) Poke() {
 
 const (
 	watchPage = 500
-	watchRest = 25 * time.Millisecond // one look is enough for what happens at the same moment
-	lookBack  = 200                   // what is committed later may have a lower ID
+	watchRest = 25 * time.Millisecond // one look covers everything that happens at the same time
+	lookBack  = 200                   // a later commit may have a lower ID
 )
 
-// Run looks whenever it is poked, until ctx ends.
+// Run checks for new deliveries after each Poke until ctx ends.
 func (w *Watcher) Run(ctx context.Context) error {
-	after := int64(-1) // not known yet
+	after := int64(-1) // unknown
 	for failing := false; ; {
 		select {
 		case <-ctx.Done():
@@ -47,7 +46,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}
 		next, err := w.look(ctx, after)
 		if err != nil && ctx.Err() == nil && !failing {
-			w.log.Warn("new deliveries to webhooks are left to the loader", "error", err)
+			w.log.Warn("scheduling new webhook deliveries failed, loader will retry", "error", err)
 		}
 		failing = err != nil
 		after = next
@@ -59,9 +58,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// look schedules what is new behind after and returns behind which delivery to look next.
+// look schedules the deliveries after the given ID and returns the ID to continue after.
 func (w *Watcher) look(ctx context.Context, after int64) (int64, error) {
-	if after < 0 { // what was there before this process is the loader's
+	if after < 0 { // older deliveries are left to the loader
 		last, err := w.store.LastDelivery(ctx)
 		if err != nil {
 			return after, err

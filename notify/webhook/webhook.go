@@ -1,9 +1,9 @@
-// Package webhook posts events of meetings to other servers. Each event is a signed post, retried
-// until the server accepts it.
+// Package webhook notifies other servers of what happens to meetings. It posts each event, signed,
+// and retries until the server accepts it.
 //
-// The database writes a delivery in the transaction of its event, so none is lost and none is sent
-// for a change that was rolled back. The strategy webhook.deliver posts deliveries. [Watcher] queues
-// new ones at once, and the loader queues the rest.
+// The database writes a delivery in the same transaction as the event, so no event is lost, and
+// none is posted that was rolled back. The delay job webhook.deliver posts the deliveries.
+// [Watcher] schedules new ones at once, and the loader finds the rest.
 package webhook
 
 import (
@@ -25,8 +25,8 @@ type Webhook struct {
 	URL       string
 	Secret    string   // signs each post
 	Events    []string // types such as meeting.started; none: all
-	Active    bool     // else nothing is posted
-	Stopped   string   // why it is not active, if nobody switched it off
+	Active    bool     // whether events are posted
+	Stopped   string   // why it is not active, if no user deactivated it
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -38,39 +38,40 @@ type State string
 const (
 	Pending   State = "pending"
 	Delivered State = "delivered" // the server answered 2xx
-	Failed    State = "failed"    // given up
-	Skipped   State = "skipped"   // the meeting is deleted, or the webhook is not active
+	Failed    State = "failed"    // expired, or no attempts left
+	Skipped   State = "skipped"   // the meeting is deleted or the webhook inactive
 )
 
-// Delivery is one event on its way to one webhook.
+// Delivery is one event for one webhook.
 type Delivery struct {
 	ID          int64
 	WebhookID   int64
-	EventID     int64 // the same as in the stream of events
-	MeetingID   int64 // that the event is of
+	EventID     int64 // as in the stream of events
+	MeetingID   int64 // of the event
 	Event       string
 	State       State
-	Due         time.Time // nothing is posted before
-	Expires     time.Time // when it is given up
+	Due         time.Time // not posted earlier
+	Expires     time.Time // when it fails
 	Attempts    int
-	Status      int // of the last answer; 0: there was none
+	Status      int // of the last response; 0: none
 	LastError   string
-	DeliveredAt time.Time // zero: it was not
-	Version     int64     // rises when it is sent again
+	DeliveredAt time.Time // zero: not delivered
+	Version     int64     // incremented by each resend
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
 
-// Leading reports whether the delivery was posted and stays pending while its message goes on with
-// the later events of its meeting. A crash leaves it so, and its message comes again elsewhere.
+// Leading reports whether the delivery was posted and stays pending while its handler posts later
+// events of the meeting. After a crash its message is delivered again, and another handler
+// continues.
 func (d *Delivery) Leading() bool {
 	return d.State == Pending && d.Version == 1 && d.Status >= 200 && d.Status < 300
 }
 
-// Job is the name of the strategy that posts.
+// Job is the name of the delay job.
 const Job = "webhook.deliver"
 
-// Message is the delivery as the queue carries it.
+// Message returns the message for the queue.
 func (d *Delivery) Message() delayjob.Message {
 	return delayjob.Message{Job: Job, Key: fmt.Sprint(d.ID), Version: d.Version, Due: d.Due}
 }
@@ -80,7 +81,7 @@ const (
 	MinSecret   = 16 // characters
 	MaxSecret   = 200
 	MaxWebhooks = 100
-	Patience    = 3 * 24 * time.Hour // for so long a delivery is tried; the database knows it, too
+	Patience    = 3 * 24 * time.Hour // how long a delivery is retried; the database trigger uses the same value
 )
 
 // Errors of this package; see also [InvalidError], [VersionError] and [StateError].
@@ -89,19 +90,19 @@ var (
 	ErrTooMany  = fmt.Errorf("there are %d webhooks, as many as there may be", MaxWebhooks)
 )
 
-// Faults of requests are those of every package. See package fault.
+// The fault types of package fault, shared by all packages.
 type (
 	Fault        = fault.Fault
 	InvalidError = fault.InvalidError
 	VersionError = fault.VersionError
 )
 
-// StateError says that a delivery is in a state that does not allow this.
+// StateError reports that the state of a delivery does not allow the operation.
 type StateError struct{ State State }
 
 func (e *StateError) Error() string { return "the delivery is " + string(e.State) }
 
-// faults of what w itself says, without its URL's. known are the types of events.
+// faults checks all fields of w except its URL. known are the event types.
 func (w *Webhook) faults(known []string) (fs []Fault) {
 	printable := func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsPrint(r) }
 	if n := len(w.Secret); n < MinSecret || n > MaxSecret || strings.ContainsFunc(w.Secret, func(r rune) bool { return !printable(r) }) {
@@ -121,34 +122,34 @@ func (w *Webhook) faults(known []string) (fs []Fault) {
 	return fs
 }
 
-// based is an error if a change is based on another version; nil is on any.
-func (w *Webhook) based(version *int64) error {
+// checkVersion compares the version with the one that a change is based on; nil: any.
+func (w *Webhook) checkVersion(version *int64) error {
 	if version != nil && *version != w.Version {
 		return &VersionError{Current: w.Version}
 	}
 	return nil
 }
 
-// maxText bounds what a client or a server can make us keep or repeat.
+// maxText limits stored text from clients and servers.
 const maxText = 500
 
 func clip(s string) string {
 	if len(s) > maxText {
 		s = strings.ToValidUTF8(s[:maxText], "") + "..."
 	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "") // Postgres keeps no other
+	return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "") // Postgres rejects invalid UTF-8 and NUL
 }
 
-// Page is a part of a list of deliveries, the newest first.
+// Page is one page of deliveries, newest first.
 type Page struct {
 	Items []*Delivery
-	Next  int64 // the Before of the following page; 0: there is none
+	Next  int64 // Before of the next page; 0: none
 }
 
-// Filter chooses deliveries of a webhook.
+// Filter of the deliveries of a webhook.
 type Filter struct {
 	State  State // "": any
-	Before int64 // IDs below; 0: from the newest
+	Before int64 // only IDs below; 0: from the newest
 	Limit  int
 }
 

@@ -139,12 +139,12 @@ func TestDeliver(t *testing.T) {
 			state: "failed 1 503 the server answered 503 Service Unavailable", posts: 1},
 		{name: "at the last moment", answer: status(200), before: set(func(d *webhook.Delivery) { d.Expires = now.Add(time.Microsecond) }), state: "delivered 1 200 ", posts: 1},
 		{name: "given up", answer: status(200), before: set(func(d *webhook.Delivery) { d.Expires, d.Attempts, d.Status, d.LastError = now, 40, 502, "closed" }), attempt: 41,
-			want: delayjob.Dead(errors.New("given up after 72h0m0s; the last time: closed")), state: "failed 40 502 given up after 72h0m0s; the last time: closed"},
+			want: delayjob.Dead(errors.New("failed after 72h0m0s; last error: closed")), state: "failed 40 502 failed after 72h0m0s; last error: closed"},
 		{name: "given up untried", answer: status(200), before: set(func(d *webhook.Delivery) { d.Expires = now }),
-			want: delayjob.Dead(errors.New("given up after 72h0m0s")), state: "failed 0 0 given up after 72h0m0s"},
+			want: delayjob.Dead(errors.New("failed after 72h0m0s")), state: "failed 0 0 failed after 72h0m0s"},
 		{name: "its dead letter was put back", answer: status(200), before: set(func(d *webhook.Delivery) { d.State, d.Expires = webhook.Failed, now.Add(-time.Hour) }), state: "delivered 1 200 ", posts: 1},
-		{name: "failed", answer: status(200), before: set(func(d *webhook.Delivery) { d.State = webhook.Failed }), attempt: 2, want: delayjob.Drop("it is failed"), state: "failed 0 0 "},
-		{name: "delivered", answer: status(200), before: set(func(d *webhook.Delivery) { d.State = webhook.Delivered }), want: delayjob.Drop("it is delivered"), state: "delivered 0 0 "},
+		{name: "failed", answer: status(200), before: set(func(d *webhook.Delivery) { d.State = webhook.Failed }), attempt: 2, want: delayjob.Drop("already failed"), state: "failed 0 0 "},
+		{name: "delivered", answer: status(200), before: set(func(d *webhook.Delivery) { d.State = webhook.Delivered }), want: delayjob.Drop("already delivered"), state: "delivered 0 0 "},
 		{name: "sent again meanwhile", answer: status(200), before: set(func(d *webhook.Delivery) { d.Version = 2 }), want: delayjob.Drop("superseded by a resend"), state: "pending 0 0 "},
 		{name: "switched off", answer: status(200), before: func(t *testing.T, s *gormstore.Store, d *webhook.Delivery) {
 			if _, err := s.UpdateWebhook(t.Context(), d.WebhookID, func(w *webhook.Webhook) error { w.Active = false; return nil }); err != nil {
@@ -211,7 +211,7 @@ func TestDeliver_nothingToTell(t *testing.T) {
 		if err := job.Execute(t.Context(), ds[0].Message()); err != nil {
 			t.Error(err)
 		}
-		if got, _, err := s.Delivery(t.Context(), ds[0].ID); err != nil || got.State != webhook.Skipped || got.Attempts != 0 || got.LastError != "the meeting is no more" {
+		if got, _, err := s.Delivery(t.Context(), ds[0].ID); err != nil || got.State != webhook.Skipped || got.Attempts != 0 || got.LastError != "the meeting is deleted" {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if err := newDeliver(t, s, bodies{err: errDown}, time.Now).Execute(t.Context(), ds[1].Message()); !reflect.DeepEqual(err, delayjob.Unavailable(errDown)) {
@@ -225,7 +225,7 @@ func TestDeliver_nothingToTell(t *testing.T) {
 			t.Errorf("of a deleted webhook: %v", err)
 		}
 		m.Key = "x"
-		if err := job.Execute(t.Context(), m); err == nil || !strings.Contains(err.Error(), "is no delivery") {
+		if err := job.Execute(t.Context(), m); err == nil || !strings.Contains(err.Error(), "invalid delivery key") {
 			t.Errorf("key x: %v", err)
 		}
 		if len(d.told()) > 0 {
@@ -418,7 +418,7 @@ func TestDeliver_order(t *testing.T) {
 				for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(rand.N(20 * time.Millisecond)) {
 					m := one.Message()
 					m.Attempt = 2
-					if err := jobs[rand.IntN(2)].Execute(t.Context(), m); err == nil || err.Error() == "it is delivered" {
+					if err := jobs[rand.IntN(2)].Execute(t.Context(), m); err == nil || err.Error() == "already delivered" {
 						return
 					}
 					if time.Now().After(deadline) {

@@ -55,10 +55,10 @@ func (r *deliveryRow) delivery() *webhook.Delivery {
 	return d
 }
 
-// alive is the SQL of a delivery p whose message is no dead letter of a job.
+// alive is the SQL condition that the message of delivery p is not a dead letter.
 const alive = `NOT EXISTS (SELECT 1 FROM job_failures f WHERE f.job = ? AND f.key = CAST(p.id AS text) AND f.version >= p.version)`
 
-// Pick implements [webhook.Store]. A dead letter holds up nobody.
+// Pick implements [webhook.Store]. Deliveries whose message is a dead letter block no others.
 func (s *Store) Pick(ctx context.Context, ids []int64) (map[int64]webhook.Picked, error) {
 	var rows []struct {
 		Row    deliveryRow `gorm:"embedded"`
@@ -91,7 +91,7 @@ func (s *Store) Pick(ctx context.Context, ids []int64) (map[int64]webhook.Picked
 	return picked, nil
 }
 
-// Delivery is one with its webhook; [webhook.ErrNotFound].
+// Delivery returns a delivery and its webhook, or [webhook.ErrNotFound].
 func (s *Store) Delivery(ctx context.Context, id int64) (*webhook.Delivery, *webhook.Webhook, error) {
 	picked, err := s.Pick(ctx, []int64{id})
 	if p, ok := picked[id]; ok {
@@ -100,8 +100,8 @@ func (s *Store) Delivery(ctx context.Context, id int64) (*webhook.Delivery, *web
 	return nil, nil, cmp.Or(err, webhook.ErrNotFound)
 }
 
-// recordDeliveries takes a table x. The list of IDs beside it makes it a look-up of each, whatever
-// the planner expects.
+// recordDeliveries updates from a table x. The extra list of IDs makes the planner look up each
+// row by ID.
 const (
 	recordDeliveries = `UPDATE webhook_deliveries AS d SET state = x.state, attempts = x.attempts, due_at = x.due_at, expires_at = x.expires_at,
 			status = x.status, last_error = x.last_error, updated_at = x.updated_at, delivered_at = x.delivered_at
@@ -117,7 +117,7 @@ const (
 
 // Record implements [webhook.Store].
 func (s *Store) Record(ctx context.Context, ds []*webhook.Delivery) error {
-	pool := s.db.WithContext(ctx).Statement.ConnPool // gorm would take a slice for a list of parameters
+	pool := s.db.WithContext(ctx).Statement.ConnPool // gorm would expand a slice into parameters
 	if s.db.Name() != "postgres" {
 		rows := make([][10]any, len(ds))
 		for i, d := range ds {
@@ -147,8 +147,8 @@ func (s *Store) Record(ctx context.Context, ds []*webhook.Delivery) error {
 	return wrap("record deliveries", err)
 }
 
-// Next implements [webhook.Store]. The time at which first was recorded is the right to go on with
-// what waits for it: another process that takes over records it anew.
+// Next implements [webhook.Store]. The time at which first was recorded serves as a lock: another
+// process that takes over records it with a new time.
 func (s *Store) Next(ctx context.Context, first *webhook.Delivery, now time.Time, n int) ([]*webhook.Delivery, *webhook.Webhook, error) {
 	const line = `webhook_deliveries p WHERE p.webhook_id = ? AND p.meeting_id = ? AND p.meeting_id <> 0 AND p.state = 'pending' AND ` + alive
 	var rows []deliveryRow

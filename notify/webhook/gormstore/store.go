@@ -1,4 +1,4 @@
-// Package gormstore keeps webhooks and their deliveries in Postgres or SQLite.
+// Package gormstore stores webhooks and their deliveries in Postgres or SQLite.
 package gormstore
 
 import (
@@ -16,11 +16,11 @@ import (
 // Store implements [webhook.Store].
 type Store struct {
 	db    *gorm.DB
-	trail Trail // nil: nothing is noted
+	trail Trail // nil: no audit trail
 }
 
-// Trail notes what is done to webhooks, in the transaction that does it. Of what it was and is
-// there are rows; none: it was not there, or is no more.
+// Trail records a change of webhooks in the audit trail, in the transaction that makes it. before
+// and after are the rows before and after the change; none if they did not exist.
 type Trail interface {
 	Note(tx *gorm.DB, action, id, name string, before, after []any) error
 }
@@ -30,7 +30,7 @@ var _ webhook.Store = (*Store)(nil)
 // New returns a Store on db, whose dialect is "postgres" or "sqlite".
 func New(db *gorm.DB) *Store { return &Store{db: db} }
 
-// Noting returns the store with a trail in which it notes what changes.
+// Noting returns a copy of the store that records its changes in t.
 func (s *Store) Noting(t Trail) *Store { return &Store{db: s.db, trail: t} }
 
 func (s *Store) note(tx *gorm.DB, action string, r *hookRow, before, after []any) error {
@@ -40,10 +40,10 @@ func (s *Store) note(tx *gorm.DB, action string, r *hookRow, before, after []any
 	return s.trail.Note(tx, action, strconv.FormatInt(r.ID, 10), r.URL, before, after)
 }
 
-// locked reads one row of a table that nobody else may change until the transaction ends.
+// locked reads one row and locks it until the transaction ends.
 func locked(tx *gorm.DB, row any, id int64) error {
 	q := tx
-	if tx.Name() == "postgres" { // a SQLite transaction that writes is alone
+	if tx.Name() == "postgres" { // SQLite runs one writing transaction at a time
 		q = tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
 	}
 	return found(q.Take(row, id).Error)

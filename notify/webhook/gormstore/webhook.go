@@ -41,14 +41,14 @@ func (r *hookRow) webhook() *webhook.Webhook {
 	}
 }
 
-// CreateWebhook implements [webhook.Store]. Two at once may make one more than most.
-func (s *Store) CreateWebhook(ctx context.Context, w *webhook.Webhook, most int) error {
+// CreateWebhook implements [webhook.Store]. Two concurrent calls may exceed the limit by one.
+func (s *Store) CreateWebhook(ctx context.Context, w *webhook.Webhook, limit int) error {
 	return wrap("create webhook", s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var n int64
 		if err := tx.Model(&hookRow{}).Count(&n).Error; err != nil {
 			return err
 		}
-		if n >= int64(most) {
+		if n >= int64(limit) {
 			return webhook.ErrTooMany
 		}
 		r := rowOf(w)

@@ -9,17 +9,17 @@ import (
 	"punctual/notify/webhook"
 )
 
-// Delivery is one event on its way to a webhook.
+// Delivery is one event for one webhook.
 type Delivery struct {
 	ID          int64      `json:"id"`
-	EventID     int64      `json:"event_id" doc:"The same as in the stream of events"`
+	EventID     int64      `json:"event_id" doc:"The same as in the event stream"`
 	Event       string     `json:"event" example:"meeting.started"`
-	State       string     `json:"state" enum:"pending,delivered,failed,skipped" doc:"failed: given up. skipped: the meeting is no more, or the webhook was switched off"`
+	State       string     `json:"state" enum:"pending,delivered,failed,skipped" doc:"failed: not accepted in time. skipped: the meeting was deleted, or the webhook was inactive"`
 	Attempts    int        `json:"attempts"`
-	Status      *int       `json:"status" doc:"Of the last answer; null: there was none"`
+	Status      *int       `json:"status" doc:"HTTP status of the last response; null: none"`
 	LastError   *string    `json:"last_error"`
 	DeliveredAt *time.Time `json:"delivered_at"`
-	Expires     time.Time  `json:"expires" doc:"When it is given up"`
+	Expires     time.Time  `json:"expires" doc:"When the delivery fails if not accepted"`
 	CreatedAt   time.Time  `json:"created_at"`
 	UpdatedAt   time.Time  `json:"updated_at"`
 }
@@ -34,9 +34,9 @@ func viewDelivery(d *webhook.Delivery) Delivery {
 
 type deliveriesInput struct {
 	Target
-	State  string `query:"state" enum:"pending,delivered,failed,skipped" doc:"In this state only"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many items at most"`
-	Cursor string `query:"cursor" maxLength:"40" doc:"next_cursor of the page before"`
+	State  string `query:"state" enum:"pending,delivered,failed,skipped" doc:"State"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Maximum number of items"`
+	Cursor string `query:"cursor" maxLength:"40" doc:"The next_cursor of the previous page"`
 }
 
 type deliveriesOutput struct {

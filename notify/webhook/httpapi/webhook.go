@@ -1,4 +1,4 @@
-// Package httpapi is the REST resource of webhooks, for administrators.
+// Package httpapi serves webhooks to administrators over HTTP.
 package httpapi
 
 import (
@@ -14,8 +14,8 @@ import (
 	"punctual/notify/webhook"
 )
 
-// Register adds the operations to the API. Who may call them is decided by the table of
-// authorisation, for there is no rule about a single webhook.
+// Register adds the operations to api. The table in package account decides who may call them.
+// There are no further rules per webhook.
 func Register(api huma.API, svc *webhook.Service) {
 	h := &handlers{svc: svc}
 	if servers := api.OpenAPI().Servers; len(servers) > 0 {
@@ -29,33 +29,33 @@ func Register(api huma.API, svc *webhook.Service) {
 	}
 	status := func(op huma.Operation, s int) huma.Operation { op.DefaultStatus = s; return op }
 	const one, deliveries = "/webhooks/{id}", "/webhooks/{id}/deliveries"
-	huma.Register(api, op("list-webhooks", http.MethodGet, "/webhooks", "Which servers are told what happens to meetings"), h.list)
-	huma.Register(api, status(op("create-webhook", http.MethodPost, "/webhooks", "Tell a server what happens from now on", http.StatusConflict),
+	huma.Register(api, op("list-webhooks", http.MethodGet, "/webhooks", "List webhooks"), h.list)
+	huma.Register(api, status(op("create-webhook", http.MethodPost, "/webhooks", "Create a webhook for events from now on", http.StatusConflict),
 		http.StatusCreated), h.create)
-	huma.Register(api, op("get-webhook", http.MethodGet, one, "A webhook", http.StatusNotFound), h.get)
-	huma.Register(api, op("update-webhook", http.MethodPatch, one, "Change a webhook or switch it off and on",
+	huma.Register(api, op("get-webhook", http.MethodGet, one, "Get a webhook", http.StatusNotFound), h.get)
+	huma.Register(api, op("update-webhook", http.MethodPatch, one, "Change, activate or deactivate a webhook",
 		http.StatusNotFound, http.StatusPreconditionFailed), h.update)
-	huma.Register(api, status(op("delete-webhook", http.MethodDelete, one, "Tell a server nothing any more",
+	huma.Register(api, status(op("delete-webhook", http.MethodDelete, one, "Delete a webhook",
 		http.StatusNotFound, http.StatusPreconditionFailed), http.StatusNoContent), h.delete)
-	huma.Register(api, op("ping-webhook", http.MethodPost, one+"/ping", "Post an event of the type ping, and tell the answer", http.StatusNotFound), h.ping)
-	huma.Register(api, op("list-deliveries", http.MethodGet, deliveries, "What a server was told, the newest first", http.StatusNotFound), h.deliveries)
-	huma.Register(api, op("resend-delivery", http.MethodPost, deliveries+"/{delivery}/resend", "Tell it again, now",
+	huma.Register(api, op("ping-webhook", http.MethodPost, one+"/ping", "Post an event of the type ping and return the outcome", http.StatusNotFound), h.ping)
+	huma.Register(api, op("list-deliveries", http.MethodGet, deliveries, "List the deliveries of a webhook, newest first", http.StatusNotFound), h.deliveries)
+	huma.Register(api, op("resend-delivery", http.MethodPost, deliveries+"/{delivery}/resend", "Resend a delivery",
 		http.StatusNotFound, http.StatusConflict), h.resend)
 }
 
 type handlers struct {
 	svc  *webhook.Service
-	base string // of Location headers
+	base string // prefix of Location headers
 }
 
-// Webhook is one as the API shows it.
+// Webhook is a webhook as the API shows it.
 type Webhook struct {
 	ID        int64     `json:"id"`
 	URL       string    `json:"url"`
-	Secret    string    `json:"secret,omitempty" doc:"Signs each post; told once, when the webhook is made"`
-	Events    []string  `json:"events" nullable:"false" doc:"Types that it is told of; none: all"`
-	Active    bool      `json:"active" doc:"Else it is told nothing"`
-	Stopped   *string   `json:"stopped" doc:"Why it is not active, if nobody switched it off"`
+	Secret    string    `json:"secret,omitempty" doc:"Signs each post; returned only when the webhook is created"`
+	Events    []string  `json:"events" nullable:"false" doc:"Event types that are posted; empty: all"`
+	Active    bool      `json:"active" doc:"Whether events are posted"`
+	Stopped   *string   `json:"stopped" doc:"Why the webhook is inactive, if no user deactivated it"`
 	Version   int64     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -92,7 +92,7 @@ func show(w *webhook.Webhook) *webhookOutput {
 type webhooksOutput struct {
 	Body struct {
 		Items      []Webhook `json:"items" nullable:"false"`
-		NextCursor *string   `json:"next_cursor" doc:"Always null: there are few"`
+		NextCursor *string   `json:"next_cursor" doc:"Always null: the list has one page"`
 	}
 }
 
@@ -111,9 +111,9 @@ func (h *handlers) list(ctx context.Context, _ *struct{}) (*webhooksOutput, erro
 
 type createWebhookInput struct {
 	Body struct {
-		URL    string   `json:"url" doc:"http or https; its host must be public, unless topics.allow_networks says otherwise" example:"https://desk.example.org/hooks/punctual"`
-		Secret string   `json:"secret,omitempty" format:"password" doc:"Signs each post; 16 to 200 printable ASCII characters. Left out: one is made, and told in the answer"`
-		Events []string `json:"events,omitempty" doc:"Types such as meeting.started; left out or empty: all" example:"[\"meeting.created\",\"meeting.cancelled\"]"`
+		URL    string   `json:"url" doc:"http or https; the host must be public, unless topics.allow_networks allows it" example:"https://desk.example.org/hooks/punctual"`
+		Secret string   `json:"secret,omitempty" format:"password" doc:"Signs each post; 16 to 200 printable ASCII characters. Omitted: the response contains a generated one"`
+		Events []string `json:"events,omitempty" doc:"Event types such as meeting.started; omitted or empty: all" example:"[\"meeting.created\",\"meeting.cancelled\"]"`
 		Active *bool    `json:"active,omitempty" default:"true"`
 	}
 }
@@ -134,19 +134,19 @@ type Target struct {
 	ID int64 `path:"id" minimum:"1"`
 }
 
-// ChangeInput is embedded in the input of changes of one.
+// ChangeInput is embedded in the input of changes to one webhook.
 type ChangeInput struct {
 	Target
-	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; another current version answers 412"`
+	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; answers 412 if the webhook has changed since"`
 }
 
-// based is nil if any version will do. A tag that is none of ours matches no version.
-func (i ChangeInput) based() *int64 {
+// version returns the required version, or nil for any. A malformed tag matches no version.
+func (i ChangeInput) version() *int64 {
 	tag := strings.TrimSpace(i.IfMatch)
 	if tag == "" || tag == "*" {
 		return nil
 	}
-	tag = strings.TrimPrefix(tag, "W/") // a proxy that compressed the answer made it weak
+	tag = strings.TrimPrefix(tag, "W/") // a proxy that compresses responses makes the tag weak
 	version, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
 	if err != nil {
 		version = -1
@@ -174,7 +174,7 @@ type updateWebhookInput struct {
 
 func (h *handlers) update(ctx context.Context, in *updateWebhookInput) (*webhookOutput, error) {
 	b := &in.Body
-	w, err := h.svc.Update(ctx, in.ID, in.based(), webhook.Patch{URL: b.URL, Secret: b.Secret, Events: b.Events, Active: b.Active})
+	w, err := h.svc.Update(ctx, in.ID, in.version(), webhook.Patch{URL: b.URL, Secret: b.Secret, Events: b.Events, Active: b.Active})
 	if err != nil {
 		return nil, err
 	}
@@ -182,13 +182,13 @@ func (h *handlers) update(ctx context.Context, in *updateWebhookInput) (*webhook
 }
 
 func (h *handlers) delete(ctx context.Context, in *ChangeInput) (*struct{}, error) {
-	return nil, h.svc.Delete(ctx, in.ID, in.based())
+	return nil, h.svc.Delete(ctx, in.ID, in.version())
 }
 
 type pingWebhookOutput struct {
 	Body struct {
-		Status *int    `json:"status" doc:"Of the answer; null: there was none"`
-		Error  *string `json:"error" doc:"What was wrong with it; null: nothing"`
+		Status *int    `json:"status" doc:"HTTP status of the response; null: none"`
+		Error  *string `json:"error" doc:"Error, or null"`
 		TookMs int64   `json:"took_ms"`
 	}
 }

@@ -829,8 +829,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Notifications, the newest first
-         * @description A page that has looked at 10,000 notifications for those that match ends early, even without a match. `next_cursor` continues the search.
+         * List notifications, newest first
+         * @description A page ends early after examining 10,000 notifications, even without a match. `next_cursor` continues the search.
          */
         get: operations["list-notifications"];
         put?: never;
@@ -850,7 +850,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send several again, now */
+        /** Resend several notifications */
         post: operations["resend-notifications"];
         delete?: never;
         options?: never;
@@ -865,7 +865,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What became of one, attempt by attempt */
+        /** Get a notification with its failed attempts */
         get: operations["get-notification"];
         put?: never;
         post?: never;
@@ -884,7 +884,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send it again, now */
+        /** Resend a notification */
         post: operations["resend-notification"];
         delete?: never;
         options?: never;
@@ -916,7 +916,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Mails and short messages that were kept instead of sent, the newest first */
+        /** List emails and text messages that were stored instead of sent, newest first */
         get: operations["list-outbox"];
         put?: never;
         post?: never;
@@ -933,7 +933,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of them */
+        /** Get a stored message */
         get: operations["get-outbox-message"];
         put?: never;
         post?: never;
@@ -1839,10 +1839,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Which servers are told what happens to meetings */
+        /** List webhooks */
         get: operations["list-webhooks"];
         put?: never;
-        /** Tell a server what happens from now on */
+        /** Create a webhook for events from now on */
         post: operations["create-webhook"];
         delete?: never;
         options?: never;
@@ -1857,15 +1857,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A webhook */
+        /** Get a webhook */
         get: operations["get-webhook"];
         put?: never;
         post?: never;
-        /** Tell a server nothing any more */
+        /** Delete a webhook */
         delete: operations["delete-webhook"];
         options?: never;
         head?: never;
-        /** Change a webhook or switch it off and on */
+        /** Change, activate or deactivate a webhook */
         patch: operations["update-webhook"];
         trace?: never;
     };
@@ -1876,7 +1876,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a server was told, the newest first */
+        /** List the deliveries of a webhook, newest first */
         get: operations["list-deliveries"];
         put?: never;
         post?: never;
@@ -1895,7 +1895,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell it again, now */
+        /** Resend a delivery */
         post: operations["resend-delivery"];
         delete?: never;
         options?: never;
@@ -1912,7 +1912,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Post an event of the type ping, and tell the answer */
+        /** Post an event of the type ping and return the outcome */
         post: operations["ping-webhook"];
         delete?: never;
         options?: never;
@@ -2513,7 +2513,7 @@ export interface components {
             /** @default true */
             active: boolean;
             /**
-             * @description Types such as meeting.started; left out or empty: all
+             * @description Event types such as meeting.started; omitted or empty: all
              * @example [
              *       "meeting.created",
              *       "meeting.cancelled"
@@ -2522,11 +2522,11 @@ export interface components {
             events?: string[] | null;
             /**
              * Format: password
-             * @description Signs each post; 16 to 200 printable ASCII characters. Left out: one is made, and told in the answer
+             * @description Signs each post; 16 to 200 printable ASCII characters. Omitted: the response contains a generated one
              */
             secret?: string;
             /**
-             * @description http or https; its host must be public, unless topics.allow_networks says otherwise
+             * @description http or https; the host must be public, unless topics.allow_networks allows it
              * @example https://desk.example.org/hooks/punctual
              */
             url: string;
@@ -2687,25 +2687,25 @@ export interface components {
             event: string;
             /**
              * Format: int64
-             * @description The same as in the stream of events
+             * @description The same as in the event stream
              */
             event_id: number;
             /**
              * Format: date-time
-             * @description When it is given up
+             * @description When the delivery fails if not accepted
              */
             expires: string;
             /** Format: int64 */
             id: number;
             last_error: string | null;
             /**
-             * @description failed: given up. skipped: the meeting is no more, or the webhook was switched off
+             * @description failed: not accepted in time. skipped: the meeting was deleted, or the webhook was inactive
              * @enum {string}
              */
             state: "pending" | "delivered" | "failed" | "skipped";
             /**
              * Format: int64
-             * @description Of the last answer; null: there was none
+             * @description HTTP status of the last response; null: none
              */
             status: number | null;
             /** Format: date-time */
@@ -3645,7 +3645,7 @@ export interface components {
             version: number;
         };
         Notification: {
-            /** @description E-mail address or phone number */
+            /** @description Email address or phone number */
             address: string;
             /** Format: int64 */
             attempts: number;
@@ -3667,11 +3667,11 @@ export interface components {
             id: number;
             /** @example reminder */
             kind: string;
-            /** @description Why the last attempt failed, or why there was none */
+            /** @description Why the last attempt failed, or why the notification was not sent */
             last_error: string | null;
             /** Format: int64 */
             meeting_id: number | null;
-            /** @description The same in every attempt; null before the first */
+            /** @description The same for every attempt; null before the first */
             message_id: string | null;
             name: string;
             /**
@@ -3681,7 +3681,7 @@ export interface components {
             sent_at: string | null;
             /** @enum {string} */
             state: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled" | "superseded";
-            /** @description Of the meeting, when this was recorded */
+            /** @description Title of the meeting when the notification was created */
             title: string;
             /** Format: date-time */
             updated_at: string;
@@ -3689,7 +3689,7 @@ export interface components {
             user_id: number | null;
         };
         NotificationDetail: {
-            /** @description E-mail address or phone number */
+            /** @description Email address or phone number */
             address: string;
             /** Format: int64 */
             attempts: number;
@@ -3707,24 +3707,24 @@ export interface components {
              * @description When it is too late to send it; null: never
              */
             expires: string | null;
-            /** @description Attempts that came to nothing, the first fifty */
+            /** @description Failed attempts, at most the first 50 */
             failures: components["schemas"]["Attempt"][];
             /** Format: int64 */
             id: number;
             /** @example reminder */
             kind: string;
-            /** @description Why the last attempt failed, or why there was none */
+            /** @description Why the last attempt failed, or why the notification was not sent */
             last_error: string | null;
-            /** @description Of the recipient */
+            /** @description Locale of the recipient */
             locale: string;
             /** Format: int64 */
             meeting_id: number | null;
-            /** @description The same in every attempt; null before the first */
+            /** @description The same for every attempt; null before the first */
             message_id: string | null;
             name: string;
             /**
              * Format: date-time
-             * @description While it is on its way: when it is tried, if the queue holds it already
+             * @description If pending or sending: time of the next attempt, if already in the queue
              */
             next_try: string | null;
             /**
@@ -3734,9 +3734,9 @@ export interface components {
             sent_at: string | null;
             /** @enum {string} */
             state: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled" | "superseded";
-            /** @description Of the recipient; empty: the meeting's */
+            /** @description Time zone of the recipient; empty: that of the meeting */
             timezone: string;
-            /** @description Of the meeting, when this was recorded */
+            /** @description Title of the meeting when the notification was created */
             title: string;
             /** Format: date-time */
             updated_at: string;
@@ -3786,12 +3786,12 @@ export interface components {
         OutboxItem: {
             /**
              * Format: date-time
-             * @description When it was last written
+             * @description When the file was last written
              */
             at: string;
             /** @example invitation */
             kind: string;
-            /** @description Of the file; .eml for mails, .txt for short messages */
+            /** @description File name; .eml for emails, .txt for text messages */
             name: string;
             /**
              * Format: int64
@@ -3804,16 +3804,16 @@ export interface components {
         OutboxMessage: {
             /**
              * Format: date-time
-             * @description When it was last written
+             * @description When the file was last written
              */
             at: string;
-            /** @description As it was sent; empty for short messages. Show it in a sandbox */
+            /** @description HTML as sent; empty for text messages. Show it in a sandbox */
             html: string;
             /** @example invitation */
             kind: string;
-            /** @description Of the file; .eml for mails, .txt for short messages */
+            /** @description File name; .eml for emails, .txt for text messages */
             name: string;
-            /** @description The file */
+            /** @description Content of the file */
             raw: string;
             /**
              * Format: int64
@@ -3868,11 +3868,11 @@ export interface components {
             name: string;
         };
         PingWebhookOutputBody: {
-            /** @description What was wrong with it; null: nothing */
+            /** @description Error, or null */
             error: string | null;
             /**
              * Format: int64
-             * @description Of the answer; null: there was none
+             * @description HTTP status of the response; null: none
              */
             status: number | null;
             /** Format: int64 */
@@ -4240,10 +4240,10 @@ export interface components {
         ResendOutputBody: {
             /**
              * Format: int64
-             * @description How many are sent again
+             * @description Number of notifications that are sent again
              */
             resent: number;
-            /** @description Those that are on their way, were cancelled, or are not there */
+            /** @description IDs of notifications that are pending, sending, cancelled, superseded or unknown */
             skipped: number[];
         };
         Room: {
@@ -5218,17 +5218,17 @@ export interface components {
             visibility?: "public" | "private" | null;
         };
         Webhook: {
-            /** @description Else it is told nothing */
+            /** @description Whether events are posted */
             active: boolean;
             /** Format: date-time */
             created_at: string;
-            /** @description Types that it is told of; none: all */
+            /** @description Event types that are posted; empty: all */
             events: string[];
             /** Format: int64 */
             id: number;
-            /** @description Signs each post; told once, when the webhook is made */
+            /** @description Signs each post; returned only when the webhook is created */
             secret?: string;
-            /** @description Why it is not active, if nobody switched it off */
+            /** @description Why the webhook is inactive, if no user deactivated it */
             stopped: string | null;
             /** Format: date-time */
             updated_at: string;
@@ -5238,7 +5238,7 @@ export interface components {
         };
         WebhooksOutputBody: {
             items: components["schemas"]["Webhook"][];
-            /** @description Always null: there are few */
+            /** @description Always null: the list has one page */
             next_cursor: string | null;
         };
         Wish: {
@@ -7581,25 +7581,25 @@ export interface operations {
     "list-notifications": {
         parameters: {
             query?: {
-                /** @description Of this meeting only */
+                /** @description ID of the meeting */
                 meeting_id?: number;
-                /** @description Of this kind only */
+                /** @description Kind of notification */
                 kind?: string;
-                /** @description By this channel only */
+                /** @description Channel */
                 channel?: "email" | "sms";
-                /** @description To this e-mail address or phone number */
+                /** @description Email address or phone number of the recipient, ignoring case */
                 address?: string;
-                /** @description Whose name, address or meeting's title has this in it, in upper or lower case */
+                /** @description Text in the recipient's name or address, or in the title of the meeting; ignores case */
                 q?: string;
-                /** @description Recorded from this time on */
+                /** @description Created at or after this time */
                 from?: string;
-                /** @description Recorded before this time */
+                /** @description Created before this time */
                 to?: string;
-                /** @description In this state only */
+                /** @description State */
                 state?: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled" | "superseded";
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
@@ -7777,9 +7777,9 @@ export interface operations {
     "list-outbox": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
@@ -10531,7 +10531,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; another current version answers 412 */
+                /** @description The ETag that the change is based on; answers 412 if the webhook has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -10562,7 +10562,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; another current version answers 412 */
+                /** @description The ETag that the change is based on; answers 412 if the webhook has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -10603,11 +10603,11 @@ export interface operations {
     "list-deliveries": {
         parameters: {
             query?: {
-                /** @description In this state only */
+                /** @description State */
                 state?: "pending" | "delivered" | "failed" | "skipped";
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
