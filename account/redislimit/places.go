@@ -10,15 +10,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Places bounds how many hold a place of a key at the same time, in all processes together. While
-// Redis does not answer every place is granted. It is safe for concurrent use.
+// Places limits how many operations per key run at the same time in all processes. While Redis
+// does not answer it grants every place. Safe for concurrent use.
 type Places struct {
-	Patience time.Duration // bounds the wait for an answer of Redis; NewPlaces sets 250 ms
+	Patience time.Duration // time limit of a Redis command; NewPlaces sets 250 ms
 
 	client redis.UniversalClient
 	prefix string
 	lease  time.Duration
-	own    string // names this process
+	own    string // identifies this process
 	silent silence
 
 	mu       sync.Mutex
@@ -29,9 +29,9 @@ type Places struct {
 
 type heldPlace struct{ key, id string }
 
-// NewPlaces returns Places whose keys begin with prefix. They are renewed while they are held; those of
-// a process that is lost are free again after lease. The client stays the caller's; it should
-// heed the contexts' deadlines.
+// NewPlaces returns Places whose keys begin with prefix. Held places are renewed. Those of a dead
+// process are free after lease. The caller keeps ownership of the client, which should respect the
+// deadlines of contexts.
 func NewPlaces(client redis.UniversalClient, prefix string, lease time.Duration) *Places {
 	return &Places{
 		Patience: defaultPatience, client: client, prefix: prefix, lease: lease,
@@ -39,7 +39,7 @@ func NewPlaces(client redis.UniversalClient, prefix string, lease time.Duration)
 	}
 }
 
-// takePlace adds the place ARGV[3] for ARGV[2] ms, if fewer than ARGV[1] are held.
+// takePlace adds the place ARGV[3] for ARGV[2] ms if fewer than ARGV[1] are held.
 var takePlace = redis.NewScript(`
 local now = redis.call('TIME')
 now = now[1] * 1000 + math.floor(now[2] / 1000)
@@ -49,7 +49,8 @@ redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`)
 
-// renewPlaces holds the places ARGV[2] and following for ARGV[1] ms more, even if Redis has lost them.
+// renewPlaces extends the places ARGV[2] and following to ARGV[1] ms from now, even if Redis has
+// lost them.
 var renewPlaces = redis.NewScript(`
 local now = redis.call('TIME')
 local ends = now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[1]
@@ -57,28 +58,29 @@ for i = 2, #ARGV do redis.call('ZADD', KEYS[1], ends, ARGV[i]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return 1`)
 
-// Take takes one of most places of key and does not wait for one. leave gives it back.
-func (p *Places) Take(ctx context.Context, key string, most int) (leave func(), ok bool) {
+// Take takes one of limit places of key, without waiting for one. The caller must call leave if
+// ok.
+func (p *Places) Take(ctx context.Context, key string, limit int) (leave func(), ok bool) {
 	if p.silent.now() {
 		return func() {}, true
 	}
 	place := p.hold(key)
-	asking, cancel := context.WithTimeout(ctx, p.Patience)
+	redisCtx, cancel := context.WithTimeout(ctx, p.Patience)
 	defer cancel()
-	granted, err := takePlace.Run(asking, p.client, []string{place.key}, most, p.lease.Milliseconds(), place.id).Bool()
+	granted, err := takePlace.Run(redisCtx, p.client, []string{place.key}, limit, p.lease.Milliseconds(), place.id).Bool()
 	switch {
 	case err == nil && granted:
 		return func() { p.leave(ctx, place) }, true
 	case err == nil:
 		p.forget(place)
 		return nil, false
-	case ctx.Err() == nil: // it was not the caller who left
+	case ctx.Err() == nil: // the caller did not cancel
 		p.silent.begin()
 	}
 	return func() { p.leave(ctx, place) }, true // Redis may have granted it
 }
 
-// hold notes a place, so that it is renewed.
+// hold registers a place for renewal.
 func (p *Places) hold(key string) heldPlace {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,8 +94,8 @@ func (p *Places) hold(key string) heldPlace {
 	return place
 }
 
-// renew keeps what is held, now and in a while, until nothing is. A place that is left meanwhile may
-// come back for the time of its lease.
+// renew extends the held places and reschedules itself while there are any. It may revive a place
+// that is released meanwhile, for the time of its lease.
 func (p *Places) renew() {
 	p.mu.Lock()
 	held := map[string][]any{}
@@ -127,7 +129,7 @@ func (p *Places) leave(ctx context.Context, place heldPlace) {
 	if p.silent.now() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Patience) // it is free, even if the caller left
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Patience) // release even if the caller is gone
 	defer cancel()
 	if p.client.ZRem(ctx, place.key, place.id).Err() != nil {
 		p.silent.begin()

@@ -1,5 +1,5 @@
-// Package redislimit counts attempts, and what runs at the same time, in Redis, so that several instances
-// share the count.
+// Package redislimit counts attempts and concurrent operations in Redis, so that several processes
+// share the counts.
 package redislimit
 
 import (
@@ -16,13 +16,13 @@ import (
 
 const (
 	defaultPatience = 250 * time.Millisecond
-	pause           = time.Second // after which a Redis that did not answer is asked again
+	pause           = time.Second // before the next command after a Redis that did not answer
 )
 
-// Limiter is an [account.Limiter] on Redis. While Redis does not answer it counts in memory:
-// people can still sign in, and guessing stays limited, per instance.
+// Limiter is an [account.Limiter] on Redis. While Redis does not answer it counts in memory: users
+// can still sign in, and attempts remain limited per process.
 type Limiter struct {
-	Patience time.Duration // bounds the wait for an answer of Redis; New sets 250 ms
+	Patience time.Duration // time limit of a Redis command; New sets 250 ms
 
 	redis    *redis_rate.Limiter
 	prefix   string
@@ -36,8 +36,8 @@ type Limiter struct {
 
 var _ account.Limiter = (*Limiter)(nil)
 
-// New returns a Limiter whose keys begin with "rate:" and prefix. The client stays the caller's;
-// it should heed the contexts' deadlines.
+// New returns a Limiter whose keys begin with "rate:" and prefix. The caller keeps ownership of
+// the client, which should respect the deadlines of contexts.
 func New(client redis.UniversalClient, prefix string, r account.Rate) *Limiter {
 	return &Limiter{
 		Patience: defaultPatience, redis: redis_rate.NewLimiter(client), prefix: prefix,
@@ -45,7 +45,7 @@ func New(client redis.UniversalClient, prefix string, r account.Rate) *Limiter {
 	}
 }
 
-// SetRate changes the rate. What was charged stays charged.
+// SetRate changes the rate. Existing charges remain.
 func (l *Limiter) SetRate(r account.Rate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +53,7 @@ func (l *Limiter) SetRate(r account.Rate) {
 	l.fallback.SetRate(r)
 }
 
-// limit is the rate in redis_rate's terms; false: everything is allowed.
+// limit returns the rate for redis_rate, or false if everything is allowed.
 func (l *Limiter) limit() (redis_rate.Limit, bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -65,7 +65,7 @@ func (l *Limiter) Allow(ctx context.Context, key string) (ok bool, retryAfter ti
 	return l.AllowN(ctx, key, 1)
 }
 
-// AllowN charges n attempts to key, or none if it has fewer left.
+// AllowN charges n attempts to key, or none if fewer are left.
 func (l *Limiter) AllowN(ctx context.Context, key string, n int) (ok bool, retryAfter time.Duration) {
 	limit, limited := l.limit()
 	if !limited {
@@ -74,11 +74,11 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n int) (ok bool, retry
 	if l.silent.now() {
 		return l.fallback.AllowN(ctx, key, n)
 	}
-	asking, cancel := context.WithTimeout(ctx, l.Patience)
+	redisCtx, cancel := context.WithTimeout(ctx, l.Patience)
 	defer cancel()
-	res, err := l.redis.AllowN(asking, l.prefix+key, limit, n)
+	res, err := l.redis.AllowN(redisCtx, l.prefix+key, limit, n)
 	if err != nil {
-		if ctx.Err() == nil { // it was not the caller who left
+		if ctx.Err() == nil { // the caller did not cancel
 			l.silent.begin()
 		}
 		return l.fallback.AllowN(ctx, key, n)
@@ -92,14 +92,14 @@ func (l *Limiter) Forgive(ctx context.Context, key string) {
 	if !limited {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.Patience) // it succeeded, even if the caller left
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.Patience) // return the charge even if the caller is gone
 	defer cancel()
 	l.fallback.Forgive(ctx, key)
 	if l.silent.now() {
 		return
 	}
-	// The script takes a negative cost as a refund, but does not store a count of zero: then
-	// the key is to go.
+	// The script accepts a negative cost as a refund but does not store a count of zero, so delete
+	// the key then.
 	res, err := l.redis.AllowN(ctx, l.prefix+key, limit, -1)
 	if err != nil {
 		l.silent.begin()
@@ -110,7 +110,8 @@ func (l *Limiter) Forgive(ctx context.Context, key string) {
 	}
 }
 
-// silence is the time in which Redis is not asked, since it did not answer. The zero value is ready.
+// silence is the time during which Redis is not called because it did not answer. The zero value
+// is ready.
 type silence struct{ until atomic.Int64 }
 
 func (s *silence) now() bool { return time.Now().UnixNano() < s.until.Load() }
