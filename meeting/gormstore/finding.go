@@ -44,8 +44,8 @@ type kindRow struct {
 
 // Rooms are grouped by what an index holds, and the policy is read once for each group.
 var (
-	policyKey = write(`{postgres: rooms.policy_hash}{sqlite: rooms.policy}`)
-	readKinds = write(`SELECT k.site_id, COALESCE(NULLIF(k.timezone, ''), sites.timezone, '') AS zone, one.policy, k.room_ids
+	kindColumns = write(`rooms.site_id, rooms.timezone, min(rooms.id) AS one, {array}(rooms.id) AS room_ids`)
+	readKinds   = write(`SELECT k.site_id, COALESCE(NULLIF(k.timezone, ''), sites.timezone, '') AS zone, one.policy, k.room_ids
 		FROM (?) AS k JOIN rooms AS one ON one.id = k.one LEFT JOIN sites ON sites.id = k.site_id`)
 )
 
@@ -54,7 +54,7 @@ func (s *Store) Kinds(ctx context.Context, n meeting.Need) ([]*meeting.Kind, err
 	var rows []*kindRow
 	db := s.db.WithContext(ctx)
 	groups := s.suiting(db.Table("rooms").Where("rooms.deleted_at IS NULL"), n).
-		Select(kindColumns[s.dialect]).Group("rooms.site_id, rooms.timezone, " + policyKey[s.dialect])
+		Select(kindColumns[s.dialect]).Group("rooms.site_id, rooms.timezone, rooms.policy_key")
 	if err := db.Raw(readKinds[s.dialect], groups).Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("kinds of rooms: %w", err)
 	}
@@ -67,8 +67,6 @@ func (s *Store) Kinds(ctx context.Context, n meeting.Need) ([]*meeting.Kind, err
 	}
 	return kinds, nil
 }
-
-var kindColumns = write(`rooms.site_id, rooms.timezone, min(rooms.id) AS one, {array}(rooms.id) AS room_ids`)
 
 // takenOfRooms are the occupancies of rooms ($1) within a span ($2, $3), looked up room by room.
 var takenOfRooms = occupanciesOf("$1", "$2", "$3")
