@@ -23,11 +23,11 @@ func (s *Service) checkAway(ctx context.Context, id int64, a *Away, fs *faults) 
 	case a.Until.IsZero():
 		fs.add("away.until", "required", "is required")
 	case !a.From.Before(a.Until):
-		fs.add("away.until", "not_after_from", "is not after from")
+		fs.add("away.until", "not_after_from", "must be after from")
 	case !s.now().Before(a.Until):
-		fs.add("away.until", "in_past", "has passed")
+		fs.add("away.until", "in_past", "must be in the future")
 	case a.Until.Sub(a.From) > maxAway:
-		fs.add("away.until", "too_long", "is more than 366 days after from")
+		fs.add("away.until", "too_long", "must be at most 366 days after from")
 	}
 	if a.DeputyID == 0 {
 		return nil

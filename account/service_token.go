@@ -60,7 +60,7 @@ func (s *Service) createToken(ctx context.Context, userID int64, n NewToken, ref
 		n.ExpiresAt = s.defaultExpiry(now)
 	}
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
-		fs.add("expires_at", "in_past", "has passed")
+		fs.add("expires_at", "in_past", "must be in the future")
 	}
 	if maxTTL > 0 && n.ExpiresAt.After(now.Add(maxTTL)) {
 		fs.add("expires_at", "too_late", "must be within %s", maxTTL)

@@ -135,7 +135,7 @@ func (in *auditQuery) query() (audit.Query, error) {
 		q.Actions = append(q.Actions, action)
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
-		f.add("query.to", "invalid_span", "is not after from")
+		f.add("query.to", "invalid_span", "must be after from")
 	}
 	return q, f.err()
 }

@@ -74,7 +74,7 @@ func readBody(c *gin.Context, limit int64) ([]byte, *Problem) {
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
 		return nil, newProblem(http.StatusRequestTimeout, "timeout", "The body did not arrive in time")
 	}
-	return nil, cmp.Or(tooLarge(err), newProblem(statusClientGone, "cancelled", "The client went away"))
+	return nil, cmp.Or(tooLarge(err), newProblem(statusClientGone, "cancelled", "The client closed the connection"))
 }
 
 // bodyShape is nil unless the JSON text has more than maxValues, too deep nesting or a too long key.

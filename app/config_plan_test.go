@@ -137,7 +137,7 @@ func TestConfigPlan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []string{"Settings that change: 4", "after a restart", "Reminders that move: 4", "never", "they keep theirs): 1", "a meeting lasts at most 1h", "Nothing was written"} {
+			for _, want := range []string{"Settings that change: 4", "after a restart", "Reminders that move: 4", "never", "they keep theirs): 1", "a meeting can last at most 1h", "Nothing was written"} {
 				if !strings.Contains(out, want) {
 					t.Errorf("no %q in\n%s", want, out)
 				}

@@ -102,9 +102,9 @@ func (i *idempotency) run(ctx huma.Context, next func(huma.Context), c *gin.Cont
 	case first:
 		i.execute(ctx, next, c, s, req)
 	case known.BodyHash != req.BodyHash:
-		writeProblem(c, keyProblem("key_reused", "was used for another request within the last 24 hours"))
+		writeProblem(c, keyProblem("key_reused", "must not be reused: another request used it within the last 24 hours"))
 	case known.Status == 0:
-		p := newProblem(http.StatusConflict, "state_conflict", "The first request with this Idempotency-Key still runs")
+		p := newProblem(http.StatusConflict, "state_conflict", "The first request with this Idempotency-Key is still running")
 		p.State, p.retryAfter = "running", time.Second
 		writeProblem(c, p)
 	default:
@@ -240,7 +240,7 @@ func isFinal(status int) bool {
 
 func (i *idempotency) replay(c *gin.Context, s seal, known idempotentAnswer) {
 	if len(known.Body) == 0 {
-		p := newProblem(http.StatusConflict, "state_conflict", "The first request succeeded, but its answer was too long to keep")
+		p := newProblem(http.StatusConflict, "state_conflict", "The first request succeeded, but its response was too long to keep")
 		p.State = "answered"
 		maps.Copy(c.Writer.Header(), http.Header{"Location": known.Headers["Location"]})
 		writeProblem(c, p)
@@ -248,7 +248,7 @@ func (i *idempotency) replay(c *gin.Context, s seal, known idempotentAnswer) {
 	}
 	body, err := s.open(known.Body)
 	if err != nil {
-		writeProblem(c, keyProblem("key_reused", "was used under another sign-in"))
+		writeProblem(c, keyProblem("key_reused", "must not be reused: another user or session used it"))
 		return
 	}
 	maps.Copy(c.Writer.Header(), known.Headers)

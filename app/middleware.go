@@ -143,17 +143,17 @@ func refuseUnreadable(c *gin.Context) {
 	values, err := url.ParseQuery(c.Request.URL.RawQuery)
 	var faults []ProblemFault
 	if err != nil {
-		faults = append(faults, ProblemFault{Location: "query", Message: "cannot be read", Code: "malformed"})
+		faults = append(faults, ProblemFault{Location: "query", Message: "must be a valid query string", Code: "malformed"})
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !isText(key) {
-			faults = append(faults, ProblemFault{Location: "query", Message: "holds a name that is no text", Code: "malformed"})
+			faults = append(faults, ProblemFault{Location: "query", Message: "must have names that are valid UTF-8", Code: "malformed"})
 		} else if slices.ContainsFunc(values[key], func(v string) bool { return !isText(v) }) {
-			faults = append(faults, ProblemFault{Location: "query." + key, Message: "is no text", Code: "malformed"})
+			faults = append(faults, ProblemFault{Location: "query." + key, Message: "must be valid UTF-8", Code: "malformed"})
 		}
 	}
 	if !isText(c.Request.URL.Path) {
-		faults = append(faults, ProblemFault{Location: "path", Message: "is no text", Code: "malformed"})
+		faults = append(faults, ProblemFault{Location: "path", Message: "must be valid UTF-8", Code: "malformed"})
 	}
 	if strings.Contains(c.GetHeader("If-Match"), ",") { // a change is based on one version
 		faults = append(faults, ProblemFault{Location: "header.If-Match", Message: "must be one ETag", Code: "malformed"})

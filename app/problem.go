@@ -142,36 +142,36 @@ func problem(err error) *Problem {
 		return p
 	}
 	if e, ok := errors.AsType[*topics.QuotaError](err); ok {
-		p := newProblem(http.StatusTooManyRequests, "rate_limited", "There is no room for this")
+		p := newProblem(http.StatusTooManyRequests, "rate_limited", "The quota is used up")
 		p.Detail, p.retryAfter = e.Detail, e.RetryAfter
 		return p
 	}
 	switch {
 	case errors.Is(err, account.ErrWrongCredentials):
-		return newProblem(http.StatusUnauthorized, "unauthorized", "The address or the password is wrong")
+		return newProblem(http.StatusUnauthorized, "unauthorized", "Wrong e-mail or password")
 	case errors.Is(err, account.ErrUnauthorized):
-		return newProblem(http.StatusUnauthorized, "unauthorized", "Sign in first")
+		return newProblem(http.StatusUnauthorized, "unauthorized", "Sign in required")
 	case errors.Is(err, account.ErrForbidden), errors.Is(err, meeting.ErrForbidden):
-		return newProblem(http.StatusForbidden, "forbidden", "You may not do this")
+		return newProblem(http.StatusForbidden, "forbidden", "Not allowed")
 	case errors.Is(err, account.ErrNotFound), errors.Is(err, meeting.ErrNotFound),
 		errors.Is(err, notify.ErrNotFound), errors.Is(err, webhook.ErrNotFound), errors.Is(err, delayjob.ErrNotFound):
 		return newProblem(http.StatusNotFound, "not_found", "Not found")
 	case errors.Is(err, delayjob.ErrLeaseLost):
 		return newProblem(http.StatusConflict, "lease_lost", "The lease is no longer held")
 	case errors.Is(err, meeting.ErrFeedClosed):
-		return newProblem(http.StatusServiceUnavailable, "unavailable", "The server stops")
+		return newProblem(http.StatusServiceUnavailable, "unavailable", "The server is shutting down")
 	case database.TimedOut(err):
 		p := newProblem(http.StatusServiceUnavailable, "timeout", "The request took too long")
-		p.Detail = "The database stopped it. Ask for less at once, or try again later."
+		p.Detail = "The database canceled it. Request less at once, or try again later."
 		p.retryAfter = 10 * time.Second
 		return p
 	case errors.Is(err, admin.ErrQueueDown), errors.Is(err, topics.ErrQueueDown), database.Unavailable(err):
 		p := newProblem(http.StatusServiceUnavailable, "unavailable", "Unavailable")
-		p.Detail = "Something this needs does not answer at the moment. Try again."
+		p.Detail = "A service that this request needs is not responding. Try again."
 		p.retryAfter = time.Second
 		return p
 	case errors.Is(err, context.Canceled): // nobody waits for this answer
-		return newProblem(statusClientGone, "cancelled", "The client went away")
+		return newProblem(statusClientGone, "cancelled", "The client closed the connection")
 	default:
 		return nil
 	}
@@ -196,7 +196,7 @@ func invalidProblem(err error) *Problem {
 		return faulty("invalid", "Invalid request", e.Faults)
 	}
 	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
-		return faulty("policy_violation", "The rules of the room do not allow this", e.Violations)
+		return faulty("policy_violation", "The policies of the room do not allow this", e.Violations)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func conflictProblem(err error) *Problem {
 		return stateConflict(string(e.State), "The delivery is "+string(e.State)+".")
 	}
 	if errors.Is(err, webhook.ErrTooMany) {
-		return stateConflict("full", "There are "+strconv.Itoa(webhook.MaxWebhooks)+" webhooks, as many as there may be.")
+		return stateConflict("full", "There are "+strconv.Itoa(webhook.MaxWebhooks)+" webhooks, the maximum.")
 	}
 	if e, ok := errors.AsType[*topics.StateError](err); ok {
 		return stateConflict(string(e.State), "The job is "+string(e.State)+".")
@@ -259,7 +259,7 @@ func conflictProblem(err error) *Problem {
 // seriesConflict names every date of a series that cannot be. What a rule says of all of them
 // is said once.
 func seriesConflict(e *meeting.SeriesConflictError) *Problem {
-	p := newProblem(http.StatusUnprocessableEntity, "policy_violation", "The rules of the room do not allow this")
+	p := newProblem(http.StatusUnprocessableEntity, "policy_violation", "The policies of the room do not allow this")
 	if e.Taken() {
 		p = newProblem(http.StatusConflict, "room_conflict", "The room is taken on some of the dates")
 	}
@@ -289,15 +289,15 @@ func seriesConflict(e *meeting.SeriesConflictError) *Problem {
 }
 
 func stateConflict(state, detail string) *Problem {
-	p := newProblem(http.StatusConflict, "state_conflict", "The present state does not allow this")
+	p := newProblem(http.StatusConflict, "state_conflict", "The current state does not allow this")
 	p.State, p.Detail = state, detail
 	return p
 }
 
 func versionMismatch(current int64) *Problem {
-	p := newProblem(http.StatusPreconditionFailed, "version_mismatch", "It was changed in the meantime")
+	p := newProblem(http.StatusPreconditionFailed, "version_mismatch", "The version does not match")
 	p.Version = current
-	p.Detail = "If-Match names another version than the current one, which is " + strconv.FormatInt(current, 10) + "."
+	p.Detail = "If-Match must be the current version, which is " + strconv.FormatInt(current, 10) + "."
 	return p
 }
 

@@ -93,7 +93,7 @@ var schemaCodes = []struct{ prefix, code string }{
 	{"expected duration", "malformed"},
 	{"expected ", "wrong_type"},
 	{"invalid ", "malformed"},
-	{"is not a time such as", "invalid_time"},
-	{"is not after from", "invalid_span"},
-	{"is not a cursor", "invalid_cursor"},
+	{"must be a time like", "invalid_time"},
+	{"must be after from", "invalid_span"},
+	{"must be a cursor", "invalid_cursor"},
 }

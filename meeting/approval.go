@@ -214,11 +214,11 @@ func (m *Meeting) notYours(rooms []*Room, by Actor) error {
 	}
 	switch {
 	case slices.ContainsFunc(m.Request.Agreed, func(a Agreement) bool { return a.UserID == by.ID }):
-		return &StateError{State: m.Status, Wanted: "agree a second time"}
+		return &StateError{State: m.Status, Wanted: "approve a second time"}
 	case may(m.Request.Level):
-		return &StateError{State: m.Status, Wanted: "agree where somebody else has"}
+		return &StateError{State: m.Status, Wanted: "approve for rooms that another approver has approved"}
 	case m.Request.Level == firstLevel && may(secondLevel):
-		return &StateError{State: m.Status, Wanted: "agree at the second level before the first has"}
+		return &StateError{State: m.Status, Wanted: "approve at the second level before the first"}
 	default:
 		return ErrForbidden
 	}

@@ -108,7 +108,7 @@ func (f *Fields) texts(t *Terms, required bool, found *faults) {
 	if f.Visibility != nil {
 		t.Visibility = cmp.Or(*f.Visibility, Public)
 		if t.Visibility != Public && t.Visibility != Private {
-			found.add("body.visibility", "unknown_value", "is public or private")
+			found.add("body.visibility", "unknown_value", "must be public or private")
 		}
 	}
 }
@@ -130,18 +130,18 @@ func (f *Fields) rooms(t *Terms, base *Meeting, k known, found *faults) {
 	case f.RoomIDs == nil && base == nil:
 		found.add("body.room_ids", "required", "is required")
 	case len(want) == 0:
-		found.add("body.room_ids", "too_few", "names no room")
+		found.add("body.room_ids", "too_few", "must have at least one room")
 	case len(want) > maxRooms:
-		found.add("body.room_ids", "too_many", "has at most %d rooms", maxRooms)
+		found.add("body.room_ids", "too_many", "must have at most %d rooms", maxRooms)
 		return
 	}
 	for i, id := range want {
 		at := slices.IndexFunc(k.rooms, func(r *Room) bool { return r.ID == id })
 		switch location := index("body.room_ids", i); {
 		case at < 0:
-			found.add(location, "unknown_room", "there is no room %d", id)
+			found.add(location, "unknown_room", "room %d does not exist", id)
 		case slices.Contains(want[:i], id):
-			found.add(location, "duplicate", "room %d is named twice", id)
+			found.add(location, "duplicate", "must not contain room %d twice", id)
 		default:
 			t.Rooms = append(t.Rooms, k.rooms[at])
 		}
@@ -168,9 +168,9 @@ func (f *Fields) times(t *Terms, required bool, k known, found *faults) {
 	switch {
 	case !okStart || !okEnd:
 	case !t.Slot.Start.Before(t.Slot.End):
-		found.add("body.end", "not_after_start", "is not after the start")
+		found.add("body.end", "not_after_start", "must be after start")
 	case t.Slot.Duration() > maxLength:
-		found.add("body.end", "too_long", "is more than 366 days after the start")
+		found.add("body.end", "too_long", "must be at most 366 days after start")
 	}
 }
 
@@ -200,7 +200,7 @@ func parseField(s *string, t *clock.Moment, read func(string, *time.Location) (c
 func (f *Fields) attendees(base *Meeting, people map[string]Person, found *faults) []Attendee {
 	asked := *f.Attendees
 	if len(asked) > maxAttendees {
-		found.add("body.attendees", "too_many", "has at most %d people", maxAttendees)
+		found.add("body.attendees", "too_many", "must have at most %d people", maxAttendees)
 		return nil
 	}
 	as := make([]Attendee, 0, len(asked))
@@ -214,7 +214,7 @@ func (f *Fields) attendees(base *Meeting, people map[string]Person, found *fault
 			if p.Email == "" {
 				field = ".phone"
 			}
-			found.add(location+field, "duplicate", "%s is invited twice", key)
+			found.add(location+field, "duplicate", "must not invite %s twice", key)
 		}
 		seen[key] = true
 		var user Person
@@ -284,32 +284,32 @@ func (f *Fields) reminders(t *Terms, k known, found *faults) {
 
 func (f *faults) reminders(location string, rs []Reminder) {
 	if len(rs) > maxReminders {
-		f.add(location, "too_many", "has at most %d reminders", maxReminders)
+		f.add(location, "too_many", "must have at most %d reminders", maxReminders)
 		return
 	}
 	for i, r := range rs {
 		location := index(location, i)
 		if r.Before != BeforeStart && r.Before != BeforeEnd {
-			f.add(location+".before", "unknown_value", "is start or end")
+			f.add(location+".before", "unknown_value", "must be start or end")
 		}
 		f.seconds(location+".offset", r.Offset, maxOffset)
 		f.channels(location+".channels", r.Channels)
 		same := func(o Reminder) bool { return o.Before == r.Before && o.Offset == r.Offset }
 		if slices.ContainsFunc(rs[:i], same) {
-			f.add(location, "duplicate", "reminds at the same time as another; name both channels in one")
+			f.add(location, "duplicate", "must not repeat the time of another reminder; list both channels in one")
 		}
 	}
 }
 
 func (f *faults) channels(location string, cs []Channel) {
 	if len(cs) == 0 {
-		f.add(location, "too_few", "names no channel")
+		f.add(location, "too_few", "must have at least one channel")
 	}
 	for i, c := range cs {
 		if c != Email && c != SMS {
-			f.add(index(location, i), "unknown_value", "is email or sms")
+			f.add(index(location, i), "unknown_value", "must be email or sms")
 		} else if slices.Contains(cs[:i], c) {
-			f.add(index(location, i), "duplicate", "is named twice")
+			f.add(index(location, i), "duplicate", "must not be a duplicate")
 		}
 	}
 }
@@ -318,11 +318,11 @@ func (f *faults) channels(location string, cs []Channel) {
 func (f *faults) seconds(location string, d, most time.Duration) {
 	switch {
 	case d < 0:
-		f.add(location, "negative", "is negative")
+		f.add(location, "negative", "must not be negative")
 	case d > most:
-		f.add(location, "too_long", "is at most %s", FormatDuration(most))
+		f.add(location, "too_long", "must be at most %s", FormatDuration(most))
 	case d%time.Second != 0:
-		f.add(location, "not_whole_seconds", "is not a whole number of seconds")
+		f.add(location, "not_whole_seconds", "must be a whole number of seconds")
 	}
 }
 

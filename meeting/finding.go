@@ -79,7 +79,7 @@ func (q *AvailabilityQuery) check() error {
 	var found faults
 	switch {
 	case !q.Slot.Start.Before(q.Slot.End):
-		found.add("query.end", "invalid_span", "is not after start")
+		found.add("query.end", "invalid_span", "must be after start")
 	case q.Slot.Duration() > maxAvailabilitySpan:
 		found.add("query.end", "invalid_span", "must be at most 31 days after start")
 	}
@@ -89,13 +89,13 @@ func (q *AvailabilityQuery) check() error {
 
 func (n *Need) check(found *faults) {
 	if n.Persons < 0 || n.Persons > 1_000_000 {
-		found.add("query.attendees", "out_of_range", "is a number of persons, from 0 to 1,000,000")
+		found.add("query.attendees", "out_of_range", "must be a number of people from 0 to 1,000,000")
 	}
 	if len(n.Features) > maxFeatures {
-		found.add("query.features", "too_many", "names more than %d features", maxFeatures)
+		found.add("query.features", "too_many", "must have at most %d features", maxFeatures)
 	}
 	if len(n.RoomIDs) > maxRoomIDs {
-		found.add("query.room_id", "too_many", "names more than %d rooms", maxRoomIDs)
+		found.add("query.room_id", "too_many", "must have at most %d rooms", maxRoomIDs)
 	}
 }
 
@@ -110,11 +110,11 @@ func (n *Need) searched(length time.Duration, span clock.Slot, at time.Time) (cl
 	}
 	switch {
 	case !span.Start.Before(span.End) || span.Duration() > maxSuggestSpan:
-		found.add("query.to", "invalid_span", "is after from and after now, by at most 31 days")
+		found.add("query.to", "invalid_span", "must be after from and now, by at most 31 days")
 	case length <= 0 || length > span.Duration():
-		found.add("query.duration", "out_of_range", "is more than nothing and fits between from and to")
+		found.add("query.duration", "out_of_range", "must be positive and fit between from and to")
 	case length%time.Second != 0:
-		found.add("query.duration", "not_whole_seconds", "is not a whole number of seconds")
+		found.add("query.duration", "not_whole_seconds", "must be a whole number of seconds")
 	}
 	return span, found.err()
 }
@@ -155,7 +155,7 @@ func (r *Room) reasons(a *asker, slot clock.Slot, taken, held []clock.Slot) []Re
 	}
 	if a.tooLate(r, slot.Start) {
 		reasons = append(reasons, Reason{Fault: Fault{
-			Location: "query.start", Code: ReasonTooSoon, Message: "nobody could decide about a request for " + r.Name + " before its start",
+			Location: "query.start", Code: ReasonTooSoon, Message: "the start leaves no time to approve a request for " + r.Name,
 		}})
 	}
 	broken := r.Check(Wish{Slot: slot, Persons: a.need.Persons, Now: a.at}, a.conf.Limits)

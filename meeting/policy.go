@@ -29,7 +29,7 @@ func (l Limits) waits(open int) error {
 	}
 	var v faults
 	v.broken("body", "too_many_waits", Figures{Limit: l.MaxWaits, Actual: open + 1, Used: open},
-		"you wait for %d meetings already, which is the most: leave one of those places first", open)
+		"you are already on %d waiting lists, the maximum: leave one first", open)
 	return &PolicyError{Violations: v}
 }
 
@@ -72,14 +72,14 @@ func (r *Room) Check(w Wish, limits Limits) []Fault {
 	}
 	if w.Agreed == nil {
 		if !r.Active {
-			v.broken("body.room_ids", "room_inactive", Figures{RoomID: r.ID}, "%s takes no bookings at present", r.Name)
+			v.broken("body.room_ids", "room_inactive", Figures{RoomID: r.ID}, "%s cannot be booked at present", r.Name)
 		}
 		r.checkLead(w, limits, &v)
 	}
 	if unknown == nil {
 		r.checkHours(w, &v)
 	} else if _, added := w.added(); !added.Empty() {
-		v.broken("body.room_ids", "unknown_timezone", Figures{RoomID: r.ID}, "%s is in the time zone %q, which is unknown on this server", r.Name, r.Zone)
+		v.broken("body.room_ids", "unknown_timezone", Figures{RoomID: r.ID}, "%s has the time zone %q, which is unknown on this server", r.Name, r.Zone)
 	}
 	r.checkBlackouts(w, &v)
 	return v
@@ -90,7 +90,7 @@ func (r *Room) checkCapacity(w Wish, v *faults) {
 		return
 	}
 	figures := Figures{RoomID: r.ID, Limit: r.Capacity, Actual: w.Persons}
-	v.broken("body.attendees", "capacity", figures, "%s has %d places, not %d", r.Name, r.Capacity, w.Persons)
+	v.broken("body.attendees", "capacity", figures, "%s seats %d, not %d", r.Name, r.Capacity, w.Persons)
 }
 
 // checkDuration counts by the room's clocks as well as by the time that passes, whichever
@@ -105,15 +105,15 @@ func (r *Room) checkDuration(w Wish, limits Limits, v *faults) {
 	longer := w.Agreed == nil || w.Slot.End.After(w.Agreed.End)
 	shorter := w.Agreed == nil || w.Slot.End.Before(w.Agreed.End)
 	if least, d := r.Policy.MinDuration, max(passes, shown); shorter && d < least {
-		v.broken("body.end", "min_duration", r.bound(least, d), "%s is booked for %s or longer", r.Name, FormatDuration(least))
+		v.broken("body.end", "min_duration", r.bound(least, d), "%s must be booked for at least %s", r.Name, FormatDuration(least))
 	}
 	d := min(passes, shown)
 	switch most := stricter(r.Policy.MaxDuration, limits.MaxDuration); {
 	case !longer || most == 0 || d <= most:
 	case most == r.Policy.MaxDuration:
-		v.broken("body.end", "max_duration", r.bound(most, d), "%s is booked for at most %s", r.Name, FormatDuration(most))
+		v.broken("body.end", "max_duration", r.bound(most, d), "%s can be booked for at most %s", r.Name, FormatDuration(most))
 	default:
-		v.broken("body.end", "max_duration", bound(most, d), "a meeting lasts at most %s", FormatDuration(most))
+		v.broken("body.end", "max_duration", bound(most, d), "a meeting can last at most %s", FormatDuration(most))
 	}
 }
 
@@ -124,7 +124,7 @@ func (r *Room) checkHours(w Wish, v *faults) {
 	}
 	loc := clock.ZoneOrUTC(r.Zone)
 	figures := Figures{RoomID: r.ID, Limit: r.Policy.hours(), Actual: wallClock(added.Start, loc) + " to " + wallClock(added.End, loc)}
-	v.broken(location, "opening_hours", figures, "%s is not open all that time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
+	v.broken(location, "opening_hours", figures, "%s is not open the whole time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
 }
 
 // checkStep wants both ends on the grid of the room's clock. So the length is a multiple of
@@ -138,7 +138,7 @@ func (r *Room) checkStep(w Wish, v *faults) {
 	check := func(location, edge string, t time.Time) {
 		if t = t.In(loc); !onGrid(t, step) {
 			figures := Figures{RoomID: r.ID, Limit: FormatDuration(step), Actual: timeText(t)}
-			v.broken(location, "step", figures, "%s is booked in steps of %s from midnight (%s); the %s is at %s",
+			v.broken(location, "step", figures, "%s must be booked in steps of %s from midnight (%s); the %s is at %s",
 				r.Name, FormatDuration(step), r.Zone, edge, timeText(t))
 		}
 	}
@@ -167,7 +167,7 @@ func sinceMidnight(t time.Time) time.Duration {
 // booked or changed never was: no override makes it so.
 func (f *faults) past(location string, edge, end, now time.Time) {
 	*f = append(*f, Fault{
-		Location: location, Code: "in_past", Message: "has passed", Firm: !end.After(now),
+		Location: location, Code: "in_past", Message: "must be in the future", Firm: !end.After(now),
 		Figures: Figures{Limit: instantText(now), Actual: instantText(edge)},
 	})
 }
@@ -179,14 +179,14 @@ func (r *Room) checkLead(w Wish, limits Limits, v *faults) {
 		return
 	}
 	if least := r.Policy.MinNotice; least > 0 && lead < least {
-		v.broken("body.start", "min_notice", r.bound(least, lead), "%s is booked %s or longer ahead", r.Name, FormatDuration(least))
+		v.broken("body.start", "min_notice", r.bound(least, lead), "%s must be booked at least %s ahead", r.Name, FormatDuration(least))
 	}
 	switch most := stricter(r.Policy.MaxAdvance, limits.MaxAdvance); {
 	case most == 0 || lead <= most:
 	case most == r.Policy.MaxAdvance:
-		v.broken("body.start", "max_advance", r.bound(most, lead), "%s is booked at most %s ahead", r.Name, FormatDuration(most))
+		v.broken("body.start", "max_advance", r.bound(most, lead), "%s can be booked at most %s ahead", r.Name, FormatDuration(most))
 	default:
-		v.broken("body.start", "max_advance", bound(most, lead), "rooms are booked at most %s ahead", FormatDuration(most))
+		v.broken("body.start", "max_advance", bound(most, lead), "rooms can be booked at most %s ahead", FormatDuration(most))
 	}
 }
 

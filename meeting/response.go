@@ -32,7 +32,7 @@ func (m *Meeting) Respond(r Response, comment string, by Actor, at time.Time) (c
 		return false, ErrForbidden
 	}
 	if s := m.EffectiveStatus(at); s != Confirmed && s != InProgress {
-		return false, &StateError{State: s, Wanted: "answer"}
+		return false, &StateError{State: s, Wanted: "respond"}
 	}
 	was := m.Attendees[i]
 	if was.Response == r && was.Comment == comment {

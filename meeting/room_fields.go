@@ -149,7 +149,7 @@ func (f *RoomFields) checkIn(r *Room, look roomLookUp, found *faults) {
 		r.Inherits = false
 	}
 	if given && r.CheckIn.Required && r.CheckIn.Opens+r.CheckIn.Grace == 0 {
-		found.add("body.check_in.grace", "out_of_range", "leaves nobody any time to check in")
+		found.add("body.check_in.grace", "out_of_range", "must leave time to check in")
 	}
 }
 
@@ -162,7 +162,7 @@ func (f *RoomFields) place(r *Room, look roomLookUp, found *faults) {
 	}
 	set(&r.SiteID, f.SiteID)
 	if look.siteMissing {
-		found.add("body.site_id", "unknown_site", "there is no site %d", r.SiteID)
+		found.add("body.site_id", "unknown_site", "site %d does not exist", r.SiteID)
 	}
 	if f.Floor != nil {
 		r.Floor = strings.TrimSpace(*f.Floor)
@@ -170,7 +170,7 @@ func (f *RoomFields) place(r *Room, look roomLookUp, found *faults) {
 	}
 	set(&r.Capacity, f.Capacity)
 	if r.Capacity < 0 || r.Capacity > maxCapacity {
-		found.add("body.capacity", "out_of_range", "is 0 (unknown) to %d", maxCapacity)
+		found.add("body.capacity", "out_of_range", "must be from 0 (unknown) to %d", maxCapacity)
 	}
 	if f.Features != nil {
 		r.Features = slices.Clone(*f.Features)
@@ -187,13 +187,13 @@ func (f *RoomFields) place(r *Room, look roomLookUp, found *faults) {
 
 func (f *faults) features(features []string) {
 	if len(features) > maxFeatures {
-		f.add("body.features", "too_many", "has at most %d features", maxFeatures)
+		f.add("body.features", "too_many", "must have at most %d features", maxFeatures)
 		return
 	}
 	for i, s := range features {
 		f.line(index("body.features", i), s, 1, maxFloor)
 		if slices.Contains(features[:i], s) {
-			f.add(index("body.features", i), "duplicate", "is named twice")
+			f.add(index("body.features", i), "duplicate", "must not be a duplicate")
 		}
 	}
 }
@@ -204,16 +204,16 @@ func (f *RoomFields) approval(r *Room, look roomLookUp, found *faults) {
 	found.span(&r.Approval.EscalateAfter, f.EscalateAfter, "body.approval.escalate_after", maxSpan)
 	set(&r.Approval.OnTimeout, f.OnTimeout)
 	if to := r.Approval.OnTimeout; to != "" && to != Rejected && to != Confirmed {
-		found.add("body.approval.on_timeout", "unknown_value", "is reject or approve")
+		found.add("body.approval.on_timeout", "unknown_value", "must be reject or approve")
 	}
 	found.deciders(&r.Approval.ApproverIDs, f.ApproverIDs, "body.approval.approver_ids", look)
 	found.deciders(&r.Approval.SecondIDs, f.SecondIDs, "body.approval.second_level.approver_ids", look)
 	found.deciders(&r.Approval.EscalateTo, f.EscalateTo, "body.approval.escalate_to", look)
 	if len(r.Approval.SecondIDs) > 0 && len(r.Approval.ApproverIDs) == 0 {
-		found.add("body.approval.second_level", "contradiction", "follows a first level, but approver_ids names nobody")
+		found.add("body.approval.second_level", "contradiction", "must not be set unless approver_ids is set")
 	}
 	if limit := cmp.Or(r.Approval.Timeout, look.timeout); limit > 0 && r.Approval.EscalateAfter >= limit {
-		found.add("body.approval.escalate_after", "contradiction", "must be less than the time-out that applies, %s", FormatDuration(limit))
+		found.add("body.approval.escalate_after", "contradiction", "must be less than the timeout in effect, %s", FormatDuration(limit))
 	}
 }
 
@@ -224,18 +224,18 @@ func (f *faults) deciders(to, given *[]int64, location string, look roomLookUp) 
 	}
 	*to = slices.Clone(*given)
 	if len(*to) > maxApprovers {
-		f.add(location, "too_many", "has at most %d people", maxApprovers)
+		f.add(location, "too_many", "must have at most %d people", maxApprovers)
 		return
 	}
 	for i, id := range *to {
 		location := index(location, i)
 		switch user, ok := look.users[id]; {
 		case !ok:
-			f.add(location, "unknown_user", "there is no user %d", id)
+			f.add(location, "unknown_user", "user %d does not exist", id)
 		case user.Role == Member:
-			f.add(location, "not_a_manager", "%s is a member and cannot decide; make them manager first", user.Name)
+			f.add(location, "not_a_manager", "%s must be a manager or administrator to approve", user.Name)
 		case slices.Contains((*to)[:i], id):
-			f.add(location, "duplicate", "is named twice")
+			f.add(location, "duplicate", "must not be a duplicate")
 		}
 	}
 }
@@ -250,19 +250,19 @@ func (f *RoomFields) policy(p *Policy, found *faults) {
 	found.span(&p.Step, f.Step, "body.policy.step", 24*time.Hour)
 	switch {
 	case f.Step != nil && p.Step > 0 && 24*time.Hour%p.Step != 0:
-		found.add("body.policy.step", "contradiction", "does not divide a day into equal parts, as 5m, 15m or 1h do")
+		found.add("body.policy.step", "contradiction", "must divide a day into equal parts, like 5m, 15m or 1h")
 	case (f.Step != nil || f.MinDuration != nil || f.MaxDuration != nil) && p.noLength():
-		found.add("body.policy.step", "contradiction", "has no multiple from min_duration to max_duration")
+		found.add("body.policy.step", "contradiction", "must have a multiple from min_duration to max_duration")
 	}
 	found.span(&p.MinNotice, f.MinNotice, "body.policy.min_notice", maxSpan)
 	found.span(&p.MaxAdvance, f.MaxAdvance, "body.policy.max_advance", 100*maxSpan)
 	found.span(&p.BufferBefore, f.BufferBefore, "body.policy.buffer_before", maxBuffer)
 	found.span(&p.BufferAfter, f.BufferAfter, "body.policy.buffer_after", maxBuffer)
 	if p.MaxDuration > 0 && p.MinDuration > p.MaxDuration {
-		found.add("body.policy.min_duration", "contradiction", "is longer than max_duration")
+		found.add("body.policy.min_duration", "contradiction", "must not be longer than max_duration")
 	}
 	if p.MaxAdvance > 0 && p.MinNotice > p.MaxAdvance {
-		found.add("body.policy.min_notice", "contradiction", "is longer than max_advance")
+		found.add("body.policy.min_notice", "contradiction", "must not be longer than max_advance")
 	}
 	if f.Quota != nil {
 		p.Quota = nil
@@ -282,30 +282,30 @@ func (p *Policy) noLength() bool {
 
 func (f *faults) hours(hours []OpeningHours) {
 	if len(hours) > maxHours {
-		f.add("body.policy.opening_hours", "too_many", "has at most %d entries", maxHours)
+		f.add("body.policy.opening_hours", "too_many", "must have at most %d entries", maxHours)
 		return
 	}
 	for i, h := range hours {
 		location := index("body.policy.opening_hours", i)
 		if len(h.Days) == 0 {
-			f.add(location+".days", "too_few", "names no day")
+			f.add(location+".days", "too_few", "must have at least one day")
 		}
 		for j, d := range h.Days {
 			if !slices.Contains(weekdays, d) {
-				f.add(index(location+".days", j), "unknown_value", "is one of %s", strings.Join(weekdays, " "))
+				f.add(index(location+".days", j), "unknown_value", "must be one of %s", strings.Join(weekdays, " "))
 			} else if slices.Contains(h.Days[:j], d) {
-				f.add(index(location+".days", j), "duplicate", "is named twice")
+				f.add(index(location+".days", j), "duplicate", "must not be a duplicate")
 			}
 		}
 		from, okFrom := timeOfDay(h.From)
 		to, okTo := timeOfDay(h.To)
 		if !okFrom || from == 24*60 {
-			f.add(location+".from", "invalid_time", "is not a time of day from 00:00 to 23:59")
+			f.add(location+".from", "invalid_time", "must be a time of day from 00:00 to 23:59")
 		}
 		if !okTo {
-			f.add(location+".to", "invalid_time", "is not a time of day from 00:00 to 24:00")
+			f.add(location+".to", "invalid_time", "must be a time of day from 00:00 to 24:00")
 		} else if okFrom && from == to {
-			f.add(location+".to", "not_after_from", "is the same as from; a whole day is 00:00 to 24:00")
+			f.add(location+".to", "not_after_from", "must differ from from; a whole day is 00:00 to 24:00")
 		}
 	}
 }
@@ -316,14 +316,14 @@ func (f *faults) quota(q Quota) {
 	case "":
 		f.add("body.policy.quota.per", "required", "is required: day, week or month")
 	default:
-		f.add("body.policy.quota.per", "unknown_value", "is day, week or month")
+		f.add("body.policy.quota.per", "unknown_value", "must be day, week or month")
 	}
 	if q.Count < 0 {
-		f.add("body.policy.quota.count", "out_of_range", "is negative")
+		f.add("body.policy.quota.count", "out_of_range", "must not be negative")
 	}
 	f.seconds("body.policy.quota.duration", q.Duration, maxSpan)
 	if q.Count == 0 && q.Duration == 0 {
-		f.add("body.policy.quota.count", "required", "limits nothing; give count or duration")
+		f.add("body.policy.quota.count", "required", "must be positive unless duration is set")
 	}
 }
 

@@ -18,7 +18,7 @@ type Choice struct {
 // the choices.
 func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Location, dates []*wanted) error {
 	if len(choices) > maxExDates {
-		return invalid("body.choices", "too_many", fmt.Sprintf("has at most %d dates", maxExDates))
+		return invalid("body.choices", "too_many", fmt.Sprintf("must have at most %d dates", maxExDates))
 	}
 	rooms, err := p.chosenRooms(ctx, choices)
 	if err != nil {
@@ -36,9 +36,9 @@ func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Locat
 		case c.OriginalStart == "":
 			found.add(location+".original_start", "required", "is required")
 		case w == nil:
-			found.add(location+".original_start", "unknown_date", "is no date that this change concerns")
+			found.add(location+".original_start", "unknown_date", "must be a date that this change affects")
 		case chosen[w]:
-			found.add(location+".original_start", "duplicate", "is named twice")
+			found.add(location+".original_start", "duplicate", "must not be a duplicate")
 		default:
 			chosen[w] = true
 			w.terms.Rooms, w.room = terms.Rooms, true

@@ -80,18 +80,18 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 		end = t.given.End
 	}
 	if start.Nanosecond() != 0 {
-		found.add("body.start", "not_whole_seconds", "is not a whole number of seconds")
+		found.add("body.start", "not_whole_seconds", "must be a whole number of seconds")
 	}
 	if end.Nanosecond() != 0 {
-		found.add("body.end", "not_whole_seconds", "is not a whole number of seconds")
+		found.add("body.end", "not_whole_seconds", "must be a whole number of seconds")
 	}
 	f.readBack(start, end, t, zone, found)
 	switch {
 	case found.at("body.start"), found.at("body.end"):
 	case !start.Before(end):
-		found.add("body.end", "not_after_start", "is not after the start")
+		found.add("body.end", "not_after_start", "must be after start")
 	case end.Sub(start) > maxLength:
-		found.add("body.end", "too_long", "is more than 366 days after the start")
+		found.add("body.end", "too_long", "must be at most 366 days after start")
 	}
 	if f.Rule == nil && !isNew && (!start.Equal(s.Start) || t.Timezone != s.Timezone) {
 		s.Rule = s.Rule.Shift(s.Start, start, clock.ZoneOrUTC(s.Timezone))
@@ -126,7 +126,7 @@ func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {
 			return
 		}
 		if len(*texts) > maxExDates {
-			found.add("body."+name, "too_many", "has at most %d dates", maxExDates)
+			found.add("body."+name, "too_many", "must have at most %d dates", maxExDates)
 			return
 		}
 		*into = nil
@@ -152,7 +152,7 @@ func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {
 		_, err := clock.Instant(w.Time, zone)
 		switch gap, skipped := err.(*clock.GapError); {
 		case w.On(s.Start).Before(s.Start):
-			found.add(location, "before_start", "is before the start of the series")
+			found.add(location, "before_start", "must not be before the start of the series")
 		case skipped && !w.Day:
 			found.add(location, "nonexistent_time", "%v", gap)
 		case !w.At.IsZero() && !clock.InstantOrShift(w.Time, zone).Equal(w.At):
@@ -185,7 +185,7 @@ func (f *SeriesFields) conflicts(found *faults) {
 	case FailOnConflict, SkipOnConflict, OtherRoom:
 	default:
 		if !found.at("body.on_conflict") { // by its schema
-			found.add("body.on_conflict", "unknown_value", "is fail, skip or other_room")
+			found.add("body.on_conflict", "unknown_value", "must be fail, skip or other_room")
 		}
 	}
 }
@@ -227,9 +227,9 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 	dates := s.Recurrence().Dates(limit)
 	switch last := len(dates) - 1; {
 	case last < 0:
-		found.add("body.exdates", "no_dates", "leaves no date")
+		found.add("body.exdates", "no_dates", "must leave at least one date")
 	case len(dates) > limit:
-		found.broken("body.rdates", "too_many_dates", Figures{Limit: limit, Actual: len(dates)}, "makes %d dates, of which a series may have %d", len(dates), limit)
+		found.broken("body.rdates", "too_many_dates", Figures{Limit: limit, Actual: len(dates)}, "must not make more than %[2]d dates; this makes %[1]d", len(dates), limit)
 	case limits.MaxAdvance > 0 && (isNew || f.Rule != nil) && f.Override == nil && // else each date tells that it is passed over
 		dates[last].Slot.Start.Sub(at) > limits.MaxAdvance:
 		location, part := "body.rrule", "COUNT"
@@ -240,12 +240,12 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 			part = "UNTIL"
 		}
 		figures := Figures{Limit: at.Add(limits.MaxAdvance).In(clock.ZoneOrUTC(s.Timezone)).Format(time.DateOnly), Actual: dates[last].Wall.Format(time.DateOnly)}
-		found.broken(location, "max_advance", figures, "%s reaches to %s, but rooms are booked at most %s ahead",
+		found.broken(location, "max_advance", figures, "%s reaches to %s, but rooms can be booked at most %s ahead",
 			part, dates[last].Wall.Format(time.DateOnly), FormatDuration(limits.MaxAdvance))
 	}
 	for i := range len(dates) - 1 {
 		if a, b := dates[i], dates[i+1]; a.Slot.Overlaps(b.Slot) {
-			found.add("body.end", "overlaps_itself", "the date of %s would not be over when that of %s begins",
+			found.add("body.end", "overlaps_itself", "the date of %s must end before that of %s starts",
 				a.Wall.Format(clock.WallLayout), b.Wall.Format(clock.WallLayout))
 			return
 		}
@@ -281,13 +281,13 @@ func readScope(scope *Scope, text string, zone *time.Location) (from time.Time, 
 		}
 	case ScopeAll, ScopeFollowing:
 	default:
-		found.add("body.scope", "unknown_value", "is all or following")
+		found.add("body.scope", "unknown_value", "must be all or following")
 	}
 	switch {
 	case *scope == ScopeFollowing && text == "":
 		found.add("body.from", "required", "is required: the original_start of the first date to change")
 	case *scope == ScopeAll && text != "":
-		found.add("body.from", "contradiction", "goes with the scope following only")
+		found.add("body.from", "contradiction", "must not be set unless scope is following")
 	case text != "":
 		m, err := clock.ParseTime(strings.TrimSpace(text), zone)
 		if err != nil {

@@ -37,9 +37,9 @@ func (s *Service) CreateBlackout(ctx context.Context, by Actor, f BlackoutFields
 	var found faults
 	switch {
 	case f.RoomID == nil && f.SiteID == nil:
-		found.add("body.room_id", "required", "name a room or a site")
+		found.add("body.room_id", "required", "is required unless site_id is set")
 	case f.RoomID != nil && f.SiteID != nil:
-		found.add("body.site_id", "contradiction", "name a room or a site, not both")
+		found.add("body.site_id", "contradiction", "must not be set together with room_id")
 	default:
 		set(&b.RoomID, f.RoomID)
 		set(&b.SiteID, f.SiteID)
@@ -128,14 +128,14 @@ func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *faults) 
 			return "", err
 		}
 		if len(rooms) == 0 {
-			found.add("body.room_id", "unknown_room", "there is no room %d", b.RoomID)
+			found.add("body.room_id", "unknown_room", "room %d does not exist", b.RoomID)
 			break
 		}
 		zone = rooms[0].Zone
 	case b.SiteID != 0:
 		site, err := s.store.Site(ctx, b.SiteID)
 		if errors.Is(err, ErrNotFound) {
-			found.add("body.site_id", "unknown_site", "there is no site %d", b.SiteID)
+			found.add("body.site_id", "unknown_site", "site %d does not exist", b.SiteID)
 			break
 		}
 		if err != nil {
@@ -161,7 +161,7 @@ func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 	okEnd := parseField(f.End, &end, clock.ParseEnd, "body.end", isNew, loc, &found)
 	b.Slot = clock.Slot{Start: start.At, End: end.At}
 	if okStart && okEnd && !b.Slot.Start.Before(b.Slot.End) {
-		found.add("body.end", "not_after_start", "is not after the start")
+		found.add("body.end", "not_after_start", "must be after start")
 	}
 	if f.Reason != nil {
 		b.Reason = strings.TrimSpace(*f.Reason)

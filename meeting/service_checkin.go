@@ -67,7 +67,7 @@ func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 			return err
 		}
 		if waits := m.Request != nil && m.Request.Change != nil && m.Request.Change.Slot.End.After(before); !waits && !m.Slot.End.After(before) {
-			return &InvalidError{Faults: []Fault{{Location: "body.end", Code: "not_later", Message: "is not after the present end"}}}
+			return &InvalidError{Faults: []Fault{{Location: "body.end", Code: "not_later", Message: "must be after the current end"}}}
 		}
 		if status != InProgress {
 			return nil

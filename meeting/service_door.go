@@ -239,7 +239,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 
 func checkDoorLength(d time.Duration) error {
 	if !slices.Contains(DoorLengths, d) {
-		return invalid("body.minutes", "unknown_value", "is not 15, 30 or 60")
+		return invalid("body.minutes", "unknown_value", "must be 15, 30 or 60")
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ const (
 // actor wrote down.
 func (s *Service) People(ctx context.Context, by Actor, text string) ([]Person, error) {
 	if utf8.RuneCountInString(text) > maxPeopleQuery {
-		return nil, invalid("query.q", "too_long", fmt.Sprintf("has at most %d characters", maxPeopleQuery))
+		return nil, invalid("query.q", "too_long", fmt.Sprintf("must have at most %d characters", maxPeopleQuery))
 	}
 	words := strings.Fields(text)
 	if len(strings.Join(words, "")) < minPeopleQuery {

@@ -65,10 +65,10 @@ func reportSpan(span clock.Slot, at time.Time) (clock.Slot, error) {
 		span.Start = span.End.AddDate(0, 0, -30)
 	}
 	if !span.Start.Before(span.End) {
-		return span, invalid("query.to", "invalid_span", "is not after from")
+		return span, invalid("query.to", "invalid_span", "must be after from")
 	}
 	if span.End.Sub(span.Start) > maxReportSpan {
-		return span, invalid("query.to", "invalid_span", "is more than 366 days after from")
+		return span, invalid("query.to", "invalid_span", "must be at most 366 days after from")
 	}
 	return span, nil
 }

@@ -43,7 +43,7 @@ func (s *Service) respond(ctx context.Context, by Actor, id ID, ifMatch *int64, 
 func checkAnswer(r Response, comment *string) error {
 	var found faults
 	if !r.Answers() && r != NeedsAction {
-		found.add("body.response", "unknown_value", "is accepted, declined, tentative or, to take an answer back, needs_action")
+		found.add("body.response", "unknown_value", "must be accepted, declined, tentative or needs_action (which withdraws a response)")
 	}
 	if err, ok := errors.AsType[*InvalidError](checkComment("body.comment", comment)); ok {
 		found = append(found, err.Faults...)
@@ -145,7 +145,7 @@ func answerable(ms []*Meeting, by Actor, at time.Time) ([]*Meeting, error) {
 	case !invited:
 		return nil, ErrForbidden
 	case len(open) == 0:
-		return nil, &StateError{State: state, Wanted: "answer"}
+		return nil, &StateError{State: state, Wanted: "respond"}
 	}
 	return open, nil
 }

@@ -168,7 +168,7 @@ func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*want
 		return nil, nil, err
 	}
 	if len(rooms) < len(series.RoomIDs) {
-		return nil, nil, &InvalidError{Faults: []Fault{{Location: "body.original_start", Code: "unknown_room", Message: "a room of the series is not there any more"}}}
+		return nil, nil, &InvalidError{Faults: []Fault{{Location: "body.original_start", Code: "unknown_room", Message: "a room of the series no longer exists"}}}
 	}
 	w := &wanted{date: d, terms: series.terms(d, rooms, e.conf.Reminders), room: true}
 	e.dates = []*wanted{w}

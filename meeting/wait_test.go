@@ -109,7 +109,7 @@ func TestRefusal(t *testing.T) {
 		reason, detail string
 	}{
 		{rules, ReasonRules, "Turing is closed; Turing is small"},
-		{&InvalidError{Faults: []Fault{{Message: "there is no room 3"}}}, ReasonRules, "there is no room 3"},
+		{&InvalidError{Faults: []Fault{{Message: "room 3 does not exist"}}}, ReasonRules, "room 3 does not exist"},
 		{errInactive, ReasonAccount, ""},
 		{&ConflictError{}, "", ""},
 		{errors.New("the database is down"), "", ""},

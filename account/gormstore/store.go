@@ -96,7 +96,7 @@ func decodeCursor(s string) (int64, error) {
 	text, ok := strings.CutPrefix(string(b), "id:")
 	id, parseErr := strconv.ParseInt(text, 10, 64)
 	if err != nil || !ok || parseErr != nil || id <= 0 {
-		return 0, fault.Invalid("query.cursor", "invalid_cursor", "is not a cursor of this list")
+		return 0, fault.Invalid("query.cursor", "invalid_cursor", "must be a cursor returned by this list")
 	}
 	return id, nil
 }

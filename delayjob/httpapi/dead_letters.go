@@ -153,13 +153,13 @@ func (a *api) chosen(in *deadFilter) (jobs []string, err error) {
 	}
 	var faults fault.List
 	if len(jobs) == 0 && !a.Unknown.Known(in.Body.Job) {
-		faults.Add("body.job", "unknown", "is no strategy%s", a.Suggest(in.Body.Job))
+		faults.Add("body.job", "unknown", "must be a job type%s", a.Suggest(in.Body.Job))
 	}
 	if strings.ContainsRune(in.Body.ErrorContains, 0) {
 		faults.Add("body.error_contains", "malformed", "must not hold the character NUL")
 	}
 	if len(in.Body.IDs) > 0 && (in.Body.Job != "" || in.Body.ErrorContains != "") {
-		faults.Add("body.ids", "contradiction", "cannot stand beside job or error_contains")
+		faults.Add("body.ids", "contradiction", "must not be set together with job or error_contains")
 	}
 	return jobs, faults.Err()
 }

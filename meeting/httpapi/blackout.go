@@ -105,7 +105,7 @@ func (in *listBlackoutsInput) query(zone *time.Location) (meeting.BlackoutQuery,
 		From: d.instant("query.from", in.From), To: d.end("query.to", in.To), RoomID: in.RoomID, SiteID: in.SiteID,
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
-		d.add("query.to", "invalid_span", "is not after from")
+		d.add("query.to", "invalid_span", "must be after from")
 	}
 	return q, d.err()
 }

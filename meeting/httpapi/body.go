@@ -143,7 +143,7 @@ func (d *decoder) duration(location, s string) time.Duration {
 	}
 	v, err := time.ParseDuration(s)
 	if err != nil {
-		d.add(location, "invalid_duration", "is not a duration like 90s, 15m or 24h")
+		d.add(location, "invalid_duration", "must be a duration like 90s, 15m or 24h")
 	}
 	return v
 }

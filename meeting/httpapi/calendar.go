@@ -108,7 +108,7 @@ func (h *calendarHandlers) create(ctx context.Context, in *struct{ Body *Body[Fe
 		return nil, err
 	}
 	if n.RoomID != 0 && names[n.RoomID] == "" {
-		return nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "body.room_id", Code: "unknown_room", Message: "is no room"}}}
+		return nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "body.room_id", Code: "unknown_room", Message: "must be an existing room"}}}
 	}
 	f, secret, err := h.Accounts.CreateFeed(ctx, p, n)
 	if err != nil {

@@ -82,7 +82,7 @@ func (in *eventsInput) after() (int64, error) {
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 0 {
-		return 0, &meeting.InvalidError{Faults: []meeting.Fault{{Location: location, Code: "invalid_type", Message: "is not the id of an event"}}}
+		return 0, &meeting.InvalidError{Faults: []meeting.Fault{{Location: location, Code: "invalid_type", Message: "must be the id of an event"}}}
 	}
 	if id == 0 { // told when nothing had happened yet
 		return meeting.FromTheFirst, nil

@@ -64,7 +64,7 @@ func (in *Need) need(d *decoder) meeting.Need {
 	case strings.Contains(in.Attendees, "@"):
 		n.Persons = len(commas([]string{in.Attendees}))
 	default:
-		d.add("query.attendees", "invalid_type", "is a number of persons, or their addresses separated by commas")
+		d.add("query.attendees", "invalid_type", "must be a number of people, or their addresses separated by commas")
 	}
 	return n
 }

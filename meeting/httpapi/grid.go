@@ -166,13 +166,13 @@ func (in *gridInput) rooms(d *decoder) (rooms []int64) {
 	for _, s := range commas(in.RoomID) {
 		id, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || id < 1 {
-			d.add("query.room_id", "invalid_type", "is the id of a room")
+			d.add("query.room_id", "invalid_type", "must be the id of a room")
 			break
 		}
 		rooms = append(rooms, id)
 	}
 	if len(rooms) > 1000 {
-		d.add("query.room_id", "too_many", "names more than 1,000 rooms")
+		d.add("query.room_id", "too_many", "must have at most 1,000 rooms")
 	}
 	return rooms
 }

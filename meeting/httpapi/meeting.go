@@ -363,7 +363,7 @@ func (in *listMeetingsInput) query(by meeting.Actor, zone *time.Location) (meeti
 		RoomID: in.RoomID, SiteID: in.SiteID, SeriesID: in.SeriesID, Text: in.Q,
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
-		d.add("query.to", "invalid_span", "is not after from")
+		d.add("query.to", "invalid_span", "must be after from")
 	}
 	switch in.Organizer {
 	case "":
@@ -372,7 +372,7 @@ func (in *listMeetingsInput) query(by meeting.Actor, zone *time.Location) (meeti
 	default:
 		id, err := strconv.ParseInt(in.Organizer, 10, 64)
 		if err != nil || id <= 0 {
-			d.add("query.organizer", "unknown_value", "is me or the id of a user")
+			d.add("query.organizer", "unknown_value", "must be me or the id of a user")
 		}
 		q.OrganizerID = id
 	}
@@ -381,19 +381,19 @@ func (in *listMeetingsInput) query(by meeting.Actor, zone *time.Location) (meeti
 	case "me":
 		q.AttendeeEmail = by.Email
 	default:
-		d.add("query.attendee", "unknown_value", "is me")
+		d.add("query.attendee", "unknown_value", "must be me")
 	}
 	switch in.Awaiting {
 	case "":
 	case "me":
 		q.Awaiting = true
 	default:
-		d.add("query.awaiting", "unknown_value", "is me")
+		d.add("query.awaiting", "unknown_value", "must be me")
 	}
 	for _, s := range commas(in.Status) {
 		status := meeting.Status(s)
 		if !status.Valid() {
-			d.add("query.status", "unknown_value", "is one of pending, confirmed, in_progress, ended, rejected, cancelled, released")
+			d.add("query.status", "unknown_value", "must be one of pending, confirmed, in_progress, ended, rejected, cancelled, released")
 			break
 		}
 		if !slices.Contains(q.Statuses, status) { // which bounds them

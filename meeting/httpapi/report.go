@@ -166,7 +166,7 @@ func (d *decoder) offset(cursor string) int {
 	}
 	n, err := strconv.Atoi(cursor)
 	if err != nil || n < 0 {
-		d.add("query.cursor", "invalid_cursor", "is not a cursor of this list")
+		d.add("query.cursor", "invalid_cursor", "must be a cursor returned by this list")
 	}
 	return n
 }

@@ -79,7 +79,7 @@ func (d *decoder) date(location, s string) time.Time {
 	}
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil || t.Year() < 1 {
-		d.add(location, "invalid_date", "is not a date like 2027-02-10")
+		d.add(location, "invalid_date", "must be a date like 2027-02-10")
 		return time.Time{}
 	}
 	return t

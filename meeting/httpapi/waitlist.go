@@ -147,7 +147,7 @@ func (in *listWaitsInput) query() (meeting.WaitQuery, error) {
 	for _, s := range commas(in.State) {
 		state := meeting.WaitState(s)
 		if !state.Valid() {
-			d.add("query.state", "unknown_value", "is one of waiting, offered, booked, expired, withdrawn, refused")
+			d.add("query.state", "unknown_value", "must be one of waiting, offered, booked, expired, withdrawn, refused")
 			break
 		}
 		if !slices.Contains(q.States, state) { // which bounds them
@@ -252,7 +252,7 @@ func (p BookingInput) wants() bool { return p.Wait.Set && p.Wait.Value }
 func (p BookingInput) fields(faults []meeting.Fault) (meeting.Fields, *string) {
 	f := MeetingPatch(p.MeetingInput).fields(faults)
 	if p.Until.Set && !p.wants() {
-		f.Faults = append(f.Faults, meeting.Fault{Location: "body.until", Code: "not_allowed", Message: "goes with wait: true"})
+		f.Faults = append(f.Faults, meeting.Fault{Location: "body.until", Code: "not_allowed", Message: "must not be set unless wait is true"})
 	}
 	return f, p.Until.ptr()
 }

@@ -65,7 +65,7 @@ func ParseRule(text string) (*Rule, []fault.Fault) {
 	case text == "":
 		p.fault("required", "is required")
 	case len(text) > maxRule:
-		p.fault("too_long", "has more than %d characters", maxRule)
+		p.fault("too_long", "must have at most %d characters", maxRule)
 	default:
 		for part := range strings.SplitSeq(strings.TrimSuffix(text, ";"), ";") {
 			p.part(part)
@@ -94,10 +94,10 @@ func (p *ruleParser) part(text string) {
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 	switch {
 	case !ok || name == "" || value == "":
-		p.fault("invalid_part", "%q is not of the form NAME=VALUE", text)
+		p.fault("invalid_part", "%q must have the form NAME=VALUE", text)
 		return
 	case p.seen[name]:
-		p.fault("duplicate_part", "%s stands there twice", name)
+		p.fault("duplicate_part", "%s must not appear twice", name)
 		return
 	}
 	p.seen[name] = true
@@ -128,12 +128,12 @@ func (p *ruleParser) part(text string) {
 		if i := slices.Index(clock.Weekdays, value); i >= 0 {
 			r.weekStart = time.Weekday(i)
 		} else {
-			p.fault("invalid_part", "WKST=%s: is one of MO TU WE TH FR SA SU", value)
+			p.fault("invalid_part", "WKST=%s: must be one of MO TU WE TH FR SA SU", value)
 		}
 	case "BYHOUR", "BYMINUTE", "BYSECOND":
-		p.fault("sub_daily", "%s: a date has one time of day, that of the start", name)
+		p.fault("sub_daily", "%s: must not be set; a series repeats at most once a day", name)
 	default:
-		p.fault("unknown_part", "%s is not a part of a rule", name)
+		p.fault("unknown_part", "%s is not a known rule part", name)
 	}
 }
 
@@ -142,9 +142,9 @@ func (p *ruleParser) frequency(value string) {
 	case "DAILY", "WEEKLY", "MONTHLY", "YEARLY":
 		p.rule.freq = value
 	case "SECONDLY", "MINUTELY", "HOURLY":
-		p.fault("sub_daily", "FREQ=%s: a series recurs once a day at most", value)
+		p.fault("sub_daily", "FREQ=%s: must not repeat more than once a day", value)
 	default:
-		p.fault("invalid_part", "FREQ=%s: is one of DAILY WEEKLY MONTHLY YEARLY", value)
+		p.fault("invalid_part", "FREQ=%s: must be one of DAILY WEEKLY MONTHLY YEARLY", value)
 	}
 }
 
@@ -152,7 +152,7 @@ func (p *ruleParser) frequency(value string) {
 func (p *ruleParser) number(name, value string, least, most int) int {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < least || n > most || value[0] == '+' {
-		p.fault("invalid_part", "%s=%s: is a number from %d to %d", name, value, least, most)
+		p.fault("invalid_part", "%s=%s: must be a number from %d to %d", name, value, least, most)
 		return least
 	}
 	return n
@@ -165,9 +165,9 @@ func (p *ruleParser) numbers(name, value string, least, most int) []int {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < least || n > most || n == 0 {
 			if least < 0 {
-				p.fault("invalid_part", "%s=%s: %q is not from 1 to %d or from -1 to %d", name, value, text, most, least)
+				p.fault("invalid_part", "%s=%s: %q must be from 1 to %d or from -1 to %d", name, value, text, most, least)
 			} else {
-				p.fault("invalid_part", "%s=%s: %q is not from %d to %d", name, value, text, least, most)
+				p.fault("invalid_part", "%s=%s: %q must be from %d to %d", name, value, text, least, most)
 			}
 			continue
 		}
@@ -191,7 +191,7 @@ func (p *ruleParser) weekdays(value string) {
 			ok, d.n = err == nil && n != 0 && n >= -53 && n <= 53, n
 		}
 		if !ok {
-			p.fault("invalid_part", "BYDAY=%s: %q is not a weekday like MO, 2MO or -1FR", value, text)
+			p.fault("invalid_part", "BYDAY=%s: %q must be a weekday like MO, 2MO or -1FR", value, text)
 			continue
 		}
 		if d.day = time.Weekday(i); !slices.Contains(p.rule.weekdays, d) {
@@ -214,7 +214,7 @@ func (p *ruleParser) until(value string) {
 		u.wall, err = time.Parse("20060102T150405", value)
 	}
 	if err != nil {
-		p.fault("invalid_part", "UNTIL=%s: is a date like 20271231, or a time like 20271231T090000 (local) or 20271231T080000Z", value)
+		p.fault("invalid_part", "UNTIL=%s: must be a date like 20271231, or a time like 20271231T090000 (local) or 20271231T080000Z", value)
 	}
 }
 
@@ -227,33 +227,33 @@ func (p *ruleParser) checkCombinations() {
 	}
 	switch {
 	case has("COUNT") && has("UNTIL"):
-		p.fault("contradiction", "COUNT and UNTIL exclude each other")
+		p.fault("contradiction", "COUNT and UNTIL must not be used together")
 	case !has("COUNT") && !has("UNTIL"):
-		p.fault("endless", "has no end: COUNT or UNTIL is required")
+		p.fault("endless", "must have an end: COUNT or UNTIL")
 	}
 	numbered := slices.ContainsFunc(r.weekdays, func(d ruleDay) bool { return d.n != 0 })
 	switch {
 	case numbered && (r.freq == "DAILY" || r.freq == "WEEKLY"):
-		p.fault("contradiction", "BYDAY: the n-th of a weekday goes with MONTHLY and YEARLY only")
+		p.fault("contradiction", "BYDAY: a numbered weekday requires MONTHLY or YEARLY")
 	case numbered && has("BYWEEKNO"):
-		p.fault("contradiction", "BYDAY: the n-th of a weekday does not go with BYWEEKNO")
+		p.fault("contradiction", "BYDAY: a numbered weekday must not be used with BYWEEKNO")
 	}
 	if most := r.mostNth(); numbered && slices.ContainsFunc(r.weekdays, func(d ruleDay) bool { return d.n > most || d.n < -most }) {
-		p.fault("contradiction", "BYDAY: a month has at most %d of a weekday", most)
+		p.fault("contradiction", "BYDAY: the number must be at most %d in a month", most)
 	}
 	if r.freq == "WEEKLY" && has("BYMONTHDAY") {
-		p.fault("contradiction", "BYMONTHDAY does not go with WEEKLY")
+		p.fault("contradiction", "BYMONTHDAY must not be used with WEEKLY")
 	}
 	for _, name := range []string{"BYYEARDAY", "BYWEEKNO"} {
 		if has(name) && r.freq != "YEARLY" && r.freq != "" {
-			p.fault("contradiction", "%s goes with YEARLY only", name)
+			p.fault("contradiction", "%s requires YEARLY", name)
 		}
 	}
 	if has("BYSETPOS") && has("BYWEEKNO") {
 		p.fault("unsupported", "BYSETPOS with BYWEEKNO is not supported")
 	}
 	if has("BYSETPOS") && !slices.ContainsFunc([]string{"BYDAY", "BYMONTH", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO"}, has) {
-		p.fault("contradiction", "BYSETPOS counts within what another BY... part gives, and there is none")
+		p.fault("contradiction", "BYSETPOS requires another BY... part")
 	}
 }
 

@@ -297,21 +297,21 @@ func (r *Set) Check(limit int) []fault.Fault {
 	}
 	rule := r.Rule.filled(r.Start)
 	if rule.count == 0 && rule.until.before(r.Start, r.Zone) {
-		found.Add("", "until_before_start", "UNTIL is before the start")
+		found.Add("", "until_before_start", "UNTIL must not be before the start")
 	}
 	if rule.count > limit {
-		exceeds(fault.Figures{Limit: limit, Actual: rule.count}, "COUNT=%d: a series has at most %d dates", rule.count, limit)
+		exceeds(fault.Figures{Limit: limit, Actual: rule.count}, "COUNT=%d: must be at most %d", rule.count, limit)
 	}
 	if !rule.has(r.Start) {
 		if first, ok := rule.first(r.Start); ok {
 			want, got := first.Format(time.DateOnly), r.Start.Format(time.DateOnly)
 			found = append(found, fault.Fault{
 				Location: "start", Code: "not_in_rule", Figures: fault.Figures{Limit: want, Actual: got},
-				Message: fmt.Sprintf("%s %s is not a date of the rule; the first one that is, is %s %s",
+				Message: fmt.Sprintf("must be a date of the rule: %s %s is not; the first one is %s %s",
 					clock.Weekdays[r.Start.Weekday()], got, clock.Weekdays[first.Weekday()], want),
 			})
 		} else {
-			found.Add("", "impossible", "gives no date at all: no day is in all of its parts")
+			found.Add("", "impossible", "must give at least one date: no day matches all of its parts")
 		}
 	}
 	if len(found) > 0 {
@@ -319,11 +319,11 @@ func (r *Set) Check(limit int) []fault.Fault {
 	}
 	switch _, how := r.walls(limit); {
 	case how == tooMany:
-		exceeds(fault.Figures{Limit: limit}, "UNTIL gives more than %d dates, which is the most a series may have", limit)
+		exceeds(fault.Figures{Limit: limit}, "UNTIL must give at most %d dates", limit)
 	case how == tooFar && rule.count > 0:
-		found.Add("", "too_far", "COUNT=%d takes more than %d years", rule.count, horizon)
+		found.Add("", "too_far", "COUNT=%d: must not take more than %d years", rule.count, horizon)
 	case how == tooFar:
-		found.Add("", "too_far", "UNTIL is more than %d years ahead", horizon)
+		found.Add("", "too_far", "UNTIL must be at most %d years ahead", horizon)
 	}
 	return found
 }

@@ -109,7 +109,7 @@ func (h *handlers) list(ctx context.Context, in *listInput) (*listOutput, error)
 	from, errFrom := instant("query.from", in.From)
 	to, errTo := instant("query.to", in.To)
 	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
-		errTo = &huma.ErrorDetail{Location: "query.to", Message: "is not after from"}
+		errTo = &huma.ErrorDetail{Location: "query.to", Message: "must be after from"}
 	}
 	if faults := slices.DeleteFunc([]error{errFrom, errTo}, func(err error) bool { return err == nil }); len(faults) > 0 {
 		return nil, huma.Error422UnprocessableEntity("validation failed", faults...)
@@ -216,13 +216,13 @@ func instant(location, s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, strings.ToUpper(strings.Replace(s, " ", "+", 1)))
 	if err != nil {
-		return t, &huma.ErrorDetail{Location: location, Message: "is not a time such as 2027-02-10T09:00:00Z"}
+		return t, &huma.ErrorDetail{Location: location, Message: "must be a time like 2027-02-10T09:00:00Z"}
 	}
 	return t, nil
 }
 
 func errCursor() error {
 	return huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
-		Location: "query.cursor", Message: "is not a cursor of this list",
+		Location: "query.cursor", Message: "must be a cursor returned by this list",
 	})
 }

@@ -145,7 +145,7 @@ func scenarios() []scenario {
 		}
 		add("waitlist-expired-rules", notify.WaitlistExpired, start, func(f *notify.Facts) {
 			waits(f)
-			f.Reason, f.Comment = "rules", "Turing is booked 4h or longer ahead"
+			f.Reason, f.Comment = "rules", "Turing must be booked at least 4h ahead"
 		})
 		series := func(f *notify.Facts) {
 			f.SeriesID = 5

@@ -87,7 +87,7 @@ const (
 // Errors of this package; see also [InvalidError], [VersionError] and [StateError].
 var (
 	ErrNotFound = errors.New("webhook or delivery not found")
-	ErrTooMany  = fmt.Errorf("there are %d webhooks, as many as there may be", MaxWebhooks)
+	ErrTooMany  = fmt.Errorf("there are %d webhooks, the maximum", MaxWebhooks)
 )
 
 // The fault types of package fault, shared by all packages.

@@ -51,7 +51,7 @@ func (h *handlers) deliveries(ctx context.Context, in *deliveriesInput) (*delive
 	if in.Cursor != "" {
 		var err error
 		if before, err = strconv.ParseInt(in.Cursor, 36, 64); err != nil || before <= 0 {
-			return nil, fault.Invalid("query.cursor", "invalid_cursor", "is not a cursor of this list")
+			return nil, fault.Invalid("query.cursor", "invalid_cursor", "must be a cursor returned by this list")
 		}
 	}
 	page, err := h.svc.Deliveries(ctx, in.ID, webhook.Filter{State: webhook.State(in.State), Before: before, Limit: in.Limit})
