@@ -37,6 +37,6 @@ func (f queryFaults) err() error {
 // errCursor is the fault of a cursor that no list has returned.
 func errCursor() error {
 	var f queryFaults
-	f.add("query.cursor", "invalid_cursor", "is not a cursor of this list")
+	f.add("query.cursor", "invalid_cursor", "must be a cursor returned by this list")
 	return f.err()
 }

@@ -291,7 +291,7 @@ func (a *api) messages(ctx context.Context, in *messagesQuery) (*messageList, er
 const mostUnknown = 100
 
 // errCursor is the fault of a request for a page that no list has returned.
-var errCursor = fault.Invalid("query.cursor", "invalid_cursor", "is not a cursor of this list")
+var errCursor = fault.Invalid("query.cursor", "invalid_cursor", "must be a cursor returned by this list")
 
 // orNull is nil for the zero value.
 func orNull[T comparable](v T) *T {
