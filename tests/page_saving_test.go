@@ -12,22 +12,16 @@ import (
 	"punctual/tests/testenv"
 )
 
-// slow makes the answers to changes wait in the browser: while window.hold is set each is counted
-// in window.held and comes when let go of; so are answers to questions after the path in
-// window.holdReads. With window.lose the next change never arrives, or its
-// answer is lost on the way back.
+// slow lets the test delay or lose the answers to changes. While window.hold is set, they wait in
+// window.held until letGo. With window.lose, the next request or its answer is lost.
 func (b *tab) slow() {
 	b.t.Helper()
 	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
 			const real = window.fetch
-			Object.assign(window, { hold: false, holdReads: '', held: [], lose: '' })
+			Object.assign(window, { hold: false, held: [], lose: '' })
 			window.fetch = async (r, ...more) => {
-				if (r.method === 'GET') {
-					const answer = await real(r, ...more)
-					if (new URL(r.url).pathname === window.holdReads) await new Promise((go) => window.held.push(go))
-					return answer
-				}
+				if (r.method === 'GET') return real(r, ...more)
 				const lose = window.lose
 				window.lose = ''
 				if (lose === 'request') throw new TypeError('lost')

@@ -417,44 +417,6 @@ func TestPageOfWeekMonthAndList(t *testing.T) {
 	b.pictured("agenda", "/list?date="+date(0), ".agenda li")
 }
 
-// TestPageFirstDayOfTheWeek: by locale, as the browser knows it.
-func TestPageFirstDayOfTheWeek(t *testing.T) {
-	t.Parallel()
-	server := demonstration(t)
-	b := browse(t, server)
-	b.signIn("jianxiong@example.org", demoPassword)
-	first := map[string]string{}
-	for _, language := range []string{"zh", "en", "de"} {
-		b.open("/")
-		b.await("document.querySelector('#menu-language')")
-		b.choose("#menu-language", language)
-		b.await("document.documentElement.lang.startsWith(%q)", language)
-		b.open("/week?date=2027-02-10")
-		b.await("document.documentElement.lang.startsWith(%q) && document.querySelector('.overview .head a')", language)
-		first[language] = eval[string](b, "document.querySelector('.overview .head a').getAttribute('href').split('=')[1]")
-		day := eval[int](b, `(() => {
-			const tag = (navigator.languages ?? []).find((l) => l.startsWith(%[1]q)) ?? { en: 'en-GB', de: 'de-DE', zh: 'zh-CN' }[%[1]q]
-			const locale = new Intl.Locale(tag); return (locale.getWeekInfo?.() ?? locale.weekInfo).firstDay })()`, language)
-		want := time.Date(2027, 2, 7, 0, 0, 0, 0, time.UTC).AddDate(0, 0, day%7)
-		if want.After(time.Date(2027, 2, 10, 0, 0, 0, 0, time.UTC)) {
-			want = want.AddDate(0, 0, -7)
-		}
-		if first[language] != want.Format(time.DateOnly) {
-			t.Errorf("%s: the week begins with %s, want %s", language, first[language], want.Format(time.DateOnly))
-		}
-		for _, view := range []struct{ name, shows string }{{"week", ".overview .bar"}, {"month", ".month .bar"}, {"list", ".agenda"}, {"rooms/1", ".week .col"}} {
-			b.open("/" + view.name + "?date=2027-02-10")
-			b.await("document.querySelector(%q)", view.shows)
-			name := language + "-" + strings.ReplaceAll(view.name, "/", "-")
-			b.accessible(name)
-			b.shot(name)
-		}
-	}
-	if first["de"] != "2027-02-08" {
-		t.Errorf("a German week begins with %s", first["de"])
-	}
-}
-
 // lastSunday of a month in the coming year, on which clocks in Berlin change.
 func lastSunday(month time.Month) time.Time {
 	for year := time.Now().Year(); ; year++ {

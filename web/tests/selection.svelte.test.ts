@@ -1,4 +1,3 @@
-// @vitest-environment happy-dom
 import { expect, test } from 'vitest'
 import { Selection } from '../src/pages/admin/selection.svelte'
 
