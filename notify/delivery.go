@@ -54,7 +54,7 @@ type Delivery struct {
 	sending *sendings
 	slots   *slots
 	turns   *turns
-	begins  gather.Gatherer[Ask, begunOrError]
+	begins  gather.Gatherer[BeginRequest, beginResultOrError]
 	records gather.Gatherer[Outcome, recordedOrError]
 	opts    delayjob.Options
 	host    string
@@ -97,7 +97,7 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 	d.slots = newSlots(d.opts.Concurrency)
 	d.opts.Handlers = d.slots.maxHandlers()
 	d.turns = newTurns(d.slots.handlers)
-	d.begins.Do = func(asks []Ask) []begunOrError { return d.begin(asks, o.Screen) }
+	d.begins.Do = func(requests []BeginRequest) []beginResultOrError { return d.begin(requests, o.Screen) }
 	d.records.Do = d.recordAll
 	d.begins.Every = beginInterval
 	return d
@@ -153,9 +153,9 @@ func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 	if !m.Ready.IsZero() {
 		late = m.Claimed.Sub(m.Ready)
 	}
-	next, err := d.attempt(ctx, try{Ask: Ask{ID: id, Version: m.Version, Revive: m.Attempt <= 1}, message: m, late: late})
+	next, err := d.attempt(ctx, try{BeginRequest: BeginRequest{ID: id, Version: m.Version, Revive: m.Attempt <= 1}, message: m, late: late})
 	for end := time.Now().Add(followFor); next.ID != 0 && d.opts.Rate <= 0 && time.Now().Before(end) && ctx.Err() == nil; {
-		follow := try{Ask: Ask{ID: next.ID, Version: next.Version}, message: m, follows: true}
+		follow := try{BeginRequest: BeginRequest{ID: next.ID, Version: next.Version}, message: m, follows: true}
 		next, _ = d.attempt(ctx, follow) // on failure, its own message retries it
 	}
 	return err
@@ -166,7 +166,7 @@ const followFor = 5 * time.Second
 
 // A try is the input of attempt: a message, or the next row of its thread.
 type try struct {
-	Ask
+	BeginRequest
 	message delayjob.Message // provides the organizer and failpoints; and the attempts, if it is the row's own
 	late    time.Duration
 	follows bool // the row has its own message elsewhere
@@ -179,7 +179,7 @@ func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
 		return next, delayjob.Snooze(wait)
 	}
 	defer end() // also if a Sender panics
-	b := d.begins.Ask(t.Ask)
+	b := d.begins.Ask(t.BeginRequest)
 	n := b.Notification
 	switch {
 	case b.err != nil:
@@ -232,8 +232,8 @@ func (d *Delivery) postpone(a *attempt, n Notification, wait time.Duration) erro
 // each covers many.
 const beginInterval = 10 * time.Millisecond
 
-type begunOrError struct {
-	Begun
+type beginResultOrError struct {
+	BeginResult
 	at  time.Time // before the lease was taken
 	err error
 }
@@ -242,18 +242,18 @@ type begunOrError struct {
 // because others share the statement.
 const patience = 10 * time.Second
 
-// begin returns a result for each of asks, or the same error for all.
-func (d *Delivery) begin(asks []Ask, screen Screen) []begunOrError {
+// begin returns a result for each of requests, or the same error for all.
+func (d *Delivery) begin(requests []BeginRequest, screen Screen) []beginResultOrError {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	answers := make([]begunOrError, len(asks))
+	answers := make([]beginResultOrError, len(requests))
 	at := time.Now()
-	begun, err := d.ledger.Begin(ctx, asks, d.now(), sendingLease, screen)
+	begun, err := d.ledger.Begin(ctx, requests, d.now(), sendingLease, screen)
 	for i := range answers {
 		if err != nil {
 			answers[i].err = err
 		} else {
-			answers[i].Begun, answers[i].at = begun[i], at
+			answers[i].BeginResult, answers[i].at = begun[i], at
 		}
 	}
 	return answers

@@ -175,7 +175,7 @@ func TestDelivery_outcomes(t *testing.T) {
 func TestDelivery_skipsWhatIsTooLate(t *testing.T) {
 	b := newBench(t)
 	waiting, stuck := b.insert("a"), b.insert("b")
-	if _, err := b.ledger.Begin(t.Context(), []notify.Ask{{ID: stuck.ID, Version: 1}}, b.now, time.Second, nil); err != nil {
+	if _, err := b.ledger.Begin(t.Context(), []notify.BeginRequest{{ID: stuck.ID, Version: 1}}, b.now, time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	b.now = b.now.Add(6 * time.Minute)

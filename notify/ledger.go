@@ -15,7 +15,7 @@ type Ledger interface {
 	// letter of the same version, because the queue would ignore a new message for them.
 	Due(ctx context.Context, c Channel, w delayjob.Window, after Point, n int) ([]Point, error)
 
-	// Begin starts an attempt for each of asks, and returns the results in the same order. A
+	// Begin starts an attempt for each of requests, and returns the results in the same order. A
 	// pending row of the requested version that has not expired becomes sending for the time of
 	// lease, and its attempts increase by one. So does a sending row after its lease, and with
 	// Revive a failed row.
@@ -25,7 +25,7 @@ type Ledger interface {
 	// could be sent now. No attempt begins for a row that it rejects.
 	//
 	// Leases use the clock of the database if it has one, otherwise now.
-	Begin(ctx context.Context, asks []Ask, now time.Time, lease time.Duration, screen Screen) ([]Begun, error)
+	Begin(ctx context.Context, requests []BeginRequest, now time.Time, lease time.Duration, screen Screen) ([]BeginResult, error)
 
 	// Keep extends the leases of attempts until lease after now. begun maps the ID of each row to
 	// the SendingAt that Begin returned. kept are the attempts that are still the latest of their
@@ -60,16 +60,16 @@ type Point struct {
 	Organizer string // see [Notification.Organizer]
 }
 
-// Ask requests an attempt at one row.
-type Ask struct {
+// BeginRequest requests an attempt at one row.
+type BeginRequest struct {
 	ID      int64
 	Version int64
 	Revive  bool // also if it has failed
 }
 
-// Begun is the result of an [Ask]: the current row, with ID 0 if it does not exist. An attempt has
-// begun if the row is sending and Wait is 0.
-type Begun struct {
+// BeginResult is the result of a [BeginRequest]: the current row, with ID 0 if it does not exist.
+// An attempt has begun if the row is sending and Wait is 0.
+type BeginResult struct {
 	Notification
 	Wait      time.Duration // retry after this time: the row is being sent, or an older row of its thread is not final
 	Objection Objection     // of the Screen; zero: none

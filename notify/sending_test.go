@@ -64,10 +64,10 @@ func newLeaseLedger(ids ...int64) *leaseLedger {
 	return l
 }
 
-func (l *leaseLedger) Begin(_ context.Context, asks []notify.Ask, now time.Time, lease time.Duration, _ notify.Screen) ([]notify.Begun, error) {
+func (l *leaseLedger) Begin(_ context.Context, asks []notify.BeginRequest, now time.Time, lease time.Duration, _ notify.Screen) ([]notify.BeginResult, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	begun := make([]notify.Begun, len(asks))
+	begun := make([]notify.BeginResult, len(asks))
 	for i, a := range asks {
 		r := l.rows[a.ID]
 		switch {
@@ -76,7 +76,7 @@ func (l *leaseLedger) Begin(_ context.Context, asks []notify.Ask, now time.Time,
 			r.Attempts++
 			begun[i].Notification = r.Notification
 		default:
-			begun[i] = notify.Begun{Notification: r.Notification, Wait: r.until.Sub(now)}
+			begun[i] = notify.BeginResult{Notification: r.Notification, Wait: r.until.Sub(now)}
 		}
 	}
 	return begun, nil
@@ -128,7 +128,7 @@ type stalledLedger struct {
 	until  time.Time
 }
 
-func (l *stalledLedger) Begin(ctx context.Context, asks []notify.Ask, now time.Time, lease time.Duration, screen notify.Screen) ([]notify.Begun, error) {
+func (l *stalledLedger) Begin(ctx context.Context, asks []notify.BeginRequest, now time.Time, lease time.Duration, screen notify.Screen) ([]notify.BeginResult, error) {
 	begun, err := l.Ledger.Begin(ctx, asks, now, lease, screen)
 	time.Sleep(l.begin)
 	return begun, err

@@ -54,9 +54,9 @@ func one(t *testing.T, db *database.DB, n notify.Notification) int64 {
 }
 
 // begin asks for an attempt at one row.
-func begin(t *testing.T, l *gormstore.Ledger, a notify.Ask, now time.Time, lease time.Duration) notify.Begun {
+func begin(t *testing.T, l *gormstore.Ledger, a notify.BeginRequest, now time.Time, lease time.Duration) notify.BeginResult {
 	t.Helper()
-	bs, err := l.Begin(t.Context(), []notify.Ask{a}, now, lease, nil)
+	bs, err := l.Begin(t.Context(), []notify.BeginRequest{a}, now, lease, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestWithdraw(t *testing.T) {
 		n.Kind = notify.Invitation
 		invitation := one(t, db, n)
 		begun := one(t, db, reminder("d", 4))
-		begin(t, l, notify.Ask{ID: begun, Version: 1}, due, time.Second)
+		begin(t, l, notify.BeginRequest{ID: begun, Version: 1}, due, time.Second)
 		err := db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error {
 			return errors.Join(l.Withdraw(tx, nil), l.Withdraw(tx, []int64{1, 3}))
 		})
@@ -214,7 +214,7 @@ func TestWithdraw(t *testing.T) {
 			}
 		}
 		// What was withdrawn is not sent, not even by a message that is under way.
-		if n := begin(t, l, notify.Ask{ID: mine, Version: 1}, due, time.Second); n.State != notify.Cancelled {
+		if n := begin(t, l, notify.BeginRequest{ID: mine, Version: 1}, due, time.Second); n.State != notify.Cancelled {
 			t.Errorf("begun: %s", n.State)
 		}
 		if _, err := l.Resend(t.Context(), mine, due); !isState(err, notify.Cancelled) {
@@ -242,7 +242,7 @@ func TestAttempts(t *testing.T) {
 		}
 		attempt := func(id, version int64, now time.Time, revive bool) notify.Notification {
 			t.Helper()
-			return begin(t, l, notify.Ask{ID: id, Version: version, Revive: revive}, now, 0).Notification // a lease that has run out at once
+			return begin(t, l, notify.BeginRequest{ID: id, Version: version, Revive: revive}, now, 0).Notification // a lease that has run out at once
 		}
 		record := func(version int64, o notify.Outcome) notify.Notification {
 			t.Helper()
@@ -304,7 +304,7 @@ func TestAttempts(t *testing.T) {
 		if _, err := l.Resend(ctx, 999, due); !errors.Is(err, notify.ErrNotFound) {
 			t.Errorf("again, what is not there: %v", err)
 		}
-		if n := begin(t, l, notify.Ask{ID: 999, Version: 1}, due, 0); n.ID != 0 {
+		if n := begin(t, l, notify.BeginRequest{ID: 999, Version: 1}, due, 0); n.ID != 0 {
 			t.Errorf("begun, what is not there: %+v", n)
 		}
 	})
@@ -322,7 +322,7 @@ func TestSendingLease(t *testing.T) {
 		const over, long = -time.Hour, time.Hour // leases
 		begin := func(lease time.Duration) (notify.Notification, time.Duration) {
 			t.Helper()
-			b := begin(t, l, notify.Ask{ID: id, Version: 1}, time.Now(), lease)
+			b := begin(t, l, notify.BeginRequest{ID: id, Version: 1}, time.Now(), lease)
 			return b.Notification, b.Wait
 		}
 		keep := func(n notify.Notification, lease time.Duration) bool {
@@ -405,7 +405,7 @@ func TestDue(t *testing.T) {
 		sent := at("sent", time.Minute, notify.Email)
 		stuck := at("stuck", time.Minute, notify.Email)
 		for _, id := range []int64{sent, stuck} {
-			begin(t, l, notify.Ask{ID: id, Version: 1}, due, time.Second)
+			begin(t, l, notify.BeginRequest{ID: id, Version: 1}, due, time.Second)
 		}
 		if _, err := l.Record(ctx, []notify.Outcome{{ID: sent, Version: 1, State: notify.Sent, At: due}}); err != nil {
 			t.Fatal(err)
@@ -466,7 +466,7 @@ func TestList(t *testing.T) {
 			n.To.Address = n.DedupeKey + "@example.org" // each in a line of its own
 			ids = append(ids, one(t, db, n))
 		}
-		begin(t, l, notify.Ask{ID: ids[3], Version: 1}, due, time.Second)
+		begin(t, l, notify.BeginRequest{ID: ids[3], Version: 1}, due, time.Second)
 		at := func(id int64) notify.Cursor {
 			n, err := l.Get(ctx, id)
 			if err != nil {

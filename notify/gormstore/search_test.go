@@ -74,7 +74,7 @@ func TestRecord_remembersFailures(t *testing.T) {
 			{State: notify.Pending, Error: "451 busy"}, {State: notify.Pending, Error: "the server is down", Uncharged: true},
 			{State: notify.Pending, Error: `it's "odd"`}, {State: notify.Sent},
 		} {
-			n := begin(t, l, notify.Ask{ID: ns[0].ID, Version: 1}, at, time.Second)
+			n := begin(t, l, notify.BeginRequest{ID: ns[0].ID, Version: 1}, at, time.Second)
 			o.ID, o.Version, o.At, o.Begun = n.ID, 1, at.Add(time.Duration(i)*time.Minute), n.SendingAt
 			if _, err := l.Record(t.Context(), []notify.Outcome{o}); err != nil {
 				t.Fatal(err)

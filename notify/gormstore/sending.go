@@ -77,7 +77,7 @@ func (l *Ledger) attemptStates(ctx context.Context, ids []int64, now time.Time) 
 }
 
 // mayBegin reports whether the row itself allows the requested attempt, regardless of its thread.
-func (s attemptState) mayBegin(a notify.Ask, now time.Time) bool {
+func (s attemptState) mayBegin(a notify.BeginRequest, now time.Time) bool {
 	if s.Row.Version != a.Version || s.Row.ExpiresAt != nil && s.Row.ExpiresAt.Before(now) {
 		return false
 	}
@@ -94,10 +94,10 @@ func (s attemptState) mayBegin(a notify.Ask, now time.Time) bool {
 
 // Begin implements [notify.Ledger]. If supersede and start race for rows of a thread, supersede
 // locks the older row, so that start sees it as final or sending.
-func (l *Ledger) Begin(ctx context.Context, asks []notify.Ask, now time.Time, lease time.Duration, screen notify.Screen) ([]notify.Begun, error) {
+func (l *Ledger) Begin(ctx context.Context, requests []notify.BeginRequest, now time.Time, lease time.Duration, screen notify.Screen) ([]notify.BeginResult, error) {
 	now = micro(now)
-	begun := make([]notify.Begun, 0, len(asks))
-	for part := range slices.Chunk(asks, batch) {
+	begun := make([]notify.BeginResult, 0, len(requests))
+	for part := range slices.Chunk(requests, batch) {
 		some, err := l.beginPart(ctx, part, now, lease, screen)
 		if err != nil {
 			return nil, err
@@ -107,9 +107,9 @@ func (l *Ledger) Begin(ctx context.Context, asks []notify.Ask, now time.Time, le
 	return begun, nil
 }
 
-func (l *Ledger) beginPart(ctx context.Context, asks []notify.Ask, now time.Time, lease time.Duration, screen notify.Screen) ([]notify.Begun, error) {
-	ids := make([]int64, len(asks))
-	for i, a := range asks {
+func (l *Ledger) beginPart(ctx context.Context, requests []notify.BeginRequest, now time.Time, lease time.Duration, screen notify.Screen) ([]notify.BeginResult, error) {
+	ids := make([]int64, len(requests))
+	for i, a := range requests {
 		ids[i] = a.ID
 	}
 	rows, err := l.attemptStates(ctx, ids, now)
@@ -119,7 +119,7 @@ func (l *Ledger) beginPart(ctx context.Context, asks []notify.Ask, now time.Time
 	var ready, revive []int64
 	var threads []string
 	var candidates []notify.Notification
-	for _, a := range asks {
+	for _, a := range requests {
 		r, ok := rows[a.ID]
 		if !ok || !r.mayBegin(a, now) {
 			continue
@@ -158,12 +158,12 @@ func (l *Ledger) beginPart(ctx context.Context, asks []notify.Ask, now time.Time
 			return nil, err
 		}
 	}
-	return results(asks, rows, started, objections, now)
+	return results(requests, rows, started, objections, now)
 }
 
-func results(asks []notify.Ask, rows map[int64]attemptState, started map[int64]startedRow, objections map[int64]notify.Objection, now time.Time) ([]notify.Begun, error) {
-	begun := make([]notify.Begun, len(asks))
-	for i, a := range asks {
+func results(requests []notify.BeginRequest, rows map[int64]attemptState, started map[int64]startedRow, objections map[int64]notify.Objection, now time.Time) ([]notify.BeginResult, error) {
+	begun := make([]notify.BeginResult, len(requests))
+	for i, a := range requests {
 		r, ok := rows[a.ID]
 		if !ok {
 			continue
@@ -172,7 +172,7 @@ func results(asks []notify.Ask, rows map[int64]attemptState, started map[int64]s
 		if err != nil {
 			return nil, err
 		}
-		b := notify.Begun{Notification: n, Objection: objections[a.ID]}
+		b := notify.BeginResult{Notification: n, Objection: objections[a.ID]}
 		s, ok := started[a.ID]
 		unfinished := n.State == notify.Pending || n.State == notify.Sending
 		switch {

@@ -81,7 +81,7 @@ func TestList(t *testing.T) {
 		t.Errorf("listed %v", ids)
 	}
 
-	if _, err := ledger.Begin(t.Context(), []notify.Ask{{ID: 5, Version: 1}}, time.Now(), time.Second, nil); err != nil {
+	if _, err := ledger.Begin(t.Context(), []notify.BeginRequest{{ID: 5, Version: 1}}, time.Now(), time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ledger.Record(t.Context(), []notify.Outcome{{ID: 5, Version: 1, State: notify.Failed, At: time.Now(), Error: "no such mailbox"}}); err != nil {
@@ -103,7 +103,7 @@ func TestList(t *testing.T) {
 
 func TestResend(t *testing.T) {
 	api, ledger, scheduled := newAPI(t, 1)
-	if _, err := ledger.Begin(t.Context(), []notify.Ask{{ID: 1, Version: 1}}, time.Now(), time.Second, nil); err != nil {
+	if _, err := ledger.Begin(t.Context(), []notify.BeginRequest{{ID: 1, Version: 1}}, time.Now(), time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ledger.Record(t.Context(), []notify.Outcome{{ID: 1, Version: 1, State: notify.Sent, At: time.Now(), MessageID: "<m>"}}); err != nil {
