@@ -11,6 +11,7 @@ import (
 	"punctual/account"
 	accountstore "punctual/account/gormstore"
 	"punctual/meeting"
+	"punctual/meeting/events"
 	meetingstore "punctual/meeting/gormstore"
 	meetinghttp "punctual/meeting/httpapi"
 	"punctual/notify"
@@ -262,11 +263,11 @@ func factsThatPass(from notify.Facts) meeting.Facts {
 }
 
 // eventBodies are what webhooks are told: events as somebody sees them who has no part in them.
-type eventBodies struct{ feed *meeting.Feed }
+type eventBodies struct{ stream *events.Stream }
 
 // Bodies implements [eventhook.Bodies].
 func (b eventBodies) Bodies(ctx context.Context, events []int64) (map[int64][]byte, error) {
-	updates, err := b.feed.Updates(ctx, events)
+	updates, err := b.stream.Updates(ctx, events)
 	if err != nil {
 		return nil, err
 	}

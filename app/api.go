@@ -31,12 +31,12 @@ func (a *application) register(api huma.API) {
 	accounthttp.Register(api, a.accounts, accounthttp.Options{ClientIP: clientIP})
 	meetinghttp.Register(api, a.meetings, noticesAdapter{a.notifications}, a.newLimiter("people:", meetinghttp.PeopleRate))
 	meetinghttp.RegisterDoor(api, meetinghttp.DoorDeps{
-		Service: a.meetings, Accounts: a.accounts, Links: a.links, Feed: a.feed, ClientIP: clientIP, Now: time.Now,
+		Service: a.meetings, Accounts: a.accounts, Links: a.links, Stream: a.stream, ClientIP: clientIP, Now: time.Now,
 	})
 	meetinghttp.RegisterCalendars(api, meetinghttp.CalendarDeps{
 		Service: a.meetings, Accounts: a.accounts, Calendars: calendarAdapter{a.senders.render}, BaseURL: a.config.HTTP.BaseURL,
 	})
-	meetinghttp.RegisterEvents(api, a.meetings, a.feed, time.Now)
+	meetinghttp.RegisterEvents(api, a.meetings, a.stream, time.Now)
 	notifyhttp.Register(api, a.notifications, a.nextTry)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))
 	jobhttp.Register(api, jobhttp.Options{

@@ -29,6 +29,7 @@ import (
 	"punctual/delayjob/topics"
 	"punctual/delayjob/webhook"
 	"punctual/meeting"
+	"punctual/meeting/events"
 	meetingstore "punctual/meeting/gormstore"
 	meetinghttp "punctual/meeting/httpapi"
 	meetingjobs "punctual/meeting/jobs"
@@ -66,7 +67,7 @@ type application struct {
 	limiter       limiter // of failed sign-ins
 	wideLimiter   limiter
 	meetings      *meeting.Service
-	feed          *meeting.Feed
+	stream        *events.Stream
 	broadcasts    *broadcasts // to and from other processes
 	meetingStore  *meetingstore.Store
 	ledger        *ledger.Ledger
@@ -181,12 +182,12 @@ func (a *application) wireAreas() {
 	a.ledger = notices
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
 	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail).Guarded(accountstore.Guard{})
-	a.feed = meeting.NewFeed(a.meetingStore, meeting.FeedOptions{Logger: a.log})
+	a.stream = events.New(a.meetingStore, events.Options{Logger: a.log})
 	a.broadcasts = newBroadcasts(a.redis, a.log)
 	hooks := eventhookstore.New(db).Noting(guarded)
 	a.webhooks = eventhook.NewService(hooks, scheduler, a.poster, meetinghttp.EventTypes(), time.Now)
 	a.watcher = eventhook.NewWatcher(hooks, scheduler, a.log)
-	poke := func() { a.feed.Poke(); a.watcher.Poke() }
+	poke := func() { a.stream.Poke(); a.watcher.Poke() }
 	happened := a.broadcasts.add(a.config.Queue.Prefix+":events", true, poke)
 	changed := func() { poke(); happened.send() }
 	a.rights = newRights(a.log)
@@ -207,7 +208,7 @@ func (a *application) wireAreas() {
 		})
 	}
 	a.jobs = append(a.jobs, delivery(notify.Email, &a.senders.email), delivery(notify.SMS, &a.senders.sms),
-		eventhook.NewDeliver(hooks, eventBodies{a.feed}, a.poster, eventhook.DeliverOptions{
+		eventhook.NewDeliver(hooks, eventBodies{a.stream}, a.poster, eventhook.DeliverOptions{
 			MaxAttempts: over[eventhook.Job].MaxAttempts, Down: database.Unavailable, Now: time.Now, Log: a.log,
 		}))
 }

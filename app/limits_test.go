@@ -249,7 +249,7 @@ func TestLimits_streams(t *testing.T) {
 func run(t *testing.T, a *application) {
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = a.feed.Run(ctx) })
+	wg.Go(func() { _ = a.stream.Run(ctx) })
 	wg.Go(func() { _ = a.rights.run(ctx) })
 	wg.Go(func() { _ = a.broadcasts.run(ctx) })
 	t.Cleanup(func() { stop(); wg.Wait() })

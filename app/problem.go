@@ -21,6 +21,7 @@ import (
 	"punctual/delayjob/admin"
 	"punctual/delayjob/topics"
 	"punctual/meeting"
+	"punctual/meeting/events"
 	"punctual/notify"
 	"punctual/notify/webhook"
 )
@@ -158,7 +159,7 @@ func problem(err error) *Problem {
 		return newProblem(http.StatusNotFound, "not_found", "Not found")
 	case errors.Is(err, delayjob.ErrLeaseLost):
 		return newProblem(http.StatusConflict, "lease_lost", "The lease is no longer held")
-	case errors.Is(err, meeting.ErrFeedClosed):
+	case errors.Is(err, events.ErrClosed):
 		return newProblem(http.StatusServiceUnavailable, "unavailable", "The server is shutting down")
 	case database.TimedOut(err):
 		p := newProblem(http.StatusServiceUnavailable, "timeout", "The request took too long")

@@ -105,7 +105,7 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 	if a.role.serves() {
 		g.Go(func() error { return a.idempotency.RunTrimmer(ctx) })
 		g.Go(func() error { return a.topics.Run(ctx) })
-		g.Go(func() error { return a.feed.Run(ctx) })
+		g.Go(func() error { return a.stream.Run(ctx) })
 		g.Go(func() error { return a.rights.run(ctx) })
 	}
 	g.Go(func() error { return a.broadcasts.run(ctx) })

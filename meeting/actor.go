@@ -70,7 +70,7 @@ func (a Actor) MaySee(m *Meeting, rooms []*Room) bool {
 		return false
 	}
 	return a.MayEdit(m) || a.attends(m) || slices.ContainsFunc(rooms, func(r *Room) bool {
-		return (slices.Contains(m.RoomIDs, r.ID) || slices.Contains(m.requestedRooms(), r.ID)) && a.approves(r)
+		return (slices.Contains(m.RoomIDs, r.ID) || slices.Contains(m.RequestedRooms(), r.ID)) && a.approves(r)
 	})
 }
 

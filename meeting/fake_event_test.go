@@ -2,9 +2,6 @@ package meeting
 
 import "context"
 
-func (s *fakeStore) Events(context.Context, int64, int) ([]Event, uint64, error) { return nil, 0, nil }
-func (s *fakeStore) Mark(context.Context) (uint64, error)                        { return 0, nil }
-func (s *fakeStore) LastEvent(context.Context) (int64, error)                    { return 0, nil }
 func (s *fakeStore) MeetingsByID(ctx context.Context, ids []ID) ([]*Meeting, error) {
 	var ms []*Meeting
 	for _, id := range ids {

@@ -172,7 +172,7 @@ func changed(rs, others []Reminder, anchor Anchor) []Reminder {
 
 func (f *forecaster) request(m, shown *Meeting) {
 	var rooms []*Room
-	for _, id := range m.requestedRooms() {
+	for _, id := range m.RequestedRooms() {
 		if r, ok := f.rooms[id]; ok {
 			rooms = append(rooms, r[1])
 		}

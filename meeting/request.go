@@ -106,7 +106,7 @@ func (m *Meeting) Waits(at time.Time) bool {
 }
 
 // requestedRooms are the rooms that a decision is about.
-func (m *Meeting) requestedRooms() []int64 {
+func (m *Meeting) RequestedRooms() []int64 {
 	if m.Request != nil && m.Request.Change != nil {
 		return m.Request.Change.RoomIDs
 	}
@@ -116,7 +116,7 @@ func (m *Meeting) requestedRooms() []int64 {
 // askedWith reports whether one mail asks for both: dates of a series that were asked for at
 // once, in the same rooms.
 func (m *Meeting) askedWith(o *Meeting) bool {
-	return m.Request != nil && o.Request != nil && m.Request.AskedAt.Equal(o.Request.AskedAt) && slices.Equal(m.requestedRooms(), o.requestedRooms())
+	return m.Request != nil && o.Request != nil && m.Request.AskedAt.Equal(o.Request.AskedAt) && slices.Equal(m.RequestedRooms(), o.RequestedRooms())
 }
 
 // about reports whether the verdict is on a request made at an instant for these rooms.
@@ -178,7 +178,7 @@ func (m *Meeting) conclude(decision Status, reason string, people []Represented,
 	if r.Change == nil || decision == Confirmed {
 		m.Approval.Agreed = r.Agreed
 	}
-	m.Approval.Verdict = &Verdict{First: r.First, Number: r.Number, Decision: decision, UserID: by.ID, Name: by.Name, At: at, AskedAt: r.AskedAt, RoomIDs: m.requestedRooms(), Reason: reason, For: people}
+	m.Approval.Verdict = &Verdict{First: r.First, Number: r.Number, Decision: decision, UserID: by.ID, Name: by.Name, At: at, AskedAt: r.AskedAt, RoomIDs: m.RequestedRooms(), Reason: reason, For: people}
 	m.Approval.Verdict.Series = r.Change != nil && r.Change.Series
 	m.Request = nil
 }

@@ -71,7 +71,7 @@ func (s *Service) preparingDecisions(ctx context.Context, ms []*Meeting) (prepar
 	var want []int64
 	waits := false
 	for _, m := range ms {
-		want = append(want, m.requestedRooms()...)
+		want = append(want, m.RequestedRooms()...)
 		waits = waits || m.Request != nil
 	}
 	slices.Sort(want)
@@ -95,13 +95,13 @@ func (s *Service) preparingDecisions(ctx context.Context, ms []*Meeting) (prepar
 	terms := s.terms()
 	asked := map[string]changing{} // by rooms
 	return func(m *Meeting) changing {
-		key := askKey(m.requestedRooms())
+		key := askKey(m.RequestedRooms())
 		c, there := asked[key]
 		if there {
 			return c
 		}
 		c.at = at
-		for _, id := range m.requestedRooms() {
+		for _, id := range m.RequestedRooms() {
 			if r := byID[id]; r != nil {
 				c.rooms = append(c.rooms, r)
 			}
@@ -155,7 +155,7 @@ func (s *Service) nameAwaited(ctx context.Context, ms []*Meeting, at time.Time) 
 	waiting := slices.DeleteFunc(slices.Clone(ms), func(m *Meeting) bool { return !m.Waits(at) })
 	var want []int64
 	for _, m := range waiting {
-		want = append(want, m.requestedRooms()...)
+		want = append(want, m.RequestedRooms()...)
 	}
 	if len(want) == 0 {
 		return nil
@@ -170,7 +170,7 @@ func (s *Service) nameAwaited(ctx context.Context, ms []*Meeting, at time.Time) 
 		return err
 	}
 	for _, m := range waiting {
-		mine := slices.DeleteFunc(slices.Clone(rooms), func(r *Room) bool { return !slices.Contains(m.requestedRooms(), r.ID) })
+		mine := slices.DeleteFunc(slices.Clone(rooms), func(r *Room) bool { return !slices.Contains(m.RequestedRooms(), r.ID) })
 		m.Request = known.awaited(m.Request, mine)
 	}
 	return nil

@@ -18,7 +18,7 @@ func (s *Service) FollowLink(ctx context.Context, l Link) (*Linked, error) {
 	if err != nil {
 		return nil, err
 	}
-	rooms, err := s.rooms(ctx, m.requestedRooms())
+	rooms, err := s.rooms(ctx, m.RequestedRooms())
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *Service) follow(ctx context.Context, l Link) (*Meeting, Link, error) {
 		return nil, l, err
 	}
 	for _, o := range ms {
-		if o.Request != nil && v.about(o.Request.AskedAt, o.requestedRooms()) {
+		if o.Request != nil && v.about(o.Request.AskedAt, o.RequestedRooms()) {
 			return o, Link{MeetingID: o.ID, Number: o.Request.Number, UserID: l.UserID}, nil
 		}
 	}

@@ -201,7 +201,7 @@ func (s *Service) AuthorizeNotices(ctx context.Context, by Actor, id ID) (phone 
 	if by, err = s.standing(ctx, by); err != nil {
 		return nil, err
 	}
-	rooms, err := s.rooms(ctx, m.requestedRooms())
+	rooms, err := s.rooms(ctx, m.RequestedRooms())
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +276,7 @@ func (s *Service) tryChange(ctx context.Context, by Actor, id ID, look prepare, 
 	}
 	var before, unchanged *Meeting
 	m, notices, err := s.store.UpdateMeeting(ctx, id, func(m *Meeting) error {
-		if !newRooms && (!slices.Equal(m.RoomIDs, seen.RoomIDs) || !slices.Equal(m.requestedRooms(), seen.requestedRooms())) {
+		if !newRooms && (!slices.Equal(m.RoomIDs, seen.RoomIDs) || !slices.Equal(m.RequestedRooms(), seen.RequestedRooms())) {
 			return errRoomsMoved
 		}
 		before, unchanged = new(*m), m
@@ -397,7 +397,7 @@ func (s *Service) roomsToJudge(ctx context.Context, by Actor, ms ...*Meeting) (A
 	var want []int64
 	for _, m := range ms {
 		if m.Visibility == Private {
-			want = append(append(want, m.RoomIDs...), m.requestedRooms()...)
+			want = append(append(want, m.RoomIDs...), m.RequestedRooms()...)
 		}
 	}
 	if len(want) == 0 {

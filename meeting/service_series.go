@@ -229,7 +229,7 @@ func together(ms []*Meeting) {
 func requestsOf(ms []*Meeting) [][]*Meeting {
 	var parts [][]*Meeting
 	for _, m := range ms {
-		i := slices.IndexFunc(parts, func(p []*Meeting) bool { return slices.Equal(p[0].requestedRooms(), m.requestedRooms()) })
+		i := slices.IndexFunc(parts, func(p []*Meeting) bool { return slices.Equal(p[0].RequestedRooms(), m.RequestedRooms()) })
 		if i < 0 {
 			parts = append(parts, []*Meeting{m})
 			continue

@@ -255,7 +255,7 @@ func (s *Service) settledFor(ctx context.Context, ref Ref, act func() ([]Outcome
 	if err != nil {
 		return nil, err
 	}
-	rooms, err := s.rooms(ctx, m.requestedRooms())
+	rooms, err := s.rooms(ctx, m.RequestedRooms())
 	if err != nil {
 		return nil, err
 	}
@@ -348,7 +348,7 @@ func (s *Service) tryOnMeetings(ctx context.Context, refs []Ref, prepare func(co
 	before, after := map[ID]*Meeting{}, map[ID]*Meeting{}
 	notices, err := s.store.UpdateMeetings(ctx, ids, func(m *Meeting) (changed bool, err error) {
 		was := seen[m.ID]
-		if was == nil || !slices.Equal(m.RoomIDs, was.RoomIDs) || !slices.Equal(m.requestedRooms(), was.requestedRooms()) {
+		if was == nil || !slices.Equal(m.RoomIDs, was.RoomIDs) || !slices.Equal(m.RequestedRooms(), was.RequestedRooms()) {
 			return false, errRoomsMoved
 		}
 		before[m.ID], after[m.ID] = new(*m), m

@@ -17,7 +17,6 @@ type Store interface {
 	ApprovalStore
 	SeriesStore
 	WaitStore
-	EventStore
 	ReportStore
 	PeopleStore
 	ZoneStore
@@ -45,6 +44,7 @@ type Store interface {
 	// [Meeting.TakeNotices] hands over.
 	CreateMeeting(ctx context.Context, m *Meeting) error
 	Meeting(ctx context.Context, id ID) (*Meeting, error)
+	MeetingsByID(ctx context.Context, ids []ID) ([]*Meeting, error) // those that exist
 	UpdateMeeting(ctx context.Context, id ID, fn func(*Meeting) error) (*Meeting, []Notice, error)
 	// Outlines finds meetings without their attendees and reminders; those not there are left out.
 	Outlines(ctx context.Context, ids []ID) ([]*Meeting, error)

@@ -68,9 +68,10 @@ var rules = []rule{
 	{"meeting/recurrence", []string{"account/fault", "meeting/clock"}, []string{"teambition/rrule-go"}},
 	{"meeting", []string{"delayjob", "account/fault", "meeting/clock", "meeting/recurrence"}, nil},
 	{"meeting/jobs", []string{"..", "meeting/clock", "notify", "delayjob", "delayjob/failpoint"}, nil},
+	{"meeting/events", []string{".."}, nil},
 	{"meeting/linkpages", []string{"..", "meeting/clock", "account", "account/fault"}, []string{"gin-gonic/gin"}},
-	{"meeting/httpapi", []string{"..", "meeting/clock", "meeting/linkpages", "meeting/recurrence", "account", "account/fault"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
-	{"meeting/gormstore", []string{"..", "meeting/clock", "meeting/recurrence", "delayjob/failpoint", "account/fault"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
+	{"meeting/httpapi", []string{"..", "meeting/clock", "meeting/events", "meeting/linkpages", "meeting/recurrence", "account", "account/fault"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
+	{"meeting/gormstore", []string{"..", "meeting/clock", "meeting/events", "meeting/recurrence", "delayjob/failpoint", "account/fault"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 
 	{"*/gormstore", []string{"..", "account/fault"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"*/httpapi", []string{"..", "account", "account/fault"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},

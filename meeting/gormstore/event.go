@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"punctual/meeting"
+	"punctual/meeting/events"
 )
 
 var (
@@ -18,7 +19,7 @@ var (
 	takeNumber = write(`SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)`) // the only way to know what has been given out
 )
 
-func (s *Store) Events(ctx context.Context, after int64, limit int) (events []meeting.Event, ended uint64, err error) {
+func (s *Store) Events(ctx context.Context, after int64, limit int) (found []events.Event, ended uint64, err error) {
 	tx := s.db.WithContext(ctx)
 	if s.dialect == postgres { // SQLite commits in the order of the IDs
 		err = s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&ended) }, getEnded)
@@ -27,7 +28,7 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) (events []me
 		}
 	}
 	err = s.query(tx, func(rows *sql.Rows) error {
-		var e meeting.Event
+		var e events.Event
 		var named []byte
 		if err := rows.Scan(&e.ID, &e.Action, &e.At, &e.MeetingID, &named); err != nil {
 			return err
@@ -39,13 +40,13 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) (events []me
 			}
 			e.Left, e.Asked = rooms[0], append(rooms[1], rooms[2]...)
 		}
-		events = append(events, e)
+		found = append(found, e)
 		return nil
 	}, getEvents, after, limit)
 	if err != nil {
 		return nil, 0, fmt.Errorf("events: %w", err)
 	}
-	return events, ended, nil
+	return found, ended, nil
 }
 
 func (s *Store) Mark(ctx context.Context) (number uint64, err error) {

@@ -9,6 +9,7 @@ import (
 
 	"punctual/account"
 	"punctual/meeting"
+	"punctual/meeting/events"
 	"punctual/meeting/linkpages"
 )
 
@@ -26,7 +27,7 @@ type DoorDeps struct {
 	Service  *meeting.Service
 	Accounts *account.Service // of the devices
 	Links    *linkpages.Links
-	Feed     *meeting.Feed             // of what happens in the rooms
+	Stream   *events.Stream            // of what happens in the rooms
 	ClientIP func(huma.Context) string // whom wrong codes are charged to
 	Now      func() time.Time
 }
@@ -34,7 +35,7 @@ type DoorDeps struct {
 // RegisterDoor adds what a screen at a room's door needs.
 func RegisterDoor(api huma.API, d DoorDeps) {
 	h := &doorHandlers{
-		svc: d.Service, accounts: d.Accounts, links: d.Links, feed: d.Feed, clientIP: d.ClientIP, now: d.Now,
+		svc: d.Service, accounts: d.Accounts, links: d.Links, stream: d.Stream, clientIP: d.ClientIP, now: d.Now,
 		registry: api.OpenAPI().Components.Schemas,
 	}
 	huma.Register(api, operation("room-door-code", http.MethodGet, "/rooms/{id}/door-code",
@@ -47,7 +48,7 @@ type doorHandlers struct {
 	svc      *meeting.Service
 	accounts *account.Service
 	links    *linkpages.Links
-	feed     *meeting.Feed
+	stream   *events.Stream
 	clientIP func(huma.Context) string
 	now      func() time.Time
 	registry huma.Registry

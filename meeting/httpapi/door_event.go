@@ -3,10 +3,9 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"punctual/meeting/events"
 
 	"github.com/danielgtaylor/huma/v2"
-
-	"punctual/meeting"
 )
 
 // DoorEventsPath is where a device at a door hears that there is something new to show.
@@ -28,11 +27,11 @@ func (h *doorHandlers) events(ctx context.Context, _ *struct{}) (*huma.StreamRes
 	if err != nil {
 		return nil, err
 	}
-	listener, _, err := h.feed.Listen(ctx, 0)
+	listener, _, err := h.stream.Listen(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	hint := func(u meeting.Update) []byte {
+	hint := func(u events.Update) []byte {
 		if !u.Concerns([]int64{roomID}, false) {
 			return nil
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/events"
 )
 
 // Event is the data of one server-sent event. Its type is also the name of the event, and its
@@ -41,8 +42,8 @@ const (
 const EventsPath = "/events"
 
 // RegisterEvents adds the stream of events to the API.
-func RegisterEvents(api huma.API, svc *meeting.Service, feed *meeting.Feed, now func() time.Time) {
-	h := &eventHandlers{svc: svc, feed: feed, now: now}
+func RegisterEvents(api huma.API, svc *meeting.Service, stream *events.Stream, now func() time.Time) {
+	h := &eventHandlers{svc: svc, events: stream, now: now}
 	op := operation("stream-events", http.MethodGet, EventsPath, "What happens to meetings, as it happens: server-sent events", "Events")
 	op.Description = "Every change of a meeting that you may see is an event with the word of its history. A connection that was lost is taken up again " +
 		"with the header `Last-Event-ID`: nothing is missed and nothing comes twice, unless too much was missed; then the first event is `reset`, " +
@@ -55,9 +56,9 @@ func RegisterEvents(api huma.API, svc *meeting.Service, feed *meeting.Feed, now 
 }
 
 type eventHandlers struct {
-	svc  *meeting.Service
-	feed *meeting.Feed
-	now  func() time.Time
+	svc    *meeting.Service
+	events *events.Stream
+	now    func() time.Time
 }
 
 type eventsInput struct {
@@ -85,7 +86,7 @@ func (in *eventsInput) after() (int64, error) {
 		return 0, &meeting.InvalidError{Faults: []meeting.Fault{{Location: location, Code: "invalid_type", Message: "must be the id of an event"}}}
 	}
 	if id == 0 { // told when nothing had happened yet
-		return meeting.FromTheFirst, nil
+		return events.FromStart, nil
 	}
 	return id, nil
 }
@@ -102,11 +103,11 @@ func (h *eventHandlers) stream(ctx context.Context, in *eventsInput) (*huma.Stre
 	if err != nil {
 		return nil, err
 	}
-	listener, lost, err := h.feed.Listen(ctx, after)
+	listener, lost, err := h.events.Listen(ctx, after)
 	if err != nil {
 		return nil, err
 	}
-	return follow(listener, lost, func(u meeting.Update) []byte {
+	return follow(listener, lost, func(u events.Update) []byte {
 		sees := by.MaySee(u.Meeting, u.Rooms)
 		if len(in.RoomID) > 0 && !u.Concerns(in.RoomID, sees) {
 			return nil
@@ -119,7 +120,7 @@ func (h *eventHandlers) stream(ctx context.Context, in *eventsInput) (*huma.Stre
 }
 
 // follow answers with what write makes of the updates that the listener hears; nil: nothing.
-func follow(listener *meeting.Listener, lost bool, write func(meeting.Update) []byte) *huma.StreamResponse {
+func follow(listener *events.Listener, lost bool, write func(events.Update) []byte) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		defer listener.Close()
 		ctx.SetHeader("Content-Type", "text/event-stream; charset=utf-8")
@@ -135,11 +136,11 @@ func follow(listener *meeting.Listener, lost bool, write func(meeting.Update) []
 type stream struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
-	write   func(meeting.Update) []byte
+	write   func(events.Update) []byte
 	buf     bytes.Buffer
 }
 
-func (s *stream) run(ctx context.Context, l *meeting.Listener, lost bool) error {
+func (s *stream) run(ctx context.Context, l *events.Listener, lost bool) error {
 	fmt.Fprintf(&s.buf, "retry: %d\n", retryAfter.Milliseconds())
 	name := "ready"
 	if lost {
@@ -168,7 +169,7 @@ func (s *stream) run(ctx context.Context, l *meeting.Listener, lost bool) error 
 			s.buf.WriteString(": still here\n\n")
 		case updates, open := <-l.Updates():
 			if !open {
-				return errors.New("the feed ended, or the listener was too slow")
+				return errors.New("the stream ended, or the listener was too slow")
 			}
 			for _, u := range updates {
 				if err := s.tell(u); err != nil {
@@ -183,7 +184,7 @@ func (s *stream) run(ctx context.Context, l *meeting.Listener, lost bool) error 
 }
 
 // tell writes the update, if there is anything to tell of it.
-func (s *stream) tell(u meeting.Update) error {
+func (s *stream) tell(u events.Update) error {
 	_, err := s.buf.Write(s.write(u))
 	if err == nil && s.buf.Len() > 64<<10 {
 		return s.flush()
@@ -212,7 +213,7 @@ func EventTypes() []string {
 }
 
 // render is the update as it goes over the wire.
-func render(u meeting.Update, by meeting.Actor, at time.Time) []byte {
+func render(u events.Update, by meeting.Actor, at time.Time) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: %d\nevent: %s\ndata: %s\n\n", u.ID, eventType(u.Action), EventBody(u, by, at))
 	return []byte(b.String())
@@ -221,7 +222,7 @@ func render(u meeting.Update, by meeting.Actor, at time.Time) []byte {
 func eventType(a meeting.Action) string { return "meeting." + string(a) }
 
 // EventBody is the JSON of an [Event], with the meeting as by sees it at an instant.
-func EventBody(u meeting.Update, by meeting.Actor, at time.Time) []byte {
+func EventBody(u events.Update, by meeting.Actor, at time.Time) []byte {
 	m := meetingOf(u.Meeting.At(at).View(by, u.Rooms))
 	for i := range m.Attendees {
 		m.Attendees[i].Phone, m.Attendees[i].Comment = "", nil

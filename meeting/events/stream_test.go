@@ -1,7 +1,8 @@
-package meeting
+package events
 
 import (
 	"context"
+	"punctual/meeting"
 	"slices"
 	"sync"
 	"testing"
@@ -9,7 +10,7 @@ import (
 	"time"
 )
 
-// log is an event store in which transactions begin and end.
+// eventLog is an event store in which transactions begin and end.
 type eventLog struct {
 	mu      sync.Mutex
 	last    int64  // ID handed out
@@ -34,7 +35,7 @@ func (l *eventLog) begin() (id int64, commit func(ok bool)) {
 		defer l.mu.Unlock()
 		delete(l.running, tx)
 		if ok {
-			l.entries = append(l.entries, Event{ID: id, At: at, Action: ActionCreated, MeetingID: id})
+			l.entries = append(l.entries, Event{ID: id, At: at, Action: meeting.ActionCreated, MeetingID: id})
 			slices.SortFunc(l.entries, func(a, b Event) int { return int(a.ID - b.ID) })
 		}
 	}
@@ -72,21 +73,21 @@ func (l *eventLog) LastEvent(context.Context) (int64, error) {
 	return l.entries[len(l.entries)-1].ID, nil
 }
 
-func (l *eventLog) MeetingsByID(_ context.Context, ids []ID) ([]*Meeting, error) {
-	var ms []*Meeting
+func (l *eventLog) MeetingsByID(_ context.Context, ids []meeting.ID) ([]*meeting.Meeting, error) {
+	var ms []*meeting.Meeting
 	for _, id := range ids {
-		ms = append(ms, &Meeting{ID: id})
+		ms = append(ms, &meeting.Meeting{ID: id})
 	}
 	return ms, nil
 }
 
-func (l *eventLog) Rooms(context.Context, []int64) ([]*Room, error) { return nil, nil }
+func (l *eventLog) Rooms(context.Context, []int64) ([]*meeting.Room, error) { return nil, nil }
 
-// feeding runs a feed in a bubble.
-func feeding(t *testing.T, test func(t *testing.T, l *eventLog, f *Feed)) {
+// feeding runs a stream in a bubble.
+func feeding(t *testing.T, test func(t *testing.T, l *eventLog, f *Stream)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &eventLog{}
-		f := NewFeed(l, FeedOptions{Buffer: 2, Replay: 1000})
+		f := New(l, Options{Buffer: 2, Replay: 1000})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); _ = f.Run(ctx) }()
@@ -96,7 +97,7 @@ func feeding(t *testing.T, test func(t *testing.T, l *eventLog, f *Feed)) {
 	})
 }
 
-func listen(t *testing.T, f *Feed, after int64) *Listener {
+func listen(t *testing.T, f *Stream, after int64) *Listener {
 	t.Helper()
 	l, lost, err := f.Listen(t.Context(), after)
 	if err != nil || lost {
@@ -136,8 +137,8 @@ func wantHeard(t *testing.T, what string, l *Listener, want ...int64) {
 	}
 }
 
-func TestFeed_fromNowOn(t *testing.T) {
-	feeding(t, func(t *testing.T, l *eventLog, f *Feed) {
+func TestStream_fromNowOn(t *testing.T) {
+	feeding(t, func(t *testing.T, l *eventLog, f *Stream) {
 		l.write()
 		listener := listen(t, f, 0)
 		wantHeard(t, "before", listener)
@@ -161,8 +162,8 @@ func TestFeed_fromNowOn(t *testing.T) {
 }
 
 // What is committed late has a lower ID: nobody may be told of what is behind it before.
-func TestFeed_waitsForWhatIsMissing(t *testing.T) {
-	feeding(t, func(t *testing.T, l *eventLog, f *Feed) {
+func TestStream_waitsForWhatIsMissing(t *testing.T) {
+	feeding(t, func(t *testing.T, l *eventLog, f *Stream) {
 		early, commitEarly := l.begin() // before anybody listens
 		l.write()
 		listener := listen(t, f, 0)
@@ -185,8 +186,8 @@ func TestFeed_waitsForWhatIsMissing(t *testing.T) {
 }
 
 // A transaction that takes very long does not hold up the news for ever.
-func TestFeed_losesPatience(t *testing.T) {
-	feeding(t, func(t *testing.T, l *eventLog, f *Feed) {
+func TestStream_losesPatience(t *testing.T) {
+	feeding(t, func(t *testing.T, l *eventLog, f *Stream) {
 		listener := listen(t, f, 0)
 		_, commit := l.begin()
 		id := l.write()
@@ -199,8 +200,8 @@ func TestFeed_losesPatience(t *testing.T) {
 	})
 }
 
-func TestFeed_takesUpAgain(t *testing.T) {
-	feeding(t, func(t *testing.T, l *eventLog, f *Feed) {
+func TestStream_takesUpAgain(t *testing.T) {
+	feeding(t, func(t *testing.T, l *eventLog, f *Stream) {
 		first := listen(t, f, 0)
 		var all []int64
 		for range 5 {
@@ -215,7 +216,7 @@ func TestFeed_takesUpAgain(t *testing.T) {
 			l.Close()
 		}
 
-		// Nobody listened for a while, and the feed begins anew.
+		// Nobody listened for a while, and the stream begins anew.
 		time.Sleep(time.Minute)
 		for range 700 {
 			all = append(all, l.write())
@@ -238,8 +239,8 @@ func TestFeed_takesUpAgain(t *testing.T) {
 }
 
 // Who does not listen is cut off and holds up nobody.
-func TestFeed_slowListener(t *testing.T) {
-	feeding(t, func(t *testing.T, l *eventLog, f *Feed) {
+func TestStream_slowListener(t *testing.T) {
+	feeding(t, func(t *testing.T, l *eventLog, f *Stream) {
 		slow, quick := listen(t, f, 0), listen(t, f, 0)
 		synctest.Wait() // a look that is under way would find a part of the first batch
 		n := 0
@@ -263,9 +264,9 @@ func TestFeed_slowListener(t *testing.T) {
 	})
 }
 
-func TestFeed_stops(t *testing.T) {
+func TestStream_stops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := NewFeed(&eventLog{}, FeedOptions{})
+		f := New(&eventLog{}, Options{})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); _ = f.Run(ctx) }()
@@ -275,8 +276,8 @@ func TestFeed_stops(t *testing.T) {
 		if _, open := <-l.Updates(); open {
 			t.Error("the listener still hears")
 		}
-		if _, _, err := f.Listen(context.Background(), 0); err != ErrFeedClosed {
-			t.Errorf("%v, want ErrFeedClosed", err)
+		if _, _, err := f.Listen(context.Background(), 0); err != ErrClosed {
+			t.Errorf("%v, want ErrClosed", err)
 		}
 	})
 }
@@ -284,8 +285,8 @@ func TestFeed_stops(t *testing.T) {
 // Who began to listen before anything had happened, and was cut off, misses nothing either.
 // Where a listener begins, it can take up again: neither far behind what happened nor in front of
 // what may still appear.
-func TestFeed_position(t *testing.T) {
-	feeding(t, func(t *testing.T, log *eventLog, f *Feed) {
+func TestStream_position(t *testing.T) {
+	feeding(t, func(t *testing.T, log *eventLog, f *Stream) {
 		var last int64
 		for range 300 {
 			last = log.write()
@@ -315,8 +316,8 @@ func TestFeed_position(t *testing.T) {
 	})
 }
 
-func TestFeed_fromTheFirst(t *testing.T) {
-	feeding(t, func(t *testing.T, log *eventLog, f *Feed) {
+func TestStream_fromTheFirst(t *testing.T) {
+	feeding(t, func(t *testing.T, log *eventLog, f *Stream) {
 		l, _, err := f.Listen(t.Context(), 0)
 		if err != nil || l.Position() != 0 {
 			t.Fatalf("begins behind %d, %v", l.Position(), err)
@@ -324,7 +325,7 @@ func TestFeed_fromTheFirst(t *testing.T) {
 		l.Close()
 		id := log.write()
 		time.Sleep(time.Minute)
-		l, lost, err := f.Listen(t.Context(), FromTheFirst)
+		l, lost, err := f.Listen(t.Context(), FromStart)
 		if err != nil || lost {
 			t.Fatal(lost, err)
 		}
@@ -345,7 +346,7 @@ func TestFeed_fromTheFirst(t *testing.T) {
 // Who listens for a room hears of what is there, leaves it or is to move there; of the last only
 // who sees the meeting.
 func TestUpdate_Concerns(t *testing.T) {
-	u := Update{Event: Event{Left: []int64{2}, Asked: []int64{3}}, Meeting: &Meeting{RoomIDs: []int64{1}}}
+	u := Update{Event: Event{Left: []int64{2}, Asked: []int64{3}}, Meeting: &meeting.Meeting{RoomIDs: []int64{1}}}
 	for _, c := range []struct {
 		room int64
 		sees bool

@@ -1,0 +1,42 @@
+package events
+
+import (
+	"punctual/meeting"
+	"slices"
+	"sync"
+)
+
+// An Update is an event with the meeting as it is now.
+type Update struct {
+	Event
+	Meeting *meeting.Meeting // shared by all listeners: do not change it
+	Rooms   []*meeting.Room  // at least those that decide about access to a private meeting
+
+	rendered *[2]rendering
+}
+
+// Concerns reports whether a listener for some rooms gets the update: the meeting is in one of
+// them, or was. Rooms of a requested change count only if the listener sees the content.
+func (u *Update) Concerns(rooms []int64, sees bool) bool {
+	named := slices.Concat(u.Meeting.RoomIDs, u.Left)
+	if sees {
+		named = append(named, u.Asked...)
+	}
+	return slices.ContainsFunc(named, func(id int64) bool { return slices.Contains(rooms, id) })
+}
+
+type rendering struct {
+	once sync.Once
+	text []byte
+}
+
+// Render returns what make returns for the update. It calls make once for all listeners that see
+// the meeting's content, and once for all others. The result is shared: do not change it.
+func (u *Update) Render(sees bool, make func(by meeting.Actor) []byte) []byte {
+	r, by := &u.rendered[0], meeting.Actor{Kind: meeting.ActorSystem}
+	if !sees {
+		r, by = &u.rendered[1], meeting.Actor{}
+	}
+	r.once.Do(func() { r.text = make(by) })
+	return r.text
+}
