@@ -11,17 +11,19 @@ import (
 	"punctual/delayjob/failpoint"
 )
 
-// acks sends the results of one shard to the queue. Whatever has gathered while the last call was on its way
-// goes out with the next one, so batches grow with the load and a single result waits for nothing.
+// acks sends the results of one shard to the queue. Results that arrive during a call go out with
+// the next one, so batches grow with the load and a single result never waits.
 type acks struct {
 	queue  Queue
 	log    *slog.Logger
 	wake   chan struct{}
-	ctx    context.Context // ends some time after close
+	ctx    context.Context // ends lastAcks after close
 	giveUp context.CancelFunc
 
-	mu     sync.Mutex
-	stuck  bool // the call of the moment fails or takes long: what waits here takes no room of its lane
+	mu sync.Mutex
+	// stuck means that the current call fails or is slow. Queued results then occupy no room of
+	// their job runner.
+	stuck  bool
 	done   []*delivery
 	back   []*delivery
 	how    []Return // of back
@@ -31,7 +33,7 @@ type acks struct {
 const (
 	ackTries = 8
 	ackPause = 250 * time.Millisecond
-	lastAcks = 1500 * time.Millisecond // how long a process that stops tries to send what it has
+	lastAcks = 1500 * time.Millisecond // how long a stopping process tries to send its results
 )
 
 func newAcks(q Queue, l *slog.Logger) *acks {
@@ -57,7 +59,7 @@ func (a *acks) nack(d *delivery, r Return) {
 	poke(a.wake)
 }
 
-// close lets run return once everything is sent or given up.
+// close makes run return once all results are sent or given up.
 func (a *acks) close() {
 	a.mu.Lock()
 	a.closed = true
@@ -96,9 +98,9 @@ func (a *acks) run() {
 	}
 }
 
-// send makes one call for ds, again for those that a broken connection left open. What stays
-// open is given up: its lease ends and its second run finds the work done. After a repeat a
-// lost lease is no news, for the first call may have arrived.
+// send makes one call for ds and repeats it for those that a broken connection left open. Results
+// that still fail are given up: the lease ends, and the second run finds the work done. A lost
+// lease after a repeat is expected, because the first call may have arrived.
 func (a *acks) send(ds []*delivery, call func(ctx context.Context, at []int) []error) {
 	if len(ds) == 0 {
 		return
@@ -120,7 +122,7 @@ func (a *acks) send(ds []*delivery, call func(ctx context.Context, at []int) []e
 			case err == nil:
 			case errors.Is(err, ErrLeaseLost):
 				if d := ds[at[i]]; try == 1 {
-					d.lane.c.opts.Observer.Leases(d.Job, 0, 1)
+					d.runner.c.opts.Observer.Leases(d.Job, 0, 1)
 				}
 			default:
 				open, last = append(open, at[i]), err
@@ -128,7 +130,7 @@ func (a *acks) send(ds []*delivery, call func(ctx context.Context, at []int) []e
 		}
 		if len(open) == 0 || try == ackTries || a.ctx.Err() != nil {
 			if len(open) > 0 {
-				a.log.Error("results could not be stored; the messages will run again", "messages", len(open), "error", last)
+				a.log.Error("storing results failed, messages will run again", "messages", len(open), "error", last)
 			}
 			break
 		}
@@ -139,9 +141,8 @@ func (a *acks) send(ds []*delivery, call func(ctx context.Context, at []int) []e
 	a.finish(ds)
 }
 
-// failing lets the messages whose results cannot be stored now, and all that follow, take no room
-// of their lanes any more: it is for what handlers have to do yet, and other shards may have
-// much of it. The leases are kept.
+// failing releases the room of results that cannot be stored now, and of those that follow. Room is
+// for messages that handlers have yet to run, perhaps from other shards. The leases are kept.
 func (a *acks) failing(ds []*delivery) {
 	a.mu.Lock()
 	a.stuck = true
@@ -160,25 +161,25 @@ func (a *acks) makeRoom() {
 	release(waiting)
 }
 
-// finish lets go of messages whose result is stored or given up.
+// finish drops messages whose result is stored or given up.
 func (a *acks) finish(ds []*delivery) {
 	a.mu.Lock()
 	a.stuck = false
 	a.mu.Unlock()
-	ds[0].lane.c.leases.drop(ds)
+	ds[0].runner.c.leases.drop(ds)
 	release(ds)
 }
 
-// release gives back the room that messages take, once.
+// release releases the room of messages, once each.
 func release(ds []*delivery) {
-	by := map[*lane]int{}
+	by := map[*jobRunner]int{}
 	for _, d := range ds {
 		if d.freed.CompareAndSwap(false, true) {
-			by[d.lane]++
+			by[d.runner]++
 		}
 	}
-	for l, n := range by {
-		l.release(n)
+	for jr, n := range by {
+		jr.release(n)
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A breaker keeps a job from working through its backlog while a dependency is down. An
-// Unavailable opens it; then shards may claim single messages as probes after 1, 2, 3, 3 ...
-// seconds, and the first success closes it.
+// A breaker stops a job from working through its backlog while a dependency is down. An Unavailable
+// result opens it. Then single messages are claimed as probes after 1, 2, 3, 3 ... seconds. The
+// first success closes it.
 type breaker struct {
 	mu      sync.Mutex
 	open    bool
@@ -15,19 +15,20 @@ type breaker struct {
 	probeAt time.Time
 
 	healthy uint64            // successes so far
-	reports map[string]report // by message: how often it reported Unavailable
+	reports map[string]report // by ID: messages that returned Unavailable
 }
 
+// A report counts the Unavailable results of one message.
 type report struct {
-	times int    // with other messages succeeding in between
-	seen  uint64 // healthy at the last time
+	times int    // results with other messages succeeding in between
+	seen  uint64 // healthy at the last result
 }
 
 const (
 	probeFirst = time.Second
 	probeCap   = 3 * time.Second
-	// A message that reports Unavailable more often, while other messages succeed in between, is
-	// charged an attempt from then on: the fault is its own.
+	// After more reports than this, with other messages succeeding in between, the fault lies with
+	// the message, and attempts are charged.
 	maxReports  = 8
 	reportsKept = 10_000
 )
@@ -38,14 +39,15 @@ func (b *breaker) closed() bool {
 	return !b.open
 }
 
-// probing tells whether an open breaker lets a message through now.
+// probing reports whether an open breaker lets a message through now.
 func (b *breaker) probing() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.open && !time.Now().Before(b.probeAt)
 }
 
-// failed opens the breaker or, if a probe failed, lets it wait longer; it reports whether it opened.
+// failed opens the breaker or, after a failed probe, doubles its wait. It reports whether it
+// opened.
 func (b *breaker) failed() (opened bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,7 +55,7 @@ func (b *breaker) failed() (opened bool) {
 	switch {
 	case !b.open:
 		b.open, b.wait, opened = true, probeFirst, true
-	case now.Before(b.probeAt): // one more of the batch that opened it
+	case now.Before(b.probeAt): // from the batch that opened it
 		return false
 	default:
 		b.wait = min(2*b.wait, probeCap)
@@ -62,7 +64,7 @@ func (b *breaker) failed() (opened bool) {
 	return opened
 }
 
-// succeeded closes the breaker; it reports whether it was open.
+// succeeded closes the breaker and reports whether it was open.
 func (b *breaker) succeeded(id string) (closed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,7 +75,7 @@ func (b *breaker) succeeded(id string) (closed bool) {
 	return closed
 }
 
-// charge notes that a message reported Unavailable, and returns whether the fault is its own.
+// charge records an Unavailable result and reports whether the fault lies with the message.
 func (b *breaker) charge(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,20 +15,23 @@ import (
 
 // ConsumerOptions tune a Consumer. A zero field means the default given here.
 type ConsumerOptions struct {
-	Jobs       map[string]Options // by job name; override the job's own Options field by field
-	SafetyPoll time.Duration      // how long hints are trusted, +-20 %, before all shards are looked at; 1s
-	Grace      time.Duration      // how long running handlers may go on when Run's context ends; 20s
-	Failures   FailureSink        // keeps dead letters; nil: they stay in the queue and are logged
-	OnEmpty    func()             // called when a shard shows no complete load or a subscription was restored; Loader.Trigger
-	// Paused tells which jobs are paused, for when the queue may have forgotten it: while a shard
-	// shows no complete load, and for some seconds after it did not answer. What was claimed of
-	// them is given back. nil: none is.
+	Jobs map[string]Options // by job name; override the job's own Options field by field
+	// SafetyPoll is the time between checks of all shards for lost hints, +-20 %; 1s.
+	SafetyPoll time.Duration
+	Grace      time.Duration // how long running handlers may continue when Run's context ends; 20s
+	Failures   FailureSink   // stores dead letters; nil: they stay in the queue and are logged
+	// OnEmpty is called when a shard is not completely loaded or a subscription was restored. Use
+	// Loader.Trigger.
+	OnEmpty func()
+	// Paused returns the paused jobs. It is called when the queue may have forgotten them: while a
+	// shard is not completely loaded, and for some seconds after it did not answer. Their claimed
+	// messages are returned. nil: no job is paused.
 	Paused   func(ctx context.Context) (map[string]bool, error)
 	Observer Observer
 	Logger   *slog.Logger // slog.Default()
 }
 
-// A FailureSink keeps dead letters where a flush of the queue cannot lose them.
+// A FailureSink stores dead letters where a flush of the queue cannot lose them.
 type FailureSink interface {
 	RecordFailures(ctx context.Context, fs ...Failure) error
 }
@@ -40,27 +43,27 @@ type Failure struct {
 	At    time.Time
 }
 
-// A Consumer claims due messages and gives each to the job of its name. Per job at most
-// Concurrency handlers run at once, and only what they can take is claimed: a backlog stays
-// in the queue. A slow job never delays another: a claim does not wait for handlers, and messages
-// for which there is no room after all go back to the queue at once, without a charge.
+// A Consumer claims due messages and runs the job of each. Per job, at most Concurrency handlers
+// run at once, and only what they can take is claimed; a backlog stays in the queue. A slow job
+// never delays another: a claim does not wait for handlers, and messages without room return to the
+// queue at once, without a charge.
 //
-// It leases messages for a short time and extends the leases of what it holds, so that the
-// messages of a process that dies are run by another within three seconds.
+// A consumer takes short leases and extends those that it holds. If a process dies, another runs
+// its messages within three seconds.
 type Consumer struct {
-	queue  Queue
-	opts   ConsumerOptions
-	lanes  []*lane
-	byJob  map[string]*lane
-	shards []*runner
-	leases *leases
-	acks   []*acks // by shard: one that does not answer holds up no other
-	health Health
+	queue   Queue
+	opts    ConsumerOptions
+	runners []*jobRunner
+	byJob   map[string]*jobRunner
+	shards  []*shardClaimer
+	leases  *leases
+	acks    []*acks // by shard, so that one that does not answer delays no other
+	health  Health
 
-	background sync.WaitGroup // work for a claim that its runner does not wait for
+	background sync.WaitGroup // work for a claim that its claimer does not wait for
 }
 
-// NewConsumer returns a consumer for jobs. It does nothing until Run.
+// NewConsumer returns a consumer for jobs. Call Run to start it.
 func NewConsumer(q Queue, jobs []DelayJob, o ConsumerOptions) *Consumer {
 	if o.SafetyPoll == 0 {
 		o.SafetyPoll = time.Second
@@ -72,27 +75,27 @@ func NewConsumer(q Queue, jobs []DelayJob, o ConsumerOptions) *Consumer {
 		o.OnEmpty = func() {}
 	}
 	o.Observer, o.Logger = orDefaults(o.Observer, o.Logger)
-	c := &Consumer{queue: q, opts: o, byJob: map[string]*lane{}}
+	c := &Consumer{queue: q, opts: o, byJob: map[string]*jobRunner{}}
 	c.leases = newLeases(q, o.Observer, o.Logger)
 	for i := range q.Shards() {
 		c.acks = append(c.acks, newAcks(q, o.Logger))
-		c.shards = append(c.shards, &runner{c: c, shard: i, wake: make(chan struct{}, 1)})
+		c.shards = append(c.shards, &shardClaimer{c: c, shard: i, wake: make(chan struct{}, 1)})
 	}
 	for _, j := range jobs {
-		l := newLane(c, j)
-		c.lanes = append(c.lanes, l)
-		c.byJob[j.Name()] = l
+		jr := newJobRunner(c, j)
+		c.runners = append(c.runners, jr)
+		c.byJob[j.Name()] = jr
 	}
 	return c
 }
 
-// Health tells whether the queue answers the consumer's claims.
+// Health reports whether the queue answers the consumer's claims.
 func (c *Consumer) Health() *Health { return &c.health }
 
-// Run works until ctx ends. Then it claims nothing more, gives back at once what has not begun, lets
-// running handlers finish within Grace, cancels those that do not, and returns when every
-// result is in the queue, or after some seconds if that does not answer. No attempt is charged
-// for what it interrupts.
+// Run works until ctx ends. Then it claims nothing more and returns messages that have not started.
+// Running handlers may finish within Grace and are then canceled; interrupted messages are not
+// charged. Run returns when the queue has stored every result, or after some seconds if it does not
+// answer. The error is always nil.
 func (c *Consumer) Run(ctx context.Context) error {
 	handlers, cancelHandlers := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelHandlers(nil)
@@ -104,26 +107,26 @@ func (c *Consumer) Run(ctx context.Context) error {
 	for _, a := range c.acks {
 		keeping.Go(a.run)
 	}
-	for _, l := range c.lanes {
-		for range l.opts.handlers() {
-			running.Go(func() { l.work(ctx, handlers) })
+	for _, jr := range c.runners {
+		for range jr.opts.handlers() {
+			running.Go(func() { jr.work(ctx, handlers) })
 		}
 	}
 	claiming.Go(func() { c.listen(ctx) })
 	if p, ok := c.queue.(Poller); ok {
 		claiming.Go(func() { c.poll(ctx, p) })
 	}
-	for _, r := range c.shards {
-		claiming.Go(func() { r.run(ctx) })
+	for _, s := range c.shards {
+		claiming.Go(func() { s.run(ctx) })
 	}
 
 	<-ctx.Done()
 	grace := time.AfterFunc(c.opts.Grace, func() { cancelHandlers(errShutdown) })
 	claiming.Wait()
 	c.background.Wait()
-	for _, l := range c.lanes {
-		close(l.in)
-		running.Go(l.drain)
+	for _, jr := range c.runners {
+		close(jr.in)
+		running.Go(jr.drain)
 	}
 	running.Wait()
 	grace.Stop()
@@ -135,28 +138,28 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return nil
 }
 
-const burial = 10 * time.Second // how long a database may take to record dead letters
+const recordTimeout = 10 * time.Second // how long a database may take to record dead letters
 
-var errShutdown = errors.New("delayjob: the consumer stops")
+var errShutdown = errors.New("delayjob: consumer stopping")
 
-// listen hands the queue's hints to the runners and subscribes again when they end.
+// listen passes the queue's hints to the claimers and subscribes again when they end.
 func (c *Consumer) listen(ctx context.Context) {
 	failures := 0
 	for ctx.Err() == nil {
 		hints, err := c.queue.Wake(ctx)
 		if err != nil {
 			if failures++; ctx.Err() == nil && failures == 1 {
-				c.opts.Logger.Warn("no wake-up hints; polling meanwhile", "error", err)
+				c.opts.Logger.Warn("no wake-up hints, polling", "error", err)
 			}
 			sleep(ctx, time.Second)
 			continue
 		}
 		if failures > 0 {
 			failures = 0
-			c.opts.OnEmpty() // for hints of what nobody was told
+			c.opts.OnEmpty() // hints may have been lost
 		}
-		for _, r := range c.shards {
-			r.hint(time.Time{}) // what was added since the last claim, before the subscription
+		for _, s := range c.shards {
+			s.hint(time.Time{}) // claims what was added before the subscription
 		}
 		for h := range hints {
 			if h.Due.IsZero() {
@@ -169,49 +172,49 @@ func (c *Consumer) listen(ctx context.Context) {
 	}
 }
 
-// A runner claims what is due in one shard and waits for the next due time.
-type runner struct {
-	c     *Consumer
-	shard int
-	doubt time.Time     // until then the shard may not know what is paused
-	wake  chan struct{} // one slot: look at the fields below
+// A shardClaimer claims what is due in one shard and waits for the next due time.
+type shardClaimer struct {
+	c          *Consumer
+	shard      int
+	doubtUntil time.Time     // until then the shard may have forgotten which jobs are paused
+	wake       chan struct{} // one slot: check the fields below
 
 	mu     sync.Mutex
 	hinted bool
-	due    time.Time // earliest hint not yet looked at
-	slot   bool      // a lane that this shard may have more for can take some
-	head   time.Time // what wait waits for (local clock); zero: nothing, or it does not wait
+	due    time.Time // earliest hint not yet handled
+	slot   bool      // a job that was refused room for this shard has some now
+	// head is the local time that wait waits for. Zero: it waits for no message, or does not wait.
+	head time.Time
 }
 
-// hint notes that the head became due at t; zero: unknown.
-func (r *runner) hint(t time.Time) {
-	r.mu.Lock()
-	if !r.hinted || t.Before(r.due) {
-		r.due = t
+// hint records that a message is due at t; zero: unknown.
+func (s *shardClaimer) hint(t time.Time) {
+	s.mu.Lock()
+	if !s.hinted || t.Before(s.due) {
+		s.due = t
 	}
-	r.hinted = true
-	r.mu.Unlock()
-	poke(r.wake)
+	s.hinted = true
+	s.mu.Unlock()
+	poke(s.wake)
 }
 
-func (r *runner) slotFree() {
-	r.mu.Lock()
-	r.slot = true
-	r.mu.Unlock()
-	poke(r.wake)
+func (s *shardClaimer) slotFree() {
+	s.mu.Lock()
+	s.slot = true
+	s.mu.Unlock()
+	poke(s.wake)
 }
 
-// run claims whenever there may be something. After a failure it first asks for nothing: a server
-// that does not answer must not keep room from the other shards, nor find, when it goes on,
-// claims for whose messages nobody waits any more.
-func (r *runner) run(ctx context.Context) {
+// run claims whenever messages may be due. After a failure it first claims nothing, as a probe: a
+// server that does not answer must not reserve room that other shards need.
+func (s *shardClaimer) run(ctx context.Context) {
 	failures, answers := 0, true
 	for ctx.Err() == nil {
-		next, err := r.claim(ctx, answers)
+		next, err := s.claim(ctx, answers)
 		if err != nil {
 			answers = false
 			if failures++; ctx.Err() == nil && failures == 1 {
-				r.c.opts.Logger.Warn("claiming failed; trying on", "shard", r.shard, "error", err)
+				s.c.opts.Logger.Warn("claiming failed, retrying", "shard", s.shard, "error", err)
 			}
 			sleep(ctx, min(time.Second, 50*time.Millisecond<<min(failures, 5)))
 			continue
@@ -221,52 +224,52 @@ func (r *runner) run(ctx context.Context) {
 			continue
 		}
 		if failures > 0 {
-			r.c.opts.Logger.Info("claiming works again", "shard", r.shard, "failures", failures)
+			s.c.opts.Logger.Info("claiming works again", "shard", s.shard, "failures", failures)
 			failures = 0
-			r.doubt = time.Now().Add(doubtful)
-			r.c.opts.OnEmpty() // for what was added in vain
+			s.doubtUntil = time.Now().Add(pauseDoubt)
+			s.c.opts.OnEmpty() // messages may not have been added meanwhile
 		}
-		r.wait(ctx, next)
+		s.wait(ctx, next)
 	}
 }
 
-// slowCall is how long a claim keeps the room that it reserved, or a result the room of its
-// message, from the other shards. A claim that returns later takes the room that is left then.
+// slowCall is how long a claim keeps the room that it reserved, and a result the room of its
+// message. After that, other shards may use it. A claim that returns later takes what room is left.
 const slowCall = 250 * time.Millisecond
 
-// slowAnswer is the longest claim that may make its runner come late for the next one by as much.
+// slowAnswer is the longest claim that may delay the next one of its shard by its own duration.
 const slowAnswer = 20 * time.Millisecond
 
-// claim leases what is due and what the lanes have room for, or nothing, and hands it over to
-// the lanes. Nothing in it waits for a handler. It returns when the next message is due (local
-// clock; zero: nothing is left).
-func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err error) {
-	want := make([]Want, len(r.c.lanes))
-	for i, l := range r.c.lanes {
-		want[i] = Want{Job: l.job.Name(), Lease: l.lease, MaxAttempts: l.opts.MaxAttempts}
+// claim leases what is due and what the runners have room for, or nothing unless some, and passes
+// it to them. It never waits for a handler. It returns the local time when the next message is due;
+// zero: none is left.
+func (s *shardClaimer) claim(ctx context.Context, some bool) (next time.Time, err error) {
+	want := make([]Want, len(s.c.runners))
+	for i, jr := range s.c.runners {
+		want[i] = Want{Job: jr.job.Name(), Lease: jr.lease, MaxAttempts: jr.opts.MaxAttempts}
 		if some {
-			want[i].Limit = l.reserve(r.shard)
+			want[i].Limit = jr.reserve(s.shard)
 		}
 	}
 	slow := time.AfterFunc(slowCall, func() {
-		for i, l := range r.c.lanes {
-			l.release(want[i].Limit)
+		for i, jr := range s.c.runners {
+			jr.release(want[i].Limit)
 		}
 	})
 	begin := time.Now()
-	r.c.health.asked(r.shard)
-	got, err := r.c.queue.Claim(ctx, r.shard, want)
+	s.c.health.asked(s.shard)
+	got, err := s.c.queue.Claim(ctx, s.shard, want)
 	if err == nil {
-		r.c.health.answered(r.shard)
+		s.c.health.answered(s.shard)
 	}
 	end := time.Now()
 	released := !slow.Stop()
-	r.c.opts.Observer.Claimed(r.shard, len(got.Messages), end.Sub(begin), err)
+	s.c.opts.Observer.Claimed(s.shard, len(got.Messages), end.Sub(begin), err)
 
-	paused := r.paused(ctx, got)
-	leased, ms := r.renewLate(ctx, got.Messages, begin)
+	paused := s.paused(ctx, got)
+	leased, ms := s.renewLate(ctx, got.Messages, begin)
 	var suspects []*delivery
-	for i, l := range r.c.lanes {
+	for i, jr := range s.c.runners {
 		n := 0
 		for n < len(ms) && ms[n].Job == want[i].Job {
 			n++
@@ -274,51 +277,50 @@ func (r *runner) claim(ctx context.Context, some bool) (next time.Time, err erro
 		if n > 0 {
 			failpoint.Reach("claim.after", want[i].Job)
 		}
-		ds := l.deliver(ms[:n], leased)
+		ds := jr.deliveries(ms[:n], leased)
 		ms = ms[n:]
 		fit := n
 		if paused[want[i].Job] {
 			fit = 0
-			l.refuse(ds, spread)
+			jr.refuse(ds, spread)
 			ds = nil
 		} else if released {
-			fit = l.take(r.shard, n)
+			fit = jr.take(s.shard, n)
 		}
 		if !released {
-			l.release(want[i].Limit - fit)
+			jr.release(want[i].Limit - fit)
 		}
-		suspects = append(suspects, l.accept(ds, fit)...)
+		suspects = append(suspects, jr.accept(ds, fit)...)
 	}
 	if len(suspects) > 0 {
-		r.c.background.Go(func() { r.isolate(suspects) })
+		s.c.background.Go(func() { s.isolate(suspects) })
 	}
 	if err != nil {
 		return time.Time{}, err
 	}
 	if !got.Epoch {
-		r.c.opts.OnEmpty()
+		s.c.opts.OnEmpty()
 	}
 	if len(got.Dead) > 0 {
-		r.c.background.Go(func() { r.c.bury(ctx, got.Dead, got.Now) })
+		s.c.background.Go(func() { s.c.bury(ctx, got.Dead, got.Now) })
 	}
 	if !got.Next.IsZero() {
 		read := end // when the queue read its clock
 		if end.Sub(begin) > slowAnswer {
-			read = begin // better too early by the time the answer took than too late
+			read = begin // too early by the duration of the call is better than too late
 		}
 		next = read.Add(got.Next.Sub(got.Now))
 	}
 	return next, nil
 }
 
-// renewLate extends the leases of a claim that took most of one, before the next claim of this
-// shard could find them ended and count a crash. It returns when the leases began and the
-// messages without those that another process took over.
-func (r *runner) renewLate(ctx context.Context, ms []Message, begin time.Time) (time.Time, []Message) {
+// renewLate extends the leases of a claim that took most of one, before another claim could find
+// them ended and count a crash. It returns when the leases began and the messages still held.
+func (s *shardClaimer) renewLate(ctx context.Context, ms []Message, begin time.Time) (time.Time, []Message) {
 	took := time.Since(begin)
 	late := map[time.Duration][]int{}
 	for i, m := range ms {
-		if lease := r.c.byJob[m.Job].lease; took > lease/2 {
+		if lease := s.c.byJob[m.Job].lease; took > lease/2 {
 			late[lease] = append(late[lease], i)
 		}
 	}
@@ -333,7 +335,7 @@ func (r *runner) renewLate(ctx context.Context, ms []Message, begin time.Time) (
 			ls[i] = ms[m].Lease
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease/3)
-		for i, err := range r.c.queue.Extend(ctx, lease, ls...) {
+		for i, err := range s.c.queue.Extend(ctx, lease, ls...) {
 			lost[at[i]] = errors.Is(err, ErrLeaseLost)
 		}
 		cancel()
@@ -347,49 +349,48 @@ func (r *runner) renewLate(ctx context.Context, ms []Message, begin time.Time) (
 	return begin, held
 }
 
-// doubtful is how long after a shard answers again it may be wrong about what is paused: the
-// load that tells it takes less.
-const doubtful = 5 * time.Second
+// pauseDoubt is how long a shard that answers again may have forgotten which jobs are paused. The
+// load that restores this takes less.
+const pauseDoubt = 5 * time.Second
 
-// paused are the jobs that may not be run although the shard, which may have forgotten it,
-// handed them out. Whether it may be so is asked for seldom; without an answer nothing is
-// held back, for what cannot be asked is what the jobs themselves need.
-func (r *runner) paused(ctx context.Context, got Claimed) map[string]bool {
-	if r.c.opts.Paused == nil || len(got.Messages) == 0 || got.Epoch && time.Now().After(r.doubt) {
+// paused returns the jobs that must not run although the shard handed out their messages. If
+// Paused fails, nothing is held back: the jobs need the same database anyway.
+func (s *shardClaimer) paused(ctx context.Context, got Claimed) map[string]bool {
+	if s.c.opts.Paused == nil || len(got.Messages) == 0 || got.Epoch && time.Now().After(s.doubtUntil) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	jobs, err := r.c.opts.Paused(ctx)
+	jobs, err := s.c.opts.Paused(ctx)
 	if err != nil {
 		return nil
 	}
 	return jobs
 }
 
-// bury records messages whose last lease ended with no attempt left: the process that held them died.
+// bury records messages whose last lease ended without an attempt left: their process died.
 func (c *Consumer) bury(ctx context.Context, ms []Message, at time.Time) {
 	fs := make([]Failure, len(ms))
 	for i, m := range ms {
-		fs[i] = Failure{Message: m, Error: "no attempt left: the process that ran it stopped answering", At: at}
+		fs[i] = Failure{Message: m, Error: "no attempt left: the process that ran it stopped responding", At: at}
 		c.opts.Logger.Error("dead letter", "id", m.ID(), "attempts", m.Attempt, "error", fs[i].Error)
 		c.opts.Observer.Finished(m.Job, ResultDead, at.Sub(m.Due), 0)
 	}
 	if c.opts.Failures == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), burial)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	if err := c.opts.Failures.RecordFailures(ctx, fs...); err != nil {
-		c.opts.Logger.Error("recording dead letters failed; they are in the queue", "messages", len(ms), "error", err)
+		c.opts.Logger.Error("recording dead letters failed, kept in the queue", "messages", len(ms), "error", err)
 	}
 }
 
-// closeBreakers tells that the jobs of a consumer that has stopped wait for no dependency.
+// closeBreakers reports the open breakers of a stopped consumer as closed.
 func (c *Consumer) closeBreakers() {
-	for _, l := range c.lanes {
-		if !l.brk.closed() {
-			c.opts.Observer.Breaker(l.job.Name(), false)
+	for _, jr := range c.runners {
+		if !jr.breaker.closed() {
+			c.opts.Observer.Breaker(jr.job.Name(), false)
 		}
 	}
 }
@@ -399,23 +400,23 @@ func (c *Consumer) safety() time.Duration {
 	return p*4/5 + rand.N(p*2/5+1)
 }
 
-// trust is for how long a shard relies on hearing of what it has to do: where a poll looks at all
-// shards it need not look for itself.
-func (r *runner) trust() time.Duration {
-	if _, ok := r.c.queue.(Poller); ok {
+// trust returns how long a shard relies on hints. If a poll checks all shards, it need not check
+// itself.
+func (s *shardClaimer) trust() time.Duration {
+	if _, ok := s.c.queue.(Poller); ok {
 		return time.Hour
 	}
-	return r.c.safety()
+	return s.c.safety()
 }
 
-// wait returns when the head is due (zero: there is none), or earlier when a hint or a free
-// handler asks for it, or when nothing was heard for long.
-func (r *runner) wait(ctx context.Context, head time.Time) {
-	trust, cause := time.Now().Add(r.trust()), CauseTimer
+// wait returns when the head is due (zero: there is none), on a hint or a free handler, or after
+// the safety poll interval.
+func (s *shardClaimer) wait(ctx context.Context, head time.Time) {
+	trust, cause := time.Now().Add(s.trust()), CauseTimer
 	t := time.NewTimer(time.Until(earlier(head, trust)))
 	defer t.Stop()
-	r.waitFor(head)
-	defer r.waitFor(time.Time{})
+	s.waitFor(head)
+	defer s.waitFor(time.Time{})
 	for {
 		select {
 		case <-ctx.Done():
@@ -424,45 +425,46 @@ func (r *runner) wait(ctx context.Context, head time.Time) {
 			if earlier(head, trust).Equal(trust) {
 				cause = CauseSafety
 			}
-			r.c.opts.Observer.Woken(cause)
+			s.c.opts.Observer.Woken(cause)
 			return
-		case <-r.wake:
-			r.mu.Lock()
-			hinted, due, slot := r.hinted, r.due, r.slot
-			r.hinted, r.due, r.slot = false, time.Time{}, false
-			r.mu.Unlock()
+		case <-s.wake:
+			s.mu.Lock()
+			hinted, due, slot := s.hinted, s.due, s.slot
+			s.hinted, s.due, s.slot = false, time.Time{}, false
+			s.mu.Unlock()
 			if slot {
-				r.c.opts.Observer.Woken(CauseSlot)
+				s.c.opts.Observer.Woken(CauseSlot)
 				return
 			}
 			if !hinted {
 				continue
 			}
-			now, at := time.Now(), r.local(due)
+			now, at := time.Now(), s.local(due)
 			if due.IsZero() || !at.After(now) {
-				r.c.opts.Observer.Woken(CauseHint)
+				s.c.opts.Observer.Woken(CauseHint)
 				return
 			}
 			if head.IsZero() || at.Before(head) {
 				head, cause = at, CauseHint
-				r.waitFor(head)
+				s.waitFor(head)
 				t.Reset(time.Until(earlier(head, trust)))
 			}
 		}
 	}
 }
 
-// waitFor notes what wait waits for.
-func (r *runner) waitFor(head time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.head = head
+func (s *shardClaimer) waitFor(head time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.head = head
 }
 
-// local is a time of the engine's clock by the local one.
-func (r *runner) local(due time.Time) time.Time { return time.Now().Add(due.Sub(r.c.queue.Now())) }
+// local converts a time of the engine's clock to the local one.
+func (s *shardClaimer) local(due time.Time) time.Time {
+	return time.Now().Add(due.Sub(s.c.queue.Now()))
+}
 
-// earlier of a head, zero if there is none, and another time.
+// earlier returns the earlier of head, unless it is zero, and t.
 func earlier(head, t time.Time) time.Time {
 	if !head.IsZero() && head.Before(t) {
 		return head

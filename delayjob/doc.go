@@ -1,30 +1,31 @@
 // Package delayjob runs work at a given time, on one machine or many.
 //
-// A [DelayJob] says which messages fall due in a window (Load) and what to do with one
-// (Execute). A [Loader] asks all jobs for the coming window and adds the messages to a
-// [Queue]; a [Consumer] claims what is due and gives each message to the job of its name.
-// The database that Load reads is the truth; a Queue may lose everything at any time.
+// A [DelayJob] defines which messages are due in a window (Load) and what to do with each
+// (Execute). A [Loader] loads the messages of the coming window from all jobs and adds them to a
+// [Queue]. A [Consumer] claims due messages and runs the job of each. The database that Load reads
+// is the source of truth; a Queue may lose everything at any time.
 //
 // # Guarantees
 //
-//   - At least once: what is pending in the database at its due time is executed, as long
-//     as eventually one consumer, one loader and the database are up.
+//   - At least once: what is pending in the database at its due time is executed, as long as
+//     eventually one consumer, one loader and the database are up.
 //   - Never early: nothing is claimed before its due time on the engine's clock.
-//   - Fencing: only the holder of the current lease can acknowledge, return or extend a
-//     message; anybody else gets [ErrLeaseLost].
-//   - No silent drop: each message ends acknowledged, removed, replaced by a newer version,
-//     or dead and recorded.
+//   - Fencing: only the holder of the current lease can acknowledge, return or extend a message.
+//     All others get [ErrLeaseLost].
+//   - No silent drop: each message ends acknowledged, removed, replaced by a newer version, or
+//     dead and recorded.
 //
-// Exactly once is not promised, because nobody can: an effect must be conditional on the
-// state it changes, so that a second delivery finds nothing to do. Order between messages
-// is not promised either.
+// Exactly once is impossible, so it is not promised. Make each effect conditional on the state that
+// it changes, so that a second delivery finds nothing to do. The order of messages is not
+// guaranteed either.
 //
 // # What a crash costs
 //
-// Before the claim: nothing. Between claim and effect: the rest of the lease, at most two and
-// a half seconds, then another consumer runs it. A crash is charged as an attempt only to a
-// message that was held in several ([Want.FreeCrashes]). Between effect and acknowledgement: the same, and the second run finds
-// its work done. A queue that loses its content (a flush, a fail-over) shows it by a missing
-// epoch; the loader then fills it again at once. While a queue does not answer at all a
-// [Fallback] works in its place.
+// A crash before the claim costs nothing. After a crash between claim and effect, another consumer
+// runs the message when the lease ends, within two and a half seconds. An attempt is charged only
+// to messages that were held in several crashes ([Want.FreeCrashes]). After a crash between effect
+// and acknowledgment, the second run finds its work done.
+//
+// A queue that lost its content (a flush, a failover) has no epoch, and the loader fills it again
+// at once. While a queue does not answer at all, a [Fallback] works in its place.
 package delayjob

@@ -10,37 +10,36 @@ import (
 	"time"
 )
 
-// A Lock lets one process of all do something. It calls hold if it gets the lock at once,
-// keeps the lock until hold returns and then reports true; it ends hold's context when ctx
-// ends or the lock is lost. If somebody else has the lock it reports false.
+// A Lock lets one of several processes work. It calls hold if the lock is free, keeps the lock
+// until hold returns, and then reports true. It ends hold's context when ctx ends or the lock is
+// lost. It reports false if another process has the lock.
 type Lock func(ctx context.Context, hold func(context.Context)) (held bool, err error)
 
 // FallbackOptions tune a Fallback. A zero field means the default given here.
 type FallbackOptions struct {
-	NewQueue func() Queue  // makes the queue that works in place of the absent one; required
-	Health   *Health       // of the queue that is stood in for, see [Consumer.Health]; required
-	Lock     Lock          // lets one process at a time work; nil: there is one process
-	Loader   LoaderOptions // its Incremental is "@every 1s" and its Full "@every 15s" unless given
+	NewQueue func() Queue  // creates the queue that replaces the unavailable one; required
+	Health   *Health       // of the replaced queue, see [Consumer.Health]; required
+	Lock     Lock          // lets one process at a time work; nil: there is only one process
+	Loader   LoaderOptions // with Incremental "@every 1s" and Full "@every 15s" by default
 	Consumer ConsumerOptions
-	After    time.Duration // how long the queue must not have answered; 3s
-	Retry    time.Duration // how often the lock is tried while another process works; 500ms
-	// Before runs before each full pass of the loader and fails it with its error. It is
-	// given the queue that is to be filled. nil: nothing.
+	After    time.Duration // how long the queue must be unavailable; 3s
+	Retry    time.Duration // time between attempts to get the lock; 500ms
+	// Before runs before each full pass of the loader; its error fails the pass. q is the queue to
+	// be filled. nil: nothing.
 	Before func(ctx context.Context, q Queue) error
-	// Beside makes what works beside the jobs from the queue that stands in: jobs that the loader
-	// loads and the consumer does not run, and what runs those until ctx ends, and returns once
-	// nothing runs any more. nil: nothing.
+	// Beside returns jobs that the loader loads but the consumer does not run, and a function that
+	// runs them from q. run returns after ctx has ended and all of them have stopped. nil: nothing.
 	Beside func(q Queue) (loaded []DelayJob, run func(ctx context.Context))
-	Back   func() // called when the queue that answers again has the work back; Loader.Trigger
+	// Back is called when the queue answers again and the fallback stops. Use Loader.Trigger.
+	Back   func()
 	Logger *slog.Logger
 }
 
-// A Fallback does the work of jobs while their queue does not answer: in one process, from a
-// queue in memory that a loader and a consumer of its own serve. When the queue answers
-// again it finishes what runs and stops.
+// A Fallback runs jobs while their queue does not answer. One process works from a queue in memory
+// with a loader and a consumer of its own. When the queue answers again, it finishes running work
+// and stops.
 //
-// Around both changes a message may be run by both sides, as around any fault, which the
-// idempotence of the jobs makes harmless.
+// Around both changes, a message may run on both sides. Jobs are idempotent, so this is harmless.
 type Fallback struct {
 	jobs []DelayJob
 	opts FallbackOptions
@@ -56,14 +55,14 @@ type fallbackWork struct {
 }
 
 const (
-	// fallbackPoll is how often the health is looked at, which costs nothing.
+	// fallbackPoll is the time between health checks, which cost nothing.
 	fallbackPoll = 200 * time.Millisecond
-	// fallbackLinger is how long the lock is kept after the work, until those that stand by
-	// have noticed as well that the queue is back.
+	// fallbackLinger is how long the lock is kept afterward, until waiting processes have noticed
+	// that the queue is available.
 	fallbackLinger = 3 * time.Second
 )
 
-// NewFallback returns a Fallback for jobs. It does nothing until Run.
+// NewFallback returns a Fallback for jobs. Call Run to start it.
 func NewFallback(jobs []DelayJob, o FallbackOptions) *Fallback {
 	if o.After == 0 {
 		o.After = 3 * time.Second
@@ -95,10 +94,10 @@ func NewFallback(jobs []DelayJob, o FallbackOptions) *Fallback {
 	return f
 }
 
-// Run stands by until ctx ends, works while the queue is away, and returns once nothing runs
-// any more. The error is always nil.
+// Run waits until the queue is unavailable, works in its place, and repeats this until ctx ends. It
+// returns once nothing runs. The error is always nil.
 func (f *Fallback) Run(ctx context.Context) error {
-	told := false
+	warned := false
 	for ctx.Err() == nil {
 		if away := f.opts.Health.Away(); away < f.opts.After {
 			sleep(ctx, f.rest(away))
@@ -107,15 +106,15 @@ func (f *Fallback) Run(ctx context.Context) error {
 		held, err := f.opts.Lock(ctx, func(held context.Context) { f.standIn(ctx, held) })
 		switch {
 		case err != nil && ctx.Err() == nil:
-			if !told {
-				f.opts.Logger.Error("the queue does not answer, and whether another process does its work cannot be seen; trying on", "error", err)
+			if !warned {
+				f.opts.Logger.Error("queue unavailable, fallback lock failed, retrying", "error", err)
 			}
-			told = true
+			warned = true
 		case !held:
-			f.markReady() // another process does it
-			told = false
+			f.markReady() // another process does the work
+			warned = false
 		default:
-			told = false
+			warned = false
 		}
 		if !held {
 			sleep(ctx, f.opts.Retry)
@@ -124,8 +123,8 @@ func (f *Fallback) Run(ctx context.Context) error {
 	return nil
 }
 
-// rest is how long to leave the health alone: while all is well for After, as the queue must have
-// been away for so long anyway. A wake-up every so often would be most of what idling costs.
+// rest returns the time until the next health check. An idle process wakes only once per After,
+// because the wake-ups would be most of its cost.
 func (f *Fallback) rest(away time.Duration) time.Duration {
 	if away == 0 {
 		return max(fallbackPoll, f.opts.After)
@@ -133,7 +132,7 @@ func (f *Fallback) rest(away time.Duration) time.Duration {
 	return fallbackPoll
 }
 
-// Queue is what this process works from; nil unless it stands in for the queue that is away.
+// Queue returns the queue that this process works from; nil unless it works as a fallback.
 func (f *Fallback) Queue() Queue {
 	if w := f.working(); w != nil {
 		return w.queue
@@ -141,8 +140,8 @@ func (f *Fallback) Queue() Queue {
 	return nil
 }
 
-// LastPass is when the last complete pass of the loader ended; zero unless this process
-// stands in.
+// LastPass returns when the last complete pass of the loader ended; zero unless this process works
+// as a fallback.
 func (f *Fallback) LastPass() time.Time {
 	if w := f.working(); w != nil {
 		return w.loader.LastPass()
@@ -150,8 +149,8 @@ func (f *Fallback) LastPass() time.Time {
 	return time.Time{}
 }
 
-// Ready is closed when the work of an absent queue was first seen in good hands: everything
-// pending is loaded here, or another process has the lock.
+// Ready is closed when the work of an unavailable queue is first covered: this process has loaded
+// all pending messages, or another process has the lock.
 func (f *Fallback) Ready() <-chan struct{} {
 	if f == nil {
 		return nil
@@ -166,8 +165,8 @@ func (f *Fallback) working() *fallbackWork {
 	return f.work.Load()
 }
 
-// standIn works until the queue answers again, the lock is lost (then held ends) or the
-// process stops (then both contexts do).
+// standIn works until the queue answers again, the lock is lost (held ends) or the process stops
+// (both contexts end).
 func (f *Fallback) standIn(ctx, held context.Context) {
 	queue := f.opts.NewQueue()
 	defer queue.Close()
@@ -178,7 +177,7 @@ func (f *Fallback) standIn(ctx, held context.Context) {
 	consumer := NewConsumer(queue, f.jobs, f.opts.Consumer)
 
 	begin := time.Now()
-	f.opts.Logger.Warn("the queue does not answer; this process does its work from memory", "for", f.opts.Health.Away().Round(time.Millisecond))
+	f.opts.Logger.Warn("queue unavailable, working from memory", "for", f.opts.Health.Away().Round(time.Millisecond))
 	run, stop := context.WithCancel(held)
 	defer stop()
 	var running sync.WaitGroup
@@ -192,7 +191,7 @@ func (f *Fallback) standIn(ctx, held context.Context) {
 	})
 	f.work.Store(&fallbackWork{queue, loader})
 	err := f.watch(held, loader, failed)
-	f.work.Store(nil) // what is scheduled from here on is not for this queue
+	f.work.Store(nil) // later messages are not for this queue
 	stop()
 	if err == nil {
 		f.opts.Back()
@@ -203,16 +202,16 @@ func (f *Fallback) standIn(ctx, held context.Context) {
 	took := time.Since(begin).Round(time.Millisecond)
 	switch {
 	case err == nil:
-		f.opts.Logger.Info("the queue answers again and has its work back", "after", took)
+		f.opts.Logger.Info("queue available again, fallback stopped", "after", took)
 		sleep(held, fallbackLinger)
 	case ctx.Err() != nil:
-		f.opts.Logger.Info("the process stops; what the queue does not do is left to others", "after", took)
+		f.opts.Logger.Info("fallback stopped, process shutting down", "after", took)
 	default:
-		f.opts.Logger.Warn("the work from memory ends before its time", "after", took, "error", err)
+		f.opts.Logger.Warn("fallback ended early, retrying", "after", took, "error", err)
 	}
 }
 
-var errLockLost = errors.New("delayjob: the lock of the fall-back was lost")
+var errLockLost = errors.New("delayjob: fallback lock lost")
 
 // watch returns nil when the queue answers again.
 func (f *Fallback) watch(held context.Context, loader *Loader, failed <-chan error) error {

@@ -259,7 +259,7 @@ func TestFallback_worksWhileTheQueueIsAway(t *testing.T) {
 				if late := j.latest(); late > 4*time.Second {
 					t.Errorf("a message ran %v late", late)
 				}
-				if took, gave := w.lines("does its work from memory"), w.lines("has its work back"); took != 1 || gave != 1 {
+				if took, gave := w.lines("working from memory"), w.lines("fallback stopped"); took != 1 || gave != 1 {
 					t.Errorf("%d lines for the take-over, %d for the hand-back:\n%s", took, gave, &w.log)
 				}
 			})

@@ -308,7 +308,7 @@ func TestLoader_givesUpWhatStandsStill(t *testing.T) {
 		time.Sleep(25 * time.Second)
 		synctest.Wait()
 	})
-	if n := strings.Count(log.String(), "nothing moved for 10s"); n != 2 {
+	if n := strings.Count(log.String(), "no progress for 10s"); n != 2 {
 		t.Errorf("%d passes were given up within 25 s, want 2: %s", n, log.String())
 	}
 }

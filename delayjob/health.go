@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Health tells for how long a queue has not answered, from the calls that consumer and loader
-// make anyway. The zero value is that of a queue nobody has asked yet. A nil Health notes nothing.
+// Health measures how long a queue has not answered, from calls that the consumer and loader make
+// anyway. The zero value is ready to use. A nil Health records nothing.
 type Health struct {
 	mu    sync.Mutex
-	since map[int]time.Time // by shard: when the claim began that no answered one has followed
+	since map[int]time.Time // by shard: start of the first unanswered call
 }
 
-// What stands for calls that concern all shards. Each kind is judged by itself: a server that
-// is out of memory answers polls, and claims of nothing, and refuses what is to be claimed.
+// Pseudo-shards for calls that cover all shards. They are tracked separately: a Redis server that
+// is out of memory answers polls, but refuses to store messages.
 const (
-	filling = -1 - iota // the loader's
+	filling = -1 - iota // the loader stores messages
 	polling
 )
 
-// Away is how long the shard that is worst off has not answered: the time since the first
-// call that had no answer, also while it still waits for one. 0: all answer.
+// Away returns how long the longest unanswered shard has not answered, counted from its first
+// unanswered call. A call in progress counts. 0: all shards answer.
 func (h *Health) Away() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,50 +9,55 @@ import (
 	"time"
 )
 
-// A DelayJob is the strategy for one kind of work. Implementations must be safe for
-// concurrent use, and Execute must be idempotent: a message may be delivered twice, late,
-// or after the thing it speaks of has changed.
+// A DelayJob implements one kind of work. Implementations must be safe for concurrent use. Execute
+// must be idempotent: a message may be delivered twice, late, or after its subject has changed.
 type DelayJob interface {
-	// Name identifies the job; it is the topic and the first part of message IDs. It holds no ':'.
+	// Name returns the job's name: the topic and the first part of message IDs. It must not contain
+	// ':'.
 	Name() string
 	// Load yields the pending messages with Due in w, ordered by Due. It stops at the first error.
 	Load(ctx context.Context, w Window) iter.Seq2[Message, error]
-	// Execute does the work. nil acknowledges; see [Snooze], [Drop], [Dead] and [Unavailable].
-	// Any other error means: again after the job's Backoff. The context ends with the job's
-	// MaxRuntime, when the process stops, and with the cause [ErrLeaseLost] when somebody else
-	// may have been given the message.
+	// Execute does the work. nil acknowledges the message; see [Snooze], [Drop], [Dead] and
+	// [Unavailable] for other results. Any other error retries after the job's Backoff. The context
+	// ends after MaxRuntime, when the process stops, and with the cause [ErrLeaseLost] when another
+	// consumer may have claimed the message.
 	Execute(ctx context.Context, m Message) error
 }
 
 // A BatchJob handles many messages at once.
 type BatchJob interface {
 	DelayJob
-	// ExecuteBatch does the work of all ms. errs[i] belongs to ms[i] and means what it means
-	// for Execute; a nil slice means that all succeeded. If err is not nil nothing is known
-	// to be done, and the batch is split in halves and tried again, down to single messages.
+	// ExecuteBatch does the work of all ms. errs[i] belongs to ms[i] and means the same as in
+	// Execute; a nil slice means that all succeeded. If err is not nil, the batch is split in
+	// halves and tried again, down to single messages.
 	ExecuteBatch(ctx context.Context, ms []Message) (errs []error, err error)
 }
 
-// A Configurer is a job that brings its own default [Options].
+// A Configurer is a job with its own default [Options].
 type Configurer interface{ Options() Options }
 
-// An Elastic job does more at once when that is of use: Handlers is how many handlers may run now,
-// at most [Options.Handlers]. The job itself limits to Concurrency what takes long.
+// An Elastic job can run more handlers when that helps. Handlers returns how many may run now, at
+// most [Options.Handlers]. The job itself limits long-running work to Concurrency.
 type Elastic interface{ Handlers() int }
 
 // Options tune one job. A zero field means the default given here.
 type Options struct {
-	Concurrency int           // handlers at once in this process; 4
-	Handlers    int           // at most so many at once instead, for an [Elastic] job
-	Batch       int           // messages a handler takes at once (a plain DelayJob runs them one after another); 1, or 200 for a BatchJob
-	Lease       time.Duration // the longest that a crashed process hides a message; a consumer takes at most 2.5s at a time and renews it while it holds the message; 30s
-	MaxRuntime  time.Duration // after it the handler's context is cancelled and the lease no longer renewed; 5m
-	MaxAttempts int           // deliveries until a message is dead; 8; negative: no limit
-	Backoff     Backoff       // between attempts
-	Rate        float64       // executions per second in this process; 0: no limit
+	Concurrency int // handlers at once in this process; 4
+	Handlers    int // most handlers at once for an [Elastic] job; Concurrency
+	// Batch is how many messages a handler takes at once; a plain DelayJob runs them one after
+	// another. 1, or 200 for a BatchJob.
+	Batch int
+	// Lease is the longest that a crashed process hides a message; 30s. A consumer takes leases of
+	// at most 2.5s and renews them.
+	Lease time.Duration
+	// MaxRuntime is when the handler's context is canceled and its lease is no longer renewed; 5m.
+	MaxRuntime  time.Duration
+	MaxAttempts int     // deliveries until a message is dead; 8; negative: no limit
+	Backoff     Backoff // between attempts
+	Rate        float64 // executions per second in this process; 0: no limit
 }
 
-// WithDefaults fills the zero fields of o.
+// WithDefaults returns o with its zero fields set to the defaults, those of a BatchJob if batch.
 func (o Options) WithDefaults(batch bool) Options {
 	def := func(p *int, v int) {
 		if *p == 0 {
@@ -78,7 +83,7 @@ func (o Options) WithDefaults(batch bool) Options {
 	return o
 }
 
-// Merge overrides o with the fields of over that are not zero.
+// Merge returns o with its fields replaced by the nonzero fields of over.
 func (o Options) Merge(over Options) Options {
 	pick := func(p *int, v int) {
 		if v != 0 {
@@ -106,11 +111,11 @@ func (o Options) Merge(over Options) Options {
 
 func (o Options) handlers() int { return max(o.Concurrency, o.Handlers) }
 
-// Backoff spaces attempts: min(Cap, Base*2^(attempt-1)), then uniform in its upper half, so
-// that a batch that failed together does not come back together.
+// Backoff is the delay between attempts: min(Cap, Base*2^(attempt-1)), then a random time in its
+// upper half, so that messages that failed together are retried at different times.
 type Backoff struct{ Base, Cap time.Duration }
 
-// Delay before the attempt after the given one (from 1).
+// Delay returns the delay after the given attempt (from 1).
 func (b Backoff) Delay(attempt int) time.Duration {
 	d := b.Cap
 	if shift := attempt - 1; shift < 32 && b.Base<<shift < b.Cap && b.Base<<shift > 0 {
@@ -122,21 +127,21 @@ func (b Backoff) Delay(attempt int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// Snooze asks for the message again after d, with no attempt charged.
-func Snooze(d time.Duration) error { return &verdict{kind: snooze, delay: d} }
+// Snooze runs the message again after d, without charging an attempt.
+func Snooze(d time.Duration) error { return &outcome{kind: snooze, delay: d} }
 
-// Drop acknowledges the message without effect and says why.
-func Drop(reason string) error { return &verdict{kind: drop, err: errors.New(reason)} }
+// Drop acknowledges the message without effect and logs the reason.
+func Drop(reason string) error { return &outcome{kind: drop, err: errors.New(reason)} }
 
-// Dead says that no further attempt can succeed: the message becomes a dead letter.
-func Dead(err error) error { return &verdict{kind: dead, err: err} }
+// Dead makes the message a dead letter, because no further attempt can succeed.
+func Dead(err error) error { return &outcome{kind: dead, err: err} }
 
-// Unavailable says that a dependency is down, which is not the message's fault: no attempt
-// is charged and the whole job backs off until a probe succeeds.
-func Unavailable(err error) error { return &verdict{kind: unavailable, err: err} }
+// Unavailable reports that a dependency is down. No attempt is charged, and the whole job backs off
+// until a probe succeeds.
+func Unavailable(err error) error { return &outcome{kind: unavailable, err: err} }
 
-// After asks for the message again after d instead of the job's Backoff; the attempt stays charged.
-func After(d time.Duration, err error) error { return &verdict{kind: after, delay: d, err: err} }
+// After runs the message again after d instead of the job's Backoff. The attempt stays charged.
+func After(d time.Duration, err error) error { return &outcome{kind: after, delay: d, err: err} }
 
 type kind int
 
@@ -150,30 +155,30 @@ const (
 	released // interrupted by shutdown; never returned by a job
 )
 
-type verdict struct {
+type outcome struct {
 	kind  kind
 	delay time.Duration
 	err   error
 }
 
-func (v *verdict) Error() string {
-	switch v.kind {
+func (o *outcome) Error() string {
+	switch o.kind {
 	case snooze:
-		return fmt.Sprintf("again in %v", v.delay)
+		return fmt.Sprintf("snoozed for %v", o.delay)
 	default:
-		return v.err.Error()
+		return o.err.Error()
 	}
 }
 
-func (v *verdict) Unwrap() error { return v.err }
+func (o *outcome) Unwrap() error { return o.err }
 
-// verdictOf sorts what Execute returned; the zero verdict means success.
-func verdictOf(err error) verdict {
+// outcomeOf classifies the result of Execute. The zero outcome means success.
+func outcomeOf(err error) outcome {
 	if err == nil {
-		return verdict{}
+		return outcome{}
 	}
-	if v, ok := errors.AsType[*verdict](err); ok {
-		return *v
+	if o, ok := errors.AsType[*outcome](err); ok {
+		return *o
 	}
-	return verdict{kind: plain, err: err}
+	return outcome{kind: plain, err: err}
 }

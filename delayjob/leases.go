@@ -10,25 +10,23 @@ import (
 	"punctual/delayjob/failpoint"
 )
 
-// shortLease is the longest lease that a consumer takes at a time. It is what a crash costs: two
-// and a half seconds are soon over, and yet a process may stall for one and a half of them
-// between two extensions and lose nothing.
+// shortLease is the longest lease that a consumer takes at a time: the delay that a crash costs. A
+// process may stall for one and a half seconds between extensions and lose nothing.
 const shortLease = 2500 * time.Millisecond
 
-// leases keeps what a consumer holds: every message from its claim until its result is in the
-// queue. It extends each lease after a third of its time, so that a lease may be short (a crash
-// costs little) and a handler long; what is done sooner, as nearly all is, costs no call. It
-// stops for a handler past its MaxRuntime.
+// leases holds every message from its claim until its result is in the queue. It extends each lease
+// after a third of its time, so that leases can be short and handlers slow. Most messages finish
+// sooner and need no extension. A handler past its MaxRuntime gets none.
 type leases struct {
 	queue Queue
 	obs   Observer
 	log   *slog.Logger
-	wake  chan struct{} // something wants to be extended before next
+	wake  chan struct{} // a lease needs an extension before next
 
-	mu    sync.Mutex
-	held  map[*delivery]struct{}
-	next  time.Time // when run looks again; zero: when it is woken
-	alone *delivery // the one suspect of many crashes that may be held; nil: none is
+	mu       sync.Mutex
+	held     map[*delivery]struct{}
+	next     time.Time // when run checks again; zero: when woken
+	isolated *delivery // the only suspect of crashes that may be held; nil: none
 }
 
 func newLeases(q Queue, o Observer, l *slog.Logger) *leases {
@@ -46,20 +44,20 @@ func (k *leases) hold(ds []*delivery) {
 	}
 }
 
-// isolate makes a held message the one suspect of the consumer, and reports whether it is: there
-// may be another.
+// isolate makes a held message the only suspect of the consumer. It reports false if there is
+// another.
 func (k *leases) isolate(d *delivery) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	free := k.alone == nil || k.alone.lost || k.alone.overdue(time.Now())
+	free := k.isolated == nil || k.isolated.lost || k.isolated.overdue(time.Now())
 	if free {
-		k.alone = d
+		k.isolated = d
 	}
 	return free
 }
 
-// begin marks a message as being run; false means that its lease is lost already, and it is
-// no longer held. abandon, if not nil, is called when the lease is lost later.
+// begin marks a message as running. It reports false, and drops the message, if its lease is
+// already lost. If the lease is lost later, abandon is called unless nil.
 func (k *leases) begin(d *delivery, abandon func()) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -71,11 +69,11 @@ func (k *leases) begin(d *delivery, abandon func()) bool {
 	return true
 }
 
-// done puts off the extension of messages whose result is about to be sent to the queue.
+// done postpones the extension of messages whose results are about to be sent.
 func (k *leases) done(ds []*delivery) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	at := time.Now().Add(ds[0].lane.lease / 3)
+	at := time.Now().Add(ds[0].runner.lease / 3)
 	for _, d := range ds {
 		d.renew = at
 	}
@@ -91,8 +89,8 @@ func (k *leases) drop(ds []*delivery) {
 
 func (k *leases) forget(d *delivery) {
 	delete(k.held, d)
-	if k.alone == d {
-		k.alone = nil
+	if k.isolated == d {
+		k.isolated = nil
 	}
 }
 
@@ -116,7 +114,7 @@ func (k *leases) run(ctx context.Context) {
 	}
 }
 
-// plan tells when the first lease wants to be extended; zero: there is none.
+// plan returns when the first lease needs an extension; zero: none.
 func (k *leases) plan() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -130,15 +128,15 @@ func (k *leases) plan() time.Time {
 	return k.next
 }
 
-// due lists by lease what wants it extended now or a little later, so that messages claimed one
-// after the other do not take a call each.
+// due returns, by lease, the messages that need an extension now or soon, so that one call extends
+// messages claimed one after another.
 func (k *leases) due(now time.Time) map[time.Duration][]*delivery {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	by := map[time.Duration][]*delivery{}
 	urgent := false
 	for d := range k.held {
-		if lease := d.lane.lease; !d.lost && !d.overdue(now) && !now.Add(lease/10).Before(d.renew) {
+		if lease := d.runner.lease; !d.lost && !d.overdue(now) && !now.Add(lease/10).Before(d.renew) {
 			by[lease] = append(by[lease], d)
 			urgent = urgent || !now.Before(d.renew)
 		}
@@ -149,7 +147,7 @@ func (k *leases) due(now time.Time) map[time.Duration][]*delivery {
 	return by
 }
 
-// extend makes one call for messages of any lanes.
+// extend extends the leases of messages of any jobs in one call.
 func (k *leases) extend(ctx context.Context, lease time.Duration, ds []*delivery) {
 	ctx, cancel := context.WithTimeout(ctx, lease/3)
 	defer cancel()
@@ -163,13 +161,13 @@ func (k *leases) extend(ctx context.Context, lease time.Duration, ds []*delivery
 	failpoint.Reach("extend.after", ds[0].Job)
 
 	type count struct{ extended, lost int }
-	counts := map[*lane]*count{}
+	counts := map[*jobRunner]*count{}
 	k.mu.Lock()
 	for i, d := range ds {
-		n := counts[d.lane]
+		n := counts[d.runner]
 		if n == nil {
 			n = &count{}
-			counts[d.lane] = n
+			counts[d.runner] = n
 		}
 		switch {
 		case errs == nil || errs[i] == nil:
@@ -189,10 +187,10 @@ func (k *leases) extend(ctx context.Context, lease time.Duration, ds []*delivery
 		}
 	}
 	k.mu.Unlock()
-	for l, n := range counts {
-		k.obs.Leases(l.job.Name(), n.extended, n.lost)
+	for jr, n := range counts {
+		k.obs.Leases(jr.job.Name(), n.extended, n.lost)
 		if n.lost > 0 {
-			k.log.Warn("leases lost", "job", l.job.Name(), "messages", n.lost)
+			k.log.Warn("leases lost", "job", jr.job.Name(), "messages", n.lost)
 		}
 	}
 }

@@ -19,38 +19,45 @@ import (
 
 // LoaderOptions tune a Loader. A zero field means the default given here.
 type LoaderOptions struct {
-	Incremental string        // robfig/cron spec of passes over what came near since the last; "@every 15s"
-	Full        string        // spec of passes without a lower bound, for what is long overdue; "@every 1m"
-	Horizon     time.Duration // how far ahead a pass loads; 2m
-	Near        time.Duration // what is due so soon, or was due so recently, is looked for by every pass; at least twice the time between passes; 30s
-	Overlap     time.Duration // how far an incremental pass reaches back behind the last one's horizon; 5s
-	Chunk       int           // messages added at once; 1000
-	MaxWaiting  int           // a job with so many waiting gets no more in this pass; 200000
-	Stall       time.Duration // a pass in which nothing moves for so long is given up; 30s
-	// Before runs before each full pass, in every process, and fails the pass with its error.
-	// It is for what a queue that lost its content must be told before it is filled. After an
-	// [ErrPartly] the pass goes on, but does not count as complete. nil: nothing.
+	// Incremental is the robfig/cron spec of passes over what came near since the last one; "@every
+	// 15s".
+	Incremental string
+	// Full is the spec of passes without a lower bound, for long overdue messages; "@every 1m".
+	Full    string
+	Horizon time.Duration // how far ahead a pass loads; 2m
+	// Near is how far from now, before and after, every pass loads; at least twice the time between
+	// passes; 30s.
+	Near time.Duration
+	// Overlap is how far an incremental pass reaches back before the last one's horizon; 5s.
+	Overlap    time.Duration
+	Chunk      int           // messages added at once; 1000
+	MaxWaiting int           // a job with this many waiting messages gets no more in this pass; 200000
+	Stall      time.Duration // a pass without progress for this long is given up; 30s
+	// Before runs before each full pass, in every process; its error fails the pass. It restores
+	// state that the queue needs before it is filled. After an [ErrPartly] the pass continues, but
+	// does not count as complete. nil: nothing.
 	Before func(ctx context.Context) error
-	// Guard runs pass, or skips it if another process is just loading. It only saves work:
-	// adds are idempotent. nil always runs it. Passes asked for by Trigger are not guarded.
+	// Guard runs pass, or skips it if another process is loading. It only saves work: adds are
+	// idempotent. Passes requested by Trigger are not guarded. nil: every pass runs.
 	Guard    func(ctx context.Context, pass func(context.Context) error) error
-	Health   *Health // is told whether the queue takes what it is given; nil: nobody is
+	Health   *Health // records whether the queue accepts messages; may be nil
 	Observer Observer
 	Logger   *slog.Logger
 }
 
-// ErrPartly says that not all of a queue answers; the rest of it can be filled.
-var ErrPartly = errors.New("delayjob: a part of the queue does not answer")
+// ErrPartly means that only part of the queue answers. The rest can be filled.
+var ErrPartly = errors.New("delayjob: part of the queue does not answer")
 
-// A Loader fills a Queue from the jobs' Load methods on a cron schedule. Passes never run
-// side by side; a tick that comes while one runs waits, and further ones are merged with it.
+// A Loader fills a Queue from the jobs' Load methods on a cron schedule. Passes never overlap. A
+// tick during a pass waits, and further ticks are merged with it.
 //
-// An incremental pass reads what came within the horizon since the last pass, and what is
-// due within Near: so whatever a crash kept from being added after its commit is at most one
-// interval late. A full pass reads the long overdue as well. Neither reads again what lies
-// between, as all of it comes within Near before it is due; a pass asked for by Trigger, and
-// the first, read everything. What this loader has added already is not added again until it
-// is overdue or the queue may have lost it (Trigger). So a full queue costs little.
+// An incremental pass reads what entered the horizon since the last pass, and what is due within
+// Near. So a message that a crash kept from being added after its commit is at most one interval
+// late. A full pass also reads long overdue messages. The first pass, and one requested by Trigger,
+// reads everything.
+//
+// The loader does not add a message twice, unless it is overdue or Trigger reports that the queue
+// may have lost it. So a full queue costs little.
 type Loader struct {
 	queue Queue
 	jobs  []DelayJob
@@ -58,9 +65,9 @@ type Loader struct {
 
 	full, incremental, trigger chan struct{}        // one slot each: merged requests
 	ready                      chan struct{}        // closed by the first complete full pass
-	until                      map[string]time.Time // by job: how far it is loaded
+	until                      map[string]time.Time // by job: loaded up to here
 	known                      map[string]known     // by message ID: added, and not overdue
-	away                       map[int]bool         // shards that did not take what this pass added
+	down                       map[int]bool         // shards that failed to store messages of this pass
 	last                       atomic.Int64         // unix nanoseconds of the end of the last complete pass
 }
 
@@ -69,13 +76,13 @@ type known struct {
 	due     time.Time
 }
 
-// tellEvery spaces the lines of the log about failures in a row.
-const tellEvery = 10 * time.Second
+// logEvery is the time between log lines about repeated failures.
+const logEvery = 10 * time.Second
 
-// overdueAfter is how late a known message must be until a full pass adds it again.
+// overdueAfter is how late a known message must be before a full pass adds it again.
 const overdueAfter = 10 * time.Second
 
-// NewLoader returns a loader for jobs; earlier ones are loaded first. It does nothing until Run.
+// NewLoader returns a loader for jobs; earlier ones are loaded first. Call Run to start it.
 func NewLoader(q Queue, jobs []DelayJob, o LoaderOptions) *Loader {
 	if o.Incremental == "" {
 		o.Incremental = "@every 15s"
@@ -111,13 +118,13 @@ func NewLoader(q Queue, jobs []DelayJob, o LoaderOptions) *Loader {
 	return &Loader{
 		queue: q, jobs: jobs, opts: o,
 		full: make(chan struct{}, 1), incremental: make(chan struct{}, 1), trigger: make(chan struct{}, 1),
-		ready: make(chan struct{}), until: map[string]time.Time{}, known: map[string]known{}, away: map[int]bool{},
+		ready: make(chan struct{}), until: map[string]time.Time{}, known: map[string]known{}, down: map[int]bool{},
 	}
 }
 
-// Run makes a full pass, then passes on schedule until ctx ends, and returns once none runs.
-// A failed full pass is made again after a second, an incremental one on the next tick; the
-// log tells of failures in a row every ten seconds. The error is not nil only for a bad schedule.
+// Run makes a full pass, then passes on schedule until ctx ends. It returns once none runs. A
+// failed full pass is retried after a second, an incremental one on the next tick. Repeated
+// failures are logged every ten seconds. The error is not nil only for an invalid schedule.
 func (l *Loader) Run(ctx context.Context) error {
 	ticker := cron.New(cron.WithLocation(time.UTC), cron.WithChain(cron.Recover(cron.DiscardLogger)))
 	for spec, ask := range map[*string]chan struct{}{&l.opts.Incremental: l.incremental, &l.opts.Full: l.full} {
@@ -129,14 +136,14 @@ func (l *Loader) Run(ctx context.Context) error {
 	defer func() { <-ticker.Stop().Done() }()
 
 	poke(l.trigger)
-	failures, told := 0, time.Time{}
+	failures, logged := 0, time.Time{}
 	for {
 		full := true
 		run := l.opts.Guard
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-l.trigger: // now, all of it, and not left to somebody else
+		case <-l.trigger: // run now, in full, and in this process
 			clear(l.known)
 			clear(l.until)
 			run = func(ctx context.Context, pass func(context.Context) error) error { return pass(ctx) }
@@ -156,9 +163,9 @@ func (l *Loader) Run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			if failures++; time.Since(told) >= tellEvery {
-				l.opts.Logger.Error("loading failed; trying on", "full", full, "failures", failures, "error", err)
-				told = time.Now()
+			if failures++; time.Since(logged) >= logEvery {
+				l.opts.Logger.Error("loading failed, retrying", "full", full, "failures", failures, "error", err)
+				logged = time.Now()
 			}
 			if full {
 				sleep(ctx, time.Second)
@@ -166,7 +173,7 @@ func (l *Loader) Run(ctx context.Context) error {
 			}
 		case failures > 0:
 			l.opts.Logger.Info("loading works again", "failures", failures)
-			failures, told = 0, time.Time{}
+			failures, logged = 0, time.Time{}
 		}
 	}
 }
@@ -174,10 +181,10 @@ func (l *Loader) Run(ctx context.Context) error {
 // Ready is closed when the first full pass is complete.
 func (l *Loader) Ready() <-chan struct{} { return l.ready }
 
-// Trigger asks for a full pass now. Requests are merged; it never blocks.
+// Trigger requests a full pass now. Requests are merged. It never blocks.
 func (l *Loader) Trigger() { poke(l.trigger) }
 
-// LastPass is when the last complete pass ended; zero before the first.
+// LastPass returns when the last complete pass ended; zero before the first.
 func (l *Loader) LastPass() time.Time {
 	if ns := l.last.Load(); ns != 0 {
 		return time.Unix(0, ns)
@@ -185,13 +192,12 @@ func (l *Loader) LastPass() time.Time {
 	return time.Time{}
 }
 
-// pass loads all jobs. One that fails does not keep the others from being loaded, nor does a
-// shard that is away keep them from the other shards; those are marked as complete. partly is
-// why the pass is not complete in any case.
+// pass loads all jobs and marks complete shards. A job that fails does not stop the others, nor
+// does a shard that fails stop the other shards. partly, if not nil, makes the pass incomplete.
 func (l *Loader) pass(ctx context.Context, s *stall, full bool, partly error) error {
 	begin := time.Now()
 	rows, errs, unread := 0, []error{partly}, partly != nil
-	clear(l.away)
+	clear(l.down)
 	for _, j := range l.jobs {
 		var n int
 		var missed error
@@ -227,7 +233,7 @@ func (l *Loader) pass(ctx context.Context, s *stall, full bool, partly error) er
 	return nil
 }
 
-// load adds what is near of one job; missed tells why some of it is not in the queue.
+// load adds the messages of one job that are near; missed is why some are not in the queue.
 func (l *Loader) load(ctx context.Context, s *stall, j DelayJob, full bool) (rows int, missed, err error) {
 	now := l.queue.Now()
 	if full {
@@ -238,7 +244,7 @@ func (l *Loader) load(ctx context.Context, s *stall, j DelayJob, full bool) (row
 		n, complete, left, err := l.fill(ctx, s, j, w)
 		rows += n
 		missed = errors.Join(missed, left)
-		if err != nil || !complete { // the next pass begins where this one did
+		if err != nil || !complete { // the next pass begins at the same time
 			return rows, missed, err
 		}
 	}
@@ -248,7 +254,7 @@ func (l *Loader) load(ctx context.Context, s *stall, j DelayJob, full bool) (row
 	return rows, missed, nil
 }
 
-// windows tells which due times a pass reads, and up to when the job is loaded afterwards.
+// windows returns the due times that a pass reads, and the time up to which the job is then loaded.
 func (l *Loader) windows(job string, now time.Time, full bool) ([]Window, time.Time) {
 	horizon := now.Add(l.opts.Horizon)
 	last := l.until[job]
@@ -265,13 +271,13 @@ func (l *Loader) windows(job string, now time.Time, full bool) ([]Window, time.T
 	return []Window{{From: from, To: near}, {From: since, To: horizon}}, horizon
 }
 
-// fill adds what the job has in a window; it is not complete when enough is waiting already.
-// After a shard did not take what was for it, what follows for it is left out (missed says
-// why), unless no shard is left.
+// fill adds the messages of a job in a window. It is not complete if too many are waiting already.
+// Once a shard fails, its later messages are skipped and missed is set; if all shards fail, fill
+// returns an error.
 func (l *Loader) fill(ctx context.Context, s *stall, j DelayJob, w Window) (rows int, complete bool, missed, err error) {
 	shards := l.queue.Shards()
 	added := 0
-	crowded := map[string]bool{} // by job of the messages, of which one Load may yield several
+	crowded := map[string]bool{} // by job of the messages, because one Load may yield several
 	chunk := make([]Message, 0, l.opts.Chunk)
 	for m, err := range j.Load(ctx, w) {
 		if err != nil {
@@ -285,22 +291,22 @@ func (l *Loader) fill(ctx context.Context, s *stall, j DelayJob, w Window) (rows
 		if k, ok := l.known[m.ID()]; ok && k.version == m.Version || crowded[m.Job] {
 			continue
 		}
-		if len(l.away) > 0 && l.away[ShardOf(m.Key, shards)] {
-			missed = cmp.Or(missed, errAway)
+		if len(l.down) > 0 && l.down[ShardOf(m.Key, shards)] {
+			missed = cmp.Or(missed, errShardDown)
 			continue
 		}
 		if chunk = append(chunk, m); len(chunk) < l.opts.Chunk {
 			continue
 		}
 		if err := l.add(ctx, s, chunk); err != nil {
-			if missed = err; len(l.away) == shards || ctx.Err() != nil {
+			if missed = err; len(l.down) == shards || ctx.Err() != nil {
 				return rows, false, nil, err
 			}
 		}
 		added += len(chunk)
 		chunk = chunk[:0]
 		if l.crowded(ctx, m.Job, added) {
-			l.opts.Logger.Warn("enough is waiting; the rest is left to a later pass", "job", m.Job, "loaded", rows)
+			l.opts.Logger.Warn("too many messages waiting, rest left to a later pass", "job", m.Job, "loaded", rows)
 			if m.Job == j.Name() {
 				return rows, false, missed, nil
 			}
@@ -310,7 +316,7 @@ func (l *Loader) fill(ctx context.Context, s *stall, j DelayJob, w Window) (rows
 	return rows, len(crowded) == 0, cmp.Or(l.add(ctx, s, chunk), missed), nil
 }
 
-var errAway = errors.New("a shard is away")
+var errShardDown = errors.New("a shard does not answer")
 
 func (l *Loader) add(ctx context.Context, s *stall, ms []Message) error {
 	if len(ms) == 0 {
@@ -320,7 +326,7 @@ func (l *Loader) add(ctx context.Context, s *stall, ms []Message) error {
 	res, err := l.queue.Add(ctx, ms...)
 	failpoint.Reach("load.page", ms[0].Job)
 	s.moved()
-	if err == nil || slices.ContainsFunc(ms, func(m Message) bool { return m.Validate() != nil }) { // that is the job's fault
+	if err == nil || slices.ContainsFunc(ms, func(m Message) bool { return m.Validate() != nil }) { // an invalid message is the job's fault, not the queue's
 		l.opts.Health.answered(filling)
 	}
 	countAdded(l.opts.Observer, ms, res)
@@ -328,13 +334,13 @@ func (l *Loader) add(ctx context.Context, s *stall, ms []Message) error {
 		if r != NotStored {
 			l.known[ms[i].ID()] = known{ms[i].Version, ms[i].Due}
 		} else {
-			l.away[ShardOf(ms[i].Key, l.queue.Shards())] = true
+			l.down[ShardOf(ms[i].Key, l.queue.Shards())] = true
 		}
 	}
 	return err
 }
 
-// crowded looks, once every 20 chunks, whether the queue holds as much of the job as it should.
+// crowded checks every 20 chunks whether the job has MaxWaiting messages in the queue.
 func (l *Loader) crowded(ctx context.Context, job string, added int) bool {
 	in, ok := l.queue.(Inspector)
 	if !ok || added%(20*l.opts.Chunk) != 0 {
@@ -352,13 +358,14 @@ func poke(c chan struct{}) {
 	}
 }
 
-// CheckSchedule reports whether spec is a usable robfig/cron spec ("@every 15s", "*/5 * * * *").
+// CheckSchedule returns an error if spec is not a valid robfig/cron spec such as "@every 15s" or
+// "*/5 * * * *".
 func CheckSchedule(spec string) error {
 	_, err := addCron(cron.New(), spec, func() {})
 	return err
 }
 
-// addCron turns the panics with which robfig/cron v3.0.1 answers some malformed specs into errors.
+// addCron turns the panics of robfig/cron v3.0.1 on some malformed specs into errors.
 func addCron(c *cron.Cron, spec string, f func()) (id cron.EntryID, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -6,56 +6,61 @@ import (
 	"time"
 )
 
-// A Message asks for one job to run for one key at one time.
+// A Message requests one run of a job for one key at one time.
 type Message struct {
-	Job     string            // DelayJob name; the queue's topic
-	Key     string            // what it is about; its part before the first ':' is the entity, e.g. "42" or "42:start:900"
-	Version int64             // of the entity's schedule, 0 or greater; a higher one replaces a lower one
-	Due     time.Time         // when to run, kept to the millisecond (rounded up: never early)
+	Job string // DelayJob name; the queue's topic
+	// Key names the subject. The part before the first ':' is the entity, e.g. "42" or
+	// "42:start:900".
+	Key string
+	// Version is the version of the entity's schedule, 0 or greater. A higher one replaces a lower
+	// one.
+	Version int64
+	Due     time.Time         // when to run, rounded up to the millisecond so that no message runs early
 	Body    []byte            // small; refer to rows rather than copying them
-	Headers map[string]string // trace context and the like
+	Headers map[string]string // trace context and similar data
 
 	// Set on delivery.
-	Attempt int       // from 1
-	Crashes int       // leases of it that ended without a word from their holder, see [Want.FreeCrashes]; at most 255
-	Ready   time.Time // when it was due this time: Due, or later after a Nack, or the end of a lease that ended
+	Attempt int // from 1
+	Crashes int // ended leases, at most 255; see [Want.FreeCrashes]
+	// Ready is when this delivery was due: Due, later after a Nack, or the end of the last lease.
+	Ready   time.Time
 	Claimed time.Time // engine clock
 	Lease   Lease
 }
 
-// ID identifies the message in a queue: Job + ":" + Key.
+// ID returns the message's identifier in a queue: Job + ":" + Key.
 func (m Message) ID() string { return m.Job + ":" + m.Key }
 
-// Validate says what keeps a queue from storing m: a job without a name or with ':' in it, no
-// key, or a negative version.
+// Validate returns an error if a queue cannot store m: its job name is empty or contains ':', its
+// key is empty, or its version is negative.
 func (m Message) Validate() error {
 	switch {
 	case m.Job == "" || strings.Contains(m.Job, ":"):
-		return fmt.Errorf("delayjob: %q is not a job's name", m.Job)
+		return fmt.Errorf("delayjob: job: must not be empty or contain ':', is %q", m.Job)
 	case m.Key == "":
-		return fmt.Errorf("delayjob: a message of %s without a key", m.Job)
+		return fmt.Errorf("delayjob: key of a %s message: must not be empty", m.Job)
 	case m.Version < 0:
-		return fmt.Errorf("delayjob: version %d of %s is negative", m.Version, m.ID())
+		return fmt.Errorf("delayjob: version of %s: must not be negative, is %d", m.ID(), m.Version)
 	}
 	return nil
 }
 
-// MessageID is the [Message.ID] of a message of this job and key.
+// MessageID returns the [Message.ID] for a job and key.
 func MessageID(job, key string) string { return job + ":" + key }
 
-// SplitID is the inverse of [MessageID]; a job's name holds no ':'.
+// SplitID is the inverse of [MessageID].
 func SplitID(id string) (job, key string) {
 	job, key, _ = strings.Cut(id, ":")
 	return job, key
 }
 
-// Entity is the part of a key before its first ':'; all messages of an entity share a shard.
+// Entity returns the part of a key before its first ':'. All messages of an entity share a shard.
 func Entity(key string) string {
 	e, _, _ := strings.Cut(key, ":")
 	return e
 }
 
-// ShardOf tells in which of n shards the messages of a key live (FNV-1a of its entity, modulo n).
+// ShardOf returns the shard of a key among n shards: the FNV-1a hash of its entity, modulo n.
 func ShardOf(key string, n int) int {
 	if n <= 1 {
 		return 0
@@ -68,7 +73,7 @@ func ShardOf(key string, n int) int {
 	return int(h % uint64(n))
 }
 
-// Window is a span of due times: From (exclusive; zero means no lower bound) to To (inclusive).
+// Window is a span of due times, from From (exclusive; zero: no lower bound) to To (inclusive).
 type Window struct{ From, To time.Time }
 
 // Contains reports whether t lies in the window.
@@ -76,8 +81,8 @@ func (w Window) Contains(t time.Time) bool {
 	return (w.From.IsZero() || t.After(w.From)) && !t.After(w.To)
 }
 
-// A Lease is the right to finish one delivery of a message. Whoever claims the message
-// later gets a greater Token, and from then on this lease is lost.
+// A Lease is the right to finish one delivery of a message. The next claim of the message gets a
+// greater Token, and this lease is lost.
 type Lease struct {
 	ID    string // of the message
 	Shard int

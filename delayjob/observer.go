@@ -2,29 +2,28 @@ package delayjob
 
 import "time"
 
-// An Observer is told what loaders, schedulers and consumers do, for metrics. Its methods
-// must be quick, must not block, and are called concurrently. Embed [NoObserver] to
-// implement only some of them.
+// An Observer receives events of loaders, schedulers and consumers, for metrics. Its methods must
+// return quickly and be safe for concurrent use. Embed [NoObserver] to implement only some of them.
 type Observer interface {
-	// Started: a handler begins; late is the engine's time past [Message.Ready].
+	// Started reports that a handler begins, late after [Message.Ready].
 	Started(job string, late time.Duration)
-	// Finished: a handler ended with this result, done so long after the due time.
+	// Finished reports that a handler ended after took, late after the due time.
 	Finished(job string, r Result, late, took time.Duration)
-	// Claimed: one claim returned n messages.
+	// Claimed reports a claim that returned n messages.
 	Claimed(shard, n int, took time.Duration, err error)
-	// Woken: a shard's runner stopped waiting.
+	// Woken reports that the claimer of a shard stopped waiting.
 	Woken(cause Cause)
-	// Leases were extended, or found lost.
+	// Leases reports how many leases were extended and how many were found lost.
 	Leases(job string, extended, lost int)
-	// Breaker of a job opened or closed.
+	// Breaker reports that the breaker of a job opened or closed.
 	Breaker(job string, open bool)
-	// Added: messages were added with this result.
+	// Added reports n messages added with the same result.
 	Added(job string, r AddResult, n int)
-	// Loaded: a pass over all jobs ended.
+	// Loaded reports the end of a loader pass over all jobs.
 	Loaded(full bool, rows int, took time.Duration, err error)
 }
 
-// Result of one execution.
+// Result is the result of one execution.
 type Result string
 
 const (
@@ -34,20 +33,20 @@ const (
 	ResultSnooze      Result = "snooze"
 	ResultDead        Result = "dead"
 	ResultUnavailable Result = "unavailable"
-	ResultReleased    Result = "released" // given back: no room for it, its job is paused, or the consumer stops
+	ResultReleased    Result = "released" // returned without running: no free handler, the job is paused, or the consumer is stopping
 )
 
-// Cause of a wake-up.
+// Cause is the reason for a wake-up.
 type Cause string
 
 const (
-	CauseTimer  Cause = "timer"  // the head became due
-	CauseHint   Cause = "hint"   // somebody added an earlier head
-	CauseSafety Cause = "safety" // nothing was heard for the safety poll's time
+	CauseTimer  Cause = "timer"  // the first message became due
+	CauseHint   Cause = "hint"   // an earlier message was added
+	CauseSafety Cause = "safety" // no hint arrived within the safety poll interval
 	CauseSlot   Cause = "slot"   // a handler became free
 )
 
-// NoObserver ignores everything.
+// NoObserver ignores all events.
 type NoObserver struct{}
 
 func (NoObserver) Started(string, time.Duration)                         {}

@@ -5,29 +5,30 @@ import (
 	"time"
 )
 
-// A Poller is a queue that can tell of all its shards at once whether they have something to
-// do. A [Consumer] asks it in place of an empty claim of every shard, so that looking after
-// hints that were lost costs a call a second instead of one for each shard.
+// A Poller is a queue that can report the next due time of all shards in one call. A [Consumer]
+// uses it to find lost hints with one call per second instead of one claim per shard.
 type Poller interface {
-	// Poll tells for each shard what a claim of these jobs would find. It takes nothing.
+	// Poll returns for each shard what a claim of these jobs would find. It leases nothing.
 	Poll(ctx context.Context, jobs []string) ([]Head, error)
 }
 
-// A Head is what stands first in a shard.
+// A Head describes the next message of a shard.
 type Head struct {
-	Next  time.Time // earliest due time or end of a lease of the jobs that are not paused, perhaps past; zero: none
-	Epoch bool      // as in [Claimed]
+	// Next is the earliest due time or lease end of the jobs that are not paused. It may be past.
+	// Zero: none.
+	Next  time.Time
+	Epoch bool // as in [Claimed]
 }
 
-// pollTolerance is by how much two readings of the engine's clock may differ.
+// pollTolerance is the largest difference between two readings of the engine's clock.
 const pollTolerance = time.Millisecond
 
-// poll looks at all shards every SafetyPoll until ctx ends. After a poll that fails the shards
-// look for themselves, and say what is wrong.
+// poll checks all shards every SafetyPoll until ctx ends. If a poll fails, each shard claims for
+// itself and logs the error.
 func (c *Consumer) poll(ctx context.Context, p Poller) {
-	jobs := make([]string, len(c.lanes))
-	for i, l := range c.lanes {
-		jobs[i] = l.job.Name()
+	jobs := make([]string, len(c.runners))
+	for i, jr := range c.runners {
+		jobs[i] = jr.job.Name()
 	}
 	for ctx.Err() == nil {
 		sleep(ctx, c.safety())
@@ -36,8 +37,8 @@ func (c *Consumer) poll(ctx context.Context, p Poller) {
 		heads, err := p.Poll(asked, jobs)
 		cancel()
 		if err != nil {
-			for _, r := range c.shards {
-				r.hint(time.Time{})
+			for _, s := range c.shards {
+				s.hint(time.Time{})
 			}
 			continue
 		}
@@ -51,17 +52,17 @@ func (c *Consumer) poll(ctx context.Context, p Poller) {
 	}
 }
 
-// polled notes what a poll found to be due at a time; zero: nothing. A runner that waits for it
-// already is left alone: waking all of them each time would be most of what idling costs.
-func (r *runner) polled(due time.Time) {
+// polled wakes the claimer for a message that is due (zero: none), unless it already waits for it.
+// Waking every claimer on each poll would be most of the cost of an idle process.
+func (s *shardClaimer) polled(due time.Time) {
 	if due.IsZero() {
 		return
 	}
-	at := r.local(due).Add(pollTolerance)
-	r.mu.Lock()
-	known := !r.head.IsZero() && !at.Before(r.head)
-	r.mu.Unlock()
+	at := s.local(due).Add(pollTolerance)
+	s.mu.Lock()
+	known := !s.head.IsZero() && !at.Before(s.head)
+	s.mu.Unlock()
 	if !known {
-		r.hint(due)
+		s.hint(due)
 	}
 }

@@ -10,45 +10,45 @@ import (
 	"punctual/delayjob/failpoint"
 )
 
-// A Scheduler adds messages directly after the commit that made them, so that what is due
-// within the horizon need not wait for the loader. It is best effort: a failure is counted,
-// logged and left to the loader, never shown to the caller.
+// A Scheduler adds messages directly after the commit that created them, so that those due within
+// the horizon need not wait for the loader. It is best effort: a failure is counted, logged and
+// left to the loader, never returned to the caller.
 //
-// While the queue does not answer only the first caller is held up. What it and others have
-// is put aside and added in the background once the queue answers again.
+// While the queue does not answer, only the first caller waits. Messages are kept and added in the
+// background once the queue answers again.
 type Scheduler struct {
 	queue   Queue
 	opts    SchedulerOptions
 	closing context.Context
 	close   context.CancelFunc
 
-	mu     sync.Mutex
-	away   bool      // the queue did not answer; until the next try it is not asked
-	told   bool      // the log knows
-	aside  []Message // to be added then
-	closed bool
-	trying sync.WaitGroup
+	mu      sync.Mutex
+	down    bool      // the queue did not answer; only retries call it
+	warned  bool      // the outage is logged
+	pending []Message // to add once the queue answers
+	closed  bool
+	trying  sync.WaitGroup
 }
 
 // SchedulerOptions tune a Scheduler. A zero field means the default given here.
 type SchedulerOptions struct {
-	Horizon time.Duration // messages due later are the loader's; 2m
-	Budget  time.Duration // how long a caller may be held up; 200ms
-	Retry   time.Duration // how often a queue that did not answer is tried; 500ms
-	// Fallback returns the queue that stands in for one that is away, nil if there is none in
-	// this process, see [Fallback.Queue]. It gets the messages then: what is left of them when
-	// the queue is back the loader brings. nil: there never is one.
+	Horizon time.Duration // messages due later are left to the loader; 2m
+	Budget  time.Duration // how long a call may block; 200ms
+	Retry   time.Duration // time between retries while the queue does not answer; 500ms
+	// Fallback returns the queue that replaces an unavailable one in this process, or nil, see
+	// [Fallback.Queue]. It then gets the messages; the loader adds those that remain when the queue
+	// is available again. nil: there never is one.
 	Fallback func() Queue
 	Observer Observer
 	Logger   *slog.Logger
 }
 
 const (
-	asideMost   = 10_000          // so many messages are put aside; more are left to the loader
-	asideBudget = 5 * time.Second // for adding them, which holds nobody up
+	maxPending    = 10_000          // most messages kept; the rest is left to the loader
+	pendingBudget = 5 * time.Second // to add them in the background
 )
 
-// NewScheduler returns a Scheduler that adds to q. Close it.
+// NewScheduler returns a Scheduler that adds to q. Call Close to stop it.
 func NewScheduler(q Queue, o SchedulerOptions) *Scheduler {
 	if o.Horizon == 0 {
 		o.Horizon = 2 * time.Minute
@@ -68,14 +68,14 @@ func NewScheduler(q Queue, o SchedulerOptions) *Scheduler {
 	return s
 }
 
-// Schedule adds those of ms that are due within the horizon. It goes on when the caller's
-// request was cancelled: the commit has happened.
+// Schedule adds those of ms that are due within the horizon. Canceling ctx does not stop it: the
+// messages are already committed.
 func (s *Scheduler) Schedule(ctx context.Context, ms ...Message) {
 	until := s.queue.Now().Add(s.opts.Horizon)
 	soon := make([]Message, 0, len(ms))
 	for _, m := range ms {
 		if err := m.Validate(); err != nil {
-			s.opts.Logger.Error("a message cannot be added", "error", err)
+			s.opts.Logger.Error("invalid message not added", "error", err)
 		} else if !m.Due.After(until) {
 			soon = append(soon, m)
 		}
@@ -85,11 +85,11 @@ func (s *Scheduler) Schedule(ctx context.Context, ms ...Message) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	if q := s.opts.Fallback(); q != nil {
-		res, _ := q.Add(ctx, soon...) // it lives in memory
+		res, _ := q.Add(ctx, soon...) // cannot fail: it is in memory
 		countAdded(s.opts.Observer, soon, res)
 		return
 	}
-	if s.putAside(soon) {
+	if s.keepIfDown(soon) {
 		return
 	}
 	if err := s.add(ctx, s.opts.Budget, soon); err != nil {
@@ -97,8 +97,8 @@ func (s *Scheduler) Schedule(ctx context.Context, ms ...Message) {
 	}
 }
 
-// Forget removes messages that have lost their reason. One that is missed is harmless: its
-// job finds nothing to do.
+// Forget removes messages that are no longer needed. A missed one is harmless: its job finds
+// nothing to do.
 func (s *Scheduler) Forget(ctx context.Context, ids ...string) {
 	if len(ids) == 0 {
 		return
@@ -109,10 +109,10 @@ func (s *Scheduler) Forget(ctx context.Context, ids ...string) {
 		return
 	}
 	s.mu.Lock()
-	s.aside = slices.DeleteFunc(s.aside, func(m Message) bool { return slices.Contains(ids, m.ID()) })
-	away := s.away
+	s.pending = slices.DeleteFunc(s.pending, func(m Message) bool { return slices.Contains(ids, m.ID()) })
+	down := s.down
 	s.mu.Unlock()
-	if away {
+	if down {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Budget)
@@ -122,7 +122,7 @@ func (s *Scheduler) Forget(ctx context.Context, ids ...string) {
 	}
 }
 
-// Close ends the tries in the background. What was put aside is left to the loader.
+// Close stops the retries in the background. The loader adds the messages kept.
 func (s *Scheduler) Close() {
 	s.close()
 	s.mu.Lock()
@@ -141,32 +141,32 @@ func (s *Scheduler) add(ctx context.Context, budget time.Duration, ms []Message)
 	return err
 }
 
-// putAside keeps ms for later if the queue is known not to answer.
-func (s *Scheduler) putAside(ms []Message) bool {
+// keepIfDown keeps ms for later if the queue is down, and reports whether it is.
+func (s *Scheduler) keepIfDown(ms []Message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.away {
-		s.aside = append(s.aside, ms[:min(len(ms), max(0, asideMost-len(s.aside)))]...)
+	if s.down {
+		s.pending = append(s.pending, ms[:min(len(ms), max(0, maxPending-len(s.pending)))]...)
 	}
-	return s.away
+	return s.down
 }
 
-// failed puts ms aside and has the queue tried again after a while.
+// failed keeps ms and schedules a retry.
 func (s *Scheduler) failed(err error, ms []Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.told {
-		s.told = true
-		s.opts.Logger.Warn("the queue does not take what is booked; the loader finds it, and it is tried on", "error", err)
+	if !s.warned {
+		s.warned = true
+		s.opts.Logger.Warn("queue unavailable, messages kept, retrying", "error", err)
 	}
-	s.aside = append(s.aside, ms...)
-	if !s.away {
-		s.away = true
+	s.pending = append(s.pending, ms...)
+	if !s.down {
+		s.down = true
 		s.later()
 	}
 }
 
-// later has the queue tried again; s.mu is held.
+// later schedules a retry; s.mu is held.
 func (s *Scheduler) later() {
 	time.AfterFunc(s.opts.Retry, func() {
 		s.mu.Lock()
@@ -181,27 +181,27 @@ func (s *Scheduler) later() {
 	})
 }
 
-// again adds what was put aside, and what is put aside meanwhile. If there is nothing to try
-// the queue with, the next caller does.
+// again adds the messages kept, also those kept meanwhile. With nothing to add, it marks the queue
+// as up, and the next caller tries it.
 func (s *Scheduler) again() {
 	worked := false
 	for {
 		s.mu.Lock()
-		ms := s.aside
-		s.aside = nil
+		ms := s.pending
+		s.pending = nil
 		if len(ms) == 0 {
-			s.away = false
+			s.down = false
 			if worked {
-				s.told = false
-				s.opts.Logger.Info("the queue takes what is booked again")
+				s.warned = false
+				s.opts.Logger.Info("queue available again")
 			}
 			s.mu.Unlock()
 			return
 		}
 		s.mu.Unlock()
-		if err := s.add(s.closing, asideBudget, ms); err != nil {
+		if err := s.add(s.closing, pendingBudget, ms); err != nil {
 			s.mu.Lock()
-			s.aside = append(ms, s.aside...)
+			s.pending = append(ms, s.pending...)
 			s.later()
 			s.mu.Unlock()
 			return
@@ -220,7 +220,7 @@ func orDefaults(o Observer, l *slog.Logger) (Observer, *slog.Logger) {
 	return o, l
 }
 
-// countAdded reports runs of equal job and result; res may be shorter than ms after an error.
+// countAdded reports runs of equal job and result. res may be shorter than ms after an error.
 func countAdded(o Observer, ms []Message, res []AddResult) {
 	for i := 0; i < len(res); {
 		j := i + 1

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// A stall watches over work that moves on bit by bit and may take as long as it likes, but
-// not stand still: a server that vanished without a word would be waited for for ever.
+// A stall watches work that may take any time, but must keep making progress: a server that
+// vanished would otherwise be waited for indefinitely.
 type stall struct {
 	limit time.Duration
 	timer *time.Timer
 }
 
-// watch runs work with a context that ends when nothing has moved for so long, and says so in
-// its error.
+// watch runs work with a context that ends when there was no progress within limit; the error then
+// says so.
 func watch(ctx context.Context, limit time.Duration, work func(ctx context.Context, s *stall) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stalled := fmt.Errorf("delayjob: nothing moved for %v", limit)
+	stalled := fmt.Errorf("delayjob: no progress for %v", limit)
 	s := &stall{limit: limit, timer: time.AfterFunc(limit, func() { cancel(stalled) })}
 	defer s.timer.Stop()
 	err := work(ctx, s)
@@ -28,5 +28,5 @@ func watch(ctx context.Context, limit time.Duration, work func(ctx context.Conte
 	return err
 }
 
-// moved tells that the work is alive.
+// moved reports progress.
 func (s *stall) moved() { s.timer.Reset(s.limit) }

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// strandedAfter is how long after its end nobody may have taken over a lease: claims come
-// at the end, or within the safety poll if they missed it.
+// strandedAfter is how long after its end a lease may stay unclaimed. Claims happen at the end, or
+// within the safety poll if the hint was lost.
 const strandedAfter = time.Second
 
-// Stranded describes leases of jobs that have ended for more than a second without anybody
-// taking the message over, unless the job is paused. It means that no consumer works on the
-// job, or none has a free handler. Topics, which others pop when they like, are not for it.
+// Stranded describes leases that ended over a second ago and whose messages no consumer has
+// claimed. It skips paused jobs. A result means that no consumer works on the job, or that none has
+// a free handler. Do not use it for topics, which clients pop when they like.
 func Stranded(ctx context.Context, q interface {
 	Queue
 	Inspector
@@ -32,12 +32,12 @@ func Stranded(ctx context.Context, q interface {
 				return found, err
 			}
 			limit := q.Now().Add(-strandedAfter)
-			for _, i := range items { // the earliest end first
+			for _, i := range items { // earliest end first
 				if !i.LeaseUntil.Before(limit) {
 					next = ""
 					break
 				}
-				found = append(found, fmt.Sprintf("%s is leased until %s, and nobody took it over", i.ID(), i.LeaseUntil.Format("15:04:05.000Z")))
+				found = append(found, fmt.Sprintf("%s is leased until %s, and no consumer has claimed it", i.ID(), i.LeaseUntil.Format("15:04:05.000Z")))
 			}
 			cursor = next
 		}
@@ -45,8 +45,8 @@ func Stranded(ctx context.Context, q interface {
 	return found, nil
 }
 
-// Unknown counts the messages of each job that known rejects. Without a strategy they stay in the
-// queue until somebody removes them or a process starts that has it.
+// Unknown counts the messages of each job that known rejects. They stay in the queue until someone
+// removes them or a process with a handler starts.
 func Unknown(ctx context.Context, q Inspector, known func(job string) bool) (map[string]Stats, error) {
 	jobs, err := q.Jobs(ctx)
 	found := map[string]Stats{}

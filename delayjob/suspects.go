@@ -6,49 +6,49 @@ import (
 	"time"
 )
 
-// A message that was held in a crash may be its cause, or may have been held nearby by chance. To
-// find the cause, a message of one crash never runs in a batch with others. A message of more
-// crashes is a suspect: a process holds one suspect at a time, of all jobs and shards. So a
-// bystander is part of two crashes of a culprit at most, and those are free ([Want.FreeCrashes]).
+// suspected reports whether a message may be the cause of crashes. A message that was held in one
+// crash runs alone, never in a batch. A message held in more crashes is a suspect: a process holds
+// one suspect at a time, across all jobs and shards. So a harmless message shares at most two
+// crashes with the cause, and those are free ([Want.FreeCrashes]).
 func suspected(m Message) bool { return m.Crashes >= freeCrashes }
 
 const (
-	// What is given back for a while is due again after about this time, many messages one
-	// after the other.
+	// Returned messages are due again after about suspectPause, spread out so that they do not all
+	// come back at once.
 	suspectPause = 250 * time.Millisecond
 	suspectStep  = 20 * time.Millisecond
 	suspectCap   = 5 * time.Second
 )
 
-// spread is the delay of the message at position i of those given back for a while.
+// spread returns the delay of the i-th returned message.
 func spread(i int) time.Duration {
 	return min(suspectPause+time.Duration(i)*suspectStep, suspectCap)
 }
 
-// isolate hands over one of the suspects of a claim if the consumer holds no other, and gives back
-// the rest. The one does not begin before the rest are known to be back in the queue. If that
-// cannot be known, it lets go of all of them, and their leases end.
-func (r *runner) isolate(ds []*delivery) {
+// isolate runs one of the claimed suspects if the consumer holds no other, and returns the rest.
+// The one starts only after the queue has confirmed the rest. Without that confirmation, all leases
+// are left to end.
+func (s *shardClaimer) isolate(ds []*delivery) {
 	first, rest := ds[0], ds
-	taken := r.c.leases.isolate(first)
+	taken := s.c.leases.isolate(first)
 	if taken {
 		rest = ds[1:]
 	}
-	back := r.giveBack(rest)
-	r.c.leases.drop(rest)
+	back := s.giveBack(rest)
+	s.c.leases.drop(rest)
 	release(rest)
 	switch {
 	case !taken:
 	case back:
-		first.lane.in <- []*delivery{first}
+		first.runner.in <- []*delivery{first}
 	default:
-		r.c.leases.drop(ds[:1])
+		s.c.leases.drop(ds[:1])
 		release(ds[:1])
 	}
 }
 
 // giveBack returns suspects to the queue, uncharged, and reports whether the queue has them all.
-func (r *runner) giveBack(ds []*delivery) bool {
+func (s *shardClaimer) giveBack(ds []*delivery) bool {
 	if len(ds) == 0 {
 		return true
 	}
@@ -58,9 +58,9 @@ func (r *runner) giveBack(ds []*delivery) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	for _, err := range r.c.queue.Nack(ctx, rs...) {
+	for _, err := range s.c.queue.Nack(ctx, rs...) {
 		if err != nil && !errors.Is(err, ErrLeaseLost) {
-			r.c.opts.Logger.Warn("suspects not returned to the queue, leases will expire", "shard", r.shard, "messages", len(ds), "error", err)
+			s.c.opts.Logger.Warn("suspects not returned to the queue, leases will expire", "shard", s.shard, "messages", len(ds), "error", err)
 			return false
 		}
 	}

@@ -36,8 +36,8 @@ func logLines(text string, servers ...*testenv.ServerInstance) (n int) {
 }
 
 const (
-	tookOver   = "this process does its work from memory"
-	handedBack = "the queue answers again and has its work back"
+	tookOver   = "queue unavailable, working from memory"
+	handedBack = "queue available again, fallback stopped"
 )
 
 // wantQuick fails if calls took long: whoever books does not wait for Redis. A single one may be
@@ -205,7 +205,7 @@ func TestFallback_startWithoutRedis(t *testing.T) {
 	on := forOutages(t)
 	on.redis.Kill()
 	server := testenv.Server(t, on.Config) // ready: all is loaded, into memory
-	if n := logLines("Redis does not answer", server); n == 0 {
+	if n := logLines("redis unavailable", server); n == 0 {
 		t.Error("the log does not say that Redis is missing")
 	}
 	admin := server.Admin(t)

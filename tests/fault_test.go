@@ -249,7 +249,7 @@ func (w *world) wantUncharged() {
 	w.t.Helper()
 	for _, s := range w.servers {
 		for line := range strings.Lines(s.Log()) {
-			if strings.Contains(line, "failed, trying again") || strings.Contains(line, "dead letter") {
+			if strings.Contains(line, "job failed, retrying") || strings.Contains(line, "dead letter") {
 				w.t.Errorf("charged for an outage: %s", line)
 				return
 			}

@@ -154,7 +154,7 @@ func TestQueue_commands(t *testing.T) {
 	on.redis.Do(t, "ZADD", tag+":w:no.such", 1000, "no.such:42", 1000, "no.such:2")
 	broken := command(t, server, 1, "queue", "check")
 	has(broken, "meeting.start:42 is waiting and dead\n", "approval.expire:7 is waiting but has no body\n",
-		"meeting.end:7 waits until 1000, before it is due at 2000\n", "meeting.end:8 is leased until 00:00:01.000Z, and nobody took it over\n",
+		"meeting.end:7 waits until 1000, before it is due at 2000\n", "meeting.end:8 is leased until 00:00:01.000Z, and no consumer has claimed it\n",
 		"meeting.end:9 has the token 10, later than the last one of its shard, 9\n",
 		"no.such has messages, but no strategy handles them\n", "no.such:2 is waiting but has no body\n", "in 7 places")
 

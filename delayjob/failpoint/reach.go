@@ -23,12 +23,12 @@ func parse(s string) (place string, nth int64) {
 	}
 	nth, err := strconv.ParseInt(count, 10, 64)
 	if err != nil || nth < 1 {
-		panic(fmt.Sprintf("FAILPOINT=%s: not a place or place:n", s))
+		panic(fmt.Sprintf("FAILPOINT=%s: must be place or place:n, n from 1", s))
 	}
 	return place, nth
 }
 
-// Reach kills the process if it is the wanted place, and does not return then; or it freezes it.
+// Reach kills the process, or stops it, if this is the chosen place.
 func Reach(place, about string) {
 	if wanted == "" || place != wanted && place+"/"+about != wanted || times.Add(1) != nth {
 		return

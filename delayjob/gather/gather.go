@@ -1,4 +1,4 @@
-// Package gather lets concurrent calls share one round trip.
+// Package gather combines concurrent calls into one round trip.
 package gather
 
 import (
@@ -8,16 +8,19 @@ import (
 	"time"
 )
 
-// A Gatherer makes one call for all questions that came while the last call was on its way, so
-// that batches grow with the load. A question that comes alone waits for nothing. Safe for concurrent use.
+// A Gatherer answers all questions that arrive during one call with the next call, so batches grow
+// with the load. A single question does not wait. Its methods are safe for concurrent use.
 type Gatherer[Q, A any] struct {
-	Do    func(qs []Q) []A // answers[i] belongs to qs[i]; a panic reaches every caller whose question was in qs
-	Every time.Duration    // how far apart calls begin at least, for calls that cost as much for one question as for many; 0: any
+	// Do answers qs: answers[i] belongs to qs[i]. A panic reaches every caller of this batch.
+	Do func(qs []Q) []A
+	// Every is the least time between the starts of two calls, for calls that cost the same for one
+	// question as for many. 0: none.
+	Every time.Duration
 
 	mu      sync.Mutex
 	busy    bool
 	waiting []*question[Q, A]
-	begun   time.Time // the last call; its maker's alone
+	begun   time.Time // start of the last call; used by its maker only
 }
 
 type question[Q, A any] struct {
@@ -28,10 +31,10 @@ type question[Q, A any] struct {
 
 type answer[A any] struct {
 	a     A
-	panic any // not nil: there is none, for the call panicked
+	panic any // not nil: the call panicked
 }
 
-// Ask returns the answer.
+// Ask returns the answer to q. It panics if the call panics.
 func (g *Gatherer[Q, A]) Ask(q Q) A {
 	me := &question[Q, A]{q, make(chan answer[A], 1), make(chan struct{})}
 	g.mu.Lock()
@@ -58,7 +61,7 @@ func (a answer[A]) must() A {
 	return a.a
 }
 
-// call answers all that wait, and passes on to one of those that came meanwhile.
+// call answers all waiting questions, then passes the lead to one that arrived meanwhile.
 func (g *Gatherer[Q, A]) call() {
 	time.Sleep(time.Until(g.begun.Add(g.Every)))
 	g.begun = time.Now()
@@ -87,7 +90,7 @@ func (g *Gatherer[Q, A]) call() {
 	g.busy = false
 }
 
-// try makes the call. failure says how it panicked, or that it does not answer each question.
+// try makes the call. failure describes a panic, or a wrong number of answers.
 func (g *Gatherer[Q, A]) try(qs []Q) (answers []A, failure any) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -95,7 +98,7 @@ func (g *Gatherer[Q, A]) try(qs []Q) (answers []A, failure any) {
 		}
 	}()
 	if answers = g.Do(qs); len(answers) != len(qs) {
-		return nil, fmt.Sprintf("%d answers to %d questions", len(answers), len(qs))
+		return nil, fmt.Sprintf("gather: %d answers to %d questions", len(answers), len(qs))
 	}
 	return answers, nil
 }

@@ -11,13 +11,13 @@ import (
 // TestCheck breaks each invariant by hand and wants to be told of the message.
 func TestCheck(t *testing.T) {
 	for want, breach := range map[string]func(q *Queue, waits, held *item){
-		"has no body":                 func(q *Queue, waits, _ *item) { delete(q.items, waits.id()) },
-		"not where it says":           func(_ *Queue, waits, _ *item) { waits.place = dead },
-		"while it is reserved":        func(_ *Queue, _, held *item) { held.token = 0 },
-		"while it is delayed":         func(_ *Queue, waits, _ *item) { waits.token = 1 },
-		"later than the last one":     func(q *Queue, _, held *item) { held.token = q.token + 1 },
-		"before it is due":            func(_ *Queue, waits, _ *item) { waits.topic.sets[waiting][waits.pos].at-- },
-		"1 bodies, but 2 IDs in sets": func(q *Queue, waits, _ *item) { delete(q.items, waits.id()) },
+		"has no body":                  func(q *Queue, waits, _ *item) { delete(q.items, waits.id()) },
+		"not at its recorded position": func(_ *Queue, waits, _ *item) { waits.place = dead },
+		"while it is reserved":         func(_ *Queue, _, held *item) { held.token = 0 },
+		"while it is delayed":          func(_ *Queue, waits, _ *item) { waits.token = 1 },
+		"later than the last one":      func(q *Queue, _, held *item) { held.token = q.token + 1 },
+		"before it is due":             func(_ *Queue, waits, _ *item) { waits.topic.sets[waiting][waits.pos].at-- },
+		"1 bodies, but 2 IDs in sets":  func(q *Queue, waits, _ *item) { delete(q.items, waits.id()) },
 	} {
 		t.Run(want, func(t *testing.T) {
 			q := New()

@@ -11,8 +11,8 @@ import (
 	"punctual/delayjob"
 )
 
-// Claim implements [delayjob.Queue]. The bodies of one claim share an allocation, each with
-// its capacity cut to its length.
+// Claim implements [delayjob.Queue]. The bodies of one claim share an allocation, but appending to
+// one never overwrites another.
 func (q *Queue) Claim(_ context.Context, shard int, want []delayjob.Want) (delayjob.Claimed, error) {
 	if shard != 0 {
 		return delayjob.Claimed{}, fmt.Errorf("memqueue: no shard %d", shard)
@@ -47,19 +47,19 @@ func (q *Queue) Claim(_ context.Context, shard int, want []delayjob.Want) (delay
 	return out, nil
 }
 
-// A claim is one call of Claim under way.
+// A claim is one call of Claim in progress.
 type claim struct {
 	now   time.Time
 	token int64
 
 	taken, died []claimed
 	notes       bool
-	noted       []*item // if notes, of taken: what a journal keeps
+	noted       []*item // what the journal records of taken, if notes
 	left        bool    // something waits or is leased
 	next        int64   // the earliest of it, ms
 }
 
-// claimed is an item and when it was due this time, ms.
+// claimed is an item and when this delivery was due, ms.
 type claimed struct {
 	*item
 	ready int64
@@ -77,7 +77,7 @@ func shown(cs []claimed, now time.Time) []delayjob.Message {
 	return ms
 }
 
-// take leases what is due in t, those whose lease has ended first.
+// take leases what is due in t, messages with an ended lease first.
 func (c *claim) take(t *topic, w delayjob.Want) {
 	now, until := floorMilli(c.now), ceilMilli(c.now.Add(max(w.Lease, time.Millisecond)))
 	first, room := len(c.taken), w.Limit
@@ -91,7 +91,7 @@ func (c *claim) take(t *topic, w delayjob.Want) {
 			it.crashes++
 		}
 		if int(it.crashes) <= w.FreeCrashes() {
-			it.attempts-- // lease counts this one again
+			it.attempts-- // lease counts this attempt again
 		} else if w.MaxAttempts > 0 && int(it.attempts) >= w.MaxAttempts {
 			c.died = append(c.died, claimed{it, it.at()})
 			it.leave()

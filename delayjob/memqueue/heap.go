@@ -1,8 +1,8 @@
 package memqueue
 
-// A heap is an indexed 4-ary min-heap of items by time, then by the order they came in.
-// Each item knows its position, so that any of them can be taken out. The keys stand in the
-// slots rather than in the items: sifting compares without following pointers.
+// A heap is an indexed 4-ary min-heap of items by time, then by order of arrival. Each item knows
+// its position, so that any item can be removed. The keys are in the slots, not in the items, so
+// that sifting follows no pointers.
 type heap []slot
 
 type slot struct {
@@ -20,12 +20,12 @@ func (h *heap) push(s slot) {
 	h.up(len(*h)-1, s)
 }
 
-// remove takes out the item at position i.
+// remove removes the item at position i.
 func (h *heap) remove(i int) slot {
 	old := *h
 	gone, n := old[i], len(old)-1
 	last := old[n]
-	old[n] = slot{} // let go of the item
+	old[n] = slot{} // release the item to the garbage collector
 	*h = old[:n]
 	if i < n {
 		if last.before(gone) {
@@ -40,7 +40,6 @@ func (h *heap) remove(i int) slot {
 	return gone
 }
 
-// up places s at i or above.
 func (h *heap) up(i int, s slot) {
 	a := *h
 	for i > 0 {
@@ -54,7 +53,6 @@ func (h *heap) up(i int, s slot) {
 	a.set(i, s)
 }
 
-// down places s at i or below.
 func (h *heap) down(i int, s slot) {
 	a := *h
 	for {
@@ -82,7 +80,7 @@ func (h heap) set(i int, s slot) {
 	s.item.pos = int32(i)
 }
 
-// due returns the first item if its time has come, or nil.
+// due returns the first item if it is due, or nil.
 func (h heap) due(now int64) *item {
 	if len(h) == 0 || h[0].at > now {
 		return nil
@@ -90,7 +88,7 @@ func (h heap) due(now int64) *item {
 	return h[0].item
 }
 
-// countDue counts the items at or below position i whose time has come.
+// countDue counts the due items at or below position i.
 func (h heap) countDue(i int, now int64) int {
 	if i >= len(h) || h[i].at > now {
 		return 0

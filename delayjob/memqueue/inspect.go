@@ -23,12 +23,12 @@ func (q *Queue) Get(_ context.Context, id string) (delayjob.Info, error) {
 	return infos([]*item{it}, floorMilli(q.now()))[0], nil
 }
 
-// infos shows items to an operator.
+// infos describes items for operators.
 func infos(items []*item, now int64) []delayjob.Info {
 	out := make([]delayjob.Info, len(items))
 	for i, m := range messages(items, time.Time{}) {
 		it := items[i]
-		m.Lease = delayjob.Lease{} // only the holder may act on it
+		m.Lease = delayjob.Lease{} // only the holder may use it
 		out[i] = delayjob.Info{Message: m, State: it.state(now)}
 		switch at := fromMilli(it.at()); it.place {
 		case waiting:
@@ -42,8 +42,8 @@ func infos(items []*item, now int64) []delayjob.Info {
 	return out
 }
 
-// List implements [delayjob.Inspector]. A page costs a pass over all messages of the state's
-// set: heaps are not sorted, and an operator's look need not make every claim dearer.
+// List implements [delayjob.Inspector]. A page costs a scan of all messages in the state's set,
+// because a sorted set would make every claim slower.
 func (q *Queue) List(_ context.Context, job string, s delayjob.State, cursor string, n int) ([]delayjob.Info, string, error) {
 	var after position
 	if cursor != "" {
@@ -67,7 +67,7 @@ func (q *Queue) List(_ context.Context, job string, s delayjob.State, cursor str
 	}
 	now := floorMilli(q.now())
 	var page []*item
-	keep := func(n int) { // the first n of what was seen so far
+	keep := func(n int) { // keeps the first n
 		slices.SortFunc(page, func(a, b *item) int { return positionOf(a).compare(positionOf(b)) })
 		page = page[:min(n, len(page))]
 	}
@@ -88,7 +88,7 @@ func (q *Queue) List(_ context.Context, job string, s delayjob.State, cursor str
 	return infos(page, now), next, nil
 }
 
-// A position in a listing: by time, then by ID. As a string it is a cursor.
+// A position in a list, by time, then by ID. As a string it is a cursor.
 type position struct {
 	at int64
 	id string
@@ -183,7 +183,7 @@ func (q *Queue) Requeue(_ context.Context, ids ...string) ([]delayjob.State, err
 	return states, nil
 }
 
-// Check implements [delayjob.Inspector]. Beyond the invariants it verifies the heaps.
+// Check implements [delayjob.Inspector]. It also verifies the heaps.
 func (q *Queue) Check(_ context.Context, jobs ...string) ([]string, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -203,9 +203,9 @@ func (q *Queue) Check(_ context.Context, jobs ...string) ([]string, error) {
 				case q.items[it.id()] != it:
 					report("%s is in a set but has no body", it.id())
 				case it.topic != t || int(it.place) != p || int(it.pos) != i:
-					report("%s is not where it says it is", it.id())
+					report("%s is not at its recorded position", it.id())
 				case i > 0 && s.before(t.sets[p][(i-1)/4]):
-					report("%s stands below a later one", it.id())
+					report("%s is in the wrong heap order", it.id())
 				case (it.token != 0) != (it.place == leased):
 					report("%s has the token %d while it is %s", it.id(), it.token, it.state(floorMilli(q.now())))
 				case it.token > q.token:

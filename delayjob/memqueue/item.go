@@ -7,25 +7,26 @@ import (
 	"punctual/delayjob"
 )
 
-// A topic holds the messages of one job; each is in exactly one of the sets.
+// A topic holds the messages of one job. Each message is in exactly one of the sets.
 type topic struct {
 	name   string
 	sets   [3]heap // by place
-	seq    uint64  // of arrivals in a set: first in, first out at equal times
+	seq    uint64  // arrivals in a set, so that equal times are first in, first out
 	paused bool
 }
 
 type place uint8
 
 const (
-	waiting place = iota // ordered by due time
-	leased               // by the end of the lease
+	waiting place = iota // by due time
+	leased               // by lease end
 	dead                 // by time of death
 )
 
-// An item is a message in a queue. The time it is ordered by stands in its slot of the heap.
+// An item is a message in a queue. Its time is in its heap slot.
 type item struct {
-	text     string // ID, then body: one allocation, whose first part is the map's key
+	// text is the ID, then the body, in one allocation. The ID part is the key in Queue.items.
+	text     string
 	topic    *topic
 	headers  map[string]string
 	version  int64
@@ -34,17 +35,17 @@ type item struct {
 	attempts int32
 	pos      int32 // in the heap of its place
 	idLen    int32
-	crashes  uint8 // ended leases; no more are counted than it holds
+	crashes  uint8 // ended leases; stops at 255
 	place    place
 }
 
 func (it *item) id() string   { return it.text[:it.idLen] }
 func (it *item) body() string { return it.text[it.idLen:] }
 
-// at is when the item is due, its lease ends or it died, in ms.
+// at returns when the item is due, its lease ends, or it died, in ms.
 func (it *item) at() int64 { return it.topic.sets[it.place][it.pos].at }
 
-// enter puts an item that is nowhere into a set.
+// enter adds an item that is in no set to one.
 func (it *item) enter(p place, at int64) {
 	t := it.topic
 	t.seq++
@@ -67,8 +68,8 @@ func (it *item) state(now int64) delayjob.State {
 	}
 }
 
-// messages shows items to the outside. Their bodies share one allocation, each with its
-// capacity cut to its length.
+// messages copies items for callers. Their bodies share one allocation, each with its capacity cut
+// to its length.
 func messages(items []*item, claimed time.Time) []delayjob.Message {
 	if len(items) == 0 {
 		return nil
@@ -94,8 +95,8 @@ func messages(items []*item, claimed time.Time) []delayjob.Message {
 	return ms
 }
 
-// Instants are kept as Unix milliseconds. What must not happen before a time is rounded up,
-// the clock is rounded down.
+// Times are Unix milliseconds. Due times are rounded up and the clock is rounded down, so that
+// nothing happens early.
 
 func floorMilli(t time.Time) int64 { return t.UnixMilli() }
 
@@ -109,7 +110,7 @@ func ceilMilli(t time.Time) int64 {
 
 func fromMilli(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// after is the time d from now; what is wanted at once is due already.
+// after returns the time d from now. A delay of 0 or less is due now.
 func after(now time.Time, d time.Duration) int64 {
 	if d <= 0 {
 		return floorMilli(now)

@@ -11,24 +11,25 @@ import (
 	"strings"
 )
 
-// A Journal keeps in a file what a queue has handed out, so that the process after one that died
-// knows what was held: a message that kills whoever runs it would otherwise be handed out for
-// the first time for ever. See [WithJournal].
+// A Journal records in a file what a queue has handed out, so that the next process knows what a
+// crashed one held. Otherwise a message that crashes the process would be handed out indefinitely,
+// each time as a first attempt. See [WithJournal].
 //
-// The file survives the process, not the machine: nothing waits for a disk. It is appended to
-// with one write for each call of the queue, and written anew when it has grown.
+// The file survives the process, not the machine: no write waits for the disk. Each call of the
+// queue appends with one write. The file is rewritten when it has grown.
 type Journal struct {
 	path  string
 	log   *slog.Logger
-	file  *os.File // nil: it could not be written
+	file  *os.File // nil: writing failed
 	size  int
-	lines []byte // of the present call
+	lines []byte // of the current call
 
-	marks map[string]mark // by ID: held, or given back after a crash
-	past  map[string]mark // what earlier processes left, until the messages come again
+	marks map[string]mark // by ID: held, or returned after a crash
+	// past holds what earlier processes left, until the messages are added again.
+	past map[string]mark
 }
 
-// A mark is what must be known of a message after a crash.
+// A mark is what a queue must know about a message after a crash.
 type mark struct {
 	held     bool // when the process died
 	version  int64
@@ -36,10 +37,10 @@ type mark struct {
 	crashes  uint8
 }
 
-const journalSize = 1 << 20 // at which it is written anew, or at four times what is left of it then
+const journalSize = 1 << 20 // the file is rewritten at this size, or at four times its live content
 
-// OpenJournal reads what an earlier process left in a file and goes on with it, creating it if it
-// is not there. A file that cannot be written later is told of in the log and given up.
+// OpenJournal reads what an earlier process left in the file at path and appends to it. It creates
+// the file if there is none. If a later write fails, the journal logs an error and stops recording.
 func OpenJournal(path string, log *slog.Logger) (*Journal, error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +53,7 @@ func OpenJournal(path string, log *slog.Logger) (*Journal, error) {
 	return j, nil
 }
 
-// Close closes the file. The queue must not be used any more.
+// Close closes the file. Do not use the queue afterward.
 func (j *Journal) Close() error {
 	if j.file == nil {
 		return nil
@@ -60,8 +61,8 @@ func (j *Journal) Close() error {
 	return j.file.Close()
 }
 
-// A line is "+", "=" or "-" for held, given back after a crash, or neither; then version,
-// attempts, crashes and the ID, quoted. Of an ID the last one counts.
+// A line is "+" (held), "=" (returned after a crash) or "-" (neither), then version, attempts,
+// crashes and the quoted ID. The last line of an ID applies.
 func appendLine(b []byte, kind byte, id string, m mark) []byte {
 	b = append(b, kind, ' ')
 	for _, n := range [...]int64{m.version, int64(m.attempts), int64(m.crashes)} {
@@ -70,7 +71,7 @@ func appendLine(b []byte, kind byte, id string, m mark) []byte {
 	return append(strconv.AppendQuote(b, id), '\n')
 }
 
-// parseJournal leaves out what it cannot read: the last line may be torn.
+// parseJournal skips invalid lines: the last one may be torn.
 func parseJournal(text []byte) map[string]mark {
 	marks := map[string]mark{}
 	for line := range bytes.Lines(text) {
@@ -94,7 +95,7 @@ func parseJournal(text []byte) map[string]mark {
 	return marks
 }
 
-// rewrite makes a new file of what counts.
+// rewrite replaces the file with one of the live content.
 func (j *Journal) rewrite() error {
 	var text []byte
 	for _, marks := range []map[string]mark{j.past, j.marks} {
@@ -124,7 +125,7 @@ func (j *Journal) rewrite() error {
 	return nil
 }
 
-// flush writes down what the present call noted, before it returns.
+// flush writes what the current call recorded, before it returns.
 func (j *Journal) flush() {
 	if j == nil || len(j.lines) == 0 {
 		return
@@ -139,7 +140,7 @@ func (j *Journal) flush() {
 		err = j.rewrite()
 	}
 	if err != nil {
-		j.log.Error("what is being done cannot be written down; a message that kills the process will be tried again for ever", "file", j.path, "error", err)
+		j.log.Error("crash journal unavailable, a message that crashes the process will be retried indefinitely", "file", j.path, "error", err)
 		_ = j.file.Close()
 		j.file = nil
 	}
@@ -147,10 +148,10 @@ func (j *Journal) flush() {
 
 const journalLine = 64 // bytes, about
 
-// hold notes that a message was handed out.
+// hold records that a message was handed out.
 func (j *Journal) hold(it *item) { j.note('+', it, true) }
 
-// back notes that a message waits again.
+// back records that a message waits again.
 func (j *Journal) back(it *item) {
 	if j == nil {
 		return
@@ -171,7 +172,7 @@ func (j *Journal) note(kind byte, it *item, held bool) {
 	j.lines = appendLine(j.lines, kind, it.id(), m)
 }
 
-// forget notes that a message is done with.
+// forget records that a message is finished.
 func (j *Journal) forget(id string) {
 	if j == nil {
 		return
@@ -184,8 +185,8 @@ func (j *Journal) forget(id string) {
 	j.lines = appendLine(j.lines, '-', id, m)
 }
 
-// take tells what an earlier process left of a message that comes again. Another version of it
-// begins anew.
+// take returns what an earlier process left of a message that is added again, unless its version
+// changed.
 func (j *Journal) take(id string, version int64) (m mark, ok bool) {
 	if j == nil || len(j.past) == 0 {
 		return m, false
@@ -202,7 +203,7 @@ func (j *Journal) take(id string, version int64) (m mark, ok bool) {
 	return m, true
 }
 
-// loaded forgets what did not come again although everything was loaded.
+// loaded forgets messages that a complete load did not add again.
 func (j *Journal) loaded() {
 	if j == nil {
 		return

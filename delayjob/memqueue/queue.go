@@ -1,10 +1,10 @@
-// Package memqueue is a [delayjob.Queue] in memory, for one process. A crash empties it, as
-// a queue may be emptied; the loader fills it again. With a [Journal] it knows after a crash
-// what was held then, and counts that as any queue does.
+// Package memqueue is a [delayjob.Queue] in memory, for one process. A crash empties it, and the
+// loader fills it again. With a [Journal], it knows after a crash which messages were held and
+// counts the crash.
 //
-// It has one shard and one mutex. Waiting messages stand in a heap by due time, leased ones
-// in a heap by the end of their lease, so that a claim costs O(log n) for each message it
-// hands out and nothing for those it does not. It starts no goroutine.
+// It has one shard and one mutex. Waiting messages are in a heap by due time, leased ones in a heap
+// by lease end. A claim costs O(log n) per message that it hands out. The package starts no
+// goroutine.
 package memqueue
 
 import (
@@ -21,34 +21,34 @@ var (
 	_ delayjob.Inspector = (*Queue)(nil)
 )
 
-// Queue is a [delayjob.Queue] and [delayjob.Inspector] in memory. Methods never block and
-// never fail but for messages that are not valid; their contexts are not looked at.
+// Queue is a [delayjob.Queue] and [delayjob.Inspector] in memory. Methods never block, ignore their
+// contexts, and fail only for invalid messages and arguments.
 type Queue struct {
 	now     func() time.Time
-	journal *Journal // nil: there is none
+	journal *Journal // nil: none
 
 	mu     sync.Mutex
 	items  map[string]*item
 	topics map[string]*topic
-	token  int64 // the last one given out
+	token  int64 // the last one issued
 	epoch  string
-	peak   int // most items since the map was made
+	peak   int // most items since the map was created
 	subs   map[*subscriber]struct{}
 	closed bool
 
-	hinted  bool  // during a call: a head became earlier
-	earlier int64 // the earliest of them, ms
+	hinted  bool  // during a call: a set got an earlier first message
+	earlier int64 // its time, ms
 }
 
-// An Option changes a Queue.
+// An Option configures a Queue.
 type Option func(*Queue)
 
-// WithClock makes the queue tell the time by now instead of [time.Now].
+// WithClock sets the clock; [time.Now] by default.
 func WithClock(now func() time.Time) Option { return func(q *Queue) { q.now = now } }
 
-// WithJournal makes the queue write down what it hands out, and count what an earlier process
-// held when it died as crashed. It is the queue's until that is no longer used; leases of those
-// who let them end on purpose ([delayjob.Want.ChargeExpired]) are not written down.
+// WithJournal makes the queue record what it hands out, and count as crashed what an earlier
+// process held when it died. The queue uses j until it is no longer used itself. Leases with
+// [delayjob.Want.ChargeExpired] are not recorded, because their holders let them end on purpose.
 func WithJournal(j *Journal) Option { return func(q *Queue) { q.journal = j } }
 
 // New returns an empty queue.
@@ -74,7 +74,7 @@ func (q *Queue) topic(name string) *topic {
 	return t
 }
 
-// wait puts an item that is nowhere among the waiting and notes whether it is their new head.
+// wait adds an item to the waiting set and records whether it is the new head.
 func (q *Queue) wait(it *item, at int64) {
 	it.enter(waiting, at)
 	if it.pos == 0 && (!q.hinted || at < q.earlier) {
@@ -136,8 +136,8 @@ func (q *Queue) add(m *delayjob.Message) delayjob.AddResult {
 	return res
 }
 
-// revive puts a message where an earlier process left it. One that was held then is leased to
-// nobody, until now, so that the next claim finds a lease that ended.
+// revive restores the state that an earlier process left. A held message is leased until now, so
+// that the next claim finds an ended lease.
 func (q *Queue) revive(it *item, past mark) {
 	it.attempts, it.crashes = past.attempts, past.crashes
 	if !past.held {
@@ -153,8 +153,8 @@ func (q *Queue) revive(it *item, past mark) {
 	}
 }
 
-// settleRepeats corrects the results of IDs that stand in ms more than once: the first
-// element of the highest version is the one that was stored, the others came too late.
+// settleRepeats corrects the results of repeated IDs: the first element of the highest version was
+// stored.
 func settleRepeats(ms []delayjob.Message, res []delayjob.AddResult) {
 	type key struct{ job, key string }
 	winner := make(map[key]int, len(ms))
@@ -167,7 +167,7 @@ func settleRepeats(ms []delayjob.Message, res []delayjob.AddResult) {
 		case m.Version > ms[w].Version:
 			winner[k] = i
 			if res[w] == delayjob.Added {
-				res[i] = delayjob.Added // to the caller it is new
+				res[i] = delayjob.Added // new to the caller
 			}
 		}
 	}
@@ -197,7 +197,6 @@ func (q *Queue) Remove(_ context.Context, ids ...string) ([]delayjob.State, erro
 	return states, nil
 }
 
-// forget removes an item for good.
 func (q *Queue) forget(it *item) {
 	it.leave()
 	q.journal.forget(it.id())
@@ -270,7 +269,7 @@ func (q *Queue) Extend(_ context.Context, d time.Duration, ls ...delayjob.Lease)
 	return errs
 }
 
-// held returns the item of a lease that nobody else took over, or nil.
+// held returns the item of a lease that is still valid, or nil.
 func (q *Queue) held(l delayjob.Lease) *item {
 	if it := q.items[l.ID]; it != nil && l.Token != 0 && it.token == l.Token {
 		return it
@@ -278,7 +277,7 @@ func (q *Queue) held(l delayjob.Lease) *item {
 	return nil
 }
 
-// lost collects the errors of a batch; it is nil until there is one.
+// lost collects the errors of a batch. It is nil until the first one.
 type lost []error
 
 func (e *lost) mark(i, n int) {
@@ -288,7 +287,7 @@ func (e *lost) mark(i, n int) {
 	(*e)[i] = delayjob.ErrLeaseLost
 }
 
-// Shards implements [delayjob.Queue]: there is one.
+// Shards implements [delayjob.Queue]. It returns 1.
 func (q *Queue) Shards() int { return 1 }
 
 // Now implements [delayjob.Queue].

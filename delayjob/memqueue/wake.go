@@ -8,7 +8,7 @@ import (
 	"punctual/delayjob"
 )
 
-// A subscriber has a channel of one hint; a hint that was not taken yet is merged into the next.
+// A subscriber has a channel of one hint. A hint not yet taken is merged into the next.
 type subscriber struct{ hints chan delayjob.Hint }
 
 // Wake implements [delayjob.Queue].
@@ -46,7 +46,7 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// announce tells subscribers of a head that became earlier during the call.
+// announce sends a hint if a set got an earlier first message during the call.
 func (q *Queue) announce() {
 	if !q.hinted {
 		return
@@ -58,7 +58,7 @@ func (q *Queue) announce() {
 	}
 }
 
-// send never waits; it is called under the queue's lock, so nobody else fills the channel.
+// send never blocks: it runs under the queue's lock, so the channel has no other writer.
 func (s *subscriber) send(h delayjob.Hint) {
 	select {
 	case old := <-s.hints:
@@ -70,7 +70,7 @@ func (s *subscriber) send(h delayjob.Hint) {
 	s.hints <- h
 }
 
-// resumed tells subscribers that messages of a paused job can be claimed again.
+// resumed sends a hint for the messages of a resumed job.
 func (q *Queue) resumed(now time.Time) {
 	for s := range q.subs {
 		s.send(delayjob.Hint{Due: now})
