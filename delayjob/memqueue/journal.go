@@ -37,7 +37,7 @@ type mark struct {
 	crashes  uint8
 }
 
-const journalSize = 1 << 20 // the file is rewritten at this size, or at four times its live content
+const journalSize = 1 << 20 // a file above this size and four times its live records is rewritten
 
 // OpenJournal reads what an earlier process left in the file at path and appends to it. It creates
 // the file if there is none. If a later write fails, the journal logs an error and stops recording.
@@ -95,7 +95,7 @@ func parseJournal(text []byte) map[string]mark {
 	return marks
 }
 
-// rewrite replaces the file with one of the live content.
+// rewrite replaces the file with the live records.
 func (j *Journal) rewrite() error {
 	var text []byte
 	for _, marks := range []map[string]mark{j.past, j.marks} {

@@ -27,7 +27,7 @@ func addRepeats(f *fixture) {
 	}
 	equal(f, "known", f.add(f.msg("a", 3, time.Hour), f.msg("a", 4, time.Hour), f.msg("a", 4, -time.Hour), f.msg("b", 7, time.Hour), f.msg("b", 7, time.Hour)),
 		[]delayjob.AddResult{delayjob.Outdated, delayjob.Replaced, delayjob.Unchanged, delayjob.Unchanged, delayjob.Unchanged})
-	f.none() // of two elements with the highest version the first counts
+	f.none() // of two elements with the highest version, the first is stored
 	equal(f, "older", f.add(f.msg("b", 5, time.Hour), f.msg("b", 6, time.Hour)), []delayjob.AddResult{delayjob.Outdated, delayjob.Outdated})
 	f.sound()
 }
@@ -48,7 +48,7 @@ func addInvalid(f *fixture) {
 	f.is(id("good"), delayjob.StateAbsent)
 }
 
-// addMany crosses every limit of batches there may be inside, over all shards.
+// addMany exceeds every internal batch limit, over all shards.
 func addMany(f *fixture) {
 	const n = 2345
 	ms := make([]delayjob.Message, n)
@@ -126,7 +126,7 @@ func addCarriesEverything(f *fixture) {
 	}
 	body := sent[3].Body
 	f.add(sent...)
-	clear(body) // the queue must not hold on to what belongs to the caller
+	clear(body) // the queue must not keep the caller's slice
 	sent[2].Headers["later"] = "1"
 	c := f.claim(10)
 	got := map[string]delayjob.Message{}
@@ -223,7 +223,7 @@ func addHeals(f *fixture) {
 	equal(f, "results", f.add(f.msg("waiting", 1, 0), f.msg("leased", 1, 0), f.msg("dead", 1, 0), f.msg("new", 1, 0)),
 		[]delayjob.AddResult{delayjob.Healed, delayjob.Healed, delayjob.Healed, delayjob.Added})
 	f.sound()
-	f.lost(f.q.Ack(f.Context(), c.Messages[1].Lease)) // it waits again, for anybody
+	f.lost(f.q.Ack(f.Context(), c.Messages[1].Lease)) // it waits again
 	f.pass(time.Second)
 	if got := f.claim(10); len(got.Messages) != 4 {
 		f.Errorf("claimed %v, want all four", names(got.Messages))

@@ -17,7 +17,7 @@ func claimOrder(f *fixture) {
 	equal(f, "then", names(f.claim(10).Messages), []string{"e:c", "e:d"})
 	f.none()
 	f.pass(time.Minute)
-	// What was leased comes back together with what has become due, by due time.
+	// Retried and newly due messages are claimed together, by due time.
 	equal(f, "at last", names(f.claim(10).Messages), []string{"e:a", "e:b", "e:c", "e:d", "e:later"})
 }
 
@@ -106,7 +106,7 @@ func claimShards(f *fixture) {
 	}
 }
 
-// claimNeverEarly walks over due times between two milliseconds in steps of less than one.
+// claimNeverEarly tries due times between two milliseconds in steps of less than one.
 func claimNeverEarly(f *fixture) {
 	const n = 40
 	due := map[string]time.Time{}
@@ -161,7 +161,7 @@ func claimNext(f *fixture) {
 	if c := f.claimWant(delayjob.Want{Job: "other", Limit: 1, Lease: lease}); !c.Next.IsZero() {
 		f.Errorf("next of another job is %v", c.Next)
 	}
-	c := f.claim(1) // leased ones that have ended and are left
+	c := f.claim(1) // one ended lease remains
 	if !c.Next.Before(c.Now) {
 		f.Errorf("next in %v, want the past", c.Next.Sub(c.Now))
 	}
@@ -214,7 +214,7 @@ func claimAttempts(f *fixture) {
 	}
 }
 
-// claimPoison: what kills every process that runs it dies after a bounded number of them.
+// claimPoison: a message that kills every process dies after a bounded number of crashes.
 func claimPoison(f *fixture) {
 	const attempts, free = 3, 2
 	want := delayjob.Want{Job: job, Limit: 10, Lease: lease, MaxAttempts: attempts}
@@ -233,8 +233,7 @@ func claimPoison(f *fixture) {
 	f.sound()
 }
 
-// claimCrashesKept: crashes are remembered whatever else happens to a message, but not beyond
-// a new version or an operator's requeue.
+// claimCrashesKept: only a new version or a requeue resets the crashes.
 func claimCrashesKept(f *fixture) {
 	crash := func(crashes, attempt int) delayjob.Message {
 		f.Helper()
@@ -253,7 +252,7 @@ func claimCrashesKept(f *fixture) {
 		f.Errorf("released: %d attempts, %d crashes", info.Attempt, info.Crashes)
 	}
 	m = crash(1, 1)
-	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: m.Lease})) // late, but it counts: nobody took it over
+	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: m.Lease})) // late, but no one else claimed it
 	crash(1, 2)
 	m = crash(2, 2)
 	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: m.Lease, How: delayjob.Bury}))
@@ -271,7 +270,7 @@ func claimCrashesKept(f *fixture) {
 	f.sound()
 }
 
-// claimChargeExpired: for some holders an ended lease is how an attempt fails.
+// claimChargeExpired: for some holders, an ended lease is a failed attempt.
 func claimChargeExpired(f *fixture) {
 	f.ready("a")
 	for attempt := 1; attempt <= 3; attempt++ {
@@ -281,7 +280,7 @@ func claimChargeExpired(f *fixture) {
 		}
 		f.pass(2 * lease)
 	}
-	// Whose crash is free depends on who claims next.
+	// The next claim decides whether a crash is free.
 	c := f.claimWant(delayjob.Want{Job: job, Limit: 10, Lease: lease, MaxAttempts: 3})
 	equal(f, "died", names(c.Dead), []string{"e:a"})
 	f.sound()
@@ -312,7 +311,7 @@ func claimDeath(f *fixture) {
 		f.Errorf("died again: %v, next %v", names(c.Dead), c.Next)
 	}
 	f.sound()
-	// Those that died count for the batch, and are at most half of it.
+	// Dead messages count toward the batch, and are at most half of it.
 	f.ready(keys("x", 4)...)
 	want.MaxAttempts = 1
 	f.claimWant(want)
@@ -378,8 +377,8 @@ func claimConcurrently(f *fixture) {
 	f.sound()
 }
 
-// everythingAtOnce lets several clients do at random what they like with a few messages. A
-// lease may be finished once, whoever tries how often, and nothing may be left broken.
+// everythingAtOnce runs random operations of several clients on a few messages. Each lease may be
+// finished once, and the invariants must hold.
 func everythingAtOnce(f *fixture) {
 	const clients, steps = 8, 150
 	var (

@@ -29,7 +29,7 @@ func inspectGet(f *fixture) {
 		f.Errorf("reserved: %+v, lease %+v", info, l)
 	}
 	f.pass(2 * lease)
-	f.is(m.ID(), delayjob.StateReserved) // until somebody takes it over
+	f.is(m.ID(), delayjob.StateReserved) // until the next claim
 }
 
 func inspectList(f *fixture) {
@@ -37,7 +37,7 @@ func inspectList(f *fixture) {
 	due := f.q.Now().Add(time.Hour)
 	want := map[delayjob.State][]string{}
 	var ms []delayjob.Message
-	for i := range n { // over all shards; five at each time, so that pages end between equal times
+	for i := range n { // over all shards; five per time, so that pages end between equal times
 		m := delayjob.Message{Job: job, Key: fmt.Sprintf("%02d", i), Version: 1, Due: due.Add(time.Duration(i/5) * time.Second)}
 		ms = append(ms, m)
 		want[delayjob.StateDelayed] = append(want[delayjob.StateDelayed], m.Key)
@@ -196,7 +196,7 @@ func inspectPause(f *fixture) {
 	f.ready("a", "b")
 	f.add(other)
 	held := f.claim(1).Messages[0]
-	for range 2 { // pausing what is paused changes nothing
+	for range 2 { // pausing a paused job changes nothing
 		if err := f.q.Pause(f.Context(), job); err != nil {
 			f.Fatal(err)
 		}

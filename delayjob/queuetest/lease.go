@@ -34,7 +34,7 @@ func fencing(f *fixture) {
 	f.sound()
 }
 
-// readySince: a message reports when it was due this time.
+// readySince: a message reports when this delivery was due.
 func readySince(f *fixture) {
 	f.ready("a")
 	due := f.is(id("a"), delayjob.StateReady).WaitsUntil
@@ -55,7 +55,7 @@ func readySince(f *fixture) {
 	since("after a crash", f.one(), m.Lease.Until)
 }
 
-// lateAck: the work is done and nobody else has it; refusing would only cause a second run.
+// lateAck: the work is done, and refusing the ack would only cause a second run.
 func lateAck(f *fixture) {
 	f.ready("a", "b", "c")
 	ms := f.claim(3).Messages
@@ -112,7 +112,7 @@ func extendSeveral(f *fixture) {
 	if len(ls) != 3 {
 		f.Fatalf("claimed %v", ls)
 	}
-	ls[1].Token++ // not the one that was given out
+	ls[1].Token++ // never issued
 	ls = append(ls, delayjob.Lease{ID: "third:e:a", Shard: f.home, Token: ls[0].Token})
 	errs := f.q.Extend(f.Context(), time.Hour, ls...)
 	if len(errs) != 4 || errs[0] != nil || !errors.Is(errs[1], delayjob.ErrLeaseLost) || errs[2] != nil || !errors.Is(errs[3], delayjob.ErrLeaseLost) {
@@ -137,7 +137,7 @@ func extend(f *fixture) {
 	if info := f.is(id("a"), delayjob.StateReserved); info.LeaseUntil.Sub(f.q.Now()) < time.Hour-3*lease {
 		f.Errorf("the lease ends at %v, now is %v", info.LeaseUntil, f.q.Now())
 	}
-	f.held(f.q.Extend(f.Context(), 0, m.Lease)) // let it go
+	f.held(f.q.Extend(f.Context(), 0, m.Lease)) // end the lease now
 	f.pass(time.Second)
 	if again := f.one(); again.Crashes != 1 {
 		f.Errorf("%d crashes, want 1", again.Crashes)
@@ -155,9 +155,9 @@ func nackRetry(f *fixture) {
 	if m.Attempt != 2 {
 		f.Errorf("attempt %d, want 2", m.Attempt)
 	}
-	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: m.Lease, Delay: -time.Hour})) // at once
+	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: m.Lease, Delay: -time.Hour})) // due at once
 	m = f.one()
-	// Attempts used up do not matter while somebody gives the message back.
+	// Used-up attempts do not matter while the holder returns the message.
 	f.held(f.q.Nack(f.Context(), delayjob.Return{Lease: m.Lease}))
 	if c := f.claimWant(delayjob.Want{Job: job, Limit: 1, Lease: lease, MaxAttempts: 2}); len(c.Messages) != 1 || c.Messages[0].Attempt != 4 {
 		f.Errorf("claimed %v, dead %v", names(c.Messages), names(c.Dead))
@@ -240,9 +240,9 @@ func epoch(f *fixture) {
 	}
 	f.Flush()
 	all(false)
-	f.ready("a") // one add does not make a complete load
+	f.ready("a") // an add does not make a complete load
 	all(false)
-	for _, id := range []string{"2", "3"} { // a load that noticed nothing may have to be done again
+	for _, id := range []string{"2", "3"} { // a load without changes may be repeated
 		f.ready("a")
 		if err := f.q.SetEpoch(f.Context(), id); err != nil {
 			f.Fatal(err)
@@ -251,7 +251,7 @@ func epoch(f *fixture) {
 	all(true)
 }
 
-// epochOverLoss: what was added before a loss must not be taken for loaded.
+// epochOverLoss: messages that were added before a loss must not count as loaded.
 func epochOverLoss(f *fixture) {
 	if f.Flush == nil {
 		return
@@ -280,7 +280,7 @@ func epochOverLoss(f *fixture) {
 	if c := f.claim(0); c.Epoch {
 		f.Error("the epoch is set on an emptied queue")
 	}
-	// A load may leave out what it knows to be there, so that it adds nothing at all.
+	// A load may skip known messages, and so add nothing.
 	f.ready("d")
 	for _, id := range []string{"4", "5"} {
 		if err := f.q.SetEpoch(f.Context(), id); err != nil {

@@ -14,13 +14,13 @@ import (
 	"punctual/delayjob"
 )
 
-// linearizable lets many callers do random things at once and then looks, for each message,
-// for an order of what happened to it that a queue without any concurrency could have shown:
-// each operation between its call and its return. There is none, for example, if an
-// acknowledgement was accepted after somebody else had taken the message over (I7), if a
-// token was handed out twice or out of order (I3), or if a lease did not keep others away.
+// linearizable runs random operations of many callers at once. Then it looks, for each message, for
+// an order of its operations, each between its call and its return, that a sequential queue could
+// have shown.
 //
-// Leases of a few milliseconds end by themselves meanwhile; those that were extended do not.
+// There is no such order, for example, if an ack was accepted after another claim of the message
+// (I7), if tokens were repeated or out of order (I3), or if a lease did not exclude others. Leases
+// of a few milliseconds end by themselves meanwhile; extended ones do not.
 func linearizable(f *fixture) {
 	const callers, rounds, entities = 6, 120, 6
 	r := &recorder{f: f, begin: time.Now()}
@@ -62,7 +62,7 @@ type event struct {
 	id, what   string
 	call, ret  time.Duration
 	version    int64
-	token      int64 // of the lease that was used or given
+	token      int64 // of the lease used or issued
 	now, until int64 // claim: ms of the queue's clock; extend: until, at least
 	how        delayjob.How
 	lost       bool // the lease
@@ -105,7 +105,7 @@ func (r *recorder) step(rnd *rand.Rand, key string) {
 	}
 	switch n := rnd.IntN(20); {
 	case n < 5:
-		v := rnd.Int64N(3) + int64(call/(5*time.Millisecond)) // higher and higher
+		v := rnd.Int64N(3) + int64(call/(5*time.Millisecond)) // rises over time
 		res, err := q.Add(ctx, delayjob.Message{Job: job, Key: key, Version: v, Due: q.Now().Add(-time.Second)})
 		fail(err)
 		r.note(call, event{id: id, what: "add", version: v, added: res[0]})
@@ -165,7 +165,7 @@ func (r *recorder) step(rnd *rand.Rand, key string) {
 	}
 }
 
-// lease picks one of the last leases, most of which somebody else uses at the same time.
+// lease picks one of the last leases; others use most of them at the same time.
 func (r *recorder) lease(rnd *rand.Rand) (delayjob.Lease, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,16 +175,16 @@ func (r *recorder) lease(rnd *rand.Rand) (delayjob.Lease, bool) {
 	return r.leases[len(r.leases)-1-rnd.IntN(min(len(r.leases), 8))], true
 }
 
-// A register is one message in a queue without concurrency.
+// A register is one message in a sequential queue.
 type register struct {
 	state   delayjob.State // absent, ready, reserved or dead
 	version int64
 	token   int64 // of the lease; 0: none
 	until   int64
-	last    int64 // the last token given out, over all that was ever stored under this ID
+	last    int64 // the last token issued for this ID
 }
 
-// after is the register after an event; false: it could not have been so.
+// after returns the register after an event; false: the event is impossible.
 func (s register) after(e event) (register, bool) {
 	holds := s.state == delayjob.StateReserved && s.token == e.token
 	switch e.what {
@@ -238,8 +238,8 @@ func (s register) after(e event) (register, bool) {
 	return s, false
 }
 
-// explain looks for an order of the events, each between its call and its return. If there is
-// none it shows the events where the longest attempt got stuck.
+// explain looks for an order of the events, each between its call and its return. If there is none,
+// it returns the events at which the longest attempt got stuck.
 func explain(es []event) (stuck string, ok bool) {
 	slices.SortFunc(es, func(a, b event) int { return cmp.Compare(a.call, b.call) })
 	seen := map[string]bool{}
@@ -259,7 +259,7 @@ func explain(es []event) (stuck string, ok bool) {
 			return false
 		}
 		seen[key] = true
-		earliest := time.Duration(1<<63 - 1) // return of what is not ordered yet: nothing called later can precede it
+		earliest := time.Duration(1<<63 - 1) // earliest return of an event not yet ordered: no later call can precede it
 		for i := first; i < len(es) && es[i].call <= earliest; i++ {
 			if done[i/8]&(1<<(i%8)) == 0 {
 				earliest = min(earliest, es[i].ret)

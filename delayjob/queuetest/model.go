@@ -12,11 +12,10 @@ import (
 	"punctual/delayjob"
 )
 
-// model runs random operations against the queue and against a small sequential model of it.
+// model runs random operations on the queue and on a small sequential model of it.
 //
-// Time goes in ticks of a minute, so that the little real time that passes meanwhile on a
-// clock which does not stand still (drift, taken to be less than half a tick) moves nothing
-// over a border: what is due at a tick is due, what is due at the next is not.
+// Time passes in ticks of a minute. Real time that passes meanwhile is assumed to be less than half
+// a tick, so it moves no message from one tick to another.
 func model(f *fixture) {
 	run := 0
 	rapid.Check(f.T, func(t *rapid.T) {
@@ -60,8 +59,8 @@ type modelItem struct {
 	crashes  int
 }
 
-// crashed is what a claim makes of the attempts and crashes of an item whose lease has ended,
-// before the delivery itself is counted.
+// crashed returns the attempts and crashes of an item with an ended lease, before the claim counts
+// its own delivery.
 func (it *modelItem) crashed(w delayjob.Want) (attempts, crashes int) {
 	if it.crashes+1 <= 2 && !w.ChargeExpired {
 		return it.attempts - 1, it.crashes + 1
@@ -69,7 +68,7 @@ func (it *modelItem) crashed(w delayjob.Want) (attempts, crashes int) {
 	return it.attempts, it.crashes + 1
 }
 
-// dies tells whether a claim finds the item's attempts used up.
+// dies reports whether a claim finds the item's attempts used up.
 func (it *modelItem) dies(w delayjob.Want) bool {
 	attempts, _ := it.crashed(w)
 	return w.MaxAttempts > 0 && attempts == it.attempts && attempts >= w.MaxAttempts
@@ -83,11 +82,11 @@ type machine struct {
 	tick   int
 	paused bool
 	items  map[string]*modelItem // by key
-	leases []delayjob.Lease      // all that were given out
+	leases []delayjob.Lease      // all that were issued
 	used   map[delayjob.Lease]bool
 }
 
-// waits tells whether an item is among the waiting; its state is kept as delayed, due or not.
+// waits reports whether an item is waiting; its state is StateDelayed, due or not.
 func (it *modelItem) waits() bool { return it.state == delayjob.StateDelayed }
 
 func (m *machine) state(it *modelItem) delayjob.State {
@@ -269,8 +268,7 @@ func (m *machine) claim(t *rapid.T) {
 	}
 }
 
-// drawLease picks one of the latest leases, most of which are lost by now, or one that nobody
-// ever had.
+// drawLease picks one of the latest leases, most already lost, or one that was never issued.
 func (m *machine) drawLease(t *rapid.T) (delayjob.Lease, *modelItem) {
 	if len(m.leases) == 0 {
 		key := m.key(t)
@@ -391,7 +389,7 @@ func (m *machine) check(t *rapid.T) {
 	}
 }
 
-// clean leaves nothing for the next run.
+// clean removes everything before the next run.
 func (m *machine) clean() {
 	for key := range m.items {
 		if _, err := m.f.q.Remove(m.f.Context(), delayjob.MessageID(m.job, key)); err != nil {

@@ -6,7 +6,7 @@ import (
 	"punctual/delayjob"
 )
 
-// poll is for queues that are a [delayjob.Poller].
+// poll tests queues that implement [delayjob.Poller].
 func poll(f *fixture) {
 	p, ok := f.q.(delayjob.Poller)
 	if !ok {

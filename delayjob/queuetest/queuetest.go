@@ -1,4 +1,4 @@
-// Package queuetest is the behaviour that every [delayjob.Queue] must show, as one test suite.
+// Package queuetest is a test suite for implementations of [delayjob.Queue].
 package queuetest
 
 import (
@@ -12,28 +12,27 @@ import (
 	"punctual/delayjob"
 )
 
-// A Queue under test can also be looked at.
+// A Queue is the queue under test.
 type Queue interface {
 	delayjob.Queue
 	delayjob.Inspector
 }
 
-// A Harness is a queue under test and what the suite does to it from outside. The queue is
-// empty and used by nobody else. Functions that make no sense for it are nil.
+// A Harness is a queue under test with ways to disturb it from outside. The queue is empty and used
+// by no one else. Functions that do not apply are nil.
 type Harness struct {
 	Queue Queue
-	// Advance puts the queue's clock forward by d, from where it goes on (or stands still).
+	// Advance moves the queue's clock forward by d. The clock may run or stand still.
 	Advance func(d time.Duration)
-	// Flush makes the queue lose all it holds, as an emptied server does.
+	// Flush deletes all content, like an emptied server.
 	Flush func()
-	// Orphan takes a message out of the set it is in and leaves its body, as an
-	// interrupted write may.
+	// Orphan removes a message from its set and leaves its body, like an interrupted write.
 	Orphan func(id string)
 	// Disconnect breaks all subscriptions.
 	Disconnect func()
 }
 
-// Run runs the suite; open is called once for each test, which run in parallel.
+// Run runs the suite. It calls open once for each test; the tests run in parallel.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, tt := range []struct {
 		name string
@@ -85,7 +84,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Wake/several subscribers", wakeSeveral},
 		{"Wake/lost subscription", wakeLost},
 		{"Wake/close", wakeClose},
-		{"Poll/tells what a claim would find", poll},
+		{"Poll/reports what a claim would find", poll},
 		{"Inspector/get", inspectGet},
 		{"Inspector/list", inspectList},
 		{"Inspector/jobs", inspectJobs},
@@ -105,8 +104,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	}
 }
 
-// A fixture is one test of the suite. Its messages are about the entity "e" unless they say
-// otherwise, so that they share the shard home.
+// A fixture is one test of the suite. Its messages belong to the entity "e" by default, so that
+// they share the shard home.
 type fixture struct {
 	*testing.T
 	Harness
@@ -117,10 +116,10 @@ type fixture struct {
 const (
 	job   = "job"
 	lease = time.Minute
-	slack = 10 * time.Second // that a clock may run on while a busy machine does other things
+	slack = 10 * time.Second // how far a clock may run on while the machine is busy
 )
 
-// msg is a message of the entity "e" that falls due in d.
+// msg returns a message of the entity "e" that is due in d.
 func (f *fixture) msg(key string, version int64, d time.Duration) delayjob.Message {
 	return delayjob.Message{Job: job, Key: "e:" + key, Version: version, Due: f.q.Now().Add(d), Body: []byte("body of " + key)}
 }
@@ -136,7 +135,7 @@ func (f *fixture) add(ms ...delayjob.Message) []delayjob.AddResult {
 	return res
 }
 
-// ready adds messages that are due, one a second after the other.
+// ready adds due messages, one second apart.
 func (f *fixture) ready(keys ...string) {
 	f.Helper()
 	ms := make([]delayjob.Message, len(keys))
@@ -171,7 +170,7 @@ func (f *fixture) claim(limit int) delayjob.Claimed {
 	return f.claimWant(delayjob.Want{Job: job, Limit: limit, Lease: lease, MaxAttempts: -1})
 }
 
-// pass lets d pass, and the millisecond by which what begins at a fraction of one is rounded up.
+// pass advances the clock by d, and by a millisecond for times that are rounded up.
 func (f *fixture) pass(d time.Duration) { f.Advance(d + time.Millisecond) }
 
 // one claims the only message there is.

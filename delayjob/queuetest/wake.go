@@ -16,7 +16,7 @@ func (f *fixture) subscribe() <-chan delayjob.Hint {
 	return hints
 }
 
-// hinted waits for a hint of the home shard that is due at d from now, or within a millisecond of it.
+// hinted waits for a hint of the home shard for due, or up to a millisecond later.
 func (f *fixture) hinted(hints <-chan delayjob.Hint, due time.Time) {
 	f.Helper()
 	deadline := time.After(5 * time.Second)
@@ -93,7 +93,7 @@ func wakeSeveral(f *fixture) {
 	f.hinted(a, m.Due)
 	f.hinted(b, m.Due)
 
-	// Nobody has to listen: hints that are not taken are merged, the earliest wins.
+	// Hints that are not read are merged, and the earliest wins.
 	for i := range 500 {
 		m = f.msg(keys("k", 500)[i], 1, time.Hour-time.Duration(i+1)*time.Second)
 		f.add(m)
@@ -121,7 +121,7 @@ func wakeLost(f *fixture) {
 	f.hinted(hints, m.Due)
 	for range 3 {
 		f.Disconnect()
-		zero := map[int]bool{} // shards told to look at once
+		zero := map[int]bool{} // shards with a hint to claim at once
 		deadline := time.After(10 * time.Second)
 		for len(zero) < f.q.Shards() {
 			select {
@@ -131,7 +131,7 @@ func wakeLost(f *fixture) {
 				}
 				zero[h.Shard] = true
 			case <-deadline:
-				f.Fatalf("after a lost subscription %d of %d shards were told to look", len(zero), f.q.Shards())
+				f.Fatalf("after a lost subscription %d of %d shards got a hint", len(zero), f.q.Shards())
 			}
 		}
 		m.Version++

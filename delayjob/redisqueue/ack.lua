@@ -1,8 +1,8 @@
--- Finishes messages of one job. A lease that has ended counts as long as nobody took it over.
+-- Finishes messages of one job. An ended lease counts until another consumer claims the message.
 --
--- KEYS 1 m  2 s  3 l
--- ARGV of each run of messages that were claimed together: token, how many, id ...
--- result: positions, from 1, of those that were lost
+-- KEYS: 1 m  2 s  3 l
+-- ARGV: per claim: token, number of ids, ids
+-- Result: positions of the lost leases, from 1
 local ids, tokens, k = {}, {}, 1
 while k < #ARGV do
   local token, n = ARGV[k], tonumber(ARGV[k + 1])
@@ -16,7 +16,7 @@ local states = redis.call('HMGET', KEYS[2], unpack(ids))
 local lost, held, token = {}, {}, {}
 for k, id in ipairs(ids) do
   local st = states[k]
-  if st and not token[st] then token[st] = string.match(st, '^%d+') end -- few claims, few states
+  if st and not token[st] then token[st] = string.match(st, '^%d+') end
   if st and token[st] ~= '0' and token[st] == tokens[k] then
     held[#held + 1] = id
   else

@@ -7,15 +7,17 @@ import (
 	"punctual/delayjob"
 )
 
-// A load is what this process knows of a shard's content.
-type load struct {
-	mu   sync.Mutex
-	born string // of the content it last wrote to; "": it wrote nothing yet
-	lost bool   // since the last SetEpoch that content was replaced by another, or an add failed
+// shardContent is what this process knows about a shard's content.
+type shardContent struct {
+	mu sync.Mutex
+	// born identifies the content last written to. Empty: nothing written yet.
+	born string
+	// lost means that the content was replaced, or an add failed, since the last SetEpoch.
+	lost bool
 }
 
-// Add implements [delayjob.Queue]. A shard whose server is down holds up its own messages
-// only; if several fail the error joins theirs.
+// Add implements [delayjob.Queue]. A server that is down delays only the messages of its own
+// shards. If several shards fail, the error joins theirs.
 func (q *Queue) Add(ctx context.Context, ms ...delayjob.Message) ([]delayjob.AddResult, error) {
 	res := make([]delayjob.AddResult, len(ms))
 	for i := range ms {
@@ -24,7 +26,7 @@ func (q *Queue) Add(ctx context.Context, ms ...delayjob.Message) ([]delayjob.Add
 		}
 	}
 	ids := make([]string, len(ms))
-	best := make(map[string]int, len(ms)) // by ID the element that counts: the first of the highest version
+	best := make(map[string]int, len(ms)) // by ID, the element to store: the first of the highest version
 	for i := range ms {
 		ids[i] = ms[i].ID()
 		if b, ok := best[ids[i]]; !ok || ms[i].Version > ms[b].Version {
@@ -48,11 +50,11 @@ func (q *Queue) Add(ctx context.Context, ms ...delayjob.Message) ([]delayjob.Add
 		codes, err := b.codes(1)
 		if err != nil {
 			errs.add(b.shard, err)
-			q.loads[b.shard].missed()
+			q.contents[b.shard].missed()
 			continue
 		}
 		born, _ := b.call.reply.([]any)[0].(string)
-		q.loads[b.shard].saw(born)
+		q.contents[b.shard].saw(born)
 		for j, i := range b.at {
 			n, _ := codes[j].(int64)
 			res[i] = addResult(n)
@@ -89,45 +91,45 @@ func addResult(code int64) delayjob.AddResult {
 	}
 }
 
-// saw notes which content an add wrote to.
-func (l *load) saw(born string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lost = l.lost || l.born != "" && l.born != born
-	l.born = born
+// saw records which content an add wrote to.
+func (c *shardContent) saw(born string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost = c.lost || c.born != "" && c.born != born
+	c.born = born
 }
 
-// missed notes that an add failed.
-func (l *load) missed() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lost = true
+// missed records that an add failed.
+func (c *shardContent) missed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost = true
 }
 
-// take tells what to expect of the shard, and forgets a loss.
-func (l *load) take() (born string, lost bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	lost, l.lost = l.lost, false
-	return l.born, lost
+// take returns the expected content and whether some was lost, and clears the loss.
+func (c *shardContent) take() (born string, lost bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lost, c.lost = c.lost, false
+	return c.born, lost
 }
 
-// forget drops what is no longer there.
-func (l *load) forget(born string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.born == born {
-		l.born = ""
+// forget forgets content that is gone.
+func (c *shardContent) forget(born string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.born == born {
+		c.born = ""
 	}
 }
 
-// SetEpoch implements [delayjob.Queue]. A shard that lost what this process added to it is
-// not marked this time, and that is no error: its claims go on asking for a load by a missing
-// epoch. Otherwise a flush in the middle of a load would be taken for a complete one.
+// SetEpoch implements [delayjob.Queue]. It skips shards that lost messages added by this process: a
+// flush during a load must not be marked as a complete load. This is not an error, because their
+// claims report the missing epoch.
 func (q *Queue) SetEpoch(ctx context.Context, id string) error {
 	var calls []*call
 	for shard, k := range q.keys {
-		born, lost := q.loads[shard].take()
+		born, lost := q.contents[shard].take()
 		if !lost {
 			calls = append(calls, &call{script: epochScript, shard: shard, keys: []string{k.c}, args: []any{id, born}})
 		}
@@ -139,7 +141,7 @@ func (q *Queue) SetEpoch(ctx context.Context, id string) error {
 		case c.err != nil:
 			errs.add(c.shard, c.err)
 		case c.reply != int64(1):
-			q.loads[c.shard].forget(c.args[1].(string))
+			q.contents[c.shard].forget(c.args[1].(string))
 		}
 	}
 	return errs.join()

@@ -1,16 +1,15 @@
--- Stores or replaces messages of one job. Written so that the worst an abort in the middle
--- (out of memory) can leave is a body in no set, which the next add of the same version heals.
+-- Stores or replaces messages of one job. If the script aborts midway (out of memory), it leaves at
+-- worst a body in no set. The next add of the same version heals it.
 --
--- KEYS 1 m  2 s  3 w  4 l  5 x  6 c
--- ARGV 1 channel for hints  2 PUBLISH or SPUBLISH, then id, value ...; each id once;
---      a value is "<version> <due ms> <rest>"
--- result: born, then per id: 1 added, 2 replaced, 3 unchanged, 4 healed, 5 outdated
+-- KEYS: 1 m  2 s  3 w  4 l  5 x  6 c
+-- ARGV: 1 hint channel  2 PUBLISH or SPUBLISH  then per message: id (unique), value (see value.go)
+-- Result: born, then per id: 1 added, 2 replaced, 3 unchanged, 4 healed, 5 outdated
 local m, s, w, l, x, c = unpack(KEYS)
 local n = (#ARGV - 2) / 2
 local ids = {}
 for k = 1, n do ids[k] = ARGV[2 * k + 1] end
 
--- born tells one filling of the shard from the next.
+-- A shard that was emptied gets a new born.
 local born = redis.call('HGET', c, 'born')
 if not born then
   local t = redis.call('TIME')
@@ -18,7 +17,7 @@ if not born then
   redis.call('HSET', c, 'born', born)
 end
 
-local function newer(a, b) -- versions are decimal and may exceed what a double holds
+local function newer(a, b) -- versions are decimal and may exceed a double's precision
   return #a > #b or #a == #b and a > b
 end
 

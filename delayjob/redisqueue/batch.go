@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// A batch is part of the elements of one call: those of one job in one shard.
+// A batch holds the elements of one call for one job in one shard.
 type batch struct {
 	shard int
 	job   string
-	at    []int // which elements
+	at    []int // indexes of the elements
 	call  call
 }
 
-// batches groups elements by shard and job into parts of at most maxBatch. place tells an
-// element's shard and job; it may leave one out.
+// batches groups elements by shard and job into parts of at most maxBatch. place returns the shard
+// and job of an element, or false to skip it.
 func batches(n int, place func(i int) (shard int, job string, ok bool)) []*batch {
 	type where struct {
 		shard int
@@ -40,9 +40,9 @@ func batches(n int, place func(i int) (shard int, job string, ok bool)) []*batch
 	return all
 }
 
-// runBatches makes one call for each batch, as prepare describes it.
+// runBatches makes one call for each batch, built by prepare.
 func (q *Queue) runBatches(ctx context.Context, bs []*batch, prepare func(b *batch, k shardKeys) call) {
-	if err := q.ready(ctx); err != nil { // the calls' arguments depend on it
+	if err := q.ready(ctx); err != nil { // prepare depends on it
 		for _, b := range bs {
 			b.call.err = err
 		}
@@ -57,7 +57,7 @@ func (q *Queue) runBatches(ctx context.Context, bs []*batch, prepare func(b *bat
 	q.run(ctx, calls)
 }
 
-// codes are the replies of a batch, one for each of its elements after the first skip ones.
+// codes returns the replies for the elements of a batch, after the first skip replies.
 func (b *batch) codes(skip int) ([]any, error) {
 	l, err := b.call.list(skip + len(b.at))
 	if err != nil {
@@ -66,10 +66,9 @@ func (b *batch) codes(skip int) ([]any, error) {
 	return l[skip:], nil
 }
 
-// failures collects what went wrong in which shards: a server that is down fails all of its
-// shards alike, and should be told of once.
+// failures groups errors by text: a server that is down fails all of its shards alike.
 type failures struct {
-	what   string // add to
+	what   string // "add to"
 	errs   []error
 	shards [][]int
 }
@@ -85,7 +84,7 @@ func (f *failures) add(shard int, err error) {
 	}
 }
 
-// join is nil if nothing went wrong.
+// join returns nil if there are no errors.
 func (f *failures) join() error {
 	if len(f.errs) == 0 {
 		return nil

@@ -1,23 +1,23 @@
--- Verifies the invariants for some IDs of one job, each in an instant, so that what moves
--- meanwhile raises no alarm.
+-- Verifies the invariants for some ids of one job. Each run is atomic, so concurrent changes raise
+-- no false alarms.
 --
--- KEYS 1 m  2 s  3 w  4 l  5 x  6 c
--- ARGV id ...
--- result: flat, of each id that breaks one: id, what is wrong
+-- KEYS: 1 m  2 s  3 w  4 l  5 x  6 c
+-- ARGV: ids
+-- Result: per violation: id, description
 local m, s, w, l, x, c = unpack(KEYS)
 local last = redis.call('HGET', c, 'seq') or '0'
 
-local function later(a, b) -- decimals may exceed what a double holds
+local function later(a, b) -- decimals may exceed a double's precision
   return #a > #b or #a == #b and a > b
 end
 
--- What is wrong with when a waiting message runs.
+-- Returns what is wrong with the time of a waiting message, or nil.
 local function time(value, state, score)
   local due = string.match(value, '^%d+ (%-?%d+) ')
   local at = string.format('%.0f', score)
   if not due then return 'has a body without a due time' end
   if tonumber(at) < tonumber(due) then return 'waits until ' .. at .. ', before it is due at ' .. due end
-  if not state and at ~= due then return 'waits until ' .. at .. ', though it is due at ' .. due .. ' and was never given back' end
+  if not state and at ~= due then return 'waits until ' .. at .. ', though it is due at ' .. due .. ' and was never returned' end
 end
 
 local bodies, states = redis.call('HMGET', m, unpack(ARGV)), redis.call('HMGET', s, unpack(ARGV))

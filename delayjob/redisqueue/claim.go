@@ -11,8 +11,8 @@ import (
 	"punctual/delayjob"
 )
 
-// Claim implements [delayjob.Queue]. It hands out at most 500 messages of a job; Next then
-// says that there are more.
+// Claim implements [delayjob.Queue]. It returns at most 500 messages per job; Next then reports
+// that there are more.
 func (q *Queue) Claim(ctx context.Context, shard int, want []delayjob.Want) (delayjob.Claimed, error) {
 	if shard < 0 || shard >= len(q.keys) {
 		return delayjob.Claimed{}, fmt.Errorf("redisqueue: no shard %d", shard)
@@ -35,7 +35,7 @@ func (q *Queue) Claim(ctx context.Context, shard int, want []delayjob.Want) (del
 	return got, nil
 }
 
-// claimed reads what claim.lua answers.
+// claimed reads the result of claim.lua.
 func (q *Queue) claimed(c *call) (got delayjob.Claimed, err error) {
 	r, err := c.list(4)
 	if err != nil {
@@ -74,8 +74,7 @@ func (q *Queue) claimed(c *call) (got delayjob.Claimed, err error) {
 	return got, nil
 }
 
-// appendTaken reads flat lists: ID and value of each message, and the marks of those that are not
-// at their first attempt.
+// appendTaken reads the flat lists taken and marks of claim.lua.
 func (q *Queue) appendTaken(ms []delayjob.Message, taken, marks any, now time.Time, l delayjob.Lease) []delayjob.Message {
 	list, _ := taken.([]any)
 	marked, _ := marks.([]any)
@@ -96,21 +95,21 @@ func (q *Queue) appendTaken(ms []delayjob.Message, taken, marks any, now time.Ti
 	return ms
 }
 
-// message reads a message at its first attempt. One that cannot be read is logged and left out:
-// its lease ends, and so in time do its attempts.
+// message reads a message at its first attempt. A malformed one is logged and skipped: its lease
+// ends, and eventually its attempts are used up.
 func (q *Queue) message(id, value any, now time.Time) (delayjob.Message, bool) {
 	key, _ := id.(string)
 	text, _ := value.(string)
 	m, err := decodeMessage(key, text)
 	if err != nil {
-		q.log.Error("a message in Redis cannot be read", "id", key, "error", err)
+		q.log.Error("malformed message in redis, skipped", "id", key, "error", err)
 		return m, false
 	}
 	m.Attempt, m.Claimed, m.Ready = 1, now, m.Due
 	return m, true
 }
 
-// setMark reads attempt, crashes and when it was due this time.
+// setMark sets the attempt, crashes and due time of a mark.
 func setMark(m *delayjob.Message, mark []any) {
 	attempt, _ := mark[0].(int64)
 	crashes, _ := mark[1].(int64)
@@ -120,7 +119,7 @@ func setMark(m *delayjob.Message, mark []any) {
 	}
 }
 
-// asInt reads a number that a script gave as text, since Lua's numbers lose digits on the way.
+// asInt parses a number that a script returned as text, because Lua numbers lose digits.
 func asInt(v any) (int64, error) {
 	s, ok := v.(string)
 	if !ok {

@@ -1,15 +1,16 @@
--- Leases due messages of one shard. Messages whose lease has ended get at most half of a
--- batch, rounded up. Each such end is counted as a crash; from one more than the free ones on
--- it is charged as an attempt, and those without an attempt left die.
+-- Leases due messages of one shard. Messages with an ended lease get at most half of a batch,
+-- rounded up. Each ended lease counts as a crash. Crashes beyond the free ones are charged as
+-- attempts, and messages without an attempt left die.
 --
--- KEYS 1 m  2 s  3 c, then w, l, x of each job
--- ARGV 1 clock offset in us, then of each job: name, limit (from 1), lease in us, most
---      attempts (0 or less: no limit), free crashes
--- result: now in us, token, 1 if the shard was completely loaded, next in ms or '', then of
---      each job: {until in ms, taken, marks, died}. taken is flat: id, value ...; marks tell
---      of those that are not at their first attempt: position in taken from 1, attempt,
---      crashes, when it was due this time in ms ...; died: id, value, attempts, crashes, when
---      it was due ...
+-- KEYS: 1 m  2 s  3 c  then per job: w, l, x
+-- ARGV: 1 clock offset in us  then per job: name, limit (from 1), lease in us, max attempts (0 or
+--       less: no limit), free crashes
+-- Result: now in us, token, 1 if the shard is completely loaded else 0, next due time in ms or '',
+--       then per job: {lease end in ms, taken, marks, died}
+--         taken, per message: id, value
+--         marks, per message not at its first attempt: position in taken (from 1), attempt, crashes,
+--               when this delivery was due in ms
+--         died, per message: id, value, attempts, crashes, when it was due in ms
 local t = redis.call('TIME')
 local clock = t[1] * 1000000 + t[2]
 local now = clock + tonumber(ARGV[1])
@@ -20,16 +21,15 @@ local fields = {'seq', 'epoch'}
 for i = 1, jobs do fields[i + 2] = 'p:' .. ARGV[5 * i - 3] end
 local control = redis.call('HMGET', c, unpack(fields))
 
--- Greater than any token before it, also after a flush took the last one with it.
+-- Greater than all earlier tokens, even if a flush removed the last one.
 local token = math.max(clock, tonumber(control[1] or 0) + 1)
 local tokens = string.format('%.0f', token)
 local first = tokens .. ' 1'
 local used, nextAt = false, nil
 local res = {string.format('%.0f', now), tokens, control[2] and 1 or 0, ''}
 
--- Redis keeps small hashes and sets as lists, which it searches from end to end: for hundreds
--- of elements that costs more than all the rest. A key longer than such lists may hold, put in
--- before the others and taken out after them, makes it use tables at once.
+-- Redis stores small hashes and sets as lists and searches them linearly, which would dominate the
+-- cost for hundreds of elements. Writing a long key first and deleting it afterward forces tables.
 local many, long = 32, string.rep('-', 65)
 
 local function soon(z)
@@ -37,8 +37,7 @@ local function soon(z)
   if head and (not nextAt or head < nextAt) then nextAt = head end
 end
 
--- When messages that wait were due this time. One that was never claimed waits for the due
--- time in its value.
+-- Due times of waiting messages. One that was never claimed is due at the time in its value.
 local function since(w, ids)
   if #ids == 0 then return {} end
   return redis.call('ZMSCORE', w, unpack(ids))
@@ -82,7 +81,7 @@ for i = 1, jobs do
           k = k + 1
           at = scores[k]
         end
-        if not value then -- a set without a body: nothing to run
+        if not value then -- in a set without a body: nothing to run
           gone[#gone + 1] = id
         elseif j <= crashed and charged and most > 0 and attempts >= most then
           deadIds[#deadIds + 1] = id
@@ -102,8 +101,8 @@ for i = 1, jobs do
           end
         end
       end
-      -- A server whose memory is full refuses what may take more of it, but not to a script that
-      -- has written before. Were nothing handed out, nothing would be finished and freed.
+      -- A server with full memory refuses commands that may need more, but not after a first write
+      -- in the same script. Claims must still work, because finished messages free memory.
       redis.call('HDEL', s, '')
       if #state > 2 * many then
         redis.call('HSET', s, long, '', unpack(state))

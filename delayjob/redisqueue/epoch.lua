@@ -1,8 +1,8 @@
--- Marks a shard as completely loaded, unless it lost what the loading process stored there.
+-- Marks a shard as completely loaded, unless it lost messages that the loading process stored.
 --
--- KEYS 1 c
--- ARGV 1 id of the load  2 born as the process knows it, '' if it stored nothing here yet
--- result: 1 marked, 0 the content is another one
+-- KEYS: 1 c
+-- ARGV: 1 id of the load  2 born as the process knows it, '' if it has stored nothing here
+-- Result: 1 marked, 0 the content has changed
 if ARGV[2] ~= '' and redis.call('HGET', KEYS[1], 'born') ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], 'epoch', ARGV[1])
 return 1

@@ -1,8 +1,9 @@
--- Lets leases of any jobs end later, or earlier.
+-- Sets a new end for leases of any jobs.
 --
--- KEYS 1 s, then l of each job
--- ARGV 1 clock offset in us  2 time from now in us, then id, token, which key is its job's l ...
--- result: positions, from 1, of those that were lost
+-- KEYS: 1 s  then per job: l
+-- ARGV: 1 clock offset in us  2 time from now in us  then per lease: id, token,
+--       index of its l in KEYS
+-- Result: positions of the lost leases, from 1
 local t = redis.call('TIME')
 local untilAt = string.format('%.0f', math.ceil((t[1] * 1000000 + t[2] + tonumber(ARGV[1]) + tonumber(ARGV[2])) / 1000))
 local ids = {}
@@ -19,7 +20,7 @@ for k, id in ipairs(ids) do
     lost[#lost + 1] = k
   end
 end
-redis.call('HDEL', KEYS[1], '') -- also where memory is full, see claim.lua
+redis.call('HDEL', KEYS[1], '') -- allows writes when memory is full, see claim.lua
 for j = 2, #KEYS do
   if #zadd[j] > 0 then redis.call('ZADD', KEYS[j], unpack(zadd[j])) end
 end

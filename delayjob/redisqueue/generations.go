@@ -19,14 +19,13 @@ var generationsScript = redis.NewScript(generationsSource)
 // generation names the keys of one layout and number of shards.
 func generation(shards int) string { return fmt.Sprintf("g%d.%d", layout, shards) }
 
-// RenewGeneration notes that the keys of this layout and number of shards are in use, and
-// deletes those of others under the same prefix that no process has renewed for the time
-// unused. All processes should call it every minute or so, and unused should be several times
-// that: in a rolling deploy processes of two generations work side by side, each on its own
-// keys, and what one of them has done the other finds done. A process that comes back after its
-// generation was deleted finds it empty, as after a flush, and fills it.
+// RenewGeneration records that the keys of this layout and number of shards are in use. It deletes
+// other generations under the same prefix that no process has renewed for unused, and returns their
+// names.
 //
-// It returns the generations that it deleted something of.
+// Call it in every process, about once a minute, with unused several times as long. During a
+// rolling deployment, processes of two generations run side by side, each on its own keys; jobs are
+// idempotent, so this is safe. A process whose generation was deleted finds it empty and fills it.
 func (q *Queue) RenewGeneration(ctx context.Context, unused time.Duration) (deleted []string, err error) {
 	client := q.universal()
 	register := q.prefix + ":generations"
@@ -40,7 +39,7 @@ func (q *Queue) RenewGeneration(ctx context.Context, unused time.Duration) (dele
 		if err != nil {
 			return deleted, fmt.Errorf("redisqueue: delete the generation %s: %w", g, err)
 		}
-		if n > 0 { // looked for once more the next time: somebody may be writing still
+		if n > 0 { // check again next time, because a process may still be writing
 			deleted = append(deleted, g)
 			continue
 		}
@@ -58,11 +57,11 @@ func (q *Queue) universal() redis.UniversalClient {
 	return q.single
 }
 
-// deleteKeys deletes all keys that begin with a prefix and returns how many.
+// deleteKeys deletes all keys with a prefix and returns how many.
 func (q *Queue) deleteKeys(ctx context.Context, prefix string) (int64, error) {
 	var n atomic.Int64
 	err := q.eachKey(ctx, globLiteral(prefix)+"*", func(ctx context.Context, node *redis.Client, key string) error {
-		err := node.Unlink(ctx, key).Err() // one by one: in a cluster they are in several slots
+		err := node.Unlink(ctx, key).Err() // one by one, because they are in several slots of a cluster
 		if err == nil {
 			n.Add(1)
 		}
@@ -71,8 +70,8 @@ func (q *Queue) deleteKeys(ctx context.Context, prefix string) (int64, error) {
 	return n.Load(), err
 }
 
-// eachKey calls fn for every key that matches a glob pattern, on all masters at once. It goes
-// through the key space in pages; a queue has few keys, however many messages are in them.
+// eachKey calls fn for every key that matches a glob pattern, on all masters at once. It scans the
+// key space in pages. A queue has few keys, however many messages they hold.
 func (q *Queue) eachKey(ctx context.Context, pattern string, fn func(ctx context.Context, node *redis.Client, key string) error) error {
 	on := func(ctx context.Context, node *redis.Client) error {
 		for cursor := uint64(0); ; {
@@ -96,7 +95,7 @@ func (q *Queue) eachKey(ctx context.Context, pattern string, fn func(ctx context
 	return on(ctx, q.single)
 }
 
-// globLiteral is a pattern that matches a text and nothing else.
+// globLiteral returns a pattern that matches only s.
 func globLiteral(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`).Replace(s)
 }

@@ -47,7 +47,7 @@ func (q *Queue) Get(ctx context.Context, id string) (delayjob.Info, error) {
 	return info.Info, nil
 }
 
-// A place is one of the three sets an ID may be in.
+// A place is one of the three sets of a job.
 type place int
 
 const (
@@ -56,7 +56,7 @@ const (
 	dead
 )
 
-// An info is being put together from what the hashes and sets say.
+// An info is built from the hashes and sets.
 type info struct{ delayjob.Info }
 
 func newInfo(id, value string, state any) (info, error) {
@@ -85,7 +85,7 @@ func (i *info) at(p place, score string, now int64) {
 	}
 }
 
-// List implements [delayjob.Inspector]. A page costs each shard O(log n) and a page.
+// List implements [delayjob.Inspector]. A page costs each shard O(log n) and the size of the page.
 func (q *Queue) List(ctx context.Context, job string, s delayjob.State, cursor string, n int) ([]delayjob.Info, string, error) {
 	score, after := "", ""
 	if cursor != "" {
@@ -132,7 +132,7 @@ func (q *Queue) List(ctx context.Context, job string, s delayjob.State, cursor s
 			score, _ := r[1].(string)
 			value, ok := r[2].(string)
 			if !ok {
-				continue // in a set, but without a body: see Check
+				continue // in a set without a body, see Check
 			}
 			i, err := newInfo(id, value, r[3])
 			if err != nil {
@@ -159,8 +159,8 @@ func (q *Queue) List(ctx context.Context, job string, s delayjob.State, cursor s
 	return items, next, nil
 }
 
-// Jobs implements [delayjob.Inspector]. It goes through the key space in pages, because only the
-// names of keys list jobs that this process does not know.
+// Jobs implements [delayjob.Inspector]. It scans the key space in pages, because only key names
+// reveal jobs unknown to this process.
 func (q *Queue) Jobs(ctx context.Context) ([]string, error) {
 	prefix := "{" + q.prefix + ":" + generation(len(q.keys)) + ":"
 	var mu sync.Mutex
@@ -210,8 +210,8 @@ func (q *Queue) Stats(ctx context.Context, job string) (delayjob.Stats, error) {
 	return s, nil
 }
 
-// Pause implements [delayjob.Inspector]. A shard that loses its content forgets it; who
-// pauses a job for long must say so again after a load.
+// Pause implements [delayjob.Inspector]. A shard that loses its content forgets the pause, so
+// repeat it after a load.
 func (q *Queue) Pause(ctx context.Context, job string) error {
 	return q.everyShard(ctx, "pause in", func(k shardKeys) call {
 		return call{script: pauseScript, keys: []string{k.c}, args: []any{job}}
@@ -226,7 +226,7 @@ func (q *Queue) Resume(ctx context.Context, job string) error {
 }
 
 func (q *Queue) everyShard(ctx context.Context, what string, prepare func(shardKeys) call) error {
-	if err := q.ready(ctx); err != nil { // the calls' arguments depend on it
+	if err := q.ready(ctx); err != nil { // prepare depends on it
 		return err
 	}
 	calls := make([]*call, len(q.keys))
@@ -253,7 +253,7 @@ func (q *Queue) Requeue(ctx context.Context, ids ...string) ([]delayjob.State, e
 	})
 }
 
-// Check implements [delayjob.Inspector]. It goes through the keys in pages and holds no server up.
+// Check implements [delayjob.Inspector]. It scans the keys in pages and blocks no server for long.
 func (q *Queue) Check(ctx context.Context, jobs ...string) ([]string, error) {
 	var breaches []string
 	for shard, k := range q.keys {
@@ -285,7 +285,7 @@ func (q *Queue) Check(ctx context.Context, jobs ...string) ([]string, error) {
 	return breaches, nil
 }
 
-// known are the IDs of jobs (all, if there are none) that any key of a shard mentions.
+// known returns the IDs of jobs (all if there are none) in any key of a shard.
 func (q *Queue) known(ctx context.Context, shard int, jobs []string) ([]string, error) {
 	node, err := q.node(ctx, shard)
 	if err != nil {

@@ -5,23 +5,23 @@ import (
 	"strconv"
 )
 
-// layout numbers the meaning of keys and values. Another layout, or another number of shards,
-// is another generation of keys: nothing is migrated, the loader fills the new one.
+// layout is the version of the keys and values. Each layout and number of shards has its own
+// generation of keys. Nothing is migrated; the loader fills a new generation.
 const layout = 1
 
-// All keys of a shard share a hash tag T = {<prefix>:g<layout>.<shards>:<shard>} and so a slot:
+// All keys of a shard share the hash tag T = {<prefix>:g<layout>.<shards>:<shard>}, and so a slot:
 //
 //	T:m        hash  ID -> "<version> <due ms> <length of headers> <headers><body>"
 //	T:s        hash  ID -> "<token> <attempts>", from the first claim on, and " <crashes>" from
-//	                 the first one on; token 0: not leased
+//	                 the first crash on; token 0: not leased
 //	T:w:<job>  zset  waiting: ID -> due ms, or later after a Nack
 //	T:l:<job>  zset  leased: ID -> end of the lease, ms
 //	T:x:<job>  zset  dead: ID -> time of death, ms
-//	T:c        hash  control: seq (last token), born (when the shard was first written to since
-//	                 it was last empty), epoch (the load that filled it), p:<job> (paused)
+//	T:c        hash  control: seq (last token), born (time of the first write since the shard was
+//	                 last empty), epoch (the load that filled it), p:<job> (paused)
 //	T:sig      pub/sub channel: due ms of a new head
 //
-// Beside them, once for all generations: <prefix>:generations, a zset of when each was in use.
+// All generations share one more key: <prefix>:generations, a zset of when each was last in use.
 //
 // A key per message would cost more memory, and scripts could not declare it.
 type shardKeys struct{ tag, m, s, c, sig string }
@@ -45,9 +45,9 @@ func (k shardKeys) dead(job string) string    { return k.tag + ":x:" + job }
 
 const slots = 16384
 
-// spread appends to a tag what puts it into the i-th of n equal parts of the slots. Masters
-// own ranges of slots, so each gets its share of the shards; tags left to chance put two
-// thirds of them on one of three masters now and then.
+// spread appends a salt to a tag that puts it into the i-th of n equal parts of the slots. Masters
+// own ranges of slots, so each gets its share of the shards. Without it, one of three masters
+// sometimes gets two thirds of them.
 func spread(tag string, i, n int) string {
 	low, high := i*slots/n, (i+1)*slots/n
 	for salt := 0; ; salt++ {
@@ -58,7 +58,7 @@ func spread(tag string, i, n int) string {
 	}
 }
 
-// crc16 is the CRC16-CCITT (XMODEM) that Redis Cluster maps hash tags to slots with.
+// crc16 is CRC16-CCITT (XMODEM), with which Redis Cluster maps hash tags to slots.
 func crc16(s string) uint16 {
 	var crc uint16
 	for _, b := range []byte(s) {

@@ -1,15 +1,15 @@
--- Pages through one set of a job by score, then ID.
+-- Pages through one set of a job by score, then id.
 --
--- KEYS 1 m  2 s  3 w, l or x
--- ARGV 1 clock offset in us  2 'ready' (only up to now), 'delayed' (only after it) or ''
---      3 how many  4 score and 5 id to go on after, both '' to start
--- result: flat: id, score, value, "<token> <attempts> <crashes>" ...
+-- KEYS: 1 m  2 s  3 w, l or x
+-- ARGV: 1 clock offset in us  2 'ready' (until now), 'delayed' (after now) or ''  3 page size
+--       4 score and 5 id of the last entry of the previous page, '' for the first page
+-- Result: per message: id, score, value, "<token> <attempts> <crashes>"
 local t = redis.call('TIME')
 local now = math.floor((t[1] * 1000000 + t[2] + tonumber(ARGV[1])) / 1000)
 local m, s, z = unpack(KEYS)
 local which, n = ARGV[2], tonumber(ARGV[3])
 
--- Not a < b: that follows the server's locale.
+-- a < b would follow the server's locale.
 local function less(a, b)
   for i = 1, math.min(#a, #b) do
     local p, q = string.byte(a, i), string.byte(b, i)
@@ -18,8 +18,8 @@ local function less(a, b)
   return #a < #b
 end
 
--- The rank to start at, by halving: scores alone do not tell it, since a hundred thousand
--- messages may be due at one instant.
+-- Binary search for the first rank. A range by score would not do: a hundred thousand messages may
+-- be due at the same time.
 local low, high = 0, 0
 if ARGV[4] ~= '' then
   local score, id = tonumber(ARGV[4]), ARGV[5]

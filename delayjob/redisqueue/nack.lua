@@ -1,9 +1,9 @@
--- Gives messages of one job back.
+-- Returns messages of one job to the queue.
 --
--- KEYS 1 s  2 w  3 l  4 x
--- ARGV 1 clock offset in us  2 channel for hints  3 PUBLISH or SPUBLISH, then id, token,
---      delay in us, how: 0 retry, 1 release (the attempt is not charged), 2 bury ...
--- result: positions, from 1, of those that were lost
+-- KEYS: 1 s  2 w  3 l  4 x
+-- ARGV: 1 clock offset in us  2 hint channel  3 PUBLISH or SPUBLISH  then per message: id, token,
+--       delay in us, how (0 retry, 1 release without charging the attempt, 2 bury)
+-- Result: positions of the lost leases, from 1
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2] + tonumber(ARGV[1])
 local nowMs = math.floor(now / 1000)
@@ -27,7 +27,7 @@ for k, id in ipairs(ids) do
     if how == '2' then
       dead[#dead + 1] = string.format('%.0f', nowMs); dead[#dead + 1] = id
     else
-      local at = nowMs -- at once is now, rounded down; anything later is rounded up
+      local at = nowMs -- now is rounded down, later times are rounded up
       if delay > 0 then at = math.ceil((now + delay) / 1000) end
       wait[#wait + 1] = string.format('%.0f', at); wait[#wait + 1] = id
       if not least or at < least then least = at end
@@ -36,7 +36,7 @@ for k, id in ipairs(ids) do
     done[id] = true
   end
 end
-if #held > 0 then redis.call('HDEL', s, '') end -- also where memory is full, see claim.lua
+if #held > 0 then redis.call('HDEL', s, '') end -- allows writes when memory is full, see claim.lua
 if #wait > 0 then redis.call('ZADD', w, unpack(wait)) end
 if #dead > 0 then redis.call('ZADD', x, unpack(dead)) end
 if #keep > 0 then redis.call('HSET', s, unpack(keep)) end

@@ -1,6 +1,6 @@
--- Makes claims of a job hand out nothing.
+-- Pauses claims of a job.
 --
--- KEYS 1 c
--- ARGV 1 job
--- result: 1 it was not paused, 0 it was
+-- KEYS: 1 c
+-- ARGV: 1 job
+-- Result: 1 paused now, 0 paused before
 return redis.call('HSET', KEYS[1], 'p:' .. ARGV[1], 1)

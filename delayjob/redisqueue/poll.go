@@ -10,8 +10,8 @@ import (
 
 var _ delayjob.Poller = (*Queue)(nil)
 
-// Poll implements [delayjob.Poller]: with one call, or in a cluster one for each shard, those
-// of a node in a pipeline.
+// Poll implements [delayjob.Poller] with one call; in a cluster, with one per shard, pipelined by
+// node.
 func (q *Queue) Poll(ctx context.Context, jobs []string) ([]delayjob.Head, error) {
 	names := make([]any, len(jobs))
 	for i, j := range jobs {

@@ -1,8 +1,8 @@
--- Tells what a claim would find in some shards. It takes nothing.
+-- Returns what a claim would find in some shards. It leases nothing.
 --
--- KEYS of each shard: c, then w, l of each job
--- ARGV name of each job
--- result: now in us, then of each shard: 1 if it was completely loaded, next in ms or ''
+-- KEYS: per shard: c, then per job: w, l
+-- ARGV: job names
+-- Result: now in us, then per shard: 1 if completely loaded else 0, next due time in ms or ''
 local t = redis.call('TIME')
 local fields = {'epoch'}
 for i, job in ipairs(ARGV) do fields[i + 1] = 'p:' .. job end

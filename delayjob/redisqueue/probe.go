@@ -14,26 +14,25 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// probed is whether the servers were seen to be fit, which the calls of a queue that was
-// made without them find out.
+// probed records whether all servers were found usable. With [WithPatience], calls check this.
 type probed struct {
 	done atomic.Bool
 
-	mu   sync.Mutex // held while somebody asks the servers
-	at   time.Time  // of the last try
+	mu   sync.Mutex // held during a probe
+	at   time.Time  // of the last attempt
 	last atomic.Pointer[error]
 }
 
 const (
 	probeEvery   = 200 * time.Millisecond
 	probeTimeout = 2 * time.Second
-	firstTimeout = 5 * time.Second // for servers that are there and silent, one after the other
+	firstTimeout = 5 * time.Second // for all servers together, which may be silent
 )
 
 var errNotProbed = errors.New("redisqueue: Redis has not answered yet")
 
-// ready returns nil once all servers were seen to be fit. Until then one caller at a time
-// asks them, not too often, and the others get the last error.
+// ready returns nil once all servers were found usable. Until then, one caller at a time probes
+// them, at most every probeEvery, and the others get the last error.
 func (q *Queue) ready(ctx context.Context) error {
 	p := &q.probed
 	if p.done.Load() {
@@ -61,11 +60,11 @@ func (q *Queue) ready(ctx context.Context) error {
 		return err
 	}
 	p.done.Store(true)
-	q.log.Info("Redis answers")
+	q.log.Info("redis available")
 	return nil
 }
 
-// firstProbe is New's.
+// firstProbe is the probe by New.
 func (q *Queue) firstProbe(ctx context.Context, patient bool) error {
 	if patient {
 		var cancel context.CancelFunc
@@ -75,21 +74,20 @@ func (q *Queue) firstProbe(ctx context.Context, patient bool) error {
 	return q.probe(ctx)
 }
 
-// notReady tells that no server answered, or that it is about to be fit, from an answer that
-// will not change by itself.
+// notReady reports whether the servers may become usable without a change of configuration.
 func notReady(err error) bool {
 	for _, prefix := range [...]string{"LOADING ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "READONLY ", "BUSY ", "max number of clients"} {
 		if redis.HasErrorPrefix(err, prefix) {
 			return true
 		}
 	}
-	if _, ok := errors.AsType[net.Error](err); ok { // also a context's deadline
+	if _, ok := errors.AsType[net.Error](err); ok { // includes context deadlines
 		return true
 	}
 	return errors.Is(err, io.EOF) || errors.Is(err, redis.ErrPoolTimeout)
 }
 
-// publish is the command that sends a hint.
+// publish returns the command that sends a hint.
 func (q *Queue) publish() string {
 	if q.sharded.Load() {
 		return "SPUBLISH"
@@ -97,7 +95,7 @@ func (q *Queue) publish() string {
 	return "PUBLISH"
 }
 
-// probe asks all servers for what the queue depends on.
+// probe checks that all servers meet the queue's requirements.
 func (q *Queue) probe(ctx context.Context) error {
 	if q.cluster == nil {
 		_, err := q.probeServer(ctx, q.single)
@@ -115,7 +113,7 @@ func (q *Queue) probe(ctx context.Context) error {
 	return err
 }
 
-// probeServer also tells the server's major version, 0 if it does not say.
+// probeServer also returns the server's major version, 0 if unknown.
 func (q *Queue) probeServer(ctx context.Context, c *redis.Client) (major int, err error) {
 	addr := c.Options().Addr
 	t, err := c.Time(ctx).Result()
@@ -132,19 +130,19 @@ func (q *Queue) probeServer(ctx context.Context, c *redis.Client) (major int, er
 	}
 	major, minor := version(info)
 	if major > 0 && (major < 6 || major == 6 && minor < 2) {
-		return major, fmt.Errorf("redisqueue: Redis at %s is %d.%d; 6.2 or later is needed", addr, major, minor)
+		return major, fmt.Errorf("redisqueue: Redis at %s: must be version 6.2 or later, is %d.%d", addr, major, minor)
 	}
 	switch policy := conf["maxmemory-policy"]; policy {
 	case "noeviction":
 	case "":
-		q.log.Warn("cannot see whether Redis evicts keys; its maxmemory-policy must be noeviction", "address", addr, "error", err2)
+		q.log.Warn("redis eviction policy unknown, must be noeviction", "address", addr, "error", err2)
 	default:
-		return major, fmt.Errorf("redisqueue: Redis at %s has the maxmemory-policy %s and would drop messages when its memory is full; it must be noeviction", addr, policy)
+		return major, fmt.Errorf("redisqueue: Redis at %s: maxmemory-policy %s drops messages when memory is full, must be noeviction", addr, policy)
 	}
 	return major, nil
 }
 
-// version that the text of INFO tells; 0 if it does not.
+// version parses the reply of INFO; 0 if unknown.
 func version(info string) (major, minor int) {
 	_, rest, _ := strings.Cut(info, "redis_version:")
 	_, _ = fmt.Sscanf(rest, "%d.%d", &major, &minor)

@@ -19,7 +19,7 @@ func TestNew_beforeItsServer(t *testing.T) {
 	server.Kill()
 	var log bytes.Buffer
 	q := openQueue(t, server.URL(), WithPatience(), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-	if !strings.Contains(log.String(), "Redis does not answer") {
+	if !strings.Contains(log.String(), "redis unavailable") {
 		t.Errorf("no warning: %q", log.String())
 	}
 	if d := time.Until(q.Now()); d.Abs() > time.Minute {

@@ -1,9 +1,9 @@
 // Package redisqueue is a [delayjob.Queue] on Redis 6.2 or later: one server, a master under
-// Sentinel, or a cluster. Any number of processes share it; none of them has a special part.
+// Sentinel, or a cluster. Any number of processes share it, all with the same role.
 //
-// Every step is one Lua script, the clock is the server's, and a claim itself picks up leases
-// that have ended, so nothing has to watch over crashed processes. Redis may be emptied at
-// any moment; the loader fills it again.
+// Every step is one Lua script, on the server's clock. A claim itself picks up ended leases, so no
+// process has to watch for crashed ones. Redis may be emptied at any time; the loader fills it
+// again.
 package redisqueue
 
 import (
@@ -28,37 +28,37 @@ var (
 	_ delayjob.Inspector = (*Queue)(nil)
 )
 
-// Queue is a [delayjob.Queue] and [delayjob.Inspector] on Redis. An error other than those of
-// its contract means that the outcome is unknown.
+// Queue is a [delayjob.Queue] and [delayjob.Inspector] on Redis. An error that is not part of their
+// contracts means that the outcome is unknown.
 type Queue struct {
-	single  *redis.Client // one of the two
+	single  *redis.Client // nil in a cluster
 	cluster *redis.ClusterClient
-	owned   redis.UniversalClient // closed by Close; nil if it is the caller's
+	owned   redis.UniversalClient // closed by Close; nil if owned by the caller
 	prefix  string
 	keys    []shardKeys
 	log     *slog.Logger
 
-	probed  probed
-	sharded atomic.Bool // hints stay on the shard's node; known once probed
-	offset  atomic.Int64
-	reading atomic.Pointer[reading]
-	loads   []load
+	probed   probed
+	sharded  atomic.Bool // hints stay on the shard's node; set by the probe
+	offset   atomic.Int64
+	reading  atomic.Pointer[reading]
+	contents []shardContent
 
 	closing context.Context
 	close   context.CancelFunc
 	wakes   sync.WaitGroup
 
-	earsMu sync.Mutex
-	ears   *ears // nil while nobody listens
+	subsMu sync.Mutex
+	subs   *subscriptions // nil without subscribers
 }
 
-// A reading of the server's clock, before the offset.
+// A reading is the server's time at a local time, before the offset.
 type reading struct {
 	server, local time.Time
-	guess         bool // made up, for no server has answered yet
+	guess         bool // made up, because no server has answered yet
 }
 
-// An Option changes a Queue.
+// An Option configures a Queue.
 type Option func(*options)
 
 type options struct {
@@ -68,25 +68,25 @@ type options struct {
 	patient bool
 }
 
-// WithPrefix sets the beginning of all keys, "punctual" by default. Two installations on one
-// server need two. It holds no braces.
+// WithPrefix sets the prefix of all keys, "punctual" by default. It must not contain braces. Each
+// installation on a server needs its own.
 func WithPrefix(p string) Option { return func(o *options) { o.prefix = p } }
 
-// WithShards sets the number of shards, a power of two from 1 to 64; 0 means the default: 4, or
-// 16 in a cluster. Processes with another number work on other keys, a generation of their own,
-// see [Queue.RenewGeneration].
+// WithShards sets the number of shards, a power of two from 1 to 64; 0 means the default of 4, or
+// 16 in a cluster. Processes with different numbers use different keys, see
+// [Queue.RenewGeneration].
 func WithShards(n int) Option { return func(o *options) { o.shards = n } }
 
-// WithLogger sets where warnings go; [slog.Default] if it is not given.
+// WithLogger sets the logger; [slog.Default] by default.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 
-// WithPatience lets New succeed while the servers do not answer, or are not ready to. Calls
-// then fail until they are, and until they prove fit, which the calls find out themselves.
+// WithPatience lets New succeed while the servers do not answer or are not ready. Calls check the
+// servers and fail until all are usable.
 func WithPatience() Option { return func(o *options) { o.patient = true } }
 
-// New returns a queue on a *redis.Client or *redis.ClusterClient, which stays the caller's;
-// [Dial] makes one that is fit for it. It fails if the servers cannot be reached (but see
-// [WithPatience]), refuse the user, or would evict keys when their memory is full.
+// New returns a queue on a *redis.Client or *redis.ClusterClient, which the caller must close; use
+// [Dial] for suitable settings. It returns an error if a server cannot be reached (but see
+// [WithPatience]), refuses the user, is too old, or would evict keys when its memory is full.
 func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Queue, error) {
 	o := options{prefix: "punctual", log: slog.Default()}
 	for _, opt := range opts {
@@ -100,19 +100,19 @@ func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Qu
 	case *redis.ClusterClient:
 		q.cluster, shards = c, 16
 	default:
-		return nil, fmt.Errorf("redisqueue: a %T cannot hold a queue", client)
+		return nil, fmt.Errorf("redisqueue: client: must be a *redis.Client or *redis.ClusterClient, is a %T", client)
 	}
 	if o.shards != 0 {
 		shards = o.shards
 	}
 	if shards < 1 || shards > 64 || bits.OnesCount(uint(shards)) != 1 {
-		return nil, fmt.Errorf("redisqueue: %d shards; it must be a power of two from 1 to 64", shards)
+		return nil, fmt.Errorf("redisqueue: shards: must be a power of two from 1 to 64, is %d", shards)
 	}
 	if o.prefix == "" || strings.ContainsAny(o.prefix, "{}") {
-		return nil, fmt.Errorf("redisqueue: %q is not a prefix", o.prefix)
+		return nil, fmt.Errorf("redisqueue: prefix: must not be empty or contain braces, is %q", o.prefix)
 	}
 	q.keys = newShardKeys(o.prefix, shards, q.cluster != nil)
-	q.loads = make([]load, shards)
+	q.contents = make([]shardContent, shards)
 	now := time.Now()
 	q.reading.Store(&reading{server: now.UTC(), local: now, guess: true})
 	switch err := q.firstProbe(ctx, o.patient); {
@@ -121,7 +121,7 @@ func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Qu
 	case !o.patient || !notReady(err):
 		return nil, err
 	default:
-		q.log.Warn("Redis does not answer; it is taken into use as soon as it does", "error", err)
+		q.log.Warn("redis unavailable, used as soon as it answers", "error", err)
 	}
 	q.closing, q.close = context.WithCancel(context.WithoutCancel(ctx))
 	return q, nil
@@ -143,9 +143,9 @@ func (q *Queue) Close() error {
 // Shards implements [delayjob.Queue].
 func (q *Queue) Shards() int { return len(q.keys) }
 
-// SetClockOffset makes the engine clock the server's time plus d, from the next call on. It
-// is for a server whose clock differs from the database's, which decides what is due.
-// All processes should be told about the same.
+// SetClockOffset makes the engine clock the server's time plus d, from the next call on. Use it if
+// the server's clock differs from that of the database, which decides what is due. Set the same
+// offset in all processes.
 func (q *Queue) SetClockOffset(d time.Duration) { q.offset.Store(d.Microseconds()) }
 
 func (q *Queue) offsetArg() string { return strconv.FormatInt(q.offset.Load(), 10) }
@@ -155,17 +155,16 @@ func (q *Queue) clockOffset() time.Duration { return time.Duration(q.offset.Load
 // Now implements [delayjob.Queue].
 func (q *Queue) Now() time.Time { return q.reading.Load().at(time.Now()).Add(q.clockOffset()) }
 
-// at is the server's time at a local time, by elapsed time: a local clock that is set does
-// not matter.
+// at returns the server's time at a local time. It uses elapsed time, so setting the local clock
+// changes nothing.
 func (r *reading) at(local time.Time) time.Time { return r.server.Add(local.Sub(r.local)) }
 
 const (
-	readingAge  = 10 * time.Second // for so long an earlier reading may be better
-	readingStep = time.Second      // by which the server's clock was set back rather than read late
+	readingAge  = 10 * time.Second // how long an earlier reading may be better
+	readingStep = time.Second      // smallest step that means the server's clock was set back
 )
 
-// read notes the server's time. An answer is some time on its way, so of several readings the
-// one that makes it latest is the best.
+// read records the server's time. Replies take time, so the latest of several readings is the best.
 func (q *Queue) read(server time.Time) {
 	now := time.Now()
 	if old := q.reading.Load(); !old.guess && now.Sub(old.local) < readingAge {
@@ -184,8 +183,7 @@ func (q *Queue) Remove(ctx context.Context, ids ...string) ([]delayjob.State, er
 	})
 }
 
-// states runs a script that takes IDs after its other arguments and answers with the state
-// that each was in.
+// states runs a script that takes IDs as its last arguments and returns the previous state of each.
 func (q *Queue) states(ctx context.Context, what string, ids []string, prepare func(b *batch, k shardKeys) call) ([]delayjob.State, error) {
 	bs := batches(len(ids), func(i int) (int, string, bool) {
 		job, key := delayjob.SplitID(ids[i])

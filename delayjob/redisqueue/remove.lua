@@ -1,8 +1,8 @@
--- Forgets messages of one job, whatever their state and however broken.
+-- Deletes messages of one job in any state, even an inconsistent one.
 --
--- KEYS 1 m  2 s  3 w  4 l  5 x
--- ARGV 1 clock offset in us, then id ...
--- result: per id 0 absent, 1 delayed, 2 ready, 3 reserved, 4 dead
+-- KEYS: 1 m  2 s  3 w  4 l  5 x
+-- ARGV: 1 clock offset in us  then ids
+-- Result: per id its previous state: 0 absent, 1 delayed, 2 ready, 3 reserved, 4 dead
 local t = redis.call('TIME')
 local now = math.floor((t[1] * 1000000 + t[2] + tonumber(ARGV[1])) / 1000)
 local m, s, w, l, x = unpack(KEYS)

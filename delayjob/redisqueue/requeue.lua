@@ -1,8 +1,8 @@
--- Makes dead messages of one job due now, with their attempts forgotten.
+-- Makes dead messages of one job due now and resets their attempts.
 --
--- KEYS 1 s  2 w  3 l  4 x
--- ARGV 1 clock offset in us  2 channel for hints  3 PUBLISH or SPUBLISH, then id ...
--- result: per id the state it was in: 0 absent, 1 delayed, 2 ready, 3 reserved, 4 dead
+-- KEYS: 1 s  2 w  3 l  4 x
+-- ARGV: 1 clock offset in us  2 hint channel  3 PUBLISH or SPUBLISH  then ids
+-- Result: per id its previous state: 0 absent, 1 delayed, 2 ready, 3 reserved, 4 dead
 local t = redis.call('TIME')
 local now = math.floor((t[1] * 1000000 + t[2] + tonumber(ARGV[1])) / 1000)
 local s, w, l, x = unpack(KEYS)

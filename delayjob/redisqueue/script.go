@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Each atomic step is one script, which declares all its keys. They are sent by digest and,
-// to a server that does not know it, in full: a digest belongs to a version of the program,
-// so that two of them get along on one server.
+// Each atomic step is one script, which declares all its keys. Scripts are sent by digest, or in
+// full to a server that does not know them. Versions of the program can share a server, because a
+// changed script has another digest.
 var (
 	//go:embed add.lua
 	addSource string
@@ -69,10 +69,10 @@ func newScript(source string) *script {
 }
 
 const (
-	// maxBatch is how many messages one run of a script handles: it holds the server up for
-	// a millisecond or two. (Lua's unpack ends at 8,000.)
+	// maxBatch is how many messages one run of a script handles, so that it blocks the server for
+	// only a millisecond or two. (Lua's unpack allows 8,000.)
 	maxBatch = 500
-	// maxPipeline is how many runs go out before their answers are awaited.
+	// maxPipeline is how many runs are sent before their replies are read.
 	maxPipeline = 16
 )
 
@@ -87,8 +87,8 @@ type call struct {
 	err   error
 }
 
-// A command is sent once. go-redis by itself repeats what a broken connection left open, but
-// a claim that arrived twice would lease a second batch to nobody.
+// A command is sent only once. go-redis would repeat it after a broken connection, and a claim that
+// arrived twice would lease a second batch to no consumer.
 type command struct{ *redis.Cmd }
 
 func (command) NoRetry() bool { return true }
@@ -109,8 +109,8 @@ func (c *call) command(ctx context.Context, full bool) command {
 	return command{cmd}
 }
 
-// run makes the calls, those of one server in pipelines and the servers at once, and sets
-// their replies and errors. A server that is down holds up its own calls only.
+// run makes the calls and sets their replies and errors. It pipelines the calls of each server and
+// runs the servers in parallel, so a server that is down delays only its own calls.
 func (q *Queue) run(ctx context.Context, calls []*call) {
 	if err := q.ready(ctx); err != nil {
 		for _, c := range calls {
@@ -156,7 +156,7 @@ func (q *Queue) runOn(ctx context.Context, node *redis.Client, calls []*call) {
 			q.redirect(ctx, c)
 		}
 		if err := part[len(part)-1].err; unanswered(err) {
-			for _, c := range calls { // nor will it answer these
+			for _, c := range calls { // the server will not answer these either
 				c.err = err
 			}
 			return
@@ -164,7 +164,7 @@ func (q *Queue) runOn(ctx context.Context, node *redis.Client, calls []*call) {
 	}
 }
 
-// unanswered tells an error of the connection from one that the server reports.
+// unanswered reports whether err is a connection error, not one that the server reported.
 func unanswered(err error) bool {
 	_, answered := errors.AsType[redis.Error](err)
 	return err != nil && !answered
@@ -192,9 +192,8 @@ func send(ctx context.Context, node *redis.Client, calls []*call, full bool) {
 	}
 }
 
-// redirect makes a call again that a node of the cluster refused because the shard is not, or
-// not yet, its own; it was not run there. A node that does not answer may be dead, so the
-// slots are looked up anew for the next time.
+// redirect repeats a call that a cluster node refused, without running it, because the shard has
+// moved or is moving. If a node does not answer, it may be dead, so the slots are reloaded.
 func (q *Queue) redirect(ctx context.Context, c *call) {
 	if q.cluster == nil || c.err == nil {
 		return
@@ -213,7 +212,7 @@ func (q *Queue) redirect(ctx context.Context, c *call) {
 	}
 }
 
-// node is the server that a shard is on.
+// node returns the server of a shard.
 func (q *Queue) node(ctx context.Context, shard int) (*redis.Client, error) {
 	if q.cluster == nil {
 		return q.single, nil
@@ -226,9 +225,9 @@ func (q *Queue) node(ctx context.Context, shard int) (*redis.Client, error) {
 	return node, nil
 }
 
-var errReply = errors.New("unexpected answer of a script")
+var errReply = errors.New("unexpected script reply")
 
-// list is the reply of a call as a list of at least n elements.
+// list returns the reply of a call as a list of at least n elements.
 func (c *call) list(n int) ([]any, error) {
 	if c.err != nil {
 		return nil, c.err

@@ -12,7 +12,7 @@ import (
 func (q *Queue) Ack(ctx context.Context, ls ...delayjob.Lease) []error {
 	return q.settle(ctx, "acknowledge in", ls, jobOf, func(b *batch, k shardKeys) call {
 		args := make([]any, 0, 4+len(b.at))
-		count := 0 // where the number of the present run stands
+		count := 0 // index of the count of the current claim
 		for n, i := range b.at {
 			if n == 0 || ls[i].Token != ls[b.at[n-1]].Token {
 				args = append(args, ls[i].Token, 0)
@@ -31,7 +31,7 @@ func (q *Queue) Nack(ctx context.Context, rs ...delayjob.Return) []error {
 	for i, r := range rs {
 		ls[i] = r.Lease
 	}
-	return q.settle(ctx, "give back to", ls, jobOf, func(b *batch, k shardKeys) call {
+	return q.settle(ctx, "return to", ls, jobOf, func(b *batch, k shardKeys) call {
 		args := append(make([]any, 0, 3+4*len(b.at)), q.offsetArg(), k.sig, q.publish())
 		for _, i := range b.at {
 			args = append(args, rs[i].Lease.ID, rs[i].Lease.Token, micros(rs[i].Delay), int(rs[i].How))
@@ -40,14 +40,13 @@ func (q *Queue) Nack(ctx context.Context, rs ...delayjob.Return) []error {
 	})
 }
 
-// Extend implements [delayjob.Queue]. It takes one call of a script for each shard, whatever
-// the jobs.
+// Extend implements [delayjob.Queue]. It runs one script per shard for leases of all jobs.
 func (q *Queue) Extend(ctx context.Context, d time.Duration, ls ...delayjob.Lease) []error {
 	anyJob := func(string) string { return "" }
 	return q.settle(ctx, "extend leases of", ls, anyJob, func(b *batch, k shardKeys) call {
 		c := call{script: extendScript, keys: []string{k.s},
 			args: append(make([]any, 0, 2+3*len(b.at)), q.offsetArg(), max(d, time.Millisecond).Microseconds())}
-		key := map[string]int{} // by job, as Lua counts
+		key := map[string]int{} // index in KEYS, by job
 		for _, i := range b.at {
 			job := jobOf(ls[i].ID)
 			if key[job] == 0 {
@@ -65,11 +64,10 @@ func jobOf(id string) string {
 	return job
 }
 
-// micros rounds up: never early.
+// micros rounds up, so that nothing happens early.
 func micros(d time.Duration) int64 { return (d + time.Microsecond - 1).Microseconds() }
 
-// settle runs a script that answers with the positions of the leases that were lost, once for
-// each shard and what group makes of the ID.
+// settle runs a script that returns the positions of lost leases, once per shard and group of IDs.
 func (q *Queue) settle(ctx context.Context, what string, ls []delayjob.Lease, group func(id string) string, prepare func(b *batch, k shardKeys) call) []error {
 	var errs []error
 	fail := func(i int, err error) {

@@ -1,8 +1,9 @@
 -- Counts the messages of a job in one shard.
 --
--- KEYS 1 c  2 w  3 l  4 x
--- ARGV 1 clock offset in us  2 job
--- result: waiting, of these ready, leased, dead, score of the first waiting or '', 1 if paused
+-- KEYS: 1 c  2 w  3 l  4 x
+-- ARGV: 1 clock offset in us  2 job
+-- Result: waiting, ready (included in waiting), leased, dead, score of the first waiting or '',
+--       1 if paused else 0
 local t = redis.call('TIME')
 local now = math.floor((t[1] * 1000000 + t[2] + tonumber(ARGV[1])) / 1000)
 return {

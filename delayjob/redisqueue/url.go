@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Open connects to the servers of a URL, see [Dial], and returns a queue on them. Its Close
-// closes the connections.
+// Open connects to the servers of a URL, see [Dial], and returns a queue on them. Its Close closes
+// the connections.
 func Open(ctx context.Context, url string, opts ...Option) (*Queue, error) {
 	client, err := Dial(url)
 	if err != nil {
@@ -28,15 +28,15 @@ func Open(ctx context.Context, url string, opts ...Option) (*Queue, error) {
 	return q, nil
 }
 
-// Dial returns a client fit for a queue: it does not repeat commands by itself, notices dead
-// servers soon, and heeds the contexts' deadlines. It does not connect yet. URLs are
+// Dial returns a client with settings for a queue: it does not repeat commands, notices dead
+// servers soon, and obeys context deadlines. It does not connect yet. URLs are
 //
 //	redis://user:password@host:port/db                 one server; rediss: with TLS
 //	redis+cluster://user:password@h1:p,h2:p            a cluster, from any of its nodes; rediss+cluster
-//	redis+sentinel://user:password@h1:p,h2:p/NAME/db   the master that the Sentinels call NAME; rediss+sentinel
+//	redis+sentinel://user:password@h1:p,h2:p/NAME/db   the master called NAME in Sentinel; rediss+sentinel
 //
-// and may carry the query parameters of [redis.ParseURL], [redis.ParseClusterURL] and
-// [redis.ParseFailoverURL], such as pool_size=20 or read_timeout=2s.
+// with the query parameters of [redis.ParseURL], [redis.ParseClusterURL] and
+// [redis.ParseFailoverURL], for example pool_size=20 or read_timeout=2s.
 func Dial(url string) (redis.UniversalClient, error) {
 	u, err := parseURL(url)
 	if err != nil {
@@ -59,8 +59,8 @@ func Dial(url string) (redis.UniversalClient, error) {
 		}
 		u.limit(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
 		o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
-		// A dead master answers neither MOVED nor READONLY, so its successor is found by
-		// asking. The default is a minute.
+		// A dead master cannot redirect, so its successor is found by polling. The default is a
+		// minute.
 		o.ClusterStateReloadInterval = time.Second
 		o.MaintNotificationsConfig = noNotifications()
 		return redis.NewClusterClient(o), nil
@@ -80,8 +80,8 @@ func Dial(url string) (redis.UniversalClient, error) {
 	}
 }
 
-// limit sets the time-outs that the URL leaves open, so that a server that is there but silent
-// holds nobody up for long. Its longest answer takes some ten milliseconds.
+// limit sets the timeouts that the URL leaves open, so that a silent server does not block callers
+// for long. Its slowest reply takes about ten milliseconds.
 func (u *serverURL) limit(dial, read, write *time.Duration) {
 	for _, l := range []struct {
 		name    string
@@ -94,13 +94,12 @@ func (u *serverURL) limit(dial, read, write *time.Duration) {
 	}
 }
 
-// noNotifications spares each connection the asking for notices of maintenance, which only a
-// hosted offering gives.
+// noNotifications disables maintenance notifications, which only hosted Redis sends.
 func noNotifications() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// A serverURL is a URL in parts. net/url does not take several hosts.
+// A serverURL is a parsed URL. net/url does not support several hosts.
 type serverURL struct {
 	tls        bool
 	kind       string // "", cluster or sentinel
@@ -131,12 +130,12 @@ func parseURL(s string) (*serverURL, error) {
 		return nil, u.hide(errors.New("several hosts need redis+cluster:// or redis+sentinel://"))
 	}
 	if kind != "" && u.hosts[0] == "" {
-		return nil, u.hide(errors.New("no host"))
+		return nil, u.hide(errors.New("the URL must contain a host"))
 	}
 	return u, nil
 }
 
-// plain is the URL as go-redis has it, with all hosts but the first as parameters.
+// plain returns the URL for go-redis, with all hosts but the first as parameters.
 func (u *serverURL) plain(path string) string {
 	scheme := "redis"
 	if u.tls {

@@ -13,9 +13,8 @@ import (
 	"punctual/delayjob"
 )
 
-// A value is what the hash m holds of a message: version and due time in decimal, since the
-// scripts read them, then the headers with their length, then the body as it is. Around a
-// body it costs some 20 bytes.
+// A value is the text of a message in the hash m: version, due time and length of the headers in
+// decimal, which the scripts read, then headers and body. It adds about 20 bytes to a body.
 
 func encodeValue(m *delayjob.Message) []byte {
 	headers := encodeHeaders(m.Headers)
@@ -30,7 +29,7 @@ func encodeValue(m *delayjob.Message) []byte {
 	return append(b, m.Body...)
 }
 
-// encodeHeaders writes names and values with their lengths before them.
+// encodeHeaders writes each name and value with its length before it.
 func encodeHeaders(h map[string]string) []byte {
 	var b []byte
 	for _, k := range slices.Sorted(maps.Keys(h)) {
@@ -44,7 +43,7 @@ func encodeHeaders(h map[string]string) []byte {
 
 var errValue = errors.New("not a message of this version of the queue")
 
-// decodeMessage makes the message of an ID from its value; the body is the caller's.
+// decodeMessage decodes the value of an ID. The caller owns the body.
 func decodeMessage(id, value string) (delayjob.Message, error) {
 	var m delayjob.Message
 	m.Job, m.Key = delayjob.SplitID(id)
@@ -85,7 +84,7 @@ func decodeMessage(id, value string) (delayjob.Message, error) {
 	return m, nil
 }
 
-// Due times are Unix milliseconds, rounded up: never early.
+// ceilMilli rounds up, so that no message runs early.
 func ceilMilli(t time.Time) int64 {
 	ms := t.UnixMilli()
 	if t.Nanosecond()%int(time.Millisecond) != 0 {

@@ -80,7 +80,7 @@ func TestDial(t *testing.T) {
 
 		{"redis+sentinel://h1:1", "must name the master"},
 		{"redis://h1:1,h2:2", "several hosts"},
-		{"redis+cluster://", "no host"},
+		{"redis+cluster://", "must contain a host"},
 		{"http://h:1", "must begin with redis://"},
 		{"redis+magic://h:1", "must begin with redis://"},
 		{"redis:h:1", "must begin with redis://"},

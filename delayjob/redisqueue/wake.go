@@ -16,23 +16,24 @@ import (
 
 const (
 	subscribeTimeout = 3 * time.Second // how long Wake waits for subscriptions
-	silence          = 5 * time.Second // after it a connection is asked whether it lives; twice means no
+	// A silent connection is pinged after this time; twice means that it is dead.
+	pingAfter = 5 * time.Second
 )
 
-// Wake implements [delayjob.Queue]. It fails if no subscription could be made. One that comes
-// into force later, or again after its connection broke, shows as a hint with a zero Due. All
-// calls share the subscriptions.
+// Wake implements [delayjob.Queue]. It fails if no subscription succeeds. Shards subscribed later,
+// or again after a broken connection, send a hint with a zero Due. All calls share the
+// subscriptions.
 func (q *Queue) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
 	if q.closing.Err() != nil {
 		return nil, errors.New("redisqueue: closed")
 	}
-	if err := q.ready(ctx); err != nil { // it tells which way hints go
+	if err := q.ready(ctx); err != nil { // it decides how hints are sent
 		return nil, fmt.Errorf("redisqueue: subscribe to hints: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(q.closing, cancel)
 	h := newHub(len(q.keys))
-	leave := q.hear(h)
+	leave := q.attach(h)
 	end := func() {
 		cancel()
 		stop()
@@ -58,7 +59,7 @@ func (q *Queue) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
 		}
 		return nil, fmt.Errorf("redisqueue: subscribe to hints: %w", err)
 	case subscribed < len(q.keys):
-		q.log.Warn("some shards give no wake-up hints yet", "shards", len(q.keys)-subscribed, "error", err)
+		q.log.Warn("no wake-up hints from some shards yet", "shards", len(q.keys)-subscribed, "error", err)
 	}
 	q.wakes.Go(func() {
 		h.deliver(ctx)
@@ -68,8 +69,8 @@ func (q *Queue) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
 	return h.out, nil
 }
 
-// channels groups the shards whose hints come over one connection. With SPUBLISH a hint stays
-// on the node of its shard, and any shard may move to another node by itself.
+// channels groups the shards whose hints share a connection. With SPUBLISH, each shard has its own,
+// because its slot may move to another node.
 func (q *Queue) channels() [][]int {
 	if !q.sharded.Load() {
 		all := make([]int, len(q.keys))
@@ -85,94 +86,93 @@ func (q *Queue) channels() [][]int {
 	return each
 }
 
-// ears are the subscriptions of a queue, kept up while a hub wants to hear.
-type ears struct {
+// subscriptions are kept up while a hub uses them.
+type subscriptions struct {
 	stop      func()
 	listeners sync.WaitGroup
 
-	mu      sync.Mutex
-	hubs    map[*hub]struct{}
-	inForce map[int]bool // by shard
-	err     error        // the last failure
+	mu     sync.Mutex
+	hubs   map[*hub]struct{}
+	active map[int]bool // by shard
+	err    error        // the last failure
 }
 
-// hear has a hub hear until leave is called. The last one to leave awaits the end of the
-// subscriptions.
-func (q *Queue) hear(h *hub) (leave func()) {
-	q.earsMu.Lock()
-	defer q.earsMu.Unlock()
-	e := q.ears
-	if e == nil {
+// attach connects a hub until leave is called. The last leave waits for the subscriptions to end.
+func (q *Queue) attach(h *hub) (leave func()) {
+	q.subsMu.Lock()
+	defer q.subsMu.Unlock()
+	subs := q.subs
+	if subs == nil {
 		ctx, stop := context.WithCancel(q.closing)
-		e = &ears{stop: stop, hubs: map[*hub]struct{}{}, inForce: map[int]bool{}}
+		subs = &subscriptions{stop: stop, hubs: map[*hub]struct{}{}, active: map[int]bool{}}
 		for _, shards := range q.channels() {
-			e.listeners.Go(func() { q.listen(ctx, e, shards) })
+			subs.listeners.Go(func() { q.listen(ctx, subs, shards) })
 		}
-		q.ears = e
+		q.subs = subs
 	}
-	e.join(h)
+	subs.join(h)
 	return func() {
-		q.earsMu.Lock()
-		last := e.leave(h)
+		q.subsMu.Lock()
+		last := subs.leave(h)
 		if last {
-			q.ears = nil
+			q.subs = nil
 		}
-		q.earsMu.Unlock()
+		q.subsMu.Unlock()
 		if last {
-			e.stop()
-			e.listeners.Wait()
+			subs.stop()
+			subs.listeners.Wait()
 		}
 	}
 }
 
-func (e *ears) join(h *hub) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.hubs[h] = struct{}{}
-	for shard := range e.inForce {
+func (subs *subscriptions) join(h *hub) {
+	subs.mu.Lock()
+	defer subs.mu.Unlock()
+	subs.hubs[h] = struct{}{}
+	for shard := range subs.active {
 		h.subscribed(shard)
 	}
-	h.failed(e.err)
+	h.failed(subs.err)
 }
 
-func (e *ears) leave(h *hub) (last bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.hubs, h)
-	return len(e.hubs) == 0
+func (subs *subscriptions) leave(h *hub) (last bool) {
+	subs.mu.Lock()
+	defer subs.mu.Unlock()
+	delete(subs.hubs, h)
+	return len(subs.hubs) == 0
 }
 
-func (e *ears) subscribed(shard int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.inForce[shard] = true
-	for h := range e.hubs {
+func (subs *subscriptions) subscribed(shard int) {
+	subs.mu.Lock()
+	defer subs.mu.Unlock()
+	subs.active[shard] = true
+	for h := range subs.hubs {
 		h.subscribed(shard)
 	}
 }
 
-func (e *ears) failed(shards []int, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.err = err
+func (subs *subscriptions) failed(shards []int, err error) {
+	subs.mu.Lock()
+	defer subs.mu.Unlock()
+	subs.err = err
 	for _, s := range shards {
-		delete(e.inForce, s)
+		delete(subs.active, s)
 	}
-	for h := range e.hubs {
+	for h := range subs.hubs {
 		h.failed(err)
 	}
 }
 
-func (e *ears) note(hint delayjob.Hint) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for h := range e.hubs {
+func (subs *subscriptions) note(hint delayjob.Hint) {
+	subs.mu.Lock()
+	defer subs.mu.Unlock()
+	for h := range subs.hubs {
 		h.note(hint)
 	}
 }
 
-// listen keeps up a subscription and notes what it brings until ctx ends.
-func (q *Queue) listen(ctx context.Context, e *ears, shards []int) {
+// listen keeps up a subscription and passes on its hints until ctx ends.
+func (q *Queue) listen(ctx context.Context, subs *subscriptions, shards []int) {
 	channels, shardOf := make([]string, len(shards)), map[string]int{}
 	for i, s := range shards {
 		channels[i] = q.keys[s].sig
@@ -182,7 +182,7 @@ func (q *Queue) listen(ctx context.Context, e *ears, shards []int) {
 		ps, err := q.subscribe(ctx, channels)
 		if err == nil {
 			var alive bool
-			if alive, err = receive(ctx, ps, e, shardOf); alive {
+			if alive, err = receive(ctx, ps, subs, shardOf); alive {
 				failures = 0
 			}
 		}
@@ -190,7 +190,7 @@ func (q *Queue) listen(ctx context.Context, e *ears, shards []int) {
 		if ctx.Err() != nil {
 			return
 		}
-		e.failed(shards, err)
+		subs.failed(shards, err)
 		if q.cluster != nil {
 			q.cluster.ReloadState(ctx)
 		}
@@ -215,12 +215,12 @@ func (q *Queue) subscribe(ctx context.Context, channels []string) (*redis.PubSub
 	}
 }
 
-// receive notes hints until the subscription breaks, and tells whether it was ever in force.
-func receive(ctx context.Context, ps *redis.PubSub, e *ears, shardOf map[string]int) (alive bool, err error) {
-	defer context.AfterFunc(ctx, func() { ps.Close() })() // nothing else ends a read early
+// receive passes on hints until the subscription breaks. It reports whether it was ever active.
+func receive(ctx context.Context, ps *redis.PubSub, subs *subscriptions, shardOf map[string]int) (alive bool, err error) {
+	defer context.AfterFunc(ctx, func() { ps.Close() })() // nothing else interrupts a read
 	asked := false
 	for {
-		msg, err := ps.ReceiveTimeout(ctx, silence)
+		msg, err := ps.ReceiveTimeout(ctx, pingAfter)
 		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() && !asked && ctx.Err() == nil {
 			if err := ps.Ping(ctx); err != nil {
 				return alive, err
@@ -240,28 +240,28 @@ func receive(ctx context.Context, ps *redis.PubSub, e *ears, shardOf map[string]
 				return alive, errors.New("the server ended the subscription")
 			case ok:
 				alive = true
-				e.subscribed(shard)
+				subs.subscribed(shard)
 			}
 		case *redis.Message:
 			shard, ok := shardOf[m.Channel]
 			if due, err := strconv.ParseInt(m.Payload, 10, 64); ok && err == nil {
-				e.note(delayjob.Hint{Shard: shard, Due: fromMilli(due)})
+				subs.note(delayjob.Hint{Shard: shard, Due: fromMilli(due)})
 			}
 		}
 	}
 }
 
-// A hub merges the hints of all shards: of each the earliest that was not taken yet is kept,
-// so that nothing ever fills up however slow the taker is.
+// A hub merges the hints of all shards. It keeps the earliest pending one per shard, so a slow
+// reader never makes it grow.
 type hub struct {
 	out      chan delayjob.Hint
-	changed  chan struct{} // one slot: look at pending
+	changed  chan struct{} // one slot: check pending
 	complete chan struct{} // closed when all shards are subscribed
 
 	mu      sync.Mutex
 	pending map[int]time.Time
-	confirm map[int]bool // subscribed before begin; nil after it
-	missing int          // of confirm, until complete
+	confirm map[int]bool // subscribed before begin; then nil
+	missing int          // shards not in confirm, before begin
 	err     error        // the last failure
 }
 
@@ -272,8 +272,8 @@ func newHub(shards int) *hub {
 	}
 }
 
-// subscribed notes a subscription that is now in force: the first of a shard while Wake is
-// waiting for it is no news to anybody.
+// subscribed records an active subscription. It sends a hint, except for the first one of a shard
+// while Wake waits for it.
 func (h *hub) subscribed(shard int) {
 	h.mu.Lock()
 	if h.confirm != nil && !h.confirm[shard] {
@@ -288,7 +288,7 @@ func (h *hub) subscribed(shard int) {
 	h.note(delayjob.Hint{Shard: shard})
 }
 
-// begin ends the waiting and tells how many shards are subscribed and why others are not.
+// begin ends the wait. It returns how many shards are subscribed, and the last error.
 func (h *hub) begin() (subscribed int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -314,7 +314,7 @@ func (h *hub) note(hint delayjob.Hint) {
 	}
 }
 
-// deliver hands out what was noted until ctx ends.
+// deliver sends pending hints until ctx ends.
 func (h *hub) deliver(ctx context.Context) {
 	for {
 		hint, ok := h.first()
@@ -332,7 +332,7 @@ func (h *hub) deliver(ctx context.Context) {
 	}
 }
 
-// first is the earliest hint not taken yet.
+// first returns the earliest pending hint.
 func (h *hub) first() (hint delayjob.Hint, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -344,7 +344,7 @@ func (h *hub) first() (hint delayjob.Hint, ok bool) {
 	return hint, ok
 }
 
-// taken forgets a hint unless an earlier one came in while it was handed out.
+// taken removes a delivered hint unless an earlier one has arrived meanwhile.
 func (h *hub) taken(hint delayjob.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
