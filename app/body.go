@@ -16,6 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
+	"punctual/app/problem"
 )
 
 // Limits of a body. Its faults are reported one by one, so its cost grows with the number of its
@@ -53,7 +54,7 @@ func receiveBody(ctx huma.Context, next func(huma.Context)) {
 		p = bodyShape(body, values)
 	}
 	if p != nil {
-		writeProblem(c, p)
+		problem.Write(c, p)
 		return
 	}
 	c.Request.Body = io.NopCloser(bytes.NewReader(body))
@@ -61,7 +62,7 @@ func receiveBody(ctx huma.Context, next func(huma.Context)) {
 }
 
 // readBody reads at most limit bytes, within bodyTimeout.
-func readBody(c *gin.Context, limit int64) ([]byte, *Problem) {
+func readBody(c *gin.Context, limit int64) ([]byte, *problem.Problem) {
 	connection := http.NewResponseController(c.Writer) // a recorder in a test has none
 	_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
@@ -72,14 +73,14 @@ func readBody(c *gin.Context, limit int64) ([]byte, *Problem) {
 	}
 	// The deadline stays: before it answers, the server reads what is left of the body.
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
-		return nil, newProblem(http.StatusRequestTimeout, "timeout", "The body did not arrive in time")
+		return nil, problem.New(http.StatusRequestTimeout, "timeout", "The body did not arrive in time")
 	}
-	return nil, cmp.Or(tooLarge(err), newProblem(statusClientGone, "cancelled", "The client closed the connection"))
+	return nil, cmp.Or(problem.TooLarge(err), problem.New(problem.StatusClientGone, "cancelled", "The client closed the connection"))
 }
 
 // bodyShape is nil unless the JSON text has more than maxValues, too deep nesting or a too long key.
 // Whether it is JSON at all is left to the decoder.
-func bodyShape(text []byte, maxValues int) *Problem {
+func bodyShape(text []byte, maxValues int) *problem.Problem {
 	depth, values := 0, 0
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -111,9 +112,9 @@ func bodyShape(text []byte, maxValues int) *Problem {
 	return nil
 }
 
-func bodyProblem(code, format string, limit int) *Problem {
-	p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
-	p.Errors = []ProblemFault{{Location: "body", Message: fmt.Sprintf(format, limit), Code: code}}
+func bodyProblem(code, format string, limit int) *problem.Problem {
+	p := problem.New(http.StatusUnprocessableEntity, "invalid", "Invalid request")
+	p.Errors = []problem.ProblemFault{{Location: "body", Message: fmt.Sprintf(format, limit), Code: code}}
 	return p
 }
 

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"punctual/app/problem"
+
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 )
@@ -188,7 +190,7 @@ func TestBody_limits(t *testing.T) {
 		}
 	}
 	got := send(t, s, "POST", "/api/v1/sites", object(1000, "1"), "Authorization", "Bearer "+token)
-	if len(got.Errors) != maxErrors || got.Omitted < 100 {
+	if len(got.Errors) != problem.MaxErrors || got.Omitted < 100 {
 		t.Errorf("%d errors, %d omitted", len(got.Errors), got.Omitted)
 	}
 	for _, page := range []string{"/decide", "/respond", "/arrive", "/offer"} {

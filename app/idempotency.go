@@ -18,6 +18,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
+	"punctual/app/problem"
 )
 
 const (
@@ -66,13 +67,13 @@ func (i *idempotency) middleware(ctx huma.Context, next func(huma.Context)) {
 	}
 	c := humagin.Unwrap(ctx)
 	if !isIdempotencyKey(key) {
-		writeProblem(c, keyProblem("malformed", "must be 1 to 255 visible ASCII characters"))
+		problem.Write(c, keyProblem("malformed", "must be 1 to 255 visible ASCII characters"))
 		return
 	}
 	body, err := io.ReadAll(c.Request.Body)
 	if err != nil { // it is in memory
 		_ = c.Error(err)
-		writeProblem(c, internalProblem())
+		problem.Write(c, problem.Internal())
 		return
 	}
 	c.Request.Body = io.NopCloser(bytes.NewReader(body))
@@ -93,20 +94,20 @@ func (i *idempotency) run(ctx huma.Context, next func(huma.Context), c *gin.Cont
 	first, known, err := i.claim(ctx.Context(), req)
 	switch {
 	case err != nil:
-		if p := problem(err); p != nil {
-			writeProblem(c, p)
+		if p := problem.Of(err); p != nil {
+			problem.Write(c, p)
 			return
 		}
 		_ = c.Error(err)
-		writeProblem(c, internalProblem())
+		problem.Write(c, problem.Internal())
 	case first:
 		i.execute(ctx, next, c, s, req)
 	case known.BodyHash != req.BodyHash:
-		writeProblem(c, keyProblem("key_reused", "must not be reused: another request used it within the last 24 hours"))
+		problem.Write(c, keyProblem("key_reused", "must not be reused: another request used it within the last 24 hours"))
 	case known.Status == 0:
-		p := newProblem(http.StatusConflict, "state_conflict", "The first request with this Idempotency-Key is still running")
-		p.State, p.retryAfter = "running", time.Second
-		writeProblem(c, p)
+		p := problem.New(http.StatusConflict, "state_conflict", "The first request with this Idempotency-Key is still running")
+		p.State, p.RetryAfter = "running", time.Second
+		problem.Write(c, p)
 	default:
 		i.replay(c, s, known)
 	}
@@ -235,20 +236,20 @@ func (i *idempotency) renew(ctx context.Context, cancel context.CancelFunc, req 
 }
 
 func isFinal(status int) bool {
-	return status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests && status != statusClientGone
+	return status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests && status != problem.StatusClientGone
 }
 
 func (i *idempotency) replay(c *gin.Context, s seal, known idempotentAnswer) {
 	if len(known.Body) == 0 {
-		p := newProblem(http.StatusConflict, "state_conflict", "The first request succeeded, but its response was too long to keep")
+		p := problem.New(http.StatusConflict, "state_conflict", "The first request succeeded, but its response was too long to keep")
 		p.State = "answered"
 		maps.Copy(c.Writer.Header(), http.Header{"Location": known.Headers["Location"]})
-		writeProblem(c, p)
+		problem.Write(c, p)
 		return
 	}
 	body, err := s.open(known.Body)
 	if err != nil {
-		writeProblem(c, keyProblem("key_reused", "must not be reused: another user or session used it"))
+		problem.Write(c, keyProblem("key_reused", "must not be reused: another user or session used it"))
 		return
 	}
 	maps.Copy(c.Writer.Header(), known.Headers)
@@ -323,10 +324,10 @@ func (u *idempotencyUsage) add(userID int64, bytes int) {
 	}
 }
 
-func keysSpent() *Problem {
-	p := newProblem(http.StatusTooManyRequests, "rate_limited", "Too many Idempotency-Keys within 24 hours")
+func keysSpent() *problem.Problem {
+	p := problem.New(http.StatusTooManyRequests, "rate_limited", "Too many Idempotency-Keys within 24 hours")
 	p.Detail = "Keys are kept for 24 hours. Wait, or send the request without a key."
-	p.retryAfter = time.Hour
+	p.RetryAfter = time.Hour
 	return p
 }
 
@@ -334,9 +335,9 @@ func isIdempotencyKey(key string) bool {
 	return len(key) <= 255 && !slices.ContainsFunc([]byte(key), func(b byte) bool { return b <= ' ' || b > '~' })
 }
 
-func keyProblem(code, message string) *Problem {
-	p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
-	p.Errors = []ProblemFault{{Location: "header." + idempotencyKey, Message: message, Code: code}}
+func keyProblem(code, message string) *problem.Problem {
+	p := problem.New(http.StatusUnprocessableEntity, "invalid", "Invalid request")
+	p.Errors = []problem.ProblemFault{{Location: "header." + idempotencyKey, Message: message, Code: code}}
 	return p
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"punctual/account"
 	"punctual/app/database"
+	"punctual/app/problem"
 	"punctual/tests/testenv/testdb"
 )
 
@@ -27,7 +28,7 @@ import (
 type counter struct {
 	*idempotency
 	runs   atomic.Int64
-	fail   atomic.Pointer[Problem]
+	fail   atomic.Pointer[problem.Problem]
 	took   time.Duration
 	offset atomic.Int64 // of the clock
 }
@@ -144,7 +145,7 @@ func TestIdempotency_whatIsNotFinalIsNotKept(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
 		c := newCounter(t, db)
 		s, _ := testServer(t, c.register)
-		for i, failure := range []*Problem{internalProblem(), newProblem(429, "rate_limited", ""), newProblem(503, "unavailable", ""), {Code: "panic"}} {
+		for i, failure := range []*problem.Problem{problem.Internal(), problem.New(429, "rate_limited", ""), problem.New(503, "unavailable", ""), {Code: "panic"}} {
 			key := strconv.Itoa(i)
 			c.fail.Store(failure)
 			a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", key, "X-User", "1")
@@ -156,7 +157,7 @@ func TestIdempotency_whatIsNotFinalIsNotKept(t *testing.T) {
 				t.Errorf("%s: %d %s", failure.Code, a.status, a.body)
 			}
 		}
-		c.fail.Store(newProblem(409, "room_conflict", ""))
+		c.fail.Store(problem.New(409, "room_conflict", ""))
 		send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "final", "X-User", "1")
 		c.fail.Store(nil)
 		if a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "final", "X-User", "1"); a.status != 409 || a.Code != "room_conflict" {

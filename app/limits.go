@@ -20,6 +20,7 @@ import (
 	"punctual/account/redislimit"
 	"punctual/app/config"
 	"punctual/app/database"
+	"punctual/app/problem"
 	meetinghttp "punctual/meeting/httpapi"
 )
 
@@ -103,7 +104,7 @@ func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
 	known, valid := l.known.has(secret), false
 	if !known {
 		if ok, after := l.refused.Allow(ctx.Context(), network); !ok {
-			writeProblem(c, tooMany("Too many requests from this address that were refused", after))
+			problem.Write(c, tooMany("Too many requests from this address that were refused", after))
 			return
 		}
 	}
@@ -126,7 +127,7 @@ func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
 func (l *limits) admit(c *gin.Context, networks []string) bool {
 	for _, key := range networks {
 		if ok, after := l.addresses.Allow(c.Request.Context(), key); !ok {
-			writeProblem(c, tooMany("Too many requests from this address", after))
+			problem.Write(c, tooMany("Too many requests from this address", after))
 			return false
 		}
 	}
@@ -186,7 +187,7 @@ func (l *limits) after(ctx huma.Context, next func(huma.Context)) {
 	}
 	switch {
 	case !allowed:
-		writeProblem(c, tooMany("Too many requests", after))
+		problem.Write(c, tooMany("Too many requests", after))
 	case op.Path == meetinghttp.EventsPath || op.Path == meetinghttp.DoorEventsPath:
 		l.stream(ctx, next, person, bounds)
 	case strings.HasSuffix(op.Path, "/pop"): // waits for jobs, and has a rate of its own
@@ -211,7 +212,7 @@ func (l *limits) run(ctx huma.Context, next func(huma.Context), person string, b
 func (l *limits) inPlace(ctx huma.Context, next func(huma.Context), at *places, key string, most int) {
 	leave, ok := at.take(ctx.Context(), key, most, placeWait)
 	if !ok {
-		writeProblem(humagin.Unwrap(ctx), tooMany("Too many requests at the same time", time.Second))
+		problem.Write(humagin.Unwrap(ctx), tooMany("Too many requests at the same time", time.Second))
 		return
 	}
 	defer leave()
@@ -222,22 +223,22 @@ func (l *limits) inPlace(ctx huma.Context, next func(huma.Context), at *places, 
 func (l *limits) stream(ctx huma.Context, next func(huma.Context), person string, bounds *config.RequestLimits) {
 	leave, ok := l.streams.take(ctx.Context(), person, bounds.Streams, 0)
 	if !ok {
-		writeProblem(humagin.Unwrap(ctx), tooMany("Too many open event streams", streamsRetry))
+		problem.Write(humagin.Unwrap(ctx), tooMany("Too many open event streams", streamsRetry))
 		return
 	}
 	defer leave()
 	leaveAll, ok := l.streams.take(ctx.Context(), "", bounds.TotalStreams, 0)
 	if !ok {
-		writeProblem(humagin.Unwrap(ctx), tooMany("Too many open event streams in this process", streamsRetry))
+		problem.Write(humagin.Unwrap(ctx), tooMany("Too many open event streams in this process", streamsRetry))
 		return
 	}
 	defer leaveAll()
 	next(ctx)
 }
 
-func tooMany(title string, after time.Duration) *Problem {
-	p := newProblem(http.StatusTooManyRequests, "rate_limited", title)
-	p.retryAfter = max(after, time.Second)
+func tooMany(title string, after time.Duration) *problem.Problem {
+	p := problem.New(http.StatusTooManyRequests, "rate_limited", title)
+	p.RetryAfter = max(after, time.Second)
 	return p
 }
 

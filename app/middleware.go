@@ -22,6 +22,7 @@ import (
 
 	"punctual/app/config"
 	"punctual/app/database"
+	"punctual/app/problem"
 	"punctual/meeting"
 	meetinghttp "punctual/meeting/httpapi"
 )
@@ -106,7 +107,7 @@ func recoverPanics(log *slog.Logger) gin.HandlerFunc {
 			}
 			log.ErrorContext(c.Request.Context(), "a request panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			if !c.Writer.Written() {
-				writeProblem(c, internalProblem())
+				problem.Write(c, problem.Internal())
 			}
 			c.Abort()
 		}()
@@ -141,27 +142,27 @@ func limitRequest(c *gin.Context) {
 // NUL, which Postgres does not store. So no handler meets them.
 func refuseUnreadable(c *gin.Context) {
 	values, err := url.ParseQuery(c.Request.URL.RawQuery)
-	var faults []ProblemFault
+	var faults []problem.ProblemFault
 	if err != nil {
-		faults = append(faults, ProblemFault{Location: "query", Message: "must be a valid query string", Code: "malformed"})
+		faults = append(faults, problem.ProblemFault{Location: "query", Message: "must be a valid query string", Code: "malformed"})
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !isText(key) {
-			faults = append(faults, ProblemFault{Location: "query", Message: "must have names that are valid UTF-8", Code: "malformed"})
+			faults = append(faults, problem.ProblemFault{Location: "query", Message: "must have names that are valid UTF-8", Code: "malformed"})
 		} else if slices.ContainsFunc(values[key], func(v string) bool { return !isText(v) }) {
-			faults = append(faults, ProblemFault{Location: "query." + key, Message: "must be valid UTF-8", Code: "malformed"})
+			faults = append(faults, problem.ProblemFault{Location: "query." + key, Message: "must be valid UTF-8", Code: "malformed"})
 		}
 	}
 	if !isText(c.Request.URL.Path) {
-		faults = append(faults, ProblemFault{Location: "path", Message: "must be valid UTF-8", Code: "malformed"})
+		faults = append(faults, problem.ProblemFault{Location: "path", Message: "must be valid UTF-8", Code: "malformed"})
 	}
 	if strings.Contains(c.GetHeader("If-Match"), ",") { // a change is based on one version
-		faults = append(faults, ProblemFault{Location: "header.If-Match", Message: "must be one ETag", Code: "malformed"})
+		faults = append(faults, problem.ProblemFault{Location: "header.If-Match", Message: "must be one ETag", Code: "malformed"})
 	}
 	if len(faults) > 0 {
-		p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
+		p := problem.New(http.StatusUnprocessableEntity, "invalid", "Invalid request")
 		p.Errors = faults
-		writeProblem(c, p)
+		problem.Write(c, p)
 		return
 	}
 	if text := values.Get("q"); text != strings.TrimSpace(text) { // of every search

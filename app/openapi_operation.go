@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/app/problem"
 )
 
 // describeShared adds to an operation what the middleware around all of them takes and
@@ -58,6 +59,6 @@ func idempotencyParameter() *huma.Param {
 func problemResponse(description string, schemas huma.Registry) *huma.Response {
 	return &huma.Response{
 		Description: description,
-		Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: schemas.Schema(reflect.TypeFor[Problem](), true, "")}},
+		Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: schemas.Schema(reflect.TypeFor[problem.Problem](), true, "")}},
 	}
 }

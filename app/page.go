@@ -12,6 +12,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"punctual/app/problem"
 	"punctual/web"
 )
 
@@ -37,11 +38,11 @@ func page(r *gin.Engine) (index gin.HandlerFunc) {
 		isRead := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
 		switch {
 		case !isRead, isAPI(name):
-			writeProblem(c, humaProblem(http.StatusNotFound, "There is nothing at this path.", nil))
+			problem.Write(c, problem.OfStatus(http.StatusNotFound, "There is nothing at this path.", nil))
 		case files[name] != nil:
 			files.serve(c, name)
 		case path.Ext(name) != "":
-			writeProblem(c, humaProblem(http.StatusNotFound, "There is no such file.", nil))
+			problem.Write(c, problem.OfStatus(http.StatusNotFound, "There is no such file.", nil))
 		default:
 			index(c)
 		}

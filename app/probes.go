@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
+	"punctual/app/problem"
 )
 
 // probes answer to whoever watches the process. /healthz says that it lives, /readyz that it
@@ -19,9 +20,9 @@ func probes(r *gin.Engine, a *application) {
 	r.Match(asked, "/healthz", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ok"}) })
 	r.Match(asked, "/readyz", func(c *gin.Context) {
 		if err := a.ready(c.Request.Context()); err != nil {
-			p := newProblem(http.StatusServiceUnavailable, "unavailable", "Not ready")
+			p := problem.New(http.StatusServiceUnavailable, "unavailable", "Not ready")
 			p.Detail = err.Error()
-			writeProblem(c, p)
+			problem.Write(c, p)
 			return
 		}
 		c.JSON(http.StatusOK, gin.H{"status": "ready"})
@@ -30,7 +31,7 @@ func probes(r *gin.Engine, a *application) {
 	r.GET("/metrics", func(c *gin.Context) {
 		want := a.config.HTTP.MetricsToken
 		if want != "" && subtle.ConstantTimeCompare([]byte(c.GetHeader("Authorization")), []byte("Bearer "+want)) != 1 {
-			writeProblem(c, newProblem(http.StatusUnauthorized, "unauthorized", "The metrics need the token http.metrics_token"))
+			problem.Write(c, problem.New(http.StatusUnauthorized, "unauthorized", "The metrics need the token http.metrics_token"))
 			return
 		}
 		if want != "" || a.limits.admit(c, account.Networks(c.ClientIP())) {

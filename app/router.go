@@ -14,6 +14,7 @@ import (
 
 	"punctual/account"
 	"punctual/app/config"
+	"punctual/app/problem"
 	meetinghttp "punctual/meeting/httpapi"
 	"punctual/meeting/linkpages"
 )
@@ -60,10 +61,10 @@ func newEngine(c config.HTTP, log *slog.Logger, m *metrics) (*gin.Engine, error)
 	}
 	r.Use(assignRequestID, accessLog(log), warnOfProxies(c.TrustedProxies, log), m.measure, recoverPanics(log), securityHeaders(c.BaseURL), compress, limitRequest, sameOrigin, refuseUnreadable)
 	r.NoRoute(func(c *gin.Context) { // a page serves more than this
-		writeProblem(c, humaProblem(http.StatusNotFound, "There is nothing at this path.", nil))
+		problem.Write(c, problem.OfStatus(http.StatusNotFound, "There is nothing at this path.", nil))
 	})
 	r.NoMethod(func(c *gin.Context) {
-		writeProblem(c, humaProblem(http.StatusMethodNotAllowed, "The resource does not know this method.", nil))
+		problem.Write(c, problem.OfStatus(http.StatusMethodNotAllowed, "The resource does not know this method.", nil))
 	})
 	return r, nil
 }
@@ -147,7 +148,7 @@ func crossOriginProtection(baseURL string) (gin.HandlerFunc, error) {
 		if c.GetHeader("Authorization") != "" || protection.Check(c.Request) == nil {
 			return
 		}
-		p := humaProblem(http.StatusForbidden, "The request comes from another site.", nil)
-		writeProblem(c, p)
+		p := problem.OfStatus(http.StatusForbidden, "The request comes from another site.", nil)
+		problem.Write(c, p)
 	}, nil
 }

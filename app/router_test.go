@@ -17,6 +17,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/app/config"
+	"punctual/app/problem"
 	"punctual/meeting"
 	"punctual/tests/testenv"
 )
@@ -42,7 +43,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
-	Problem
+	problem.Problem
 }
 
 func send(t *testing.T, s *httptest.Server, method, path, body string, headers ...string) answer {

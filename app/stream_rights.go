@@ -17,6 +17,7 @@ import (
 
 	"punctual/account"
 	accounthttp "punctual/account/httpapi"
+	"punctual/app/problem"
 	"punctual/meeting"
 	meetinghttp "punctual/meeting/httpapi"
 )
@@ -163,12 +164,12 @@ func (r *rights) middleware(a *application) func(huma.Context, func(huma.Context
 		secret, id := accounthttp.Secret(ctx, a.accounts), op.OperationID
 		began, until, err := a.reader(ctx.Context(), secret, id)
 		if err != nil {
-			if p := problem(err); p != nil {
-				writeProblem(humagin.Unwrap(ctx), p)
+			if p := problem.Of(err); p != nil {
+				problem.Write(humagin.Unwrap(ctx), p)
 				return
 			}
 			_ = humagin.Unwrap(ctx).Error(err)
-			writeProblem(humagin.Unwrap(ctx), internalProblem())
+			problem.Write(humagin.Unwrap(ctx), problem.Internal())
 			return
 		}
 		streaming, end := context.WithCancel(ctx.Context())

@@ -25,6 +25,7 @@ type rule struct {
 var rules = []rule{
 	{"punctual", []string{"app"}, nil},
 	{"app/config", []string{"account/fault", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "notify/sms"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "robfig/cron"}},
+	{"app/problem", []string{"account", "account/fault", "app/database", "delayjob", "delayjob/admin", "delayjob/topics", "meeting", "meeting/events", "notify", "notify/webhook"}, []string{"danielgtaylor/huma", "gin-gonic/gin"}},
 	{"app/database", []string{"migrations"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"app/audit", []string{"account", "meeting"}, []string{"gorm.io/"}},
 	{"app", []string{"*"}, []string{"*"}},

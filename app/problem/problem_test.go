@@ -1,4 +1,4 @@
-package app
+package problem
 
 import (
 	"context"
@@ -58,7 +58,7 @@ func TestProblem(t *testing.T) {
 		{&pgconn.PgError{Code: "42601"}, "null"},
 		{errors.New("anything else"), "null"},
 	} {
-		got, err := json.Marshal(problem(fmt.Errorf("attempt: %w", c.err)))
+		got, err := json.Marshal(Of(fmt.Errorf("attempt: %w", c.err)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,10 +73,10 @@ const timeoutJSON = `{"type":"urn:punctual:problem:timeout","title":"The request
 const unavailableJSON = `{"type":"urn:punctual:problem:unavailable","title":"Unavailable","status":503,"detail":"A service that this request needs is not responding. Try again.","code":"unavailable"}`
 
 func TestProblem_headers(t *testing.T) {
-	if got := problem(&account.RateLimitError{RetryAfter: 1500 * time.Millisecond}).GetHeaders().Get("Retry-After"); got != "2" {
+	if got := Of(&account.RateLimitError{RetryAfter: 1500 * time.Millisecond}).GetHeaders().Get("Retry-After"); got != "2" {
 		t.Errorf("Retry-After is %q", got)
 	}
-	if got := problem(account.ErrUnauthorized).GetHeaders().Get("WWW-Authenticate"); got == "" {
+	if got := Of(account.ErrUnauthorized).GetHeaders().Get("WWW-Authenticate"); got == "" {
 		t.Error("no WWW-Authenticate")
 	}
 }

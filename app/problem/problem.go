@@ -1,4 +1,6 @@
-package app
+// Package problem maps errors to application/problem+json (RFC 9457). It is the only place where an
+// error of a domain becomes a status and a code. Importing it makes huma answer with a [Problem].
+package problem
 
 import (
 	"cmp"
@@ -41,7 +43,7 @@ type Problem struct {
 	Conflicts []ProblemConflict `json:"conflicts,omitempty" nullable:"false" doc:"With room_conflict: which rooms are taken, and when; at most 1,000"`
 	Omitted   int               `json:"omitted,omitempty" doc:"At least so many errors and conflicts are not listed"`
 
-	retryAfter time.Duration
+	RetryAfter time.Duration `json:"-"` // the header Retry-After, if it is positive
 }
 
 // ProblemFault is one thing wrong with a request.
@@ -90,13 +92,13 @@ type ProblemConflict struct {
 
 // Most that an answer lists.
 const (
-	maxErrors    = 100
+	MaxErrors    = 100
 	maxConflicts = 1000
 )
 
 // bound cuts the lists of p, and says how much was left out.
 func (p *Problem) bound() *Problem {
-	errs, conflicts := min(len(p.Errors), maxErrors), min(len(p.Conflicts), maxConflicts)
+	errs, conflicts := min(len(p.Errors), MaxErrors), min(len(p.Conflicts), maxConflicts)
 	p.Omitted += len(p.Errors) - errs + len(p.Conflicts) - conflicts
 	p.Errors, p.Conflicts = p.Errors[:errs], p.Conflicts[:conflicts]
 	return p
@@ -113,8 +115,8 @@ func (p *Problem) ContentType(string) string { return "application/problem+json"
 // GetHeaders tells huma what else to send.
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
-	if p.retryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int((p.retryAfter+time.Second-1)/time.Second)))
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((p.RetryAfter+time.Second-1)/time.Second)))
 	}
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="punctual"`)
@@ -122,9 +124,8 @@ func (p *Problem) GetHeaders() http.Header {
 	return h
 }
 
-// problem is the one map from the errors of the domains to what a client sees. An error it
-// does not know is nil.
-func problem(err error) *Problem {
+// Of returns the problem of an error of any domain, nil if it does not know the error.
+func Of(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
@@ -134,62 +135,63 @@ func problem(err error) *Problem {
 	if p := conflictProblem(err); p != nil {
 		return p
 	}
-	if p := tooLarge(err); p != nil {
+	if p := TooLarge(err); p != nil {
 		return p
 	}
 	if e, ok := errors.AsType[*account.RateLimitError](err); ok {
-		p := newProblem(http.StatusTooManyRequests, "rate_limited", "Too many attempts")
-		p.retryAfter = e.RetryAfter
+		p := New(http.StatusTooManyRequests, "rate_limited", "Too many attempts")
+		p.RetryAfter = e.RetryAfter
 		return p
 	}
 	if e, ok := errors.AsType[*topics.QuotaError](err); ok {
-		p := newProblem(http.StatusTooManyRequests, "rate_limited", "The quota is used up")
-		p.Detail, p.retryAfter = e.Detail, e.RetryAfter
+		p := New(http.StatusTooManyRequests, "rate_limited", "The quota is used up")
+		p.Detail, p.RetryAfter = e.Detail, e.RetryAfter
 		return p
 	}
 	switch {
 	case errors.Is(err, account.ErrWrongCredentials):
-		return newProblem(http.StatusUnauthorized, "unauthorized", "Wrong e-mail or password")
+		return New(http.StatusUnauthorized, "unauthorized", "Wrong e-mail or password")
 	case errors.Is(err, account.ErrUnauthorized):
-		return newProblem(http.StatusUnauthorized, "unauthorized", "Sign in required")
+		return New(http.StatusUnauthorized, "unauthorized", "Sign in required")
 	case errors.Is(err, account.ErrForbidden), errors.Is(err, meeting.ErrForbidden):
-		return newProblem(http.StatusForbidden, "forbidden", "Not allowed")
+		return New(http.StatusForbidden, "forbidden", "Not allowed")
 	case errors.Is(err, account.ErrNotFound), errors.Is(err, meeting.ErrNotFound),
 		errors.Is(err, notify.ErrNotFound), errors.Is(err, webhook.ErrNotFound), errors.Is(err, delayjob.ErrNotFound):
-		return newProblem(http.StatusNotFound, "not_found", "Not found")
+		return New(http.StatusNotFound, "not_found", "Not found")
 	case errors.Is(err, delayjob.ErrLeaseLost):
-		return newProblem(http.StatusConflict, "lease_lost", "The lease is no longer held")
+		return New(http.StatusConflict, "lease_lost", "The lease is no longer held")
 	case errors.Is(err, events.ErrClosed):
-		return newProblem(http.StatusServiceUnavailable, "unavailable", "The server is shutting down")
+		return New(http.StatusServiceUnavailable, "unavailable", "The server is shutting down")
 	case database.TimedOut(err):
-		p := newProblem(http.StatusServiceUnavailable, "timeout", "The request took too long")
+		p := New(http.StatusServiceUnavailable, "timeout", "The request took too long")
 		p.Detail = "The database canceled it. Request less at once, or try again later."
-		p.retryAfter = 10 * time.Second
+		p.RetryAfter = 10 * time.Second
 		return p
 	case errors.Is(err, admin.ErrQueueDown), errors.Is(err, topics.ErrQueueDown), database.Unavailable(err):
-		p := newProblem(http.StatusServiceUnavailable, "unavailable", "Unavailable")
+		p := New(http.StatusServiceUnavailable, "unavailable", "Unavailable")
 		p.Detail = "A service that this request needs is not responding. Try again."
-		p.retryAfter = time.Second
+		p.RetryAfter = time.Second
 		return p
 	case errors.Is(err, context.Canceled): // nobody waits for this answer
-		return newProblem(statusClientGone, "cancelled", "The client closed the connection")
+		return New(StatusClientGone, "cancelled", "The client closed the connection")
 	default:
 		return nil
 	}
 }
 
-func tooLarge(err error) *Problem {
+// TooLarge returns the problem of an [http.MaxBytesError], nil for another error.
+func TooLarge(err error) *Problem {
 	e, ok := errors.AsType[*http.MaxBytesError](err)
 	if !ok {
 		return nil
 	}
-	p := newProblem(http.StatusRequestEntityTooLarge, "too_large", "The body is too long")
+	p := New(http.StatusRequestEntityTooLarge, "too_large", "The body is too long")
 	p.Detail = "The limit is " + strconv.FormatInt(e.Limit, 10) + " bytes."
 	return p
 }
 
-// statusClientGone is what proxies log when a client did not wait for its answer.
-const statusClientGone = 499
+// StatusClientGone is what proxies log when a client did not wait for its answer.
+const StatusClientGone = 499
 
 // invalidProblem is what is wrong with the request itself: 422 with all faults.
 func invalidProblem(err error) *Problem {
@@ -203,7 +205,7 @@ func invalidProblem(err error) *Problem {
 }
 
 func faulty(code, title string, faults []fault.Fault) *Problem {
-	p := newProblem(http.StatusUnprocessableEntity, code, title)
+	p := New(http.StatusUnprocessableEntity, code, title)
 	p.Errors = make([]ProblemFault, len(faults))
 	for i, f := range faults {
 		p.Errors[i] = ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, ProblemFigures: figuresOf(f.Figures)}
@@ -214,7 +216,7 @@ func faulty(code, title string, faults []fault.Fault) *Problem {
 // conflictProblem is what the present state of things does not allow: 409 and 412.
 func conflictProblem(err error) *Problem {
 	if e, ok := errors.AsType[*meeting.ConflictError](err); ok {
-		p := newProblem(http.StatusConflict, "room_conflict", "The room is taken")
+		p := New(http.StatusConflict, "room_conflict", "The room is taken")
 		for _, c := range e.Conflicts {
 			p.Conflicts = append(p.Conflicts, ProblemConflict{RoomID: c.RoomID, Start: c.Slot.Start.UTC(), End: c.Slot.End.UTC()})
 		}
@@ -260,9 +262,9 @@ func conflictProblem(err error) *Problem {
 // seriesConflict names every date of a series that cannot be. What a rule says of all of them
 // is said once.
 func seriesConflict(e *meeting.SeriesConflictError) *Problem {
-	p := newProblem(http.StatusUnprocessableEntity, "policy_violation", "The policies of the room do not allow this")
+	p := New(http.StatusUnprocessableEntity, "policy_violation", "The policies of the room do not allow this")
 	if e.Taken() {
-		p = newProblem(http.StatusConflict, "room_conflict", "The room is taken on some of the dates")
+		p = New(http.StatusConflict, "room_conflict", "The room is taken on some of the dates")
 	}
 	dates := map[fault.Fault]int{}
 	for _, d := range e.Dates {
@@ -290,20 +292,20 @@ func seriesConflict(e *meeting.SeriesConflictError) *Problem {
 }
 
 func stateConflict(state, detail string) *Problem {
-	p := newProblem(http.StatusConflict, "state_conflict", "The current state does not allow this")
+	p := New(http.StatusConflict, "state_conflict", "The current state does not allow this")
 	p.State, p.Detail = state, detail
 	return p
 }
 
 func versionMismatch(current int64) *Problem {
-	p := newProblem(http.StatusPreconditionFailed, "version_mismatch", "The version does not match")
+	p := New(http.StatusPreconditionFailed, "version_mismatch", "The version does not match")
 	p.Version = current
 	p.Detail = "If-Match must be the current version, which is " + strconv.FormatInt(current, 10) + "."
 	return p
 }
 
-// writeProblem answers with p and ends the chain.
-func writeProblem(c *gin.Context, p *Problem) {
+// Write answers with p and ends the chain of handlers.
+func Write(c *gin.Context, p *Problem) {
 	for k, v := range p.GetHeaders() {
 		c.Header(k, v[0])
 	}
@@ -315,22 +317,24 @@ func writeProblem(c *gin.Context, p *Problem) {
 	c.Abort()
 }
 
-func newProblem(status int, code, title string) *Problem {
+// New returns a problem without details.
+func New(status int, code, title string) *Problem {
 	return &Problem{Type: "urn:punctual:problem:" + code, Title: title, Status: status, Code: code}
 }
 
-func internalProblem() *Problem {
-	return newProblem(http.StatusInternalServerError, "internal", "Internal Server Error")
+// Internal returns the problem of an unexpected error. It says nothing about the cause.
+func Internal() *Problem {
+	return New(http.StatusInternalServerError, "internal", "Internal Server Error")
 }
 
 // Every error that huma writes goes through the map above. What is not known is an internal
 // error: it is kept for the access log, and the client learns nothing of the inside.
 func init() {
 	huma.NewError = func(status int, detail string, errs ...error) huma.StatusError {
-		return humaProblem(status, detail, errs)
+		return OfStatus(status, detail, errs)
 	}
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, detail string, errs ...error) huma.StatusError {
-		p := humaProblem(status, detail, errs)
+		p := OfStatus(status, detail, errs)
 		for k, v := range p.GetHeaders() {
 			ctx.SetHeader(k, v[0])
 		}
@@ -341,7 +345,8 @@ func init() {
 	}
 }
 
-func humaProblem(status int, detail string, errs []error) *Problem {
+// OfStatus returns the problem for a status of huma, or that of the first of errs that has its own.
+func OfStatus(status int, detail string, errs []error) *Problem {
 	return mapHuma(status, detail, errs).bound()
 }
 
@@ -350,7 +355,7 @@ func mapHuma(status int, detail string, errs []error) *Problem {
 		if _, ok := err.(*huma.ErrorDetail); ok { // a fault of the form, and its Error prints all that was sent
 			continue
 		}
-		if p := problem(err); p != nil && (len(errs) == 1 || p.Code != "invalid") {
+		if p := Of(err); p != nil && (len(errs) == 1 || p.Code != "invalid") {
 			return p
 		}
 	}
@@ -358,9 +363,9 @@ func mapHuma(status int, detail string, errs []error) *Problem {
 	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity:
 		return schemaProblem(detail, errs)
 	case status >= http.StatusInternalServerError:
-		return internalProblem()
+		return Internal()
 	default:
-		p := newProblem(status, statusCode(status), http.StatusText(status))
+		p := New(status, statusCode(status), http.StatusText(status))
 		p.Detail = detail
 		return p
 	}

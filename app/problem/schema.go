@@ -1,4 +1,4 @@
-package app
+package problem
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 // schemaProblem is a request that does not fit the description of the API. The values sent
 // are not echoed: they may be secrets.
 func schemaProblem(detail string, errs []error) *Problem {
-	p := newProblem(http.StatusUnprocessableEntity, "invalid", "Invalid request")
+	p := New(http.StatusUnprocessableEntity, "invalid", "Invalid request")
 	for _, err := range errs {
-		if len(p.Errors) >= maxErrors {
+		if len(p.Errors) >= MaxErrors {
 			p.Omitted++
 		} else if q := invalidProblem(err); q != nil { // of a query that can be read otherwise
 			p.Errors = append(p.Errors, q.Errors...)
