@@ -17,7 +17,7 @@ import (
 	"punctual/delayjob/memqueue"
 )
 
-// fakeJob runs do for each message and notes when.
+// fakeJob calls do for each message and records when it ran.
 type fakeJob struct {
 	name string
 	opts delayjob.Options
@@ -72,7 +72,7 @@ func (j *fakeJob) ran() []delayjob.Message {
 	return slices.Clone(j.runs)
 }
 
-// batchJob notes the sizes of its batches as well.
+// batchJob also records the sizes of its batches.
 type batchJob struct {
 	fakeJob
 	doBatch func(ms []delayjob.Message) ([]error, error)
@@ -92,7 +92,7 @@ func (j *batchJob) ExecuteBatch(_ context.Context, ms []delayjob.Message) ([]err
 	return j.doBatch(ms)
 }
 
-// sink keeps dead letters in memory.
+// sink stores dead letters in memory.
 type sink struct {
 	mu   sync.Mutex
 	dead []delayjob.Failure
@@ -109,8 +109,7 @@ func msg(job, key string, due time.Time) delayjob.Message {
 	return delayjob.Message{Job: job, Key: key, Version: 1, Due: due}
 }
 
-// consume runs a consumer over a fresh memory queue in a bubble of fake time, lets act work
-// with it, and then stops it.
+// consume runs a consumer on a new memory queue in fake time, calls act, and stops the consumer.
 func consume(t *testing.T, o delayjob.ConsumerOptions, jobs []delayjob.DelayJob, act func(q *memqueue.Queue)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -340,8 +339,8 @@ func TestConsumer_endsHandlersAtMaxRuntime(t *testing.T) {
 	})
 }
 
-// TestConsumer_letsGoOfWhatDoesNotEnd: a handler that does not even heed its context keeps its message
-// from others until MaxRuntime and the lease are over, no longer.
+// TestConsumer_letsGoOfWhatDoesNotEnd: a handler that ignores its context keeps its message until
+// MaxRuntime and the lease are over, no longer.
 func TestConsumer_letsGoOfWhatDoesNotEnd(t *testing.T) {
 	j := &fakeJob{name: "stuck", opts: delayjob.Options{Lease: 3 * time.Second, MaxRuntime: 10 * time.Second}}
 	var stuck chan struct{}
@@ -355,7 +354,7 @@ func TestConsumer_letsGoOfWhatDoesNotEnd(t *testing.T) {
 		return nil
 	}
 	consume(t, delayjob.ConsumerOptions{}, jobs(j), func(q *memqueue.Queue) {
-		stuck = make(chan struct{}) // of the bubble
+		stuck = make(chan struct{})
 		start := time.Now()
 		add(t, q, msg("stuck", "1", start))
 		time.Sleep(time.Minute)
@@ -386,13 +385,13 @@ func TestConsumer_cancelsHandlerWhoseLeaseIsLost(t *testing.T) {
 		return ctx.Err()
 	}
 	consume(t, delayjob.ConsumerOptions{}, jobs(j), func(q *memqueue.Queue) {
-		ended = make(chan time.Time, 1) // of the bubble
+		ended = make(chan time.Time, 1)
 		start := time.Now()
 		add(t, q, msg("j", "1", start))
 		time.Sleep(100 * time.Millisecond)
 		m := msg("j", "1", start.Add(time.Second))
 		m.Version = 2
-		add(t, q, m) // takes it away from the handler
+		add(t, q, m) // replaces the message that the handler holds
 		if d := (<-ended).Sub(start); d > 3*time.Second {
 			t.Errorf("cancelled after %v, want within the lease", d)
 		}
@@ -480,8 +479,8 @@ func TestConsumer_gracefulStop(t *testing.T) {
 	})
 }
 
-// TestConsumer_givesBackAtOnce: what waits for a busy handler is others' when the process stops,
-// not when the handler is done.
+// TestConsumer_givesBackAtOnce: a stopping process returns the messages that wait for a busy
+// handler at once, not when the handler is done.
 func TestConsumer_givesBackAtOnce(t *testing.T) {
 	j := &fakeJob{name: "j", opts: delayjob.Options{Concurrency: 1}}
 	j.do = func(context.Context, delayjob.Message) error { time.Sleep(15 * time.Second); return nil }
@@ -604,7 +603,7 @@ func TestConsumer_takesOverWhatACrashedOneHeld(t *testing.T) {
 	})
 }
 
-// claimElsewhere claims the message the instant it is due, as a process would that then dies.
+// claimElsewhere claims the message when it is due, like a process that dies afterward.
 func claimElsewhere(t *testing.T, q *memqueue.Queue, due time.Time, lease time.Duration) delayjob.Message {
 	t.Helper()
 	if err := q.Pause(t.Context(), "j"); err != nil { // keep the consumer away
@@ -621,7 +620,7 @@ func claimElsewhere(t *testing.T, q *memqueue.Queue, due time.Time, lease time.D
 	return c.Messages[0]
 }
 
-// slowWake is a queue whose hints begin some time after they are asked for.
+// slowWake is a queue whose hints begin late.
 type slowWake struct{ *memqueue.Queue }
 
 func (q slowWake) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
@@ -629,7 +628,7 @@ func (q slowWake) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
 	return q.Queue.Wake(ctx)
 }
 
-// What is added between the first claim and the first hint is not left to the safety poll.
+// A message added between the first claim and the first hint does not wait for the safety poll.
 func TestConsumer_addedBeforeTheHintsBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := slowWake{memqueue.New()}
@@ -648,7 +647,7 @@ func TestConsumer_addedBeforeTheHintsBegin(t *testing.T) {
 	})
 }
 
-// lateness notes how late each attempt began.
+// lateness records how late each attempt began.
 type lateness struct {
 	delayjob.NoObserver
 	mu   sync.Mutex
@@ -661,7 +660,7 @@ func (l *lateness) Started(_ string, late time.Duration) {
 	l.late = append(l.late, late)
 }
 
-// An attempt is not late because the one before it failed.
+// A failed attempt does not make the next one late.
 func TestConsumer_lateSinceItWasDueAgain(t *testing.T) {
 	var seen lateness
 	failed := false
@@ -681,7 +680,7 @@ func TestConsumer_lateSinceItWasDueAgain(t *testing.T) {
 	}
 }
 
-// A queue that was emptied has forgotten what is paused until it is loaded again.
+// An emptied queue has forgotten which jobs are paused until it is loaded again.
 func TestConsumer_keepsPauseThatQueueForgot(t *testing.T) {
 	var paused atomic.Bool
 	paused.Store(true)
@@ -720,7 +719,7 @@ func TestConsumer_keepsPauseThatQueueForgot(t *testing.T) {
 	})
 }
 
-// elastic runs until it is let go, by as many handlers as it asks for.
+// elastic is a job that blocks until released and chooses its number of handlers.
 type elastic struct {
 	handlers atomic.Int64
 	running  atomic.Int64
@@ -744,8 +743,8 @@ func (e *elastic) Execute(context.Context, delayjob.Message) error {
 	return nil
 }
 
-// An elastic job has as many handlers as it asks for, and no more messages are claimed than those
-// take and one that waits.
+// An elastic job runs as many handlers as it requests. No more messages are claimed than those
+// handlers take and one that waits.
 func TestConsumer_elastic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := memqueue.New()
@@ -761,7 +760,7 @@ func TestConsumer_elastic(t *testing.T) {
 		running.Go(func() { _ = delayjob.NewConsumer(q, []delayjob.DelayJob{job}, delayjob.ConsumerOptions{}).Run(ctx) })
 		for _, n := range []int64{2, 100, 1} {
 			job.handlers.Store(n)
-			for range 9 { // those that run, and what was claimed for as many, end first
+			for range 9 { // running handlers, and messages claimed for as many, end first
 				job.letGo <- struct{}{}
 				time.Sleep(10 * time.Millisecond)
 			}

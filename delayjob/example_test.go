@@ -10,9 +10,9 @@ import (
 	"punctual/delayjob/memqueue"
 )
 
-// reminder is a strategy: it knows what is due and what to do then.
+// reminder is a job: Load returns what is due, Execute sends it.
 type reminder struct {
-	due  map[string]time.Time // stands for a table of the database
+	due  map[string]time.Time // stands for a database table
 	sent func()
 }
 
@@ -52,8 +52,7 @@ func Example() {
 	// Output: reminder for meeting 42
 }
 
-// Let a loader fill the queue from the database, so that nobody needs to call Add and a queue
-// that loses its content is filled again.
+// Let a loader fill the queue from the database. It also refills a queue that lost its content.
 func ExampleLoader() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

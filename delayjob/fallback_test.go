@@ -20,8 +20,8 @@ import (
 
 var errAway = errors.New("away")
 
-// remote is a queue that can go away: calls then fail at once, or hang until their context
-// ends or a time-out.
+// remote is a queue that can become unavailable: calls then fail at once, or hang until their
+// context ends or they time out.
 type remote struct {
 	*memqueue.Queue
 	away, hangs, full atomic.Bool
@@ -81,11 +81,11 @@ func (q *remote) SetEpoch(ctx context.Context, id string) error {
 	return q.Queue.SetEpoch(ctx, id)
 }
 
-// pending is a job whose rows are pending until they were run, like those of a database. A
-// message whose row is not finds nothing to do and does not count as a run.
+// pending is a job whose rows are pending until they have run, like rows in a database. A message
+// without a pending row does nothing and does not count as a run.
 type pending struct {
 	fakeJob
-	takes time.Duration // how long a run goes on
+	takes time.Duration // duration of a run
 }
 
 func newPending(name string, dues ...time.Time) *pending {
@@ -109,7 +109,7 @@ func (j *pending) Execute(_ context.Context, m delayjob.Message) error {
 	return nil
 }
 
-// latest is how late the latest run was.
+// latest returns how late the latest run was.
 func (j *pending) latest() (late time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -119,7 +119,7 @@ func (j *pending) latest() (late time.Duration) {
 	return late
 }
 
-// aLock is a Lock that several processes share and that can be taken from its holder.
+// aLock is a Lock that several processes share and that a test can take away.
 type aLock struct {
 	mu   sync.Mutex
 	held bool
@@ -143,7 +143,7 @@ func (l *aLock) lock(ctx context.Context, hold func(context.Context)) (bool, err
 	return true, nil
 }
 
-// worker is one process: loader, consumer and fall-back on a remote queue.
+// worker is one process: loader, consumer and fallback on a remote queue.
 type worker struct {
 	fallback *delayjob.Fallback
 	log      bytes.Buffer
@@ -174,7 +174,7 @@ func startWorker(t *testing.T, q delayjob.Queue, js []delayjob.DelayJob, lock de
 	return w
 }
 
-// end stops the worker and tells how long that took.
+// end stops the worker and returns how long that took.
 func (w *worker) end() time.Duration {
 	begin := time.Now()
 	w.stop()
@@ -184,7 +184,7 @@ func (w *worker) end() time.Duration {
 
 func (w *worker) lines(text string) int { return strings.Count(w.log.String(), text) }
 
-// every is n times, d apart, the first after d.
+// every returns n times, d apart, the first after d.
 func every(n int, d time.Duration) (ts []time.Time) {
 	for i := range n {
 		ts = append(ts, time.Now().Add(time.Duration(i+1)*d))
@@ -208,7 +208,7 @@ func wantEachOnce(t *testing.T, j *pending, n int) {
 	}
 }
 
-// In health it sleeps for as long as an outage must last, and yet stands in soon after that,
+// An idle fallback sleeps for as long as an outage must last. It still starts soon after that,
 // whenever the outage begins.
 func TestFallback_soon(t *testing.T) {
 	for _, after := range []time.Duration{100 * time.Millisecond, 1100 * time.Millisecond, 2100 * time.Millisecond, 2900 * time.Millisecond} {
@@ -217,7 +217,7 @@ func TestFallback_soon(t *testing.T) {
 			w := startWorker(t, q, jobs(newPending("j")), nil)
 			time.Sleep(9*time.Second + after)
 			q.away.Store(true)
-			time.Sleep(4600 * time.Millisecond) // 1.2 until somebody asks, 3 as it may be back, and some
+			time.Sleep(4600 * time.Millisecond) // 1.2 until the next call, 3 until the fallback starts, and a margin
 			if w.fallback.Queue() == nil {
 				t.Errorf("nobody works 4.6 s after the queue went away at %v", after)
 			}
@@ -226,7 +226,7 @@ func TestFallback_soon(t *testing.T) {
 	}
 }
 
-// Whether calls fail at once or hang, all is done, at most some seconds late, and once.
+// Whether calls fail at once or hang, every message runs once, at most some seconds late.
 func TestFallback_worksWhileTheQueueIsAway(t *testing.T) {
 	for name, away := range map[string]func(*remote) *atomic.Bool{
 		"refused": func(q *remote) *atomic.Bool { return &q.away },
@@ -267,7 +267,7 @@ func TestFallback_worksWhileTheQueueIsAway(t *testing.T) {
 	}
 }
 
-// A queue that is out of memory answers claims, but there is nothing in it.
+// A queue that is out of memory answers claims, but is empty.
 func TestFallback_queueThatTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &remote{Queue: memqueue.New()}
@@ -285,7 +285,7 @@ func TestFallback_queueThatTakesNothing(t *testing.T) {
 	})
 }
 
-// One of several works; when it stops or loses the lock another does at once.
+// One of several processes works. When it stops or loses the lock, another starts at once.
 func TestFallback_oneOfManyWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &remote{Queue: memqueue.New()}
@@ -335,7 +335,7 @@ func TestFallback_oneOfManyWorks(t *testing.T) {
 	})
 }
 
-// While the lock cannot be asked for nothing is done, and nobody is told more than once.
+// While the lock is unavailable, nothing runs and the log has one error.
 func TestFallback_lockOutOfReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &remote{Queue: memqueue.New()}
@@ -356,7 +356,7 @@ func TestFallback_lockOutOfReach(t *testing.T) {
 	})
 }
 
-// What runs when the process stops is finished.
+// Running handlers finish when the process stops.
 func TestFallback_finishesWhatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &remote{Queue: memqueue.New()}
@@ -380,7 +380,7 @@ func TestFallback_stopsDuringAnOutage(t *testing.T) {
 		j.takes = 100 * time.Millisecond
 		w := startWorker(t, q, jobs(j), nil)
 		time.Sleep(3050 * time.Millisecond)
-		q.hangs.Store(true) // one runs, and its result finds nobody
+		q.hangs.Store(true) // one handler runs, and its result cannot be stored
 		time.Sleep(100 * time.Millisecond)
 		if took := w.end(); took > 5*time.Second {
 			t.Errorf("it took %v", took)

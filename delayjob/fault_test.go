@@ -17,13 +17,12 @@ import (
 	"punctual/delayjob/memqueue"
 )
 
-// sharded is a queue of memory queues, each a shard of its own, whose servers may be away: a
-// call then takes its time-out.
+// sharded is a queue with a memory queue per shard. A shard can be down; calls to it then time out.
 type sharded struct {
 	qs     []*memqueue.Queue
 	away   []atomic.Bool
 	epochs []atomic.Int32
-	failed []atomic.Bool // an add, since the last SetEpoch
+	failed []atomic.Bool // by shard: an add failed since the last SetEpoch
 	asked  []atomic.Int32
 }
 
@@ -39,7 +38,7 @@ func newSharded(n int) *sharded {
 	return q
 }
 
-// reach waits for a shard that is away and fails.
+// reach waits for a shard that is down and fails.
 func (q *sharded) reach(ctx context.Context, shard int) error {
 	if !q.away[shard].Load() {
 		return nil
@@ -152,7 +151,7 @@ func (q *sharded) Shards() int    { return len(q.qs) }
 func (q *sharded) Now() time.Time { return time.Now() }
 func (q *sharded) Close() error   { return nil }
 
-// keysOf are n keys of one shard.
+// keysOf returns n keys of one shard.
 func keysOf(shard, shards, n int) []string {
 	var keys []string
 	for i := 0; len(keys) < n; i++ {
@@ -163,13 +162,13 @@ func keysOf(shard, shards, n int) []string {
 	return keys
 }
 
-// A shard whose server hangs costs the others a moment once, though it holds what the only
-// handler is to acknowledge.
+// A shard that hangs delays the others once, briefly, even if it holds all messages of the only
+// handler.
 func TestConsumer_hangingShardKeepsNoOtherWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newSharded(2)
 		running := make(chan struct{})
-		var late time.Duration // most, of the shard that answers
+		var late time.Duration // of the shard that answers
 		var back atomic.Bool
 		j := &fakeJob{name: "j", opts: delayjob.Options{Concurrency: 1, Batch: 1, MaxAttempts: -1}}
 		j.do = func(_ context.Context, m delayjob.Message) error {
@@ -220,8 +219,8 @@ func TestConsumer_hangingShardKeepsNoOtherWaiting(t *testing.T) {
 	})
 }
 
-// A shard that is away does not keep the others from being loaded, whole and at once, and they
-// count as complete; it is loaded when it is back.
+// A shard that is down does not delay loading the others, and they count as complete. It is loaded
+// once it answers.
 func TestLoader_shardAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rows = 5000
@@ -241,7 +240,7 @@ func TestLoader_shardAway(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- l.Run(ctx) }()
-		time.Sleep(2 * hang) // one time-out, not one for each chunk
+		time.Sleep(2 * hang) // one timeout, not one per chunk
 		stored := 0
 		for shard, mem := range q.qs {
 			n := left(t, mem, "j").Delayed
@@ -254,7 +253,7 @@ func TestLoader_shardAway(t *testing.T) {
 		if n := left(t, q.qs[2], "j").Delayed; n != rows-stored {
 			t.Errorf("%d are in the shard that came back, want %d", n, rows-stored)
 		}
-		l.Trigger() // as claims ask for that find a shard without its mark
+		l.Trigger() // like a claim that finds a shard without its mark
 		synctest.Wait()
 		for shard := range q.qs {
 			if q.epochs[shard].Load() == 0 {
@@ -266,7 +265,7 @@ func TestLoader_shardAway(t *testing.T) {
 	})
 }
 
-// A shard that an add does not reach is not marked, and the others are.
+// Only a shard that an add did not reach is left unmarked.
 func TestLoader_marksWhatIsComplete(t *testing.T) {
 	j := &fakeJob{name: "j"}
 	synctest.Test(t, func(t *testing.T) {
@@ -288,7 +287,7 @@ func TestLoader_marksWhatIsComplete(t *testing.T) {
 	})
 }
 
-// stuckJob loads nothing and does not come back unless it is told to.
+// stuckJob loads nothing and blocks until released.
 type stuckJob struct{ fakeJob }
 
 func (j *stuckJob) Load(ctx context.Context, _ delayjob.Window) iter.Seq2[delayjob.Message, error] {
@@ -298,7 +297,7 @@ func (j *stuckJob) Load(ctx context.Context, _ delayjob.Window) iter.Seq2[delayj
 	}
 }
 
-// A database that vanished without a word ends a pass, and the next one may work.
+// A database that vanishes ends a pass, and the next one may work.
 func TestLoader_givesUpWhatStandsStill(t *testing.T) {
 	var log strings.Builder
 	j := &fakeJob{name: "j"}
@@ -313,7 +312,7 @@ func TestLoader_givesUpWhatStandsStill(t *testing.T) {
 	}
 }
 
-// deaf takes the first acknowledgements and loses its answer.
+// deaf accepts the first acknowledgments and loses its answer.
 type deaf struct {
 	*memqueue.Queue
 	calls atomic.Int32
@@ -330,7 +329,7 @@ func (q *deaf) Ack(ctx context.Context, ls ...delayjob.Lease) []error {
 	return errs
 }
 
-// leaseCounter is an Observer of lost leases alone.
+// leaseCounter is an Observer that counts lost leases.
 type leaseCounter struct {
 	delayjob.NoObserver
 	lost atomic.Int32
@@ -338,8 +337,8 @@ type leaseCounter struct {
 
 func (o *leaseCounter) Leases(_ string, _, lost int) { o.lost.Add(int32(lost)) }
 
-// An acknowledgement whose answer was lost is sent again; that the lease is lost then means
-// that the first one arrived.
+// An acknowledgment whose answer was lost is sent again. A lost lease then means that the first one
+// arrived.
 func TestConsumer_lostAnswerOfAnAcknowledgement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &deaf{Queue: memqueue.New()}

@@ -15,8 +15,7 @@ import (
 	"punctual/delayjob"
 )
 
-// A stalling queue makes claims slow that begin before an instant: the server gets them late, or
-// its answer arrives late.
+// A stalling queue makes early claims slow: the server gets them late, or its answer arrives late.
 type stalling struct {
 	*sharded
 	until time.Time
@@ -40,7 +39,7 @@ func (q *stalling) Claim(ctx context.Context, shard int, want []delayjob.Want) (
 	return got, err
 }
 
-// Wake delivers the hints of all shards.
+// Wake merges the hints of all shards.
 func (q *stalling) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
 	out := make(chan delayjob.Hint)
 	var wg sync.WaitGroup
@@ -63,13 +62,13 @@ func (q *stalling) Wake(ctx context.Context) (<-chan delayjob.Hint, error) {
 	return out, nil
 }
 
-// A workload is a job and the messages that wait for it.
+// A workload is a job and its waiting messages.
 type workload struct {
 	job      delayjob.DelayJob
 	messages []delayjob.Message
 }
 
-// work runs a consumer over a queue for d.
+// work runs a consumer on a queue for d.
 func work(t *testing.T, q delayjob.Queue, d time.Duration, loads ...workload) {
 	t.Helper()
 	var js []delayjob.DelayJob
@@ -95,7 +94,7 @@ func messages(job string, n int, due func(i int) time.Time) []delayjob.Message {
 	return ms
 }
 
-// charged lists the messages that were handed to a job with a crash or an attempt that did not happen.
+// charged lists the messages that were handed to a job with a crash or attempt that did not happen.
 func charged(runs []delayjob.Message) (all []string) {
 	for _, m := range runs {
 		if m.Crashes != 0 || m.Attempt != 1 {
@@ -105,7 +104,7 @@ func charged(runs []delayjob.Message) (all []string) {
 	return all
 }
 
-// After one stall, with mails due whose server takes 30 s each, meetings start in time.
+// After a stall, meetings start on time even if slow emails are due.
 func TestConsumer_stallThenSlowMail(t *testing.T) {
 	for _, stall := range []time.Duration{0, time.Second, 6 * time.Second} {
 		for _, claim := range []time.Duration{400 * time.Millisecond, 3 * time.Second} {
@@ -139,8 +138,8 @@ func TestConsumer_stallThenSlowMail(t *testing.T) {
 	}
 }
 
-// Whatever stalls claims, and however slow the other jobs are: a start runs within 100 ms of its
-// due time or of the end of the stall, and no message is charged for a crash.
+// For any stall and any slow job, a start runs within 100 ms of its due time or the end of the
+// stall. No message is charged for a crash.
 func TestConsumer_slowJobsNeverDelayStarts(t *testing.T) {
 	const limit = 100 * time.Millisecond
 	rapid.Check(t, func(rt *rapid.T) {
@@ -236,7 +235,7 @@ func TestConsumer_slowJobsNeverDelayStarts(t *testing.T) {
 	})
 }
 
-// A claim whose answer was on its way for long does not make the next due time late by as much.
+// A claim with a slow answer does not delay the next due time.
 func TestConsumer_slowAnswerDoesNotDelayNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()

@@ -14,11 +14,11 @@ import (
 	"punctual/delayjob/memqueue"
 )
 
-// spied counts what a consumer asks of its queue.
+// spied counts the calls of a consumer.
 type spied struct {
 	*memqueue.Queue
 	mu      sync.Mutex
-	leases  []time.Duration // of claims that got something
+	leases  []time.Duration // of claims with messages
 	extends [][]delayjob.Lease
 }
 
@@ -45,8 +45,8 @@ func (s *spied) seen() (leases []time.Duration, extends [][]delayjob.Lease) {
 	return slices.Clone(s.leases), slices.Clone(s.extends)
 }
 
-// TestLeases_short: a job may allow a crashed process to hide its messages for long; it hides
-// them for two and a half seconds.
+// TestLeases_short: a job may allow long leases, but a crashed process hides messages for only two
+// and a half seconds.
 func TestLeases_short(t *testing.T) {
 	for allowed, want := range map[time.Duration]time.Duration{time.Minute: 2500 * time.Millisecond, time.Second: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -63,8 +63,7 @@ func TestLeases_short(t *testing.T) {
 	}
 }
 
-// TestLeases_extended: one call keeps all that is held, of whatever job, and what is done soon
-// costs none.
+// TestLeases_extended: one call extends the leases of all jobs, and quick handlers cost none.
 func TestLeases_extended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &spied{Queue: memqueue.New()}
@@ -105,8 +104,7 @@ func TestLeases_extended(t *testing.T) {
 	})
 }
 
-// mortal is the queue as a process sees it that may be killed: from then on nothing that it says
-// arrives.
+// mortal is a queue as seen by a process that may be killed: after that, none of its calls arrive.
 type mortal struct {
 	*memqueue.Queue
 	dead atomic.Bool
@@ -144,8 +142,8 @@ func (m *mortal) say(n int, call func() []error) []error {
 	return errs
 }
 
-// TestSuspects: a message that kills every process that runs it is dead after a bounded number
-// of them; those that were held along with it, in its batch or by another job, lose no attempt.
+// TestSuspects: a message that kills every process dies after a bounded number of crashes. Messages
+// held along with it, in its batch or by another job, lose no attempt.
 func TestSuspects(t *testing.T) {
 	for _, poisonFirst := range []bool{true, false} {
 		t.Run(fmt.Sprint("poison first ", poisonFirst), func(t *testing.T) {
@@ -159,7 +157,7 @@ func poisoned(t *testing.T, poisonFirst bool) {
 	q := memqueue.New()
 	var s sink
 	var ends []func()
-	var ran sync.Map // by key the attempts of runs
+	var ran sync.Map // attempts of runs, by key
 	var deaths atomic.Int64
 	over := make(chan struct{})
 
@@ -176,7 +174,7 @@ func poisoned(t *testing.T, poisonFirst bool) {
 				kill()
 			}
 			if m.dead.Load() {
-				<-over // it goes no further
+				<-over // killed
 				return errKilled
 			}
 			ran.Store(msg.Job+msg.Key, msg.Attempt)

@@ -34,7 +34,7 @@ func load(t *testing.T, o delayjob.LoaderOptions, js []delayjob.DelayJob, act fu
 func TestLoader_loadsOverdueAndTheHorizonAtStart(t *testing.T) {
 	j := &fakeJob{name: "j"}
 	load(t, delayjob.LoaderOptions{}, jobs(j), func(q *memqueue.Queue, l *delayjob.Loader) {
-		// The first pass has found nothing, for there was nothing; what comes now is found by ticks.
+		// The first pass found nothing. Scheduled passes find the messages added now.
 		<-l.Ready()
 		now := time.Now()
 		j.has(msg("j", "overdue", now.Add(-time.Hour)),
@@ -81,8 +81,8 @@ func TestLoader_refillsAQueueThatLostItsContent(t *testing.T) {
 		go func() { done <- l.Run(ctx) }()
 		go func() { done <- c.Run(ctx) }()
 		<-l.Ready()
-		synctest.Wait()            // a pass that runs meanwhile would set the epoch that is taken away below
-		for _, m := range j.rows { // what a flush does
+		synctest.Wait()            // a pass in progress would set the epoch that is removed below
+		for _, m := range j.rows { // simulates a flush
 			q.Remove(ctx, m.ID())
 		}
 		q.SetEpoch(ctx, "")
@@ -102,7 +102,7 @@ func TestLoader_refillsAQueueThatLostItsContent(t *testing.T) {
 	})
 }
 
-// brokenJob fails to load, at first by a panic, until it is mended.
+// brokenJob fails to load until fixed, at first with a panic.
 type brokenJob struct {
 	fakeJob
 	loads  atomic.Int32
@@ -186,7 +186,7 @@ func TestScheduler_addsOnlyWhatIsNear(t *testing.T) {
 	s := delayjob.NewScheduler(q, delayjob.SchedulerOptions{Horizon: time.Minute})
 	now := time.Now()
 	cancelled, cancel := context.WithCancel(t.Context())
-	cancel() // the request is over, the commit is not undone
+	cancel() // the request ends, but the commit stands
 	s.Schedule(cancelled, msg("j", "near", now.Add(50*time.Second)), msg("j", "far", now.Add(time.Hour)))
 	if st := left(t, q, "j"); st.Delayed != 1 {
 		t.Errorf("%+v, want the near one", st)
@@ -284,8 +284,8 @@ func TestLoader_aFullQueueIsNotReadAgain(t *testing.T) {
 	})
 }
 
-// TestLoader_reachesBehindTheLastPass: what was committed while the last pass ran, and is due just
-// before its horizon, is found by the next one.
+// TestLoader_reachesBehindTheLastPass: a message committed during a pass and due just before its
+// horizon is found by the next pass.
 func TestLoader_reachesBehindTheLastPass(t *testing.T) {
 	j := &fakeJob{name: "j"}
 	load(t, delayjob.LoaderOptions{}, jobs(j), func(q *memqueue.Queue, l *delayjob.Loader) {
@@ -300,7 +300,7 @@ func TestLoader_reachesBehindTheLastPass(t *testing.T) {
 	})
 }
 
-// TestLoader_bringsTheNewVersion: of what moved without the queue being told the next pass tells it.
+// TestLoader_bringsTheNewVersion: the next pass adds the new version of a message that moved.
 func TestLoader_bringsTheNewVersion(t *testing.T) {
 	j := &fakeJob{name: "j"}
 	load(t, delayjob.LoaderOptions{}, jobs(j), func(q *memqueue.Queue, l *delayjob.Loader) {
@@ -319,7 +319,8 @@ func TestLoader_bringsTheNewVersion(t *testing.T) {
 	})
 }
 
-// TestLoader_addsAgainWhatIsOverdue: what the queue lost by itself is found again when it is overdue.
+// TestLoader_addsAgainWhatIsOverdue: a message that the queue lost is added again when it is
+// overdue.
 func TestLoader_addsAgainWhatIsOverdue(t *testing.T) {
 	j := &fakeJob{name: "j"}
 	load(t, delayjob.LoaderOptions{}, jobs(j), func(q *memqueue.Queue, l *delayjob.Loader) {
@@ -342,7 +343,7 @@ func TestLoader_addsAgainWhatIsOverdue(t *testing.T) {
 	})
 }
 
-// halfQueue has a second shard, which may be away.
+// halfQueue has a second shard, which can be down.
 type halfQueue struct {
 	*memqueue.Queue
 	away atomic.Bool
@@ -367,8 +368,8 @@ func (q *halfQueue) Add(ctx context.Context, ms ...delayjob.Message) ([]delayjob
 	return results, err
 }
 
-// TestLoader_beginsAgainWhereAShardWasAway: what a shard did not take is read again by the next pass,
-// and the others have theirs at once.
+// TestLoader_beginsAgainWhereAShardWasAway: the next pass reads again what a shard did not store.
+// The other shards get their messages at once.
 func TestLoader_beginsAgainWhereAShardWasAway(t *testing.T) {
 	j := &fakeJob{name: "j"}
 	synctest.Test(t, func(t *testing.T) {
@@ -381,7 +382,7 @@ func TestLoader_beginsAgainWhereAShardWasAway(t *testing.T) {
 		start := time.Now()
 		<-l.Ready()
 		var rows []delayjob.Message
-		for i := range 20 { // of both shards
+		for i := range 20 { // in both shards
 			rows = append(rows, msg("j", strconv.Itoa(i), start.Add(125*time.Second)))
 		}
 		j.has(rows...)

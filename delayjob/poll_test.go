@@ -12,7 +12,7 @@ import (
 	"punctual/delayjob/memqueue"
 )
 
-// A polled queue counts claims and polls, gives no hints, and fails polls on demand.
+// A polled queue counts claims and polls, sends no hints, and fails polls on demand.
 type polled struct {
 	*memqueue.Queue
 	claims, polls atomic.Int32
@@ -64,7 +64,7 @@ func TestConsumer_aPollStandsForEmptyClaims(t *testing.T) {
 		}
 
 		due := time.Now().Add(10 * time.Second)
-		q.Add(ctx, msg("j", "known", due)) // its hint is lost; a poll tells of it
+		q.Add(ctx, msg("j", "known", due)) // its hint is lost, but a poll finds it
 		time.Sleep(time.Until(due.Add(50 * time.Millisecond)))
 		synctest.Wait()
 		if n := len(j.ran()); n != 1 {
@@ -83,7 +83,7 @@ func TestConsumer_aPollStandsForEmptyClaims(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if n := len(j.ran()); n != 3 {
-			t.Errorf("%d ran, want 3: who hears nothing of a poll looks for himself", n)
+			t.Errorf("%d ran, want 3: shards must claim for themselves when a poll fails", n)
 		}
 		q.fails.Store(false)
 

@@ -10,8 +10,8 @@ import (
 	"punctual/delayjob/memqueue"
 )
 
-// While the queue hangs one caller waits, and nobody else. What was booked meanwhile is added
-// once it answers, save what was cancelled.
+// While the queue hangs, only one caller waits. Messages scheduled meanwhile are added once it
+// answers, except for removed ones.
 func TestScheduler_holdsUpOneCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &remote{Queue: memqueue.New()}
@@ -33,7 +33,7 @@ func TestScheduler_holdsUpOneCaller(t *testing.T) {
 			t.Errorf("a later caller waited %v", took)
 		}
 		q.hangs.Store(false)
-		time.Sleep(6 * time.Second) // the try under way, and the next
+		time.Sleep(6 * time.Second) // the current try, and the next
 		if st := left(t, q, "j"); st.Delayed != 99 {
 			t.Errorf("%d were added, want 99", st.Delayed)
 		}
@@ -46,7 +46,7 @@ func TestScheduler_holdsUpOneCaller(t *testing.T) {
 	})
 }
 
-// A message that no queue would take is nobody's outage.
+// A message that no queue would store does not count as an outage.
 func TestScheduler_leavesOutWhatIsNotValid(t *testing.T) {
 	q := memqueue.New()
 	s := delayjob.NewScheduler(q, delayjob.SchedulerOptions{})
@@ -57,7 +57,7 @@ func TestScheduler_leavesOutWhatIsNotValid(t *testing.T) {
 	}
 }
 
-// While another queue stands in it gets everything, and the one that is away is not asked.
+// A fallback queue gets all messages, and the unavailable one is not called.
 func TestScheduler_addsToTheFallback(t *testing.T) {
 	q, standIn := &remote{Queue: memqueue.New()}, memqueue.New()
 	q.away.Store(true)
@@ -78,7 +78,7 @@ func TestScheduler_closeEndsTheTries(t *testing.T) {
 		q.away.Store(true)
 		s := delayjob.NewScheduler(q, delayjob.SchedulerOptions{})
 		s.Schedule(t.Context(), msg("j", "1", time.Now()))
-		time.Sleep(5*time.Second + time.Millisecond) // no try is due at the same instant
+		time.Sleep(5*time.Second + time.Millisecond) // not at the same time as a retry
 		tries := q.calls.Load()
 		s.Close()
 		time.Sleep(time.Minute)

@@ -37,7 +37,7 @@ func TestStranded(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 		want("j:short")
 		q.Pause(t.Context(), "j")
-		want() // nobody is to take it
+		want() // no consumer should claim it
 		q.Resume(t.Context(), "j")
 		want("j:short")
 		time.Sleep(time.Hour)

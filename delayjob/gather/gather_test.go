@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// What is asked while a call is on its way goes out with the next one, and each gets its answer.
+// Questions asked during a call are answered by the next one, each with its own answer.
 func TestGatherer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var sizes []int // one call at a time, so nothing guards it
+		var sizes []int // calls do not overlap, so no lock is needed
 		g := Gatherer[int, int]{Do: func(qs []int) []int {
 			sizes = append(sizes, len(qs))
 			time.Sleep(time.Second)
@@ -45,7 +45,7 @@ func TestGatherer(t *testing.T) {
 	})
 }
 
-// Calls that are to be rare wait for more questions, but the first one and one after a rest do not.
+// Calls with Every wait for more questions, except for the first call and one after a pause.
 func TestGatherer_every(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sizes []int
@@ -72,7 +72,7 @@ func TestGatherer_every(t *testing.T) {
 	})
 }
 
-// A call that panics is the end of it for those who asked, and for nobody else.
+// A panic reaches the callers of that call, and no others.
 func TestGatherer_panic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
@@ -97,7 +97,7 @@ func TestGatherer_panic(t *testing.T) {
 		var asking sync.WaitGroup
 		for i := range failed {
 			asking.Go(func() {
-				time.Sleep(time.Duration(i) * 450 * time.Millisecond) // the first alone, two while it is asked, two more, the last
+				time.Sleep(time.Duration(i) * 450 * time.Millisecond) // the first alone, two during its call, two more, the last
 				failed[i] = ask(i)
 			})
 		}

@@ -8,7 +8,7 @@ import (
 	"punctual/delayjob"
 )
 
-// TestCheck breaks each invariant by hand and wants to be told of the message.
+// TestCheck breaks each invariant by hand and expects Check to report the message.
 func TestCheck(t *testing.T) {
 	for want, breach := range map[string]func(q *Queue, waits, held *item){
 		"has no body":                  func(q *Queue, waits, _ *item) { delete(q.items, waits.id()) },

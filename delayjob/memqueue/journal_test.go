@@ -12,7 +12,7 @@ import (
 	"punctual/delayjob"
 )
 
-// A journaled is a queue whose process may die.
+// A journaled is a queue in a process that may die.
 type journaled struct {
 	*Queue
 	t    *testing.T
@@ -25,7 +25,7 @@ func newJournaled(t *testing.T) *journaled {
 	return j
 }
 
-// revive is the next process.
+// revive starts the next process.
 func (j *journaled) revive() {
 	j.t.Helper()
 	journal, err := OpenJournal(j.path, slog.New(slog.DiscardHandler))
@@ -60,7 +60,7 @@ func (j *journaled) claim(w delayjob.Want) delayjob.Claimed {
 	return c
 }
 
-// told is what a claim handed out, as key, attempt and crashes.
+// told formats claimed messages as key, attempt and crashes.
 func told(ms []delayjob.Message) (all []string) {
 	for _, m := range ms {
 		all = append(all, fmt.Sprint(m.Key, " ", m.Attempt, " ", m.Crashes))
@@ -76,7 +76,7 @@ func (j *journaled) wants(what string, got []delayjob.Message, want ...string) {
 	}
 }
 
-// A message that kills each process that runs it dies in the end, as on any queue.
+// A message that kills each process that runs it finally dies, as in any queue.
 func TestJournal_poison(t *testing.T) {
 	q := newJournaled(t)
 	want := delayjob.Want{MaxAttempts: 2}
@@ -90,11 +90,11 @@ func TestJournal_poison(t *testing.T) {
 	q.wants("handed out again", c.Messages)
 	q.wants("dead", c.Dead, "bad 2 4")
 	q.revive()
-	q.add("bad") // whoever adds what died begins anew
+	q.add("bad") // adding a dead message again starts anew
 	q.wants("begun anew", q.claim(want).Messages, "bad 1 0")
 }
 
-// Only what was held counts as crashed.
+// Only held messages count as crashed.
 func TestJournal_held(t *testing.T) {
 	q := newJournaled(t)
 	q.add("held", "done", "back", "replaced", "removed", "cancelled", "another")
@@ -112,7 +112,7 @@ func TestJournal_held(t *testing.T) {
 
 	q.add("waits", "held", "done", "back", "removed")
 	q.addVersion("replaced", 2)
-	q.addVersion("another", 2) // than was held
+	q.addVersion("another", 2) // not the version that was held
 	first := q.claim(delayjob.Want{}).Messages
 	q.wants("after a crash", first, "another 1 0", "back 1 0", "done 1 0", "held 1 1", "removed 1 0", "replaced 1 0", "waits 1 0")
 	if problems, err := q.Check(t.Context()); err != nil || len(problems) > 0 {
@@ -121,15 +121,15 @@ func TestJournal_held(t *testing.T) {
 	for _, m := range first {
 		q.Nack(t.Context(), delayjob.Return{Lease: m.Lease, How: delayjob.Release})
 	}
-	if err := q.SetEpoch(t.Context(), "1"); err != nil { // so nobody knows of "cancelled" any more
+	if err := q.SetEpoch(t.Context(), "1"); err != nil { // forgets "cancelled"
 		t.Fatal(err)
 	}
-	q.revive() // after everything was given back
+	q.revive() // after all messages were returned
 	q.add("held", "back", "cancelled")
 	q.wants("after a stop", q.claim(delayjob.Want{}).Messages, "back 1 0", "cancelled 1 0", "held 1 1")
 }
 
-// Who lets a lease end to say that it failed is not noted: the process that died was not theirs.
+// Leases that end on purpose are not recorded.
 func TestJournal_leasesOfOthers(t *testing.T) {
 	q := newJournaled(t)
 	q.add("a")
@@ -139,7 +139,7 @@ func TestJournal_leasesOfOthers(t *testing.T) {
 	q.wants("after a crash", q.claim(delayjob.Want{ChargeExpired: true}).Messages, "a 1 0")
 }
 
-// A crash that tears the last line costs that line, and the file does not grow for ever.
+// A crash that tears the last line costs that line, and the file does not grow forever.
 func TestJournal_file(t *testing.T) {
 	q := newJournaled(t)
 	q.add("a", "b")
@@ -176,10 +176,10 @@ func TestJournal_file(t *testing.T) {
 	q.wants("in the end", q.claim(delayjob.Want{}).Messages, "a 1 2", "b 1 2")
 }
 
-// What cannot be written down is done all the same.
+// If the journal cannot be written, messages are still handed out.
 func TestJournal_cannotBeWritten(t *testing.T) {
 	q := newJournaled(t)
-	_ = q.journal.file.Close() // as good as a disk that is full
+	_ = q.journal.file.Close() // like a full disk
 	q.add("a")
 	q.wants("claimed", q.claim(delayjob.Want{}).Messages, "a 1 0")
 	if q.journal.file != nil {

@@ -18,7 +18,7 @@ import (
 	"punctual/delayjob/queuetest"
 )
 
-// A fakeClock stands still but for advance.
+// A fakeClock changes only in advance.
 type fakeClock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -90,7 +90,7 @@ func TestWake_inBubble(t *testing.T) {
 	})
 }
 
-// Memory is given back when a burst is over: neither heaps nor the map keep their size.
+// After a burst, neither the heaps nor the map keep their size.
 func TestQueue_shrinks(t *testing.T) {
 	q := memqueue.New()
 	before := heapInUse()
@@ -129,7 +129,7 @@ func BenchmarkClaimAck(b *testing.B) {
 	}
 }
 
-// BenchmarkBurst is a hundred thousand messages that are due at one instant.
+// BenchmarkBurst claims a hundred thousand messages that are due at the same time.
 func BenchmarkBurst(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
@@ -141,7 +141,7 @@ func BenchmarkBurst(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory reports what a waiting message with a body of 100 bytes costs.
+// BenchmarkMemory measures the memory of a waiting message with a body of 100 bytes.
 func BenchmarkMemory(b *testing.B) {
 	const n = 1_000_000
 	for range b.N {

@@ -13,7 +13,7 @@ import (
 	"punctual/tests/testenv"
 )
 
-// A waiting message with a body of 100 bytes costs some 330 bytes, everything included.
+// A waiting message with a body of 100 bytes takes about 330 bytes in all.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	server := testenv.RedisServer(t)
@@ -61,7 +61,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkFloor is the least that storing a message takes: ZADD and HSET of 500 at once.
+// BenchmarkFloor is the least cost of storing a message: ZADD and HSET of 500 at once.
 func BenchmarkFloor(b *testing.B) {
 	q := openQueue(b, testenv.Redis(b))
 	value := strings.Repeat("x", 118)
@@ -98,7 +98,7 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// BenchmarkAddAgain is what a loader does most of the time: everything is there already.
+// BenchmarkAddAgain adds known messages, which is most of a loader's work.
 func BenchmarkAddAgain(b *testing.B) {
 	q := openQueue(b, testenv.Redis(b))
 	ms := messages(10_000, q.Now().Add(time.Hour))

@@ -10,14 +10,14 @@ import (
 	"punctual/tests/testenv"
 )
 
-// TestCheck breaks each invariant by hand and wants to be told of the message.
+// TestCheck breaks each invariant by hand and expects Check to report the message.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	url := testenv.Redis(t)
 	for i, tt := range []struct {
-		breach string         // a text of Redis commands; w l x m s c are keys, ID the message
-		state  delayjob.State // that it is in before
-		want   string         // of what is told
+		breach string         // Redis commands; w l x m s c are keys, ID the message
+		state  delayjob.State // before the breach
+		want   string         // in the reported violation
 	}{
 		{breach: "ZREM w ID", state: delayjob.StateDelayed, want: "has a body but is in no set"},
 		{breach: "ZADD l 1 ID", state: delayjob.StateDelayed, want: "is waiting and leased"},
@@ -66,7 +66,7 @@ func TestCheck(t *testing.T) {
 			}
 			for _, jobs := range [][]string{nil, {"meeting.start"}} {
 				if jobs == nil && strings.HasPrefix(tt.breach, "HDEL m") {
-					continue // without a body only who names the job finds it
+					continue // without a body, the message is found only by its job name
 				}
 				b, err := q.Check(t.Context(), jobs...)
 				if err != nil || len(b) != 1 || !strings.HasPrefix(b[0], m.ID()+" ") || !strings.Contains(b[0], tt.want) {
@@ -77,8 +77,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheck_givenBack: what waits for another time than its own because it was given back,
-// released or requeued is sound.
+// TestCheck_givenBack: a message that was returned, released or requeued may wait for another time
+// than its due time.
 func TestCheck_givenBack(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t, testenv.Redis(t))

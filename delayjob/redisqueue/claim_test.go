@@ -10,8 +10,8 @@ import (
 	"punctual/tests/testenv"
 )
 
-// TestClaim_tables holds what makes a burst cheap: what many are leased in are tables, not the
-// lists that Redis searches from end to end, and what makes them so is gone afterwards.
+// TestClaim_tables: large claims must be stored as tables, not as lists that Redis searches
+// linearly, and the long key that forces this must be removed.
 func TestClaim_tables(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{3, 100} {
@@ -38,8 +38,7 @@ func TestClaim_tables(t *testing.T) {
 	}
 }
 
-// TestAck_ofSeveralClaims finishes what several claims leased with one call, among it leases
-// that others hold by now.
+// TestAck_ofSeveralClaims finishes leases of several claims in one call, some of them lost.
 func TestAck_ofSeveralClaims(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t, testenv.Redis(t), WithPrefix("several"), WithShards(1))
@@ -62,7 +61,7 @@ func TestAck_ofSeveralClaims(t *testing.T) {
 	}
 }
 
-// addAndClaim adds n messages that are due and claims them.
+// addAndClaim adds n due messages and claims them.
 func addAndClaim(t *testing.T, q *Queue, prefix string, n int) []delayjob.Lease {
 	t.Helper()
 	ms := make([]delayjob.Message, n)

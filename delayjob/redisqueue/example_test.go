@@ -25,7 +25,7 @@ func (g greeting) Execute(_ context.Context, m delayjob.Message) error {
 	return nil
 }
 
-// Schedule a message on Redis and consume it, here or in any other process with the same prefix.
+// Schedule a message on Redis and consume it, in this or another process with the same prefix.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

@@ -74,7 +74,7 @@ func eventually(t testing.TB, what string, within time.Duration, ok func() bool)
 	return time.Since(begin)
 }
 
-// A server that restarts, or is told to, forgets the scripts.
+// A restarted server has forgotten the scripts.
 func TestQueue_scriptsFlushed(t *testing.T) {
 	t.Parallel()
 	server := testenv.RedisServer(t)
@@ -183,7 +183,7 @@ func TestQueue_serverRestarts(t *testing.T) {
 	soon := q.Now().Add(time.Minute)
 	m := delayjob.Message{Job: "meeting.start", Key: "1", Due: soon}
 	mustAdd(t, q, m)
-	for h := (delayjob.Hint{}); h.Due.IsZero(); { // some may have been told to look more than once
+	for h := (delayjob.Hint{}); h.Due.IsZero(); { // some shards may have sent several zero hints
 		select {
 		case h = <-hints:
 		case <-deadline:
@@ -227,7 +227,7 @@ func TestWake_acrossProcesses(t *testing.T) {
 	}
 }
 
-// A full server refuses adds and loses nothing that it took.
+// A full server refuses adds and loses none of its messages.
 func TestQueue_outOfMemory(t *testing.T) {
 	t.Parallel()
 	server := testenv.RedisServer(t, "--maxmemory", "6mb")
@@ -249,7 +249,7 @@ func TestQueue_outOfMemory(t *testing.T) {
 	if breaches, err := q.Check(t.Context(), "meeting.start"); err != nil || len(breaches) > 0 {
 		t.Errorf("Check: %v, %v", breaches, err)
 	}
-	// What there is goes on being done, which makes room.
+	// Claimed messages can still be finished, which frees memory.
 	server.Do(t, "CONFIG", "SET", "maxmemory", "1mb") // so that it stays full
 	c, err := q.Claim(t.Context(), 0, want(4))
 	if err != nil || len(c.Messages) != 4 {
@@ -297,7 +297,7 @@ func TestQueue_outOfMemory(t *testing.T) {
 	}
 }
 
-// A claim whose answer is lost has leased one batch to nobody; repeating it would lease another.
+// A claim whose answer is lost has leased one batch. Repeating it would lease another.
 func TestClaim_isNotRepeated(t *testing.T) {
 	t.Parallel()
 	server := testenv.RedisServer(t)
@@ -316,7 +316,7 @@ func TestClaim_isNotRepeated(t *testing.T) {
 		}
 		defer q.Close()
 		mustAdd(t, q, messages(100, q.Now().Add(-time.Second))...)
-		if _, err := q.Claim(t.Context(), 0, want(1)); err != nil { // the script is known from now on
+		if _, err := q.Claim(t.Context(), 0, want(1)); err != nil { // loads the script
 			t.Fatal(err)
 		}
 		proxy.Cut(0)
@@ -339,7 +339,7 @@ func TestNew_refusesEviction(t *testing.T) {
 	}
 }
 
-// A user with few rights suffices; what cannot be checked is said.
+// A user with few rights is enough. The log says what could not be checked.
 func TestNew_restrictedUser(t *testing.T) {
 	t.Parallel()
 	server := testenv.RedisServer(t)
@@ -372,7 +372,7 @@ func TestNew_restrictedUser(t *testing.T) {
 	}
 }
 
-// In a cluster a dead master holds up its own shards only, until its replica takes over.
+// In a cluster, a dead master delays only its own shards, until its replica takes over.
 func TestCluster_failover(t *testing.T) {
 	t.Parallel()
 	cluster := testenv.ClusterServer(t, 1)
@@ -397,7 +397,7 @@ func TestCluster_failover(t *testing.T) {
 			n.Do(t, "CONFIG", "SET", "cluster-node-timeout", after)
 		}
 	}
-	takeover(3600_000) // not while that is added
+	takeover(3600_000) // not while messages are added
 	dead.Kill()
 
 	ms := messages(1000, q.Now().Add(time.Hour))
@@ -491,7 +491,7 @@ func TestCluster_slotMoves(t *testing.T) {
 	}
 }
 
-// What somebody else wrote there is left out and told, and does not stop the rest.
+// Malformed messages are skipped and logged.
 func TestClaim_unreadable(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -507,13 +507,13 @@ func TestClaim_unreadable(t *testing.T) {
 	}
 }
 
-// An expired context ends a call though the server hangs.
+// An expired context ends a call even if the server hangs.
 func TestQueue_hangingServer(t *testing.T) {
 	t.Parallel()
 	server := testenv.RedisServer(t)
 	q := openQueue(t, server.URL())
 	server.Do(t, "CLIENT", "PAUSE", 15_000, "ALL")
-	best := time.Hour // a busy machine may stop for a second, but not each time
+	best := time.Hour // a busy machine may pause for a second, but not each time
 	for range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		begin := time.Now()

@@ -11,7 +11,7 @@ import (
 	"punctual/tests/testenv"
 )
 
-// generationKeys are the keys of a prefix, by generation.
+// generationKeys returns the keys of a prefix, by generation.
 func generationKeys(t *testing.T, q *Queue) map[string]int {
 	t.Helper()
 	n := map[string]int{}
@@ -27,8 +27,8 @@ func generationKeys(t *testing.T, q *Queue) map[string]int {
 	return n
 }
 
-// TestRenewGeneration: after a change of the number of shards the old keys are gone once
-// nobody uses them, and not before.
+// TestRenewGeneration: after a change of the number of shards, the old keys are deleted once no
+// process uses them, and not before.
 func TestRenewGeneration(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{
@@ -36,7 +36,7 @@ func TestRenewGeneration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			unlike := "gen[*]?-" + rand.Text() // patterns are taken for what they are
+			unlike := "gen[*]?-" + rand.Text() // glob characters must match literally
 			prefix := WithPrefix(unlike)
 			four, eight := openQueue(t, url, prefix, WithShards(4)), openQueue(t, url, prefix, WithShards(8))
 			other := openQueue(t, url, WithPrefix(unlike+"2"), WithShards(4))
@@ -84,7 +84,7 @@ func TestRenewGeneration(t *testing.T) {
 				t.Errorf("another prefix has %d keys, had %d", n, before["g1.4"])
 			}
 
-			// A process that slept through it writes once more; that does not stay either.
+			// A process that missed the deletion writes once more. Those keys are deleted too.
 			fill(four)
 			if d := renew(eight, 20*time.Millisecond); !slices.Equal(d, []string{"g1.4"}) {
 				t.Errorf("deleted %v, want what a late process wrote", d)

@@ -12,7 +12,7 @@ import (
 	"punctual/tests/testenv"
 )
 
-// A queue can be made before its server is there, and is used from when it is.
+// A queue can be created before its server runs, and works once the server answers.
 func TestNew_beforeItsServer(t *testing.T) {
 	t.Parallel()
 	server := testenv.RedisServer(t)
@@ -52,7 +52,7 @@ func TestNew_beforeItsServer(t *testing.T) {
 	}
 }
 
-// A server that comes late is not used unless it is fit; one that is there must be.
+// A server that answers late is not used unless it meets the requirements.
 func TestNew_unfitServer(t *testing.T) {
 	t.Parallel()
 	server := testenv.RedisServer(t, "--maxmemory-policy", "allkeys-lru")
@@ -73,7 +73,7 @@ func TestNew_unfitServer(t *testing.T) {
 	eventually(t, "it is in use", 30*time.Second, func() bool { return q.SetEpoch(t.Context(), "1") == nil })
 }
 
-// Who is not let in is told so at the start.
+// New reports a wrong password at once.
 func TestNew_wrongPassword(t *testing.T) {
 	t.Parallel()
 	server := testenv.RedisServer(t)

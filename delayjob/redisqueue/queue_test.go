@@ -37,8 +37,8 @@ func TestQueue_cluster(t *testing.T) {
 
 var opened atomic.Int64
 
-// open returns a harness with keys and connections of its own. Time advances by the clock's
-// offset, so that leases can be long and nothing depends on how busy the machine is.
+// open returns a harness with its own keys and connections. It advances time by the clock offset,
+// so that leases can be long and no test depends on a fast machine.
 func open(t *testing.T, url string, opts ...Option) queuetest.Harness {
 	name := fmt.Sprintf("test%d", opened.Add(1))
 	sep := "?"
@@ -128,7 +128,7 @@ func (q *Queue) nodeOf(t testing.TB, k shardKeys) *redis.Client {
 
 var clientID = regexp.MustCompile(`(?m)^id=(\d+) .* name=(\S*) `)
 
-// killPubSub ends the subscriptions of the clients of a name.
+// killPubSub ends the subscriptions of the clients with a name.
 func killPubSub(t testing.TB, node *redis.Client, name string) {
 	list, err := node.Do(t.Context(), "client", "list", "type", "pubsub").Text()
 	if err != nil {
@@ -144,13 +144,13 @@ func killPubSub(t testing.TB, node *redis.Client, name string) {
 }
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silent{})                            // what it says comes back as errors too
+	redis.SetLogger(silent{})                            // its messages are also returned as errors
 	if server, err := testenv.StartRedis(); err == nil { // for the examples, which have no testing.TB
 		os.Setenv("REDIS_URL", server.URL())
 	}
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("punctual/tests/testenv.(*process).wait"),
-		// of a pool whose server was dead; it sees within a second that the pool was closed
+		// belongs to a pool whose server was dead; it ends within a second
 		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 

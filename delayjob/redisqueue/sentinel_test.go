@@ -9,7 +9,7 @@ import (
 	"punctual/tests/testenv"
 )
 
-// When Sentinel makes the replica the master, the queue goes on there.
+// When Sentinel promotes the replica, the queue uses it.
 func TestSentinel_failover(t *testing.T) {
 	t.Parallel()
 	sentinel := testenv.SentinelServer(t)

@@ -9,8 +9,8 @@ import (
 	"punctual/tests/testenv"
 )
 
-// TestWake_shared holds that all who listen in a process share one connection, and that it lasts
-// until the last of them has left.
+// TestWake_shared: all subscribers of a process share one connection, which lasts until the last of
+// them leaves.
 func TestWake_shared(t *testing.T) {
 	t.Parallel()
 	const name = "shared-wakes"
@@ -46,7 +46,7 @@ func TestWake_shared(t *testing.T) {
 	due := time.Now().Add(time.Hour)
 	hear := func(key string, hints ...<-chan delayjob.Hint) {
 		t.Helper()
-		due = due.Add(-time.Minute) // earlier than all before, or nobody is told
+		due = due.Add(-time.Minute) // earlier than all before, so that a hint is sent
 		if _, err := q.Add(t.Context(), delayjob.Message{Job: "j", Key: key, Version: 1, Due: due}); err != nil {
 			t.Fatal(err)
 		}
