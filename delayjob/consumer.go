@@ -33,6 +33,8 @@ type ConsumerOptions struct {
 
 // A FailureSink stores dead letters where a flush of the queue cannot lose them.
 type FailureSink interface {
+	// RecordFailures stores dead letters. After an error it is called again, so it must replace a
+	// record of the same message.
 	RecordFailures(ctx context.Context, fs ...Failure) error
 }
 

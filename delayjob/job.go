@@ -127,20 +127,23 @@ func (b Backoff) Delay(attempt int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// Snooze runs the message again after d, without charging an attempt.
+// Snooze returns a result for Execute: run the message again after d, without charging an attempt.
 func Snooze(d time.Duration) error { return &outcome{kind: snooze, delay: d} }
 
-// Drop acknowledges the message without effect and logs the reason.
+// Drop returns a result for Execute: acknowledge the message without effect and log the reason.
 func Drop(reason string) error { return &outcome{kind: drop, err: errors.New(reason)} }
 
-// Dead makes the message a dead letter, because no further attempt can succeed.
+// Dead returns a result for Execute: no further attempt can succeed, so the message becomes a dead
+// letter.
 func Dead(err error) error { return &outcome{kind: dead, err: err} }
 
-// Unavailable reports that a dependency is down. No attempt is charged, and the whole job backs off
-// until a probe succeeds.
+// Unavailable returns a result for Execute: a dependency is down. No attempt is charged, and the
+// whole job backs off until a probe succeeds. A message that keeps returning it while others
+// succeed is charged.
 func Unavailable(err error) error { return &outcome{kind: unavailable, err: err} }
 
-// After runs the message again after d instead of the job's Backoff. The attempt stays charged.
+// After returns a result for Execute: run the message again after d instead of the job's Backoff.
+// The attempt stays charged.
 func After(d time.Duration, err error) error { return &outcome{kind: after, delay: d, err: err} }
 
 type kind int

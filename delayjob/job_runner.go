@@ -137,9 +137,9 @@ func (jr *jobRunner) release(n int) {
 	}
 }
 
-// accept holds the leases of claimed messages and queues the first fit of them for the handlers, in
-// batches, but those that crashed before one by one. It returns the others to the queue, uncharged.
-// The caller must isolate the suspects that accept returns.
+// accept holds the leases of claimed messages and queues the first fit of them for the handlers in
+// batches. Messages that crashed before are queued one by one. The others return to the message
+// queue, uncharged. The caller must isolate the suspects that accept returns.
 func (jr *jobRunner) accept(ds []*delivery, fit int) (suspects []*delivery) {
 	jr.refuse(ds[fit:], func(int) time.Duration { return 0 })
 	if fit == 0 {

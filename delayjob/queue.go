@@ -109,7 +109,7 @@ type Claimed struct {
 	Next     time.Time
 	Epoch    bool      // the shard has been completely loaded since it was last empty
 	Messages []Message // by job in the order wanted, then by due time
-	Dead     []Message // killed by this claim, because no attempt was left; Lease is zero
+	Dead     []Message // died in this claim, because no attempt was left; Lease is zero
 }
 
 // Return is one message to return to the queue.

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// A stall watches work that may take any time, but must keep making progress: a server that
-// vanished would otherwise be waited for indefinitely.
+// A stall ends work that makes no progress. Without it, a pass would wait indefinitely for a server
+// that vanished.
 type stall struct {
 	limit time.Duration
 	timer *time.Timer
 }
 
-// watch runs work with a context that ends when there was no progress within limit; the error then
-// says so.
+// watch runs work with a context that ends after limit without progress.
 func watch(ctx context.Context, limit time.Duration, work func(ctx context.Context, s *stall) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -14,13 +14,13 @@ import (
 	"punctual/delayjob"
 )
 
-// linearizable runs random operations of many callers at once. Then it looks, for each message, for
-// an order of its operations, each between its call and its return, that a sequential queue could
-// have shown.
+// linearizable runs random operations of many callers at once. For each message, it then looks for
+// an order of its operations that a sequential queue could have shown. Each operation must take
+// place between its call and its return.
 //
-// There is no such order, for example, if an ack was accepted after another claim of the message
-// (I7), if tokens were repeated or out of order (I3), or if a lease did not exclude others. Leases
-// of a few milliseconds end by themselves meanwhile; extended ones do not.
+// For example, there is no such order if an ack was accepted after another claim of the message
+// (I7), or if tokens were repeated or out of order (I3). Leases of a few milliseconds end by
+// themselves meanwhile; extended ones do not.
 func linearizable(f *fixture) {
 	const callers, rounds, entities = 6, 120, 6
 	r := &recorder{f: f, begin: time.Now()}

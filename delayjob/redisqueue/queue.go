@@ -85,8 +85,8 @@ func WithLogger(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 func WithPatience() Option { return func(o *options) { o.patient = true } }
 
 // New returns a queue on a *redis.Client or *redis.ClusterClient, which the caller must close; use
-// [Dial] for suitable settings. It returns an error if a server cannot be reached (but see
-// [WithPatience]), refuses the user, is too old, or would evict keys when its memory is full.
+// [Dial] for suitable settings. It fails if a server cannot be reached (but see [WithPatience]),
+// refuses the user, is too old, or would evict keys when its memory is full.
 func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Queue, error) {
 	o := options{prefix: "punctual", log: slog.Default()}
 	for _, opt := range opts {
