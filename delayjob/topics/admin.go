@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// SetPaused pauses a topic, whose jobs are then not handed out, or resumes it. What is
-// reserved stays so.
+// SetPaused pauses or resumes a topic. The service does not hand out jobs of a paused topic.
+// Reserved jobs stay reserved.
 func (s *Service) SetPaused(ctx context.Context, topic string, paused bool) error {
 	if err := s.store.SetPaused(ctx, topic, paused, s.Now()); err != nil {
 		return err
@@ -16,20 +16,20 @@ func (s *Service) SetPaused(ctx context.Context, topic string, paused bool) erro
 		change = s.queue.Pause
 	}
 	if err := change(context.WithoutCancel(ctx), JobName(topic)); err != nil {
-		s.untold(err) // a pop asks the database, and the loader tells the queue again
+		s.untold(err) // a pop reads the database, and the loader pauses the queue again
 	}
 	return nil
 }
 
-// Stats tells the counts of all topics, or of these, and the time they are of.
+// Stats returns the counts of the given topics, or of all topics, and the time of the count.
 func (s *Service) Stats(ctx context.Context, topics ...string) ([]Stats, time.Time, error) {
 	now := s.Now()
 	stats, err := s.store.Stats(ctx, now, topics...)
 	return stats, now, err
 }
 
-// Topic tells the counts of one topic, all zero if there is nothing of it, and how many of its
-// jobs become due in each minute of the coming hour.
+// Topic returns the counts of one topic and the number of its jobs that become due in each minute
+// of the next hour. For an unknown topic, all counts are zero.
 func (s *Service) Topic(ctx context.Context, topic string) (Stats, [60]int, time.Time, error) {
 	all, now, err := s.Stats(ctx, topic)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) Dead(ctx context.Context, topic string, after *Job, limit int)
 	return s.store.Dead(ctx, topic, after, limit)
 }
 
-// Requeue makes a dead job due now, with all its attempts before it.
+// Requeue makes a dead job due now and restores all its attempts.
 func (s *Service) Requeue(ctx context.Context, k Key) error {
 	j, err := s.update(ctx, k, func(j *Job, now time.Time) error {
 		if j.settle(now); j.Status != Dead {
@@ -66,9 +66,9 @@ func (s *Service) Requeue(ctx context.Context, k Key) error {
 	return s.store.NoteRequeued(ctx, k)
 }
 
-// List pages through the jobs of a topic in one state, or in any if it is empty: those that are
-// delayed, ready or reserved by due time, others by id. It starts after the given one; next, if not
-// nil, is where the following page starts. The jobs are without their bodies.
+// List pages through the jobs of a topic in one state, or in any state if it is empty. Delayed,
+// ready and reserved jobs are sorted by due time, others by ID. The page starts after the given
+// job. If next is not nil, the following page starts there. Jobs come without their bodies.
 func (s *Service) List(ctx context.Context, topic string, state State, after *Job, limit int) (js []*Job, next *Job, now time.Time, err error) {
 	if now = s.Now(); state == IsDead || state == IsExpired || state == "" {
 		if err := s.store.Settle(ctx, now); err != nil {
@@ -81,11 +81,11 @@ func (s *Service) List(ctx context.Context, topic string, state State, after *Jo
 
 const (
 	purgePage  = 1000
-	purgePages = 10 // by one call
+	purgePages = 10 // per call
 )
 
-// Purge deletes jobs of a topic, those in one state or all, up to 10,000 by a call. It reports how
-// many it deleted, how many of them are being run, and whether there may be more.
+// Purge deletes the jobs of a topic in one state or in all states, up to 10,000 per call. It
+// reports how many jobs it deleted, how many of them are running, and whether more may be left.
 func (s *Service) Purge(ctx context.Context, topic string, state State) (deleted, running int, more bool, err error) {
 	var after *Job
 	for range purgePages {

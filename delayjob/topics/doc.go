@@ -1,22 +1,22 @@
-// Package topics is the delay queue for other systems: named topics of JSON bodies that become
-// due, are popped under a lease and finished, over HTTP.
+// Package topics is the delay queue for other systems: named topics of jobs with JSON bodies. When
+// a job is due, a client pops it under a lease and finishes it over HTTP.
 //
-// The database is the truth and a [delayjob.Queue] holds the near future, as messages that are
-// the job "topic.<name>", the job's ID and its revision, without the body: what is due in a
-// year costs the queue nothing, and a queue that loses everything is filled again by the
-// loader. A pop claims these messages itself and then takes the rows, which decide: they count
-// the attempts, hold the lease and know of pauses, so that a flush of the queue or a kill of
-// this process neither hands a job out twice at a time nor forgets an attempt.
+// The database is the source of truth. A [delayjob.Queue] holds the near future. Its messages carry
+// the job name "topic.<name>", the job's ID and its revision, but no body. So a job due in a year
+// costs the queue nothing, and the loader can refill a queue that lost everything. A pop claims
+// messages and then takes their rows, and the rows decide: they count the attempts, hold the lease
+// and know which topics are paused. Therefore a queue flush or a killed process never causes two
+// deliveries at the same time and never loses an attempt.
 //
-// A topic with a webhook is not popped. A [Pusher] has a consumer claim its messages, takes the
-// rows in the same way and posts the bodies.
+// Jobs of a topic with a webhook are not popped. A [Pusher] runs a consumer that claims the
+// messages, takes the rows in the same way and posts the bodies.
 //
 // # What a crash costs
 //
-// An add that was answered is in the database; if the direct add to the queue was lost, the
-// loader's next pass makes up for it. A pop whose answer is lost leaves the job reserved until
-// its time to run is over; then it is delivered again as the next attempt. So is a job whose
-// post was on its way when its process died. A finish that was answered is in the database; a
-// message left in the queue is found to be over when it is claimed. Delivery is at least once:
-// a job may run twice when its holder takes longer than its lease.
+// If an add was answered, the job is in the database. If the direct add to the queue was lost, the
+// next pass of the loader repeats it. If the answer to a pop is lost, the job stays reserved until
+// its time to run ends. Then it is delivered again, as the next attempt. The same happens if a
+// process dies while it posts a job. If a finish was answered, it is in the database; the next
+// claim drops any message left in the queue. Delivery is at least once: a job may run twice if its
+// holder takes longer than its lease.
 package topics

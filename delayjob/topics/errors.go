@@ -9,21 +9,21 @@ import (
 	"punctual/delayjob"
 )
 
-// ErrNotFound says that the topic has no such job.
+// ErrNotFound means that the topic has no such job.
 var ErrNotFound = fmt.Errorf("topics: %w", delayjob.ErrNotFound)
 
-// ErrQueueDown says that the queue does not answer. Nothing is lost by it.
+// ErrQueueDown means that the queue does not answer. No job is lost.
 var ErrQueueDown = errors.New("topics: the queue does not answer")
 
-// Faults of requests are those of every package. See package fault.
+// Errors of requests are those of package fault.
 type (
 	Fault        = fault.Fault
 	InvalidError = fault.InvalidError
 	VersionError = fault.VersionError
 )
 
-// AddError says why a job is not added: a newer version is stored, or the same version with
-// another body.
+// AddError is the reason why a job was not added: a newer version is stored, or the same version
+// with another body.
 type AddError struct {
 	Result Result // Outdated or Differs
 	There  *Job
@@ -37,7 +37,7 @@ func (e *AddError) Error() string {
 	return fmt.Sprintf("a newer version is stored: %d", e.There.Version)
 }
 
-// Reason is a stable name of the error.
+// Reason returns a stable name of the error.
 func (e *AddError) Reason() string {
 	if e.Result == Differs {
 		return "different_body"
@@ -45,12 +45,12 @@ func (e *AddError) Reason() string {
 	return "newer_version"
 }
 
-// HookedError says that a topic is pushed to a webhook and so cannot be popped.
+// HookedError means that the topic has a webhook, so its jobs cannot be popped.
 type HookedError struct{ Topic string }
 
 func (e *HookedError) Error() string { return "topic " + e.Topic + " is pushed to a webhook" }
 
-// QuotaError says that there is no room for what was to be added.
+// QuotaError means that new jobs would exceed a limit.
 type QuotaError struct {
 	Detail     string
 	RetryAfter time.Duration
@@ -58,7 +58,7 @@ type QuotaError struct {
 
 func (e *QuotaError) Error() string { return "topics: " + e.Detail }
 
-// StateError says that the state which a job is in does not allow the change.
+// StateError means that the job's state does not allow the change.
 type StateError struct{ State State }
 
 func (e *StateError) Error() string { return "the job is " + string(e.State) }

@@ -10,15 +10,15 @@ import (
 	"punctual/delayjob/gather"
 )
 
-// gathered are the statements that concurrent pops and finishes share.
+// gathered groups the statements of concurrent pops and finishes.
 type gathered struct {
 	controls gather.Gatherer[[]string, controls]
 	takes    gather.Gatherer[claim, took]
 	changes  gather.Gatherer[[]change, []outcome]
 }
 
-// gatherMost is how many jobs a call may concern to share a transaction with others. Larger ones
-// have one of their own: they gain nothing, and others would wait for them.
+// gatherMost is the largest number of jobs for which a call shares a transaction with others.
+// Larger calls get their own: sharing gains them nothing, and others would wait for them.
 const gatherMost = 50
 
 func (s *Service) gather() {
@@ -27,7 +27,7 @@ func (s *Service) gather() {
 	s.gathered.changes.Do = s.changeTogether
 }
 
-// controls is an answer of [Store.Controls].
+// controls is a result of [Store.Controls].
 type controls struct {
 	of  map[string]Control
 	err error
@@ -42,14 +42,15 @@ func (s *Service) controlsTogether(lists [][]string) []controls {
 	return slices.Repeat([]controls{{of, err}}, len(lists))
 }
 
-// A claim is messages whose rows are to be taken, at an instant of the engine's clock.
+// A claim is a set of messages whose rows the caller wants to take, at an instant of the engine's
+// clock.
 type claim struct {
 	ms  []delayjob.Message
 	ttr time.Duration
 	now time.Time
 }
 
-// took is what the rows said to them.
+// took is the result for one claim.
 type took struct {
 	taking
 	err error
@@ -60,7 +61,7 @@ func (s *Service) takeTogether(cs []claim) []took {
 	defer cancel()
 	ts := s.takeAll(ctx, cs...)
 	for i, t := range ts {
-		if t.err != nil && len(cs) > 1 { // what the database refuses to one keeps it from no other
+		if t.err != nil && len(cs) > 1 { // an error for one call must not affect the others
 			ts[i] = s.takeAll(ctx, cs[i])[0]
 		}
 	}
@@ -81,7 +82,7 @@ func (s *Service) changeTogether(lists [][]change) [][]outcome {
 	return os
 }
 
-// take takes the rows of messages, those that may be delivered.
+// take takes the rows of the messages that may be delivered.
 func (s *Service) take(ctx context.Context, c claim) (taking, error) {
 	var t took
 	if len(c.ms) <= gatherMost {
@@ -92,7 +93,7 @@ func (s *Service) take(ctx context.Context, c claim) (taking, error) {
 	return t.taking, t.err
 }
 
-// change changes jobs for their holders, and for nobody else: [delayjob.ErrLeaseLost].
+// change changes jobs for their holders. Other callers get [delayjob.ErrLeaseLost].
 func (s *Service) change(ctx context.Context, cs ...change) []outcome {
 	if len(cs) <= gatherMost {
 		return s.gathered.changes.Ask(cs)

@@ -15,24 +15,24 @@ const (
 	MaxTTL             = 5 * 366 * 24 * time.Hour
 	MaxAhead           = 5 * 366 * 24 * time.Hour // how far in the future a job may be due
 	MaxBody            = 64 << 10                 // bytes of JSON
-	MaxBatch           = 1000                     // jobs added or finished by one call
+	MaxBatch           = 1000                     // jobs that one call may add or finish
 )
 
-// retryAfter spaces the attempts of a job whose holder names no delay.
+// retryAfter is the backoff between attempts if the holder names no delay.
 var retryAfter = delayjob.Backoff{Base: time.Second, Cap: 5 * time.Minute}
 
-// Status is what the database says of a job.
+// Status is the state of a job as stored in the database.
 type Status string
 
 const (
-	Pending Status = "pending" // will be delivered, or was and has not ended
+	Pending Status = "pending" // waiting for delivery, or delivered and not finished
 	Done    Status = "done"
 	Deleted Status = "deleted"
-	Dead    Status = "dead" // gave up: its attempts are used up, or its holder said so
+	Dead    Status = "dead" // failed: no attempts left, or its holder gave up
 	Expired Status = "expired"
 )
 
-// State is what a job is at one instant: a pending one is delayed, ready or reserved, and
+// State is the state of a job at one instant. A pending job is delayed, ready or reserved; the
 // other states are those of [Status].
 type State string
 
@@ -46,30 +46,30 @@ const (
 	IsDeleted State = "deleted"
 )
 
-// Key names a job.
+// Key identifies a job.
 type Key struct{ Topic, ID string }
 
-// Job is a body that becomes due.
+// Job is a JSON body with a due time.
 type Job struct {
 	Key
-	Version     int64 // the caller's; a higher one replaces a lower one
+	Version     int64 // set by the caller; a higher one replaces a lower one
 	Revision    int64 // grows with every new schedule; the version of the queue's message
 	Due         time.Time
 	Body        []byte        // JSON
 	TTR         time.Duration // time to run: how long a pop reserves it
-	TTL         time.Duration // how long after its due time it is worth a delivery; 0: for ever
+	TTL         time.Duration // how long after its due time it may still be delivered; 0: indefinitely
 	MaxAttempts int           // deliveries; negative: no limit
 	Expires     time.Time     // zero: never
 	Status      Status
 	Attempts    int // deliveries so far
 	LastError   string
-	Token       int64     // of the lease; 0: none since the last delivery ended
+	Token       int64     // of the lease; 0: no lease since the last delivery ended
 	LeaseUntil  time.Time // zero without a token
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
 
-// State tells what j is at now.
+// State returns the state of j at now.
 func (j *Job) State(now time.Time) State {
 	switch {
 	case j.Status != Pending:
@@ -91,10 +91,10 @@ func (j *Job) leased(now time.Time) bool { return j.Token != 0 && j.LeaseUntil.A
 
 func (j *Job) expired(now time.Time) bool { return !j.Expires.IsZero() && !j.Expires.After(now) }
 
-// exhausted tells whether no further delivery may follow the last one.
+// exhausted reports whether the last delivery was the final one.
 func (j *Job) exhausted() bool { return j.MaxAttempts > 0 && j.Attempts >= j.MaxAttempts }
 
-// claimable is when the next delivery may be.
+// claimable returns the earliest time of the next delivery.
 func (j *Job) claimable() time.Time {
 	if j.Token != 0 && j.LeaseUntil.After(j.Due) {
 		return j.LeaseUntil
@@ -102,26 +102,25 @@ func (j *Job) claimable() time.Time {
 	return j.Due
 }
 
-// message is what stands for j in the queue.
+// message returns the message that represents j in the queue.
 func (j *Job) message() delayjob.Message {
 	return delayjob.Message{Job: JobName(j.Topic), Key: j.ID, Version: j.Revision, Due: j.claimable()}
 }
 
-// far tells whether j is so far from being claimable that the queue need not hold it; the
-// loader adds it in time.
+// far reports whether j becomes claimable so late that the queue need not hold it yet. The loader
+// adds it in time.
 func (j *Job) far(now time.Time) bool { return j.claimable().Sub(now) > farAway }
 
 const farAway = 2 * time.Minute
 
 const jobPrefix = "topic."
 
-// JobName is the name of a topic's messages.
+// JobName returns the job name of a topic's messages.
 func JobName(topic string) string { return jobPrefix + topic }
 
 func topicOf(m delayjob.Message) string { return strings.TrimPrefix(m.Job, jobPrefix) }
 
-// schedule gives j a new due time, after which it has all its attempts again. Who held it
-// holds it no more.
+// schedule sets a new due time and restores all attempts. The current holder loses its lease.
 func (j *Job) schedule(due, now time.Time) {
 	j.Status, j.Due, j.Attempts, j.Expires = Pending, due, 0, time.Time{}
 	if j.TTL > 0 {
@@ -143,7 +142,7 @@ func (j *Job) take(token int64, ttr time.Duration, now time.Time) {
 	j.Token, j.LeaseUntil = token, now.Add(ttr)
 }
 
-// settle makes of a job that is over what it is, and reports whether it changed.
+// settle sets the final status of a job that is over, and reports whether the job changed.
 func (j *Job) settle(now time.Time) bool {
 	if j.Status != Pending {
 		return false
@@ -163,9 +162,9 @@ func (j *Job) settle(now time.Time) bool {
 	return true
 }
 
-// ErrorTimeOver is the LastError of a job that no holder ever said anything of.
+// ErrorTimeOver is the LastError of a job whose holder never reported a result.
 const ErrorTimeOver = "the time to run was over at every attempt"
 
-// held tells whether token is the lease of the last delivery. It still counts after its end,
-// until somebody else is given the job.
+// held reports whether token is the lease of the last delivery. An expired lease still counts until
+// the job is delivered again.
 func (j *Job) held(token int64) bool { return j.Status == Pending && token != 0 && j.Token == token }

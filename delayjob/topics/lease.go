@@ -7,7 +7,7 @@ import (
 	"punctual/delayjob"
 )
 
-// Lease is the right to end one delivery of a job. To its holder it is an opaque text.
+// Lease is the right to end one delivery of a job. Its holder treats it as an opaque text.
 type Lease struct {
 	shard int
 	token int64
@@ -18,8 +18,8 @@ func (l Lease) String() string {
 	return base64.RawURLEncoding.EncodeToString(binary.AppendUvarint(b, uint64(l.token)))
 }
 
-// ParseLease reads what [Lease.String] wrote. A text that is none of ours is a lease that
-// nobody holds: [delayjob.ErrLeaseLost].
+// ParseLease parses the output of [Lease.String]. For any other text it returns
+// [delayjob.ErrLeaseLost].
 func ParseLease(s string) (Lease, error) {
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil {

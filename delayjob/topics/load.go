@@ -12,14 +12,14 @@ import (
 	"punctual/delayjob"
 )
 
-// Loading fills the queue with the jobs of all topics. It is for a [delayjob.Loader] alone: its
-// messages are those of the jobs "topic.<name>", of which no consumer may be given one.
+// Loading fills the queue with the jobs of all topics. Use it only with a [delayjob.Loader]. Its
+// messages belong to the jobs "topic.<name>", so no consumer may claim them.
 type Loading struct {
 	s      *Service
 	pushed bool // only topics with a webhook
 }
 
-// Loading returns the service's.
+// Loading returns the loading job of the service.
 func (s *Service) Loading() *Loading { return &Loading{s: s} }
 
 // Name implements [delayjob.DelayJob].
@@ -27,13 +27,13 @@ func (*Loading) Name() string { return "topic" }
 
 const (
 	loadPage   = 1000
-	resumedFor = 10 * time.Minute // for so long a resumed topic is looked after
-	overdueFor = 30 * time.Second // what was due before counts as overdue
+	resumedFor = 10 * time.Minute // how long each pass repeats the resuming of a topic
+	overdueFor = 30 * time.Second // jobs that were due before are overdue
 	maxOverdue = 200_000          // overdue jobs of one topic in the queue
 )
 
-// Load implements [delayjob.DelayJob]. Before, it tells the queue which topics are paused,
-// which a flush makes it forget. The overdue come first, by topic.
+// Load implements [delayjob.DelayJob]. It first pauses the paused topics in the queue, because a
+// flush removes these settings. Then it yields overdue jobs by topic, and after them the others.
 func (l *Loading) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
 	return func(yield func(delayjob.Message, error) bool) {
 		if err := l.s.applySettings(ctx); err != nil {
@@ -75,8 +75,8 @@ func (l *Loading) loadPushed(ctx context.Context, w delayjob.Window, yield func(
 	}
 }
 
-// each yields the jobs of a topic, or of all if it is empty, in w, at most so many; false: no
-// more are wanted.
+// each yields at most most jobs of a topic in w, or of all topics if it is empty. It returns false
+// if the caller wants no more.
 func (l *Loading) each(ctx context.Context, w delayjob.Window, topic string, most int, yield func(delayjob.Message, error) bool) bool {
 	for after := (*Job)(nil); most > 0; {
 		js, err := l.s.store.Due(ctx, w, topic, after, min(most, loadPage))
@@ -98,11 +98,10 @@ func (l *Loading) each(ctx context.Context, w delayjob.Window, topic string, mos
 	return true
 }
 
-// missing lists the topics of whose overdue jobs the queue holds fewer than there are, and
-// fewer than it should hold at most. The others cost a pass nothing but a count, however many
-// wait for a pop that does not come. What a queue holds too much, because it was not told of
-// an end, could hide that it lacks something; it goes away with the next claim, and then the
-// next pass sees what is missing.
+// missing lists the topics whose overdue jobs are not all in the queue and fill less than their
+// share of it. For the other topics a pass costs only a count, however many jobs wait for a pop.
+// Messages of ended jobs in the queue may hide missing ones. The next claim removes them, and the
+// next pass finds what is missing.
 func (s *Service) missing(ctx context.Context, before time.Time) ([]string, error) {
 	overdue, err := s.store.Overdue(ctx, before)
 	if err != nil {
@@ -121,12 +120,12 @@ func (s *Service) missing(ctx context.Context, before time.Time) ([]string, erro
 	return missing, nil
 }
 
-// Execute implements [delayjob.DelayJob] by refusing: topics are popped.
+// Execute implements [delayjob.DelayJob]. It always fails, because jobs of topics are popped.
 func (*Loading) Execute(context.Context, delayjob.Message) error {
 	return delayjob.Dead(errors.New("topics: a job for a pop was given to a consumer"))
 }
 
-// applySettings pauses in the queue what is paused, and resumes what was resumed of late.
+// applySettings pauses the paused topics in the queue and resumes those that were resumed recently.
 func (s *Service) applySettings(ctx context.Context) error {
 	paused, resumed, err := s.store.Settings(ctx, s.Now().Add(-resumedFor))
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 	"punctual/delayjob"
 )
 
-// An outage is a time in which the queue does not answer. Pops are served from the rows then,
-// which decide anyway; the queue hears of nothing and, when it is back, finds with each claim
-// what became of a job meanwhile.
+// An outage is a time in which the queue does not answer. Pops are then served from the rows, which
+// decide anyway. The queue gets no updates; after the outage, each claim finds out from the rows
+// what became of a job.
 type outage struct {
 	now   atomic.Bool
 	begun chan struct{} // one slot
 
 	mu   sync.Mutex
-	told time.Time // when the log last heard of one
+	told time.Time // when the last outage was logged
 }
 
 const (
-	outagePoll  = 250 * time.Millisecond // how often the queue is tried, and how often a pop that waits looks at the rows
+	outagePoll  = 250 * time.Millisecond // how often the queue is tried, and how often a waiting pop reads the rows
 	outageTry   = 2 * time.Second        // how long the queue may take to answer
-	outageQuiet = 10 * time.Second       // between lines of the log
+	outageQuiet = 10 * time.Second       // between log lines
 )
 
 func (o *outage) on() bool { return o.now.Load() }
@@ -46,7 +46,7 @@ func (o *outage) begin(err error, log *slog.Logger) {
 	}
 }
 
-// watchOutage ends outages, until ctx ends.
+// watchOutage detects the end of outages until ctx ends.
 func (s *Service) watchOutage(ctx context.Context) {
 	for ctx.Err() == nil {
 		if !s.outage.on() {
@@ -62,7 +62,7 @@ func (s *Service) watchOutage(ctx context.Context) {
 		cancel()
 		if err == nil {
 			s.outage.now.Store(false)
-			s.onEmpty() // for what was added in vain
+			s.onEmpty() // for jobs whose adds failed
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (s *Service) takeDue(ctx context.Context, topic string, most int, ttr time.
 	err = s.store.UpdateDue(ctx, topic, now, most, func(js []*Job) ([]*Job, error) {
 		ds = make([]Delivery, len(js))
 		for i, j := range js {
-			l := Lease{delayjob.ShardOf(j.ID, s.queue.Shards()), 1 + rand.Int64N(1<<62)} // no queue gives out such a token
+			l := Lease{delayjob.ShardOf(j.ID, s.queue.Shards()), 1 + rand.Int64N(1<<62)} // no queue issues such a token
 			j.take(l.token, ttr, now)
 			j.UpdatedAt = now
 			ds[i] = Delivery{j, l}
@@ -117,7 +117,7 @@ func (s *Service) takeDue(ctx context.Context, topic string, most int, ttr time.
 		return js, nil
 	})
 	if err != nil {
-		return nil, err // what was taken is not saved
+		return nil, err // the taken rows are not saved
 	}
 	return ds, nil
 }

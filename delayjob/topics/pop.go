@@ -11,28 +11,28 @@ import (
 	"punctual/delayjob"
 )
 
-// Pop asks for due jobs.
+// Pop is a request for due jobs.
 type Pop struct {
 	Topics []string
 	Max    int           // from 1
 	Wait   time.Duration // how long to wait for the first one
-	TTR    time.Duration // how long they are reserved; 0: as long as each says itself
+	TTR    time.Duration // how long they are reserved; 0: the TTR of each job
 
-	// Allowed is called before jobs are reserved for a caller that has waited. With an error, none
-	// are, and Pop returns it. nil: always allowed.
+	// Allowed is called before jobs are reserved for a caller that has waited. If it fails, no jobs
+	// are reserved and Pop returns the error. nil: always allowed.
 	Allowed func(context.Context) error
 }
 
-// Delivery is a job that was popped.
+// Delivery is a popped job.
 type Delivery struct {
 	*Job
 	Lease Lease
 }
 
-// Pop reserves due jobs, of each topic the earliest first, and returns without any when the
-// waiting is over or the service stops. Nothing is reserved for a caller that is gone before.
+// Pop reserves due jobs, the earliest of each topic first. It returns no jobs when the wait ends or
+// the service stops. It reserves nothing for a caller that has already disconnected.
 //
-// A topic with a webhook is not popped: a [*HookedError].
+// If a topic has a webhook, Pop returns a [*HookedError].
 func (s *Service) Pop(ctx context.Context, p Pop) ([]Delivery, error) {
 	if len(p.Topics) == 0 {
 		return nil, nil
@@ -66,7 +66,8 @@ func (s *Service) Pop(ctx context.Context, p Pop) ([]Delivery, error) {
 	}
 }
 
-// gone is not nil if the caller is. A deadline of the request is only the end of its waiting.
+// gone returns an error if the caller has disconnected. A deadline of the request only ends its
+// wait.
 func gone(ctx context.Context) error {
 	if err := ctx.Err(); errors.Is(err, context.Canceled) {
 		return err
@@ -74,7 +75,7 @@ func gone(ctx context.Context) error {
 	return nil
 }
 
-// pop reserves what is due; without anything it tells when to come again, zero: unknown.
+// pop reserves due jobs. If there are none, it returns the time of the next try; zero: unknown.
 func (s *Service) pop(ctx context.Context, p Pop) (ds []Delivery, next time.Time, err error) {
 	if !s.outage.on() {
 		ds, next, err = s.popQueue(ctx, p)
@@ -87,8 +88,7 @@ func (s *Service) pop(ctx context.Context, p Pop) (ds []Delivery, next time.Time
 	return ds, time.Time{}, err
 }
 
-// popQueue looks at shard after shard, and again at those of topics that had more than their
-// share of the room.
+// popQueue tries each shard, and again those where a topic reached its share of the limit.
 func (s *Service) popQueue(ctx context.Context, p Pop) (ds []Delivery, next time.Time, err error) {
 	shards, turn := s.queue.Shards(), int(s.turn.Add(1)%(1<<30))
 	topics := slices.Concat(p.Topics[turn%len(p.Topics):], p.Topics[:turn%len(p.Topics)])
@@ -123,16 +123,16 @@ func inOrder(ds []Delivery) []Delivery {
 	return ds
 }
 
-// popped is what one shard had.
+// popped is the result of one shard.
 type popped struct {
 	taken []Delivery
 	next  time.Time // as in [delayjob.Claimed]
-	more  bool      // a topic had as much as its share
+	more  bool      // a topic reached its share
 }
 
-// popShard claims messages and takes the rows that they stand for. From the claim on it does
-// not look at whether the caller is still there, except once: what a caller who is gone would
-// get goes back as if nothing had been, and so does what a caller may not have.
+// popShard claims messages and takes their rows. After the claim it checks only once whether the
+// caller is still connected. If not, or if the caller is not allowed, it releases the messages
+// unchanged.
 func (s *Service) popShard(ctx context.Context, shard int, topics []string, room int, asked Pop) (popped, error) {
 	act := context.WithoutCancel(ctx)
 	lease := asked.TTR
@@ -177,8 +177,8 @@ func (s *Service) popShard(ctx context.Context, shard int, topics []string, room
 	return p, nil
 }
 
-// allowed gives back the messages of topics that are not popped now and returns the others. If
-// one has got a webhook since the pop began it gives all back: a [*HookedError].
+// allowed returns the messages that may be popped now and releases the others. If a topic got a
+// webhook since the pop began, it releases all of them and returns a [*HookedError].
 func (s *Service) allowed(ctx context.Context, topics []string, ms []delayjob.Message) ([]delayjob.Message, error) {
 	controls, err := s.popControls(ctx, topics)
 	if err != nil {
@@ -202,7 +202,8 @@ func (s *Service) allowed(ctx context.Context, topics []string, ms []delayjob.Me
 	return may, nil
 }
 
-// popControls returns how the jobs of topics are handed out; a [*HookedError] if one has a webhook.
+// popControls returns how the jobs of topics are handed out, or a [*HookedError] if one has a
+// webhook.
 func (s *Service) popControls(ctx context.Context, topics []string) (map[string]Control, error) {
 	if err := gone(ctx); err != nil {
 		return nil, err
@@ -219,14 +220,14 @@ func (s *Service) popControls(ctx context.Context, topics []string) (map[string]
 	return c.of, nil
 }
 
-// pauseQueue tells the queue what it has forgotten.
+// pauseQueue pauses a topic again whose setting the queue has lost.
 func (s *Service) pauseQueue(ctx context.Context, topic string) {
 	if err := s.queue.Pause(ctx, JobName(topic)); err != nil {
 		s.untold(err)
 	}
 }
 
-// giveBack lets others claim messages of which nothing was taken.
+// giveBack releases claimed messages whose rows were not taken.
 func (s *Service) giveBack(ctx context.Context, ms []delayjob.Message) {
 	if len(ms) == 0 {
 		return
@@ -238,12 +239,12 @@ func (s *Service) giveBack(ctx context.Context, ms []delayjob.Message) {
 	s.tell(func() []error { return s.queue.Nack(ctx, rs...) })
 }
 
-// taking is what the rows say to the messages of one claim.
+// taking is the result of the rows for the messages of one claim.
 type taking struct {
 	taken []Delivery
-	over  []delayjob.Lease   // nothing is left to do for them
+	over  []delayjob.Lease   // no work is left for them
 	back  []delayjob.Return  // not now, or dead
-	newer []delayjob.Message // what should have been there instead
+	newer []delayjob.Message // the messages that belong there instead
 }
 
 // takeAll takes the rows of the messages of claims, in one transaction.
@@ -282,7 +283,7 @@ func (s *Service) takeAll(ctx context.Context, cs ...claim) []took {
 	return ts
 }
 
-// decide tells what becomes of a message, and reports whether its job is taken.
+// decide sorts a message by its row, and reports whether its job is taken.
 func (t *taking) decide(j *Job, m delayjob.Message, ttr time.Duration, now time.Time) bool {
 	switch {
 	case j == nil || j.Revision < m.Version:
@@ -293,8 +294,8 @@ func (t *taking) decide(j *Job, m delayjob.Message, ttr time.Duration, now time.
 		t.over = append(t.over, m.Lease)
 	case j.Revision > m.Version:
 		t.newer = append(t.newer, j.message())
-		t.over = append(t.over, m.Lease) // unless the newer one, if it is due soon, takes its place
-	case j.claimable().After(now): // the queue has forgotten a delivery, or that it was put off
+		t.over = append(t.over, m.Lease) // unless the newer one is due soon and replaces it
+	case j.claimable().After(now): // the queue lost a delivery or a postponement
 		t.back = append(t.back, delayjob.Return{Lease: m.Lease, How: delayjob.Release, Delay: j.claimable().Sub(now)})
 	default:
 		j.take(m.Lease.Token, ttr, now)
@@ -305,7 +306,7 @@ func (t *taking) decide(j *Job, m delayjob.Message, ttr time.Duration, now time.
 	return false
 }
 
-// answer tells the queue what the rows said. What it does not hear comes up again by itself.
+// answer applies the decisions to the queue. If the queue misses one, the message comes up again.
 func (s *Service) answer(ctx context.Context, t *taking, lease time.Duration) {
 	if len(t.newer) > 0 {
 		s.scheduler.Schedule(ctx, t.newer...)
@@ -319,7 +320,7 @@ func (s *Service) answer(ctx context.Context, t *taking, lease time.Duration) {
 	s.extend(ctx, t.taken, lease)
 }
 
-// extend has the queue keep messages that were claimed for lease as long as their rows say.
+// extend extends the leases of claimed messages to the leases of their rows.
 func (s *Service) extend(ctx context.Context, ds []Delivery, lease time.Duration) {
 	byTTR := map[time.Duration][]delayjob.Lease{}
 	for _, d := range ds {

@@ -17,30 +17,30 @@ import (
 	"punctual/delayjob/webhook"
 )
 
-// A Pusher posts the jobs of topics that have a webhook. Every process that works runs one; they
-// need not know of each other. Which topics there are may change at any time: the consumer of
-// the old set then claims nothing more and finishes what it has begun, while one of the new set
-// is at work already, so that for a moment a topic may have twice its posts at once.
+// A Pusher posts the jobs of topics that have a webhook. Every worker process runs one, and they
+// need not know about each other. The set of topics may change at any time. The consumer of the old
+// set then claims no more messages and finishes its current ones, while the consumer of the new set
+// already works. So for a moment a topic may have twice its number of concurrent posts.
 type Pusher struct {
 	s     *Service
 	opts  delayjob.ConsumerOptions
-	every time.Duration // how often it looks which webhooks there are, if it is told of no change
+	every time.Duration // how often it reads the webhooks if it gets no hint
 }
 
-// NewPusher returns a pusher of the service's topics. Of o it uses SafetyPoll, Grace, OnEmpty,
-// Observer and Logger.
+// NewPusher returns a pusher for the topics of the service. It uses SafetyPoll, Grace, OnEmpty,
+// Observer and Logger from o.
 func NewPusher(s *Service, o delayjob.ConsumerOptions) *Pusher {
-	o.Jobs, o.Failures = nil, nil // the rows keep what died
+	o.Jobs, o.Failures = nil, nil // the rows keep dead jobs
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
 	return &Pusher{s, o, hooksEvery}
 }
 
-// StandIn returns what posts from q while the service's own queue is away: what fills q with the
-// jobs of topics that have a webhook, and a pusher. The rows decide, as ever, so that what one
-// queue has handed out the other does not until the lease of the post ends. Of o the pusher uses
-// what [NewPusher] says.
+// StandIn returns a loading job and a pusher that post from q while the service's own queue is
+// down. The loading job fills q with the jobs of topics that have a webhook. The rows decide as
+// usual: if one queue has handed out a job, the other does not until the lease of the post ends.
+// The pusher uses the same options of o as [NewPusher].
 func (s *Service) StandIn(q Queue, o delayjob.ConsumerOptions) (*Loading, *Pusher) {
 	on := New(s.store, q, s.scheduler, s.sender, func() {}, s.log)
 	p := NewPusher(on, o)
@@ -49,11 +49,11 @@ func (s *Service) StandIn(q Queue, o delayjob.ConsumerOptions) (*Loading, *Pushe
 }
 
 const (
-	hooksEvery   = 15 * time.Second // changes are told, see [Service.TellOthers]
-	standInEvery = time.Second      // where nothing passes changes on
+	hooksEvery   = 15 * time.Second // changes arrive as hints, see [Service.TellOthers]
+	standInEvery = time.Second      // without hints from other processes
 )
 
-// Run posts until ctx ends and what it has begun is finished or given back.
+// Run posts jobs until ctx ends and its current jobs are finished or released.
 func (p *Pusher) Run(ctx context.Context) error {
 	var consumers sync.WaitGroup
 	defer consumers.Wait()
@@ -84,7 +84,7 @@ func (p *Pusher) Run(ctx context.Context) error {
 	}
 }
 
-// consume starts a consumer of these topics; stop has it finish what it has begun.
+// consume starts a consumer of these topics. stop lets it finish its current jobs.
 func (p *Pusher) consume(ctx context.Context, topics []target, running *sync.WaitGroup) (stop func()) {
 	if len(topics) == 0 {
 		return func() {}
@@ -99,8 +99,8 @@ func (p *Pusher) consume(ctx context.Context, topics []target, running *sync.Wai
 	return stop
 }
 
-// target is what a consumer must know of a webhook. Each post reads the rest, so that a change
-// applies at once.
+// target holds the settings that a consumer needs of a webhook. Each post reads the others, so
+// changes apply at once.
 type target struct {
 	topic       string
 	concurrency int
@@ -115,10 +115,9 @@ func targets(hooks []*Webhook) []target {
 	return all
 }
 
-// push is the strategy that posts the jobs of one topic. The row decides: it counts the
-// attempts and holds the lease of a post, so that a process that dies in the middle of one
-// has spent an attempt, and another makes the next when the lease ends. What several posts have
-// to say to the database at a time goes in one transaction.
+// push is the strategy that posts the jobs of one topic. The row decides: it counts the attempts
+// and holds the lease of a post. If a process dies during a post, that attempt is used up, and
+// another process makes the next one when the lease ends. Concurrent posts share transactions.
 type push struct {
 	s *Service
 	target
@@ -136,22 +135,22 @@ func newPush(s *Service, t target) *push {
 const (
 	pushLease  = 5 * time.Second // of the queue, which a consumer renews
 	pushMargin = 2 * time.Second // of the row's lease, over the timeout of a post
-	aside      = time.Second     // for so long a job is left alone that may not be posted now
-	noteTime   = 5 * time.Second // for what the database has to hear before a post, and for what became of it
+	aside      = time.Second     // delay before a job that may not be posted now is tried again
+	noteTime   = 5 * time.Second // for the database calls before and after a post
 )
 
 // Name implements [delayjob.DelayJob].
 func (p *push) Name() string { return JobName(p.topic) }
 
-// Options implements [delayjob.Configurer]. There are twice as many handlers as posts at once:
-// while what became of some is noted, others are made.
+// Options implements [delayjob.Configurer]. There are twice as many handlers as concurrent posts,
+// so that storing the results of some does not delay others.
 func (p *push) Options() delayjob.Options {
 	return delayjob.Options{
 		Concurrency: 2 * p.concurrency, Batch: 1, Lease: pushLease, MaxRuntime: 2*MaxTimeout + 4*noteTime, MaxAttempts: -1,
 	}
 }
 
-// Load implements [delayjob.DelayJob]; [Loading] is what loads.
+// Load implements [delayjob.DelayJob]. It does nothing, because [Loading] loads the jobs.
 func (*push) Load(context.Context, delayjob.Window) iter.Seq2[delayjob.Message, error] {
 	return func(func(delayjob.Message, error) bool) {}
 }
@@ -178,7 +177,7 @@ func (p *push) Execute(ctx context.Context, m delayjob.Message) error {
 type begun struct {
 	Delivery
 	webhook *Webhook // nil: it may not be posted now
-	err     error    // then: what becomes of the message
+	err     error    // then: the result for the message
 }
 
 // take takes the rows of messages.
@@ -194,7 +193,7 @@ func (p *push) take(ms []delayjob.Message) []begun {
 	case control.Paused:
 		p.s.pauseQueue(ctx, p.topic)
 		return all(delayjob.Snooze(aside))
-	case control.Webhook == nil: // what this process knows is out of date
+	case control.Webhook == nil: // the settings in this process are out of date
 		p.s.WebhooksChanged()
 		return all(delayjob.Snooze(aside))
 	}
@@ -203,7 +202,7 @@ func (p *push) take(ms []delayjob.Message) []begun {
 		return all(delayjob.Unavailable(t.err))
 	}
 	p.s.scheduler.Schedule(ctx, t.newer...)
-	bs := make([]begun, len(ms)) // of what is over nothing becomes
+	bs := make([]begun, len(ms)) // the job is over
 	at := make(map[string]int, len(ms))
 	for i, m := range ms {
 		at[m.ID()] = i
@@ -220,8 +219,8 @@ func (p *push) take(ms []delayjob.Message) []begun {
 	return bs
 }
 
-// postKey is the Idempotency-Key of a job's posts. It names the topic, for a receiver may have
-// several, and when the job was added, for its id may be used again after a deletion.
+// postKey returns the Idempotency-Key of a job's posts. It contains the topic, because a receiver
+// may serve several. It contains the time of the add, because a deleted job's ID may be used again.
 func (j *Job) postKey() string {
 	return fmt.Sprintf("%s:%s:%d:%d", j.Topic, j.ID, j.Version, j.CreatedAt.UnixMicro())
 }
@@ -235,10 +234,10 @@ func (p *push) post(ctx context.Context, w *Webhook, d Delivery) (webhook.Answer
 	})
 }
 
-// note notes what became of a post. ctx is the one in which it was made.
+// note stores the result of a post. ctx is the context of the post.
 func (p *push) note(ctx context.Context, e Ending, a webhook.Answer, err error) error {
 	switch {
-	case err != nil && ctx.Err() != nil: // this process stops, or the job was taken away from it
+	case err != nil && ctx.Err() != nil: // this process is stopping, or it lost the job
 		o := p.ends.Ask(change{e, func(j *Job, _ time.Time) {
 			j.Attempts--
 			j.let()
@@ -259,7 +258,7 @@ func (p *push) note(ctx context.Context, e Ending, a webhook.Answer, err error) 
 	}
 }
 
-// ended notes that a job is done for good.
+// ended stores that a job is finished for good.
 func (p *push) ended(e Ending, note string) error {
 	return unlessLost(p.ends.Ask(change{e, func(j *Job, _ time.Time) {
 		j.Status = Done
@@ -270,7 +269,7 @@ func (p *push) ended(e Ending, note string) error {
 	}}).err)
 }
 
-// failed notes that a post came to nothing.
+// failed stores that a post failed.
 func (p *push) failed(e Ending, f Failure) error {
 	o := p.ends.Ask(change{e, f.apply})
 	switch {
@@ -291,8 +290,8 @@ func (p *push) end(cs []change) []outcome {
 	return p.s.changeHeld(ctx, cs)
 }
 
-// unlessLost is nil if somebody else has the job now, or it was deleted or rescheduled: then
-// there is nothing left to do. Otherwise the database does not answer.
+// unlessLost returns nil if another holder has the job now, or the job was deleted or rescheduled:
+// then no work is left. Any other error means that the database does not answer.
 func unlessLost(err error) error {
 	if err == nil || errors.Is(err, delayjob.ErrLeaseLost) {
 		return nil

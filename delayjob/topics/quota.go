@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Limits bound what topics may hold; 0: no limit.
+// Limits bound the size of topics; 0: no limit.
 type Limits struct {
 	Pending int // jobs of one topic that have not ended
 	Topics  int // names in use
 }
 
-// quota is what this process knows of the room in each topic. It counts in the database now
-// and then and its own adds in between; so several processes together may exceed a limit by
-// what the others add until the next count.
+// quota tracks the free space of each topic in this process. It counts jobs in the database from
+// time to time and its own adds in between. Several processes together may therefore exceed a limit
+// by what the others add until the next count.
 type quota struct {
 	mu     sync.Mutex
 	limits Limits
 	topics map[string]*room
 }
 
-// room is one topic's.
+// room is the free space of one topic.
 type room struct {
 	jobs    int       // as counted, and what was added here since
 	counted time.Time // when
@@ -32,18 +32,18 @@ type room struct {
 const (
 	countEvery    = 10 * time.Second // a topic that is more than half full
 	countSeldom   = time.Minute
-	countFull     = 200 * time.Millisecond // so seldom one that has no room
+	countFull     = 200 * time.Millisecond // between counts of a full topic
 	quotaRecovery = 10 * time.Second
 )
 
-// SetLimits replaces the limits; there are none at first.
+// SetLimits replaces the limits. A new service has none.
 func (s *Service) SetLimits(l Limits) {
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()
 	s.quota.limits = l
 }
 
-// admit reserves room for new jobs, or refuses all of them with a [*QuotaError].
+// admit reserves space for new jobs, or rejects all of them with a [*QuotaError].
 func (s *Service) admit(ctx context.Context, js []*Job) error {
 	adds := map[string]int{}
 	for _, j := range js {
@@ -96,12 +96,12 @@ func fullError(topic string, l Limits) error {
 type reservation int
 
 const (
-	unknown  reservation = iota // it must be counted
-	reserved                    // there is room
-	full                        // there is none, as was counted just now
+	unknown  reservation = iota // a new count is needed
+	reserved                    // there is space
+	full                        // a recent count found no space
 )
 
-// reserve takes room as far as is known.
+// reserve takes space according to the last count.
 func (q *quota) reserve(topic string, n int, now time.Time) (Limits, reservation) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

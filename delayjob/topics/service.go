@@ -18,7 +18,7 @@ import (
 	"punctual/delayjob/webhook"
 )
 
-// Queue is what the service needs of a queue.
+// Queue lists the queue methods that the service needs.
 type Queue interface {
 	delayjob.Queue
 	Stats(ctx context.Context, job string) (delayjob.Stats, error)
@@ -26,13 +26,13 @@ type Queue interface {
 	Resume(ctx context.Context, job string) error
 }
 
-// Scheduler puts messages into the queue after a commit and takes them out, as well as it can.
+// Scheduler adds messages to the queue after a commit and removes them, on a best-effort basis.
 type Scheduler interface {
 	Schedule(ctx context.Context, ms ...delayjob.Message)
 	Forget(ctx context.Context, ids ...string)
 }
 
-// Service is the use cases of topics. Safe for concurrent use.
+// Service implements the use cases of topics. It is safe for concurrent use.
 type Service struct {
 	store     Store
 	queue     Queue
@@ -43,18 +43,18 @@ type Service struct {
 
 	quota   quota
 	changed chan struct{} // one slot: a webhook was changed
-	tellAll func()        // passes that on to other processes; nil: there are none
+	tellAll func()        // notifies other processes of it; nil: there are none
 	outage  outage
 	waiters waiters
 	batons  batons
-	stopped chan struct{} // closed when Run ends: nobody waits any more
+	stopped chan struct{} // closed when Run ends, so that pops stop waiting
 	turn    atomic.Uint64 // where the next pop begins
 
 	gathered gathered
 }
 
-// New returns a service. onEmpty is called when the queue shows that it lost its content;
-// [delayjob.Loader.Trigger], if there is a loader in this process.
+// New returns a service. The service calls onEmpty when the queue appears to have lost its content.
+// Pass [delayjob.Loader.Trigger] if this process has a loader.
 func New(store Store, queue Queue, scheduler Scheduler, sender *webhook.Sender, onEmpty func(), log *slog.Logger) *Service {
 	s := &Service{
 		store: store, queue: queue, scheduler: scheduler, sender: sender, onEmpty: onEmpty, log: log,
@@ -64,7 +64,7 @@ func New(store Store, queue Queue, scheduler Scheduler, sender *webhook.Sender, 
 	return s
 }
 
-// Now returns the time of the queue, to the microsecond. It decides what is due.
+// Now returns the queue's time, to the microsecond. This time decides which jobs are due.
 func (s *Service) Now() time.Time { return micro(s.queue.Now()) }
 
 func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
@@ -72,11 +72,11 @@ func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 const (
 	settleEvery = 10 * time.Second
 	trimEvery   = 10 * time.Minute
-	keepOver    = 24 * time.Hour // as long as an Idempotency-Key counts
+	keepOver    = 24 * time.Hour // how long an Idempotency-Key counts
 )
 
-// Run keeps the one subscription that wakes all waiting pops, and tidies the table up, until
-// ctx ends; then waiting pops return. It is called once.
+// Run keeps the one subscription that wakes all waiting pops, and deletes old rows, until ctx ends.
+// Then waiting pops return. Call it only once.
 func (s *Service) Run(ctx context.Context) error {
 	defer close(s.stopped)
 	var watching sync.WaitGroup
@@ -102,9 +102,9 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// Add stores jobs and puts those that are due soon into the queue. The results are in the
-// order of js; of several with the same key the one of the highest version counts, of those
-// the first.
+// Add stores jobs and adds those that are due soon to the queue. The results are in the order of
+// js. If several jobs have the same key, the one with the highest version counts, and among equal
+// versions the first.
 func (s *Service) Add(ctx context.Context, js ...*Job) ([]Stored, error) {
 	now := s.Now()
 	best := map[Key]*Job{}
@@ -157,7 +157,7 @@ func (s *Service) Add(ctx context.Context, js ...*Job) ([]Stored, error) {
 	return results, nil
 }
 
-// sameJSON tells whether two texts are the same JSON value, however they are written.
+// sameJSON reports whether two texts are the same JSON value, however they are written.
 func sameJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -171,7 +171,7 @@ func sameJSON(a, b []byte) bool {
 	return read(a, &v) == nil && read(b, &w) == nil && reflect.DeepEqual(v, w)
 }
 
-// Job tells what is known of one, and what it is at now; [ErrNotFound] also if it was deleted.
+// Job returns one job and its current state. It returns [ErrNotFound] also for a deleted job.
 func (s *Service) Job(ctx context.Context, k Key) (*Job, State, error) {
 	js, err := s.store.Jobs(ctx, k)
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *Service) update(ctx context.Context, k Key, change func(j *Job, now tim
 			return nil, ErrNotFound
 		}
 		job = js[0]
-		now := s.Now() // after the lock, so that it does not run backwards
+		now := s.Now() // read after locking, so that it never runs backwards
 		job.UpdatedAt = now
 		if err := change(job, now); err != nil {
 			return nil, err
@@ -201,8 +201,8 @@ func (s *Service) update(ctx context.Context, k Key, change func(j *Job, now tim
 	return job, err
 }
 
-// Reschedule gives a pending job another due time, with all its attempts before it. Who holds
-// it finds the lease lost.
+// Reschedule sets another due time for a pending job and restores all its attempts. The current
+// holder loses its lease.
 func (s *Service) Reschedule(ctx context.Context, k Key, due time.Time) (*Job, State, error) {
 	var state State
 	j, err := s.update(ctx, k, func(j *Job, now time.Time) error {
@@ -224,9 +224,9 @@ func (s *Service) Reschedule(ctx context.Context, k Key, due time.Time) (*Job, S
 	return j, state, nil
 }
 
-// forget takes the messages of jobs out of the queue, after a commit that leaves them nothing to
-// do. A job that was added or rescheduled since then has its message again afterwards: it may
-// have been taken out with the old one.
+// forget removes the messages of jobs from the queue after a commit that ended these jobs. If a job
+// was added or rescheduled since, its new message may have been removed with the old one. forget
+// adds it again.
 func (s *Service) forget(ctx context.Context, keys ...Key) {
 	ctx = context.WithoutCancel(ctx)
 	ids := make([]string, len(keys))
@@ -248,7 +248,7 @@ func (s *Service) forget(ctx context.Context, keys ...Key) {
 	s.scheduler.Schedule(ctx, again...)
 }
 
-// Delete makes sure that a job never runs again, and tells whether it is being run just now.
+// Delete ensures that a job never runs again, and reports whether it is running now.
 func (s *Service) Delete(ctx context.Context, k Key) (running bool, err error) {
 	_, err = s.update(ctx, k, func(j *Job, now time.Time) error {
 		running = j.State(now) == Reserved
@@ -302,9 +302,8 @@ func (e Ending) lease() delayjob.Lease {
 	return delayjob.Lease{ID: delayjob.MessageID(JobName(e.Topic), e.ID), Shard: e.Lease.shard, Token: e.Lease.token}
 }
 
-// tell has the queue hear what the database knows already, unless it does not answer. So it
-// comes to nothing if it does not hear: what is left in the queue is found to be over when it
-// is claimed.
+// tell updates the queue after a commit, unless the queue is down. A missed update does no harm:
+// the next claim finds that the message is out of date.
 func (s *Service) tell(do func() []error) {
 	if s.outage.on() {
 		return
@@ -321,7 +320,7 @@ func (s *Service) untold(err error) {
 	s.log.Warn("the queue was not told of what became of a job; the next claim tells it", "error", err)
 }
 
-// Extend lets the lease end ttr from now.
+// Extend makes the lease end ttr from now.
 func (s *Service) Extend(ctx context.Context, e Ending, ttr time.Duration) (until time.Time, err error) {
 	_, err = s.updateHeld(ctx, e, func(j *Job, now time.Time) {
 		until = now.Add(ttr)
@@ -334,19 +333,19 @@ func (s *Service) Extend(ctx context.Context, e Ending, ttr time.Duration) (unti
 	return until, nil
 }
 
-// A change is what the holder of a job makes of it.
+// A change is applied to a job by its holder.
 type change struct {
 	Ending
 	apply func(j *Job, now time.Time)
 }
 
-// outcome is the changed job, or why it is not.
+// outcome is the changed job, or the reason why it did not change.
 type outcome struct {
 	job *Job
 	err error
 }
 
-// changeHeld changes jobs for their holders, in one transaction, and for nobody else:
+// changeHeld changes jobs for their holders in one transaction. Other callers get
 // [delayjob.ErrLeaseLost].
 func (s *Service) changeHeld(ctx context.Context, cs []change) []outcome {
 	keys := make([]Key, len(cs))
@@ -360,7 +359,7 @@ func (s *Service) changeHeld(ctx context.Context, cs []change) []outcome {
 		for _, j := range js {
 			jobs[j.Key] = j
 		}
-		now := s.Now() // after the locks, so that it does not run backwards
+		now := s.Now() // read after locking, so that it never runs backwards
 		for i, c := range cs {
 			j := jobs[c.Key]
 			if j == nil || !j.held(c.Lease.token) {
@@ -380,22 +379,22 @@ func (s *Service) changeHeld(ctx context.Context, cs []change) []outcome {
 	return os
 }
 
-// updateHeld changes one job for its holder, and for nobody else: [delayjob.ErrLeaseLost].
+// updateHeld changes one job for its holder. Other callers get [delayjob.ErrLeaseLost].
 func (s *Service) updateHeld(ctx context.Context, e Ending, apply func(j *Job, now time.Time)) (*Job, error) {
 	o := s.change(ctx, change{e, apply})[0]
 	return o.job, o.err
 }
 
-// Failure is what a holder says of an attempt that came to nothing.
+// Failure is what a holder reports about a failed attempt.
 type Failure struct {
 	Error string
-	Delay *time.Duration // until the next attempt; nil: longer from attempt to attempt
-	Dead  bool           // there must not be one
+	Delay *time.Duration // until the next attempt; nil: grows from attempt to attempt
+	Dead  bool           // no further attempt
 }
 
 const errorKept = 4000 // bytes of an error text
 
-// Fail gives a job back. It is dead if its attempts are used up.
+// Fail reports a failed attempt and ends the lease. The job is dead if no attempts are left.
 func (s *Service) Fail(ctx context.Context, e Ending, f Failure) error {
 	j, err := s.updateHeld(ctx, e, f.apply)
 	if err != nil {
@@ -415,7 +414,7 @@ func (s *Service) Fail(ctx context.Context, e Ending, f Failure) error {
 	return nil
 }
 
-// apply notes that an attempt came to nothing.
+// apply records a failed attempt in the job.
 func (f Failure) apply(j *Job, now time.Time) {
 	j.LastError = errorText(f.Error)
 	j.let()
@@ -428,11 +427,11 @@ func (f Failure) apply(j *Job, now time.Time) {
 		delay = *f.Delay
 	}
 	if j.Due = micro(now.Add(delay)); j.far(now) {
-		j.Revision++ // a loader that knows of it must add it anew
+		j.Revision++ // a loader that has loaded it must add it again
 	}
 }
 
-// errorText is what is kept of an error.
+// errorText returns the stored form of an error text.
 func errorText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), errorKept)], ""), "\x00", "")
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// safetyPoll is how long a pop waits at most before it looks again, in case a hint is lost.
+// safetyPoll is how long a pop waits at most before it polls, in case a hint is lost.
 const safetyPoll = time.Second
 
-// A waiter is a pop that waits: the earliest due time it was told of and has not looked at.
+// A waiter is a waiting pop. It keeps the earliest due time of the hints that it has not handled.
 type waiter struct {
 	poke chan struct{} // one slot
 
@@ -39,7 +39,7 @@ func (w *waiter) take() (due time.Time, ok bool) {
 	return due, ok
 }
 
-// waiters are all that wait in this process; they share one subscription.
+// waiters are all waiting pops of this process. They share one subscription.
 type waiters struct {
 	mu  sync.Mutex
 	all map[*waiter]struct{}
@@ -70,7 +70,7 @@ func (ws *waiters) hint(due time.Time) {
 	}
 }
 
-// listen hands the queue's hints to all waiters and subscribes again when they end.
+// listen passes the queue's hints to all waiters. It subscribes again when the hints end.
 func (s *Service) listen(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
 		hints, err := s.queue.Wake(ctx)
@@ -88,9 +88,9 @@ func (s *Service) listen(ctx context.Context) {
 	}
 }
 
-// wait returns when there may be something to claim: at next, which is of the engine's clock
-// and may be zero, at an earlier time that a hint names, or after the safety poll; false: the
-// waiting is over.
+// wait returns true when there may be something to claim: at next, at an earlier time from a hint,
+// or after the safety poll. next is a time of the engine's clock and may be zero. wait returns
+// false when the wait is over.
 func (s *Service) wait(ctx context.Context, w *waiter, next time.Time) bool {
 	at := safetyPoll
 	if s.outage.on() {
@@ -133,8 +133,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// batons let one pop of the same topics wait for the queue at a time; the others wait for it.
-// A thousand pops that wait so cost the queue what one does.
+// batons let one pop for the same topics wait for the queue at a time. The others wait for its
+// baton. So a thousand waiting pops cost the queue as much as one.
 type batons struct {
 	mu sync.Mutex
 	by map[string]*baton
@@ -145,7 +145,8 @@ type baton struct {
 	users int
 }
 
-// acquire waits for the baton of topics; false: the waiting is over. Give it back by release.
+// acquire waits for the baton of topics. It returns false if the wait is over. Otherwise the caller
+// must call release.
 func (s *Service) acquire(ctx context.Context, topics []string) (release func(), ok bool) {
 	key := strings.Join(topics, " ")
 	bs := &s.batons

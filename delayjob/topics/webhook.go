@@ -12,13 +12,12 @@ import (
 	"punctual/account/fault"
 )
 
-// Webhook is the receiver to which the jobs of a topic are posted when they are due, instead
-// of being popped.
+// Webhook is the receiver of a topic's jobs. Due jobs are posted to it instead of being popped.
 type Webhook struct {
 	Topic       string
 	URL         string
-	Secret      string        // signs each post; told to nobody
-	Concurrency int           // posts at once in each process
+	Secret      string        // signs each post; never shown
+	Concurrency int           // concurrent posts in each process
 	Timeout     time.Duration // of one post
 	Version     int64
 	CreatedAt   time.Time
@@ -37,7 +36,7 @@ const (
 	MaxWebhooks        = 500 // of all topics
 )
 
-// Webhook tells the webhook of a topic, or [ErrNotFound].
+// Webhook returns the webhook of a topic, or [ErrNotFound].
 func (s *Service) Webhook(ctx context.Context, topic string) (*Webhook, error) {
 	hooks, err := s.store.Webhooks(ctx, topic)
 	if err != nil {
@@ -49,9 +48,9 @@ func (s *Service) Webhook(ctx context.Context, topic string) (*Webhook, error) {
 	return hooks[0], nil
 }
 
-// SetWebhook sets the webhook of a topic. A zero Secret, Concurrency or Timeout stays as it is; for
-// a new webhook the last two are the defaults, and the first is required. If based is not nil, it
-// is the version that must be stored. Every process applies the change within two seconds.
+// SetWebhook sets the webhook of a topic. A zero Secret, Concurrency or Timeout keeps the current
+// value. A new webhook needs a Secret; the other two have defaults. If based is not nil, the stored
+// version must match it. Every process applies the change within two seconds.
 func (s *Service) SetWebhook(ctx context.Context, w Webhook, based *int64) (*Webhook, error) {
 	var refused []Fault
 	if err := s.sender.CheckURL(ctx, w.URL); err != nil {
@@ -89,7 +88,7 @@ func (s *Service) SetWebhook(ctx context.Context, w Webhook, based *int64) (*Web
 	return &w, nil
 }
 
-// DeleteWebhook lets the jobs of a topic be popped again.
+// DeleteWebhook deletes the webhook of a topic, so that its jobs can be popped again.
 func (s *Service) DeleteWebhook(ctx context.Context, topic string, based *int64) error {
 	err := s.store.UpdateWebhook(ctx, topic, func(old *Webhook) (*Webhook, error) {
 		if old == nil && based == nil {
@@ -103,7 +102,7 @@ func (s *Service) DeleteWebhook(ctx context.Context, topic string, based *int64)
 	return err
 }
 
-// hooksChanged has the pushers of all processes look at once.
+// hooksChanged makes the pushers of all processes read the webhooks at once.
 func (s *Service) hooksChanged() {
 	s.WebhooksChanged()
 	if s.tellAll != nil {
@@ -111,8 +110,8 @@ func (s *Service) hooksChanged() {
 	}
 }
 
-// WebhooksChanged has the pusher of this process look at once. It is for the news that another
-// process changed one.
+// WebhooksChanged makes the pusher of this process read the webhooks at once. Call it when another
+// process reports a change.
 func (s *Service) WebhooksChanged() {
 	select {
 	case s.changed <- struct{}{}:
@@ -120,11 +119,13 @@ func (s *Service) WebhooksChanged() {
 	}
 }
 
-// TellOthers sets what passes on to other processes that a webhook was changed here, before
-// anything else is called. It may fail: their pushers look by themselves from time to time.
+// TellOthers sets the function that notifies other processes of a changed webhook. Call it before
+// any other method. The function may fail, because pushers also read the webhooks from time to
+// time.
 func (s *Service) TellOthers(tell func()) { s.tellAll = tell }
 
-// based tells whether w, nil if there is none, is of the version that a change is based on.
+// based reports whether w has the version that a change is based on. w is nil if there is no
+// webhook.
 func (w *Webhook) based(version *int64) error {
 	current := int64(0)
 	if w != nil {
@@ -136,7 +137,7 @@ func (w *Webhook) based(version *int64) error {
 	return nil
 }
 
-// faults are those of w besides its URL.
+// faults returns the faults of w, except those of its URL.
 func (w *Webhook) faults() (fs []Fault) {
 	if n := len(w.Secret); w.Secret != "" && (n < MinSecret || n > MaxSecret || strings.ContainsFunc(w.Secret, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) })) {
 		fs = append(fs, fault.New("body.secret", "malformed", "must be %d to %d printable ASCII characters", MinSecret, MaxSecret))
