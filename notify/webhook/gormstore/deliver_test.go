@@ -297,7 +297,7 @@ func TestDeliver_rests(t *testing.T) {
 		for tries := 0; ; tries++ {
 			_ = job.Execute(t.Context(), ds[0].Message())
 			err := job.Execute(t.Context(), ds[1].Message())
-			if err != nil && strings.HasPrefix(err.Error(), "again in ") {
+			if err != nil && strings.HasPrefix(err.Error(), "snoozed for ") {
 				break
 			}
 			if tries == 5 {
@@ -572,7 +572,7 @@ func TestDeliver_leaderFails(t *testing.T) {
 		}
 		job := newDeliver(t, s, bodies{}, time.Now)
 		for _, one := range ds[2:] {
-			if err := job.Execute(t.Context(), one.Message()); err == nil || !strings.HasPrefix(err.Error(), "again in ") {
+			if err := job.Execute(t.Context(), one.Message()); err == nil || !strings.HasPrefix(err.Error(), "snoozed for ") {
 				t.Errorf("while another leads: %v", err)
 			}
 		}
@@ -634,7 +634,7 @@ func TestDeliver_followerFails(t *testing.T) {
 				t.Errorf("before it is due: %v", err)
 			}
 		}
-		if err := job.Execute(t.Context(), later); err == nil || !strings.HasPrefix(err.Error(), "again in ") {
+		if err := job.Execute(t.Context(), later); err == nil || !strings.HasPrefix(err.Error(), "snoozed for ") {
 			t.Errorf("a later event: %v", err)
 		}
 		now = now.Add(7 * time.Second)
