@@ -260,7 +260,7 @@ func (c *conditions) awaiting(q meeting.MeetingQuery) {
 	}
 	if v.Role == meeting.Admin {
 		mine = append(mine,
-			"NOT EXISTS "+requestedRooms, // none needs it any more
+			"NOT EXISTS "+requestedRooms, // no room still needs a decision
 			some+"NOT "+named("q.level", active)+")",
 			"q.escalated_at IS NOT NULL AND "+some+"NOT "+named("3", active)+")")
 	}

@@ -260,7 +260,7 @@ func (s *Store) ListBlackouts(ctx context.Context, q meeting.BlackoutQuery, p me
 	return bs, next, nil
 }
 
-// There are few, of which an index of approvals knows.
+// The result is small, and an index of approvals covers it.
 var waitingMoves = write(selectMeetings + `
 	WHERE q.waiting AND q.change IS NOT NULL
 	ORDER BY m.starts_at, m.id`)

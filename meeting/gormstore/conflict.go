@@ -46,7 +46,7 @@ func (s *Store) conflicts(ctx context.Context, m *meeting.Meeting) ([]meeting.Oc
 	return s.overlaps(s.db.WithContext(ctx), m.ID, append(slices.Clip(m.Occupied), heldBy(m)...))
 }
 
-// overlaps tells what other meetings hold of the given.
+// overlaps returns those of the wanted occupancies that other meetings hold.
 func (s *Store) overlaps(tx *gorm.DB, except meeting.ID, wanted []meeting.Occupancy) ([]meeting.Occupancy, error) {
 	var found []meeting.Occupancy
 	err := s.query(tx, func(rows *sql.Rows) error {

@@ -13,12 +13,13 @@ import (
 	"punctual/meeting"
 )
 
-// createMeeting writes a meeting with all that belongs to it as one statement, and returns
-// its id: no row if a room is not there (any more), or its blackouts are others than those the
-// meeting was judged by, or the caller has lost rights (see [Guard]; a token of 0 is not asked). It fails with the constraint's error if a room is taken.
+// createMeeting writes a meeting and its parts in one statement and returns its id. It returns
+// no row if a room does not exist, if a room's blackouts have changed since the meeting was
+// validated, or if the caller has lost rights (see [Guard]; a token of 0 is not checked). If a
+// room is taken, it fails with the constraint's error.
 //
-// The rooms' row locks exclude [Store.DeleteRoom] and new blackouts, not other bookings. A row
-// that was changed while the statement waited for its lock is judged as it is then.
+// The rooms' row locks exclude [Store.DeleteRoom] and new blackouts, not other bookings. If a
+// row changes while the statement waits for its lock, the statement sees the new row.
 var createMeeting = write(parts.Replace(`
 	WITH present AS (
 		SELECT id FROM rooms WHERE deleted_at IS NULL
@@ -64,7 +65,7 @@ var (
 func (s *Store) CreateMeeting(ctx context.Context, m *meeting.Meeting) error {
 	var created meeting.Meeting
 	err := s.orConflict(ctx, func() (*meeting.Meeting, error) {
-		created = *m // so that m keeps what there is to tell, for another try
+		created = *m // m keeps its notices for a retry
 		return m, s.create(ctx, &created)
 	})
 	if err != nil {
@@ -211,7 +212,8 @@ func (s *Store) checkPresent(tx *gorm.DB, rooms []row) error {
 	return nil
 }
 
-// whyNot tells whether a room is gone or has other blackouts.
+// whyNot returns errNoRoom if a room was deleted, and [meeting.ErrRoomsChanged] if its blackouts
+// changed.
 func (s *Store) whyNot(tx *gorm.DB, rooms []row) error {
 	there, err := s.countRooms(tx, thereRooms, rooms)
 	switch {

@@ -17,7 +17,7 @@ var selectHistory = write(`
 	SELECT id, at, action, actor_kind, COALESCE(actor_id, 0), actor_name, changes, reason
 	FROM history WHERE meeting_id = $1 AND id > $2 ORDER BY id LIMIT $3`)
 
-// An entry that changed the visibility tells from what.
+// An entry that changed the visibility holds the previous value.
 var selectOpened = write(`
 	SELECT COALESCE(max(id), 0) FROM history
 	WHERE meeting_id = $1 AND {postgres: changes->'visibility'->>'from'}{sqlite: json_extract(changes, '$.visibility.from')} = 'private'`)

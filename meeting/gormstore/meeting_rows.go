@@ -29,7 +29,7 @@ const (
 	insertReminders = `INSERT INTO meeting_reminders (meeting_id, before, offset_seconds, channels, due_at, handled_at)
 		SELECT m.id, x.before, x.offset_seconds, x.channels, x.due_at, x.handled_at
 		FROM {meeting} AS m, {rows $1: before text, offset_seconds bigint, channels jsonb, due_at timestamptz, handled_at timestamptz}
-		WHERE true` // lest SQLite takes an ON behind it for a join's
+		WHERE true` // otherwise SQLite parses a following ON as a join condition
 
 	insertHistory = `INSERT INTO history (meeting_id, at, action, actor_kind, actor_id, actor_name, address, changes, reason)
 		SELECT m.id, x.at, x.action, x.actor_kind, x.actor_id, x.actor_name, x.address, x.changes, x.reason

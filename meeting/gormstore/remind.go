@@ -40,8 +40,8 @@ func keyOf(r meeting.ReminderRef) reminderKey {
 	return reminderKey{r.ID, r.Before, int64(r.Offset / time.Second)}
 }
 
-// Remind also takes reminders of meetings that have ended meanwhile: fn marks as late what
-// is, so that the ledger tells what was missed.
+// Remind also accepts reminders of meetings that have ended since. fn marks late ones, so that the
+// notification records show which were missed.
 func (s *Store) Remind(ctx context.Context, refs []meeting.ReminderRef, at time.Time, fn func(*meeting.Meeting, meeting.ReminderRef) []meeting.Notice) ([]meeting.Outcome, []meeting.Notice, error) {
 	var outcomes []meeting.Outcome
 	var notices []meeting.Notice
@@ -66,8 +66,8 @@ func (s *Store) Remind(ctx context.Context, refs []meeting.ReminderRef, at time.
 	return outcomes, notices, nil
 }
 
-// current tells which of the refs are of the schedule that their meeting has, if it may still
-// tell somebody of it.
+// current reports for each ref whether it belongs to its meeting's current schedule and the
+// meeting may still send reminders.
 func (s *Store) current(tx *gorm.DB, refs []meeting.ReminderRef) ([]bool, error) {
 	ids := make([]int64, len(refs))
 	for i, r := range refs {

@@ -27,9 +27,9 @@ var (
 // A person's meetings in all rooms, one row for each room.
 var heldEverywhere = write(`SELECT m.id, m.starts_at, m.ends_at, m.ended_at ` + heldMeetings("$2", "$3", "$4"))
 
-// lockQuotas makes whoever saves another meeting of the same people in the same rooms wait
-// until tx is over; quotas are to be read in a statement after it. Who saves several meetings
-// in one transaction calls it once for all of them, so that locks are taken in one order.
+// lockQuotas blocks other transactions that save a meeting of the same people in the same rooms
+// until tx ends. Read quotas in a later statement. A transaction that saves several meetings
+// must call it once for all of them, so that locks are always taken in the same order.
 func (s *Store) lockQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
 	var keys []int64
 	for _, m := range ms {
@@ -193,8 +193,8 @@ func (s *Store) held(tx *gorm.DB, c meeting.Claim, at time.Time) (held []heldSlo
 	return held, err
 }
 
-// scanTook reads starts_at, ends_at and ended_at of a meeting, behind other columns: the time
-// that it takes, or took if it was ended early.
+// scanTook scans starts_at, ends_at and ended_at, which must follow the other columns. It returns
+// the time that the meeting takes, or took if it ended early.
 func scanTook(rows *sql.Rows, others ...any) (clock.Slot, error) {
 	var t clock.Slot
 	var ended sql.NullTime

@@ -36,7 +36,7 @@ var (
 		ORDER BY x.position, o.starts_at`)
 )
 
-// Series tells its rooms' names too.
+// Series also returns the names of its rooms.
 func (s *Store) Series(ctx context.Context, id int64) (*meeting.Series, error) {
 	var found *meeting.Series
 	tx := s.db.WithContext(ctx)

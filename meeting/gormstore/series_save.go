@@ -88,7 +88,7 @@ func (s *Store) SaveSeries(ctx context.Context, c *meeting.SeriesChange) ([]meet
 	var saved meeting.SeriesChange
 	var notices []meeting.Notice
 	err := s.transaction(ctx, func(tx *gorm.DB) (err error) {
-		saved = draftOf(c) // which keeps what there is to tell, for another try
+		saved = draftOf(c) // a copy: c keeps its notices for a retry
 		notices, err = s.saveSeries(tx, &saved)
 		return err
 	})
@@ -310,7 +310,8 @@ func (s *Store) createAll(tx *gorm.DB, series *meeting.Series, ms []*meeting.Mee
 	return notices, nil
 }
 
-// findIDs tells the meetings that were just written by their dates, which no two share.
+// findIDs sets the ids of the meetings that were just written. It matches them by date, which is
+// unique within a series.
 func (s *Store) findIDs(tx *gorm.DB, series int64, ms []*meeting.Meeting) error {
 	key := func(m *meeting.Meeting) [2]int64 { return [2]int64{m.OriginalStart.UnixMicro(), m.OriginalWall.Unix()} }
 	ids := make(map[[2]int64]int64, len(ms))

@@ -14,12 +14,12 @@ import (
 	"punctual/meeting"
 )
 
-// transition is a timed change of status of many meetings at once. It looks at version and
-// status alone: that the time has come, the engine's clock has decided.
+// transition is a timed change of status of many meetings at once. It checks only the version and
+// the status. The engine's clock has already decided that the change is due.
 type transition struct {
 	job     string
 	action  meeting.Action
-	reached []meeting.Status // in these it has taken effect, or has none any more
+	reached []meeting.Status // statuses in which it has taken effect or can no longer have one
 	to      meeting.Status
 	change  statement // of the refs in $1, at $2; returns the refs that it changed
 }

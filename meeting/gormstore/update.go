@@ -495,8 +495,8 @@ func (s *Store) saveReminders(tx *gorm.DB, cs []change) error {
 	return s.insertRows(tx, closePastReminders, past)
 }
 
-// saveNotices withdraws reminders and requests that are recorded but not sent if what they say
-// is not so any more. When only the end of a coming meeting moved, its start is as announced.
+// saveNotices withdraws reminders and requests that are recorded but not sent, if they are no
+// longer accurate. If only the end of an upcoming meeting moved, its reminders stay accurate.
 func (s *Store) saveNotices(tx *gorm.DB, cs []change) ([]meeting.Notice, error) {
 	untrue := idsOf(cs, func(c change) bool {
 		startsAsAnnounced := c.m.Status == c.before.Status && c.before.Slot.Start.Equal(c.m.Slot.Start) &&
@@ -508,7 +508,7 @@ func (s *Store) saveNotices(tx *gorm.DB, cs []change) ([]meeting.Notice, error) 
 			return nil, err
 		}
 	}
-	decided := idsOf(cs, func(c change) bool { // nobody need decide on that any more
+	decided := idsOf(cs, func(c change) bool { // these requests no longer need a decision
 		return c.before.Request != nil && (c.m.Request == nil || c.m.Request.Number != c.before.Request.Number)
 	})
 	if len(decided) > 0 {
@@ -529,8 +529,8 @@ func (s *Store) saveNotices(tx *gorm.DB, cs []change) ([]meeting.Notice, error) 
 	return notices, s.outbox.Insert(tx, notices)
 }
 
-// raiseSequences numbers what calendars are sent about dates of series, unless the series itself
-// was saved, which has numbered it.
+// raiseSequences raises the calendar sequence numbers of changed occurrences. It skips a series
+// that was itself saved, because that save has raised its number.
 func (s *Store) raiseSequences(tx *gorm.DB, cs []change) error {
 	raised := map[int64]int64{}
 	for _, c := range cs {

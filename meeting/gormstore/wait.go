@@ -437,8 +437,8 @@ func (s *Store) FreeAndAwaited(ctx context.Context, at time.Time) ([]int64, int6
 	return s.looks(ctx, freeAndAwaited, micro(at))
 }
 
-// looks runs a query for rooms; the number is the database's clock, which all processes share.
-// That of SQLite stands still for a millisecond, in which much is freed.
+// looks runs a query for rooms. The number is the database's clock, which all processes share.
+// SQLite's clock only advances every millisecond, and many rooms can become free within one.
 func (s *Store) looks(ctx context.Context, q statement, args ...any) (rooms []int64, number int64, err error) {
 	tx := s.db.WithContext(ctx)
 	if rooms, err = s.numbers(tx, q, args...); err != nil || len(rooms) == 0 {
@@ -446,7 +446,7 @@ func (s *Store) looks(ctx context.Context, q statement, args ...any) (rooms []in
 	}
 	now, err := s.numbers(tx, nextLook)
 	if err == nil && len(now) == 0 {
-		err = errors.New("the database tells no time")
+		err = errors.New("database clock returned no row")
 	}
 	if err != nil {
 		return nil, 0, err

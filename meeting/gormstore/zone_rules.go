@@ -128,7 +128,7 @@ func (s *Store) SaveTogether(ctx context.Context, cs []*meeting.SeriesChange) ([
 		saved, notices = nil, nil
 		var leaving []int64
 		for _, c := range cs {
-			saved = append(saved, draftOf(c)) // which keeps what there is to tell, for another try
+			saved = append(saved, draftOf(c)) // a copy: c keeps its notices for a retry
 			for _, m := range c.Update {
 				leaving = append(leaving, m.ID)
 			}

@@ -31,19 +31,19 @@ func blackoutOf(b *meeting.Blackout) Blackout {
 	}
 }
 
-// EffectiveBlackout is a blackout with the meetings that are in its way.
+// EffectiveBlackout is a blackout with the meetings that conflict with it.
 type EffectiveBlackout struct {
 	Blackout
 	Affected     []Meeting `json:"affected" nullable:"false" doc:"Meetings in the way, those whose move into it waits for a decision (pending_change) included, the first 500 by start; none is changed"`
-	AffectedMore bool      `json:"affected_more" doc:"There are more than affected lists; a PATCH of nothing tells the next once these are out of the way"`
+	AffectedMore bool      `json:"affected_more" doc:"There are more than affected lists; after these are resolved, send an empty PATCH to list the next ones"`
 }
 
-// BlackoutPatch changes a blackout; what is left out stays as it is.
+// BlackoutPatch changes a blackout. Fields that are left out stay unchanged.
 type BlackoutPatch struct {
 	Start    Field[string] `json:"start,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T09:00:00Z"`
 	End      Field[string] `json:"end,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-11T09:00:00Z"`
 	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA, of local times; left out: the room's or the site's" example:"Europe/Berlin"`
-	Reason   Field[string] `json:"reason,omitempty" doc:"Told to everybody who asks for the room; at most 200 characters"`
+	Reason   Field[string] `json:"reason,omitempty" doc:"Shown to everyone who requests the room; at most 200 characters"`
 }
 
 // BlackoutInput is a new blackout, of a room or of a site.

@@ -167,7 +167,7 @@ func (d *decoder) err() error {
 	return &meeting.InvalidError{Faults: d.faults}
 }
 
-// resolved are the faults of a query for huma, which tells them with those of its form.
+// resolved returns the faults of a query as a list for huma, which reports them with its own.
 func resolved(err error) []error {
 	if err == nil {
 		return nil

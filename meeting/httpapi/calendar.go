@@ -45,13 +45,13 @@ type Feed struct {
 type FeedInput struct {
 	Name          Field[string] `json:"name,omitempty" doc:"What it is for; left out: Calendar"`
 	RoomID        Field[int64]  `json:"room_id,omitempty" maximum:"9007199254740991" doc:"Of a room; left out or null: my own meetings"`
-	PrivateTitles Field[bool]   `json:"private_titles,omitempty" doc:"Tell the titles of my private meetings; of a room nobody's are"`
+	PrivateTitles Field[bool]   `json:"private_titles,omitempty" doc:"Include the titles of my private meetings; a room's calendar never includes private titles"`
 }
 
 // NewFeed is an address that was made.
 type NewFeed struct {
 	Feed
-	Token string `json:"token" doc:"Told only now"`
+	Token string `json:"token" doc:"Shown only once"`
 	URL   string `json:"url" doc:"To subscribe to, with the token in it"`
 }
 

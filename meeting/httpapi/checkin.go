@@ -10,9 +10,9 @@ import (
 	"punctual/meeting"
 )
 
-// MeetingCheckIn says when the people of a meeting may say that they came, and until when they must.
+// MeetingCheckIn says when people may check in to a meeting, and until when somebody must.
 type MeetingCheckIn struct {
-	Required bool       `json:"required" doc:"Its rooms are given back at until, unless somebody checks in"`
+	Required bool       `json:"required" doc:"Its rooms are released at until, unless somebody checks in"`
 	OpensAt  *time.Time `json:"opens_at" nullable:"true"`
 	Until    *time.Time `json:"until" nullable:"true" doc:"null: nobody has to check in"`
 }
@@ -28,7 +28,7 @@ func (h *handlers) registerCheckIn(api huma.API, tag string) {
 	huma.Register(api, post("check-in-meeting", "/check-in", "Say that somebody came; the first one counts"), h.checkIn)
 	huma.Register(api, post("end-meeting", "/end", "End a meeting that takes place; its rooms are free at once"), h.endMeeting)
 	huma.Register(api, post("extend-meeting", "/extend", "Move the end to a later time, if nothing is in the way"), h.extendMeeting)
-	huma.Register(api, post("release-meeting", "/release", "Give back the rooms of a meeting to which nobody came"), h.releaseMeeting)
+	huma.Register(api, post("release-meeting", "/release", "Release the rooms of a meeting to which nobody came"), h.releaseMeeting)
 }
 
 func (h *handlers) checkIn(ctx context.Context, in *guardedInput) (*one[Meeting], error) {

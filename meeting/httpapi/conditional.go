@@ -11,9 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// unlessKnown answers with a body, or that it is what the client has already. Its tag is made
-// of what it says, so it is the same for all who are told the same. The client may keep it, but
-// has to ask each time.
+// unlessKnown responds with body, or with 304 if the client already has it. The ETag is a hash of
+// the body, so equal bodies have equal tags. Clients may cache the body but must revalidate it.
 func unlessKnown(ifNoneMatch string, body any) (*huma.StreamResponse, error) {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // DoorCode is what a screen at a room's door shows as a QR code.
 type DoorCode struct {
 	URL   string    `json:"url" doc:"Whoever opens it checks in to the meeting that takes place there, without signing in"`
-	Until time.Time `json:"until" doc:"Then it is of no use any more; fetch the next one before"`
+	Until time.Time `json:"until" doc:"When the code expires; fetch the next one before then"`
 }
 
 // A code is good for a while after the next one is shown, so that there is time to scan it.

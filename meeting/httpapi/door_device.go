@@ -17,7 +17,7 @@ type DoorPairing struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// DoorPair is what a device sends that shows no other credentials.
+// DoorPair is the request of a device that has no credentials yet.
 type DoorPair struct {
 	Code string        `json:"code" doc:"Of POST /rooms/{id}/door/pairing" example:"482913507266"`
 	Name Field[string] `json:"name,omitempty" doc:"Of the device, for those who look at the list" example:"Tablet 7"`
@@ -26,7 +26,7 @@ type DoorPair struct {
 // DoorToken is what a device at a door signs in with.
 type DoorToken struct {
 	ID    int64    `json:"id" doc:"Of the device"`
-	Token string   `json:"token" doc:"For the header Authorization: Bearer; told only now, good until the device is removed"`
+	Token string   `json:"token" doc:"For the header Authorization: Bearer; shown only once, valid until the device is removed"`
 	Room  NamedRef `json:"room"`
 }
 
@@ -45,9 +45,9 @@ type Door struct {
 	State   string        `json:"state" enum:"free,expected,in_use,closed" doc:"expected: a meeting begins soon, people may check in"`
 	Until   *time.Time    `json:"until" nullable:"true" doc:"When the state ends, as things are; null: not today, or if it is closed not within a week"`
 	Current *DoorMeeting  `json:"current,omitempty" doc:"The meeting that takes place or is expected; left out: none"`
-	Day     DoorDay       `json:"day" doc:"Today in the room's zone; of what comes behind it nothing is told"`
+	Day     DoorDay       `json:"day" doc:"Today in the room's zone; later days are not included"`
 	Today   []DoorMeeting `json:"today" nullable:"false" doc:"By start"`
-	Closed  []DoorClosure `json:"closed" nullable:"false" doc:"When the room is not given out, today and the week behind it, by start; they may overlap"`
+	Closed  []DoorClosure `json:"closed" nullable:"false" doc:"When the room cannot be booked, today and the week after it, by start; they may overlap"`
 	Book    []int         `json:"book_minutes" nullable:"false" doc:"For how long one may book now"`
 	Choices []DoorChoice  `json:"book" nullable:"false" doc:"The same, with when it would end: on the grid of the room"`
 	Code    DoorCode      `json:"door_code" doc:"To show as a QR code: whoever opens it checks in"`
@@ -60,7 +60,7 @@ type DoorDay struct {
 	End   time.Time `json:"end"`
 }
 
-// DoorClosure is a time in which a room is not given out.
+// DoorClosure is a time in which a room cannot be booked.
 type DoorClosure struct {
 	Start  time.Time  `json:"start"`
 	End    *time.Time `json:"end" nullable:"true" doc:"null: not within a week"`
@@ -68,13 +68,13 @@ type DoorClosure struct {
 	Reason string     `json:"reason" doc:"Of a blackout"`
 }
 
-// DoorChoice is how long one may book, or by how much extend.
+// DoorChoice is a duration to book for, or to extend by.
 type DoorChoice struct {
 	Minutes int       `json:"minutes" enum:"15,30,60"`
 	End     time.Time `json:"end" doc:"When the meeting would end"`
 }
 
-// DoorRoom is what a device shows of its room.
+// DoorRoom is the part of a room that its device shows.
 type DoorRoom struct {
 	ID       int64    `json:"id"`
 	Name     string   `json:"name"`
@@ -84,7 +84,7 @@ type DoorRoom struct {
 	Timezone string   `json:"timezone" doc:"In force"`
 }
 
-// DoorMeeting is what anybody at the door may see of a meeting.
+// DoorMeeting is the part of a meeting that anyone at the door may see.
 type DoorMeeting struct {
 	ID          int64        `json:"id"`
 	Title       string       `json:"title" doc:"Busy, if the meeting is private"`
@@ -98,7 +98,7 @@ type DoorMeeting struct {
 	CheckInFrom time.Time    `json:"check_in_from" doc:"From when one may check in"`
 	CheckInBy   *time.Time   `json:"check_in_by" nullable:"true" doc:"Until when somebody must check in; null: nobody has to"`
 	May         []string     `json:"may" nullable:"false" doc:"What may be done to it here and now: check_in, end, extend"`
-	Extend      []DoorChoice `json:"extend" nullable:"false" doc:"By how much it may be extended now, as far as rules and bookings tell"`
+	Extend      []DoorChoice `json:"extend" nullable:"false" doc:"By how much it may be extended now, as far as rules and bookings allow"`
 }
 
 // DoorBooking is a booking from now on.
@@ -317,7 +317,7 @@ func (h *doorHandlers) extend(ctx context.Context, in *doorExtendInput) (*doorOu
 	})
 }
 
-// act does something at the door, and tells what there is to show then.
+// act does something at the door and returns what the device must show afterward.
 func (h *doorHandlers) act(ctx context.Context, do func(roomID int64) error) (*doorOutput, error) {
 	_, roomID, err := h.standing(ctx)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// DoorEventsPath is where a device at a door hears that there is something new to show.
+// DoorEventsPath is where a device at a door receives events about changes in its room.
 const DoorEventsPath = "/door/events"
 
 func (h *doorHandlers) registerEvents(api huma.API) {
 	op := operation("door-events", http.MethodGet, DoorEventsPath, "That something happened in the room, as it happens: server-sent events", "Doors")
-	op.Description = "The event `ready` comes first, then `changed` whenever a meeting in the room was changed: what it is now `GET /door` tells. " +
-		"Blackouts and changes of the room itself are not told of; a device asks each minute anyway, for the next QR code. Streams end now and then."
+	op.Description = "The stream starts with the event `ready`. The event `changed` follows whenever a meeting in the room changes; `GET /door` returns the new state. " +
+		"There are no events for blackouts and for changes of the room itself; a device polls every minute anyway, for the next QR code. The server ends streams from time to time."
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "A stream that goes on until either side ends it",
 		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},

@@ -35,7 +35,7 @@ const (
 	heartbeat   = 15 * time.Second // so that both sides notice a lost connection
 	writeWithin = 30 * time.Second // then the listener is gone
 	streamLife  = 5 * time.Minute  // then the listener connects again and shows who it is
-	retryAfter  = 2 * time.Second  // what it is told to wait before
+	retryAfter  = 2 * time.Second  // how long it must wait before it reconnects
 )
 
 // EventsPath is where events are streamed: a request there may take long.
@@ -85,7 +85,7 @@ func (in *eventsInput) after() (int64, error) {
 	if err != nil || id < 0 {
 		return 0, &meeting.InvalidError{Faults: []meeting.Fault{{Location: location, Code: "invalid_type", Message: "must be the id of an event"}}}
 	}
-	if id == 0 { // told when nothing had happened yet
+	if id == 0 { // sent when no event existed yet
 		return events.FromStart, nil
 	}
 	return id, nil
@@ -112,7 +112,7 @@ func (h *eventHandlers) stream(ctx context.Context, in *eventsInput) (*huma.Stre
 		if len(in.RoomID) > 0 && !u.Concerns(in.RoomID, sees) {
 			return nil
 		}
-		if !sees && u.Action == meeting.ActionResponded { // would tell how many are invited
+		if !sees && u.Action == meeting.ActionResponded { // would reveal how many people are invited
 			return nil
 		}
 		return u.Render(sees, func(by meeting.Actor) []byte { return render(u, by, h.now()) })
@@ -183,7 +183,6 @@ func (s *stream) run(ctx context.Context, l *events.Listener, lost bool) error {
 	}
 }
 
-// tell writes the update, if there is anything to tell of it.
 func (s *stream) tell(u events.Update) error {
 	_, err := s.buf.Write(s.write(u))
 	if err == nil && s.buf.Len() > 64<<10 {

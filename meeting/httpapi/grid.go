@@ -41,7 +41,7 @@ type GridRoom struct {
 	Step          *string        `json:"step" doc:"Starts and ends are on this grid, counted from midnight in the room's zone; null: none" example:"15m"`
 	MinDuration   string         `json:"min_duration" example:"15m"`
 	MaxDuration   *string        `json:"max_duration" example:"8h"`
-	BufferBefore  string         `json:"buffer_before" doc:"Kept free in front of a meeting" example:"0s"`
+	BufferBefore  string         `json:"buffer_before" doc:"Kept free before a meeting" example:"0s"`
 	BufferAfter   string         `json:"buffer_after" example:"5m"`
 	Closed        []Interval     `json:"closed" nullable:"false" doc:"Outside of its opening hours"`
 	Blackouts     []GridBlackout `json:"blackouts" nullable:"false"`

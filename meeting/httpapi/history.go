@@ -59,7 +59,7 @@ func (h *handlers) history(ctx context.Context, in *ofMeetingInput) (*listOutput
 	return listed(entries, next, entryOf), nil
 }
 
-// MeetingNotification is one thing that one person was told about a meeting, or will be.
+// MeetingNotification is one notification about a meeting to one person, sent or pending.
 type MeetingNotification struct {
 	ID        int64      `json:"id"`
 	MeetingID int64      `json:"meeting_id"`
@@ -72,7 +72,7 @@ type MeetingNotification struct {
 	Due       time.Time  `json:"due"`
 	Attempts  int        `json:"attempts"`
 	MessageID *string    `json:"message_id"`
-	LastError *string    `json:"last_error" doc:"null where address is not told"`
+	LastError *string    `json:"last_error" doc:"null where address is hidden"`
 	SentAt    *time.Time `json:"sent_at" nullable:"true"`
 	CreatedAt time.Time  `json:"created_at"`
 	UpdatedAt time.Time  `json:"updated_at"`

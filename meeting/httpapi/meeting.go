@@ -67,7 +67,7 @@ type Attendee struct {
 	Comment  *string `json:"comment" doc:"That came with the response; null, unless it is yours or you may change the meeting"`
 }
 
-// Reminder tells everybody some time before the start or the end.
+// Reminder notifies everybody a given time before the start or the end.
 type Reminder struct {
 	Before   string   `json:"before" enum:"start,end"`
 	Offset   string   `json:"offset" doc:"Whole seconds, at most 366 days" example:"15m"`
@@ -86,13 +86,13 @@ type Approval struct {
 	DecidedFor []Approver `json:"decided_for" nullable:"false" doc:"Who was away, and in whose place decided_by decided; empty: nobody"`
 
 	Level       *int        `json:"level" doc:"That is asked now: 1 or 2; null: none"`
-	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Who is asked now, by name; empty: nobody; null: not told here"`
+	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Who is asked now, by name; empty: nobody; null: not included here"`
 	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Who agreed, at which level"`
 	EscalatedAt *time.Time  `json:"escalated_at" nullable:"true" doc:"When others were asked as well because it took long"`
 	OnTimeout   *string     `json:"on_timeout" enum:"reject,approve" doc:"What becomes of the request at its deadline; null: nobody is asked"`
 }
 
-// Approver is somebody who is asked to decide: whom a room names, who stands in for them, or an
+// Approver is a person who is asked to decide: an approver of a room, their substitute, or an
 // admin.
 type Approver struct {
 	ID   int64  `json:"id"`
@@ -121,7 +121,7 @@ type PendingChange struct {
 	Deadline    time.Time   `json:"deadline" doc:"The earliest of the time-out, the new start and the start it has"`
 	OnTimeout   string      `json:"on_timeout" enum:"reject,approve"`
 	Level       int         `json:"level" doc:"That is asked now: 1 or 2"`
-	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Who is asked now, by name; null: not told here"`
+	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Who is asked now, by name; null: not included here"`
 	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Who agreed so far, at which level"`
 	EscalatedAt *time.Time  `json:"escalated_at" nullable:"true"`
 }
@@ -268,10 +268,10 @@ func (MeetingInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 	return s
 }
 
-// BookingInput is a new meeting, or a place in line for it.
+// BookingInput is a new meeting, or an entry on the waiting list for it.
 type BookingInput struct {
 	MeetingInput
-	Wait  Field[bool]   `json:"wait,omitempty" doc:"If a room is taken, wait for it: the answer is 202 with a place in line"`
+	Wait  Field[bool]   `json:"wait,omitempty" doc:"If a room is taken, join its waiting list: the answer is 202 with the waiting list entry"`
 	Until Field[string] `json:"until,omitempty" doc:"With wait: no longer than this; left out or null: than the start" example:"2027-02-09T18:00:00Z"`
 }
 
@@ -347,7 +347,7 @@ type listMeetingsInput struct {
 	Awaiting  string   `query:"awaiting" doc:"me: those that wait for a decision which I may make now, changes of confirmed ones included"`
 }
 
-// Resolve implements [huma.Resolver]: all faults of the query are told at once.
+// Resolve implements [huma.Resolver]. It reports all faults of the query at once.
 func (in *listMeetingsInput) Resolve(huma.Context) []error {
 	_, err := in.query(meeting.Actor{}, provisionalZone(in.rooms()...))
 	return resolved(err)
@@ -465,12 +465,12 @@ func (h *handlers) updateMeeting(ctx context.Context, in *updateMeetingInput) (*
 
 // Reason of a cancellation.
 type Reason struct {
-	Reason string `json:"reason,omitempty" doc:"Told to those who were invited; at most 1,000 characters"`
+	Reason string `json:"reason,omitempty" doc:"Sent to the attendees; at most 1,000 characters"`
 }
 
 // Comment on a decision.
 type Comment struct {
-	Comment string `json:"comment,omitempty" doc:"Told to the organizer; at most 1,000 characters"`
+	Comment string `json:"comment,omitempty" doc:"Sent to the organizer; at most 1,000 characters"`
 }
 
 type cancelInput struct {

@@ -14,7 +14,7 @@ import (
 
 // PersonRef is somebody to invite.
 type PersonRef struct {
-	Name  string `json:"name" doc:"Empty, if nobody ever told it"`
+	Name  string `json:"name" doc:"Empty if unknown"`
 	Email string `json:"email"`
 }
 

@@ -14,8 +14,8 @@ import (
 	"punctual/meeting"
 )
 
-// Notices tells what was sent about a meeting, oldest first. Whether the reader may see it
-// has been checked.
+// Notices lists the notifications about a meeting, oldest first. The caller has already checked
+// that the reader may see them.
 type Notices interface {
 	OfMeeting(ctx context.Context, id meeting.ID, p meeting.Page) (items []MeetingNotification, next string, err error)
 }

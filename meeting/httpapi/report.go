@@ -44,11 +44,11 @@ type RoomUse struct {
 	UsedShare     *float64 `json:"used_share" nullable:"true" doc:"Of open_seconds; null if there are none"`
 
 	Meetings  int `json:"meetings" doc:"That were booked, no-shows included; neither cancelled nor rejected nor waiting"`
-	NoShows   int `json:"no_shows" doc:"Of the meetings: whose rooms were given back because nobody was there"`
+	NoShows   int `json:"no_shows" doc:"Of the meetings: those whose rooms were released because nobody was there"`
 	Cancelled int `json:"cancelled"`
 	Rejected  int `json:"rejected" doc:"By somebody, or because nobody decided in time"`
 
-	ReleasedSeconds int64 `json:"released_seconds" doc:"Of booked_seconds: what was given back, by no-shows and by meetings that ended early"`
+	ReleasedSeconds int64 `json:"released_seconds" doc:"Of booked_seconds: what was released by no-shows and by meetings that ended early"`
 
 	AveragePersons  *float64 `json:"average_persons" nullable:"true" doc:"Organizer and attendees of a meeting; null if there is none. Private meetings count for admins alone"`
 	AverageCapacity *float64 `json:"average_capacity" nullable:"true" doc:"Of the meetings' rooms; null if it is unknown"`
@@ -197,7 +197,7 @@ func writeUses(w io.Writer, group meeting.Grouping, uses []RoomUse) error {
 	case meeting.ByHour:
 		head = append([]string{"weekday", "hour"}, head...)
 	}
-	_ = table.Write(head) // Error below tells
+	_ = table.Write(head) // checked by Error below
 	for i := range uses {
 		_ = table.Write(uses[i].line(group))
 	}

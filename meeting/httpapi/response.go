@@ -26,7 +26,7 @@ func (h *handlers) registerResponses(api huma.API) {
 	huma.Register(api, operation("respond-series", http.MethodPost, "/series/{id}/respond", "Answer for all dates of a series that are not over", "Series"), h.respondSeries)
 }
 
-// read tells the faults of its form; what is missing the service tells.
+// read reports malformed fields. The service reports missing ones.
 func (in *answerInput) read(r huma.Registry) (Answer, error) {
 	a, faults := in.Body.read(r)
 	return a, (&decoder{faults: faults}).err()

@@ -32,7 +32,7 @@ func roomDaysOf(r meeting.RoomDays) RoomDays {
 type roomDaysInput struct {
 	Paging
 	From        string   `query:"from" doc:"First day, of each room's own calendar. Required" example:"2027-02-01"`
-	To          string   `query:"to" doc:"The day behind the last one, at most 100 days after from; left out: one day" example:"2027-03-01"`
+	To          string   `query:"to" doc:"The day after the last one, at most 100 days after from; left out: one day" example:"2027-03-01"`
 	RoomID      int64    `query:"room_id" doc:"This room alone"`
 	SiteID      int64    `query:"site_id"`
 	Features    []string `query:"features,explode" doc:"All of them; repeated, or separated by commas"`

@@ -37,11 +37,11 @@ type Series struct {
 	UpdatedAt        time.Time  `json:"updated_at"`
 }
 
-// SeriesState is a series with what has become of its dates.
+// SeriesState is a series with the state of its occurrences.
 type SeriesState struct {
 	Series
 	Counts map[string]int `json:"counts" doc:"Meetings by status"`
-	// NoShows and Flagged tell of a series that people may have forgotten.
+	// NoShows and Flagged point out a series that people may have forgotten.
 	NoShows int          `json:"no_shows_in_row" doc:"To how many of the latest dates nobody came"`
 	Flagged bool         `json:"flagged" doc:"Nobody came three times in a row, or more"`
 	Next    []Meeting    `json:"next" nullable:"false" doc:"The next five"`
@@ -54,16 +54,16 @@ type AbsentDate struct {
 	Reason        string    `json:"reason" enum:"cancelled,skipped,left_out" doc:"left_out: by exdates"`
 }
 
-// SeriesResult is what a change of a series made, or a preview would.
+// SeriesResult is the result of a change of a series, or of its preview.
 type SeriesResult struct {
 	Series   Series        `json:"series"`
-	Previous *Series       `json:"previous,omitempty" doc:"The series that the change split: it ends in front of the first date that changed"`
+	Previous *Series       `json:"previous,omitempty" doc:"The series that the change split: it ends before the first date that changed"`
 	Meetings []Meeting     `json:"meetings" nullable:"false" doc:"Those made or changed, by start"`
 	Skipped  []SkippedDate `json:"skipped" nullable:"false" doc:"Dates that cannot be as wanted"`
 	Saved    bool          `json:"saved" doc:"In a preview: whether it would be, which it would not with on_conflict fail and a conflict"`
 }
 
-// SkippedDate is a date that cannot be, and why.
+// SkippedDate is a date that cannot be booked, and the reason.
 type SkippedDate struct {
 	OriginalStart time.Time      `json:"original_start"`
 	Reason        string         `json:"reason" doc:"room_conflict, or the code of a rule it would break: opening_hours, max_advance, ..."`
@@ -71,7 +71,7 @@ type SkippedDate struct {
 	Errors        []DateError    `json:"errors,omitempty" nullable:"false" doc:"Which rules it would break"`
 }
 
-// DateConflict is a time at which a room is taken; it does not tell by whom.
+// DateConflict is a time at which a room is taken. It does not say by whom.
 type DateConflict struct {
 	RoomID int64     `json:"room_id"`
 	Start  time.Time `json:"start"`
@@ -147,9 +147,9 @@ type Recurrence struct {
 	OnConflict Field[string]        `json:"on_conflict,omitempty" enum:"fail,skip,other_room" doc:"What becomes of a date whose room is taken, or that breaks a rule: nothing is saved at all; the others are; another room of the site that is as good takes it"`
 }
 
-// ChoiceInput gives one date other rooms than the others have.
+// ChoiceInput assigns different rooms to one date.
 type ChoiceInput struct {
-	OriginalStart string  `json:"original_start" doc:"As a preview tells it" example:"2027-02-17T08:00:00Z"`
+	OriginalStart string  `json:"original_start" doc:"As a preview returns it" example:"2027-02-17T08:00:00Z"`
 	RoomIDs       []int64 `json:"room_ids" maximum:"9007199254740991" doc:"1 to 50, in place of the series'"`
 }
 

@@ -78,7 +78,7 @@ func orNil(n int) *int {
 	return &n
 }
 
-// WaitInput asks for a place in line: a meeting, and for how long to wait for it.
+// WaitInput is a request to join the waiting list: a meeting, and how long to wait for it.
 type WaitInput struct {
 	RoomIDs     Field[[]int64]         `json:"room_ids,omitempty" maximum:"9007199254740991" doc:"1 to 50; all are given, or none"`
 	Title       Field[string]          `json:"title,omitempty" doc:"1 to 200 characters"`
@@ -109,13 +109,13 @@ func (h *handlers) registerWaitlist(api huma.API) {
 	const tag = "Waiting list"
 	huma.Register(api, operation("list-waitlist", http.MethodGet, "/waitlist", "What I wait for; admins: what everybody does", tag), h.listWaits)
 	huma.Register(api, creates(operation("join-waitlist", http.MethodPost, "/waitlist", "Wait for rooms that are taken; the first in line gets them when they become free", tag)), h.join)
-	huma.Register(api, operation("get-wait", http.MethodGet, "/waitlist/{id}", "One place in line", tag), h.wait)
+	huma.Register(api, operation("get-wait", http.MethodGet, "/waitlist/{id}", "One waiting list entry", tag), h.wait)
 	huma.Register(api, deletes(operation("leave-waitlist", http.MethodDelete, "/waitlist/{id}", "Wait no longer", tag)), h.leave)
 	huma.Register(api, operation("accept-offer", http.MethodPost, "/waitlist/{id}/accept", "Book what is offered", tag), h.accept)
 	huma.Register(api, operation("decline-offer", http.MethodPost, "/waitlist/{id}/decline", "Turn an offer down, which goes to the next in line", tag), h.decline)
 }
 
-// waits adds to an operation that books the answer for who waits.
+// waits adds the waiting list response to an operation that books.
 func (h *handlers) waits(op huma.Operation) huma.Operation {
 	answer := func(t reflect.Type, description string) *huma.Response {
 		schema := h.registry.Schema(t, true, "")
@@ -123,7 +123,7 @@ func (h *handlers) waits(op huma.Operation) huma.Operation {
 	}
 	op.Responses = map[string]*huma.Response{
 		"201": answer(reflect.TypeFor[Meeting](), "Booked"),
-		"202": answer(reflect.TypeFor[Wait](), "The room is taken: a place in line, if that was asked for"),
+		"202": answer(reflect.TypeFor[Wait](), "The room is taken: a waiting list entry, if wait was set"),
 	}
 	return op
 }
@@ -186,7 +186,7 @@ func (h *handlers) join(ctx context.Context, in *struct{ Body Body[WaitInput] })
 	return &made[Wait]{ETag: etag(w.Version), Location: h.locate("waitlist", w.ID), Body: waitOf(w)}, nil
 }
 
-// booked is the answer to a booking: a meeting, or a place in line.
+// booked is the response to a booking: a meeting, or a waiting list entry.
 type booked struct {
 	Status   int
 	ETag     string `header:"ETag" doc:"The version, for If-Match"`
@@ -245,10 +245,10 @@ func waitAnswer(w *meeting.Wait, err error) (*one[Wait], error) {
 	return &one[Wait]{ETag: etag(w.Version), Body: waitOf(w)}, nil
 }
 
-// wants tells whether somebody who finds a room taken wants to wait.
+// wants reports whether to join the waiting list if a room is taken.
 func (p BookingInput) wants() bool { return p.Wait.Set && p.Wait.Value }
 
-// fields of the meeting, and until when to wait for it.
+// fields returns the fields of the meeting and how long to wait for it.
 func (p BookingInput) fields(faults []meeting.Fault) (meeting.Fields, *string) {
 	f := MeetingPatch(p.MeetingInput).fields(faults)
 	if p.Until.Set && !p.wants() {

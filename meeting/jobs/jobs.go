@@ -1,10 +1,11 @@
-// Package jobs holds the delay jobs that drive meetings: they begin, end, remind and time
-// out. A message is a hint to look, not an order: its effect is conditional on the version
-// of the schedule and on the state, so a job may run twice, late or in vain.
+// Package jobs holds the delay jobs that drive meetings: starts, ends, reminders and timeouts.
+// A message is a hint, not an order. Its effect depends on the version of the schedule and on the
+// state of the meeting, so a job may run twice, late or without effect.
 //
-// A crash before the transaction of a job costs the rest of the lease; one behind it, before
-// the acknowledgement, the same, and the second run finds its work done. A crash between
-// the transaction and the direct adding of what follows costs up to one pass of the loader.
+// If a process crashes before the job's transaction, the job is delayed by the rest of the lease.
+// After the transaction but before the acknowledgment, the delay is the same, and the second run
+// finds its work done. If it crashes before it has scheduled the follow-up messages, they are
+// delayed until the loader's next pass.
 package jobs
 
 import (
@@ -19,8 +20,8 @@ import (
 	"punctual/meeting"
 )
 
-// maxRuntime is how long the database may take over one batch, of which it does a thousand rows
-// in a second. One that has vanished without a word would otherwise be waited for.
+// maxRuntime limits the time that the database may take for one batch. It handles a thousand rows
+// per second. Without a limit, a job would wait for a database that silently disappeared.
 const maxRuntime = 30 * time.Second
 
 // page is how many rows a job loads at once.
@@ -32,9 +33,9 @@ type Deps struct {
 	Store     meeting.Store
 	Scheduler meeting.Scheduler
 	Now       func() time.Time
-	Changed   func() // called when meetings began or ended; nil: nobody wants to know
-	// Down reports whether an error means that the database does not answer, which is not
-	// the message's fault.
+	Changed   func() // called when meetings began or ended; may be nil
+	// Down reports whether an error means that the database is down. Such an error does not
+	// use up a retry.
 	Down func(error) bool
 }
 
@@ -48,7 +49,7 @@ func New(d Deps) []delayjob.DelayJob {
 	}, timers(d)...)
 }
 
-// load pages through what falls due for one job.
+// load yields the messages of one job that are due in w. It reads them page by page.
 func (d *Deps) load(ctx context.Context, job string, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
 	return func(yield func(delayjob.Message, error) bool) {
 		var after meeting.DueCursor
@@ -71,7 +72,8 @@ func (d *Deps) load(ctx context.Context, job string, w delayjob.Window) iter.Seq
 	}
 }
 
-// classify tells an outage from a failure.
+// classify marks err as [delayjob.Unavailable] if the database is down. It returns other errors
+// unchanged.
 func (d *Deps) classify(err error) error {
 	if err != nil && d.Down(err) {
 		return delayjob.Unavailable(err)
@@ -79,8 +81,8 @@ func (d *Deps) classify(err error) error {
 	return err
 }
 
-// at is the instant of an effect: now, but not before it was due. The engine's clock decided
-// that it is due, and this machine's may be a little behind it.
+// at returns the time of an effect: now, but not before it was due. The engine's clock decided
+// that it is due, and this machine's clock may be slightly slow.
 func (d *Deps) at(ms []delayjob.Message) time.Time {
 	at := d.Now().UTC().Truncate(time.Microsecond)
 	for _, m := range ms {
@@ -91,9 +93,9 @@ func (d *Deps) at(ms []delayjob.Message) time.Time {
 	return at
 }
 
-// verdicts turns the outcomes of a batch into what the engine wants to know. Where the
-// schedule has moved on, the queue is told once more what the meeting now waits for: this
-// message should have been replaced, so the one that replaces it may be lost.
+// verdicts converts the outcomes of a batch into results for the engine. If the schedule has
+// changed since, it sends the meeting's current messages again. A newer message should have
+// replaced this one, so it may be lost.
 func (d *Deps) verdicts(ctx context.Context, ms []delayjob.Message, outcomes []meeting.Outcome) []error {
 	errs := make([]error, len(ms))
 	announced := map[meeting.ID]bool{}
@@ -105,13 +107,13 @@ func (d *Deps) verdicts(ctx context.Context, ms []delayjob.Message, outcomes []m
 		id, err := entity(ms[i])
 		if err == nil && !announced[id] {
 			announced[id] = true
-			_ = d.Service.Announce(ctx, id) // the loader does it in a moment, if this fails
+			_ = d.Service.Announce(ctx, id) // if this fails, the loader does it soon
 		}
 	}
 	return errs
 }
 
-// entity is the meeting that a message is about.
+// entity returns the id of the meeting that a message is about.
 func entity(m delayjob.Message) (meeting.ID, error) {
 	id, err := strconv.ParseInt(delayjob.Entity(m.Key), 10, 64)
 	if err != nil {
@@ -120,7 +122,7 @@ func entity(m delayjob.Message) (meeting.ID, error) {
 	return id, nil
 }
 
-// only is the verdict of a batch of one message.
+// only returns the result of a batch of one message.
 func only(errs []error, err error) error {
 	if err != nil || len(errs) == 0 {
 		return err

@@ -18,9 +18,9 @@ type timer struct {
 	stale func(context.Context, []delayjob.Message, []meeting.Outcome) []error
 }
 
-// timers are the end of a request that nobody decided, the reminder of those who have not, the
-// asking of others, the giving back of rooms to which nobody came, and the end of waits and offers.
-// The version of messages about a request is its number.
+// timers returns the jobs with a deadline: approval timeouts, approval reminders, escalations,
+// releases of no-shows, and the expiry of waiting list entries and offers. For messages about a
+// request, the version is the number of the request.
 func timers(d Deps) []delayjob.DelayJob {
 	return []delayjob.DelayJob{
 		&timer{d, meeting.JobExpire, d.Service.ExpireApprovals, d.verdicts},

@@ -10,10 +10,9 @@ import (
 	"punctual/meeting"
 )
 
-// transition makes meetings begin or end, many in one statement: at nine o'clock everybody
-// meets. It depends on nothing but the schedule's version and the state, so a second run
-// finds the work done; there is nothing to do behind the transaction, and a crash costs
-// nothing but the lease.
+// transition starts or ends many meetings in one statement, because many begin at the same time.
+// It depends only on the schedule's version and the state, so a second run finds the work done.
+// Nothing follows the transaction, so a crash only costs the rest of the lease.
 type transition struct {
 	Deps
 	name  string

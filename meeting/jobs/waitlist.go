@@ -8,9 +8,9 @@ import (
 	"punctual/meeting"
 )
 
-// look gives what has become free of a room to those who wait for it. Its key is the room. It
-// is sent right after the commit that freed something; a full pass of the loader makes up for
-// a process that died in between, and for what became free in a way that nobody noticed.
+// look offers free time of a room to its waiting list. The key is the room. The message is sent
+// right after the commit that freed something. A full pass of the loader covers a process that
+// crashed in between, and time that became free unnoticed.
 type look struct{ Deps }
 
 func (j *look) Name() string { return meeting.JobWaitlistLook }
@@ -22,7 +22,7 @@ func (j *look) Options() delayjob.Options {
 func (j *look) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
 	return func(yield func(delayjob.Message, error) bool) {
 		if !w.From.IsZero() {
-			return // nothing of this has a time of its own
+			return // only a full pass loads this job: its messages have no due time
 		}
 		at := j.Now()
 		rooms, number, err := j.Store.FreeAndAwaited(ctx, at)

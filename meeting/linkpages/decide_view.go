@@ -112,8 +112,8 @@ func (v *view) addRows(w *words, l *meeting.Linked, zone *time.Location) {
 	v.add(w.Labels["description"], strings.Split(m.Description, "\n")...)
 }
 
-// tellFault says what kept a decision from being made, and with which status to answer; 0: it
-// is nothing of which a reader knows. Of what is taken it names when, by the clocks of the zone.
+// tellFault sets the fault that prevented a decision and returns the HTTP status. It returns 0 for
+// errors that it has no text for. For a conflict, it lists the times in the given zone.
 func (v *view) tellFault(w *words, zone *time.Location, err error) int {
 	if e, ok := errors.AsType[*meeting.ConflictError](err); ok {
 		v.Fault = w.Taken
@@ -140,7 +140,7 @@ func (v *view) tellFault(w *words, zone *time.Location, err error) int {
 	return 0
 }
 
-// standsIn is the name of somebody who decided, with those in whose place they did.
+// standsIn returns the name of the person who decided, with the names of those they represented.
 func (w *words) standsIn(name string, people []meeting.Represented) string {
 	if len(people) == 0 {
 		return name

@@ -106,7 +106,7 @@ func (p *OfferPage) again(c *gin.Context, o meeting.Offer, token string, status 
 	p.page().write(c, status, offerView(offering, token))
 }
 
-// refused tells what kept an offer from being accepted: a rule, or a meeting.
+// refused shows why an offer could not be accepted: a rule, or another meeting.
 func (p *OfferPage) refused(c *gin.Context, offering *meeting.Offering, token string, err error) {
 	_, taken := errors.AsType[*meeting.ConflictError](err)
 	broken, ruled := errors.AsType[*meeting.PolicyError](err)

@@ -43,7 +43,7 @@ type view struct {
 	Rows                             []row
 	Action                           string     // where the form goes
 	Token                            string     // empty: there is nothing to do
-	Meeting                          meeting.ID // that the form speaks of; 0: the token tells
+	Meeting                          meeting.ID // that the form is about; 0: the token names it
 	Confirm                          string
 	Remark, Optional, Comment        string // Remark empty: there is nothing to say
 	Choices                          []option
@@ -59,23 +59,23 @@ type option struct {
 	Given               bool // it is what was answered
 }
 
-// add adds a row, unless there is nothing to say in it.
+// add adds a row, unless its first line is empty.
 func (v *view) add(label string, lines ...string) {
 	if len(lines) > 0 && lines[0] != "" {
 		v.Rows = append(v.Rows, row{label, lines})
 	}
 }
 
-// page is what the pages behind links have in common. Who tries tokens that are not ours is
-// slowed down, by network.
+// page is the common part of the pages that links open. It rate-limits invalid tokens by
+// network.
 type page struct {
 	name    string
 	limiter account.Limiter
 	words   func(lang string) map[string]stateWords // with unknown, limited and failed
 }
 
-// read lets open look at the token, or answers itself: opening reports whether we made it. Our own
-// are never slowed down, whatever others of the same network try.
+// read calls open, which reports whether the token is valid. If it is not, read responds itself.
+// Valid tokens are never rate-limited, whatever others in the same network try.
 func (p page) read(c *gin.Context, open func() bool) bool {
 	if open() {
 		return true

@@ -57,7 +57,7 @@ func (p *RespondPage) respond(c *gin.Context) {
 	ctx := c.Request.Context()
 	choice, comment := meeting.Response(c.PostForm("choice")), strings.ReplaceAll(c.PostForm("comment"), "\r\n", "\n")
 	if !choice.Answers() {
-		choice = "" // which is told as a fault
+		choice = "" // reported as a fault
 	}
 	err := p.Service.RespondByLink(ctx, inv, choice, comment)
 	if err == nil {

@@ -203,7 +203,7 @@ export interface paths {
         };
         /**
          * That something happened in the room, as it happens: server-sent events
-         * @description The event `ready` comes first, then `changed` whenever a meeting in the room was changed: what it is now `GET /door` tells. Blackouts and changes of the room itself are not told of; a device asks each minute anyway, for the next QR code. Streams end now and then.
+         * @description The stream starts with the event `ready`. The event `changed` follows whenever a meeting in the room changes; `GET /door` returns the new state. There are no events for blackouts and for changes of the room itself; a device polls every minute anyway, for the next QR code. The server ends streams from time to time.
          */
         get: operations["door-events"];
         put?: never;
@@ -796,7 +796,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give back the rooms of a meeting to which nobody came */
+        /** Release the rooms of a meeting to which nobody came */
         post: operations["release-meeting"];
         delete?: never;
         options?: never;
@@ -1787,7 +1787,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One place in line */
+        /** One waiting list entry */
         get: operations["get-wait"];
         put?: never;
         post?: never;
@@ -2016,7 +2016,7 @@ export interface components {
         Approval: {
             /** @description Who agreed, at which level */
             agreed: components["schemas"]["Agreement"][];
-            /** @description Who is asked now, by name; empty: nobody; null: not told here */
+            /** @description Who is asked now, by name; empty: nobody; null: not included here */
             approvers: components["schemas"]["Approver"][] | null;
             comment: string | null;
             /**
@@ -2213,7 +2213,7 @@ export interface components {
              * @example 2027-02-11T09:00:00Z
              */
             end: string | null;
-            /** @description Told to everybody who asks for the room; at most 200 characters */
+            /** @description Shown to everyone who requests the room; at most 200 characters */
             reason?: string | null;
             /** Format: int64 */
             room_id?: number | null;
@@ -2236,7 +2236,7 @@ export interface components {
              * @example 2027-02-11T09:00:00Z
              */
             end?: string | null;
-            /** @description Told to everybody who asks for the room; at most 200 characters */
+            /** @description Shown to everyone who requests the room; at most 200 characters */
             reason?: string | null;
             /**
              * @description RFC 3339 with an offset, or local in timezone
@@ -2284,7 +2284,7 @@ export interface components {
             until?: string | null;
             /** @enum {string|null} */
             visibility?: "public" | "private" | null;
-            /** @description If a room is taken, wait for it: the answer is 202 with a place in line */
+            /** @description If a room is taken, join its waiting list: the answer is 202 with the waiting list entry */
             wait?: boolean | null;
         };
         Busy: {
@@ -2350,7 +2350,7 @@ export interface components {
         };
         ChoiceInput: {
             /**
-             * @description As a preview tells it
+             * @description As a preview returns it
              * @example 2027-02-17T08:00:00Z
              */
             original_start: string;
@@ -2374,7 +2374,7 @@ export interface components {
             items: components["schemas"]["ComingJob"][];
         };
         Comment: {
-            /** @description Told to the organizer; at most 1,000 characters */
+            /** @description Sent to the organizer; at most 1,000 characters */
             comment?: string;
         };
         ConfigAnswerBody: {
@@ -2735,11 +2735,11 @@ export interface components {
             book_minutes: number[];
             /** @description Where people book the room on a device of their own */
             book_url: string;
-            /** @description When the room is not given out, today and the week behind it, by start; they may overlap */
+            /** @description When the room cannot be booked, today and the week after it, by start; they may overlap */
             closed: components["schemas"]["DoorClosure"][];
             /** @description The meeting that takes place or is expected; left out: none */
             current?: components["schemas"]["DoorMeeting"];
-            /** @description Today in the room's zone; of what comes behind it nothing is told */
+            /** @description Today in the room's zone; later days are not included */
             day: components["schemas"]["DoorDay"];
             /** @description To show as a QR code: whoever opens it checks in */
             door_code: components["schemas"]["DoorCode"];
@@ -2802,7 +2802,7 @@ export interface components {
         DoorCode: {
             /**
              * Format: date-time
-             * @description Then it is of no use any more; fetch the next one before
+             * @description When the code expires; fetch the next one before then
              */
             until: string;
             /** @description Whoever opens it checks in to the meeting that takes place there, without signing in */
@@ -2853,7 +2853,7 @@ export interface components {
              * @description null: it goes on, or is to come
              */
             ended_at: string | null;
-            /** @description By how much it may be extended now, as far as rules and bookings tell */
+            /** @description By how much it may be extended now, as far as rules and bookings allow */
             extend: components["schemas"]["DoorChoice"][];
             /** Format: int64 */
             id: number;
@@ -2910,13 +2910,13 @@ export interface components {
              */
             id: number;
             room: components["schemas"]["NamedRef"];
-            /** @description For the header Authorization: Bearer; told only now, good until the device is removed */
+            /** @description For the header Authorization: Bearer; shown only once, valid until the device is removed */
             token: string;
         };
         EffectiveBlackout: {
             /** @description Meetings in the way, those whose move into it waits for a decision (pending_change) included, the first 500 by start; none is changed */
             affected: components["schemas"]["Meeting"][];
-            /** @description There are more than affected lists; a PATCH of nothing tells the next once these are out of the way */
+            /** @description There are more than affected lists; after these are resolved, send an empty PATCH to list the next ones */
             affected_more: boolean;
             /** Format: date-time */
             created_at: string;
@@ -3008,7 +3008,7 @@ export interface components {
         FeedInput: {
             /** @description What it is for; left out: Calendar */
             name?: string | null;
-            /** @description Tell the titles of my private meetings; of a room nobody's are */
+            /** @description Include the titles of my private meetings; a room's calendar never includes private titles */
             private_titles?: boolean | null;
             /**
              * Format: int64
@@ -3098,7 +3098,7 @@ export interface components {
             /** @example 5m */
             buffer_after: string;
             /**
-             * @description Kept free in front of a meeting
+             * @description Kept free before a meeting
              * @example 0s
              */
             buffer_before: string;
@@ -3487,7 +3487,7 @@ export interface components {
         MeetingCheckIn: {
             /** Format: date-time */
             opens_at: string | null;
-            /** @description Its rooms are given back at until, unless somebody checks in */
+            /** @description Its rooms are released at until, unless somebody checks in */
             required: boolean;
             /**
              * Format: date-time
@@ -3510,7 +3510,7 @@ export interface components {
             id: number;
             /** @description reminder, invitation, change, cancellation, approval_request, decision ... */
             kind: string;
-            /** @description null where address is not told */
+            /** @description null where address is hidden */
             last_error: string | null;
             /** Format: int64 */
             meeting_id: number;
@@ -3603,7 +3603,7 @@ export interface components {
             private_titles: boolean;
             /** @description null: my own meetings */
             room: components["schemas"]["RoomRef"] | null;
-            /** @description Told only now */
+            /** @description Shown only once */
             token: string;
             /** @description To subscribe to, with the token in it */
             url: string;
@@ -3836,7 +3836,7 @@ export interface components {
         PendingChange: {
             /** @description Who agreed so far, at which level */
             agreed: components["schemas"]["Agreement"][];
-            /** @description Who is asked now, by name; null: not told here */
+            /** @description Who is asked now, by name; null: not included here */
             approvers: components["schemas"]["Approver"][] | null;
             /** Format: date-time */
             asked_at: string;
@@ -3864,7 +3864,7 @@ export interface components {
         };
         PersonRef: {
             email: string;
-            /** @description Empty, if nobody ever told it */
+            /** @description Empty if unknown */
             name: string;
         };
         PingWebhookOutputBody: {
@@ -4193,7 +4193,7 @@ export interface components {
             per: "day" | "week" | "month";
         };
         Reason: {
-            /** @description Told to those who were invited; at most 1,000 characters */
+            /** @description Sent to the attendees; at most 1,000 characters */
             reason?: string;
         };
         RefusedConfig: {
@@ -4436,7 +4436,7 @@ export interface components {
             meetings: number;
             /**
              * Format: int64
-             * @description Of the meetings: whose rooms were given back because nobody was there
+             * @description Of the meetings: those whose rooms were released because nobody was there
              */
             no_shows: number;
             /**
@@ -4451,7 +4451,7 @@ export interface components {
             rejected: number;
             /**
              * Format: int64
-             * @description Of booked_seconds: what was given back, by no-shows and by meetings that ended early
+             * @description Of booked_seconds: what was released by no-shows and by meetings that ended early
              */
             released_seconds: number;
             /** @description With group=room */
@@ -4658,7 +4658,7 @@ export interface components {
         SeriesReason: {
             /** @description With following: the original_start of the first date that changes */
             from?: string;
-            /** @description Told to those who were invited; at most 1,000 characters */
+            /** @description Sent to the attendees; at most 1,000 characters */
             reason?: string;
             /**
              * @description all, unless from is given; dates that have begun never change
@@ -4669,7 +4669,7 @@ export interface components {
         SeriesResult: {
             /** @description Those made or changed, by start */
             meetings: components["schemas"]["Meeting"][];
-            /** @description The series that the change split: it ends in front of the first date that changed */
+            /** @description The series that the change split: it ends before the first date that changed */
             previous?: components["schemas"]["Series"];
             /** @description In a preview: whether it would be, which it would not with on_conflict fail and a conflict */
             saved: boolean;
@@ -7055,7 +7055,7 @@ export interface operations {
                     "application/json": components["schemas"]["Meeting"];
                 };
             };
-            /** @description The room is taken: a place in line, if that was asked for */
+            /** @description The room is taken: a waiting list entry, if wait was set */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -7739,7 +7739,7 @@ export interface operations {
                 cursor?: string;
                 /** @description First day, of each room's own calendar. Required */
                 from?: string;
-                /** @description The day behind the last one, at most 100 days after from; left out: one day */
+                /** @description The day after the last one, at most 100 days after from; left out: one day */
                 to?: string;
                 /** @description This room alone */
                 room_id?: number;
