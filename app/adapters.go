@@ -18,7 +18,7 @@ import (
 	ledger "punctual/notify/gormstore"
 )
 
-// directoryAdapter tells the meetings who the users are.
+// directoryAdapter gives the meeting service access to users.
 type directoryAdapter struct {
 	users    *accountstore.Store
 	unknowns limiter // of addresses that belong to no user, by the user who invites them
@@ -262,7 +262,7 @@ func factsThatPass(from notify.Facts) meeting.Facts {
 	return f
 }
 
-// eventBodies are what webhooks are told: events as somebody sees them who has no part in them.
+// eventBodies renders events for webhooks, as a user without any part in them sees them.
 type eventBodies struct{ stream *events.Stream }
 
 // Bodies implements [eventhook.Bodies].
@@ -278,7 +278,7 @@ func (b eventBodies) Bodies(ctx context.Context, events []int64) (map[int64][]by
 	return bodies, nil
 }
 
-// noticesAdapter tells what was sent about a meeting, out of the ledger.
+// noticesAdapter returns the notifications about a meeting, from the ledger.
 type noticesAdapter struct{ notifications *notify.Service }
 
 // OfMeeting implements meetinghttp.Notices.

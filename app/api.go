@@ -22,8 +22,8 @@ import (
 	webhookhttp "punctual/notify/webhook/httpapi"
 )
 
-// register adds every operation of the REST API, behind the authentication. It panics on an
-// operation that the table of authorisation does not know: nobody could call it.
+// register adds every operation of the REST API, with authentication. It panics if the
+// authorization table lacks an operation, because nobody could call it.
 func (a *application) register(api huma.API) {
 	api.UseMiddleware(a.limits.before, accounthttp.Authenticate(api, a.accounts), a.limits.after, a.rights.middleware(a),
 		receiveBody, accounthttp.Reauthenticate(api, a.accounts), a.idempotency.middleware)
@@ -62,7 +62,7 @@ func (a *application) nextTry(ctx context.Context, job, key string) time.Time {
 	return info.WaitsUntil
 }
 
-// queueMode tells what the queue that is in force lives in.
+// queueMode returns where the current queue stores its messages.
 func (a *application) queueMode() jobhttp.QueueMode {
 	switch {
 	case a.redis == nil:

@@ -40,7 +40,7 @@ import (
 	eventhookstore "punctual/notify/webhook/gormstore"
 )
 
-// application is one process of punctual: every area, wired to the others.
+// application is one process of punctual, with all areas wired together.
 type application struct {
 	config *config.Config // as it was at the start
 	role   role
@@ -73,17 +73,17 @@ type application struct {
 	ledger        *ledger.Ledger
 	notifications *notify.Service
 	senders       *senders
-	links         *linkpages.Links // by which readers of a mail decide
+	links         *linkpages.Links // which mail readers follow to decide
 	deadLetters   *jobstore.DeadLetters
 	lateness      *jobstore.Lateness
 	topics        *topics.Service
-	poster        *webhook.Sender    // to other people's servers
-	webhooks      *eventhook.Service // that are told of events
-	watcher       *eventhook.Watcher // of what they are to be told
+	poster        *webhook.Sender    // to servers of third parties
+	webhooks      *eventhook.Service // receivers of events
+	watcher       *eventhook.Watcher // finds the events to send
 	topicsRate    limiter            // of requests about topics
 	limits        *limits            // of requests
-	rights        *rights            // of those that listen to events
-	refusals      *refusals          // that the history of the installation keeps
+	rights        *rights            // of event stream clients
+	refusals      *refusals          // refused sign-ins in the installation's history
 	pauses        *admin.Pauses
 	unknown       *admin.UnknownJobs
 	clock         *clockWatch // nil: there is one clock
@@ -95,7 +95,8 @@ type application struct {
 	fallback *delayjob.Fallback // nil unless the role works, on Redis
 }
 
-// newApplication opens what the role needs, migrates the database and wires the areas. Close it.
+// newApplication opens what the role needs, migrates the database and wires the areas. The caller
+// must call Close.
 func newApplication(ctx context.Context, c *config.Config, r role, log *slog.Logger, level *slog.LevelVar) (_ *application, err error) {
 	a := &application{config: c, role: r, log: log, level: level, metrics: newMetrics(), source: config.NewState(time.Now), defaults: make(chan struct{}, 1)}
 	a.latest.Store(c)
@@ -131,26 +132,27 @@ func newApplication(ctx context.Context, c *config.Config, r role, log *slog.Log
 	a.wireAreas()
 	a.wireEngine()
 	if r.works() {
-		if err := a.pauses.Apply(ctx); err != nil { // the first pass of the loader tries again
-			log.Warn("what is paused may run until the first load", "error", err)
+		if err := a.pauses.Apply(ctx); err != nil { // the first pass of the loader retries
+			log.Warn("applying pauses failed, paused jobs may run until the first load", "error", err)
 		}
 	}
 	return a, nil
 }
 
-// keepHeld lets the queue in memory write down what it hands out. Without it a message that kills
-// the process each time would do so for ever, but nothing else would be amiss.
+// keepHeld makes the in-memory queue record the messages that it hands out. Without this journal, a
+// message that crashes the process each time would be retried indefinitely. Nothing else would
+// break.
 func (a *application) keepHeld(file string) {
 	journal, err := memqueue.OpenJournal(file, a.log)
 	if err != nil {
-		a.log.Warn("what is being done is not written down: a message that kills the process will be tried again for ever", "file", file, "error", err)
+		a.log.Warn("crash journal unavailable, a message that crashes the process will be retried indefinitely", "file", file, "error", err)
 		return
 	}
 	a.held = journal
 	a.queue = memqueue.New(memqueue.WithJournal(journal))
 }
 
-// wireAreas makes the services; each sees of the others only the interface it asked for.
+// wireAreas creates the services. Each sees the others only through the interfaces that it defines.
 func (a *application) wireAreas() {
 	db := a.db.Gorm
 	scheduler := delayjob.NewScheduler(a.queue, delayjob.SchedulerOptions{
@@ -213,7 +215,7 @@ func (a *application) wireAreas() {
 		}))
 }
 
-// quota of an organizer on a channel, in force now.
+// quota returns the current quota of an organizer on a channel.
 func (a *application) quota(c notify.Channel) int {
 	if c == notify.SMS {
 		return a.latest.Load().SMS.Quota
@@ -221,7 +223,7 @@ func (a *application) quota(c notify.Channel) int {
 	return a.latest.Load().Email.Quota
 }
 
-// wireEngine makes loader and consumer, if the role works.
+// wireEngine creates loader and consumer, if the role works.
 func (a *application) wireEngine() {
 	names := make([]string, len(a.jobs))
 	for i, j := range a.jobs {
@@ -258,20 +260,20 @@ func (a *application) wireEngine() {
 	a.metrics.watchLoader(a.loader, a.fallback, time.Now())
 }
 
-// beforeLoad sets the queue's clock right and tells it what is paused.
+// beforeLoad corrects the queue's clock and applies the pauses.
 func (a *application) beforeLoad(ctx context.Context) error {
 	if a.clock != nil {
 		a.clock.look(ctx)
 	}
 	err := a.pauses.Apply(ctx)
-	if errors.Is(err, admin.ErrQueueDown) { // of a cluster the other shards may answer
+	if errors.Is(err, admin.ErrQueueDown) { // in a cluster, the other shards may answer
 		return fmt.Errorf("%w: %w", delayjob.ErrPartly, err)
 	}
 	return err
 }
 
-// apply takes over what may change while the process runs. On an error nothing has changed. What
-// the default reminders are for meetings that are booked already is left to followDefaults.
+// apply applies the settings that may change while the process runs. If it fails, nothing has
+// changed. followDefaults applies changed default reminders to booked meetings.
 func (a *application) apply(ctx context.Context, old, now *config.Config) error {
 	if !reflect.DeepEqual(old.Email, now.Email) || !reflect.DeepEqual(old.SMS, now.SMS) {
 		if err := a.senders.apply(now); err != nil {
@@ -297,8 +299,8 @@ func (a *application) apply(ctx context.Context, old, now *config.Config) error 
 	return nil
 }
 
-// firstAdmin makes the first admin of an empty database, with this address and password if
-// they are given, else by the link that it returns.
+// firstAdmin creates the first admin of an empty database, with the given address and password.
+// Without them, it returns a setup link.
 func (a *application) firstAdmin(ctx context.Context, email, password string) (link string, err error) {
 	if !a.role.serves() {
 		return "", nil
@@ -311,7 +313,7 @@ func (a *application) firstAdmin(ctx context.Context, email, password string) (l
 		return "", err
 	}
 	if b.Admin != nil {
-		a.log.Info("made the first admin", "email", b.Admin.Email)
+		a.log.Info("created the first admin", "email", b.Admin.Email)
 	}
 	if b.SetupToken == "" {
 		return "", nil
@@ -319,14 +321,14 @@ func (a *application) firstAdmin(ctx context.Context, email, password string) (l
 	return strings.TrimSuffix(a.config.HTTP.BaseURL, "/") + "/setup?token=" + b.SetupToken, nil
 }
 
-// reload asks for a full pass, where there is a loader.
+// reload requests a full pass if this process has a loader.
 func (a *application) reload() {
 	if a.loader != nil {
 		a.loader.Trigger()
 	}
 }
 
-// Close frees everything that was opened. Nothing may run any more.
+// Close releases all resources. Nothing may run at this point.
 func (a *application) Close() error {
 	var errs []error
 	if a.senders != nil {

@@ -40,8 +40,8 @@ func (r *refusals) note(ctx context.Context, kind, key string) (leftOut int64, o
 	return 0, false
 }
 
-// noteRefused notes that somebody could not sign in. What was typed in as an address is told only
-// if it looks like one: it may be a password.
+// noteRefused records a failed sign-in. It includes the typed address only if it looks like one,
+// because it may be a password.
 func (a *application) noteRefused(ctx context.Context, u *account.User, email string) {
 	kind, key := "user ", strconv.FormatInt(u.ID, 10)
 	if u.ID == 0 {
@@ -64,8 +64,8 @@ func (a *application) noteRefused(ctx context.Context, u *account.User, email st
 	a.addEntry(ctx, e)
 }
 
-// noteReload notes what a changed configuration file changes. Secrets are masked: that they
-// changed is told.
+// noteReload records the differences of a changed configuration file. It masks secrets, but shows
+// that they changed.
 func (a *application) noteReload(ctx context.Context, old, now *config.Config) {
 	host, _ := os.Hostname() // each process reads its own file
 	ctx = audit.By(ctx, "configuration")
@@ -82,7 +82,7 @@ func (a *application) noteReload(ctx context.Context, old, now *config.Config) {
 // addEntry notes what is no change of the database. That it cannot is logged: nothing else fails.
 func (a *application) addEntry(ctx context.Context, e audit.Entry) {
 	if err := audit.Add(a.db.Gorm.WithContext(ctx), e); err != nil {
-		a.log.Error("the history of the installation lacks an entry", "action", e.Action, "error", err)
+		a.log.Error("storing an entry of the installation history failed", "action", e.Action, "error", err)
 	}
 }
 
@@ -95,7 +95,7 @@ func (a *application) trimAudit(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := audit.Trim(ctx, a.db.Gorm, time.Now().Add(-a.latest.Load().Audit.Keep)); err != nil && ctx.Err() == nil {
-			a.log.Warn("what is too old in the history of the installation is kept for now", "error", err)
+			a.log.Warn("deleting old entries of the installation history failed, retrying later", "error", err)
 		}
 		select {
 		case <-ctx.Done():

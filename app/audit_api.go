@@ -15,7 +15,7 @@ import (
 	"punctual/meeting"
 )
 
-// auditAPI tells admins who did what.
+// auditAPI shows admins who changed what.
 type auditAPI struct{ db *gorm.DB }
 
 type auditEntry struct {

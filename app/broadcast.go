@@ -103,7 +103,7 @@ func (n *broadcasts) publish(ctx context.Context, i *broadcast) {
 			return
 		case <-i.pending:
 			if err := n.redis.Publish(ctx, i.channel, "").Err(); err != nil && ctx.Err() == nil {
-				n.log.Debug("other processes are told late", "channel", i.channel, "error", err)
+				n.log.Debug("notifying other processes failed, they poll", "channel", i.channel, "error", err)
 			}
 		}
 		select { // changes at the same moment share one

@@ -26,7 +26,7 @@ import (
 func (c *cli) configCommand() *cobra.Command {
 	check := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Tell everything that is wrong with a configuration file, with the lines around it",
+		Short: "Report all errors in a configuration file, with the surrounding lines",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -51,7 +51,7 @@ func (c *cli) configPlanCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "plan FILE",
-		Short: "Tell what a file would change, compared with --config, for what is already booked; writes nothing",
+		Short: "Show the effects of a file on existing bookings, compared with --config; writes nothing",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			old, err := c.load()
@@ -156,7 +156,7 @@ func planOffline(ctx context.Context, old, next *config.Config, now func() time.
 	meetings := meeting.NewService(meetingstore.New(db.Gorm, nil), nil, nil, func() meeting.Settings { return settings }, now, slog.New(slog.DiscardHandler))
 	p, _, err := planConfig(ctx, meetings, meeting.Actor{Kind: meeting.ActorSystem, Name: "plan"}, old, next, math.MaxInt)
 	if err != nil {
-		err = fmt.Errorf("read what is booked (punctual migrate status tells whether the schema is up to date): %w", err)
+		err = fmt.Errorf("read bookings (punctual migrate status shows whether the schema is up to date): %w", err)
 	}
 	return p, errors.Join(err, db.Close())
 }

@@ -204,7 +204,7 @@ func (d *demo) makeMeetingsOfTheWeek(ctx context.Context) error {
 	return nil
 }
 
-// makeSeries is a weekly meeting, one date of which is skipped since the room is taken.
+// makeSeries books a weekly meeting. It skips one date, because the room is taken.
 func (d *demo) makeSeries(ctx context.Context) error {
 	room := d.rooms["Turing"]
 	zone, err := time.LoadLocation(room.Zone)

@@ -399,7 +399,7 @@ func (c *cli) queueCheckCommand() *cobra.Command {
 			"  1  a message has a body if and only if it is in exactly one of waiting, leased and dead\n" +
 			"  2  it has a token if and only if it is leased\n" +
 			"  3  no token is later than the last one its shard gave out\n" +
-			"  4  it waits for its due time or, given back, for a later one; a lease that ended is taken over within a second\n" +
+			"  4  it waits for its due time or, after a retry, for a later one; a lease that ended is taken over within a second\n" +
 			"  5  its job has a strategy in this version, or is a topic\n" +
 			"Each breach that is still there a second later is a line; the exit code is 1 then.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -408,7 +408,7 @@ func (c *cli) queueCheckCommand() *cobra.Command {
 	}
 }
 
-// queueCheck tells of breaches that last: a process that was just killed is none.
+// queueCheck reports breaches that last. It ignores the brief ones after a killed process.
 func (c *cli) queueCheck(ctx context.Context, q queue) error {
 	breaches, err := breachesOf(ctx, q)
 	if err == nil && len(breaches) > 0 {
@@ -466,7 +466,7 @@ func breachesOf(ctx context.Context, q queue) ([]string, error) {
 
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000Z") }
 
-// distance tells how far t is, in words: "in 1m30s", "12s ago".
+// distance describes how far away t is: "in 1m30s", "12s ago".
 func distance(now, t time.Time) string {
 	d := t.Sub(now)
 	unit := time.Second

@@ -64,7 +64,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 }
 
-// errReported is a failure that the command has told already.
+// errReported is a failure that the command has already printed.
 var errReported = errors.New("reported")
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
@@ -93,7 +93,7 @@ func (c *cli) root() *cobra.Command {
 	return root
 }
 
-// markUsageErrors lets wrong flags and arguments of every command be told from failures.
+// markUsageErrors lets callers distinguish wrong flags and arguments of any command from failures.
 func markUsageErrors(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}

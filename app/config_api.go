@@ -44,7 +44,7 @@ type ConfigKey struct {
 	Secret  bool         `json:"secret" doc:"Its value is masked"`
 }
 
-// ConfigOrigin is where the value of a setting came from.
+// ConfigOrigin is the origin of a setting's value.
 type ConfigOrigin struct {
 	Kind     string `json:"kind" enum:"default,file,environment"`
 	Line     int    `json:"line,omitempty" doc:"Of the file"`
@@ -52,7 +52,7 @@ type ConfigOrigin struct {
 	Variable string `json:"variable,omitempty" doc:"Of the environment"`
 }
 
-// RefusedConfig is a file that cannot be used; the settings before it stay in force.
+// RefusedConfig is an invalid file. The previous settings stay in force.
 type RefusedConfig struct {
 	At     time.Time         `json:"at"`
 	Faults []ConfigFileFault `json:"faults" nullable:"false"`
@@ -67,8 +67,8 @@ type ConfigFileFault struct {
 	Excerpt string `json:"excerpt" doc:"The lines around it, secrets masked"`
 }
 
-// registerConfig shows admins the settings in force. current tells them and the keys that wait
-// for a restart, state where they came from.
+// registerConfig adds the operation that shows admins the current settings. current returns the
+// settings and the keys that wait for a restart; state holds their origin.
 func registerConfig(api huma.API, current func() (settings *config.Config, restart []string), state *config.State, zones func(context.Context) ([]meeting.ZoneRules, error)) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-config", Method: http.MethodGet, Path: "/config", Summary: "The settings in force", Tags: []string{"Operation"},
@@ -110,7 +110,7 @@ type planAnswer struct {
 	}
 }
 
-// registerPlan tells admins what a file would change.
+// registerPlan adds the operation that shows admins the effects of a file.
 func (a *application) registerPlan(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "plan-config", Method: http.MethodPost, Path: "/config/plan", Tags: []string{"Operation"},
@@ -137,7 +137,7 @@ func (a *application) registerPlan(api huma.API) {
 	})
 }
 
-// faultsOf why a configuration cannot be used.
+// faultsOf returns the reasons why a configuration is invalid.
 func faultsOf(err error) []ConfigFileFault {
 	e, ok := errors.AsType[*config.Error](err)
 	if !ok {
@@ -150,7 +150,7 @@ func faultsOf(err error) []ConfigFileFault {
 	return faults
 }
 
-// viewSettings lists every setting. restart are the keys that wait for one.
+// viewSettings lists every setting. restart holds the keys that wait for a restart.
 func viewSettings(c *config.Config, restart []string, origins map[string]config.Origin) []ConfigKey {
 	settings := config.Settings(c, origins)
 	keys := make([]ConfigKey, len(settings))

@@ -8,7 +8,7 @@ import (
 	"punctual/meeting"
 )
 
-// ConfigPlan is what other settings would change, in themselves and for what is booked.
+// ConfigPlan is the effect of other settings: the settings that differ and the affected bookings.
 type ConfigPlan struct {
 	Settings  []PlannedSetting  `json:"settings" nullable:"false" doc:"That differ"`
 	Meetings  int               `json:"meetings" doc:"That are not over, which were looked at"`
@@ -43,36 +43,36 @@ type PlannedReminder struct {
 	TooLate  bool              `json:"too_late" doc:"That time has passed: it would not be sent"`
 }
 
-// PlannedRequest is a request that, made anew, would end otherwise.
+// PlannedRequest is a request that would end differently under the new settings.
 type PlannedRequest struct {
 	Meeting       PlannedMeeting `json:"meeting"`
-	Deadline      time.Time      `json:"deadline" doc:"As it was told to those who decide; it stays"`
+	Deadline      time.Time      `json:"deadline" doc:"As announced to the approvers; it stays"`
 	DeadlineAnew  time.Time      `json:"deadline_anew" doc:"Of the same request, made under the new settings"`
 	OnTimeout     string         `json:"on_timeout" enum:"reject,approve" doc:"As it was made; it stays"`
 	OnTimeoutAnew string         `json:"on_timeout_anew" enum:"reject,approve"`
 }
 
-// PlannedRefusal is a booked meeting that would be refused.
+// PlannedRefusal is a booked meeting that the new settings would reject.
 type PlannedRefusal struct {
 	Meeting PlannedMeeting  `json:"meeting"`
 	Reasons []PlannedReason `json:"reasons" nullable:"false"`
 }
 
-// PlannedReason is a rule that a booked meeting would break.
+// PlannedReason is a policy that a booked meeting would violate.
 type PlannedReason struct {
 	Code    string `json:"code" example:"max_duration"`
 	Message string `json:"message"`
 }
 
-// PlanTotals is how many there are of each kind.
+// PlanTotals counts each kind.
 type PlanTotals struct {
 	Reminders int `json:"reminders"`
 	Requests  int `json:"requests"`
 	Refusals  int `json:"refusals"`
 }
 
-// planConfig tells what next would change for what the service knows under old: the first of each
-// kind, at most most, and how many there are.
+// planConfig compares next with old and returns the effects on existing bookings. It returns the
+// first most of each kind, and their totals.
 func planConfig(ctx context.Context, meetings *meeting.Service, by meeting.Actor, old, next *config.Config, most int) (*ConfigPlan, *PlanTotals, error) {
 	f, err := meetings.Forecast(ctx, by, *next.Booking.Settings(), most)
 	if err != nil {

@@ -20,7 +20,7 @@ func (a *application) followDefaults(ctx context.Context) error {
 		err := errors.Join(a.applyReminders(ctx, a.latest.Load()), a.applyCheckIn(ctx))
 		switch {
 		case err != nil && ctx.Err() == nil && !failing:
-			a.log.Error("meetings still follow earlier defaults; trying on", "error", err)
+			a.log.Error("meetings still follow earlier defaults, retrying", "error", err)
 		case err == nil && failing:
 			a.log.Info("meetings follow the defaults now")
 		}

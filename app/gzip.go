@@ -18,9 +18,9 @@ var zippers = sync.Pool{New: func() any {
 	return w
 }}
 
-// compress sends text of some size in gzip to those who take it. What is compressed already, has
-// no length to speak of or goes on for ever is sent as it is. Answers that are made in one piece
-// are judged by it; others are compressed from their first byte that does not fit into minZip.
+// compress sends long text in gzip to clients that accept it. It sends anything else unchanged:
+// compressed content, short answers and endless streams. For an answer written in one piece, its
+// length decides. Other answers are compressed once they exceed minZip.
 func compress(c *gin.Context) {
 	if c.Request.Method == http.MethodHead || !takesGzip(c.GetHeader("Accept-Encoding")) {
 		c.Next()
@@ -129,8 +129,8 @@ func (w *zipWriter) decide(zip bool) error {
 	return err
 }
 
-// close sends the rest; after a panic there is none, and what was held back makes room for what
-// is to be told instead.
+// close sends the rest. After a panic there is no rest: close drops the buffered part, so that an
+// error can be sent instead.
 func (w *zipWriter) close(done bool) {
 	if done && !w.decided && len(w.held) > 0 {
 		_ = w.decide(false) // a client that is gone misses nothing

@@ -264,7 +264,7 @@ func (i *idempotency) RunTrimmer(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if err := i.store.Trim(ctx, i.now()); err != nil && ctx.Err() == nil {
-			i.log.Warn("trimming the idempotency keys failed", "error", err)
+			i.log.Warn("deleting old idempotency keys failed", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -22,8 +22,8 @@ import (
 // idempotencyStore is the table idempotency_keys.
 type idempotencyStore struct{ db *gorm.DB }
 
-// idempotentRequest names a request; two with the same BodyHash are the same. Owner is random, and
-// tells the attempts of one request apart.
+// idempotentRequest identifies a request. Two requests with the same BodyHash are the same. Owner
+// is random and distinguishes the attempts of one request.
 type idempotentRequest struct {
 	UserID                             int64
 	Key, Method, Path, BodyHash, Owner string
@@ -140,8 +140,8 @@ func hashKey(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A seal protects what is kept of a request and its answer by the client's own key, of which
-// the table holds only a hash: whoever reads the table alone learns nothing.
+// A seal encrypts a stored request and its answer with the client's own key. The table holds only a
+// hash of this key, so reading the table alone reveals nothing.
 type seal struct {
 	mac  []byte
 	aead cipher.AEAD

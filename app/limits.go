@@ -87,8 +87,8 @@ func burst(r config.Rate, times int) account.Rate {
 
 type acceptKey struct{}
 
-// before comes in front of the authentication: it limits requests without sign-in, and those with
-// a token that turns out to be wrong.
+// before runs before authentication. It limits requests without a sign-in, and requests whose token
+// turns out to be wrong.
 func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
 	c := humagin.Unwrap(ctx)
 	networks := account.Networks(c.ClientIP())
@@ -165,7 +165,7 @@ func (k *knownTokens) remove(token [sha256.Size]byte) {
 	delete(k.of, token)
 }
 
-// after comes behind the authentication.
+// after runs after authentication.
 func (l *limits) after(ctx huma.Context, next func(huma.Context)) {
 	p, ok := account.FromContext(ctx.Context())
 	if !ok {
@@ -208,7 +208,7 @@ func (l *limits) run(ctx huma.Context, next func(huma.Context), person string, b
 	}, &l.heavy, person, bounds.Heavy)
 }
 
-// inPlace runs next when the key has a place, or answers that it has none.
+// inPlace runs next if the key has a free place. Otherwise it answers with an error.
 func (l *limits) inPlace(ctx huma.Context, next func(huma.Context), at *places, key string, most int) {
 	leave, ok := at.take(ctx.Context(), key, most, placeWait)
 	if !ok {
@@ -219,7 +219,7 @@ func (l *limits) inPlace(ctx huma.Context, next func(huma.Context), at *places, 
 	next(ctx)
 }
 
-// stream runs one that stays open: it never waits for a place.
+// stream runs a request that stays open. It never waits for a place.
 func (l *limits) stream(ctx huma.Context, next func(huma.Context), person string, bounds *config.RequestLimits) {
 	leave, ok := l.streams.take(ctx.Context(), person, bounds.Streams, 0)
 	if !ok {
@@ -242,14 +242,14 @@ func tooMany(title string, after time.Duration) *problem.Problem {
 	return p
 }
 
-// sharedRate is a rate that processes share, if they share a Redis. Callers far below it are counted
-// in this process alone, so that most requests do not wait for Redis.
+// sharedRate is a rate that processes share, if they share a Redis. Callers far below the rate are
+// counted in this process only, so that most requests need no call to Redis.
 type sharedRate struct {
 	near   *account.MemoryLimiter
 	shared limiter // nil: near has the whole rate
 }
 
-// nearPart of a rate is given without asking Redis.
+// nearPart is the part of a rate that is granted without a call to Redis.
 const nearPart = 10
 
 func newSharedRate(client redis.UniversalClient, prefix string) *sharedRate {
@@ -277,8 +277,8 @@ func (r *sharedRate) Allow(ctx context.Context, key string) (ok bool, retryAfter
 	return r.shared.Allow(ctx, key)
 }
 
-// places bound how many run at once for each key. The zero value is ready. The key "" is that of the
-// process; the others are shared by all processes, if shared is set.
+// places limits how many requests run at once for each key. The zero value is ready to use. The key
+// "" is for the whole process. All processes share the other keys if shared is set.
 type places struct {
 	shared *redislimit.Places
 	near   int // one in so many places is taken without asking shared; 0: none
@@ -289,17 +289,18 @@ type places struct {
 
 type place struct {
 	slots chan struct{}
-	users int // that run or wait
+	users int // running or waiting
 }
 
-// take waits for one of most places, in turn. false: none became free, or too many wait already.
+// take waits for one of most places, in order of arrival. It returns false if no place became free
+// or too many requests already wait.
 func (p *places) take(ctx context.Context, key string, most int, wait time.Duration) (leave func(), ok bool) {
 	p.mu.Lock()
 	if p.of == nil {
 		p.of = map[string]*place{}
 	}
 	at := p.of[key]
-	if at == nil || cap(at.slots) != most { // a changed setting begins anew
+	if at == nil || cap(at.slots) != most { // a changed setting starts over
 		at = &place{slots: make(chan struct{}, most)}
 		p.of[key] = at
 	}

@@ -14,8 +14,8 @@ import (
 	"punctual/delayjob/topics"
 )
 
-// queueCollector counts what a queue holds when somebody asks, so that an idle installation
-// asks nothing. Answers are kept for queueCounted, so that many scrapers cost as much as one.
+// queueCollector counts the content of a queue on each scrape, so an idle installation costs
+// nothing. It caches results for queueCounted, so many scrapers cost as much as one.
 type queueCollector struct {
 	queue  func() delayjob.Inspector // that in force
 	jobs   []string
@@ -33,8 +33,8 @@ const queueCounted = 5 * time.Second
 // otherJobs is the label of unknown jobs beyond the first hundred.
 const otherJobs = "*"
 
-// topicCounter tells which topics there are. Their dead jobs are the database's: a queue that
-// was flushed knows of none.
+// topicCounter counts jobs by topic. Dead jobs come from the database, because a flushed queue has
+// lost them.
 type topicCounter interface {
 	Names(ctx context.Context, most int) ([]string, error)
 	CountDead(ctx context.Context, topics []string) (map[string]int, error)
@@ -89,8 +89,8 @@ func (c *queueCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// look leaves out jobs of which the queue does not answer: an absent series is an alarm of
-// its own, a stale one would hide the trouble.
+// look omits jobs for which the queue does not answer. An absent series triggers its own alarm; a
+// stale one would hide the problem.
 func (c *queueCollector) look() (stats map[string]delayjob.Stats, unknown map[string]int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,8 +120,8 @@ func (c *queueCollector) look() (stats map[string]delayjob.Stats, unknown map[st
 	return c.stats, c.unknown
 }
 
-// topicStats counts what there is of the first topics by name, by the names of their jobs. It
-// leaves out those of which the queue does not answer.
+// topicStats counts the messages of the first topics in name order, keyed by job name. It omits
+// topics for which the queue does not answer.
 func topicStats(ctx context.Context, queue delayjob.Inspector, counter topicCounter, most int) (map[string]delayjob.Stats, error) {
 	stats := map[string]delayjob.Stats{}
 	names, err := counter.Names(ctx, most)

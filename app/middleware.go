@@ -31,8 +31,8 @@ const requestIDHeader = "X-Request-ID"
 
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
 
-// assignRequestID takes over the id that a proxy gave the request, or makes one, and notes the
-// client's address.
+// assignRequestID uses the request ID from a proxy or creates one, and records the client's
+// address.
 func assignRequestID(c *gin.Context) {
 	id := c.GetHeader(requestIDHeader)
 	if !requestID.MatchString(id) {
@@ -42,8 +42,8 @@ func assignRequestID(c *gin.Context) {
 	c.Request = c.Request.WithContext(meeting.WithClient(withRequestID(c.Request.Context(), id), c.ClientIP()))
 }
 
-// accessLog writes one line for each request, without its query: that may hold names and
-// tokens. What went wrong inside is told here and nowhere else.
+// accessLog writes one line for each request, without its query, because that may hold names and
+// tokens. Internal errors are logged only here.
 func accessLog(log *slog.Logger) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		begin := time.Now()
@@ -51,7 +51,7 @@ func accessLog(log *slog.Logger) gin.HandlerFunc {
 		level, status := slog.LevelInfo, c.Writer.Status()
 		switch {
 		case !strings.HasPrefix(c.Request.URL.Path, apiBase) && len(c.Errors) == 0:
-			level = slog.LevelDebug // probes, also those that say no, scrapes and the files of the page
+			level = slog.LevelDebug // probes (failed ones included), scrapes and the files of the page
 		case status >= http.StatusInternalServerError:
 			level = slog.LevelError
 		}
@@ -94,7 +94,7 @@ func warnOfProxies(trusted []string, log *slog.Logger) gin.HandlerFunc {
 	}
 }
 
-// recoverPanics turns a panic into an internal error that the client learns nothing of.
+// recoverPanics turns a panic into an internal error that shows the client no details.
 func recoverPanics(log *slog.Logger) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		defer func() {
@@ -115,8 +115,8 @@ func recoverPanics(log *slog.Logger) gin.HandlerFunc {
 	}
 }
 
-// limitRequest bounds what a request may send, how long it may take, and which connections to
-// the database it may hold.
+// limitRequest limits what a request may send, how long it may take, and which database connections
+// it may hold.
 func limitRequest(c *gin.Context) {
 	if c.Request.Body != nil && c.Request.Body != http.NoBody {
 		limit := int64(maxBody)
@@ -138,8 +138,8 @@ func limitRequest(c *gin.Context) {
 	c.Next()
 }
 
-// refuseUnreadable answers a query that holds what no text does: bytes that are not UTF-8, or
-// NUL, which Postgres does not store. So no handler meets them.
+// refuseUnreadable rejects a query with invalid text: bytes that are not UTF-8, or NUL, which
+// Postgres does not store. So handlers never get such a query.
 func refuseUnreadable(c *gin.Context) {
 	values, err := url.ParseQuery(c.Request.URL.RawQuery)
 	var faults []problem.ProblemFault
@@ -173,11 +173,11 @@ func refuseUnreadable(c *gin.Context) {
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-// contentSecurityPolicy lets the page load from here and from nowhere else.
+// contentSecurityPolicy allows the page to load resources from this origin only.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
 	"connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// docsSecurityPolicy also takes the pictures that the styles of Swagger UI hold.
+// docsSecurityPolicy also allows the images embedded in the styles of Swagger UI.
 var docsSecurityPolicy = strings.Replace(contentSecurityPolicy, "img-src 'self'", "img-src 'self' data:", 1)
 
 func securityHeaders(baseURL string) gin.HandlerFunc {

@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// nullable marks a reference in place of an object of which null may be given as well.
+// nullable marks a reference to an object that may also be null.
 const nullable = "x-nullable"
 
 // description is the OpenAPI document of the operations registered so far. It adds what huma has no

@@ -72,8 +72,8 @@ type pageFile struct {
 
 type pageFiles map[string]*pageFile
 
-// newPageFiles reads all files. Those under assets/ have their content in their name and may
-// be kept for ever.
+// newPageFiles reads all files. Names under assets/ contain a hash of the content, so clients may
+// cache these files indefinitely.
 func newPageFiles(fsys fs.FS) pageFiles {
 	files := pageFiles{}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {

@@ -44,7 +44,7 @@ type notReady string
 
 func (e notReady) Error() string { return string(e) }
 
-// ready tells what is missing, without anything of the inside.
+// ready returns what is missing, without internal details.
 func (a *application) ready(ctx context.Context) error {
 	if a.loader != nil {
 		select {

@@ -20,14 +20,14 @@ import (
 	"punctual/delayjob/topics"
 )
 
-// queue is what both implementations offer.
+// queue lists the methods of both implementations.
 type queue interface {
 	delayjob.Queue
 	delayjob.Inspector
 }
 
-// openQueue returns the queue and, unless it lives in memory, the connections to Redis under
-// it, which are the caller's to close.
+// openQueue returns the queue and the Redis connections that it uses; there are none for the
+// in-memory queue. The caller must close them.
 func openQueue(ctx context.Context, c config.Queue, log *slog.Logger, opts ...redisqueue.Option) (queue, redis.UniversalClient, error) {
 	if c.URL == "memory:" {
 		return memqueue.New(), nil, nil
@@ -45,8 +45,8 @@ func openQueue(ctx context.Context, c config.Queue, log *slog.Logger, opts ...re
 	return q, client, nil
 }
 
-// redisLog puts what the Redis client has to say, which is much during an outage, behind the
-// engine's own lines.
+// redisLog logs the Redis client's messages at debug level. During an outage there are many, and
+// the engine logs its own.
 type redisLog struct{ log *slog.Logger }
 
 func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
@@ -62,8 +62,8 @@ type limiter interface {
 	SetRate(account.Rate)
 }
 
-// newLimiter counts where all processes see it, if they share a Redis. Prefix separates its keys
-// from those of other limiters.
+// newLimiter counts in Redis if processes share one, so that all of them see the counts. Prefix
+// separates its keys from those of other limiters.
 func (a *application) newLimiter(prefix string, rate account.Rate) limiter {
 	if a.redis == nil {
 		return account.NewMemoryLimiter(rate)

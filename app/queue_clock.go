@@ -54,7 +54,7 @@ func newClockWatch(db *database.DB, client redis.UniversalClient, q queue, log *
 func (w *clockWatch) look(ctx context.Context) {
 	d, err := w.measure(ctx)
 	if err != nil {
-		w.log.Debug("the clocks of Redis and the database cannot be compared", "error", err)
+		w.log.Debug("comparing the clocks of Redis and the database failed", "error", err)
 		return
 	}
 	w.offset.Set(d.Seconds())
@@ -89,15 +89,15 @@ func (w *clockWatch) run(ctx context.Context, every time.Duration) error {
 
 const clockRounds = 5 // the median of so many is not moved by a slow answer or two
 
-// measureClocks tells how far the database's clock is ahead of Redis'. Of a cluster it asks
-// any node: they are expected to agree.
+// measureClocks returns how far the database's clock is ahead of that of Redis. In a cluster it
+// reads the clock of any node; their clocks are expected to agree.
 func measureClocks(ctx context.Context, db *sql.DB, client redis.UniversalClient) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	return measureDatabaseClock(ctx, db, func() (time.Time, error) { return client.Time(ctx).Result() })
 }
 
-// measureDatabaseClock tells how far the database's clock is ahead of another.
+// measureDatabaseClock returns how far the database's clock is ahead of another clock.
 func measureDatabaseClock(ctx context.Context, db *sql.DB, other func() (time.Time, error)) (time.Duration, error) {
 	conn, err := db.Conn(ctx) // first: waiting for a connection is not the way of an answer
 	if err != nil {
@@ -111,9 +111,9 @@ func measureDatabaseClock(ctx context.Context, db *sql.DB, other func() (time.Ti
 		})
 }
 
-// medianOffset tells how far clock b is ahead of clock a. An answer is taken to be read
-// halfway between question and answer; only time that passed here counts, so that setting
-// this machine's clock does not matter.
+// medianOffset returns how far clock b is ahead of clock a. It assumes that a clock was read
+// halfway between request and response. It measures durations only, so a change of this machine's
+// clock does not matter.
 func medianOffset(a, b func() (time.Time, error)) (time.Duration, error) {
 	offsets := make([]time.Duration, clockRounds)
 	for i := range offsets {

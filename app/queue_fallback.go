@@ -63,7 +63,7 @@ func (a *application) standIn() delayjob.Inspector {
 	return q
 }
 
-// inForce is the queue whose content tells what there is to do.
+// inForce returns the queue whose content is current.
 func (a *application) inForce() delayjob.Inspector {
 	if q := a.standIn(); q != nil {
 		return q
@@ -118,7 +118,7 @@ func (c *databaseClock) look(ctx context.Context) {
 	defer cancel()
 	d, err := measureDatabaseClock(ctx, c.db.SQL, func() (time.Time, error) { return c.wall(), nil })
 	if err != nil {
-		c.log.Debug("this machine's clock and the database's cannot be compared", "error", err)
+		c.log.Debug("comparing this machine's clock with the database's failed", "error", err)
 		return
 	}
 	if d.Abs() < clockTolerance {
@@ -134,7 +134,7 @@ const fallbackKey = 0x70756e6375 // the loader's, and one
 const (
 	fallbackPing  = 500 * time.Millisecond // how often the holder makes sure that it still has the lock
 	fallbackPong  = 2 * time.Second        // how long the answer may take
-	fallbackQuiet = "3s"                   // after which the database takes the lock from a holder that it hears nothing of
+	fallbackQuiet = "3s"                   // then the database takes the lock from an unresponsive holder
 )
 
 // fallbackLock lets one process at a time do the work of a Redis that is away; nil where

@@ -8,8 +8,8 @@ import (
 	"punctual/delayjob/redisqueue"
 )
 
-// generations keeps the keys in Redis of this process's number of shards, and has those
-// deleted that no process uses any more.
+// generations keeps the Redis keys of this process's number of shards alive, and deletes those that
+// no process uses.
 type generations struct {
 	queue  *redisqueue.Queue
 	every  time.Duration
@@ -27,17 +27,18 @@ func newGenerations(q queue, horizon time.Duration, log *slog.Logger) *generatio
 	return &generations{queue: onRedis, every: time.Minute, unused: max(5*time.Minute, 2*horizon), log: log}
 }
 
-// run does so until ctx ends. An error is not told above debug: while Redis is away others tell.
+// run does this until ctx ends. It logs errors only at debug level, because other components report
+// a Redis outage.
 func (g *generations) run(ctx context.Context) error {
 	t := time.NewTicker(g.every)
 	defer t.Stop()
 	for {
 		deleted, err := g.queue.RenewGeneration(ctx, g.unused)
 		if err != nil {
-			g.log.Debug("the generation of keys could not be renewed", "error", err)
+			g.log.Debug("renewing the generation of keys failed", "error", err)
 		}
 		for _, name := range deleted {
-			g.log.Info("deleted what an earlier number of shards left in Redis", "generation", name)
+			g.log.Info("deleted Redis keys of an earlier number of shards", "generation", name)
 		}
 		select {
 		case <-ctx.Done():

@@ -46,7 +46,7 @@ func loaderGuard(db *database.DB, patience time.Duration, log *slog.Logger) func
 		if err != nil || !stuck {
 			return err
 		}
-		log.Warn("another session has held the loader's lock for long; loading beside it", "lock", loaderLock)
+		log.Warn("loader lock held for long by another session, loading without it", "lock", loaderLock)
 		return pass(ctx)
 	}
 }

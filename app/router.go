@@ -19,10 +19,10 @@ import (
 	"punctual/meeting/linkpages"
 )
 
-// apiBase is where the REST API lives.
+// apiBase is the path of the REST API.
 const apiBase = "/api/v1"
 
-// Limits of one request. A handler's context ends before its answer could no longer be written.
+// Limits of one request. A handler's context ends while its response can still be written.
 const (
 	readTimeout    = 30 * time.Second
 	handlerTimeout = 30 * time.Second
@@ -45,8 +45,8 @@ func newHTTPServer(h http.Handler) *http.Server {
 	}
 }
 
-// newEngine answers what no route does, and prepares every request: an id, a log line, a
-// time, limits, and safety from other sites.
+// newEngine handles unknown routes and prepares every request: ID, log line, timeout, limits, and
+// protection from other sites.
 func newEngine(c config.HTTP, log *slog.Logger, m *metrics) (*gin.Engine, error) {
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
@@ -69,7 +69,7 @@ func newEngine(c config.HTTP, log *slog.Logger, m *metrics) (*gin.Engine, error)
 	return r, nil
 }
 
-// newRouter is everything that the process answers: a worker's are the probes alone.
+// newRouter returns the handler of the process. A worker serves only probes and metrics.
 func newRouter(a *application) (http.Handler, error) {
 	r, err := newEngine(a.config.HTTP, a.log, a.metrics)
 	if err != nil {
@@ -89,8 +89,7 @@ func newRouter(a *application) (http.Handler, error) {
 	return answerHead(r), serveDescription(r, api)
 }
 
-// answerHead answers HEAD as GET: the server leaves out the body by itself. Streams have no head
-// without it.
+// answerHead answers HEAD like GET; the server omits the body. Streams do not support HEAD.
 func answerHead(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimPrefix(r.URL.Path, apiBase)
@@ -103,7 +102,7 @@ func answerHead(h http.Handler) http.Handler {
 	})
 }
 
-// serveDescription answers /openapi.json with what the operations registered so far say.
+// serveDescription serves /openapi.json with the operations registered so far.
 func serveDescription(r *gin.Engine, api huma.API) error {
 	spec, err := description(api)
 	if err != nil {
@@ -115,7 +114,8 @@ func serveDescription(r *gin.Engine, api huma.API) error {
 	return nil
 }
 
-// newAPI is huma under apiBase. Its own pages are off: they load from a public server.
+// newAPI returns huma under apiBase. Its own pages are off, because they load files from a public
+// server.
 func newAPI(r *gin.Engine, secure bool) huma.API {
 	cfg := huma.DefaultConfig("Punctual", version)
 	cfg.Info.Description = "Rooms, meetings and everything that happens on time. Errors are `application/problem+json` with a stable `code`. " +
@@ -133,8 +133,8 @@ func newAPI(r *gin.Engine, secure bool) huma.API {
 	return humagin.NewWithGroup(r, r.Group(apiBase), cfg)
 }
 
-// crossOriginProtection refuses what another site makes a browser send. A request with a
-// token needs none: no browser adds that by itself.
+// crossOriginProtection rejects requests that another site makes a browser send. Requests with a
+// token need no check, because browsers never add one on their own.
 func crossOriginProtection(baseURL string) (gin.HandlerFunc, error) {
 	protection := http.NewCrossOriginProtection()
 	base, err := url.Parse(baseURL)

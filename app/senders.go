@@ -66,7 +66,7 @@ func (s *switchSender) use(next notify.Sender) {
 	}
 }
 
-// Close frees the sender in force. Nothing may be sent any more.
+// Close closes the current sender. Callers must not send afterwards.
 func (s *switchSender) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

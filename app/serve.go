@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// role is which part of the work a process does.
+// role is the part of the work that a process does.
 type role string
 
 const (
 	roleAll    role = "all"
 	roleAPI    role = "api"    // answers HTTP
-	roleWorker role = "worker" // runs loader and consumer; of HTTP only the probes and metrics
+	roleWorker role = "worker" // runs loader and consumer; serves only probes and metrics over HTTP
 )
 
 func (r role) serves() bool { return r != roleWorker }
@@ -48,7 +48,7 @@ func (c *cli) serveCommand() *cobra.Command {
 func (c *cli) serve(ctx context.Context, r role) (err error) {
 	defer func() {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			err = nil // told to stop before it had begun
+			err = nil // stopped before it began
 		}
 	}()
 	seen := config.Fingerprint(c.configFile)
@@ -68,7 +68,7 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 	}
 	limitMemory(settings.Limits.MemoryMiB, log)
 
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", settings.HTTP.Addr) // first: a taken port shows before anything is done
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", settings.HTTP.Addr) // first, so that a taken port is reported before anything else happens
 	if err != nil {
 		return fmt.Errorf("listen on http.addr: %w", err)
 	}
@@ -96,8 +96,8 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 	return a.run(ctx, listener, handler, reload)
 }
 
-// run does the work of the role until ctx ends or a part of it fails, then ends every part:
-// no new connection and no new claim, and what has begun is finished.
+// run does the work of the role until ctx ends or a part fails. Then it stops every part: no part
+// accepts new connections or claims, and running work finishes.
 func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, reload *config.Reloader) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serveHTTP(ctx, l, h) })
@@ -137,12 +137,12 @@ func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, r
 	return err
 }
 
-// stopGrace is how long what runs may go on after SIGTERM. A mail that is broken off while its
-// server takes it may come twice, so it is longer than a slow server needs, and short enough
-// that, with what the results then take, the process is gone within ten seconds: then Docker kills.
+// stopGrace is how long running work may continue after SIGTERM. It is longer than a slow mail
+// server needs, because a mail that is interrupted may be sent twice. It is short enough for the
+// process to store the results and exit within ten seconds, before Docker kills it.
 const stopGrace = 7 * time.Second
 
-// serveHTTP answers until ctx ends, then gives running requests time to end.
+// serveHTTP serves requests until ctx ends, then lets running requests finish.
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := newHTTPServer(h)
 	stopped := make(chan error, 1)
@@ -155,18 +155,19 @@ func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
 		stop()
 		return fmt.Errorf("serve HTTP: %w", err)
 	}
-	if err := <-stopped; err != nil { // their clients ask again; it is no fault of the process
+	if err := <-stopped; err != nil { // clients retry; the process did not fail
 		return server.Close()
 	}
 	return nil
 }
 
-// banner tells the person who started it where to go. Where the log is for programs, it is a
-// line of the log. setUp is the one-time link to make the first admin; empty: there is one.
+// banner shows the user who started the process which address to open. If the log is for programs,
+// the banner is a log line. setUp is the one-time link that creates the first admin; it is empty if
+// there is one.
 func (c *cli) banner(a *application, addr net.Addr, setUp string) {
 	if a.config.Log.Format == "json" {
 		if setUp != "" {
-			a.log.Warn("nobody can sign in yet; make the first admin with this link, which works once", "link", setUp)
+			a.log.Warn("no admin yet, create the first one with this one-time link", "link", setUp)
 		}
 		return
 	}
@@ -185,7 +186,7 @@ func (c *cli) banner(a *application, addr net.Addr, setUp string) {
 	fmt.Fprintln(c.stdout)
 }
 
-// scheme of a URL, which tells the kind and no secret.
+// scheme returns the scheme of a URL, which shows its kind but no secret.
 func scheme(url string) string {
 	s, _, _ := strings.Cut(url, ":")
 	return s

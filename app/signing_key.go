@@ -9,7 +9,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// signingKey is the key of a name. Whoever asks first makes it; all instances get the same.
+// signingKey returns the key with a name. The first caller creates it, and all instances get the
+// same key.
 func signingKey(ctx context.Context, db *gorm.DB, name string) ([]byte, error) {
 	made := make([]byte, 32)
 	rand.Read(made) // never fails

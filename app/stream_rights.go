@@ -30,9 +30,9 @@ const (
 	rightsTimeout = 5 * time.Second
 )
 
-// rights end event streams whose caller may no longer read what they read when the stream began: it
-// was signed out or disabled, its token has expired, or it has another role or deputyship. The client connects again, and
-// misses nothing if it may still listen.
+// rights closes event streams whose caller has lost the rights it had when the stream began. The
+// caller may have signed out, been disabled, or have an expired token, another role or another
+// deputyship. The client reconnects and misses nothing if it may still listen.
 type rights struct {
 	log        *slog.Logger
 	tellOthers func()                                      // other processes
@@ -52,13 +52,13 @@ func newRights(log *slog.Logger) *rights {
 	return &rights{log: log, tellOthers: func() {}, wake: make(chan struct{}, 1), streams: map[*openStream]struct{}{}}
 }
 
-// changed says that rights may have changed, here and in other processes. It never blocks.
+// changed reports that rights may have changed, to this process and others. It never blocks.
 func (r *rights) changed() {
 	r.recheck()
 	r.tellOthers()
 }
 
-// recheck all streams of this process soon. It never blocks.
+// recheck makes this process check all its streams soon. It never blocks.
 func (r *rights) recheck() {
 	select {
 	case r.wake <- struct{}{}:
@@ -94,7 +94,8 @@ func (r *rights) run(ctx context.Context) error {
 	}
 }
 
-// latest is the latest change of rights in the history, seen if there is none after it or no stream.
+// latest returns the latest change of rights in the history. It returns seen if there is no later
+// one, or no stream.
 func (r *rights) latest(ctx context.Context, seen int64) int64 {
 	r.mu.Lock()
 	idle := len(r.streams) == 0
@@ -111,8 +112,8 @@ func (r *rights) latest(ctx context.Context, seen int64) int64 {
 	return latest
 }
 
-// rightsHistory finds the latest change of rights after an entry of the history; after itself if there
-// is none. After 0 it is the latest entry of any kind.
+// rightsHistory returns the latest change of rights after an entry of the history, or that entry if
+// there is none. After 0, it returns the latest entry of any kind.
 func rightsHistory(db *gorm.DB) func(ctx context.Context, after int64) (int64, error) {
 	return func(ctx context.Context, after int64) (latest int64, err error) {
 		if after == 0 {
@@ -150,7 +151,7 @@ func (r *rights) check(ctx context.Context) {
 	}
 }
 
-// middleware follows streams, and notices requests that may change rights.
+// middleware tracks streams, and detects requests that may change rights.
 func (r *rights) middleware(a *application) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		op := ctx.Operation()
@@ -202,7 +203,7 @@ func (r *rights) middleware(a *application) func(huma.Context, func(huma.Context
 	}
 }
 
-// changesRights reports whether an operation may change what somebody may read.
+// changesRights reports whether an operation may change what a user may read.
 func changesRights(op *huma.Operation) bool {
 	if op.Method == http.MethodGet || op.OperationID == "login" {
 		return false

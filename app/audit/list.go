@@ -147,7 +147,7 @@ func sign(before bool) int {
 	return 1
 }
 
-// reaches tells whether a table may hold what is asked for.
+// reaches reports whether a table may hold matching entries.
 func (q *Query) reaches(source int) bool {
 	meetings := source == ofMeetings
 	if q.Subject != "" && (q.Subject == "meeting") != meetings {

@@ -2,7 +2,7 @@ package audit
 
 import "strings"
 
-// Mask stands for a secret: that there is one is told, and that it changed.
+// Mask replaces a secret. It shows that a secret is set or has changed.
 const Mask = "***"
 
 // secretWords are parts of the names of fields that are never shown.

@@ -131,7 +131,7 @@ func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }
 
-// silent are columns whose change tells nobody anything.
+// silent are columns whose changes are of no interest to readers.
 var silent = map[string]bool{"id": true, "version": true, "created_at": true, "updated_at": true, "closures": true}
 
 // fieldsOf rows and maps, by column and key, as JSON would show them. Objects are taken apart:

@@ -128,8 +128,8 @@ func shown(v reflect.Value) any {
 	}
 }
 
-// masked hides what is secret of a value, as its tag says: the password in a URL, or all of it,
-// so that only whether there is something can be told.
+// masked hides the secret parts of a value according to its tag: the password in a URL, or the
+// whole value. Then it shows only whether the value is set.
 func masked(v reflect.Value, secret string) any {
 	switch {
 	case v.Kind() == reflect.Map:

@@ -72,7 +72,7 @@ func Parse(file string, src []byte, environ []string) (Loaded, error) {
 func localURL(addr string) string {
 	host, port, _ := net.SplitHostPort(addr)
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return Default().HTTP.BaseURL // the address is at fault, and is told so
+		return Default().HTTP.BaseURL // the address is invalid and reported as such
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
 		host = "localhost"

@@ -58,7 +58,7 @@ func maskLines(src []byte, secrets []string) []string {
 	return lines
 }
 
-// keyed is a key and a value behind it, up to the next one in braces.
+// keyed is a key and its value, up to the next one in braces.
 var keyed = regexp.MustCompile(`([\w.-]+)(["']?\s*:(?:\s+|$))([^,{}\[\]]*)`)
 
 // maskUnknown hides the values of keys that are no settings, which may be misspelt secrets, and

@@ -24,7 +24,7 @@ type Reloader struct {
 	Started *Config // what holds for settings that need a restart
 	Current *Config // and for the others
 	Apply   func(ctx context.Context, old, now *Config) error
-	State   *State // is told of each attempt; may be nil
+	State   *State // records each attempt; may be nil
 	Log     *slog.Logger
 }
 
@@ -37,7 +37,7 @@ func (r *Reloader) Run(ctx context.Context) error {
 		err = w.Add(filepath.Dir(r.File)) // the directory: a rename over the file would end a watch of it
 	}
 	if err != nil {
-		r.Log.Warn("the configuration file is not watched; changes need a restart", "file", r.File, "error", err)
+		r.Log.Warn("configuration file not watched, changes need a restart", "file", r.File, "error", err)
 		<-ctx.Done()
 		return nil
 	}
@@ -97,18 +97,18 @@ func (r *Reloader) reload(ctx context.Context) {
 	_, restart := Keys(Diff(r.Started, now))
 	if len(live)+len(restart) == 0 {
 		r.State.Accept(r.File, l.Origins)
-		r.Log.Info("the configuration file was read again; nothing changed", "file", r.File)
+		r.Log.Info("configuration file read again, nothing changed", "file", r.File)
 		return
 	}
 	if err := r.Apply(ctx, r.Current, now); err != nil {
 		r.State.Refuse(err)
-		r.Log.Error("the changed configuration could not be applied; the old settings stay in force", "file", r.File, "error", err)
+		r.Log.Error("applying the changed configuration failed, old settings stay in force", "file", r.File, "error", err)
 		return
 	}
 	r.State.Accept(r.File, l.Origins)
 	r.Current = now
 	if len(live) > 0 {
-		r.Log.Info("the changed configuration is in force", "file", r.File, "keys", live)
+		r.Log.Info("changed configuration in force", "file", r.File, "keys", live)
 	}
 	if len(restart) > 0 {
 		r.Log.Warn("these settings differ from those in force until a restart", "file", r.File, "keys", restart)

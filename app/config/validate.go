@@ -54,7 +54,7 @@ const (
 	year = 366 * day
 )
 
-// validate tells everything that cannot work, values that contradict each other included.
+// validate returns all faults, including values that contradict each other.
 func (c *Config) validate() []brokenRule {
 	var r rules
 	c.HTTP.validate(&r)

@@ -174,11 +174,11 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 	return db, postgres.New(postgres.Config{Conn: l}), nil
 }
 
-// boundIdle bounds how long a transaction may wait for its client, unless the administrator has
-// done so. A process that froze in the middle of one holds what it locked for no longer: others
-// have its work after half that time, and would wait for it. It is told with each connection and
-// not with its start, for poolers refuse parameters that they do not know. What holds a
-// transaction open on purpose sets its own bound.
+// boundIdle limits how long a transaction may wait for its client, unless the administrator has set
+// a limit. If a process freezes in a transaction, its locks are then released. Other processes take
+// over its work after half that time and would wait for the locks. The limit is set on each
+// connection, not as a startup parameter, because poolers reject parameters that they do not know.
+// Code that keeps a transaction open on purpose sets its own limit.
 const boundIdle = `SELECT set_config('idle_in_transaction_session_timeout', '5s', false)
 	WHERE current_setting('idle_in_transaction_session_timeout') = '0'`
 

@@ -15,11 +15,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Unavailable reports whether err says that the database does not serve anybody just now
-// (down, starting, stopping, out of connections or of disk space, a stand-by, or too slow for
-// the time-outs that its administrator set) instead of what is wrong with one statement. Work
-// that met it is not at fault and is worth another try later. A context that ended counts only if it was the database that was slow:
-// its deadline passed; a cancelled one tells nothing of the database.
+// Unavailable reports whether err means that the database serves nobody at the moment, rather than
+// that one statement is wrong. The database may be down, starting, stopping, a standby, or out of
+// connections or disk space. It may also be too slow for the timeouts that its administrator set.
+// Work that fails in this way should be retried later. An expired deadline counts, because the
+// database was slow. A canceled context does not count, because it says nothing about the database.
 func Unavailable(err error) bool {
 	if err == nil {
 		return false

@@ -1,5 +1,5 @@
-// Package problem maps errors to application/problem+json (RFC 9457). It is the only place where an
-// error of a domain becomes a status and a code. Importing it makes huma answer with a [Problem].
+// Package problem maps errors to application/problem+json (RFC 9457). It is the only place where
+// domain errors get a status and a code. After an import, huma answers with a [Problem].
 package problem
 
 import (
@@ -28,8 +28,8 @@ import (
 	"punctual/notify/webhook"
 )
 
-// Problem is the body of every answer that is not a success (RFC 9457). Code is stable and
-// meant for programs, Title and Detail are meant for people and may change.
+// Problem is the body of every error response (RFC 9457). Code is stable and for programs. Title
+// and Detail are for people and may change.
 type Problem struct {
 	Type      string            `json:"type" doc:"urn:punctual:problem: and the code"`
 	Title     string            `json:"title"`
@@ -57,8 +57,8 @@ type ProblemFault struct {
 	ProblemFigures
 }
 
-// ProblemFigures are what a broken rule allows and what was wanted:
-// only what applies to the rule.
+// ProblemFigures holds the limit of a violated policy and the requested value. Only fields that
+// apply to the policy are set.
 type ProblemFigures struct {
 	RoomID     int64      `json:"room_id,omitempty" doc:"Whose rule it is; left out: the installation's"`
 	Limit      any        `json:"limit,omitempty" doc:"What the rule allows: a count, a duration such as 4h, a time or a time of day"`
@@ -81,7 +81,7 @@ func figuresOf(r fault.Figures) ProblemFigures {
 	return p
 }
 
-// ProblemConflict is a time at which a room is taken; it does not tell by whom.
+// ProblemConflict is a time at which a room is taken. It does not show who booked it.
 type ProblemConflict struct {
 	RoomID int64     `json:"room_id"`
 	Start  time.Time `json:"start"`
@@ -90,13 +90,13 @@ type ProblemConflict struct {
 	OriginalStart *time.Time `json:"original_start,omitempty" doc:"Of the date of a series that it is in the way of"`
 }
 
-// Most that an answer lists.
+// Maximum lengths of the lists in a response.
 const (
 	MaxErrors    = 100
 	maxConflicts = 1000
 )
 
-// bound cuts the lists of p, and says how much was left out.
+// bound truncates the lists of p and reports how many entries it left out.
 func (p *Problem) bound() *Problem {
 	errs, conflicts := min(len(p.Errors), MaxErrors), min(len(p.Conflicts), maxConflicts)
 	p.Omitted += len(p.Errors) - errs + len(p.Conflicts) - conflicts
@@ -106,13 +106,13 @@ func (p *Problem) bound() *Problem {
 
 func (p *Problem) Error() string { return cmp.Or(p.Detail, p.Title) }
 
-// GetStatus makes a Problem one of huma's errors.
+// GetStatus implements huma.StatusError.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// ContentType is what huma asks for before it writes a body.
+// ContentType implements huma.ContentTypeFilter.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// GetHeaders tells huma what else to send.
+// GetHeaders returns the additional headers that huma sends.
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
 	if p.RetryAfter > 0 {
@@ -124,7 +124,7 @@ func (p *Problem) GetHeaders() http.Header {
 	return h
 }
 
-// Of returns the problem of an error of any domain, nil if it does not know the error.
+// Of returns the problem for an error of any domain, or nil if it does not know the error.
 func Of(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -179,7 +179,7 @@ func Of(err error) *Problem {
 	}
 }
 
-// TooLarge returns the problem of an [http.MaxBytesError], nil for another error.
+// TooLarge returns the problem for an [http.MaxBytesError], or nil for another error.
 func TooLarge(err error) *Problem {
 	e, ok := errors.AsType[*http.MaxBytesError](err)
 	if !ok {
@@ -190,10 +190,10 @@ func TooLarge(err error) *Problem {
 	return p
 }
 
-// StatusClientGone is what proxies log when a client did not wait for its answer.
+// StatusClientGone is the status that proxies log when a client disconnects before the response.
 const StatusClientGone = 499
 
-// invalidProblem is what is wrong with the request itself: 422 with all faults.
+// invalidProblem maps invalid requests: 422 with all faults.
 func invalidProblem(err error) *Problem {
 	if e, ok := errors.AsType[*fault.InvalidError](err); ok {
 		return faulty("invalid", "Invalid request", e.Faults)
@@ -213,7 +213,7 @@ func faulty(code, title string, faults []fault.Fault) *Problem {
 	return p
 }
 
-// conflictProblem is what the present state of things does not allow: 409 and 412.
+// conflictProblem maps conflicts with the current state: 409 and 412.
 func conflictProblem(err error) *Problem {
 	if e, ok := errors.AsType[*meeting.ConflictError](err); ok {
 		p := New(http.StatusConflict, "room_conflict", "The room is taken")
@@ -259,8 +259,8 @@ func conflictProblem(err error) *Problem {
 	return nil
 }
 
-// seriesConflict names every date of a series that cannot be. What a rule says of all of them
-// is said once.
+// seriesConflict lists every date of a series that cannot be booked. A violation that applies to
+// all dates is listed once.
 func seriesConflict(e *meeting.SeriesConflictError) *Problem {
 	p := New(http.StatusUnprocessableEntity, "policy_violation", "The policies of the room do not allow this")
 	if e.Taken() {
@@ -280,7 +280,7 @@ func seriesConflict(e *meeting.SeriesConflictError) *Problem {
 		for _, f := range d.Violations {
 			shown := ProblemFault{Location: f.Location, Message: f.Message, Code: f.Code, OriginalStart: &start, ProblemFigures: figuresOf(f.Figures)}
 			switch n := dates[f]; {
-			case n == 0: // has been said
+			case n == 0: // already listed
 				continue
 			case n == len(e.Dates) && n > 1:
 				shown.OriginalStart, dates[f] = nil, 0
@@ -304,14 +304,14 @@ func versionMismatch(current int64) *Problem {
 	return p
 }
 
-// Write answers with p and ends the chain of handlers.
+// Write sends p and ends the handler chain.
 func Write(c *gin.Context, p *Problem) {
 	for k, v := range p.GetHeaders() {
 		c.Header(k, v[0])
 	}
 	body, err := json.Marshal(p.bound())
 	if err != nil {
-		panic(err) // a Problem has nothing that cannot be encoded
+		panic(err) // a Problem can always be encoded
 	}
 	c.Data(p.Status, p.ContentType(""), body)
 	c.Abort()
@@ -322,13 +322,13 @@ func New(status int, code, title string) *Problem {
 	return &Problem{Type: "urn:punctual:problem:" + code, Title: title, Status: status, Code: code}
 }
 
-// Internal returns the problem of an unexpected error. It says nothing about the cause.
+// Internal returns the problem for an unexpected error. It does not reveal the cause.
 func Internal() *Problem {
 	return New(http.StatusInternalServerError, "internal", "Internal Server Error")
 }
 
-// Every error that huma writes goes through the map above. What is not known is an internal
-// error: it is kept for the access log, and the client learns nothing of the inside.
+// Every error that huma writes goes through the map above. An unknown error becomes an internal
+// error: the access log gets it, and the client sees no details.
 func init() {
 	huma.NewError = func(status int, detail string, errs ...error) huma.StatusError {
 		return OfStatus(status, detail, errs)
@@ -345,7 +345,8 @@ func init() {
 	}
 }
 
-// OfStatus returns the problem for a status of huma, or that of the first of errs that has its own.
+// OfStatus returns the problem for a huma status. If one of errs has its own problem, OfStatus
+// returns the first of these.
 func OfStatus(status int, detail string, errs []error) *Problem {
 	return mapHuma(status, detail, errs).bound()
 }
@@ -371,7 +372,7 @@ func mapHuma(status int, detail string, errs []error) *Problem {
 	}
 }
 
-// withoutDetails leaves out what huma found in a request: its text holds what was sent.
+// withoutDetails removes huma's details, because their text repeats what was sent.
 func withoutDetails(errs []error) []error {
 	return slices.DeleteFunc(slices.Clone(errs), func(err error) bool {
 		_, ok := err.(*huma.ErrorDetail)
@@ -379,7 +380,7 @@ func withoutDetails(errs []error) []error {
 	})
 }
 
-// statusCode names a problem that no domain error stands for.
+// statusCode returns the code of a problem without a domain error.
 func statusCode(status int) string {
 	switch status {
 	case http.StatusUnauthorized:

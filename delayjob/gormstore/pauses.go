@@ -19,7 +19,8 @@ type Pauses struct {
 // NewPauses returns the decisions in db, whose schema is migrated.
 func NewPauses(db *gorm.DB) *Pauses { return &Pauses{db, silence{}} }
 
-// Pause notes that by has paused a job. Who paused it first counts, until Resume.
+// Pause records that by has paused a job. If the job is already paused, the first record stays
+// until Resume.
 func (s *Pauses) Pause(ctx context.Context, job, by string, at time.Time) error {
 	err := s.change(ctx, "job.paused", job, `INSERT INTO job_settings (job, paused_at, paused_by) VALUES (?, ?, ?)
 		ON CONFLICT (job) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by

@@ -476,9 +476,8 @@ func (s *Topics) Trim(ctx context.Context, t time.Time) error {
 	return nil
 }
 
-// tidy does something to the rows of which cond holds, some at a time. Those that somebody has
-// locked it passes over until the next time; so does it with the rest where that is much, since
-// then another process tidies up.
+// tidy applies a change to the rows that match cond, in small batches. It skips locked rows until
+// the next time. If many rows are locked, it stops, because another process is tidying up.
 func (s *Topics) tidy(ctx context.Context, do, cond string, args map[string]any) error {
 	db := s.db.WithContext(ctx)
 	some := "SELECT topic, id FROM delay_jobs WHERE " + cond + " LIMIT " + strconv.Itoa(tidied)

@@ -44,7 +44,7 @@ const (
 	discarded = "dead_letter.discarded"
 )
 
-// NoteRequeued notes that dead letters were tried again of which there was no record.
+// NoteRequeued records retries of dead letters that have no record.
 func (s *DeadLetters) NoteRequeued(ctx context.Context, ids ...string) error {
 	for _, id := range ids {
 		if err := s.trail.Note(s.db.WithContext(ctx), requeued, id, id, nil, nil); err != nil {
@@ -54,7 +54,7 @@ func (s *DeadLetters) NoteRequeued(ctx context.Context, ids ...string) error {
 	return nil
 }
 
-// died is what a trail tells of a dead letter.
+// died returns the summary of a dead letter for the trail.
 func died(f admin.DeadLetter) []any {
 	return []any{map[string]any{"error": f.Error, "attempts": f.Attempts, "dead_at": f.DeadAt.UTC()}}
 }

@@ -87,7 +87,7 @@ type deadID struct {
 type deadDetail struct {
 	Body struct {
 		DeadJobView
-		Discarded *time.Time        `json:"discarded_at" nullable:"true" doc:"Nobody is to be shown it any more"`
+		Discarded *time.Time        `json:"discarded_at" nullable:"true" doc:"When it was discarded; lists no longer show it"`
 		Queued    bool              `json:"queued" doc:"The queue holds it, too; null fields below are of one that it forgot"`
 		Due       *time.Time        `json:"due" nullable:"true"`
 		Payload   *string           `json:"payload" nullable:"true" doc:"The message's body; most are empty and refer to a row by the key"`
@@ -144,7 +144,7 @@ type requeued struct {
 	}
 }
 
-// chosen tells the strategies that a filter is about; all its faults are in the error.
+// chosen returns the strategies that match a filter. The error contains all its faults.
 func (a *api) chosen(in *deadFilter) (jobs []string, err error) {
 	for _, j := range a.Jobs {
 		if in.Body.Job == "" || in.Body.Job == j.Name() {

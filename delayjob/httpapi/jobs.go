@@ -100,8 +100,8 @@ func (a *api) registerJobs(r huma.API) {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Jobs"}}
 	}
 	huma.Register(r, op("list-jobs", http.MethodGet, "/jobs", "The strategies and what waits for them"), a.list)
-	huma.Register(r, op("pause-job", http.MethodPost, "/jobs/{name}/pause", "Hand out nothing of a strategy"), a.pause)
-	huma.Register(r, op("resume-job", http.MethodPost, "/jobs/{name}/resume", "Go on with a strategy"), a.resume)
+	huma.Register(r, op("pause-job", http.MethodPost, "/jobs/{name}/pause", "Pause a strategy"), a.pause)
+	huma.Register(r, op("resume-job", http.MethodPost, "/jobs/{name}/resume", "Resume a strategy"), a.resume)
 	huma.Register(r, op("list-job-messages", http.MethodGet, "/jobs/{name}/messages", "The next messages of a strategy that the queue holds"), a.messages)
 	huma.Register(r, op("coming-jobs", http.MethodGet, "/jobs/coming", "What becomes due in each minute of the coming hour, by strategy"), a.comingHour)
 	a.registerDead(r, op)

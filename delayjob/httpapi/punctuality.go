@@ -71,7 +71,7 @@ type lateBucket struct {
 	Count int64    `json:"count"`
 }
 
-// viewLateness of the counts by each of the lateness.Bounds, and behind the last one.
+// viewLateness returns the counts up to each of lateness.Bounds, and above the last one.
 func viewLateness(l Histogram) LatenessView {
 	v := LatenessView{Histogram: make([]lateBucket, len(lateness.Bounds)+1)}
 	for i := range v.Histogram {

@@ -96,7 +96,7 @@ func (l *Recorder) Flush(ctx context.Context) {
 			l.add(k, *c)
 		}
 		l.mu.Unlock()
-		l.log.Warn("how late jobs ran is not written down yet", "error", err)
+		l.log.Warn("storing lateness counts failed, retrying", "error", err)
 		return
 	}
 	l.trim(ctx)

@@ -42,7 +42,7 @@ func (o *outage) begin(err error, log *slog.Logger) {
 	defer o.mu.Unlock()
 	if time.Since(o.told) > outageQuiet {
 		o.told = time.Now()
-		log.Warn("the queue does not answer; pops are served from the database", "error", err)
+		log.Warn("queue unavailable, serving pops from the database", "error", err)
 	}
 }
 

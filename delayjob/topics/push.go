@@ -73,7 +73,7 @@ func (p *Pusher) Run(ctx context.Context) error {
 			}
 		case ctx.Err() == nil && !failing:
 			failing = true
-			p.opts.Logger.Warn("webhooks of topics may have changed; those known are served", "error", err)
+			p.opts.Logger.Warn("reading topic webhooks failed, using the known ones", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -302,8 +302,8 @@ func (e Ending) lease() delayjob.Lease {
 	return delayjob.Lease{ID: delayjob.MessageID(JobName(e.Topic), e.ID), Shard: e.Lease.shard, Token: e.Lease.token}
 }
 
-// tell updates the queue after a commit, unless the queue is down. A missed update does no harm:
-// the next claim finds that the message is out of date.
+// Queue updates after a commit are best effort, and skipped while the queue is down. A missed update
+// does no harm: the next claim finds that the message is out of date.
 func (s *Service) tell(do func() []error) {
 	if s.outage.on() {
 		return
@@ -317,7 +317,7 @@ func (s *Service) tell(do func() []error) {
 }
 
 func (s *Service) untold(err error) {
-	s.log.Warn("the queue was not told of what became of a job; the next claim tells it", "error", err)
+	s.log.Warn("updating the queue about a job failed, the next claim corrects it", "error", err)
 }
 
 // Extend makes the lease end ttr from now.

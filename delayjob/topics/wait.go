@@ -76,7 +76,7 @@ func (s *Service) listen(ctx context.Context) {
 		hints, err := s.queue.Wake(ctx)
 		if err != nil {
 			if failures++; ctx.Err() == nil && failures == 1 {
-				s.log.Warn("no wake-up hints for pops; polling meanwhile", "error", err)
+				s.log.Warn("wake-up hints for pops unavailable, polling", "error", err)
 			}
 			pause(ctx, time.Second)
 			continue

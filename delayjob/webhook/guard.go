@@ -38,7 +38,7 @@ func networks(all ...string) []netip.Prefix {
 	return ps
 }
 
-// refused tells whether nobody may post to a, unless one of allowed holds it.
+// refused reports whether posts to a are forbidden, unless one of allowed contains it.
 func refused(a netip.Addr, allowed []netip.Prefix) bool {
 	if !a.IsValid() {
 		return true
@@ -65,9 +65,9 @@ func refused(a netip.Addr, allowed []netip.Prefix) bool {
 
 const lookUp = 5 * time.Second
 
-// CheckURL tells what keeps a URL from being posted to: nil, or an error for the one who set
-// it. Every address of its host must be allowed. Its host may get others later; so a post is
-// judged again by the address that it connects to.
+// CheckURL returns an error if posts to a URL are not possible. The error is for the user who sets
+// the URL. Every address of its host must be allowed. The host's addresses may change later, so
+// each post checks the address that it connects to.
 func (s *Sender) CheckURL(ctx context.Context, raw string) error {
 	u, err := url.Parse(raw)
 	switch {

@@ -108,8 +108,8 @@ func Sign(secret, timestamp string, body []byte) string {
 	return "v1=" + hex.EncodeToString(m.Sum(nil))
 }
 
-// Send posts and tells the answer, whatever its status. An error says why there was none; it
-// does not repeat the URL.
+// Send posts and returns the response, whatever its status. It fails if there was no response. The
+// error does not contain the URL.
 func (s *Sender) Send(ctx context.Context, p Post) (Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, bytes.NewReader(p.Body))
 	if err != nil {

@@ -61,8 +61,8 @@ func Register(api huma.API, s *topics.Service, rate account.Limiter) {
 	huma.Register(api, op("fail-topic-job", http.MethodPost, "/topics/{topic}/jobs/{id}/fail", "Give a job back, for later or for good", status(http.StatusNoContent), leased), h.fail)
 	huma.Register(api, op("list-topics", http.MethodGet, "/topics", "The topics that the token reaches, and what they hold"), h.list)
 	huma.Register(api, op("get-topic", http.MethodGet, "/topics/{topic}", "What a topic holds, and the coming hour by minute"), h.stats)
-	huma.Register(api, op("pause-topic", http.MethodPost, "/topics/{topic}/pause", "Hand out nothing of a topic"), h.pause)
-	huma.Register(api, op("resume-topic", http.MethodPost, "/topics/{topic}/resume", "Go on with a topic"), h.resume)
+	huma.Register(api, op("pause-topic", http.MethodPost, "/topics/{topic}/pause", "Pause a topic"), h.pause)
+	huma.Register(api, op("resume-topic", http.MethodPost, "/topics/{topic}/resume", "Resume a topic"), h.resume)
 	huma.Register(api, op("list-dead-topic-jobs", http.MethodGet, "/topics/{topic}/dead", "Jobs that gave up, the latest first"), h.dead)
 	huma.Register(api, op("requeue-dead-topic-job", http.MethodPost, "/topics/{topic}/dead/{id}/requeue", "Try a dead job again", status(http.StatusNoContent), changes), h.requeue)
 }

@@ -36,7 +36,7 @@ func itoa(i int) string { return strconv.Itoa(i) }
 
 func isArray(raw []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("[")) }
 
-// parse reads a job and tells all that is wrong with it; at is where in the request it stands.
+// parse reads a job and returns all its faults. at is its location in the request.
 func parse(topic string, raw []byte, at string, now time.Time) (*topics.Job, []fault.Fault) {
 	j := &topics.Job{Key: topics.Key{Topic: topic}, Version: 1, TTR: topics.DefaultTTR, MaxAttempts: topics.DefaultMaxAttempts}
 	var in newTopicJob
@@ -95,7 +95,7 @@ func parse(topic string, raw []byte, at string, now time.Time) (*topics.Job, []f
 	return j, faults
 }
 
-// dueTime is when a job is due of which either the time or the delay is given.
+// dueTime returns the due time of a job. The request contains either the time or the delay.
 func dueTime(due *time.Time, delayMs *int64, at string, now time.Time) (time.Time, []fault.Fault) {
 	field, t := ".due", now
 	switch {
@@ -140,7 +140,7 @@ func decode(raw []byte, into any, at string) *fault.Fault {
 		if e.Field == "" {
 			return wrong(at, "wrong_type", "must be an object")
 		}
-		kind, _, _ := strings.Cut(e.Value, " ") // a number stands behind it
+		kind, _, _ := strings.Cut(e.Value, " ") // followed by a number
 		return wrong(at+"."+e.Field, "wrong_type", "must not be a "+kind)
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {

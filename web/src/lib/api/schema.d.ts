@@ -468,7 +468,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Hand out nothing of a strategy */
+        /** Pause a strategy */
         post: operations["pause-job"];
         delete?: never;
         options?: never;
@@ -485,7 +485,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on with a strategy */
+        /** Resume a strategy */
         post: operations["resume-job"];
         delete?: never;
         options?: never;
@@ -1562,7 +1562,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Hand out nothing of a topic */
+        /** Pause a topic */
         post: operations["pause-topic"];
         delete?: never;
         options?: never;
@@ -1596,7 +1596,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on with a topic */
+        /** Resume a topic */
         post: operations["resume-topic"];
         delete?: never;
         options?: never;
@@ -2589,7 +2589,7 @@ export interface components {
             dead_at: string;
             /**
              * Format: date-time
-             * @description Nobody is to be shown it any more
+             * @description When it was discarded; lists no longer show it
              */
             discarded_at: string | null;
             /** Format: date-time */
@@ -3937,7 +3937,7 @@ export interface components {
         PlannedRequest: {
             /**
              * Format: date-time
-             * @description As it was told to those who decide; it stays
+             * @description As announced to the approvers; it stays
              */
             deadline: string;
             /**
