@@ -1,10 +1,10 @@
 // Writes src/lib/api/schema.d.ts, the types of the REST API, from the description that a
-// running punctual serves:
+// running punctual server returns:
 //
 //   npm run api -- [URL] [--check]
 //
-// URL defaults to $PUNCTUAL_URL, then http://localhost:8080. With --check nothing is
-// written; the exit code is 1 if the committed types are not those of the server.
+// URL defaults to $PUNCTUAL_URL, then http://localhost:8080. With --check the script writes
+// nothing and exits with 1 if the committed types differ from the server's.
 import { readFile, writeFile } from 'node:fs/promises'
 import openapiTS, { astToString } from 'openapi-typescript'
 

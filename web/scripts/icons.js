@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib'
 
-// The drawing of public/favicon.svg, on a square of 32 x 32, as PNG for home screens that want
-// one: distances to its shapes give smooth edges in every size.
+// Draws public/favicon.svg, on a square of 32 x 32, as PNG for home screens that need PNG icons.
+// Distances to the shapes give smooth edges at every size.
 
 const ground = [0x0b, 0x6b, 0x58]
 const white = [0xff, 0xff, 0xff]
@@ -18,13 +18,13 @@ function fromLine(p, a, b) {
   return away(p, [a[0] + t * dx, a[1] + t * dy])
 }
 
-/** Around the middle, but for the quarter at the top right. @type {(p: Point) => number} */
+/** The distance of a point from the circle, whose top right quarter is missing. @type {(p: Point) => number} */
 function fromArc(p) {
   if (p[0] > 16 && p[1] < 16) return Math.min(away(p, [16, 6.5]), away(p, [25.5, 16]))
   return Math.abs(away(p, [16, 16]) - 9.5)
 }
 
-/** How far a point is outside of the square with its round corners. @type {(p: Point, round: number) => number} */
+/** The distance of a point from the square with round corners; negative inside. @type {(p: Point, round: number) => number} */
 function fromSquare(p, round) {
   const [dx, dy] = [Math.abs(p[0] - 16) - 16 + round, Math.abs(p[1] - 16) - 16 + round]
   return Math.hypot(Math.max(dx, 0), Math.max(dy, 0)) + Math.min(Math.max(dx, dy), 0) - round
@@ -36,7 +36,7 @@ function fromSquare(p, round) {
  */
 function pixels(size, { round, drawn }) {
   const scale = size / 32
-  const rows = Buffer.alloc(size * (size * 4 + 1)) // each begins with its filter: none
+  const rows = Buffer.alloc(size * (size * 4 + 1)) // each row begins with its filter type: none
   for (let y = 0; y < size; y++) {
     for (let x = 0; x < size; x++) {
       /** @type {Point} */
@@ -73,12 +73,12 @@ function png(size, looks) {
   const head = Buffer.alloc(13)
   head.writeUInt32BE(size, 0)
   head.writeUInt32BE(size, 4)
-  head.set([8, 6], 8) // bits a channel; colours with transparency
+  head.set([8, 6], 8) // bits per channel; color with alpha
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
   return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', deflateSync(pixels(size, looks), { level: 9 })), chunk('IEND', Buffer.alloc(0))])
 }
 
-/** A vite plugin that draws the icons which the manifests and pages name. */
+/** A vite plugin that draws the icons named by the manifests and pages. */
 export function icons() {
   return {
     name: 'icons',
@@ -88,7 +88,7 @@ export function icons() {
       for (const [fileName, size, looks] of /** @type {const} */ ([
         ['icon-192.png', 192, { round: 9, drawn: 1 }],
         ['icon-512.png', 512, { round: 9, drawn: 1 }],
-        ['icon-maskable.png', 512, { round: 0, drawn: 0.82 }], // whatever shape is cut out of it
+        ['icon-maskable.png', 512, { round: 0, drawn: 0.82 }], // safe for any mask shape
         ['apple-touch-icon.png', 180, { round: 0, drawn: 0.9 }],
       ])) {
         this.emitFile({ type: 'asset', fileName, source: png(size, looks) })

@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-// What ends up in the bundle.
+// Packages that end up in the bundle.
 const bundled = ['svelte', 'openapi-fetch', 'uqr', 'swagger-ui-dist', 'chart.js', '@kurkle/color', '@fontsource-variable/figtree']
 
-/** A vite plugin that ships the licences of what is bundled, as they ask for. */
+/** A vite plugin that ships the licenses of the bundled packages, as the licenses require. */
 export function licenses() {
   return {
     name: 'licenses',

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
-// Of public/, what door.html names.
+// The files in public/ that door.html names.
 const fixed = ['/door', '/theme.js', '/favicon.svg']
 
 /**
- * A vite plugin that builds the service worker of the page at a door: its source behind the list
- * of all files of the page `door`, and a version that changes with them.
+ * A vite plugin that builds the service worker of the door page. The built file contains the list
+ * of all files of the page `door`, a version that changes with them, and the source.
  */
 export function doorWorker() {
   return {
     name: 'door-worker',
     apply: /** @type {const} */ ('build'),
-    enforce: /** @type {const} */ ('post'), // when vite has taken out chunks that were styles alone
+    enforce: /** @type {const} */ ('post'), // after vite removed chunks that contained only styles
     /**
      * @this {import('vite').Rolldown.PluginContext}
      * @param {import('vite').Rolldown.NormalizedOutputOptions} _
@@ -29,8 +29,8 @@ export function doorWorker() {
 }
 
 /**
- * The files that a page needs: its entry, all that it imports at once or later, their styles,
- * and the fonts and pictures that those name.
+ * Returns the files that a page needs: its entry, everything it imports now or later, their styles,
+ * and the fonts and images that those name.
  * @param {string} entry
  * @param {import('vite').Rolldown.OutputBundle} bundle
  */

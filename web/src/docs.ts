@@ -1,11 +1,11 @@
 import 'swagger-ui-dist/swagger-ui.css'
 import './docs.css'
-// The whole of Swagger UI in one file: nothing is loaded from anywhere else.
+// Swagger UI is bundled in one file: nothing is loaded from other hosts.
 import SwaggerUI from 'swagger-ui-dist/swagger-ui-es-bundle.js'
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
-/** Swagger UI looks for a class; the rest of the page for the theme chosen in the application. */
+/** Swagger UI checks a class for dark mode; the rest of the page uses the application's theme. */
 function paint() {
   const chosen = document.documentElement.dataset.theme
   document.documentElement.classList.toggle('dark-mode', chosen ? chosen === 'dark' : dark.matches)
@@ -20,6 +20,6 @@ SwaggerUI({
   docExpansion: 'list',
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
-  // The default asks a validator on the internet.
+  // By default, Swagger UI calls a validator on the internet.
   validatorUrl: null,
 })

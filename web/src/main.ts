@@ -4,7 +4,7 @@ import App from './App.svelte'
 import { i18n } from './lib/i18n/index.svelte'
 import { session } from './lib/session.svelte'
 
-// Language and user first: the page appears once, in the right words.
+// Load language and user first: the page appears once, in the right language.
 await i18n.settle()
 await session.load()
 mount(App, { target: document.getElementById('app')! })

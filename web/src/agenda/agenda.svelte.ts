@@ -7,33 +7,33 @@ const shown = new Set<Meeting['status']>(['pending', 'confirmed', 'in_progress',
 
 const page = 100
 
-/** Meetings from an instant on, page by page, as far as somebody reads. */
+/** Meetings from an instant on, read page by page as the user scrolls. */
 export class Agenda {
   #asked = { from: '', site: 0 }
   #all = $state.raw<Meeting[]>([])
   #cursor: string | undefined
-  /** By start. */
+  /** Sorted by start. */
   list = $derived(this.#all.filter((m) => shown.has(m.status)).sort((a, b) => a.start.localeCompare(b.start) || a.id - b.id))
-  /** Whether there is an answer to the last question. */
+  /** Whether the latest request was answered. */
   fresh = $state(false)
   /** Whether the last meeting was read. */
   done = $state(false)
   loading = $state(false)
   error = $state.raw<unknown>(null)
 
-  /** Begins anew from an instant on, at one site or (0) at all. */
+  /** Starts over from an instant, at one site or (0) at all sites. */
   show(from: string, site: number) {
     this.#asked = { from, site }
     this.fresh = false
     return this.load()
   }
 
-  /** Reads anew as much as there was. */
+  /** Reloads as many meetings as were loaded. */
   load() {
     return this.#read(Math.max(1, Math.ceil(this.#all.length / page)), true)
   }
 
-  /** Reads on. */
+  /** Reads the next page. */
   more() {
     return this.done || this.loading ? undefined : this.#read(1, false)
   }
@@ -73,7 +73,7 @@ export class Agenda {
     }
   }
 
-  /** Puts a meeting in place as it is now, if it belongs to what was read. */
+  /** Inserts or updates a meeting if it belongs to the loaded range. */
   #put(m: Meeting) {
     this.#since.push(m)
     this.#place(m)

@@ -5,8 +5,8 @@ type OpeningHours = NonNullable<Room['policy']['opening_hours']>[number]
 const weekdays = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'] as const
 
 /**
- * The parts of a date, in minutes after midnight, at which a room is closed. Without any
- * opening hours it never is. Hours that end before they begin reach into the next day.
+ * Returns the parts of a date, in minutes after midnight, at which a room is closed. A room without
+ * opening hours is never closed. Hours that end before they begin reach into the next day.
  */
 export function closedHours(hours: OpeningHours[], date: string): [from: number, to: number][] {
   if (!hours.length) return []

@@ -2,18 +2,18 @@ import type { GridRoom } from '../lib/api/client'
 import { day } from './day.svelte'
 import { layoutOf, stops, type Stop } from './layout'
 
-/** Where the keyboard is: at a meeting, at a time, or at a room's name. */
+/** The position of the keyboard: at a meeting, at a time, or at a room's name. */
 export interface Cursor {
   room: number
-  /** The minute looked at, which stays on the way up and down. */
+  /** The current minute, kept when moving up and down. */
   at: number
   meeting?: number
   head?: boolean
-  /** The end of a time that is being selected. */
+  /** The end of the time that is being selected. */
   to?: number
 }
 
-/** A cursor and what is there now. */
+/** A cursor and the stop that it is at. */
 export interface Place {
   room: GridRoom
   index: number
@@ -24,7 +24,7 @@ function stopsOf(room: GridRoom): Stop[] {
   return stops(room, layoutOf(room, day.of(room), day.date).placed)
 }
 
-/** What is at the cursor; without the room it is the first one's. */
+/** Returns the stop at the cursor; if the room is gone, the stop in the first room. */
 export function placeOf(c: Cursor): Place | undefined {
   const index = Math.max(0, day.rooms.findIndex((r) => r.id === c.room))
   const room = day.rooms[index]
@@ -43,7 +43,7 @@ function cursorAt(room: GridRoom, stop: Stop, at = stop.from): Cursor {
   return { room: room.id, at, meeting: stop.meeting?.id }
 }
 
-/** Where a key leads from a place, if it is one that leads somewhere. */
+/** Returns where a key leads from a position, if it leads anywhere. */
 export function walk(e: KeyboardEvent, c: Cursor, p: Place): Cursor | undefined {
   const last = day.rooms.length - 1
   const row = (index: number): Cursor => {

@@ -7,15 +7,15 @@ import { booking } from '../meeting/booking.svelte'
 import { filters } from './filters.svelte'
 
 const shown = new Set<GridMeeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
-const slow = 120_000 // rooms change seldom, and no event tells
+const slow = 120_000 // rooms rarely change, and no event reports it
 
-/** What was drawn: the dates, and the site if the rooms of one alone were asked for. */
+/** The loaded picture: its dates, and its site if only the rooms of one were requested. */
 interface Drawn {
   span: string
   site: number
 }
 
-/** A picture of the rooms that pass the filters, over the dates that the view shows. */
+/** The rooms that pass the filters, and their meetings on the dates that the view shows. */
 class Day {
   zone = $derived(filters.zone)
   date = $derived(filters.date)
@@ -27,16 +27,16 @@ class Day {
   error = $state.raw<unknown>(null)
 
   #span = $derived(`${filters.span.from} ${filters.span.to}`)
-  /** What has to be asked for: who has all rooms, has those of a site. */
+  /** What to request: all rooms include those of a site. */
   wanted = $derived(`${this.#span} ${this.#drawn?.site === 0 ? 0 : filters.site}`)
-  /** Whether there are rooms to show, if perhaps without the meetings of these dates yet. */
+  /** Whether there are rooms to show, possibly still without the meetings of these dates. */
   loaded = $derived(this.#drawn !== null)
-  /** Whether what is shown is of the dates that are asked for. */
+  /** Whether the shown data is for the requested dates. */
   fresh = $derived(this.#drawn?.span === this.#span && (!this.#drawn.site || this.#drawn.site === filters.site))
 
-  /** Meetings that touch the dates in some room's zone, without those that did not take place. */
+  /** Meetings that touch the dates in some room's zone, except canceled, rejected, and missed ones. */
   meetings = $derived(this.fresh ? this.#all.filter((m) => shown.has(m.status)) : [])
-  /** Whether there is any room to look at. */
+  /** Whether there is any room to show. */
   empty = $derived(this.#drawn !== null && !this.#drawn.site && !this.#rooms.length)
 
   /** Rooms that pass the filters; text also finds rooms by their meetings. */
@@ -49,7 +49,7 @@ class Day {
   })
   byID = $derived(new Map(this.#rooms.map((r) => [r.id, r])))
 
-  // A room whose meetings are the same keeps its list, and is not drawn anew.
+  // A room with unchanged meetings keeps its list and is not redrawn.
   #lists = new Map<number, GridMeeting[]>()
   #byRoom = $derived.by(() => {
     const byRoom = new Map<number, GridMeeting[]>()
@@ -72,7 +72,7 @@ class Day {
   /** Whether rooms of several sites are shown. */
   manySites = $derived(!filters.site && this.#sites.length > 1)
 
-  /** The meetings in a room, and those that are to move there. */
+  /** The meetings in a room, and those that will move there once approved. */
   of(room: { id: number }): GridMeeting[] {
     return this.#byRoom.get(room.id) ?? none
   }
@@ -82,7 +82,7 @@ class Day {
   }
 
   #latest = new LatestRequest()
-  /** What was heard since the last question: the answer may be older. */
+  /** Events received since the latest request: its response may be older. */
   #since: GridMeeting[] = []
 
   async load() {
@@ -98,7 +98,7 @@ class Day {
       do {
         const page = await ask(api.GET('/grid', { params: { query: { from, to, site_id: site || undefined, limit: 1000, cursor } } }))
         list.push(...page.rooms)
-        for (const m of page.meetings) meetings.set(m.id, m) // one in rooms of two pages is in both
+        for (const m of page.meetings) meetings.set(m.id, m) // a meeting in rooms of two pages is on both
         for (const s of page.sites) sites.set(s.id, s)
         cursor = page.next_cursor ?? undefined
       } while (cursor)
@@ -111,7 +111,7 @@ class Day {
     } catch (err) {
       if (current()) this.error = err
     } finally {
-      rooms.ready().catch(() => {}) // for all that asks about rooms; the picture did not wait for it
+      rooms.ready().catch(() => {}) // for everything that needs rooms; the picture itself does not wait
     }
   }
 
@@ -127,13 +127,13 @@ class Day {
     return within(m.room_ids, m.start, m.end) || Boolean(change && within(change.room_ids, change.start, change.end))
   }
 
-  /** Puts a meeting in place as it is now. */
+  /** Inserts or updates a meeting. */
   put(m: GridMeeting) {
     this.#since.push(m)
     if (this.#drawn) this.#all = patched(this.#all, m, this.#touches(m))
   }
 
-  /** Keeps the picture fresh; returns what stops it. */
+  /** Keeps the picture up to date; returns a function that stops it. */
   watch(): () => void {
     const off = booking.onSaved((m) => this.put(m))
     const unfollow = live.follow({ load: () => this.load(), meeting: (m) => this.put(m) })
@@ -148,7 +148,7 @@ class Day {
 
 const none: GridMeeting[] = []
 
-/** The new list, of which what is the same stays the same. */
+/** Returns the new list, but keeps the items that did not change. */
 function same<T extends { id: number }>(was: T[], now: T[]): T[] {
   const known = new Map(was.map((x) => [x.id, x]))
   return now.map((x) => {

@@ -6,11 +6,11 @@ import { session } from '../lib/session.svelte'
 import { addDays, today } from '../lib/zone'
 import { addMonths, dayOf, monthOf, weekOf, type Span } from './span'
 
-/** The views of rooms and their paths. What shows a view, pages/Day.svelte knows. */
+/** The views of rooms and their paths. pages/Day.svelte maps them to components. */
 export const views = { day: '/', week: '/week', month: '/month', list: '/list' } as const
 export type View = keyof typeof views
 
-/** What each view is a picture of: its dates, and where the date before and after it is. */
+/** For each view its dates, and the date before and after. */
 const extents: Record<string, { span: (date: string) => Span; step: (date: string, by: number) => string }> = {
   day: { span: dayOf, step: addDays },
   list: { span: dayOf, step: addDays },
@@ -18,7 +18,7 @@ const extents: Record<string, { span: (date: string) => Span; step: (date: strin
   month: { span: monthOf, step: addMonths },
 }
 
-/** What a room is filtered by. */
+/** What rooms are filtered by. */
 interface Filterable {
   name: string
   floor: string
@@ -27,7 +27,7 @@ interface Filterable {
   features: string[]
 }
 
-/** What is looked at, as the address says it: view, date, site, capacity, features, text. */
+/** The state of the view as the address stores it: view, date, site, capacity, features, text. */
 class Filters {
   // Opening a meeting changes the address; the view below it stays as it is.
   #kept: { view: View; query: URLSearchParams } = { view: 'day', query: new URLSearchParams() }
@@ -47,10 +47,10 @@ class Filters {
   text = $derived(this.#query.get('q') ?? '')
   /** The list is grouped by room, not by day. */
   byRoom = $derived(this.#query.get('group') === 'room')
-  /** How many filters are set. */
+  /** The number of active filters. */
   count = $derived(Number(this.site > 0) + Number(this.capacity > 0) + this.features.length + Number(this.text !== ''))
 
-  /** The zone whose calendar says what "today" is: the chosen site's, else the user's. */
+  /** The zone whose calendar defines "today": the selected site's, else the user's. */
   zone = $derived(rooms.siteByID.get(this.site)?.timezone || session.zone)
   date = $derived.by(() => {
     const date = this.#query.get('date') ?? ''
@@ -72,22 +72,22 @@ class Filters {
     router.keep({ date: date === today(this.zone) ? '' : date })
   }
 
-  /** Goes to the next (1) or the previous (-1) day, week or month. */
+  /** Moves to the next (1) or the previous (-1) day, week or month. */
   step(by: number) {
     this.go(extents[this.view]!.step(this.date, by))
   }
 
-  /** The address of a view with all that is set, and another date if one is given. */
+  /** Returns the address of a view with the current filters, and another date if given. */
   href(view: View, date?: string): string {
     const query = new URLSearchParams(this.#query)
     if (date) query.set('date', date)
     return views[view] + (query.size ? '?' + query : '')
   }
 
-  /** Active rooms that pass all filters; the text is looked for in what is said about them. */
+  /** Active rooms that pass all filters. The text is matched against the room's details. */
   rooms = $derived.by(() => rooms.list.filter((r: Room) => r.active && this.pass(r) && (!this.text || this.names(r))))
 
-  /** Whether the room passes all filters but the text. */
+  /** Reports whether the room passes all filters except the text. */
   pass(r: Filterable): boolean {
     return (
       (!this.site || r.site_id === this.site) &&
@@ -96,7 +96,7 @@ class Filters {
     )
   }
 
-  /** Whether the text is in what is said about the room. */
+  /** Reports whether the room's details contain the text. */
   names(r: Filterable): boolean {
     const said = `${r.name} ${r.floor} ${r.features.join(' ')}`
     return said.toLocaleLowerCase().includes(this.text.trim().toLocaleLowerCase())

@@ -5,13 +5,13 @@ import { targetOf } from './gridTarget'
 import type { Viewport } from './gridViewport.svelte'
 import { minuteOf } from './layout'
 
-/** The cell of the grid that has the keyboard's focus, or gets it with the next Tab. */
+/** The cell of the grid that has the keyboard focus, or gets it with the next Tab. */
 export class GridFocus {
   cursor = $state.raw<Cursor>({ room: 0, at: 540 })
   here = $derived.by<Place | undefined>(() => placeOf(this.cursor))
   /** The data-key of the cell's element. */
   key = $derived.by(() => this.here && keyOf(this.here))
-  /** Whether the focus is, or was last, in the grid. */
+  /** Whether the focus is, or last was, in the grid. */
   inside = false
 
   #view: Viewport
@@ -20,14 +20,14 @@ export class GridFocus {
     this.#view = view
   }
 
-  /** Puts the cursor where a user looks first, until they have been in the grid. For an effect. */
+  /** Puts the cursor where a user looks first, until the user enters the grid. For an effect. */
   beginAtFirst() {
     void day.date
     const room = day.rooms[0]
     if (room && !this.inside) untrack(() => (this.cursor = { room: room.id, at: this.#view.firstMinute() }))
   }
 
-  /** Takes the focus along when its cell is drawn elsewhere or is gone. For an effect. */
+  /** Moves the focus along when its cell is redrawn elsewhere or removed. For an effect. */
   keep() {
     void this.key
     void day.meetings
@@ -38,12 +38,12 @@ export class GridFocus {
   follow(take: boolean) {
     const el = this.#view.scroller?.querySelector<HTMLElement>(`[data-key="${this.key}"]`)
     const at = document.activeElement
-    // A dialog whose opener is gone, such as a slot that was booked, leaves the focus to the content.
+    // If a dialog's opener is gone, such as a slot that was booked, the content gets the focus.
     const free = at === document.body || at === null || at.matches('main')
     if (el && at !== el && (take || free)) el.focus({ preventScroll: true })
   }
 
-  /** Moves cursor and focus, and scrolls there. */
+  /** Moves cursor and focus, and scrolls to them. */
   async go(to: Cursor) {
     this.cursor = to
     await tick()
@@ -64,7 +64,7 @@ export class GridFocus {
   left({ relatedTarget, target }: FocusEvent) {
     const scroller = this.#view.scroller!
     if (relatedTarget) this.inside = scroller.contains(relatedTarget as Node)
-    // An element that is gone did not give the focus away; nor did a window that lost it to another.
+    // A removed element loses the focus without a user action; so does a window in the background.
     else setTimeout(() => (this.inside &&= !(target as Node).isConnected || !document.hasFocus() || scroller.contains(document.activeElement)))
   }
 }

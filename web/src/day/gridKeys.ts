@@ -12,7 +12,7 @@ import { moved, obstacle, rangeOf, stretched, taken, type Plan } from './plan'
 
 const kinds: Record<string, 'move' | 'start' | 'end' | undefined> = { m: 'move', e: 'end', s: 'start' }
 
-/** The keyboard on the grid: keys walk from cell to cell, select a time, and move or stretch a meeting. */
+/** Keyboard control of the grid: keys move between cells, select a time, and move or resize a meeting. */
 export class GridKeys {
   #view: Viewport
   #focus: GridFocus
@@ -40,7 +40,7 @@ export class GridKeys {
     void this.#focus.go(to)
   }
 
-  /** What a key does at a place, if it does not lead elsewhere. */
+  /** Runs the action of a key at a position, if the key does not move the cursor. */
   #action(e: KeyboardEvent, { room, stop, index }: Place): (() => void) | undefined {
     if (e.key === 'z' && (e.ctrlKey || e.metaKey)) return undo
     if (modified(e)) return undefined
@@ -77,10 +77,10 @@ export class GridKeys {
     this.#view.reveal(index, { from: to - step, to })
   }
 
-  /** Changes, carries out or drops the plan. */
+  /** Changes, applies or discards the plan. */
   #plan(e: KeyboardEvent) {
     const planner = this.#planner
-    if (e.key === 'Tab') return planner.cancel(true) // and the focus moves on
+    if (e.key === 'Tab') return planner.cancel(true) // the focus moves on
     e.preventDefault()
     if (e.key === 'Escape') return planner.cancel(true)
     if (e.key === 'Enter' || e.key === ' ') return void planner.carryOut()
@@ -92,12 +92,12 @@ export class GridKeys {
   }
 }
 
-/** Whether a modifier is held that leaves the key to the browser; Ctrl belongs to Home and End. */
+/** Reports whether a held modifier leaves the key to the browser. Ctrl belongs to Home and End. */
 function modified(e: KeyboardEvent): boolean {
   return e.altKey || e.metaKey || (e.ctrlKey && e.key !== 'Home' && e.key !== 'End')
 }
 
-/** The plan after a key; undefined if the key does not change it. */
+/** Returns the plan after a key; undefined if the key does not change it. */
 export function next(p: Plan, key: string): Plan | undefined {
   const step = stepOf(p.room)
   const sideways = { ArrowLeft: -step, ArrowRight: step }[key]

@@ -9,14 +9,14 @@ import type { GridFocus } from './gridFocus.svelte'
 import { wallAt, type Stretch } from './layout'
 import { idle, obstacle, timesOf, type Plan } from './plan'
 
-/** What the user is about to book or to change in the grid, and what becomes of it. */
+/** What the user is about to book or to change in the grid, and its result. */
 export class Planner {
   plan = $state.raw<Plan>()
-  /** The plan is changed with the keys, not with the pointer. */
+  /** Whether the plan is changed by keyboard, not by pointer. */
   byKeys = $state(false)
   /** What screen readers announce. */
   announcement = $state('')
-  /** Why the plan will hardly be possible; "" if nothing is in the way. */
+  /** Why the plan will hardly be possible; "" if nothing conflicts. */
   obstacle = $derived.by(() => (this.plan ? obstacle(this.plan, this.#now()) : ''))
 
   #focus: GridFocus
@@ -35,14 +35,14 @@ export class Planner {
     this.announcement = text
   }
 
-  /** Drops the plan, and announces that if asked to. */
+  /** Discards the plan, and announces that if asked to. */
   cancel(announced = false) {
     this.plan = undefined
     this.byKeys = false
     if (announced) this.announce(i18n.t.grid.asItWas)
   }
 
-  /** Does what is planned. */
+  /** Applies the plan. */
   async carryOut() {
     const p = this.plan!
     this.cancel()
@@ -50,7 +50,7 @@ export class Planner {
     const { meeting, room } = p
     if (!meeting) return this.book(room, p)
     const times = timesOf(p)
-    // An edge that was not touched stays to the second.
+    // An unchanged edge keeps its seconds.
     const start = p.kind === 'end' ? meeting.start : times.start
     const end = p.kind === 'start' ? meeting.end : times.end
     const room_ids = meeting.room_ids.map((id) => (id === p.home!.id ? room.id : id))
@@ -58,7 +58,7 @@ export class Planner {
     await move(meeting, { room_ids: [...new Set(room_ids)], start, end }, room.timezone, day)
   }
 
-  /** Opens the booking form, and moves the focus to what is booked in the room. */
+  /** Opens the booking form, and moves the focus to the booked meeting. */
   async book(room: GridRoom, at?: Stretch) {
     const saved = await booking.open({
       roomID: room.id,

@@ -8,7 +8,7 @@ import type { Viewport } from './gridViewport.svelte'
 import { dayLength, layoutOf, stepOf, type Stretch } from './layout'
 import { drawn, moved, stretched, taken } from './plan'
 
-/** Mouse, pen and finger on the grid: a drag draws, moves or stretches a meeting, a click opens or books. */
+/** Mouse, pen and touch on the grid: a drag draws, moves or resizes a meeting; a click opens or books. */
 export class GridPointer {
   #view: Viewport
   #planner: Planner
@@ -51,7 +51,7 @@ export class GridPointer {
     if ((e.target as Element).closest('[data-book]')) void this.#planner.book(room)
   }
 
-  /** Keeps a finger that drags from scrolling. Attached from the start: browsers ask only listeners that precede the touch. */
+  /** Prevents scrolling during a touch drag. Attached early: browsers ask only listeners that exist before the touch. */
   attach = (el: HTMLElement) => {
     const moves = (e: TouchEvent) => {
       if (this.#planner.plan && e.cancelable) e.preventDefault()
@@ -61,7 +61,7 @@ export class GridPointer {
   }
 }
 
-/** The time that a click at a minute books: an hour, or the room's step, cut to the gap between meetings. */
+/** Returns the time that a click at a minute books: an hour, or the room's step, cut to the gap between meetings. */
 export function slotAt(room: GridRoom, minute: number): Stretch {
   const { placed } = layoutOf(room, day.of(room), day.date)
   const unit = Math.max(30, stepOf(room))

@@ -1,12 +1,12 @@
 import type { GridMeeting, GridRoom } from '../lib/api/client'
 import { day } from './day.svelte'
 
-/** What an event of the grid is about. */
+/** The target of an event of the grid. */
 export interface Target {
   room?: GridRoom
   meeting?: GridMeeting
   edge?: 'start' | 'end'
-  /** It is the name of the room, not its hours. */
+  /** Whether it is the name of the room, not its hours. */
   name: boolean
 }
 

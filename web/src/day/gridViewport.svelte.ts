@@ -8,14 +8,14 @@ import { zoom } from './zoom.svelte'
 export const headHeight = 36
 const margin = 320 // pixels around the view in which rows are drawn
 
-/** What of the grid is in view, and what lies at a point of it. */
+/** The visible part of the grid, and the cell at a point of it. */
 export class Viewport {
-  /** The element that scrolls. */
+  /** The scrolling element. */
   scroller = $state<HTMLElement>()
   width = $state(0)
   height = $state(0)
   top = $state(0)
-  /** The first minute in view. It stays when the scale changes. */
+  /** The first visible minute. It stays when the scale changes. */
   leftmost = 0
 
   #phone: () => boolean
@@ -27,7 +27,7 @@ export class Viewport {
     this.#now = now
   }
 
-  /** On a phone a room's name stands above its hours, which have the full width. */
+  /** On a phone a room's name is above its hours, and the hours have the full width. */
   get phone(): boolean {
     return this.#phone()
   }
@@ -45,7 +45,7 @@ export class Viewport {
   /** The minute of the day that clocks show now, by zone. */
   nowIn = $derived.by(() => new Map(day.zones.map((zone) => [zone, minuteOf(this.#now(), { timezone: zone }, day.date)])))
 
-  /** The rows to draw: those near the view, and the one with the focus. In order, since an element that is moved loses the focus. */
+  /** The rows to draw: those near the view, and the focused one. Sorted, since an element loses the focus when it moves. */
   near(focused: number | undefined): number[] {
     const first = this.rows.at(this.top - margin)
     const last = Math.min(day.rooms.length - 1, this.rows.at(this.top + (this.height || 900) + margin))
@@ -56,7 +56,7 @@ export class Viewport {
     return all
   }
 
-  /** Where a day begins to be shown: at the opening hour, or a little before now. */
+  /** The first shown minute of a day: the opening hour, or a little before now. */
   firstMinute(): number {
     const start = opening(day.rooms, day.date)
     const now = this.nowIn.get(day.zones[0]!)!
@@ -65,7 +65,7 @@ export class Viewport {
     return Math.max(0, Math.floor((now - Math.min(120, view / 4)) / 30) * 30)
   }
 
-  /** Scrolls to the first minute of a day once, and to the same hours when the scale changes. For an effect. */
+  /** Scrolls to the first minute of a day once, and keeps the hours when the scale changes. For an effect. */
   keepHours() {
     const what = `${day.date} ${this.phone}`
     if (!this.scroller || !this.width || !day.rooms.length) return
@@ -88,7 +88,7 @@ export class Viewport {
     return day.rooms[this.rows.at(clientY - this.scroller!.getBoundingClientRect().top + this.scroller!.scrollTop - headHeight)]!
   }
 
-  /** Scrolls a row into view, and a part of it. */
+  /** Scrolls a row, and a part of it, into view. */
   reveal(index: number, part?: Stretch) {
     const el = this.scroller
     if (!el) return

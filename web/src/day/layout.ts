@@ -3,8 +3,8 @@ import { seconds } from '../lib/duration'
 import { lanes } from '../lib/lanes'
 import { addMinutes, instantOf, minutesBetween, wallOf } from '../lib/zone'
 
-// Where things lie in the row of a room: in minutes after midnight of a date, as the clock on the
-// room's wall shows them. What reaches beyond the day is cut to it.
+// Positions in the row of a room: minutes after midnight of a date, by the clock on the room's
+// wall. Intervals that reach beyond the day are cut.
 
 export const dayLength = 1440
 
@@ -13,12 +13,12 @@ export interface Stretch {
   to: number
 }
 
-/** A meeting in a row, of which `lane` of `of` is its. */
+/** A meeting in a row: it takes lane `lane` of `of` lanes. */
 export interface Placed extends Stretch {
   meeting: GridMeeting
   lane: number
   of: number
-  /** It begins before, or ends behind, what is shown. */
+  /** It begins before, or ends after, the shown day. */
   before: boolean
   after: boolean
 }
@@ -30,13 +30,13 @@ export interface Shade extends Stretch {
 
 export interface Layout {
   placed: Placed[]
-  /** Where meetings are to move once that is decided. */
+  /** Where meetings will move once the move is approved. */
   asked: (Stretch & { meeting: GridMeeting })[]
   shades: Shade[]
   lanes: number
 }
 
-/** A time of the room's day as minutes; it may lie outside of the day. */
+/** A time of the room's day as minutes; it can lie outside of the day. */
 export function minuteOf(instant: string | Date, room: { timezone: string }, date: string): number {
   return minutesBetween(date + 'T00:00:00', wallOf(instant, room.timezone))
 }
@@ -46,12 +46,12 @@ export function wallAt(minute: number, date: string): string {
   return addMinutes(date + 'T00:00:00', minute)
 }
 
-/** The instant at which the room's clock shows so many minutes. */
+/** Returns the instant at which the room's clock shows that many minutes. */
 export function instantAt(minute: number, room: { timezone: string }, date: string): Date {
   return instantOf(wallAt(minute, date), room.timezone)
 }
 
-/** The part of the day that an interval takes, if any. */
+/** Returns the part of an interval that lies in the day, if any. */
 function stretch(of: { start: string; end: string }, room: GridRoom, date: string): Stretch | undefined {
   const from = Math.max(0, minuteOf(of.start, room, date))
   const to = Math.min(dayLength, minuteOf(of.end, room, date))
@@ -92,7 +92,7 @@ export function layout(room: GridRoom, meetings: GridMeeting[], date: string): L
 
 const known = new WeakMap<GridRoom, { meetings: GridMeeting[]; date: string; layout: Layout }>()
 
-/** The layout of a row, made once for what is the same. */
+/** Returns the layout of a row, cached for unchanged input. */
 export function layoutOf(room: GridRoom, meetings: GridMeeting[], date: string): Layout {
   const k = known.get(room)
   if (k?.meetings === meetings && k.date === date) return k.layout
@@ -101,7 +101,7 @@ export function layoutOf(room: GridRoom, meetings: GridMeeting[], date: string):
   return made
 }
 
-/** How many lanes a row has. Few have more than one, which is seen without laying them out. */
+/** Returns the number of lanes of a row. The common case of one lane needs no layout. */
 export function lanesOf(room: GridRoom, meetings: GridMeeting[], date: string): number {
   let end = 0
   for (const m of meetings) {
@@ -111,7 +111,7 @@ export function lanesOf(room: GridRoom, meetings: GridMeeting[], date: string): 
   return 1
 }
 
-/** What the meeting takes of the room with its buffers, if it has any. */
+/** Returns the time that the meeting and its buffers take in the room, if the meeting has buffers. */
 export function occupancy(m: GridMeeting, room: GridRoom): { start: string; end: string } | undefined {
   const known = m.occupied?.find((o) => o.room_id === room.id)
   if (known) return known
@@ -124,17 +124,17 @@ export function occupancy(m: GridMeeting, room: GridRoom): { start: string; end:
   }
 }
 
-/** The room's grid of starts and ends, in minutes; a quarter of an hour where it has none. */
+/** Returns the room's grid of starts and ends, in minutes; 15 if the room has none. */
 export function stepOf(room: GridRoom): number {
   return Math.max(1, room.step ? seconds(room.step) / 60 : 15)
 }
 
-/** A place at which the keyboard stops: a meeting or a time. */
+/** A stop of the keyboard: a meeting or a time. */
 export interface Stop extends Stretch {
   meeting?: GridMeeting
 }
 
-/** The stops of a row: its meetings, and between them times of half an hour or the room's step. */
+/** Returns the stops of a row: its meetings, and between them times in steps of half an hour or the room's step. */
 export function stops(room: GridRoom, placed: Placed[]): Stop[] {
   const unit = Math.max(30, stepOf(room))
   const all: Stop[] = []
@@ -155,7 +155,7 @@ export function stops(room: GridRoom, placed: Placed[]): Stop[] {
   return all
 }
 
-/** The first minute at which any of the rooms is open; seven o'clock where they always are. */
+/** Returns the first minute at which any of the rooms is open; 7:00 if they are always open. */
 export function opening(rooms: GridRoom[], date: string): number {
   let first = dayLength
   for (const room of rooms) {

@@ -6,18 +6,18 @@ import { titleOf } from '../meeting/title'
 import { day } from './day.svelte'
 import { dayLength, instantAt, minuteOf, occupancy, stepOf, type Stretch } from './layout'
 
-/** What somebody is about to do: draw a new time, move a meeting, or drag one of its edges. */
+/** What the user is about to do: draw a new time, move a meeting, or drag one of its edges. */
 export interface Plan extends Stretch {
   kind: 'draw' | 'move' | 'start' | 'end'
   room: GridRoom
-  /** Of all but "draw": the meeting, and the room in whose row it was taken. */
+  /** For all kinds but "draw": the meeting, and the room in whose row it was grabbed. */
   meeting?: GridMeeting
   home?: GridRoom
 }
 
 const clamp = (n: number, least: number, most: number) => Math.min(most, Math.max(least, n))
 
-/** A time from where the drawing began to where it is, on the room's grid; the edges belong to it. */
+/** Returns a time between the start of the drawing and its current end, on the room's grid, both edges included. */
 export function drawn(room: GridRoom, anchor: number, at: number): Plan {
   const step = stepOf(room)
   const from = clamp(Math.floor(Math.min(anchor, at) / step) * step, 0, dayLength - step)
@@ -25,13 +25,13 @@ export function drawn(room: GridRoom, anchor: number, at: number): Plan {
   return { kind: 'draw', room, from, to }
 }
 
-/** The meeting as it is, ready to be changed. */
+/** Returns the meeting as it is, ready to be changed. */
 export function taken(kind: 'move' | 'start' | 'end', meeting: GridMeeting, home: GridRoom): Plan {
   const { date } = day
   return { kind, meeting, home, room: home, from: minuteOf(meeting.start, home, date), to: minuteOf(meeting.end, home, date) }
 }
 
-/** The plan some minutes later than the meeting is, in a room; back at its place it is as it was. */
+/** Returns the plan moved by some minutes and to a room. Back at its place it is unchanged. */
 export function moved(plan: Plan, room: GridRoom, by: number): Plan {
   const was = taken('move', plan.meeting!, plan.home!)
   const step = stepOf(room)
@@ -40,7 +40,7 @@ export function moved(plan: Plan, room: GridRoom, by: number): Plan {
   return { ...was, room, from, to: from + was.to - was.from }
 }
 
-/** The plan with one edge at a minute. */
+/** Returns the plan with one edge at a minute. */
 export function stretched(plan: Plan, at: number): Plan {
   const step = stepOf(plan.room)
   const edge = Math.round(at / step) * step
@@ -49,14 +49,14 @@ export function stretched(plan: Plan, at: number): Plan {
     : { ...plan, to: clamp(edge, Math.floor(plan.from / step) * step + step, dayLength) }
 }
 
-/** Whether the plan would leave everything as it is. */
+/** Reports whether the plan would change nothing. */
 export function idle(plan: Plan): boolean {
   if (!plan.meeting) return false
   const was = taken('move', plan.meeting, plan.home!)
   return plan.room.id === was.room.id && plan.from === was.from && plan.to === was.to
 }
 
-/** When the plan is, as instants. */
+/** Returns the time of the plan as instants. */
 export function timesOf(plan: Plan): { start: string; end: string } {
   return {
     start: instantAt(plan.from, plan.room, day.date).toISOString(),
@@ -71,8 +71,8 @@ export function rangeOf(plan: Plan): string {
 }
 
 /**
- * Why the plan will hardly be possible, as far as the page knows; "" if nothing is in the way. The
- * server has the last word.
+ * Returns why the plan will hardly be possible, as far as the page knows; "" if nothing conflicts.
+ * The server has the last word.
  */
 export function obstacle(plan: Plan, now: Date): string {
   const { room, meeting } = plan

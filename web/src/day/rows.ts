@@ -1,6 +1,6 @@
 /** Rows of different heights, one below the other. */
 export class Rows {
-  /** Where each begins, and where the last ends. */
+  /** The top of each row, and the bottom of the last. */
   readonly tops: number[] = [0]
 
   constructor(heights: number[]) {
@@ -11,7 +11,7 @@ export class Rows {
     return this.tops.at(-1)!
   }
 
-  /** The row at a height; the first or the last beyond them. */
+  /** Returns the row at a height; beyond the ends the first or the last. */
   at(y: number): number {
     let low = 0
     let high = this.tops.length - 2

@@ -2,7 +2,7 @@ const key = 'punctual.zoom'
 const levels = [0.6, 0.8, 1, 1.4, 2, 3]
 const usual = 2
 
-/** How wide an hour is drawn, against what fits best. */
+/** The width of an hour, relative to the best fit. */
 class Zoom {
   #level = $state(read())
   factor = $derived(levels[this.#level]!)
@@ -14,7 +14,7 @@ class Zoom {
     try {
       localStorage.setItem(key, String(this.#level))
     } catch {
-      // It holds until the page is closed.
+      // Without storage it lasts until the page is closed.
     }
   }
 }

@@ -3,7 +3,7 @@ import { renew } from './offline'
 import { nextChange } from './state'
 import { listen } from './stream'
 
-/** What the device keeps, so that it is there after a reload, with or without the network. */
+/** What the device stores, so that it survives a reload with or without the network. */
 interface Kept {
   token: string
   room: { id: number; name: string }
@@ -31,37 +31,37 @@ function write(key: string, value: unknown) {
     if (value === null) localStorage.removeItem(key)
     else localStorage.setItem(key, JSON.stringify(value))
   } catch {
-    // It holds until the page is closed.
+    // Without storage it lasts until the page is closed.
   }
 }
 
 const answerWithin = 8000
-const retries = [1000, 2000, 5000, 10_000] // then the last one again and again
-const forgiven = 2500 // a server that restarts is back before anybody is told
-const spread = Math.random() // devices do not all ask at the same instant
+const retries = [1000, 2000, 5000, 10_000] // then the last one repeatedly
+const forgiven = 2500 // a server restart is shorter than this and stays unnoticed
+const spread = Math.random() // devices must not all send requests at the same instant
 
 export type Action = { book: number } | { extend: number; id: number } | { checkIn: number } | { end: number }
 
 /**
- * This device: the room it stands at, what the server told last, and whether the server is
- * there. One clock for all, the server's.
+ * This device: its room, the latest data from the server, and whether the server is reachable.
+ * All times are by the server's clock.
  */
 class Device {
   kept = $state.raw<Kept | null>(read<Kept>(key))
   door = $state.raw<Door | null>(null)
-  /** The present by the server's clock, on each full second. */
+  /** The current time by the server's clock, on each full second. */
   now = $state(Date.now())
-  /** When something was last heard of the server, by its clock. */
+  /** When the server was last heard from, by its clock. */
   heard = $state(0)
-  /** Why the device has to be paired again. */
+  /** Why the device must be paired again. */
   ended = $state(false)
 
   #ahead = 0
-  #failing = $state(0) // since when, by the server's clock; 0: all is well
+  #failing = $state(0) // since when, by the server's clock; 0: not failing
   #tries = 0
   #loading: Promise<void> | undefined
   #again = false
-  #acted = 0 // when something was done here last
+  #acted = 0 // time of the last action here
   #due = 0
   #retry: ReturnType<typeof setTimeout> | undefined
   #wake = () => {} // ends the wait before the next stream
@@ -76,7 +76,7 @@ class Device {
     this.now = this.#clock()
   }
 
-  /** The server does not answer, and not only for a moment: nothing can be done here. */
+  /** The server has been unreachable for more than a moment: no action is possible. */
   get lost(): boolean {
     return this.#failing > 0 && this.now - this.#failing >= forgiven
   }
@@ -85,7 +85,7 @@ class Device {
     return Date.now() + this.#ahead
   }
 
-  /** Shows the door from now on, until the returned function is called. Idle tells when nobody uses the screen. */
+  /** Runs the door until the returned function is called. `idle` reports whether nobody uses the screen. */
   start(idle: () => boolean): () => void {
     const stop = new AbortController()
     const tick = () => {
@@ -117,7 +117,7 @@ class Device {
     }
   }
 
-  /** Hears of changes, over one stream after the other. */
+  /** Listens for changes, and reconnects when a stream ends. */
   async #follow(stop: AbortSignal, idle: () => boolean) {
     for (let first = true; !stop.aborted && this.kept; first = false) {
       const began = Date.now()
@@ -141,10 +141,10 @@ class Device {
     }
   }
 
-  /** Asks the server what there is to show. */
+  /** Loads the current state from the server. */
   load(): Promise<void> {
     if (this.#loading) {
-      this.#again = true // what is asked for now may have been too early
+      this.#again = true // the request under way may miss the change
       return this.#loading
     }
     this.#due = Infinity
@@ -166,7 +166,7 @@ class Device {
     try {
       const door = await ask(api.GET('/door', { headers: this.#auth(), signal: AbortSignal.timeout(answerWithin) }))
       if (this.kept !== kept) return
-      if (sent < this.#acted) this.#again = true // it may be of before
+      if (sent < this.#acted) this.#again = true // the response may be older than the action
       else this.#accept(door, sent)
     } catch (err) {
       if (this.kept !== kept) return
@@ -188,7 +188,7 @@ class Device {
     this.#failing = 0
     this.#tries = 0
     clearTimeout(this.#retry)
-    // The code for telephones and what one may book change with the minute.
+    // The QR code and the bookable times change with the minute.
     const minute = Math.floor(this.now / 60_000 + 1) * 60_000 + spread * 4000
     this.#due = Math.min(nextChange(door, this.now) + 100 + spread * 400, minute)
     write(keySeen, { door, ahead: this.#ahead, heard: this.heard } satisfies Seen)
@@ -216,7 +216,7 @@ class Device {
     }
   }
 
-  /** Becomes the device of the door for which the code is, or throws a {@link Problem}. */
+  /** Pairs the device with the door of the code, or throws a {@link Problem}. */
   async pair(code: string, name: string) {
     const body = name ? { code, name } : { code }
     const { token, room } = await ask(api.POST('/door/pair', { body, signal: AbortSignal.timeout(answerWithin) }))
@@ -226,7 +226,7 @@ class Device {
     this.#keep({ token, room: { id: room.id, name: room.name } })
   }
 
-  /** Does something at the door, once however often it is sent, and shows what is then. */
+  /** Runs an action at the door once, however often it is sent, and shows the new state. */
   async act(action: Action) {
     const sent = Date.now()
     const headers = { ...this.#auth(), 'Idempotency-Key': idempotencyKey() }

@@ -1,13 +1,13 @@
 const patience = 30_000
 
-/** Whether somebody uses the screen. After half a minute nobody does, and it goes back to what it showed before. */
+/** Whether somebody uses the screen. After 30 seconds without input the screen is idle and returns to its default view. */
 class Idle {
-  /** Rises each time the screen goes back. */
+  /** Increases each time the screen becomes idle. */
   home = $state(0)
   #touched = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  /** Watches, until the returned function is called. */
+  /** Watches for input until the returned function is called. */
   watch(): () => void {
     const touched = () => {
       this.#touched = Date.now()

@@ -5,8 +5,8 @@ import Door from './Door.svelte'
 import { i18n } from '../lib/i18n/index.svelte'
 import { keepForReload } from './offline'
 
-// The screen at a room's door: a page of its own, since it knows no user and must be there
-// without the network. It shares what it can with the rest.
+// The screen at a room's door is a page of its own: it has no signed-in user and must work
+// without the network. It shares what it can with the application.
 await i18n.settle()
 mount(Door, { target: document.getElementById('app')! })
 keepForReload()

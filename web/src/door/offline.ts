@@ -1,21 +1,21 @@
-// The page is there after a reload without the network, and renews itself after an update.
+// Makes the page load without the network, and reloads it after an update.
 
 const hour = 3_600_000
-const rarely = 600_000 // whatever goes wrong, the page is not loaded anew more often
+const rarely = 600_000 // whatever goes wrong, the page does not reload more often
 
-/** Lets a service worker keep the files of this page: see worker.js. Only over https, or on this machine. */
+/** Lets a service worker store the files of this page (see worker.js). Requires https or localhost. */
 export function keepForReload() {
   if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return
   navigator.serviceWorker
     .register('/door-worker.js', { scope: '/door', updateViaCache: 'none' })
-    .catch(() => {}) // it works without, but for a reload while the network is down
+    .catch(() => {}) // the page works without it, except for a reload while the network is down
 }
 
 let asked = 0
 
 /**
- * Loads the page anew if the server has another version of it: a screen runs for months. Asks at
- * most once an hour, or at once if `now`: after the server was away.
+ * Reloads the page if the server has another version of it, since a screen runs for months. Checks at
+ * most once an hour, or immediately if `now`, for example after the server was unreachable.
  */
 export async function renew(now: boolean, idle: () => boolean) {
   if (!import.meta.env.PROD || (!now && Date.now() - asked < hour)) return
@@ -24,7 +24,7 @@ export async function renew(now: boolean, idle: () => boolean) {
   const answer = await fetch('/door', { cache: 'no-store' })
   if (!script || !answer.ok || (await answer.text()).includes(script)) return
   if (!idle() || Date.now() - performance.timeOrigin < rarely) {
-    asked = 0 // the next time
+    asked = 0 // retry at the next call
     return
   }
   location.reload()

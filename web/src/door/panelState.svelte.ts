@@ -7,11 +7,11 @@ import type { Action } from './device.svelte'
 import { mayCheckIn, mustCheckIn, type View } from './state'
 import { span } from './words'
 
-/** What the panel needs of the device. */
+/** The parts of the device that the panel uses. */
 interface Device {
   /** The time by the server's clock. */
   readonly now: number
-  /** The server does not answer. */
+  /** Whether the server is unreachable. */
   readonly lost: boolean
   act: (action: Action) => Promise<void>
 }
@@ -20,16 +20,16 @@ interface Device {
 export type Group = 'confirm' | 'meeting' | 'book' | 'unavailable' | null
 
 const ms = (at: string) => Date.parse(at)
-const soonAfter = 15 * 60_000 // a meeting that starts so soon after another is announced
+const soonAfter = 15 * 60_000 // a meeting that starts this soon after another is announced
 const shownFor = { good: 5000, bad: 9000 }
 
-/** What the door says and offers at this instant, and the action under way. */
+/** The state and the actions of the door at the current time, and the action under way. */
 export class Panel {
-  /** The meeting that the user is asked whether to end; 0: none. */
+  /** The meeting whose end the user must confirm; 0: none. */
   ending = $state(0)
   /** An action is under way. */
   busy = $state(false)
-  /** The result of the last action, for a while. */
+  /** The result of the last action, shown for a while. */
   message = $state.raw<{ text: string; bad: boolean } | null>(null)
 
   #of: () => { door: Door; view: View }
@@ -46,14 +46,14 @@ export class Panel {
   #meeting = $derived.by(() => this.#view.meeting)
   #started = $derived.by(() => Boolean(this.#meeting && ms(this.#meeting.start) <= this.#device.now))
 
-  /** A time of day by the clock in the room, with the date unless it is today. */
+  /** A time of day by the room's clock, with the date unless it is today. */
   clock(at: number): string {
     const zone = this.#door.room.timezone
     const date = new Date(at)
     return today(zone, date) === today(zone, new Date(this.#device.now)) ? time(date, zone) : dateTime(date, zone)
   }
 
-  /** How long the state lasts, or when it begins. */
+  /** Until when the state lasts, or when it begins. */
   lead = $derived.by(() => {
     const t = i18n.t.door
     const { state, until } = this.#view
@@ -73,7 +73,7 @@ export class Panel {
     }
   })
 
-  /** Why the room cannot be booked, if there is a reason. */
+  /** Why the room cannot be booked, if it cannot. */
   reason = $derived.by(() => {
     const t = i18n.t.door
     const { state, closure } = this.#view
@@ -90,7 +90,7 @@ export class Panel {
     return Math.min(1, (this.#device.now - ms(m.start)) / (ms(m.end) - ms(m.start)))
   })
 
-  /** The meeting that is announced below the state. */
+  /** The next meeting, if it is announced below the state. */
   next = $derived.by(() => {
     const { next, state } = this.#view
     const m = this.#meeting
@@ -98,9 +98,9 @@ export class Panel {
     return (m ? ms(next.start) - ms(m.end) < soonAfter : state !== 'closed') ? next : undefined
   })
 
-  // The server's offers are of an instant: later only those are shown that cannot have changed.
+  // The server computed its offers at one instant. Later, only offers that cannot have changed are shown.
 
-  /** The lengths for which the room can be booked now. */
+  /** The durations for which the room can be booked now. */
   choices = $derived.by(() => (['free', 'soon', 'pending'].includes(this.#view.state) ? this.#door.book.filter((c) => ms(c.end) > this.#device.now) : []))
   mayCheckIn = $derived.by(() => {
     const m = this.#meeting
@@ -108,7 +108,7 @@ export class Panel {
   })
   mustCheckIn = $derived.by(() => Boolean(this.#meeting && mustCheckIn(this.#meeting, this.#device.now)))
   mayEnd = $derived.by(() => this.#started && ['busy', 'check_in'].includes(this.#view.state))
-  /** By how much the meeting can be extended. */
+  /** The durations by which the meeting can be extended. */
   extensions = $derived.by(() => (this.mayEnd && this.#view.state === 'busy' ? this.#meeting!.extend : []))
 
   group = $derived.by<Group>(() => {
@@ -117,10 +117,10 @@ export class Panel {
     if (this.choices.length) return 'book'
     return this.#view.state === 'free' && !this.#device.lost ? 'unavailable' : null
   })
-  /** Whether nothing can be done right now. */
+  /** Whether no action is possible right now. */
   off = $derived.by(() => this.#device.lost || this.busy)
 
-  /** Asks whether to end the meeting. */
+  /** Asks the user to confirm the end of the meeting. */
   askToEnd() {
     this.message = null
     this.ending = this.#meeting!.id
@@ -130,12 +130,12 @@ export class Panel {
     this.ending = 0
   }
 
-  /** Drops the question once another meeting, or none, is shown. For an effect. */
+  /** Closes the confirmation once another meeting, or none, is shown. For an effect. */
   forgetEnded() {
     if (this.ending && this.#meeting?.id !== this.ending) this.ending = 0
   }
 
-  /** Does something at the door, and shows the text once it is done. */
+  /** Runs an action at the door, and shows the text once it is done. */
   async act(action: Action, done: string) {
     if (this.off) return
     this.busy = true

@@ -1,33 +1,33 @@
 import type { Door, DoorClosure, DoorMeeting } from '../lib/api/client'
 
-// What a door shows at an instant, from what the server told last: so it is right on the second,
-// and stays right while the network is away. All times are milliseconds by the server's clock.
+// What a door shows at an instant, computed from the latest server data. So it is correct to the second,
+// and stays correct while the network is away. All times are milliseconds by the server's clock.
 
 export type State = 'free' | 'soon' | 'pending' | 'check_in' | 'busy' | 'closed' | 'unknown'
 
 export interface View {
   state: State
-  /** That the state is about; none: nothing is. */
+  /** The meeting of the state; undefined if there is none. */
   meeting?: DoorMeeting
-  /** Why it is closed. */
+  /** Why the room is closed. */
   closure?: DoorClosure
-  /** When the state ends as things are; none: not today. */
+  /** When the state ends if nothing changes; undefined: not today. */
   until?: number
-  /** Until when somebody must check in. */
+  /** The check-in deadline. */
   by?: number
-  /** That comes behind it today. */
+  /** The next meeting today. */
   next?: DoorMeeting
 }
 
-/** So long before it begins a meeting is announced. */
+/** How long before its start a meeting is announced. */
 export const soon = 15 * 60_000
 
-/** A day that has ended is shown a moment longer, until the next one is there. */
+/** A day that has ended is shown a moment longer, until the next one is loaded. */
 const over = 30_000
 
 const ms = (at: string) => Date.parse(at)
 
-/** Meetings that take the room, or are to, by start. */
+/** Meetings that take the room now or later, sorted by start. */
 function lively(door: Door): DoorMeeting[] {
   return door.today.filter((m) => ['confirmed', 'in_progress', 'pending'].includes(m.status) && !m.ended_at)
 }
@@ -36,13 +36,13 @@ function holds(c: DoorClosure, at: number): boolean {
   return ms(c.start) <= at && (!c.end || at < ms(c.end))
 }
 
-/** Why the room is closed and until when; undefined: it is not. */
+/** Why the room is closed and until when; undefined: it is open. */
 function closedAt(door: Door, at: number): { closure: DoorClosure; until?: number } | undefined {
   let closure: DoorClosure | undefined
   let until = at
   for (const c of door.closed) {
     if (!holds(c, until)) continue
-    // A blackout says more than that it is night.
+    // A blackout is more informative than closed hours.
     if (!closure || (closure.kind === 'hours' && c.kind === 'blackout' && holds(c, at))) closure = c
     if (!c.end) return { closure }
     until = ms(c.end)
@@ -50,13 +50,13 @@ function closedAt(door: Door, at: number): { closure: DoorClosure; until?: numbe
   return closure && { closure, until }
 }
 
-/** People may check in to it now. */
+/** Reports whether people may check in to it now. */
 export function mayCheckIn(m: DoorMeeting, at: number): boolean {
   const open = m.status === 'confirmed' || m.status === 'in_progress'
   return open && !m.ended_at && !m.checked_in_at && ms(m.check_in_from) <= at && at < ms(m.end)
 }
 
-/** And somebody has to, or its room is given to others. */
+/** Reports whether check-in is required: without it the room is released. */
 export function mustCheckIn(m: DoorMeeting, at: number): boolean {
   return mayCheckIn(m, at) && Boolean(m.check_in_by) && at < ms(m.check_in_by!)
 }
@@ -82,7 +82,7 @@ export function viewAt(door: Door, at: number): View {
   return { state: 'free', next, until: until === Infinity ? undefined : until }
 }
 
-/** The next instant at which something else may have to be shown. */
+/** Returns the next instant at which the display may change. */
 export function nextChange(door: Door, at: number): number {
   const instants = [ms(door.day.end)]
   for (const m of lively(door)) {
@@ -105,12 +105,12 @@ export interface Entry {
   closure?: DoorClosure
 }
 
-/** Gaps shorter than this are not worth a line. */
+/** Shorter gaps get no entry. */
 const worthwhile = 10 * 60_000
 
 /**
- * What was and what comes today: meetings, and from now on when it is free or closed. One entry
- * holds the present; where none would, the present is an entry of its own.
+ * Today's past and coming entries: meetings and, from now on, when the room is free or closed. One entry
+ * contains the present; if none does, the present gets an entry of its own.
  */
 export function entriesAt(door: Door, at: number): Entry[] {
   const [begin, end] = [ms(door.day.start), ms(door.day.end)]

@@ -1,10 +1,10 @@
-// Server-sent events over fetch: an EventSource cannot show a token.
+// Server-sent events over fetch: an EventSource cannot send a token.
 
-const silentFor = 40_000 // the server says every 15 seconds that it is there
+const silentFor = 40_000 // the server sends a heartbeat every 15 seconds
 
 /**
- * Listens until the stream ends or fails, and calls `heard` with the name of each event. Settles
- * when it is over, in either case.
+ * Listens until the stream ends or fails, and calls `heard` with the name of each event. It resolves
+ * in either case.
  */
 export async function listen(path: string, token: string, heard: (event: string) => void, stop: AbortSignal): Promise<void> {
   const silence = new AbortController()
@@ -25,7 +25,7 @@ export async function listen(path: string, token: string, heard: (event: string)
       for (const line of lines) if (line.startsWith('event: ')) heard(line.slice(7))
     }
   } catch {
-    // The connection is lost, or is not wanted any more.
+    // The connection is lost, or no longer needed.
   } finally {
     clearTimeout(timer)
   }

@@ -1,10 +1,10 @@
-// The service worker of the page at a door: with it a screen that is switched on, or loads its
-// page anew, shows its day also while the network is away. It keeps the page's own files, which
-// are listed above when it is built, and nothing else: what the server tells, the page itself
-// keeps. For every other page of this origin it does nothing.
+// The service worker of the door page. With it, a screen that is switched on or reloaded shows its
+// day while the network is away. It stores only the page's own files, listed above at build
+// time. The page itself stores the server's data.
+// The worker does nothing for other pages of this origin.
 
 const cacheName = `door ${version}`
-const patience = 4000 // then the network counts as away
+const patience = 4000 // after this the network counts as down
 
 self.addEventListener('install', (event) => {
   event.waitUntil(
@@ -33,18 +33,18 @@ self.addEventListener('fetch', (event) => {
   else if (pathname !== '/door' && files.includes(pathname)) event.respondWith(file(request, pathname))
 })
 
-/** The page from the server; as it was kept, if there is no answer. */
+/** Returns the page from the server; without an answer, the stored one. */
 async function page(request) {
   try {
     const answer = await fetch(request, { signal: AbortSignal.timeout(patience) })
     if (answer.status < 500) return answer
   } catch {
-    // The network is away.
+    // The network is down.
   }
   return (await caches.match('/door', { cacheName })) ?? Response.error()
 }
 
-/** Files have their content in their name, but for the few that hardly change. */
+/** File names contain a content hash, except for a few that rarely change. */
 async function file(request, pathname) {
   return (await caches.match(pathname, { cacheName })) ?? fetch(request)
 }

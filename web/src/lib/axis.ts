@@ -1,12 +1,12 @@
 import { addDays, instantOf, minutesBetween, offsetAt, wallOf } from './zone'
 
-// Days drawn side by side with their hours down. A place on the axis is minutes from its top. On
-// the day on which clocks go back an hour comes twice, so that the axis has a place more: on the
-// other days it is a gap, as the hour is that clocks skip in spring.
+// Days drawn side by side with their hours down. A position on the axis is minutes from its top. On
+// the day on which clocks go back, one hour occurs twice, so the axis is longer. On other days that
+// extra hour is a gap, like the hour that clocks skip in spring.
 
 const quarter = 900_000
 
-/** Minutes that an hour or so comes twice, and where. */
+/** The position and length, in minutes, of the hour that occurs twice. */
 interface Again {
   at: number
   minutes: number
@@ -15,14 +15,14 @@ interface Again {
 /** A column: a date on the axis. */
 export interface Column {
   date: string
-  /** Its first instant, and that behind its last. */
+  /** Its first instant, and the instant after its last. */
   start: Date
   end: Date
-  /** Places that the day does not have. */
+  /** Positions that the day does not have. */
   gaps: [from: number, to: number][]
 }
 
-/** A label of the axis; `again` if clocks showed it before. */
+/** A label of the axis; `again` for the second occurrence of an hour. */
 export interface Tick {
   at: number
   wall: string
@@ -36,7 +36,7 @@ export class Axis {
   readonly length: number
   readonly ticks: Tick[]
   #again: Again | undefined
-  #folded = -1 // the column with the hour that comes twice
+  #folded = -1 // the column with the hour that occurs twice
 
   constructor(from: string, days: number, zone: string) {
     this.zone = zone
@@ -81,7 +81,7 @@ export class Axis {
     return again && minutes >= again.at ? minutes + again.minutes : minutes
   }
 
-  /** The place of an instant in a column; before it 0, behind it the axis' length. */
+  /** Returns the position of an instant in a column; 0 before the column, the axis' length after it. */
   place(column: number, instant: Date): number {
     const c = this.columns[column]!
     if (instant < c.start) return 0
@@ -90,7 +90,7 @@ export class Axis {
     return this.#shift(minutesBetween(c.date + 'T00:00:00', wallOf(instant, this.zone)))
   }
 
-  /** The instant at a place of a column; in a gap it is the moment of the change. */
+  /** Returns the instant at a position of a column; in a gap, the instant of the change. */
   instant(column: number, place: number): Date {
     const c = this.columns[column]!
     if (column === this.#folded) return new Date(c.start.getTime() + place * 60_000)
@@ -102,12 +102,12 @@ export class Axis {
     return instantOf(clocked(c.date, gap && !again ? gap[1] : minutes), this.zone)
   }
 
-  /** The place of a time of day, in minutes after midnight; of one that comes twice the first. */
+  /** Returns the position of a time of day, in minutes after midnight; the first if the time occurs twice. */
   clock(minutes: number): number {
     return this.#shift(minutes)
   }
 
-  /** Minutes that clocks of another zone are ahead on all of the axis; 0 too if that changes on it. */
+  /** Returns by how many minutes clocks of another zone are ahead on the whole axis; 0 if that changes on it. */
   ahead(zone: string): number {
     const at = (t: Date) => offsetAt(t, zone) - offsetAt(t, this.zone)
     const [first, last] = [this.columns[0]!, this.columns.at(-1)!]
@@ -115,7 +115,7 @@ export class Axis {
     return at(last.start) === by && at(last.end) === by ? by : 0
   }
 
-  /** The column whose day the instant is in; -1 if it is none. */
+  /** Returns the column whose day contains the instant; -1 if there is none. */
   column(instant: Date): number {
     return this.columns.findIndex((c) => c.start <= instant && instant < c.end)
   }
@@ -125,7 +125,7 @@ function midnight(date: string, zone: string): Date {
   return instantOf(date + 'T00:00:00', zone)
 }
 
-/** The first instant of the day with another offset than its start. */
+/** Returns the first instant of the day at which the offset differs from its start. */
 function changeOf(c: Column, zone: string): Date | undefined {
   const offset = offsetAt(c.start, zone)
   for (let t = c.start.getTime(); t < c.end.getTime(); t += quarter) {
@@ -134,7 +134,7 @@ function changeOf(c: Column, zone: string): Date | undefined {
   return undefined
 }
 
-/** What clocks would show at the instant if they had not changed. */
+/** Returns what clocks would show at the instant if they had not changed. */
 function wallBefore(change: Date, zone: string): string {
   const offset = offsetAt(new Date(change.getTime() - quarter), zone)
   return new Date(change.getTime() + offset * 60_000).toISOString().slice(0, 19)

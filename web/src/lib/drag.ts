@@ -1,26 +1,26 @@
-// Drags with mouse, pen and finger: a mouse drags once it moved a little, a finger once it rested,
-// so that swiping scrolls as ever.
+// Drags with mouse, pen and touch. A mouse drag begins after a small movement; a touch drag begins after
+// a long press, so that swiping still scrolls.
 
-const far = 4 // pixels, before it is a drag and no click
-const rest = 350 // ms, of a finger
-const margin = 36 // pixels to the edge from which on the scroller moves along
+const far = 4 // pixels until a press becomes a drag
+const rest = 350 // ms of a long press
+const margin = 36 // distance in pixels from the edge at which scrolling begins
 
 export interface Dragging {
-  /** Called when it becomes a drag. */
+  /** Called when the press becomes a drag. */
   begin?: (at: PointerEvent) => void
-  /** Called for each move, and when what lies below scrolled. */
+  /** Called for each move, and when the content below scrolled. */
   move: (at: { clientX: number; clientY: number }) => void
-  /** Let go, there where the last move was. */
+  /** Called on release, at the position of the last move. */
   drop: () => void
-  /** Escape, or the system took the pointer away. Nothing is to come of it. */
+  /** Called on Escape, or when the system takes the pointer. The drag must have no effect. */
   cancel: () => void
-  /** Let go without having been a drag. */
+  /** Called on release without a drag. */
   tap?: (at: PointerEvent) => void
-  /** What scrolls while the pointer is near its edge. */
+  /** The element that scrolls while the pointer is near its edge. */
   scroller?: HTMLElement
 }
 
-/** Follows a pointer from its press on. Returns what ends it without effect. */
+/** Follows a pointer from its press. Returns a function that cancels it without effect. */
 export function drag(pressed: PointerEvent, d: Dragging): () => void {
   const touch = pressed.pointerType === 'touch'
   let dragging = false
@@ -76,14 +76,14 @@ export function drag(pressed: PointerEvent, d: Dragging): () => void {
     if (e.key !== 'Escape' || !dragging) return
     e.preventDefault()
     e.stopPropagation()
-    // The button is still down: its click comes when it is let go.
+    // The button is still pressed: its click event follows the release.
     addEventListener('pointerup', swallowClick, { capture: true, once: true })
     cancelled()
   }
   const unmoved = (e: TouchEvent) => {
     if (dragging && e.cancelable) e.preventDefault()
   }
-  // A finger that rests on a link asks for its menu.
+  // A long press on a link opens its context menu.
   const menu = (e: Event) => e.preventDefault()
   const creep = () => {
     frame = requestAnimationFrame(creep)
@@ -115,8 +115,8 @@ export function drag(pressed: PointerEvent, d: Dragging): () => void {
 let held = false
 
 /**
- * Keeps what is touched from scrolling while something of it is dragged; for the element that
- * scrolls. Browsers that ask before the press whether anybody listens hear of it in time.
+ * Prevents scrolling while something in the element is dragged; attach it to the scrolling
+ * element. Browsers that check for listeners before the press find it in time.
  */
 export function still(el: HTMLElement) {
   const moved = (e: TouchEvent) => {
@@ -126,7 +126,7 @@ export function still(el: HTMLElement) {
   return () => el.removeEventListener('touchmove', moved)
 }
 
-/** What was dragged is not clicked. */
+/** Suppresses the click that follows a drag. */
 function swallowClick() {
   const swallow = (e: MouseEvent) => {
     e.preventDefault()

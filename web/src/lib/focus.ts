@@ -3,8 +3,8 @@ import { tick } from 'svelte'
 const rest = () => [...document.querySelectorAll<HTMLElement>('dialog[open] h2')].at(-1) ?? document.getElementById('content')
 
 /**
- * Once the page is drawn anew, gives the focus to the first of the elements that is there, if
- * what had it is gone: else the keyboard would begin at the top of the page again. The last
+ * After the page is redrawn, focuses the first available element if the focused one is
+ * gone. Otherwise the keyboard would start at the top of the page again. The last
  * resort is the title of the dialog, or the content of the page.
  */
 export async function keepFocus(...to: (() => Element | null | undefined)[]) {
@@ -18,7 +18,7 @@ export async function keepFocus(...to: (() => Element | null | undefined)[]) {
   }
 }
 
-/** The element at that place of a list that may have become shorter. */
+/** Returns the element at that index of a list that may have become shorter. */
 export function atPlace(list: NodeListOf<Element> | undefined, place: number): Element | undefined {
   return list?.[Math.min(place, list.length - 1)]
 }

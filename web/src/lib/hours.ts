@@ -1,6 +1,6 @@
 import { clockTime, weekdays } from './i18n/format'
 
-/** Hours of opening on some days, as the API writes them. */
+/** Opening hours on some days, as the API writes them. */
 export interface Hours {
   days?: string[] | null
   from: string
@@ -9,7 +9,7 @@ export interface Hours {
 
 const week = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU']
 
-/** Opening hours in words, days with the same hours together: "Mon – Fri", "08:00 – 20:00". */
+/** Returns opening hours in words, days with the same hours together: "Mon – Fri", "08:00 – 20:00". */
 export function hoursInWords(list: Hours[]): { days: string; hours: string }[] {
   const byHours = new Map<string, boolean[]>()
   for (const h of list) {
@@ -24,7 +24,7 @@ export function hoursInWords(list: Hours[]): { days: string; hours: string }[] {
   })
 }
 
-/** The hours of "MO TU 08:00-12:00, WE 08:00-18:00", as broken rules tell them; none if it is something else. */
+/** Parses "MO TU 08:00-12:00, WE 08:00-18:00", the format in violations; returns none for any other text. */
 export function hoursOf(text: string): Hours[] {
   const parts = text.split(', ').map((part) => /^((?:[A-Z]{2} )+)(\d\d:\d\d)-(\d\d:\d\d)$/.exec(part))
   return parts.every((p) => p !== null) ? parts.map(([, days, from, to]) => ({ days: days!.trim().split(' '), from: from!, to: to! })) : []

@@ -1,11 +1,11 @@
-/** What takes a place beside others. */
+/** An item that takes a lane beside others. */
 export interface Laned {
   from: number
   to: number
 }
 
 /**
- * Puts what overlaps side by side: for each item its lane, and how many lanes its group has.
+ * Puts overlapping items side by side: for each item its lane, and the number of lanes of its group.
  */
 export function lanes<T extends Laned>(items: T[]): Map<T, { lane: number; of: number }> {
   const placed = new Map<T, { lane: number; of: number }>()

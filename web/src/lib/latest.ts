@@ -1,4 +1,4 @@
-/** Numbers the requests for something, so that an answer that arrives after a later one was sent is ignored. */
+/** Numbers requests, so that a response that arrives after a later request was sent is ignored. */
 export class LatestRequest {
   #last = 0
 

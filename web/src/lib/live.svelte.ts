@@ -1,6 +1,6 @@
 import { api, onAnswer, type Meeting } from './api/client'
 
-/** The present, moving in steps of ten seconds: what the page calls "now". */
+/** The current time, updated every ten seconds: the page's "now". */
 class Clock {
   now = $state.raw(new Date())
 
@@ -15,8 +15,8 @@ class Clock {
 export const clock = new Clock()
 
 /**
- * Runs fn every `every` ms while the page is visible, and at once when it becomes visible,
- * gets the focus or the network back. Returns what stops it.
+ * Runs fn every `every` ms while the page is visible. It also runs fn when the page becomes visible,
+ * gets the focus, or is back online. Returns a function that stops it.
  */
 export function poll(fn: () => unknown, every = 15_000): () => void {
   const run = () => {
@@ -34,31 +34,31 @@ export function poll(fn: () => unknown, every = 15_000): () => void {
   }
 }
 
-/** What happens to a meeting: the event's word, without "meeting.". */
+/** The kind of change to a meeting: the event type without "meeting.". */
 const words = ['created', 'confirmed', 'rejected', 'changed', 'cancelled', 'started', 'ended', 'released', 'checked_in', 'responded']
 
-const grace = 4_000 // a stream that ends and comes back within it was never lost
-const patience = 300 // for the stream, before the first question
-const fallback = 15_000 // between two looks at the server without a stream
+const grace = 4_000 // a stream that reconnects within this time never counted as lost
+const patience = 300 // to wait for the stream before the first request
+const fallback = 15_000 // polling interval without a stream
 const hiddenFor = 30_000 // a browser has six connections for all its tabs
-const silentFor = 6 * 60_000 // the server ends a stream within five minutes and greets the next
-const longestRetry = fallback // who looks by themselves may as well ask for the stream
+const silentFor = 6 * 60_000 // the server ends a stream within five minutes, and each new one begins with a greeting
+const longestRetry = fallback // polling as often as that, the page may as well retry the stream
 
 type Timer = 'grace' | 'retry' | 'hidden' | 'patience'
 
-/** Who wants to hear: of each meeting that changed, and when all must be read anew. */
+/** A listener for each changed meeting, and for the need to reload everything. */
 export interface Follower {
   meeting?: (m: Meeting) => void
   load: () => unknown
 }
 
 /**
- * The stream of events, one for the page. While it is down followers load now and then instead.
+ * The event stream, one for the page. While it is down, followers poll.
  */
 class Live {
-  /** Whether the page hears of everything at once; a short gap does not count. */
+  /** Whether events arrive live; a short gap does not count. */
   on = $state(true)
-  /** When something was last heard of the server. */
+  /** When the server was last heard from. */
   heard = $state.raw(new Date())
 
   #followers = new Set<Follower>()
@@ -66,7 +66,7 @@ class Live {
   #running = false
   #last = ''
   #gate = Promise.withResolvers<void>()
-  #early = false // somebody may have read before the stream stood
+  #early = false // somebody may have loaded before the stream was open
   #opened = 0
   #retries = 0
   #timers: Partial<Record<Timer, ReturnType<typeof setTimeout>>> = {}
@@ -75,18 +75,18 @@ class Live {
     onAnswer(() => (this.heard = new Date()))
   }
 
-  /** Calls the follower from now on, until the returned function is called. */
+  /** Notifies the follower of changes until the returned function is called. */
   follow(follower: Follower): () => void {
     this.#followers.add(follower)
     return () => this.#followers.delete(follower)
   }
 
-  /** Waits until the stream stands, a moment at most: what is read from then on lacks nothing. */
+  /** Waits briefly for the stream to open: data that is loaded after that misses no event. */
   ready(): Promise<void> {
     return this.#gate.promise
   }
 
-  /** Listens while somebody is signed in; returns what ends it. */
+  /** Listens while a user is signed in; returns a function that stops it. */
   start(): () => void {
     this.#running = true
     this.#last = ''
@@ -102,7 +102,7 @@ class Live {
     const visible = () => this.#visible()
     addEventListener('online', online)
     document.addEventListener('visibilitychange', visible)
-    // A page that was left may be kept for the way back, and its connection with it.
+    // The browser may keep a page for the back button, and its connection with it.
     const left = () => this.#close()
     const back = () => this.#open()
     addEventListener('pagehide', left)
@@ -137,7 +137,7 @@ class Live {
     if (!this.#running || this.#source) return
     this.#stop('retry')
     this.#opened = Date.now()
-    // The browser sends Last-Event-ID by itself, but only for a source that it still holds.
+    // The browser sends Last-Event-ID only for a source that it still holds.
     const source = new EventSource('/api/v1/events' + (this.#last ? '?after=' + this.#last : ''))
     this.#source = source
     source.addEventListener('ready', (e) => this.#greeted(e, !this.#last))
@@ -157,7 +157,7 @@ class Live {
     this.#open()
   }
 
-  /** Unless it is heard of soon, the connection counts as lost. */
+  /** Counts the connection as lost unless an event arrives soon. */
   #doubt() {
     if (!this.on || this.#timers.grace) return
     this.#after('grace', grace, () => {
@@ -191,14 +191,14 @@ class Live {
   #failed(source: EventSource) {
     if (source !== this.#source) return
     this.#doubt()
-    if (source.readyState !== EventSource.CLOSED) return // the browser tries again
+    if (source.readyState !== EventSource.CLOSED) return // the browser reconnects by itself
     this.#close()
     const wait = Math.min(longestRetry, 1000 * 2 ** this.#retries++)
     this.#after('retry', wait * (0.75 + Math.random() / 2), () => this.#open())
-    api.GET('/me').catch(() => {}) // signed out meanwhile: the client tells the session
+    api.GET('/me').catch(() => {}) // signed out meanwhile: the client handles the expired session
   }
 
-  /** Without a stream followers load now and then; a stream that says nothing is a dead one. */
+  /** Without a stream followers poll; a silent stream counts as dead. */
   #look() {
     if (document.hidden) return
     if (!this.on) this.#load()
@@ -222,8 +222,8 @@ class Live {
 export const live = new Live()
 
 /**
- * A list with a meeting as it is now, if it belongs there; a newer one stays as it is. The list
- * itself, if nothing changed.
+ * Returns the list with the current version of a meeting, if it belongs there. A newer version in the list
+ * stays. Returns the same list if nothing changed.
  */
 export function patched<T extends { id: number; version: number }>(list: T[], m: T, belongs: boolean): T[] {
   const i = list.findIndex((o) => o.id === m.id)

@@ -2,28 +2,28 @@ import { all, api, type Meeting } from './api/client'
 import { live } from './live.svelte'
 import { booking } from '../meeting/booking.svelte'
 
-/** How busy a room is on the days that were asked for, one number a day. */
+/** The occupancy of a room on the requested days, one number per day. */
 export interface Use {
   busy: number[]
   open: number[]
   meetings: number[]
 }
 
-const settle = 400 // ms after a meeting changed: several often change at once
-const atMost = 2000 // ms between two questions
+const settle = 400 // ms after a change: several meetings often change together
+const atMost = 2000 // minimum ms between two requests
 
-/** How busy rooms are, day by day of their own calendars, kept live. */
+/** The occupancy of rooms, per day of their own calendars, kept live. */
 export class Occupancy {
   #asked = { from: '', to: '', room: 0 }
   #questions = 0
-  #shown = 0 // the question whose answer is shown
+  #shown = 0 // the request whose response is shown
   /** By room. */
   rooms = $state.raw(new Map<number, Use>())
-  /** The first day that the figures are of; '' before there are any. */
+  /** The first day of the figures; '' before any are loaded. */
   from = $state('')
   error = $state.raw<unknown>(null)
 
-  /** Looks at the days from a date up to another, of one room or (0) of all. */
+  /** Loads the days from one date to another, for one room or (0) all rooms. */
   show(from: string, to: string, room = 0) {
     this.#asked = { from, to, room }
     return this.load()
@@ -38,7 +38,7 @@ export class Occupancy {
     try {
       await live.ready()
       const found = await all((cursor) => api.GET('/occupancy', { params: { query: { ...query, cursor } } }), 20_000)
-      if (asked !== this.#asked || question < this.#shown) return // a later one was answered before it
+      if (asked !== this.#asked || question < this.#shown) return // a later request was answered first
       this.#shown = question
       this.rooms = new Map(found.map((r) => [r.room_id, { busy: r.busy_minutes, open: r.open_minutes, meetings: r.meetings }]))
       this.from = asked.from
@@ -53,9 +53,9 @@ export class Occupancy {
 
   #changed(m: Meeting) {
     const { from, to } = this.#asked
-    // A day's margin for the zones.
+    // One day of margin for time zones.
     const near = Date.parse(m.start) < Date.parse(to) + 86_400_000 && Date.parse(m.end) > Date.parse(from) - 86_400_000
-    // One that is elsewhere now may have been here before.
+    // A meeting that moved elsewhere may have been here before.
     if (!near && m.version === 1) return
     if (this.#soon) return
     const wait = Math.max(settle, this.#last + atMost - Date.now())
@@ -65,7 +65,7 @@ export class Occupancy {
     }, wait)
   }
 
-  /** Keeps the figures fresh; returns what stops it. */
+  /** Keeps the figures up to date; returns a function that stops it. */
   watch(): () => void {
     const off = booking.onSaved(() => void this.load())
     const unfollow = live.follow({ load: () => this.load(), meeting: (m) => this.#changed(m) })

@@ -5,35 +5,35 @@ interface Page<T> {
   next_cursor?: string | null
 }
 
-/** How many empty pages in a row a search reads by itself: a page of the server ends early where little matches. */
+/** The number of empty pages that a search skips automatically: the server ends a page early if little matches. */
 const emptyPages = 10
 
 /** A list that is read page by page. */
 export class Paged<T> {
-  /** null: not read yet. */
+  /** null: not loaded yet. */
   items = $state.raw<T[] | null>(null)
-  /** Of the last try; null: it went well. */
+  /** The error of the last try; null: it succeeded. */
   error = $state.raw<unknown>(null)
-  /** Where the next page begins; "": there is none. */
+  /** The cursor of the next page; "": there is none. */
   next = $state('')
-  /** A further page is under way. */
+  /** Whether another page is loading. */
   busy = $state(false)
 
   #page: (cursor?: string) => Promise<Page<T>>
-  #round = 0 // of what was asked last: what was asked before it comes too late
+  #round = 0 // counts searches: a response to an older one is ignored
   #pages = 0
 
   constructor(page: (cursor?: string) => Promise<Page<T>>) {
     this.#page = page
   }
 
-  /** Reads the first page anew. */
+  /** Reloads the first page. */
   load(): Promise<void> {
     this.busy = false
     return this.#read()
   }
 
-  /** Reads one page more. */
+  /** Loads one more page. */
   async further() {
     if (this.busy || !this.next) return
     this.busy = true
@@ -56,13 +56,13 @@ export class Paged<T> {
     }
   }
 
-  /** Reads it when what is asked for has come to rest, until the returned function is called. */
+  /** Loads the list once its query has settled, until the returned function is called. */
   soon(): () => void {
     const wait = setTimeout(() => this.load(), 200)
     return () => clearTimeout(wait)
   }
 
-  /** Keeps the first page as it is now, until the returned function is called. Further ones would jump. */
+  /** Keeps the first page up to date until the returned function is called. Later pages would jump. */
   follow(every: number): () => void {
     return poll(() => void (this.#pages <= 1 && !this.busy && this.load()), every)
   }

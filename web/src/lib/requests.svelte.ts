@@ -4,18 +4,18 @@ import { rooms } from './rooms.svelte'
 import { session } from './session.svelte'
 import { LatestRequest } from './latest'
 
-/** What somebody asked for at once: a meeting, a move of one, or that of many dates of a series. */
+/** What was requested together: a meeting, its move, or the move of many dates of a series. */
 export interface Asked {
   key: string
   meetings: Meeting[]
 }
 
-/** Requests that the user may decide now, as themselves or for somebody who is away, soonest first. */
+/** Requests that the user may decide now, for themselves or for an absent approver, soonest first. */
 class Requests {
   list = $state.raw<Meeting[] | null>(null)
   error = $state.raw<unknown>(null)
 
-  /** The dates of a series that were asked for at once are one request. */
+  /** Dates of a series that were requested together are one request. */
   asked = $derived.by(() => {
     if (!this.list) return null
     const found = new Map<string, Asked>()
@@ -52,7 +52,7 @@ class Requests {
     const off = live.follow({
       load: () => this.load(),
       meeting: (m) => {
-        // Who decides on what the server knows: levels, deputies, deadlines.
+        // The server knows who decides: levels, deputies, deadlines.
         const concerns = m.status === 'pending' || m.pending_change || this.list?.some((o) => o.id === m.id)
         if (!concerns) return
         clearTimeout(this.#later)
@@ -68,7 +68,7 @@ class Requests {
 
 export const requests = new Requests()
 
-/** Whether the user may approve or reject what is asked for; the server has the last word. */
+/** Reports whether the user may approve or reject the request; the server has the last word. */
 export function mayDecide(m: Meeting): boolean {
   if (m.status !== 'pending' && !m.pending_change) return false
   if (requests.list?.some((o) => o.id === m.id)) return true
@@ -84,19 +84,19 @@ export function mayDecide(m: Meeting): boolean {
   )
 }
 
-/** Whether the user may change or cancel the meeting; the server has the last word. */
+/** Reports whether the user may change or cancel the meeting; the server has the last word. */
 export function mayEdit(m: { status: Status; organizer: { id: number } }): boolean {
   return (m.status === 'pending' || m.status === 'confirmed') && (session.admin || m.organizer.id === session.user?.id)
 }
 
-/** Whether the user may see what was sent about a meeting: its organizer, the approvers of its rooms and admins. */
+/** Reports whether the user may see the notifications of a meeting: its organizer, the approvers of its rooms, and admins. */
 export function mayInspect(m: Meeting): boolean {
   if (session.admin || m.organizer.id === session.user?.id) return true
   const me = session.user?.id
   return session.decides && me !== undefined && m.room_ids.some((id) => rooms.byID.get(id)?.approval.approver_ids?.includes(me))
 }
 
-/** Whether the user may let a meeting that goes on end later; the server has the last word. */
+/** Reports whether the user may extend a running meeting; the server has the last word. */
 export function mayExtend(m: { status: Status; organizer: { id: number } }): boolean {
   return m.status === 'in_progress' && (session.admin || m.organizer.id === session.user?.id)
 }

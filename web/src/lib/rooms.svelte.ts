@@ -1,6 +1,6 @@
 import { all, api, type Room, type Site } from './api/client'
 
-/** Rooms and sites: few, and needed everywhere. */
+/** All rooms and sites: there are few, and every page needs them. */
 class Rooms {
   list = $state.raw<Room[]>([])
   sites = $state.raw<Site[]>([])
@@ -9,7 +9,7 @@ class Rooms {
   loaded = $state(false)
   #loading: Promise<void> | undefined
 
-  /** Waits until they have been loaded once. */
+  /** Waits until they were loaded once. */
   ready(): Promise<void> {
     return this.loaded ? Promise.resolve() : this.load()
   }
@@ -25,7 +25,7 @@ class Rooms {
       all((cursor) => api.GET('/sites', { params: { query: { limit: 500, cursor } } })),
     ])
     inOrder(list, sites)
-    // What is the same stays the same, and nothing is drawn anew.
+    // Unchanged data keeps its identity, so nothing is redrawn.
     if (JSON.stringify(sites) !== JSON.stringify(this.sites)) this.sites = sites
     if (JSON.stringify(list) !== JSON.stringify(this.list)) this.list = list
     this.loaded = true
@@ -35,12 +35,12 @@ class Rooms {
     return this.byID.get(id)?.name ?? `#${id}`
   }
 
-  /** The zone that a room's clock shows. */
+  /** Returns the zone of a room's clock. */
   zone(room: { timezone: string; site_id: number | null } | undefined): string {
     return room?.timezone || this.siteByID.get(room?.site_id ?? 0)?.timezone || 'UTC'
   }
 
-  /** The zone of a meeting: its first room's. */
+  /** Returns the zone of a meeting: that of its first room. */
   zoneOf(meeting: { room_ids: number[]; timezone: string }): string {
     const room = this.byID.get(meeting.room_ids[0] ?? 0)
     return room ? this.zone(room) : meeting.timezone
@@ -53,7 +53,7 @@ function byName(a: { name: string }, b: { name: string }): number {
   return collator.compare(a.name, b.name)
 }
 
-/** Sorts rooms by site and name, as people count: Room 2 before Room 10. And the sites by name. */
+/** Sorts rooms by site and name, in natural order: Room 2 before Room 10. Sorts the sites by name. */
 export function inOrder(list: { name: string; site_id: number | null }[], sites: { id: number; name: string }[]) {
   const order = new Map(sites.sort(byName).map((s, i) => [s.id, i]))
   const place = (r: { site_id: number | null }) => order.get(r.site_id ?? 0) ?? sites.length

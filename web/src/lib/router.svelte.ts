@@ -5,7 +5,7 @@ const overlay = /^\/meetings\/\d+$/ // opens above a page, which stays as it is
 class Router {
   path = $state(location.pathname)
   query = $state.raw(new URLSearchParams(location.search))
-  /** Where the user wants to go, while they are asked whether to discard unsaved changes. */
+  /** Where the user wants to go, while the page asks whether to discard unsaved changes. */
   leaving = $state.raw<{ to: string; replace: boolean } | null>(null)
 
   #page = location.pathname + location.search
@@ -14,7 +14,7 @@ class Router {
   constructor() {
     if (overlay.test(location.pathname)) this.#page = '/'
     addEventListener('popstate', () => this.#pop())
-    // Browsers ask only a user who did something on the page.
+    // Browsers ask only after an interaction with the page.
     addEventListener('beforeunload', (e) => this.#dirty() && navigator.userActivation.hasBeenActive && e.preventDefault())
     document.addEventListener('click', (e) => this.#click(e))
   }
@@ -25,7 +25,7 @@ class Router {
     if (!overlay.test(this.path)) this.#page = location.pathname + location.search
   }
 
-  /** Asks before a page is left while unsaved reports changes, until the returned function is called. */
+  /** Asks before a page is left while `unsaved` reports changes, until the returned function is called. */
   guard(unsaved: () => boolean): () => void {
     this.#unsaved.add(unsaved)
     return () => this.#unsaved.delete(unsaved)
@@ -33,13 +33,13 @@ class Router {
 
   #dirty = () => [...this.#unsaved].some((unsaved) => unsaved())
 
-  /** Whether going there closes a page with unsaved changes. */
+  /** Reports whether going there closes a page with unsaved changes. */
   #loses(to: URL): boolean {
     const page = new URL(this.#page, location.origin)
     return to.pathname !== page.pathname && !overlay.test(to.pathname) && this.#dirty()
   }
 
-  /** Goes to another path of the application. */
+  /** Navigates to another path of the application. */
   go(to: string, { replace = false, discard = false } = {}) {
     if (to === location.pathname + location.search) return
     if (!discard && this.#loses(new URL(to, location.origin))) {
@@ -51,14 +51,14 @@ class Router {
     this.#read()
   }
 
-  /** Stays on the page, or leaves it with its unsaved changes. */
+  /** Stays on the page, or leaves it and discards the changes. */
   answer(leave: boolean) {
     const asked = this.leaving
     this.leaving = null
     if (leave && asked) this.go(asked.to, { replace: asked.replace, discard: true })
   }
 
-  // The browser has gone there already: the page's address comes back until the user has answered.
+  // The browser has already navigated: restore the address until the user has answered.
   #pop() {
     if (this.#loses(new URL(location.href))) {
       this.leaving = { to: location.pathname + location.search, replace: false }
@@ -67,7 +67,7 @@ class Router {
     this.#read()
   }
 
-  /** Keeps a value in the address without a new entry in the history; "" removes it. */
+  /** Stores a value in the address without a new history entry; "" removes it. */
   keep(values: Record<string, string>) {
     const q = new URLSearchParams(location.search)
     for (const [k, v] of Object.entries(values)) {

@@ -1,6 +1,6 @@
 /**
- * Makes the links and buttons marked data-cell in the rows of a grid one stop of the tab key,
- * from which arrows lead to the others. `beyond` is asked what lies above and below (rows) or
+ * Makes the links and buttons marked data-cell in the rows of a grid a single tab stop with arrow
+ * keys between them. `beyond` is called for the cells above and below (rows) or
  * before and after (columns).
  */
 export function roving(beyond?: (rows: number, columns: number) => void) {
@@ -14,7 +14,7 @@ export function roving(beyond?: (rows: number, columns: number) => void) {
       el.setAttribute('tabindex', '0')
       stop = el
     }
-    // What has the stop may be drawn anew; without one the tab key would pass by.
+    // The tab stop may be redrawn; without one the Tab key would skip the grid.
     const mend = () => {
       if (stop?.isConnected && grid.contains(stop)) return
       stop = undefined

@@ -4,26 +4,26 @@ import { describe, faultsByField } from './i18n/problem'
 import { toasts } from './toast.svelte'
 
 interface About<T> {
-  /** The field of the form that a location of the API is about; "": of none. */
+  /** Returns the form field for a location of the API; "": none. */
   field?: (location: string) => string
-  /** Reads what is changed, for what somebody else made of it meanwhile. */
+  /** Loads the record again, to see what another user changed meanwhile. */
   latest?: () => Promise<T>
 }
 
 /**
- * The saving of one form, or the doings of one group of buttons. Only one request is under way
- * at a time; another try does nothing meanwhile. What is typed until the answer comes is the
- * form's to keep (see {@link merged}), and a failure takes nothing away.
+ * The saving of one form, or the actions of one group of buttons. Only one request runs
+ * at a time; another try meanwhile does nothing. The form keeps what is typed until the response
+ * arrives (see {@link merged}), and a failure discards nothing.
  */
 export class Saving<T = never> {
-  /** An answer is awaited. */
+  /** Whether a request is under way. */
   busy = $state(false)
   faults = $state.raw<Record<string, string[]>>({})
-  /** What the server has, since somebody else was quicker; it stays until one decides, and that is saved. */
+  /** The server's version after a conflict; it stays until the user chooses a version and that is saved. */
   theirs = $state.raw<T | null>(null)
-  /** The form, while it is there. What fails without it is told by a toast. */
+  /** The form element while it is shown. Without it, a toast reports errors. */
   box = $state<HTMLFormElement>()
-  /** Something was typed since it was sent: the keyboard is not to be taken elsewhere. */
+  /** Whether the user typed after the request was sent: then the focus must not move. */
   typed = false
 
   #about: About<T>
@@ -33,19 +33,19 @@ export class Saving<T = never> {
     this.#about = about
   }
 
-  /** Of the buttons that save. They keep the keyboard's focus, which disabled ones would lose. */
+  /** Attributes of the save buttons. They stay focusable, because a disabled button loses the focus. */
   get button() {
     return { 'aria-disabled': this.busy || undefined, 'aria-busy': this.busy || undefined }
   }
 
-  /** Whether somebody still looks at the form. */
+  /** Whether the form is still shown. */
   get open(): boolean {
     return this.box?.isConnected ?? false
   }
 
   /**
-   * The idempotency key for what is sent: the same for the same until it succeeds, so that
-   * another try after an answer that got lost makes nothing twice.
+   * Returns the idempotency key of a request. The same content keeps its key until it succeeds, so
+   * retrying after a lost response creates nothing twice.
    */
   key(body: unknown): string {
     const of = JSON.stringify(body)
@@ -53,7 +53,7 @@ export class Saving<T = never> {
     return this.#key.key
   }
 
-  /** Saves, unless that is under way: faults come to their fields, and what somebody else saved to {@link theirs}. */
+  /** Saves, unless a save is under way. Errors appear at their fields; a conflicting version goes to {@link theirs}. */
   async run(save: () => Promise<void>) {
     if (this.busy) return
     this.busy = true
@@ -80,7 +80,7 @@ export class Saving<T = never> {
   }
 }
 
-/** Brings the first field with a fault into view, with the focus. */
+/** Scrolls to the first field with an error, and focuses it. */
 export async function firstFault(form: HTMLElement | undefined) {
   await tick()
   const at = form?.querySelector<HTMLElement>('[aria-invalid="true"], [data-fault], .notice')
@@ -88,13 +88,13 @@ export async function firstFault(form: HTMLElement | undefined) {
   at?.focus({ preventScroll: true })
 }
 
-/** What a form shows once `sent` was saved as `saved`: what was typed in between stays. */
+/** Returns what a form shows once `sent` was saved as `saved`: edits made in between stay. */
 export function merged<F>(typed: F, sent: F, saved: F): F {
   if (!plain(typed) || !plain(sent) || !plain(saved)) return same(typed, sent) ? saved : typed
   return Object.fromEntries(Object.keys(saved).map((k) => [k, merged(typed[k], sent[k], saved[k])])) as F
 }
 
-/** Whether two forms say the same. */
+/** Reports whether two forms have the same content. */
 export function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }

@@ -1,8 +1,8 @@
-/** The present, moving with each second that begins, while somebody looks. */
+/** The current time, updated every full second while in use. */
 export class SecondClock {
   now = $state.raw(new Date())
 
-  /** Returns what stops it. */
+  /** Starts the clock; returns a function that stops it. */
   run(): () => void {
     let timer: ReturnType<typeof setTimeout>
     const tick = () => {

@@ -2,12 +2,12 @@ import { api, ask, idempotencyKey, onSignedOut, type User } from './api/client'
 import { i18n, type Language } from './i18n/index.svelte'
 import { localZone } from './zone'
 
-/** Who is signed in here. The cookie is the server's; the page never sees it. */
+/** The signed-in user. The session cookie is set by the server; the page never sees it. */
 class Session {
   user = $state.raw<User | null>(null)
   state = $state<'unknown' | 'in' | 'out' | 'unreachable'>('unknown')
 
-  /** The user's own zone: as in the profile, else the browser's. */
+  /** The user's zone: from the profile, else the browser's. */
   zone = $derived(this.user?.timezone || localZone())
   admin = $derived(this.user?.role === 'admin')
   decides = $derived(this.user?.role === 'admin' || this.user?.role === 'manager')
@@ -42,7 +42,7 @@ class Session {
     await this.#in(user)
   }
 
-  /** Makes the first admin by the one-time link, and signs in. */
+  /** Creates the first admin with the one-time link, and signs in. */
   async setUp(first: { token: string; name: string; email: string; password: string; timezone: string; locale: string }) {
     const { user } = await ask(
       api.POST('/setup', { body: first, headers: { 'Idempotency-Key': idempotencyKey() } }),
@@ -50,7 +50,7 @@ class Session {
     await this.#in(user)
   }
 
-  /** Uses a language here from now on, and for the user's mails too. */
+  /** Switches the language here and for the user's mails. */
   async speak(language: Language) {
     await i18n.choose(language)
     if (this.user && this.user.locale?.split('-')[0] !== language) {

@@ -1,6 +1,6 @@
 const fullDay = 24 * 60
 
-/** What part of a day's open minutes is taken, at most 1. A day without any counts as a whole day. */
+/** Returns the booked share of a day's open minutes, at most 1. A day without open minutes counts as a whole day. */
 export function share(busy: number, open: number): number {
   return Math.min(1, busy / (open || fullDay))
 }

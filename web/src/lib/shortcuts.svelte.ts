@@ -1,6 +1,6 @@
 const key = 'punctual.shortcuts'
 
-/** Keys that do something by themselves. Who types by voice can turn them off. */
+/** Single-key shortcuts. Users of speech input can turn them off. */
 class Shortcuts {
   on = $state(read())
   help = $state(false)
@@ -11,11 +11,11 @@ class Shortcuts {
       if (on) localStorage.removeItem(key)
       else localStorage.setItem(key, 'off')
     } catch {
-      // It holds until the page is closed.
+      // Without storage it lasts until the page is closed.
     }
   }
 
-  /** Does what a key stands for; returns what ends it. Who handles a key first prevents its default. */
+  /** Runs the action of a key; returns a function that stops listening. A handler that ran before can prevent the default to suppress it. */
   listen(act: (key: string) => (() => void) | undefined): () => void {
     const pressed = (e: KeyboardEvent) => {
       if (!this.on || e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || busy(e)) return
@@ -29,7 +29,7 @@ class Shortcuts {
   }
 }
 
-/** Whether the key belongs to a field or a dialog. */
+/** Reports whether the key belongs to a field or a dialog. */
 function busy(e: KeyboardEvent): boolean {
   const at = e.target as Element
   return Boolean(

@@ -2,7 +2,7 @@ export type Theme = 'system' | 'light' | 'dark'
 
 const key = 'punctual.theme'
 
-/** Gives the browser's own bars the colour of the theme: of those that the page names, each is of one. */
+/** Colors the browser's own bars like the theme. The page names one color for each theme. */
 function paint(theme: Theme) {
   for (const meta of document.querySelectorAll<HTMLMetaElement>('meta[name=theme-color]')) {
     const { of } = meta.dataset
@@ -31,11 +31,11 @@ class ThemeChoice {
       if (theme === 'system') localStorage.removeItem(key)
       else localStorage.setItem(key, theme)
     } catch {
-      // It holds until the page is closed.
+      // Without storage it lasts until the page is closed.
     }
   }
 
-  /** Whether the page is dark right now. */
+  /** Reports whether the page is dark right now. */
   get dark(): boolean {
     return this.chosen === 'system'
       ? matchMedia('(prefers-color-scheme: dark)').matches

@@ -11,7 +11,7 @@ class Toasts {
   #timers = new Map<number, { left: number; since: number; timer?: ReturnType<typeof setTimeout> }>()
   #held = false
 
-  /** Shows a short message for 5 seconds, or 9 if it offers an action or reports a failure. */
+  /** Shows a short message for 5 seconds, or 9 if it offers an action or reports an error. */
   show(text: string, tone: Toast['tone'] = 'good', action?: Toast['action']) {
     const id = ++this.#last
     this.list = [...this.list.slice(-2), { id, text, tone, action }]
@@ -19,7 +19,7 @@ class Toasts {
     if (!this.#held) this.#start(id)
   }
 
-  /** Withdraws an action from the messages that offer it. */
+  /** Removes an action from the messages that offer it. */
   withdraw(run: () => void) {
     if (this.list.every((t) => t.action?.run !== run)) return
     this.list = this.list.map((t) => (t.action?.run === run ? { ...t, action: undefined } : t))
@@ -32,7 +32,7 @@ class Toasts {
     if (!this.list.length) this.#held = false
   }
 
-  /** Stops the time of all messages while one has the pointer or the focus. */
+  /** Pauses the timers of all messages while one has the pointer or the focus. */
   hold(held: boolean) {
     if (held === this.#held) return
     this.#held = held

@@ -1,4 +1,4 @@
-// The day a week begins with, for browsers that do not tell: CLDR's table of territories, without
+// The first day of the week, for browsers that do not provide it: CLDR's table of territories, without
 // those that begin on Monday.
 const sunday =
   'AG AS BD BR BS BT BW BZ CA CO DM DO ET GT GU HK HN ID IL IN JM JP KE KH KR LA MH MM MO MT MX MZ NI NP PA PE PH PK PR PT PY SA SG SV TH TT TW UM US VE VI WS YE ZA ZW'
@@ -15,7 +15,7 @@ export function firstDayOf(tag: string): number {
   return (locale.getWeekInfo?.() ?? locale.weekInfo)?.firstDay ?? byTerritory(locale)
 }
 
-/** As the table has it. */
+/** As in the table. */
 export function byTerritory(locale: Intl.Locale): number {
   const territory = locale.maximize().region ?? ''
   const among = (table: string) => table.split(' ').includes(territory)

@@ -1,7 +1,7 @@
 // Wall-clock times and instants. A wall time is written "2026-11-21T09:30" (or with seconds)
-// and means nothing without an IANA zone; an instant is a Date or an RFC 3339 string. The
-// server is the judge of times that do not exist or exist twice: here a time in a gap moves
-// behind it, and an ambiguous one is its first pass.
+// and is ambiguous without an IANA zone; an instant is a Date or an RFC 3339 string. The
+// server decides about times that do not exist or occur twice. Here, a time in a gap moves
+// to after it, and an ambiguous time is its first occurrence.
 
 const parts = new Map<string, Intl.DateTimeFormat>()
 
@@ -24,7 +24,7 @@ function partsOf(zone: string): Intl.DateTimeFormat {
   return f
 }
 
-/** Whether this browser knows the zone. */
+/** Reports whether this browser knows the zone. */
 export function isZone(zone: string): boolean {
   try {
     partsOf(zone)
@@ -39,11 +39,11 @@ export function localZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 }
 
-// Offsets change on a quarter of an hour only, and asking Intl is slow.
+// Offsets change only on a quarter of an hour, and Intl calls are slow.
 const quarter = 900_000
 const offsets = new Map<string, number>()
 
-/** Minutes that clocks in the zone are ahead of UTC at the instant. */
+/** Returns by how many minutes clocks in the zone are ahead of UTC at the instant. */
 export function offsetAt(instant: Date, zone: string): number {
   const key = `${zone} ${Math.floor(instant.getTime() / quarter)}`
   let offset = offsets.get(key)
@@ -62,16 +62,16 @@ function askOffset(instant: Date, zone: string): number {
   return Math.round((wall - Math.floor(instant.getTime() / 1000) * 1000) / 60_000)
 }
 
-/** What a clock in the zone shows at the instant: "2026-11-21T09:30:00". */
+/** Returns what a clock in the zone shows at the instant: "2026-11-21T09:30:00". */
 export function wallOf(instant: Date | string, zone: string): string {
   const t = new Date(instant)
   return new Date(t.getTime() + offsetAt(t, zone) * 60_000).toISOString().slice(0, 19)
 }
 
-/** The instant at which a clock in the zone shows the wall time. */
+/** Returns the instant at which a clock in the zone shows the wall time. */
 export function instantOf(wall: string, zone: string): Date {
   const utc = Date.parse(wall + 'Z')
-  // The offset half a day before and after: at a change of clocks they differ.
+  // The offsets half a day before and after: around a clock change they differ.
   const before = offsetAt(new Date(utc - 43_200_000), zone)
   const after = offsetAt(new Date(utc + 43_200_000), zone)
   for (const offset of [before, after]) {
@@ -81,27 +81,27 @@ export function instantOf(wall: string, zone: string): Date {
   return new Date(utc - before * 60_000)
 }
 
-/** The wall time some minutes later, across midnight too; clocks do not change here. */
+/** Returns the wall time some minutes later, also across midnight. Clock changes are ignored. */
 export function addMinutes(wall: string, minutes: number): string {
   return new Date(Date.parse(wall + 'Z') + minutes * 60_000).toISOString().slice(0, 19)
 }
 
-/** The date some days later. */
+/** Returns the date some days later. */
 export function addDays(date: string, days: number): string {
   return addMinutes(date + 'T00:00:00', days * 1440).slice(0, 10)
 }
 
-/** Minutes from one wall time to another. */
+/** Returns the minutes from one wall time to another. */
 export function minutesBetween(from: string, to: string): number {
   return (Date.parse(to + 'Z') - Date.parse(from + 'Z')) / 60_000
 }
 
-/** Today's date in the zone. */
+/** Returns today's date in the zone. */
 export function today(zone: string, now = new Date()): string {
   return wallOf(now, zone).slice(0, 10)
 }
 
-/** "Europe/Berlin" without its continent, as people say it. */
+/** Returns "Europe/Berlin" without its continent, as people say it. */
 export function zoneName(zone: string): string {
   return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
 }

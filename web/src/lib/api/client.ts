@@ -9,7 +9,7 @@ export type Meeting = Schemas['Meeting']
 export type Wait = Schemas['Wait']
 export type Blackout = Schemas['Blackout']
 export type GridRoom = Schemas['GridRoom']
-/** A meeting as a calendar needs it; every {@link Meeting} is one. */
+/** A meeting as a calendar shows it; every {@link Meeting} is one. */
 export type GridMeeting = Omit<Schemas['GridMeeting'], 'series_id' | 'checked_in_at' | 'pending_change'> & {
   series_id?: number | null
   checked_in_at?: string | null
@@ -35,12 +35,12 @@ export type DoorClosure = Schemas['DoorClosure']
 export type DoorDevice = Schemas['DoorDevice']
 export type Status = Meeting['status']
 
-/** One thing wrong with a request; location is the field's path, such as "body.title". */
+/** One error in a request; location is the field's path, such as "body.title". */
 export interface Fault {
   location?: string
   code?: string
   message: string
-  /** Figures of a rule that is broken; see the API's description. */
+  /** The figures of a violated rule; see the API's description. */
   room_id?: number
   limit?: unknown
   actual?: unknown
@@ -57,7 +57,7 @@ export interface Conflict {
   end: string
 }
 
-/** An answer that is not a success: a problem+json of the server, or no answer at all (status 0). */
+/** A failed request: a problem+json response of the server, or no response at all (status 0). */
 export class Problem extends Error {
   readonly status: number
   readonly code: string
@@ -84,14 +84,14 @@ export const api = createClient<paths>({
 
 let signedOut = () => {}
 
-/** Says what to do when the server no longer knows who we are. */
+/** Sets the function to call when the server rejects the session. */
 export function onSignedOut(fn: () => void) {
   signedOut = fn
 }
 
 let answered = () => {}
 
-/** Says what to do when the server answered a question. */
+/** Sets the function to call when the server responds to a request. */
 export function onAnswer(fn: () => void) {
   answered = fn
 }
@@ -110,7 +110,7 @@ interface Answer<T> {
   response: Response
 }
 
-/** Waits for an answer and returns its body, or throws a {@link Problem}. */
+/** Waits for a response and returns its body, or throws a {@link Problem}. */
 export async function ask<T>(call: Promise<Answer<T>>): Promise<T> {
   let answer: Answer<T>
   try {
@@ -133,7 +133,7 @@ interface Page<T> {
   next_cursor?: string | null
 }
 
-/** Reads a list to its end, page by page, at most `most` items. */
+/** Reads all pages of a list, up to `most` items. */
 export async function all<T>(
   page: (cursor: string | undefined) => Promise<Answer<Page<T>>>,
   most = 2000,
@@ -148,7 +148,7 @@ export async function all<T>(
   return items
 }
 
-/** A key under which the server runs a POST only once, however often it arrives. */
+/** Returns a key with which the server runs a POST only once, however often it arrives. */
 export function idempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) =>
     b.toString(16).padStart(2, '0'),

@@ -19,7 +19,7 @@ Chart.register(BarController, BarElement, CategoryScale, LinearScale, LineContro
 export interface Series {
   name: string
   values: (number | null)[]
-  /** Which look it has; its place among the series, if it is left out. */
+  /** The pattern and color to use; by default the index of the series. */
   look?: number
 }
 
@@ -30,14 +30,14 @@ export interface Spec {
   stacked?: boolean
   horizontal?: boolean
   log?: boolean
-  /** Names every bar, at a slant where there is little room. */
+  /** Labels every bar, slanted if space is short. */
   everyLabel?: boolean
-  /** The largest value of the axis, if it is known. */
+  /** The maximum of the axis, if fixed. */
   most?: number
   format: (n: number) => string
 }
 
-/** Draws a chart in the colours of the moment. Destroy it before it is drawn anew. */
+/** Draws a chart in the current colors. Destroy it before drawing it again. */
 export function draw(canvas: HTMLCanvasElement, spec: Spec): { destroy(): void } {
   const within = canvas.parentElement!
   const ink = colorOf('--muted', within)

@@ -1,7 +1,7 @@
-/** How many series look different by pattern and by colour. */
+/** The number of series that differ by pattern and color. */
 export const looks = 8
 
-/** The colour of a variable of CSS as it is now, inside an element. */
+/** Returns the current color of a CSS variable inside an element. */
 export function colorOf(name: string, within: Element): string {
   const probe = document.createElement('span')
   probe.style.color = `var(${name})`
@@ -11,7 +11,7 @@ export function colorOf(name: string, within: Element): string {
   return color
 }
 
-/** Lines of each look on a square of 8, behind the first, which is plain. */
+/** The strokes of each pattern on a square of 8; the first pattern is plain. */
 const strokes: ((c: CanvasRenderingContext2D) => void)[] = [
   () => {},
   (c) => lines(c, [[-2, 10, 10, -2], [-2, 2, 2, -2], [6, 10, 10, 6]]),
@@ -38,7 +38,7 @@ function dot(c: CanvasRenderingContext2D, x: number, y: number) {
   c.fill()
 }
 
-/** The fill of a series' bars: its colour with its pattern. */
+/** The fill of a series' bars: its color with its pattern. */
 export function fillOf(look: number, within: Element): CanvasPattern | string {
   const color = colorOf(`--series-${look % looks}`, within)
   const draw = strokes[look % looks]!

@@ -1,4 +1,4 @@
-/** The bounds of a logarithmic axis: whole powers of ten around all values, one decade at least. */
+/** Returns the bounds of a logarithmic axis: whole powers of ten around all values, at least one decade. */
 export function decades(all: (number | null)[]): { min?: number; max?: number } {
   const values = all.filter((v): v is number => v !== null && v > 0)
   if (!values.length) return {}
@@ -7,7 +7,7 @@ export function decades(all: (number | null)[]): { min?: number; max?: number } 
   return { min: 10 ** low, max: 10 ** Math.max(high, low + 1) }
 }
 
-/** The label of a grid line; "" where it would repeat the one before. On a logarithmic axis only powers of ten have one. */
+/** Returns the label of a grid line; "" if it would repeat the one before. A logarithmic axis labels only powers of ten. */
 export function tick(v: number, before: number | undefined, { log, format }: { log?: boolean; format: (n: number) => string }): string {
   if (log && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) > 1e-6) return ''
   const label = format(v)

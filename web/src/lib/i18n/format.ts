@@ -14,7 +14,7 @@ function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTim
   return f
 }
 
-/** How hours are written: "9:30 AM" where clocks have twelve hours, "09:30" elsewhere. */
+/** The format of hours: "9:30 AM" on 12-hour clocks, otherwise "09:30". */
 function clock() {
   const { hour12 } = format('UTC', { hour: 'numeric' }).resolvedOptions()
   return { hour: hour12 ? 'numeric' : '2-digit', minute: '2-digit' } as const
@@ -25,12 +25,12 @@ export function time(at: Date | string, zone: string): string {
   return format(zone, clock()).format(new Date(at))
 }
 
-/** "9:30 – 10:30 AM"; with dates where it crosses midnight. */
+/** "9:30 – 10:30 AM"; with dates if it crosses midnight. */
 export function timeRange(from: Date | string, to: Date | string, zone: string): string {
-  // Up to midnight is the same day.
+  // An end at midnight still belongs to the same day.
   const last = new Date(new Date(to).getTime() - 1)
   const oneDay = wallOf(from, zone).slice(0, 10) === wallOf(last, zone).slice(0, 10)
-  // Intl takes midnight for another day, and would tell both dates.
+  // Intl treats midnight as another day and would show both dates.
   if (oneDay && wallOf(to, zone).endsWith('T00:00:00')) return `${time(from, zone)} – ${time(to, zone)}`
   if (oneDay) return format(zone, clock()).formatRange(new Date(from), new Date(to))
   return `${dateTime(from, zone)} – ${dateTime(to, zone)}`
@@ -41,12 +41,12 @@ export function dateTime(at: Date | string, zone: string): string {
   return format(zone, { weekday: 'short', day: 'numeric', month: 'short', ...clock() }).format(new Date(at))
 }
 
-/** "21 Nov 2026, 09:30:15": exact, for records. */
+/** "21 Nov 2026, 09:30:15": exact, for logs and history. */
 export function stamp(at: Date | string, zone: string): string {
   return format(zone, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(at))
 }
 
-/** A time of day, "HH:MM", as an hour: "9 AM" where clocks have twelve hours, "09:00" elsewhere. */
+/** A time of day, "HH:MM", as an hour: "9 AM" on 12-hour clocks, otherwise "09:00". */
 export function clockTime(wall: string): string {
   const at = new Date(`2024-01-01T${wall}:00Z`)
   const { hour12 } = format('UTC', clock()).resolvedOptions()
@@ -69,13 +69,13 @@ export function heading(date: string): { weekday: string; day: string; year: str
   }
 }
 
-/** "Saturday, 21 November", and the year if it is another. */
+/** "Saturday, 21 November", with the year if it is not the current one. */
 export function fullDate(date: string, zone = 'UTC'): string {
   const year = date.slice(0, 4) === today(zone).slice(0, 4) ? undefined : ('numeric' as const)
   return format('UTC', { weekday: 'long', day: 'numeric', month: 'long', year }).format(new Date(date + 'T12:00:00Z'))
 }
 
-/** The days from one date up to, without, another: "16 – 22 November 2026". */
+/** The days from one date (included) to another (excluded): "16 – 22 November 2026". */
 export function dates(from: string, to: string): string {
   const last = addDays(to, -1)
   const f = format('UTC', { day: 'numeric', month: 'long', year: 'numeric' })
@@ -87,12 +87,12 @@ export function month(date: string): string {
   return format('UTC', { month: 'long', year: 'numeric' }).format(new Date(date + 'T12:00:00Z'))
 }
 
-/** The day that a week begins with here: 1 for Monday to 7 for Sunday. */
+/** The first day of the week in this region: 1 for Monday to 7 for Sunday. */
 export function firstWeekday(): number {
   return firstDayOf(i18n.tag)
 }
 
-/** "Tue 23 Feb", and the year if it is another. */
+/** "Tue 23 Feb", with the year if it is not the current one. */
 export function shortDate(date: string, zone = 'UTC'): string {
   const year = date.slice(0, 4) === today(zone).slice(0, 4) ? undefined : ('numeric' as const)
   return format('UTC', { weekday: 'short', day: 'numeric', month: 'short', year }).format(new Date(date + 'T12:00:00Z'))
@@ -108,13 +108,13 @@ export function dayAndMonth(date: string): string {
   return format('UTC', { day: 'numeric', month: 'long' }).format(new Date(date + 'T12:00:00Z'))
 }
 
-/** Names of the week's days, Monday first. */
+/** The names of the weekdays, Monday first. */
 export function weekdayNames(): string[] {
   const f = format('UTC', { weekday: 'long' })
   return Array.from({ length: 7 }, (_, i) => f.format(new Date(Date.UTC(2024, 0, 1 + i))))
 }
 
-/** Short names of the week's days, Monday first. */
+/** The short names of the weekdays, Monday first. */
 export function weekdays(): string[] {
   const f = format('UTC', { weekday: 'short' })
   return Array.from({ length: 7 }, (_, i) => f.format(new Date(Date.UTC(2024, 0, 1 + i))))
@@ -149,7 +149,7 @@ export function duration(totalSeconds: number): string {
   return new Intl.ListFormat(i18n.tag, { type: 'unit', style: 'short' }).format(parts.filter(Boolean))
 }
 
-/** A number as the language writes it. */
+/** A number in the format of the language. */
 export function number(n: number, options?: Intl.NumberFormatOptions): string {
   return new Intl.NumberFormat(i18n.tag, options).format(n)
 }

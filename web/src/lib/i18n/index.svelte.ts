@@ -25,16 +25,16 @@ function chosen(): Language | undefined {
 }
 
 /**
- * The language of the page: what was chosen here, else the user's own, else the browser's.
- * Dictionaries other than English are loaded when they are needed.
+ * The language of the page: the one chosen here, else the user's, else the browser's.
+ * Dictionaries other than English are loaded on demand.
  */
 class I18n {
   language = $state<Language>('en')
   t = $state.raw<Dictionary>(en)
 
   /**
-   * The BCP 47 tag for Intl: the browser's variant of the language, since it knows about
-   * 12 or 24 hours and the order of day and month better than we do.
+   * The BCP 47 tag for Intl. It is the browser's variant of the language, since that includes
+   * the 12- or 24-hour clock and the order of day and month.
    */
   tag = $derived(
     (navigator.languages ?? [navigator.language]).find((l) => known(l) === this.language) ??
@@ -48,18 +48,18 @@ class I18n {
     document.documentElement.lang = language === 'zh' ? 'zh-Hans' : language
   }
 
-  /** Settles the language for somebody whose profile names one, or for nobody in particular. */
+  /** Sets the language for a user whose profile names one, or for a visitor. */
   async settle(profile?: string) {
     const browser = (navigator.languages ?? []).map(known).find((l) => l)
     await this.#use(chosen() ?? known(profile) ?? browser ?? 'en')
   }
 
-  /** Uses a language from now on, whatever profile and browser say. */
+  /** Uses a language from now on, regardless of profile and browser. */
   async choose(language: Language) {
     try {
       localStorage.setItem(key, language)
     } catch {
-      // It holds until the page is closed.
+      // Without storage it lasts until the page is closed.
     }
     await this.#use(language)
   }

@@ -1,7 +1,7 @@
 import { Problem, type Fault } from '../api/client'
 import { i18n } from './index.svelte'
 
-/** What to tell somebody about a failure. */
+/** Returns the message to show for a failure. */
 export function describe(err: unknown): string {
   if (!(err instanceof Problem)) return String(err)
   const text = i18n.t.problem[err.code]
@@ -9,7 +9,7 @@ export function describe(err: unknown): string {
   return text ?? err.message
 }
 
-/** What to tell about one field. The server's words are English; ours come first. */
+/** Returns the message to show for one field. Server messages are in English; translations take precedence. */
 export function faultText(fault: Fault): string {
   return (fault.code && i18n.t.fault[fault.code]) || sentence(fault.message)
 }
@@ -20,9 +20,9 @@ function sentence(text: string): string {
 }
 
 /**
- * The faults of a failure sorted by form field: `field` maps a location such as
- * "body.attendees[2].email" to the name of a field of the form. What no field takes, and a
- * failure without faults, is under "".
+ * Sorts the errors of a failure by form field. `field` maps a location such as
+ * "body.attendees[2].email" to the name of a form field. Errors without a field, and a
+ * failure without field errors, are under "".
  */
 export function faultsByField(err: unknown, field: (location: string) => string): Record<string, string[]> {
   const faults: Record<string, string[]> = {}

@@ -1,6 +1,6 @@
 import { untrack } from 'svelte'
 
-/** The modal dialogs that are open, the topmost last. Whatever lies outside the topmost one is inert. */
+/** The open modal dialogs, the topmost last. Everything outside the topmost one is inert. */
 class Dialogs {
   open = $state.raw<HTMLDialogElement[]>([])
 

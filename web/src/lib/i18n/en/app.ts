@@ -59,8 +59,8 @@ export default {
     too_large: 'That’s too long to send. Please shorten it.',
     timeout: 'That took too long. Try again.',
   } as Record<string, string | ((n: number) => string)>,
-  // By code. For codes missing here the page shows the server’s message, which is English and may
-  // name figures.
+  // By code. For codes missing here the page shows the server’s message, which is in English and may
+  // contain figures.
   fault: {
     required: 'Please fill in this field.',
     too_few: 'Please fill in this field.',

@@ -17,5 +17,5 @@ const en = { ...app, ...day, ...grid, ...booking, ...reason, ...repeat, ...meeti
 
 export default en
 
-/** What every language has to say. */
+/** The texts that every language must have. */
 export type Dictionary = typeof en

@@ -47,7 +47,7 @@ export default {
       responded: 'Responded to the invitation',
     },
     byTimer: 'automatically',
-    /** What did it by itself: the timers, and what follows from settings. */
+    /** The automatic causes: timers and changed settings. */
     timers: {
       zones: 'updated time zone rules',
       'meeting.start': 'automatically, at the start time',

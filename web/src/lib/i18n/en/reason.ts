@@ -1,4 +1,4 @@
-/** The figures of a reason as the language writes them; what it has not is empty. */
+/** The figures of a reason, formatted in the language; empty if the reason has none. */
 export interface Figures {
   room: string
   limit: string
@@ -8,14 +8,14 @@ export interface Figures {
   span: string
   reason: string
   feature: string
-  /** The figures are dates and not lengths of time. */
+  /** Whether the figures are dates rather than durations. */
   dated: boolean
 }
 
 const room = (w: Figures, otherwise = 'The room') => w.room || otherwise
 
 export default {
-  // Why a room cannot be had, or which rule is broken, by the API's code.
+  // Why a room is unavailable, or which rule is violated, by the API's code.
   reason: {
     room_conflict: (w) => (w.span ? `Taken ${w.span}` : 'Taken'),
     features: (w) => `No ${w.feature}`,

@@ -4,7 +4,7 @@ const th = (n: number) => `${n}${suffix[ordinal.select(n)]}`
 const every = (n: number, unit: string) => (n === 1 ? `Every ${unit}` : n === 2 ? `Every other ${unit}` : `Every ${n} ${unit}s`)
 
 export default {
-  // Rules of recurrence in words.
+  // Recurrence rules in words.
   repeat: {
     daily: (n: number) => every(n, 'day'),
     workdays: 'Every weekday' as string,
@@ -13,7 +13,7 @@ export default {
     monthlyLastDay: (n: number) => `${every(n, 'month')} on the last day`,
     monthlyWeekday: (n: number, nth: string, day: string) => `${every(n, 'month')} on the ${nth} ${day}`,
     yearly: (n: number, day: string) => `${every(n, 'year')} on ${day}`,
-    /** By their number; the first stands for "last". */
+    /** By ordinal number; the first entry means "last". */
     nth: ['last', 'first', 'second', 'third', 'fourth', 'fifth'] as string[],
     times: (n: number) => (n === 1 ? 'once' : `${n} times`),
     until: (date: string) => `until ${date}`,
