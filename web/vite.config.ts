@@ -4,22 +4,22 @@ import { icons } from './scripts/icons.js'
 import { licenses } from './scripts/licenses.js'
 import { doorWorker } from './scripts/worker.js'
 
-// Three pages: the application, the screen at a door, and the description of the API. `npm run dev` talks to a
-// punctual that runs beside it.
+// Three pages: the application, the screen at a door, and the API reference. `npm run dev` uses a
+// punctual server that runs locally.
 const server = process.env.PUNCTUAL_URL ?? 'http://localhost:8080'
 
 export default defineConfig({
   plugins: [svelte(), licenses(), icons(), doorWorker()],
   build: {
     target: 'es2023',
-    // Nothing is inlined as data: or as a script, so that the Content-Security-Policy can be strict.
+    // Nothing is inlined as a data: URL or a script, so the Content-Security-Policy can be strict.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     // swagger-ui is one file of 1.7 MB, loaded by its own page only.
     chunkSizeWarningLimit: 2000,
     rolldownOptions: { input: { index: 'index.html', door: 'door.html', docs: 'docs.html' } },
   },
-  // Stores are tested as the browser runs them.
+  // Tests use the browser builds of stores.
   resolve: process.env.VITEST ? { conditions: ['browser'] } : undefined,
   test: { include: ['tests/*.test.{js,ts}'], setupFiles: 'tests/setup.ts', pool: 'threads', testTimeout: 60_000 },
   server: {

@@ -5,7 +5,7 @@ interface Actor {
   name: string
 }
 
-/** Who did something, in words; what nobody did says what it followed from. */
+/** Returns who did something, in words; for an automatic change, its cause. */
 export function actorName({ kind, name }: Actor): string {
   if (kind === 'user') return name
   const door = /^door of (.*)$/s.exec(name)

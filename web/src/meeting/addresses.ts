@@ -1,7 +1,7 @@
-// What people type and paste to name whom they invite.
+// Parses what people type and paste to name attendees.
 
 export interface Address {
-  /** Empty for somebody who is invited by phone number alone. */
+  /** Empty for a person who is invited by phone number alone. */
   email: string
   name?: string
   phone?: string
@@ -9,24 +9,24 @@ export interface Address {
 
 const word = /^[^\s@<>()[\]",;:\\]+@[^\s@<>()[\]",;:\\]+$/
 
-/** Whether the text has the form of an address; the server has the last word. */
+/** Reports whether the text looks like an address; the server has the last word. */
 export function isAddress(email: string): boolean {
   return word.test(email) && email.length <= 254
 }
 
-/** Whether the text has the form of an international phone number. */
+/** Reports whether the text looks like an international phone number. */
 export function isPhone(text: string): boolean {
   return /^\+[1-9]\d{3,14}$/.test(digits(text))
 }
 
 const digits = (text: string) => text.replace(/[\s()./\p{Dash}]/gu, '')
 
-/** Whether somebody can be invited by what was typed. */
+/** Reports whether the typed text is enough to invite a person. */
 export function isReachable(p: Address): boolean {
   return p.email ? isAddress(p.email) : isPhone(p.phone ?? '')
 }
 
-/** What tells people apart. */
+/** Returns what identifies a person. */
 export function keyOf(p: Address): string {
   return p.email.toLowerCase() || digits(p.phone ?? '')
 }
@@ -42,7 +42,7 @@ function addressOf(text: string, name?: string): Address {
 
 /**
  * The addresses and phone numbers of a text such as `Ada <ada@x.org>; "Byron, George" <g@y.org>, bob@z.org`, in
- * order. What has not the form of an address is there as it was typed.
+ * order. Text that does not look like an address is returned as typed.
  */
 export function addressesOf(text: string): Address[] {
   return split(text).flatMap((part) => {
@@ -51,13 +51,13 @@ export function addressesOf(text: string): Address[] {
       const name = unquote(named[1]!.trim())
       return [addressOf(named[2]!, name)]
     }
-    // Without brackets a blank separates, if there are addresses on both sides.
+    // Without brackets a space separates, if there are addresses on both sides.
     const words = part.split(/\s+/)
     return words.length > 1 && words.every(isAddress) ? words.map((email) => ({ email })) : [addressOf(part)]
   })
 }
 
-/** Parts at commas, semicolons and ends of lines that are neither quoted nor in brackets. */
+/** Splits at commas, semicolons and line ends that are neither quoted nor in brackets. */
 function split(text: string): string[] {
   const parts: string[] = []
   let part = ''

@@ -6,12 +6,12 @@ import type { Draft, Kept } from './draft'
 
 const storage = 'punctual.draft'
 
-/** The booking form, of which there is one. */
+/** The booking form; there is only one. */
 class Booking {
   draft = $state.raw<Draft | null>(null)
   #done: (saved: Meeting | null) => void = () => {}
 
-  /** Opens the form; tells what was saved, or null if it was closed without. */
+  /** Opens the form. Resolves to what was saved, or to null if the form was closed without saving. */
   open(draft: Draft = {}): Promise<Meeting | null> {
     this.#done(null)
     this.draft = draft
@@ -26,13 +26,13 @@ class Booking {
     if (saved) this.changed(saved)
   }
 
-  /** Keeps what was typed until the form is closed, over a reload of the page. */
+  /** Stores the typed text until the form is closed, also across a reload of the page. */
   keep(kept: Kept) {
     const { meeting, series } = this.draft ?? {}
     try {
       sessionStorage.setItem(storage, JSON.stringify({ user: session.user?.id, at: location.pathname, draft: { meeting, series, kept } }))
     } catch {
-      // It lasts until the page is left.
+      // Without storage it lasts until the page is left.
     }
   }
 
@@ -40,13 +40,13 @@ class Booking {
     try {
       sessionStorage.removeItem(storage)
     } catch {
-      // Nothing was kept.
+      // There is no stored form.
     }
   }
 
   /**
-   * Opens the form again as it was left. On another page than it was left on, it only offers to:
-   * it must not cover what a link leads to.
+   * Reopens the form as it was left. On a different page it only offers to reopen it:
+   * the form must not cover the target of a link.
    */
   restore() {
     try {
@@ -67,7 +67,7 @@ class Booking {
     return () => this.#listeners.delete(fn)
   }
 
-  /** Tells that a meeting changed: moved, cancelled, decided. */
+  /** Notifies listeners of a changed meeting: moved, canceled, decided. */
   changed(m: Meeting) {
     for (const fn of this.#listeners) fn(m)
   }

@@ -3,21 +3,21 @@ import type { Address } from './addresses'
 import type { Choice } from './reminders'
 import type { Rule } from './rule'
 
-/** What the booking form starts from. */
+/** The initial values of the booking form. */
 export interface Draft {
-  /** The meeting to edit; none makes a new one. */
+  /** The meeting to edit; without it, the form creates a new one. */
   meeting?: Meeting
-  /** The series to edit: all its coming dates, or those from one on, of which `left` are in its rule. */
+  /** The series to edit: all its future dates, or those from one date on. `left` is their count in the rule. */
   series?: { series: Series; from?: string; left: number }
   roomID?: number
   /** Wall time in the room's zone. */
   start?: string
   end?: string
-  /** What was typed before the page was left. */
+  /** The text typed before the page was left. */
   kept?: Kept
 }
 
-/** A form as it was left: what it held, and the key under which it was sent, if it was. */
+/** A form as it was left: its content, and the idempotency key if it was sent. */
 export interface Kept {
   fields: Fields
   key: string
@@ -25,10 +25,10 @@ export interface Kept {
 
 export type Person = Address
 
-/** What becomes of dates of a series that cannot be as they are wanted. */
+/** What to do with dates of a series that conflict. */
 export type OnConflict = 'fail' | 'skip' | 'other_room'
 
-/** What is in the form. It can be written down and read again. */
+/** The content of the form, as serializable data. */
 export interface Fields {
   title: string
   rooms: number[]
@@ -37,18 +37,18 @@ export interface Fields {
   endDate: string
   end: string
   attendees: Person[]
-  /** Typed and not yet entered. */
+  /** Typed but not yet entered. */
   typing: string
   description: string
   private: boolean
   reminders: Choice
   repeats: boolean
-  rule: Rule | null // null: as text says
+  rule: Rule | null // null: keep the rule in `text`
   text: string
   onConflict: OnConflict
-  /** Dates that are left out by hand. */
+  /** Dates that the user skipped. */
   skips: string[]
-  /** Rooms of single dates, by date. */
+  /** The rooms of single dates, by date. */
   choices: Record<string, number[]>
   override: boolean
   overrideReason: string

@@ -25,11 +25,11 @@ const fieldOf: Record<string, string> = {
 
 export interface Found {
   byField: Record<string, string[]>
-  /** Faults of attendees, by their index. */
+  /** Errors of attendees, by index. */
   byPerson: Record<number, string[]>
 }
 
-/** The faults of a refusal by field of the form, in the reader's language. */
+/** Returns the errors of a rejected request by form field, in the reader's language. */
 export function faultsOf(err: unknown, zone: string): Found {
   const found: Found = { byField: {}, byPerson: {} }
   const add = (field: string, text: string) => {

@@ -7,10 +7,10 @@ import type { Draft, Fields } from './draft'
 import { fromAPI, toAPI } from './reminders'
 import { firstOf, moved, ruleOf, textOf, type Rule } from './rule'
 
-/** The zone of the times: the first room's; before one is chosen, the day's. */
+/** The zone of the times: the first room's, or the day's before a room is chosen. */
 const zoneOf = (id: number | undefined) => (id ? rooms.zone(rooms.byID.get(id)) : (day.zones[0] ?? day.zone))
 
-/** The booking form: a new meeting or series, a meeting that changes, or dates of a series that do. */
+/** The booking form: a new meeting or series, a changed meeting, or changed dates of a series. */
 export class Form {
   readonly meeting: Meeting | undefined
   readonly series: Draft['series']
@@ -20,9 +20,9 @@ export class Form {
   zone = $derived.by(() => zoneOf(this.f.rooms[0]))
   startWall = $derived.by(() => wall(this.f.date, this.f.start))
   endWall = $derived.by(() => wall(this.f.endDate, this.f.end))
-  /** Minutes that clocks show; 0 while a time is missing. */
+  /** The length in minutes on the clock; 0 while a time is missing. */
   length = $derived.by(() => (this.startWall && this.endWall ? minutesBetween(this.startWall, this.endWall) : 0))
-  /** When the meeting is to be, or the first date of a series; null while nobody knows. */
+  /** The time of the meeting, or of the first date of a series; null while unknown. */
   slot = $derived.by(() =>
     this.length > 0 ? { start: instantOf(this.startWall, this.zone), end: instantOf(this.endWall, this.zone) } : null,
   )
@@ -36,7 +36,7 @@ export class Form {
     this.f = draft.kept?.fields ?? fresh
   }
 
-  /** A new start keeps the length, and the rule goes with it. */
+  /** A new start keeps the length and adjusts the rule. */
   setStart(date: string, time: string) {
     const keep = this.length > 0 ? this.length : 60
     if (date && this.f.date && this.f.rule) this.f.rule = moved(this.f.rule, this.f.date, date)
@@ -61,14 +61,14 @@ export class Form {
     this.f.end = end.slice(11, 16)
   }
 
-  /** Takes a time that was offered. */
+  /** Applies a suggested time. */
   setSlot(start: Date | string, end: Date | string) {
     const from = wallOf(start, this.zone)
     this.setStart(from.slice(0, 10), from.slice(11, 16))
     this.#endAt(wallOf(end, this.zone))
   }
 
-  /** Takes a rule; a first date that is none of its own moves on to one. */
+  /** Sets a rule. If the rule does not match the first date, that date moves to the next match. */
   setRule(rule: Rule | null) {
     this.f.rule = rule
     if (!rule || !this.f.date) return
@@ -86,19 +86,19 @@ export class Form {
     else this.f.rooms.splice(at, 1)
   }
 
-  /** The rule as the API takes it; an endless one ends where `furthest` says. */
+  /** Returns the rule in API format; an endless rule ends at `furthest`. */
   rule(furthest: string): string {
     const { rule, text, date } = this.f
     if (!rule) return text.trim()
     return textOf(rule, date) + (rule.ends === 'never' ? `;${furthest}` : '')
   }
 
-  /** The form as the API takes it. Times are local to the zone: the server judges them. */
+  /** Returns the form in API format. Times are local to the zone: the server validates them. */
   body() {
     return bodyOf(this.f)
   }
 
-  /** What a change says: fields that are as they were are left out. */
+  /** Returns the changed fields only. */
   patch() {
     const now = this.body()
     const was = bodyOf(JSON.parse(this.#before) as Fields)
@@ -106,14 +106,14 @@ export class Form {
     for (const key of Object.keys(now) as (keyof typeof now)[]) {
       if (JSON.stringify(now[key]) !== JSON.stringify(was[key])) Object.assign(changed, { [key]: now[key] })
     }
-    // Local times mean nothing without their zone.
+    // Local times are ambiguous without their zone.
     if ('start' in changed || 'end' in changed || 'timezone' in changed) {
       Object.assign(changed, { start: now.start, end: now.end, timezone: now.timezone })
     }
     return changed
   }
 
-  /** What makes it a series, beside the fields of a meeting. */
+  /** Returns the fields of a series, in addition to those of a meeting. */
   recurrence(furthest: string) {
     const { skips, choices, onConflict, start } = this.f
     return {
@@ -124,7 +124,7 @@ export class Form {
     }
   }
 
-  /** What is to change of a series: its rule only if somebody touched it. */
+  /** Returns the changes to a series; the rule only if the user changed it. */
   recurrencePatch(furthest: string, planned: SeriesResult | null) {
     const { exdates, choices, on_conflict, rrule } = this.recurrence(furthest)
     const was = JSON.parse(this.#before) as Fields
@@ -194,7 +194,7 @@ function initial(draft: Draft): Fields {
   }
 }
 
-/** The next half hour today, or nine o'clock on another day. */
+/** Returns the next half hour today, or 9:00 on another day. */
 function nextStart(zone: string): string {
   if (day.date !== today(zone)) return day.date + 'T09:00:00'
   const now = wallOf(new Date(), zone)

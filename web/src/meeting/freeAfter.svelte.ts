@@ -3,10 +3,10 @@ import { LatestRequest } from '../lib/latest'
 
 const horizon = 4 * 3_600_000
 
-/** How long the rooms of a meeting that goes on stay free behind its end. */
+/** How long the rooms of a running meeting stay free after its end. */
 export class FreeAfter {
   #latest = new LatestRequest()
-  /** When somebody comes next, at most four hours behind the end; null: it is not known. */
+  /** The start of the next booking, at most four hours after the end; null: unknown. */
   until = $state.raw<number | null>(null)
 
   async look(m: Meeting) {
@@ -19,17 +19,17 @@ export class FreeAfter {
       const others = lists.flatMap((l) => l.items).filter((b) => b.meeting_id !== m.id)
       until = Math.min(end + horizon, ...others.map((b) => Date.parse(b.start)))
     } catch {
-      // The server tells when somebody asks for more.
+      // The server rejects an extension that is not possible.
     }
     if (current()) this.until = until
   }
 
-  /** Minutes that the meeting may go on behind its end; more than anybody asks for while that is not known. */
+  /** Returns by how many minutes the meeting can be extended; Infinity while unknown. */
   minutes(m: Meeting): number {
     return this.until === null ? Infinity : (this.until - Date.parse(m.end)) / 60_000
   }
 
-  /** Whether somebody comes within that time. */
+  /** Reports whether another booking starts within that time. */
   limited(m: Meeting): boolean {
     return this.minutes(m) < horizon / 60_000
   }

@@ -8,7 +8,7 @@ import { reasonText, type Reason } from './reasons'
 const nothing = '–'
 const word = (of: Record<string, string>, key: string) => of[key] ?? key
 
-/** What a field of a meeting's history says, in words where there are some, by clocks of the zone. */
+/** Returns the value of a field in the history, in words if possible, with times in the zone. */
 export function valueOf(field: string, v: unknown, zone: string): string {
   if (v == null || v === '' || (Array.isArray(v) && !v.length)) return nothing
   switch (field) {
@@ -35,7 +35,7 @@ export function valueOf(field: string, v: unknown, zone: string): string {
   return String(v)
 }
 
-/** "10m before start by email, sms", as the history writes it. */
+/** Parses "10m before start by email, sms", as the history writes it. */
 function reminder(text: string): string {
   const found = /^(\S+) before (start|end) by (.*)$/.exec(text)
   if (!found) return text

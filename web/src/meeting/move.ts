@@ -12,16 +12,16 @@ interface Target {
   room_ids?: number[]
 }
 
-/** What shows meetings: a change stands there at once, and is looked at anew if the server refuses it. */
+/** A view of meetings. It shows a change immediately, and reloads if the server rejects the change. */
 interface Picture {
   put: (m: GridMeeting) => void
   load: () => unknown
 }
 
 /**
- * Moves a meeting to other times or rooms, and says when by a clock in the zone; one that goes on
- * is extended. It stands in the picture at once; if the server refuses, it is put back, and told
- * why. Else there is a way back, but not from an extension: who goes earlier ends the meeting.
+ * Moves a meeting to other times or rooms, and shows its new time in the zone. A running meeting
+ * is extended. The picture changes immediately. If the server rejects the change, the picture is restored and
+ * a toast shows why. A move can be undone, an extension cannot: an earlier end would end the meeting.
  */
 export async function move(m: GridMeeting, to: Target, zone: string, picture?: Picture): Promise<Meeting | undefined> {
   const goesOn = m.status === 'in_progress'
@@ -51,7 +51,7 @@ async function back(m: GridMeeting, saved: Meeting, zone: string, picture?: Pict
   }
 }
 
-/** Puts a meeting back where it was, says why, and looks what is true. */
+/** Restores a meeting, shows why it was rejected, and reloads. */
 function refuse(m: GridMeeting, err: unknown, zone: string, picture?: Picture) {
   picture?.put(m)
   toasts.show(explain(err, zone), 'bad')

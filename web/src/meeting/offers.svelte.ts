@@ -3,16 +3,16 @@ import { live } from '../lib/live.svelte'
 import { rooms } from '../lib/rooms.svelte'
 import type { Form } from './form.svelte'
 
-const moment = 250 // after the last change, before it is asked
+const moment = 250 // delay after the last change before a request
 
-/** What rooms there are for the time of the form, and what else could be had if one is taken. */
+/** The rooms for the time of the form, and the alternatives if one is taken. */
 export class Offers {
   #form: Form
-  /** How many places there are to be, beside one for each who is invited. */
+  /** The number of seats needed, beside one for each attendee. */
   seats = $state<number | null>(null)
   features = $state<string[]>([])
   site = $state(0)
-  /** Rooms and what is in their way; null until it is known. */
+  /** Rooms and their conflicts; null until loaded. */
   #found = $state.raw<Availability[] | null>(null)
   #asked = $state(0)
   error = $state.raw<unknown>(null)
@@ -20,7 +20,7 @@ export class Offers {
   persons = $derived.by(() => Math.max(this.#form.f.attendees.length, this.seats ?? 0))
   byRoom = $derived.by(() => new Map((this.#found ?? []).map((a) => [a.room.id, a])))
 
-  /** All rooms, free ones first and of those the ones that fit best; null until it is known. */
+  /** All rooms: free ones first, the best fit first among those; null until loaded. */
   list = $derived.by(() => {
     if (!this.#found) return null
     const place = new Map(rooms.list.map((r, i) => [r.id, i]))
@@ -31,15 +31,15 @@ export class Offers {
     )
   })
 
-  /** Those of the chosen rooms that cannot be had as it is. */
+  /** The chosen rooms that are unavailable. */
   blocked = $derived.by(() => this.#form.f.rooms.map((id) => this.byRoom.get(id)).filter((a) => a !== undefined && !a.free) as Availability[])
 
-  /** The form is being sent: what is heard may be of its own meeting. */
+  /** Whether the form is being sent: events may then be about its own meeting. */
   sending = false
 
   constructor(form: Form) {
     this.#form = form
-    // What the reader of these asks for is asked anew a moment after it changed.
+    // The queries that use these are sent again shortly after a change.
     $effect(() => {
       void this.#asked
       const { slot } = form
@@ -50,7 +50,7 @@ export class Offers {
         features: this.features.length ? this.features : undefined,
         site_id: this.site || undefined,
       }
-      if (!slot || form.series) { // of a series the plan of its dates tells
+      if (!slot || form.series) { // the preview of a series covers its dates
         this.#found = null
         return
       }
@@ -62,7 +62,7 @@ export class Offers {
           this.#found = found.map((a) => this.#without(a))
           this.error = null
         } catch (err) {
-          // Only a help: the server decides when the form is sent.
+          // Availability is only a help: the server decides when the form is sent.
           if (!stale) this.error = err
         }
       }, moment)
@@ -74,18 +74,18 @@ export class Offers {
     $effect(() => live.follow({ load: () => this.again(), meeting: (m) => !this.sending && this.#concerns(m) && this.again() }))
   }
 
-  /** Asks again: somebody may have been faster. */
+  /** Reloads: somebody else may have been faster. */
   again() {
     this.#asked++
   }
 
   #concerns(m: { start: string; end: string }): boolean {
     const { slot } = this.#form
-    const day = 86_400_000 // buffers reach no further
+    const day = 86_400_000 // buffers are shorter than this
     return slot !== null && Date.parse(m.start) < slot.end.getTime() + day && Date.parse(m.end) > slot.start.getTime() - day
   }
 
-  /** What the meeting itself takes is not in its way. */
+  /** The meeting's own time is no conflict. */
   #without(a: Availability): Availability {
     const { meeting } = this.#form
     if (!meeting?.room_ids.includes(a.room.id)) return a
@@ -108,7 +108,7 @@ export class Offers {
     return fits((await ask(api.GET('/suggestions', { params: { query } }))).items)
   }
 
-  /** Other times of the room, those next to the wanted one first. */
+  /** Other times in the room, the closest to the requested time first. */
   async otherTimes(room: number): Promise<Suggestion[]> {
     const { slot } = this.#form
     if (!slot) return []

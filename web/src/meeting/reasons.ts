@@ -6,7 +6,7 @@ import { i18n } from '../lib/i18n/index.svelte'
 import { describe, faultText } from '../lib/i18n/problem'
 import { rooms } from '../lib/rooms.svelte'
 
-/** Why a room cannot be had, or which rule is broken, as the API tells it with its figures. */
+/** Why a room is unavailable, or which rule is violated, with the figures of the API. */
 export interface Reason {
   code?: string
   message: string
@@ -38,7 +38,7 @@ export function reasonText(r: Reason, zone: string): string {
   })
 }
 
-/** What the server refused, all of it. */
+/** Returns all reasons of a rejected request. */
 export function explain(err: unknown, zone: string): string {
   return err instanceof Problem && err.faults.length ? err.faults.map((f) => reasonText(f, zone)).join(' ') : describe(err)
 }

@@ -6,17 +6,17 @@ import type { SeriesPreview } from './seriesPreview.svelte'
 
 const nothing: Found = { byField: {}, byPerson: {} }
 
-/** Why the form could not be saved, as far as nobody changed since what was wrong with it. */
+/** Why the form could not be saved, without the errors that the user has edited since. */
 export class Refusal {
   #form: Form
   #preview: SeriesPreview
   problem = $state.raw<Problem | null>(null)
   #found = $state.raw(nothing)
   #conflicts = $state.raw<Conflict[]>([])
-  /** The form already showed that a room is taken. */
+  /** Whether the form already showed that a room is taken. */
   known = $state(false)
 
-  // A field's fault is cleared once the field changes.
+  // An error is cleared once its field changes.
   #stamps = $derived.by<Record<string, string>>(() => {
     const { f, startWall, endWall } = this.#form
     return {
@@ -34,7 +34,7 @@ export class Refusal {
   })
   #stamped = $state.raw<Record<string, string>>({})
 
-  /** Faults by field of the form: of the last refusal, and of the plan as it is. */
+  /** Errors by form field: from the last rejected request, and from the current plan. */
   faults = $derived.by(() => {
     const shown: Record<string, string[]> = {}
     for (const [field, texts] of Object.entries(this.#found.byField)) {
@@ -46,23 +46,23 @@ export class Refusal {
       for (const field of ['rrule', 'dates'] as const) {
         for (const text of byField[field] ?? []) if (!shown[field]?.includes(text)) (shown[field] ??= []).push(text)
       }
-      // Only a series' start must be one of the rule's.
+      // Only the start of a series must match the rule.
       if (fault.code === 'not_in_rule' || fault.code === 'overlaps_itself') shown.rrule = [...(shown.rrule ?? []), ...(byField.start ?? byField.end ?? [])]
     }
     return shown
   })
-  /** Faults of single people, by their place. */
+  /** Errors of single people, by index. */
   byPerson = $derived(this.#unchanged('attendees') ? this.#found.byPerson : {})
-  /** What is left of the last refusal, in the order of the form. */
+  /** The remaining errors of the last rejected request, in the order of the form. */
   summary = $derived(
     ['', ...fields]
       .filter((p) => this.#found.byField[p] && this.faults[p])
       .map((p): [string, string[]] => [p, this.faults[p]!.length ? this.faults[p]! : Object.values(this.byPerson).flat()]),
   )
-  /** What somebody else booked meanwhile, in the rooms and at the time that the form still says. */
+  /** The conflicting bookings in the rooms and at the time still selected in the form. */
   taken = $derived(this.#unchanged('time') ? this.#conflicts.filter((c) => this.#form.f.rooms.includes(c.room_id)) : [])
 
-  /** Nobody knows whether it was saved: sent again as it is, it counts once. */
+  /** Whether the save may have succeeded: sending the same form again counts once. */
   unsure = $derived(this.problem?.status === 0 && this.#unchanged('time') && this.#unchanged('rooms'))
 
   constructor(form: Form, preview: SeriesPreview) {
@@ -74,19 +74,19 @@ export class Refusal {
     return this.#stamps[field] === this.#stamped[field]
   }
 
-  /** Whether any of the fields was refused. */
+  /** Reports whether any of the fields has an error. */
   names(...of: string[]): boolean {
     return of.some((field) => this.#found.byField[field])
   }
 
-  /** Forgets it: the form is sent anew. */
+  /** Clears the errors: the form is sent again. */
   clear() {
     this.problem = null
     this.#found = nothing
     this.#conflicts = []
   }
 
-  /** Notes why the form as it is was refused; known: it already showed that a room is taken. */
+  /** Stores why the form was rejected; known: it already showed that a room is taken. */
   take(err: unknown, known: boolean) {
     this.known = known
     const single = !this.#form.f.repeats

@@ -8,7 +8,7 @@ export interface Row {
   sms: boolean
 }
 
-/** Reminders as the form edits them; without `own` the installation's hold. */
+/** Reminders as the form edits them; without `own` the server's defaults apply. */
 export interface Choice {
   own: boolean
   rows: Row[]

@@ -1,4 +1,4 @@
-// Rules of recurrence as the form builds them: a part of RFC 5545. Dates are "2027-02-10".
+// Recurrence rules as the form builds them: a subset of RFC 5545. Dates are "2027-02-10".
 
 export const weekdays = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const
 export type Weekday = (typeof weekdays)[number]
@@ -6,11 +6,11 @@ export type Weekday = (typeof weekdays)[number]
 export interface Rule {
   freq: 'DAILY' | 'WEEKLY' | 'MONTHLY' | 'YEARLY'
   interval: number
-  /** Of a weekly rule; in the order of the week. */
+  /** Of a weekly rule; in weekday order. */
   days: Weekday[]
   /** Of a monthly rule: the day of the start, or its weekday as the n-th or the last. */
   by: 'date' | 'lastDay' | 'weekday' | 'lastWeekday'
-  /** With "never", as far ahead as rooms are booked. */
+  /** "never" ends at the booking horizon of the rooms. */
   ends: 'count' | 'until' | 'never'
   count: number
   until: string
@@ -19,12 +19,12 @@ export interface Rule {
 const at = (date: string) => new Date(date + 'T00:00:00Z')
 const dateOf = (t: Date) => t.toISOString().slice(0, 10)
 
-/** The weekday of a date. */
+/** Returns the weekday of a date. */
 export function weekdayOf(date: string): Weekday {
   return weekdays[(at(date).getUTCDay() + 6) % 7]!
 }
 
-/** Which of its weekdays in the month a date is, from 1. */
+/** Returns the ordinal of a date among its weekdays in the month, from 1. */
 export function nthOf(date: string): number {
   return Math.ceil(Number(date.slice(8, 10)) / 7)
 }
@@ -37,12 +37,12 @@ export function isLastWeekday(date: string): boolean {
   return new Date(at(date).getTime() + 7 * 86_400_000).getUTCMonth() !== at(date).getUTCMonth()
 }
 
-/** Once a week, as the date is, ten times. */
+/** Returns a rule for the date's weekday, weekly, ten times. */
 export function weekly(date: string): Rule {
   return { freq: 'WEEKLY', interval: 1, days: [weekdayOf(date)], by: 'date', ends: 'count', count: 10, until: '' }
 }
 
-/** The rule as the API takes it; the start is one of its dates. An endless one has no end in it. */
+/** Returns the rule in API format; the start is one of its dates. An endless rule contains no end. */
 export function textOf(rule: Rule, date: string): string {
   const parts = [`FREQ=${rule.freq}`]
   if (rule.interval > 1) parts.push(`INTERVAL=${rule.interval}`)
@@ -66,7 +66,7 @@ function monthly(by: Rule['by'], date: string): string {
   }
 }
 
-/** The rule of a text, for a series that begins on the date; null if the form cannot show it. */
+/** Parses a rule for a series that begins on the date; null if the form cannot show it. */
 export function ruleOf(text: string, date: string): Rule | null {
   const parts = new Map<string, string>()
   for (const part of text.toUpperCase().replace(/^RRULE:/, '').split(';')) {
@@ -106,7 +106,7 @@ export function ruleOf(text: string, date: string): Rule | null {
   return parts.size || !(rule.interval >= 1) || !(rule.count >= 1) ? null : rule
 }
 
-/** The rule for another first date: what the old one named by its day follows it. */
+/** Returns the rule for another first date, with its weekday or day of the month adjusted. */
 export function moved(rule: Rule, from: string, to: string): Rule {
   const days = rule.days.length === 1 && rule.days[0] === weekdayOf(from) ? [weekdayOf(to)] : rule.days
   let by = rule.by
@@ -116,7 +116,7 @@ export function moved(rule: Rule, from: string, to: string): Rule {
   return { ...rule, days, by, until: rule.until && rule.until < to ? to : rule.until }
 }
 
-/** The first date of the rule that is not before the date: one whose weekday it names. */
+/** Returns the first date on or after the date that matches the rule's weekdays. */
 export function firstOf(rule: Rule, date: string): string {
   if (rule.freq !== 'WEEKLY' || !rule.days.length) return date
   let t = at(date)

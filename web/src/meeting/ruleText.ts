@@ -10,13 +10,13 @@ export function sentence(rule: Rule, date: string): string {
   return t.joined(frequency(rule, date), rule.ends === 'count' ? t.times(rule.count) : rule.ends === 'until' && rule.until ? t.until(f.longDate(rule.until)) : '')
 }
 
-/** The rule of a series in words; null if it is one that the form cannot show. */
+/** The rule of a series in words; null if the form cannot show it. */
 export function ruleSentence(text: string, date: string): string | null {
   const rule = ruleOf(text, date)
   return rule && sentence(rule, date)
 }
 
-/** How often: "Every other Tuesday". */
+/** The frequency: "Every other Tuesday". */
 export function frequency(rule: Rule, date: string): string {
   const t = i18n.t.repeat
   const name = (d: string) => f.weekdayNames()[weekdays.indexOf(d as Rule['days'][number])]!

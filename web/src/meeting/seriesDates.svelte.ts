@@ -8,16 +8,16 @@ import type { Draft } from './draft'
 
 export type SeriesState = components['schemas']['SeriesState']
 
-const settle = 200 // ms: what changes a series changes many dates at once
+const settle = 200 // ms: a change of a series changes many dates at once
 
 const gone: Meeting['status'][] = ['cancelled', 'rejected', 'released']
 
-/** The series that a meeting is a date of, and what has become of its dates. */
+/** The series of a meeting, and the state of its dates. */
 export class SeriesDates {
   id: number
   state = $state.raw<SeriesState | null>(null)
   #all = $state.raw<Meeting[]>([])
-  /** Those that take place, or did. */
+  /** Dates that take place or took place. */
   dates = $derived.by(() => this.#all.filter((m) => !gone.includes(m.status)).sort((a, b) => a.start.localeCompare(b.start)))
 
   #latest = new LatestRequest()
@@ -27,7 +27,7 @@ export class SeriesDates {
     this.id = id
   }
 
-  /** Reads the dates and keeps them fresh; returns what stops it. */
+  /** Loads the dates and keeps them up to date; returns a function that stops it. */
   watch(): () => void {
     this.load()
     const changed = (m: Meeting) => {
@@ -56,16 +56,16 @@ export class SeriesDates {
       this.state = state
       this.#all = list
     } catch {
-      // The meeting is there all the same.
+      // The meeting itself is still shown.
     }
   }
 
-  /** Which of the dates the meeting is, from 1; 0: none that takes place. */
+  /** The ordinal of the meeting among the dates, from 1; 0: it does not take place. */
   placeOf(m: Meeting): number {
     return this.dates.findIndex((d) => d.id === m.id) + 1
   }
 
-  /** How many dates the rule has from one on: what its count is for those. */
+  /** Returns the number of dates in the rule from one date on: the rule's count for that part. */
   #left(from: string): number {
     const { state } = this
     const starts = new Set<string>()
@@ -77,7 +77,7 @@ export class SeriesDates {
     return starts.size + out.length
   }
 
-  /** What the booking form starts from to change all dates, or those from one on. */
+  /** Returns the draft to change all dates, or those from one date on. */
   draft(meeting: Meeting, from?: string): Draft | null {
     const series = this.state
     if (!series) return null

@@ -10,9 +10,9 @@ type SkippedDate = SeriesResult['skipped'][number]
 
 /** One date of a series that is being planned. */
 export interface PlannedDate {
-  /** As clocks in the rooms show it. */
+  /** The wall time in the rooms' zone. */
   date: string
-  /** When the rule has it. */
+  /** The time according to the rule. */
   original: number
   start: Date
   end: Date
@@ -24,7 +24,7 @@ export interface PlannedDate {
 const moment = 350
 const tries = 5
 
-/** What would become of every date of a series, asked of the server a moment after each change. */
+/** Previews every date of a series; the server is queried shortly after each change. */
 export class SeriesPreview {
   #form: Form
   #before: Map<number, string>
@@ -32,17 +32,17 @@ export class SeriesPreview {
   faults = $state.raw<Fault[]>([])
   error = $state.raw<unknown>(null)
   busy = $state(false)
-  /** Where a rule ends that is to go on for as long as it can. */
+  /** The end of an endless rule: the furthest that is possible. */
   furthest = $state('')
-  /** What a change of the series makes of the dates that are left out of it. */
+  /** The changed series, with the dates that are excluded from the change. */
   base = $state.raw<SeriesResult | null>(null)
   #again = $state(0)
 
   dates = $derived.by(() => this.#dates())
-  /** Dates that cannot be had, and about which nothing is decided. */
+  /** The number of conflicting dates without a decision. */
   open = $derived.by(() => (this.#form.f.onConflict === 'skip' ? 0 : this.dates.filter((d) => d.state === 'taken').length))
 
-  /** before: status and version of the meetings that the series has, by their ids. */
+  /** before: status and version of the series' current meetings, by ID. */
   constructor(form: Form, before: Map<number, string> = new Map()) {
     this.#form = form
     this.#before = before
@@ -53,7 +53,7 @@ export class SeriesPreview {
         this.result = null
         return
       }
-      // Everything that the dates hang on.
+      // Everything that the dates depend on.
       void [JSON.stringify(form.body()), form.rule(''), JSON.stringify([f.skips, f.choices, f.onConflict])]
       let stale = false
       const timer = setTimeout(() => untrack(() => this.#ask(() => stale)), moment)
@@ -64,7 +64,7 @@ export class SeriesPreview {
     })
   }
 
-  /** Asks again: somebody may have been faster. */
+  /** Reloads: somebody else may have been faster. */
   again() {
     this.#again++
   }
@@ -107,12 +107,12 @@ export class SeriesPreview {
     if ('attendees' in patch) patch.attendees = body.attendees
     const scope = from ? { scope: 'following' as const, from } : { scope: 'all' as const }
     const { rrule } = form.recurrencePatch(this.furthest, null)
-    // How the dates that are left out move with the others, the server knows.
+    // The server knows how excluded dates move with the others.
     this.base = await ask(api.POST('/series/{id}/preview', { ...path, body: { ...patch, ...(rrule ? { rrule } : {}), ...scope, on_conflict: 'skip' } }))
     return ask(api.POST('/series/{id}/preview', { ...path, body: { ...patch, ...form.recurrencePatch(this.furthest, this.base) } }))
   }
 
-  /** The furthest that might be: the rooms' own limit, or ten years. */
+  /** Returns the furthest possible end: the rooms' own limit, or ten years. */
   #first(): string {
     const { rooms: ids } = this.#form.f
     const limits = ids.map((id) => seconds(rooms.byID.get(id)?.policy.max_advance ?? '')).filter((s) => s > 0)
@@ -120,12 +120,12 @@ export class SeriesPreview {
     return `UNTIL=${addDays(today(this.#form.zone), days).replaceAll('-', '')}`
   }
 
-  /** Mends what is no fault of who fills in the form; false if there is nothing of that. */
+  /** Fixes errors that the user did not cause; reports whether there were any. */
   #mend(err: Problem): boolean {
     const { f } = this.#form
     let mended = false
     for (const fault of err.faults) {
-      // An endless rule ends where rooms are booked no further.
+      // An endless rule ends at the booking horizon of the rooms.
       const limit = fault.limit
       if (f.rule?.ends === 'never' && fault.code === 'too_many_dates' && typeof limit === 'number') {
         this.furthest = `COUNT=${limit}`
@@ -135,7 +135,7 @@ export class SeriesPreview {
         this.furthest = this.furthest === until ? `UNTIL=${addDays(limit, -1).replaceAll('-', '')}` : until
         mended = true
       }
-      // A choice for a date that the rule has no more.
+      // A choice for a date that is no longer in the rule.
       const at = /^body\.choices\[(\d+)\]/.exec(fault.location ?? '')
       const date = at && Object.keys(f.choices)[Number(at[1])]
       if (date) {

@@ -1,18 +1,18 @@
 import { toasts } from '../lib/toast.svelte'
 
-/** The way back from the last change, until it was gone. */
+/** Undoes the last change; undefined if there is none. */
 let last: (() => void) | undefined
 
 /**
- * Keeps the way back from a change that was just made; none: there is no way. What was told of a change
- * before offers none any more.
+ * Stores how to undo the latest change; undefined: it cannot be undone. Messages about earlier changes
+ * no longer offer an undo.
  */
 export function remember(back: (() => void) | undefined) {
   last = back
   toasts.withdraw(undo)
 }
 
-/** Takes the last change back. */
+/** Undoes the last change. */
 export function undo() {
   const back = last
   remember(undefined)

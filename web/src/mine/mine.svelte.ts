@@ -9,32 +9,32 @@ export type Response = 'accepted' | 'declined' | 'tentative' | 'needs_action'
 
 const over: Meeting['status'][] = ['cancelled', 'rejected', 'released', 'ended']
 
-/** What somebody is asked to answer at once: a meeting, or all coming dates of a series. */
+/** An invitation to answer: a meeting, or all future dates of a series. */
 export interface Invitation {
   key: string
   meetings: Meeting[]
 }
 
-/** My meetings that are not over, and my places on the waiting list, kept as they are now. */
+/** The user's unfinished meetings and waiting list entries, kept up to date. */
 class Mine {
   #known = $state.raw<Meeting[] | null>(null)
   waits = $state.raw<Wait[]>([])
   error = $state.raw<unknown>(null)
 
-  /** Those not over, soonest first. */
+  /** Meetings that are not over, soonest first. */
   meetings = $derived(
     this.#known
       ?.filter((m) => !over.includes(m.status) && Date.parse(m.end) > clock.now.getTime())
       .sort((a, b) => a.start.localeCompare(b.start) || a.id - b.id) ?? null,
   )
 
-  /** What I did not decline. */
+  /** Meetings that the user did not decline. */
   agenda = $derived(this.meetings?.filter((m) => organizes(m) || responseOf(m) !== 'declined') ?? null)
 
-  /** Mine that wait for somebody's decision, with what they are to become. */
+  /** The user's meetings that wait for a decision, with their requested changes. */
   requests = $derived(this.meetings?.filter((m) => organizes(m) && (m.status === 'pending' || m.pending_change)) ?? [])
 
-  /** What I did not answer yet; the dates of a series are one question. */
+  /** Unanswered invitations; the dates of a series are one invitation. */
   invitations = $derived.by(() => {
     const found = new Map<string, Invitation>()
     for (const m of this.meetings ?? []) {
@@ -52,7 +52,7 @@ class Mine {
 
   #latest = new LatestRequest()
   #latestWaits = new LatestRequest()
-  /** What was heard since the last question: the answer may be older. */
+  /** Events received since the latest request: its response may be older. */
   #since: Meeting[] = []
 
   async load() {
@@ -82,7 +82,7 @@ class Mine {
     if (current()) this.waits = waits.sort((a, b) => a.meeting.start.localeCompare(b.meeting.start))
   }
 
-  /** Puts a meeting in place as it is now. */
+  /** Inserts or updates a meeting. */
   put(m: Meeting) {
     this.#since.push(m)
     if (this.#known) this.#known = patched(this.#known, m, belongs(m))
@@ -98,14 +98,14 @@ class Mine {
         load: () => this.load(),
         meeting: (m) => {
           this.put(m)
-          // What somebody waits for becomes free by what happens to others' meetings there.
+          // A change of another user's meeting can free a slot that the user waits for.
           if (!this.waits.some((w) => w.meeting.room_ids.some((id) => m.room_ids.includes(id)))) return
           clearTimeout(later)
           later = setTimeout(waits, 400)
         },
       }),
       booking.onSaved((m) => this.put(m)),
-      poll(() => this.waits.length && waits(), 15_000), // places in line are no events
+      poll(() => this.waits.length && waits(), 15_000), // no event reports waiting list changes
     ]
     return () => {
       clearTimeout(later)
@@ -113,7 +113,7 @@ class Mine {
     }
   }
 
-  /** Answers an invitation: the meeting's, or that of all its series. */
+  /** Answers an invitation to a meeting, or to all dates of its series. */
   async respond(to: Meeting, response: Response, series: boolean) {
     const call = { body: { response }, headers: { 'Idempotency-Key': idempotencyKey() } }
     if (series && to.series_id) {
@@ -127,17 +127,17 @@ class Mine {
 
 export const mine = new Mine()
 
-/** Whether the user organizes the meeting. */
+/** Reports whether the user organizes the meeting. */
 export function organizes(m: Meeting): boolean {
   return m.organizer.id === session.user?.id
 }
 
-/** Whether the meeting is the user's and not over. */
+/** Reports whether the meeting is the user's and not over. */
 function belongs(m: Meeting): boolean {
   return (organizes(m) || responseOf(m) !== undefined) && Date.parse(m.end) > Date.now()
 }
 
-/** What the user answered to the invitation; undefined: they are not invited. */
+/** Returns the user's answer to the invitation; undefined: not invited. */
 export function responseOf(m: Meeting): Response | undefined {
   const { id, email } = session.user ?? {}
   return m.attendees.find((a) => (a.user_id != null && a.user_id === id) || a.email.toLowerCase() === email?.toLowerCase())?.response

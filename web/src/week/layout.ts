@@ -9,7 +9,7 @@ export interface Segment {
   meeting: Meeting
   from: number
   to: number
-  /** It began before this day, or goes on behind it. */
+  /** It began before this day, or continues after it. */
   before: boolean
   after: boolean
   lane: number
@@ -34,14 +34,14 @@ export function segments(meetings: Meeting[], axis: Axis): Segment[][] {
   })
 }
 
-/** When the meeting ends, or ended if that was early. */
+/** Returns when the meeting ends, or when it ended early. */
 export function ended(m: Meeting): Date {
   const end = new Date(m.end)
   const early = m.status === 'ended' && m.ended_at ? new Date(m.ended_at) : end
   return early < end ? early : end
 }
 
-/** A ground of a column that says why it cannot be booked. */
+/** A background of a column that shows why it cannot be booked. */
 export interface Shade {
   kind: 'closed' | 'blackout' | 'buffer' | 'gap'
   from: number
@@ -72,13 +72,13 @@ export function shades(room: Room, meetings: Meeting[], blackouts: Blackout[], a
   })
 }
 
-/** The shade that a slot touches first, the one that weighs most. */
+/** Returns the shade that a slot touches; of several, the most important. */
 export function shadeAt(of: Shade[], from: number, to: number): Shade | undefined {
   const touched = of.filter((s) => s.from < to && s.to > from)
   return touched.find((s) => s.kind === 'blackout') ?? touched.find((s) => s.kind === 'closed') ?? touched[0]
 }
 
-/** The minute of the day at which the room first opens in a week, nine o'clock at the latest. */
+/** Returns the minute of the day at which the room first opens in a week, at most 9:00. */
 export function firstOpen(room: Room): number {
   const opens = (room.policy.opening_hours ?? []).map((h) => Number(h.from.slice(0, 2)) * 60 + Number(h.from.slice(3)))
   return Math.min(...opens, 540)

@@ -6,26 +6,26 @@ import { booking } from '../meeting/booking.svelte'
 import { move } from '../meeting/move'
 import { carried, stretched, type Slot } from './shift'
 
-/** What is drawn, moved or saved: the slot as it would be. */
+/** The slot that is being drawn, moved or saved, at its new time. */
 export interface Ghost extends Slot {
   meeting?: Meeting
 }
 
-/** The grid of a week that is planned on: its steps are minutes. */
+/** The grid of the planned week: its steps are minutes. */
 export interface Ground {
   room: Room
   axis: Axis
   snap: number
 }
 
-/** What can be done with a meeting: 'both' moves it, 'end' only lets it end later. */
+/** The possible changes of a meeting: 'both' moves it, 'end' only changes its end. */
 export type Grip = 'both' | 'end' | null
 
 export function gripOf(m: Meeting): Grip {
   return mayEdit(m) ? 'both' : mayExtend(m) ? 'end' : null
 }
 
-/** What somebody is about to book or to move in a week. */
+/** What the user is about to book or to move in a week. */
 export class Plan {
   ghost = $state.raw<Ghost | null>(null)
   /** The meeting that the keys move. */
@@ -36,7 +36,7 @@ export class Plan {
     this.#ground = ground
   }
 
-  /** Opens the form with a slot; a new one is drawn until it is closed. */
+  /** Opens the form with a slot; a new slot is drawn until the form closes. */
   async book(column: number, from: number, to: number) {
     const { room, axis } = this.#ground()
     const ghost = { start: axis.instant(column, from), end: axis.instant(column, to) }
@@ -45,7 +45,7 @@ export class Plan {
     if (this.ghost === ghost) this.ghost = null
   }
 
-  /** Saves a moved meeting, which is drawn where it will be until then. */
+  /** Saves a moved meeting, and draws it at its new time meanwhile. */
   async save(ghost: Ghost) {
     const m = ghost.meeting!
     this.ghost = ghost
@@ -65,7 +65,7 @@ export class Plan {
     this.ghost = { start: new Date(m.start), end: new Date(m.end), meeting: m }
   }
 
-  /** Moves what was lifted with an arrow key, or its end; reports whether the key is one. */
+  /** Moves the lifted meeting, or its end, with an arrow key; reports whether the key is one. */
   nudge(key: string, edge: boolean): boolean {
     const by = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }[key]
     const [meeting, ghost] = [this.moving, this.ghost]

@@ -1,8 +1,8 @@
 import type { Axis } from '../lib/axis'
 
-// Slots as they are moved and stretched on the grid of a week.
+// Slots that are moved and resized on the grid of a week.
 
-/** What of a meeting is taken: all of it, or one of its edges. */
+/** The grabbed part of a meeting: all of it, or one of its edges. */
 export type Part = 'all' | 'start' | 'end'
 
 export interface Slot {
@@ -10,15 +10,15 @@ export interface Slot {
   end: Date
 }
 
-/** How far something was carried, or where it is: columns, and minutes down. */
+/** A distance or a position: columns, and minutes down. */
 export interface Spot {
   column: number
   place: number
 }
 
-const least = 15 * 60_000 // what stretching leaves of a meeting
+const least = 15 * 60_000 // the shortest length after resizing
 
-/** The slot carried on, to a place on the grid of that many minutes; it keeps its length and stays on the axis. */
+/** Returns the slot moved on a grid of that many minutes; it keeps its length and stays on the axis. */
 export function carried({ start, end }: Slot, by: Spot, axis: Axis, snap: number): Slot {
   const round = (place: number) => Math.round(place / snap) * snap
   const first = axis.column(start)
@@ -33,7 +33,7 @@ export function carried({ start, end }: Slot, by: Spot, axis: Axis, snap: number
   return { start: to, end: new Date(+to + (+end - +start)) }
 }
 
-/** The slot with an edge elsewhere, but for a quarter of an hour that is always left of it. */
+/** Returns the slot with one edge moved, at least a quarter of an hour long. */
 export function stretched({ start, end }: Slot, edge: 'start' | 'end', to: Date): Slot {
   return edge === 'end'
     ? { start, end: new Date(Math.max(+to, +start + least)) }

@@ -1,4 +1,4 @@
-// What changed, in words: the history names columns and keeps values as they are stored.
+// Describes changes in words: the history contains column names and stored values.
 
 import { seconds } from '../../../lib/duration'
 import { dateTime, duration, list, number } from '../../../lib/i18n/format'
@@ -12,14 +12,14 @@ import { words } from '../words.svelte'
 
 const word = (of: object, key: string) => (of as Record<string, string>)[key] ?? key
 
-/** The name of a field of what an entry is about; a setting's is its key. */
+/** Returns the name of a field of a record; a setting's name is its key. */
 export function fieldName(kind: string, field: string): string {
   if (kind === 'config') return field
   if (kind === 'meeting') return word(i18n.t.meeting.fields, field)
   return word(operations.t.audit.fields, field)
 }
 
-/** A value of a field; "": nothing. person names a user. */
+/** Returns the text of a field's value; "": none. person returns the name of a user. */
 export function valueText(kind: string, field: string, v: unknown, person: (id: number) => string): string {
   if (field === 'check_in.inherits') return v ? operations.t.audit.yes : operations.t.audit.no // left out when it is not
   if (v == null || v === '' || (Array.isArray(v) && !v.length)) return ''
@@ -58,11 +58,11 @@ export function valueText(kind: string, field: string, v: unknown, person: (id: 
   return plain(field, v)
 }
 
-/** What needs no more than its own look to be told. */
+/** Formats a value by its type alone. */
 function plain(field: string, v: unknown): string {
   if (typeof v === 'boolean') return v ? operations.t.audit.yes : operations.t.audit.no
   if (typeof v === 'number') {
-    // A length of nothing is none, or what is configured.
+    // A length of zero means none, or the configured default.
     if (field.endsWith('_seconds')) return v ? duration(v) : ''
     return field.endsWith('_id') ? `#${v}` : number(v)
   }

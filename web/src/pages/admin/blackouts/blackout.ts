@@ -1,4 +1,4 @@
-// A closing of a room or a site: as it is told, and as a form shows it.
+// A blackout of a room or a site, as text and as form values.
 
 import type { components } from '../../../lib/api/schema'
 import { dateTime, fullDate } from '../../../lib/i18n/format'
@@ -22,7 +22,7 @@ export function zoneOf(p: Place): string {
   return p.room_id ? rooms.zone(rooms.byID.get(p.room_id)) : (rooms.siteByID.get(p.site_id ?? 0)?.timezone ?? session.zone)
 }
 
-/** When it is closed. Whole days are told without times. */
+/** Returns the time of the blackout. Whole days have no times. */
 export function span(b: Blackout): string {
   const zone = zoneOf(b)
   const { from, to, whole } = walls(b)
@@ -55,7 +55,7 @@ export function formOf(b: Blackout | null) {
   }
 }
 
-/** What is sent: times of the clock there. */
+/** Returns the request body, with local times of the room or site. */
 export function bodyOf(f: BlackoutForm) {
   const local = (date: string, time: string) => (date ? `${date}T${time}` : '')
   return {

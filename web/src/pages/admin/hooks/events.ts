@@ -2,7 +2,7 @@ import type { components } from '../../../lib/api/schema'
 
 type EventType = components['schemas']['Event']['type']
 
-// Every type is here, or this does not compile.
+// Fails to compile if a type is missing.
 const named: Record<EventType, true> = {
   'meeting.created': true,
   'meeting.confirmed': true,
@@ -16,5 +16,5 @@ const named: Record<EventType, true> = {
   'meeting.responded': true,
 }
 
-/** The events that a webhook may be told of. */
+/** The events that a webhook can subscribe to. */
 export const eventTypes = Object.keys(named) as EventType[]
