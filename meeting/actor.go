@@ -15,7 +15,7 @@ const (
 	Admin   Role = "admin"   // everything
 )
 
-// ActorKind tells who acts.
+// ActorKind is the kind of an [Actor].
 type ActorKind string
 
 const (
@@ -24,7 +24,7 @@ const (
 	ActorSystem ActorKind = "system" // the installation itself: import, demo
 )
 
-// Actor is who does something.
+// Actor is the user, timer or system that performs an action.
 type Actor struct {
 	Kind  ActorKind
 	ID    int64 // of a user; else 0

@@ -25,8 +25,8 @@ func (b *Blackout) covers(r *Room) bool {
 	return b.RoomID == r.ID || b.SiteID != 0 && b.SiteID == r.SiteID
 }
 
-// checkBlackouts tells which blackouts are in the way of what is new in the wish: of a longer
-// end, the time that it adds.
+// checkBlackouts adds a fault for each blackout that overlaps what is new in the wish. If only the
+// end is later, that is the added time.
 func (r *Room) checkBlackouts(w Wish, v *faults) {
 	location, added := w.added()
 	if added.Empty() {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// ReasonNoShow is the reason in the history of a meeting whose rooms were given back because
-// nobody came.
+// ReasonNoShow is the reason in the history of a meeting whose rooms were released because nobody
+// checked in.
 const ReasonNoShow = "no_show"
 
-// CheckInWindow says when the people of a meeting may say that they came, and until when they must.
+// CheckInWindow is the time in which participants can check in, and the deadline by which one must.
 type CheckInWindow struct {
 	Opens time.Time // from then on, until the end of the meeting; zero: with the start
-	Until time.Time // then its rooms are given back unless somebody came; zero: nobody need say anything
+	Until time.Time // then its rooms are released unless somebody checked in; zero: no check-in is required
 }
 
 // CheckInWindowOf a meeting in rooms with these settings. The most patient room counts: people
@@ -69,8 +69,8 @@ func (a Actor) MayCheckIn(m *Meeting, rooms []*Room) bool {
 	return a.MayEdit(m) || a.attends(m) || a.MayReject(rooms)
 }
 
-// MayRelease reports whether the actor may give back rooms that others booked: their approvers
-// and admins. An organizer cancels or ends.
+// MayRelease reports whether the actor may release rooms that others booked: their approvers and
+// admins. An organizer cancels or ends the meeting instead.
 func (a Actor) MayRelease(rooms []*Room) bool { return a.MayReject(rooms) }
 
 // Arrive notes that somebody came. The first one counts; it reports whether this was it.
@@ -99,8 +99,8 @@ func (m *Meeting) Finish(rooms []*Room, by Actor, at time.Time) error {
 	return nil
 }
 
-// Release gives the rooms back because nobody is there, and tells the organizer. It is possible
-// from when people could have checked in.
+// Release releases the rooms because nobody is there, and notifies the organizer. It returns a
+// [*StateError] before check-in opens.
 func (m *Meeting) Release(reason string, by Actor, at time.Time) error {
 	if err := m.underway("release", at); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (m *Meeting) release(reason string, inRow int, also []Person, by Actor, at 
 	m.record(Entry{At: at, Action: ActionReleased, Actor: by, Changes: changes, Reason: reason})
 	m.Occupied = nil
 	if !at.Before(m.Slot.End) {
-		return // there is nothing to give back but buffers
+		return // only buffers are left to release
 	}
 	f := m.facts(by)
 	f.Reason, f.NoShows = reason, inRow
@@ -166,7 +166,7 @@ func (m *Meeting) begun(at time.Time) {
 	}
 }
 
-// vacate gives back what the meeting holds of its rooms after an instant, but for their buffers.
+// vacate releases the rooms of the meeting from an instant on, except for their buffers.
 func (m *Meeting) vacate(rooms []*Room, at time.Time) {
 	buffers := map[int64]time.Duration{}
 	for _, r := range rooms {

@@ -23,7 +23,7 @@ const (
 	LinkDecided   LinkState = "decided"   // see Verdict
 	LinkWithdrawn LinkState = "withdrawn" // the meeting was cancelled, or something else is asked for
 	LinkExpired   LinkState = "expired"   // nobody decided in time
-	LinkClosed    LinkState = "closed"    // the reader may not decide on it any more
+	LinkClosed    LinkState = "closed"    // the reader may no longer decide on it
 )
 
 // Linked is what a link leads to.
@@ -33,10 +33,10 @@ type Linked struct {
 	Meeting *Meeting     // as the reader may see it; its Request is set while State is open or agreed
 	Part    []string     // names of the rooms on which the reader decides, if others decide on the rest
 	Dates   []clock.Slot // of a series, that the decision is about; none: the meeting alone
-	Verdict *Verdict     // when it is decided or withdrawn; nil: not known any more
+	Verdict *Verdict     // when it is decided or withdrawn; nil: no longer known
 }
 
-// lead tells what a link leads to at an instant; rooms are those that the request is about.
+// lead returns the state of a link at an instant. Rooms are those of the request.
 func (m *Meeting) lead(l Link, by Actor, rooms []*Room, at time.Time) LinkState {
 	switch r, v := m.Request, m.Approval.Verdict; {
 	case r != nil && r.Number == l.Number && !m.Waits(at):

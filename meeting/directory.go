@@ -8,7 +8,7 @@ import (
 // Directory knows the users of the installation; disabled ones count as unknown. Safe for
 // concurrent use.
 type Directory interface {
-	// People tells about users by id, in any order; those not there are left out.
+	// People returns users by ID, in any order. Unknown IDs are left out.
 	People(ctx context.Context, ids []int64) ([]Person, error)
 	// Absences are those of users who are away at an instant and named a deputy.
 	Absences(ctx context.Context, at time.Time) ([]Absence, error)

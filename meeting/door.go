@@ -63,7 +63,7 @@ type Closure struct {
 	Reason string // of a blackout
 }
 
-// ClosureKind tells why a room is closed.
+// ClosureKind is the reason why a room is closed.
 type ClosureKind string
 
 const (

@@ -35,7 +35,7 @@ func (e *PolicyError) Error() string {
 	return "policy: " + (&InvalidError{Faults: e.Violations}).Error()
 }
 
-// ConflictError says which rooms are taken, and when. It never tells by whom.
+// ConflictError lists the rooms that are taken, and when. It never reveals who booked them.
 type ConflictError struct{ Conflicts []Occupancy }
 
 func (e *ConflictError) Error() string {

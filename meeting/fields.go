@@ -195,8 +195,8 @@ func parseField(s *string, t *clock.Moment, read func(string, *time.Location) (c
 	return true
 }
 
-// attendees as asked for, completed by what the directory knows of users. Who was invited
-// before keeps their response.
+// attendees as asked for, completed by what the directory knows of users. A person who was
+// invited before keeps their response.
 func (f *Fields) attendees(base *Meeting, people map[string]Person, found *faults) []Attendee {
 	asked := *f.Attendees
 	if len(asked) > maxAttendees {

@@ -54,8 +54,8 @@ type Refusal struct {
 	Faults  []Fault
 }
 
-// Forecast tells what other settings would change for what is booked and not over. It writes
-// nothing. It returns at most most of each kind, the first ones, and counts the others. For admins.
+// Forecast returns what other settings would change for booked meetings that are not over. It
+// writes nothing. It returns at most most of each kind, the first ones, and counts the others. For admins.
 func (s *Service) Forecast(ctx context.Context, by Actor, next Settings, most int) (*Forecast, error) {
 	if !by.rules() {
 		return nil, ErrForbidden

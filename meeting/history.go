@@ -106,8 +106,8 @@ func turned(from, to Status, others map[string]Change) map[string]Change {
 	return changes
 }
 
-// Notice is something to tell one person by one channel. It is recorded in the transaction
-// that caused it and delivered afterwards; a second one with the same DedupeKey is ignored.
+// Notice is one notification to one person on one channel. It is recorded in the transaction that
+// caused it and delivered afterwards. A second notice with the same DedupeKey is ignored.
 type Notice struct {
 	ID        int64 // set by the store; 0 if it was recorded before
 	DedupeKey string

@@ -118,8 +118,9 @@ func (m *Meeting) occupancies(rooms []*Room) []Occupancy {
 }
 
 // keeping leaves the meeting, as it was before a change, the buffers that it has: those of its
-// rooms may have grown since, over its neighbours. Who keeps the start keeps what is in front
-// of it, and who ends no later takes no more behind. Occupancies are those of the new slot.
+// rooms may have grown since, over its neighbours. If the start stays, so does the buffer
+// before it. If the end is no later, the buffer after it does not grow. Occupancies are those of
+// the new slot.
 func (m *Meeting) keeping(os []Occupancy, slot clock.Slot) []Occupancy {
 	if m == nil || !m.Slot.Start.Equal(slot.Start) {
 		return os
@@ -249,7 +250,7 @@ func (m *Meeting) recordRevision(changes map[string]Change, was Status, override
 	}
 }
 
-// notifyRevision tells those whom a change concerns.
+// notifyRevision notifies the people whom a change concerns.
 func (m *Meeting) notifyRevision(before *Meeting, changes map[string]Change, by Actor, at time.Time) {
 	wasOn, isOn := before.Status != Pending, m.Status != Pending
 	if concerns(changes, "title", "description", "start", "end", "room_ids") {
@@ -308,7 +309,7 @@ func (m *Meeting) set(t Terms, at time.Time) {
 	}
 }
 
-// compare tells what the terms would change, by field of the REST resource.
+// compare returns what the terms would change, by field of the REST resource.
 func (m *Meeting) compare(t Terms) map[string]Change {
 	changes := map[string]Change{}
 	note := func(field string, differs bool, from, to any) {
@@ -333,7 +334,7 @@ func concerns(changes map[string]Change, fields ...string) bool {
 	return slices.ContainsFunc(fields, func(f string) bool { _, ok := changes[f]; return ok })
 }
 
-// split tells who of the attendees stays, comes and goes.
+// split returns the attendees who stay, who are added and who are removed.
 func split(before, after []Attendee) (stay, added, removed []Attendee) {
 	for _, a := range after {
 		if slices.ContainsFunc(before, a.sameAddress) {

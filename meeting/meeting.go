@@ -22,7 +22,7 @@ const (
 	Ended      Status = "ended"
 	Rejected   Status = "rejected"  // decided against, or not decided in time
 	Cancelled  Status = "cancelled" // called off
-	Released   Status = "released"  // nobody came: the room was given back
+	Released   Status = "released"  // nobody checked in: the room was released
 )
 
 // Visibility says who sees what the meeting is about and whose it is.
@@ -147,7 +147,7 @@ const (
 	BeforeEnd   Anchor = "end"
 )
 
-// Channel by which somebody is told.
+// Channel by which a notification is sent.
 type Channel string
 
 const (
@@ -155,7 +155,7 @@ const (
 	SMS   Channel = "sms"
 )
 
-// Reminder asks to tell everybody of a meeting some time before its start or end. A meeting
+// Reminder notifies everybody in a meeting some time before its start or end. A meeting
 // has at most one for each Before and Offset.
 type Reminder struct {
 	Before   Anchor

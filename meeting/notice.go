@@ -8,7 +8,7 @@ import (
 )
 
 // notify records one notice for each of the people who has an address on the channel, each
-// address once. Whoever caused it knows already and is left out.
+// address once. The actor who caused it is left out.
 func (m *Meeting) notify(n Notice, to []Person, by Actor) {
 	if n.occasion == "" {
 		n.occasion = strconv.FormatInt(m.revision(), 10)
@@ -40,14 +40,14 @@ func addressed(n Notice, to []Person, by Actor) []Notice {
 	return ns
 }
 
-// notifyAttendees tells attendees by mail; nobody needs it after the meeting.
+// notifyAttendees notifies attendees by mail. The notice expires with the meeting.
 func (m *Meeting) notifyAttendees(kind NoticeKind, who []Attendee, by Actor, at time.Time) {
 	m.notify(Notice{
 		Kind: kind, Channel: Email, Due: at, Expires: m.Slot.End, Facts: m.facts(by),
 	}, persons(who), by)
 }
 
-// notifyOrganizer tells the organizer by mail what somebody else did.
+// notifyOrganizer notifies the organizer by mail about what somebody else did.
 func (m *Meeting) notifyOrganizer(kind NoticeKind, by Actor, at time.Time) {
 	m.notify(Notice{
 		Kind: kind, Channel: Email, Due: at, Expires: m.Slot.End, Facts: m.facts(by),
