@@ -60,8 +60,8 @@ func (w Wish) added() (location string, added clock.Slot) {
 	return "body.end", clock.Slot{Start: w.Agreed.End, End: w.Slot.End}
 }
 
-// Check tells every rule of the room, and of the installation, that the wish breaks, except
-// quotas: what other meetings take, only the store knows (see [Meeting.Claims]).
+// Check returns every rule of the room and the installation that the wish breaks, except quotas.
+// Quotas depend on other meetings, which only the store knows (see [Meeting.Claims]).
 func (r *Room) Check(w Wish, limits Limits) []Fault {
 	var v faults
 	r.checkCapacity(w, &v)
@@ -93,9 +93,8 @@ func (r *Room) checkCapacity(w Wish, v *faults) {
 	v.broken("body.attendees", "capacity", figures, "%s seats %d, not %d", r.Name, r.Capacity, w.Persons)
 }
 
-// checkDuration counts by the room's clocks as well as by the time that passes, whichever
-// suits: where clocks are put back a night from 22:00 to 06:00 is one of eight hours, as it is
-// where they are put forward.
+// checkDuration accepts a length that fits either by the room's clocks or by elapsed time. When
+// clocks change, a night from 22:00 to 06:00 still counts as eight hours.
 func (r *Room) checkDuration(w Wish, limits Limits, v *faults) {
 	passes := w.Slot.Duration()
 	shown := passes
@@ -297,7 +296,7 @@ func (p *Policy) hours() string {
 	return strings.Join(parts, ", ")
 }
 
-// stricter of two upper limits of which 0 does not limit.
+// stricter returns the stricter of two upper limits. 0 means no limit.
 func stricter(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)

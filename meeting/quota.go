@@ -62,13 +62,13 @@ func claims(userID int64, rooms []*Room, wanted clock.Slot, held *Meeting) []Cla
 	return cs
 }
 
-// toldPeriods bounds in how many periods of one quota a meeting is told to exceed it: who
-// books a month of a room that has a quota for the day has understood by then.
+// toldPeriods bounds the number of exceeded periods that are reported for one quota. A user who
+// books a month in a room with a daily quota has enough information by then.
 const toldPeriods = 10
 
-// Check tells how the meeting would exceed the quota, in the first periods. others are the slots, within Span and
-// without buffers, of the user's other meetings that hold the room. A meeting that was over
-// the quota before, because that has been lowered, may still be moved within the period.
+// Check returns the first periods in which the meeting would exceed the quota. others are the slots
+// of the user's other meetings in the room, within Span and without buffers. If a meeting already
+// exceeds a quota that was lowered later, it may still move within the period.
 func (c *Claim) Check(others []clock.Slot) []Fault {
 	if c.person != nil {
 		return c.person.check(c, others)
@@ -101,8 +101,8 @@ func (c *Claim) Check(others []clock.Slot) []Fault {
 	return v
 }
 
-// spent is where in span the quota, nil for none, leaves nothing of a length to whom the held
-// slots belong: in the middle of periods that it reaches into from neither side.
+// spent returns the parts of span in which the quota leaves no time for a meeting of the given
+// length. held are the slots that the user already has. A nil quota leaves all of span available.
 func (q *Quota) spent(span clock.Slot, length time.Duration, held []clock.Slot, loc *time.Location) []clock.Slot {
 	if q == nil {
 		return nil

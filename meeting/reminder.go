@@ -32,8 +32,8 @@ const (
 // Due is when the reminder of a meeting goes out.
 func (r Reminder) Due(m *Meeting) time.Time { return m.edge(r.Before).Add(-r.Offset) }
 
-// Expires is when the reminder is of no use any more. One without an offset announces the
-// edge itself, so that it has two minutes from there.
+// Expires returns when the reminder is no longer useful. A reminder without an offset announces the
+// edge itself, so it expires two minutes after the edge.
 func (r Reminder) Expires(m *Meeting) time.Time {
 	late := lateBeforeStart
 	if r.Before == BeforeEnd || r.Offset == 0 {

@@ -115,8 +115,7 @@ func (p *Policy) openFor(slot clock.Slot, loc *time.Location) time.Duration {
 	return sum
 }
 
-// openings tells how long rooms are open; rooms with the same policy in the same zone are
-// looked at once.
+// openings computes how long rooms are open. Rooms with the same policy and zone are computed once.
 type openings struct {
 	span    clock.Slot
 	days    map[string][]ZoneDay // by zone; nil: the span as a whole

@@ -15,8 +15,8 @@ type Request struct {
 	Level       int   // that is asked: 1 or 2
 	AskedAt     time.Time
 	Deadline    time.Time // for all levels together
-	RemindAt    time.Time // zero: nobody is reminded (any more)
-	EscalateAt  time.Time // zero: it is not escalated (any more)
+	RemindAt    time.Time // zero: no reminder is due
+	EscalateAt  time.Time // zero: no escalation is due
 	EscalatedAt time.Time // zero: has not happened
 	Agreed      []Agreement
 	Told        []int64        // users who were asked at this level; nil: not known, of a request of an earlier release
@@ -63,7 +63,7 @@ type Verdict struct {
 	Name     string    `json:"name,omitempty"` // of the user, or of the timer
 	At       time.Time `json:"at"`
 	AskedAt  time.Time `json:"asked_at"`         // of the request
-	RoomIDs  []int64   `json:"room_ids"`         // of the request; none: not known any more
+	RoomIDs  []int64   `json:"room_ids"`         // of the request; none: no longer known
 	Series   bool      `json:"series,omitempty"` // it was about a move with the series; see [PendingChange]
 	Reason   string    `json:"reason,omitempty"`
 
@@ -282,7 +282,7 @@ func cut(from []clock.Slot, out clock.Slot) []clock.Slot {
 	return rest
 }
 
-// Remind tells those who have not decided yet that the deadline comes, once.
+// Remind notifies the deciders who have not decided yet that the deadline is near. It does so once.
 func (m *Meeting) Remind(deciders []Decider, by Actor, at time.Time) {
 	r := *m.Request
 	r.RemindAt = time.Time{}
@@ -290,8 +290,8 @@ func (m *Meeting) Remind(deciders []Decider, by Actor, at time.Time) {
 	m.notifyDeciders(NoticeApprovalReminder, deciders, by, at)
 }
 
-// Escalate asks others as well, because those who were asked take long. Who was asked before
-// is not asked again.
+// Escalate asks other deciders in addition, because those already asked are slow to respond. It
+// never asks the same person twice.
 func (m *Meeting) Escalate(others, asked []Decider, by Actor, at time.Time) {
 	r := *m.Request
 	r.EscalateAt, r.EscalatedAt = time.Time{}, at

@@ -22,10 +22,10 @@ const (
 // Answers reports whether it is one that an attendee can give.
 func (r Response) Answers() bool { return r == Accepted || r == Declined || r == Tentative }
 
-// Respond notes what the actor answers to the invitation, which may change until the meeting
-// is over, and reports whether it is another answer than before. The organizer hears of it by
-// mail if it is the first time that the actor declines this time of the meeting; of anything
-// else the page tells, calmly. What was said with it is for the organizer and is in no history.
+// Respond stores the actor's response to the invitation and reports whether it changed. A response
+// may change until the meeting is over. The organizer gets a mail the first time that the actor
+// declines this time of the meeting; other responses appear on the page only. The comment is for
+// the organizer and is not stored in any history.
 func (m *Meeting) Respond(r Response, comment string, by Actor, at time.Time) (changed bool, err error) {
 	i := slices.IndexFunc(m.Attendees, by.is)
 	if by.Kind != ActorUser || i < 0 {
@@ -48,7 +48,7 @@ func (m *Meeting) Respond(r Response, comment string, by Actor, at time.Time) (c
 	return true, nil
 }
 
-// notifyDeclined tells the organizer, once for each person and start.
+// notifyDeclined notifies the organizer, once for each person and start.
 func (m *Meeting) notifyDeclined(comment string, by Actor, at time.Time) {
 	f := m.facts(by)
 	f.Comment = comment

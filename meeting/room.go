@@ -54,8 +54,8 @@ type Policy struct {
 	Step         time.Duration // starts and ends are on this grid, counted from midnight in the room's zone; divides a day
 	MinNotice    time.Duration
 	MaxAdvance   time.Duration // 0: the installation's limit
-	BufferBefore time.Duration // kept free in front of each meeting
-	BufferAfter  time.Duration // and behind it
+	BufferBefore time.Duration // kept free before each meeting
+	BufferAfter  time.Duration // and after it
 	Quota        *Quota
 }
 

@@ -120,7 +120,7 @@ func (s *Service) lookUpRoom(ctx context.Context, f *RoomFields) (roomLookUp, er
 	return look, nil
 }
 
-// apply gives the room the fields and tells all their faults.
+// apply sets the fields on the room and reports all their faults.
 func (f *RoomFields) apply(r *Room, look roomLookUp) error {
 	var found faults
 	f.place(r, look, &found)
@@ -133,8 +133,8 @@ func (f *RoomFields) apply(r *Room, look roomLookUp) error {
 	return nil
 }
 
-// checkIn lets a room that says nothing follow the installation, and one that is told again what
-// it follows, too.
+// checkIn sets the room's check-in. A room without its own setting follows the installation, and so
+// does a room that is given the same setting as the installation.
 func (f *RoomFields) checkIn(r *Room, look roomLookUp, found *faults) {
 	if f.InheritCheckIn {
 		r.CheckIn, r.Inherits = look.checkIn, true

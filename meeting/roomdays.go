@@ -10,7 +10,7 @@ import (
 // maxRoomDays is for how many days at most one may ask at once.
 const maxRoomDays = 100
 
-// RoomDays tells how busy a room is, day by day of its own calendar.
+// RoomDays holds how busy a room is on each day of its own calendar.
 type RoomDays struct {
 	Room *Room
 	Days []RoomDay // one for each day that was asked for

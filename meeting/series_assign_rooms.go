@@ -122,8 +122,8 @@ func (p *planner) inTheWay(w *wanted, occupied []Occupancy) (with []Occupancy) {
 	return with
 }
 
-// checkQuotas tells whether the date would exceed the organizer's quotas. An override passes
-// over quotas, too, and tells of them.
+// checkQuotas checks whether the date would exceed the organizer's quotas. An override also covers
+// quotas, and they are then reported with it.
 func (p *planner) checkQuotas(ctx context.Context, w *wanted, dates []*wanted) error {
 	over, err := p.exceeded(ctx, w, w.terms.Rooms, dates)
 	switch {

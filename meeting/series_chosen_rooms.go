@@ -10,12 +10,12 @@ import (
 
 // Choice gives one date of a series other rooms than the others have.
 type Choice struct {
-	OriginalStart string // as a preview of the same change tells it
+	OriginalStart string // as reported by a preview of the same change
 	RoomIDs       []int64
 }
 
-// choose gives the dates that were chosen for their rooms, and tells all that is wrong with
-// the choices.
+// choose assigns the chosen rooms to their dates and reports everything that is wrong with the
+// choices.
 func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Location, dates []*wanted) error {
 	if len(choices) > maxExDates {
 		return invalid("body.choices", "too_many", fmt.Sprintf("must have at most %d dates", maxExDates))

@@ -73,7 +73,7 @@ func (p *planner) judge(ctx context.Context, dates []*wanted) error {
 	return nil
 }
 
-// checkRules tells which rules the date would break.
+// checkRules records which rules the date would break.
 func (p *planner) checkRules(w *wanted) {
 	broken := w.terms.broken(w.base, p.conf.Limits, p.at)
 	if w.terms.accept(broken, p.override) != nil {
@@ -95,8 +95,8 @@ func (w *wanted) conflict(with []Occupancy) {
 	w.why.Conflicts = append(w.why.Conflicts, with...)
 }
 
-// checkTaken tells which rooms others have. What the dates that move or go hold now is free:
-// they leave it in the same moment.
+// checkTaken records which rooms other meetings hold. Slots of dates that move or are removed count
+// as free, because the same transaction releases them.
 func (p *planner) checkTaken(ctx context.Context, dates []*wanted) error {
 	var asked []Occupancy
 	var of []*wanted

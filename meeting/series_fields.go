@@ -28,8 +28,8 @@ type SeriesFields struct {
 // maxExDates bounds lists of dates: more than any series has.
 const maxExDates = 2_000
 
-// apply gives s, new if its ID is 0, what the fields say, and tells all their faults. The
-// fields of a meeting have been checked with the rest: t is nil if they have faults.
+// apply sets the fields on s, which is new if its ID is 0, and reports all their faults. The fields
+// of a meeting have been checked with the rest. t is nil if they have faults.
 func (f *SeriesFields) apply(s *Series, k known, limits Limits, at time.Time) (Terms, error) {
 	var base *Meeting
 	if s.ID != 0 || s.PreviousID != 0 {
@@ -44,7 +44,7 @@ func (f *SeriesFields) apply(s *Series, k known, limits Limits, at time.Time) (T
 	}
 	zone, zoneErr := fault.StoredZone(t.Timezone)
 	if zoneErr != nil {
-		zone = time.UTC // told by terms
+		zone = time.UTC // reported by terms
 	}
 	timed := !found.at("body.start") && !found.at("body.end") && zoneErr == nil
 	if timed {
@@ -230,7 +230,7 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 		found.add("body.exdates", "no_dates", "must leave at least one date")
 	case len(dates) > limit:
 		found.broken("body.rdates", "too_many_dates", Figures{Limit: limit, Actual: len(dates)}, "must not make more than %[2]d dates; this makes %[1]d", len(dates), limit)
-	case limits.MaxAdvance > 0 && (isNew || f.Rule != nil) && f.Override == nil && // else each date tells that it is passed over
+	case limits.MaxAdvance > 0 && (isNew || f.Rule != nil) && f.Override == nil && // else each date reports the override
 		dates[last].Slot.Start.Sub(at) > limits.MaxAdvance:
 		location, part := "body.rrule", "COUNT"
 		switch {

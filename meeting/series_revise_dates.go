@@ -60,7 +60,7 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 		case !keptAside(m):
 			e.gone = append(e.gone, m)
 			continue
-		default: // it was changed for itself, or is no date of the rule any more
+		default: // it was changed individually, or is no longer a date of the rule
 			d = recurrence.Date{Wall: m.wall(zone), Slot: clock.Slot{Start: m.place()}}
 		}
 		w := &wanted{date: d, base: m}

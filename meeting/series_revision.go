@@ -91,7 +91,7 @@ func (e *revision) concerned() []*Meeting {
 	return ms
 }
 
-// inFront reports whether the meeting is in front of the dates that the change concerns.
+// inFront reports whether the meeting is before the dates that the change concerns.
 func (e *revision) inFront(m *Meeting) bool {
 	return m.wall(clock.ZoneOrUTC(e.before.Timezone)).Before(e.from)
 }

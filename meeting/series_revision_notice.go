@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// tell those whom the change concerns, each once for each series.
+// Everyone whom the change concerns is notified, once for each series.
 func (e *revision) tell(was, first, target *Series) {
 	now := append(slices.Clone(e.kept), e.change.Create...)
 	confirmed, _ := byState(now)
@@ -27,7 +27,7 @@ func (e *revision) tell(was, first, target *Series) {
 		everybody = append(everybody, e.single()...)
 	}
 	if first != target {
-		// Calendars know nothing of the second part yet, whatever has changed.
+		// Calendars do not know the second part yet, whatever has changed.
 		visible, calendar = true, confirmed
 		more = e.splitting(PartGoesOn)
 		if len(confirmed) > 0 {
@@ -37,7 +37,7 @@ func (e *revision) tell(was, first, target *Series) {
 	}
 	switch {
 	case len(confirmed) == 0 && len(e.gone) > 0:
-		e.cancelled(first, e.gone, "", everybody) // those who leave are told of all that they were on
+		e.cancelled(first, e.gone, "", everybody) // people who leave are notified of all dates that they attended
 	case len(confirmed) == 0:
 	case visible:
 		change := telling{kind: NoticeChange, dates: confirmed, calendar: calendar, more: more}
@@ -57,8 +57,9 @@ func (e *revision) tell(was, first, target *Series) {
 	}
 }
 
-// tellEnd tells that the series ends in front of the dates that go on as one of their own: of
-// those to come in front, else of those that were. Who came to none is told that it is gone.
+// tellEnd notifies attendees that the series ends before the dates that continue as a new series.
+// It notifies those of the remaining upcoming dates, or of the past dates if none remain. Anyone
+// who was on none of these dates is notified that the series is canceled for them.
 func (e *revision) tellEnd(first *Series, left, goOn []*Meeting, to []Person) {
 	coming := slices.DeleteFunc(slices.Clone(left), func(m *Meeting) bool { return !m.Slot.Start.After(e.at) })
 	t := telling{kind: NoticeChange, calendar: left, more: e.splitting(PartEnds)}
@@ -96,8 +97,8 @@ func (e *revision) everybody(as []Attendee) []Person {
 	return append([]Person{e.before.Organizer}, persons(as)...)
 }
 
-// single are those who have no part in the series but come to single dates that stay. Where
-// calendars would not know those dates again, they are told of them as of a series.
+// single returns the people who are not part of the series but attend single dates that stay. If
+// calendars would not recognize those dates, these people are notified as for a series.
 func (e *revision) single() []Person {
 	var found []Person
 	own := func(p Person) bool { return !e.before.concerns(p) && !e.change.Target().concerns(p) }
@@ -113,8 +114,8 @@ func (e *revision) single() []Person {
 	return found
 }
 
-// stayed are the dates that calendars show and the change does not concern: they have begun, or
-// are in front of those that it does.
+// stayed returns the dates that calendars show and the change does not concern: they have begun, or
+// are before the dates that change.
 func (e *revision) stayed() []*Meeting {
 	concerned := e.concerned()
 	return slices.DeleteFunc(e.shown(), func(m *Meeting) bool { return slices.Contains(concerned, m) })
@@ -130,7 +131,7 @@ func (e *revision) wereOn() []*Meeting {
 	return slices.DeleteFunc(e.concerned(), func(m *Meeting) bool { return m.Status != Confirmed })
 }
 
-// cancelled tells that dates of the series will not be.
+// cancelled notifies people that dates of the series are canceled.
 func (e *revision) cancelled(s *Series, dates []*Meeting, reason string, to []Person) {
 	whole := !slices.ContainsFunc(e.all, func(m *Meeting) bool {
 		return !m.gone() && !slices.ContainsFunc(dates, func(d *Meeting) bool { return d.ID == m.ID })
@@ -148,15 +149,15 @@ func (e *revision) cancelled(s *Series, dates []*Meeting, reason string, to []Pe
 	}}, to, e.by, e.at)
 }
 
-// personal are the notices to those who are told of this date alone, since they have no part
-// in the series.
+// personal returns the notices to people who are notified of this date alone, because they are not
+// part of the series.
 func (e *revision) personal(ns []Notice) []Notice {
 	return slices.DeleteFunc(ns, func(n Notice) bool {
 		return n.Kind != NoticeApprovalRequest && (e.before.concerns(n.To) || e.change.Target().concerns(n.To))
 	})
 }
 
-// concerns reports whether a person is told of the series as a whole.
+// concerns reports whether a person is notified of the series as a whole.
 func (s *Series) concerns(p Person) bool {
 	return p.Email != "" && strings.EqualFold(p.Email, s.Organizer.Email) || slices.ContainsFunc(s.Attendees, Attendee{Person: p}.sameAddress)
 }

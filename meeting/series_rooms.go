@@ -240,8 +240,9 @@ func (p *planner) roomsOf(ctx context.Context, site int64) ([]*Room, error) {
 	}
 }
 
-// assign gives each place one of its choices, no room twice, earlier choices first; nil if
-// that cannot be. Who finds all of theirs given lets another take their next.
+// assign gives each place one of its choices. It prefers earlier choices and uses no room twice. It
+// returns nil if that is impossible. If all choices of a place are taken, another place moves to
+// its next choice.
 func assign(choices [][]*Room) []*Room {
 	given := map[int64]int{} // room -> place
 	rooms := make([]*Room, len(choices))

@@ -77,8 +77,8 @@ func checkVersion(ifMatch *int64, current int64) error {
 	return nil
 }
 
-// announce tells the queue what the meeting now waits for, what it no longer waits for, and
-// what there is to send. Called after the commit.
+// announce notifies the queue of what the meeting now waits for, what it no longer waits for, and
+// what there is to send. It is called after the commit.
 func (s *Service) announce(ctx context.Context, before, m *Meeting, notices []Notice) {
 	was := map[ID]*Meeting{}
 	if before != nil {

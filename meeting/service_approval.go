@@ -114,8 +114,8 @@ func (s *Service) preparingDecisions(ctx context.Context, ms []*Meeting) (prepar
 	}, nil
 }
 
-// asking says how a request for these rooms is made. Who is asked is looked up only if the
-// actor cannot decide.
+// asking returns how a request for these rooms is made. It looks up the approvers only if the actor
+// cannot decide.
 func (s *Service) asking(ctx context.Context, by Actor, rooms []*Room) (Asking, error) {
 	if levels(rooms) == 0 || by.MayApprove(rooms) {
 		return s.terms(), nil

@@ -21,14 +21,14 @@ type BlackoutFields struct {
 
 const maxReason = 200 // of a blackout, in characters
 
-// Affected are the meetings in the way of a blackout, none of which is changed by it: those that
-// take place in it, and those that will if their move is approved.
+// Affected holds the meetings that conflict with a blackout: those that take place during it, and
+// those that will if their move is approved. The blackout does not change them.
 type Affected struct {
 	Meetings []*Meeting // the first, at most 500, by start
-	More     bool       // there are others behind them
+	More     bool       // there are more meetings after these
 }
 
-// CreateBlackout closes a room or a site for a time, and tells the meetings in the way.
+// CreateBlackout closes a room or a site for a time and returns the meetings that conflict with it.
 func (s *Service) CreateBlackout(ctx context.Context, by Actor, f BlackoutFields) (b *Blackout, affected Affected, err error) {
 	if !by.MayManageRooms() {
 		return nil, Affected{}, ErrForbidden
@@ -69,8 +69,8 @@ func (s *Service) Blackouts(ctx context.Context, q BlackoutQuery, p Page) (bs []
 	return s.store.ListBlackouts(ctx, q, p)
 }
 
-// UpdateBlackout changes the time or the reason of a blackout, and tells the meetings that are
-// in the way now. ifMatch, unless nil, is the version the change is based on.
+// UpdateBlackout changes the time or the reason of a blackout and returns the meetings that now
+// conflict with it. ifMatch, unless nil, is the version that the change is based on.
 func (s *Service) UpdateBlackout(ctx context.Context, by Actor, id int64, ifMatch *int64, f BlackoutFields) (b *Blackout, affected Affected, err error) {
 	if !by.MayManageRooms() {
 		return nil, Affected{}, ErrForbidden
@@ -148,7 +148,8 @@ func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *faults) 
 	return zone, nil
 }
 
-// apply gives the blackout the fields and tells all their faults, and those found before.
+// apply sets the fields on the blackout and reports all their faults, including those already
+// found.
 func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 	isNew := b.ID == 0
 	loc, err := zoneOf(f.Timezone, zone)
@@ -173,7 +174,7 @@ func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 	return nil
 }
 
-// maxAffected bounds how many meetings in its way the answer to a blackout tells.
+// maxAffected bounds how many conflicting meetings are returned for a blackout.
 const maxAffected = 500
 
 // affected are the meetings in the way of a blackout, as the actor may see them.

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// CheckIn notes that somebody came to a meeting, so that its rooms are not given back. Who
-// checks in to a meeting where somebody did already finds it as it is.
+// CheckIn records that someone came to a meeting, so that its rooms are not released. If the
+// meeting is already checked in, nothing changes.
 func (s *Service) CheckIn(ctx context.Context, by Actor, id ID, ifMatch *int64) (*Meeting, error) {
 	by, err := s.standing(ctx, by)
 	if err != nil {
@@ -41,10 +41,10 @@ func (s *Service) End(ctx context.Context, by Actor, id ID, ifMatch *int64) (*Me
 	})
 }
 
-// Extend moves the end of a meeting to a later time, if nothing is in the way: a
-// [*ConflictError] says what is. Where the rooms need somebody's agreement to a longer meeting
-// it waits for that; the end stays where it is until then. One that takes place cannot wait: it
-// is extended by who may agree, and refused to others. Who extends it has come.
+// Extend moves the end of a meeting to a later time. It returns a [*ConflictError] if something is
+// in the way. If the rooms require approval of a longer meeting, the extension waits for it; the
+// end stays unchanged until then. A meeting in progress cannot wait: an approver may extend it,
+// others are refused. Extending a meeting also checks in to it.
 func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f Fields) (*Meeting, error) {
 	conf := s.conf()
 	by, err := s.standing(ctx, by)
@@ -77,7 +77,7 @@ func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 	})
 }
 
-// Release gives back the rooms of a meeting to which nobody came.
+// Release releases the rooms of a meeting to which nobody came.
 func (s *Service) Release(ctx context.Context, by Actor, id ID, ifMatch *int64, reason string) (*Meeting, error) {
 	if err := checkComment("body.reason", &reason); err != nil {
 		return nil, err
@@ -113,15 +113,16 @@ type Arrival struct {
 	Seen      ID // that was shown at the door, where another is expected by now, perhaps; 0: whichever is
 }
 
-// Arrivable tells what a link to check in leads to and changes nothing: the meeting, as the
-// participant may see it, or what takes place in the room or begins soon, as anybody at its door
-// may. A link of somebody who takes no part (any more) is [ErrForbidden].
+// Arrivable returns what a check-in link leads to and changes nothing. A participant gets the
+// meeting as they may see it. At a room's door, it is what takes place in the room or begins soon,
+// as anyone at the door may see it. The link of a person who does not (or no longer) take part
+// returns [ErrForbidden].
 func (s *Service) Arrivable(ctx context.Context, to Arrival) (*Arrivable, error) {
 	a, _, err := s.arrivable(ctx, to)
 	return a, err
 }
 
-// ArriveBy checks in to the meeting of a link. On a [*StateError] it also tells what the link
+// ArriveBy checks in to the meeting of a link. On a [*StateError] it also returns what the link
 // leads to.
 func (s *Service) ArriveBy(ctx context.Context, to Arrival) (*Arrivable, error) {
 	a, by, err := s.arrivable(ctx, to)

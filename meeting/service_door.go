@@ -25,7 +25,7 @@ func (s *Service) MayPairDoor(ctx context.Context, by Actor, roomID int64) (*Roo
 	return room, nil
 }
 
-// Door tells what a device at a room's door shows. by is the device, in whose name it books.
+// Door returns what a device at a room's door shows. by is the device, which books in its own name.
 func (s *Service) Door(ctx context.Context, by Actor, roomID int64) (*Door, error) {
 	at := s.clock()
 	room, err := s.Room(ctx, roomID)
@@ -97,7 +97,8 @@ func (d *Door) judge() {
 	}
 }
 
-// closedUntil tells whether the room is closed now, and when it opens; zero: not soon.
+// closedUntil reports whether the room is closed now, and when it opens. A zero time means not
+// soon.
 func (d *Door) closedUntil() (until time.Time, closed bool) {
 	until = d.At
 	for _, c := range d.Closed {
@@ -111,7 +112,7 @@ func (d *Door) closedUntil() (until time.Time, closed bool) {
 	return until, closed
 }
 
-// bookable tells for how long the room may be booked at its door now.
+// bookable returns for how long the room may be booked at its door now.
 func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time) ([]DoorChoice, error) {
 	if needsDecision("body.minutes", []*Room{r}) != nil {
 		return nil, nil
@@ -137,8 +138,8 @@ func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time)
 	return choices, nil
 }
 
-// extendable tells by how much a meeting that takes place may be extended: nothing is booked
-// behind it in any of its rooms, and their rules allow it.
+// extendable returns by how much a meeting in progress may be extended: nothing is booked after it
+// in any of its rooms, and their rules allow it.
 func (s *Service) extendable(ctx context.Context, m *Meeting, rooms []*Room, at time.Time) ([]DoorChoice, error) {
 	longest := clock.Slot{Start: m.Slot.End, End: m.Slot.End.Add(slices.Max(DoorLengths))}
 	taken, err := s.taken(ctx, rooms, longest, at)

@@ -21,8 +21,8 @@ const (
 	nextBatch  = 500
 )
 
-// Availability tells of each room whether the actor may have it for the whole slot, and if not
-// why. Rooms come in pages by name; one of free rooms alone may hold less than its limit.
+// Availability reports for each room whether the actor may book it for the whole slot, and if not,
+// why. Rooms are paged by name. A page of free rooms only may hold fewer than its limit.
 func (s *Service) Availability(ctx context.Context, by Actor, q AvailabilityQuery, p Page) (found []Availability, next string, err error) {
 	if err := q.check(); err != nil {
 		return nil, "", err
@@ -58,11 +58,12 @@ func (s *Service) asker(ctx context.Context, by Actor, n Need) (*asker, error) {
 	return &asker{Actor: by, need: n, at: s.clock(), conf: s.conf()}, err
 }
 
-// Suggestions of times within span and rooms, at most limit, all of which the actor may book
-// as things are now. A zero start is now, a zero end a week after the start; at most 31 days.
+// Suggestions returns at most limit suggestions of times within span and rooms. The actor may book
+// all of them as things are now. A zero start is now, and a zero end is a week after the start. The
+// span is at most 31 days.
 //
-// Rooms are looked at in the order in which they fit, until there is enough to choose from. If
-// those that fit best are not enough, the others are sifted first.
+// Rooms are searched in the order in which they fit, until there is enough to choose from. If the
+// best rooms are not enough, the others are sifted first.
 func (s *Service) Suggestions(ctx context.Context, by Actor, n Need, length time.Duration, span clock.Slot, limit int) ([]Suggestion, error) {
 	a, err := s.asker(ctx, by, n)
 	if err != nil {
@@ -98,8 +99,8 @@ func (s *Service) Suggestions(ctx context.Context, by Actor, n Need, length time
 	}
 }
 
-// sift leaves out rooms that cannot be had for a length within span, as far as a look at all of
-// them together tells: by what rooms have in common, then by what is booked of any.
+// sift leaves out rooms that cannot be booked for a length within span, as far as one query for all
+// of them can show. It checks what the rooms have in common, then what is booked.
 func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span clock.Slot) ([]int64, error) {
 	kinds, err := s.store.Kinds(ctx, a.need)
 	if err != nil {
@@ -140,7 +141,7 @@ func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span
 	return rooms, nil
 }
 
-// suggest tells of each of the rooms the first times at which the asker may have it, at most limit.
+// suggest returns, for each room, at most limit of the first times at which the asker may book it.
 func (s *Service) suggest(ctx context.Context, a *asker, rooms []*Room, length time.Duration, span clock.Slot, limit int) ([]Suggestion, error) {
 	rooms = slices.DeleteFunc(s.zoned(rooms), func(r *Room) bool { return !r.lasts(length, span, a.conf.Limits) })
 	if err := s.withBlackouts(ctx, rooms, a.at); err != nil {

@@ -7,8 +7,9 @@ import (
 	"punctual/meeting/clock"
 )
 
-// FollowLink tells what a link leads to and changes nothing: programs that look at mails
-// follow links, too. A link whose meeting or reader is not there (any more) is [ErrNotFound].
+// FollowLink returns what a link leads to and changes nothing, because programs that scan mails
+// follow links, too. If the meeting or the reader does not (or no longer) exist, it returns
+// [ErrNotFound].
 func (s *Service) FollowLink(ctx context.Context, l Link) (*Linked, error) {
 	reader, by, err := s.user(ctx, l.UserID)
 	if err != nil {
@@ -104,10 +105,10 @@ func (m *Meeting) decidedWith(o *Meeting) bool {
 // errLinkUsed says that a link does not lead to a request that waits.
 var errLinkUsed = errors.New("the link is used up")
 
-// DecideByLink decides for or against the request that the link names, as its reader, with all
-// requests of a series that were made at once with it, and tells what the link leads to then.
-// decided is false if it was not open (any more): then nothing has changed. It may end in a
-// [*ConflictError] or a [*PolicyError]; the request then goes on waiting.
+// DecideByLink approves or rejects the request that the link names, as its reader, and returns what
+// the link then leads to. The decision covers all requests of a series that were made together.
+// decided is false if the request was not open, and then nothing has changed. It may return a
+// [*ConflictError] or a [*PolicyError]; the request then stays pending.
 func (s *Service) DecideByLink(ctx context.Context, l Link, approve bool, comment string) (linked *Linked, decided bool, err error) {
 	_, by, err := s.user(ctx, l.UserID)
 	if err != nil {

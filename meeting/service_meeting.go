@@ -146,7 +146,7 @@ func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Se
 	return err
 }
 
-// Cancel calls a meeting off. The reason is told to those who were invited.
+// Cancel cancels a meeting. The attendees are notified of the reason.
 func (s *Service) Cancel(ctx context.Context, by Actor, id ID, ifMatch *int64, reason string) (*Meeting, error) {
 	if err := checkComment("body.reason", &reason); err != nil {
 		return nil, err
@@ -162,8 +162,9 @@ func (s *Service) Cancel(ctx context.Context, by Actor, id ID, ifMatch *int64, r
 	})
 }
 
-// History of a meeting, oldest first, for those who may see it. Of the time in which it was
-// private, those who could not see it then are told what strangers could see.
+// History returns the entries of a meeting, oldest first, to users who may see it. Entries from a
+// time when the meeting was private are reduced for users who could not see it then: they get what
+// strangers could see.
 func (s *Service) History(ctx context.Context, by Actor, id ID, p Page) (entries []Entry, next string, err error) {
 	m, err := s.store.Meeting(ctx, id)
 	if err != nil {
@@ -211,8 +212,8 @@ func (s *Service) AuthorizeNotices(ctx context.Context, by Actor, id ID) (phone 
 	return func(userID int64) bool { return by.maySeePhone(m, Attendee{Person: Person{UserID: userID}}) }, nil
 }
 
-// Announce tells the queue once more what a meeting waits for. A job calls it that was sent
-// by an outdated message: the message of the present schedule may have been lost.
+// Announce notifies the queue once more of what a meeting waits for. A job calls it if an outdated
+// message started it, because the message of the current schedule may have been lost.
 func (s *Service) Announce(ctx context.Context, id ID) error {
 	m, err := s.store.Meeting(ctx, id)
 	if errors.Is(err, ErrNotFound) {
@@ -249,7 +250,7 @@ func (s *Service) change(ctx context.Context, by Actor, id ID, f *Fields, fn fun
 // prepare looks up what a change of the meeting refers to.
 type prepare func(context.Context, *Meeting) (changing, error)
 
-// changing is [Service.change] with another look-up; newRooms tells that the meeting's own do
+// changing is [Service.change] with another look-up. newRooms says that the meeting's own rooms do
 // not matter to it.
 func (s *Service) changing(ctx context.Context, by Actor, id ID, look prepare, newRooms bool, fn func(*Meeting, changing) error) (*Meeting, error) {
 	var m *Meeting
@@ -341,7 +342,7 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 	}
 	emails := make([]string, 0, len(*f.Attendees))
 	for _, p := range *f.Attendees {
-		if email := fault.FoldEmail(p.Email); fault.IsEmail(email) { // else a fault, told by terms
+		if email := fault.FoldEmail(p.Email); fault.IsEmail(email) { // else a fault, reported by terms
 			emails = append(emails, email)
 		}
 	}

@@ -18,8 +18,8 @@ type Offering struct {
 	Person Person
 }
 
-// FollowOffer tells what a link in an offer leads to and changes nothing. A link whose wait or
-// reader is not there (any more) is [ErrNotFound].
+// FollowOffer returns what a link in an offer leads to and changes nothing. If the wait or the
+// reader does not (or no longer) exist, it returns [ErrNotFound].
 func (s *Service) FollowOffer(ctx context.Context, o Offer) (*Offering, error) {
 	p, by, err := s.user(ctx, o.UserID)
 	if err != nil {
@@ -35,9 +35,9 @@ func (s *Service) FollowOffer(ctx context.Context, o Offer) (*Offering, error) {
 	return &Offering{Wait: w, Person: p}, nil
 }
 
-// AnswerOffer accepts what is offered, or turns it down, as the reader of the link, and tells
-// what the link leads to then. Answered is false if there is nothing offered (any more): then
-// nothing has changed. See [Service.Accept] for what may be in the way.
+// AnswerOffer accepts or declines what is offered, as the reader of the link, and returns what the
+// link then leads to. answered is false if nothing is offered, and then nothing has changed. See
+// [Service.Accept] for the errors of accepting.
 func (s *Service) AnswerOffer(ctx context.Context, o Offer, accept bool) (offering *Offering, answered bool, err error) {
 	seen, err := s.FollowOffer(ctx, o)
 	if err != nil {

@@ -16,7 +16,7 @@ type PeopleStore interface {
 	FindPeople(ctx context.Context, q PeopleQuery) ([]Person, error)
 }
 
-// PeopleQuery asks for the people of whom every word begins a word of the name or the address.
+// PeopleQuery asks for people. Every word must begin a word of the person's name or address.
 type PeopleQuery struct {
 	OrganizerID int64 // who asks; not found themselves
 	Words       []string
@@ -32,12 +32,11 @@ const (
 	metWithin      = 365 * 24 * time.Hour
 )
 
-// People completes what the actor types to name somebody: users of the installation and those
-// whom the actor invited before. A text that is too short to mean somebody finds nobody.
+// People completes what the actor types to name a person: users of the installation and people whom
+// the actor invited before. A text that is too short to identify anyone returns nobody.
 //
-// It tells names and addresses, which every mail to several people tells as well; nothing else
-// of users, nobody who was disabled, and of people without an account only those whom the
-// actor wrote down.
+// It returns names and addresses only, which every mail to several people shows, too. It leaves out
+// disabled users. Of people without an account, it returns only those whom the actor wrote down.
 func (s *Service) People(ctx context.Context, by Actor, text string) ([]Person, error) {
 	if utf8.RuneCountInString(text) > maxPeopleQuery {
 		return nil, invalid("query.q", "too_long", fmt.Sprintf("must have at most %d characters", maxPeopleQuery))

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Utilisation tells how rooms were used within a span, by q's grouping, and all in all. A zero end
-// is now, a zero start thirty days before the end; at most 366 days. The span is returned as it
-// was understood. Only admins see how many people came to private meetings.
+// Utilisation returns how rooms were used within a span, by q's grouping and in total. A zero end
+// is now, and a zero start is thirty days before the end. The span is at most 366 days, and is
+// returned as it was understood. Only admins see how many people came to private meetings.
 func (s *Service) Utilisation(ctx context.Context, by Actor, q ReportQuery) (groups []*Utilisation, total *Utilisation, _ clock.Slot, err error) {
 	at := s.clock()
 	q.Private = by.rules()
@@ -47,7 +47,7 @@ func (s *Service) Utilisation(ctx context.Context, by Actor, q ReportQuery) (gro
 	return groups, total, q.Span, nil
 }
 
-// Punctuality tells how late the meetings of a span were started and ended by their jobs; see
+// Punctuality returns how late the meetings of a span were started and ended by their jobs; see
 // [ReportStore]. The span is as in Utilisation.
 func (s *Service) Punctuality(ctx context.Context, span clock.Slot, bounds []time.Duration) (started, ended Lateness, _ clock.Slot, err error) {
 	if span, err = reportSpan(span, s.clock()); err != nil {

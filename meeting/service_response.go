@@ -104,7 +104,7 @@ func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch
 			}
 			if len(m.notices) > 0 {
 				declined = append(declined, m)
-				m.notices = nil // the organizer is told once for all
+				m.notices = nil // the organizer is notified once for all
 			}
 			bases = append(bases, &wanted{base: before})
 			change.Update = append(change.Update, m)
@@ -173,9 +173,9 @@ type Invited struct {
 	Seen     int64 // as in an [Invitation] to it as it is now
 }
 
-// FollowInvitation tells what a link in an invitation leads to and changes nothing. A link of
-// somebody who is not invited (any more) is [ErrForbidden], that of a user who was disabled
-// [ErrNotFound].
+// FollowInvitation returns what a link in an invitation leads to and changes nothing. It returns
+// [ErrForbidden] if the person is not (or no longer) invited, and [ErrNotFound] if the user was
+// disabled.
 func (s *Service) FollowInvitation(ctx context.Context, inv Invitation) (*Invited, error) {
 	at, by := s.clock(), inv.actor()
 	var ms []*Meeting
@@ -185,7 +185,7 @@ func (s *Service) FollowInvitation(ctx context.Context, inv Invitation) (*Invite
 			return nil, err
 		}
 	}
-	if len(ms) == 0 { // or a series that is not there any more
+	if len(ms) == 0 { // or a series that no longer exists
 		m, err := s.store.Meeting(ctx, inv.MeetingID)
 		if err != nil {
 			return nil, err

@@ -147,8 +147,9 @@ func (s *Service) UpdateRoom(ctx context.Context, by Actor, id int64, ifMatch *i
 	return room, err
 }
 
-// FollowCheckIn gives the installation's check-in to the rooms that follow it, and so to their
-// coming meetings, and tells how many had another. It may be called again, and at the same time.
+// FollowCheckIn applies the installation's check-in to the rooms that follow it and to their
+// upcoming meetings. It returns how many rooms had another. It may be called again, and
+// concurrently.
 func (s *Service) FollowCheckIn(ctx context.Context) (changed int, err error) {
 	follows := func(r *Room) bool { return r.Inherits && r.CheckIn != s.conf().CheckIn }
 	for p := (Page{Limit: 500}); ; {
@@ -178,8 +179,8 @@ func (s *Service) FollowCheckIn(ctx context.Context) (changed int, err error) {
 	}
 }
 
-// widened has somebody look who waits for a room, whose buffers leave more of it free, perhaps. Those
-// who come to it need not be told: the messages of their meetings that are outdated bring what is.
+// widened serves the waiting list of a room after its buffers changed, since more of the room may
+// be free. Attendees need no notice: the outdated messages of their meetings bring the new state.
 func (s *Service) widened(ctx context.Context, before, room *Room) {
 	if before.Policy.BufferBefore == room.Policy.BufferBefore && before.Policy.BufferAfter == room.Policy.BufferAfter {
 		return
@@ -207,8 +208,8 @@ type Busytime struct {
 // maxFreeBusy is the longest span that FreeBusy answers for.
 const maxFreeBusy = 366 * 24 * time.Hour
 
-// FreeBusy tells when a room is taken in a span of at most 366 days, in order. A zero start
-// is now, a zero end a week after the start.
+// FreeBusy returns when a room is taken in a span of at most 366 days, in order. A zero start is
+// now, and a zero end is a week after the start.
 func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span clock.Slot) ([]Busytime, error) {
 	room, err := s.Room(ctx, roomID)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// RoomDays tells how busy rooms are on each day from a date up to another, by each room's own
-// calendar. Of the dates only year, month and day count; a zero end is the day behind the start.
-// Rooms come in pages as from [Service.Rooms]; a roomID asks for that one alone, active or not.
+// RoomDays returns how busy rooms are on each day from one date up to another, by each room's own
+// calendar. Only year, month, and day of the dates count. A zero end is the day after the start.
+// Rooms are paged as in [Service.Rooms]. A roomID selects that room alone, active or not.
 func (s *Service) RoomDays(ctx context.Context, q RoomQuery, roomID int64, from, to time.Time, p Page) (found []RoomDays, next string, err error) {
 	if to.IsZero() {
 		to = from.AddDate(0, 0, 1)

@@ -21,7 +21,7 @@ func (t *Terms) accept(broken []Fault, o *Override) error {
 	}
 }
 
-// judge tells all rules that a new meeting of somebody would break.
+// judge returns all rules that a new meeting would break.
 func (s *Service) judge(ctx context.Context, by Actor, t *Terms, o *Override, at time.Time) error {
 	broken := t.broken(nil, s.conf().Limits, at)
 	if len(broken) > 0 || o != nil {
@@ -34,9 +34,9 @@ func (s *Service) judge(ctx context.Context, by Actor, t *Terms, o *Override, at
 	return t.accept(broken, o)
 }
 
-// overQuota tells which quotas the terms exceed as things are now. It is asked when other
-// rules are broken or passed over, so that all are told at once. Otherwise it is enough that
-// quotas are judged when the meeting is saved, which alone is sure.
+// overQuota returns which quotas the terms exceed as things are now. It is called if other rules
+// are broken or overridden, so that all are reported at once. Otherwise the check on saving the
+// meeting is enough, and only that check is certain.
 func (s *Service) overQuota(ctx context.Context, userID int64, t *Terms, base *Meeting) ([]Fault, error) {
 	var id ID
 	if base != nil {
@@ -60,7 +60,7 @@ func (s *Service) overQuota(ctx context.Context, userID int64, t *Terms, base *M
 func (s *Service) quotasOfChange(ctx context.Context, f *Fields, m *Meeting, k known, at time.Time) ([]Fault, error) {
 	t, err := f.terms(m, k)
 	if err != nil {
-		return nil, nil // told with the meeting locked
+		return nil, nil // reported with the meeting locked
 	}
 	if f.Override == nil && len(t.broken(m, s.conf().Limits, at)) == 0 {
 		return nil, nil

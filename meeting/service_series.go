@@ -23,7 +23,7 @@ type SeriesResult struct {
 // planTries bounds how often a change is planned anew because somebody else was quicker.
 const planTries = 8
 
-// PreviewSeries tells what [Service.BookSeries] would save now, and writes nothing.
+// PreviewSeries returns what [Service.BookSeries] would save now, and writes nothing.
 func (s *Service) PreviewSeries(ctx context.Context, by Actor, f SeriesFields) (*SeriesResult, error) {
 	f.preview = true
 	c, dates, err := s.planSeries(ctx, by, f)
@@ -182,8 +182,8 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 	return c, dates, p.verdict(dates)
 }
 
-// book makes the meetings of new dates that can be. A request for several is decided at once:
-// all wait until the same time, and people are told of them once.
+// book makes the meetings of new dates that can be booked. A request for several dates is decided
+// at once: all wait until the same time, and people are notified of them once.
 func (p *planner) book(ctx context.Context, dates []*wanted) ([]*Meeting, error) {
 	var made []*Meeting
 	for _, w := range dates {
@@ -239,8 +239,8 @@ func requestsOf(ms []*Meeting) [][]*Meeting {
 	return parts
 }
 
-// throughSeries marks what was just recorded as a part of a change of the series, of which
-// people are told as a whole.
+// throughSeries marks what was just recorded as part of a change of the series. People are notified
+// of that change as a whole.
 func (m *Meeting) throughSeries(reason string) {
 	for i := range m.history {
 		e := &m.history[i]

@@ -185,9 +185,9 @@ func (s *Service) cannotTake(ctx context.Context, waiting []*Meeting, look prepa
 	return cannot, err
 }
 
-// tellDecision tells people once what was decided on several dates: the organizer of each kind
-// of decision, those who are invited of all dates, and those who are asked of one request. all
-// are the series' meetings: its calendars show also what was agreed to before.
+// tellDecision notifies people once of what was decided on several dates. It notifies the organizer
+// of each kind of decision, the attendees of all dates, and the approvers of one request. all are
+// the series' meetings: its calendars also show dates that were approved before.
 func (s *Series) tellDecision(decided, all []*Meeting, by Actor, at time.Time) {
 	s.decideTogether(decided, by)
 	var confirmed, asked []*Meeting

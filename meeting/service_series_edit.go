@@ -37,7 +37,7 @@ func (s *Service) UpdateSeries(ctx context.Context, by Actor, id int64, ifMatch 
 	return r, err
 }
 
-// PreviewUpdate tells what [Service.UpdateSeries] would save now, and writes nothing.
+// PreviewUpdate returns what [Service.UpdateSeries] would save now, and writes nothing.
 func (s *Service) PreviewUpdate(ctx context.Context, by Actor, id int64, ifMatch *int64, f SeriesFields) (*SeriesResult, error) {
 	f.preview = true
 	e, err := s.revision(ctx, by, id, ifMatch, &f)

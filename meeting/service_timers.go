@@ -56,9 +56,9 @@ func (s *Service) EscalateApprovals(ctx context.Context, refs ...Ref) ([]Outcome
 	})
 }
 
-// RemindApprovals tells those who have not decided on the requests of the given numbers that
-// their deadlines come. Of the dates of a series that were asked for at once the first that
-// still waits speaks for all.
+// RemindApprovals reminds the approvers who have not decided on the requests of the given numbers
+// that their deadlines are near. For dates of a series that were requested together, the first
+// pending one stands for all.
 func (s *Service) RemindApprovals(ctx context.Context, refs ...Ref) ([]Outcome, error) {
 	requests, err := s.requestsMadeWith(ctx, refs)
 	if err != nil {
@@ -92,9 +92,9 @@ func (s *Service) RemindApprovals(ctx context.Context, refs ...Ref) ([]Outcome, 
 	})
 }
 
-// ReleaseNoShows gives back the rooms of meetings of the given schedules to which nobody checked
-// in. The caller knows that their grace is over. A meeting to which somebody came, that has moved
-// or is over, stays as it is.
+// ReleaseNoShows releases the rooms of meetings of the given schedules to which nobody checked in.
+// The caller knows that their grace period is over. A meeting that was checked in to, has moved, or
+// is over stays unchanged.
 func (s *Service) ReleaseNoShows(ctx context.Context, refs ...Ref) ([]Outcome, error) {
 	by := Timer(JobNoShow)
 	var inRow map[ID]int
@@ -105,7 +105,7 @@ func (s *Service) ReleaseNoShows(ctx context.Context, refs ...Ref) ([]Outcome, e
 		return func(*Meeting) changing { return changing{at: at} }, err
 	}
 	return s.onMeetings(ctx, refs, count, func(m *Meeting, c changing, ref Ref) (Outcome, error) {
-		at := clock.Later(c.at, m.CheckIn.Until) // this machine's clock may be behind the engine's
+		at := clock.Later(c.at, m.CheckIn.Until) // this machine's clock may lag the engine's
 		switch {
 		case m.ScheduleVersion != ref.Version || m.CheckIn.Until.IsZero():
 			return Stale, nil
@@ -312,9 +312,9 @@ func (s *Service) onRequests(ctx context.Context, job string, refs []Ref, fn tim
 	})
 }
 
-// onMeetings changes the meetings of refs, in one transaction, and tells the queue what follows.
-// The function says of each ref what it did; it has changed a meeting where it says [Applied].
-// It is called with what prepare looked up beforehand; see [Service.change].
+// onMeetings changes the meetings of refs in one transaction and notifies the queue of what
+// follows. The function returns for each ref what it did; it has changed a meeting where it returns
+// [Applied]. It receives what prepare looked up beforehand; see [Service.change].
 func (s *Service) onMeetings(ctx context.Context, refs []Ref, prepare func(context.Context, []*Meeting) (prepared, error), fn func(*Meeting, changing, Ref) (Outcome, error)) ([]Outcome, error) {
 	for {
 		outcomes, err := s.tryOnMeetings(ctx, refs, prepare, fn)

@@ -25,9 +25,9 @@ func (s *Service) BookOrWait(ctx context.Context, by Actor, f Fields, until *str
 	return nil, w, err
 }
 
-// Join puts somebody in line for rooms that are taken. The rules are judged now, and again
-// when it is their turn. until is when they wait no longer, as [clock.ParseTime] reads it in the
-// meeting's zone; nil: until the start. Should the rooms be free, it is their turn at once.
+// Join puts a person on the waiting list for rooms that are taken. The rules are checked now, and
+// again when the person is next. until is when the wait ends, as [clock.ParseTime] reads it in the
+// meeting's zone; nil means the start. If the rooms are free, the person is next at once.
 func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *string) (*Wait, error) {
 	at := s.clock()
 	if f.Override != nil {
@@ -75,7 +75,7 @@ func waitUntil(until *string, t Terms, at time.Time) (time.Time, []Fault) {
 	var found faults
 	loc, err := fault.StoredZone(t.Timezone)
 	if err != nil {
-		loc = time.UTC // told already
+		loc = time.UTC // already reported
 	}
 	var ends clock.Moment
 	if parseField(until, &ends, clock.ParseEnd, "body.until", false, loc, &found) && !ends.At.After(at) {
@@ -148,8 +148,8 @@ func (w *Wait) in(at time.Time, what string, states ...WaitState) error {
 	return nil
 }
 
-// Accept books what was offered. A rule or a quota that is in the way now is told, and the
-// offer stands until its end.
+// Accept books what was offered. It reports a rule or a quota that is now in the way, and the offer
+// then stays open until its end.
 func (s *Service) Accept(ctx context.Context, by Actor, id int64, ifMatch *int64) (*Wait, error) {
 	w, err := s.WaitOf(ctx, by, id)
 	if err != nil {
@@ -348,7 +348,8 @@ func (s *Service) lookUpWaits(ctx context.Context, ws []*Wait) (waitsKnown, erro
 	return k, nil
 }
 
-// serve books for one who waits, or makes an offer. Who finds the rooms taken goes on waiting.
+// serve books for a person on the waiting list, or makes an offer. If the rooms are taken, the
+// person stays on the list.
 func (s *Service) serve(ctx context.Context, id int64) error {
 	w, err := s.store.Wait(ctx, id)
 	if err != nil || w.State != Waiting {
@@ -396,7 +397,7 @@ func refusal(err error) (reason, detail string) {
 	var found []Fault
 	if e, ok := errors.AsType[*PolicyError](err); ok {
 		found = e.Violations
-	} else if e, ok := errors.AsType[*InvalidError](err); ok { // a room or a zone is not there any more
+	} else if e, ok := errors.AsType[*InvalidError](err); ok { // a room or a zone no longer exists
 		found = e.Faults
 	} else if errors.Is(err, errInactive) {
 		return ReasonAccount, ""
@@ -509,7 +510,7 @@ func (s *Service) ExpireWaits(ctx context.Context, refs ...Ref) ([]Outcome, erro
 			default:
 				outcomes[i] = Applied
 				if !changed {
-					w.expire(clock.Later(at, w.Due())) // this machine's clock may be behind the engine's
+					w.expire(clock.Later(at, w.Due())) // this machine's clock may lag the engine's
 				}
 				changed = true
 			}
@@ -559,7 +560,7 @@ func (s *Service) updateWaits(ctx context.Context, ids []int64, fn func(*Wait) (
 	return nil
 }
 
-// updateWait changes a wait and tells the queue what follows.
+// updateWait changes a wait and notifies the queue of what follows.
 func (s *Service) updateWait(ctx context.Context, id int64, fn func(*Wait) (*Meeting, error)) (*Wait, error) {
 	var was WaitState
 	var before []delayjob.Message
@@ -596,7 +597,7 @@ func (s *Service) freed(ctx context.Context, free []Occupancy) {
 	}
 	rooms, number, err := s.store.Awaited(ctx, free, s.clock())
 	if err != nil {
-		s.log.Warn("cannot tell who waits for what became free; the loader will", "error", err)
+		s.log.Warn("waiting list lookup failed, loader will retry", "error", err)
 		return
 	}
 	s.scheduler.Schedule(ctx, Looks(rooms, number, s.clock())...)

@@ -15,7 +15,7 @@ func (s Status) Valid() bool {
 	}
 }
 
-// Over reports whether nothing can change any more.
+// Over reports whether the status is final: nothing can change from here.
 func (s Status) Over() bool {
 	switch s {
 	case Ended, Rejected, Cancelled, Released:

@@ -113,13 +113,13 @@ type MeetingQuery struct {
 	SeriesID      int64
 	Text          string    // in the title, case-insensitive
 	Awaiting      bool      // waiting for a decision to which Viewer may agree now
-	Viewer        *Actor    // to whom a filter must not tell what a private meeting hides: see Reveals
+	Viewer        *Actor    // to whom a filter must not reveal what a private meeting hides: see Reveals
 	Now           time.Time // for effective statuses
 	Brief         bool      // leaves out reminders, and attendees but the Viewer of private meetings
 }
 
-// Reveals reports whether being listed tells something about a meeting that a private one
-// hides: its title, its people or its series. Then it is listed only to those who may see it.
+// Reveals reports whether being listed reveals something that a private meeting hides: its title,
+// its people, or its series. If so, the meeting is listed only to users who may see it.
 func (q MeetingQuery) Reveals() bool {
 	return q.Text != "" || q.OrganizerID != 0 || q.AttendeeEmail != "" || q.SeriesID != 0
 }

@@ -13,18 +13,19 @@ type FindingStore interface {
 	// least surplus capacity, unknown capacity last, then by name. after is the last one of those
 	// seen before; nil: none was.
 	Candidates(ctx context.Context, n Need, after *Room, limit int) ([]*Room, error)
-	// Busy tells what overlaps span in each of the rooms, buffers included, by start.
+	// Busy returns what overlaps span in each of the rooms, buffers included, by start.
 	Busy(ctx context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
 	// Kinds are all active rooms that have what the need asks for, by what decides when they are open.
 	Kinds(ctx context.Context, n Need) ([]*Kind, error)
 	// AllBusy returns for all rooms at once what [FindingStore.Busy] would, at the price of all that
 	// takes place within span.
 	AllBusy(ctx context.Context, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
-	// HeldBy tells when meetings of the user that hold or held each of the rooms take place within
-	// span, without buffers: what counts for their quotas.
+	// HeldBy returns when meetings of the user that hold or held each of the rooms take place
+	// within span, without buffers. These count for the user's quotas.
 	HeldBy(ctx context.Context, userID int64, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
-	// Booked tells when meetings take place in each of the rooms within span, by start and without
-	// buffers: one that ended early until then, and none that waits without holding its slot.
+	// Booked returns when meetings take place in each of the rooms within span, by start and
+	// without buffers. A meeting that ended early counts until then. A pending meeting that does
+	// not hold its slot does not count.
 	Booked(ctx context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
 	// Occupants are the meetings that hold the room within span, by start. Those that have lapsed
 	// are among them.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ReportStore is what reports need from persistence. Nothing in it tells what a meeting is about.
+// ReportStore is what reports need from persistence. It never reveals what a meeting is about.
 type ReportStore interface {
 	// ReportedRooms are all rooms by name, then id, those that were deleted included. Their Zone is
 	// empty where neither room nor site names one.
@@ -16,8 +16,9 @@ type ReportStore interface {
 	// zones, or hours of them, within the span, in the order of their starts in each zone; groups of
 	// rooms need none.
 	RoomUse(ctx context.Context, q ReportQuery, days []ZoneDay, at time.Time) ([]RoomUse, error)
-	// Punctuality tells how late meetings of span were started, and ended that were not ended
-	// before: how many by each bound, and behind the last one.
+	// Punctuality returns how late meetings of span were started, and how late those were ended
+	// that were not ended before. It counts how many are within each bound, and how many are after
+	// the last.
 	Punctuality(ctx context.Context, span clock.Slot, bounds []time.Duration) (started, ended Lateness, err error)
 }
 
@@ -57,10 +58,10 @@ type RoomUse struct {
 	Booked    time.Duration // that meetings were to take place, whether anybody came or not
 	Used      time.Duration // that they did, so far: not those to which nobody came, and not what was left when they ended
 	Meetings  int           // booked; neither cancelled nor rejected nor waiting
-	NoShows   int           // of them, whose rooms were given back because nobody was there
+	NoShows   int           // of them, whose rooms were released because nobody was there
 	Cancelled int
 	Rejected  int           // by somebody, or because nobody decided
-	Freed     time.Duration // of Booked: what was given back, by no-shows and by meetings that ended early
+	Freed     time.Duration // of Booked: what was released, by no-shows and by meetings that ended early
 
 	// Of the meetings booked whose persons are counted; see [ReportQuery].
 	Counted        int
@@ -72,6 +73,6 @@ type RoomUse struct {
 
 // Lateness counts how late something was done.
 type Lateness struct {
-	Counts []int64 // by each bound, and behind the last one
+	Counts []int64 // by each bound, and after the last one
 	Max    time.Duration
 }

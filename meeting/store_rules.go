@@ -20,12 +20,12 @@ type RulesStore interface {
 	// instant, by start.
 	BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]Blackout, error)
 
-	// WaitingMoves are the meetings of which a move waits for a decision.
+	// WaitingMoves returns the meetings with a move that waits for a decision.
 	WaitingMoves(ctx context.Context) ([]*Meeting, error)
 
-	// Held tells the slots, without buffers, of the claimant's meetings that hold the room
-	// within the claim's span at an instant, except one meeting's: of one that was ended early, what
-	// it took.
+	// Held returns the slots, without buffers, of the claimant's meetings that hold the room within
+	// the claim's span at an instant. It leaves out the meeting except. For a meeting that ended
+	// early, the slot is the time that it took.
 	Held(ctx context.Context, c Claim, except ID, at time.Time) ([]clock.Slot, error)
 }
 

@@ -17,8 +17,8 @@ type SeriesStore interface {
 	ListSeries(ctx context.Context, q SeriesQuery, p Page) (series []*Series, next string, err error)
 	// SeriesMeetings are all meetings of a series, by start, those cancelled included.
 	SeriesMeetings(ctx context.Context, id int64) ([]*Meeting, error)
-	// Presence are the dates of several series that begin before an instant, by start: only what
-	// tells whether somebody came is read of them.
+	// Presence returns the dates of several series that begin before an instant, by start. It reads
+	// only what shows whether anyone came.
 	Presence(ctx context.Context, series []int64, before time.Time) (map[int64][]*Meeting, error)
 	// Taken returns for each wanted occupancy what is in its way, and when that lapses. It leaves out
 	// the meetings of except.

@@ -22,8 +22,8 @@ type WaitStore interface {
 	UpdateWaits(ctx context.Context, ids []int64, fn func(*Wait) (m *Meeting, changed bool, err error)) ([]Notice, error)
 	ListWaits(ctx context.Context, q WaitQuery, p Page) (ws []*Wait, next string, err error) // by ID
 
-	// Awaited tells in which rooms somebody waits for any of this, with a number that rises
-	// from call to call, whoever calls.
+	// Awaited returns the rooms in which anyone waits for any of free, with a number that increases
+	// from call to call, across all callers.
 	Awaited(ctx context.Context, free []Occupancy, at time.Time) (rooms []int64, number int64, err error)
 	// FirstInLine are the waits for some of the rooms that could be served now, since all that they
 	// want is free. The earliest come first: at most limit, of those after the one of an ID.

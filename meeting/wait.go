@@ -32,7 +32,7 @@ const (
 	ReasonStarted = "start"    // the time that it was for has begun
 	ReasonUntil   = "until"    // the person did not want to wait for longer
 	ReasonOffer   = "offer"    // an offer was not accepted in time
-	ReasonRules   = "rules"    // rules do not allow it any more
+	ReasonRules   = "rules"    // rules no longer allow it
 	ReasonAccount = "inactive" // the person's account was disabled
 )
 
@@ -102,7 +102,7 @@ func (w Wished) fields() Fields {
 	return f
 }
 
-// queueUp makes the place in line of somebody who asked for these terms.
+// queueUp creates the waiting list entry of a person who asked for these terms.
 func queueUp(t Terms, by Actor, until, at time.Time) *Wait {
 	w := &Wait{
 		Person: Person{UserID: by.ID, Email: by.Email, Name: by.Name}, State: Waiting,
@@ -153,7 +153,7 @@ func (w *Wait) booked(m *Meeting, by Actor, at time.Time) {
 	w.notify(Notice{Kind: NoticeWaitlistBooked, Due: at, Expires: w.Wished.Slot.End, Facts: f})
 }
 
-// end of a wait that came to nothing, of which the person is told.
+// end ends a wait without a booking and notifies the person.
 func (w *Wait) end(state WaitState, reason, detail string, at time.Time) {
 	w.State, w.Reason, w.Detail, w.UpdatedAt = state, reason, detail, at
 	f := w.facts()
@@ -239,5 +239,5 @@ func (m *Meeting) takes() []Occupancy {
 	return append(slices.Clip(m.Occupied), m.Request.Change.Held...)
 }
 
-// freedBy is what the meeting held and does not hold any more in a later state.
+// freedBy returns what the meeting held and no longer holds in a later state.
 func (m *Meeting) freedBy(later *Meeting) []Occupancy { return beyond(m.takes(), later.takes()) }

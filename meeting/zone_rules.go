@@ -317,9 +317,9 @@ func (s *Service) obstruct(ctx context.Context, shifts []*ZoneShift) error {
 	return nil
 }
 
-// RebaseZones moves the coming meetings to where clocks show what they showed when they were
-// booked, and tells people as any change of time does. Meetings that depend on each other move in
-// one transaction. It returns what moved, and what could not with what is in its way.
+// RebaseZones moves upcoming meetings so that local clocks show the same times as when they were
+// booked. It notifies people as for any change of time. Meetings that depend on each other move in
+// one transaction. It returns what moved, and what could not move with what is in its way.
 func (s *Service) RebaseZones(ctx context.Context) (moved, left []*ZoneShift, err error) {
 	by := Actor{Kind: ActorSystem, Name: "zones"}
 	for try := 1; ; try++ {
@@ -437,7 +437,7 @@ func (s *Service) rebase(ctx context.Context, shifts []*ZoneShift, by Actor) err
 	return nil
 }
 
-// rebaseSeries moves dates of a series; people are told of it once.
+// rebaseSeries moves dates of a series; people are notified of it once.
 func (s *Service) rebaseSeries(ctx context.Context, id int64, shifts []*ZoneShift, by Actor, at time.Time) (*SeriesChange, error) {
 	series, err := s.store.Series(ctx, id)
 	if err != nil {
