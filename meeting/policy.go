@@ -11,7 +11,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Limits of the installation, for every room; a room may be stricter. Zero does not limit.
+// Limits of the installation apply to every room; a room may be stricter. Zero means no limit.
 type Limits struct {
 	MaxDuration    time.Duration
 	MaxAdvance     time.Duration
@@ -22,7 +22,7 @@ type Limits struct {
 	Person         PersonLimits
 }
 
-// waits is the fault of one more place on the waiting list for somebody who has so many.
+// waits returns the fault of a person who is already on the maximum number of waiting lists.
 func (l Limits) waits(open int) error {
 	if l.MaxWaits == 0 || open < l.MaxWaits {
 		return nil
@@ -36,7 +36,7 @@ func (l Limits) waits(open int) error {
 // Tolerance for a start in the past: a request takes a moment to arrive, and clocks differ.
 const Tolerance = time.Minute
 
-// Wish is what somebody wants of a room, as its rules see it.
+// Wish is a request for one room, as its rules see it.
 type Wish struct {
 	Slot    clock.Slot
 	Persons int       // who are invited
@@ -44,15 +44,15 @@ type Wish struct {
 	Agreed  *Agreed   // what the meeting has of the room from the same start; nil: nothing
 }
 
-// Agreed is what a meeting has of a room already. It was judged by the rules of its time and is
-// not judged again: only what comes on top, or makes the meeting shorter than it was, is.
+// Agreed is what a meeting already has of a room. It was checked by the rules of its time and is
+// not checked again. Only an addition is checked, or a change that makes the meeting shorter.
 type Agreed struct {
 	End     time.Time
 	Persons int
 }
 
-// added is the time that the wish takes of the room beyond what was agreed, and the field that
-// asks for it; empty if there is none.
+// added returns the time that the wish takes of the room beyond what was agreed, and the field that
+// requests it; empty if there is none.
 func (w Wish) added() (location string, added clock.Slot) {
 	if w.Agreed == nil {
 		return "body.start", w.Slot
@@ -126,8 +126,8 @@ func (r *Room) checkHours(w Wish, v *faults) {
 	v.broken(location, "opening_hours", figures, "%s is not open the whole time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
 }
 
-// checkStep wants both ends on the grid of the room's clock. So the length is a multiple of
-// the step by that clock, also when it is put forward or back meanwhile.
+// checkStep requires both ends on the grid of the room's clock. The length is then a multiple of
+// the step by that clock, even if the clock changes in between.
 func (r *Room) checkStep(w Wish, v *faults) {
 	step := r.Policy.Step
 	if step == 0 {
@@ -218,8 +218,8 @@ func timeText(t time.Time) string {
 	return t.Format("15:04:05.999999")
 }
 
-// Open reports whether the room is open during the whole slot. A room without opening hours
-// always is.
+// Open reports whether the room is open during the whole slot. A room without opening hours is
+// always open.
 func (r *Room) Open(slot clock.Slot) bool {
 	if len(r.Policy.OpeningHours) == 0 || slot.Empty() {
 		return true

@@ -33,13 +33,13 @@ type Claim struct {
 	had    clock.Slot // what the meeting held of the room before; zero: nothing
 }
 
-// Claims are the quotas that the meeting takes more of since it was read. A store that saves
-// it locks each pair of room and user, in an order that all share, asks [Claim.Check] what
-// their other meetings leave, and refuses with a [*PolicyError].
+// Claims returns the quotas that the meeting uses more of since it was read. A store that saves
+// the meeting locks each pair of room and user, in an order that all callers share. It then calls
+// [Claim.Check] with the user's other meetings, and rejects with a [*PolicyError].
 func (m *Meeting) Claims() []Claim { return m.claims }
 
-// claims of a person who wants the slot of the rooms; held is the meeting with what it has of
-// them, nil if it has nothing.
+// claims returns the claims of a person who wants the slot of the rooms. held is the meeting with
+// the slot that it already has, or nil if it has none.
 func claims(userID int64, rooms []*Room, wanted clock.Slot, held *Meeting) []Claim {
 	var cs []Claim
 	for _, r := range rooms {
@@ -101,8 +101,10 @@ func (c *Claim) Check(others []clock.Slot) []Fault {
 	return v
 }
 
-// spent returns the parts of span in which the quota leaves no time for a meeting of the given
-// length. held are the slots that the user already has. A nil quota leaves all of span available.
+// spent returns the parts of span that a meeting of the given length cannot use, because the quota
+// leaves too little time there. held are the slots of the user's other meetings. A meeting may
+// still reach into a period from either side, so only the middle of a period counts. A nil quota
+// returns nil.
 func (q *Quota) spent(span clock.Slot, length time.Duration, held []clock.Slot, loc *time.Location) []clock.Slot {
 	if q == nil {
 		return nil

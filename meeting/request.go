@@ -291,7 +291,7 @@ func (m *Meeting) Remind(deciders []Decider, by Actor, at time.Time) {
 }
 
 // Escalate asks other deciders in addition, because those already asked are slow to respond. It
-// never asks the same person twice.
+// skips deciders who were already asked.
 func (m *Meeting) Escalate(others, asked []Decider, by Actor, at time.Time) {
 	r := *m.Request
 	r.EscalateAt, r.EscalatedAt = time.Time{}, at

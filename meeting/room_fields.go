@@ -133,8 +133,8 @@ func (f *RoomFields) apply(r *Room, look roomLookUp) error {
 	return nil
 }
 
-// checkIn sets the room's check-in. A room without its own setting follows the installation, and so
-// does a room that is given the same setting as the installation.
+// checkIn sets the room's check-in. A room without its own setting follows the installation. An
+// existing room keeps following it if the given values equal the current ones.
 func (f *RoomFields) checkIn(r *Room, look roomLookUp, found *faults) {
 	if f.InheritCheckIn {
 		r.CheckIn, r.Inherits = look.checkIn, true

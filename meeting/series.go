@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A Series is what all dates of a recurring meeting have in common, and the rule that gives
-// them. Each date is a [Meeting] of its own, with the rooms it holds.
+// A Series is what all dates of a recurring meeting have in common, and the rule that generates
+// them. Each date is a [Meeting] of its own, with the rooms that it holds.
 type Series struct {
 	ID         int64
 	PreviousID int64  // of the series it was split off; 0: none
 	Organizer  Person // UserID is set
 	Title      string
-	// Description and the fields below are those of each date unless it was changed for itself.
+	// Description and the fields below apply to each date unless it was changed individually.
 	Description      string
 	Timezone         string    // IANA, of all wall-clock times
 	Start, End       time.Time // of the first date as clocks show it, in UTC, in whole seconds
@@ -88,7 +88,7 @@ func (s *Series) sample() *Meeting {
 	}
 }
 
-// View is the series as the actor may see it; see [Meeting.View].
+// View returns the series as the actor may see it; see [Meeting.View].
 func (s *Series) View(by Actor, rooms []*Room) *Series {
 	m := s.sample().View(by, rooms)
 	seen := *s
@@ -127,7 +127,7 @@ func (s *Series) recur(r recurrence.Set) {
 	s.Start, s.End, s.Rule, s.ExDates, s.RDates = r.Start, r.End, r.Rule, r.ExDates, r.RDates
 }
 
-// Skipped is a date that a series has not, and why.
+// Skipped is a date that a series could not have, and the reason.
 type Skipped struct {
 	OriginalStart time.Time
 	Reason        string      // "room_conflict", the code of a rule that it would break, or "cancelled"
@@ -138,7 +138,7 @@ type Skipped struct {
 // ReasonTaken is the reason of a date whose rooms are taken.
 const ReasonTaken = "room_conflict"
 
-// SeriesConflictError lists the dates that a series could not have, all at once.
+// SeriesConflictError lists all dates that a series could not have.
 type SeriesConflictError struct{ Dates []Skipped }
 
 func (e *SeriesConflictError) Error() string {
@@ -149,12 +149,12 @@ func (e *SeriesConflictError) Error() string {
 	return "dates that cannot be: " + strings.Join(reasons, ", ")
 }
 
-// Taken reports whether a room is in the way of a date, and not rules alone.
+// Taken reports whether a date fails because a room is taken, and not only because of rules.
 func (e *SeriesConflictError) Taken() bool {
 	return slices.ContainsFunc(e.Dates, func(d Skipped) bool { return len(d.Conflicts) > 0 })
 }
 
-// OnConflict says what becomes of a date that cannot be as it is wanted.
+// OnConflict says what happens to a date that cannot be booked as requested.
 type OnConflict string
 
 const (
@@ -163,7 +163,7 @@ const (
 	OtherRoom      OnConflict = "other_room" // another room of the site takes it, if one can; else nothing is saved
 )
 
-// Scope of a change: which dates of a series it concerns. Those that have begun never are.
+// Scope says which dates of a series a change concerns. Dates that have begun are never changed.
 type Scope string
 
 const (

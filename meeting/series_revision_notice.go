@@ -57,9 +57,9 @@ func (e *revision) tell(was, first, target *Series) {
 	}
 }
 
-// tellEnd notifies attendees that the series ends before the dates that continue as a new series.
-// It notifies those of the remaining upcoming dates, or of the past dates if none remain. Anyone
-// who was on none of these dates is notified that the series is canceled for them.
+// tellEnd notifies people that the series ends before the dates that continue as a new series. It
+// lists their upcoming dates that stay, or else their past dates. Anyone without such dates is
+// notified that the series is canceled.
 func (e *revision) tellEnd(first *Series, left, goOn []*Meeting, to []Person) {
 	coming := slices.DeleteFunc(slices.Clone(left), func(m *Meeting) bool { return !m.Slot.Start.After(e.at) })
 	t := telling{kind: NoticeChange, calendar: left, more: e.splitting(PartEnds)}

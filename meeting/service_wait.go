@@ -15,7 +15,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// BookOrWait books, or joins the line if a room is taken: it returns a meeting or a wait.
+// BookOrWait books, or joins the waiting list if a room is taken. It returns a meeting or a wait.
 func (s *Service) BookOrWait(ctx context.Context, by Actor, f Fields, until *string) (*Meeting, *Wait, error) {
 	m, err := s.Book(ctx, by, f)
 	if _, taken := errors.AsType[*ConflictError](err); !taken {
@@ -67,7 +67,7 @@ func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *string) (
 	return w, nil
 }
 
-// waitUntil reads when somebody waits no longer; zero: until the start.
+// waitUntil parses the time until which the person waits; zero: until the start.
 func waitUntil(until *string, t Terms, at time.Time) (time.Time, []Fault) {
 	if until == nil || *until == "" {
 		return time.Time{}, nil
@@ -84,7 +84,8 @@ func waitUntil(until *string, t Terms, at time.Time) (time.Time, []Fault) {
 	return ends.At, found
 }
 
-// WaitOf finds a wait. [ErrNotFound] also if the actor may not see it: nobody learns who waits.
+// WaitOf returns a wait. It also returns [ErrNotFound] if the actor may not see the wait, so that
+// nobody learns who waits.
 func (s *Service) WaitOf(ctx context.Context, by Actor, id int64) (*Wait, error) {
 	w, err := s.store.Wait(ctx, id)
 	if err == nil && !by.maySee(w) {
@@ -96,8 +97,8 @@ func (s *Service) WaitOf(ctx context.Context, by Actor, id int64) (*Wait, error)
 	return w.At(s.clock()), nil
 }
 
-// Waits lists those of the actor; of everybody, if it is an admin who asks. The instant of the
-// query is set here.
+// Waits lists the actor's waits, or everyone's if the actor is an admin. It sets the instant of the
+// query.
 func (s *Service) Waits(ctx context.Context, by Actor, q WaitQuery, p Page) (ws []*Wait, next string, err error) {
 	if !by.rules() {
 		q.UserID = by.ID
@@ -112,13 +113,13 @@ func (s *Service) Waits(ctx context.Context, by Actor, q WaitQuery, p Page) (ws 
 	return ws, next, nil
 }
 
-// Leave takes somebody out of the line; what was held for them goes to the next.
+// Leave removes a wait from the list. Rooms that were held for it go to the next person.
 func (s *Service) Leave(ctx context.Context, by Actor, id int64, ifMatch *int64) error {
 	_, err := s.withdraw(ctx, by, id, ifMatch, "leave", Waiting, Offered)
 	return err
 }
 
-// Decline turns an offer down, which ends the wait.
+// Decline declines an offer, which ends the wait.
 func (s *Service) Decline(ctx context.Context, by Actor, id int64, ifMatch *int64) (*Wait, error) {
 	return s.withdraw(ctx, by, id, ifMatch, "decline", Offered)
 }
@@ -140,7 +141,7 @@ func (s *Service) withdraw(ctx context.Context, by Actor, id int64, ifMatch *int
 	})
 }
 
-// in is nil if the wait is in one of the states at an instant.
+// in returns nil if the wait is in one of the states at an instant.
 func (w *Wait) in(at time.Time, what string, states ...WaitState) error {
 	if state := w.At(at).State; !slices.Contains(states, state) {
 		return &StateError{State: Status(state), Wanted: what}
@@ -169,9 +170,9 @@ func (s *Service) Accept(ctx context.Context, by Actor, id int64, ifMatch *int64
 // servedAtOnce bounds how many waits are served in one transaction.
 const servedAtOnce = 500
 
-// Look gives what is free of rooms to those who wait for it, first come first. A job calls it
-// whenever something may have become free. It may be called again, also at the same time: a
-// wait is locked while it is served, and the database refuses what is taken.
+// Look serves the waiting lists of rooms with what is free, in the order in which people joined. A
+// job calls it whenever something may have become free. It may be called again, and concurrently: a
+// wait is locked while it is served, and the database rejects what is taken.
 func (s *Service) Look(ctx context.Context, rooms ...int64) error {
 	tried := map[int64]bool{}
 	for after := int64(0); ; {
@@ -213,8 +214,8 @@ func firstOf(line []*Wait, tried map[int64]bool) []*Wait {
 	return first
 }
 
-// serveAll serves waits in one transaction or, where that is refused, in halves: what is refused
-// even alone is served by itself, which returns the reason.
+// serveAll serves waits in one transaction. If that is rejected, it retries in halves. A wait that
+// is rejected alone is served by itself, which returns the reason.
 func (s *Service) serveAll(ctx context.Context, ws []*Wait) error {
 	if len(ws) == 1 {
 		if err := s.serve(ctx, ws[0].ID); err != nil {
@@ -389,10 +390,10 @@ func (s *Service) serve(ctx context.Context, id int64) error {
 	return err
 }
 
-// errInactive says that the account of who waits was disabled.
+// errInactive says that the account of the person who waits was disabled.
 var errInactive = errors.New("the account is disabled")
 
-// refusal is why somebody who waited cannot have what became free; empty: another failure.
+// refusal returns why a person who waited cannot have what became free; empty: another failure.
 func refusal(err error) (reason, detail string) {
 	var found []Fault
 	if e, ok := errors.AsType[*PolicyError](err); ok {
@@ -412,7 +413,7 @@ func refusal(err error) (reason, detail string) {
 	return ReasonRules, strings.Join(said, "; ")
 }
 
-// give books what somebody waits for; may is asked with the wait locked.
+// give books what a person waits for. It calls may with the wait locked.
 func (s *Service) give(ctx context.Context, w *Wait, by Actor, may func(*Wait, time.Time) error) (*Wait, error) {
 	for {
 		at := s.clock()
@@ -448,7 +449,7 @@ func (s *Service) meetingFor(ctx context.Context, w *Wait, by Actor, at time.Tim
 	return Book(terms, owner, ask, at), nil
 }
 
-// allowed reports what is against an offer.
+// allowed returns an error that names what prevents an offer.
 func (s *Service) allowed(ctx context.Context, w *Wait) error {
 	owner, terms, err := s.wantedNow(ctx, w, s.clock())
 	if err != nil {
@@ -457,7 +458,7 @@ func (s *Service) allowed(ctx context.Context, w *Wait) error {
 	return s.withinQuota(ctx, owner, &terms)
 }
 
-// withinQuota is an error if somebody has no quota left for the terms.
+// withinQuota returns an error if the person has no quota left for the terms.
 func (s *Service) withinQuota(ctx context.Context, owner Actor, terms *Terms) error {
 	over, err := s.overQuota(ctx, owner.ID, terms, nil)
 	if err == nil && len(over) > 0 {
@@ -466,7 +467,7 @@ func (s *Service) withinQuota(ctx context.Context, owner Actor, terms *Terms) er
 	return err
 }
 
-// wantedNow judges what somebody waits for anew.
+// wantedNow checks again what a person waits for.
 func (s *Service) wantedNow(ctx context.Context, w *Wait, at time.Time) (Actor, Terms, error) {
 	known, err := s.lookUpWaits(ctx, []*Wait{w})
 	if err != nil {
@@ -489,8 +490,8 @@ func (s *Service) judgeWait(ctx context.Context, w *Wait, owner Actor, known kno
 	return terms, s.judge(ctx, owner, &terms, nil, at)
 }
 
-// ExpireWaits ends waits of the given versions whose time is over, or whose offers were not
-// accepted, in one transaction. It may be called again: what has become of them stays.
+// ExpireWaits ends waits of the given versions that have timed out, or whose offers were not
+// accepted, in one transaction. It may be called again: waits that have ended stay unchanged.
 func (s *Service) ExpireWaits(ctx context.Context, refs ...Ref) ([]Outcome, error) {
 	at := s.clock()
 	outcomes := make([]Outcome, len(refs))
@@ -589,8 +590,8 @@ func (s *Service) updateWait(ctx context.Context, id int64, fn func(*Wait) (*Mee
 	return w, nil
 }
 
-// freed has a worker look who waits for what has just become free. Should the process die
-// before it comes to that, the loader's next full pass finds it.
+// freed schedules a look at the waiting lists for what has just become free. If the process dies
+// first, the loader's next full pass finds it.
 func (s *Service) freed(ctx context.Context, free []Occupancy) {
 	if len(free) == 0 {
 		return
@@ -603,8 +604,8 @@ func (s *Service) freed(ctx context.Context, free []Occupancy) {
 	s.scheduler.Schedule(ctx, Looks(rooms, number, s.clock())...)
 }
 
-// Looks are the messages that have workers look who waits for the rooms. The number makes a
-// look that was asked for later follow one that is under way.
+// Looks returns the messages that make workers serve the waiting lists of the rooms. The number
+// makes a later look follow one that is under way.
 func Looks(rooms []int64, number int64, at time.Time) []delayjob.Message {
 	ms := make([]delayjob.Message, len(rooms))
 	for i, id := range rooms {

@@ -25,11 +25,11 @@ func (s Status) Over() bool {
 	}
 }
 
-// EffectiveStatus is the status that is true at an instant, even if the job that writes it
-// is a moment behind.
+// EffectiveStatus returns the status that is true at an instant, even if the job that writes it is
+// late.
 //
-// A request past its deadline is rejected, or confirmed where the time-out approves and it holds
-// its rooms. One that does not hold them stays pending until the job has tried, since only the
+// A request past its deadline is rejected, or confirmed if the time-out approves and it holds its
+// rooms. A request that does not hold them stays pending until the job has tried, because only the
 // attempt shows whether they are free.
 func (m *Meeting) EffectiveStatus(at time.Time) Status {
 	status := m.Status
@@ -60,8 +60,8 @@ func (m *Meeting) overdue(at time.Time) bool {
 	return !m.Approval.Deadline.IsZero() && !at.Before(m.Approval.Deadline)
 }
 
-// At is the meeting as it is at an instant: its status, the reason of a rejection and the move
-// that waits are those that hold then. The copy shares what it points to with m.
+// At returns the meeting as it is at an instant: its status, the reason of a rejection, and the
+// pending move are those that apply then. The copy shares what it points to with m.
 func (m *Meeting) At(at time.Time) *Meeting {
 	seen := *m
 	seen.Status = m.EffectiveStatus(at)

@@ -10,7 +10,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// WaitState is what has become of a [Wait].
+// WaitState is the state of a [Wait].
 type WaitState string
 
 const (
@@ -22,12 +22,12 @@ const (
 	Refused     WaitState = "refused"   // it became free, but the rules no longer allow it
 )
 
-// Valid reports whether there is such a state.
+// Valid reports whether the state exists.
 func (s WaitState) Valid() bool {
 	return slices.Contains([]WaitState{Waiting, Offered, Booked, WaitExpired, Withdrawn, Refused}, s)
 }
 
-// Why a wait came to nothing: its Reason.
+// Reasons why a wait ended without a booking: its Reason.
 const (
 	ReasonStarted = "start"    // the time that it was for has begun
 	ReasonUntil   = "until"    // the person did not want to wait for longer
@@ -39,8 +39,8 @@ const (
 // ReasonWaitingList is the reason in the history of a meeting that came from the waiting list.
 const ReasonWaitingList = "waiting_list"
 
-// A Wait is somebody's place in the line for rooms that are taken. Those who came first are
-// first in line; who wants several rooms gets all of them or goes on waiting.
+// A Wait is a person's entry on the waiting list for rooms that are taken. The list is served in
+// the order in which people joined. A wait for several rooms gets all of them or stays on the list.
 type Wait struct {
 	ID      int64
 	Person  Person // UserID is set; the others are read by the store
@@ -63,7 +63,7 @@ type Wait struct {
 	notices []Notice
 }
 
-// Wished is the meeting that somebody waits for.
+// Wished is the meeting that the person waits for.
 type Wished struct {
 	Title, Description string
 	Slot               clock.Slot
@@ -115,10 +115,10 @@ func queueUp(t Terms, by Actor, until, at time.Time) *Wait {
 	return w
 }
 
-// open reports whether something may still come of it.
+// open reports whether the wait can still lead to a booking.
 func (w *Wait) open() bool { return w.State == Waiting || w.State == Offered }
 
-// Due is when its timer goes off: the end of the offer, or of the wait.
+// Due returns when its timer fires: the end of the offer, or of the wait.
 func (w *Wait) Due() time.Time {
 	if w.State == Offered {
 		return w.OfferUntil
@@ -126,7 +126,7 @@ func (w *Wait) Due() time.Time {
 	return w.Expires
 }
 
-// Messages are the timed events that the wait has before it.
+// Messages returns the timed events that are still ahead of the wait.
 func (w *Wait) Messages() []delayjob.Message {
 	if !w.open() {
 		return nil
@@ -176,7 +176,7 @@ func (w *Wait) timeOut() string {
 	}
 }
 
-// At is the wait as it is at an instant, even if its timer is a moment behind.
+// At returns the wait as it is at an instant, even if its timer is late.
 func (w *Wait) At(at time.Time) *Wait {
 	seen := *w
 	if w.open() && !at.Before(w.Due()) {
@@ -211,7 +211,8 @@ func (w *Wait) TakeNotices() []Notice {
 	return ns
 }
 
-// Turn says that somebody's turn has come: which wait it was, and who gave or accepted.
+// Turn says that a person on the waiting list is served: which wait it is, and who granted or
+// accepted it.
 type Turn struct {
 	WaitID int64
 	By     Actor
