@@ -20,9 +20,9 @@ var overlapping = write(`
 	WHERE o.meeting_id IS DISTINCT FROM $2 -- NULL: an offer
 	ORDER BY o.room_id, o.starts_at`)
 
-// orConflict runs f, which saves a meeting and returns it as it was to be. If the database
-// refuses an occupancy the error lists the intervals in the way, and when they lapse.
-// Should they be gone when we look, it is tried again.
+// orConflict runs f, which saves a meeting and returns it as it should be. If the database rejects
+// an occupancy, the error lists the conflicting intervals and when they lapse. If these are gone
+// when orConflict reads them, it retries.
 func (s *Store) orConflict(ctx context.Context, f func() (*meeting.Meeting, error)) error {
 	for try := 1; ; try++ {
 		m, err := f()
@@ -46,7 +46,7 @@ func (s *Store) conflicts(ctx context.Context, m *meeting.Meeting) ([]meeting.Oc
 	return s.overlaps(s.db.WithContext(ctx), m.ID, append(slices.Clip(m.Occupied), heldBy(m)...))
 }
 
-// overlaps returns those of the wanted occupancies that other meetings hold.
+// overlaps returns the occupancies of other meetings and offers that overlap the wanted ones.
 func (s *Store) overlaps(tx *gorm.DB, except meeting.ID, wanted []meeting.Occupancy) ([]meeting.Occupancy, error) {
 	var found []meeting.Occupancy
 	err := s.query(tx, func(rows *sql.Rows) error {
