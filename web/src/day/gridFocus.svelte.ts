@@ -64,7 +64,7 @@ export class GridFocus {
   left({ relatedTarget, target }: FocusEvent) {
     const scroller = this.#view.scroller!
     if (relatedTarget) this.inside = scroller.contains(relatedTarget as Node)
-    // A removed element loses the focus without a user action; so does a window in the background.
+    // A removed element loses the focus without a user action, and a window in the background does too.
     else setTimeout(() => (this.inside &&= !(target as Node).isConnected || !document.hasFocus() || scroller.contains(document.activeElement)))
   }
 }

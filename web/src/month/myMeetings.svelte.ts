@@ -10,11 +10,11 @@ const shown = new Set<Meeting['status']>(['pending', 'confirmed', 'in_progress',
 export class MyMeetings {
   #span = { from: '', to: '' }
   #all = $state.raw<Meeting[]>([])
-  /** Whether the first answer is there. */
+  /** Whether the first response arrived. */
   ready = $state(false)
   list = $derived(this.#all.filter((m) => shown.has(m.status)).sort((a, b) => a.start.localeCompare(b.start)))
 
-  /** Looks at the time from an instant up to another. */
+  /** Loads the time from one instant to another. */
   show(from: string, to: string) {
     this.#span = { from, to }
     return this.load()
@@ -23,7 +23,7 @@ export class MyMeetings {
   #latest = new LatestRequest()
   #since: Meeting[] = []
 
-  /** What cannot be read is left out: names are an extra. */
+  /** Errors leave meetings out: names are an extra. */
   async load() {
     const span = this.#span
     if (!span.from) return

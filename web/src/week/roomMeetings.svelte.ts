@@ -12,7 +12,7 @@ interface Span {
   to: Date
 }
 
-/** What happens in one room within some days. */
+/** The meetings in one room within some days. */
 export class RoomMeetings {
   #span: Span | undefined
   #all = $state.raw<Meeting[]>([])
@@ -23,14 +23,14 @@ export class RoomMeetings {
   /** The room whose meetings these are; 0 before the first answer. */
   room = $state(0)
 
-  /** Looks at dates of a room, by its own clock; what is shown stays until the answer is there. */
+  /** Loads dates of a room, by its own clock; the old data stays until the response arrives. */
   show(room: number, from: string, to: string, zone: string) {
     this.#span = { room, from: instantOf(from + 'T00:00:00', zone), to: instantOf(to + 'T00:00:00', zone) }
     return this.load()
   }
 
   #latest = new LatestRequest()
-  /** What was heard since the last question: the answer may be older. */
+  /** Events received since the latest request: its response may be older. */
   #since: Meeting[] = []
 
   async load() {
@@ -55,14 +55,14 @@ export class RoomMeetings {
     }
   }
 
-  /** Puts a meeting in place as it is now. */
+  /** Inserts or updates a meeting. */
   put(m: Meeting) {
     if (!this.#span) return
     this.#since.push(m)
     if (this.room === this.#span.room) this.#all = patched(this.#all, m, touches(m, this.#span))
   }
 
-  /** Keeps the picture fresh; returns what stops it. */
+  /** Keeps the picture up to date; returns a function that stops it. */
   watch(): () => void {
     const off = booking.onSaved((m) => this.put(m))
     const unfollow = live.follow({ load: () => this.load(), meeting: (m) => this.put(m) })

@@ -3,7 +3,7 @@ import { seconds } from '../lib/duration'
 import * as f from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
 
-/** What a booking of the room has to keep to, in words. */
+/** Returns the rules for booking the room, in words. */
 export function rulesInWords(room: Room): string[] {
   const t = i18n.t.room
   const p = room.policy
@@ -30,7 +30,7 @@ export function rulesInWords(room: Room): string[] {
   return rules
 }
 
-/** Whether somebody has to agree, and how people show that they came. */
+/** Returns whether approval is needed, and how people check in. */
 export function duties(room: Room): string[] {
   const t = i18n.t.room
   const duties: string[] = []

@@ -4,9 +4,9 @@ import { merged, same, Saving } from '../../lib/saving.svelte'
 import { toasts } from '../../lib/toast.svelte'
 
 interface Kind<T, F> {
-  /** The form of a record; of null: the form of a new one. */
+  /** Returns the form of a record; for null, the form of a new one. */
   formOf: (record: T | null) => F
-  /** The field of the form that a location of the API is about. */
+  /** Returns the form field for a location of the API. */
   fieldOf: (location: string) => string
   read: (id: number) => Promise<T>
   create: (body: object, key: string) => Promise<T>
@@ -16,12 +16,12 @@ interface Kind<T, F> {
   onsaved?: () => void
 }
 
-/** The form of a room or a person: what the server has, what was typed, and how it is saved. */
+/** The form of a room or a person: the server's version, the edits, and how it is saved. */
 export class Editor<T extends { id: number }, F> {
-  /** As the server has it; null: it is new. */
+  /** The server's version; null: new. */
   record = $state.raw<T | null>(null)
   form: F
-  /** null: not known yet. */
+  /** null: not loaded yet. */
   found = $state<boolean | null>(null)
   readonly saving: Saving<T>
 
@@ -37,7 +37,7 @@ export class Editor<T extends { id: number }, F> {
 
   dirty = $derived.by(() => !same(this.form, this.record ? this.#kind.formOf(this.record) : this.#blank))
 
-  /** Asks before unsaved changes are left; returns what ends it. */
+  /** Asks before unsaved changes are left; returns a function that stops it. */
   guard(): () => void {
     return router.guard(() => this.dirty)
   }
