@@ -137,11 +137,11 @@ func onTimeout(rooms []*Room, installation Status) Status {
 	return Confirmed
 }
 
-// Approve agrees to the rooms of the request for which the actor decides, at the level that is
-// asked, and at the next if that is theirs, too. When nothing is missing any more the meeting is
-// confirmed, or changed as it was asked for; saving it may end in a [*ConflictError] if the
-// request does not hold its rooms. When a level is complete the next is asked. Rooms are those
-// of the request, with their blackouts; one that is closed now is a [*PolicyError].
+// Approve records the actor's approval for the rooms that they decide on, at the current level and,
+// if they decide there too, at the next one. When a level is complete, the next one is asked. When
+// all levels are complete, the meeting is confirmed or changed as requested. Saving it may fail with
+// a [*ConflictError] if the request does not hold its rooms. rooms are those of the request, with
+// their blackouts. If one is closed now, Approve returns a [*PolicyError].
 func (m *Meeting) Approve(rooms []*Room, ask Asking, comment string, by Actor, at time.Time) error {
 	if err := m.undecided("approve", at); err != nil {
 		return err
@@ -165,9 +165,9 @@ func (m *Meeting) Approve(rooms []*Room, ask Asking, comment string, by Actor, a
 	return nil
 }
 
-// agree notes that the actor agrees to the rooms for which they decide: at the level that is
-// asked, and at the one behind it where the first has agreed. It tells which level is asked now,
-// 0 if none is, and to which rooms the actor agreed at the level that was.
+// agree records the actor's approval for the rooms that they decide on: at the current level, and at
+// the next one where the first is complete. It returns the level that is asked now, 0 if none is, and
+// the rooms that the actor approved at the level before.
 func (m *Meeting) agree(rooms []*Room, comment string, by Actor, at time.Time) (level int, agreed []*Room) {
 	r := *m.Request
 	m.Request = &r
@@ -192,9 +192,9 @@ func (m *Meeting) agree(rooms []*Room, comment string, by Actor, at time.Time) (
 	return 0, agreed
 }
 
-// closed is a [*PolicyError] if a room of the request is not there for it any more, by a blackout
-// that was made since or because it takes no bookings. By all other rules it was judged when it
-// was asked for, and stays, as what is booked does, when they change.
+// closed returns a [*PolicyError] if a room of the request is no longer available: it has a newer
+// blackout, or it takes no bookings. All other rules were checked when the request was made. It
+// stays when they change, as a booked meeting does.
 func (m *Meeting) closed(rooms []*Room, at time.Time) error {
 	t, base := Terms{Slot: m.Slot, Rooms: rooms, Attendees: m.Attendees}, (*Meeting)(nil)
 	if m.Request.Change != nil {

@@ -49,9 +49,9 @@ func (r *Room) checkBlackouts(w Wish, v *faults) {
 // judgement is the state of a room's blackouts that a meeting was judged by.
 type judgement struct{ roomID, closures int64 }
 
-// Judged tells by which [Room.Closures] the meeting's time and rooms were judged since it was
-// read: a store that saves them refuses with [ErrRoomsChanged] if the room has another number
-// now. ok is false if they were not judged at all.
+// Judged returns the [Room.Closures] of the room with which the meeting's time and rooms were checked
+// since it was read. A store returns [ErrRoomsChanged] if the room has another number when it saves
+// them. ok is false if they were not checked.
 func (m *Meeting) Judged(roomID int64) (closures int64, ok bool) {
 	for _, j := range m.judged {
 		if j.roomID == roomID {

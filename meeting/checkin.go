@@ -15,9 +15,9 @@ type CheckInWindow struct {
 	Until time.Time // then its rooms are released unless somebody checked in; zero: no check-in is required
 }
 
-// CheckInWindowOf a meeting in rooms with these settings. The most patient room counts: people
-// who wait for two rooms check in once. Where the grace reaches to the end of the meeting there
-// is nothing to give back, so that nobody has to check in.
+// CheckInWindowOf returns the check-in window of a meeting in rooms with these settings. The longest
+// window applies, because people check in once for all rooms. If the grace period reaches the end of
+// the meeting, there is nothing to release, so no check-in is needed.
 func CheckInWindowOf(slot clock.Slot, rooms []CheckIn) CheckInWindow {
 	var opens, grace time.Duration
 	required := false
@@ -86,8 +86,8 @@ func (m *Meeting) Arrive(by Actor, at time.Time) (first bool, err error) {
 	return true, nil
 }
 
-// Finish ends the meeting before its time. From then on its rooms are free again, but for the
-// time that they are kept free behind each meeting.
+// Finish ends the meeting before its time. From then on its rooms are free again, except for their
+// buffers after a meeting.
 func (m *Meeting) Finish(rooms []*Room, by Actor, at time.Time) error {
 	if s := m.EffectiveStatus(at); s != InProgress {
 		return &StateError{State: s, Wanted: "end"}
@@ -109,10 +109,10 @@ func (m *Meeting) Release(reason string, by Actor, at time.Time) error {
 	return nil
 }
 
-// Forfeit releases the meeting since nobody checked in. Past its end, for no process ran in time,
-// nobody is notified. inRow counts how often that has now
-// happened to its series, one date after the other; the others are told besides the organizer. It
-// looks at the state alone: whoever calls it knows by the engine's clock that the time has come.
+// Forfeit releases the meeting because nobody checked in. If no process ran in time and the meeting
+// has passed its end, nobody is notified. Otherwise the organizer and others are. inRow is how many
+// dates of its series in a row this has now happened to. Forfeit checks only the state: by the
+// engine's clock, the caller knows that the time has come.
 func (m *Meeting) Forfeit(inRow int, others []Person, by Actor, at time.Time) error {
 	if m.Status != Confirmed && m.Status != InProgress {
 		return &StateError{State: m.Status, Wanted: "release"}

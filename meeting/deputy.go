@@ -156,9 +156,9 @@ func (k *roster) awaited(r *Request, rooms []*Room) *Request {
 	return &seen
 }
 
-// asked are those of the users whom each room names who can decide, or who stand in for them;
-// for a room that names none, or whose have all left, the admins, and so for no room: what
-// waits when none needs it any more.
+// asked returns the users who can decide for the rooms: those that each room names, or their
+// deputies. The admins decide for a room that names nobody or whose approvers have all left, and for
+// a request whose rooms no longer need approval.
 func (k *roster) asked(rooms []*Room, named func(*Room) []int64) []Decider {
 	admin := func(p Person) Decider { return Decider{Person: p} }
 	var asked []Decider
@@ -187,9 +187,8 @@ func (k *roster) asked(rooms []*Room, named func(*Room) []int64) []Decider {
 	return sameDeciders(asked)
 }
 
-// stand says who is asked in the place of somebody: they themselves, or the last of their chain
-// who is there. Who is not known cannot decide. Where nobody of the chain is there, they are
-// asked all the same.
+// stand returns the user who is asked in place of p: p, or the last of their chain of deputies who is
+// present. An unknown user cannot decide. If nobody in the chain is present, p is asked.
 func (k *roster) stand(p Person) Decider {
 	chain := k.away.chain(p.UserID)
 	for i := len(chain) - 1; i >= 0; i-- {

@@ -39,7 +39,7 @@ type Door struct {
 	Current *Meeting      // that takes place, or is expected; nil: none
 	Day     clock.Slot    // today, in the room's zone
 	Today   []DoorMeeting // by start
-	Closed  []Closure     // of today and the week behind it, by start; they may overlap
+	Closed  []Closure     // of today and the week after it, by start; they may overlap
 	Book    []DoorChoice  // for how long one may book now; empty: not at all
 }
 
@@ -47,7 +47,7 @@ type Door struct {
 type DoorMeeting struct {
 	*Meeting
 	May    []string
-	Extend []DoorChoice // by how much, as far as rules and bookings tell; a quota shows when it is tried
+	Extend []DoorChoice // by how much, judging by rules and bookings; quotas are checked when it is tried
 }
 
 // DoorChoice is one of [DoorLengths], and when a meeting would end with it.
@@ -75,7 +75,7 @@ const (
 // closuresAhead is how long a door looks ahead for when its room opens again.
 const closuresAhead = 7 * 24 * time.Hour
 
-// closures are when the room is closed on the day and the week behind it.
+// closures returns when the room is closed on the day and in the week after it.
 func (r *Room) closures(day clock.Slot) []Closure {
 	if !r.Active {
 		return []Closure{{Slot: clock.Slot{Start: day.Start}, Kind: ClosedForGood}}
@@ -109,8 +109,8 @@ func (c Closure) holds(at time.Time) bool {
 // the service sees to.
 func atDoorOf(r *Room) Actor { return Actor{Kind: ActorSystem, Name: "door of " + r.Name} }
 
-// mayAtDoor tells what may be done to the meeting at a door. Whether a longer time is free and
-// allowed shows when it is tried.
+// mayAtDoor returns what may be done to the meeting at a door. Whether it can be extended is checked
+// when it is tried.
 func (m *Meeting) mayAtDoor(rooms []*Room, at time.Time) []string {
 	var may []string
 	if m.underway("", at) == nil && m.CheckedInAt.IsZero() {

@@ -66,7 +66,7 @@ type known struct {
 	starts map[int64]time.Time // of the meetings of a series, by original start: what clocks showed
 }
 
-// terms overlays base, nil for a new meeting, with the fields, and tells all their faults.
+// terms overlays base, nil for a new meeting, with the fields, and returns all their faults.
 func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
 	t := Terms{Placed: f.Start != nil || f.End != nil || f.RoomIDs != nil}
 	var found faults

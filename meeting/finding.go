@@ -10,7 +10,7 @@ import (
 
 // Need is what somebody looks for a room for.
 type Need struct {
-	Persons  int      // who come; 0: not told
+	Persons  int      // participants; 0: unknown
 	Features []string // all of them
 	SiteID   int64    // 0: any
 	RoomIDs  []int64  // none: any; else these alone
@@ -134,7 +134,7 @@ func (a *asker) mustAsk(r *Room) bool {
 	return r.Approval.Required && !a.MayApprove([]*Room{r})
 }
 
-// tooLate reports whether nobody could decide about a request any more: it would end as it begins.
+// tooLate reports whether a request would expire at once, before anyone could decide.
 func (a *asker) tooLate(r *Room, start time.Time) bool {
 	return a.mustAsk(r) && !start.After(a.at) && onTimeout([]*Room{r}, a.conf.OnTimeout) != Confirmed
 }
@@ -159,7 +159,7 @@ func (r *Room) reasons(a *asker, slot clock.Slot, taken, held []clock.Slot) []Re
 		}})
 	}
 	broken := r.Check(Wish{Slot: slot, Persons: a.need.Persons, Now: a.at}, a.conf.Limits)
-	if a.holds(r) || len(broken) > 0 { // a booking that breaks other rules is told of its quotas in any case
+	if a.holds(r) || len(broken) > 0 { // a booking that breaks other rules has its quotas checked in any case
 		for _, c := range claims(a.ID, []*Room{r}, slot, nil) {
 			others := held
 			if c.RoomID == 0 {
@@ -211,7 +211,7 @@ func (r *Room) ahead(a *asker, length time.Duration, span clock.Slot) clock.Slot
 	return span
 }
 
-// suggest tells the first times within span at which the asker may have the room, at most limit.
+// suggest returns the first times within span at which the asker can book the room, at most limit.
 func (r *Room) suggest(a *asker, length time.Duration, span clock.Slot, taken, held []clock.Slot, limit int) []Suggestion {
 	span = r.ahead(a, length, span)
 	if a.tooLate(r, span.Start) {
@@ -236,7 +236,7 @@ func (r *Room) suggest(a *asker, length time.Duration, span clock.Slot, taken, h
 	return some
 }
 
-// missing tells what of the need the room does not have.
+// missing returns what the room lacks for the need.
 func (r *Room) missing(n Need) []Reason {
 	var reasons []Reason
 	for _, f := range n.Features {

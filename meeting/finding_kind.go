@@ -14,7 +14,7 @@ type Kind struct {
 	RoomIDs []int64 // at least one
 }
 
-// sieve tells which rooms of a kind cannot be had for a length, without a closer look at them.
+// sieve excludes rooms of a kind that cannot be booked for a length, without examining each.
 type sieve struct {
 	*Kind
 	room   *Room // one that has nothing but what all have
@@ -55,8 +55,8 @@ func (v *sieve) widen(span clock.Slot) clock.Slot {
 	return span
 }
 
-// passes reports whether a room, of which these slots are taken at least, might be had:
-// [Room.Openings] would find something if nothing else stood in the way.
+// passes reports whether a room with at least these slots taken might be available: whether
+// [Room.Openings] would find a time if there were no other meetings.
 func (v *sieve) passes(taken []clock.Slot) bool {
 	v.busy = append(v.busy[:0], v.closed...)
 	for _, t := range taken {

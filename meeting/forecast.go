@@ -32,13 +32,13 @@ func keep[T any](kind *[]T, total *int, most int, one T) {
 type ReminderMove struct {
 	Meeting  *Meeting
 	Before   Anchor
-	From, To time.Time // when it would go out; a zero From: a new one, a zero To: none any more
+	From, To time.Time // when it would go out; a zero From: a new one, a zero To: it is removed
 	Channels []Channel // by which it would go out; of one that goes out no more, by which it would have
 	TooLate  bool      // To has passed: it would not be sent
 }
 
-// RequestOutlook is a request for which the settings have another time-out. What was told to
-// those who decide holds: a request keeps the deadline and the outcome with which it was made.
+// RequestOutlook is a request for which the settings have another time-out. A request
+// keeps the deadline and the outcome that its approvers were notified of.
 type RequestOutlook struct {
 	Meeting  *Meeting
 	Deadline time.Time // as it was made, which stays
@@ -181,7 +181,7 @@ func (f *forecaster) request(m, shown *Meeting) {
 	if c := m.Request.Change; c != nil && c.Slot.Start.Before(start) {
 		start = c.Slot.Start
 	}
-	// Rooms may have changed since it was made; only what the settings change is told.
+	// Rooms may have changed since it was made; only the effect of the settings is returned.
 	deadlineBy := func(c Settings) time.Time { return deadline(rooms, start, m.Request.AskedAt, c.ApprovalTimeout) }
 	o := RequestOutlook{
 		Meeting: shown, Deadline: m.Request.Deadline, Anew: deadlineBy(f.next),

@@ -57,7 +57,7 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 }
 
 // settle puts the meeting into the state in which these rooms take it: confirmed, or waiting
-// for a decision. Whoever may decide has decided by asking. before is the meeting as it was;
+// for a decision. A request by an approver counts as approved. before is the meeting as it was;
 // nil: it is new.
 func (m *Meeting) settle(rooms []*Room, before *Meeting, by Actor, ask Asking, at time.Time) {
 	m.CheckIn = checkInWindow(m.Slot, rooms)
@@ -118,8 +118,8 @@ func (m *Meeting) occupancies(rooms []*Room) []Occupancy {
 }
 
 // keeping leaves the meeting, as it was before a change, the buffers that it has: those of its
-// rooms may have grown since, over its neighbours. If the start stays, so does the buffer
-// before it. If the end is no later, the buffer after it does not grow. Occupancies are those of
+// rooms may have grown since, over its neighbours. If the start stays, the buffer before it
+// stays too. If the end is no later, the buffer after it does not grow. Occupancies are those of
 // the new slot.
 func (m *Meeting) keeping(os []Occupancy, slot clock.Slot) []Occupancy {
 	if m == nil || !m.Slot.Start.Equal(slot.Start) {

@@ -57,7 +57,7 @@ type Meeting struct {
 	Occupied []Occupancy
 
 	SeriesID      int64     // 0: none
-	OriginalStart time.Time // when the series' rule would have it, which it keeps if it is moved; zero: it is no date of the rule (any more)
+	OriginalStart time.Time // when the series' rule would have it, which it keeps if it is moved; zero: it is not, or no longer, a date of the rule
 	OriginalWall  time.Time // what clocks in the series' zone show at OriginalStart, by the rules of the zone when it was set, in UTC
 
 	// SeriesSequence is the SEQUENCE of what calendars are sent about this date of a series. The
@@ -97,7 +97,7 @@ type Person struct {
 	Phone    string
 	Locale   string
 	Timezone string
-	Role     Role // of a user, as the Directory tells it; not kept with a meeting
+	Role     Role // of a user, from the Directory; not stored with a meeting
 }
 
 // Address of the person on a channel; empty if there is none. Nothing is sent to .invalid,
@@ -181,8 +181,8 @@ type Approval struct {
 	Verdict *Verdict    // on the last request; nil: none has ended
 }
 
-// Untouched reports whether nothing of the meeting differs from an earlier copy, and there is
-// no history to write; its request may differ.
+// Untouched reports whether the meeting equals an earlier copy and has no history to write. Its
+// request may differ.
 func (m *Meeting) Untouched(before *Meeting) bool {
 	a, b := *m, *before
 	for _, c := range []*Meeting{&a, &b} {

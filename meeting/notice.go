@@ -54,9 +54,8 @@ func (m *Meeting) notifyOrganizer(kind NoticeKind, by Actor, at time.Time) {
 	}, []Person{m.Organizer}, by)
 }
 
-// notifyDecision tells the organizer how the request was decided; move is where the meeting
-// was to go, if it does not. It never expires: a rejection at the start itself must be told
-// as well.
+// notifyDecision notifies the organizer of the decision. move is the rejected move, if there was one.
+// The notice never expires, because a rejection at the start itself must also be sent.
 func (m *Meeting) notifyDecision(decision Status, reason, comment string, move *PendingChange, by Actor, at time.Time) {
 	f := m.facts(by)
 	f.Decision, f.Comment, f.Reason, f.Move = decision, comment, reason, move.placement()

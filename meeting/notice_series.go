@@ -28,17 +28,17 @@ type SeriesFacts struct {
 	Overrides []Occurrence `json:"overrides,omitempty"` // dates that are not as the series has them
 	Cancelled []Occurrence `json:"cancelled,omitempty"` // of a cancellation of some dates; none: of all
 
-	Part  SeriesPart `json:"part,omitempty"`  // which part of a change it tells of; empty: of all
+	Part  SeriesPart `json:"part,omitempty"`  // which part of a change it is about; empty: all
 	Split *time.Time `json:"split,omitempty"` // of a series that was split: the first date of the second part
 }
 
-// SeriesPart is what one of several notices about a change of a series tells of.
+// SeriesPart is the part of a change of a series that a notice is about.
 type SeriesPart string
 
 const (
-	// A calendar knows a series by one UID, and a rule that changes from some date on by none.
-	// So a series that is split is two entries, of which two notices tell.
-	PartEnds   SeriesPart = "ends"    // the dates in front of a split
+	// A calendar cannot represent a rule that changes at some date under one UID. So a split series
+	// is two entries, with a notice for each.
+	PartEnds   SeriesPart = "ends"    // the dates before a split
 	PartGoesOn SeriesPart = "goes_on" // the dates from it on
 	PartAdded  SeriesPart = "added"   // a date that the series has again
 )
@@ -63,7 +63,7 @@ const (
 func (s *Series) notifyBooked(ms []*Meeting, by Actor, at time.Time) {
 	confirmed, pending := byState(ms)
 	if len(confirmed) > 0 {
-		s.notify(telling{kind: NoticeInvitation, dates: confirmed, calendar: confirmed}, persons(s.Attendees), by, at)
+		s.notify(seriesNotice{kind: NoticeInvitation, dates: confirmed, calendar: confirmed}, persons(s.Attendees), by, at)
 	}
 	s.askTogether(pending, by)
 }
@@ -108,8 +108,8 @@ func byState(ms []*Meeting) (confirmed, pending []*Meeting) {
 	return confirmed, pending
 }
 
-// telling is a notice about dates of a series.
-type telling struct {
+// A seriesNotice is a notice about dates of a series.
+type seriesNotice struct {
 	kind     NoticeKind
 	dates    []*Meeting // that it speaks of, at least one
 	calendar []*Meeting // all that the calendars of its readers are to show of the series; none: it is not about them
@@ -118,10 +118,10 @@ type telling struct {
 	more     func(*Facts)
 }
 
-// notify records a notice for each of the people who come to one of its dates at least. It
-// tells each of them of the dates that they come to, and is filed under the first. A change that
-// leaves nothing in somebody's calendar is a cancellation for them.
-func (s *Series) notify(t telling, to []Person, by Actor, at time.Time) {
+// notify records a notice for each person who is invited to at least one of its dates. The notice
+// covers the dates that the person is invited to, and is stored with the first. A change that leaves
+// nothing in a person's calendar is a cancellation for them.
+func (s *Series) notify(t seriesNotice, to []Person, by Actor, at time.Time) {
 	if len(t.dates) == 0 {
 		return
 	}
@@ -138,8 +138,8 @@ func (s *Series) notify(t telling, to []Person, by Actor, at time.Time) {
 	s.record(t, all, by, at)
 }
 
-// of is what there is to tell a person, who may have been taken from single dates.
-func (t telling) of(s *Series, p Person) telling {
+// of returns the notice for a person, who may have been removed from single dates.
+func (t seriesNotice) of(s *Series, p Person) seriesNotice {
 	comes := func(m *Meeting) bool {
 		return strings.EqualFold(p.Email, s.Organizer.Email) || slices.ContainsFunc(m.Attendees, Attendee{Person: p}.sameAddress)
 	}
@@ -148,7 +148,7 @@ func (t telling) of(s *Series, p Person) telling {
 	return t
 }
 
-func (s *Series) record(t telling, to []Person, by Actor, at time.Time) {
+func (s *Series) record(t seriesNotice, to []Person, by Actor, at time.Time) {
 	if len(to) == 0 {
 		return
 	}
@@ -235,7 +235,7 @@ func (s *Series) facts(dates []*Meeting, by Actor) Facts {
 // fill adds what a calendar needs beside the rule to show the meetings of t and no others. What
 // has taken place on a date that the rule has no longer, since it was changed, stands for a
 // past date of the rule that nothing else does, or else for one on top.
-func (s *Series) fill(facts *Facts, t telling, at time.Time) {
+func (s *Series) fill(facts *Facts, t seriesNotice, at time.Time) {
 	f := facts.Series
 	s.nameWalls(t.calendar)
 	zone := clock.ZoneOrUTC(s.Timezone)

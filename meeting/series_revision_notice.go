@@ -40,7 +40,7 @@ func (e *revision) tell(was, first, target *Series) {
 		e.cancelled(first, e.gone, "", everybody) // people who leave are notified of all dates that they attended
 	case len(confirmed) == 0:
 	case visible:
-		change := telling{kind: NoticeChange, dates: confirmed, calendar: calendar, more: more}
+		change := seriesNotice{kind: NoticeChange, dates: confirmed, calendar: calendar, more: more}
 		target.notify(change, everybody, e.by, e.at)
 		if first == target && len(e.gone) > 0 {
 			comes := func(p Person) bool { return len(change.of(target, p).dates) > 0 }
@@ -48,7 +48,7 @@ func (e *revision) tell(was, first, target *Series) {
 		}
 	}
 	if len(confirmed) > 0 {
-		target.notify(telling{kind: NoticeInvitation, dates: confirmed, calendar: calendar}, persons(added), e.by, e.at)
+		target.notify(seriesNotice{kind: NoticeInvitation, dates: confirmed, calendar: calendar}, persons(added), e.by, e.at)
 	}
 	if was := e.wereOn(); len(was) > 0 && len(removed) > 0 {
 		e.cancelled(e.before, was, "", persons(removed))
@@ -62,7 +62,7 @@ func (e *revision) tell(was, first, target *Series) {
 // notified that the series is canceled.
 func (e *revision) tellEnd(first *Series, left, goOn []*Meeting, to []Person) {
 	coming := slices.DeleteFunc(slices.Clone(left), func(m *Meeting) bool { return !m.Slot.Start.After(e.at) })
-	t := telling{kind: NoticeChange, calendar: left, more: e.splitting(PartEnds)}
+	t := seriesNotice{kind: NoticeChange, calendar: left, more: e.splitting(PartEnds)}
 	for _, m := range goOn { // as long as the other mail is of use
 		t.expires = clock.Later(t.expires, m.Slot.End)
 	}
@@ -80,7 +80,7 @@ func (e *revision) replaceSingle(first *Series, to []Attendee) {
 		dates := slices.DeleteFunc(e.wereOn(), func(m *Meeting) bool {
 			return !slices.ContainsFunc(m.Attendees, a.sameAddress) || m.OriginalStart.IsZero()
 		})
-		first.notify(telling{kind: NoticeCancellation, dates: dates, more: func(f *Facts) {
+		first.notify(seriesNotice{kind: NoticeCancellation, dates: dates, more: func(f *Facts) {
 			e.splitting(PartEnds)(f)
 			for _, m := range dates {
 				f.Series.Cancelled = append(f.Series.Cancelled, m.occurrence())
@@ -136,7 +136,7 @@ func (e *revision) cancelled(s *Series, dates []*Meeting, reason string, to []Pe
 	whole := !slices.ContainsFunc(e.all, func(m *Meeting) bool {
 		return !m.gone() && !slices.ContainsFunc(dates, func(d *Meeting) bool { return d.ID == m.ID })
 	})
-	s.notify(telling{kind: NoticeCancellation, dates: dates, more: func(f *Facts) {
+	s.notify(seriesNotice{kind: NoticeCancellation, dates: dates, more: func(f *Facts) {
 		f.Reason = reason
 		if whole {
 			return

@@ -118,7 +118,7 @@ func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch
 			declined[0].notifyDeclined(comment, by, at)
 		case len(declined) > 1:
 			say := func(f *Facts) { f.Comment = comment }
-			series.notify(telling{kind: NoticeDeclined, dates: declined, more: say}, []Person{series.Organizer}, by, at)
+			series.notify(seriesNotice{kind: NoticeDeclined, dates: declined, more: say}, []Person{series.Organizer}, by, at)
 		}
 		return change, bases, nil
 	})

@@ -183,7 +183,7 @@ func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*want
 		return nil, nil, err
 	}
 	if m := e.change.Create[0]; m.Status == Confirmed {
-		series.notify(telling{
+		series.notify(seriesNotice{
 			kind: NoticeInvitation, dates: e.change.Create, calendar: append(e.shown(), m), each: true,
 			more: func(f *Facts) { f.Series.Part = PartAdded },
 		}, persons(series.Attendees), e.by, e.at)
