@@ -1,10 +1,11 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
 	"reflect"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Nobody learns from a filter or the list whose private meeting it is.

@@ -1,10 +1,11 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // A room that was closed since it was asked for is confirmed by nobody, and by no time-out.

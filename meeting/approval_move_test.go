@@ -2,9 +2,10 @@ package meeting
 
 import (
 	"errors"
-	"punctual/meeting/clock"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // moved is ann's meeting in the board room at one, which she asked to move to four.

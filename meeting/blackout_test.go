@@ -3,10 +3,11 @@ package meeting
 import (
 	"context"
 	"errors"
-	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 func TestService_blackout(t *testing.T) {

@@ -1,8 +1,9 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // ReasonNoShow is the reason in the history of a meeting whose rooms were released because nobody
@@ -100,7 +101,7 @@ func (m *Meeting) Finish(rooms []*Room, by Actor, at time.Time) error {
 }
 
 // Release releases the rooms because nobody is there, and notifies the organizer. It returns a
-// [*StateError] before check-in opens.
+// [*StateError] unless the meeting is confirmed or in progress, and before check-in opens.
 func (m *Meeting) Release(reason string, by Actor, at time.Time) error {
 	if err := m.underway("release", at); err != nil {
 		return err

@@ -2,10 +2,11 @@ package meeting
 
 import (
 	"errors"
-	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 func TestCheckInWindowOf(t *testing.T) {

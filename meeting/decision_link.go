@@ -1,9 +1,10 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Link names one request to one person: what a mail carries so that its reader can decide

@@ -32,7 +32,7 @@
 //	in_progress  -> ended | released
 //
 // A meeting is pending while it waits for a decision. Its deadline is the earlier of a time-out
-// and the start. If nobody decides by then, it is rejected, or confirmed where its rooms say so.
+// and the start. If nobody decides by then, it is rejected, or confirmed if its policy says so.
 // If moving a confirmed meeting needs approval, the meeting stays where it is. Only the move
 // waits, as a [Request] with a [PendingChange]. Jobs record the start and the end.
 // [Meeting.EffectiveStatus] is the status at an instant, even if its job is late.

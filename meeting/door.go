@@ -1,9 +1,10 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // DoorState is what a device at a room's door shows before anything else.

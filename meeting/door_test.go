@@ -1,9 +1,10 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 func TestRoom_doorSlot(t *testing.T) {

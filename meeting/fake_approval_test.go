@@ -3,9 +3,10 @@ package meeting
 import (
 	"cmp"
 	"context"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 func (s *fakeStore) Waiting(_ context.Context, after ID, limit int) ([]*Meeting, error) {

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 func (s *fakeStore) Candidates(ctx context.Context, n Need, after *Room, limit int) ([]*Room, error) {

@@ -2,8 +2,9 @@ package meeting
 
 import (
 	"context"
-	"punctual/meeting/clock"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // The fake store knows no reports: what they add up is the database's work.

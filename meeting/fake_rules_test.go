@@ -2,9 +2,10 @@ package meeting
 
 import (
 	"context"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // fakeRules keeps blackouts; what they close is looked up in the store.

@@ -3,9 +3,10 @@ package meeting
 import (
 	"cmp"
 	"fmt"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Need is what somebody looks for a room for.

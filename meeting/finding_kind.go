@@ -2,8 +2,9 @@ package meeting
 
 import (
 	"cmp"
-	"punctual/meeting/clock"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Kind is the rooms of a site that have the same rules, and so are open at the same times.

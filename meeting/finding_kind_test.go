@@ -2,11 +2,12 @@ package meeting
 
 import (
 	"cmp"
-	"punctual/meeting/clock"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"punctual/meeting/clock"
 )
 
 // No room stays behind of which a closer look finds a time, however much was booked of it; one that is

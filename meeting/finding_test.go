@@ -2,12 +2,13 @@ package meeting
 
 import (
 	"errors"
-	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"punctual/meeting/clock"
 )
 
 func TestChoose(t *testing.T) {

@@ -1,10 +1,11 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // GridQuery asks for a picture of rooms over a span; a zero field does not filter.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // A room may become free without anybody's doing: at the deadline of a request, when the grace of

@@ -1,9 +1,10 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Terms are the content of a booking. They have been checked; rooms are those of the slot.

@@ -2,11 +2,12 @@ package meeting
 
 import (
 	"cmp"
-	"punctual/meeting/clock"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // ID identifies a meeting; rooms, sites and people have integer ids of their own.

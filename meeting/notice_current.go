@@ -1,8 +1,9 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Standing is what decides whether a notice about a meeting is still true.

@@ -3,12 +3,13 @@ package meeting
 import (
 	"cmp"
 	"maps"
-	"punctual/meeting/clock"
-	"punctual/meeting/recurrence"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 // SeriesFacts are what the text and the calendar of a notice about a whole series need. Times

@@ -2,9 +2,10 @@ package meeting
 
 import (
 	"errors"
-	"punctual/meeting/clock"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Buffers that have grown do not reach from what is booked over its neighbours.

@@ -2,9 +2,10 @@ package meeting
 
 import (
 	"cmp"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // PersonLimits bound what one person may have booked in all rooms together; 0: no limit.

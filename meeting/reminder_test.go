@@ -1,10 +1,11 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 func reminded() *Meeting {

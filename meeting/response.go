@@ -2,11 +2,12 @@ package meeting
 
 import (
 	"cmp"
-	"punctual/meeting/clock"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Response of an attendee to the invitation.

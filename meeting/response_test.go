@@ -2,9 +2,10 @@ package meeting
 
 import (
 	"errors"
-	"punctual/meeting/clock"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 var (

@@ -2,9 +2,10 @@ package meeting
 
 import (
 	"cmp"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // maxRoomDays is for how many days at most one may ask at once.

@@ -1,11 +1,12 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
-	"punctual/meeting/recurrence"
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 // A Series is what all dates of a recurring meeting have in common, and the rule that generates

@@ -3,9 +3,10 @@ package meeting
 import (
 	"context"
 	"fmt"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // places are what the dates of a plan will have of rooms, and of their quotas.

@@ -3,8 +3,6 @@ package meeting
 import (
 	"cmp"
 	"fmt"
-	"punctual/meeting/clock"
-	"punctual/meeting/recurrence"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +11,9 @@ import (
 
 	diff "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 // agenda is what a calendar program makes of the mails that somebody gets: entries by UID, of

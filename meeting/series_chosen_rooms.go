@@ -3,9 +3,10 @@ package meeting
 import (
 	"context"
 	"fmt"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Choice gives one date of a series other rooms than the others have.

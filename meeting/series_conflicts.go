@@ -3,10 +3,11 @@ package meeting
 import (
 	"context"
 	"fmt"
-	"punctual/meeting/clock"
-	"punctual/meeting/recurrence"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 // wanted is one date as it is to be: a new meeting, or other terms for one that is there.

@@ -3,10 +3,11 @@ package meeting
 import (
 	"context"
 	"fmt"
-	"punctual/meeting/clock"
-	"punctual/meeting/recurrence"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 // follow makes out what each date is to be: those that are there, those that come, and those

@@ -1,9 +1,10 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
 	"slices"
 	"strings"
+
+	"punctual/meeting/clock"
 )
 
 // Everyone whom the change concerns is notified, once for each series.

@@ -3,10 +3,11 @@ package meeting
 import (
 	"context"
 	"errors"
-	"punctual/meeting/clock"
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // BlackoutFields are those of a blackout as an admin asks for them; a nil field was not given.

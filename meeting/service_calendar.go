@@ -3,9 +3,10 @@ package meeting
 import (
 	"cmp"
 	"context"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // What a calendar that others read holds, around now.

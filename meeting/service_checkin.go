@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"punctual/meeting/clock"
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // CheckIn records that someone came to a meeting, so that its rooms are not released. If the

@@ -2,10 +2,11 @@ package meeting
 
 import (
 	"context"
-	"punctual/meeting/clock"
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // MayPairDoor is nil if the actor may pair devices with the room's door: an approver of the

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // maxSuggestSpan is the longest span that Suggestions searches.

@@ -3,9 +3,10 @@ package meeting
 import (
 	"context"
 	"fmt"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Utilisation returns how rooms were used within a span, by q's grouping and in total. A zero end

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"punctual/meeting/clock"
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Respond answers an invitation for the actor, who must be invited. The comment is for the

@@ -2,10 +2,11 @@ package meeting
 
 import (
 	"errors"
-	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // utc reads "2027-02-10T09:00".

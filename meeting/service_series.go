@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"punctual/meeting/clock"
-	"punctual/meeting/recurrence"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 // SeriesResult is what became of a series, or would: its meetings that a change made or

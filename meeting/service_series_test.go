@@ -2,10 +2,11 @@ package meeting
 
 import (
 	"errors"
-	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // weekly is a series on Thursdays at ten in Berlin, from the day after the world's on.

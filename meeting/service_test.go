@@ -3,12 +3,13 @@ package meeting
 import (
 	"context"
 	"errors"
-	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"punctual/meeting/clock"
 )
 
 func same[T any](t *testing.T, what string, got, want T) {

@@ -3,9 +3,10 @@ package meeting
 import (
 	"context"
 	"errors"
-	"punctual/meeting/clock"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Timers act on many meetings at once: each takes a batch of refs and returns one outcome per

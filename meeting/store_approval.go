@@ -2,8 +2,9 @@ package meeting
 
 import (
 	"context"
-	"punctual/meeting/clock"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // ApprovalStore is what requests for a decision need from persistence besides their meetings.

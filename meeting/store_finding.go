@@ -2,8 +2,9 @@ package meeting
 
 import (
 	"context"
-	"punctual/meeting/clock"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // FindingStore is the part of [Store] that finds rooms. What has lapsed at an instant is left out;

@@ -2,8 +2,9 @@ package meeting
 
 import (
 	"context"
-	"punctual/meeting/clock"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // ReportStore is what reports need from persistence. It never reveals what a meeting is about.

@@ -2,8 +2,9 @@ package meeting
 
 import (
 	"context"
-	"punctual/meeting/clock"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // RulesStore is the part of [Store] that rules need beyond rooms and meetings.

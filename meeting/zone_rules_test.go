@@ -1,10 +1,11 @@
 package meeting
 
 import (
-	"punctual/meeting/clock"
 	"slices"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // rulesChanged makes everything as if it had been booked when clocks were an hour ahead of those

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
-	"punctual/meeting/clock"
 	"strings"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // A time zone that the zone data have lost since is never taken for another: rooms in it are

@@ -2,8 +2,9 @@ package events
 
 import (
 	"context"
-	"punctual/meeting"
 	"time"
+
+	"punctual/meeting"
 )
 
 // An Event is an entry in the history of a meeting.

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"punctual/meeting"
 	"slices"
 	"sync"
 	"time"
+
+	"punctual/meeting"
 )
 
 // Options configures a [Stream]. A zero field means the default given here.

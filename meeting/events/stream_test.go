@@ -2,12 +2,13 @@ package events
 
 import (
 	"context"
-	"punctual/meeting"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"punctual/meeting"
 )
 
 // eventLog is an event store in which transactions begin and end.

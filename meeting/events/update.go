@@ -1,9 +1,10 @@
 package events
 
 import (
-	"punctual/meeting"
 	"slices"
 	"sync"
+
+	"punctual/meeting"
 )
 
 // An Update is an event with the meeting as it is now.

@@ -3,9 +3,10 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"punctual/meeting/events"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"punctual/meeting/events"
 )
 
 // DoorEventsPath is where a device at a door receives events about changes in its room.

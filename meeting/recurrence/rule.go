@@ -1,12 +1,13 @@
 package recurrence
 
 import (
-	"punctual/account/fault"
-	"punctual/meeting/clock"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting/clock"
 )
 
 // A Rule is a recurrence rule of RFC 5545 for whole days: DAILY, WEEKLY, MONTHLY or YEARLY,

@@ -1,12 +1,13 @@
 package recurrence
 
 import (
-	"punctual/meeting/clock"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"punctual/meeting/clock"
 )
 
 func TestParseRule_faults(t *testing.T) {

@@ -1,7 +1,6 @@
 package recurrence
 
 import (
-	"punctual/meeting/clock"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"punctual/meeting/clock"
 )
 
 func TestSet_days(t *testing.T) {

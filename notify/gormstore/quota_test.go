@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gorm.io/gorm"
+
 	"punctual/app/database"
 	"punctual/notify"
 	"punctual/notify/gormstore"
