@@ -9,7 +9,7 @@ import (
 // MaxName is the maximum length of names and titles, in characters.
 const MaxName = 200
 
-// Line checks a single line, which may be empty: at limit limit characters, no control characters,
+// Line checks a single line, which may be empty: at most limit characters, no control characters,
 // no line breaks. For a required text check [Visible] too.
 func (l *List) Line(location, s string, limit int) {
 	l.text(location, s, limit, forbiddenInLine, "must not contain control characters, line breaks or invalid UTF-8")
@@ -23,7 +23,7 @@ func (l *List) Text(location, s string, limit int) {
 func (l *List) text(location, s string, limit int, forbidden func(rune) bool, message string) {
 	switch {
 	case utf8.RuneCountInString(s) > limit:
-		l.Add(location, "too_long", "must have at limit %d characters", limit)
+		l.Add(location, "too_long", "must have at most %d characters", limit)
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, forbidden):
 		l.Add(location, "control_character", "%s", message)
 	}
