@@ -27,7 +27,7 @@ func (b *Blackout) covers(r *Room) bool {
 
 // checkBlackouts adds a fault for each blackout that overlaps what is new in the wish. If only the
 // end is later, that is the added time.
-func (r *Room) checkBlackouts(w Wish, v *faults) {
+func (r *Room) checkBlackouts(w Wish, v *fault.List) {
 	location, added := w.added()
 	if added.Empty() {
 		return
@@ -42,7 +42,7 @@ func (r *Room) checkBlackouts(w Wish, v *faults) {
 			why = ": " + b.Reason
 		}
 		figures := Figures{RoomID: r.ID, Span: fault.Span(b.Slot), BlackoutID: b.ID, Reason: b.Reason}
-		v.broken(location, "blackout", figures, "%s is closed from %s to %s%s", r.Name, wallClock(b.Slot.Start, loc), wallClock(b.Slot.End, loc), why)
+		v.Violate(location, "blackout", figures, "%s is closed from %s to %s%s", r.Name, wallClock(b.Slot.Start, loc), wallClock(b.Slot.End, loc), why)
 	}
 }
 

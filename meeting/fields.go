@@ -69,7 +69,7 @@ type known struct {
 // terms overlays base, nil for a new meeting, with the fields, and returns all their faults.
 func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
 	t := Terms{Placed: f.Start != nil || f.End != nil || f.RoomIDs != nil}
-	var found faults
+	var found fault.List
 	if base != nil {
 		t = Terms{
 			Placed: t.Placed, Title: base.Title, Description: base.Description, Slot: base.Slot, Timezone: base.Timezone,
@@ -88,67 +88,64 @@ func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
 	}
 	f.reminders(&t, k, &found)
 	f.override(&found)
-	if all := found.behind(f.Faults); len(all) > 0 {
-		return t, &InvalidError{Faults: all}
-	}
-	return t, nil
+	return t, fault.Merge(f.Faults, found).Err()
 }
 
-func (f *Fields) texts(t *Terms, required bool, found *faults) {
+func (f *Fields) texts(t *Terms, required bool, found *fault.List) {
 	if f.Title != nil {
 		t.Title = strings.TrimSpace(*f.Title)
-		found.line("body.title", t.Title, 1, maxTitle)
+		checkName(found, "body.title", t.Title, maxTitle)
 	} else if required {
-		found.add("body.title", "required", "is required")
+		found.Add("body.title", "required", "is required")
 	}
 	if f.Description != nil {
 		t.Description = strings.ReplaceAll(*f.Description, "\r\n", "\n")
-		found.text("body.description", t.Description, maxDescription)
+		found.Text("body.description", t.Description, maxDescription)
 	}
 	if f.Visibility != nil {
 		t.Visibility = cmp.Or(*f.Visibility, Public)
 		if t.Visibility != Public && t.Visibility != Private {
-			found.add("body.visibility", "unknown_value", "must be public or private")
+			found.Add("body.visibility", "unknown_value", "must be public or private")
 		}
 	}
 }
 
-func (f *Fields) override(found *faults) {
+func (f *Fields) override(found *fault.List) {
 	if f.Override == nil {
 		return
 	}
 	f.Override.Reason = strings.TrimSpace(f.Override.Reason)
 	if f.Override.Reason == "" {
-		found.add("body.override.reason", "required", "is required: it is kept in the history")
+		found.Add("body.override.reason", "required", "is required: it is kept in the history")
 	}
-	found.text("body.override.reason", f.Override.Reason, maxComment)
+	found.Text("body.override.reason", f.Override.Reason, maxComment)
 }
 
-func (f *Fields) rooms(t *Terms, base *Meeting, k known, found *faults) {
+func (f *Fields) rooms(t *Terms, base *Meeting, k known, found *fault.List) {
 	want := f.roomIDs(base)
 	switch {
 	case f.RoomIDs == nil && base == nil:
-		found.add("body.room_ids", "required", "is required")
+		found.Add("body.room_ids", "required", "is required")
 	case len(want) == 0:
-		found.add("body.room_ids", "too_few", "must have at least one room")
+		found.Add("body.room_ids", "too_few", "must have at least one room")
 	case len(want) > maxRooms:
-		found.add("body.room_ids", "too_many", "must have at most %d rooms", maxRooms)
+		found.Add("body.room_ids", "too_many", "must have at most %d rooms", maxRooms)
 		return
 	}
 	for i, id := range want {
 		at := slices.IndexFunc(k.rooms, func(r *Room) bool { return r.ID == id })
 		switch location := index("body.room_ids", i); {
 		case at < 0:
-			found.add(location, "unknown_room", "room %d does not exist", id)
+			found.Add(location, "unknown_room", "room %d does not exist", id)
 		case slices.Contains(want[:i], id):
-			found.add(location, "duplicate", "must not contain room %d twice", id)
+			found.Add(location, "duplicate", "must not contain room %d twice", id)
 		default:
 			t.Rooms = append(t.Rooms, k.rooms[at])
 		}
 	}
 }
 
-func (f *Fields) times(t *Terms, required bool, k known, found *faults) {
+func (f *Fields) times(t *Terms, required bool, k known, found *fault.List) {
 	switch {
 	case f.Timezone != nil && *f.Timezone != "":
 		t.Timezone = *f.Timezone
@@ -158,7 +155,7 @@ func (f *Fields) times(t *Terms, required bool, k known, found *faults) {
 	t.Timezone = cmp.Or(t.Timezone, k.timezone)
 	loc, err := zoneOf(f.Timezone, t.Timezone)
 	if err != nil {
-		found.add("body.timezone", "unknown_timezone", "%v", err)
+		found.Add("body.timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
 	}
 	start, end := clock.Moment{At: t.Slot.Start}, clock.Moment{At: t.Slot.End}
@@ -168,17 +165,17 @@ func (f *Fields) times(t *Terms, required bool, k known, found *faults) {
 	switch {
 	case !okStart || !okEnd:
 	case !t.Slot.Start.Before(t.Slot.End):
-		found.add("body.end", "not_after_start", "must be after start")
+		found.Add("body.end", "not_after_start", "must be after start")
 	case t.Slot.Duration() > maxLength:
-		found.add("body.end", "too_long", "must be at most 366 days after start")
+		found.Add("body.end", "too_long", "must be at most 366 days after start")
 	}
 }
 
 // parseField reads a time into t and reports whether t holds a valid one then.
-func parseField(s *string, t *clock.Moment, read func(string, *time.Location) (clock.Moment, error), location string, required bool, loc *time.Location, found *faults) bool {
+func parseField(s *string, t *clock.Moment, read func(string, *time.Location) (clock.Moment, error), location string, required bool, loc *time.Location, found *fault.List) bool {
 	if s == nil {
 		if required {
-			found.add(location, "required", "is required")
+			found.Add(location, "required", "is required")
 		}
 		return !required
 	}
@@ -188,7 +185,7 @@ func parseField(s *string, t *clock.Moment, read func(string, *time.Location) (c
 		if _, gap := err.(*clock.GapError); gap {
 			code = "nonexistent_time"
 		}
-		found.add(location, code, "%v", err)
+		found.Add(location, code, "%v", err)
 		return false
 	}
 	*t = parsed
@@ -197,10 +194,10 @@ func parseField(s *string, t *clock.Moment, read func(string, *time.Location) (c
 
 // attendees as asked for, completed by what the directory knows of users. A person who was
 // invited before keeps their response.
-func (f *Fields) attendees(base *Meeting, people map[string]Person, found *faults) []Attendee {
+func (f *Fields) attendees(base *Meeting, people map[string]Person, found *fault.List) []Attendee {
 	asked := *f.Attendees
 	if len(asked) > maxAttendees {
-		found.add("body.attendees", "too_many", "must have at most %d people", maxAttendees)
+		found.Add("body.attendees", "too_many", "must have at most %d people", maxAttendees)
 		return nil
 	}
 	as := make([]Attendee, 0, len(asked))
@@ -214,7 +211,7 @@ func (f *Fields) attendees(base *Meeting, people map[string]Person, found *fault
 			if p.Email == "" {
 				field = ".phone"
 			}
-			found.add(location+field, "duplicate", "must not invite %s twice", key)
+			found.Add(location+field, "duplicate", "must not invite %s twice", key)
 		}
 		seen[key] = true
 		var user Person
@@ -254,99 +251,93 @@ func answered(base *Meeting, p Person) Attendee {
 func (a Attendee) sameAddress(b Attendee) bool { return a.key() == b.key() }
 
 // checkPerson normalizes an invited person and reports what is wrong.
-func checkPerson(location string, p *Person, found *faults) {
-	l := (*fault.List)(found)
+func checkPerson(location string, p *Person, found *fault.List) {
 	if p.Email = strings.TrimSpace(p.Email); p.Email != "" {
-		p.Email = l.Email(location+".email", p.Email)
+		p.Email = found.Email(location+".email", p.Email)
 	} else if strings.Trim(p.Phone, " -()./") == "" {
-		found.add(location+".email", "required", "is required unless there is a phone number")
+		found.Add(location+".email", "required", "is required unless there is a phone number")
 	}
 	p.Name = strings.TrimSpace(p.Name)
-	l.Line(location+".name", p.Name, maxTitle)
-	p.Phone = l.Phone(location+".phone", p.Phone)
+	found.Line(location+".name", p.Name, maxTitle)
+	p.Phone = found.Phone(location+".phone", p.Phone)
 	if p.Locale != "" {
-		p.Locale = l.Locale(location+".locale", p.Locale)
+		p.Locale = found.Locale(location+".locale", p.Locale)
 	}
 	if p.Timezone != "" {
-		l.Zone(location+".timezone", p.Timezone)
+		found.Zone(location+".timezone", p.Timezone)
 	}
 }
 
-func (f *Fields) reminders(t *Terms, k known, found *faults) {
+func (f *Fields) reminders(t *Terms, k known, found *fault.List) {
 	switch {
 	case f.DefaultReminders:
 		t.Reminders, t.DefaultReminders = k.reminders, true
 	case f.Reminders != nil:
 		t.Reminders, t.DefaultReminders = *f.Reminders, false
-		found.reminders("body.reminders", t.Reminders)
+		checkReminders(found, "body.reminders", t.Reminders)
 	}
 }
 
-func (f *faults) reminders(location string, rs []Reminder) {
+func checkReminders(found *fault.List, location string, rs []Reminder) {
 	if len(rs) > maxReminders {
-		f.add(location, "too_many", "must have at most %d reminders", maxReminders)
+		found.Add(location, "too_many", "must have at most %d reminders", maxReminders)
 		return
 	}
 	for i, r := range rs {
 		location := index(location, i)
 		if r.Before != BeforeStart && r.Before != BeforeEnd {
-			f.add(location+".before", "unknown_value", "must be start or end")
+			found.Add(location+".before", "unknown_value", "must be start or end")
 		}
-		f.seconds(location+".offset", r.Offset, maxOffset)
-		f.channels(location+".channels", r.Channels)
+		checkSeconds(found, location+".offset", r.Offset, maxOffset)
+		checkChannels(found, location+".channels", r.Channels)
 		same := func(o Reminder) bool { return o.Before == r.Before && o.Offset == r.Offset }
 		if slices.ContainsFunc(rs[:i], same) {
-			f.add(location, "duplicate", "must not repeat the time of another reminder; list both channels in one")
+			found.Add(location, "duplicate", "must not repeat the time of another reminder; list both channels in one")
 		}
 	}
 }
 
-func (f *faults) channels(location string, cs []Channel) {
+func checkChannels(found *fault.List, location string, cs []Channel) {
 	if len(cs) == 0 {
-		f.add(location, "too_few", "must have at least one channel")
+		found.Add(location, "too_few", "must have at least one channel")
 	}
 	for i, c := range cs {
 		if c != Email && c != SMS {
-			f.add(index(location, i), "unknown_value", "must be email or sms")
+			found.Add(index(location, i), "unknown_value", "must be email or sms")
 		} else if slices.Contains(cs[:i], c) {
-			f.add(index(location, i), "duplicate", "must not be a duplicate")
+			found.Add(index(location, i), "duplicate", "must not be a duplicate")
 		}
 	}
 }
 
 // seconds checks a duration that is stored in whole seconds.
-func (f *faults) seconds(location string, d, most time.Duration) {
+func checkSeconds(found *fault.List, location string, d, most time.Duration) {
 	switch {
 	case d < 0:
-		f.add(location, "negative", "must not be negative")
+		found.Add(location, "negative", "must not be negative")
 	case d > most:
-		f.add(location, "too_long", "must be at most %s", FormatDuration(most))
+		found.Add(location, "too_long", "must be at most %s", FormatDuration(most))
 	case d%time.Second != 0:
-		f.add(location, "not_whole_seconds", "must be a whole number of seconds")
+		found.Add(location, "not_whole_seconds", "must be a whole number of seconds")
 	}
 }
 
-// line checks a text without line breaks.
-func (f *faults) line(location, s string, least, most int) {
-	if least > 0 && !fault.Visible(s) {
-		f.add(location, "too_short", "must not be empty")
+// checkName checks a single line that must not be empty.
+func checkName(found *fault.List, location, s string, most int) {
+	if !fault.Visible(s) {
+		found.Add(location, "too_short", "must not be empty")
 		return
 	}
-	(*fault.List)(f).Line(location, s, most)
+	found.Line(location, s, most)
 }
-
-// text checks a text of several lines.
-func (f *faults) text(location, s string, most int) { (*fault.List)(f).Text(location, s, most) }
-
-func (f *faults) timezone(location, name string) { (*fault.List)(f).Zone(location, name) }
 
 // broken are all rules that the terms break of the rooms, judging what differs from base, nil
 // for a new meeting. Quotas are not among them: see [Meeting.Claims].
 func (t *Terms) broken(base *Meeting, limits Limits, at time.Time) []Fault {
-	var v faults
+	var v fault.List
 	stays := base != nil && base.Slot.Start.Equal(t.Slot.Start)
 	if stays && !base.Slot.End.Equal(t.Slot.End) && t.Slot.End.Before(at) {
-		v.past("body.end", t.Slot.End, t.Slot.End, at)
+		addPast(&v, "body.end", t.Slot.End, t.Slot.End, at)
 	}
 	for _, r := range t.Rooms {
 		w := Wish{Slot: t.Slot, Persons: len(t.Attendees), Now: at}

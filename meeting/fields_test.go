@@ -2,6 +2,8 @@ package meeting
 
 import (
 	"testing"
+
+	"punctual/account/fault"
 )
 
 func TestFaults_line(t *testing.T) {
@@ -13,8 +15,8 @@ func TestFaults_line(t *testing.T) {
 		"\u2067abc":                 "control_character",
 		"a\nb":                      "control_character",
 	} {
-		var found faults
-		found.line("body.title", s, 1, 200)
+		var found fault.List
+		checkName(&found, "body.title", s, 200)
 		got := ""
 		if len(found) > 0 {
 			got = found[0].Code

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting/clock"
 )
 
@@ -77,33 +78,33 @@ func (q *AvailabilityQuery) rooms() RoomQuery {
 }
 
 func (q *AvailabilityQuery) check() error {
-	var found faults
+	var found fault.List
 	switch {
 	case !q.Slot.Start.Before(q.Slot.End):
-		found.add("query.end", "invalid_span", "must be after start")
+		found.Add("query.end", "invalid_span", "must be after start")
 	case q.Slot.Duration() > maxAvailabilitySpan:
-		found.add("query.end", "invalid_span", "must be at most 31 days after start")
+		found.Add("query.end", "invalid_span", "must be at most 31 days after start")
 	}
 	q.Need.check(&found)
-	return found.err()
+	return found.Err()
 }
 
-func (n *Need) check(found *faults) {
+func (n *Need) check(found *fault.List) {
 	if n.Persons < 0 || n.Persons > 1_000_000 {
-		found.add("query.attendees", "out_of_range", "must be a number of people from 0 to 1,000,000")
+		found.Add("query.attendees", "out_of_range", "must be a number of people from 0 to 1,000,000")
 	}
 	if len(n.Features) > maxFeatures {
-		found.add("query.features", "too_many", "must have at most %d features", maxFeatures)
+		found.Add("query.features", "too_many", "must have at most %d features", maxFeatures)
 	}
 	if len(n.RoomIDs) > maxRoomIDs {
-		found.add("query.room_id", "too_many", "must have at most %d rooms", maxRoomIDs)
+		found.Add("query.room_id", "too_many", "must have at most %d rooms", maxRoomIDs)
 	}
 }
 
 // searched is where times of a length are looked for: what was left out is filled in, and
 // nothing lies in the past.
 func (n *Need) searched(length time.Duration, span clock.Slot, at time.Time) (clock.Slot, error) {
-	var found faults
+	var found fault.List
 	n.check(&found)
 	span.Start = clock.Later(span.Start, at) // also of the zero time
 	if span.End.IsZero() {
@@ -111,13 +112,13 @@ func (n *Need) searched(length time.Duration, span clock.Slot, at time.Time) (cl
 	}
 	switch {
 	case !span.Start.Before(span.End) || span.Duration() > maxSuggestSpan:
-		found.add("query.to", "invalid_span", "must be after from and now, by at most 31 days")
+		found.Add("query.to", "invalid_span", "must be after from and now, by at most 31 days")
 	case length <= 0 || length > span.Duration():
-		found.add("query.duration", "out_of_range", "must be positive and fit between from and to")
+		found.Add("query.duration", "out_of_range", "must be positive and fit between from and to")
 	case length%time.Second != 0:
-		found.add("query.duration", "not_whole_seconds", "must be a whole number of seconds")
+		found.Add("query.duration", "not_whole_seconds", "must be a whole number of seconds")
 	}
-	return span, found.err()
+	return span, found.Err()
 }
 
 // asker is who looks for a room, and what decides whether they may have it.
@@ -185,7 +186,7 @@ func (r *Room) lasts(length time.Duration, span clock.Slot, limits Limits) bool 
 // are left out.
 func (r *Room) lasting(length time.Duration, span clock.Slot, limits Limits) clock.Slot {
 	passes := func(start time.Time) bool {
-		var v faults
+		var v fault.List
 		r.checkDuration(Wish{Slot: clock.Slot{Start: start, End: start.Add(length)}}, limits, &v)
 		return len(v) == 0
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting/clock"
 )
 
@@ -49,12 +50,12 @@ func (l PersonLimits) claim(userID int64, rooms []*Room, wanted clock.Slot, held
 // check reports the limits that the meeting would exceed. others are the slots of the person's other
 // meetings, one for each room. A meeting that takes no more than before is within every limit.
 func (p *personClaim) check(c *Claim, others []clock.Slot) []Fault {
-	var v faults
+	var v fault.List
 	if most := p.limits.Ahead; most > 0 {
 		used := p.ahead(others...)
 		before, after := used+time.Duration(p.had)*p.ahead(c.had), used+time.Duration(p.rooms)*p.ahead(c.wanted)
 		if after > most && after > before {
-			v.broken("body.room_ids", "booked_ahead", Figures{Limit: FormatDuration(most), Used: FormatDuration(used), Actual: FormatDuration(after)},
+			v.Violate("body.room_ids", "booked_ahead", Figures{Limit: FormatDuration(most), Used: FormatDuration(used), Actual: FormatDuration(after)},
 				"one person may book at most %s of room time ahead; with this it would be %s", FormatDuration(most), FormatDuration(after))
 		}
 	}
@@ -62,7 +63,7 @@ func (p *personClaim) check(c *Claim, others []clock.Slot) []Fault {
 	if most := p.limits.Rooms; most > 0 && grows {
 		used := mostAtOnce(c.wanted, others)
 		if actual := used + p.rooms; actual > most {
-			v.broken("body.room_ids", "rooms_at_once", Figures{Limit: most, Used: used, Actual: actual},
+			v.Violate("body.room_ids", "rooms_at_once", Figures{Limit: most, Used: used, Actual: actual},
 				"one person may book at most %d rooms at the same time; with this it would be %d", most, actual)
 		}
 	}

@@ -27,8 +27,8 @@ func (l Limits) waits(open int) error {
 	if l.MaxWaits == 0 || open < l.MaxWaits {
 		return nil
 	}
-	var v faults
-	v.broken("body", "too_many_waits", Figures{Limit: l.MaxWaits, Actual: open + 1, Used: open},
+	var v fault.List
+	v.Violate("body", "too_many_waits", Figures{Limit: l.MaxWaits, Actual: open + 1, Used: open},
 		"you are already on %d waiting lists, the maximum: leave one first", open)
 	return &PolicyError{Violations: v}
 }
@@ -63,7 +63,7 @@ func (w Wish) added() (location string, added clock.Slot) {
 // Check returns every rule of the room and the installation that the wish breaks, except quotas.
 // Quotas depend on other meetings, which only the store knows (see [Meeting.Claims]).
 func (r *Room) Check(w Wish, limits Limits) []Fault {
-	var v faults
+	var v fault.List
 	r.checkCapacity(w, &v)
 	r.checkDuration(w, limits, &v)
 	_, unknown := fault.StoredZone(r.Zone)
@@ -72,30 +72,30 @@ func (r *Room) Check(w Wish, limits Limits) []Fault {
 	}
 	if w.Agreed == nil {
 		if !r.Active {
-			v.broken("body.room_ids", "room_inactive", Figures{RoomID: r.ID}, "%s cannot be booked at present", r.Name)
+			v.Violate("body.room_ids", "room_inactive", Figures{RoomID: r.ID}, "%s cannot be booked at present", r.Name)
 		}
 		r.checkLead(w, limits, &v)
 	}
 	if unknown == nil {
 		r.checkHours(w, &v)
 	} else if _, added := w.added(); !added.Empty() {
-		v.broken("body.room_ids", "unknown_timezone", Figures{RoomID: r.ID}, "%s has the time zone %q, which is unknown on this server", r.Name, r.Zone)
+		v.Violate("body.room_ids", "unknown_timezone", Figures{RoomID: r.ID}, "%s has the time zone %q, which is unknown on this server", r.Name, r.Zone)
 	}
 	r.checkBlackouts(w, &v)
 	return v
 }
 
-func (r *Room) checkCapacity(w Wish, v *faults) {
+func (r *Room) checkCapacity(w Wish, v *fault.List) {
 	if r.Capacity == 0 || w.Persons <= r.Capacity || w.Agreed != nil && w.Persons <= w.Agreed.Persons {
 		return
 	}
 	figures := Figures{RoomID: r.ID, Limit: r.Capacity, Actual: w.Persons}
-	v.broken("body.attendees", "capacity", figures, "%s seats %d, not %d", r.Name, r.Capacity, w.Persons)
+	v.Violate("body.attendees", "capacity", figures, "%s seats %d, not %d", r.Name, r.Capacity, w.Persons)
 }
 
 // checkDuration accepts a length that fits either by the room's clocks or by elapsed time. When
 // clocks change, a night from 22:00 to 06:00 still counts as eight hours.
-func (r *Room) checkDuration(w Wish, limits Limits, v *faults) {
+func (r *Room) checkDuration(w Wish, limits Limits, v *fault.List) {
 	passes := w.Slot.Duration()
 	shown := passes
 	if d := clock.Wall(w.Slot.End, clock.ZoneOrUTC(r.Zone)).Sub(clock.Wall(w.Slot.Start, clock.ZoneOrUTC(r.Zone))); d > 0 {
@@ -104,31 +104,31 @@ func (r *Room) checkDuration(w Wish, limits Limits, v *faults) {
 	longer := w.Agreed == nil || w.Slot.End.After(w.Agreed.End)
 	shorter := w.Agreed == nil || w.Slot.End.Before(w.Agreed.End)
 	if least, d := r.Policy.MinDuration, max(passes, shown); shorter && d < least {
-		v.broken("body.end", "min_duration", r.bound(least, d), "%s must be booked for at least %s", r.Name, FormatDuration(least))
+		v.Violate("body.end", "min_duration", r.bound(least, d), "%s must be booked for at least %s", r.Name, FormatDuration(least))
 	}
 	d := min(passes, shown)
 	switch most := stricter(r.Policy.MaxDuration, limits.MaxDuration); {
 	case !longer || most == 0 || d <= most:
 	case most == r.Policy.MaxDuration:
-		v.broken("body.end", "max_duration", r.bound(most, d), "%s can be booked for at most %s", r.Name, FormatDuration(most))
+		v.Violate("body.end", "max_duration", r.bound(most, d), "%s can be booked for at most %s", r.Name, FormatDuration(most))
 	default:
-		v.broken("body.end", "max_duration", bound(most, d), "a meeting can last at most %s", FormatDuration(most))
+		v.Violate("body.end", "max_duration", bound(most, d), "a meeting can last at most %s", FormatDuration(most))
 	}
 }
 
-func (r *Room) checkHours(w Wish, v *faults) {
+func (r *Room) checkHours(w Wish, v *fault.List) {
 	location, added := w.added()
 	if added.Empty() || r.Open(added) {
 		return
 	}
 	loc := clock.ZoneOrUTC(r.Zone)
 	figures := Figures{RoomID: r.ID, Limit: r.Policy.hours(), Actual: wallClock(added.Start, loc) + " to " + wallClock(added.End, loc)}
-	v.broken(location, "opening_hours", figures, "%s is not open the whole time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
+	v.Violate(location, "opening_hours", figures, "%s is not open the whole time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
 }
 
 // checkStep requires both ends on the grid of the room's clock. The length is then a multiple of
 // the step by that clock, even if the clock changes in between.
-func (r *Room) checkStep(w Wish, v *faults) {
+func (r *Room) checkStep(w Wish, v *fault.List) {
 	step := r.Policy.Step
 	if step == 0 {
 		return
@@ -137,7 +137,7 @@ func (r *Room) checkStep(w Wish, v *faults) {
 	check := func(location, edge string, t time.Time) {
 		if t = t.In(loc); !onGrid(t, step) {
 			figures := Figures{RoomID: r.ID, Limit: FormatDuration(step), Actual: timeText(t)}
-			v.broken(location, "step", figures, "%s must be booked in steps of %s from midnight (%s); the %s is at %s",
+			v.Violate(location, "step", figures, "%s must be booked in steps of %s from midnight (%s); the %s is at %s",
 				r.Name, FormatDuration(step), r.Zone, edge, timeText(t))
 		}
 	}
@@ -164,28 +164,28 @@ func sinceMidnight(t time.Time) time.Duration {
 
 // past adds that an edge of a slot that ends at end has passed. What is over before it was
 // booked or changed never was: no override makes it so.
-func (f *faults) past(location string, edge, end, now time.Time) {
-	*f = append(*f, Fault{
+func addPast(found *fault.List, location string, edge, end, now time.Time) {
+	*found = append(*found, Fault{
 		Location: location, Code: "in_past", Message: "must be in the future", Firm: !end.After(now),
 		Figures: Figures{Limit: instantText(now), Actual: instantText(edge)},
 	})
 }
 
-func (r *Room) checkLead(w Wish, limits Limits, v *faults) {
+func (r *Room) checkLead(w Wish, limits Limits, v *fault.List) {
 	lead := w.Slot.Start.Sub(w.Now)
 	if lead < -Tolerance || !w.Slot.End.After(w.Now) {
-		v.past("body.start", w.Slot.Start, w.Slot.End, w.Now)
+		addPast(v, "body.start", w.Slot.Start, w.Slot.End, w.Now)
 		return
 	}
 	if least := r.Policy.MinNotice; least > 0 && lead < least {
-		v.broken("body.start", "min_notice", r.bound(least, lead), "%s must be booked at least %s ahead", r.Name, FormatDuration(least))
+		v.Violate("body.start", "min_notice", r.bound(least, lead), "%s must be booked at least %s ahead", r.Name, FormatDuration(least))
 	}
 	switch most := stricter(r.Policy.MaxAdvance, limits.MaxAdvance); {
 	case most == 0 || lead <= most:
 	case most == r.Policy.MaxAdvance:
-		v.broken("body.start", "max_advance", r.bound(most, lead), "%s can be booked at most %s ahead", r.Name, FormatDuration(most))
+		v.Violate("body.start", "max_advance", r.bound(most, lead), "%s can be booked at most %s ahead", r.Name, FormatDuration(most))
 	default:
-		v.broken("body.start", "max_advance", bound(most, lead), "rooms can be booked at most %s ahead", FormatDuration(most))
+		v.Violate("body.start", "max_advance", bound(most, lead), "rooms can be booked at most %s ahead", FormatDuration(most))
 	}
 }
 

@@ -240,7 +240,7 @@ func TestRoom_checkStep(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Room{ID: 7, Name: "Turing", Zone: tt.zone, Policy: Policy{Step: tt.step}}
-			var v faults
+			var v fault.List
 			w := Wish{Slot: clock.Slot{Start: utc(t, tt.start), End: utc(t, tt.end)}}
 			if tt.endOnly {
 				w.Agreed = &Agreed{End: w.Slot.End.Add(time.Hour)}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/account/fault"
 )
 
 const (
@@ -30,23 +32,20 @@ type SiteFields struct {
 }
 
 func (f *SiteFields) apply(s *Site) error {
-	var found faults
+	var found fault.List
 	if f.Name != nil {
 		s.Name = strings.TrimSpace(*f.Name)
-		found.line("body.name", s.Name, 1, maxTitle)
+		checkName(&found, "body.name", s.Name, maxTitle)
 	} else if s.Name == "" {
-		found.add("body.name", "required", "is required")
+		found.Add("body.name", "required", "is required")
 	}
 	if f.Timezone != nil {
 		s.Timezone = *f.Timezone
 		if s.Timezone != "" {
-			found.timezone("body.timezone", s.Timezone)
+			found.Zone("body.timezone", s.Timezone)
 		}
 	}
-	if all := found.behind(f.Faults); len(all) > 0 {
-		return &InvalidError{Faults: all}
-	}
-	return nil
+	return fault.Merge(f.Faults, found).Err()
 }
 
 // RoomFields are those of a room as an admin asks for them; a nil field was not given.
@@ -122,154 +121,151 @@ func (s *Service) lookUpRoom(ctx context.Context, f *RoomFields) (roomLookUp, er
 
 // apply sets the fields on the room and reports all their faults.
 func (f *RoomFields) apply(r *Room, look roomLookUp) error {
-	var found faults
+	var found fault.List
 	f.place(r, look, &found)
 	f.approval(r, look, &found)
 	f.policy(&r.Policy, &found)
 	f.checkIn(r, look, &found)
-	if all := found.behind(f.Faults); len(all) > 0 {
-		return &InvalidError{Faults: all}
-	}
-	return nil
+	return fault.Merge(f.Faults, found).Err()
 }
 
 // checkIn sets the room's check-in. A room without its own setting follows the installation. An
 // existing room keeps following it if the given values equal the current ones.
-func (f *RoomFields) checkIn(r *Room, look roomLookUp, found *faults) {
+func (f *RoomFields) checkIn(r *Room, look roomLookUp, found *fault.List) {
 	if f.InheritCheckIn {
 		r.CheckIn, r.Inherits = look.checkIn, true
 		return
 	}
 	was := r.CheckIn
 	set(&r.CheckIn.Required, f.CheckInRequired)
-	found.span(&r.CheckIn.Opens, f.CheckInOpens, "body.check_in.opens", maxBuffer)
-	found.span(&r.CheckIn.Grace, f.CheckInGrace, "body.check_in.grace", maxBuffer)
+	setSpan(found, &r.CheckIn.Opens, f.CheckInOpens, "body.check_in.opens", maxBuffer)
+	setSpan(found, &r.CheckIn.Grace, f.CheckInGrace, "body.check_in.grace", maxBuffer)
 	given := f.CheckInRequired != nil || f.CheckInOpens != nil || f.CheckInGrace != nil
 	if r.CheckIn != was || given && r.Version == 0 {
 		r.Inherits = false
 	}
 	if given && r.CheckIn.Required && r.CheckIn.Opens+r.CheckIn.Grace == 0 {
-		found.add("body.check_in.grace", "out_of_range", "must leave time to check in")
+		found.Add("body.check_in.grace", "out_of_range", "must leave time to check in")
 	}
 }
 
-func (f *RoomFields) place(r *Room, look roomLookUp, found *faults) {
+func (f *RoomFields) place(r *Room, look roomLookUp, found *fault.List) {
 	if f.Name != nil {
 		r.Name = strings.TrimSpace(*f.Name)
-		found.line("body.name", r.Name, 1, maxTitle)
+		checkName(found, "body.name", r.Name, maxTitle)
 	} else if r.Name == "" {
-		found.add("body.name", "required", "is required")
+		found.Add("body.name", "required", "is required")
 	}
 	set(&r.SiteID, f.SiteID)
 	if look.siteMissing {
-		found.add("body.site_id", "unknown_site", "site %d does not exist", r.SiteID)
+		found.Add("body.site_id", "unknown_site", "site %d does not exist", r.SiteID)
 	}
 	if f.Floor != nil {
 		r.Floor = strings.TrimSpace(*f.Floor)
-		found.line("body.floor", r.Floor, 0, maxFloor)
+		found.Line("body.floor", r.Floor, maxFloor)
 	}
 	set(&r.Capacity, f.Capacity)
 	if r.Capacity < 0 || r.Capacity > maxCapacity {
-		found.add("body.capacity", "out_of_range", "must be from 0 (unknown) to %d", maxCapacity)
+		found.Add("body.capacity", "out_of_range", "must be from 0 (unknown) to %d", maxCapacity)
 	}
 	if f.Features != nil {
 		r.Features = slices.Clone(*f.Features)
-		found.features(r.Features)
+		checkFeatures(found, r.Features)
 	}
 	if f.Timezone != nil {
 		r.Timezone = *f.Timezone
 		if r.Timezone != "" {
-			found.timezone("body.timezone", r.Timezone)
+			found.Zone("body.timezone", r.Timezone)
 		}
 	}
 	set(&r.Active, f.Active)
 }
 
-func (f *faults) features(features []string) {
+func checkFeatures(found *fault.List, features []string) {
 	if len(features) > maxFeatures {
-		f.add("body.features", "too_many", "must have at most %d features", maxFeatures)
+		found.Add("body.features", "too_many", "must have at most %d features", maxFeatures)
 		return
 	}
 	for i, s := range features {
-		f.line(index("body.features", i), s, 1, maxFloor)
+		checkName(found, index("body.features", i), s, maxFloor)
 		if slices.Contains(features[:i], s) {
-			f.add(index("body.features", i), "duplicate", "must not be a duplicate")
+			found.Add(index("body.features", i), "duplicate", "must not be a duplicate")
 		}
 	}
 }
 
-func (f *RoomFields) approval(r *Room, look roomLookUp, found *faults) {
+func (f *RoomFields) approval(r *Room, look roomLookUp, found *fault.List) {
 	set(&r.Approval.Required, f.ApprovalRequired)
-	found.span(&r.Approval.Timeout, f.ApprovalTimeout, "body.approval.timeout", maxSpan)
-	found.span(&r.Approval.EscalateAfter, f.EscalateAfter, "body.approval.escalate_after", maxSpan)
+	setSpan(found, &r.Approval.Timeout, f.ApprovalTimeout, "body.approval.timeout", maxSpan)
+	setSpan(found, &r.Approval.EscalateAfter, f.EscalateAfter, "body.approval.escalate_after", maxSpan)
 	set(&r.Approval.OnTimeout, f.OnTimeout)
 	if to := r.Approval.OnTimeout; to != "" && to != Rejected && to != Confirmed {
-		found.add("body.approval.on_timeout", "unknown_value", "must be reject or approve")
+		found.Add("body.approval.on_timeout", "unknown_value", "must be reject or approve")
 	}
-	found.deciders(&r.Approval.ApproverIDs, f.ApproverIDs, "body.approval.approver_ids", look)
-	found.deciders(&r.Approval.SecondIDs, f.SecondIDs, "body.approval.second_level.approver_ids", look)
-	found.deciders(&r.Approval.EscalateTo, f.EscalateTo, "body.approval.escalate_to", look)
+	setDeciders(found, &r.Approval.ApproverIDs, f.ApproverIDs, "body.approval.approver_ids", look)
+	setDeciders(found, &r.Approval.SecondIDs, f.SecondIDs, "body.approval.second_level.approver_ids", look)
+	setDeciders(found, &r.Approval.EscalateTo, f.EscalateTo, "body.approval.escalate_to", look)
 	if len(r.Approval.SecondIDs) > 0 && len(r.Approval.ApproverIDs) == 0 {
-		found.add("body.approval.second_level", "contradiction", "must not be set unless approver_ids is set")
+		found.Add("body.approval.second_level", "contradiction", "must not be set unless approver_ids is set")
 	}
 	if limit := cmp.Or(r.Approval.Timeout, look.timeout); limit > 0 && r.Approval.EscalateAfter >= limit {
-		found.add("body.approval.escalate_after", "contradiction", "must be less than the timeout in effect, %s", FormatDuration(limit))
+		found.Add("body.approval.escalate_after", "contradiction", "must be less than the timeout in effect, %s", FormatDuration(limit))
 	}
 }
 
 // deciders takes over people who decide, if they were given, and checks them.
-func (f *faults) deciders(to, given *[]int64, location string, look roomLookUp) {
+func setDeciders(found *fault.List, to, given *[]int64, location string, look roomLookUp) {
 	if given == nil {
 		return
 	}
 	*to = slices.Clone(*given)
 	if len(*to) > maxApprovers {
-		f.add(location, "too_many", "must have at most %d people", maxApprovers)
+		found.Add(location, "too_many", "must have at most %d people", maxApprovers)
 		return
 	}
 	for i, id := range *to {
 		location := index(location, i)
 		switch user, ok := look.users[id]; {
 		case !ok:
-			f.add(location, "unknown_user", "user %d does not exist", id)
+			found.Add(location, "unknown_user", "user %d does not exist", id)
 		case user.Role == Member:
-			f.add(location, "not_a_manager", "%s must be a manager or administrator to approve", user.Name)
+			found.Add(location, "not_a_manager", "%s must be a manager or administrator to approve", user.Name)
 		case slices.Contains((*to)[:i], id):
-			f.add(location, "duplicate", "must not be a duplicate")
+			found.Add(location, "duplicate", "must not be a duplicate")
 		}
 	}
 }
 
-func (f *RoomFields) policy(p *Policy, found *faults) {
+func (f *RoomFields) policy(p *Policy, found *fault.List) {
 	if f.OpeningHours != nil {
 		p.OpeningHours = slices.Clone(*f.OpeningHours)
-		found.hours(p.OpeningHours)
+		checkHours(found, p.OpeningHours)
 	}
-	found.span(&p.MinDuration, f.MinDuration, "body.policy.min_duration", maxSpan)
-	found.span(&p.MaxDuration, f.MaxDuration, "body.policy.max_duration", maxSpan)
-	found.span(&p.Step, f.Step, "body.policy.step", 24*time.Hour)
+	setSpan(found, &p.MinDuration, f.MinDuration, "body.policy.min_duration", maxSpan)
+	setSpan(found, &p.MaxDuration, f.MaxDuration, "body.policy.max_duration", maxSpan)
+	setSpan(found, &p.Step, f.Step, "body.policy.step", 24*time.Hour)
 	switch {
 	case f.Step != nil && p.Step > 0 && 24*time.Hour%p.Step != 0:
-		found.add("body.policy.step", "contradiction", "must divide a day into equal parts, like 5m, 15m or 1h")
+		found.Add("body.policy.step", "contradiction", "must divide a day into equal parts, like 5m, 15m or 1h")
 	case (f.Step != nil || f.MinDuration != nil || f.MaxDuration != nil) && p.noLength():
-		found.add("body.policy.step", "contradiction", "must have a multiple from min_duration to max_duration")
+		found.Add("body.policy.step", "contradiction", "must have a multiple from min_duration to max_duration")
 	}
-	found.span(&p.MinNotice, f.MinNotice, "body.policy.min_notice", maxSpan)
-	found.span(&p.MaxAdvance, f.MaxAdvance, "body.policy.max_advance", 100*maxSpan)
-	found.span(&p.BufferBefore, f.BufferBefore, "body.policy.buffer_before", maxBuffer)
-	found.span(&p.BufferAfter, f.BufferAfter, "body.policy.buffer_after", maxBuffer)
+	setSpan(found, &p.MinNotice, f.MinNotice, "body.policy.min_notice", maxSpan)
+	setSpan(found, &p.MaxAdvance, f.MaxAdvance, "body.policy.max_advance", 100*maxSpan)
+	setSpan(found, &p.BufferBefore, f.BufferBefore, "body.policy.buffer_before", maxBuffer)
+	setSpan(found, &p.BufferAfter, f.BufferAfter, "body.policy.buffer_after", maxBuffer)
 	if p.MaxDuration > 0 && p.MinDuration > p.MaxDuration {
-		found.add("body.policy.min_duration", "contradiction", "must not be longer than max_duration")
+		found.Add("body.policy.min_duration", "contradiction", "must not be longer than max_duration")
 	}
 	if p.MaxAdvance > 0 && p.MinNotice > p.MaxAdvance {
-		found.add("body.policy.min_notice", "contradiction", "must not be longer than max_advance")
+		found.Add("body.policy.min_notice", "contradiction", "must not be longer than max_advance")
 	}
 	if f.Quota != nil {
 		p.Quota = nil
 		if *f.Quota != (Quota{}) {
 			q := *f.Quota
 			p.Quota = &q
-			found.quota(q)
+			checkQuota(found, q)
 		}
 	}
 }
@@ -280,58 +276,58 @@ func (p *Policy) noLength() bool {
 		p.MaxDuration-p.MaxDuration%p.Step < max(p.MinDuration, p.Step)
 }
 
-func (f *faults) hours(hours []OpeningHours) {
+func checkHours(found *fault.List, hours []OpeningHours) {
 	if len(hours) > maxHours {
-		f.add("body.policy.opening_hours", "too_many", "must have at most %d entries", maxHours)
+		found.Add("body.policy.opening_hours", "too_many", "must have at most %d entries", maxHours)
 		return
 	}
 	for i, h := range hours {
 		location := index("body.policy.opening_hours", i)
 		if len(h.Days) == 0 {
-			f.add(location+".days", "too_few", "must have at least one day")
+			found.Add(location+".days", "too_few", "must have at least one day")
 		}
 		for j, d := range h.Days {
 			if !slices.Contains(weekdays, d) {
-				f.add(index(location+".days", j), "unknown_value", "must be one of %s", strings.Join(weekdays, " "))
+				found.Add(index(location+".days", j), "unknown_value", "must be one of %s", strings.Join(weekdays, " "))
 			} else if slices.Contains(h.Days[:j], d) {
-				f.add(index(location+".days", j), "duplicate", "must not be a duplicate")
+				found.Add(index(location+".days", j), "duplicate", "must not be a duplicate")
 			}
 		}
 		from, okFrom := timeOfDay(h.From)
 		to, okTo := timeOfDay(h.To)
 		if !okFrom || from == 24*60 {
-			f.add(location+".from", "invalid_time", "must be a time of day from 00:00 to 23:59")
+			found.Add(location+".from", "invalid_time", "must be a time of day from 00:00 to 23:59")
 		}
 		if !okTo {
-			f.add(location+".to", "invalid_time", "must be a time of day from 00:00 to 24:00")
+			found.Add(location+".to", "invalid_time", "must be a time of day from 00:00 to 24:00")
 		} else if okFrom && from == to {
-			f.add(location+".to", "not_after_from", "must differ from from; a whole day is 00:00 to 24:00")
+			found.Add(location+".to", "not_after_from", "must differ from from; a whole day is 00:00 to 24:00")
 		}
 	}
 }
 
-func (f *faults) quota(q Quota) {
+func checkQuota(found *fault.List, q Quota) {
 	switch q.Per {
 	case PerDay, PerWeek, PerMonth:
 	case "":
-		f.add("body.policy.quota.per", "required", "is required: day, week or month")
+		found.Add("body.policy.quota.per", "required", "is required: day, week or month")
 	default:
-		f.add("body.policy.quota.per", "unknown_value", "must be day, week or month")
+		found.Add("body.policy.quota.per", "unknown_value", "must be day, week or month")
 	}
 	if q.Count < 0 {
-		f.add("body.policy.quota.count", "out_of_range", "must not be negative")
+		found.Add("body.policy.quota.count", "out_of_range", "must not be negative")
 	}
-	f.seconds("body.policy.quota.duration", q.Duration, maxSpan)
+	checkSeconds(found, "body.policy.quota.duration", q.Duration, maxSpan)
 	if q.Count == 0 && q.Duration == 0 {
-		f.add("body.policy.quota.count", "required", "must be positive unless duration is set")
+		found.Add("body.policy.quota.count", "required", "must be positive unless duration is set")
 	}
 }
 
 // span takes over a duration that was given and checks it.
-func (f *faults) span(to, given *time.Duration, location string, most time.Duration) {
+func setSpan(found *fault.List, to, given *time.Duration, location string, most time.Duration) {
 	if given != nil {
 		*to = *given
-		f.seconds(location, *to, most)
+		checkSeconds(found, location, *to, most)
 	}
 }
 

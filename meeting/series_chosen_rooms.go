@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting/clock"
 )
 
@@ -25,30 +26,27 @@ func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Locat
 	if err != nil {
 		return err
 	}
-	var found faults
+	var found fault.List
 	chosen := map[*wanted]bool{}
 	for i, c := range choices {
 		location := index("body.choices", i)
 		terms := Terms{}
 		(&Fields{RoomIDs: &c.RoomIDs}).rooms(&terms, nil, known{rooms: rooms}, &found)
-		found.below("body.room_ids", location+".room_ids")
+		found.Move("body.room_ids", location+".room_ids")
 		w := p.dateOf(c, zone, dates)
 		switch {
 		case c.OriginalStart == "":
-			found.add(location+".original_start", "required", "is required")
+			found.Add(location+".original_start", "required", "is required")
 		case w == nil:
-			found.add(location+".original_start", "unknown_date", "must be a date that this change affects")
+			found.Add(location+".original_start", "unknown_date", "must be a date that this change affects")
 		case chosen[w]:
-			found.add(location+".original_start", "duplicate", "must not be a duplicate")
+			found.Add(location+".original_start", "duplicate", "must not be a duplicate")
 		default:
 			chosen[w] = true
 			w.terms.Rooms, w.room = terms.Rooms, true
 		}
 	}
-	if len(found) > 0 {
-		return &InvalidError{Faults: found}
-	}
-	return nil
+	return found.Err()
 }
 
 func (p *planner) dateOf(c Choice, zone *time.Location, dates []*wanted) *wanted {

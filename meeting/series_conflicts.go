@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting/clock"
 	"punctual/meeting/recurrence"
 )
@@ -210,11 +211,11 @@ func checkBuffers(dates []*wanted) error {
 				continue
 			}
 			r, a, b := w.terms.Rooms[i], before.by.date, w.date
-			var found faults
-			found.add("body.rrule", "overlaps_itself", "must leave at least %s between two dates for the buffers of %s; the dates of %s and %s are %s apart",
+			var found fault.List
+			found.Add("body.rrule", "overlaps_itself", "must leave at least %s between two dates for the buffers of %s; the dates of %s and %s are %s apart",
 				FormatDuration(r.Policy.BufferBefore+r.Policy.BufferAfter), r.Name, a.Wall.Format(clock.WallLayout), b.Wall.Format(clock.WallLayout),
 				FormatDuration(b.Slot.Start.Sub(a.Slot.End)))
-			return found.err()
+			return found.Err()
 		}
 	}
 	return nil

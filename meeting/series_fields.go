@@ -35,7 +35,7 @@ func (f *SeriesFields) apply(s *Series, k known, limits Limits, at time.Time) (T
 	if s.ID != 0 || s.PreviousID != 0 {
 		base = s.sample()
 	}
-	var found faults
+	var found fault.List
 	t, err := f.Fields.terms(base, k)
 	if e, ok := err.(*InvalidError); ok {
 		found = append(found, e.Faults...)
@@ -46,32 +46,24 @@ func (f *SeriesFields) apply(s *Series, k known, limits Limits, at time.Time) (T
 	if zoneErr != nil {
 		zone = time.UTC // reported by terms
 	}
-	timed := !found.at("body.start") && !found.at("body.end") && zoneErr == nil
+	timed := !found.Has("body.start") && !found.Has("body.end") && zoneErr == nil
 	if timed {
 		f.times(s, t, zone, base == nil, &found)
 	}
 	s.take(t, at)
 	f.dates(s, zone, &found)
 	f.conflicts(&found)
-	if f.rule(s, base == nil, &found) && timed && !found.at("body.start") {
+	if f.rule(s, base == nil, &found) && timed && !found.Has("body.start") {
 		f.checkRule(s, k.starts, limits, at, base == nil, &found)
 	}
 	if len(found) == 0 {
 		f.checkSize(s, t, limits, base == nil, &found)
 	}
-	if all := found.behind(nil); len(all) > 0 {
-		return t, &InvalidError{Faults: all}
-	}
-	return t, nil
-}
-
-// at reports whether something is wrong with a field.
-func (f faults) at(location string) bool {
-	return slices.ContainsFunc(f, func(fault Fault) bool { return fault.Location == location })
+	return t, found.Err()
 }
 
 // times are what clocks show: a series that gets another zone keeps them.
-func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool, found *faults) {
+func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool, found *fault.List) {
 	start, end := s.Start, s.End
 	if f.Start != nil {
 		start = t.given.Start
@@ -80,18 +72,18 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 		end = t.given.End
 	}
 	if start.Nanosecond() != 0 {
-		found.add("body.start", "not_whole_seconds", "must be a whole number of seconds")
+		found.Add("body.start", "not_whole_seconds", "must be a whole number of seconds")
 	}
 	if end.Nanosecond() != 0 {
-		found.add("body.end", "not_whole_seconds", "must be a whole number of seconds")
+		found.Add("body.end", "not_whole_seconds", "must be a whole number of seconds")
 	}
 	f.readBack(start, end, t, zone, found)
 	switch {
-	case found.at("body.start"), found.at("body.end"):
+	case found.Has("body.start"), found.Has("body.end"):
 	case !start.Before(end):
-		found.add("body.end", "not_after_start", "must be after start")
+		found.Add("body.end", "not_after_start", "must be after start")
 	case end.Sub(start) > maxLength:
-		found.add("body.end", "too_long", "must be at most 366 days after start")
+		found.Add("body.end", "too_long", "must be at most 366 days after start")
 	}
 	if f.Rule == nil && !isNew && (!start.Equal(s.Start) || t.Timezone != s.Timezone) {
 		s.Rule = s.Rule.Shift(s.Start, start, clock.ZoneOrUTC(s.Timezone))
@@ -104,10 +96,10 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 
 // readBack refuses an instant that clocks do not lead back to: a series keeps what clocks show,
 // which is the first pass of an hour that they show twice.
-func (f *SeriesFields) readBack(start, end time.Time, t Terms, zone *time.Location, found *faults) {
+func (f *SeriesFields) readBack(start, end time.Time, t Terms, zone *time.Location, found *fault.List) {
 	check := func(location string, given *string, wall, at time.Time) {
 		if given != nil && !clock.InstantOrShift(wall, zone).Equal(at) {
-			found.add(location, "ambiguous_time", "%s", secondPass(wall, zone))
+			found.Add(location, "ambiguous_time", "%s", secondPass(wall, zone))
 		}
 	}
 	check("body.start", f.Start, start, t.Slot.Start)
@@ -120,20 +112,20 @@ func secondPass(wall time.Time, zone *time.Location) string {
 		wall.Format("2006-01-02 15:04:05"), zone)
 }
 
-func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {
+func (f *SeriesFields) dates(s *Series, zone *time.Location, found *fault.List) {
 	read := func(name string, texts *[]string, into *[]recurrence.WallTime) {
-		if texts == nil || found.at("body."+name) {
+		if texts == nil || found.Has("body."+name) {
 			return
 		}
 		if len(*texts) > maxExDates {
-			found.add("body."+name, "too_many", "must have at most %d dates", maxExDates)
+			found.Add("body."+name, "too_many", "must have at most %d dates", maxExDates)
 			return
 		}
 		*into = nil
 		for i, text := range *texts {
 			w, ok := recurrence.ParseWallTime(text, zone)
 			if !ok {
-				found.add(index("body."+name, i), "invalid_time", "must be a date like 2027-02-15, or a time like 2027-02-15T09:00:00")
+				found.Add(index("body."+name, i), "invalid_time", "must be a date like 2027-02-15, or a time like 2027-02-15T09:00:00")
 				continue
 			}
 			*into = append(*into, w)
@@ -152,11 +144,11 @@ func (f *SeriesFields) dates(s *Series, zone *time.Location, found *faults) {
 		_, err := clock.Instant(w.Time, zone)
 		switch gap, skipped := err.(*clock.GapError); {
 		case w.On(s.Start).Before(s.Start):
-			found.add(location, "before_start", "must not be before the start of the series")
+			found.Add(location, "before_start", "must not be before the start of the series")
 		case skipped && !w.Day:
-			found.add(location, "nonexistent_time", "%v", gap)
+			found.Add(location, "nonexistent_time", "%v", gap)
 		case !w.At.IsZero() && !clock.InstantOrShift(w.Time, zone).Equal(w.At):
-			found.add(location, "ambiguous_time", "%s", secondPass(w.Time, zone))
+			found.Add(location, "ambiguous_time", "%s", secondPass(w.Time, zone))
 		}
 		s.RDates[i].At = time.Time{}
 	}
@@ -178,39 +170,39 @@ func (s *Series) nameExDates(starts map[int64]time.Time) {
 	}
 }
 
-func (f *SeriesFields) conflicts(found *faults) {
+func (f *SeriesFields) conflicts(found *fault.List) {
 	switch f.OnConflict {
 	case "":
 		f.OnConflict = FailOnConflict
 	case FailOnConflict, SkipOnConflict, OtherRoom:
 	default:
-		if !found.at("body.on_conflict") { // by its schema
-			found.add("body.on_conflict", "unknown_value", "must be fail, skip or other_room")
+		if !found.Has("body.on_conflict") { // by its schema
+			found.Add("body.on_conflict", "unknown_value", "must be fail, skip or other_room")
 		}
 	}
 }
 
 // rule reads the rule and reports whether the series has one.
-func (f *SeriesFields) rule(s *Series, required bool, found *faults) bool {
+func (f *SeriesFields) rule(s *Series, required bool, found *fault.List) bool {
 	switch {
-	case found.at("body.rrule"): // it is no text
+	case found.Has("body.rrule"): // it is no text
 		return false
 	case f.Rule != nil:
 		rule, faults := recurrence.ParseRule(*f.Rule)
-		found.place("body.rrule", faults)
+		found.AddAt("body.rrule", faults)
 		if rule == nil {
 			return false
 		}
 		s.Rule = rule
 	case required:
-		found.add("body.rrule", "required", "is required")
+		found.Add("body.rrule", "required", "is required")
 		return false
 	}
 	return true
 }
 
 // checkRule judges the rule and its dates, if something about them is new.
-func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits Limits, at time.Time, isNew bool, found *faults) {
+func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits Limits, at time.Time, isNew bool, found *fault.List) {
 	if !isNew && f.Rule == nil && f.Start == nil && f.End == nil && f.Timezone == nil && f.RDates == nil {
 		s.nameExDates(starts)
 		return
@@ -220,16 +212,16 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 		limit = recurrence.AllDates
 	}
 	if faults := s.Recurrence().Check(limit); len(faults) > 0 {
-		found.place("body.rrule", faults)
+		found.AddAt("body.rrule", faults)
 		return
 	}
 	s.nameExDates(starts)
 	dates := s.Recurrence().Dates(limit)
 	switch last := len(dates) - 1; {
 	case last < 0:
-		found.add("body.exdates", "no_dates", "must leave at least one date")
+		found.Add("body.exdates", "no_dates", "must leave at least one date")
 	case len(dates) > limit:
-		found.broken("body.rdates", "too_many_dates", Figures{Limit: limit, Actual: len(dates)}, "must not make more than %[2]d dates; this makes %[1]d", len(dates), limit)
+		found.Violate("body.rdates", "too_many_dates", Figures{Limit: limit, Actual: len(dates)}, "must not make more than %[2]d dates; this makes %[1]d", len(dates), limit)
 	case limits.MaxAdvance > 0 && (isNew || f.Rule != nil) && f.Override == nil && // else each date reports the override
 		dates[last].Slot.Start.Sub(at) > limits.MaxAdvance:
 		location, part := "body.rrule", "COUNT"
@@ -240,12 +232,12 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 			part = "UNTIL"
 		}
 		figures := Figures{Limit: at.Add(limits.MaxAdvance).In(clock.ZoneOrUTC(s.Timezone)).Format(time.DateOnly), Actual: dates[last].Wall.Format(time.DateOnly)}
-		found.broken(location, "max_advance", figures, "%s reaches to %s, but rooms can be booked at most %s ahead",
+		found.Violate(location, "max_advance", figures, "%s reaches to %s, but rooms can be booked at most %s ahead",
 			part, dates[last].Wall.Format(time.DateOnly), FormatDuration(limits.MaxAdvance))
 	}
 	for i := range len(dates) - 1 {
 		if a, b := dates[i], dates[i+1]; a.Slot.Overlaps(b.Slot) {
-			found.add("body.end", "overlaps_itself", "the date of %s must end before that of %s starts",
+			found.Add("body.end", "overlaps_itself", "the date of %s must end before that of %s starts",
 				a.Wall.Format(clock.WallLayout), b.Wall.Format(clock.WallLayout))
 			return
 		}
@@ -253,15 +245,15 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 }
 
 // checkSize bounds what a series costs: its attendees and its rooms count once for each date.
-func (f *SeriesFields) checkSize(s *Series, t Terms, limits Limits, isNew bool, found *faults) {
+func (f *SeriesFields) checkSize(s *Series, t Terms, limits Limits, isNew bool, found *fault.List) {
 	dates := len(s.Dates())
 	longer := isNew || f.Rule != nil || f.RDates != nil
 	if n := dates * len(t.Attendees); limits.MaxInvitations > 0 && n > limits.MaxInvitations && (longer || f.Attendees != nil) {
-		found.broken("body.attendees", "too_many_invitations", Figures{Limit: limits.MaxInvitations, Actual: n},
+		found.Violate("body.attendees", "too_many_invitations", Figures{Limit: limits.MaxInvitations, Actual: n},
 			"makes %d invitations on %d dates; a series must have at most %d", n, dates, limits.MaxInvitations)
 	}
 	if n := dates * len(t.Rooms); limits.MaxRoomDates > 0 && n > limits.MaxRoomDates && (longer || f.RoomIDs != nil) {
-		found.broken("body.room_ids", "too_many_bookings", Figures{Limit: limits.MaxRoomDates, Actual: n},
+		found.Violate("body.room_ids", "too_many_bookings", Figures{Limit: limits.MaxRoomDates, Actual: n},
 			"makes %d bookings of rooms on %d dates; a series must have at most %d", n, dates, limits.MaxRoomDates)
 	}
 }
@@ -272,7 +264,7 @@ func (f *SeriesFields) scope(zone *time.Location) (from time.Time, err error) {
 }
 
 func readScope(scope *Scope, text string, zone *time.Location) (from time.Time, err error) {
-	var found faults
+	var found fault.List
 	switch *scope {
 	case "":
 		*scope = ScopeAll
@@ -281,22 +273,19 @@ func readScope(scope *Scope, text string, zone *time.Location) (from time.Time, 
 		}
 	case ScopeAll, ScopeFollowing:
 	default:
-		found.add("body.scope", "unknown_value", "must be all or following")
+		found.Add("body.scope", "unknown_value", "must be all or following")
 	}
 	switch {
 	case *scope == ScopeFollowing && text == "":
-		found.add("body.from", "required", "is required: the original_start of the first date to change")
+		found.Add("body.from", "required", "is required: the original_start of the first date to change")
 	case *scope == ScopeAll && text != "":
-		found.add("body.from", "contradiction", "must not be set unless scope is following")
+		found.Add("body.from", "contradiction", "must not be set unless scope is following")
 	case text != "":
 		m, err := clock.ParseTime(strings.TrimSpace(text), zone)
 		if err != nil {
-			found.add("body.from", "invalid_time", "%v", err)
+			found.Add("body.from", "invalid_time", "%v", err)
 		}
 		from = m.At
 	}
-	if len(found) > 0 {
-		return from, &InvalidError{Faults: found}
-	}
-	return from, nil
+	return from, found.Err()
 }

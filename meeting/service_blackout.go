@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting/clock"
 )
 
@@ -35,12 +36,12 @@ func (s *Service) CreateBlackout(ctx context.Context, by Actor, f BlackoutFields
 		return nil, Affected{}, ErrForbidden
 	}
 	b = &Blackout{CreatedAt: s.clock()}
-	var found faults
+	var found fault.List
 	switch {
 	case f.RoomID == nil && f.SiteID == nil:
-		found.add("body.room_id", "required", "is required unless site_id is set")
+		found.Add("body.room_id", "required", "is required unless site_id is set")
 	case f.RoomID != nil && f.SiteID != nil:
-		found.add("body.site_id", "contradiction", "must not be set together with room_id")
+		found.Add("body.site_id", "contradiction", "must not be set together with room_id")
 	default:
 		set(&b.RoomID, f.RoomID)
 		set(&b.SiteID, f.SiteID)
@@ -80,7 +81,7 @@ func (s *Service) UpdateBlackout(ctx context.Context, by Actor, id int64, ifMatc
 	if err != nil {
 		return nil, Affected{}, err
 	}
-	var found faults
+	var found fault.List
 	zone, err := s.blackoutZone(ctx, seen, &found)
 	if err != nil {
 		return nil, Affected{}, err
@@ -120,7 +121,7 @@ func (s *Service) DeleteBlackout(ctx context.Context, by Actor, id int64, ifMatc
 }
 
 // blackoutZone is the zone in which local times of the blackout count.
-func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *faults) (string, error) {
+func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *fault.List) (string, error) {
 	zone := s.conf().Timezone
 	switch {
 	case b.RoomID != 0:
@@ -129,14 +130,14 @@ func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *faults) 
 			return "", err
 		}
 		if len(rooms) == 0 {
-			found.add("body.room_id", "unknown_room", "room %d does not exist", b.RoomID)
+			found.Add("body.room_id", "unknown_room", "room %d does not exist", b.RoomID)
 			break
 		}
 		zone = rooms[0].Zone
 	case b.SiteID != 0:
 		site, err := s.store.Site(ctx, b.SiteID)
 		if errors.Is(err, ErrNotFound) {
-			found.add("body.site_id", "unknown_site", "site %d does not exist", b.SiteID)
+			found.Add("body.site_id", "unknown_site", "site %d does not exist", b.SiteID)
 			break
 		}
 		if err != nil {
@@ -151,11 +152,11 @@ func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *faults) 
 
 // apply sets the fields on the blackout and reports all their faults, including those already
 // found.
-func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
+func (f *BlackoutFields) apply(b *Blackout, zone string, found fault.List) error {
 	isNew := b.ID == 0
 	loc, err := zoneOf(f.Timezone, zone)
 	if err != nil {
-		found.add("body.timezone", "unknown_timezone", "%v", err)
+		found.Add("body.timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
 	}
 	start, end := clock.Moment{At: b.Slot.Start}, clock.Moment{At: b.Slot.End}
@@ -163,16 +164,13 @@ func (f *BlackoutFields) apply(b *Blackout, zone string, found faults) error {
 	okEnd := parseField(f.End, &end, clock.ParseEnd, "body.end", isNew, loc, &found)
 	b.Slot = clock.Slot{Start: start.At, End: end.At}
 	if okStart && okEnd && !b.Slot.Start.Before(b.Slot.End) {
-		found.add("body.end", "not_after_start", "must be after start")
+		found.Add("body.end", "not_after_start", "must be after start")
 	}
 	if f.Reason != nil {
 		b.Reason = strings.TrimSpace(*f.Reason)
-		found.line("body.reason", b.Reason, 0, maxReason)
+		found.Line("body.reason", b.Reason, maxReason)
 	}
-	if all := found.behind(f.Faults); len(all) > 0 {
-		return &InvalidError{Faults: all}
-	}
-	return nil
+	return fault.Merge(f.Faults, found).Err()
 }
 
 // maxAffected bounds how many conflicting meetings are returned for a blackout.

@@ -415,9 +415,9 @@ func (s *Service) roomsToJudge(ctx context.Context, by Actor, ms ...*Meeting) (A
 
 // checkComment checks a free text that goes with a decision, and trims it.
 func checkComment(location string, text *string) error {
-	var found faults
+	var found fault.List
 	*text = strings.TrimSpace(*text)
-	if found.text(location, *text, maxComment); len(found) > 0 {
+	if found.Text(location, *text, maxComment); len(found) > 0 {
 		return &InvalidError{Faults: found}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting/clock"
 )
 
@@ -42,17 +43,14 @@ func (s *Service) respond(ctx context.Context, by Actor, id ID, ifMatch *int64, 
 
 // checkAnswer checks an answer and trims its comment.
 func checkAnswer(r Response, comment *string) error {
-	var found faults
+	var found fault.List
 	if !r.Answers() && r != NeedsAction {
-		found.add("body.response", "unknown_value", "must be accepted, declined, tentative or needs_action (which withdraws a response)")
+		found.Add("body.response", "unknown_value", "must be accepted, declined, tentative or needs_action (which withdraws a response)")
 	}
 	if err, ok := errors.AsType[*InvalidError](checkComment("body.comment", comment)); ok {
 		found = append(found, err.Faults...)
 	}
-	if len(found) > 0 {
-		return &InvalidError{Faults: found}
-	}
-	return nil
+	return found.Err()
 }
 
 // RespondSeries answers for all dates of a series that are not over and to which the actor is

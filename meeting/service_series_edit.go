@@ -78,9 +78,9 @@ func (s *Service) CancelSeries(ctx context.Context, by Actor, id int64, ifMatch 
 // cancelled, or left out by an EXDATE.
 func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int64, originalStart string, onConflict OnConflict) (*Meeting, error) {
 	f := SeriesFields{OnConflict: onConflict}
-	var found faults
+	var found fault.List
 	if f.conflicts(&found); originalStart == "" {
-		found.add("body.original_start", "required", "is required")
+		found.Add("body.original_start", "required", "is required")
 	}
 	if len(found) > 0 {
 		return nil, &InvalidError{Faults: found}

@@ -72,14 +72,14 @@ func waitUntil(until *string, t Terms, at time.Time) (time.Time, []Fault) {
 	if until == nil || *until == "" {
 		return time.Time{}, nil
 	}
-	var found faults
+	var found fault.List
 	loc, err := fault.StoredZone(t.Timezone)
 	if err != nil {
 		loc = time.UTC // already reported
 	}
 	var ends clock.Moment
 	if parseField(until, &ends, clock.ParseEnd, "body.until", false, loc, &found) && !ends.At.After(at) {
-		found.add("body.until", "in_past", "must be in the future")
+		found.Add("body.until", "in_past", "must be in the future")
 	}
 	return ends.At, found
 }

@@ -5,6 +5,7 @@ package fault
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -62,12 +63,62 @@ type VersionError struct{ Current int64 }
 
 func (e *VersionError) Error() string { return fmt.Sprintf("the current version is %d", e.Current) }
 
+// MaxFaults is how many faults a [List] collects: more help nobody, and each one costs.
+const MaxFaults = 200
+
 // List collects faults, so that a caller learns about all of them at once.
 type List []Fault
 
 // Add appends a fault without figures.
 func (l *List) Add(location, code, format string, args ...any) {
-	*l = append(*l, New(location, code, format, args...))
+	l.Violate(location, code, Figures{}, format, args...)
+}
+
+// Violate appends a violated room policy with its figures.
+func (l *List) Violate(location, code string, of Figures, format string, args ...any) {
+	if len(*l) < MaxFaults {
+		*l = append(*l, Fault{Location: location, Code: code, Message: fmt.Sprintf(format, args...), Figures: of})
+	}
+}
+
+// AddAt appends the faults of a value at its location. Faults that have a location keep it.
+func (l *List) AddAt(location string, found []Fault) {
+	for _, f := range found {
+		if len(*l) < MaxFaults {
+			if f.Location == "" {
+				f.Location = location
+			} else {
+				f.Location = "body." + f.Location
+			}
+			*l = append(*l, f)
+		}
+	}
+}
+
+// Has reports whether a location has a fault.
+func (l List) Has(location string) bool {
+	return slices.ContainsFunc(l, func(f Fault) bool { return f.Location == location })
+}
+
+// Move changes the location of the faults of a field, and of what is in it.
+func (l List) Move(field, location string) {
+	for i := range l {
+		if rest, ok := strings.CutPrefix(l[i].Location, field); ok {
+			l[i].Location = location + rest
+		}
+	}
+}
+
+// Merge returns first, and then the faults of other fields. A field that could not be decoded is
+// reported once, and not as missing too.
+func Merge(first, then List) List {
+	covered := func(f Fault) bool {
+		return slices.ContainsFunc(first, func(by Fault) bool {
+			rest, ok := strings.CutPrefix(f.Location, by.Location)
+			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && by.Location != "body"
+		})
+	}
+	return slices.Concat(first, slices.DeleteFunc(slices.Clone(then), covered))
 }
 
 // Err returns an [*InvalidError] with all faults, or nil if there are none.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 )
 
@@ -42,7 +43,7 @@ func (b *Body[T]) read(r huma.Registry) (T, []meeting.Fault) {
 	huma.Validate(r, b.Schema(r), path, huma.ModeWriteToServer, b.raw, res)
 	var faults []meeting.Fault
 	for _, err := range res.Errors {
-		if len(faults) == meeting.MaxFaults {
+		if len(faults) == fault.MaxFaults {
 			break
 		}
 		detail, ok := err.(*huma.ErrorDetail)
@@ -153,7 +154,7 @@ func (d *decoder) field(location string, f Field[string]) *time.Duration {
 }
 
 func (d *decoder) add(location, code, message string) {
-	if len(d.faults) >= meeting.MaxFaults {
+	if len(d.faults) >= fault.MaxFaults {
 		return
 	}
 	d.faults = append(d.faults, meeting.Fault{Location: location, Code: code, Message: message})
