@@ -26,6 +26,7 @@ var rules = []rule{
 	{"punctual", []string{"app"}, nil},
 	{"app/config", []string{"account/fault", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "notify/sms"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "robfig/cron"}},
 	{"app/problem", []string{"account", "account/fault", "app/database", "delayjob", "delayjob/admin", "delayjob/topics", "meeting", "meeting/events", "notify", "notify/webhook"}, []string{"danielgtaylor/huma", "gin-gonic/gin"}},
+	{"app/database/sqlfile", nil, []string{"gorm.io/"}},
 	{"app/database", []string{"migrations"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"app/audit", []string{"account", "meeting"}, []string{"gorm.io/"}},
 	{"app", []string{"*"}, []string{"*"}},
@@ -74,7 +75,7 @@ var rules = []rule{
 	{"meeting/httpapi", []string{"..", "meeting/clock", "meeting/events", "meeting/linkpages", "meeting/recurrence", "account", "account/fault"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
 	{"meeting/gormstore", []string{"..", "meeting/clock", "meeting/events", "meeting/recurrence", "delayjob/failpoint", "account/fault"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 
-	{"*/gormstore", []string{"..", "account/fault"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
+	{"*/gormstore", []string{"..", "account/fault", "app/database/sqlfile"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"*/httpapi", []string{"..", "account", "account/fault"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
 }
 

@@ -10,19 +10,25 @@ import (
 	"punctual/account"
 )
 
+type doorCodeRow struct {
+	RoomID    int64 `gorm:"primaryKey"`
+	UserID    int64
+	Code      string
+	ExpiresAt time.Time
+}
+
+func (doorCodeRow) TableName() string { return "door_codes" }
+
 // SaveDoorCode implements [account.DoorStore]. It also deletes expired codes.
 func (s *Store) SaveDoorCode(ctx context.Context, c *account.DoorCode, now time.Time) (saved bool, err error) {
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := Recheck(tx); err != nil {
 			return err
 		}
-		if err := tx.Exec("DELETE FROM door_codes WHERE expires_at <= ?", instant(now)).Error; err != nil {
+		if err := tx.Where("expires_at <= ?", instant(now)).Delete(&doorCodeRow{}).Error; err != nil {
 			return err
 		}
-		res := tx.Exec(`INSERT INTO door_codes (room_id, user_id, code, expires_at)
-			SELECT r.id, CAST(? AS bigint), CAST(? AS text), CAST(? AS timestamptz) FROM rooms r WHERE r.id = ? AND NOT EXISTS (SELECT 1 FROM door_codes WHERE code = ?)
-			ON CONFLICT (room_id) DO UPDATE SET user_id = excluded.user_id, code = excluded.code, expires_at = excluded.expires_at`,
-			c.UserID, c.Code, instant(c.ExpiresAt), c.RoomID, c.Code)
+		res := statements.Exec(tx, "save_door_code", c.UserID, c.Code, instant(c.ExpiresAt), c.RoomID)
 		saved = res.RowsAffected == 1
 		return res.Error
 	})
@@ -31,10 +37,12 @@ func (s *Store) SaveDoorCode(ctx context.Context, c *account.DoorCode, now time.
 
 // TakeDoorCode implements [account.DoorStore].
 func (s *Store) TakeDoorCode(ctx context.Context, code string, now time.Time) (*account.DoorCode, error) {
-	c := &account.DoorCode{Code: code}
-	err := one(ctx, s.db, c, "DELETE FROM door_codes WHERE code = ? AND expires_at > ? RETURNING room_id, user_id, code, expires_at", code, instant(now))
+	r, err := remove[doorCodeRow](s.db.WithContext(ctx).Where("code = ? AND expires_at > ?", code, instant(now)))
 	if errors.Is(err, account.ErrNotFound) {
 		return nil, account.ErrNotFound
 	}
-	return c, wrap("take door code", err)
+	if err != nil {
+		return nil, wrap("take door code", err)
+	}
+	return &account.DoorCode{RoomID: r.RoomID, UserID: r.UserID, Code: r.Code, ExpiresAt: r.ExpiresAt}, nil
 }

@@ -49,14 +49,14 @@ func (r *feedRow) feed() *account.Feed {
 func (s *Store) CreateFeed(ctx context.Context, f *account.Feed, limit int) (created bool, err error) {
 	r := rowOfFeed(f)
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		var id, count int64
-		if err := one(ctx, tx, &id, "SELECT id FROM users WHERE id = ?"+locking(tx), f.UserID); err != nil {
+		if _, err := take[userRow](tx.Clauses(forUpdate).Select("id").Where("id = ?", f.UserID)); err != nil {
 			return err
 		}
 		if err := recheckLocked(tx); err != nil {
 			return err
 		}
-		if err := one(ctx, tx, &count, "SELECT count(*) FROM feeds WHERE user_id = ?", f.UserID); err != nil || count >= int64(limit) {
+		var count int64
+		if err := tx.Model(&feedRow{}).Where("user_id = ?", f.UserID).Count(&count).Error; err != nil || count >= int64(limit) {
 			return err
 		}
 		if err := tx.Create(r).Error; err != nil {
@@ -71,8 +71,8 @@ func (s *Store) CreateFeed(ctx context.Context, f *account.Feed, limit int) (cre
 
 // FeedByHash implements [account.FeedStore].
 func (s *Store) FeedByHash(ctx context.Context, hash string) (*account.Feed, *account.User, error) {
-	var r feedRow
-	if err := one(ctx, s.db, &r, "SELECT * FROM feeds WHERE hash = ?", hash); err != nil {
+	r, err := take[feedRow](s.db.WithContext(ctx).Where("hash = ?", hash))
+	if err != nil {
 		return nil, nil, wrap("select feed", err)
 	}
 	u, err := s.User(ctx, r.UserID)
@@ -98,11 +98,11 @@ func (s *Store) DeleteFeed(ctx context.Context, userID, id int64) error {
 		if err := Recheck(tx); err != nil {
 			return err
 		}
-		var r feedRow
-		if err := one(ctx, tx, &r, "DELETE FROM feeds WHERE id = ? AND user_id = ? RETURNING *", id, userID); err != nil {
+		r, err := remove[feedRow](tx.Where("id = ? AND user_id = ?", id, userID))
+		if err != nil {
 			return err
 		}
-		return s.note(tx, "feed.deleted", r.ID, r.Name, []any{&r}, nil)
+		return s.note(tx, "feed.deleted", r.ID, r.Name, []any{r}, nil)
 	})
 	if errors.Is(err, account.ErrNotFound) {
 		return account.ErrNotFound
@@ -112,7 +112,7 @@ func (s *Store) DeleteFeed(ctx context.Context, userID, id int64) error {
 
 // TouchFeed implements [account.FeedStore].
 func (s *Store) TouchFeed(ctx context.Context, id int64, at, unlessAfter time.Time) error {
-	err := s.db.WithContext(ctx).Exec("UPDATE feeds SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)",
-		instant(at), id, instant(unlessAfter)).Error
+	err := s.db.WithContext(ctx).Model(&feedRow{}).Where("id = ? AND (last_used_at IS NULL OR last_used_at <= ?)", id, instant(unlessAfter)).
+		Update("last_used_at", instant(at)).Error
 	return wrap("record feed use", err)
 }

@@ -2,7 +2,6 @@ package gormstore
 
 import (
 	"context"
-	"errors"
 
 	"gorm.io/gorm"
 
@@ -14,33 +13,29 @@ import (
 // and [account.ErrForbidden] if the role has fewer rights. Until the transaction ends the rights
 // cannot change: Postgres locks the rows, and SQLite runs one writing transaction at a time.
 // Callers without a request, such as jobs, pass.
-func Recheck(tx *gorm.DB) error {
-	lock := ""
-	if tx.Name() == "postgres" {
-		lock = " FOR SHARE OF u FOR KEY SHARE OF t"
-	}
-	return recheck(tx, lock)
-}
+func Recheck(tx *gorm.DB) error { return recheck(tx, tx.Name() == "postgres") }
 
 // recheckLocked is [Recheck] for a transaction that has locked the users. A second, weaker lock
 // could cause deadlocks.
-func recheckLocked(tx *gorm.DB) error { return recheck(tx, "") }
+func recheckLocked(tx *gorm.DB) error { return recheck(tx, false) }
 
-func recheck(tx *gorm.DB, lock string) error {
-	ctx := tx.Statement.Context
-	p, ok := account.FromContext(ctx)
+func recheck(tx *gorm.DB, lock bool) error {
+	p, ok := account.FromContext(tx.Statement.Context)
 	if !ok || p.TokenID == 0 {
 		return nil
 	}
-	var role string // gorm counts rows only for basic types
-	err := one(ctx, tx, &role, `SELECT u.role FROM users u JOIN tokens t ON t.user_id = u.id
-		WHERE u.id = ? AND t.id = ? AND u.disabled_at IS NULL`+lock, p.UserID, p.TokenID)
+	name := "recheck"
+	if lock {
+		name = "recheck_locking"
+	}
+	var roles []account.Role
+	err := statements.Raw(tx, name, p.UserID, p.TokenID).Scan(&roles).Error
 	switch {
-	case errors.Is(err, account.ErrNotFound):
-		return account.ErrUnauthorized
 	case err != nil:
 		return wrap("check the caller's rights", err)
-	case !account.Role(role).Covers(p.Role):
+	case len(roles) == 0:
+		return account.ErrUnauthorized
+	case !roles[0].Covers(p.Role):
 		return account.ErrForbidden
 	}
 	return nil

@@ -2,7 +2,7 @@
 package gormstore
 
 import (
-	"context"
+	"embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -12,12 +12,19 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"punctual/account"
 	"punctual/account/fault"
+	"punctual/app/database/sqlfile"
 )
+
+//go:embed sql
+var files embed.FS
+
+var statements = sqlfile.Load(files)
 
 // Store implements [account.Store].
 type Store struct {
@@ -46,14 +53,9 @@ func (s *Store) note(tx *gorm.DB, action string, id int64, name string, before, 
 	return s.trail.Note(tx, action, strconv.FormatInt(id, 10), name, before, after)
 }
 
-// locking returns a clause that locks the rows of a SELECT until the transaction ends. SQLite
-// needs none: it runs one writing transaction at a time.
-func locking(tx *gorm.DB) string {
-	if tx.Name() == "postgres" {
-		return " FOR UPDATE"
-	}
-	return ""
-}
+// forUpdate locks the rows of a SELECT until the transaction ends. SQLite ignores it: it runs one
+// writing transaction at a time.
+var forUpdate = clause.Locking{Strength: clause.LockingStrengthUpdate}
 
 // domainError maps a constraint violation of the database to an error of package account.
 func domainError(err error) error {
@@ -101,16 +103,24 @@ func decodeCursor(s string) (int64, error) {
 	return id, nil
 }
 
-// one scans the single row of a query into dest. It returns [account.ErrNotFound] without a row.
-func one(ctx context.Context, db *gorm.DB, dest any, sql string, args ...any) error {
-	res := db.WithContext(ctx).Raw(sql, args...).Scan(dest)
-	if res.Error != nil {
-		return res.Error
+// take reads the one row of a query. It returns [account.ErrNotFound] without a row.
+func take[Row any](q *gorm.DB) (*Row, error) {
+	var r Row
+	err := q.Take(&r).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		err = account.ErrNotFound
 	}
-	if res.RowsAffected == 0 {
-		return account.ErrNotFound
+	return &r, err
+}
+
+// remove deletes the one row of a query and returns it, or [account.ErrNotFound] without a row.
+func remove[Row any](q *gorm.DB) (*Row, error) {
+	var r Row
+	res := q.Clauses(clause.Returning{}).Delete(&r)
+	if res.Error == nil && res.RowsAffected == 0 {
+		return nil, account.ErrNotFound
 	}
-	return nil
+	return &r, res.Error
 }
 
 // instant returns t in the precision of the databases, microseconds in UTC; nil is NULL.

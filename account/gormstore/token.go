@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"punctual/account"
 )
@@ -23,6 +24,7 @@ type tokenRow struct {
 	ExpiresAt  *time.Time
 	LastUsedAt *time.Time
 	CreatedAt  time.Time `gorm:"autoCreateTime:false"`
+	User       *userRow  `gorm:"foreignKey:UserID"` // read by TokenByHash, never saved
 }
 
 func (tokenRow) TableName() string { return "tokens" }
@@ -78,7 +80,7 @@ func (s *Store) CreateToken(ctx context.Context, t *account.Token) error {
 			}
 			if t.Kind == account.API {
 				var count int64
-				if err := one(ctx, tx, &count, "SELECT count(*) FROM tokens WHERE user_id = ? AND kind = ?", t.UserID, t.Kind); err != nil {
+				if err := tx.Model(&tokenRow{}).Where("user_id = ? AND kind = ?", t.UserID, t.Kind).Count(&count).Error; err != nil {
 					return err
 				}
 				if count >= account.MaxTokens {
@@ -105,15 +107,14 @@ func lockActive(tx *gorm.DB, userID int64) error {
 	if userID == 0 {
 		return nil
 	}
-	ids, lock := []int64{userID}, ""
+	ids := []int64{userID}
 	if p, ok := account.FromContext(tx.Statement.Context); ok {
 		ids = append(ids, p.UserID)
 	}
-	if tx.Name() == "postgres" {
-		lock = " FOR SHARE"
-	}
 	var active []int64
-	if err := tx.Raw("SELECT id FROM users WHERE id IN ? AND disabled_at IS NULL ORDER BY id"+lock, ids).Scan(&active).Error; err != nil {
+	err := tx.Model(&userRow{}).Clauses(clause.Locking{Strength: clause.LockingStrengthShare}).
+		Where("id IN ? AND disabled_at IS NULL", ids).Order("id").Pluck("id", &active).Error
+	if err != nil {
 		return err
 	}
 	if !slices.Contains(active, userID) {
@@ -124,22 +125,12 @@ func lockActive(tx *gorm.DB, userID int64) error {
 
 // TokenByHash implements [account.Store].
 func (s *Store) TokenByHash(ctx context.Context, hash string) (*account.Token, *account.User, error) {
-	var r struct {
-		Token tokenRow `gorm:"embedded;embeddedPrefix:t_"`
-		User  userRow  `gorm:"embedded;embeddedPrefix:u_"`
-	}
-	err := one(ctx, s.db, &r, `SELECT t.id AS t_id, t.user_id AS t_user_id, t.kind AS t_kind, t.name AS t_name, t.hash AS t_hash,
-			t.scopes AS t_scopes, t.expires_at AS t_expires_at, t.last_used_at AS t_last_used_at, t.created_at AS t_created_at,
-			u.id AS u_id, u.email AS u_email, u.name AS u_name, u.role AS u_role, u.phone AS u_phone, u.locale AS u_locale,
-			u.timezone AS u_timezone, u.password_hash AS u_password_hash, u.disabled_at AS u_disabled_at, u.version AS u_version,
-			u.created_at AS u_created_at, u.updated_at AS u_updated_at
-		FROM tokens t LEFT JOIN users u ON u.id = t.user_id
-		WHERE t.hash = ?`, hash)
+	r, err := take[tokenRow](s.db.WithContext(ctx).Joins("User").Where("tokens.hash = ?", hash))
 	if err != nil {
 		return nil, nil, wrap("select token", err)
 	}
-	t, err := r.Token.token()
-	if err != nil || t.UserID == 0 {
+	t, err := r.token()
+	if err != nil || r.User == nil {
 		return t, nil, err
 	}
 	return t, r.User.user(), nil
@@ -169,11 +160,11 @@ func (s *Store) DeleteToken(ctx context.Context, userID, id int64, kind account.
 				return err
 			}
 		}
-		var r tokenRow
-		if err := one(ctx, tx, &r, "DELETE FROM tokens WHERE id = ? AND user_id = ? AND kind = ? RETURNING *", id, userID, kind); err != nil {
+		r, err := remove[tokenRow](tx.Where("id = ? AND user_id = ? AND kind = ?", id, userID, kind))
+		if err != nil {
 			return err
 		}
-		return s.noteToken(tx, &r, []any{&r}, nil)
+		return s.noteToken(tx, r, []any{r}, nil)
 	})
 	if errors.Is(err, account.ErrNotFound) {
 		return account.ErrNotFound
@@ -200,14 +191,14 @@ func (s *Store) noteToken(tx *gorm.DB, r *tokenRow, before, after []any) error {
 
 // TouchToken implements [account.Store].
 func (s *Store) TouchToken(ctx context.Context, id int64, at, unlessAfter time.Time) error {
-	err := s.db.WithContext(ctx).Exec("UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)",
-		instant(at), id, instant(unlessAfter)).Error
+	err := s.db.WithContext(ctx).Model(&tokenRow{}).Where("id = ? AND (last_used_at IS NULL OR last_used_at <= ?)", id, instant(unlessAfter)).
+		Update("last_used_at", instant(at)).Error
 	return wrap("record token use", err)
 }
 
 // DeleteExpiredTokens implements [account.Store].
 func (s *Store) DeleteExpiredTokens(ctx context.Context, now time.Time) error {
-	err := s.db.WithContext(ctx).Exec("DELETE FROM tokens WHERE expires_at <= ?", instant(now)).Error
+	err := s.db.WithContext(ctx).Where("expires_at <= ?", instant(now)).Delete(&tokenRow{}).Error
 	return wrap("delete expired tokens", err)
 }
 
@@ -220,12 +211,13 @@ func revoke(tx *gorm.DB, userID int64, r account.Revocation) error {
 		kinds = append(kinds, account.API)
 	}
 	if r.Feeds {
-		if err := tx.Exec("DELETE FROM feeds WHERE user_id = ?", userID).Error; err != nil {
+		if err := tx.Where("user_id = ?", userID).Delete(&feedRow{}).Error; err != nil {
 			return err
 		}
 	}
+	tokens := tx.Where("user_id = ?", userID).Session(&gorm.Session{})
 	if r.Topics {
-		err := tx.Exec(`DELETE FROM tokens WHERE user_id = ? AND kind = ? AND CAST(scopes AS text) LIKE '%"topics:%'`, userID, account.API).Error
+		err := tokens.Where(`kind = ? AND CAST(scopes AS text) LIKE '%"topics:%'`, account.API).Delete(&tokenRow{}).Error
 		if err != nil {
 			return err
 		}
@@ -233,5 +225,5 @@ func revoke(tx *gorm.DB, userID int64, r account.Revocation) error {
 	if len(kinds) == 0 {
 		return nil
 	}
-	return tx.Exec("DELETE FROM tokens WHERE user_id = ? AND id <> ? AND kind IN ?", userID, r.Except, kinds).Error
+	return tokens.Where("id <> ? AND kind IN ?", r.Except, kinds).Delete(&tokenRow{}).Error
 }

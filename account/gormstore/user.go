@@ -106,7 +106,7 @@ func (s *Store) CreateFirstUser(ctx context.Context, u *account.User) (created b
 		if err := s.insertUser(tx, u); err != nil {
 			return err
 		}
-		return tx.Exec("DELETE FROM tokens WHERE kind = 'setup'").Error
+		return tx.Where("kind = ?", account.Setup).Delete(&tokenRow{}).Error
 	})
 	return created && err == nil, wrap("create the first user", err)
 }
@@ -117,24 +117,24 @@ func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 	return some, wrap("check for users", err)
 }
 
-func hasUsers(tx *gorm.DB) (some bool, err error) {
-	err = tx.Raw("SELECT EXISTS (SELECT 1 FROM users)").Scan(&some).Error
-	return some, err
+func hasUsers(tx *gorm.DB) (bool, error) {
+	res := tx.Select("id").Limit(1).Find(&[]userRow{})
+	return res.RowsAffected > 0, res.Error
 }
 
 // User implements [account.Store].
 func (s *Store) User(ctx context.Context, id int64) (*account.User, error) {
-	var r userRow
-	if err := one(ctx, s.db, &r, "SELECT * FROM users WHERE id = ?", id); err != nil {
-		return nil, wrap("select user", err)
-	}
-	return r.user(), nil
+	return s.user(s.db.WithContext(ctx).Where("id = ?", id))
 }
 
 // UserByEmail implements [account.Store].
 func (s *Store) UserByEmail(ctx context.Context, email string) (*account.User, error) {
-	var r userRow
-	if err := one(ctx, s.db, &r, "SELECT * FROM users WHERE lower(email) = ?", email); err != nil {
+	return s.user(s.db.WithContext(ctx).Where("lower(email) = ?", email))
+}
+
+func (s *Store) user(q *gorm.DB) (*account.User, error) {
+	r, err := take[userRow](q)
+	if err != nil {
 		return nil, wrap("select user", err)
 	}
 	return r.user(), nil
@@ -158,12 +158,12 @@ func (s *Store) ListUsers(ctx context.Context, p account.Page) ([]*account.User,
 func (s *Store) UpdateUser(ctx context.Context, id int64, fn func(*account.User, int) (account.Revocation, error)) (u *account.User, err error) {
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var admins []int64
-		err := tx.Raw("SELECT id FROM users WHERE role = 'admin' AND disabled_at IS NULL ORDER BY id" + locking(tx)).Scan(&admins).Error
+		err := tx.Model(&userRow{}).Clauses(forUpdate).Where("role = ? AND disabled_at IS NULL", account.Admin).Order("id").Pluck("id", &admins).Error
 		if err != nil {
 			return err
 		}
-		var r userRow
-		if err := one(ctx, tx, &r, "SELECT * FROM users WHERE id = ?"+locking(tx), id); err != nil {
+		r, err := take[userRow](tx.Clauses(forUpdate).Where("id = ?", id))
+		if err != nil {
 			return err
 		}
 		if err := recheckLocked(tx); err != nil { // admins and the user are locked above
@@ -185,7 +185,7 @@ func (s *Store) UpdateUser(ctx context.Context, id int64, fn func(*account.User,
 		if err := tx.Save(changed).Error; err != nil {
 			return domainError(err)
 		}
-		if err := s.note(tx, "user.changed", id, u.Name, []any{&r}, []any{changed}); err != nil {
+		if err := s.note(tx, "user.changed", id, u.Name, []any{r}, []any{changed}); err != nil {
 			return err
 		}
 		return revoke(tx, id, revoked)
@@ -213,25 +213,13 @@ func (s *Store) ActiveUsersByEmail(ctx context.Context, emails []string) ([]*acc
 // Disabled returns which users with these IDs, and with these addresses, are disabled. It ignores
 // the case of addresses and returns them in lower case.
 func (s *Store) Disabled(ctx context.Context, ids []int64, emails []string) (byID map[int64]bool, byEmail map[string]bool, err error) {
-	// The text of the statement does not depend on the number of values.
-	isOneOf := [2]string{`IN (SELECT value FROM json_each(?))`, `IN (SELECT lower(value) FROM json_each(?))`}
-	if s.db.Name() == "postgres" {
-		isOneOf = [2]string{
-			`= ANY (ARRAY(SELECT CAST(v AS bigint) FROM jsonb_array_elements_text(CAST(? AS jsonb)) AS v))`,
-			`= ANY (ARRAY(SELECT lower(v) FROM jsonb_array_elements_text(CAST(? AS jsonb)) AS v))`,
-		}
-	}
 	idList, err1 := json.Marshal(append([]int64{}, ids...))
 	emailList, err2 := json.Marshal(append([]string{}, emails...))
 	if err := cmp.Or(err1, err2); err != nil {
 		return nil, nil, err
 	}
-	var rows []struct {
-		ID    int64
-		Email string
-	}
-	err = s.db.WithContext(ctx).Raw(`SELECT id, email FROM users WHERE disabled_at IS NOT NULL AND (id `+isOneOf[0]+` OR lower(email) `+isOneOf[1]+`)`,
-		string(idList), string(emailList)).Scan(&rows).Error
+	var rows []userRow
+	err = statements.Raw(s.db.WithContext(ctx), "disabled_users", string(idList), string(emailList)).Scan(&rows).Error
 	if err != nil {
 		return nil, nil, wrap("select disabled users", err)
 	}
