@@ -29,7 +29,10 @@ func (a *application) register(api huma.API) {
 		receiveBody, accounthttp.Reauthenticate(api, a.accounts), a.idempotency.middleware)
 	clientIP := func(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() } // knows http.trusted_proxies
 	accounthttp.Register(api, a.accounts, accounthttp.Options{ClientIP: clientIP})
-	meetinghttp.Register(api, a.meetings, noticesAdapter{a.notifications}, a.newLimiter("people:", meetinghttp.PeopleRate))
+	meetinghttp.Register(api, meetinghttp.Deps{
+		Meetings: a.meetings, Reports: a.reports, Notices: noticesAdapter{a.notifications},
+		Lookups: a.newLimiter("people:", meetinghttp.PeopleRate),
+	})
 	meetinghttp.RegisterDoor(api, meetinghttp.DoorDeps{
 		Service: a.meetings, Accounts: a.accounts, Links: a.links, Stream: a.stream, ClientIP: clientIP, Now: time.Now,
 	})
@@ -105,6 +108,6 @@ func (a *application) meetingLateness(ctx context.Context, from, to string, boun
 	if err := f.err(); err != nil {
 		return started, ended, since, until, err
 	}
-	s, e, span, err := a.meetings.Punctuality(ctx, span, bounds)
+	s, e, span, err := a.reports.Punctuality(ctx, span, bounds)
 	return jobhttp.Histogram(s), jobhttp.Histogram(e), span.Start, span.End, err
 }

@@ -34,6 +34,7 @@ import (
 	meetinghttp "punctual/meeting/httpapi"
 	meetingjobs "punctual/meeting/jobs"
 	"punctual/meeting/linkpages"
+	"punctual/meeting/report"
 	"punctual/notify"
 	ledger "punctual/notify/gormstore"
 	eventhook "punctual/notify/webhook"
@@ -67,6 +68,7 @@ type application struct {
 	limiter       limiter // of failed sign-ins
 	wideLimiter   limiter
 	meetings      *meeting.Service
+	reports       *report.Service
 	stream        *events.Stream
 	broadcasts    *broadcasts // to and from other processes
 	meetingStore  *meetingstore.Store
@@ -198,6 +200,7 @@ func (a *application) wireAreas() {
 	a.topics.TellOthers(a.broadcasts.add(a.config.Queue.Prefix+":webhooks", a.role.works(), a.topics.WebhooksChanged).send)
 	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people, a.newLimiter("invite:", unknownRate)}, notifyingScheduler{scheduler, changed},
 		func() meeting.Settings { return *a.settings.Load() }, time.Now, a.log)
+	a.reports = report.NewService(a.meetingStore, func() string { return a.settings.Load().Timezone }, time.Now)
 
 	over := a.config.Queue.Options()
 	a.jobs = meetingjobs.New(meetingjobs.Deps{

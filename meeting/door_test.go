@@ -7,6 +7,15 @@ import (
 	"punctual/meeting/clock"
 )
 
+func instantOf(t *testing.T, s string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
 func TestRoom_doorSlot(t *testing.T) {
 	at := instantOf(t, "2027-02-10T10:07:20.5Z")
 	for _, row := range []struct {

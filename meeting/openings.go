@@ -64,23 +64,24 @@ func (r *Room) first(gap clock.Slot, length time.Duration, loc *time.Location) t
 	return start
 }
 
-// openHours are the parts of span in which the room is open; see the function. A room in an
-// unknown time zone never is: nobody can say when.
+// openHours returns the parts of span in which the room is open. A room in an unknown time zone
+// never is.
 func (r *Room) openHours(span clock.Slot) []clock.Slot {
 	loc, err := fault.StoredZone(r.Zone)
 	if err != nil {
 		return nil
 	}
-	return openHours(r.Policy.OpeningHours, span, loc)
+	return r.Policy.OpenHours(span, loc)
 }
 
-// openHours are the parts of span within the hours, adjacent ones joined; all of it if there are none.
-func openHours(hours []OpeningHours, span clock.Slot, loc *time.Location) []clock.Slot {
-	if len(hours) == 0 {
+// OpenHours returns the parts of span within the opening hours, adjacent ones joined. Without
+// opening hours it returns the whole span.
+func (p *Policy) OpenHours(span clock.Slot, loc *time.Location) []clock.Slot {
+	if len(p.OpeningHours) == 0 {
 		return []clock.Slot{span}
 	}
 	var open []clock.Slot
-	for s := range (&Policy{OpeningHours: hours}).intervals(span, loc) {
+	for s := range p.intervals(span, loc) {
 		s, ok := s.Intersect(span)
 		if !ok {
 			continue

@@ -17,7 +17,6 @@ type Store interface {
 	ApprovalStore
 	SeriesStore
 	WaitStore
-	ReportStore
 	PeopleStore
 	ZoneStore
 

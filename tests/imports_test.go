@@ -71,9 +71,10 @@ var rules = []rule{
 	{"meeting", []string{"delayjob", "account/fault", "meeting/clock", "meeting/recurrence"}, nil},
 	{"meeting/jobs", []string{"..", "meeting/clock", "notify", "delayjob", "delayjob/failpoint"}, nil},
 	{"meeting/events", []string{".."}, nil},
+	{"meeting/report", []string{"..", "meeting/clock", "account/fault"}, nil},
 	{"meeting/linkpages", []string{"..", "meeting/clock", "account", "account/fault"}, []string{"gin-gonic/gin"}},
-	{"meeting/httpapi", []string{"..", "meeting/clock", "meeting/events", "meeting/linkpages", "meeting/recurrence", "account", "account/fault"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
-	{"meeting/gormstore", []string{"..", "meeting/clock", "meeting/events", "meeting/recurrence", "delayjob/failpoint", "account/fault"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
+	{"meeting/httpapi", []string{"..", "meeting/clock", "meeting/events", "meeting/linkpages", "meeting/recurrence", "meeting/report", "account", "account/fault"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
+	{"meeting/gormstore", []string{"..", "meeting/clock", "meeting/events", "meeting/recurrence", "meeting/report", "delayjob/failpoint", "account/fault"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 
 	{"*/gormstore", []string{"..", "account/fault", "app/database/sqlfile"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"*/httpapi", []string{"..", "account", "account/fault"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},

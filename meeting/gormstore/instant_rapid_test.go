@@ -13,6 +13,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/report"
 )
 
 // Whichever timers run late or not at all, every reader and every writer has the same view of an
@@ -322,7 +323,8 @@ func (s *tale) compare() {
 	}
 	s.same("door", shown, held, err)
 
-	use, _, _, err := s.svc.Utilisation(s.Context(), s.admin, meeting.ReportQuery{Span: day, Group: meeting.ByRoom})
+	reports := report.NewService(s.store, func() string { return "UTC" }, func() time.Time { return s.clock })
+	use, _, _, err := reports.Utilization(s.Context(), s.admin, report.Query{Span: day, Group: report.ByRoom})
 	for _, u := range use {
 		if u.ID == s.room.ID {
 			booked := len(want[meeting.Confirmed]) + len(want[meeting.InProgress]) + len(want[meeting.Ended]) + len(want[meeting.Released])

@@ -10,6 +10,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/report"
 )
 
 // Whatever lengths meetings have, from minutes to years, each reading of a span finds those that
@@ -101,7 +102,7 @@ func TestSpans_agreeWithReference(t *testing.T) {
 			got, err = f.store.HeldBy(f.Context(), f.anna.ID, rooms, span, time.Time{})
 			same("held by Anna", got, err, slots(func(m *meeting.Meeting) bool { return m.Organizer.UserID == f.anna.ID }))
 
-			used, err := f.store.RoomUse(f.Context(), meeting.ReportQuery{Group: meeting.ByRoom, Span: span}, nil, now)
+			used, err := f.store.RoomUse(f.Context(), report.Query{Group: report.ByRoom, Span: span}, nil, now)
 			if err != nil {
 				t.Fatal(err)
 			}

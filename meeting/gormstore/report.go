@@ -11,6 +11,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/report"
 )
 
 var getReportedRooms = write(`SELECT r.id, r.name, COALESCE(r.site_id, 0), COALESCE(s.name, ''),
@@ -19,11 +20,11 @@ var getReportedRooms = write(`SELECT r.id, r.name, COALESCE(r.site_id, 0), COALE
 	ORDER BY lower(r.name), r.id`)
 
 // ReportedRooms decodes each policy once: many rooms have the same.
-func (s *Store) ReportedRooms(ctx context.Context) ([]meeting.ReportedRoom, error) {
-	var rooms []meeting.ReportedRoom
+func (s *Store) ReportedRooms(ctx context.Context) ([]report.Room, error) {
+	var rooms []report.Room
 	policies := map[string]*meeting.Policy{}
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
-		var r meeting.ReportedRoom
+		var r report.Room
 		var policy string
 		if err := rows.Scan(&r.ID, &r.Name, &r.SiteID, &r.SiteName, &r.Zone, &policy, &r.Bookable); err != nil {
 			return err
@@ -84,9 +85,9 @@ var inRooms = ` FROM ` + reported + ` {sqlite: CROSS} JOIN meeting_rooms mr ON m
 	WHERE (CAST($4 AS bigint) = 0 OR r.site_id = $4)`
 
 // roomUse adds up by room or site; all of the span is one part.
-var roomUse = map[meeting.Grouping]statement{
-	meeting.ByRoom: useBy("mr.room_id"),
-	meeting.BySite: useBy("COALESCE(r.site_id, 0)"),
+var roomUse = map[report.Grouping]statement{
+	report.ByRoom: useBy("mr.room_id"),
+	report.BySite: useBy("COALESCE(r.site_id, 0)"),
 }
 
 func useBy(id string) statement {
@@ -108,11 +109,11 @@ const counts = `count(*) FILTER (WHERE m.booked), count(*) FILTER (WHERE m.statu
 var alikeUse = write(`SELECT CASE WHEN r.timezone <> '' THEN r.timezone ELSE COALESCE(s.timezone, '') END, m.starts_at, m.ends_at,
 		{seconds}(m.used_until - m.starts_at), {seconds}(m.freed_at - m.starts_at), ` + counts + inRooms + ` GROUP BY 1, 2, 3, 4, 5`)
 
-func (s *Store) RoomUse(ctx context.Context, q meeting.ReportQuery, days []meeting.ZoneDay, at time.Time) (used []meeting.RoomUse, err error) {
+func (s *Store) RoomUse(ctx context.Context, q report.Query, days []report.ZoneDay, at time.Time) (used []report.RoomUse, err error) {
 	args := []any{micro(q.Span.Start), micro(q.Span.End), micro(at), q.SiteID, q.Private}
 	if by, ok := roomUse[q.Group]; ok {
 		err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
-			var u meeting.RoomUse
+			var u report.RoomUse
 			var booked, inUse, freed float64
 			err := rows.Scan(append([]any{&u.ID, &booked, &inUse, &freed}, countsOf(&u)...)...)
 			u.Booked, u.Used, u.Freed = seconds(booked), seconds(inUse), seconds(freed)
@@ -125,7 +126,7 @@ func (s *Store) RoomUse(ctx context.Context, q meeting.ReportQuery, days []meeti
 			var zone string
 			var slot clock.Slot
 			var used, kept float64
-			var n meeting.RoomUse
+			var n report.RoomUse
 			err := rows.Scan(append([]any{&zone, &slot.Start, &slot.End, &used, &kept}, countsOf(&n)...)...)
 			by.add(zone, slot, slot.Start.Add(seconds(used)), slot.Start.Add(seconds(kept)), &n)
 			return err
@@ -139,7 +140,7 @@ func (s *Store) RoomUse(ctx context.Context, q meeting.ReportQuery, days []meeti
 }
 
 // countsOf are the places of the counts of a statement.
-func countsOf(u *meeting.RoomUse) []any {
+func countsOf(u *report.RoomUse) []any {
 	return []any{&u.Meetings, &u.NoShows, &u.Cancelled, &u.Rejected, &u.Counted, &u.Persons, &u.Seated, &u.SeatedMeetings, &u.Seats}
 }
 
@@ -150,7 +151,7 @@ func seconds(s float64) time.Duration {
 
 // Punctuality of starts looks at meetings that were started, that of ends at those that ended
 // no earlier than they were to: others were ended by people.
-func (s *Store) Punctuality(ctx context.Context, span clock.Slot, bounds []time.Duration) (started, ended meeting.Lateness, err error) {
+func (s *Store) Punctuality(ctx context.Context, span clock.Slot, bounds []time.Duration) (started, ended report.Lateness, err error) {
 	if started, err = s.lateness(ctx, "m.started_at - m.starts_at", span, bounds); err != nil {
 		return started, ended, err
 	}
@@ -158,7 +159,7 @@ func (s *Store) Punctuality(ctx context.Context, span clock.Slot, bounds []time.
 	return started, ended, err
 }
 
-func (s *Store) lateness(ctx context.Context, late string, span clock.Slot, bounds []time.Duration) (meeting.Lateness, error) {
+func (s *Store) lateness(ctx context.Context, late string, span clock.Slot, bounds []time.Duration) (report.Lateness, error) {
 	var bucket strings.Builder
 	bucket.WriteString("CASE")
 	for i, b := range bounds {
@@ -169,7 +170,7 @@ func (s *Store) lateness(ctx context.Context, late string, span clock.Slot, boun
 		FROM (SELECT {seconds}(` + late + `) AS late FROM meetings m
 			WHERE m.starts_at >= $1 AND m.starts_at < $2 AND m.status IN ('in_progress', 'ended')) AS m
 		WHERE late >= 0 GROUP BY 1`)
-	l := meeting.Lateness{Counts: make([]int64, len(bounds)+1)}
+	l := report.Lateness{Counts: make([]int64, len(bounds)+1)}
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var i int
 		var n int64

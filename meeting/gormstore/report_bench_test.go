@@ -2,12 +2,11 @@ package gormstore_test
 
 import (
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
-	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/report"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -17,11 +16,11 @@ func BenchmarkRoomUse(b *testing.B) {
 	for _, dialect := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {
 		f := newFixture(b, testdb.Open(b, dialect))
 		span := bookedMonth(f, 200, 500)
-		for _, group := range []meeting.Grouping{meeting.ByRoom, meeting.BySite, meeting.ByDay, meeting.ByHour} {
+		for _, group := range []report.Grouping{report.ByRoom, report.BySite, report.ByDay, report.ByHour} {
 			b.Run(fmt.Sprintf("%s/%s", dialect, group), func(b *testing.B) {
-				svc := meeting.NewService(f.store, people{f}, deaf{}, func() meeting.Settings { return meeting.Settings{Timezone: "UTC"} }, func() time.Time { return span.End }, slog.New(slog.DiscardHandler))
+				svc := report.NewService(f.store, func() string { return "UTC" }, func() time.Time { return span.End })
 				for b.Loop() {
-					_, total, _, err := svc.Utilisation(b.Context(), f.admin, meeting.ReportQuery{Group: group, Span: span})
+					_, total, _, err := svc.Utilization(b.Context(), f.admin, report.Query{Group: group, Span: span})
 					if err != nil || total.Meetings != 200*500 || total.Persons != 4*200*500 {
 						b.Fatalf("%v %+v", err, total)
 					}

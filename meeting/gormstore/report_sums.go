@@ -4,19 +4,19 @@ import (
 	"sort"
 	"time"
 
-	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/report"
 )
 
 // useParts add up the use of rooms by the days or hours of a span.
 type useParts struct {
 	span   clock.Slot
-	byZone map[string][]meeting.ZoneDay // one after another
-	byName map[string]*meeting.RoomUse
+	byZone map[string][]report.ZoneDay // one after another
+	byName map[string]*report.RoomUse
 }
 
-func newUseParts(span clock.Slot, days []meeting.ZoneDay) *useParts {
-	p := &useParts{span: span, byZone: map[string][]meeting.ZoneDay{}, byName: map[string]*meeting.RoomUse{}}
+func newUseParts(span clock.Slot, days []report.ZoneDay) *useParts {
+	p := &useParts{span: span, byZone: map[string][]report.ZoneDay{}, byName: map[string]*report.RoomUse{}}
 	for _, d := range days {
 		p.byZone[d.Zone] = append(p.byZone[d.Zone], d)
 	}
@@ -25,14 +25,14 @@ func newUseParts(span clock.Slot, days []meeting.ZoneDay) *useParts {
 
 // add meetings of one slot in one zone; n counts them. They count in the part in which they
 // begin, or the span does; their time is where it is.
-func (p *useParts) add(zone string, slot clock.Slot, usedUntil, freedAt time.Time, n *meeting.RoomUse) {
+func (p *useParts) add(zone string, slot clock.Slot, usedUntil, freedAt time.Time, n *report.RoomUse) {
 	days := p.byZone[zone]
 	i := sort.Search(len(days), func(i int) bool { return days[i].Slot.End.After(slot.Start) })
 	for first := true; i < len(days) && days[i].Slot.Start.Before(slot.End); i++ {
 		d := days[i]
 		u := p.byName[d.Day]
 		if u == nil {
-			u = &meeting.RoomUse{Day: d.Day}
+			u = &report.RoomUse{Day: d.Day}
 			p.byName[d.Day] = u
 		}
 		booked := time.Duration(n.Meetings)
@@ -57,7 +57,7 @@ func common(s clock.Slot, from, to time.Time) time.Duration {
 	return max(0, to.Sub(from))
 }
 
-func count(u, n *meeting.RoomUse) {
+func count(u, n *report.RoomUse) {
 	u.Meetings += n.Meetings
 	u.NoShows += n.NoShows
 	u.Cancelled += n.Cancelled
@@ -69,8 +69,8 @@ func count(u, n *meeting.RoomUse) {
 	u.Seats += n.Seats
 }
 
-func (p *useParts) all() []meeting.RoomUse {
-	used := make([]meeting.RoomUse, 0, len(p.byName))
+func (p *useParts) all() []report.RoomUse {
+	used := make([]report.RoomUse, 0, len(p.byName))
 	for _, u := range p.byName {
 		used = append(used, *u)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/report"
 )
 
 func TestRoomUse(t *testing.T) {
@@ -42,52 +43,52 @@ func TestRoomUse(t *testing.T) {
 		persons := f.read(early)
 		extra := int(1 + len(persons.Attendees))
 
-		use := func(group meeting.Grouping, days ...meeting.ZoneDay) map[int64]meeting.RoomUse {
+		use := func(group report.Grouping, days ...report.ZoneDay) map[int64]report.RoomUse {
 			t.Helper()
-			us, err := f.store.RoomUse(t.Context(), meeting.ReportQuery{Group: group, Span: span}, days, hour(21))
+			us, err := f.store.RoomUse(t.Context(), report.Query{Group: group, Span: span}, days, hour(21))
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := map[int64]meeting.RoomUse{}
+			got := map[int64]report.RoomUse{}
 			for _, u := range us {
 				got[u.ID] = u
 			}
 			return got
 		}
-		inSmall := meeting.RoomUse{
+		inSmall := report.RoomUse{
 			Booked: 12 * time.Hour, Used: 4 * time.Hour, Freed: 3 * time.Hour, Meetings: 5, NoShows: 1, Cancelled: 1, Counted: 5, Persons: 5 * extra, Seated: 5 * extra, SeatedMeetings: 5, Seats: 20,
 		}
-		inPlain := meeting.RoomUse{Booked: time.Hour, Meetings: 1, Counted: 1, Persons: extra}
-		of := func(u meeting.RoomUse, id int64) meeting.RoomUse { u.ID = id; return u }
-		f.want("by room", use(meeting.ByRoom), map[int64]meeting.RoomUse{small.ID: of(inSmall, small.ID), plain.ID: of(inPlain, plain.ID)})
-		f.want("by site", use(meeting.BySite), map[int64]meeting.RoomUse{site.ID: of(inSmall, site.ID), 0: inPlain})
+		inPlain := report.RoomUse{Booked: time.Hour, Meetings: 1, Counted: 1, Persons: extra}
+		of := func(u report.RoomUse, id int64) report.RoomUse { u.ID = id; return u }
+		f.want("by room", use(report.ByRoom), map[int64]report.RoomUse{small.ID: of(inSmall, small.ID), plain.ID: of(inPlain, plain.ID)})
+		f.want("by site", use(report.BySite), map[int64]report.RoomUse{site.ID: of(inSmall, site.ID), 0: inPlain})
 
 		// How many come to a private meeting is for admins.
 		set(early, "visibility = 'private'")
 		public := of(inSmall, small.ID)
 		public.Counted, public.Persons, public.Seated, public.SeatedMeetings, public.Seats = 4, 4*extra, 4*extra, 4, 16
-		f.want("without private ones", use(meeting.ByRoom)[small.ID], public)
-		all, err := f.store.RoomUse(t.Context(), meeting.ReportQuery{Group: meeting.BySite, Span: span, Private: true}, nil, hour(21))
+		f.want("without private ones", use(report.ByRoom)[small.ID], public)
+		all, err := f.store.RoomUse(t.Context(), report.Query{Group: report.BySite, Span: span, Private: true}, nil, hour(21))
 		if err != nil || len(all) != 2 || all[0].Persons+all[1].Persons != 6*extra {
 			t.Errorf("for admins: %+v, %v", all, err)
 		}
 		set(early, "visibility = 'public'")
 
 		// Midnight in Tokyo is 15:00 UTC. A meeting counts on the day on which it begins, its time where it is.
-		day := func(zone, name string, from, to int) meeting.ZoneDay {
-			return meeting.ZoneDay{Zone: zone, Day: name, Slot: clock.Slot{Start: hour(from), End: hour(to)}}
+		day := func(zone, name string, from, to int) report.ZoneDay {
+			return report.ZoneDay{Zone: zone, Day: name, Slot: clock.Slot{Start: hour(from), End: hour(to)}}
 		}
-		us, err := f.store.RoomUse(t.Context(), meeting.ReportQuery{Group: meeting.ByDay, Span: span}, []meeting.ZoneDay{
+		us, err := f.store.RoomUse(t.Context(), report.Query{Group: report.ByDay, Span: span}, []report.ZoneDay{
 			day("", "first", 0, 24), day("Asia/Tokyo", "first", 0, 15), day("Asia/Tokyo", "second", 15, 22), day("Asia/Tokyo", "third", 22, 24),
 		}, hour(21))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := map[string]meeting.RoomUse{}
+		got := map[string]report.RoomUse{}
 		for _, u := range us {
 			got[u.Day] = u
 		}
-		f.want("by day", got, map[string]meeting.RoomUse{
+		f.want("by day", got, map[string]report.RoomUse{
 			"first":  {Day: "first", Booked: 9 * time.Hour, Used: 3 * time.Hour, Freed: 3 * time.Hour, Meetings: 5, NoShows: 1, Cancelled: 1, Counted: 5, Persons: 5 * extra, Seated: 4 * extra, SeatedMeetings: 4, Seats: 16},
 			"second": {Day: "second", Booked: 2 * time.Hour, Used: time.Hour, Meetings: 1, Counted: 1, Persons: extra, Seated: extra, SeatedMeetings: 1, Seats: 4},
 			"third":  {Day: "third", Booked: 2 * time.Hour},
@@ -119,7 +120,7 @@ func TestPunctuality(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.want("started", started, meeting.Lateness{Counts: []int64{1, 2, 1}, Max: 3 * time.Second})
-		f.want("ended", ended, meeting.Lateness{Counts: []int64{0, 0, 1}, Max: 2 * time.Second})
+		f.want("started", started, report.Lateness{Counts: []int64{1, 2, 1}, Max: 3 * time.Second})
+		f.want("ended", ended, report.Lateness{Counts: []int64{0, 0, 1}, Max: 2 * time.Second})
 	})
 }

@@ -122,7 +122,7 @@ func newClient(t *testing.T) *client {
 		}
 		next(ctx)
 	})
-	httpapi.Register(api, svc, nobody{}, account.NewMemoryLimiter(httpapi.PeopleRate))
+	httpapi.Register(api, httpapi.Deps{Meetings: svc, Notices: nobody{}, Lookups: account.NewMemoryLimiter(httpapi.PeopleRate)})
 	return &client{t, api}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"punctual/account"
 	"punctual/meeting"
+	"punctual/meeting/report"
 )
 
 // Notices lists the notifications about a meeting, oldest first. The caller has already checked
@@ -20,15 +21,17 @@ type Notices interface {
 	OfMeeting(ctx context.Context, id meeting.ID, p meeting.Page) (items []MeetingNotification, next string, err error)
 }
 
-// Register adds the operations to the API. The caller comes from [account.FromContext]; lookups
-// limits how often each looks for people, at [PeopleRate].
-func Register(api huma.API, svc *meeting.Service, notices Notices, lookups account.Limiter) {
-	h := &handlers{
-		svc:      svc,
-		notices:  notices,
-		registry: api.OpenAPI().Components.Schemas,
-		lookups:  lookups,
-	}
+// Deps are the services whose operations [Register] adds.
+type Deps struct {
+	Meetings *meeting.Service
+	Reports  *report.Service
+	Notices  Notices
+	Lookups  account.Limiter // of how often a caller looks for people, at [PeopleRate]
+}
+
+// Register adds the operations to the API. The caller comes from [account.FromContext].
+func Register(api huma.API, d Deps) {
+	h := &handlers{svc: d.Meetings, reports: d.Reports, notices: d.Notices, lookups: d.Lookups, registry: api.OpenAPI().Components.Schemas}
 	if servers := api.OpenAPI().Servers; len(servers) > 0 {
 		h.base = servers[0].URL
 	}
@@ -48,6 +51,7 @@ func Register(api huma.API, svc *meeting.Service, notices Notices, lookups accou
 
 type handlers struct {
 	svc      *meeting.Service
+	reports  *report.Service
 	notices  Notices
 	registry huma.Registry
 	lookups  account.Limiter // of people, by who looks

@@ -14,8 +14,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/report"
 )
 
 // Utilisation is how rooms were used.
@@ -61,7 +61,7 @@ type NamedRef struct {
 	Name string `json:"name"`
 }
 
-func roomUseOf(group meeting.Grouping, u *meeting.Utilisation) RoomUse {
+func roomUseOf(group report.Grouping, u *report.Utilization) RoomUse {
 	use := RoomUse{
 		Day:           u.Day,
 		BookedSeconds: int64(u.Booked.Round(time.Second) / time.Second),
@@ -78,14 +78,14 @@ func roomUseOf(group meeting.Grouping, u *meeting.Utilisation) RoomUse {
 		use.AverageCapacity = ratio(u.Seats, u.SeatedMeetings)
 	}
 	switch {
-	case group == meeting.ByRoom && u.ID != 0:
+	case group == report.ByRoom && u.ID != 0:
 		use.Room = &NamedRef{u.ID, u.Name}
 		if u.SiteID != 0 {
 			use.Site = &NamedRef{u.SiteID, u.SiteName}
 		}
-	case group == meeting.ByHour:
+	case group == report.ByHour:
 		use.Day, use.Weekday, use.Hour = "", weekdays[u.Day[0]-'1'], new(hourOf(u.Day))
-	case group == meeting.BySite && u.ID != 0:
+	case group == report.BySite && u.ID != 0:
 		use.Site = &NamedRef{u.ID, u.Name}
 	}
 	return use
@@ -93,7 +93,7 @@ func roomUseOf(group meeting.Grouping, u *meeting.Utilisation) RoomUse {
 
 var weekdays = [7]string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}
 
-// hourOf a [meeting.HourOfWeek].
+// hourOf a [report.HourOfWeek].
 func hourOf(s string) int {
 	hour, err := strconv.Atoi(s[2:])
 	if err != nil {
@@ -142,12 +142,12 @@ func (h *handlers) utilisation(ctx context.Context, in *utilisationInput) (*huma
 	if err != nil {
 		return nil, err
 	}
-	group := meeting.Grouping(in.Group)
-	groups, total, span, err := h.svc.Utilisation(ctx, by, meeting.ReportQuery{Group: group, Span: span, SiteID: in.SiteID})
+	group := report.Grouping(in.Group)
+	groups, total, span, err := h.reports.Utilization(ctx, by, report.Query{Group: group, Span: span, SiteID: in.SiteID})
 	if err != nil {
 		return nil, err
 	}
-	uses := list(groups, func(u *meeting.Utilisation) RoomUse { return roomUseOf(group, u) })
+	uses := list(groups, func(u *report.Utilization) RoomUse { return roomUseOf(group, u) })
 	if strings.Contains(strings.ToLower(in.Accept), "text/csv") {
 		return streamed("text/csv; charset=utf-8", func(w io.Writer) error { return writeUses(w, group, uses) }), nil
 	}
@@ -181,20 +181,20 @@ func streamed(contentType string, write func(io.Writer) error) *huma.StreamRespo
 }
 
 // writeUses writes a table with a line for each group.
-func writeUses(w io.Writer, group meeting.Grouping, uses []RoomUse) error {
+func writeUses(w io.Writer, group report.Grouping, uses []RoomUse) error {
 	table := csv.NewWriter(w)
 	head := []string{
 		"booked_seconds", "used_seconds", "open_seconds", "booked_share", "used_share",
 		"meetings", "no_shows", "cancelled", "average_persons", "average_capacity", "seats_share", "rejected", "released_seconds",
 	}
 	switch group {
-	case meeting.ByRoom:
+	case report.ByRoom:
 		head = append([]string{"room_id", "room", "site_id", "site"}, head...)
-	case meeting.BySite:
+	case report.BySite:
 		head = append([]string{"site_id", "site"}, head...)
-	case meeting.ByDay:
+	case report.ByDay:
 		head = append([]string{"day"}, head...)
-	case meeting.ByHour:
+	case report.ByHour:
 		head = append([]string{"weekday", "hour"}, head...)
 	}
 	_ = table.Write(head) // checked by Error below
@@ -205,16 +205,16 @@ func writeUses(w io.Writer, group meeting.Grouping, uses []RoomUse) error {
 	return table.Error()
 }
 
-func (u *RoomUse) line(group meeting.Grouping) []string {
+func (u *RoomUse) line(group report.Grouping) []string {
 	var cells []string
 	switch group {
-	case meeting.ByRoom:
+	case report.ByRoom:
 		cells = append(u.Room.cells(), u.Site.cells()...)
-	case meeting.BySite:
+	case report.BySite:
 		cells = u.Site.cells()
-	case meeting.ByDay:
+	case report.ByDay:
 		cells = []string{u.Day}
-	case meeting.ByHour:
+	case report.ByHour:
 		cells = []string{u.Weekday, strconv.Itoa(*u.Hour)}
 	}
 	for _, n := range []int64{u.BookedSeconds, u.UsedSeconds, u.OpenSeconds} {

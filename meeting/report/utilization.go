@@ -1,4 +1,4 @@
-package meeting
+package report
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"punctual/meeting"
 	"punctual/meeting/clock"
 )
 
@@ -19,11 +20,11 @@ const (
 	ByHour Grouping = "hour" // of the week
 )
 
-// maxReportSpan is the longest time that a report is about.
-const maxReportSpan = 366 * 24 * time.Hour
+// maxSpan is the longest span of a report.
+const maxSpan = 366 * 24 * time.Hour
 
-// Utilisation of a room, of the rooms of a site, or of all rooms on a day or in an hour of the week.
-type Utilisation struct {
+// Utilization of a room, of the rooms of a site, or of all rooms on a day or in an hour of the week.
+type Utilization struct {
 	RoomUse
 	Name     string        // of the room or site
 	SiteID   int64         // of a room's site; 0: none
@@ -41,13 +42,13 @@ func share(of, open time.Duration) float64 {
 
 // BookedShare is the part of the opening hours for which rooms were booked. It passes 1 where
 // meetings took place outside of them.
-func (u *Utilisation) BookedShare() float64 { return share(u.Booked, u.Open) }
+func (u *Utilization) BookedShare() float64 { return share(u.Booked, u.Open) }
 
 // UsedShare is the part of the opening hours in which meetings took place.
-func (u *Utilisation) UsedShare() float64 { return share(u.Used, u.Open) }
+func (u *Utilization) UsedShare() float64 { return share(u.Used, u.Open) }
 
 // add counts another group's figures.
-func (u *Utilisation) add(o *Utilisation) {
+func (u *Utilization) add(o *Utilization) {
 	u.Booked += o.Booked
 	u.Used += o.Used
 	u.Open += o.Open
@@ -107,10 +108,10 @@ func zoneHours(days []ZoneDay, inForce string) []ZoneDay {
 	return hours
 }
 
-// openFor is how long within a slot rooms with this policy are open.
-func (p *Policy) openFor(slot clock.Slot, loc *time.Location) time.Duration {
+// openFor returns how long rooms with the policy are open within a slot.
+func openFor(p *meeting.Policy, slot clock.Slot, loc *time.Location) time.Duration {
 	var sum time.Duration
-	for _, open := range openHours(p.OpeningHours, slot, loc) {
+	for _, open := range p.OpenHours(slot, loc) {
 		sum += open.Duration()
 	}
 	return sum
@@ -125,12 +126,12 @@ type openings struct {
 }
 
 type opening struct {
-	policy *Policy
+	policy *meeting.Policy
 	zone   string
 }
 
 // of a room, by day; "" is the whole span.
-func (o *openings) of(r *ReportedRoom) map[string]time.Duration {
+func (o *openings) of(r *Room) map[string]time.Duration {
 	key := opening{r.Policy, r.Zone}
 	if open, ok := o.known[key]; ok {
 		return open
@@ -138,26 +139,26 @@ func (o *openings) of(r *ReportedRoom) map[string]time.Duration {
 	loc := clock.ZoneOrUTC(cmp.Or(r.Zone, o.inForce))
 	open := map[string]time.Duration{}
 	if o.days == nil {
-		open[""] = r.Policy.openFor(o.span, loc)
+		open[""] = openFor(r.Policy, o.span, loc)
 	}
 	for _, d := range o.days[r.Zone] {
-		open[d.Day] += r.Policy.openFor(d.Slot, loc)
+		open[d.Day] += openFor(r.Policy, d.Slot, loc)
 	}
 	o.known[key] = open
 	return open
 }
 
-// report joins what meetings did with what rooms there are.
-func report(group Grouping, rooms []ReportedRoom, used []RoomUse, open *openings) []*Utilisation {
+// utilization joins what meetings did with what rooms there are.
+func utilization(group Grouping, rooms []Room, used []RoomUse, open *openings) []*Utilization {
 	type key struct {
 		id  int64
 		day string
 	}
-	found := map[key]*Utilisation{}
-	at := func(id int64, day string) *Utilisation {
+	found := map[key]*Utilization{}
+	at := func(id int64, day string) *Utilization {
 		k := key{id, day}
 		if found[k] == nil {
-			found[k] = &Utilisation{RoomUse: RoomUse{ID: id, Day: day}}
+			found[k] = &Utilization{RoomUse: RoomUse{ID: id, Day: day}}
 		}
 		return found[k]
 	}
@@ -171,10 +172,10 @@ func report(group Grouping, rooms []ReportedRoom, used []RoomUse, open *openings
 	}
 	for i := range rooms {
 		r := &rooms[i]
-		u := Utilisation{Name: r.SiteName}
+		u := Utilization{Name: r.SiteName}
 		switch group {
 		case ByRoom:
-			u = Utilisation{RoomUse: RoomUse{ID: r.ID}, Name: r.Name, SiteID: r.SiteID, SiteName: r.SiteName}
+			u = Utilization{RoomUse: RoomUse{ID: r.ID}, Name: r.Name, SiteID: r.SiteID, SiteName: r.SiteName}
 		case BySite:
 			u.ID = r.SiteID
 		case ByDay, ByHour:
@@ -192,11 +193,11 @@ func report(group Grouping, rooms []ReportedRoom, used []RoomUse, open *openings
 			g.Name, g.SiteID, g.SiteName = u.Name, u.SiteID, u.SiteName
 		}
 	}
-	all := make([]*Utilisation, 0, len(found))
+	all := make([]*Utilization, 0, len(found))
 	for _, u := range found {
 		all = append(all, u)
 	}
-	slices.SortFunc(all, func(a, b *Utilisation) int {
+	slices.SortFunc(all, func(a, b *Utilization) int {
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
 	return all

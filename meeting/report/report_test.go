@@ -1,11 +1,21 @@
-package meeting
+package report
 
 import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"punctual/meeting"
 	"punctual/meeting/clock"
 )
+
+func same[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
 
 func instantOf(t *testing.T, s string) time.Time {
 	t.Helper()
@@ -16,15 +26,15 @@ func instantOf(t *testing.T, s string) time.Time {
 	return at
 }
 
-func TestPolicy_openFor(t *testing.T) {
+func TestOpenFor(t *testing.T) {
 	berlin := clock.ZoneOrUTC("Europe/Berlin")
 	weekdays := []string{"MO", "TU", "WE", "TH", "FR"}
-	day := &Policy{OpeningHours: []OpeningHours{{Days: weekdays, From: "08:00", To: "20:00"}}}
-	overlapping := &Policy{OpeningHours: []OpeningHours{{Days: weekdays, From: "08:00", To: "14:00"}, {Days: weekdays, From: "12:00", To: "18:00"}, {Days: weekdays, From: "09:00", To: "10:00"}}}
-	night := &Policy{OpeningHours: []OpeningHours{{Days: []string{"SA"}, From: "22:00", To: "04:00"}}}
+	day := &meeting.Policy{OpeningHours: []meeting.OpeningHours{{Days: weekdays, From: "08:00", To: "20:00"}}}
+	overlapping := &meeting.Policy{OpeningHours: []meeting.OpeningHours{{Days: weekdays, From: "08:00", To: "14:00"}, {Days: weekdays, From: "12:00", To: "18:00"}, {Days: weekdays, From: "09:00", To: "10:00"}}}
+	night := &meeting.Policy{OpeningHours: []meeting.OpeningHours{{Days: []string{"SA"}, From: "22:00", To: "04:00"}}}
 	for _, row := range []struct {
 		name, from, to string
-		policy         *Policy
+		policy         *meeting.Policy
 		want           time.Duration
 	}{
 		{"a week", "2027-02-08T00:00:00+01:00", "2027-02-15T00:00:00+01:00", day, 60 * time.Hour},
@@ -33,10 +43,10 @@ func TestPolicy_openFor(t *testing.T) {
 		{"overlapping hours count once", "2027-02-08T00:00:00+01:00", "2027-02-09T00:00:00+01:00", overlapping, 10 * time.Hour},
 		{"clocks go forward in the night", "2027-03-27T12:00:00+01:00", "2027-03-29T12:00:00+02:00", night, 5 * time.Hour},
 		{"clocks go back in the night", "2027-10-30T12:00:00+02:00", "2027-11-01T12:00:00+01:00", night, 7 * time.Hour},
-		{"always open", "2027-03-28T00:00:00+01:00", "2027-03-29T00:00:00+02:00", &Policy{}, 23 * time.Hour},
+		{"always open", "2027-03-28T00:00:00+01:00", "2027-03-29T00:00:00+02:00", &meeting.Policy{}, 23 * time.Hour},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			same(t, "open", row.policy.openFor(clock.Slot{Start: instantOf(t, row.from), End: instantOf(t, row.to)}, berlin), row.want)
+			same(t, "open", openFor(row.policy, clock.Slot{Start: instantOf(t, row.from), End: instantOf(t, row.to)}, berlin), row.want)
 		})
 	}
 }
@@ -58,32 +68,32 @@ func TestZoneDays(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	span := clock.Slot{Start: instantOf(t, "2027-02-08T00:00:00Z"), End: instantOf(t, "2027-02-10T00:00:00Z")}
-	hours := &Policy{OpeningHours: []OpeningHours{{Days: []string{"MO", "TU"}, From: "08:00", To: "18:00"}}}
-	rooms := []ReportedRoom{
+	hours := &meeting.Policy{OpeningHours: []meeting.OpeningHours{{Days: []string{"MO", "TU"}, From: "08:00", To: "18:00"}}}
+	rooms := []Room{
 		{ID: 1, Name: "Ada", SiteID: 7, SiteName: "Here", Policy: hours, Bookable: true},
-		{ID: 2, Name: "Bohr", SiteID: 7, SiteName: "Here", Policy: &Policy{}, Bookable: true},
+		{ID: 2, Name: "Bohr", SiteID: 7, SiteName: "Here", Policy: &meeting.Policy{}, Bookable: true},
 		{ID: 3, Name: "Curie", Policy: hours}, // was used, and is no more
 		{ID: 4, Name: "Dirac", Policy: hours}, // was not used, and is no more
 	}
-	look := func(group Grouping, used ...RoomUse) []*Utilisation {
+	look := func(group Grouping, used ...RoomUse) []*Utilization {
 		t.Helper()
 		open := &openings{span: span, inForce: "UTC", known: map[opening]map[string]time.Duration{}}
 		if group == ByDay {
 			open.days = map[string][]ZoneDay{"": zoneDays(span, []string{""}, "UTC")}
 		}
-		return report(group, rooms, used, open)
+		return utilization(group, rooms, used, open)
 	}
-	same(t, "rooms", look(ByRoom, RoomUse{ID: 1, Booked: 5 * time.Hour, Meetings: 3}, RoomUse{ID: 3, Booked: time.Hour}), []*Utilisation{
+	same(t, "rooms", look(ByRoom, RoomUse{ID: 1, Booked: 5 * time.Hour, Meetings: 3}, RoomUse{ID: 3, Booked: time.Hour}), []*Utilization{
 		{RoomUse: RoomUse{ID: 1, Booked: 5 * time.Hour, Meetings: 3}, Name: "Ada", SiteID: 7, SiteName: "Here", Open: 20 * time.Hour},
 		{RoomUse: RoomUse{ID: 2}, Name: "Bohr", SiteID: 7, SiteName: "Here", Open: 48 * time.Hour},
 		{RoomUse: RoomUse{ID: 3, Booked: time.Hour}, Name: "Curie"},
 	})
-	same(t, "sites", look(BySite, RoomUse{ID: 7, Meetings: 2}, RoomUse{Meetings: 1}), []*Utilisation{
+	same(t, "sites", look(BySite, RoomUse{ID: 7, Meetings: 2}, RoomUse{Meetings: 1}), []*Utilization{
 		{RoomUse: RoomUse{Meetings: 1}},
 		{RoomUse: RoomUse{ID: 7, Meetings: 2}, Name: "Here", Open: 68 * time.Hour},
 	})
 	days := look(ByDay, RoomUse{Day: "2027-02-09", Booked: 17 * time.Hour})
-	same(t, "days", days, []*Utilisation{
+	same(t, "days", days, []*Utilization{
 		{RoomUse: RoomUse{Day: "2027-02-08"}, Open: 34 * time.Hour},
 		{RoomUse: RoomUse{Day: "2027-02-09", Booked: 17 * time.Hour}, Open: 34 * time.Hour},
 	})

@@ -1,4 +1,4 @@
-package meeting
+package report
 
 import (
 	"context"
@@ -6,26 +6,40 @@ import (
 	"slices"
 	"time"
 
+	"punctual/account/fault"
+	"punctual/meeting"
 	"punctual/meeting/clock"
 )
 
-// Utilisation returns how rooms were used within a span, by q's grouping and in total. A zero end
+// Service adds up what became of meetings.
+type Service struct {
+	store    Store
+	timezone func() string
+	now      func() time.Time
+}
+
+// NewService returns a service. timezone returns the zone of rooms for which none is named.
+func NewService(store Store, timezone func() string, now func() time.Time) *Service {
+	return &Service{store: store, timezone: timezone, now: now}
+}
+
+// Utilization returns how rooms were used within a span, by q's grouping and in total. A zero end
 // is now, and a zero start is thirty days before the end. The span is at most 366 days, and is
 // returned as it was understood. Only admins see how many people came to private meetings.
-func (s *Service) Utilisation(ctx context.Context, by Actor, q ReportQuery) (groups []*Utilisation, total *Utilisation, _ clock.Slot, err error) {
-	at := s.clock()
-	q.Private = by.rules()
-	if q.Span, err = reportSpan(q.Span, at); err != nil {
+func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (groups []*Utilization, total *Utilization, _ clock.Slot, err error) {
+	at := s.now().UTC()
+	q.Private = by.MayManageRooms()
+	if q.Span, err = spanOf(q.Span, at); err != nil {
 		return nil, nil, q.Span, err
 	}
 	rooms, err := s.store.ReportedRooms(ctx)
 	if err != nil {
-		return nil, nil, q.Span, fmt.Errorf("utilisation: %w", err)
+		return nil, nil, q.Span, fmt.Errorf("utilization: %w", err)
 	}
 	if q.SiteID != 0 {
-		rooms = slices.DeleteFunc(rooms, func(r ReportedRoom) bool { return r.SiteID != q.SiteID })
+		rooms = slices.DeleteFunc(rooms, func(r Room) bool { return r.SiteID != q.SiteID })
 	}
-	open := &openings{span: q.Span, inForce: s.conf().Timezone, known: map[opening]map[string]time.Duration{}}
+	open := &openings{span: q.Span, inForce: s.timezone(), known: map[opening]map[string]time.Duration{}}
 	var days []ZoneDay
 	if q.Group == ByDay || q.Group == ByHour {
 		days = zoneDays(q.Span, zonesOf(rooms), open.inForce)
@@ -39,9 +53,9 @@ func (s *Service) Utilisation(ctx context.Context, by Actor, q ReportQuery) (gro
 	}
 	used, err := s.store.RoomUse(ctx, q, days, at)
 	if err != nil {
-		return nil, nil, q.Span, fmt.Errorf("utilisation: %w", err)
+		return nil, nil, q.Span, fmt.Errorf("utilization: %w", err)
 	}
-	groups, total = report(q.Group, rooms, used, open), &Utilisation{}
+	groups, total = utilization(q.Group, rooms, used, open), &Utilization{}
 	for _, u := range groups {
 		total.add(u)
 	}
@@ -49,16 +63,16 @@ func (s *Service) Utilisation(ctx context.Context, by Actor, q ReportQuery) (gro
 }
 
 // Punctuality returns how late the meetings of a span were started and ended by their jobs; see
-// [ReportStore]. The span is as in Utilisation.
+// [Store]. The span is as in [Service.Utilization].
 func (s *Service) Punctuality(ctx context.Context, span clock.Slot, bounds []time.Duration) (started, ended Lateness, _ clock.Slot, err error) {
-	if span, err = reportSpan(span, s.clock()); err != nil {
+	if span, err = spanOf(span, s.now().UTC()); err != nil {
 		return Lateness{}, Lateness{}, span, err
 	}
 	started, ended, err = s.store.Punctuality(ctx, span, bounds)
 	return started, ended, span, err
 }
 
-func reportSpan(span clock.Slot, at time.Time) (clock.Slot, error) {
+func spanOf(span clock.Slot, at time.Time) (clock.Slot, error) {
 	if span.End.IsZero() {
 		span.End = at
 	}
@@ -66,16 +80,16 @@ func reportSpan(span clock.Slot, at time.Time) (clock.Slot, error) {
 		span.Start = span.End.AddDate(0, 0, -30)
 	}
 	if !span.Start.Before(span.End) {
-		return span, invalid("query.to", "invalid_span", "must be after from")
+		return span, fault.Invalid("query.to", "invalid_span", "must be after from")
 	}
-	if span.End.Sub(span.Start) > maxReportSpan {
-		return span, invalid("query.to", "invalid_span", "must be at most 366 days after from")
+	if span.End.Sub(span.Start) > maxSpan {
+		return span, fault.Invalid("query.to", "invalid_span", "must be at most 366 days after from")
 	}
 	return span, nil
 }
 
 // zonesOf rooms, each once; that of a room for which none is named is empty.
-func zonesOf(rooms []ReportedRoom) []string {
+func zonesOf(rooms []Room) []string {
 	var zones []string
 	for i := range rooms {
 		if !slices.Contains(zones, rooms[i].Zone) {

@@ -1,30 +1,31 @@
-package meeting
+package report
 
 import (
 	"context"
 	"time"
 
+	"punctual/meeting"
 	"punctual/meeting/clock"
 )
 
-// ReportStore is what reports need from persistence. It never reveals what a meeting is about.
-type ReportStore interface {
+// Store is what reports need from persistence. It never reveals what a meeting is about.
+type Store interface {
 	// ReportedRooms are all rooms by name, then id, those that were deleted included. Their Zone is
 	// empty where neither room nor site names one.
-	ReportedRooms(ctx context.Context) ([]ReportedRoom, error)
+	ReportedRooms(ctx context.Context) ([]Room, error)
 	// RoomUse adds up the meetings that touch q's span by its grouping; at is when it is looked
 	// at. A meeting counts where it begins, or where the span does. Days are those of the rooms'
 	// zones, or hours of them, within the span, in the order of their starts in each zone; groups of
 	// rooms need none.
-	RoomUse(ctx context.Context, q ReportQuery, days []ZoneDay, at time.Time) ([]RoomUse, error)
+	RoomUse(ctx context.Context, q Query, days []ZoneDay, at time.Time) ([]RoomUse, error)
 	// Punctuality returns how late meetings of span were started, and how late those were ended
 	// that were not ended before. It counts how many are within each bound, and how many are after
 	// the last.
 	Punctuality(ctx context.Context, span clock.Slot, bounds []time.Duration) (started, ended Lateness, err error)
 }
 
-// ReportQuery chooses what a report of use is about.
-type ReportQuery struct {
+// Query chooses what a report of use is about.
+type Query struct {
 	Group  Grouping
 	Span   clock.Slot
 	SiteID int64 // rooms of this site alone; 0: all rooms
@@ -33,15 +34,15 @@ type ReportQuery struct {
 	Private bool
 }
 
-// ReportedRoom is what a report says of a room, and when it is open.
-type ReportedRoom struct {
+// Room is what a report says of a room, and when it is open.
+type Room struct {
 	ID       int64
 	Name     string
 	SiteID   int64 // 0: none
 	SiteName string
 	Zone     string
-	Policy   *Policy // the same for all rooms with the same one
-	Bookable bool    // active, and not deleted
+	Policy   *meeting.Policy // the same for all rooms with the same one
+	Bookable bool            // active, and not deleted
 }
 
 // ZoneDay is a day in a zone, or the part of one that a report is about.
@@ -64,7 +65,7 @@ type RoomUse struct {
 	Rejected  int           // by somebody, or because nobody decided
 	Freed     time.Duration // of Booked: what was released, by no-shows and by meetings that ended early
 
-	// Of the meetings booked whose persons are counted; see [ReportQuery].
+	// Of the meetings booked whose persons are counted; see [Query].
 	Counted        int
 	Persons        int // organizers and attendees
 	Seats          int // the capacity of their rooms, where it is known
