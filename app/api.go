@@ -26,7 +26,7 @@ import (
 // authorization table lacks an operation, because nobody could call it.
 func (a *application) register(api huma.API) {
 	api.UseMiddleware(a.limits.before, accounthttp.Authenticate(api, a.accounts), a.limits.after, a.rights.middleware(a),
-		receiveBody, accounthttp.Reauthenticate(api, a.accounts), a.idempotency.middleware)
+		receiveBody, accounthttp.Reauthenticate(api, a.accounts), a.idempotency.Handle)
 	clientIP := func(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() } // knows http.trusted_proxies
 	accounthttp.Register(api, a.accounts, accounthttp.Options{ClientIP: clientIP})
 	meetinghttp.Register(api, meetinghttp.Deps{

@@ -20,6 +20,7 @@ import (
 	"punctual/app/audit"
 	"punctual/app/config"
 	"punctual/app/database"
+	"punctual/app/idempotency"
 	"punctual/delayjob"
 	"punctual/delayjob/admin"
 	jobstore "punctual/delayjob/gormstore"
@@ -61,7 +62,7 @@ type application struct {
 	held        *memqueue.Journal     // nil unless it does, beside SQLite
 	scheduler   *delayjob.Scheduler
 	metrics     *metrics
-	idempotency *idempotency
+	idempotency *idempotency.Middleware
 
 	accounts      *account.Service
 	deviceKey     []byte  // of the cookies of known devices
@@ -173,7 +174,7 @@ func (a *application) wireAreas() {
 	a.topicsRate = a.newLimiter("topics:", account.Rate(a.config.Topics.Rate))
 	secret := func(ctx huma.Context) string { return accounthttp.Secret(ctx, a.accounts) }
 	a.limits = newLimits(a.redis, a.config, secret)
-	a.idempotency = &idempotency{store: &idempotencyStore{db}, log: a.log, now: time.Now, secret: secret}
+	a.idempotency = idempotency.New(db, handlerTimeout, secret, a.log)
 	a.refusals = newRefusals()
 	a.wideLimiter = a.newLimiter("wide:", wide(a.config.Auth.LoginRate))
 	a.limiter = a.newLimiter("", account.Rate(a.config.Auth.LoginRate))

@@ -1,275 +1,142 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
+	"net"
+	"net/http/httptest"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 
 	"punctual/account"
-	"punctual/app/database"
-	"punctual/app/problem"
+	"punctual/app/config"
+	"punctual/app/idempotency"
+	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
 
-// counter is an operation that counts how often it ran, as user X-User.
-type counter struct {
-	*idempotency
-	runs   atomic.Int64
-	fail   atomic.Pointer[problem.Problem]
-	took   time.Duration
-	offset atomic.Int64 // of the clock
-}
-
-type counted struct {
-	ETag string `header:"ETag"`
-	Body struct {
-		Run int64 `json:"run"`
-	}
-}
-
-func newCounter(t *testing.T, db *database.DB) *counter {
-	t.Helper()
-	insertUsers(t, db)
-	c := &counter{}
-	c.idempotency = &idempotency{
-		store: &idempotencyStore{db.Gorm}, log: slog.New(slog.DiscardHandler),
-		now:    func() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) },
-		secret: func(ctx huma.Context) string { return ctx.Header("Authorization") },
-	}
-	return c
-}
-
-func insertUsers(t *testing.T, db *database.DB) {
-	t.Helper()
-	for _, id := range []int{1, 2} {
-		err := db.Gorm.Exec("INSERT INTO users (id, email, name, role, created_at, updated_at) VALUES (?, ?, 'N', 'member', ?, ?)",
-			id, strconv.Itoa(id)+"@example.org", micro(time.Now()), micro(time.Now())).Error
-		if err != nil {
+// A client that loses its connection at any instant and retries has one meeting, and the same answer
+// each time, whichever instance it asks. PUNCTUAL_RETRIES is the number of meetings, 60 by default.
+func TestIdempotency_lostConnections(t *testing.T) {
+	n := 60
+	if v := os.Getenv("PUNCTUAL_RETRIES"); v != "" {
+		var err error
+		if n, err = strconv.Atoi(v); err != nil {
 			t.Fatal(err)
 		}
 	}
-}
-
-func (c *counter) register(api huma.API, _ *gin.Engine) {
-	api.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) {
-		id, _ := strconv.ParseInt(ctx.Header("X-User"), 10, 64)
-		if id == 0 {
-			next(ctx)
-			return
-		}
-		next(huma.WithContext(ctx, account.WithPrincipal(ctx.Context(), &account.Principal{UserID: id})))
-	}, c.middleware)
-	op := huma.Operation{OperationID: "create-my-token", Method: http.MethodPost, Path: "/secret", DefaultStatus: http.StatusCreated}
-	huma.Register(api, op, c.run)
-	op.OperationID, op.Path = "create-meeting", "/things/{id}"
-	huma.Register(api, op, c.run)
-}
-
-type countInput struct {
-	Body struct {
-		Title string `json:"title"`
-	}
-}
-
-func (c *counter) run(context.Context, *countInput) (*counted, error) {
-	n := c.runs.Add(1)
-	time.Sleep(c.took)
-	if p := c.fail.Load(); p != nil {
-		if p.Code == "panic" {
-			panic("secret")
-		}
-		return nil, p
-	}
-	out := &counted{ETag: strconv.Quote(strconv.FormatInt(n, 10))}
-	out.Body.Run = n
-	return out, nil
-}
-
-const one, other = `{"title":"one"}`, `{"title":"other"}`
-
-func TestIdempotency(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		c := newCounter(t, db)
-		s, _ := testServer(t, c.register)
-		post := func(path, body, key, user string, headers ...string) answer {
-			t.Helper()
-			return send(t, s, "POST", path, body, append(headers, "Idempotency-Key", key, "X-User", user)...)
-		}
-		path := "/api/v1/things/1"
-		first := post(path, one, "k", "1")
-		if first.status != 201 || first.header.Get("ETag") != `"1"` {
-			t.Fatalf("%d %s", first.status, first.body)
-		}
-		again := post(path, one, "k", "1")
-		if again.status != 201 || again.body != first.body || again.header.Get("ETag") != `"1"` || again.header.Get("Content-Type") != first.header.Get("Content-Type") {
-			t.Errorf("%d %s %v", again.status, again.body, again.header)
-		}
-		if again.header.Get("Idempotent-Replayed") != "true" {
-			t.Errorf("not marked: %v", again.header)
-		}
-		for _, a := range []answer{post(path, other, "k", "1"), post("/api/v1/things/2", one, "k", "1"), post(path, one, "white space", "1"), post(path, one, strings.Repeat("x", 256), "1")} {
-			if a.status != 422 || a.Code != "invalid" || a.Errors[0].Location != "header.Idempotency-Key" {
-				t.Errorf("%d %s", a.status, a.body)
-			}
-		}
-		if n := c.runs.Load(); n != 1 {
-			t.Errorf("ran %d times", n)
-		}
-		if a := post(path, one, "k", "2"); a.status != 201 || a.body == first.body {
-			t.Errorf("another user: %d %s", a.status, a.body)
-		}
-		if a := post(path, one, "k", ""); a.status != 201 {
-			t.Errorf("nobody: %d %s", a.status, a.body)
-		}
-		c.offset.Store(int64(idempotencyTTL + time.Second))
-		if a := post(path, one, "k", "1"); a.body == first.body {
-			t.Errorf("the answer is older than a day: %s", a.body)
-		}
-	})
-}
-
-func TestIdempotency_whatIsNotFinalIsNotKept(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		c := newCounter(t, db)
-		s, _ := testServer(t, c.register)
-		for i, failure := range []*problem.Problem{problem.Internal(), problem.New(429, "rate_limited", ""), problem.New(503, "unavailable", ""), {Code: "panic"}} {
-			key := strconv.Itoa(i)
-			c.fail.Store(failure)
-			a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", key, "X-User", "1")
-			if a.status < 429 {
-				t.Errorf("%d %s", a.status, a.body)
-			}
-			c.fail.Store(nil)
-			if a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", key, "X-User", "1"); a.status != 201 {
-				t.Errorf("%s: %d %s", failure.Code, a.status, a.body)
-			}
-		}
-		c.fail.Store(problem.New(409, "room_conflict", ""))
-		send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "final", "X-User", "1")
-		c.fail.Store(nil)
-		if a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "final", "X-User", "1"); a.status != 409 || a.Code != "room_conflict" {
-			t.Errorf("%d %s", a.status, a.body)
-		}
-	})
-}
-
-func TestIdempotency_oneOfManyRuns(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		c := newCounter(t, db)
-		c.took = 100 * time.Millisecond
-		s, _ := testServer(t, c.register)
-		bodies := make([]string, 10)
-		var wg sync.WaitGroup
-		for i := range bodies {
-			wg.Go(func() {
-				if a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "k", "X-User", "1"); a.status == 201 {
-					bodies[i] = a.body
+	for _, c := range []struct {
+		dialect   migrations.Dialect
+		instances int
+	}{{migrations.SQLite, 1}, {migrations.Postgres, 2}} {
+		t.Run(string(c.dialect), func(t *testing.T) {
+			url := testdb.URL(t, c.dialect)
+			var servers []*httptest.Server
+			var token string
+			for i := range c.instances {
+				a, s := startApplication(t, func(c *config.Config) { c.Database.URL = url })
+				a.level.Set(slog.LevelError)
+				servers = append(servers, s)
+				if i == 0 {
+					token = signIn(t, a, s)
 				}
-			})
-		}
-		wg.Wait()
-		if n := c.runs.Load(); n != 1 {
-			t.Errorf("ran %d times", n)
-		}
-		for _, b := range bodies {
-			if b != bodies[0] || b == "" {
-				t.Errorf("answers differ: %q", bodies)
-				break
 			}
-		}
-	})
+			room := send(t, servers[0], "POST", "/api/v1/rooms", `{"name":"Room","capacity":4}`, "Authorization", "Bearer "+token)
+			if room.status != 201 {
+				t.Fatalf("%d %s", room.status, room.body)
+			}
+			begin := time.Now().UTC().AddDate(0, 1, 0).Truncate(24 * time.Hour)
+			body := func(i int) (path, text string) {
+				start := begin.Add(time.Duration(i) * time.Hour)
+				text = fmt.Sprintf(`{"room_ids":[1],"title":"Meeting %d","start":%q,"end":%q`, i, start.Format(time.RFC3339), start.Add(30*time.Minute).Format(time.RFC3339))
+				if i%20 == 19 { // another time of day on 100 days
+					start = begin.AddDate(0, 0, 60).Add(time.Duration(i/20) * 45 * time.Minute)
+					text = fmt.Sprintf(`{"room_ids":[1],"title":"Meeting %d","start":%q,"end":%q`, i, start.Format(time.RFC3339), start.Add(30*time.Minute).Format(time.RFC3339))
+					return "/api/v1/series", text + `,"timezone":"UTC","rrule":"FREQ=DAILY;COUNT=100"}`
+				}
+				return "/api/v1/meetings", text + "}"
+			}
+			var wg sync.WaitGroup
+			places := make(chan struct{}, 8)
+			var mu sync.Mutex
+			ids := map[string]int{}
+			for i := range n {
+				wg.Go(func() {
+					places <- struct{}{}
+					defer func() { <-places }()
+					path, text := body(i)
+					key := fmt.Sprintf("retry-%d", i)
+					for range 1 + i%3 {
+						loseConnection(t, servers[rand.N(len(servers))], path, text, key, token)
+					}
+					var first answer
+					for attempt := range 3 {
+						a := send(t, servers[(i+attempt)%len(servers)], "POST", path, text, "Authorization", "Bearer "+token, "Idempotency-Key", key)
+						if a.status != 201 {
+							t.Errorf("%s %s: %d %.300s", path, key, a.status, a.body)
+							return
+						}
+						if attempt == 0 {
+							first = a
+						} else if a.body != first.body || a.header.Get("ETag") != first.header.Get("ETag") || a.header.Get("Location") != first.header.Get("Location") {
+							t.Errorf("%s: answers differ: replayed %q, then %q, ETag %s and %s:\n%s", key, first.header.Get("Idempotent-Replayed"),
+								a.header.Get("Idempotent-Replayed"), first.header.Get("ETag"), a.header.Get("ETag"), cmp.Diff(first.body, a.body))
+						}
+					}
+					mu.Lock()
+					ids[first.header.Get("Location")]++
+					mu.Unlock()
+				})
+			}
+			wg.Wait()
+			if len(ids) != n {
+				t.Errorf("%d meetings, want %d", len(ids), n)
+			}
+			list := send(t, servers[0], "GET", "/api/v1/meetings?limit=500&from="+begin.Format(time.RFC3339)+"&to="+begin.AddDate(0, 0, 59).Format(time.RFC3339), "", "Authorization", "Bearer "+token)
+			var page struct{ Items []struct{ Title string } }
+			if err := json.Unmarshal([]byte(list.body), &page); err != nil || len(page.Items) != n-n/20 {
+				t.Errorf("%d meetings in the list, want %d: %v %d %.200s", len(page.Items), n-n/20, err, list.status, list.body)
+			}
+		})
+	}
 }
 
-func TestIdempotency_aProcessThatDiedFreesTheKey(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		c := newCounter(t, db)
-		s, _ := testServer(t, c.register)
-		now := time.Now()
-		post := func() answer {
-			return send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "k", "X-User", "1")
-		}
-		died := idempotentRequest{UserID: 1, Key: hashKey("k"), Method: "POST", Path: "/api/v1/things/1",
-			BodyHash: newSeal("k").fingerprint("POST", "/api/v1/things/1", one), Owner: "dead"}
-		if first, _, err := c.store.Claim(t.Context(), died, now); err != nil || !first {
-			t.Fatal(first, err)
-		}
-		c.offset.Store(int64(idempotencyLease + time.Second))
-		if a := post(); a.status != 201 {
-			t.Errorf("%d %s", a.status, a.body)
-		}
-	})
+// loseConnection sends a request and closes the connection within 8 ms.
+func loseConnection(t *testing.T, s *httptest.Server, path, body, key, token string) {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nIdempotency-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
+		path, token, key, len(body), body)
+	time.Sleep(rand.N(8 * time.Millisecond))
+	_ = conn.Close()
 }
 
-// Whoever reads the table learns neither the key nor the body nor the answer; and with an
-// answer that is a secret, even a guessed key is of no use.
-func TestIdempotency_keepsSecrets(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		c := newCounter(t, db)
-		s, _ := testServer(t, c.register)
-		post := func(token string) answer {
-			return send(t, s, "POST", "/api/v1/secret", one, "Idempotency-Key", "guessable", "X-User", "1", "Authorization", "Bearer "+token)
-		}
-		first := post("a")
-		if again := post("a"); again.status != 201 || again.body != first.body {
-			t.Errorf("%d %s", again.status, again.body)
-		}
-		if stranger := post("b"); stranger.status != 422 {
-			t.Errorf("%d %s", stranger.status, stranger.body)
-		}
-		var row idempotencyRow
-		if err := db.Gorm.Take(&row).Error; err != nil {
-			t.Fatal(err)
-		}
-		for _, part := range []string{row.Key, row.BodyHash, string(row.Body), row.Headers} {
-			if strings.Contains(part, "guessable") || strings.Contains(part, "run") || strings.Contains(part, "one") {
-				t.Errorf("%q", part)
-			}
-		}
-		if _, err := newSeal("guessable").open(row.Body); err == nil {
-			t.Error("the key alone opens the answer")
-		}
-	})
+// Previews change nothing, so nothing is kept of them.
+func TestIdempotency_keepsNothingOfPreviews(t *testing.T) {
+	a, s := startApplication(t, nil)
+	token := signIn(t, a, s)
+	for _, path := range []string{"/series/preview", "/series/1/preview", "/config/plan"} {
+		send(t, s, "POST", "/api/v1"+path, `{}`, "Authorization", "Bearer "+token, "Idempotency-Key", path)
+	}
+	var n int64
+	if err := a.db.Gorm.Table("idempotency_keys").Count(&n).Error; err != nil || n != 0 {
+		t.Errorf("%d keys are kept, %v", n, err)
+	}
 }
 
-func TestIdempotency_trim(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		c := newCounter(t, db)
-		s, _ := testServer(t, c.register)
-		send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "k", "X-User", "1")
-		count := func() (n int64) {
-			if err := db.Gorm.Model(&idempotencyRow{}).Count(&n).Error; err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-		for _, step := range []struct {
-			after time.Duration
-			want  int64
-		}{{0, 1}, {idempotencyTTL - time.Minute, 1}, {idempotencyTTL + time.Minute, 0}} {
-			if err := c.store.Trim(t.Context(), time.Now().Add(step.after)); err != nil {
-				t.Fatal(err)
-			}
-			if n := count(); n != step.want {
-				t.Errorf("after %v: %d rows, want %d", step.after, n, step.want)
-			}
-		}
-	})
-}
-
-// Every POST that is told a secret, or tells one, needs the caller's sign-in to open what is kept.
+// Every POST with a secret in its request or its answer needs the caller's sign-in to open what is kept.
 func TestIdempotency_everySecretIsBound(t *testing.T) {
 	_, s := startApplication(t, nil)
 	type content map[string]struct {
@@ -304,109 +171,17 @@ func TestIdempotency_everySecretIsBound(t *testing.T) {
 		}
 		return false
 	}
-	var found []string
 	for _, path := range api.Paths {
 		op := path.Post
-		if op == nil || account.Public(op.OperationID) || slices.Contains(withoutEffect, op.OperationID) {
+		if op == nil || account.Public(op.OperationID) || !idempotency.HasEffect(op.OperationID) {
 			continue
 		}
 		secret := holdsSecret(op.RequestBody.Content)
 		for status, res := range op.Responses {
 			secret = secret || status[0] == '2' && holdsSecret(res.Content)
 		}
-		if secret {
-			found = append(found, op.OperationID)
+		if bound := idempotency.BoundToSignIn(op.OperationID); bound != secret {
+			t.Errorf("%s: bound to the sign-in: %v, want %v", op.OperationID, bound, secret)
 		}
 	}
-	slices.Sort(found)
-	if d := cmp.Diff(slices.Sorted(slices.Values(boundToSignIn)), found); d != "" {
-		t.Error(d)
-	}
-}
-
-// A person who has used up what is kept for them gets 429 for a new key, and old answers still.
-func TestIdempotency_capPerPerson(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		c := newCounter(t, db)
-		s, _ := testServer(t, c.register)
-		post := func(key, user string) answer {
-			return send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", key, "X-User", user)
-		}
-		first := post("k", "1")
-		keys, bytes, err := c.store.Usage(t.Context(), 1)
-		if err != nil || keys != 1 || bytes == 0 {
-			t.Errorf("%d keys of %d bytes, %v", keys, bytes, err)
-		}
-		c.usage.add(1, idempotencyBytesEach)
-		if a := post("new", "1"); a.status != 429 || a.Code != "rate_limited" || a.header.Get("Retry-After") == "" {
-			t.Errorf("%d %s", a.status, a.body)
-		}
-		if a := post("k", "1"); a.status != 201 || a.body != first.body {
-			t.Errorf("%d %s", a.status, a.body)
-		}
-		if a := post("new", "2"); a.status != 201 {
-			t.Errorf("another person: %d %s", a.status, a.body)
-		}
-	})
-}
-
-// An answer that is too long to keep is not given in part: each retry learns that.
-func TestIdempotency_longAnswers(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		c := newCounter(t, db)
-		for _, size := range []int{idempotencyAnswer / 2, 2 * idempotencyAnswer} {
-			text := make([]byte, size)
-			for i := range text {
-				text[i] = byte('a' + rand.N(26)) // 4.7 bits each, which do not compress well
-			}
-			long := string(text)
-			s, _ := testServer(t, func(api huma.API, r *gin.Engine) {
-				c.register(api, r)
-				huma.Register(api, huma.Operation{OperationID: "create-site", Method: http.MethodPost, Path: "/long"},
-					func(context.Context, *countInput) (*struct{ Body string }, error) {
-						return &struct{ Body string }{long}, nil
-					})
-			})
-			key := strconv.Itoa(size)
-			post := func() answer { return send(t, s, "POST", "/api/v1/long", one, "Idempotency-Key", key, "X-User", "1") }
-			first, again, third := post(), post(), post()
-			if first.status != 200 {
-				t.Errorf("%d bytes: %d", size, first.status)
-			}
-			if size < idempotencyAnswer && again.body != first.body {
-				t.Errorf("%d bytes: another answer", size)
-			}
-			if size > idempotencyAnswer && (again.status != 409 || again.State != "answered" || third.body != again.body) {
-				t.Errorf("%d bytes: %d %.200s", size, again.status, again.body)
-			}
-		}
-	})
-}
-
-// A request whose client has left goes on, and a retry waits for it.
-func TestIdempotency_runsWithoutItsClient(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		c := newCounter(t, db)
-		c.took = 300 * time.Millisecond
-		s, _ := testServer(t, c.register)
-		ctx, cancel := context.WithCancel(t.Context())
-		req, err := http.NewRequestWithContext(ctx, "POST", s.URL+"/api/v1/things/1", strings.NewReader(one))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Idempotency-Key", "k")
-		req.Header.Set("X-User", "1")
-		go func() {
-			for c.runs.Load() == 0 {
-				time.Sleep(time.Millisecond)
-			}
-			cancel()
-		}()
-		if _, err := s.Client().Do(req); err == nil {
-			t.Fatal("the client did not leave")
-		}
-		if a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "k", "X-User", "1"); a.status != 201 || c.runs.Load() != 1 {
-			t.Errorf("%d %s after %d runs", a.status, a.body, c.runs.Load())
-		}
-	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/app/idempotency"
 	"punctual/app/problem"
 )
 
@@ -49,7 +50,7 @@ func describeShared(api *huma.OpenAPI, op *huma.Operation) {
 func idempotencyParameter() *huma.Param {
 	least, most := 1, 255
 	return &huma.Param{
-		Name: idempotencyKey, In: "header",
+		Name: idempotency.Header, In: "header",
 		Description: "The same key and body give the same answer for 24 hours, another body gives 422",
 		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most},
 		Example:     "9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55",

@@ -17,6 +17,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/app/config"
+	"punctual/app/idempotency"
 	"punctual/app/problem"
 	"punctual/meeting"
 	"punctual/tests/testenv"
@@ -251,7 +252,7 @@ func TestRouter_describesWhatAllOperationsShare(t *testing.T) {
 		if got := strings.Join(slices.Sorted(maps.Keys(c.op.Responses)), " "); got != c.statuses {
 			t.Errorf("%s answers %s, want %s", c.op.OperationID, got, c.statuses)
 		}
-		key := slices.ContainsFunc(c.op.Parameters, func(p *huma.Param) bool { return p.Name == idempotencyKey && p.In == "header" && !p.Required })
+		key := slices.ContainsFunc(c.op.Parameters, func(p *huma.Param) bool { return p.Name == idempotency.Header && p.In == "header" && !p.Required })
 		if key != c.key {
 			t.Errorf("%s: takes a key is %t, want %t", c.op.OperationID, key, c.key)
 		}

@@ -25,6 +25,7 @@ type rule struct {
 var rules = []rule{
 	{"punctual", []string{"app"}, nil},
 	{"app/config", []string{"account/fault", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "notify/sms"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "robfig/cron"}},
+	{"app/idempotency", []string{"account", "app/problem"}, []string{"danielgtaylor/huma", "gin-gonic/gin", "gorm.io/gorm"}},
 	{"app/problem", []string{"account", "account/fault", "app/database", "delayjob", "delayjob/admin", "delayjob/topics", "meeting", "meeting/events", "notify", "notify/webhook"}, []string{"danielgtaylor/huma", "gin-gonic/gin"}},
 	{"app/database/sqlfile", nil, []string{"gorm.io/"}},
 	{"app/database", []string{"migrations"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},

@@ -1,4 +1,4 @@
-package app
+package idempotency
 
 import (
 	"bytes"
@@ -17,27 +17,28 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 )
 
-// idempotencyStore is the table idempotency_keys.
-type idempotencyStore struct{ db *gorm.DB }
+// store is the table idempotency_keys.
+type store struct{ db *gorm.DB }
 
-// idempotentRequest identifies a request. Two requests with the same BodyHash are the same. Owner
+// request identifies a request. Two requests with the same BodyHash are the same. Owner
 // is random and distinguishes the attempts of one request.
-type idempotentRequest struct {
+type request struct {
 	UserID                             int64
 	Key, Method, Path, BodyHash, Owner string
 }
 
-// idempotentAnswer is what is kept of an answer. Status 0: the request still runs.
-type idempotentAnswer struct {
+// answer is what is kept of an answer. Status 0: the request still runs.
+type answer struct {
 	BodyHash string
 	Status   int
 	Headers  http.Header
 	Body     []byte // sealed
 }
 
-type idempotencyRow struct {
+type row struct {
 	UserID     int64  `gorm:"primaryKey"`
 	Key        string `gorm:"primaryKey"`
 	Method     string
@@ -46,43 +47,43 @@ type idempotencyRow struct {
 	Status     int
 	Headers    string
 	Body       []byte
-	CreatedAt  time.Time
+	CreatedAt  time.Time `gorm:"autoCreateTime:false"` // set by claim
 	ExpiresAt  time.Time
 	Owner      string
 	LeaseUntil time.Time
 }
 
-func (idempotencyRow) TableName() string { return "idempotency_keys" }
+func (row) TableName() string { return "idempotency_keys" }
 
-// Claim inserts the request with a lease, in place of one that expired or whose lease ended without
+// claim inserts the request with a lease, in place of one that expired or whose lease ended without
 // an answer. first reports that it did; otherwise known is what the first request left so far.
-func (s *idempotencyStore) Claim(ctx context.Context, req idempotentRequest, now time.Time) (first bool, known idempotentAnswer, err error) {
+func (s store) claim(ctx context.Context, req request, now time.Time) (first bool, known answer, err error) {
 	now = micro(now)
-	res := s.db.WithContext(ctx).Exec(`
-		INSERT INTO idempotency_keys (user_id, key, method, path, body_hash, created_at, expires_at, owner, lease_until)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (user_id, key) DO UPDATE SET method = excluded.method, path = excluded.path,
-			body_hash = excluded.body_hash, status = 0, headers = '{}', body = NULL,
-			created_at = excluded.created_at, expires_at = excluded.expires_at,
-			owner = excluded.owner, lease_until = excluded.lease_until
-		WHERE idempotency_keys.expires_at <= ? OR (idempotency_keys.status = 0 AND idempotency_keys.lease_until <= ?)`,
-		req.UserID, req.Key, req.Method, req.Path, req.BodyHash, now, micro(now.Add(idempotencyTTL)), req.Owner, micro(now.Add(idempotencyLease)), now, now)
+	res := s.db.WithContext(ctx).Clauses(clause.OnConflict{
+		Columns:   []clause.Column{{Name: "user_id"}, {Name: "key"}},
+		UpdateAll: true,
+		Where: clause.Where{Exprs: []clause.Expression{gorm.Expr(
+			"idempotency_keys.expires_at <= ? OR (idempotency_keys.status = 0 AND idempotency_keys.lease_until <= ?)", now, now)}},
+	}).Create(&row{
+		UserID: req.UserID, Key: req.Key, Method: req.Method, Path: req.Path, BodyHash: req.BodyHash, Headers: "{}",
+		CreatedAt: now, ExpiresAt: micro(now.Add(ttl)), Owner: req.Owner, LeaseUntil: micro(now.Add(lease)),
+	})
 	if res.Error != nil {
 		return false, known, fmt.Errorf("claim idempotency key: %w", res.Error)
 	}
 	if res.RowsAffected == 1 {
 		return true, known, nil
 	}
-	known, there, err := s.Find(ctx, req)
+	known, there, err := s.find(ctx, req)
 	if err == nil && !there { // the first has just failed and freed the key
 		known.BodyHash = req.BodyHash
 	}
 	return false, known, err
 }
 
-// Find returns what is known of the first request with this key.
-func (s *idempotencyStore) Find(ctx context.Context, req idempotentRequest) (known idempotentAnswer, there bool, err error) {
-	var row idempotencyRow
+// find returns what is known of the first request with this key.
+func (s store) find(ctx context.Context, req request) (known answer, there bool, err error) {
+	var row row
 	err = s.db.WithContext(ctx).Take(&row, "user_id = ? AND key = ?", req.UserID, req.Key).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return known, false, nil
@@ -90,45 +91,45 @@ func (s *idempotencyStore) Find(ctx context.Context, req idempotentRequest) (kno
 	if err != nil {
 		return known, false, fmt.Errorf("read idempotency key: %w", err)
 	}
-	known = idempotentAnswer{BodyHash: row.BodyHash, Status: row.Status, Body: row.Body}
+	known = answer{BodyHash: row.BodyHash, Status: row.Status, Body: row.Body}
 	return known, true, json.Unmarshal([]byte(row.Headers), &known.Headers)
 }
 
-// Renew extends the lease of a request that still runs, and reports whether it holds the key.
-func (s *idempotencyStore) Renew(ctx context.Context, req idempotentRequest, now time.Time) (bool, error) {
-	res := s.db.WithContext(ctx).Exec("UPDATE idempotency_keys SET lease_until = ? WHERE user_id = ? AND key = ? AND owner = ? AND status = 0",
-		micro(now.Add(idempotencyLease)), req.UserID, req.Key, req.Owner)
+// renew extends the lease of a request that still runs, and reports whether it holds the key.
+func (s store) renew(ctx context.Context, req request, now time.Time) (bool, error) {
+	res := s.running(ctx, req).Update("lease_until", micro(now.Add(lease)))
 	return res.RowsAffected == 1, res.Error
 }
 
-// Keep stores the answer of a claimed request.
-func (s *idempotencyStore) Keep(ctx context.Context, req idempotentRequest, a idempotentAnswer) error {
+// keep stores the answer of a claimed request.
+func (s store) keep(ctx context.Context, req request, a answer) error {
 	headers, err := json.Marshal(a.Headers)
 	if err != nil {
 		return err
 	}
-	return s.db.WithContext(ctx).Exec(
-		"UPDATE idempotency_keys SET status = ?, headers = ?, body = ? WHERE user_id = ? AND key = ? AND owner = ?",
-		a.Status, string(headers), a.Body, req.UserID, req.Key, req.Owner).Error
+	return s.running(ctx, req).Updates(&row{Status: a.Status, Headers: string(headers), Body: a.Body}).Error
 }
 
-// Forget frees the key of a claimed request that has no answer.
-func (s *idempotencyStore) Forget(ctx context.Context, req idempotentRequest) error {
-	return s.db.WithContext(ctx).Exec(
-		"DELETE FROM idempotency_keys WHERE user_id = ? AND key = ? AND owner = ? AND status = 0",
-		req.UserID, req.Key, req.Owner).Error
+// forget frees the key of a claimed request that has no answer.
+func (s store) forget(ctx context.Context, req request) error {
+	return s.running(ctx, req).Delete(nil).Error
 }
 
-// Usage counts the keys of a user and the bytes of their answers.
-func (s *idempotencyStore) Usage(ctx context.Context, userID int64) (keys, bytes int64, err error) {
-	err = s.db.WithContext(ctx).Raw("SELECT count(*), coalesce(sum(length(body)), 0) FROM idempotency_keys WHERE user_id = ?", userID).
+// running selects the row of a claimed request that has no answer.
+func (s store) running(ctx context.Context, req request) *gorm.DB {
+	return s.db.WithContext(ctx).Model(&row{}).Where("user_id = ? AND key = ? AND owner = ? AND status = 0", req.UserID, req.Key, req.Owner)
+}
+
+// usage counts the keys of a user and the bytes of their answers.
+func (s store) usage(ctx context.Context, userID int64) (keys, bytes int64, err error) {
+	err = s.db.WithContext(ctx).Model(&row{}).Where("user_id = ?", userID).Select("count(*), coalesce(sum(length(body)), 0)").
 		Row().Scan(&keys, &bytes)
 	return keys, bytes, err
 }
 
-// Trim deletes what is over.
-func (s *idempotencyStore) Trim(ctx context.Context, now time.Time) error {
-	return s.db.WithContext(ctx).Exec("DELETE FROM idempotency_keys WHERE expires_at <= ?", micro(now)).Error
+// trim deletes what is over.
+func (s store) trim(ctx context.Context, now time.Time) error {
+	return s.db.WithContext(ctx).Delete(&row{}, "expires_at <= ?", micro(now)).Error
 }
 
 // micro is what both databases keep of an instant.

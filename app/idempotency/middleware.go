@@ -1,4 +1,5 @@
-package app
+// Package idempotency answers a repeated POST as its first execution was answered.
+package idempotency
 
 import (
 	"bytes"
@@ -16,36 +17,45 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
+	"gorm.io/gorm"
 
 	"punctual/account"
 	"punctual/app/problem"
 )
 
 const (
-	idempotencyTTL      = 24 * time.Hour
-	idempotencyLease    = 20 * time.Second // without renewal the process is lost, and the key is free again
-	idempotencyRenew    = 5 * time.Second
-	idempotencyWait     = 25 * time.Second // for the first of two equal requests to end
-	idempotencyPoll     = 25 * time.Millisecond
-	idempotencyPatience = 5 * time.Second // for a statement about a key, whether or not the client is there
-	idempotencyAnswer   = 1 << 20         // bytes of a compressed answer
-	idempotencyKey      = "Idempotency-Key"
+	ttl          = 24 * time.Hour
+	lease        = 20 * time.Second // without renewal the process is lost, and the key is free again
+	renewEvery   = 5 * time.Second
+	waitForFirst = 25 * time.Second // for the first of two equal requests to end
+	poll         = 25 * time.Millisecond
+	patience     = 5 * time.Second // for a statement about a key, whether or not the client is there
+	maxAnswer    = 1 << 20         // bytes of a compressed answer
 )
 
-// idempotency gives a repeated POST the answer of the first one. A request with a key runs to its
+// Header of a request with a key.
+const Header = "Idempotency-Key"
+
+// Middleware gives a repeated POST the answer of the first one. A request with a key runs to its
 // end even if its client leaves, and its answer is kept for a day, except those that may differ the
 // next time: 5xx, 408, 429 and 499. A retry waits for a running request. If the process dies, the
 // key is free again when its lease ends.
 //
 // Operations without a user (sign-in, set-up, pairing a door) take no part, since neither a
 // password nor a token shall lie in a table. Nor do operations without effect.
-type idempotency struct {
-	store *idempotencyStore
-	log   *slog.Logger
-	now   func() time.Time
-	usage idempotencyUsage
+type Middleware struct {
+	store   store
+	timeout time.Duration             // of a request
+	secret  func(huma.Context) string // that the caller shows
+	log     *slog.Logger
+	now     func() time.Time
+	usage   usage
+}
 
-	secret func(huma.Context) string // that the caller shows
+// New returns the middleware. A request may run for timeout, whether or not its client waits for it.
+// The function secret returns the credential of a request.
+func New(db *gorm.DB, timeout time.Duration, secret func(huma.Context) string, log *slog.Logger) *Middleware {
+	return &Middleware{store: store{db}, timeout: timeout, secret: secret, log: log, now: time.Now}
 }
 
 // withoutEffect are POSTs that change nothing: repeating them needs no key.
@@ -56,12 +66,18 @@ var withoutEffect = []string{"preview-series", "preview-series-update", "plan-co
 // protects it; the price is that only the same sign-in gets the answer again.
 var boundToSignIn = []string{"create-my-token", "create-user-token", "create-door-code", "create-feed", "create-user", "create-webhook"}
 
-// middleware comes after the authentication, and after the body was read.
-func (i *idempotency) middleware(ctx huma.Context, next func(huma.Context)) {
-	key := ctx.Header(idempotencyKey)
+// HasEffect reports whether an operation takes part.
+func HasEffect(operation string) bool { return !slices.Contains(withoutEffect, operation) }
+
+// BoundToSignIn reports whether only the same sign-in gets an operation's answer again.
+func BoundToSignIn(operation string) bool { return slices.Contains(boundToSignIn, operation) }
+
+// Handle comes after the authentication, and after the body was read.
+func (m *Middleware) Handle(ctx huma.Context, next func(huma.Context)) {
+	key := ctx.Header(Header)
 	who, ok := account.FromContext(ctx.Context())
 	op := ctx.Operation().OperationID
-	if ctx.Method() != http.MethodPost || key == "" || !ok || slices.Contains(withoutEffect, op) {
+	if ctx.Method() != http.MethodPost || key == "" || !ok || !HasEffect(op) {
 		next(ctx)
 		return
 	}
@@ -79,19 +95,19 @@ func (i *idempotency) middleware(ctx huma.Context, next func(huma.Context)) {
 	c.Request.Body = io.NopCloser(bytes.NewReader(body))
 
 	secret := key
-	if slices.Contains(boundToSignIn, op) {
-		secret += "\x00" + i.secret(ctx)
+	if BoundToSignIn(op) {
+		secret += "\x00" + m.secret(ctx)
 	}
 	s := newSeal(secret)
-	i.run(ctx, next, c, s, idempotentRequest{
+	m.run(ctx, next, c, s, request{
 		UserID: who.UserID, Key: hashKey(key), Method: c.Request.Method, Path: c.Request.URL.Path,
 		BodyHash: s.fingerprint(c.Request.Method, c.Request.URL.RequestURI(), string(body)), Owner: rand.Text(),
 	})
 }
 
 // run executes the request, or gives the answer that its first execution had.
-func (i *idempotency) run(ctx huma.Context, next func(huma.Context), c *gin.Context, s seal, req idempotentRequest) {
-	first, known, err := i.claim(ctx.Context(), req)
+func (m *Middleware) run(ctx huma.Context, next func(huma.Context), c *gin.Context, s seal, req request) {
+	first, known, err := m.claim(ctx.Context(), req)
 	switch {
 	case err != nil:
 		if p := problem.Of(err); p != nil {
@@ -101,7 +117,7 @@ func (i *idempotency) run(ctx huma.Context, next func(huma.Context), c *gin.Cont
 		_ = c.Error(err)
 		problem.Write(c, problem.Internal())
 	case first:
-		i.execute(ctx, next, c, s, req)
+		m.execute(ctx, next, c, s, req)
 	case known.BodyHash != req.BodyHash:
 		problem.Write(c, keyProblem("key_reused", "must not be reused: another request used it within the last 24 hours"))
 	case known.Status == 0:
@@ -109,58 +125,58 @@ func (i *idempotency) run(ctx huma.Context, next func(huma.Context), c *gin.Cont
 		p.State, p.RetryAfter = "running", time.Second
 		problem.Write(c, p)
 	default:
-		i.replay(c, s, known)
+		m.replay(c, s, known)
 	}
 }
 
 // claim makes this request the first of its key, or returns what is known of the first. It waits
 // a while for one that runs. A statement is not cut off when the client leaves: nobody would
 // know whether the key is taken.
-func (i *idempotency) claim(ctx context.Context, req idempotentRequest) (first bool, known idempotentAnswer, err error) {
-	poll := idempotencyPoll
-	for deadline := time.Now().Add(idempotencyWait); ; poll = min(2*poll, 500*time.Millisecond) {
-		first, known, err = i.tryClaim(ctx, req)
+func (m *Middleware) claim(ctx context.Context, req request) (first bool, known answer, err error) {
+	pause := poll
+	for deadline := time.Now().Add(waitForFirst); ; pause = min(2*pause, 500*time.Millisecond) {
+		first, known, err = m.tryClaim(ctx, req)
 		if err != nil || first || known.Status != 0 || known.BodyHash != req.BodyHash || time.Now().After(deadline) {
 			return first, known, err
 		}
 		select {
 		case <-ctx.Done():
 			return false, known, ctx.Err()
-		case <-time.After(poll):
+		case <-time.After(pause):
 		}
 	}
 }
 
-func (i *idempotency) tryClaim(ctx context.Context, req idempotentRequest) (first bool, known idempotentAnswer, err error) {
-	ctx, cancel := i.detached(ctx)
+func (m *Middleware) tryClaim(ctx context.Context, req request) (first bool, known answer, err error) {
+	ctx, cancel := m.detached(ctx)
 	defer cancel()
-	if spent, err := i.usage.spent(ctx, i.store, req.UserID); err != nil {
+	if spent, err := m.usage.spent(ctx, m.store, req.UserID); err != nil {
 		return false, known, err
 	} else if spent { // answers that are kept are still given
-		known, there, err := i.store.Find(ctx, req)
+		known, there, err := m.store.find(ctx, req)
 		if err == nil && !there {
 			err = keysSpent()
 		}
 		return false, known, err
 	}
-	first, known, err = i.store.Claim(ctx, req, i.now())
+	first, known, err = m.store.claim(ctx, req, m.now())
 	if err != nil {
-		i.forget(ctx, req) // the database may have taken it nevertheless
+		m.forget(ctx, req) // the database may have taken it nevertheless
 	}
 	return first, known, err
 }
 
 // detached is a context for a statement that has to end whether or not the client is there.
-func (i *idempotency) detached(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), idempotencyPatience)
+func (m *Middleware) detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), patience)
 }
 
 // execute runs the request detached from its client, and keeps the answer before it is sent, so that
 // a client that saw it gets it again.
-func (i *idempotency) execute(ctx huma.Context, next func(huma.Context), c *gin.Context, s seal, req idempotentRequest) {
-	running, cancel := context.WithTimeout(context.WithoutCancel(ctx.Context()), handlerTimeout)
+func (m *Middleware) execute(ctx huma.Context, next func(huma.Context), c *gin.Context, s seal, req request) {
+	running, cancel := context.WithTimeout(context.WithoutCancel(ctx.Context()), m.timeout)
 	defer cancel()
-	renewing := i.renew(running, cancel, req)
+	renewing := m.renew(running, cancel, req)
 	request := c.Request
 	c.Request = request.WithContext(running)
 	w := &heldWriter{ResponseWriter: c.Writer, status: http.StatusOK}
@@ -171,50 +187,50 @@ func (i *idempotency) execute(ctx huma.Context, next func(huma.Context), c *gin.
 		<-renewing
 		c.Writer, c.Request = w.ResponseWriter, request
 		if !kept {
-			i.forget(running, req)
+			m.forget(running, req)
 		}
 	}()
 	next(huma.WithContext(ctx, running))
 
 	if isFinal(w.status) {
-		kept = i.keep(running, s, req, w)
+		kept = m.keep(running, s, req, w)
 	}
 	w.release()
 }
 
 // keep reports whether the key has its final state.
-func (i *idempotency) keep(ctx context.Context, s seal, req idempotentRequest, w *heldWriter) bool {
+func (m *Middleware) keep(ctx context.Context, s seal, req request, w *heldWriter) bool {
 	body, err := s.close(w.body.Bytes())
 	if err == nil {
-		if len(body) > idempotencyAnswer {
+		if len(body) > maxAnswer {
 			body = nil // and every retry learns that
 		}
-		ctx, cancel := i.detached(ctx)
+		ctx, cancel := m.detached(ctx)
 		defer cancel()
-		err = i.store.Keep(ctx, req, idempotentAnswer{Status: w.status, Headers: w.headers(), Body: body})
-		i.usage.add(req.UserID, len(body))
+		err = m.store.keep(ctx, req, answer{Status: w.status, Headers: w.headers(), Body: body})
+		m.usage.add(req.UserID, len(body))
 	}
 	if err != nil {
-		i.log.WarnContext(ctx, "storing an idempotent answer failed", "error", err)
+		m.log.WarnContext(ctx, "storing an idempotent answer failed", "error", err)
 	}
 	return err == nil
 }
 
-func (i *idempotency) forget(ctx context.Context, req idempotentRequest) {
-	ctx, cancel := i.detached(ctx)
+func (m *Middleware) forget(ctx context.Context, req request) {
+	ctx, cancel := m.detached(ctx)
 	defer cancel()
-	if err := i.store.Forget(ctx, req); err != nil {
-		i.log.WarnContext(ctx, "freeing an idempotency key failed, it expires with its lease", "error", err)
+	if err := m.store.forget(ctx, req); err != nil {
+		m.log.WarnContext(ctx, "freeing an idempotency key failed, it expires with its lease", "error", err)
 	}
 }
 
 // renew extends the lease until ctx ends. If that fails for too long, it ends the request, before
 // a retry takes the key. The channel is closed when it has stopped.
-func (i *idempotency) renew(ctx context.Context, cancel context.CancelFunc, req idempotentRequest) <-chan struct{} {
+func (m *Middleware) renew(ctx context.Context, cancel context.CancelFunc, req request) <-chan struct{} {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		tick := time.NewTicker(idempotencyRenew)
+		tick := time.NewTicker(renewEvery)
 		defer tick.Stop()
 		for last := time.Now(); ; {
 			select {
@@ -223,10 +239,10 @@ func (i *idempotency) renew(ctx context.Context, cancel context.CancelFunc, req 
 			case <-tick.C:
 			}
 			asked := time.Now()
-			held, err := i.store.Renew(ctx, req, i.now())
+			held, err := m.store.renew(ctx, req, m.now())
 			if err == nil && held {
 				last = asked
-			} else if err == nil || time.Since(last) > idempotencyLease-idempotencyRenew {
+			} else if err == nil || time.Since(last) > lease-renewEvery {
 				cancel()
 				return
 			}
@@ -239,7 +255,7 @@ func isFinal(status int) bool {
 	return status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests && status != problem.StatusClientGone
 }
 
-func (i *idempotency) replay(c *gin.Context, s seal, known idempotentAnswer) {
+func (m *Middleware) replay(c *gin.Context, s seal, known answer) {
 	if len(known.Body) == 0 {
 		p := problem.New(http.StatusConflict, "state_conflict", "The first request succeeded, but its response was too long to keep")
 		p.State = "answered"
@@ -259,12 +275,12 @@ func (i *idempotency) replay(c *gin.Context, s seal, known idempotentAnswer) {
 }
 
 // RunTrimmer deletes what is over every hour until ctx ends.
-func (i *idempotency) RunTrimmer(ctx context.Context) error {
+func (m *Middleware) RunTrimmer(ctx context.Context) error {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
 	for {
-		if err := i.store.Trim(ctx, i.now()); err != nil && ctx.Err() == nil {
-			i.log.Warn("deleting old idempotency keys failed", "error", err)
+		if err := m.store.trim(ctx, m.now()); err != nil && ctx.Err() == nil {
+			m.log.Warn("deleting old idempotency keys failed", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -276,13 +292,13 @@ func (i *idempotency) RunTrimmer(ctx context.Context) error {
 
 // Most that is kept for a person at a time.
 const (
-	idempotencyKeysEach  = 50_000
-	idempotencyBytesEach = 64 << 20
-	idempotencyCounted   = 10 * time.Second // then it is counted again
+	maxKeys  = 50_000
+	maxBytes = 64 << 20
+	recount  = 10 * time.Second // then it is counted again
 )
 
 // idempotencyUsage remembers for a while what is kept for each person.
-type idempotencyUsage struct {
+type usage struct {
 	mu sync.Mutex
 	of map[int64]*keptFor
 }
@@ -293,15 +309,15 @@ type keptFor struct {
 }
 
 // spent reports whether nothing more is kept for a person.
-func (u *idempotencyUsage) spent(ctx context.Context, store *idempotencyStore, userID int64) (bool, error) {
+func (u *usage) spent(ctx context.Context, s store, userID int64) (bool, error) {
 	u.mu.Lock()
 	k, ok := u.of[userID]
-	if ok && time.Since(k.counted) < idempotencyCounted {
+	if ok && time.Since(k.counted) < recount {
 		defer u.mu.Unlock()
-		return k.keys >= idempotencyKeysEach || k.bytes >= idempotencyBytesEach, nil
+		return k.keys >= maxKeys || k.bytes >= maxBytes, nil
 	}
 	u.mu.Unlock()
-	keys, bytes, err := store.Usage(ctx, userID)
+	keys, bytes, err := s.usage(ctx, userID)
 	if err != nil {
 		return false, fmt.Errorf("count idempotency keys: %w", err)
 	}
@@ -311,11 +327,11 @@ func (u *idempotencyUsage) spent(ctx context.Context, store *idempotencyStore, u
 		u.of = map[int64]*keptFor{}
 	}
 	u.of[userID] = &keptFor{keys, bytes, time.Now()}
-	return keys >= idempotencyKeysEach || bytes >= idempotencyBytesEach, nil
+	return keys >= maxKeys || bytes >= maxBytes, nil
 }
 
 // add counts an answer that is kept from now on.
-func (u *idempotencyUsage) add(userID int64, bytes int) {
+func (u *usage) add(userID int64, bytes int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if k, ok := u.of[userID]; ok {
@@ -337,7 +353,7 @@ func isIdempotencyKey(key string) bool {
 
 func keyProblem(code, message string) *problem.Problem {
 	p := problem.New(http.StatusUnprocessableEntity, "invalid", "Invalid request")
-	p.Errors = []problem.ProblemFault{{Location: "header." + idempotencyKey, Message: message, Code: code}}
+	p.Errors = []problem.ProblemFault{{Location: "header." + Header, Message: message, Code: code}}
 	return p
 }
 
