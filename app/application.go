@@ -31,6 +31,7 @@ import (
 	"punctual/delayjob/webhook"
 	"punctual/meeting"
 	"punctual/meeting/events"
+	"punctual/meeting/forecast"
 	meetingstore "punctual/meeting/gormstore"
 	meetinghttp "punctual/meeting/httpapi"
 	meetingjobs "punctual/meeting/jobs"
@@ -70,6 +71,7 @@ type application struct {
 	wideLimiter   limiter
 	meetings      *meeting.Service
 	reports       *report.Service
+	forecasts     *forecast.Service
 	stream        *events.Stream
 	broadcasts    *broadcasts // to and from other processes
 	meetingStore  *meetingstore.Store
@@ -199,9 +201,11 @@ func (a *application) wireAreas() {
 	a.rights.history = rightsHistory(db)
 	a.rights.tellOthers = a.broadcasts.add(a.config.Queue.Prefix+":rights", a.role.serves(), a.rights.recheck).send
 	a.topics.TellOthers(a.broadcasts.add(a.config.Queue.Prefix+":webhooks", a.role.works(), a.topics.WebhooksChanged).send)
+	inForce := func() meeting.Settings { return *a.settings.Load() }
 	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people, a.newLimiter("invite:", unknownRate)}, notifyingScheduler{scheduler, changed},
-		func() meeting.Settings { return *a.settings.Load() }, time.Now, a.log)
-	a.reports = report.NewService(a.meetingStore, func() string { return a.settings.Load().Timezone }, time.Now)
+		inForce, time.Now, a.log)
+	a.reports = report.NewService(a.meetingStore, func() string { return inForce().Timezone }, time.Now)
+	a.forecasts = forecast.NewService(a.meetingStore, inForce, time.Now)
 
 	over := a.config.Queue.Options()
 	a.jobs = meetingjobs.New(meetingjobs.Deps{

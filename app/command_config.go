@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"math"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"punctual/app/config"
 	"punctual/app/database"
 	"punctual/meeting"
+	"punctual/meeting/forecast"
 	meetingstore "punctual/meeting/gormstore"
 
 	"github.com/spf13/cobra"
@@ -153,8 +153,8 @@ func planOffline(ctx context.Context, old, next *config.Config, now func() time.
 		return nil, err
 	}
 	settings := *old.Booking.Settings()
-	meetings := meeting.NewService(meetingstore.New(db.Gorm, nil), nil, nil, func() meeting.Settings { return settings }, now, slog.New(slog.DiscardHandler))
-	p, _, err := planConfig(ctx, meetings, meeting.Actor{Kind: meeting.ActorSystem, Name: "plan"}, old, next, math.MaxInt)
+	forecasts := forecast.NewService(meetingstore.New(db.Gorm, nil), func() meeting.Settings { return settings }, now)
+	p, _, err := planConfig(ctx, forecasts, meeting.Actor{Kind: meeting.ActorSystem, Name: "plan"}, old, next, math.MaxInt)
 	if err != nil {
 		err = fmt.Errorf("read bookings (punctual migrate status shows whether the schema is up to date): %w", err)
 	}

@@ -128,7 +128,7 @@ func (a *application) registerPlan(api huma.API) {
 			return nil, account.ErrUnauthorized
 		}
 		by := meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role)}
-		plan, totals, err := planConfig(ctx, a.meetings, by, a.latest.Load(), next.Config, 200)
+		plan, totals, err := planConfig(ctx, a.forecasts, by, a.latest.Load(), next.Config, 200)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"punctual/app/config"
 	"punctual/meeting"
+	"punctual/meeting/forecast"
 )
 
 // ConfigPlan is the effect of other settings: the settings that differ and the affected bookings.
@@ -73,8 +74,8 @@ type PlanTotals struct {
 
 // planConfig compares next with old and returns the effects on existing bookings. It returns the
 // first most of each kind, and their totals.
-func planConfig(ctx context.Context, meetings *meeting.Service, by meeting.Actor, old, next *config.Config, most int) (*ConfigPlan, *PlanTotals, error) {
-	f, err := meetings.Forecast(ctx, by, *next.Booking.Settings(), most)
+func planConfig(ctx context.Context, forecasts *forecast.Service, by meeting.Actor, old, next *config.Config, most int) (*ConfigPlan, *PlanTotals, error) {
+	f, err := forecasts.Forecast(ctx, by, *next.Booking.Settings(), most)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -104,9 +104,9 @@ func (a Actor) DecidesAs() []int64 {
 	return append([]int64{a.ID}, *a.StandsFor...)
 }
 
-// deadline of a request made at an instant: when the strictest room's time-out ends, but
-// not after the start. A timeout of 0 is the installation's.
-func deadline(rooms []*Room, start, at time.Time, timeout time.Duration) time.Time {
+// RequestDeadline returns the deadline of a request made at an instant: when the strictest room's
+// time-out ends, but not after the start. Rooms without a time-out have the given one.
+func RequestDeadline(rooms []*Room, start, at time.Time, timeout time.Duration) time.Time {
 	wait := strictest(rooms, timeout, func(r *Room) time.Duration { return r.Approval.Timeout })
 	if wait == 0 {
 		return start
@@ -126,9 +126,9 @@ func strictest(rooms []*Room, installation time.Duration, of func(*Room) time.Du
 	return least
 }
 
-// onTimeout is what becomes of a request that nobody decides: it is confirmed only if every
-// room says so.
-func onTimeout(rooms []*Room, installation Status) Status {
+// RequestOutcome returns what becomes of a request that nobody decides: it is confirmed only if
+// every room says so.
+func RequestOutcome(rooms []*Room, installation Status) Status {
 	for _, r := range needApproval(rooms) {
 		if cmp.Or(r.Approval.OnTimeout, installation, Rejected) != Confirmed {
 			return Rejected

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 )
 
 // A series is bounded by its attendees and rooms on all dates, whether it is made or changed.
@@ -42,19 +41,5 @@ func TestSeries_boundsItsSize(t *testing.T) {
 	w.settings.Limits.MaxInvitations = 1
 	if _, err = w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{Fields: Fields{Title: new("Other")}, Scope: ScopeAll}); err != nil {
 		t.Errorf("another title of a series that is larger than allowed now: %v", err)
-	}
-}
-
-// A forecast keeps the first of each kind and counts the others.
-func TestForecast_countsWhatItLeavesOut(t *testing.T) {
-	w := newWorld(t)
-	for i := range 3 {
-		w.book(t, w.ann, w.fields(time.Duration(i+1)*time.Hour, w.desk))
-	}
-	next := w.settings
-	next.Limits.MaxDuration = time.Minute
-	f, err := w.Forecast(t.Context(), w.root, next, 1)
-	if err != nil || f.Looked != 3 || len(f.Refusals) != 1 || f.Totals.Refusals != 3 {
-		t.Errorf("%+v, %v", f, err)
 	}
 }

@@ -132,11 +132,11 @@ func (m *Meeting) ask(rooms []*Room, c *PendingChange, by Actor, ask Asking, at 
 	if c != nil && c.Slot.Start.Before(start) {
 		start = c.Slot.Start
 	}
-	m.Approval.OnTimeout = onTimeout(rooms, ask.OnTimeout)
+	m.Approval.OnTimeout = RequestOutcome(rooms, ask.OnTimeout)
 	m.Approval.Asked++
 	r := &Request{
 		Number: m.Approval.Asked, First: m.Approval.Asked, Level: firstLevel,
-		AskedAt: at, Deadline: deadline(rooms, start, at, ask.Timeout), Told: []int64{}, Change: c,
+		AskedAt: at, Deadline: RequestDeadline(rooms, start, at, ask.Timeout), Told: []int64{}, Change: c,
 	}
 	m.Request = r
 	if m.closed(rooms, at) != nil { // an override
