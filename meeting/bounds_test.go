@@ -28,16 +28,16 @@ func TestSeries_boundsItsSize(t *testing.T) {
 	f := w.weekly("FREQ=WEEKLY;COUNT=3", w.desk)
 	f.Attendees = guests(3)
 	_, err := w.PreviewSeries(t.Context(), w.ann, f)
-	refused("a preview", err, "body.attendees too_many_invitations")
+	refused("a preview", err, "attendees too_many_invitations")
 	_, err = w.BookSeries(t.Context(), w.ann, f)
-	refused("a booking", err, "body.attendees too_many_invitations")
+	refused("a booking", err, "attendees too_many_invitations")
 	f.Attendees = guests(2)
 	f.RoomIDs = &[]int64{w.desk.ID, other.ID}
 	series := w.bookSeries(t, w.ann, f).Series
 	_, err = w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{Fields: Fields{Attendees: guests(3)}, Scope: ScopeAll})
-	refused("more attendees", err, "body.attendees too_many_invitations")
+	refused("more attendees", err, "attendees too_many_invitations")
 	_, err = w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=4"), Scope: ScopeAll})
-	refused("more dates", err, "body.room_ids too_many_bookings")
+	refused("more dates", err, "room_ids too_many_bookings")
 	w.settings.Limits.MaxInvitations = 1
 	if _, err = w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{Fields: Fields{Title: new("Other")}, Scope: ScopeAll}); err != nil {
 		t.Errorf("another title of a series that is larger than allowed now: %v", err)

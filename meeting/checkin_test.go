@@ -67,7 +67,7 @@ func TestCheckInWindow_follow(t *testing.T) {
 func TestRoomFields_checkIn(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.CreateRoom(t.Context(), w.root, RoomFields{Name: new("Cell"), CheckInRequired: new(true), CheckInOpens: new(time.Duration(0)), CheckInGrace: new(time.Duration(0))})
-	if e, ok := errors.AsType[*InvalidError](err); !ok || len(e.Faults) != 1 || e.Faults[0].Location != "body.check_in.grace" {
+	if e, ok := errors.AsType[*InvalidError](err); !ok || len(e.Faults) != 1 || e.Faults[0].Location != "check_in.grace" {
 		t.Errorf("nobody could ever check in: %v", err)
 	}
 }

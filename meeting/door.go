@@ -144,7 +144,7 @@ func (r *Room) doorSlot(length time.Duration, at time.Time) clock.Slot {
 
 // atDoorAllowed are those of the broken rules that count at a door: a start off the grid does not.
 func atDoorAllowed(broken []Fault) []Fault {
-	return slices.DeleteFunc(broken, func(f Fault) bool { return f.Code == "step" && f.Location == "body.start" })
+	return slices.DeleteFunc(broken, func(f Fault) bool { return f.Code == "step" && f.Location == "start" })
 }
 
 // needsDecision refuses what somebody would have to decide on first, where there is no time to.

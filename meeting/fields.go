@@ -94,18 +94,18 @@ func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
 func (f *Fields) texts(t *Terms, required bool, found *fault.List) {
 	if f.Title != nil {
 		t.Title = strings.TrimSpace(*f.Title)
-		checkName(found, "body.title", t.Title, maxTitle)
+		checkName(found, "title", t.Title, maxTitle)
 	} else if required {
-		found.Add("body.title", "required", "is required")
+		found.Add("title", "required", "is required")
 	}
 	if f.Description != nil {
 		t.Description = strings.ReplaceAll(*f.Description, "\r\n", "\n")
-		found.Text("body.description", t.Description, maxDescription)
+		found.Text("description", t.Description, maxDescription)
 	}
 	if f.Visibility != nil {
 		t.Visibility = cmp.Or(*f.Visibility, Public)
 		if t.Visibility != Public && t.Visibility != Private {
-			found.Add("body.visibility", "unknown_value", "must be public or private")
+			found.Add("visibility", "unknown_value", "must be public or private")
 		}
 	}
 }
@@ -116,25 +116,25 @@ func (f *Fields) override(found *fault.List) {
 	}
 	f.Override.Reason = strings.TrimSpace(f.Override.Reason)
 	if f.Override.Reason == "" {
-		found.Add("body.override.reason", "required", "is required: it is kept in the history")
+		found.Add("override.reason", "required", "is required: it is kept in the history")
 	}
-	found.Text("body.override.reason", f.Override.Reason, maxComment)
+	found.Text("override.reason", f.Override.Reason, maxComment)
 }
 
 func (f *Fields) rooms(t *Terms, base *Meeting, k known, found *fault.List) {
 	want := f.roomIDs(base)
 	switch {
 	case f.RoomIDs == nil && base == nil:
-		found.Add("body.room_ids", "required", "is required")
+		found.Add("room_ids", "required", "is required")
 	case len(want) == 0:
-		found.Add("body.room_ids", "too_few", "must have at least one room")
+		found.Add("room_ids", "too_few", "must have at least one room")
 	case len(want) > maxRooms:
-		found.Add("body.room_ids", "too_many", "must have at most %d rooms", maxRooms)
+		found.Add("room_ids", "too_many", "must have at most %d rooms", maxRooms)
 		return
 	}
 	for i, id := range want {
 		at := slices.IndexFunc(k.rooms, func(r *Room) bool { return r.ID == id })
-		switch location := index("body.room_ids", i); {
+		switch location := index("room_ids", i); {
 		case at < 0:
 			found.Add(location, "unknown_room", "room %d does not exist", id)
 		case slices.Contains(want[:i], id):
@@ -155,19 +155,19 @@ func (f *Fields) times(t *Terms, required bool, k known, found *fault.List) {
 	t.Timezone = cmp.Or(t.Timezone, k.timezone)
 	loc, err := zoneOf(f.Timezone, t.Timezone)
 	if err != nil {
-		found.Add("body.timezone", "unknown_timezone", "%v", err)
+		found.Add("timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
 	}
 	start, end := clock.Moment{At: t.Slot.Start}, clock.Moment{At: t.Slot.End}
-	okStart := parseField(f.Start, &start, clock.ParseTime, "body.start", required, loc, found)
-	okEnd := parseField(f.End, &end, clock.ParseEnd, "body.end", required, loc, found)
+	okStart := parseField(f.Start, &start, clock.ParseTime, "start", required, loc, found)
+	okEnd := parseField(f.End, &end, clock.ParseEnd, "end", required, loc, found)
 	t.Slot, t.given = clock.Slot{Start: start.At, End: end.At}, clock.Slot{Start: start.Wall, End: end.Wall}
 	switch {
 	case !okStart || !okEnd:
 	case !t.Slot.Start.Before(t.Slot.End):
-		found.Add("body.end", "not_after_start", "must be after start")
+		found.Add("end", "not_after_start", "must be after start")
 	case t.Slot.Duration() > maxLength:
-		found.Add("body.end", "too_long", "must be at most 366 days after start")
+		found.Add("end", "too_long", "must be at most 366 days after start")
 	}
 }
 
@@ -197,13 +197,13 @@ func parseField(s *string, t *clock.Moment, read func(string, *time.Location) (c
 func (f *Fields) attendees(base *Meeting, people map[string]Person, found *fault.List) []Attendee {
 	asked := *f.Attendees
 	if len(asked) > maxAttendees {
-		found.Add("body.attendees", "too_many", "must have at most %d people", maxAttendees)
+		found.Add("attendees", "too_many", "must have at most %d people", maxAttendees)
 		return nil
 	}
 	as := make([]Attendee, 0, len(asked))
 	seen := make(map[string]bool, len(asked))
 	for i, p := range asked {
-		location := index("body.attendees", i)
+		location := index("attendees", i)
 		checkPerson(location, &p, found)
 		key := p.key()
 		if seen[key] && key != "" {
@@ -274,7 +274,7 @@ func (f *Fields) reminders(t *Terms, k known, found *fault.List) {
 		t.Reminders, t.DefaultReminders = k.reminders, true
 	case f.Reminders != nil:
 		t.Reminders, t.DefaultReminders = *f.Reminders, false
-		checkReminders(found, "body.reminders", t.Reminders)
+		checkReminders(found, "reminders", t.Reminders)
 	}
 }
 
@@ -337,7 +337,7 @@ func (t *Terms) broken(base *Meeting, limits Limits, at time.Time) []Fault {
 	var v fault.List
 	stays := base != nil && base.Slot.Start.Equal(t.Slot.Start)
 	if stays && !base.Slot.End.Equal(t.Slot.End) && t.Slot.End.Before(at) {
-		addPast(&v, "body.end", t.Slot.End, t.Slot.End, at)
+		addPast(&v, "end", t.Slot.End, t.Slot.End, at)
 	}
 	for _, r := range t.Rooms {
 		w := Wish{Slot: t.Slot, Persons: len(t.Attendees), Now: at}

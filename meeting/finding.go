@@ -81,9 +81,9 @@ func (q *AvailabilityQuery) check() error {
 	var found fault.List
 	switch {
 	case !q.Slot.Start.Before(q.Slot.End):
-		found.Add("query.end", "invalid_span", "must be after start")
+		found.Add("end", "invalid_span", "must be after start")
 	case q.Slot.Duration() > maxAvailabilitySpan:
-		found.Add("query.end", "invalid_span", "must be at most 31 days after start")
+		found.Add("end", "invalid_span", "must be at most 31 days after start")
 	}
 	q.Need.check(&found)
 	return found.Err()
@@ -91,13 +91,13 @@ func (q *AvailabilityQuery) check() error {
 
 func (n *Need) check(found *fault.List) {
 	if n.Persons < 0 || n.Persons > 1_000_000 {
-		found.Add("query.attendees", "out_of_range", "must be a number of people from 0 to 1,000,000")
+		found.Add("attendees", "out_of_range", "must be a number of people from 0 to 1,000,000")
 	}
 	if len(n.Features) > maxFeatures {
-		found.Add("query.features", "too_many", "must have at most %d features", maxFeatures)
+		found.Add("features", "too_many", "must have at most %d features", maxFeatures)
 	}
 	if len(n.RoomIDs) > maxRoomIDs {
-		found.Add("query.room_id", "too_many", "must have at most %d rooms", maxRoomIDs)
+		found.Add("room_id", "too_many", "must have at most %d rooms", maxRoomIDs)
 	}
 }
 
@@ -112,11 +112,11 @@ func (n *Need) searched(length time.Duration, span clock.Slot, at time.Time) (cl
 	}
 	switch {
 	case !span.Start.Before(span.End) || span.Duration() > maxSuggestSpan:
-		found.Add("query.to", "invalid_span", "must be after from and now, by at most 31 days")
+		found.Add("to", "invalid_span", "must be after from and now, by at most 31 days")
 	case length <= 0 || length > span.Duration():
-		found.Add("query.duration", "out_of_range", "must be positive and fit between from and to")
+		found.Add("duration", "out_of_range", "must be positive and fit between from and to")
 	case length%time.Second != 0:
-		found.Add("query.duration", "not_whole_seconds", "must be a whole number of seconds")
+		found.Add("duration", "not_whole_seconds", "must be a whole number of seconds")
 	}
 	return span, found.Err()
 }
@@ -152,12 +152,12 @@ func (r *Room) reasons(a *asker, slot clock.Slot, taken, held []clock.Slot) []Re
 	for _, t := range taken {
 		if t.Overlaps(wanted) {
 			text := fmt.Sprintf("%s is taken from %s to %s", r.Name, instantText(t.Start), instantText(t.End))
-			reasons = append(reasons, Reason{Span: t, Fault: Fault{Location: "query.start", Code: ReasonTaken, Message: text}})
+			reasons = append(reasons, Reason{Span: t, Fault: Fault{Location: "start", Code: ReasonTaken, Message: text}})
 		}
 	}
 	if a.tooLate(r, slot.Start) {
 		reasons = append(reasons, Reason{Fault: Fault{
-			Location: "query.start", Code: ReasonTooSoon, Message: "the start leaves no time to approve a request for " + r.Name,
+			Location: "start", Code: ReasonTooSoon, Message: "the start leaves no time to approve a request for " + r.Name,
 		}})
 	}
 	broken := r.Check(Wish{Slot: slot, Persons: a.need.Persons, Now: a.at}, a.conf.Limits)
@@ -244,7 +244,7 @@ func (r *Room) missing(n Need) []Reason {
 	for _, f := range n.Features {
 		if !slices.Contains(r.Features, f) {
 			reasons = append(reasons, Reason{Feature: f, Fault: Fault{
-				Location: "query.features", Code: ReasonFeatures, Message: r.Name + " has no " + f,
+				Location: "features", Code: ReasonFeatures, Message: r.Name + " has no " + f,
 			}})
 		}
 	}

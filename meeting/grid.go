@@ -48,10 +48,10 @@ func (q *RoomQuery) takes(r *Room) bool {
 
 func (q *GridQuery) check() error {
 	if q.Span.Start.IsZero() || q.Span.End.IsZero() {
-		return invalid("query.from", "required", "is required, together with to")
+		return invalid("from", "required", "is required, together with to")
 	}
 	if !q.Span.Start.Before(q.Span.End) || q.Span.Duration() > maxGridSpan {
-		return invalid("query.to", "invalid_span", "must be after from, by at most 62 days")
+		return invalid("to", "invalid_span", "must be after from, by at most 62 days")
 	}
 	return nil
 }

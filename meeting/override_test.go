@@ -51,7 +51,7 @@ func TestService_override(t *testing.T) {
 		t.Errorf("the quota alone, of a move: %v, %+v", err, es[len(es)-1])
 	}
 	_, err = w.Book(t.Context(), w.root, Fields{Override: &Override{}})
-	if e, ok := errors.AsType[*InvalidError](err); !ok || !slices.ContainsFunc(e.Faults, func(f Fault) bool { return f.Location == "body.override.reason" }) {
+	if e, ok := errors.AsType[*InvalidError](err); !ok || !slices.ContainsFunc(e.Faults, func(f Fault) bool { return f.Location == "override.reason" }) {
 		t.Errorf("without a reason: %v", err)
 	}
 	longer, err := w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(m.Slot.End.Add(time.Minute).Format(time.RFC3339)), Override: &Override{Reason: "longer"}})

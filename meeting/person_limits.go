@@ -55,7 +55,7 @@ func (p *personClaim) check(c *Claim, others []clock.Slot) []Fault {
 		used := p.ahead(others...)
 		before, after := used+time.Duration(p.had)*p.ahead(c.had), used+time.Duration(p.rooms)*p.ahead(c.wanted)
 		if after > most && after > before {
-			v.Violate("body.room_ids", "booked_ahead", Figures{Limit: FormatDuration(most), Used: FormatDuration(used), Actual: FormatDuration(after)},
+			v.Violate("room_ids", "booked_ahead", Figures{Limit: FormatDuration(most), Used: FormatDuration(used), Actual: FormatDuration(after)},
 				"one person may book at most %s of room time ahead; with this it would be %s", FormatDuration(most), FormatDuration(after))
 		}
 	}
@@ -63,7 +63,7 @@ func (p *personClaim) check(c *Claim, others []clock.Slot) []Fault {
 	if most := p.limits.Rooms; most > 0 && grows {
 		used := mostAtOnce(c.wanted, others)
 		if actual := used + p.rooms; actual > most {
-			v.Violate("body.room_ids", "rooms_at_once", Figures{Limit: most, Used: used, Actual: actual},
+			v.Violate("room_ids", "rooms_at_once", Figures{Limit: most, Used: used, Actual: actual},
 				"one person may book at most %d rooms at the same time; with this it would be %d", most, actual)
 		}
 	}

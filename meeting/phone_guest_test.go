@@ -59,10 +59,10 @@ func TestService_guestsWithAPhoneAlone(t *testing.T) {
 func TestService_guestsNeedAnAddress(t *testing.T) {
 	w := newWorld(t)
 	for name, people := range map[string][]Person{
-		"body.attendees[0].email": {{Name: "Nobody"}},
-		"body.attendees[0].phone": {{Phone: "12"}},
-		"body.attendees[1].phone": {{Phone: "+491701234567"}, {Phone: "+49-170-1234567"}},
-		"body.attendees[1].email": {{Phone: "+491701234567"}, {Email: "carl", Phone: "+491701234567"}},
+		"attendees[0].email": {{Name: "Nobody"}},
+		"attendees[0].phone": {{Phone: "12"}},
+		"attendees[1].phone": {{Phone: "+491701234567"}, {Phone: "+49-170-1234567"}},
+		"attendees[1].email": {{Phone: "+491701234567"}, {Email: "carl", Phone: "+491701234567"}},
 	} {
 		f := w.fields(time.Hour, w.desk)
 		f.Attendees = &people

@@ -28,7 +28,7 @@ func (l Limits) waits(open int) error {
 		return nil
 	}
 	var v fault.List
-	v.Violate("body", "too_many_waits", Figures{Limit: l.MaxWaits, Actual: open + 1, Used: open},
+	v.Violate("", "too_many_waits", Figures{Limit: l.MaxWaits, Actual: open + 1, Used: open},
 		"you are already on %d waiting lists, the maximum: leave one first", open)
 	return &PolicyError{Violations: v}
 }
@@ -55,9 +55,9 @@ type Agreed struct {
 // requests it; empty if there is none.
 func (w Wish) added() (location string, added clock.Slot) {
 	if w.Agreed == nil {
-		return "body.start", w.Slot
+		return "start", w.Slot
 	}
-	return "body.end", clock.Slot{Start: w.Agreed.End, End: w.Slot.End}
+	return "end", clock.Slot{Start: w.Agreed.End, End: w.Slot.End}
 }
 
 // Check returns every rule of the room and the installation that the wish breaks, except quotas.
@@ -72,14 +72,14 @@ func (r *Room) Check(w Wish, limits Limits) []Fault {
 	}
 	if w.Agreed == nil {
 		if !r.Active {
-			v.Violate("body.room_ids", "room_inactive", Figures{RoomID: r.ID}, "%s cannot be booked at present", r.Name)
+			v.Violate("room_ids", "room_inactive", Figures{RoomID: r.ID}, "%s cannot be booked at present", r.Name)
 		}
 		r.checkLead(w, limits, &v)
 	}
 	if unknown == nil {
 		r.checkHours(w, &v)
 	} else if _, added := w.added(); !added.Empty() {
-		v.Violate("body.room_ids", "unknown_timezone", Figures{RoomID: r.ID}, "%s has the time zone %q, which is unknown on this server", r.Name, r.Zone)
+		v.Violate("room_ids", "unknown_timezone", Figures{RoomID: r.ID}, "%s has the time zone %q, which is unknown on this server", r.Name, r.Zone)
 	}
 	r.checkBlackouts(w, &v)
 	return v
@@ -90,7 +90,7 @@ func (r *Room) checkCapacity(w Wish, v *fault.List) {
 		return
 	}
 	figures := Figures{RoomID: r.ID, Limit: r.Capacity, Actual: w.Persons}
-	v.Violate("body.attendees", "capacity", figures, "%s seats %d, not %d", r.Name, r.Capacity, w.Persons)
+	v.Violate("attendees", "capacity", figures, "%s seats %d, not %d", r.Name, r.Capacity, w.Persons)
 }
 
 // checkDuration accepts a length that fits either by the room's clocks or by elapsed time. When
@@ -104,15 +104,15 @@ func (r *Room) checkDuration(w Wish, limits Limits, v *fault.List) {
 	longer := w.Agreed == nil || w.Slot.End.After(w.Agreed.End)
 	shorter := w.Agreed == nil || w.Slot.End.Before(w.Agreed.End)
 	if least, d := r.Policy.MinDuration, max(passes, shown); shorter && d < least {
-		v.Violate("body.end", "min_duration", r.bound(least, d), "%s must be booked for at least %s", r.Name, FormatDuration(least))
+		v.Violate("end", "min_duration", r.bound(least, d), "%s must be booked for at least %s", r.Name, FormatDuration(least))
 	}
 	d := min(passes, shown)
 	switch most := stricter(r.Policy.MaxDuration, limits.MaxDuration); {
 	case !longer || most == 0 || d <= most:
 	case most == r.Policy.MaxDuration:
-		v.Violate("body.end", "max_duration", r.bound(most, d), "%s can be booked for at most %s", r.Name, FormatDuration(most))
+		v.Violate("end", "max_duration", r.bound(most, d), "%s can be booked for at most %s", r.Name, FormatDuration(most))
 	default:
-		v.Violate("body.end", "max_duration", bound(most, d), "a meeting can last at most %s", FormatDuration(most))
+		v.Violate("end", "max_duration", bound(most, d), "a meeting can last at most %s", FormatDuration(most))
 	}
 }
 
@@ -142,10 +142,10 @@ func (r *Room) checkStep(w Wish, v *fault.List) {
 		}
 	}
 	if w.Agreed == nil {
-		check("body.start", "start", w.Slot.Start)
+		check("start", "start", w.Slot.Start)
 	}
 	if w.Agreed == nil || !w.Slot.End.Equal(w.Agreed.End) {
-		check("body.end", "end", w.Slot.End)
+		check("end", "end", w.Slot.End)
 	}
 }
 
@@ -174,18 +174,18 @@ func addPast(found *fault.List, location string, edge, end, now time.Time) {
 func (r *Room) checkLead(w Wish, limits Limits, v *fault.List) {
 	lead := w.Slot.Start.Sub(w.Now)
 	if lead < -Tolerance || !w.Slot.End.After(w.Now) {
-		addPast(v, "body.start", w.Slot.Start, w.Slot.End, w.Now)
+		addPast(v, "start", w.Slot.Start, w.Slot.End, w.Now)
 		return
 	}
 	if least := r.Policy.MinNotice; least > 0 && lead < least {
-		v.Violate("body.start", "min_notice", r.bound(least, lead), "%s must be booked at least %s ahead", r.Name, FormatDuration(least))
+		v.Violate("start", "min_notice", r.bound(least, lead), "%s must be booked at least %s ahead", r.Name, FormatDuration(least))
 	}
 	switch most := stricter(r.Policy.MaxAdvance, limits.MaxAdvance); {
 	case most == 0 || lead <= most:
 	case most == r.Policy.MaxAdvance:
-		v.Violate("body.start", "max_advance", r.bound(most, lead), "%s can be booked at most %s ahead", r.Name, FormatDuration(most))
+		v.Violate("start", "max_advance", r.bound(most, lead), "%s can be booked at most %s ahead", r.Name, FormatDuration(most))
 	default:
-		v.Violate("body.start", "max_advance", bound(most, lead), "rooms can be booked at most %s ahead", FormatDuration(most))
+		v.Violate("start", "max_advance", bound(most, lead), "rooms can be booked at most %s ahead", FormatDuration(most))
 	}
 }
 

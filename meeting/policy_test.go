@@ -98,14 +98,14 @@ func TestRoom_Check(t *testing.T) {
 	}{
 		{"fits", strict, wish(time.Hour, time.Hour, 2), Limits{}, nil},
 		{"everything at once", closed, wish(0, 10*time.Minute, 3), Limits{}, []string{
-			"body.attendees capacity", "body.end min_duration", "body.room_ids room_inactive", "body.start min_notice", "body.start opening_hours",
+			"attendees capacity", "end min_duration", "room_ids room_inactive", "start min_notice", "start opening_hours",
 		}},
-		{"long and far", strict, wish(25*time.Hour, 150*time.Minute, 0), Limits{}, []string{"body.end max_duration", "body.start max_advance"}},
-		{"the installation is stricter", strict, wish(2*time.Hour, 90*time.Minute, 0), Limits{MaxDuration: time.Hour, MaxAdvance: time.Hour}, []string{"body.end max_duration", "body.start max_advance"}},
-		{"exactly the limits", strict, wish(24*time.Hour, 2*time.Hour, 0), Limits{}, []string{"body.start opening_hours"}},
-		{"at the last moment", strict, wish(time.Hour-time.Second, time.Hour, 0), Limits{}, []string{"body.start min_notice", "body.start opening_hours"}},
+		{"long and far", strict, wish(25*time.Hour, 150*time.Minute, 0), Limits{}, []string{"end max_duration", "start max_advance"}},
+		{"the installation is stricter", strict, wish(2*time.Hour, 90*time.Minute, 0), Limits{MaxDuration: time.Hour, MaxAdvance: time.Hour}, []string{"end max_duration", "start max_advance"}},
+		{"exactly the limits", strict, wish(24*time.Hour, 2*time.Hour, 0), Limits{}, []string{"start opening_hours"}},
+		{"at the last moment", strict, wish(time.Hour-time.Second, time.Hour, 0), Limits{}, []string{"start min_notice", "start opening_hours"}},
 		{"just begun", Room{Zone: "UTC", Active: true}, wish(-Tolerance, time.Hour, 0), Limits{}, nil},
-		{"begun for long", Room{Zone: "UTC", Active: true}, wish(-Tolerance-time.Second, time.Hour, 0), Limits{}, []string{"body.start in_past"}},
+		{"begun for long", Room{Zone: "UTC", Active: true}, wish(-Tolerance-time.Second, time.Hour, 0), Limits{}, []string{"start in_past"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -137,13 +137,13 @@ func TestRoom_Check_agreed(t *testing.T) {
 	}{
 		{"as it is", "12:07", 4, nil},
 		{"somebody leaves", "12:07", 3, nil},
-		{"somebody comes", "12:07", 5, []string{"body.attendees capacity"}},
+		{"somebody comes", "12:07", 5, []string{"attendees capacity"}},
 		{"shorter, but long still", "11:45", 4, nil},
-		{"too short", "10:00", 4, []string{"body.end min_duration"}},
-		{"off the grid", "11:44", 4, []string{"body.end step"}},
-		{"longer", "12:45", 4, []string{"body.end max_duration"}},
-		{"into a blackout", "13:15", 4, []string{"body.end max_duration", "body.end blackout"}},
-		{"after hours, with more people", "14:15", 5, []string{"body.attendees capacity", "body.end max_duration", "body.end opening_hours", "body.end blackout"}},
+		{"too short", "10:00", 4, []string{"end min_duration"}},
+		{"off the grid", "11:44", 4, []string{"end step"}},
+		{"longer", "12:45", 4, []string{"end max_duration"}},
+		{"into a blackout", "13:15", 4, []string{"end max_duration", "end blackout"}},
+		{"after hours, with more people", "14:15", 5, []string{"attendees capacity", "end max_duration", "end opening_hours", "end blackout"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestRoom_Check_agreed(t *testing.T) {
 func TestRoom_Check_longerButTooShort(t *testing.T) {
 	start := utc(t, "2027-02-10T09:00")
 	r := Room{Zone: "UTC", Policy: Policy{MinDuration: time.Hour}}
-	for minutes, want := range map[int][]string{20: {"body.end min_duration"}, 30: nil, 40: nil} {
+	for minutes, want := range map[int][]string{20: {"end min_duration"}, 30: nil, 40: nil} {
 		w := Wish{Slot: clock.Slot{Start: start, End: start.Add(time.Duration(minutes) * time.Minute)}, Now: start, Agreed: &Agreed{End: start.Add(30 * time.Minute)}}
 		if got := codes(r.Check(w, Limits{})); !slices.Equal(got, want) {
 			t.Errorf("%d minutes: got %q, want %q", minutes, got, want)
@@ -179,8 +179,8 @@ func TestRoom_Check_durationByTheClock(t *testing.T) {
 	}{
 		{"a day of 25 hours", "Europe/Berlin", "2027-10-31T00:00", "2027-11-01T00:00", 24 * time.Hour, 24 * time.Hour, nil},
 		{"a day of 23 hours", "Europe/Berlin", "2027-03-28T00:00", "2027-03-29T00:00", 24 * time.Hour, 24 * time.Hour, nil},
-		{"a minute more", "Europe/Berlin", "2027-10-31T00:00", "2027-11-01T00:01", 0, 24 * time.Hour, []string{"body.end max_duration"}},
-		{"a minute less", "Europe/Berlin", "2027-03-28T00:01", "2027-03-29T00:00", 24 * time.Hour, 0, []string{"body.end min_duration"}},
+		{"a minute more", "Europe/Berlin", "2027-10-31T00:00", "2027-11-01T00:01", 0, 24 * time.Hour, []string{"end max_duration"}},
+		{"a minute less", "Europe/Berlin", "2027-03-28T00:01", "2027-03-29T00:00", 24 * time.Hour, 0, []string{"end min_duration"}},
 		{"what passes counts, too", "Europe/Berlin", "2027-03-28T01:00", "2027-03-28T04:00", 0, 2 * time.Hour, nil},
 		{"and back", "Europe/Berlin", "2027-10-31T01:00", "2027-10-31T03:00", 3 * time.Hour, 0, nil},
 		{"half an hour", "Australia/Lord_Howe", "2027-04-04T00:00", "2027-04-04T08:00", 8 * time.Hour, 8 * time.Hour, nil},
@@ -198,7 +198,7 @@ func TestRoom_Check_durationByTheClock(t *testing.T) {
 	// Clocks show an earlier time at the end than at the start: what passes counts.
 	back := clock.Slot{Start: utc(t, "2027-10-31T00:50"), End: utc(t, "2027-10-31T01:20")}
 	r := Room{Zone: "Europe/Berlin", Active: true, Policy: Policy{MaxDuration: 20 * time.Minute}}
-	if got := codes(r.Check(Wish{Slot: back, Now: back.Start}, Limits{})); !slices.Equal(got, []string{"body.end max_duration"}) {
+	if got := codes(r.Check(Wish{Slot: back, Now: back.Start}, Limits{})); !slices.Equal(got, []string{"end max_duration"}) {
 		t.Errorf("half an hour across the change: %q", got)
 	}
 }
@@ -225,16 +225,16 @@ func TestRoom_checkStep(t *testing.T) {
 	}{
 		{"none", "UTC", 0, "2027-02-10T09:07", "2027-02-10T09:08", false, nil},
 		{"on the grid", "UTC", 15 * time.Minute, "2027-02-10T09:15", "2027-02-10T10:00", false, nil},
-		{"the start", "UTC", 15 * time.Minute, "2027-02-10T09:05", "2027-02-10T10:00", false, []string{"body.start step"}},
-		{"both ends", "UTC", 15 * time.Minute, "2027-02-10T09:05", "2027-02-10T10:05", false, []string{"body.start step", "body.end step"}},
-		{"a second", "UTC", 15 * time.Minute, "2027-02-10T09:00:01", "2027-02-10T10:00", false, []string{"body.start step"}},
+		{"the start", "UTC", 15 * time.Minute, "2027-02-10T09:05", "2027-02-10T10:00", false, []string{"start step"}},
+		{"both ends", "UTC", 15 * time.Minute, "2027-02-10T09:05", "2027-02-10T10:05", false, []string{"start step", "end step"}},
+		{"a second", "UTC", 15 * time.Minute, "2027-02-10T09:00:01", "2027-02-10T10:00", false, []string{"start step"}},
 		{"an agreed start", "UTC", 15 * time.Minute, "2027-02-10T09:05", "2027-02-10T10:00", true, nil},
-		{"the new end of it", "UTC", 15 * time.Minute, "2027-02-10T09:05", "2027-02-10T10:05", true, []string{"body.end step"}},
+		{"the new end of it", "UTC", 15 * time.Minute, "2027-02-10T09:05", "2027-02-10T10:05", true, []string{"end step"}},
 		{"by the room's clock", "Asia/Kolkata", time.Hour, "2027-02-10T09:30", "2027-02-10T10:30", false, nil},
-		{"and not by UTC", "Asia/Kolkata", time.Hour, "2027-02-10T09:00", "2027-02-10T10:00", false, []string{"body.start step", "body.end step"}},
+		{"and not by UTC", "Asia/Kolkata", time.Hour, "2027-02-10T09:00", "2027-02-10T10:00", false, []string{"start step", "end step"}},
 		{"a day of 23 hours", "Europe/Berlin", 24 * time.Hour, "2027-03-27T23:00", "2027-03-28T22:00", false, nil},
 		{"midnight is skipped", "Africa/Cairo", 24 * time.Hour, "2027-04-28T22:00", "2027-04-29T22:00", false, nil},
-		{"an hour behind that", "Africa/Cairo", 24 * time.Hour, "2027-04-28T22:00", "2027-04-29T23:00", false, []string{"body.end step"}},
+		{"an hour behind that", "Africa/Cairo", 24 * time.Hour, "2027-04-28T22:00", "2027-04-29T23:00", false, []string{"end step"}},
 		{"a day of 25 hours", "Europe/Berlin", 12 * time.Hour, "2027-10-30T22:00", "2027-10-31T23:00", false, nil},
 	}
 	for _, tt := range tests {

@@ -86,12 +86,12 @@ func (c *Claim) Check(others []clock.Slot) []Fault {
 		known := len(v)
 		if q.Count > 0 && after.count > q.Count && after.count > before.count {
 			figures.Limit, figures.Used, figures.Actual = q.Count, used.count, after.count
-			v.Violate("body.room_ids", "quota", figures, "one person can book %s at most %s per %s; this would make %d (%s from %s)",
+			v.Violate("room_ids", "quota", figures, "one person can book %s at most %s per %s; this would make %d (%s from %s)",
 				c.room.Name, times(q.Count), q.Per, after.count, q.Per, day)
 		}
 		if q.Duration > 0 && after.length > q.Duration && after.length > before.length {
 			figures.Limit, figures.Used, figures.Actual = FormatDuration(q.Duration), FormatDuration(used.length), FormatDuration(after.length)
-			v.Violate("body.room_ids", "quota", figures, "one person can book %s for at most %s per %s; this would make %s (%s from %s)",
+			v.Violate("room_ids", "quota", figures, "one person can book %s for at most %s per %s; this would make %s (%s from %s)",
 				c.room.Name, FormatDuration(q.Duration), q.Per, FormatDuration(after.length), q.Per, day)
 		}
 		if len(v) > known {

@@ -35,14 +35,14 @@ func (f *SiteFields) apply(s *Site) error {
 	var found fault.List
 	if f.Name != nil {
 		s.Name = strings.TrimSpace(*f.Name)
-		checkName(&found, "body.name", s.Name, maxTitle)
+		checkName(&found, "name", s.Name, maxTitle)
 	} else if s.Name == "" {
-		found.Add("body.name", "required", "is required")
+		found.Add("name", "required", "is required")
 	}
 	if f.Timezone != nil {
 		s.Timezone = *f.Timezone
 		if s.Timezone != "" {
-			found.Zone("body.timezone", s.Timezone)
+			found.Zone("timezone", s.Timezone)
 		}
 	}
 	return fault.Merge(f.Faults, found).Err()
@@ -138,35 +138,35 @@ func (f *RoomFields) checkIn(r *Room, look roomLookUp, found *fault.List) {
 	}
 	was := r.CheckIn
 	set(&r.CheckIn.Required, f.CheckInRequired)
-	setSpan(found, &r.CheckIn.Opens, f.CheckInOpens, "body.check_in.opens", maxBuffer)
-	setSpan(found, &r.CheckIn.Grace, f.CheckInGrace, "body.check_in.grace", maxBuffer)
+	setSpan(found, &r.CheckIn.Opens, f.CheckInOpens, "check_in.opens", maxBuffer)
+	setSpan(found, &r.CheckIn.Grace, f.CheckInGrace, "check_in.grace", maxBuffer)
 	given := f.CheckInRequired != nil || f.CheckInOpens != nil || f.CheckInGrace != nil
 	if r.CheckIn != was || given && r.Version == 0 {
 		r.Inherits = false
 	}
 	if given && r.CheckIn.Required && r.CheckIn.Opens+r.CheckIn.Grace == 0 {
-		found.Add("body.check_in.grace", "out_of_range", "must leave time to check in")
+		found.Add("check_in.grace", "out_of_range", "must leave time to check in")
 	}
 }
 
 func (f *RoomFields) place(r *Room, look roomLookUp, found *fault.List) {
 	if f.Name != nil {
 		r.Name = strings.TrimSpace(*f.Name)
-		checkName(found, "body.name", r.Name, maxTitle)
+		checkName(found, "name", r.Name, maxTitle)
 	} else if r.Name == "" {
-		found.Add("body.name", "required", "is required")
+		found.Add("name", "required", "is required")
 	}
 	set(&r.SiteID, f.SiteID)
 	if look.siteMissing {
-		found.Add("body.site_id", "unknown_site", "site %d does not exist", r.SiteID)
+		found.Add("site_id", "unknown_site", "site %d does not exist", r.SiteID)
 	}
 	if f.Floor != nil {
 		r.Floor = strings.TrimSpace(*f.Floor)
-		found.Line("body.floor", r.Floor, maxFloor)
+		found.Line("floor", r.Floor, maxFloor)
 	}
 	set(&r.Capacity, f.Capacity)
 	if r.Capacity < 0 || r.Capacity > maxCapacity {
-		found.Add("body.capacity", "out_of_range", "must be from 0 (unknown) to %d", maxCapacity)
+		found.Add("capacity", "out_of_range", "must be from 0 (unknown) to %d", maxCapacity)
 	}
 	if f.Features != nil {
 		r.Features = slices.Clone(*f.Features)
@@ -175,7 +175,7 @@ func (f *RoomFields) place(r *Room, look roomLookUp, found *fault.List) {
 	if f.Timezone != nil {
 		r.Timezone = *f.Timezone
 		if r.Timezone != "" {
-			found.Zone("body.timezone", r.Timezone)
+			found.Zone("timezone", r.Timezone)
 		}
 	}
 	set(&r.Active, f.Active)
@@ -183,33 +183,33 @@ func (f *RoomFields) place(r *Room, look roomLookUp, found *fault.List) {
 
 func checkFeatures(found *fault.List, features []string) {
 	if len(features) > maxFeatures {
-		found.Add("body.features", "too_many", "must have at most %d features", maxFeatures)
+		found.Add("features", "too_many", "must have at most %d features", maxFeatures)
 		return
 	}
 	for i, s := range features {
-		checkName(found, index("body.features", i), s, maxFloor)
+		checkName(found, index("features", i), s, maxFloor)
 		if slices.Contains(features[:i], s) {
-			found.Add(index("body.features", i), "duplicate", "must not be a duplicate")
+			found.Add(index("features", i), "duplicate", "must not be a duplicate")
 		}
 	}
 }
 
 func (f *RoomFields) approval(r *Room, look roomLookUp, found *fault.List) {
 	set(&r.Approval.Required, f.ApprovalRequired)
-	setSpan(found, &r.Approval.Timeout, f.ApprovalTimeout, "body.approval.timeout", maxSpan)
-	setSpan(found, &r.Approval.EscalateAfter, f.EscalateAfter, "body.approval.escalate_after", maxSpan)
+	setSpan(found, &r.Approval.Timeout, f.ApprovalTimeout, "approval.timeout", maxSpan)
+	setSpan(found, &r.Approval.EscalateAfter, f.EscalateAfter, "approval.escalate_after", maxSpan)
 	set(&r.Approval.OnTimeout, f.OnTimeout)
 	if to := r.Approval.OnTimeout; to != "" && to != Rejected && to != Confirmed {
-		found.Add("body.approval.on_timeout", "unknown_value", "must be reject or approve")
+		found.Add("approval.on_timeout", "unknown_value", "must be reject or approve")
 	}
-	setDeciders(found, &r.Approval.ApproverIDs, f.ApproverIDs, "body.approval.approver_ids", look)
-	setDeciders(found, &r.Approval.SecondIDs, f.SecondIDs, "body.approval.second_level.approver_ids", look)
-	setDeciders(found, &r.Approval.EscalateTo, f.EscalateTo, "body.approval.escalate_to", look)
+	setDeciders(found, &r.Approval.ApproverIDs, f.ApproverIDs, "approval.approver_ids", look)
+	setDeciders(found, &r.Approval.SecondIDs, f.SecondIDs, "approval.second_level.approver_ids", look)
+	setDeciders(found, &r.Approval.EscalateTo, f.EscalateTo, "approval.escalate_to", look)
 	if len(r.Approval.SecondIDs) > 0 && len(r.Approval.ApproverIDs) == 0 {
-		found.Add("body.approval.second_level", "contradiction", "must not be set unless approver_ids is set")
+		found.Add("approval.second_level", "contradiction", "must not be set unless approver_ids is set")
 	}
 	if limit := cmp.Or(r.Approval.Timeout, look.timeout); limit > 0 && r.Approval.EscalateAfter >= limit {
-		found.Add("body.approval.escalate_after", "contradiction", "must be less than the timeout in effect, %s", FormatDuration(limit))
+		found.Add("approval.escalate_after", "contradiction", "must be less than the timeout in effect, %s", FormatDuration(limit))
 	}
 }
 
@@ -241,24 +241,24 @@ func (f *RoomFields) policy(p *Policy, found *fault.List) {
 		p.OpeningHours = slices.Clone(*f.OpeningHours)
 		checkHours(found, p.OpeningHours)
 	}
-	setSpan(found, &p.MinDuration, f.MinDuration, "body.policy.min_duration", maxSpan)
-	setSpan(found, &p.MaxDuration, f.MaxDuration, "body.policy.max_duration", maxSpan)
-	setSpan(found, &p.Step, f.Step, "body.policy.step", 24*time.Hour)
+	setSpan(found, &p.MinDuration, f.MinDuration, "policy.min_duration", maxSpan)
+	setSpan(found, &p.MaxDuration, f.MaxDuration, "policy.max_duration", maxSpan)
+	setSpan(found, &p.Step, f.Step, "policy.step", 24*time.Hour)
 	switch {
 	case f.Step != nil && p.Step > 0 && 24*time.Hour%p.Step != 0:
-		found.Add("body.policy.step", "contradiction", "must divide a day into equal parts, like 5m, 15m or 1h")
+		found.Add("policy.step", "contradiction", "must divide a day into equal parts, like 5m, 15m or 1h")
 	case (f.Step != nil || f.MinDuration != nil || f.MaxDuration != nil) && p.noLength():
-		found.Add("body.policy.step", "contradiction", "must have a multiple from min_duration to max_duration")
+		found.Add("policy.step", "contradiction", "must have a multiple from min_duration to max_duration")
 	}
-	setSpan(found, &p.MinNotice, f.MinNotice, "body.policy.min_notice", maxSpan)
-	setSpan(found, &p.MaxAdvance, f.MaxAdvance, "body.policy.max_advance", 100*maxSpan)
-	setSpan(found, &p.BufferBefore, f.BufferBefore, "body.policy.buffer_before", maxBuffer)
-	setSpan(found, &p.BufferAfter, f.BufferAfter, "body.policy.buffer_after", maxBuffer)
+	setSpan(found, &p.MinNotice, f.MinNotice, "policy.min_notice", maxSpan)
+	setSpan(found, &p.MaxAdvance, f.MaxAdvance, "policy.max_advance", 100*maxSpan)
+	setSpan(found, &p.BufferBefore, f.BufferBefore, "policy.buffer_before", maxBuffer)
+	setSpan(found, &p.BufferAfter, f.BufferAfter, "policy.buffer_after", maxBuffer)
 	if p.MaxDuration > 0 && p.MinDuration > p.MaxDuration {
-		found.Add("body.policy.min_duration", "contradiction", "must not be longer than max_duration")
+		found.Add("policy.min_duration", "contradiction", "must not be longer than max_duration")
 	}
 	if p.MaxAdvance > 0 && p.MinNotice > p.MaxAdvance {
-		found.Add("body.policy.min_notice", "contradiction", "must not be longer than max_advance")
+		found.Add("policy.min_notice", "contradiction", "must not be longer than max_advance")
 	}
 	if f.Quota != nil {
 		p.Quota = nil
@@ -278,11 +278,11 @@ func (p *Policy) noLength() bool {
 
 func checkHours(found *fault.List, hours []OpeningHours) {
 	if len(hours) > maxHours {
-		found.Add("body.policy.opening_hours", "too_many", "must have at most %d entries", maxHours)
+		found.Add("policy.opening_hours", "too_many", "must have at most %d entries", maxHours)
 		return
 	}
 	for i, h := range hours {
-		location := index("body.policy.opening_hours", i)
+		location := index("policy.opening_hours", i)
 		if len(h.Days) == 0 {
 			found.Add(location+".days", "too_few", "must have at least one day")
 		}
@@ -310,16 +310,16 @@ func checkQuota(found *fault.List, q Quota) {
 	switch q.Per {
 	case PerDay, PerWeek, PerMonth:
 	case "":
-		found.Add("body.policy.quota.per", "required", "is required: day, week or month")
+		found.Add("policy.quota.per", "required", "is required: day, week or month")
 	default:
-		found.Add("body.policy.quota.per", "unknown_value", "must be day, week or month")
+		found.Add("policy.quota.per", "unknown_value", "must be day, week or month")
 	}
 	if q.Count < 0 {
-		found.Add("body.policy.quota.count", "out_of_range", "must not be negative")
+		found.Add("policy.quota.count", "out_of_range", "must not be negative")
 	}
-	checkSeconds(found, "body.policy.quota.duration", q.Duration, maxSpan)
+	checkSeconds(found, "policy.quota.duration", q.Duration, maxSpan)
 	if q.Count == 0 && q.Duration == 0 {
-		found.Add("body.policy.quota.count", "required", "must be positive unless duration is set")
+		found.Add("policy.quota.count", "required", "must be positive unless duration is set")
 	}
 }
 

@@ -17,18 +17,18 @@ func TestService_rulesThatContradict(t *testing.T) {
 		f    RoomFields
 		want []string
 	}{
-		{"no step fits", RoomFields{MaxDuration: new(45 * time.Minute)}, []string{"body.policy.step contradiction"}},
-		{"none in between", RoomFields{MinDuration: new(70 * time.Minute), MaxDuration: new(110 * time.Minute)}, []string{"body.policy.step contradiction"}},
+		{"no step fits", RoomFields{MaxDuration: new(45 * time.Minute)}, []string{"policy.step contradiction"}},
+		{"none in between", RoomFields{MinDuration: new(70 * time.Minute), MaxDuration: new(110 * time.Minute)}, []string{"policy.step contradiction"}},
 		{"just one", RoomFields{MinDuration: new(60 * time.Minute), MaxDuration: new(60 * time.Minute)}, nil},
 		{"one is not a multiple of the other", RoomFields{MinDuration: new(70 * time.Minute), MaxDuration: new(125 * time.Minute)}, nil},
-		{"the same day twice", RoomFields{OpeningHours: &[]OpeningHours{{[]string{"MO", "TU", "MO"}, "08:00", "20:00"}}}, []string{"body.policy.opening_hours[0].days[2] duplicate"}},
+		{"the same day twice", RoomFields{OpeningHours: &[]OpeningHours{{[]string{"MO", "TU", "MO"}, "08:00", "20:00"}}}, []string{"policy.opening_hours[0].days[2] duplicate"}},
 		{"two spans a day", RoomFields{OpeningHours: &[]OpeningHours{day, day}}, nil},
-		{"ends that are no times", RoomFields{OpeningHours: &[]OpeningHours{{day.Days, "24:00", "06:00"}}}, []string{"body.policy.opening_hours[0].from invalid_time"}},
-		{"a quota of nothing", RoomFields{Quota: &Quota{Count: 2}}, []string{"body.policy.quota.per required"}},
-		{"a quota of less", RoomFields{Quota: &Quota{Per: PerDay, Count: -1}}, []string{"body.policy.quota.count out_of_range"}},
-		{"a step that does not divide a day", RoomFields{Step: new(7 * time.Hour), MaxDuration: new(time.Duration(0))}, []string{"body.policy.step contradiction"}},
-		{"longest before shortest", RoomFields{MinDuration: new(3 * time.Hour), MaxDuration: new(2 * time.Hour)}, []string{"body.policy.min_duration contradiction"}},
-		{"notice beyond the window", RoomFields{MinNotice: new(2 * time.Hour), MaxAdvance: new(time.Hour)}, []string{"body.policy.min_notice contradiction"}},
+		{"ends that are no times", RoomFields{OpeningHours: &[]OpeningHours{{day.Days, "24:00", "06:00"}}}, []string{"policy.opening_hours[0].from invalid_time"}},
+		{"a quota of nothing", RoomFields{Quota: &Quota{Count: 2}}, []string{"policy.quota.per required"}},
+		{"a quota of less", RoomFields{Quota: &Quota{Per: PerDay, Count: -1}}, []string{"policy.quota.count out_of_range"}},
+		{"a step that does not divide a day", RoomFields{Step: new(7 * time.Hour), MaxDuration: new(time.Duration(0))}, []string{"policy.step contradiction"}},
+		{"longest before shortest", RoomFields{MinDuration: new(3 * time.Hour), MaxDuration: new(2 * time.Hour)}, []string{"policy.min_duration contradiction"}},
+		{"notice beyond the window", RoomFields{MinNotice: new(2 * time.Hour), MaxAdvance: new(time.Hour)}, []string{"policy.min_notice contradiction"}},
 	} {
 		_, err := w.UpdateRoom(t.Context(), w.root, r.ID, nil, tt.f)
 		var got []string

@@ -26,7 +26,7 @@ func TestSeries_datesWithinTheirBuffers(t *testing.T) {
 				t.Errorf("%s, requests hold rooms %v: %v", name, hold, err)
 				return
 			}
-			same(t, name, codes(e.Faults), []string{"body.rrule overlaps_itself"})
+			same(t, name, codes(e.Faults), []string{"rrule overlaps_itself"})
 		}
 		for _, r := range []*Room{room, asks} {
 			long := daily("2027-02-12T09:00:00", r) // 23 h

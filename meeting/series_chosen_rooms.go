@@ -20,7 +20,7 @@ type Choice struct {
 // choices.
 func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Location, dates []*wanted) error {
 	if len(choices) > maxExDates {
-		return invalid("body.choices", "too_many", fmt.Sprintf("must have at most %d dates", maxExDates))
+		return invalid("choices", "too_many", fmt.Sprintf("must have at most %d dates", maxExDates))
 	}
 	rooms, err := p.chosenRooms(ctx, choices)
 	if err != nil {
@@ -29,10 +29,10 @@ func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Locat
 	var found fault.List
 	chosen := map[*wanted]bool{}
 	for i, c := range choices {
-		location := index("body.choices", i)
+		location := index("choices", i)
 		terms := Terms{}
 		(&Fields{RoomIDs: &c.RoomIDs}).rooms(&terms, nil, known{rooms: rooms}, &found)
-		found.Move("body.room_ids", location+".room_ids")
+		found.Move("room_ids", location+".room_ids")
 		w := p.dateOf(c, zone, dates)
 		switch {
 		case c.OriginalStart == "":

@@ -19,15 +19,15 @@ func TestSeries_choices(t *testing.T) {
 	}{
 		"one":             {[]Choice{choose(second, other.ID)}, nil},
 		"each":            {[]Choice{choose(second, other.ID), choose(first, other.ID, w.desk.ID)}, nil},
-		"a date twice":    {[]Choice{choose(first, other.ID), choose("2027-02-11T10:00:00", w.desk.ID)}, []string{"body.choices[1].original_start duplicate"}},
-		"no date":         {[]Choice{choose("", other.ID)}, []string{"body.choices[0].original_start required"}},
-		"another date":    {[]Choice{choose("2027-02-12T09:00:00Z", other.ID)}, []string{"body.choices[0].original_start unknown_date"}},
-		"no time":         {[]Choice{choose("soon", other.ID)}, []string{"body.choices[0].original_start unknown_date"}},
-		"no room":         {[]Choice{choose(first)}, []string{"body.choices[0].room_ids too_few"}},
-		"an unknown room": {[]Choice{choose(first, other.ID, 99)}, []string{"body.choices[0].room_ids[1] unknown_room"}},
-		"a room twice":    {[]Choice{choose(first, other.ID, other.ID)}, []string{"body.choices[0].room_ids[1] duplicate"}},
+		"a date twice":    {[]Choice{choose(first, other.ID), choose("2027-02-11T10:00:00", w.desk.ID)}, []string{"choices[1].original_start duplicate"}},
+		"no date":         {[]Choice{choose("", other.ID)}, []string{"choices[0].original_start required"}},
+		"another date":    {[]Choice{choose("2027-02-12T09:00:00Z", other.ID)}, []string{"choices[0].original_start unknown_date"}},
+		"no time":         {[]Choice{choose("soon", other.ID)}, []string{"choices[0].original_start unknown_date"}},
+		"no room":         {[]Choice{choose(first)}, []string{"choices[0].room_ids too_few"}},
+		"an unknown room": {[]Choice{choose(first, other.ID, 99)}, []string{"choices[0].room_ids[1] unknown_room"}},
+		"a room twice":    {[]Choice{choose(first, other.ID, other.ID)}, []string{"choices[0].room_ids[1] duplicate"}},
 		"all at once": {[]Choice{choose(first), choose(first, 99), choose("", other.ID)},
-			[]string{"body.choices[0].room_ids too_few", "body.choices[1].room_ids[0] unknown_room", "body.choices[1].original_start duplicate", "body.choices[2].original_start required"}},
+			[]string{"choices[0].room_ids too_few", "choices[1].room_ids[0] unknown_room", "choices[1].original_start duplicate", "choices[2].original_start required"}},
 	} {
 		f := w.weekly("FREQ=WEEKLY;COUNT=2", w.desk)
 		f.Choices = tt.choices

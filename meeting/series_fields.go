@@ -46,14 +46,14 @@ func (f *SeriesFields) apply(s *Series, k known, limits Limits, at time.Time) (T
 	if zoneErr != nil {
 		zone = time.UTC // reported by terms
 	}
-	timed := !found.Has("body.start") && !found.Has("body.end") && zoneErr == nil
+	timed := !found.Has("start") && !found.Has("end") && zoneErr == nil
 	if timed {
 		f.times(s, t, zone, base == nil, &found)
 	}
 	s.take(t, at)
 	f.dates(s, zone, &found)
 	f.conflicts(&found)
-	if f.rule(s, base == nil, &found) && timed && !found.Has("body.start") {
+	if f.rule(s, base == nil, &found) && timed && !found.Has("start") {
 		f.checkRule(s, k.starts, limits, at, base == nil, &found)
 	}
 	if len(found) == 0 {
@@ -72,18 +72,18 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 		end = t.given.End
 	}
 	if start.Nanosecond() != 0 {
-		found.Add("body.start", "not_whole_seconds", "must be a whole number of seconds")
+		found.Add("start", "not_whole_seconds", "must be a whole number of seconds")
 	}
 	if end.Nanosecond() != 0 {
-		found.Add("body.end", "not_whole_seconds", "must be a whole number of seconds")
+		found.Add("end", "not_whole_seconds", "must be a whole number of seconds")
 	}
 	f.readBack(start, end, t, zone, found)
 	switch {
-	case found.Has("body.start"), found.Has("body.end"):
+	case found.Has("start"), found.Has("end"):
 	case !start.Before(end):
-		found.Add("body.end", "not_after_start", "must be after start")
+		found.Add("end", "not_after_start", "must be after start")
 	case end.Sub(start) > maxLength:
-		found.Add("body.end", "too_long", "must be at most 366 days after start")
+		found.Add("end", "too_long", "must be at most 366 days after start")
 	}
 	if f.Rule == nil && !isNew && (!start.Equal(s.Start) || t.Timezone != s.Timezone) {
 		s.Rule = s.Rule.Shift(s.Start, start, clock.ZoneOrUTC(s.Timezone))
@@ -102,8 +102,8 @@ func (f *SeriesFields) readBack(start, end time.Time, t Terms, zone *time.Locati
 			found.Add(location, "ambiguous_time", "%s", secondPass(wall, zone))
 		}
 	}
-	check("body.start", f.Start, start, t.Slot.Start)
-	check("body.end", f.End, end, t.Slot.End)
+	check("start", f.Start, start, t.Slot.Start)
+	check("end", f.End, end, t.Slot.End)
 }
 
 // secondPass says that a series cannot have a time as clocks show it for the second time.
@@ -114,18 +114,18 @@ func secondPass(wall time.Time, zone *time.Location) string {
 
 func (f *SeriesFields) dates(s *Series, zone *time.Location, found *fault.List) {
 	read := func(name string, texts *[]string, into *[]recurrence.WallTime) {
-		if texts == nil || found.Has("body."+name) {
+		if texts == nil || found.Has(""+name) {
 			return
 		}
 		if len(*texts) > maxExDates {
-			found.Add("body."+name, "too_many", "must have at most %d dates", maxExDates)
+			found.Add(""+name, "too_many", "must have at most %d dates", maxExDates)
 			return
 		}
 		*into = nil
 		for i, text := range *texts {
 			w, ok := recurrence.ParseWallTime(text, zone)
 			if !ok {
-				found.Add(index("body."+name, i), "invalid_time", "must be a date like 2027-02-15, or a time like 2027-02-15T09:00:00")
+				found.Add(index(""+name, i), "invalid_time", "must be a date like 2027-02-15, or a time like 2027-02-15T09:00:00")
 				continue
 			}
 			*into = append(*into, w)
@@ -140,7 +140,7 @@ func (f *SeriesFields) dates(s *Series, zone *time.Location, found *fault.List) 
 		return
 	}
 	for i, w := range s.RDates {
-		location := index("body.rdates", i)
+		location := index("rdates", i)
 		_, err := clock.Instant(w.Time, zone)
 		switch gap, skipped := err.(*clock.GapError); {
 		case w.On(s.Start).Before(s.Start):
@@ -176,8 +176,8 @@ func (f *SeriesFields) conflicts(found *fault.List) {
 		f.OnConflict = FailOnConflict
 	case FailOnConflict, SkipOnConflict, OtherRoom:
 	default:
-		if !found.Has("body.on_conflict") { // by its schema
-			found.Add("body.on_conflict", "unknown_value", "must be fail, skip or other_room")
+		if !found.Has("on_conflict") { // by its schema
+			found.Add("on_conflict", "unknown_value", "must be fail, skip or other_room")
 		}
 	}
 }
@@ -185,17 +185,17 @@ func (f *SeriesFields) conflicts(found *fault.List) {
 // rule reads the rule and reports whether the series has one.
 func (f *SeriesFields) rule(s *Series, required bool, found *fault.List) bool {
 	switch {
-	case found.Has("body.rrule"): // it is no text
+	case found.Has("rrule"): // it is no text
 		return false
 	case f.Rule != nil:
 		rule, faults := recurrence.ParseRule(*f.Rule)
-		found.AddAt("body.rrule", faults)
+		found.AddAt("rrule", faults)
 		if rule == nil {
 			return false
 		}
 		s.Rule = rule
 	case required:
-		found.Add("body.rrule", "required", "is required")
+		found.Add("rrule", "required", "is required")
 		return false
 	}
 	return true
@@ -212,22 +212,22 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 		limit = recurrence.AllDates
 	}
 	if faults := s.Recurrence().Check(limit); len(faults) > 0 {
-		found.AddAt("body.rrule", faults)
+		found.AddAt("rrule", faults)
 		return
 	}
 	s.nameExDates(starts)
 	dates := s.Recurrence().Dates(limit)
 	switch last := len(dates) - 1; {
 	case last < 0:
-		found.Add("body.exdates", "no_dates", "must leave at least one date")
+		found.Add("exdates", "no_dates", "must leave at least one date")
 	case len(dates) > limit:
-		found.Violate("body.rdates", "too_many_dates", Figures{Limit: limit, Actual: len(dates)}, "must not make more than %[2]d dates; this makes %[1]d", len(dates), limit)
+		found.Violate("rdates", "too_many_dates", Figures{Limit: limit, Actual: len(dates)}, "must not make more than %[2]d dates; this makes %[1]d", len(dates), limit)
 	case limits.MaxAdvance > 0 && (isNew || f.Rule != nil) && f.Override == nil && // else each date reports the override
 		dates[last].Slot.Start.Sub(at) > limits.MaxAdvance:
-		location, part := "body.rrule", "COUNT"
+		location, part := "rrule", "COUNT"
 		switch {
 		case dates[last].Extra:
-			location, part = "body.rdates", "it"
+			location, part = "rdates", "it"
 		case !s.Rule.HasCount():
 			part = "UNTIL"
 		}
@@ -237,7 +237,7 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 	}
 	for i := range len(dates) - 1 {
 		if a, b := dates[i], dates[i+1]; a.Slot.Overlaps(b.Slot) {
-			found.Add("body.end", "overlaps_itself", "the date of %s must end before that of %s starts",
+			found.Add("end", "overlaps_itself", "the date of %s must end before that of %s starts",
 				a.Wall.Format(clock.WallLayout), b.Wall.Format(clock.WallLayout))
 			return
 		}
@@ -249,11 +249,11 @@ func (f *SeriesFields) checkSize(s *Series, t Terms, limits Limits, isNew bool, 
 	dates := len(s.Dates())
 	longer := isNew || f.Rule != nil || f.RDates != nil
 	if n := dates * len(t.Attendees); limits.MaxInvitations > 0 && n > limits.MaxInvitations && (longer || f.Attendees != nil) {
-		found.Violate("body.attendees", "too_many_invitations", Figures{Limit: limits.MaxInvitations, Actual: n},
+		found.Violate("attendees", "too_many_invitations", Figures{Limit: limits.MaxInvitations, Actual: n},
 			"makes %d invitations on %d dates; a series must have at most %d", n, dates, limits.MaxInvitations)
 	}
 	if n := dates * len(t.Rooms); limits.MaxRoomDates > 0 && n > limits.MaxRoomDates && (longer || f.RoomIDs != nil) {
-		found.Violate("body.room_ids", "too_many_bookings", Figures{Limit: limits.MaxRoomDates, Actual: n},
+		found.Violate("room_ids", "too_many_bookings", Figures{Limit: limits.MaxRoomDates, Actual: n},
 			"makes %d bookings of rooms on %d dates; a series must have at most %d", n, dates, limits.MaxRoomDates)
 	}
 }
@@ -273,17 +273,17 @@ func readScope(scope *Scope, text string, zone *time.Location) (from time.Time, 
 		}
 	case ScopeAll, ScopeFollowing:
 	default:
-		found.Add("body.scope", "unknown_value", "must be all or following")
+		found.Add("scope", "unknown_value", "must be all or following")
 	}
 	switch {
 	case *scope == ScopeFollowing && text == "":
-		found.Add("body.from", "required", "is required: the original_start of the first date to change")
+		found.Add("from", "required", "is required: the original_start of the first date to change")
 	case *scope == ScopeAll && text != "":
-		found.Add("body.from", "contradiction", "must not be set unless scope is following")
+		found.Add("from", "contradiction", "must not be set unless scope is following")
 	case text != "":
 		m, err := clock.ParseTime(strings.TrimSpace(text), zone)
 		if err != nil {
-			found.Add("body.from", "invalid_time", "%v", err)
+			found.Add("from", "invalid_time", "%v", err)
 		}
 		from = m.At
 	}

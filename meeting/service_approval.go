@@ -22,7 +22,7 @@ func (s *Service) Reject(ctx context.Context, by Actor, id ID, ifMatch *int64, c
 
 // decide decides for or against what a meeting waits for, if that is still meant; nil: it is.
 func (s *Service) decide(ctx context.Context, by Actor, id ID, ifMatch *int64, comment *string, approve bool, meant func(*Meeting) error) (*Meeting, error) {
-	if err := checkComment("body.comment", comment); err != nil {
+	if err := checkComment("comment", comment); err != nil {
 		return nil, err
 	}
 	by, err := s.deciding(ctx, by)

@@ -39,9 +39,9 @@ func (s *Service) CreateBlackout(ctx context.Context, by Actor, f BlackoutFields
 	var found fault.List
 	switch {
 	case f.RoomID == nil && f.SiteID == nil:
-		found.Add("body.room_id", "required", "is required unless site_id is set")
+		found.Add("room_id", "required", "is required unless site_id is set")
 	case f.RoomID != nil && f.SiteID != nil:
-		found.Add("body.site_id", "contradiction", "must not be set together with room_id")
+		found.Add("site_id", "contradiction", "must not be set together with room_id")
 	default:
 		set(&b.RoomID, f.RoomID)
 		set(&b.SiteID, f.SiteID)
@@ -130,14 +130,14 @@ func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *fault.Li
 			return "", err
 		}
 		if len(rooms) == 0 {
-			found.Add("body.room_id", "unknown_room", "room %d does not exist", b.RoomID)
+			found.Add("room_id", "unknown_room", "room %d does not exist", b.RoomID)
 			break
 		}
 		zone = rooms[0].Zone
 	case b.SiteID != 0:
 		site, err := s.store.Site(ctx, b.SiteID)
 		if errors.Is(err, ErrNotFound) {
-			found.Add("body.site_id", "unknown_site", "site %d does not exist", b.SiteID)
+			found.Add("site_id", "unknown_site", "site %d does not exist", b.SiteID)
 			break
 		}
 		if err != nil {
@@ -156,19 +156,19 @@ func (f *BlackoutFields) apply(b *Blackout, zone string, found fault.List) error
 	isNew := b.ID == 0
 	loc, err := zoneOf(f.Timezone, zone)
 	if err != nil {
-		found.Add("body.timezone", "unknown_timezone", "%v", err)
+		found.Add("timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
 	}
 	start, end := clock.Moment{At: b.Slot.Start}, clock.Moment{At: b.Slot.End}
-	okStart := parseField(f.Start, &start, clock.ParseTime, "body.start", isNew, loc, &found)
-	okEnd := parseField(f.End, &end, clock.ParseEnd, "body.end", isNew, loc, &found)
+	okStart := parseField(f.Start, &start, clock.ParseTime, "start", isNew, loc, &found)
+	okEnd := parseField(f.End, &end, clock.ParseEnd, "end", isNew, loc, &found)
 	b.Slot = clock.Slot{Start: start.At, End: end.At}
 	if okStart && okEnd && !b.Slot.Start.Before(b.Slot.End) {
-		found.Add("body.end", "not_after_start", "must be after start")
+		found.Add("end", "not_after_start", "must be after start")
 	}
 	if f.Reason != nil {
 		b.Reason = strings.TrimSpace(*f.Reason)
-		found.Line("body.reason", b.Reason, maxReason)
+		found.Line("reason", b.Reason, maxReason)
 	}
 	return fault.Merge(f.Faults, found).Err()
 }

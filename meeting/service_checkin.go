@@ -61,14 +61,14 @@ func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 			return &StateError{State: status, Wanted: "extend"}
 		}
 		if f.End == nil && len(f.Faults) == 0 {
-			return &InvalidError{Faults: []Fault{{Location: "body.end", Code: "required", Message: "is required"}}}
+			return &InvalidError{Faults: []Fault{{Location: "end", Code: "required", Message: "is required"}}}
 		}
 		before := m.Slot.End
 		if err := s.revise(m, by, ifMatch, f, conf, c); err != nil && !errors.Is(err, errUnchanged) {
 			return err
 		}
 		if waits := m.Request != nil && m.Request.Change != nil && m.Request.Change.Slot.End.After(before); !waits && !m.Slot.End.After(before) {
-			return &InvalidError{Faults: []Fault{{Location: "body.end", Code: "not_later", Message: "must be after the current end"}}}
+			return &InvalidError{Faults: []Fault{{Location: "end", Code: "not_later", Message: "must be after the current end"}}}
 		}
 		if status != InProgress {
 			return nil
@@ -80,7 +80,7 @@ func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 
 // Release releases the rooms of a meeting to which nobody came.
 func (s *Service) Release(ctx context.Context, by Actor, id ID, ifMatch *int64, reason string) (*Meeting, error) {
-	if err := checkComment("body.reason", &reason); err != nil {
+	if err := checkComment("reason", &reason); err != nil {
 		return nil, err
 	}
 	by, err := s.standing(ctx, by)

@@ -115,7 +115,7 @@ func (d *Door) closedUntil() (until time.Time, closed bool) {
 
 // bookable returns for how long the room may be booked at its door now.
 func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time) ([]DoorChoice, error) {
-	if needsDecision("body.minutes", []*Room{r}) != nil {
+	if needsDecision("minutes", []*Room{r}) != nil {
 		return nil, nil
 	}
 	longest := r.doorSlot(slices.Max(DoorLengths), at)
@@ -195,7 +195,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 	if err != nil {
 		return nil, err
 	}
-	if err := needsDecision("body.minutes", []*Room{room}); err != nil {
+	if err := needsDecision("minutes", []*Room{room}); err != nil {
 		return nil, err
 	}
 	slot := room.doorSlot(length, at)
@@ -226,7 +226,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 	by.Name = atDoorOf(room).Name
 	m := Book(terms, by, ask, at)
 	if m.Status != Confirmed {
-		return nil, needsDecision("body.minutes", terms.Rooms) // since a moment ago
+		return nil, needsDecision("minutes", terms.Rooms) // since a moment ago
 	}
 	if _, err := m.Arrive(by, at); err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 
 func checkDoorLength(d time.Duration) error {
 	if !slices.Contains(DoorLengths, d) {
-		return invalid("body.minutes", "unknown_value", "must be 15, 30 or 60")
+		return invalid("minutes", "unknown_value", "must be 15, 30 or 60")
 	}
 	return nil
 }
@@ -279,7 +279,7 @@ func (s *Service) ExtendAtDoor(ctx context.Context, roomID int64, id ID, length 
 		case status != InProgress:
 			return &StateError{State: status, Wanted: "extend"}
 		}
-		if err := needsDecision("body.minutes", c.known.rooms); err != nil {
+		if err := needsDecision("minutes", c.known.rooms); err != nil {
 			return err
 		}
 		if err := s.revise(m, by, nil, f, conf, c); err != nil {

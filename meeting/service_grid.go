@@ -33,7 +33,7 @@ func (s *Service) Grid(ctx context.Context, by Actor, q GridQuery, p Page) (g *G
 			return nil, "", err
 		}
 		if more != "" && most == maxGridMeetings {
-			return nil, "", invalid("query.to", "too_many", fmt.Sprintf("must cover at most %d meetings: request fewer rooms or days", maxGridMeetings))
+			return nil, "", invalid("to", "too_many", fmt.Sprintf("must cover at most %d meetings: request fewer rooms or days", maxGridMeetings))
 		}
 		p.Limit = max(1, len(rooms)/4) // of rooms with so many meetings
 	}

@@ -135,7 +135,7 @@ func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Se
 		return err
 	}
 	if status == InProgress && terms.Slot.End.After(m.Slot.End) && !by.MayApprove(terms.Rooms) {
-		if err := needsDecision("body.end", terms.Rooms); err != nil {
+		if err := needsDecision("end", terms.Rooms); err != nil {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Se
 
 // Cancel cancels a meeting. The attendees are notified of the reason.
 func (s *Service) Cancel(ctx context.Context, by Actor, id ID, ifMatch *int64, reason string) (*Meeting, error) {
-	if err := checkComment("body.reason", &reason); err != nil {
+	if err := checkComment("reason", &reason); err != nil {
 		return nil, err
 	}
 	return s.change(ctx, by, id, nil, func(m *Meeting, c changing) error {

@@ -39,7 +39,7 @@ const (
 // disabled users. Of people without an account, it returns only those whom the actor wrote down.
 func (s *Service) People(ctx context.Context, by Actor, text string) ([]Person, error) {
 	if utf8.RuneCountInString(text) > maxPeopleQuery {
-		return nil, invalid("query.q", "too_long", fmt.Sprintf("must have at most %d characters", maxPeopleQuery))
+		return nil, invalid("q", "too_long", fmt.Sprintf("must have at most %d characters", maxPeopleQuery))
 	}
 	words := strings.Fields(text)
 	if len(strings.Join(words, "")) < minPeopleQuery {

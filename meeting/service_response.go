@@ -45,9 +45,9 @@ func (s *Service) respond(ctx context.Context, by Actor, id ID, ifMatch *int64, 
 func checkAnswer(r Response, comment *string) error {
 	var found fault.List
 	if !r.Answers() && r != NeedsAction {
-		found.Add("body.response", "unknown_value", "must be accepted, declined, tentative or needs_action (which withdraws a response)")
+		found.Add("response", "unknown_value", "must be accepted, declined, tentative or needs_action (which withdraws a response)")
 	}
-	if err, ok := errors.AsType[*InvalidError](checkComment("body.comment", comment)); ok {
+	if err, ok := errors.AsType[*InvalidError](checkComment("comment", comment)); ok {
 		found = append(found, err.Faults...)
 	}
 	return found.Err()

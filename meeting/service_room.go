@@ -222,7 +222,7 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span clo
 		span.End = span.Start.AddDate(0, 0, 7)
 	}
 	if !span.Start.Before(span.End) || span.Duration() > maxFreeBusy {
-		return nil, &InvalidError{Faults: []Fault{{Location: "query.to", Code: "invalid_span", Message: "must be after from, by at most 366 days"}}}
+		return nil, &InvalidError{Faults: []Fault{{Location: "to", Code: "invalid_span", Message: "must be after from, by at most 366 days"}}}
 	}
 	ms, err := s.store.Occupants(ctx, roomID, span)
 	if err != nil {

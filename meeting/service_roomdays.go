@@ -14,7 +14,7 @@ func (s *Service) RoomDays(ctx context.Context, q RoomQuery, roomID int64, from,
 	}
 	n := int(to.Sub(from) / (24 * time.Hour))
 	if n < 1 || n > maxRoomDays {
-		return nil, "", invalid("query.to", "invalid_span", "must be after from, by at most 100 days")
+		return nil, "", invalid("to", "invalid_span", "must be after from, by at most 100 days")
 	}
 	var rooms []*Room
 	if roomID != 0 {

@@ -52,7 +52,7 @@ func TestService_longest(t *testing.T) {
 		}(),
 	} {
 		e, ok := errors.AsType[*InvalidError](err)
-		if !ok || !slices.Contains(codes(e.Faults), "body.end too_long") {
+		if !ok || !slices.Contains(codes(e.Faults), "end too_long") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -21,7 +21,7 @@ func (s *Service) RejectSeries(ctx context.Context, by Actor, id int64, ifMatch 
 
 // decideSeries decides on those of the waiting requests that are meant.
 func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, approve bool, comment string, meant func(*Meeting) bool) (*SeriesResult, error) {
-	if err := checkComment("body.comment", &comment); err != nil {
+	if err := checkComment("comment", &comment); err != nil {
 		return nil, err
 	}
 	by, err := s.deciding(ctx, by)

@@ -57,7 +57,7 @@ func (s *Service) PreviewUpdate(ctx context.Context, by Actor, id int64, ifMatch
 
 // CancelSeries calls off all dates of a series that have not begun, or those from one on.
 func (s *Service) CancelSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, scope Scope, from, reason string) (*SeriesResult, error) {
-	if err := checkComment("body.reason", &reason); err != nil {
+	if err := checkComment("reason", &reason); err != nil {
 		return nil, err
 	}
 	ifMatch, err := s.settleSeries(ctx, id, ifMatch)
@@ -80,7 +80,7 @@ func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int6
 	f := SeriesFields{OnConflict: onConflict}
 	var found fault.List
 	if f.conflicts(&found); originalStart == "" {
-		found.Add("body.original_start", "required", "is required")
+		found.Add("original_start", "required", "is required")
 	}
 	if len(found) > 0 {
 		return nil, &InvalidError{Faults: found}
@@ -149,10 +149,10 @@ func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*want
 	ruled.ExDates = nil
 	d, ok, err := ruled.dateNamed(text, e.all)
 	if err != nil {
-		return nil, nil, &InvalidError{Faults: []Fault{{Location: "body.original_start", Code: "invalid_time", Message: err.Error()}}}
+		return nil, nil, &InvalidError{Faults: []Fault{{Location: "original_start", Code: "invalid_time", Message: err.Error()}}}
 	}
 	if !ok {
-		return nil, nil, &InvalidError{Faults: []Fault{{Location: "body.original_start", Code: "unknown_date", Message: "must be a date of this series"}}}
+		return nil, nil, &InvalidError{Faults: []Fault{{Location: "original_start", Code: "unknown_date", Message: "must be a date of this series"}}}
 	}
 	for _, m := range e.all {
 		if !m.OriginalStart.IsZero() && m.OriginalWall.Equal(d.Wall) && !m.gone() {
@@ -168,7 +168,7 @@ func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*want
 		return nil, nil, err
 	}
 	if len(rooms) < len(series.RoomIDs) {
-		return nil, nil, &InvalidError{Faults: []Fault{{Location: "body.original_start", Code: "unknown_room", Message: "a room of the series no longer exists"}}}
+		return nil, nil, &InvalidError{Faults: []Fault{{Location: "original_start", Code: "unknown_room", Message: "a room of the series no longer exists"}}}
 	}
 	w := &wanted{date: d, terms: series.terms(d, rooms, e.conf.Reminders), room: true}
 	e.dates = []*wanted{w}

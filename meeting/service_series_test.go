@@ -223,16 +223,16 @@ func TestSeries_refusals(t *testing.T) {
 		change func(*SeriesFields)
 		want   []string
 	}{
-		"too many by RDATE":      {func(f *SeriesFields) { f.RDates = &[]string{"2027-02-12", "2027-02-13"} }, []string{"body.rdates too_many_dates"}},
-		"nothing left":           {func(f *SeriesFields) { f.Rule, f.ExDates = new("FREQ=WEEKLY;COUNT=1"), &[]string{"2027-02-11"} }, []string{"body.exdates no_dates"}},
-		"an RDATE before":        {func(f *SeriesFields) { f.RDates = &[]string{"2027-02-01"} }, []string{"body.rdates[0] before_start"}},
-		"overlaps itself":        {func(f *SeriesFields) { f.Rule, f.End = new("FREQ=DAILY;COUNT=3"), new("2027-02-12T11:00:00") }, []string{"body.end overlaps_itself"}},
-		"not in whole seconds":   {func(f *SeriesFields) { f.Start = new("2027-02-11T10:00:00.5") }, []string{"body.start not_whole_seconds"}},
-		"starts in a gap":        {func(f *SeriesFields) { f.Start, f.End = new("2027-03-28T02:30:00"), new("2027-03-28T04:00:00") }, []string{"body.start nonexistent_time"}},
-		"far ahead":              {func(f *SeriesFields) { f.Rule = new("FREQ=MONTHLY;INTERVAL=6;COUNT=4") }, []string{"body.rrule max_advance"}},
-		"a start outside":        {func(f *SeriesFields) { f.Rule = new("FREQ=WEEKLY;BYDAY=MO;COUNT=3") }, []string{"body.start not_in_rule"}},
-		"no rule":                {func(f *SeriesFields) { f.Rule = nil }, []string{"body.rrule required"}},
-		"rule and title at once": {func(f *SeriesFields) { f.Rule, f.Title = new("FREQ=DAILY"), new("") }, []string{"body.title too_short", "body.rrule endless"}},
+		"too many by RDATE":      {func(f *SeriesFields) { f.RDates = &[]string{"2027-02-12", "2027-02-13"} }, []string{"rdates too_many_dates"}},
+		"nothing left":           {func(f *SeriesFields) { f.Rule, f.ExDates = new("FREQ=WEEKLY;COUNT=1"), &[]string{"2027-02-11"} }, []string{"exdates no_dates"}},
+		"an RDATE before":        {func(f *SeriesFields) { f.RDates = &[]string{"2027-02-01"} }, []string{"rdates[0] before_start"}},
+		"overlaps itself":        {func(f *SeriesFields) { f.Rule, f.End = new("FREQ=DAILY;COUNT=3"), new("2027-02-12T11:00:00") }, []string{"end overlaps_itself"}},
+		"not in whole seconds":   {func(f *SeriesFields) { f.Start = new("2027-02-11T10:00:00.5") }, []string{"start not_whole_seconds"}},
+		"starts in a gap":        {func(f *SeriesFields) { f.Start, f.End = new("2027-03-28T02:30:00"), new("2027-03-28T04:00:00") }, []string{"start nonexistent_time"}},
+		"far ahead":              {func(f *SeriesFields) { f.Rule = new("FREQ=MONTHLY;INTERVAL=6;COUNT=4") }, []string{"rrule max_advance"}},
+		"a start outside":        {func(f *SeriesFields) { f.Rule = new("FREQ=WEEKLY;BYDAY=MO;COUNT=3") }, []string{"start not_in_rule"}},
+		"no rule":                {func(f *SeriesFields) { f.Rule = nil }, []string{"rrule required"}},
+		"rule and title at once": {func(f *SeriesFields) { f.Rule, f.Title = new("FREQ=DAILY"), new("") }, []string{"title too_short", "rrule endless"}},
 	} {
 		f := w.weekly("FREQ=WEEKLY;COUNT=4", w.desk)
 		c.change(&f)

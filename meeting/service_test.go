@@ -76,7 +76,7 @@ func TestService_tellsAllFaultsAtOnce(t *testing.T) {
 			{Before: BeforeEnd, Offset: 1500 * time.Millisecond},
 		},
 		Visibility: new(Visibility("secret")),
-		Faults:     []Fault{{Location: "body.colour", Code: "unknown_field"}, {Location: "body.attendees[3].name", Code: "invalid_type"}},
+		Faults:     []Fault{{Location: "colour", Code: "unknown_field"}, {Location: "attendees[3].name", Code: "invalid_type"}},
 	}
 	_, err := w.Book(t.Context(), w.ann, f)
 	e, ok := errors.AsType[*InvalidError](err)
@@ -84,24 +84,24 @@ func TestService_tellsAllFaultsAtOnce(t *testing.T) {
 		t.Fatalf("got %v, want an InvalidError", err)
 	}
 	same(t, "faults", codes(e.Faults), []string{
-		"body.colour unknown_field",
-		"body.attendees[3].name invalid_type",
-		"body.title too_short",
-		"body.description control_character",
-		"body.visibility unknown_value",
-		"body.room_ids[1] unknown_room",
-		"body.room_ids[2] duplicate",
-		"body.start nonexistent_time",
-		"body.end invalid_time",
-		"body.attendees[1].email duplicate",
-		"body.attendees[2].email invalid_email",
-		"body.attendees[2].phone invalid_phone",
-		"body.attendees[3].email required",
-		"body.reminders[0].before unknown_value",
-		"body.reminders[0].offset negative",
-		"body.reminders[0].channels[0] unknown_value",
-		"body.reminders[1].offset not_whole_seconds",
-		"body.reminders[1].channels too_few",
+		"colour unknown_field",
+		"attendees[3].name invalid_type",
+		"title too_short",
+		"description control_character",
+		"visibility unknown_value",
+		"room_ids[1] unknown_room",
+		"room_ids[2] duplicate",
+		"start nonexistent_time",
+		"end invalid_time",
+		"attendees[1].email duplicate",
+		"attendees[2].email invalid_email",
+		"attendees[2].phone invalid_phone",
+		"attendees[3].email required",
+		"reminders[0].before unknown_value",
+		"reminders[0].offset negative",
+		"reminders[0].channels[0] unknown_value",
+		"reminders[1].offset not_whole_seconds",
+		"reminders[1].channels too_few",
 	})
 	if len(w.store.meetings) > 0 {
 		t.Error("something was written")
@@ -114,7 +114,7 @@ func TestService_refusesThePast(t *testing.T) {
 	for _, by := range []Actor{w.ann, w.root} {
 		_, err := w.Book(t.Context(), by, w.fields(-2*time.Minute, w.board))
 		e, ok := errors.AsType[*PolicyError](err)
-		if !ok || !slices.Equal(codes(e.Violations), []string{"body.start in_past"}) {
+		if !ok || !slices.Equal(codes(e.Violations), []string{"start in_past"}) {
 			t.Errorf("%s: got %v", by.Name, err)
 		}
 	}
@@ -326,7 +326,7 @@ func TestService_update(t *testing.T) {
 		_, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new("2027-02-10T14:30:00Z")})
 		state(t, err, InProgress)
 		_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new("2027-02-10T14:05:00Z")})
-		if e, ok := errors.AsType[*PolicyError](err); !ok || codes(e.Violations)[0] != "body.end in_past" {
+		if e, ok := errors.AsType[*PolicyError](err); !ok || codes(e.Violations)[0] != "end in_past" {
 			t.Errorf("got %v", err)
 		}
 		longer, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new("2027-02-10T16:00:00Z")})
@@ -502,21 +502,21 @@ func TestService_rooms(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	same(t, "faults", codes(e.Faults), []string{
-		"body.name too_short",
-		"body.site_id unknown_site",
-		"body.capacity out_of_range",
-		"body.features[1] duplicate",
-		"body.timezone unknown_timezone",
-		"body.approval.timeout not_whole_seconds",
-		"body.approval.approver_ids[1] not_a_manager",
-		"body.approval.approver_ids[2] unknown_user",
-		"body.policy.opening_hours[0].days[1] unknown_value",
-		"body.policy.opening_hours[0].from invalid_time",
-		"body.policy.opening_hours[0].to invalid_time",
-		"body.policy.opening_hours[1].days too_few",
-		"body.policy.opening_hours[1].to not_after_from",
-		"body.policy.min_duration contradiction",
-		"body.policy.quota.per unknown_value",
-		"body.policy.quota.count required",
+		"name too_short",
+		"site_id unknown_site",
+		"capacity out_of_range",
+		"features[1] duplicate",
+		"timezone unknown_timezone",
+		"approval.timeout not_whole_seconds",
+		"approval.approver_ids[1] not_a_manager",
+		"approval.approver_ids[2] unknown_user",
+		"policy.opening_hours[0].days[1] unknown_value",
+		"policy.opening_hours[0].from invalid_time",
+		"policy.opening_hours[0].to invalid_time",
+		"policy.opening_hours[1].days too_few",
+		"policy.opening_hours[1].to not_after_from",
+		"policy.min_duration contradiction",
+		"policy.quota.per unknown_value",
+		"policy.quota.count required",
 	})
 }

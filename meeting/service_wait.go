@@ -31,7 +31,7 @@ func (s *Service) BookOrWait(ctx context.Context, by Actor, f Fields, until *str
 func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *string) (*Wait, error) {
 	at := s.clock()
 	if f.Override != nil {
-		return nil, invalid("body.override", "not_allowed", "must not be set together with wait")
+		return nil, invalid("override", "not_allowed", "must not be set together with wait")
 	}
 	by, err := s.standing(ctx, by)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *string) (
 		return nil, err
 	}
 	if !terms.Slot.Start.After(at) {
-		return nil, invalid("body.start", "in_past", "must be in the future")
+		return nil, invalid("start", "in_past", "must be in the future")
 	}
 	w := queueUp(terms, by, ends, at)
 	if err := s.store.CreateWait(ctx, w, s.conf().Limits.waits); err != nil {
@@ -78,8 +78,8 @@ func waitUntil(until *string, t Terms, at time.Time) (time.Time, []Fault) {
 		loc = time.UTC // already reported
 	}
 	var ends clock.Moment
-	if parseField(until, &ends, clock.ParseEnd, "body.until", false, loc, &found) && !ends.At.After(at) {
-		found.Add("body.until", "in_past", "must be in the future")
+	if parseField(until, &ends, clock.ParseEnd, "until", false, loc, &found) && !ends.At.After(at) {
+		found.Add("until", "in_past", "must be in the future")
 	}
 	return ends.At, found
 }

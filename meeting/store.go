@@ -83,7 +83,7 @@ type Store interface {
 }
 
 // Page asks for part of a list: at most Limit after Cursor. An empty cursor starts; an empty
-// next cursor ends. A cursor that is not one of ours is an [*InvalidError] at "query.cursor".
+// next cursor ends. A cursor that is not one of ours is an [*InvalidError] at "cursor".
 type Page struct {
 	Limit  int
 	Cursor string

@@ -37,7 +37,7 @@ func TestZone_unknownSinceItWasStored(t *testing.T) {
 		if e, ok := errors.AsType[*PolicyError](err); !ok {
 			t.Errorf("%s: booked: %v", name, err)
 		} else {
-			same(t, name, codes(e.Violations), []string{"body.room_ids unknown_timezone"})
+			same(t, name, codes(e.Violations), []string{"room_ids unknown_timezone"})
 		}
 		rule := w.weekly("FREQ=WEEKLY;COUNT=2", room)
 		if _, err := w.BookSeries(t.Context(), w.ann, rule); err == nil {

@@ -4,6 +4,7 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,8 @@ import (
 )
 
 // Fault is one invalid field of a request. Location names the field as in the REST resource, such
-// as "body.attendees[2].email".
+// as "attendees[2].email"; empty: the whole. Clients see its place in the request, such as
+// "body.attendees[2].email" or "query.from". See [At].
 type Fault struct {
 	Location string
 	Code     string // stable, such as "required", "too_long", "unknown_room"
@@ -85,11 +87,7 @@ func (l *List) Violate(location, code string, of Figures, format string, args ..
 func (l *List) AddAt(location string, found []Fault) {
 	for _, f := range found {
 		if len(*l) < MaxFaults {
-			if f.Location == "" {
-				f.Location = location
-			} else {
-				f.Location = "body." + f.Location
-			}
+			f.Location = cmp.Or(f.Location, location)
 			*l = append(*l, f)
 		}
 	}
@@ -115,10 +113,25 @@ func Merge(first, then List) List {
 	covered := func(f Fault) bool {
 		return slices.ContainsFunc(first, func(by Fault) bool {
 			rest, ok := strings.CutPrefix(f.Location, by.Location)
-			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && by.Location != "body"
+			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && by.Location != ""
 		})
 	}
 	return slices.Concat(first, slices.DeleteFunc(slices.Clone(then), covered))
+}
+
+// At returns the faults with their places in a request: place is "body" or "query". A fault that
+// already has one keeps it.
+func At(place string, faults []Fault) []Fault {
+	placed := slices.Clone(faults)
+	for i, f := range placed {
+		switch {
+		case f.Location == "":
+			placed[i].Location = place
+		case f.Location != place && !strings.HasPrefix(f.Location, place+"."):
+			placed[i].Location = place + "." + f.Location
+		}
+	}
+	return placed
 }
 
 // Err returns an [*InvalidError] with all faults, or nil if there are none.

@@ -236,7 +236,7 @@ func (f *forecaster) rules(m, shown *meeting.Meeting) {
 		f.dates[m.SeriesID]++
 		if n, most := f.dates[m.SeriesID], f.next.Limits.MaxOccurrences; most > 0 && n > most && (f.old.Limits.MaxOccurrences == 0 || n <= f.old.Limits.MaxOccurrences) {
 			faults = append(faults, meeting.Fault{
-				Location: "body.rrule", Code: "too_many", Message: fmt.Sprintf("is coming date %d of the series; a series has at most %d", n, most),
+				Location: "rrule", Code: "too_many", Message: fmt.Sprintf("is coming date %d of the series; a series has at most %d", n, most),
 				Figures: meeting.Figures{Limit: most, Actual: n},
 			})
 		}

@@ -194,7 +194,7 @@ func (s *Store) insertInSteps(tx *gorm.DB, m *meeting.Meeting, rows []string) (i
 
 // errNoRoom: the service has looked, but a room may be deleted in between.
 var errNoRoom = &meeting.InvalidError{Faults: []meeting.Fault{
-	{Location: "body.room_ids", Code: "unknown_room", Message: "must not contain a deleted room"},
+	{Location: "room_ids", Code: "unknown_room", Message: "must not contain a deleted room"},
 }}
 
 // checkPresent excludes [Store.DeleteRoom] and new blackouts until the end of the transaction.

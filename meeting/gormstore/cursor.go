@@ -39,7 +39,7 @@ func readCursor(list, c string) (*position, error) {
 	}
 	if err != nil || p.List != list || p.ID <= 0 || p.At < earliest || p.At > latest || strings.ContainsRune(p.Name, 0) {
 		return nil, &meeting.InvalidError{Faults: []meeting.Fault{
-			{Location: "query.cursor", Code: "invalid_cursor", Message: "must be a cursor returned by this list"},
+			{Location: "cursor", Code: "invalid_cursor", Message: "must be a cursor returned by this list"},
 		}}
 	}
 	return &p, nil

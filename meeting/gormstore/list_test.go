@@ -231,7 +231,7 @@ func TestListMeetings_cursorIsStable(t *testing.T) {
 		for _, bad := range []string{"x", "e30", "bnVsbA", "!!", ofRooms} {
 			_, _, err := f.store.ListMeetings(t.Context(), meeting.MeetingQuery{}, meeting.Page{Cursor: bad})
 			invalid, ok := errors.AsType[*meeting.InvalidError](err)
-			if !ok || invalid.Faults[0].Location != "query.cursor" {
+			if !ok || invalid.Faults[0].Location != "cursor" {
 				t.Errorf("cursor %q: %v", bad, err)
 			}
 		}

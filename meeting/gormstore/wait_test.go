@@ -518,7 +518,7 @@ func TestWait_offers(t *testing.T) {
 		l.wantState("the next", free, meeting.Offered)
 
 		var late *meeting.InvalidError
-		if _, err := l.svc.Join(ctx, f.ben, wish(clock.Slot{Start: l.clock, End: l.clock.Add(time.Hour)}, f.turing), nil); !errors.As(err, &late) || late.Faults[0].Location != "body.start" {
+		if _, err := l.svc.Join(ctx, f.ben, wish(clock.Slot{Start: l.clock, End: l.clock.Add(time.Hour)}, f.turing), nil); !errors.As(err, &late) || late.Faults[0].Location != "start" {
 			t.Errorf("waited for what has begun: %v", err)
 		}
 	})

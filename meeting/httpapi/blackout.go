@@ -78,11 +78,11 @@ func (p BlackoutInput) fields(faults []meeting.Fault) meeting.BlackoutFields {
 
 func (h *handlers) registerBlackouts(api huma.API) {
 	const tag = "Rooms"
-	huma.Register(api, operation("list-blackouts", http.MethodGet, "/blackouts", "List blackouts by start", tag), h.listBlackouts)
-	huma.Register(api, creates(operation("create-blackout", http.MethodPost, "/blackouts", "Close a room or a site for a time; booked meetings stay", tag)), h.createBlackout)
-	huma.Register(api, operation("get-blackout", http.MethodGet, "/blackouts/{id}", "One blackout", tag), h.blackout)
-	huma.Register(api, operation("update-blackout", http.MethodPatch, "/blackouts/{id}", "Change a blackout", tag), h.updateBlackout)
-	huma.Register(api, deletes(operation("delete-blackout", http.MethodDelete, "/blackouts/{id}", "Open what was closed", tag)), h.deleteBlackout)
+	register(api, operation("list-blackouts", http.MethodGet, "/blackouts", "List blackouts by start", tag), h.listBlackouts)
+	register(api, creates(operation("create-blackout", http.MethodPost, "/blackouts", "Close a room or a site for a time; booked meetings stay", tag)), h.createBlackout)
+	register(api, operation("get-blackout", http.MethodGet, "/blackouts/{id}", "One blackout", tag), h.blackout)
+	register(api, operation("update-blackout", http.MethodPatch, "/blackouts/{id}", "Change a blackout", tag), h.updateBlackout)
+	register(api, deletes(operation("delete-blackout", http.MethodDelete, "/blackouts/{id}", "Open what was closed", tag)), h.deleteBlackout)
 }
 
 type listBlackoutsInput struct {
@@ -102,10 +102,10 @@ func (in *listBlackoutsInput) Resolve(huma.Context) []error {
 func (in *listBlackoutsInput) query(zone *time.Location) (meeting.BlackoutQuery, error) {
 	d := decoder{zone: zone}
 	q := meeting.BlackoutQuery{
-		From: d.instant("query.from", in.From), To: d.end("query.to", in.To), RoomID: in.RoomID, SiteID: in.SiteID,
+		From: d.instant("from", in.From), To: d.end("to", in.To), RoomID: in.RoomID, SiteID: in.SiteID,
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
-		d.add("query.to", "invalid_span", "must be after from")
+		d.add("to", "invalid_span", "must be after from")
 	}
 	return q, d.err()
 }

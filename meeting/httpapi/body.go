@@ -37,10 +37,8 @@ func (Body[T]) Schema(r huma.Registry) *huma.Schema {
 // read returns the content, and what of its form is not as its schema says. Values are not
 // repeated in messages. What is missing is left to the domain, which knows it as well.
 func (b *Body[T]) read(r huma.Registry) (T, []meeting.Fault) {
-	path := huma.NewPathBuffer(nil, 0)
-	path.Push("body")
 	res := &huma.ValidateResult{}
-	huma.Validate(r, b.Schema(r), path, huma.ModeWriteToServer, b.raw, res)
+	huma.Validate(r, b.Schema(r), huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, b.raw, res)
 	var faults []meeting.Fault
 	for _, err := range res.Errors {
 		if len(faults) == fault.MaxFaults {
@@ -173,7 +171,7 @@ func resolved(err error) []error {
 	if err == nil {
 		return nil
 	}
-	return []error{err}
+	return []error{placed(err, "query")}
 }
 
 // commas splits what is separated by commas.

@@ -62,11 +62,11 @@ func RegisterCalendars(api huma.API, d CalendarDeps) {
 	if servers := api.OpenAPI().Servers; len(servers) > 0 {
 		h.base = servers[0].URL
 	}
-	huma.Register(api, creates(operation("create-feed", http.MethodPost, "/me/feeds", "Make an address at which a calendar program reads my meetings, or those of a room", tag)), h.create)
-	huma.Register(api, operation("list-feeds", http.MethodGet, "/me/feeds", "The addresses that I made", tag), h.list)
-	huma.Register(api, deletes(operation("delete-feed", http.MethodDelete, "/me/feeds/{id}", "End an address", tag)), h.remove)
-	huma.Register(api, operation("list-user-feeds", http.MethodGet, "/users/{id}/feeds", "The calendar addresses of a user", tag), h.listOfUser)
-	huma.Register(api, deletes(operation("delete-user-feed", http.MethodDelete, "/users/{id}/feeds/{feed_id}", "End a calendar address of a user", tag)), h.removeOfUser)
+	register(api, creates(operation("create-feed", http.MethodPost, "/me/feeds", "Make an address at which a calendar program reads my meetings, or those of a room", tag)), h.create)
+	register(api, operation("list-feeds", http.MethodGet, "/me/feeds", "The addresses that I made", tag), h.list)
+	register(api, deletes(operation("delete-feed", http.MethodDelete, "/me/feeds/{id}", "End an address", tag)), h.remove)
+	register(api, operation("list-user-feeds", http.MethodGet, "/users/{id}/feeds", "The calendar addresses of a user", tag), h.listOfUser)
+	register(api, deletes(operation("delete-user-feed", http.MethodDelete, "/users/{id}/feeds/{feed_id}", "End a calendar address of a user", tag)), h.removeOfUser)
 	calendar := func(id, path, summary string) huma.Operation {
 		op := operation(id, http.MethodGet, path, summary, tag)
 		op.Security = []map[string][]string{{}}
@@ -77,8 +77,8 @@ func RegisterCalendars(api huma.API, d CalendarDeps) {
 		}
 		return op
 	}
-	huma.Register(api, calendar("my-calendar", "/me/calendar.ics", "My meetings as iCalendar, for who has the token"), h.mine)
-	huma.Register(api, calendar("room-calendar", "/rooms/{id}/calendar.ics", "The meetings of a room as iCalendar, for who has the token"), h.ofRoom)
+	register(api, calendar("my-calendar", "/me/calendar.ics", "My meetings as iCalendar, for who has the token"), h.mine)
+	register(api, calendar("room-calendar", "/rooms/{id}/calendar.ics", "The meetings of a room as iCalendar, for who has the token"), h.ofRoom)
 }
 
 type calendarHandlers struct {
@@ -108,7 +108,7 @@ func (h *calendarHandlers) create(ctx context.Context, in *struct{ Body *Body[Fe
 		return nil, err
 	}
 	if n.RoomID != 0 && names[n.RoomID] == "" {
-		return nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "body.room_id", Code: "unknown_room", Message: "must be an existing room"}}}
+		return nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "room_id", Code: "unknown_room", Message: "must be an existing room"}}}
 	}
 	f, secret, err := h.Accounts.CreateFeed(ctx, p, n)
 	if err != nil {

@@ -25,10 +25,10 @@ func (h *handlers) registerCheckIn(api huma.API, tag string) {
 	post := func(id, path, summary string) huma.Operation {
 		return operation(id, http.MethodPost, "/meetings/{id}"+path, summary, tag)
 	}
-	huma.Register(api, post("check-in-meeting", "/check-in", "Say that somebody came; the first one counts"), h.checkIn)
-	huma.Register(api, post("end-meeting", "/end", "End a meeting that takes place; its rooms are free at once"), h.endMeeting)
-	huma.Register(api, post("extend-meeting", "/extend", "Move the end to a later time, if nothing is in the way"), h.extendMeeting)
-	huma.Register(api, post("release-meeting", "/release", "Release the rooms of a meeting to which nobody came"), h.releaseMeeting)
+	register(api, post("check-in-meeting", "/check-in", "Say that somebody came; the first one counts"), h.checkIn)
+	register(api, post("end-meeting", "/end", "End a meeting that takes place; its rooms are free at once"), h.endMeeting)
+	register(api, post("extend-meeting", "/extend", "Move the end to a later time, if nothing is in the way"), h.extendMeeting)
+	register(api, post("release-meeting", "/release", "Release the rooms of a meeting to which nobody came"), h.releaseMeeting)
 }
 
 func (h *handlers) checkIn(ctx context.Context, in *guardedInput) (*one[Meeting], error) {

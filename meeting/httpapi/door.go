@@ -38,7 +38,7 @@ func RegisterDoor(api huma.API, d DoorDeps) {
 		svc: d.Service, accounts: d.Accounts, links: d.Links, stream: d.Stream, clientIP: d.ClientIP, now: d.Now,
 		registry: api.OpenAPI().Components.Schemas,
 	}
-	huma.Register(api, operation("room-door-code", http.MethodGet, "/rooms/{id}/door-code",
+	register(api, operation("room-door-code", http.MethodGet, "/rooms/{id}/door-code",
 		"The address to show as a QR code at the door, by which people check in; it changes every minute", "Rooms"), h.code)
 	h.registerDevices(api)
 	h.registerEvents(api)

@@ -114,10 +114,10 @@ type DoorExtension struct {
 
 func (h *doorHandlers) registerDevices(api huma.API) {
 	const tag = "Doors"
-	huma.Register(api, creates(operation("create-door-code", http.MethodPost, "/rooms/{id}/door/pairing",
+	register(api, creates(operation("create-door-code", http.MethodPost, "/rooms/{id}/door/pairing",
 		"A code that pairs a device with the room's door, in place of an earlier one", tag)), h.pairing)
-	huma.Register(api, operation("list-door-devices", http.MethodGet, "/rooms/{id}/door/devices", "The devices at the room's door", tag), h.devices)
-	huma.Register(api, deletes(operation("delete-door-device", http.MethodDelete, "/rooms/{id}/door/devices/{device_id}",
+	register(api, operation("list-door-devices", http.MethodGet, "/rooms/{id}/door/devices", "The devices at the room's door", tag), h.devices)
+	register(api, deletes(operation("delete-door-device", http.MethodDelete, "/rooms/{id}/door/devices/{device_id}",
 		"Remove a device from the room's door; its token ends at once", tag)), h.removeDevice)
 
 	pair := operation("pair-door", http.MethodPost, "/door/pair", "Become the device at a room's door, by a code", tag)
@@ -126,16 +126,16 @@ func (h *doorHandlers) registerDevices(api huma.API) {
 	pair.Middlewares = huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
 		next(huma.WithValue(ctx, doorClient{}, h.clientIP(ctx)))
 	}}
-	huma.Register(api, pair, h.pair)
+	register(api, pair, h.pair)
 
-	huma.Register(api, operation("get-door", http.MethodGet, "/door", "What the device at a door shows", tag), h.door)
-	huma.Register(api, creates(operation("door-book", http.MethodPost, "/door/book", "Book the room from now on, and check in", tag)), h.book)
+	register(api, operation("get-door", http.MethodGet, "/door", "What the device at a door shows", tag), h.door)
+	register(api, creates(operation("door-book", http.MethodPost, "/door/book", "Book the room from now on, and check in", tag)), h.book)
 	at := func(id, path, summary string) huma.Operation {
 		return operation(id, http.MethodPost, "/door/meetings/{id}/"+path, summary, tag)
 	}
-	huma.Register(api, at("door-check-in", "check-in", "Say that the people of a meeting in the room came"), h.checkIn)
-	huma.Register(api, at("door-end", "end", "End a meeting that takes place in the room"), h.end)
-	huma.Register(api, at("door-extend", "extend", "Move the end of a meeting that takes place in the room"), h.extend)
+	register(api, at("door-check-in", "check-in", "Say that the people of a meeting in the room came"), h.checkIn)
+	register(api, at("door-end", "end", "End a meeting that takes place in the room"), h.end)
+	register(api, at("door-extend", "extend", "Move the end of a meeting that takes place in the room"), h.extend)
 }
 
 type doorClient struct{}

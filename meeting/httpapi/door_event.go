@@ -20,7 +20,7 @@ func (h *doorHandlers) registerEvents(api huma.API) {
 		Description: "A stream that goes on until either side ends it",
 		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
 	}}
-	huma.Register(api, op, h.events)
+	register(api, op, h.events)
 }
 
 func (h *doorHandlers) events(ctx context.Context, _ *struct{}) (*huma.StreamResponse, error) {

@@ -52,7 +52,7 @@ func RegisterEvents(api huma.API, svc *meeting.Service, stream *events.Stream, n
 		Description: "A stream that goes on until either side ends it",
 		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Event](), true, "")}},
 	}}
-	huma.Register(api, op, h.stream)
+	register(api, op, h.stream)
 }
 
 type eventHandlers struct {
@@ -69,8 +69,10 @@ type eventsInput struct {
 
 // Resolve implements [huma.Resolver].
 func (in *eventsInput) Resolve(huma.Context) []error {
-	_, err := in.after()
-	return resolved(err)
+	if _, err := in.after(); err != nil {
+		return []error{err}
+	}
+	return nil
 }
 
 func (in *eventsInput) after() (int64, error) {

@@ -64,7 +64,7 @@ func (in *Need) need(d *decoder) meeting.Need {
 	case strings.Contains(in.Attendees, "@"):
 		n.Persons = len(commas([]string{in.Attendees}))
 	default:
-		d.add("query.attendees", "invalid_type", "must be a number of people, or their addresses separated by commas")
+		d.add("attendees", "invalid_type", "must be a number of people, or their addresses separated by commas")
 	}
 	return n
 }
@@ -79,8 +79,8 @@ func (d *decoder) given(location, s string, read func(location, s string) time.T
 
 func (h *handlers) registerFinding(api huma.API) {
 	const tag = "Finding rooms"
-	huma.Register(api, heavy(operation("room-availability", http.MethodGet, "/availability", "Which rooms are free for a time, and why the others are not", tag)), h.availability)
-	huma.Register(api, heavy(operation("room-suggestions", http.MethodGet, "/suggestions", "Times and rooms that you may book", tag)), h.suggestions)
+	register(api, heavy(operation("room-availability", http.MethodGet, "/availability", "Which rooms are free for a time, and why the others are not", tag)), h.availability)
+	register(api, heavy(operation("room-suggestions", http.MethodGet, "/suggestions", "Times and rooms that you may book", tag)), h.suggestions)
 }
 
 type availabilityInput struct {
@@ -102,7 +102,7 @@ func (in *availabilityInput) Resolve(huma.Context) []error {
 func (in *availabilityInput) query(zone *time.Location) (meeting.AvailabilityQuery, error) {
 	d := decoder{zone: zone}
 	q := meeting.AvailabilityQuery{
-		Slot: clock.Slot{Start: d.given("query.start", in.Start, d.instant), End: d.given("query.end", in.End, d.end)},
+		Slot: clock.Slot{Start: d.given("start", in.Start, d.instant), End: d.given("end", in.End, d.end)},
 		Need: in.need(&d), OnlyFree: in.Free, IncludeInactive: in.IncludeInactive,
 	}
 	return q, d.err()
@@ -161,10 +161,10 @@ func (in *suggestionsInput) Resolve(huma.Context) []error {
 func (in *suggestionsInput) query(zone *time.Location) (n meeting.Need, length time.Duration, span clock.Slot, err error) {
 	d := decoder{zone: zone}
 	if in.Duration == "" {
-		d.add("query.duration", "required", "is required")
+		d.add("duration", "required", "is required")
 	}
-	length = d.duration("query.duration", in.Duration)
-	span = clock.Slot{Start: d.instant("query.from", in.From), End: d.end("query.to", in.To)}
+	length = d.duration("duration", in.Duration)
+	span = clock.Slot{Start: d.instant("from", in.From), End: d.end("to", in.To)}
 	n = in.need(&d)
 	return n, length, span, d.err()
 }

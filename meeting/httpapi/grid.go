@@ -166,13 +166,13 @@ func (in *gridInput) rooms(d *decoder) (rooms []int64) {
 	for _, s := range commas(in.RoomID) {
 		id, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || id < 1 {
-			d.add("query.room_id", "invalid_type", "must be the id of a room")
+			d.add("room_id", "invalid_type", "must be the id of a room")
 			break
 		}
 		rooms = append(rooms, id)
 	}
 	if len(rooms) > 1000 {
-		d.add("query.room_id", "too_many", "must have at most 1,000 rooms")
+		d.add("room_id", "too_many", "must have at most 1,000 rooms")
 	}
 	return rooms
 }
@@ -185,7 +185,7 @@ func (in *gridInput) query(zone *time.Location) (meeting.GridQuery, error) {
 		start, end = d.date, d.date
 	}
 	q := meeting.GridQuery{
-		Span:  clock.Slot{Start: d.given("query.from", in.From, start), End: d.given("query.to", in.To, end)},
+		Span:  clock.Slot{Start: d.given("from", in.From, start), End: d.given("to", in.To, end)},
 		Dates: dates,
 		Rooms: meeting.RoomQuery{SiteID: in.SiteID, Features: commas(in.Features), MinCapacity: in.MinCapacity},
 		Text:  in.Q,
@@ -205,7 +205,7 @@ func (h *handlers) registerGrid(api huma.API) {
 		},
 		"304": {Description: "Not Modified"},
 	}
-	huma.Register(api, op, h.grid)
+	register(api, op, h.grid)
 }
 
 func (h *handlers) grid(ctx context.Context, in *gridInput) (*huma.StreamResponse, error) {

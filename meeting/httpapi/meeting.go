@@ -306,7 +306,7 @@ func persons(as []AttendeeInput) []meeting.Person {
 func (d *decoder) reminders(in []ReminderInput) []meeting.Reminder {
 	rs := make([]meeting.Reminder, len(in))
 	for i, r := range in {
-		location := element("body.reminders", i) + ".offset"
+		location := element("reminders", i) + ".offset"
 		rs[i] = meeting.Reminder{
 			Before:   meeting.Anchor(r.Before),
 			Offset:   d.duration(location, r.Offset),
@@ -321,16 +321,16 @@ func (d *decoder) reminders(in []ReminderInput) []meeting.Reminder {
 
 func (h *handlers) registerMeetings(api huma.API) {
 	const tag = "Meetings"
-	huma.Register(api, heavy(operation("list-meetings", http.MethodGet, "/meetings", "List meetings by start", tag)), h.listMeetings)
-	huma.Register(api, h.waits(creates(operation("create-meeting", http.MethodPost, "/meetings", "Book rooms; the answer is confirmed, or pending until somebody decides", tag))), h.createMeeting)
-	huma.Register(api, operation("get-meeting", http.MethodGet, "/meetings/{id}", "One meeting", tag), h.meeting)
-	huma.Register(api, operation("update-meeting", http.MethodPatch, "/meetings/{id}", "Change a meeting; a new time or room is checked like a new booking", tag), h.updateMeeting)
-	huma.Register(api, operation("cancel-meeting", http.MethodPost, "/meetings/{id}/cancel", "Call a meeting off", tag), h.cancelMeeting)
-	huma.Register(api, operation("approve-meeting", http.MethodPost, "/meetings/{id}/approve", "Decide for a request", tag), h.approveMeeting)
-	huma.Register(api, operation("reject-meeting", http.MethodPost, "/meetings/{id}/reject", "Decide against a request", tag), h.rejectMeeting)
+	register(api, heavy(operation("list-meetings", http.MethodGet, "/meetings", "List meetings by start", tag)), h.listMeetings)
+	register(api, h.waits(creates(operation("create-meeting", http.MethodPost, "/meetings", "Book rooms; the answer is confirmed, or pending until somebody decides", tag))), h.createMeeting)
+	register(api, operation("get-meeting", http.MethodGet, "/meetings/{id}", "One meeting", tag), h.meeting)
+	register(api, operation("update-meeting", http.MethodPatch, "/meetings/{id}", "Change a meeting; a new time or room is checked like a new booking", tag), h.updateMeeting)
+	register(api, operation("cancel-meeting", http.MethodPost, "/meetings/{id}/cancel", "Call a meeting off", tag), h.cancelMeeting)
+	register(api, operation("approve-meeting", http.MethodPost, "/meetings/{id}/approve", "Decide for a request", tag), h.approveMeeting)
+	register(api, operation("reject-meeting", http.MethodPost, "/meetings/{id}/reject", "Decide against a request", tag), h.rejectMeeting)
 	h.registerCheckIn(api, tag)
-	huma.Register(api, operation("meeting-history", http.MethodGet, "/meetings/{id}/history", "What happened to a meeting, oldest first", tag), h.history)
-	huma.Register(api, operation("meeting-notifications", http.MethodGet, "/meetings/{id}/notifications", "What was sent about a meeting, to whom, and what became of it", tag), h.notifications)
+	register(api, operation("meeting-history", http.MethodGet, "/meetings/{id}/history", "What happened to a meeting, oldest first", tag), h.history)
+	register(api, operation("meeting-notifications", http.MethodGet, "/meetings/{id}/notifications", "What was sent about a meeting, to whom, and what became of it", tag), h.notifications)
 }
 
 type listMeetingsInput struct {
@@ -359,11 +359,11 @@ func (in *listMeetingsInput) rooms() []int64 { return named(in.RoomID) }
 func (in *listMeetingsInput) query(by meeting.Actor, zone *time.Location) (meeting.MeetingQuery, error) {
 	d := decoder{zone: zone}
 	q := meeting.MeetingQuery{
-		From: d.instant("query.from", in.From), To: d.end("query.to", in.To),
+		From: d.instant("from", in.From), To: d.end("to", in.To),
 		RoomID: in.RoomID, SiteID: in.SiteID, SeriesID: in.SeriesID, Text: in.Q,
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
-		d.add("query.to", "invalid_span", "must be after from")
+		d.add("to", "invalid_span", "must be after from")
 	}
 	switch in.Organizer {
 	case "":
@@ -372,7 +372,7 @@ func (in *listMeetingsInput) query(by meeting.Actor, zone *time.Location) (meeti
 	default:
 		id, err := strconv.ParseInt(in.Organizer, 10, 64)
 		if err != nil || id <= 0 {
-			d.add("query.organizer", "unknown_value", "must be me or the id of a user")
+			d.add("organizer", "unknown_value", "must be me or the id of a user")
 		}
 		q.OrganizerID = id
 	}
@@ -381,19 +381,19 @@ func (in *listMeetingsInput) query(by meeting.Actor, zone *time.Location) (meeti
 	case "me":
 		q.AttendeeEmail = by.Email
 	default:
-		d.add("query.attendee", "unknown_value", "must be me")
+		d.add("attendee", "unknown_value", "must be me")
 	}
 	switch in.Awaiting {
 	case "":
 	case "me":
 		q.Awaiting = true
 	default:
-		d.add("query.awaiting", "unknown_value", "must be me")
+		d.add("awaiting", "unknown_value", "must be me")
 	}
 	for _, s := range commas(in.Status) {
 		status := meeting.Status(s)
 		if !status.Valid() {
-			d.add("query.status", "unknown_value", "must be one of pending, confirmed, in_progress, ended, rejected, cancelled, released")
+			d.add("status", "unknown_value", "must be one of pending, confirmed, in_progress, ended, rejected, cancelled, released")
 			break
 		}
 		if !slices.Contains(q.Statuses, status) { // which bounds them

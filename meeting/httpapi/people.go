@@ -25,7 +25,7 @@ func (h *handlers) registerPeople(api huma.API) {
 	op := operation("find-people", http.MethodGet, "/people", "Complete a name or an address: users, and those whom you invited before", "People")
 	op.Description = "People without an account are found among your latest 10,000 invitations of a year."
 	op.Errors = append(op.Errors, http.StatusTooManyRequests)
-	huma.Register(api, op, h.people)
+	register(api, op, h.people)
 }
 
 type peopleInput struct {

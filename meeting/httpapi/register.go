@@ -5,12 +5,15 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/report"
 )
@@ -56,6 +59,37 @@ type handlers struct {
 	registry huma.Registry
 	lookups  account.Limiter // of people, by who looks
 	base     string          // of Location headers
+}
+
+// register adds an operation. The domain reports faults by the names of fields, and register
+// reports where the request has them: in the query of a GET, in the body of the others.
+func register[I, O any](api huma.API, op huma.Operation, handle func(context.Context, *I) (*O, error)) {
+	place := "body"
+	if op.Method == http.MethodGet {
+		place = "query"
+	}
+	huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := handle(ctx, in)
+		return out, placed(err, place)
+	})
+}
+
+// placed returns an error with the faults at their places in the request.
+func placed(err error, place string) error {
+	if e, ok := errors.AsType[*meeting.InvalidError](err); ok {
+		return &meeting.InvalidError{Faults: fault.At(place, e.Faults)}
+	}
+	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
+		return &meeting.PolicyError{Violations: fault.At(place, e.Violations), Meetings: e.Meetings}
+	}
+	if e, ok := errors.AsType[*meeting.SeriesConflictError](err); ok {
+		dates := slices.Clone(e.Dates)
+		for i, d := range dates {
+			dates[i].Violations = fault.At(place, d.Violations)
+		}
+		return &meeting.SeriesConflictError{Dates: dates}
+	}
+	return err
 }
 
 // operation describes one; bodies are validated by [Body], so that a client learns all

@@ -128,12 +128,12 @@ func (h *handlers) registerReports(api huma.API) {
 		"application/json": {Schema: h.registry.Schema(reflect.TypeFor[Utilisation](), true, "")},
 		"text/csv":         {Schema: &huma.Schema{Type: huma.TypeString}},
 	}}}
-	huma.Register(api, op, h.utilisation)
+	register(api, op, h.utilisation)
 }
 
 func (h *handlers) utilisation(ctx context.Context, in *utilisationInput) (*huma.StreamResponse, error) {
 	var d decoder
-	span := clock.Slot{Start: d.instant("query.from", in.From), End: d.end("query.to", in.To)}
+	span := clock.Slot{Start: d.instant("from", in.From), End: d.end("to", in.To)}
 	skip := d.offset(in.Cursor)
 	if err := d.err(); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (d *decoder) offset(cursor string) int {
 	}
 	n, err := strconv.Atoi(cursor)
 	if err != nil || n < 0 {
-		d.add("query.cursor", "invalid_cursor", "must be a cursor returned by this list")
+		d.add("cursor", "invalid_cursor", "must be a cursor returned by this list")
 	}
 	return n
 }

@@ -22,8 +22,8 @@ type answerInput struct {
 }
 
 func (h *handlers) registerResponses(api huma.API) {
-	huma.Register(api, operation("respond-meeting", http.MethodPost, "/meetings/{id}/respond", "Answer the invitation to a meeting; the last answer counts", "Meetings"), h.respond)
-	huma.Register(api, operation("respond-series", http.MethodPost, "/series/{id}/respond", "Answer for all dates of a series that are not over", "Series"), h.respondSeries)
+	register(api, operation("respond-meeting", http.MethodPost, "/meetings/{id}/respond", "Answer the invitation to a meeting; the last answer counts", "Meetings"), h.respond)
+	register(api, operation("respond-series", http.MethodPost, "/series/{id}/respond", "Answer for all dates of a series that are not over", "Series"), h.respondSeries)
 }
 
 // read reports malformed fields. The service reports missing ones.

@@ -210,25 +210,25 @@ func (p RoomPatch) fields(faults []meeting.Fault) meeting.RoomFields {
 
 		ApprovalRequired: approval.Required.ptr(),
 		ApproverIDs:      approval.ApproverIDs.ptr(),
-		ApprovalTimeout:  d.field("body.approval.timeout", approval.Timeout),
+		ApprovalTimeout:  d.field("approval.timeout", approval.Timeout),
 		SecondIDs:        mapField(approval.SecondLevel, func(l SecondLevel) []int64 { return l.ApproverIDs }),
 		OnTimeout:        mapField(approval.OnTimeout, onTimeout),
-		EscalateAfter:    d.field("body.approval.escalate_after", approval.EscalateAfter),
+		EscalateAfter:    d.field("approval.escalate_after", approval.EscalateAfter),
 		EscalateTo:       approval.EscalateTo.ptr(),
 
 		OpeningHours: mapField(policy.OpeningHours, hours),
-		MinDuration:  d.field("body.policy.min_duration", policy.MinDuration),
-		MaxDuration:  d.field("body.policy.max_duration", policy.MaxDuration),
-		Step:         d.field("body.policy.step", policy.Step),
-		MinNotice:    d.field("body.policy.min_notice", policy.MinNotice),
-		MaxAdvance:   d.field("body.policy.max_advance", policy.MaxAdvance),
-		BufferBefore: d.field("body.policy.buffer_before", policy.BufferBefore),
-		BufferAfter:  d.field("body.policy.buffer_after", policy.BufferAfter),
+		MinDuration:  d.field("policy.min_duration", policy.MinDuration),
+		MaxDuration:  d.field("policy.max_duration", policy.MaxDuration),
+		Step:         d.field("policy.step", policy.Step),
+		MinNotice:    d.field("policy.min_notice", policy.MinNotice),
+		MaxAdvance:   d.field("policy.max_advance", policy.MaxAdvance),
+		BufferBefore: d.field("policy.buffer_before", policy.BufferBefore),
+		BufferAfter:  d.field("policy.buffer_after", policy.BufferAfter),
 		Quota:        mapField(policy.Quota, d.quota),
 
 		CheckInRequired: checkIn.Required.ptr(),
-		CheckInOpens:    d.field("body.check_in.opens", checkIn.Opens),
-		CheckInGrace:    d.field("body.check_in.grace", checkIn.Grace),
+		CheckInOpens:    d.field("check_in.opens", checkIn.Opens),
+		CheckInGrace:    d.field("check_in.grace", checkIn.Grace),
 		InheritCheckIn:  p.CheckIn.Null,
 	}
 	f.Faults = d.faults
@@ -245,19 +245,19 @@ func (d *decoder) quota(q Quota) meeting.Quota {
 		out.Count = *q.Count
 	}
 	if q.Duration != nil {
-		out.Duration = d.duration("body.policy.quota.duration", *q.Duration)
+		out.Duration = d.duration("policy.quota.duration", *q.Duration)
 	}
 	return out
 }
 
 func (h *handlers) registerRooms(api huma.API) {
 	const tag = "Rooms"
-	huma.Register(api, operation("list-rooms", http.MethodGet, "/rooms", "List rooms", tag), h.listRooms)
-	huma.Register(api, creates(operation("create-room", http.MethodPost, "/rooms", "Add a room", tag)), h.createRoom)
-	huma.Register(api, operation("get-room", http.MethodGet, "/rooms/{id}", "One room", tag), h.room)
-	huma.Register(api, operation("update-room", http.MethodPatch, "/rooms/{id}", "Change a room; meetings that are booked stay as they are", tag), h.updateRoom)
-	huma.Register(api, deletes(operation("delete-room", http.MethodDelete, "/rooms/{id}", "Remove a room that no coming meeting needs", tag)), h.deleteRoom)
-	huma.Register(api, operation("room-free-busy", http.MethodGet, "/rooms/{id}/free-busy", "When a room is taken, buffers included", tag), h.freeBusy)
+	register(api, operation("list-rooms", http.MethodGet, "/rooms", "List rooms", tag), h.listRooms)
+	register(api, creates(operation("create-room", http.MethodPost, "/rooms", "Add a room", tag)), h.createRoom)
+	register(api, operation("get-room", http.MethodGet, "/rooms/{id}", "One room", tag), h.room)
+	register(api, operation("update-room", http.MethodPatch, "/rooms/{id}", "Change a room; meetings that are booked stay as they are", tag), h.updateRoom)
+	register(api, deletes(operation("delete-room", http.MethodDelete, "/rooms/{id}", "Remove a room that no coming meeting needs", tag)), h.deleteRoom)
+	register(api, operation("room-free-busy", http.MethodGet, "/rooms/{id}/free-busy", "When a room is taken, buffers included", tag), h.freeBusy)
 }
 
 type listRoomsInput struct {
@@ -363,7 +363,7 @@ func (in *freeBusyInput) Resolve(huma.Context) []error {
 
 func (in *freeBusyInput) span(zone *time.Location) (clock.Slot, error) {
 	d := decoder{zone: zone}
-	span := clock.Slot{Start: d.instant("query.from", in.From), End: d.end("query.to", in.To)}
+	span := clock.Slot{Start: d.instant("from", in.From), End: d.end("to", in.To)}
 	return span, d.err()
 }
 

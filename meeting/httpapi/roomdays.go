@@ -41,7 +41,7 @@ type roomDaysInput struct {
 }
 
 func (h *handlers) registerRoomDays(api huma.API) {
-	huma.Register(api, heavy(operation("room-days", http.MethodGet, "/occupancy", "How busy rooms are, day by day", "Finding rooms")), h.roomDays)
+	register(api, heavy(operation("room-days", http.MethodGet, "/occupancy", "How busy rooms are, day by day", "Finding rooms")), h.roomDays)
 }
 
 // Resolve implements [huma.Resolver].
@@ -53,9 +53,9 @@ func (in *roomDaysInput) Resolve(huma.Context) []error {
 func (in *roomDaysInput) days() (from, to time.Time, err error) {
 	var d decoder
 	if in.From == "" {
-		d.add("query.from", "required", "is required")
+		d.add("from", "required", "is required")
 	}
-	from, to = d.date("query.from", in.From), d.date("query.to", in.To)
+	from, to = d.date("from", in.From), d.date("to", in.To)
 	return from, to, d.err()
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/recurrence"
 )
@@ -134,7 +135,7 @@ func skippedOf(s meeting.Skipped) SkippedDate {
 		Conflicts: list(s.Conflicts, func(o meeting.Occupancy) DateConflict {
 			return DateConflict{RoomID: o.RoomID, Start: o.Slot.Start.UTC(), End: o.Slot.End.UTC()}
 		}),
-		Errors: list(s.Violations, dateErrorOf),
+		Errors: list(fault.At("body", s.Violations), dateErrorOf),
 	}
 }
 
@@ -201,16 +202,16 @@ type DateInput struct {
 
 func (h *handlers) registerSeries(api huma.API) {
 	const tag = "Series"
-	huma.Register(api, heavy(operation("preview-series", http.MethodPost, "/series/preview", "What POST /series would save: all dates, and those that cannot be", tag)), h.previewSeries)
-	huma.Register(api, creates(heavy(operation("create-series", http.MethodPost, "/series", "Book rooms for all dates of a rule, in one go", tag))), h.createSeries)
-	huma.Register(api, operation("list-series", http.MethodGet, "/series", "Your series, the latest first; admins list all", tag), h.listSeries)
-	huma.Register(api, operation("get-series", http.MethodGet, "/series/{id}", "One series, with counts and its next dates", tag), h.series)
-	huma.Register(api, heavy(operation("update-series", http.MethodPatch, "/series/{id}", "Change all coming dates, or those from one on, which become a series of their own", tag)), h.updateSeries)
-	huma.Register(api, heavy(operation("preview-series-update", http.MethodPost, "/series/{id}/preview", "What PATCH /series/{id} would save: all dates that change, and those that cannot be", tag)), h.previewUpdate)
-	huma.Register(api, operation("cancel-series", http.MethodPost, "/series/{id}/cancel", "Call off all coming dates, or those from one on", tag), h.cancelSeries)
-	huma.Register(api, operation("approve-series", http.MethodPost, "/series/{id}/approve", "Decide for all requests of a series that wait, all or none", tag), h.approveSeries)
-	huma.Register(api, operation("reject-series", http.MethodPost, "/series/{id}/reject", "Decide against all requests of a series that wait", tag), h.rejectSeries)
-	huma.Register(api, creates(operation("add-series-date", http.MethodPost, "/series/{id}/dates", "Add a date again that was skipped, cancelled or left out", tag)), h.addDate)
+	register(api, heavy(operation("preview-series", http.MethodPost, "/series/preview", "What POST /series would save: all dates, and those that cannot be", tag)), h.previewSeries)
+	register(api, creates(heavy(operation("create-series", http.MethodPost, "/series", "Book rooms for all dates of a rule, in one go", tag))), h.createSeries)
+	register(api, operation("list-series", http.MethodGet, "/series", "Your series, the latest first; admins list all", tag), h.listSeries)
+	register(api, operation("get-series", http.MethodGet, "/series/{id}", "One series, with counts and its next dates", tag), h.series)
+	register(api, heavy(operation("update-series", http.MethodPatch, "/series/{id}", "Change all coming dates, or those from one on, which become a series of their own", tag)), h.updateSeries)
+	register(api, heavy(operation("preview-series-update", http.MethodPost, "/series/{id}/preview", "What PATCH /series/{id} would save: all dates that change, and those that cannot be", tag)), h.previewUpdate)
+	register(api, operation("cancel-series", http.MethodPost, "/series/{id}/cancel", "Call off all coming dates, or those from one on", tag), h.cancelSeries)
+	register(api, operation("approve-series", http.MethodPost, "/series/{id}/approve", "Decide for all requests of a series that wait, all or none", tag), h.approveSeries)
+	register(api, operation("reject-series", http.MethodPost, "/series/{id}/reject", "Decide against all requests of a series that wait", tag), h.rejectSeries)
+	register(api, creates(operation("add-series-date", http.MethodPost, "/series/{id}/dates", "Add a date again that was skipped, cancelled or left out", tag)), h.addDate)
 }
 
 type seriesInput struct{ Body Body[SeriesInput] }

@@ -48,11 +48,11 @@ func (p SitePatch) fields(faults []meeting.Fault) meeting.SiteFields {
 
 func (h *handlers) registerSites(api huma.API) {
 	const tag = "Rooms"
-	huma.Register(api, operation("list-sites", http.MethodGet, "/sites", "List sites", tag), h.listSites)
-	huma.Register(api, creates(operation("create-site", http.MethodPost, "/sites", "Add a site", tag)), h.createSite)
-	huma.Register(api, operation("get-site", http.MethodGet, "/sites/{id}", "One site", tag), h.site)
-	huma.Register(api, operation("update-site", http.MethodPatch, "/sites/{id}", "Change a site", tag), h.updateSite)
-	huma.Register(api, deletes(operation("delete-site", http.MethodDelete, "/sites/{id}", "Remove a site that has no rooms", tag)), h.deleteSite)
+	register(api, operation("list-sites", http.MethodGet, "/sites", "List sites", tag), h.listSites)
+	register(api, creates(operation("create-site", http.MethodPost, "/sites", "Add a site", tag)), h.createSite)
+	register(api, operation("get-site", http.MethodGet, "/sites/{id}", "One site", tag), h.site)
+	register(api, operation("update-site", http.MethodPatch, "/sites/{id}", "Change a site", tag), h.updateSite)
+	register(api, deletes(operation("delete-site", http.MethodDelete, "/sites/{id}", "Remove a site that has no rooms", tag)), h.deleteSite)
 }
 
 func (h *handlers) listSites(ctx context.Context, in *Paging) (*listOutput[Site], error) {

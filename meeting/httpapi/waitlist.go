@@ -107,12 +107,12 @@ func (in WaitInput) patch() MeetingPatch {
 
 func (h *handlers) registerWaitlist(api huma.API) {
 	const tag = "Waiting list"
-	huma.Register(api, operation("list-waitlist", http.MethodGet, "/waitlist", "What I wait for; admins: what everybody does", tag), h.listWaits)
-	huma.Register(api, creates(operation("join-waitlist", http.MethodPost, "/waitlist", "Wait for rooms that are taken; the first in line gets them when they become free", tag)), h.join)
-	huma.Register(api, operation("get-wait", http.MethodGet, "/waitlist/{id}", "One waiting list entry", tag), h.wait)
-	huma.Register(api, deletes(operation("leave-waitlist", http.MethodDelete, "/waitlist/{id}", "Wait no longer", tag)), h.leave)
-	huma.Register(api, operation("accept-offer", http.MethodPost, "/waitlist/{id}/accept", "Book what is offered", tag), h.accept)
-	huma.Register(api, operation("decline-offer", http.MethodPost, "/waitlist/{id}/decline", "Turn an offer down, which goes to the next in line", tag), h.decline)
+	register(api, operation("list-waitlist", http.MethodGet, "/waitlist", "What I wait for; admins: what everybody does", tag), h.listWaits)
+	register(api, creates(operation("join-waitlist", http.MethodPost, "/waitlist", "Wait for rooms that are taken; the first in line gets them when they become free", tag)), h.join)
+	register(api, operation("get-wait", http.MethodGet, "/waitlist/{id}", "One waiting list entry", tag), h.wait)
+	register(api, deletes(operation("leave-waitlist", http.MethodDelete, "/waitlist/{id}", "Wait no longer", tag)), h.leave)
+	register(api, operation("accept-offer", http.MethodPost, "/waitlist/{id}/accept", "Book what is offered", tag), h.accept)
+	register(api, operation("decline-offer", http.MethodPost, "/waitlist/{id}/decline", "Turn an offer down, which goes to the next in line", tag), h.decline)
 }
 
 // waits adds the waiting list response to an operation that books.
@@ -147,7 +147,7 @@ func (in *listWaitsInput) query() (meeting.WaitQuery, error) {
 	for _, s := range commas(in.State) {
 		state := meeting.WaitState(s)
 		if !state.Valid() {
-			d.add("query.state", "unknown_value", "must be one of waiting, offered, booked, expired, withdrawn, refused")
+			d.add("state", "unknown_value", "must be one of waiting, offered, booked, expired, withdrawn, refused")
 			break
 		}
 		if !slices.Contains(q.States, state) { // which bounds them
@@ -252,7 +252,7 @@ func (p BookingInput) wants() bool { return p.Wait.Set && p.Wait.Value }
 func (p BookingInput) fields(faults []meeting.Fault) (meeting.Fields, *string) {
 	f := MeetingPatch(p.MeetingInput).fields(faults)
 	if p.Until.Set && !p.wants() {
-		f.Faults = append(f.Faults, meeting.Fault{Location: "body.until", Code: "not_allowed", Message: "must not be set unless wait is true"})
+		f.Faults = append(f.Faults, meeting.Fault{Location: "until", Code: "not_allowed", Message: "must not be set unless wait is true"})
 	}
 	return f, p.Until.ptr()
 }

@@ -80,10 +80,10 @@ func spanOf(span clock.Slot, at time.Time) (clock.Slot, error) {
 		span.Start = span.End.AddDate(0, 0, -30)
 	}
 	if !span.Start.Before(span.End) {
-		return span, fault.Invalid("query.to", "invalid_span", "must be after from")
+		return span, fault.Invalid("to", "invalid_span", "must be after from")
 	}
 	if span.End.Sub(span.Start) > maxSpan {
-		return span, fault.Invalid("query.to", "invalid_span", "must be at most 366 days after from")
+		return span, fault.Invalid("to", "invalid_span", "must be at most 366 days after from")
 	}
 	return span, nil
 }
