@@ -16,6 +16,7 @@ import (
 	jobhttp "punctual/delayjob/httpapi"
 	topichttp "punctual/delayjob/topics/httpapi"
 	"punctual/meeting/clock"
+	"punctual/meeting/feed"
 	meetinghttp "punctual/meeting/httpapi"
 	notifyhttp "punctual/notify/httpapi"
 	"punctual/notify/outbox"
@@ -37,7 +38,8 @@ func (a *application) register(api huma.API) {
 		Service: a.meetings, Accounts: a.accounts, Links: a.links, Stream: a.stream, ClientIP: clientIP, Now: time.Now,
 	})
 	meetinghttp.RegisterCalendars(api, meetinghttp.CalendarDeps{
-		Service: a.meetings, Accounts: a.accounts, Calendars: calendarAdapter{a.senders.render}, BaseURL: a.config.HTTP.BaseURL,
+		Service: a.meetings, Feeds: feed.NewService(a.meetings, time.Now), Accounts: a.accounts,
+		Calendars: calendarAdapter{a.senders.render}, BaseURL: a.config.HTTP.BaseURL,
 	})
 	meetinghttp.RegisterEvents(api, a.meetings, a.stream, time.Now)
 	notifyhttp.Register(api, a.notifications, a.nextTry)

@@ -95,6 +95,12 @@ func (a Actor) attends(m *Meeting) bool {
 	return a.Kind == ActorUser && slices.ContainsFunc(m.Attendees, a.is)
 }
 
+// DeclinedBy reports whether the actor is invited to the meeting, declined, and is not its organizer.
+func (m *Meeting) DeclinedBy(a Actor) bool {
+	i := slices.IndexFunc(m.Attendees, a.is)
+	return i >= 0 && m.Attendees[i].Response == Declined && !a.organizes(m)
+}
+
 func (a Actor) is(p Attendee) bool {
 	return a.ID != 0 && a.ID == p.UserID || a.Email != "" && strings.EqualFold(a.Email, p.Email) ||
 		a.Phone != "" && p.Email == "" && a.Phone == p.Phone

@@ -74,8 +74,9 @@ var rules = []rule{
 	{"meeting/events", []string{".."}, nil},
 	{"meeting/report", []string{"..", "meeting/clock", "account/fault"}, nil},
 	{"meeting/forecast", []string{"..", "account/fault"}, nil},
+	{"meeting/feed", []string{"..", "meeting/clock"}, nil},
 	{"meeting/linkpages", []string{"..", "meeting/clock", "account", "account/fault"}, []string{"gin-gonic/gin"}},
-	{"meeting/httpapi", []string{"..", "meeting/clock", "meeting/events", "meeting/linkpages", "meeting/recurrence", "meeting/report", "account", "account/fault"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
+	{"meeting/httpapi", []string{"..", "meeting/clock", "meeting/events", "meeting/feed", "meeting/linkpages", "meeting/recurrence", "meeting/report", "account", "account/fault"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
 	{"meeting/gormstore", []string{"..", "meeting/clock", "meeting/events", "meeting/recurrence", "meeting/report", "delayjob/failpoint", "account/fault"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 
 	{"*/gormstore", []string{"..", "account/fault", "app/database/sqlfile"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},

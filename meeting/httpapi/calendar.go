@@ -15,6 +15,7 @@ import (
 
 	"punctual/account"
 	"punctual/meeting"
+	"punctual/meeting/feed"
 )
 
 // Calendars makes iCalendar of meetings as somebody may see them.
@@ -26,6 +27,7 @@ type Calendars interface {
 // CalendarDeps are what calendars that other programs read are made of.
 type CalendarDeps struct {
 	Service   *meeting.Service
+	Feeds     *feed.Service
 	Accounts  *account.Service
 	Calendars Calendars
 	BaseURL   string // of the installation
@@ -247,7 +249,7 @@ func (h *calendarHandlers) calendar(ctx context.Context, roomID int64, token, kn
 		name = r.Name
 	}
 	by := meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role)}
-	ms, until, err := h.Service.Calendar(ctx, by, roomID, f.PrivateTitles)
+	ms, until, err := h.Feeds.Read(ctx, by, roomID, f.PrivateTitles)
 	if err != nil {
 		return nil, err
 	}
