@@ -4,9 +4,9 @@ package main
 import (
 	"os"
 
-	"punctual/app"
+	"punctual/app/cli"
 )
 
 func main() {
-	os.Exit(app.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // bury makes a message die, as a consumer would.
-func bury(t *testing.T, a *application, job, key string) {
+func bury(t *testing.T, a *Application, job, key string) {
 	t.Helper()
 	m := delayjob.Message{Job: job, Key: key, Version: 1, Due: time.Now().Add(-time.Second)}
 	if _, err := a.queue.Add(t.Context(), m); err != nil {

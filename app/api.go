@@ -25,7 +25,7 @@ import (
 
 // register adds every operation of the REST API, with authentication. It panics if the
 // authorization table lacks an operation, because nobody could call it.
-func (a *application) register(api huma.API) {
+func (a *Application) register(api huma.API) {
 	api.UseMiddleware(a.limits.before, accounthttp.Authenticate(api, a.accounts), a.limits.after, a.rights.middleware(a),
 		receiveBody, accounthttp.Reauthenticate(api, a.accounts), a.idempotency.Handle)
 	clientIP := func(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() } // knows http.trusted_proxies
@@ -59,7 +59,7 @@ func (a *application) register(api huma.API) {
 }
 
 // nextTry is when a message is handed out; zero if the queue holds none or does not answer.
-func (a *application) nextTry(ctx context.Context, job, key string) time.Time {
+func (a *Application) nextTry(ctx context.Context, job, key string) time.Time {
 	info, err := a.inForce().Get(ctx, delayjob.MessageID(job, key))
 	if err != nil || info.State == delayjob.StateDead {
 		return time.Time{}
@@ -68,7 +68,7 @@ func (a *application) nextTry(ctx context.Context, job, key string) time.Time {
 }
 
 // queueMode returns where the current queue stores its messages.
-func (a *application) queueMode() jobhttp.QueueMode {
+func (a *Application) queueMode() jobhttp.QueueMode {
 	switch {
 	case a.redis == nil:
 		return jobhttp.InMemory
@@ -80,14 +80,14 @@ func (a *application) queueMode() jobhttp.QueueMode {
 
 // currentConfig is the file as it was last accepted, and the keys in which this process still
 // runs with what it was started with.
-func (a *application) currentConfig() (c *config.Config, restart []string) {
+func (a *Application) currentConfig() (c *config.Config, restart []string) {
 	c = a.latest.Load()
 	_, restart = config.Keys(config.Diff(a.config, c))
 	return c, restart
 }
 
 // meetingOf returns the meeting that a message is about, as far as that is known.
-func (a *application) meetingOf(ctx context.Context, job, key string) *int64 {
+func (a *Application) meetingOf(ctx context.Context, job, key string) *int64 {
 	id, err := strconv.ParseInt(delayjob.Entity(key), 10, 64)
 	if err != nil {
 		return nil
@@ -104,7 +104,7 @@ func (a *application) meetingOf(ctx context.Context, job, key string) *int64 {
 }
 
 // meetingLateness counts how late the meetings of a span were started and ended.
-func (a *application) meetingLateness(ctx context.Context, from, to string, bounds []time.Duration) (started, ended jobhttp.Histogram, since, until time.Time, err error) {
+func (a *Application) meetingLateness(ctx context.Context, from, to string, bounds []time.Duration) (started, ended jobhttp.Histogram, since, until time.Time, err error) {
 	var f queryFaults
 	span := clock.Slot{Start: f.instant("query.from", from), End: f.instant("query.to", to)}
 	if err := f.err(); err != nil {

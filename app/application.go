@@ -1,3 +1,5 @@
+// Package app puts punctual together: it wires the areas, which do not know each other, and serves
+// HTTP.
 package app
 
 import (
@@ -15,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"punctual/account"
+	"punctual/account/fault"
 	accountstore "punctual/account/gormstore"
 	accounthttp "punctual/account/httpapi"
 	"punctual/app/audit"
@@ -43,10 +46,10 @@ import (
 	eventhookstore "punctual/notify/webhook/gormstore"
 )
 
-// application is one process of punctual, with all areas wired together.
-type application struct {
+// Application is one process of punctual, with all areas wired together.
+type Application struct {
 	config *config.Config // as it was at the start
-	role   role
+	role   Role
 	log    *slog.Logger
 	level  *slog.LevelVar
 
@@ -58,7 +61,7 @@ type application struct {
 	defaults chan struct{} // one slot: those of reminders and of the check-in may be others
 
 	db          *database.DB
-	queue       queue
+	queue       Queue
 	redis       redis.UniversalClient // nil: the queue lives in memory
 	held        *memqueue.Journal     // nil unless it does, beside SQLite
 	scheduler   *delayjob.Scheduler
@@ -100,10 +103,10 @@ type application struct {
 	fallback *delayjob.Fallback // nil unless the role works, on Redis
 }
 
-// newApplication opens what the role needs, migrates the database and wires the areas. The caller
+// New opens what the role needs, migrates the database and wires the areas. The caller
 // must call Close.
-func newApplication(ctx context.Context, c *config.Config, r role, log *slog.Logger, level *slog.LevelVar) (_ *application, err error) {
-	a := &application{config: c, role: r, log: log, level: level, metrics: newMetrics(), source: config.NewState(time.Now), defaults: make(chan struct{}, 1)}
+func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level *slog.LevelVar) (_ *Application, err error) {
+	a := &Application{config: c, role: r, log: log, level: level, metrics: newMetrics(), source: config.NewState(time.Now), defaults: make(chan struct{}, 1)}
 	a.latest.Store(c)
 	a.settings.Store(c.Booking.Settings())
 	defer func() {
@@ -117,7 +120,7 @@ func newApplication(ctx context.Context, c *config.Config, r role, log *slog.Log
 	if err = a.db.Migrate(ctx); err != nil {
 		return nil, err
 	}
-	if a.queue, a.redis, err = openQueue(ctx, c.Queue, log, redisqueue.WithPatience()); err != nil {
+	if a.queue, a.redis, err = OpenQueue(ctx, c.Queue, log, redisqueue.WithPatience()); err != nil {
 		return nil, err
 	}
 	if r.works() && c.Queue.URL == "memory:" && a.db.File != "" {
@@ -147,7 +150,7 @@ func newApplication(ctx context.Context, c *config.Config, r role, log *slog.Log
 // keepHeld makes the in-memory queue record the messages that it hands out. Without this journal, a
 // message that crashes the process each time would be retried indefinitely. Nothing else would
 // break.
-func (a *application) keepHeld(file string) {
+func (a *Application) keepHeld(file string) {
 	journal, err := memqueue.OpenJournal(file, a.log)
 	if err != nil {
 		a.log.Warn("crash journal unavailable, a message that crashes the process will be retried indefinitely", "file", file, "error", err)
@@ -157,8 +160,14 @@ func (a *application) keepHeld(file string) {
 	a.queue = memqueue.New(memqueue.WithJournal(journal))
 }
 
+// Accounts are the users and their sign-ins.
+func (a *Application) Accounts() *account.Service { return a.accounts }
+
+// Meetings are the meetings, rooms and sites.
+func (a *Application) Meetings() *meeting.Service { return a.meetings }
+
 // wireAreas creates the services. Each sees the others only through the interfaces that it defines.
-func (a *application) wireAreas() {
+func (a *Application) wireAreas() {
 	db := a.db.Gorm
 	scheduler := delayjob.NewScheduler(a.queue, delayjob.SchedulerOptions{
 		Horizon: a.config.Queue.Horizon, Fallback: a.fallbackQueue, Observer: a.metrics, Logger: a.log,
@@ -224,7 +233,7 @@ func (a *application) wireAreas() {
 }
 
 // quota returns the current quota of an organizer on a channel.
-func (a *application) quota(c notify.Channel) int {
+func (a *Application) quota(c notify.Channel) int {
 	if c == notify.SMS {
 		return a.latest.Load().SMS.Quota
 	}
@@ -232,13 +241,13 @@ func (a *application) quota(c notify.Channel) int {
 }
 
 // wireEngine creates loader and consumer, if the role works.
-func (a *application) wireEngine() {
+func (a *Application) wireEngine() {
 	names := make([]string, len(a.jobs))
 	for i, j := range a.jobs {
 		names[i] = j.Name()
 	}
 	a.pauses = &admin.Pauses{Decisions: jobstore.NewPauses(a.db.Gorm).Noting(audit.Trail{}), Queue: a.queue, Fallback: a.standIn, Jobs: names}
-	a.unknown = &admin.UnknownJobs{Queue: a.inForce, Known: isJob, Log: a.log}
+	a.unknown = &admin.UnknownJobs{Queue: a.inForce, Known: config.IsJob, Log: a.log}
 	a.metrics.registry.MustRegister(newQueueCollector(a.inForce, names, jobstore.NewTopics(a.db.Gorm), a.unknown))
 	if a.clock = newClockWatch(a.db, a.redis, a.queue, a.log); a.clock != nil {
 		a.metrics.registry.MustRegister(a.clock.offset)
@@ -269,7 +278,7 @@ func (a *application) wireEngine() {
 }
 
 // beforeLoad corrects the queue's clock and applies the pauses.
-func (a *application) beforeLoad(ctx context.Context) error {
+func (a *Application) beforeLoad(ctx context.Context) error {
 	if a.clock != nil {
 		a.clock.look(ctx)
 	}
@@ -282,7 +291,7 @@ func (a *application) beforeLoad(ctx context.Context) error {
 
 // apply applies the settings that may change while the process runs. If it fails, nothing has
 // changed. followDefaults applies changed default reminders to booked meetings.
-func (a *application) apply(ctx context.Context, old, now *config.Config) error {
+func (a *Application) apply(ctx context.Context, old, now *config.Config) error {
 	if !reflect.DeepEqual(old.Email, now.Email) || !reflect.DeepEqual(old.SMS, now.SMS) {
 		if err := a.senders.apply(now); err != nil {
 			return err
@@ -309,13 +318,13 @@ func (a *application) apply(ctx context.Context, old, now *config.Config) error 
 
 // firstAdmin creates the first admin of an empty database, with the given address and password.
 // Without them, it returns a setup link.
-func (a *application) firstAdmin(ctx context.Context, email, password string) (link string, err error) {
+func (a *Application) firstAdmin(ctx context.Context, email, password string) (link string, err error) {
 	if !a.role.serves() {
 		return "", nil
 	}
 	b, err := a.accounts.Bootstrap(ctx, email, password)
 	if _, invalid := errors.AsType[*account.InvalidError](err); invalid {
-		return "", fmt.Errorf("first admin (%s, %s): %w", config.EnvAdminEmail, config.EnvAdminPassword, plainFaults(err))
+		return "", fmt.Errorf("first admin (%s, %s): %w", config.EnvAdminEmail, config.EnvAdminPassword, fault.Plain(err))
 	}
 	if err != nil {
 		return "", err
@@ -330,14 +339,14 @@ func (a *application) firstAdmin(ctx context.Context, email, password string) (l
 }
 
 // reload requests a full pass if this process has a loader.
-func (a *application) reload() {
+func (a *Application) reload() {
 	if a.loader != nil {
 		a.loader.Trigger()
 	}
 }
 
 // Close releases all resources. Nothing may run at this point.
-func (a *application) Close() error {
+func (a *Application) Close() error {
 	var errs []error
 	if a.senders != nil {
 		errs = append(errs, a.senders.Close())

@@ -25,7 +25,7 @@ import (
 )
 
 // startApplication wires everything on a database of its own; loader and consumer do not run.
-func startApplication(t *testing.T, change func(*config.Config)) (*application, *httptest.Server) {
+func startApplication(t *testing.T, change func(*config.Config)) (*Application, *httptest.Server) {
 	t.Helper()
 	t.Chdir(t.TempDir()) // for the outbox
 	c := config.Default()
@@ -34,7 +34,7 @@ func startApplication(t *testing.T, change func(*config.Config)) (*application, 
 		change(c)
 	}
 	level := new(slog.LevelVar)
-	a, err := newApplication(t.Context(), c, roleAll, newLogger(t.Output(), "text", level), level)
+	a, err := New(t.Context(), c, RoleAll, NewLogger(t.Output(), "text", level), level)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func startApplication(t *testing.T, change func(*config.Config)) (*application, 
 }
 
 // signIn makes the first admin and returns their token.
-func signIn(t *testing.T, a *application, s *httptest.Server) string {
+func signIn(t *testing.T, a *Application, s *httptest.Server) string {
 	t.Helper()
 	if _, err := a.firstAdmin(t.Context(), "root@example.org", "a long password"); err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestApplication_deadLettersComeBack(t *testing.T) {
 }
 
 // follow runs what gives changed default reminders to the meetings until the test ends.
-func follow(t *testing.T, a *application) {
+func follow(t *testing.T, a *Application) {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = a.followDefaults(ctx) })

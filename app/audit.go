@@ -42,7 +42,7 @@ func (r *refusals) note(ctx context.Context, kind, key string) (leftOut int64, o
 
 // noteRefused records a failed sign-in. It includes the typed address only if it looks like one,
 // because it may be a password.
-func (a *application) noteRefused(ctx context.Context, u *account.User, email string) {
+func (a *Application) noteRefused(ctx context.Context, u *account.User, email string) {
 	kind, key := "user ", strconv.FormatInt(u.ID, 10)
 	if u.ID == 0 {
 		kind, key = "nobody ", account.Networks(meeting.Client(ctx))[0]
@@ -66,7 +66,7 @@ func (a *application) noteRefused(ctx context.Context, u *account.User, email st
 
 // noteReload records the differences of a changed configuration file. It masks secrets, but shows
 // that they changed.
-func (a *application) noteReload(ctx context.Context, old, now *config.Config) {
+func (a *Application) noteReload(ctx context.Context, old, now *config.Config) {
 	host, _ := os.Hostname() // each process reads its own file
 	ctx = audit.By(ctx, "configuration")
 	e := audit.Entry{Action: "config.changed", ID: host, Name: host, Changes: map[string]audit.Change{}}
@@ -80,7 +80,7 @@ func (a *application) noteReload(ctx context.Context, old, now *config.Config) {
 }
 
 // addEntry notes what is no change of the database. That it cannot is logged: nothing else fails.
-func (a *application) addEntry(ctx context.Context, e audit.Entry) {
+func (a *Application) addEntry(ctx context.Context, e audit.Entry) {
 	if err := audit.Add(a.db.Gorm.WithContext(ctx), e); err != nil {
 		a.log.Error("storing an entry of the installation history failed", "action", e.Action, "error", err)
 	}
@@ -90,7 +90,7 @@ func (a *application) addEntry(ctx context.Context, e audit.Entry) {
 const auditTrim = 6 * time.Hour
 
 // trimAudit clears away until ctx ends what is older than the configuration says.
-func (a *application) trimAudit(ctx context.Context) error {
+func (a *Application) trimAudit(ctx context.Context) error {
 	ticker := time.NewTicker(auditTrim)
 	defer ticker.Stop()
 	for {

@@ -111,7 +111,7 @@ type planAnswer struct {
 }
 
 // registerPlan adds the operation that shows admins the effects of a file.
-func (a *application) registerPlan(api huma.API) {
+func (a *Application) registerPlan(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "plan-config", Method: http.MethodPost, Path: "/config/plan", Tags: []string{"Operation"},
 		Summary: "What a configuration file would change, for what is booked too; writes nothing",

@@ -2,11 +2,19 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
 	"time"
 
 	"punctual/app/config"
+	"punctual/app/database"
 	"punctual/meeting"
 	"punctual/meeting/forecast"
+	meetingstore "punctual/meeting/gormstore"
 )
 
 // ConfigPlan is the effect of other settings: the settings that differ and the affected bookings.
@@ -33,6 +41,8 @@ type PlannedMeeting struct {
 	Start time.Time `json:"start"`
 	Rooms []string  `json:"rooms" nullable:"false"`
 }
+
+func (m PlannedMeeting) String() string { return fmt.Sprintf("%d %s", m.ID, m.Title) }
 
 // PlannedReminder is a reminder that would move.
 type PlannedReminder struct {
@@ -84,13 +94,13 @@ func planConfig(ctx context.Context, forecasts *forecast.Service, by meeting.Act
 		Reminders: make([]PlannedReminder, len(f.Reminders)), Requests: make([]PlannedRequest, len(f.Requests)), Refusals: make([]PlannedRefusal, len(f.Refusals)),
 	}
 	for i, r := range f.Reminders {
-		p.Reminders[i] = PlannedReminder{plannedMeeting(r.Meeting), r.Before, instantOrNull(r.From), instantOrNull(r.To), r.Channels, r.TooLate}
+		p.Reminders[i] = PlannedReminder{NewPlannedMeeting(r.Meeting), r.Before, instantOrNull(r.From), instantOrNull(r.To), r.Channels, r.TooLate}
 	}
 	for i, r := range f.Requests {
-		p.Requests[i] = PlannedRequest{plannedMeeting(r.Meeting), r.Deadline.UTC(), r.Anew.UTC(), outcomeWord(r.Outcome), outcomeWord(r.AnewTo)}
+		p.Requests[i] = PlannedRequest{NewPlannedMeeting(r.Meeting), r.Deadline.UTC(), r.Anew.UTC(), outcomeWord(r.Outcome), outcomeWord(r.AnewTo)}
 	}
 	for i, r := range f.Refusals {
-		p.Refusals[i] = PlannedRefusal{Meeting: plannedMeeting(r.Meeting), Reasons: make([]PlannedReason, len(r.Faults))}
+		p.Refusals[i] = PlannedRefusal{Meeting: NewPlannedMeeting(r.Meeting), Reasons: make([]PlannedReason, len(r.Faults))}
 		for j, fault := range r.Faults {
 			p.Refusals[i].Reasons[j] = PlannedReason{fault.Code, fault.Message}
 		}
@@ -98,7 +108,29 @@ func planConfig(ctx context.Context, forecasts *forecast.Service, by meeting.Act
 	return p, &PlanTotals{f.Totals.Reminders, f.Totals.Requests, f.Totals.Refusals}, nil
 }
 
-func plannedMeeting(m *meeting.Meeting) PlannedMeeting {
+// PlanOffline is planConfig beside the servers that may run, on the database of old. It
+// migrates nothing and writes nothing; a database that is not there yet holds nothing.
+func PlanOffline(ctx context.Context, old, next *config.Config, now func() time.Time) (*ConfigPlan, error) {
+	if file, ok := strings.CutPrefix(old.Database.URL, "sqlite:"); ok {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return &ConfigPlan{Settings: plannedSettings(old, next), Reminders: []PlannedReminder{}, Requests: []PlannedRequest{}, Refusals: []PlannedRefusal{}}, nil
+		}
+	}
+	db, err := database.Open(ctx, old.Database.URL, database.Options{})
+	if err != nil {
+		return nil, err
+	}
+	settings := *old.Booking.Settings()
+	forecasts := forecast.NewService(meetingstore.New(db.Gorm, nil), func() meeting.Settings { return settings }, now)
+	p, _, err := planConfig(ctx, forecasts, meeting.Actor{Kind: meeting.ActorSystem, Name: "plan"}, old, next, math.MaxInt)
+	if err != nil {
+		err = fmt.Errorf("read bookings (punctual migrate status shows whether the schema is up to date): %w", err)
+	}
+	return p, errors.Join(err, db.Close())
+}
+
+// NewPlannedMeeting names a meeting.
+func NewPlannedMeeting(m *meeting.Meeting) PlannedMeeting {
 	return PlannedMeeting{ID: m.ID, Title: m.Title, Start: m.Slot.Start.UTC(), Rooms: append([]string{}, m.RoomNames...)}
 }
 

@@ -1,10 +1,8 @@
 package app
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +16,7 @@ import (
 
 // plannedWorld is an installation with three meetings: one as configured, one with reminders
 // of its own, and a request.
-func plannedWorld(t *testing.T, dialect migrations.Dialect) (a *application, s *httptest.Server, token, url string) {
+func plannedWorld(t *testing.T, dialect migrations.Dialect) (a *Application, s *httptest.Server, token, url string) {
 	t.Helper()
 	url = testdb.URL(t, dialect)
 	a, s = startApplication(t, func(c *config.Config) { c.Database.URL = url })
@@ -106,88 +104,53 @@ func TestConfigPlan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := meetingsAsTold(t, s, token)
+			before := listedMeetings(t, s, token)
 			res := send(t, s, "POST", "/api/v1/config/plan", string(file), "Authorization", "Bearer "+token)
-			var told struct {
+			var answer struct {
 				Valid bool
 				Plan  ConfigPlan
 			}
-			if err := json.Unmarshal([]byte(res.body), &told); err != nil || !told.Valid {
+			if err := json.Unmarshal([]byte(res.body), &answer); err != nil || !answer.Valid {
 				t.Fatalf("%d %s: %v", res.status, res.body, err)
 			}
-			told.Plan.Settings = slices.DeleteFunc(told.Plan.Settings, func(s PlannedSetting) bool { return s.Key == "database.url" })
-			checkPlan(t, told.Plan)
+			answer.Plan.Settings = slices.DeleteFunc(answer.Plan.Settings, func(s PlannedSetting) bool { return s.Key == "database.url" })
+			checkPlan(t, answer.Plan)
 
-			// By the command, in both forms.
-			for name, content := range map[string]string{"now.yaml": "", "next.yaml": plannedFile} {
-				if err := os.WriteFile(name, []byte("database: { url: '"+url+"' }\n"+content), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			out, err := runCommand(t, "", "config", "plan", "next.yaml", "--config", "now.yaml", "--json")
+			// Beside the server.
+			old, err := config.Parse("now.yaml", []byte("database: { url: '"+url+"' }\n"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var p ConfigPlan
-			if err := json.Unmarshal([]byte(out), &p); err != nil {
-				t.Fatal(err)
-			}
-			checkPlan(t, p)
-			out, err = runCommand(t, "", "config", "plan", "next.yaml", "--config", "now.yaml")
+			next, err := config.Parse("next.yaml", []byte("database: { url: '"+url+"' }\n"+plannedFile), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []string{"Settings that change: 4", "after a restart", "Reminders that move: 4", "never", "they keep theirs): 1", "a meeting can last at most 1h", "Nothing was written"} {
-				if !strings.Contains(out, want) {
-					t.Errorf("no %q in\n%s", want, out)
-				}
+			p, err := PlanOffline(t.Context(), old.Config, next.Config, time.Now)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if after := meetingsAsTold(t, s, token); after != before {
+			checkPlan(t, *p)
+			if after := listedMeetings(t, s, token); after != before {
 				t.Errorf("the meetings are\n%s\nand were\n%s", after, before)
 			}
 		})
 	}
 }
 
-func meetingsAsTold(t *testing.T, s *httptest.Server, token string) string {
+func listedMeetings(t *testing.T, s *httptest.Server, token string) string {
 	t.Helper()
 	return send(t, s, "GET", "/api/v1/meetings?limit=500", "", "Authorization", "Bearer "+token).body
-}
-
-func TestConfigPlan_ofNothing(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("next.yaml", []byte(plannedFile), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, err := runCommand(t, "", "config", "plan", "next.yaml")
-	if err != nil || !strings.Contains(out, "0 meetings") {
-		t.Errorf("%s %v", out, err)
-	}
-	if _, err := os.Stat("data"); err == nil {
-		t.Error("it made a database")
-	}
-	if err := os.WriteFile("bad.yaml", []byte("bookng: {}\nlog: {level: x}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var errs bytes.Buffer
-	if code := Main([]string{"punctual", "config", "plan", "bad.yaml"}, nil, &errs, &errs); code != exitFailed ||
-		!strings.Contains(errs.String(), "bad.yaml:1:1") || !strings.Contains(errs.String(), "bad.yaml:2:") {
-		t.Errorf("exit %d: %s", code, errs.String())
-	}
-	if code := Main([]string{"punctual", "config", "plan"}, nil, &errs, &errs); code != exitUsage {
-		t.Errorf("without a file: exit %d", code)
-	}
 }
 
 func TestConfigPlan_refusesByAPI(t *testing.T) {
 	a, s := startApplication(t, nil)
 	token := signIn(t, a, s)
 	res := send(t, s, "POST", "/api/v1/config/plan", `{"config":"log: {level: x}\nemail: {smtp: {password: hunter2, port: x}}\n"}`, "Authorization", "Bearer "+token)
-	var told struct {
+	var answer struct {
 		Valid  bool
 		Faults []ConfigFileFault
 	}
-	if err := json.Unmarshal([]byte(res.body), &told); err != nil || told.Valid || len(told.Faults) != 2 || told.Faults[0].Line != 1 || told.Faults[1].Line != 2 {
+	if err := json.Unmarshal([]byte(res.body), &answer); err != nil || answer.Valid || len(answer.Faults) != 2 || answer.Faults[0].Line != 1 || answer.Faults[1].Line != 2 {
 		t.Errorf("%s: %v", res.body, err)
 	}
 	if strings.Contains(res.body, "hunter2") {
@@ -206,22 +169,22 @@ func TestConfigKeys(t *testing.T) {
 	}
 	a.latest.Store(l.Config)
 	a.source.Accept("c.yaml", l.Origins)
-	var told struct {
+	var answer struct {
 		Keys    []ConfigKey
 		File    string
 		Refused *RefusedConfig
 	}
 	ask := func() {
 		t.Helper()
-		told.Refused = nil
+		answer.Refused = nil
 		res := send(t, s, "GET", "/api/v1/config", "", "Authorization", "Bearer "+token)
-		if err := json.Unmarshal([]byte(res.body), &told); err != nil || strings.Contains(res.body, "hunter2") {
+		if err := json.Unmarshal([]byte(res.body), &answer); err != nil || strings.Contains(res.body, "hunter2") {
 			t.Fatalf("%d %s: %v", res.status, res.body, err)
 		}
 	}
 	ask()
 	keys := map[string]ConfigKey{}
-	for _, k := range told.Keys {
+	for _, k := range answer.Keys {
 		keys[k.Key] = k
 	}
 	for key, want := range map[string]ConfigKey{
@@ -245,11 +208,11 @@ func TestConfigKeys(t *testing.T) {
 	_, refused := config.Parse("c.yaml", []byte("log: { level: loud }\n"), nil)
 	a.source.Refuse(refused)
 	ask()
-	if told.Refused == nil || told.Refused.Faults[0].Line != 1 || !strings.Contains(told.Refused.Faults[0].Excerpt, "loud") {
-		t.Errorf("%+v", told.Refused)
+	if answer.Refused == nil || answer.Refused.Faults[0].Line != 1 || !strings.Contains(answer.Refused.Faults[0].Excerpt, "loud") {
+		t.Errorf("%+v", answer.Refused)
 	}
 	a.source.Accept("c.yaml", l.Origins)
-	if ask(); told.Refused != nil {
-		t.Errorf("still %+v", told.Refused)
+	if ask(); answer.Refused != nil {
+		t.Errorf("still %+v", answer.Refused)
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // deadLetter makes one, in the queue and with a record of its error; without one if that is "".
-func deadLetter(t *testing.T, a *application, job, key, text string) {
+func deadLetter(t *testing.T, a *Application, job, key, text string) {
 	t.Helper()
 	m := delayjob.Message{Job: job, Key: key, Version: 1, Due: time.Now().Add(-time.Minute)}
 	if _, err := a.queue.Add(t.Context(), m); err != nil {

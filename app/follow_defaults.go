@@ -15,7 +15,7 @@ const defaultsRetry = time.Second
 // followDefaults gives the default reminders to the meetings that follow them, at the start, for
 // the file may have changed while nothing ran, and after each change of the configuration, until
 // ctx ends. It is the workers' task.
-func (a *application) followDefaults(ctx context.Context) error {
+func (a *Application) followDefaults(ctx context.Context) error {
 	for failing := false; ; {
 		err := errors.Join(a.applyReminders(ctx, a.latest.Load()), a.applyCheckIn(ctx))
 		switch {
@@ -45,7 +45,7 @@ const followStep = 50
 // steps and pauses as long as each took, so that what is due meanwhile does not wait for it. A
 // process that dies in between leaves the rest to the next start. It ends early if the
 // configuration changes again, which is announced by itself.
-func (a *application) applyReminders(ctx context.Context, c *config.Config) error {
+func (a *Application) applyReminders(ctx context.Context, c *config.Config) error {
 	changed := 0
 	for after := meeting.ID(0); a.latest.Load() == c; {
 		begin := time.Now()
@@ -73,7 +73,7 @@ func (a *application) applyReminders(ctx context.Context, c *config.Config) erro
 }
 
 // applyCheckIn gives the default check-in to the rooms that follow it, once.
-func (a *application) applyCheckIn(ctx context.Context) error {
+func (a *Application) applyCheckIn(ctx context.Context) error {
 	changed, err := a.meetings.FollowCheckIn(ctx)
 	if err != nil {
 		return err

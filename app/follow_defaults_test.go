@@ -12,7 +12,7 @@ import (
 func TestFollowReminders_triesOn(t *testing.T) {
 	a, _ := startApplication(t, nil)
 	log := &testenv.LogBuffer{}
-	a.log = newLogger(log, "text", slog.LevelInfo)
+	a.log = NewLogger(log, "text", slog.LevelInfo)
 	rename := func(from, to string) {
 		t.Helper()
 		if err := a.db.Gorm.Exec("ALTER TABLE " + from + " RENAME TO " + to).Error; err != nil {

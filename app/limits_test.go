@@ -64,7 +64,7 @@ func patientRedis(t *testing.T) string {
 
 // bePatient makes the shared limits wait for Redis even if the machine stalls, instead of counting by
 // themselves.
-func bePatient(apps ...*application) {
+func bePatient(apps ...*Application) {
 	for _, a := range apps {
 		for _, r := range []*sharedRate{a.limits.people, a.limits.tokens, a.limits.addresses} {
 			r.shared.(*redislimit.Limiter).Patience = time.Minute
@@ -246,7 +246,7 @@ func TestLimits_streams(t *testing.T) {
 }
 
 // run does what ends event streams.
-func run(t *testing.T, a *application) {
+func run(t *testing.T, a *Application) {
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = a.stream.Run(ctx) })
@@ -265,7 +265,7 @@ func eventually(t *testing.T, ok func() bool) {
 }
 
 // member makes a user and returns their token.
-func member(t *testing.T, _ *application, s *httptest.Server, admin string) string {
+func member(t *testing.T, _ *Application, s *httptest.Server, admin string) string {
 	t.Helper()
 	res := send(t, s, "POST", "/api/v1/users", `{"email":"m@example.org","name":"M","role":"manager","password":"another long password"}`, "Authorization", "Bearer "+admin)
 	if res.status != 201 {

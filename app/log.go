@@ -6,8 +6,8 @@ import (
 	"log/slog"
 )
 
-// newLogger writes text or JSON lines; level may change later. Lines about a request carry its id.
-func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
+// NewLogger writes text or JSON lines; level may change later. Lines about a request carry its id.
+func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: level}
 	if format == "json" {
 		return slog.New(requestHandler{slog.NewJSONHandler(w, opts)})

@@ -11,12 +11,12 @@ import (
 )
 
 // mailLinks lead from mails to the pages on which their readers act.
-func (a *application) mailLinks() render.Links {
+func (a *Application) mailLinks() render.Links {
 	return render.Links{Decide: a.decisionURL, CheckIn: a.checkInURL, Respond: a.respondURL, Accept: a.acceptURL}
 }
 
 // decisionURL is where the reader of a request for a decision decides.
-func (a *application) decisionURL(n notify.Notification) string {
+func (a *Application) decisionURL(n notify.Notification) string {
 	if n.Facts.Request == nil || n.To.UserID == 0 {
 		return ""
 	}
@@ -24,13 +24,13 @@ func (a *application) decisionURL(n notify.Notification) string {
 }
 
 // checkInURL is where the reader of a reminder says that they came.
-func (a *application) checkInURL(n notify.Notification) string {
+func (a *Application) checkInURL(n notify.Notification) string {
 	return a.links.ArrivalURL(linkpages.Arrival{MeetingID: n.MeetingID, Email: n.To.Address})
 }
 
 // respondURL is where the reader of an invitation answers it: who is invited, and not who invites.
 // Invitations by SMS go to guests alone, and name no numbers by which to find them.
-func (a *application) respondURL(n notify.Notification) string {
+func (a *Application) respondURL(n notify.Notification) string {
 	invited := func(c notify.Contact) bool { return strings.EqualFold(c.Email, n.To.Address) }
 	among := n.Channel == notify.SMS || slices.ContainsFunc(n.Facts.Attendees, invited)
 	i := meeting.Invitation{MeetingID: n.MeetingID, Email: n.To.Address, Seen: n.Facts.ScheduleVersion}
@@ -45,7 +45,7 @@ func (a *application) respondURL(n notify.Notification) string {
 }
 
 // acceptURL is where who waits accepts what is offered to them.
-func (a *application) acceptURL(n notify.Notification) string {
+func (a *Application) acceptURL(n notify.Notification) string {
 	if n.Facts.WaitID == 0 {
 		return ""
 	}

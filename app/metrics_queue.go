@@ -106,7 +106,7 @@ func (c *queueCollector) look() (stats map[string]delayjob.Stats, unknown map[st
 			c.stats[job] = s
 		}
 	}
-	ofTopics, _ := topicStats(ctx, queue, c.topics, shownTopics) // absent, too, if the database does not answer
+	ofTopics, _ := TopicStats(ctx, queue, c.topics, shownTopics) // absent, too, if the database does not answer
 	maps.Copy(c.stats, ofTopics)
 	c.unknown = map[string]int{}
 	others, _ := c.others.Count(ctx)
@@ -120,9 +120,9 @@ func (c *queueCollector) look() (stats map[string]delayjob.Stats, unknown map[st
 	return c.stats, c.unknown
 }
 
-// topicStats counts the messages of the first topics in name order, keyed by job name. It omits
+// TopicStats counts the messages of the first topics in name order, keyed by job name. It omits
 // topics for which the queue does not answer.
-func topicStats(ctx context.Context, queue delayjob.Inspector, counter topicCounter, most int) (map[string]delayjob.Stats, error) {
+func TopicStats(ctx context.Context, queue delayjob.Inspector, counter topicCounter, most int) (map[string]delayjob.Stats, error) {
 	stats := map[string]delayjob.Stats{}
 	names, err := counter.Names(ctx, most)
 	if err != nil || len(names) == 0 {

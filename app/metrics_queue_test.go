@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"punctual/app/config"
 	"punctual/delayjob"
 	"punctual/delayjob/admin"
 	"punctual/delayjob/memqueue"
@@ -27,7 +28,7 @@ func TestUnknownJobs(t *testing.T) {
 	q := memqueue.New()
 	defer q.Close()
 	var log bytes.Buffer
-	u := &admin.UnknownJobs{Queue: func() delayjob.Inspector { return q }, Known: isJob, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	u := &admin.UnknownJobs{Queue: func() delayjob.Inspector { return q }, Known: config.IsJob, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	add := func(job, key string) {
 		t.Helper()
 		if _, err := q.Add(t.Context(), delayjob.Message{Job: job, Key: key, Version: 1, Due: time.Now()}); err != nil {

@@ -15,7 +15,7 @@ import (
 // probes answer to whoever watches the process. /healthz says that it lives, /readyz that it
 // can do its work: the database answers and, where a loader runs, everything pending was
 // loaded once, be it into Redis or into what stands in for it.
-func probes(r *gin.Engine, a *application) {
+func probes(r *gin.Engine, a *Application) {
 	asked := []string{http.MethodGet, http.MethodHead} // some load balancers spare the body
 	r.Match(asked, "/healthz", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ok"}) })
 	r.Match(asked, "/readyz", func(c *gin.Context) {
@@ -45,7 +45,7 @@ type notReady string
 func (e notReady) Error() string { return string(e) }
 
 // ready returns what is missing, without internal details.
-func (a *application) ready(ctx context.Context) error {
+func (a *Application) ready(ctx context.Context) error {
 	if a.loader != nil {
 		select {
 		case <-a.loader.Ready():

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,18 +15,17 @@ import (
 	"punctual/delayjob"
 	"punctual/delayjob/memqueue"
 	"punctual/delayjob/redisqueue"
-	"punctual/delayjob/topics"
 )
 
-// queue lists the methods of both implementations.
-type queue interface {
+// Queue lists the methods of both implementations.
+type Queue interface {
 	delayjob.Queue
 	delayjob.Inspector
 }
 
-// openQueue returns the queue and the Redis connections that it uses; there are none for the
+// OpenQueue returns the queue and the Redis connections that it uses; there are none for the
 // in-memory queue. The caller must close them.
-func openQueue(ctx context.Context, c config.Queue, log *slog.Logger, opts ...redisqueue.Option) (queue, redis.UniversalClient, error) {
+func OpenQueue(ctx context.Context, c config.Queue, log *slog.Logger, opts ...redisqueue.Option) (Queue, redis.UniversalClient, error) {
 	if c.URL == "memory:" {
 		return memqueue.New(), nil, nil
 	}
@@ -64,7 +61,7 @@ type limiter interface {
 
 // newLimiter counts in Redis if processes share one, so that all of them see the counts. Prefix
 // separates its keys from those of other limiters.
-func (a *application) newLimiter(prefix string, rate account.Rate) limiter {
+func (a *Application) newLimiter(prefix string, rate account.Rate) limiter {
 	if a.redis == nil {
 		return account.NewMemoryLimiter(rate)
 	}
@@ -74,9 +71,4 @@ func (a *application) newLimiter(prefix string, rate account.Rate) limiter {
 // wide is the rate of failed sign-ins from one network, or to one account.
 func wide(login config.Rate) account.Rate {
 	return account.Rate{Count: account.WideFactor * login.Count, Per: login.Per}
-}
-
-// isJob reports whether this version handles the messages of a job.
-func isJob(job string) bool {
-	return slices.Contains(config.JobNames, job) || strings.HasPrefix(job, topics.JobName(""))
 }

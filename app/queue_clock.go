@@ -34,7 +34,7 @@ type clockWatch struct {
 
 // newClockWatch returns nil where there are no two clocks to compare: the queue in memory and
 // SQLite both go by this machine's.
-func newClockWatch(db *database.DB, client redis.UniversalClient, q queue, log *slog.Logger) *clockWatch {
+func newClockWatch(db *database.DB, client redis.UniversalClient, q Queue, log *slog.Logger) *clockWatch {
 	onRedis, ok := q.(*redisqueue.Queue)
 	if !ok || client == nil || db.Dialect != migrations.Postgres {
 		return nil

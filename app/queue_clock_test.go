@@ -42,7 +42,7 @@ func TestClockWatch(t *testing.T) {
 		measure: func(context.Context) (time.Duration, error) { return offset, down },
 		correct: func(d time.Duration) { corrected = d },
 		offset:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "offset"}),
-		log:     newLogger(log, "text", slog.LevelInfo),
+		log:     NewLogger(log, "text", slog.LevelInfo),
 	}
 	shown := prometheus.NewRegistry()
 	shown.MustRegister(w.offset)

@@ -19,7 +19,7 @@ import (
 )
 
 // newFallback makes what does the work while Redis is away.
-func (a *application) newFallback() *delayjob.Fallback {
+func (a *Application) newFallback() *delayjob.Fallback {
 	c := a.config.Queue
 	clock := newDatabaseClock(a.db, a.log)
 	return delayjob.NewFallback(a.jobs, delayjob.FallbackOptions{
@@ -45,7 +45,7 @@ func (a *application) newFallback() *delayjob.Fallback {
 
 // obeyFirst lets the queue that stands in know, before each pass and so within a second, what
 // was paused and resumed in other processes.
-func (a *application) obeyFirst(ctx context.Context, pass func(context.Context) error) error {
+func (a *Application) obeyFirst(ctx context.Context, pass func(context.Context) error) error {
 	if q := a.standIn(); q != nil {
 		if err := a.pauses.ApplyTo(ctx, q); err != nil {
 			return err
@@ -55,16 +55,16 @@ func (a *application) obeyFirst(ctx context.Context, pass func(context.Context) 
 }
 
 // fallbackQueue is the queue from which this process works while Redis is away; nil if it does not.
-func (a *application) fallbackQueue() delayjob.Queue { return a.fallback.Queue() }
+func (a *Application) fallbackQueue() delayjob.Queue { return a.fallback.Queue() }
 
 // standIn is the same, for operators.
-func (a *application) standIn() delayjob.Inspector {
+func (a *Application) standIn() delayjob.Inspector {
 	q, _ := a.fallback.Queue().(delayjob.Inspector)
 	return q
 }
 
 // inForce returns the queue whose content is current.
-func (a *application) inForce() delayjob.Inspector {
+func (a *Application) inForce() delayjob.Inspector {
 	if q := a.standIn(); q != nil {
 		return q
 	}

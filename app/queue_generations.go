@@ -19,7 +19,7 @@ type generations struct {
 
 // newGenerations returns nil for a queue that is not on Redis. After two horizons whatever an
 // old process had added is past due: if it still ran, it would have said so many times.
-func newGenerations(q queue, horizon time.Duration, log *slog.Logger) *generations {
+func newGenerations(q Queue, horizon time.Duration, log *slog.Logger) *generations {
 	onRedis, ok := q.(*redisqueue.Queue)
 	if !ok {
 		return nil

@@ -70,7 +70,7 @@ func newEngine(c config.HTTP, log *slog.Logger, m *metrics) (*gin.Engine, error)
 }
 
 // newRouter returns the handler of the process. A worker serves only probes and metrics.
-func newRouter(a *application) (http.Handler, error) {
+func newRouter(a *Application) (http.Handler, error) {
 	r, err := newEngine(a.config.HTTP, a.log, a.metrics)
 	if err != nil {
 		return nil, err

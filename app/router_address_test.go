@@ -64,7 +64,7 @@ func TestRouter_clientAddress(t *testing.T) {
 // clientAddress is what the program takes for the client's address.
 func clientAddress(t *testing.T, c config.HTTP, headers ...string) (string, *testenv.LogBuffer) {
 	log := &testenv.LogBuffer{}
-	r, err := newEngine(c, newLogger(log, "text", slog.LevelInfo), newMetrics())
+	r, err := newEngine(c, NewLogger(log, "text", slog.LevelInfo), newMetrics())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,65 +4,58 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"time"
 
-	"punctual/app/config"
-
-	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+
+	"punctual/app/config"
 )
 
-// role is the part of the work that a process does.
-type role string
+// Role is the part of the work that a process does.
+type Role string
 
 const (
-	roleAll    role = "all"
-	roleAPI    role = "api"    // answers HTTP
-	roleWorker role = "worker" // runs loader and consumer; serves only probes and metrics over HTTP
+	RoleAll    Role = "all"
+	RoleAPI    Role = "api"    // answers HTTP
+	RoleWorker Role = "worker" // runs loader and consumer; serves only probes and metrics over HTTP
 )
 
-func (r role) serves() bool { return r != roleWorker }
-func (r role) works() bool  { return r != roleAPI }
+func (r Role) serves() bool { return r != RoleWorker }
+func (r Role) works() bool  { return r != RoleAPI }
 
-func (c *cli) serveCommand() *cobra.Command {
-	var as string
-	cmd := &cobra.Command{
-		Use: "serve", Short: "Migrate the database, then serve until SIGTERM or SIGINT", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch r := role(as); r {
-			case roleAll, roleAPI, roleWorker:
-				return c.serve(cmd.Context(), r)
-			default:
-				return usageError{fmt.Errorf("--role is %q; it must be all, api or worker", as)}
-			}
-		},
-	}
-	cmd.Flags().StringVar(&as, "role", string(roleAll), "all, api (HTTP only) or worker (loader and consumer only)")
-	return cmd
+// ServeOptions are what a process takes from its command line and its environment.
+type ServeOptions struct {
+	ConfigFile     string
+	Environ        []string // NAME=value
+	Role           Role
+	Stdout, Stderr io.Writer // the banner; the log
 }
 
-func (c *cli) serve(ctx context.Context, r role) (err error) {
+// Serve migrates the database, then does the work of the role until ctx ends. It returns nil if it was
+// stopped, and otherwise the first failure.
+func Serve(ctx context.Context, o ServeOptions) (err error) {
 	defer func() {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			err = nil // stopped before it began
 		}
 	}()
-	seen := config.Fingerprint(c.configFile)
-	read, err := config.Load(c.configFile, c.environ)
+	seen := config.Fingerprint(o.ConfigFile)
+	read, err := config.Load(o.ConfigFile, o.Environ)
 	if err != nil {
 		return err
 	}
 	settings := read.Config
-	if settings.Queue.URL == "memory:" && r != roleAll {
-		return fmt.Errorf("--role %s needs a queue that processes share; queue.url is memory:, which lives in one", r)
+	if settings.Queue.URL == "memory:" && o.Role != RoleAll {
+		return fmt.Errorf("--role %s needs a queue that processes share; queue.url is memory:, which lives in one", o.Role)
 	}
 	level := new(slog.LevelVar)
 	level.Set(settings.Level())
-	log := newLogger(c.stderr, settings.Log.Format, level)
+	log := NewLogger(o.Stderr, settings.Log.Format, level)
 	for _, w := range read.Warnings {
 		log.Warn(w)
 	}
@@ -73,17 +66,17 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 		return fmt.Errorf("listen on http.addr: %w", err)
 	}
 	defer listener.Close()
-	a, err := newApplication(ctx, settings, r, log, level)
+	a, err := New(ctx, settings, o.Role, log, level)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	a.source.Accept(c.configFile, read.Origins)
-	a.environ = c.environ
+	a.source.Accept(o.ConfigFile, read.Origins)
+	a.environ = o.Environ
 	if err := a.watchZones(ctx); err != nil {
 		return err
 	}
-	setUp, err := a.firstAdmin(ctx, c.env(config.EnvAdminEmail), c.env(config.EnvAdminPassword))
+	setUp, err := a.firstAdmin(ctx, config.Env(o.Environ, config.EnvAdminEmail), config.Env(o.Environ, config.EnvAdminPassword))
 	if err != nil {
 		return err
 	}
@@ -91,14 +84,14 @@ func (c *cli) serve(ctx context.Context, r role) (err error) {
 	if err != nil {
 		return err
 	}
-	c.banner(a, listener.Addr(), setUp)
-	reload := &config.Reloader{File: c.configFile, Environ: c.environ, Seen: seen, Started: settings, Current: settings, Apply: a.apply, State: a.source, Log: log}
+	a.banner(o.Stdout, listener.Addr(), setUp)
+	reload := &config.Reloader{File: o.ConfigFile, Environ: o.Environ, Seen: seen, Started: settings, Current: settings, Apply: a.apply, State: a.source, Log: log}
 	return a.run(ctx, listener, handler, reload)
 }
 
 // run does the work of the role until ctx ends or a part fails. Then it stops every part: no part
 // accepts new connections or claims, and running work finishes.
-func (a *application) run(ctx context.Context, l net.Listener, h http.Handler, reload *config.Reloader) error {
+func (a *Application) run(ctx context.Context, l net.Listener, h http.Handler, reload *config.Reloader) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serveHTTP(ctx, l, h) })
 	g.Go(func() error { return reload.Run(ctx) })
@@ -164,7 +157,7 @@ func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
 // banner shows the user who started the process which address to open. If the log is for programs,
 // the banner is a log line. setUp is the one-time link that creates the first admin; it is empty if
 // there is one.
-func (c *cli) banner(a *application, addr net.Addr, setUp string) {
+func (a *Application) banner(stdout io.Writer, addr net.Addr, setUp string) {
 	if a.config.Log.Format == "json" {
 		if setUp != "" {
 			a.log.Warn("no admin yet, create the first one with this one-time link", "link", setUp)
@@ -172,18 +165,18 @@ func (c *cli) banner(a *application, addr net.Addr, setUp string) {
 		return
 	}
 	if !a.role.serves() {
-		fmt.Fprintf(c.stdout, "Punctual works. Probes and metrics are on %s.\n", addr)
+		fmt.Fprintf(stdout, "Punctual works. Probes and metrics are on %s.\n", addr)
 		return
 	}
 	base := strings.TrimSuffix(a.config.HTTP.BaseURL, "/")
-	fmt.Fprintf(c.stdout, "Punctual listens on %s.\n\n  Page:    %s/\n  API:     %s/docs\n", addr, base, base)
+	fmt.Fprintf(stdout, "Punctual listens on %s.\n\n  Page:    %s/\n  API:     %s/docs\n", addr, base, base)
 	if a.config.Email.Driver == "outbox" {
-		fmt.Fprintf(c.stdout, "  Mails:   are kept in %s and sent to nobody (email.driver: outbox)\n", outboxDir)
+		fmt.Fprintf(stdout, "  Mails:   are kept in %s and sent to nobody (email.driver: outbox)\n", outboxDir)
 	}
 	if setUp != "" {
-		fmt.Fprintf(c.stdout, "  Sign-in: nobody can yet. Make the first admin with this link, which works once:\n\n  %s\n", setUp)
+		fmt.Fprintf(stdout, "  Sign-in: nobody can yet. Make the first admin with this link, which works once:\n\n  %s\n", setUp)
 	}
-	fmt.Fprintln(c.stdout)
+	fmt.Fprintln(stdout)
 }
 
 // scheme returns the scheme of a URL, which shows its kind but no secret.

@@ -68,7 +68,7 @@ func TestProbes_metricsRate(t *testing.T) {
 	}
 }
 
-func startWith(t *testing.T, c *config.Config) (*application, error) {
+func startWith(t *testing.T, c *config.Config) (*Application, error) {
 	level := new(slog.LevelVar)
-	return newApplication(t.Context(), c, roleAll, newLogger(t.Output(), "text", level), level)
+	return New(t.Context(), c, RoleAll, NewLogger(t.Output(), "text", level), level)
 }

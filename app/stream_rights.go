@@ -152,7 +152,7 @@ func (r *rights) check(ctx context.Context) {
 }
 
 // middleware tracks streams, and detects requests that may change rights.
-func (r *rights) middleware(a *application) func(huma.Context, func(huma.Context)) {
+func (r *rights) middleware(a *Application) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		op := ctx.Operation()
 		if op.Path != meetinghttp.EventsPath && op.Path != meetinghttp.DoorEventsPath {
@@ -226,7 +226,7 @@ type reads struct {
 
 // reader is what the caller with this secret may read by an operation now, and until when as a deputy;
 // zero: they are none.
-func (a *application) reader(ctx context.Context, secret, op string) (_ reads, until time.Time, err error) {
+func (a *Application) reader(ctx context.Context, secret, op string) (_ reads, until time.Time, err error) {
 	p, err := a.accounts.Authenticate(ctx, secret)
 	if err == nil {
 		err = account.Authorize(p, op)

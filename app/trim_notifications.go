@@ -14,7 +14,7 @@ const (
 
 // trimNotifications deletes what is older than notifications.keep from the ledger and the outbox,
 // until ctx ends.
-func (a *application) trimNotifications(ctx context.Context) error {
+func (a *Application) trimNotifications(ctx context.Context) error {
 	ticker := time.NewTicker(notificationsTrim)
 	defer ticker.Stop()
 	for {

@@ -5,6 +5,7 @@ package fault
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,6 +59,20 @@ func (e *InvalidError) Error() string {
 // Invalid returns an [*InvalidError] with one fault.
 func Invalid(location, code, format string, args ...any) error {
 	return &InvalidError{Faults: []Fault{New(location, code, format, args...)}}
+}
+
+// Plain returns an error that names the fields of an [*InvalidError] without their place in a request,
+// for a command line, and any other error as it is.
+func Plain(err error) error {
+	e, ok := errors.AsType[*InvalidError](err)
+	if !ok {
+		return err
+	}
+	parts := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		parts[i] = strings.TrimPrefix(f.Location, "body.") + " " + f.Message
+	}
+	return errors.New(strings.Join(parts, "; "))
 }
 
 // VersionError reports a change that was based on an older version (If-Match).

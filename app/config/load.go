@@ -33,6 +33,16 @@ type Loaded struct {
 	Warnings []string          // name variables that look like settings and are none
 }
 
+// Env returns a variable of environ, "" if it is not set.
+func Env(environ []string, name string) string {
+	for _, e := range environ {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
 // Load reads a file over the defaults, lets the PUNCTUAL_ variables of environ override it, and
 // validates the result. A missing [DefaultFile] means the defaults. If settings are wrong, it returns
 // all faults together as an [*Error], and the warnings.

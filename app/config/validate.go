@@ -18,11 +18,17 @@ import (
 
 	"punctual/account/fault"
 	"punctual/delayjob/redisqueue"
+	"punctual/delayjob/topics"
 	"punctual/notify/sms"
 )
 
 // JobNames are the delay jobs, which can be tuned under queue.jobs.
 var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "notify.email", "notify.sms", "webhook.deliver"}
+
+// IsJob reports whether this version handles the messages of a job.
+func IsJob(job string) bool {
+	return slices.Contains(JobNames, job) || strings.HasPrefix(job, topics.JobName(""))
+}
 
 // brokenRule is a value that was understood and cannot be used.
 type brokenRule struct{ path, message string }

@@ -1,6 +1,5 @@
-// Package app puts punctual together: the configuration, the commands, the HTTP server, and
-// the wiring of the areas, which do not know each other.
-package app
+// Package cli is the command line of punctual.
+package cli
 
 import (
 	"context"
@@ -10,17 +9,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
-	"punctual/app/config"
-
 	"github.com/spf13/cobra"
-)
 
-// version of the program; release builds set it with -ldflags "-X punctual/app.version=v1.2.3".
-var version = "dev"
+	"punctual/app"
+	"punctual/app/config"
+)
 
 // Exit codes.
 const (
@@ -130,28 +126,10 @@ func (c *cli) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintln(c.stdout, "punctual", versionText())
+			fmt.Fprintln(c.stdout, "punctual", app.Version())
 			return nil
 		},
 	}
-}
-
-// versionText adds the commit that the program was built from, if the build knew it.
-func versionText() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return version
-	}
-	text := version
-	if v := info.Main.Version; text == "dev" && v != "" && v != "(devel)" {
-		text = v // built by go install, or from a tagged commit
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			text += " (" + s.Value[:12] + ")"
-		}
-	}
-	return text + " " + info.GoVersion
 }
 
 // load reads the configuration of the command line.
@@ -172,14 +150,4 @@ func (c *cli) printJSON(v any) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
-}
-
-// env is a variable of the environment.
-func (c *cli) env(name string) string {
-	for _, e := range c.environ {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }

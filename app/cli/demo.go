@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"punctual/account"
+	"punctual/app"
 	"punctual/meeting"
 )
 
@@ -40,15 +41,15 @@ func (c *cli) demoCommand() *cobra.Command {
 }
 
 func (c *cli) demo(ctx context.Context, ifEmpty bool) error {
-	return c.withApplication(ctx, func(a *application) error {
-		rooms, _, err := a.meetingStore.ListRooms(ctx, meeting.RoomQuery{IncludeInactive: true}, meeting.Page{Limit: 1})
+	return c.withApplication(ctx, func(a *app.Application) error {
+		rooms, _, err := a.Meetings().Rooms(ctx, meeting.RoomQuery{IncludeInactive: true}, meeting.Page{Limit: 1})
 		if err != nil {
 			return err
 		}
 		if len(rooms) > 0 {
 			if ifEmpty {
 				fmt.Fprintln(c.stdout, "There are rooms already; the demonstration leaves them alone.")
-				if _, err := a.accounts.UserByEmail(ctx, "ada@example.org"); err == nil { // they are its own
+				if _, err := a.Accounts().UserByEmail(ctx, "ada@example.org"); err == nil { // they are its own
 					fmt.Fprintf(c.stdout, demoGuide, demoPassword)
 				}
 				return nil
@@ -67,7 +68,7 @@ func (c *cli) demo(ctx context.Context, ifEmpty bool) error {
 
 // demo makes the demonstration through the services, as people would.
 type demo struct {
-	a        *application
+	a        *app.Application
 	now      time.Time
 	people   map[string]meeting.Actor // by given name
 	rooms    map[string]*meeting.Room // by name
@@ -96,12 +97,12 @@ func (d *demo) makePeople(ctx context.Context) error {
 		{"emmy", "Emmy Noether", account.Member, "", "de", "Europe/Berlin"},
 		{"jianxiong", "吴健雄", account.Member, "+8613800138000", "zh", "Asia/Shanghai"},
 	} {
-		u, err := d.a.accounts.CreateUser(ctx, account.NewUser{
+		u, err := d.a.Accounts().CreateUser(ctx, account.NewUser{
 			Email: p.given + "@example.org", Name: p.name, Role: p.role, Password: demoPassword,
 			Phone: p.phone, Locale: p.locale, Timezone: p.timezone,
 		})
 		if errors.Is(err, account.ErrEmailTaken) { // by a demonstration that was interrupted
-			u, err = d.a.accounts.UserByEmail(ctx, p.given+"@example.org")
+			u, err = d.a.Accounts().UserByEmail(ctx, p.given+"@example.org")
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
@@ -115,7 +116,7 @@ func (d *demo) makeRooms(ctx context.Context) error {
 	ada := d.people["ada"]
 	sites := map[string]int64{}
 	for _, s := range []struct{ name, zone string }{{"Berlin", "Europe/Berlin"}, {"Shanghai", "Asia/Shanghai"}} {
-		site, err := d.a.meetings.CreateSite(ctx, ada, meeting.SiteFields{Name: &s.name, Timezone: &s.zone})
+		site, err := d.a.Meetings().CreateSite(ctx, ada, meeting.SiteFields{Name: &s.name, Timezone: &s.zone})
 		if err != nil {
 			return fmt.Errorf("site %s: %w", s.name, err)
 		}
@@ -138,7 +139,7 @@ func (d *demo) makeRooms(ctx context.Context) error {
 		if len(r.approvers) > 0 {
 			f.ApprovalRequired, f.ApproverIDs = new(true), &r.approvers
 		}
-		room, err := d.a.meetings.CreateRoom(ctx, ada, f)
+		room, err := d.a.Meetings().CreateRoom(ctx, ada, f)
 		if err != nil {
 			return fmt.Errorf("room %s: %w", r.name, err)
 		}
@@ -217,7 +218,7 @@ func (d *demo) makeSeries(ctx context.Context) error {
 		return err
 	}
 	const wall = "2006-01-02T15:04:05"
-	r, err := d.a.meetings.BookSeries(ctx, d.people["alan"], meeting.SeriesFields{
+	r, err := d.a.Meetings().BookSeries(ctx, d.people["alan"], meeting.SeriesFields{
 		Fields: meeting.Fields{
 			Title: new("Team meeting"), RoomIDs: &[]int64{room.ID}, Timezone: new(zone.String()),
 			Start: new(first.Format(wall)), End: new(first.Add(time.Hour).Format(wall)),
@@ -258,7 +259,7 @@ func (d *demo) book(ctx context.Context, b booking) error {
 	if b.private {
 		f.Visibility = new(meeting.Private)
 	}
-	if _, err := d.a.meetings.Book(ctx, d.people[b.by], f); err != nil {
+	if _, err := d.a.Meetings().Book(ctx, d.people[b.by], f); err != nil {
 		return fmt.Errorf("%s in %s: %w", b.title, b.room, err)
 	}
 	d.meetings++

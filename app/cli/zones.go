@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"punctual/app"
 	"punctual/meeting"
 )
 
@@ -46,8 +47,8 @@ func (c *cli) zonesSubcommand(use, short string, do func(context.Context, *meeti
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withApplication(cmd.Context(), func(a *application) error {
-				r, err := do(cmd.Context(), a.meetings)
+			return c.withApplication(cmd.Context(), func(a *app.Application) error {
+				r, err := do(cmd.Context(), a.Meetings())
 				if err != nil {
 					return err
 				}
@@ -78,7 +79,7 @@ type ZonesReport struct {
 
 // ZoneMove is a meeting at which clocks show another time than it was booked for.
 type ZoneMove struct {
-	PlannedMeeting
+	app.PlannedMeeting
 	SeriesID  int64          `json:"series_id,omitempty"`
 	Timezone  string         `json:"timezone"`
 	End       time.Time      `json:"end"`
@@ -98,13 +99,21 @@ type ZoneConflict struct {
 func zoneMoveOf(z *meeting.ZoneShift) ZoneMove {
 	m := z.Meeting
 	v := ZoneMove{
-		PlannedMeeting: plannedMeeting(m), SeriesID: m.SeriesID, Timezone: m.Timezone, End: m.Slot.End.UTC(),
-		NewStart: instantOrNull(z.To.Start), NewEnd: instantOrNull(z.To.End), Reason: z.Obstacle,
+		PlannedMeeting: app.NewPlannedMeeting(m), SeriesID: m.SeriesID, Timezone: m.Timezone, End: m.Slot.End.UTC(),
+		NewStart: orNull(z.To.Start), NewEnd: orNull(z.To.End), Reason: z.Obstacle,
 	}
 	for _, o := range z.Conflicts {
 		v.Conflicts = append(v.Conflicts, ZoneConflict{o.RoomID, o.Slot.Start.UTC(), o.Slot.End.UTC()})
 	}
 	return v
+}
+
+// orNull is nil for the zero time.
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC())
 }
 
 // filled has no null lists.
@@ -138,23 +147,4 @@ func (r ZonesReport) write(c *cli) {
 		}
 		w.Flush()
 	}
-}
-
-// watchZones logs the zones whose rules changed since the last start: meetings that were booked
-// before are not at the time that people agreed on.
-func (a *application) watchZones(ctx context.Context) error {
-	if err := a.meetings.NoteClocks(ctx); err != nil {
-		return err
-	}
-	changed, unknown, err := a.meetings.WatchZones(ctx)
-	if err != nil {
-		return err
-	}
-	if len(changed) > 0 {
-		a.log.Warn("time zone rules changed since meetings were booked, run punctual zones check", "zones", strings.Join(changed, ", "))
-	}
-	if len(unknown) > 0 {
-		a.log.Error("time zone data missing, meetings booked in it cannot be changed", "zones", strings.Join(unknown, ", "))
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"punctual/app"
 	"punctual/app/audit"
 	"punctual/app/config"
 	"punctual/app/database"
@@ -30,7 +31,7 @@ func (c *cli) queueCommand() *cobra.Command {
 
 // withQueue runs a command on the queue of the installation, beside the servers that may run.
 // inside says what to use instead if the queue lives in the server.
-func (c *cli) withQueue(ctx context.Context, inside string, do func(*config.Config, queue) error) error {
+func (c *cli) withQueue(ctx context.Context, inside string, do func(*config.Config, app.Queue) error) error {
 	settings, err := c.load()
 	if err != nil {
 		return err
@@ -40,7 +41,7 @@ func (c *cli) withQueue(ctx context.Context, inside string, do func(*config.Conf
 	}
 	level := new(slog.LevelVar)
 	level.Set(slog.LevelWarn)
-	q, client, err := openQueue(ctx, settings.Queue, newLogger(c.stderr, settings.Log.Format, level))
+	q, client, err := app.OpenQueue(ctx, settings.Queue, app.NewLogger(c.stderr, settings.Log.Format, level))
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (c *cli) withQueue(ctx context.Context, inside string, do func(*config.Conf
 
 // withDeadLetters does so with the database too.
 func (c *cli) withDeadLetters(ctx context.Context, inside string, do func(*admin.DeadLetters) error) error {
-	return c.withQueue(ctx, inside, func(settings *config.Config, q queue) error {
+	return c.withQueue(ctx, inside, func(settings *config.Config, q app.Queue) error {
 		db, err := database.Open(ctx, settings.Database.URL, database.Options{})
 		if err != nil {
 			return err
@@ -60,7 +61,7 @@ func (c *cli) withDeadLetters(ctx context.Context, inside string, do func(*admin
 
 // knownJob is an error of usage unless the name is a strategy's or a topic's.
 func knownJob(name string) error {
-	if isJob(name) {
+	if config.IsJob(name) {
 		return nil
 	}
 	return usageError{fmt.Errorf("%q is no strategy%s", name, config.Suggest(name, config.JobNames))}
@@ -72,7 +73,7 @@ func (c *cli) queueStatsCommand() *cobra.Command {
 		Use: "stats", Short: "Count what waits, runs and died, by strategy and topic", Args: cobra.NoArgs,
 		Long: "Count what waits, runs and died, by strategy and topic. A job marked (unknown) has no strategy in this version; nothing handles its messages.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withQueue(cmd.Context(), "GET /api/v1/jobs and GET /api/v1/topics", func(settings *config.Config, q queue) error {
+			return c.withQueue(cmd.Context(), "GET /api/v1/jobs and GET /api/v1/topics", func(settings *config.Config, q app.Queue) error {
 				return c.queueStats(cmd.Context(), settings, q, asJSON)
 			})
 		},
@@ -104,7 +105,7 @@ func countsOf(job string, s delayjob.Stats) jobCounts {
 // listedTopics is how many topics queue stats lists at most.
 const listedTopics = 1000
 
-func (c *cli) queueStats(ctx context.Context, settings *config.Config, q queue, asJSON bool) error {
+func (c *cli) queueStats(ctx context.Context, settings *config.Config, q app.Queue, asJSON bool) error {
 	counts := make([]jobCounts, len(config.JobNames))
 	for i, job := range config.JobNames {
 		s, err := q.Stats(ctx, job)
@@ -118,7 +119,7 @@ func (c *cli) queueStats(ctx context.Context, settings *config.Config, q queue, 
 		err = fmt.Errorf("topics are not listed: %w", err)
 	}
 	counts = append(counts, ofTopics...)
-	unknown, failed := delayjob.Unknown(ctx, q, isJob)
+	unknown, failed := delayjob.Unknown(ctx, q, config.IsJob)
 	if failed != nil {
 		err = errors.Join(err, fmt.Errorf("count unknown jobs: %w", failed))
 	}
@@ -131,12 +132,12 @@ func (c *cli) queueStats(ctx context.Context, settings *config.Config, q queue, 
 }
 
 // topicCounts asks the database which topics there are.
-func topicCounts(ctx context.Context, settings *config.Config, q queue) ([]jobCounts, error) {
+func topicCounts(ctx context.Context, settings *config.Config, q app.Queue) ([]jobCounts, error) {
 	db, err := database.Open(ctx, settings.Database.URL, database.Options{})
 	if err != nil {
 		return nil, err
 	}
-	stats, err := topicStats(ctx, q, jobstore.NewTopics(db.Gorm), listedTopics)
+	stats, err := app.TopicStats(ctx, q, jobstore.NewTopics(db.Gorm), listedTopics)
 	var counts []jobCounts
 	for _, job := range slices.Sorted(maps.Keys(stats)) {
 		counts = append(counts, countsOf(job, stats[job]))
@@ -144,7 +145,7 @@ func topicCounts(ctx context.Context, settings *config.Config, q queue) ([]jobCo
 	return counts, errors.Join(err, db.Close())
 }
 
-func (c *cli) printCounts(counts []jobCounts, q queue, asJSON bool) error {
+func (c *cli) printCounts(counts []jobCounts, q app.Queue, asJSON bool) error {
 	if asJSON {
 		return c.printJSON(counts)
 	}
@@ -184,7 +185,7 @@ func (c *cli) queuePeekCommand() *cobra.Command {
 			if limit < 1 || limit > 10_000 {
 				return usageError{fmt.Errorf("--limit is %d; it must be 1 to 10000", limit)}
 			}
-			return c.withQueue(cmd.Context(), "GET /api/v1/jobs/{name}/messages", func(_ *config.Config, q queue) error {
+			return c.withQueue(cmd.Context(), "GET /api/v1/jobs/{name}/messages", func(_ *config.Config, q app.Queue) error {
 				if err := knownJob(args[0]); err != nil {
 					if jobs, failed := q.Jobs(cmd.Context()); failed != nil || !slices.Contains(jobs, args[0]) {
 						return errors.Join(failed, err)
@@ -210,7 +211,7 @@ type peeked struct {
 	Attempts int       `json:"attempts"`
 }
 
-func (c *cli) queuePeek(ctx context.Context, q queue, job string, states []string, limit int, asJSON bool) error {
+func (c *cli) queuePeek(ctx context.Context, q app.Queue, job string, states []string, limit int, asJSON bool) error {
 	found := []peeked{}
 	for _, state := range states {
 		for cursor, more := "", true; more && len(found) < limit; more = cursor != "" {
@@ -359,7 +360,7 @@ func (c *cli) queueDiscardCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return c.withDeadLetters(cmd.Context(), "DELETE /api/v1/jobs/dead/{id}", func(d *admin.DeadLetters) error {
 				return c.eachDeadLetter(ids, "Discarded", func(id string) error {
-					if job, _ := delayjob.SplitID(id); isJob(job) {
+					if job, _ := delayjob.SplitID(id); config.IsJob(job) {
 						return d.Discard(cmd.Context(), id)
 					}
 					was, err := d.Queue.Remove(cmd.Context(), id)
@@ -403,13 +404,13 @@ func (c *cli) queueCheckCommand() *cobra.Command {
 			"  5  its job has a strategy in this version, or is a topic\n" +
 			"Each breach that is still there a second later is a line; the exit code is 1 then.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withQueue(cmd.Context(), "GET /api/v1/jobs", func(_ *config.Config, q queue) error { return c.queueCheck(cmd.Context(), q) })
+			return c.withQueue(cmd.Context(), "GET /api/v1/jobs", func(_ *config.Config, q app.Queue) error { return c.queueCheck(cmd.Context(), q) })
 		},
 	}
 }
 
 // queueCheck reports breaches that last. It ignores the brief ones after a killed process.
-func (c *cli) queueCheck(ctx context.Context, q queue) error {
+func (c *cli) queueCheck(ctx context.Context, q app.Queue) error {
 	breaches, err := breachesOf(ctx, q)
 	if err == nil && len(breaches) > 0 {
 		first := breaches
@@ -435,7 +436,7 @@ func (c *cli) queueCheck(ctx context.Context, q queue) error {
 }
 
 // breachesOf looks at whatever has a body, and at what jobs have without one.
-func breachesOf(ctx context.Context, q queue) ([]string, error) {
+func breachesOf(ctx context.Context, q app.Queue) ([]string, error) {
 	all, err := q.Check(ctx)
 	if err != nil {
 		return nil, err
@@ -448,7 +449,7 @@ func breachesOf(ctx context.Context, q queue) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	unknown, err := delayjob.Unknown(ctx, q, isJob)
+	unknown, err := delayjob.Unknown(ctx, q, config.IsJob)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"bufio"
@@ -16,11 +16,13 @@ import (
 	"golang.org/x/term"
 
 	"punctual/account"
+	"punctual/account/fault"
+	"punctual/app"
 )
 
 // withApplication runs a command on the installation's data, beside the servers that may run.
 // It leaves the queue alone: what it makes due, their loaders find in the database.
-func (c *cli) withApplication(ctx context.Context, do func(*application) error) error {
+func (c *cli) withApplication(ctx context.Context, do func(*app.Application) error) error {
 	settings, err := c.load()
 	if err != nil {
 		return err
@@ -28,7 +30,7 @@ func (c *cli) withApplication(ctx context.Context, do func(*application) error) 
 	settings.Queue.URL = "memory:"
 	level := new(slog.LevelVar)
 	level.Set(slog.LevelWarn)
-	a, err := newApplication(ctx, settings, roleAPI, newLogger(c.stderr, settings.Log.Format, level), level)
+	a, err := app.New(ctx, settings, app.RoleAPI, app.NewLogger(c.stderr, settings.Log.Format, level), level)
 	if err != nil {
 		return err
 	}
@@ -57,10 +59,10 @@ func (c *cli) userAddCommand() *cobra.Command {
 			if n.Password, err = c.readPassword(passwordStdin); err != nil {
 				return err
 			}
-			return c.withApplication(cmd.Context(), func(a *application) error {
-				u, err := a.accounts.CreateUser(cmd.Context(), n)
+			return c.withApplication(cmd.Context(), func(a *app.Application) error {
+				u, err := a.Accounts().CreateUser(cmd.Context(), n)
 				if err != nil {
-					return plainFaults(err)
+					return fault.Plain(err)
 				}
 				fmt.Fprintf(c.stdout, "Added %s (%s, id %d).\n", u.Email, u.Role, u.ID)
 				return nil
@@ -82,16 +84,16 @@ func (c *cli) userListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the users", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withApplication(cmd.Context(), func(a *application) error { return c.listUsers(cmd.Context(), a) })
+			return c.withApplication(cmd.Context(), func(a *app.Application) error { return c.listUsers(cmd.Context(), a) })
 		},
 	}
 }
 
-func (c *cli) listUsers(ctx context.Context, a *application) error {
+func (c *cli) listUsers(ctx context.Context, a *app.Application) error {
 	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tEMAIL\tNAME\tROLE\tSTATE")
 	for page := (account.Page{Limit: 500}); ; {
-		users, next, err := a.accounts.ListUsers(ctx, page)
+		users, next, err := a.Accounts().ListUsers(ctx, page)
 		if err != nil {
 			return err
 		}
@@ -112,35 +114,22 @@ func (c *cli) userDisableCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "disable EMAIL", Short: "End all sessions and tokens of a user, who cannot sign in again", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withApplication(cmd.Context(), func(a *application) error {
-				u, err := a.accounts.UserByEmail(cmd.Context(), args[0])
+			return c.withApplication(cmd.Context(), func(a *app.Application) error {
+				u, err := a.Accounts().UserByEmail(cmd.Context(), args[0])
 				if errors.Is(err, account.ErrNotFound) {
 					return fmt.Errorf("no user has the address %s", args[0])
 				}
 				if err == nil {
-					_, err = a.accounts.UpdateUser(cmd.Context(), u.ID, nil, account.UserPatch{Disabled: new(true)})
+					_, err = a.Accounts().UpdateUser(cmd.Context(), u.ID, nil, account.UserPatch{Disabled: new(true)})
 				}
 				if err != nil {
-					return plainFaults(err)
+					return fault.Plain(err)
 				}
 				fmt.Fprintf(c.stdout, "Disabled %s.\n", u.Email)
 				return nil
 			})
 		},
 	}
-}
-
-// plainFaults names flags where the API would name fields of a body.
-func plainFaults(err error) error {
-	e, ok := errors.AsType[*account.InvalidError](err)
-	if !ok {
-		return err
-	}
-	parts := make([]string, len(e.Faults))
-	for i, f := range e.Faults {
-		parts[i] = strings.TrimPrefix(f.Location, "body.") + " " + f.Message
-	}
-	return errors.New(strings.Join(parts, "; "))
 }
 
 // readPassword from the first line of standard input, or twice from a terminal that does not show it.

@@ -1,26 +1,19 @@
-package app
+package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
-	"math"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"punctual/app/config"
-	"punctual/app/database"
-	"punctual/meeting"
-	"punctual/meeting/forecast"
-	meetingstore "punctual/meeting/gormstore"
-
 	"github.com/spf13/cobra"
+
+	"punctual/app"
+	"punctual/app/config"
 )
 
 func (c *cli) configCommand() *cobra.Command {
@@ -66,22 +59,22 @@ func (c *cli) configPlanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := planOffline(cmd.Context(), old, next.Config, time.Now)
+			p, err := app.PlanOffline(cmd.Context(), old, next.Config, time.Now)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return c.printJSON(p)
 			}
-			return p.write(c.stdout)
+			return writePlan(c.stdout, p)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-// write shows the plan as tables.
-func (p *ConfigPlan) write(to io.Writer) error {
+// writePlan shows the plan as tables.
+func writePlan(to io.Writer, p *app.ConfigPlan) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	section := func(n int, title, head string, row func(i int) string) {
 		fmt.Fprintf(w, "%s: %d\n", title, n)
@@ -137,29 +130,6 @@ func (p *ConfigPlan) write(to io.Writer) error {
 }
 
 func planTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
-
-func (m PlannedMeeting) String() string { return fmt.Sprintf("%d %s", m.ID, m.Title) }
-
-// planOffline is planConfig beside the servers that may run, on the database of old. It
-// migrates nothing and writes nothing; a database that is not there yet holds nothing.
-func planOffline(ctx context.Context, old, next *config.Config, now func() time.Time) (*ConfigPlan, error) {
-	if file, ok := strings.CutPrefix(old.Database.URL, "sqlite:"); ok {
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return &ConfigPlan{Settings: plannedSettings(old, next), Reminders: []PlannedReminder{}, Requests: []PlannedRequest{}, Refusals: []PlannedRefusal{}}, nil
-		}
-	}
-	db, err := database.Open(ctx, old.Database.URL, database.Options{})
-	if err != nil {
-		return nil, err
-	}
-	settings := *old.Booking.Settings()
-	forecasts := forecast.NewService(meetingstore.New(db.Gorm, nil), func() meeting.Settings { return settings }, now)
-	p, _, err := planConfig(ctx, forecasts, meeting.Actor{Kind: meeting.ActorSystem, Name: "plan"}, old, next, math.MaxInt)
-	if err != nil {
-		err = fmt.Errorf("read bookings (punctual migrate status shows whether the schema is up to date): %w", err)
-	}
-	return p, errors.Join(err, db.Close())
-}
 
 // settingText is a setting on one line.
 func settingText(v any) string {
