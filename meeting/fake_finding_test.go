@@ -47,8 +47,15 @@ func (s *fakeStore) Kinds(ctx context.Context, n Need) ([]*Kind, error) {
 	return kinds, err
 }
 
-func (s *fakeStore) AllBusy(ctx context.Context, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error) {
-	return s.Busy(ctx, slices.Collect(maps.Keys(s.rooms)), span, at)
+func (s *fakeStore) AllBusy(ctx context.Context, span clock.Slot, at time.Time, each func(int64, clock.Slot)) error {
+	busy, err := s.Busy(ctx, slices.Collect(maps.Keys(s.rooms)), span, at)
+	for room, slots := range busy {
+		slices.SortFunc(slots, func(a, b clock.Slot) int { return a.Start.Compare(b.Start) })
+		for _, t := range slots {
+			each(room, t)
+		}
+	}
+	return err
 }
 
 func (s *fakeStore) HeldBy(_ context.Context, userID int64, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error) {

@@ -21,24 +21,26 @@ type sieve struct {
 	room   *Room // one that has nothing but what all have
 	loc    *time.Location
 	length time.Duration
-	open   []clock.Slot
-	closed []clock.Slot // by blackouts of the site
-	busy   []clock.Slot // to be used again
+	open   []clock.Slot // without blackouts of the site
 }
 
 func (k *Kind) sieve(a *asker, length time.Duration, span clock.Slot, blackouts []Blackout) *sieve {
 	v := &sieve{Kind: k, length: length, room: &Room{SiteID: k.SiteID, Policy: k.Policy, Zone: cmp.Or(k.Zone, a.conf.Timezone, "UTC")}}
 	v.loc = clock.ZoneOrUTC(v.room.Zone)
-	for _, b := range blackouts {
-		if b.SiteID != 0 && b.SiteID == k.SiteID {
-			v.closed = append(v.closed, b.Slot)
-		}
-	}
 	if !v.room.lasts(length, span, a.conf.Limits) {
 		return v
 	}
-	if span = v.room.ahead(a, length, span); !span.Empty() {
-		v.open = v.room.openHours(span)
+	if span = v.room.ahead(a, length, span); span.Empty() {
+		return v
+	}
+	var closed []clock.Slot
+	for _, b := range blackouts {
+		if b.SiteID != 0 && b.SiteID == k.SiteID {
+			closed = append(closed, b.Slot)
+		}
+	}
+	for _, open := range v.room.openHours(span) {
+		v.open = append(v.open, gaps(open, closed)...)
 	}
 	return v
 }
@@ -56,15 +58,40 @@ func (v *sieve) widen(span clock.Slot) clock.Slot {
 	return span
 }
 
-// passes reports whether a room with at least these slots taken might be available: whether
-// [Room.Openings] would find a time if there were no other meetings.
-func (v *sieve) passes(taken []clock.Slot) bool {
-	v.busy = append(v.busy[:0], v.closed...)
-	for _, t := range taken {
-		v.busy = append(v.busy, t.Widen(v.Policy.BufferAfter, v.Policy.BufferBefore))
-	}
-	for range v.room.fits(v.open, v.length, v.busy, v.loc) {
-		return true
+// candidate looks for a time at which a room might be available: for one that [Room.Openings] would
+// find if the room had no blackouts of its own and the caller no quota.
+func (v *sieve) candidate() candidate { return candidate{sieve: v, rest: v.open} }
+
+// candidate is a room whose meetings are added by start.
+type candidate struct {
+	*sieve
+	rest      []clock.Slot // of the open hours
+	until     time.Time    // taken until then
+	available bool
+}
+
+// add a slot that is taken.
+func (c *candidate) add(taken clock.Slot) {
+	taken = taken.Widen(c.Policy.BufferAfter, c.Policy.BufferBefore)
+	c.available = c.available || c.fits(taken.Start)
+	c.until = clock.Later(c.until, taken.End)
+}
+
+// passes reports whether there is such a time, after all slots were added.
+func (c *candidate) passes() bool {
+	return c.available || len(c.rest) > 0 && c.fits(c.rest[len(c.rest)-1].End)
+}
+
+// fits reports whether there is one that ends by an instant.
+func (c *candidate) fits(end time.Time) bool {
+	for ; len(c.rest) > 0 && c.rest[0].Start.Before(end); c.rest = c.rest[1:] {
+		gap := clock.Slot{Start: clock.Later(c.rest[0].Start, c.until), End: clock.Earlier(c.rest[0].End, end)}
+		if gap.Duration() >= c.length && !c.room.first(gap, c.length, c.loc).Add(c.length).After(gap.End) {
+			return true
+		}
+		if c.rest[0].End.After(end) {
+			break
+		}
 	}
 	return false
 }

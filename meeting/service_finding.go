@@ -115,31 +115,31 @@ func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span
 	if err != nil {
 		return nil, fmt.Errorf("look up blackouts: %w", err)
 	}
-	var sieves []*sieve
 	var rooms []int64
+	candidates := map[int64]*candidate{}
 	var open clock.Slot // from when to when any of them is
 	for _, k := range kinds {
-		if v := k.sieve(a, length, span, closed); v.passes(nil) {
-			sieves, rooms = append(sieves, v), append(rooms, k.RoomIDs...)
-			open = v.widen(open)
+		v := k.sieve(a, length, span, closed)
+		if c := v.candidate(); !c.passes() {
+			continue
 		}
+		open = v.widen(open)
+		of := make([]candidate, len(k.RoomIDs))
+		for i, id := range k.RoomIDs {
+			of[i] = v.candidate()
+			candidates[id] = &of[i]
+		}
+		rooms = append(rooms, k.RoomIDs...)
 	}
 	if len(rooms) <= nextBatch {
 		return rooms, nil
 	}
-	busy, err := s.store.AllBusy(ctx, open, a.at)
-	if err != nil {
-		return nil, err
-	}
-	rooms = rooms[:0]
-	for _, v := range sieves {
-		for _, id := range v.RoomIDs {
-			if v.passes(busy[id]) {
-				rooms = append(rooms, id)
-			}
+	err = s.store.AllBusy(ctx, open, a.at, func(room int64, taken clock.Slot) {
+		if c := candidates[room]; c != nil {
+			c.add(taken)
 		}
-	}
-	return rooms, nil
+	})
+	return slices.DeleteFunc(rooms, func(id int64) bool { return !candidates[id].passes() }), err
 }
 
 // suggest returns, for each room, at most limit of the first times at which the asker may book it.

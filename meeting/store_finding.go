@@ -18,9 +18,9 @@ type FindingStore interface {
 	Busy(ctx context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
 	// Kinds are all active rooms that have what the need asks for, by what decides when they are open.
 	Kinds(ctx context.Context, n Need) ([]*Kind, error)
-	// AllBusy returns for all rooms at once what [FindingStore.Busy] would, at the price of all that
-	// takes place within span.
-	AllBusy(ctx context.Context, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
+	// AllBusy calls each with what [FindingStore.Busy] would return for all rooms, the slots of a room
+	// by start. It costs as much as all that takes place within span.
+	AllBusy(ctx context.Context, span clock.Slot, at time.Time, each func(roomID int64, taken clock.Slot)) error
 	// HeldBy returns when meetings of the user that hold or held each of the rooms take place
 	// within span, without buffers. These count for the user's quotas.
 	HeldBy(ctx context.Context, userID int64, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)

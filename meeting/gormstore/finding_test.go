@@ -98,15 +98,24 @@ func TestAllBusy(t *testing.T) {
 		f.book(slot("11:30", "12:30"), f.hopper) // and behind it
 		long := f.room("Long")
 		f.book(clock.Slot{Start: at("09:00").Add(-25 * time.Hour), End: at("12:00")}, long)
-		busy, err := f.store.AllBusy(t.Context(), slot("09:00", "11:30"), time.Time{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		want := []clock.Slot{slot("09:30", "11:00")}
-		f.want("busy", busy, map[int64][]clock.Slot{
+		f.want("busy", f.allBusy(slot("09:00", "11:30"), time.Time{}), map[int64][]clock.Slot{
 			f.turing.ID: want, f.hopper.ID: want, long.ID: {{Start: at("09:00").Add(-25 * time.Hour), End: at("12:00")}},
 		}, cmpopts.EquateApproxTime(0))
 	})
+}
+
+// allBusy collects what AllBusy finds, by room.
+func (f *fixture) allBusy(span clock.Slot, at time.Time) map[int64][]clock.Slot {
+	f.Helper()
+	found := map[int64][]clock.Slot{}
+	err := f.store.AllBusy(f.Context(), span, at, func(room int64, taken clock.Slot) {
+		found[room] = append(found[room], taken)
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return found
 }
 
 func TestBusy(t *testing.T) {

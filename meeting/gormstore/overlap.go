@@ -13,8 +13,8 @@ var lookBacks = []int{1, 4, 16, 64, 256, 100_000}
 // any order. An empty to has no end. It reads what began within a day before the span or in it,
 // and of the few longer rows those of each look-back, so its cost does not depend on the longest.
 func rowsWithin(table, columns, from, to string) string {
-	return "SELECT " + columns + " FROM " + table + " AS o WHERE " + recent("o", from, to) +
-		"\n\tUNION ALL " + longRowsWithin(table, columns, from, to)
+	return longRowsWithin(table, columns, from, to) +
+		"\n\tUNION ALL SELECT " + columns + " FROM " + table + " AS o WHERE " + recent("o", from, to)
 }
 
 // longRowsWithin selects those of them that began a day before the span or earlier.

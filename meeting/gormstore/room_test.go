@@ -76,7 +76,7 @@ func TestListRooms(t *testing.T) {
 		}
 		f.room("alpha", func(r *meeting.Room) { r.Capacity, r.Features = 10, []string{"video", "board"} })
 		f.room("Alpha", func(r *meeting.Room) { r.Capacity, r.Features, r.SiteID = 4, []string{"video"}, site.ID })
-		f.room("Öl", func(r *meeting.Room) { r.Floor = "Ärzte 50%" })
+		f.room("Öl", func(r *meeting.Room) { r.Floor, r.Features = "Ärzte 50%", []string{`R&D "ü"`, "a,b"} })
 		f.room("closed", func(r *meeting.Room) { r.Active = false })
 		for _, c := range []struct {
 			name string
@@ -90,6 +90,8 @@ func TestListRooms(t *testing.T) {
 			{"feature", meeting.RoomQuery{Features: []string{"video"}}, "[alpha Alpha]"},
 			{"features", meeting.RoomQuery{Features: []string{"board", "video"}}, "[alpha]"},
 			{"no such feature", meeting.RoomQuery{Features: []string{"vid"}}, "[]"},
+			{"feature that JSON escapes", meeting.RoomQuery{Features: []string{`R&D "ü"`, "a,b"}}, "[Öl]"},
+			{"text between features", meeting.RoomQuery{Features: []string{","}}, "[]"},
 			{"text", meeting.RoomQuery{Text: "ALPHA"}, "[alpha Alpha]"},
 			{"text in the floor", meeting.RoomQuery{Text: "ärzte 50%"}, "[Öl]"},
 			{"text is no pattern", meeting.RoomQuery{Text: "_"}, "[]"},
