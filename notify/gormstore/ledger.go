@@ -3,6 +3,7 @@ package gormstore
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,10 +12,17 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
+	"punctual/app/database/sqlfile"
 	"punctual/delayjob"
 	"punctual/notify"
 )
+
+//go:embed sql
+var files embed.FS
+
+var statements = sqlfile.Load(files)
 
 // Ledger implements [notify.Ledger] on the table notifications. It also reads job_failures, the
 // dead letters of the engine.
@@ -41,41 +49,26 @@ func (l *Ledger) Noting(t Trail) *Ledger {
 	return &noting
 }
 
-const columns = `id, dedupe_key, kind, channel, meeting_id, user_id, name, address, locale, timezone, facts,
-	due_at, expires_at, state, version, attempts, message_id, last_error, failures, sending_at, sent_at, created_at, updated_at`
-
 // Due implements [notify.Ledger].
 func (l *Ledger) Due(ctx context.Context, c notify.Channel, w delayjob.Window, after notify.Point, n int) ([]notify.Point, error) {
 	// The states are literals so that the planner can use the partial index.
-	q := `SELECT id, due_at, version, kind, organizer FROM notifications n
-		WHERE channel = ? AND state IN ('pending', 'sending') AND due_at <= ?`
-	args := []any{c, micro(w.To)}
+	q := l.db.WithContext(ctx).Where("channel = ? AND state IN ('pending', 'sending') AND due_at <= ?", c, micro(w.To))
 	if !w.From.IsZero() {
-		q += ` AND due_at > ?`
-		args = append(args, micro(w.From))
+		q = q.Where("due_at > ?", micro(w.From))
 	}
 	if after.ID != 0 {
-		q += ` AND (due_at, id) > (?, ?)`
-		args = append(args, micro(after.Due), after.ID)
+		q = q.Where("(due_at, id) > (?, ?)", micro(after.Due), after.ID)
 	}
-	q += ` AND NOT EXISTS (SELECT 1 FROM job_failures f
-			WHERE f.job = ? AND f.key = CAST(n.id AS text) AND f.version >= n.version)
-		ORDER BY due_at, id LIMIT ?`
-	args = append(args, c.Job(), n)
-
-	var rows []struct {
-		ID        int64
-		DueAt     time.Time
-		Version   int64
-		Kind      notify.Kind
-		Organizer string
-	}
-	if err := l.db.WithContext(ctx).Raw(q, args...).Scan(&rows).Error; err != nil {
+	dead := l.db.Table("job_failures AS f").Select("1").
+		Where("f.job = ? AND f.key = CAST(notifications.id AS text) AND f.version >= notifications.version", c.Job())
+	var rows []row
+	err := q.Where("NOT EXISTS (?)", dead).Select("id", "due_at", "version", "kind", "organizer").Order("due_at, id").Limit(n).Find(&rows).Error
+	if err != nil {
 		return nil, fmt.Errorf("list due notifications: %w", err)
 	}
 	points := make([]notify.Point, len(rows))
 	for i, r := range rows {
-		points[i] = notify.Point{Due: r.DueAt.UTC(), ID: r.ID, Version: r.Version, Kind: r.Kind, Organizer: r.Organizer}
+		points[i] = notify.Point{Due: r.DueAt.UTC(), ID: r.ID, Version: r.Version, Kind: notify.Kind(r.Kind), Organizer: r.Organizer}
 	}
 	return points, nil
 }
@@ -85,11 +78,16 @@ func (l *Ledger) Resend(ctx context.Context, id int64, now time.Time) (notify.No
 	now = micro(now)
 	var n notify.Notification
 	err := l.db.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
-		n, err = (&Ledger{db: tx}).one(ctx, `UPDATE notifications
-			SET state = 'pending', version = version + 1, due_at = ?, expires_at = NULL, updated_at = ?
-			WHERE id = ? AND state IN ('sent', 'failed', 'skipped', 'skipped_late')
-			RETURNING `+columns, now, now, id)
-		if err != nil || l.trail == nil {
+		var r row
+		res := tx.Model(&r).Clauses(clause.Returning{}).Where("id = ? AND state IN ('sent', 'failed', 'skipped', 'skipped_late')", id).
+			Updates(map[string]any{"state": notify.Pending, "version": gorm.Expr("version + 1"), "due_at": now, "expires_at": nil, "updated_at": now})
+		if res.Error != nil {
+			return fmt.Errorf("resend notification %d: %w", id, res.Error)
+		}
+		if res.RowsAffected == 0 {
+			return notify.ErrNotFound
+		}
+		if n, err = r.notification(); err != nil || l.trail == nil {
 			return err
 		}
 		what := map[string]any{"kind": n.Kind, "channel": n.Channel, "meeting_id": n.MeetingID}
@@ -106,34 +104,15 @@ func (l *Ledger) Resend(ctx context.Context, id int64, now time.Time) (notify.No
 
 // Get implements [notify.Ledger].
 func (l *Ledger) Get(ctx context.Context, id int64) (notify.Notification, error) {
-	return l.one(ctx, `SELECT `+columns+` FROM notifications WHERE id = ?`, id)
-}
-
-func (l *Ledger) one(ctx context.Context, q string, args ...any) (notify.Notification, error) {
-	ns, err := l.all(ctx, q, args...)
-	if err != nil {
-		return notify.Notification{}, err
-	}
-	if len(ns) == 0 {
+	var r row
+	err := l.db.WithContext(ctx).Take(&r, id).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return notify.Notification{}, notify.ErrNotFound
 	}
-	return ns[0], nil
-}
-
-func (l *Ledger) all(ctx context.Context, q string, args ...any) ([]notify.Notification, error) {
-	var rows []row
-	if err := l.db.WithContext(ctx).Raw(q, args...).Scan(&rows).Error; err != nil {
-		return nil, fmt.Errorf("select notifications: %w", err)
+	if err != nil {
+		return notify.Notification{}, fmt.Errorf("select notification %d: %w", id, err)
 	}
-	ns := make([]notify.Notification, len(rows))
-	for i, r := range rows {
-		n, err := r.notification()
-		if err != nil {
-			return nil, err
-		}
-		ns[i] = n
-	}
-	return ns, nil
+	return r.notification()
 }
 
 // row of the table notifications.
@@ -157,11 +136,18 @@ type row struct {
 	MessageID string
 	LastError string
 	Failures  string
+	Thread    string
+	Scope     int64
+	Organizer string
 	SendingAt *time.Time
 	SentAt    *time.Time
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	CreatedAt time.Time `gorm:"autoCreateTime:false"`
+	UpdatedAt time.Time `gorm:"autoUpdateTime:false"`
+
+	SendingUntil *time.Time
 }
+
+func (row) TableName() string { return "notifications" }
 
 func (r row) notification() (notify.Notification, error) {
 	n := notify.Notification{

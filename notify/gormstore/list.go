@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
+
+	"gorm.io/gorm"
 
 	"punctual/notify"
 )
@@ -12,98 +13,79 @@ import (
 // maxScanned limits how many rows one page examines, some 50 ms of work.
 const maxScanned = 10_000
 
-// filter collects conditions and their parameters.
-type filter struct {
-	conditions []string
-	args       []any
-}
-
-func (f *filter) add(condition string, args ...any) {
-	f.conditions = append(f.conditions, condition)
-	f.args = append(f.args, args...)
-}
-
-func (f *filter) where() string {
-	if len(f.conditions) == 0 {
-		return ""
-	}
-	return " WHERE " + strings.Join(f.conditions, " AND ")
-}
-
 // List implements [notify.Ledger]. It orders rows by created_at and id.
 func (l *Ledger) List(ctx context.Context, f notify.Filter) (page notify.Page, err error) {
 	if f.Limit <= 0 {
 		f.Limit = 50
 	}
-	order, upTo := " ORDER BY created_at DESC, id DESC LIMIT ?", "(created_at, id) >= (?, ?)"
+	order, upTo := "created_at DESC, id DESC", "(created_at, id) >= (?, ?)"
 	if f.OldestFirst {
-		order, upTo = " ORDER BY created_at, id LIMIT ?", "(created_at, id) <= (?, ?)"
+		order, upTo = "created_at, id", "(created_at, id) <= (?, ?)"
 	}
-	c := l.rangeConditions(f)
-	ranged := *c
-	l.addFilters(f, c)
-	var end notify.Cursor
-	if len(c.conditions) > len(ranged.conditions) {
-		if end, err = l.scanEnd(ctx, &ranged, order); err != nil {
+	all := inRange(l.db.WithContext(ctx), f).Order(order).Session(&gorm.Session{})
+	q, filtered := l.filtered(all, f)
+	if filtered {
+		if page.Next, err = scanEnd(all); err != nil {
 			return page, fmt.Errorf("list notifications: %w", err)
 		}
 	}
-	if end.ID != 0 {
-		c.add(upTo, end.CreatedAt, end.ID)
+	if end := page.Next; end.ID != 0 {
+		q = q.Where(upTo, end.CreatedAt, end.ID)
 	}
-	page.Items, err = l.all(ctx, `SELECT `+columns+` FROM notifications`+c.where()+order, append(c.args, f.Limit+1)...) // one more row shows whether there is a next page
-	if err != nil {
-		return page, err
+	var rows []row
+	if err := q.Limit(f.Limit + 1).Find(&rows).Error; err != nil { // one more row shows whether there is a next page
+		return page, fmt.Errorf("list notifications: %w", err)
 	}
-	page.Next = end
-	if len(page.Items) > f.Limit {
-		page.Items = page.Items[:f.Limit]
-		last := page.Items[f.Limit-1]
-		page.Next = notify.Cursor{CreatedAt: last.CreatedAt, ID: last.ID}
+	if len(rows) > f.Limit {
+		rows = rows[:f.Limit]
+		last := rows[f.Limit-1]
+		page.Next = notify.Cursor{CreatedAt: last.CreatedAt.UTC(), ID: last.ID}
+	}
+	page.Items = make([]notify.Notification, len(rows))
+	for i, r := range rows {
+		if page.Items[i], err = r.notification(); err != nil {
+			return page, err
+		}
 	}
 	return page, nil
 }
 
 // scanEnd returns the last row that a page may examine; zero: no limit. The statement reads only
 // an index.
-func (l *Ledger) scanEnd(ctx context.Context, c *filter, order string) (notify.Cursor, error) {
-	var rows []struct {
-		ID        int64
-		CreatedAt time.Time
-	}
-	err := l.db.WithContext(ctx).Raw(`SELECT id, created_at FROM notifications`+c.where()+order+` OFFSET ?`, append(c.args, 2, maxScanned-1)...).Scan(&rows).Error
+func scanEnd(q *gorm.DB) (notify.Cursor, error) {
+	var rows []row
+	err := q.Select("id", "created_at").Limit(2).Offset(maxScanned - 1).Find(&rows).Error
 	if err != nil || len(rows) < 2 {
 		return notify.Cursor{}, err
 	}
 	return notify.Cursor{CreatedAt: rows[0].CreatedAt.UTC(), ID: rows[0].ID}, nil
 }
 
-// rangeConditions select a range of an index in the order of the list.
-func (l *Ledger) rangeConditions(f notify.Filter) *filter {
-	c := &filter{}
+// inRange selects a range of an index in the order of the list.
+func inRange(q *gorm.DB, f notify.Filter) *gorm.DB {
 	switch {
 	case f.MeetingID != 0:
-		c.add(`meeting_id = ?`, f.MeetingID)
+		q = q.Where(`meeting_id = ?`, f.MeetingID)
 	case f.Address != "":
-		c.add(`lower(address) = lower(?)`, f.Address)
+		q = q.Where(`lower(address) = lower(?)`, f.Address)
 	case rare(f.State):
 		// The state is a literal so that the planner can use the partial index.
-		c.add(`state = '` + string(f.State) + `'`)
+		q = q.Where(`state = '` + string(f.State) + `'`)
 	}
 	if !f.From.IsZero() {
-		c.add(`created_at >= ?`, micro(f.From))
+		q = q.Where(`created_at >= ?`, micro(f.From))
 	}
 	if !f.To.IsZero() {
-		c.add(`created_at < ?`, micro(f.To))
+		q = q.Where(`created_at < ?`, micro(f.To))
 	}
 	if f.Cursor.ID != 0 {
 		after := `(created_at, id) < (?, ?)`
 		if f.OldestFirst {
 			after = `(created_at, id) > (?, ?)`
 		}
-		c.add(after, micro(f.Cursor.CreatedAt), f.Cursor.ID)
+		q = q.Where(after, micro(f.Cursor.CreatedAt), f.Cursor.ID)
 	}
-	return c
+	return q
 }
 
 // rare reports whether the partial index notifications_in_state covers a state.
@@ -115,19 +97,21 @@ func rare(s notify.State) bool {
 	return false
 }
 
-// addFilters adds the conditions that are checked for each row of the range.
-func (l *Ledger) addFilters(f notify.Filter, c *filter) {
+// filtered adds the conditions that are checked for each row of the range, and reports whether there
+// are any.
+func (l *Ledger) filtered(q *gorm.DB, f notify.Filter) (_ *gorm.DB, some bool) {
+	where := func(condition string, args ...any) { q, some = q.Where(condition, args...), true }
 	if f.MeetingID != 0 && f.Address != "" {
-		c.add(`lower(address) = lower(?)`, f.Address)
+		where(`lower(address) = lower(?)`, f.Address)
 	}
 	if f.State != "" && (!rare(f.State) || f.MeetingID != 0 || f.Address != "") {
-		c.add(`state = ?`, f.State)
+		where(`state = ?`, f.State)
 	}
 	if f.Kind != "" {
-		c.add(`kind = ?`, f.Kind)
+		where(`kind = ?`, f.Kind)
 	}
 	if f.Channel != "" {
-		c.add(`channel = ?`, f.Channel)
+		where(`channel = ?`, f.Channel)
 	}
 	if f.Text != "" {
 		fold := "lower"
@@ -136,6 +120,7 @@ func (l *Ledger) addFilters(f notify.Filter, c *filter) {
 		}
 		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text) + "%"
 		like := func(column string) string { return fold + "(" + column + ") LIKE " + fold + `(?) ESCAPE '\'` }
-		c.add("("+like("name")+" OR "+like("address")+" OR "+like("facts->>'title'")+")", pattern, pattern, pattern)
+		where("("+like("name")+" OR "+like("address")+" OR "+like("facts->>'title'")+")", pattern, pattern, pattern)
 	}
+	return q, some
 }

@@ -49,10 +49,9 @@ func (l *Ledger) applyQuota(tx *gorm.DB, ns []*notify.Notification, now time.Tim
 		Channel   notify.Channel
 		Sent      int
 	}
-	err := tx.Raw(`SELECT organizer, channel, count(*) AS sent FROM notifications
-		WHERE organizer IN ? AND organizer <> '' AND user_id IS NULL AND created_at > ?
-			AND state IN ('pending', 'sending', 'sent', 'failed')
-		GROUP BY organizer, channel`, organizers, micro(now.Add(-quotaSpan))).Scan(&rows).Error
+	err := tx.Model(&row{}).Select("organizer, channel, count(*) AS sent").
+		Where("organizer IN ? AND organizer <> '' AND user_id IS NULL AND created_at > ?", organizers, micro(now.Add(-quotaSpan))).
+		Where("state IN ('pending', 'sending', 'sent', 'failed')").Group("organizer, channel").Find(&rows).Error
 	if err != nil {
 		return fmt.Errorf("count sent notifications: %w", err)
 	}

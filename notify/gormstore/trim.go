@@ -27,13 +27,13 @@ func (l *Ledger) Trim(ctx context.Context, before time.Time, pause time.Duration
 				}
 			}
 			var ids []int64
-			err := tx.Raw(`SELECT id FROM notifications WHERE created_at < ? AND state NOT IN ('pending', 'sending')
-				ORDER BY created_at, id LIMIT ?`, micro(before), trimStep).Scan(&ids).Error
+			err := tx.Model(&row{}).Where("created_at < ? AND state NOT IN ('pending', 'sending')", micro(before)).
+				Order("created_at, id").Limit(trimStep).Pluck("id", &ids).Error
 			if err != nil || len(ids) == 0 {
 				return err
 			}
 			some = int64(len(ids))
-			return tx.Exec(`DELETE FROM notifications WHERE id IN ?`, ids).Error
+			return tx.Delete(&row{}, ids).Error
 		})
 		if err != nil {
 			return total, fmt.Errorf("delete old notifications: %w", err)

@@ -55,9 +55,6 @@ func (r *deliveryRow) delivery() *webhook.Delivery {
 	return d
 }
 
-// alive is the SQL condition that the message of delivery p is not a dead letter.
-const alive = `NOT EXISTS (SELECT 1 FROM job_failures f WHERE f.job = ? AND f.key = CAST(p.id AS text) AND f.version >= p.version)`
-
 // Pick implements [webhook.Store]. Deliveries whose message is a dead letter block no others.
 func (s *Store) Pick(ctx context.Context, ids []int64) (map[int64]webhook.Picked, error) {
 	var rows []struct {
@@ -65,12 +62,11 @@ func (s *Store) Pick(ctx context.Context, ids []int64) (map[int64]webhook.Picked
 		Ahead  int
 		Behind bool
 	}
-	err := s.db.WithContext(ctx).Raw(`SELECT d.*, (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries p
-			WHERE p.webhook_id = d.webhook_id AND p.meeting_id = d.meeting_id AND p.meeting_id <> 0 AND p.id < d.id AND p.state = 'pending'
-			AND `+alive+` LIMIT 1000) AS line) AS ahead,
-			EXISTS (SELECT 1 FROM webhook_deliveries p
-				WHERE p.webhook_id = d.webhook_id AND p.meeting_id = d.meeting_id AND p.meeting_id <> 0 AND p.id > d.id AND p.state = 'pending') AS behind
-		FROM webhook_deliveries d WHERE d.id IN ?`, webhook.Job, ids).Scan(&rows).Error
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	err = statements.Raw(s.db.WithContext(ctx), "pick", webhook.Job, string(list)).Scan(&rows).Error
 	if err != nil {
 		return nil, wrap("read deliveries", err)
 	}
@@ -100,65 +96,35 @@ func (s *Store) Delivery(ctx context.Context, id int64) (*webhook.Delivery, *web
 	return nil, nil, cmp.Or(err, webhook.ErrNotFound)
 }
 
-// recordDeliveries updates from a table x. The extra list of IDs makes the planner look up each
-// row by ID.
-const (
-	recordDeliveries = `UPDATE webhook_deliveries AS d SET state = x.state, attempts = x.attempts, due_at = x.due_at, expires_at = x.expires_at,
-			status = x.status, last_error = x.last_error, updated_at = x.updated_at, delivered_at = x.delivered_at
-		FROM `
-	recordPostgres = recordDeliveries + `unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[], $5::timestamptz[], $6::timestamptz[], $7::int[], $8::text[],
-				$9::timestamptz[], $10::timestamptz[])
-			AS x(id, version, state, attempts, due_at, expires_at, status, last_error, updated_at, delivered_at)
-		WHERE d.id = x.id AND d.version = x.version AND d.state <> 'delivered' AND d.id = ANY($1::bigint[])`
-	recordSQLite = recordDeliveries + `(SELECT value->>0 AS id, value->>1 AS version, value->>2 AS state, value->>3 AS attempts, value->>4 AS due_at,
-			value->>5 AS expires_at, value->>6 AS status, value->>7 AS last_error, value->>8 AS updated_at, value->>9 AS delivered_at FROM json_each($1)) AS x
-		WHERE d.id = x.id AND d.version = x.version AND d.state <> 'delivered'`
-)
-
 // Record implements [webhook.Store].
 func (s *Store) Record(ctx context.Context, ds []*webhook.Delivery) error {
-	pool := s.db.WithContext(ctx).Statement.ConnPool // gorm would expand a slice into parameters
-	if s.db.Name() != "postgres" {
-		rows := make([][10]any, len(ds))
-		for i, d := range ds {
-			rows[i] = [...]any{d.ID, d.Version, d.State, d.Attempts, d.Due.UnixMicro(), d.Expires.UnixMicro(), d.Status, d.LastError, d.UpdatedAt.UnixMicro(), nil}
-			if !d.DeliveredAt.IsZero() {
-				rows[i][9] = d.DeliveredAt.UnixMicro()
-			}
-		}
-		table, err := json.Marshal(rows)
-		if err == nil {
-			_, err = pool.ExecContext(ctx, recordSQLite, string(table))
-		}
-		return wrap("record deliveries", err)
+	instant := func(t time.Time) any { return micro(t) }
+	if s.db.Name() == "sqlite" {
+		instant = func(t time.Time) any { return t.UnixMicro() }
 	}
-	n := len(ds)
-	ids, versions, states, texts := make([]int64, n), make([]int64, n), make([]string, n), make([]string, n)
-	attempts, statuses := make([]int32, n), make([]int32, n)
-	due, expires, updated, delivered := make([]time.Time, n), make([]time.Time, n), make([]time.Time, n), make([]*time.Time, n)
+	rows := make([]map[string]any, len(ds))
 	for i, d := range ds {
-		ids[i], versions[i], states[i], texts[i] = d.ID, d.Version, string(d.State), d.LastError
-		attempts[i], statuses[i], due[i], expires[i], updated[i] = int32(d.Attempts), int32(d.Status), micro(d.Due), micro(d.Expires), micro(d.UpdatedAt)
+		rows[i] = map[string]any{
+			"id": d.ID, "version": d.Version, "state": d.State, "attempts": d.Attempts, "due_at": instant(d.Due), "expires_at": instant(d.Expires),
+			"status": d.Status, "last_error": d.LastError, "updated_at": instant(d.UpdatedAt),
+		}
 		if !d.DeliveredAt.IsZero() {
-			delivered[i] = new(micro(d.DeliveredAt))
+			rows[i]["delivered_at"] = instant(d.DeliveredAt)
 		}
 	}
-	_, err := pool.ExecContext(ctx, recordPostgres, ids, versions, states, attempts, due, expires, statuses, texts, updated, delivered)
+	table, err := json.Marshal(rows)
+	if err == nil {
+		err = statements.Exec(s.db.WithContext(ctx), "record", string(table)).Error
+	}
 	return wrap("record deliveries", err)
 }
 
 // Next implements [webhook.Store]. The time at which first was recorded serves as a lock: another
 // process that takes over records it with a new time.
 func (s *Store) Next(ctx context.Context, first *webhook.Delivery, now time.Time, n int) ([]*webhook.Delivery, *webhook.Webhook, error) {
-	const line = `webhook_deliveries p WHERE p.webhook_id = ? AND p.meeting_id = ? AND p.meeting_id <> 0 AND p.state = 'pending' AND ` + alive
 	var rows []deliveryRow
-	err := s.db.WithContext(ctx).Raw(`SELECT p.* FROM `+line+` AND p.id > ?
-			AND EXISTS (SELECT 1 FROM webhook_deliveries f WHERE f.id = ? AND f.version = ? AND f.state = 'pending' AND f.updated_at = ?)
-			AND NOT EXISTS (SELECT 1 FROM `+line+` AND p.id < ?)
-		ORDER BY p.id LIMIT ?`,
-		first.WebhookID, first.MeetingID, webhook.Job, first.ID,
-		first.ID, first.Version, micro(first.UpdatedAt),
-		first.WebhookID, first.MeetingID, webhook.Job, first.ID, n).Scan(&rows).Error
+	err := statements.Raw(s.db.WithContext(ctx), "next", first.WebhookID, first.MeetingID, webhook.Job,
+		first.ID, first.Version, micro(first.UpdatedAt), n).Scan(&rows).Error
 	if err != nil {
 		return nil, nil, wrap("read waiting deliveries", err)
 	}
@@ -182,8 +148,9 @@ func (s *Store) Next(ctx context.Context, first *webhook.Delivery, now time.Time
 
 // Finish implements [webhook.Store].
 func (s *Store) Finish(ctx context.Context, first *webhook.Delivery, now time.Time) error {
-	err := s.db.WithContext(ctx).Exec(`UPDATE webhook_deliveries SET state = 'delivered', updated_at = ?
-		WHERE id = ? AND version = ? AND state = 'pending' AND updated_at = ?`, micro(now), first.ID, first.Version, micro(first.UpdatedAt)).Error
+	err := s.db.WithContext(ctx).Model(&deliveryRow{}).
+		Where("id = ? AND version = ? AND state = 'pending' AND updated_at = ?", first.ID, first.Version, micro(first.UpdatedAt)).
+		Updates(map[string]any{"state": webhook.Delivered, "updated_at": micro(now)}).Error
 	return wrap("record delivery", err)
 }
 
@@ -225,7 +192,7 @@ func (s *Store) New(ctx context.Context, after int64, n int) ([]*webhook.Deliver
 
 // LastDelivery implements [webhook.Store].
 func (s *Store) LastDelivery(ctx context.Context) (id int64, err error) {
-	err = s.db.WithContext(ctx).Raw("SELECT COALESCE(max(id), 0) FROM webhook_deliveries").Scan(&id).Error
+	err = s.db.WithContext(ctx).Model(&deliveryRow{}).Select("COALESCE(max(id), 0)").Scan(&id).Error
 	return id, wrap("last delivery", err)
 }
 

@@ -2,6 +2,7 @@
 package gormstore
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"strconv"
@@ -10,8 +11,14 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"punctual/app/database/sqlfile"
 	"punctual/notify/webhook"
 )
+
+//go:embed sql
+var files embed.FS
+
+var statements = sqlfile.Load(files)
 
 // Store implements [webhook.Store].
 type Store struct {
@@ -42,11 +49,7 @@ func (s *Store) note(tx *gorm.DB, action string, r *hookRow, before, after []any
 
 // locked reads one row and locks it until the transaction ends.
 func locked(tx *gorm.DB, row any, id int64) error {
-	q := tx
-	if tx.Name() == "postgres" { // SQLite runs one writing transaction at a time
-		q = tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
-	}
-	return found(q.Take(row, id).Error)
+	return found(tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).Take(row, id).Error)
 }
 
 func found(err error) error {
