@@ -13,8 +13,8 @@ import (
 // Pause is the decision that no messages of a job are handed out.
 type Pause struct {
 	Job string
-	At  time.Time `gorm:"column:paused_at"`
-	By  string    `gorm:"column:paused_by"`
+	At  time.Time
+	By  string
 }
 
 // Equal reports whether both are the same decision.

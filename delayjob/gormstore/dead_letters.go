@@ -103,7 +103,7 @@ func (s *DeadLetters) Count(ctx context.Context) (map[string]int, error) {
 		Job string
 		N   int
 	}
-	err := s.db.WithContext(ctx).Raw("SELECT job, count(*) AS n FROM job_failures WHERE discarded_at IS NULL GROUP BY job").Scan(&rows).Error
+	err := s.db.WithContext(ctx).Model(&admin.DeadLetter{}).Select("job, count(*) AS n").Where("discarded_at IS NULL").Group("job").Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("count dead letters: %w", err)
 	}
@@ -120,8 +120,8 @@ func (s *DeadLetters) Discard(ctx context.Context, id string, at time.Time) (boo
 	job, key := delayjob.SplitID(id)
 	var closed []admin.DeadLetter
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		err := tx.Raw("UPDATE job_failures SET discarded_at = ? WHERE job = ? AND key = ? AND discarded_at IS NULL RETURNING *",
-			at.UTC().Truncate(time.Microsecond), job, key).Scan(&closed).Error
+		err := tx.Model(&closed).Clauses(clause.Returning{}).Where("job = ? AND key = ? AND discarded_at IS NULL", job, key).
+			Update("discarded_at", at.UTC().Truncate(time.Microsecond)).Error
 		if err != nil || len(closed) == 0 {
 			return err
 		}

@@ -61,10 +61,11 @@ func (l *Lateness) Add(ctx context.Context, counts []lateness.Count) error {
 // hour and bound; their Job is empty.
 func (l *Lateness) Hours(ctx context.Context, job string, from, to time.Time) ([]lateness.Count, error) {
 	var rows []lateRow
-	err := l.db.WithContext(ctx).Raw(`SELECT hour, bound_us, CAST(sum(count) AS bigint) AS count, max(max_us) AS max_us
-		FROM job_lateness WHERE hour >= ? AND hour < ? AND (? = '' OR job = ?) GROUP BY hour, bound_us ORDER BY hour, bound_us`,
-		from.UTC(), to.UTC(), job, job).Scan(&rows).Error
-	if err != nil {
+	q := l.sums(ctx, "hour, bound_us", from, to)
+	if job != "" {
+		q = q.Where("job = ?", job)
+	}
+	if err := q.Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("how late jobs ran by the hour: %w", err)
 	}
 	counts := make([]lateness.Count, len(rows))
@@ -74,12 +75,16 @@ func (l *Lateness) Hours(ctx context.Context, job string, from, to time.Time) ([
 	return counts, nil
 }
 
+// sums adds up the hours that begin within [from, to).
+func (l *Lateness) sums(ctx context.Context, by string, from, to time.Time) *gorm.DB {
+	return l.db.WithContext(ctx).Model(&lateRow{}).Select(by+", CAST(sum(count) AS bigint) AS count, max(max_us) AS max_us").
+		Where("hour >= ? AND hour < ?", from.UTC(), to.UTC()).Group(by).Order(by)
+}
+
 // Between adds up the hours that begin within [from, to), by job and bound; their Hour is zero.
 func (l *Lateness) Between(ctx context.Context, from, to time.Time) ([]lateness.Count, error) {
 	var rows []lateRow
-	err := l.db.WithContext(ctx).Raw(`SELECT job, bound_us, CAST(sum(count) AS bigint) AS count, max(max_us) AS max_us
-		FROM job_lateness WHERE hour >= ? AND hour < ? GROUP BY job, bound_us ORDER BY job, bound_us`, from.UTC(), to.UTC()).Scan(&rows).Error
-	if err != nil {
+	if err := l.sums(ctx, "job, bound_us", from, to).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("how late jobs ran: %w", err)
 	}
 	counts := make([]lateness.Count, len(rows))
@@ -92,7 +97,7 @@ func (l *Lateness) Between(ctx context.Context, from, to time.Time) ([]lateness.
 
 // Trim forgets the hours that began before an instant.
 func (l *Lateness) Trim(ctx context.Context, before time.Time) error {
-	err := l.db.WithContext(ctx).Exec("DELETE FROM job_lateness WHERE hour < ?", before.UTC()).Error
+	err := l.db.WithContext(ctx).Where("hour < ?", before.UTC()).Delete(&lateRow{}).Error
 	if err != nil {
 		return fmt.Errorf("trim how late jobs ran: %w", err)
 	}

@@ -2,17 +2,26 @@ package gormstore
 
 import (
 	"context"
+	"database/sql"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
+	"punctual/app/database/sqlfile"
 	"punctual/delayjob"
 	"punctual/delayjob/topics"
 )
+
+//go:embed sql
+var files embed.FS
+
+var statements = sqlfile.Load(files)
 
 // Topics is a [topics.Store] on Postgres or SQLite. Safe for concurrent use.
 type Topics struct {
@@ -26,8 +35,8 @@ var _ topics.Store = (*Topics)(nil)
 func NewTopics(db *gorm.DB) *Topics { return &Topics{db, silence{}} }
 
 type delayJob struct {
-	Topic       string
-	ID          string
+	Topic       string `gorm:"primaryKey"`
+	ID          string `gorm:"primaryKey"`
 	Version     int64
 	Revision    int64
 	DueAt       time.Time
@@ -41,8 +50,8 @@ type delayJob struct {
 	LastError   string
 	LeaseToken  *int64
 	LeaseUntil  *time.Time
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	CreatedAt   time.Time `gorm:"autoCreateTime:false"`
+	UpdatedAt   time.Time `gorm:"autoUpdateTime:false"`
 }
 
 func (delayJob) TableName() string { return "delay_jobs" }
@@ -70,45 +79,22 @@ func jobsOf(rows []delayJob) []*topics.Job {
 	return js
 }
 
-// A statement about many jobs has one parameter: an array of arrays in JSON, which both
-// databases read with the same operators. So its text never changes with the number of jobs.
-type table struct {
-	from string              // a set of rows with the column "value", and a condition on it
-	time func(i int) string  // reads the instant at place i
-	arg  func(time.Time) any // writes it
-}
-
-func tableOf(db *gorm.DB) table {
-	if db.Name() == "postgres" {
-		return table{
-			// json would be read anew for every column. The condition holds for every row. It is
-			// for the planner, which takes the array for 100 rows and would read the whole table to
-			// join it with them. With the condition it expects one row and uses the primary key.
-			from: "jsonb_array_elements(CAST(? AS jsonb)) WHERE jsonb_typeof(value) = 'array'",
-			time: func(i int) string { return fmt.Sprintf("CAST(value->>%d AS timestamptz)", i) },
-			arg:  func(t time.Time) any { return t.UTC().Format(time.RFC3339Nano) },
-		}
-	}
-	return table{
-		from: "json_each(?) WHERE true", // which ends a SELECT where SQLite would take ON for that of a join
-		time: func(i int) string { return number(i) },
-		arg:  func(t time.Time) any { return t.UnixMicro() },
-	}
-}
-
-func number(i int) string { return "CAST(value->>" + strconv.Itoa(i) + " AS bigint)" }
-
-// or writes an instant that may be none.
-func (t table) or(at time.Time) any {
-	if at.IsZero() {
-		return nil
-	}
-	return t.arg(at)
-}
-
+// encode returns the parameter of a statement about many jobs: an array of arrays in JSON. So the
+// text of the statement does not depend on their number.
 func encode(rows [][]any) (string, error) {
 	b, err := json.Marshal(rows)
 	return string(b), err
+}
+
+// instant returns how t is written there, in the precision of the database; nil if it is zero.
+func instant(db *gorm.DB, t time.Time) any {
+	switch {
+	case t.IsZero():
+		return nil
+	case db.Name() == "postgres":
+		return t.UTC().Format(time.RFC3339Nano)
+	}
+	return t.UnixMicro()
 }
 
 // insertTries is how often jobs are added again that were in the way of others of their keys, but
@@ -138,10 +124,6 @@ func (s *Topics) Insert(ctx context.Context, js []*topics.Job) ([]topics.Stored,
 	return stored, nil
 }
 
-// inOrder is how several rows j are locked in Postgres: by the bytes of their keys, in which order
-// Insert has them too.
-const inOrder = ` ORDER BY j.topic COLLATE "C", j.id COLLATE "C" FOR UPDATE OF j`
-
 // unlessDeadlocked calls write again if Postgres undid it because it and others waited for one
 // another. That takes somebody who locks in another order, and [Topics.UpdateDue] does: it passes
 // over what is locked, but Postgres waits in spite of SKIP LOCKED for a row whose newest version
@@ -163,37 +145,23 @@ func unlessDeadlocked(write func() error) error {
 // not there.
 func (s *Topics) insert(ctx context.Context, js []*topics.Job, stored []topics.Stored, at map[topics.Key]int) error {
 	db := s.db.WithContext(ctx)
-	t := tableOf(db)
 	rows := make([][]any, len(js))
 	for i, j := range js {
 		rows[i] = []any{
-			j.Topic, j.ID, j.Version, j.Revision, t.arg(j.Due), string(j.Body), j.TTR.Milliseconds(), j.TTL.Milliseconds(),
-			j.MaxAttempts, t.or(j.Expires), t.arg(j.UpdatedAt),
+			j.Topic, j.ID, j.Version, j.Revision, instant(db, j.Due), string(j.Body), j.TTR.Milliseconds(), j.TTL.Milliseconds(),
+			j.MaxAttempts, instant(db, j.Expires), instant(db, j.UpdatedAt),
 		}
 	}
 	data, err := encode(rows)
 	if err != nil {
 		return err
 	}
-	q := `INSERT INTO delay_jobs (topic, id, version, revision, due_at, body, ttr_ms, ttl_ms, max_attempts, expires_at, state, attempts,
-			last_error, created_at, updated_at)
-		SELECT value->>0, value->>1, ` + number(2) + `, ` + number(3) + `, ` + t.time(4) + `, value->>5, ` + number(6) + `, ` + number(7) + `,
-			` + number(8) + `, ` + t.time(9) + `, 'pending', 0, '', ` + t.time(10) + `, ` + t.time(10) + `
-		FROM ` + t.from + `
-		ON CONFLICT (topic, id) DO UPDATE SET version = excluded.version,
-			revision = CASE WHEN excluded.revision > delay_jobs.revision THEN excluded.revision ELSE delay_jobs.revision + 1 END,
-			due_at = excluded.due_at, body = excluded.body, ttr_ms = excluded.ttr_ms, ttl_ms = excluded.ttl_ms,
-			max_attempts = excluded.max_attempts, expires_at = excluded.expires_at, state = 'pending', attempts = 0, last_error = '',
-			lease_token = NULL, lease_until = NULL, updated_at = excluded.updated_at,
-			created_at = CASE WHEN delay_jobs.state = 'deleted' THEN excluded.created_at ELSE delay_jobs.created_at END
-		WHERE delay_jobs.version < excluded.version OR delay_jobs.state = 'deleted'
-		RETURNING topic, id, revision, created_at = updated_at AS fresh`
 	var saved []struct {
 		Topic, ID string
 		Revision  int64
 		Fresh     bool
 	}
-	if err := db.Raw(q, data).Scan(&saved).Error; err != nil {
+	if err := statements.Raw(db, "insert", data).Scan(&saved).Error; err != nil {
 		return err
 	}
 	for _, j := range js {
@@ -254,14 +222,15 @@ func (s *Topics) classify(ctx context.Context, js []*topics.Job, stored []topics
 
 // Jobs implements [topics.Store].
 func (s *Topics) Jobs(ctx context.Context, keys ...topics.Key) ([]*topics.Job, error) {
-	js, err := find(s.db.WithContext(ctx), keys, "")
+	js, err := find(s.db.WithContext(ctx), "find", keys)
 	if err != nil {
 		return nil, fmt.Errorf("look %d jobs up: %w", len(keys), err)
 	}
 	return js, nil
 }
 
-func find(db *gorm.DB, keys []topics.Key, lock string) ([]*topics.Job, error) {
+// find runs the statement find or lock.
+func find(db *gorm.DB, statement string, keys []topics.Key) ([]*topics.Job, error) {
 	rows := make([][]any, len(keys))
 	for i, k := range keys {
 		rows[i] = []any{k.Topic, k.ID}
@@ -270,10 +239,8 @@ func find(db *gorm.DB, keys []topics.Key, lock string) ([]*topics.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := `SELECT j.* FROM (SELECT DISTINCT value->>0 AS topic, value->>1 AS id FROM ` + tableOf(db).from + `) AS x
-		JOIN delay_jobs AS j ON j.topic = x.topic AND j.id = x.id` + lock
 	var found []delayJob
-	err = db.Raw(q, data).Scan(&found).Error
+	err = statements.Raw(db, statement, data).Scan(&found).Error
 	return jobsOf(found), err
 }
 
@@ -284,11 +251,11 @@ func (s *Topics) Update(ctx context.Context, keys []topics.Key, change func([]*t
 
 func (s *Topics) update(ctx context.Context, keys []topics.Key, change func([]*topics.Job) ([]*topics.Job, error)) error {
 	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		lock := ""
+		statement := "find" // SQLite runs one writing transaction at a time
 		if tx.Name() == "postgres" {
-			lock = inOrder
+			statement = "lock"
 		}
-		js, err := find(tx, keys, lock)
+		js, err := find(tx, statement, keys)
 		if err != nil {
 			return fmt.Errorf("lock %d jobs: %w", len(keys), err)
 		}
@@ -310,13 +277,10 @@ func (s *Topics) UpdateDue(ctx context.Context, topic string, now time.Time, lim
 
 func (s *Topics) updateDue(ctx context.Context, topic string, now time.Time, limit int, change func([]*topics.Job) ([]*topics.Job, error)) error {
 	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		lock := ""
-		if tx.Name() == "postgres" {
-			lock = " FOR UPDATE SKIP LOCKED"
-		}
 		var found []delayJob
-		err := tx.Raw("SELECT * FROM delay_jobs WHERE topic = @topic AND due_at <= @now AND "+isOpen+" ORDER BY due_at LIMIT @limit"+lock,
-			map[string]any{"topic": topic, "now": now.UTC(), "limit": limit}).Scan(&found).Error
+		err := tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}).
+			Where("topic = @topic AND due_at <= @now AND "+isOpen, map[string]any{"topic": topic, "now": now.UTC()}).
+			Order("due_at").Limit(limit).Find(&found).Error
 		if err != nil {
 			return fmt.Errorf("lock due jobs of %s: %w", topic, err)
 		}
@@ -335,7 +299,6 @@ func save(tx *gorm.DB, js []*topics.Job) error {
 	if len(js) == 0 {
 		return nil
 	}
-	t := tableOf(tx)
 	rows := make([][]any, len(js))
 	for i, j := range js {
 		var token any
@@ -343,20 +306,15 @@ func save(tx *gorm.DB, js []*topics.Job) error {
 			token = j.Token
 		}
 		rows[i] = []any{
-			j.Topic, j.ID, j.Revision, t.arg(j.Due), t.or(j.Expires), j.Status, j.Attempts, j.LastError, token, t.or(j.LeaseUntil), t.arg(j.UpdatedAt),
+			j.Topic, j.ID, j.Revision, instant(tx, j.Due), instant(tx, j.Expires), j.Status, j.Attempts, j.LastError, token,
+			instant(tx, j.LeaseUntil), instant(tx, j.UpdatedAt),
 		}
 	}
 	data, err := encode(rows)
 	if err != nil {
 		return err
 	}
-	q := `UPDATE delay_jobs AS j SET revision = x.revision, due_at = x.due_at, expires_at = x.expires_at, state = x.state,
-			attempts = x.attempts, last_error = x.last_error, lease_token = x.token, lease_until = x.until, updated_at = x.updated_at
-		FROM (SELECT value->>0 AS topic, value->>1 AS id, ` + number(2) + ` AS revision, ` + t.time(3) + ` AS due_at, ` + t.time(4) + ` AS expires_at,
-			value->>5 AS state, ` + number(6) + ` AS attempts, value->>7 AS last_error, ` + number(8) + ` AS token, ` + t.time(9) + ` AS until,
-			` + t.time(10) + ` AS updated_at FROM ` + t.from + `) AS x
-		WHERE j.topic = x.topic AND j.id = x.id`
-	return tx.Exec(q, data).Error
+	return statements.Exec(tx, "save", data).Error
 }
 
 // Due implements [topics.Store].
@@ -396,7 +354,8 @@ func byTopic(rows []counted) map[string]int {
 // Overdue implements [topics.Store].
 func (s *Topics) Overdue(ctx context.Context, t time.Time) (map[string]int, error) {
 	var rows []counted
-	err := s.db.WithContext(ctx).Raw("SELECT topic, COUNT(*) AS jobs FROM delay_jobs WHERE state = 'pending' AND due_at <= ? GROUP BY topic", t.UTC()).Scan(&rows).Error
+	err := s.db.WithContext(ctx).Model(&delayJob{}).Select("topic, COUNT(*) AS jobs").
+		Where("state = 'pending' AND due_at <= ?", t.UTC()).Group("topic").Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("count overdue jobs: %w", err)
 	}
@@ -404,23 +363,19 @@ func (s *Topics) Overdue(ctx context.Context, t time.Time) (map[string]int, erro
 }
 
 // Pending implements [topics.Store].
-func (s *Topics) Pending(ctx context.Context, topic string, most int) (n int, err error) {
-	err = s.db.WithContext(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM delay_jobs WHERE topic = ? AND state = 'pending' LIMIT ?) AS few", topic, most).Scan(&n).Error
-	if err != nil {
+func (s *Topics) Pending(ctx context.Context, topic string, most int) (int, error) {
+	db := s.db.WithContext(ctx)
+	few := db.Model(&delayJob{}).Select("1").Where("topic = ? AND state = 'pending'", topic).Limit(most)
+	var n int64
+	if err := db.Table("(?) AS few", few).Count(&n).Error; err != nil {
 		return 0, fmt.Errorf("count pending jobs of %s: %w", topic, err)
 	}
-	return n, nil
+	return int(n), nil
 }
 
-// Names implements [topics.Store]. It goes from name to name, whatever number of jobs is in
-// between.
+// Names implements [topics.Store].
 func (s *Topics) Names(ctx context.Context, most int) (names []string, err error) {
-	err = s.db.WithContext(ctx).Raw(`WITH RECURSIVE names AS (
-			SELECT (SELECT topic FROM delay_jobs ORDER BY topic LIMIT 1) AS topic
-			UNION ALL
-			SELECT (SELECT topic FROM delay_jobs WHERE topic > names.topic ORDER BY topic LIMIT 1) FROM names WHERE names.topic IS NOT NULL
-		) SELECT topic FROM names WHERE topic IS NOT NULL LIMIT ?`, most).Scan(&names).Error
-	if err != nil {
+	if err := statements.Raw(s.db.WithContext(ctx), "names", most).Scan(&names).Error; err != nil {
 		return nil, fmt.Errorf("list topics: %w", err)
 	}
 	return names, nil
@@ -429,7 +384,8 @@ func (s *Topics) Names(ctx context.Context, most int) (names []string, err error
 // CountDead implements [topics.Store].
 func (s *Topics) CountDead(ctx context.Context, names []string) (map[string]int, error) {
 	var rows []counted
-	err := s.db.WithContext(ctx).Raw("SELECT topic, COUNT(*) AS jobs FROM delay_jobs WHERE state = 'dead' AND topic IN ? GROUP BY topic", names).Scan(&rows).Error
+	err := s.db.WithContext(ctx).Model(&delayJob{}).Select("topic, COUNT(*) AS jobs").
+		Where("state = 'dead' AND topic IN ?", names).Group("topic").Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("count dead jobs: %w", err)
 	}
@@ -450,16 +406,17 @@ const tidied = 1000
 
 // Settle implements [topics.Store].
 func (s *Topics) Settle(ctx context.Context, now time.Time) error {
-	args := map[string]any{"now": now.UTC(), "error": topics.ErrorTimeOver}
+	args := map[string]any{"now": now.UTC()}
+	over := map[string]any{
+		"state":       gorm.Expr("CASE WHEN " + isExhausted + " THEN 'dead' ELSE 'expired' END"),
+		"last_error":  gorm.Expr("CASE WHEN "+isExhausted+" AND last_error = '' THEN ? ELSE last_error END", topics.ErrorTimeOver),
+		"lease_token": nil, "lease_until": nil, "updated_at": now.UTC(),
+	}
 	for _, cond := range []string{ // each with an index of its own
 		isExhausted + " AND (lease_until IS NULL OR lease_until <= @now)",
 		isExpired + " AND NOT " + isLeased,
 	} {
-		err := s.tidy(ctx, `UPDATE delay_jobs SET
-				state = CASE WHEN `+isExhausted+` THEN 'dead' ELSE 'expired' END,
-				last_error = CASE WHEN `+isExhausted+` AND last_error = '' THEN @error ELSE last_error END,
-				lease_token = NULL, lease_until = NULL, updated_at = @now`,
-			"state = 'pending' AND due_at <= @now AND "+cond, args)
+		err := s.tidy(ctx, func(q *gorm.DB) *gorm.DB { return q.Updates(over) }, "state = 'pending' AND due_at <= @now AND "+cond, args)
 		if err != nil {
 			return fmt.Errorf("settle the jobs that are over: %w", err)
 		}
@@ -469,7 +426,8 @@ func (s *Topics) Settle(ctx context.Context, now time.Time) error {
 
 // Trim implements [topics.Store].
 func (s *Topics) Trim(ctx context.Context, t time.Time) error {
-	err := s.tidy(ctx, "DELETE FROM delay_jobs", "state IN ('done', 'deleted', 'expired') AND updated_at < @t", map[string]any{"t": t.UTC()})
+	err := s.tidy(ctx, func(q *gorm.DB) *gorm.DB { return q.Delete(&delayJob{}) },
+		"state IN ('done', 'deleted', 'expired') AND updated_at < @t", map[string]any{"t": t.UTC()})
 	if err != nil {
 		return fmt.Errorf("trim the jobs that are over: %w", err)
 	}
@@ -478,16 +436,18 @@ func (s *Topics) Trim(ctx context.Context, t time.Time) error {
 
 // tidy applies a change to the rows that match cond, in small batches. It skips locked rows until
 // the next time. If many rows are locked, it stops, because another process is tidying up.
-func (s *Topics) tidy(ctx context.Context, do, cond string, args map[string]any) error {
+func (s *Topics) tidy(ctx context.Context, do func(*gorm.DB) *gorm.DB, cond string, args map[string]any) error {
 	db := s.db.WithContext(ctx)
-	some := "SELECT topic, id FROM delay_jobs WHERE " + cond + " LIMIT " + strconv.Itoa(tidied)
+	some := db.Model(&delayJob{}).Select("topic, id").Where(cond, args).Limit(tidied)
 	if db.Name() == "postgres" { // the condition again, since somebody may have changed the row since
-		some = "SELECT topic, id FROM delay_jobs AS j WHERE (topic, id) IN (" + some + ") AND " + cond + inOrder + " SKIP LOCKED"
+		some = db.Model(&delayJob{}).Select("topic, id").Where("(topic, id) IN (?)", some).Where(cond, args).
+			Order(`topic COLLATE "C", id COLLATE "C"`). // as the statement lock does
+			Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked})
 	}
 	for {
 		n := int64(0)
 		err := unlessDeadlocked(func() error {
-			res := db.Exec(do+" WHERE (topic, id) IN ("+some+")", args)
+			res := do(db.Model(&delayJob{}).Where("(topic, id) IN (?)", some))
 			n = res.RowsAffected
 			return res.Error
 		})
@@ -515,7 +475,6 @@ const listScan = 5000
 
 // List implements [topics.Store].
 func (s *Topics) List(ctx context.Context, topic string, state topics.State, now time.Time, after *topics.Job, limit int) ([]*topics.Job, *topics.Job, error) {
-	const columns = "topic, id, version, revision, due_at, ttr_ms, ttl_ms, max_attempts, expires_at, state, attempts, last_error, lease_token, lease_until, created_at, updated_at"
 	of := map[topics.State]string{
 		"":              "state <> 'deleted'",
 		topics.Delayed:  isOpen + " AND due_at > @now",
@@ -525,7 +484,7 @@ func (s *Topics) List(ctx context.Context, topic string, state topics.State, now
 	if of == "" {
 		of = "state = @state"
 	}
-	args := map[string]any{"topic": topic, "state": string(state), "now": now.UTC(), "scan": listScan, "limit": limit}
+	args := map[string]any{"topic": topic, "state": string(state), "now": now.UTC()}
 	rows, order, from := "topic = @topic", "id", "id > @id"
 	if state == topics.Delayed || state == topics.Ready || state == topics.Reserved {
 		rows, order, from = "topic = @topic AND state = 'pending'", "due_at, id", "(due_at, id) > (@due, @id)"
@@ -534,10 +493,10 @@ func (s *Topics) List(ctx context.Context, topic string, state topics.State, now
 		rows += " AND " + from
 		args["id"], args["due"] = after.ID, after.Due.UTC()
 	}
-	scanned := "SELECT " + columns + " FROM delay_jobs WHERE " + rows + " ORDER BY " + order + " LIMIT @scan"
 	db := s.db.WithContext(ctx)
+	scanned := db.Model(&delayJob{}).Omit("body").Where(rows, args).Order(order).Limit(listScan)
 	var found []delayJob
-	if err := db.Raw("SELECT * FROM ("+scanned+") AS j WHERE "+of+" ORDER BY "+order+" LIMIT @limit", args).Scan(&found).Error; err != nil {
+	if err := db.Table("(?) AS j", scanned).Where(of, args).Order(order).Limit(limit).Find(&found).Error; err != nil {
 		return nil, nil, fmt.Errorf("list jobs of %s: %w", topic, err)
 	}
 	js := jobsOf(found)
@@ -545,7 +504,7 @@ func (s *Topics) List(ctx context.Context, topic string, state topics.State, now
 		return js, js[limit-1], nil
 	}
 	var last []delayJob // if the rows that were read are not all
-	if err := db.Raw("SELECT id, due_at FROM ("+scanned+") AS j ORDER BY "+order+" LIMIT 1 OFFSET @scan - 1", args).Scan(&last).Error; err != nil {
+	if err := db.Table("(?) AS j", scanned).Select("id, due_at").Order(order).Limit(1).Offset(listScan - 1).Find(&last).Error; err != nil {
 		return nil, nil, fmt.Errorf("list jobs of %s: %w", topic, err)
 	}
 	if len(last) == 0 {
@@ -556,25 +515,33 @@ func (s *Topics) List(ctx context.Context, topic string, state topics.State, now
 
 // Stats implements [topics.Store].
 func (s *Topics) Stats(ctx context.Context, now time.Time, names ...string) ([]topics.Stats, error) {
-	only, kept, args := "", " WHERE state <> 'deleted'", map[string]any{"now": now.UTC(), "names": names}
-	if len(names) > 0 {
-		only, kept = " WHERE topic IN @names", " WHERE topic IN @names AND state <> 'deleted'"
+	db := s.db.WithContext(ctx)
+	only := func(q *gorm.DB) *gorm.DB {
+		if len(names) > 0 {
+			q = q.Where("topic IN ?", names)
+		}
+		return q.Session(&gorm.Session{})
 	}
-	count := func(cond string) string { return "COUNT(CASE WHEN " + cond + " THEN 1 END)" }
-	q := `SELECT t.topic AS topic, COALESCE(delayed, 0) AS delayed, COALESCE(ready, 0) AS ready, COALESCE(reserved, 0) AS reserved,
-			COALESCE(dead, 0) AS dead, COALESCE(done, 0) AS done, COALESCE(expired, 0) AS expired, paused_at IS NOT NULL AS paused, w.topic IS NOT NULL AS pushed
-		FROM (SELECT topic FROM delay_jobs` + kept + ` UNION SELECT topic FROM topic_settings` + only + ` UNION SELECT topic FROM topic_webhooks` + only + `) AS t
-		LEFT JOIN (SELECT topic,
-			` + count(isOpen+" AND due_at > @now") + ` AS delayed,
-			` + count(isOpen+" AND due_at <= @now") + ` AS ready,
-			` + count("state = 'pending' AND "+isLeased) + ` AS reserved,
-			` + count("state = 'dead' OR state = 'pending' AND NOT "+isLeased+" AND "+isExhausted) + ` AS dead,
-			` + count("state = 'done'") + ` AS done,
-			` + count("state = 'expired' OR state = 'pending' AND NOT "+isLeased+" AND NOT "+isExhausted+" AND "+isExpired) + ` AS expired
-			FROM delay_jobs` + kept + ` GROUP BY topic) AS c ON c.topic = t.topic
-		LEFT JOIN topic_settings AS o ON o.topic = t.topic LEFT JOIN topic_webhooks AS w ON w.topic = t.topic ORDER BY t.topic`
+	jobs := only(db.Model(&delayJob{}).Where("state <> 'deleted'"))
+	var counts []string
+	for _, c := range [][2]string{
+		{"delayed", isOpen + " AND due_at > @now"},
+		{"ready", isOpen + " AND due_at <= @now"},
+		{"reserved", "state = 'pending' AND " + isLeased},
+		{"dead", "state = 'dead' OR state = 'pending' AND NOT " + isLeased + " AND " + isExhausted},
+		{"done", "state = 'done'"},
+		{"expired", "state = 'expired' OR state = 'pending' AND NOT " + isLeased + " AND NOT " + isExhausted + " AND " + isExpired},
+	} {
+		counts = append(counts, "COUNT(CASE WHEN "+c[1]+" THEN 1 END) AS "+c[0])
+	}
 	var stats []topics.Stats
-	if err := s.db.WithContext(ctx).Raw(q, args).Scan(&stats).Error; err != nil {
+	err := db.Table("(? UNION ? UNION ?) AS t", jobs.Select("topic"), only(db.Model(&topicSetting{}).Select("topic")), only(db.Model(&topicWebhook{}).Select("topic"))).
+		Joins("LEFT JOIN (?) AS c ON c.topic = t.topic", jobs.Select("topic, "+strings.Join(counts, ", "), sql.Named("now", now.UTC())).Group("topic")).
+		Joins("LEFT JOIN topic_settings AS o ON o.topic = t.topic").Joins("LEFT JOIN topic_webhooks AS w ON w.topic = t.topic").
+		Select(`t.topic AS topic, COALESCE(delayed, 0) AS delayed, COALESCE(ready, 0) AS ready, COALESCE(reserved, 0) AS reserved,
+			COALESCE(dead, 0) AS dead, COALESCE(done, 0) AS done, COALESCE(expired, 0) AS expired, paused_at IS NOT NULL AS paused, w.topic IS NOT NULL AS pushed`).
+		Order("t.topic").Find(&stats).Error
+	if err != nil {
 		return nil, fmt.Errorf("count the jobs of topics: %w", err)
 	}
 	for i := range stats {
@@ -582,7 +549,7 @@ func (s *Topics) Stats(ctx context.Context, now time.Time, names ...string) ([]t
 			continue
 		}
 		var first []delayJob
-		err := s.db.WithContext(ctx).Where("topic = @topic AND due_at <= @now AND "+isOpen, map[string]any{"topic": stats[i].Topic, "now": now.UTC()}).
+		err := db.Where("topic = @topic AND due_at <= @now AND "+isOpen, map[string]any{"topic": stats[i].Topic, "now": now.UTC()}).
 			Select("due_at").Order("due_at").Limit(1).Find(&first).Error
 		if err != nil {
 			return nil, fmt.Errorf("look for the oldest due job: %w", err)
@@ -597,13 +564,14 @@ func (s *Topics) Stats(ctx context.Context, now time.Time, names ...string) ([]t
 // Minutes implements [topics.Store].
 func (s *Topics) Minutes(ctx context.Context, topic string, now time.Time) (counts [60]int, err error) {
 	db := s.db.WithContext(ctx)
-	minute := "(due_at - @micro) / 60000000"
+	minute, from := "(due_at - ?) / 60000000", any(now.UnixMicro())
 	if db.Name() == "postgres" {
-		minute = "CAST(FLOOR(EXTRACT(EPOCH FROM due_at - CAST(@now AS timestamptz)) / 60) AS bigint)"
+		minute, from = "CAST(FLOOR(EXTRACT(EPOCH FROM due_at - CAST(? AS timestamptz)) / 60) AS bigint)", now.UTC()
 	}
 	var rows []struct{ Minute, Jobs int }
-	err = db.Raw("SELECT "+minute+" AS minute, COUNT(*) AS jobs FROM delay_jobs WHERE topic = @topic AND due_at > @now AND due_at < @until AND "+isOpen+" GROUP BY 1",
-		map[string]any{"now": now.UTC(), "micro": now.UnixMicro(), "until": now.Add(time.Hour).UTC(), "topic": topic}).Scan(&rows).Error
+	err = db.Model(&delayJob{}).Select(minute+" AS minute, COUNT(*) AS jobs", from).
+		Where("topic = @topic AND due_at > @now AND due_at < @until AND "+isOpen,
+			map[string]any{"topic": topic, "now": now.UTC(), "until": now.Add(time.Hour).UTC()}).Group("minute").Find(&rows).Error
 	if err != nil {
 		return counts, fmt.Errorf("count the coming hour of %s: %w", topic, err)
 	}
@@ -615,16 +583,22 @@ func (s *Topics) Minutes(ctx context.Context, topic string, now time.Time) (coun
 	return counts, nil
 }
 
+type topicSetting struct {
+	Topic     string `gorm:"primaryKey"`
+	PausedAt  *time.Time
+	UpdatedAt time.Time `gorm:"autoUpdateTime:false"`
+}
+
+func (topicSetting) TableName() string { return "topic_settings" }
+
 // SetPaused implements [topics.Store].
 func (s *Topics) SetPaused(ctx context.Context, topic string, paused bool, now time.Time) error {
-	var at any
-	action := "topic.resumed"
+	setting, action := topicSetting{Topic: topic, UpdatedAt: now.UTC()}, "topic.resumed"
 	if paused {
-		at, action = now.UTC(), "topic.paused"
+		setting.PausedAt, action = &setting.UpdatedAt, "topic.paused"
 	}
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		err := tx.Exec(`INSERT INTO topic_settings (topic, paused_at, updated_at) VALUES (?, ?, ?)
-			ON CONFLICT (topic) DO UPDATE SET paused_at = excluded.paused_at, updated_at = excluded.updated_at`, topic, at, now.UTC()).Error
+		err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&setting).Error
 		if err != nil {
 			return err
 		}
@@ -638,11 +612,8 @@ func (s *Topics) SetPaused(ctx context.Context, topic string, paused bool, now t
 
 // Settings implements [topics.Store].
 func (s *Topics) Settings(ctx context.Context, since time.Time) (paused, resumed []string, err error) {
-	var rows []struct {
-		Topic    string
-		PausedAt *time.Time
-	}
-	err = s.db.WithContext(ctx).Table("topic_settings").Where("paused_at IS NOT NULL OR updated_at >= ?", since.UTC()).Find(&rows).Error
+	var rows []topicSetting
+	err = s.db.WithContext(ctx).Where("paused_at IS NOT NULL OR updated_at >= ?", since.UTC()).Find(&rows).Error
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the settings of topics: %w", err)
 	}

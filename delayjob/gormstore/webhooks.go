@@ -46,9 +46,13 @@ func (s *Topics) Controls(ctx context.Context, names ...string) (map[string]topi
 		Pushed bool
 		Hook   topicWebhook `gorm:"embedded"`
 	}
-	err := s.db.WithContext(ctx).Raw(`SELECT n.topic AS name, o.paused_at IS NOT NULL AS paused, w.topic IS NOT NULL AS pushed, w.*
-		FROM (SELECT topic FROM topic_settings WHERE topic IN @names AND paused_at IS NOT NULL UNION SELECT topic FROM topic_webhooks WHERE topic IN @names) AS n
-		LEFT JOIN topic_settings AS o ON o.topic = n.topic LEFT JOIN topic_webhooks AS w ON w.topic = n.topic`, map[string]any{"names": names}).Scan(&rows).Error
+	db := s.db.WithContext(ctx)
+	paused := db.Model(&topicSetting{}).Select("topic").Where("topic IN ? AND paused_at IS NOT NULL", names)
+	pushed := db.Model(&topicWebhook{}).Select("topic").Where("topic IN ?", names)
+	err := db.Table("(? UNION ?) AS n", paused, pushed).
+		Select("n.topic AS name, o.paused_at IS NOT NULL AS paused, w.topic IS NOT NULL AS pushed, w.*").
+		Joins("LEFT JOIN topic_settings AS o ON o.topic = n.topic").Joins("LEFT JOIN topic_webhooks AS w ON w.topic = n.topic").
+		Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("read how topics are handed out: %w", err)
 	}
@@ -83,12 +87,8 @@ func (s *Topics) Webhooks(ctx context.Context, names ...string) ([]*topics.Webho
 // UpdateWebhook implements [topics.Store].
 func (s *Topics) UpdateWebhook(ctx context.Context, topic string, change func(*topics.Webhook) (*topics.Webhook, error)) error {
 	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		q := tx
-		if tx.Name() == "postgres" {
-			q = tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
-		}
 		var rows []topicWebhook
-		if err := q.Where("topic = ?", topic).Find(&rows).Error; err != nil {
+		if err := tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).Where("topic = ?", topic).Find(&rows).Error; err != nil {
 			return fmt.Errorf("lock the webhook of %s: %w", topic, err)
 		}
 		var old *topics.Webhook
