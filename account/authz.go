@@ -57,12 +57,10 @@ func (s Scope) known() bool {
 		slices.Contains([]Scope{TopicsProduce, TopicsConsume, TopicsAdmin}, s[:i])
 }
 
-// isTopic reports whether s is a topic scope.
 func (s Scope) isTopic() bool {
 	return s == anyTopics || strings.HasPrefix(string(s), string(anyTopics)+":")
 }
 
-// rule says who may call an operation.
 type rule struct {
 	minRole Role // "": public
 	scope   Scope

@@ -16,7 +16,6 @@ import (
 // DeviceTTL is how long a device stays known after a sign-in. Browsers keep no cookie longer.
 const DeviceTTL = 400 * 24 * time.Hour
 
-// maxMarks limits how many users a shared device is known for.
 const maxMarks = 5
 
 // devices signs a cookie for each browser in which a user signed in. Failed sign-ins elsewhere
@@ -55,7 +54,6 @@ func (d devices) renew(cookie string, userID int64, now time.Time) string {
 	return strings.Join(all[:min(len(all), maxMarks)], ".")
 }
 
-// marks returns the well-formed marks of a cookie.
 func marks(cookie string) []string {
 	all := strings.SplitN(cookie, ".", maxMarks+1)
 	return slices.DeleteFunc(all[:min(len(all), maxMarks)], func(m string) bool { return !markForm.MatchString(m) })

@@ -18,7 +18,6 @@ var (
 	ErrWrongCredentials = fmt.Errorf("wrong address or password: %w", ErrUnauthorized)
 )
 
-// The fault types of package fault, shared by all packages.
 type (
 	Fault        = fault.Fault
 	InvalidError = fault.InvalidError

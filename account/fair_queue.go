@@ -89,7 +89,6 @@ func (q *fairQueue) enter(ctx context.Context, from origin) (leave func(), err e
 	return nil, ctx.Err()
 }
 
-// leave passes the place on to the next waiter.
 func (q *fairQueue) leave() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -121,7 +120,6 @@ func (t *tier) add(name string, w *waiter) {
 	t.waiting++
 }
 
-// next removes and returns the next waiter, or nil.
 func (t *tier) next() *waiter {
 	if len(t.sources) == 0 {
 		return nil

@@ -56,7 +56,6 @@ func (fs *faults) password(p string, own ...string) {
 	}
 }
 
-// distinct counts the different visible characters of s.
 func distinct(s string) int {
 	seen := map[rune]bool{}
 	for _, r := range s {
@@ -79,7 +78,6 @@ func sequence(s string) bool {
 	return up || down
 }
 
-// isOneOf compares without spaces and case. The parts of an address count too.
 func isOneOf(lower string, own []string) bool {
 	bare := strings.Join(strings.Fields(lower), "")
 	for _, word := range own {

@@ -8,7 +8,6 @@ import (
 	"punctual/account/fault"
 )
 
-// maxFeeds is per user.
 const maxFeeds = 50
 
 // Feed is a secret address from which a calendar program reads meetings. Only the hash of the

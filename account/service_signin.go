@@ -100,7 +100,6 @@ const networkTTL = 90 * 24 * time.Hour
 // networkKey is stored instead of the address of a network.
 func networkKey(ip string) string { return limitKey("network", Networks(ip)[0]) }
 
-// startSession creates a session of u.
 func (s *Service) startSession(ctx context.Context, u *User, from Client) (*SignIn, error) {
 	now := s.instant()
 	// Sign-ins are why sessions accumulate, so they also delete expired ones.

@@ -23,7 +23,6 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
 	return u, nil
 }
 
-// newUser checks n and hashes the password.
 func (s *Service) newUser(ctx context.Context, n NewUser) (*User, error) {
 	var fs faults
 	u := n.user(&fs, s.timezone, s.instant())

@@ -87,14 +87,12 @@ const (
 	maxPasswordBytes = 256 // longer passwords add no security
 )
 
-// faults collects faults of the request body.
 type faults struct{ fault.List }
 
 func (fs *faults) add(field, code, format string, args ...any) {
 	fs.Add("body."+field, code, format, args...)
 }
 
-// profile checks and normalizes the fields that are not nil.
 func (fs *faults) profile(email, name, phone, locale, timezone *string) {
 	if email != nil {
 		*email = fs.email(*email)
@@ -113,10 +111,8 @@ func (fs *faults) profile(email, name, phone, locale, timezone *string) {
 	}
 }
 
-// email returns the form in which addresses are stored.
 func (fs *faults) email(s string) string { return fault.FoldEmail(fs.Email("body.email", s)) }
 
-// text checks a required single line.
 func (fs *faults) text(field, s string) string {
 	s = strings.TrimSpace(s)
 	if !fault.Visible(s) {
@@ -133,7 +129,6 @@ func (fs *faults) role(r Role) {
 	}
 }
 
-// user checks and normalizes n.
 func (n NewUser) user(fs *faults, defaultTimezone string, now time.Time) *User {
 	n.Locale = cmp.Or(n.Locale, "en")
 	n.Timezone = cmp.Or(n.Timezone, defaultTimezone)
@@ -145,7 +140,6 @@ func (n NewUser) user(fs *faults, defaultTimezone string, now time.Time) *User {
 	}
 }
 
-// apply changes u except its password.
 func (p *UserPatch) apply(u *User, now time.Time) {
 	set(&u.Email, p.Email)
 	set(&u.Name, p.Name)

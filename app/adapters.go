@@ -18,7 +18,6 @@ import (
 	ledger "punctual/notify/gormstore"
 )
 
-// directoryAdapter gives the meeting service access to users.
 type directoryAdapter struct {
 	users    *accountstore.Store
 	unknowns limiter // of addresses that belong to no user, by the user who invites them
@@ -30,17 +29,14 @@ var unknownRate = account.Rate{Count: 1000, Per: time.Hour}
 
 var _ meeting.Directory = directoryAdapter{}
 
-// People implements [meeting.Directory].
 func (a directoryAdapter) People(ctx context.Context, ids []int64) ([]meeting.Person, error) {
 	return people(a.users.ActiveUsers(ctx, ids))
 }
 
-// Admins implements [meeting.Directory].
 func (a directoryAdapter) Admins(ctx context.Context) ([]meeting.Person, error) {
 	return people(a.users.ActiveAdmins(ctx))
 }
 
-// Absences implements [meeting.Directory].
 func (a directoryAdapter) Absences(ctx context.Context, at time.Time) ([]meeting.Absence, error) {
 	away, err := a.users.Away(ctx, at)
 	absences := make([]meeting.Absence, len(away))
@@ -151,7 +147,6 @@ func contact(c meeting.Contact) notify.Contact {
 	return notify.Contact{Name: c.Name, Email: c.Email, Response: string(c.Response)}
 }
 
-// contacts keeps nil apart from an empty list.
 func contacts(cs []meeting.Contact) []notify.Contact {
 	if cs == nil {
 		return nil
@@ -262,10 +257,8 @@ func factsThatPass(from notify.Facts) meeting.Facts {
 	return f
 }
 
-// eventBodies renders events for webhooks, as a user without any part in them sees them.
 type eventBodies struct{ stream *events.Stream }
 
-// Bodies implements [eventhook.Bodies].
 func (b eventBodies) Bodies(ctx context.Context, events []int64) (map[int64][]byte, error) {
 	updates, err := b.stream.Updates(ctx, events)
 	if err != nil {
@@ -278,10 +271,8 @@ func (b eventBodies) Bodies(ctx context.Context, events []int64) (map[int64][]by
 	return bodies, nil
 }
 
-// noticesAdapter returns the notifications about a meeting, from the ledger.
 type noticesAdapter struct{ notifications *notify.Service }
 
-// OfMeeting implements meetinghttp.Notices.
 func (a noticesAdapter) OfMeeting(ctx context.Context, id meeting.ID, p meeting.Page) ([]meetinghttp.MeetingNotification, string, error) {
 	cursor, err := notify.ParseCursor(p.Cursor)
 	if err != nil {

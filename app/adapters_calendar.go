@@ -8,10 +8,8 @@ import (
 	"punctual/notify/render"
 )
 
-// calendarAdapter makes iCalendar of meetings for programs that read them.
 type calendarAdapter struct{ render *render.Renderer }
 
-// Calendar implements meetinghttp.Calendars.
 func (a calendarAdapter) Calendar(name string, ms []*meeting.Meeting, until time.Time) []byte {
 	events := make([]render.Event, len(ms))
 	for i, m := range ms {

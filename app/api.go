@@ -67,7 +67,6 @@ func (a *Application) nextTry(ctx context.Context, job, key string) time.Time {
 	return info.WaitsUntil
 }
 
-// queueMode returns where the current queue stores its messages.
 func (a *Application) queueMode() jobhttp.QueueMode {
 	switch {
 	case a.redis == nil:
@@ -86,7 +85,6 @@ func (a *Application) currentConfig() (c *config.Config, restart []string) {
 	return c, restart
 }
 
-// meetingOf returns the meeting that a message is about, as far as that is known.
 func (a *Application) meetingOf(ctx context.Context, job, key string) *int64 {
 	id, err := strconv.ParseInt(delayjob.Entity(key), 10, 64)
 	if err != nil {

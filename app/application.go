@@ -166,7 +166,6 @@ func (a *Application) Accounts() *account.Service { return a.accounts }
 // Meetings are the meetings, rooms and sites.
 func (a *Application) Meetings() *meeting.Service { return a.meetings }
 
-// wireAreas creates the services. Each sees the others only through the interfaces that it defines.
 func (a *Application) wireAreas() {
 	db := a.db.Gorm
 	scheduler := delayjob.NewScheduler(a.queue, delayjob.SchedulerOptions{
@@ -232,7 +231,6 @@ func (a *Application) wireAreas() {
 		}))
 }
 
-// quota returns the current quota of an organizer on a channel.
 func (a *Application) quota(c notify.Channel) int {
 	if c == notify.SMS {
 		return a.latest.Load().SMS.Quota
@@ -240,7 +238,6 @@ func (a *Application) quota(c notify.Channel) int {
 	return a.latest.Load().Email.Quota
 }
 
-// wireEngine creates loader and consumer, if the role works.
 func (a *Application) wireEngine() {
 	names := make([]string, len(a.jobs))
 	for i, j := range a.jobs {
@@ -338,7 +335,6 @@ func (a *Application) firstAdmin(ctx context.Context, email, password string) (l
 	return strings.TrimSuffix(a.config.HTTP.BaseURL, "/") + "/setup?token=" + b.SetupToken, nil
 }
 
-// reload requests a full pass if this process has a loader.
 func (a *Application) reload() {
 	if a.loader != nil {
 		a.loader.Trigger()

@@ -29,7 +29,6 @@ func newRefusals() *refusals {
 	}
 }
 
-// note reports whether an entry is to be made, and how many were left out before it.
 func (r *refusals) note(ctx context.Context, kind, key string) (leftOut int64, ok bool) {
 	if ok, _ := r.each.Allow(ctx, kind+key); ok {
 		if ok, _ := r.all.Allow(ctx, kind); ok {
@@ -79,17 +78,14 @@ func (a *Application) noteReload(ctx context.Context, old, now *config.Config) {
 	a.addEntry(ctx, e)
 }
 
-// addEntry notes what is no change of the database. That it cannot is logged: nothing else fails.
 func (a *Application) addEntry(ctx context.Context, e audit.Entry) {
 	if err := audit.Add(a.db.Gorm.WithContext(ctx), e); err != nil {
 		a.log.Error("storing an entry of the installation history failed", "action", e.Action, "error", err)
 	}
 }
 
-// auditTrim is how often what is too old is cleared away.
 const auditTrim = 6 * time.Hour
 
-// trimAudit clears away until ctx ends what is older than the configuration says.
 func (a *Application) trimAudit(ctx context.Context) error {
 	ticker := time.NewTicker(auditTrim)
 	defer ticker.Stop()

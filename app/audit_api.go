@@ -15,7 +15,6 @@ import (
 	"punctual/meeting"
 )
 
-// auditAPI shows admins who changed what.
 type auditAPI struct{ db *gorm.DB }
 
 type auditEntry struct {

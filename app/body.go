@@ -61,7 +61,6 @@ func receiveBody(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// readBody reads at most limit bytes, within bodyTimeout.
 func readBody(c *gin.Context, limit int64) ([]byte, *problem.Problem) {
 	connection := http.NewResponseController(c.Writer) // a recorder in a test has none
 	_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout))

@@ -20,7 +20,6 @@ type broadcasts struct {
 	all   []*broadcast
 }
 
-// A broadcast is one kind of change.
 type broadcast struct {
 	channel  string
 	received func()        // must not block
@@ -40,7 +39,6 @@ func (n *broadcasts) add(channel string, listens bool, received func()) *broadca
 	return i
 }
 
-// send to the other processes. It never blocks.
 func (i *broadcast) send() {
 	select {
 	case i.pending <- struct{}{}:
@@ -48,7 +46,6 @@ func (i *broadcast) send() {
 	}
 }
 
-// run sends and receives until ctx ends.
 func (n *broadcasts) run(ctx context.Context) error {
 	if n.redis == nil {
 		return nil
@@ -75,7 +72,6 @@ func (n *broadcasts) run(ctx context.Context) error {
 	return nil
 }
 
-// broadcastPing is how often a silent subscription is checked.
 const broadcastPing = 30 * time.Second
 
 // receive until the subscription is closed. Broadcasts are lost while it is broken, so its renewal

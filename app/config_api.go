@@ -110,7 +110,6 @@ type planAnswer struct {
 	}
 }
 
-// registerPlan adds the operation that shows admins the effects of a file.
 func (a *Application) registerPlan(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "plan-config", Method: http.MethodPost, Path: "/config/plan", Tags: []string{"Operation"},
@@ -137,7 +136,6 @@ func (a *Application) registerPlan(api huma.API) {
 	})
 }
 
-// faultsOf returns the reasons why a configuration is invalid.
 func faultsOf(err error) []ConfigFileFault {
 	e, ok := errors.AsType[*config.Error](err)
 	if !ok {
@@ -150,7 +148,6 @@ func faultsOf(err error) []ConfigFileFault {
 	return faults
 }
 
-// viewSettings lists every setting. restart holds the keys that wait for a restart.
 func viewSettings(c *config.Config, restart []string, origins map[string]config.Origin) []ConfigKey {
 	settings := config.Settings(c, origins)
 	keys := make([]ConfigKey, len(settings))

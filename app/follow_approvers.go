@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// lookForApprovers is how often it is looked who decides on what waits.
 const lookForApprovers = 10 * time.Second
 
 // followApprovers has those asked who become approvers of requests that wait: rooms, accounts and

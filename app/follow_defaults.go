@@ -9,7 +9,6 @@ import (
 	"punctual/meeting"
 )
 
-// defaultsRetry is how soon a database that did not take the default reminders is tried again.
 const defaultsRetry = time.Second
 
 // followDefaults gives the default reminders to the meetings that follow them, at the start, for
@@ -38,7 +37,6 @@ func (a *Application) followDefaults(ctx context.Context) error {
 	}
 }
 
-// followStep is how many meetings one transaction gives other reminders.
 const followStep = 50
 
 // applyReminders does so once, and has the loader look for what that made due. It takes short

@@ -41,7 +41,6 @@ func compress(c *gin.Context) {
 	done = true
 }
 
-// takesGzip reads an Accept-Encoding header.
 func takesGzip(header string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		coding, weight, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
@@ -79,7 +78,6 @@ func (w *zipWriter) Write(b []byte) (int, error) {
 
 func (w *zipWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
-// Flush sends what there is: an answer that comes in parts.
 func (w *zipWriter) Flush() {
 	if !w.decided {
 		_ = w.decide(false)
@@ -93,10 +91,8 @@ func (w *zipWriter) Flush() {
 // Written also counts what is held back: it is said.
 func (w *zipWriter) Written() bool { return len(w.held) > 0 || w.ResponseWriter.Written() }
 
-// Unwrap lets http.ResponseController reach what is below.
 func (w *zipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// zippable reports whether the answer, by its headers, may be compressed.
 func (w *zipWriter) zippable() bool {
 	h := w.Header()
 	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")

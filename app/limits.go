@@ -71,7 +71,6 @@ func newLimits(client redis.UniversalClient, c *config.Config, secret func(huma.
 	return l
 }
 
-// set takes over changed settings.
 func (l *limits) set(c config.RequestLimits) {
 	l.config.Store(&c)
 	l.people.set(burst(c.Rate, 2)) // of all tokens together
@@ -123,7 +122,6 @@ func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
 	}
 }
 
-// admit charges a request without sign-in to its networks. If one has no request left, it answers that.
 func (l *limits) admit(c *gin.Context, networks []string) bool {
 	for _, key := range networks {
 		if ok, after := l.addresses.Allow(c.Request.Context(), key); !ok {
@@ -165,7 +163,6 @@ func (k *knownTokens) remove(token [sha256.Size]byte) {
 	delete(k.of, token)
 }
 
-// after runs after authentication.
 func (l *limits) after(ctx huma.Context, next func(huma.Context)) {
 	p, ok := account.FromContext(ctx.Context())
 	if !ok {
@@ -269,7 +266,6 @@ func (r *sharedRate) set(rate account.Rate) {
 	r.near.SetRate(account.Rate{Count: max(1, rate.Count/nearPart), Per: rate.Per})
 }
 
-// Allow charges one request to key.
 func (r *sharedRate) Allow(ctx context.Context, key string) (ok bool, retryAfter time.Duration) {
 	if ok, retryAfter = r.near.Allow(ctx, key); ok || r.shared == nil {
 		return ok, retryAfter

@@ -17,12 +17,10 @@ func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 
 type requestIDKey struct{}
 
-// withRequestID lets everything that is logged about a request carry the same id.
 func withRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// requestHandler adds the id of the request that the context belongs to.
 type requestHandler struct{ slog.Handler }
 
 func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {

@@ -10,12 +10,10 @@ import (
 	"punctual/notify/render"
 )
 
-// mailLinks lead from mails to the pages on which their readers act.
 func (a *Application) mailLinks() render.Links {
 	return render.Links{Decide: a.decisionURL, CheckIn: a.checkInURL, Respond: a.respondURL, Accept: a.acceptURL}
 }
 
-// decisionURL is where the reader of a request for a decision decides.
 func (a *Application) decisionURL(n notify.Notification) string {
 	if n.Facts.Request == nil || n.To.UserID == 0 {
 		return ""
@@ -23,7 +21,6 @@ func (a *Application) decisionURL(n notify.Notification) string {
 	return a.links.URL(meeting.Link{MeetingID: n.MeetingID, Number: n.Facts.Request.Number, UserID: n.To.UserID})
 }
 
-// checkInURL is where the reader of a reminder says that they came.
 func (a *Application) checkInURL(n notify.Notification) string {
 	return a.links.ArrivalURL(linkpages.Arrival{MeetingID: n.MeetingID, Email: n.To.Address})
 }
@@ -44,7 +41,6 @@ func (a *Application) respondURL(n notify.Notification) string {
 	return a.links.InvitationURL(i)
 }
 
-// acceptURL is where who waits accepts what is offered to them.
 func (a *Application) acceptURL(n notify.Notification) string {
 	if n.Facts.WaitID == 0 {
 		return ""

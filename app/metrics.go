@@ -41,7 +41,6 @@ type metrics struct {
 
 var _ delayjob.Observer = (*metrics)(nil)
 
-// Buckets of seconds: lateness is judged in milliseconds, a catch-up in minutes.
 var (
 	httpBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 )
@@ -147,11 +146,8 @@ func (m *metrics) Loaded(full bool, rows int, took time.Duration, err error) {
 	m.loadRows.WithLabelValues(label).Add(float64(rows))
 }
 
-// shownTopics is how many topics have series of their own in the metrics; their names are for
-// others to choose.
 const shownTopics = 100
 
-// otherTopics is the label of all further ones.
 const otherTopics = "topic.*"
 
 // topicLabels are the topics that have series of their own: the first ones seen.
@@ -160,7 +156,6 @@ type topicLabels struct {
 	seen map[string]bool
 }
 
-// label is the job, or that of all further topics.
 func (l *topicLabels) label(job string) string {
 	if !strings.HasPrefix(job, "topic.") {
 		return job
@@ -195,7 +190,6 @@ func (m *metrics) watchLoader(l *delayjob.Loader, f *delayjob.Fallback, since ti
 		}))
 }
 
-// handler answers a scrape.
 func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
 }

@@ -30,7 +30,6 @@ type queueCollector struct {
 
 const queueCounted = 5 * time.Second
 
-// otherJobs is the label of unknown jobs beyond the first hundred.
 const otherJobs = "*"
 
 // topicCounter counts jobs by topic. Dead jobs come from the database, because a flushed queue has

@@ -2,7 +2,6 @@ package app
 
 import "time"
 
-// orNull is nil for the zero value.
 func orNull[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil
@@ -10,7 +9,6 @@ func orNull[T comparable](v T) *T {
 	return &v
 }
 
-// instantOrNull is an instant in UTC, nil for the zero time.
 func instantOrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -43,7 +43,6 @@ func description(api huma.API) ([]byte, error) {
 	return json.Marshal(open)
 }
 
-// nullableEnums adds null to the values of every schema whose type allows it: an enum that lacks it would refuse it.
 func nullableEnums(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -102,7 +101,6 @@ func nullablePointers(t reflect.Type, into map[string]bool) {
 	}
 }
 
-// makeNullable turns a reference into one that may be null instead.
 func makeNullable(reference map[string]any) {
 	reference["anyOf"] = []any{map[string]any{"$ref": reference["$ref"]}, map[string]any{"type": "null"}}
 	delete(reference, "$ref")

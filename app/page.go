@@ -56,13 +56,11 @@ func isAPI(path string) bool {
 	return strings.EqualFold(first, "api")
 }
 
-// notBuilt stands in for the page in a program that was built without it.
 const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Punctual</title>
 <h1>Punctual</h1><p>The page was not built into this program: <code>make build</code> does that. The API works without it;
 its description is <a href="/openapi.json">openapi.json</a>.</p></html>
 `
 
-// pageFile is one file as it is sent.
 type pageFile struct {
 	contentType  string
 	cacheControl string
@@ -118,7 +116,6 @@ func zip(body []byte) []byte {
 	return b.Bytes()
 }
 
-// serve answers with a file that is there.
 func (files pageFiles) serve(c *gin.Context, name string) {
 	f := files[name]
 	c.Header("Cache-Control", f.cacheControl)

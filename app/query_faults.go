@@ -8,7 +8,6 @@ import (
 	"punctual/meeting/clock"
 )
 
-// queryFaults collects what is wrong with a query.
 type queryFaults []meeting.Fault
 
 func (f *queryFaults) add(location, code, message string) {

@@ -68,7 +68,6 @@ func (a *Application) newLimiter(prefix string, rate account.Rate) limiter {
 	return redislimit.New(a.redis, a.config.Queue.Prefix+":"+prefix, rate)
 }
 
-// wide is the rate of failed sign-ins from one network, or to one account.
 func wide(login config.Rate) account.Rate {
 	return account.Rate{Count: account.WideFactor * login.Count, Per: login.Per}
 }

@@ -89,15 +89,12 @@ func (w *clockWatch) run(ctx context.Context, every time.Duration) error {
 
 const clockRounds = 5 // the median of so many is not moved by a slow answer or two
 
-// measureClocks returns how far the database's clock is ahead of that of Redis. In a cluster it
-// reads the clock of any node; their clocks are expected to agree.
 func measureClocks(ctx context.Context, db *sql.DB, client redis.UniversalClient) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	return measureDatabaseClock(ctx, db, func() (time.Time, error) { return client.Time(ctx).Result() })
 }
 
-// measureDatabaseClock returns how far the database's clock is ahead of another clock.
 func measureDatabaseClock(ctx context.Context, db *sql.DB, other func() (time.Time, error)) (time.Duration, error) {
 	conn, err := db.Conn(ctx) // first: waiting for a connection is not the way of an answer
 	if err != nil {

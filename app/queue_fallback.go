@@ -18,7 +18,6 @@ import (
 	"punctual/migrations"
 )
 
-// newFallback makes what does the work while Redis is away.
 func (a *Application) newFallback() *delayjob.Fallback {
 	c := a.config.Queue
 	clock := newDatabaseClock(a.db, a.log)
@@ -54,16 +53,13 @@ func (a *Application) obeyFirst(ctx context.Context, pass func(context.Context) 
 	return pass(ctx)
 }
 
-// fallbackQueue is the queue from which this process works while Redis is away; nil if it does not.
 func (a *Application) fallbackQueue() delayjob.Queue { return a.fallback.Queue() }
 
-// standIn is the same, for operators.
 func (a *Application) standIn() delayjob.Inspector {
 	q, _ := a.fallback.Queue().(delayjob.Inspector)
 	return q
 }
 
-// inForce returns the queue whose content is current.
 func (a *Application) inForce() delayjob.Inspector {
 	if q := a.standIn(); q != nil {
 		return q
@@ -71,7 +67,6 @@ func (a *Application) inForce() delayjob.Inspector {
 	return a.queue
 }
 
-// fallbackActive is the gauge of who works from memory.
 func fallbackActive(f *delayjob.Fallback) prometheus.Collector {
 	return prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "delayjob_fallback_active", Help: "1 while Redis is away and this process does its work from memory."},
@@ -93,7 +88,6 @@ type databaseClock struct {
 	last atomic.Pointer[clockReading] // nil: it was never measured, and this machine's counts
 }
 
-// A clockReading is what the time was when this machine's said so.
 type clockReading struct{ time, local time.Time }
 
 func newDatabaseClock(db *database.DB, log *slog.Logger) *databaseClock {
@@ -128,7 +122,6 @@ func (c *databaseClock) look(ctx context.Context) {
 	c.last.Store(&clockReading{c.wall().Round(0).Add(d), local})
 }
 
-// fallbackKey is the advisory lock of the one process that works from memory.
 const fallbackKey = 0x70756e6375 // the loader's, and one
 
 const (
@@ -187,7 +180,6 @@ func lockFallback(ctx context.Context, giveUp func(), db *sql.DB) (_ *sql.Tx, er
 	return nil, nil
 }
 
-// watchLock returns when ctx ends or the session with the lock does not answer.
 func watchLock(ctx context.Context, tx *sql.Tx) {
 	ping := time.NewTicker(fallbackPing)
 	defer ping.Stop()

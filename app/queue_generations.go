@@ -27,8 +27,6 @@ func newGenerations(q Queue, horizon time.Duration, log *slog.Logger) *generatio
 	return &generations{queue: onRedis, every: time.Minute, unused: max(5*time.Minute, 2*horizon), log: log}
 }
 
-// run does this until ctx ends. It logs errors only at debug level, because other components report
-// a Redis outage.
 func (g *generations) run(ctx context.Context) error {
 	t := time.NewTicker(g.every)
 	defer t.Stop()

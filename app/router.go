@@ -19,7 +19,6 @@ import (
 	"punctual/meeting/linkpages"
 )
 
-// apiBase is the path of the REST API.
 const apiBase = "/api/v1"
 
 // Limits of one request. A handler's context ends while its response can still be written.
@@ -34,7 +33,6 @@ func init() {
 	huma.ValidateStrictCasing = true // "Title" is not "title"
 }
 
-// newHTTPServer serves h with the time-outs that keep slow clients from holding it up.
 func newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:        h,

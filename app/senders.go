@@ -16,7 +16,6 @@ import (
 	"punctual/notify/sms"
 )
 
-// outboxDir is where the drivers named outbox leave what they do not send.
 const outboxDir = "data/outbox"
 
 // switchSender hands everything to the sender of the settings in force.
@@ -25,7 +24,6 @@ type switchSender struct {
 	current *usedSender
 }
 
-// usedSender is closed once it was replaced and its last Send has ended.
 type usedSender struct {
 	notify.Sender
 	using    int
@@ -50,7 +48,6 @@ func (s *switchSender) Send(ctx context.Context, n notify.Notification) error {
 	return u.Sender.Send(ctx, n)
 }
 
-// use makes next the sender; the old one finishes what it has begun.
 func (s *switchSender) use(next notify.Sender) {
 	s.mu.Lock()
 	old := s.current
@@ -80,7 +77,6 @@ func (u *usedSender) close() error {
 	return nil
 }
 
-// senders of both channels, as the configuration wants them.
 type senders struct {
 	host        string // right side of Message-IDs; fixed at the start, for it must not change
 	render      *render.Renderer
@@ -88,7 +84,6 @@ type senders struct {
 	email, sms  switchSender
 }
 
-// newSenders makes those whose mails lead to links.
 func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render.Links) (*senders, error) {
 	host, err := email.Domain(c.Email.From)
 	if err != nil {
@@ -109,7 +104,6 @@ func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render
 	return s, nil
 }
 
-// apply switches to what c says. On an error nothing is switched.
 func (s *senders) apply(c *config.Config) error {
 	mails, err := s.newEmail(c.Email)
 	if err != nil {
@@ -161,5 +155,4 @@ func (s *senders) newSMS(c config.SMS) (notify.Sender, error) {
 	}
 }
 
-// Close frees both.
 func (s *senders) Close() error { return errors.Join(s.email.Close(), s.sms.Close()) }

@@ -135,7 +135,6 @@ func (a *Application) run(ctx context.Context, l net.Listener, h http.Handler, r
 // process to store the results and exit within ten seconds, before Docker kills it.
 const stopGrace = 7 * time.Second
 
-// serveHTTP serves requests until ctx ends, then lets running requests finish.
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := newHTTPServer(h)
 	stopped := make(chan error, 1)

@@ -66,7 +66,6 @@ func (r *rights) recheck() {
 	}
 }
 
-// run checks streams until ctx ends.
 func (r *rights) run(ctx context.Context) error {
 	tick, look := time.NewTicker(rightsEvery), time.NewTicker(rightsLook)
 	defer tick.Stop()
@@ -151,7 +150,6 @@ func (r *rights) check(ctx context.Context) {
 	}
 }
 
-// middleware tracks streams, and detects requests that may change rights.
 func (r *rights) middleware(a *Application) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		op := ctx.Operation()
@@ -203,7 +201,6 @@ func (r *rights) middleware(a *Application) func(huma.Context, func(huma.Context
 	}
 }
 
-// changesRights reports whether an operation may change what a user may read.
 func changesRights(op *huma.Operation) bool {
 	if op.Method == http.MethodGet || op.OperationID == "login" {
 		return false

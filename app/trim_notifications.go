@@ -12,8 +12,6 @@ const (
 	trimPause         = 200 * time.Millisecond // between two statements: others come first
 )
 
-// trimNotifications deletes what is older than notifications.keep from the ledger and the outbox,
-// until ctx ends.
 func (a *Application) trimNotifications(ctx context.Context) error {
 	ticker := time.NewTicker(notificationsTrim)
 	defer ticker.Stop()

@@ -161,7 +161,6 @@ func (a *acks) makeRoom() {
 	release(waiting)
 }
 
-// finish drops messages whose result is stored or given up.
 func (a *acks) finish(ds []*delivery) {
 	a.mu.Lock()
 	a.stuck = false
@@ -170,7 +169,6 @@ func (a *acks) finish(ds []*delivery) {
 	release(ds)
 }
 
-// release releases the room of messages, once each.
 func release(ds []*delivery) {
 	by := map[*jobRunner]int{}
 	for _, d := range ds {

@@ -39,7 +39,6 @@ func (b *breaker) closed() bool {
 	return !b.open
 }
 
-// probing reports whether an open breaker lets a message through now.
 func (b *breaker) probing() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +63,6 @@ func (b *breaker) failed() (opened bool) {
 	return opened
 }
 
-// succeeded closes the breaker and reports whether it was open.
 func (b *breaker) succeeded(id string) (closed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -461,12 +461,10 @@ func (s *shardClaimer) waitFor(head time.Time) {
 	s.head = head
 }
 
-// local converts a time of the engine's clock to the local one.
 func (s *shardClaimer) local(due time.Time) time.Time {
 	return time.Now().Add(due.Sub(s.c.queue.Now()))
 }
 
-// earlier returns the earlier of head, unless it is zero, and t.
 func earlier(head, t time.Time) time.Time {
 	if !head.IsZero() && head.Before(t) {
 		return head
@@ -474,7 +472,6 @@ func earlier(head, t time.Time) time.Time {
 	return t
 }
 
-// sleep waits for d or the end of ctx.
 func sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -176,7 +176,6 @@ func (jr *jobRunner) refuse(ds []*delivery, delay func(i int) time.Duration) {
 	}
 }
 
-// deliveries wraps messages whose leases began at leased.
 func (jr *jobRunner) deliveries(ms []Message, leased time.Time) []*delivery {
 	ds := make([]*delivery, len(ms))
 	all := make([]delivery, len(ms))
@@ -201,7 +200,6 @@ func (jr *jobRunner) work(ctx, handlers context.Context) {
 	}
 }
 
-// run handles messages that were claimed together.
 func (jr *jobRunner) run(ctx, handlers context.Context, ds []*delivery) {
 	if jr.batch != nil {
 		if jr.pace.wait(ctx, len(ds)) != nil {
@@ -391,7 +389,6 @@ func (jr *jobRunner) settle(ctx context.Context, ds []*delivery, errs []error, t
 	}
 }
 
-// acks returns the queue of results for the shard of a message.
 func (jr *jobRunner) acks(d *delivery) *acks { return jr.c.acks[d.Lease.Shard] }
 
 // bury records dead letters before it takes them out of the queue. If the record fails, they are
@@ -414,7 +411,6 @@ func (jr *jobRunner) bury(ctx context.Context, ds []*delivery, fs []Failure) {
 	}
 }
 
-// opened reports that the breaker opened or closed.
 func (jr *jobRunner) opened(open bool, cause error) {
 	jr.c.opts.Observer.Breaker(jr.job.Name(), open)
 	if open {
@@ -427,7 +423,6 @@ func (jr *jobRunner) opened(open bool, cause error) {
 	}
 }
 
-// pacer spaces executions evenly at a rate.
 type pacer struct {
 	rate float64 // per second; 0: no limit
 	mu   sync.Mutex

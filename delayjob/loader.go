@@ -76,7 +76,6 @@ type known struct {
 	due     time.Time
 }
 
-// logEvery is the time between log lines about repeated failures.
 const logEvery = 10 * time.Second
 
 // overdueAfter is how late a known message must be before a full pass adds it again.

@@ -151,7 +151,6 @@ func (s *Scheduler) keepIfDown(ms []Message) bool {
 	return s.down
 }
 
-// failed keeps ms and schedules a retry.
 func (s *Scheduler) failed(err error, ms []Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

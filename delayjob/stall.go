@@ -27,5 +27,4 @@ func watch(ctx context.Context, limit time.Duration, work func(ctx context.Conte
 	return err
 }
 
-// moved reports progress.
 func (s *stall) moved() { s.timer.Reset(s.limit) }

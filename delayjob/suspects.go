@@ -20,7 +20,6 @@ const (
 	suspectCap   = 5 * time.Second
 )
 
-// spread returns the delay of the i-th returned message.
 func spread(i int) time.Duration {
 	return min(suspectPause+time.Duration(i)*suspectStep, suspectCap)
 }

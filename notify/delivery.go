@@ -275,14 +275,12 @@ func sendingContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return sending, func() { stop(); cancel() }
 }
 
-// send calls the provider and measures the duration.
 func (d *Delivery) send(ctx context.Context, n Notification) error {
 	begun := time.Now()
 	defer func() { d.slots.observe(time.Since(begun)) }() // also if a Sender panics
 	return d.sender.Send(ctx, n)
 }
 
-// skip records that n is not sent.
 func (d *Delivery) skip(n Notification, o Objection) (next Point, err error) {
 	next, err = d.record(n, Outcome{State: o.State, Error: o.Reason})
 	return next, cmp.Or(err, delayjob.Drop(o.Reason))
@@ -370,7 +368,6 @@ func (d *Delivery) ledgerError(err error) error {
 	return err
 }
 
-// maxError limits the length of stored provider errors.
 const maxError = 1000
 
 func shorten(s string) string {

@@ -63,7 +63,6 @@ func (s *sendings) begin(ctx context.Context, n Notification, taken time.Time) (
 	return ctx, a
 }
 
-// end stops extending the lease of a.
 func (s *sendings) end(a *attempt) {
 	a.cancel()
 	s.mu.Lock()

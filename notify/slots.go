@@ -30,7 +30,6 @@ type slots struct {
 
 func newSlots(atOnce int) *slots { return &slots{sending: make(chan struct{}, atOnce)} }
 
-// maxHandlers returns the maximum number of handlers.
 func (s *slots) maxHandlers() int { return cap(s.sending) + spare*min(cap(s.sending), widest) }
 
 // handlers returns the number of useful handlers now: those that send, and others that read and
@@ -61,7 +60,6 @@ func (s *slots) take(ctx context.Context) (free func(), ok bool) {
 	return nil, false
 }
 
-// observe updates the average duration of a send.
 func (s *slots) observe(took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,7 +24,6 @@ func (n Notification) Thread() string {
 	return string(n.Channel) + " " + about + " " + strings.ToLower(n.To.Address)
 }
 
-// Scopes other than a single meeting.
 const (
 	wholeThread = 0
 	someDates   = -1

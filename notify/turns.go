@@ -32,7 +32,6 @@ type turns struct {
 	of    map[string]*turn
 }
 
-// turn is the share of one organizer.
 type turn struct {
 	busy int       // number of handlers in use
 	next time.Time // when the next message without a handler may retry

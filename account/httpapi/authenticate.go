@@ -92,7 +92,6 @@ func Secret(ctx huma.Context, svc *account.Service) string {
 	return secret
 }
 
-// cookies returns the values of all cookies with a name.
 func cookies(ctx huma.Context, name string) (values []string) {
 	header := http.Header{}
 	ctx.EachHeader(func(key, value string) {
@@ -134,7 +133,6 @@ func MustCover(api huma.API) {
 	}
 }
 
-// caller returns the principal that [Authenticate] identified.
 func caller(ctx context.Context) *account.Principal {
 	p, ok := account.FromContext(ctx)
 	if !ok {

@@ -51,7 +51,6 @@ func peer(ctx huma.Context) string {
 	return host
 }
 
-// anonymous marks operations without a sign-in.
 var anonymous = []map[string][]string{{}}
 
 func operation(id, method, path, tag, summary string, errors ...int) huma.Operation {
@@ -100,7 +99,6 @@ func (i IfMatchInput) version() *int64 {
 
 func etag(version int64) string { return fmt.Sprintf(`"%d"`, version) }
 
-// orNull returns nil for a zero value, which the API omits or shows as null.
 func orNull[T comparable](v T) *T {
 	var zero T
 	if v == zero {

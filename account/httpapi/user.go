@@ -90,7 +90,6 @@ type updateUserInput struct {
 // a request at once. An enum in the schema would stop at the first.
 type roleInput account.Role
 
-// Schema implements [huma.SchemaProvider].
 func (roleInput) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Extensions: map[string]any{"enum": account.Roles}}
 }

@@ -80,7 +80,6 @@ func (p *Places) Take(ctx context.Context, key string, limit int) (leave func(),
 	return func() { p.leave(ctx, place) }, true // Redis may have granted it
 }
 
-// hold registers a place for renewal.
 func (p *Places) hold(key string) heldPlace {
 	p.mu.Lock()
 	defer p.mu.Unlock()

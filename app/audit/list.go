@@ -127,7 +127,6 @@ func List(ctx context.Context, db *gorm.DB, q Query) (lines []Line, next string,
 	return lines, next, nil
 }
 
-// compare orders the latest first.
 func (p position) compare(o position) int {
 	switch {
 	case p.At != o.At:
@@ -158,7 +157,6 @@ func (q *Query) reaches(source int) bool {
 	})
 }
 
-// conditions on an entry, with their parameters.
 type conditions struct {
 	all  []string
 	args []any
@@ -213,7 +211,6 @@ func (q *Query) scanEnd(tx *gorm.DB, source int, after *position) (*position, er
 	return &position{ends[0].At.UnixMicro(), source, ends[0].ID}, nil
 }
 
-// within are the conditions that choose a range of an index.
 func (q *Query) within(source int, after *position) *conditions {
 	c := &conditions{}
 	switch {
@@ -244,7 +241,6 @@ func (q *Query) within(source int, after *position) *conditions {
 	return c
 }
 
-// matching adds the other conditions: each entry of the range is compared with them.
 func (q *Query) matching(tx *gorm.DB, source int, c *conditions) {
 	s := sources[source]
 	if q.ActorKind != "" {

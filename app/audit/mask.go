@@ -38,7 +38,6 @@ func hidden(v any) any {
 	return Mask
 }
 
-// within masks what objects in lists hold.
 func within(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

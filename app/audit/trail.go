@@ -69,7 +69,6 @@ func (Trail) Note(tx *gorm.DB, action, id, name string, before, after []any) err
 	return Add(tx, Entry{Action: action, ID: id, Name: name, Changes: changes})
 }
 
-// row of the table audit.
 type row struct {
 	ID          int64
 	At          time.Time

@@ -18,17 +18,14 @@ import (
 	"punctual/app/config"
 )
 
-// Exit codes.
 const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
 )
 
-// usageError is a command line that makes no sense.
 type usageError struct{ error }
 
-// cli is what the commands share: the streams and the environment of the process.
 type cli struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -107,7 +104,6 @@ func markUsageErrors(cmd *cobra.Command) {
 	}
 }
 
-// group is a command that only holds others.
 func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ArbitraryArgs,
@@ -132,7 +128,6 @@ func (c *cli) versionCommand() *cobra.Command {
 	}
 }
 
-// load reads the configuration of the command line.
 func (c *cli) load() (*config.Config, error) {
 	loaded, err := config.Load(c.configFile, c.environ)
 	for _, w := range loaded.Warnings {

@@ -73,7 +73,6 @@ func (c *cli) configPlanCommand() *cobra.Command {
 	return cmd
 }
 
-// writePlan shows the plan as tables.
 func writePlan(to io.Writer, p *app.ConfigPlan) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	section := func(n int, title, head string, row func(i int) string) {
@@ -131,7 +130,6 @@ func writePlan(to io.Writer, p *app.ConfigPlan) error {
 
 func planTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
-// settingText is a setting on one line.
 func settingText(v any) string {
 	switch v := v.(type) {
 	case string:

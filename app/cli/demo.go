@@ -13,7 +13,6 @@ import (
 	"punctual/meeting"
 )
 
-// demoPassword is that of all people of the demonstration.
 const demoPassword = "punctual demo"
 
 // demoGuide says who to be and what to try; it wants the password.
@@ -233,7 +232,6 @@ func (d *demo) makeSeries(ctx context.Context) error {
 	return nil
 }
 
-// booking is one meeting of the demonstration.
 type booking struct {
 	room, by, title string
 	start           time.Time

@@ -48,7 +48,6 @@ func (c *cli) withQueue(ctx context.Context, inside string, do func(*config.Conf
 	return errors.Join(do(settings, q), q.Close(), client.Close())
 }
 
-// withDeadLetters does so with the database too.
 func (c *cli) withDeadLetters(ctx context.Context, inside string, do func(*admin.DeadLetters) error) error {
 	return c.withQueue(ctx, inside, func(settings *config.Config, q app.Queue) error {
 		db, err := database.Open(ctx, settings.Database.URL, database.Options{})
@@ -59,7 +58,6 @@ func (c *cli) withDeadLetters(ctx context.Context, inside string, do func(*admin
 	})
 }
 
-// knownJob is an error of usage unless the name is a strategy's or a topic's.
 func knownJob(name string) error {
 	if config.IsJob(name) {
 		return nil
@@ -82,7 +80,6 @@ func (c *cli) queueStatsCommand() *cobra.Command {
 	return cmd
 }
 
-// jobCounts is one line of queue stats.
 type jobCounts struct {
 	Job       string     `json:"job"`
 	Delayed   int        `json:"delayed"`
@@ -102,7 +99,6 @@ func countsOf(job string, s delayjob.Stats) jobCounts {
 	return c
 }
 
-// listedTopics is how many topics queue stats lists at most.
 const listedTopics = 1000
 
 func (c *cli) queueStats(ctx context.Context, settings *config.Config, q app.Queue, asJSON bool) error {
@@ -131,7 +127,6 @@ func (c *cli) queueStats(ctx context.Context, settings *config.Config, q app.Que
 	return errors.Join(c.printCounts(counts, q, asJSON), err)
 }
 
-// topicCounts asks the database which topics there are.
 func topicCounts(ctx context.Context, settings *config.Config, q app.Queue) ([]jobCounts, error) {
 	db, err := database.Open(ctx, settings.Database.URL, database.Options{})
 	if err != nil {
@@ -201,7 +196,6 @@ func (c *cli) queuePeekCommand() *cobra.Command {
 	return cmd
 }
 
-// peeked is one message as queue peek shows it.
 type peeked struct {
 	ID       string    `json:"id"`
 	State    string    `json:"state"`
@@ -480,7 +474,6 @@ func distance(now, t time.Time) string {
 	return "in " + d.Round(unit).String()
 }
 
-// printable is a text as one line that a terminal shows as it is.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

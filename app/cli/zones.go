@@ -108,7 +108,6 @@ func zoneMoveOf(z *meeting.ZoneShift) ZoneMove {
 	return v
 }
 
-// orNull is nil for the zero time.
 func orNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -116,7 +115,6 @@ func orNull(t time.Time) *time.Time {
 	return new(t.UTC())
 }
 
-// filled has no null lists.
 func (r ZonesReport) filled() ZonesReport {
 	for _, list := range []*[]ZoneMove{&r.Move, &r.Moved, &r.Stay} {
 		*list = append([]ZoneMove{}, *list...)

@@ -39,7 +39,6 @@ type scalar interface{ parse(text string) error }
 // maxFaults of one file are reported; the last one says that there may be more.
 const maxFaults = 100
 
-// full reports whether there are so many faults that no further ones are reported.
 func (b *binder) full() bool { return len(b.faults) >= maxFaults }
 
 func (b *binder) fault(n ast.Node, format string, args ...any) {
@@ -109,7 +108,6 @@ func (b *binder) bindDocument(text []byte, path string, v reflect.Value) {
 // maxEntries bounds the lines and commas of a file: far more than all settings need.
 const maxEntries = 5000
 
-// maxNested brackets are more than any setting has.
 const maxNested = 100
 
 // nested is how many brackets are open at most, quoted or not.
@@ -166,7 +164,6 @@ func (b *binder) bind(path string, n ast.Node, v reflect.Value, secret bool) {
 	}
 }
 
-// resolve looks through anchors, aliases and tags.
 func (b *binder) resolve(n ast.Node) ast.Node {
 	switch n := n.(type) {
 	case *ast.AnchorNode:
@@ -189,7 +186,6 @@ func (b *binder) resolve(n ast.Node) ast.Node {
 	}
 }
 
-// entries of a mapping, in the order of the file; the key of a duplicate is a fault.
 func (b *binder) entries(path string, n ast.Node) (keys []string, values map[string]*ast.MappingValueNode) {
 	var list []*ast.MappingValueNode
 	switch n := n.(type) {
@@ -324,7 +320,6 @@ func setScalar(v reflect.Value, text string) error {
 	return nil
 }
 
-// fieldsOf a struct by their key in the file.
 func fieldsOf(t reflect.Type) map[string]reflect.StructField {
 	fields := make(map[string]reflect.StructField, t.NumField())
 	for f := range t.Fields() {
@@ -340,7 +335,6 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// name of a path in messages.
 func name(path string) string {
 	if path == "" {
 		return "the file"

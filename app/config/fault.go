@@ -102,7 +102,6 @@ const (
 	maxExcerptLine = 200
 )
 
-// cut shortens text to at most so many bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -51,7 +51,6 @@ func Masked(c *Config) map[string]any {
 	return shown(reflect.ValueOf(c).Elem()).(map[string]any)
 }
 
-// kindOf a value as it is written; empty: it is a section.
 func kindOf(v reflect.Value) string {
 	switch v.Interface().(type) {
 	case time.Duration:
@@ -91,7 +90,6 @@ func originOf(path string, origins map[string]Origin) Origin {
 	return Origin{}
 }
 
-// shown is a setting as it would be written in the file.
 func shown(v reflect.Value) any {
 	switch x := v.Interface().(type) {
 	case time.Duration:

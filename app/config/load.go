@@ -177,7 +177,6 @@ func (b *binder) setFromEnv(env, path, text string, v reflect.Value, secret bool
 	b.faults = append(b.faults, inner.faults...)
 }
 
-// envName of a setting: queue.jobs.meeting.start.lease is PUNCTUAL_QUEUE_JOBS_MEETING_START_LEASE.
 func envName(path string) string {
 	return "PUNCTUAL_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(path))
 }

@@ -40,7 +40,6 @@ func maskPassword(address string) string {
 	return address + "?" + strings.Join(parameters, "&")
 }
 
-// mask stands for a secret, here as in the history.
 const mask = "***"
 
 // secretValue finds what looks like a secret even in a file that is no YAML.
@@ -58,7 +57,6 @@ func maskLines(src []byte, secrets []string) []string {
 	return lines
 }
 
-// keyed is a key and its value, up to the next one in braces.
 var keyed = regexp.MustCompile(`([\w.-]+)(["']?\s*:(?:\s+|$))([^,{}\[\]]*)`)
 
 // maskUnknown hides the values of keys that are no settings, which may be misspelt secrets, and

@@ -84,7 +84,6 @@ func Fingerprint(file string) string {
 	return fmt.Sprint(target, info.Size(), info.ModTime().UnixNano())
 }
 
-// reload reads the file and applies what changed, or keeps the old settings.
 func (r *Reloader) reload(ctx context.Context) {
 	l, err := Load(r.File, r.Environ)
 	if err != nil {
@@ -115,7 +114,6 @@ func (r *Reloader) reload(ctx context.Context) {
 	}
 }
 
-// refuse logs each fault with its line.
 func (r *Reloader) refuse(err error) {
 	const refused = "the changed configuration is refused; the old settings stay in force"
 	e, ok := errors.AsType[*Error](err)

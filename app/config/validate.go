@@ -30,10 +30,8 @@ func IsJob(job string) bool {
 	return slices.Contains(JobNames, job) || strings.HasPrefix(job, topics.JobName(""))
 }
 
-// brokenRule is a value that was understood and cannot be used.
 type brokenRule struct{ path, message string }
 
-// rules collects what a Config breaks.
 type rules []brokenRule
 
 func (r *rules) check(ok bool, path, format string, args ...any) {
@@ -192,7 +190,6 @@ func (c *Email) validate(r *rules) {
 	r.check(c.SMTP.Password == "" || c.SMTP.Username != "", "email.smtp.username", "is empty, but a password is set")
 }
 
-// prefix of telephone numbers.
 var prefix = regexp.MustCompile(`^\+[1-9][0-9]{0,9}$`)
 
 func (c *SMS) validate(r *rules) {

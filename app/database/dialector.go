@@ -58,7 +58,6 @@ func (*dialector) DefaultValueOf(*schema.Field) clause.Expression { return claus
 
 func (*dialector) BindVarTo(w clause.Writer, _ *gorm.Statement, _ any) { w.WriteByte('?') }
 
-// QuoteTo quotes a name of one or more parts, such as meetings.id.
 func (*dialector) QuoteTo(w clause.Writer, name string) {
 	for i, part := range strings.Split(name, ".") {
 		if i > 0 {

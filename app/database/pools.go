@@ -56,7 +56,6 @@ func (l *pools) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) 
 	return l.of(ctx).BeginTx(ctx, o)
 }
 
-// Conn returns a connection of its own, whose driver's connection is a [stdlib.Conn].
 func (l *pools) Conn(ctx context.Context) (*sql.Conn, error) { return l.of(ctx).Conn(ctx) }
 
 // GetDBConn is for [gorm.DB.DB].

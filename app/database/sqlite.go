@@ -87,7 +87,6 @@ func keepPrivate(path string) error {
 	return nil
 }
 
-// busyTimeout is how long a process waits for what another one does to the file.
 const busyTimeout = 10 * time.Second
 
 func busy(err error) bool {
@@ -115,7 +114,6 @@ func dsn(path string, more url.Values) string {
 // It is a [gorm.ConnPool] and a [gorm.TxBeginner].
 type splitPool struct{ writer, readers *sql.DB }
 
-// of chooses by the first word: only SELECT cannot write.
 func (p *splitPool) of(query string) *sql.DB {
 	const word = "SELECT"
 	query = strings.TrimLeft(query, " \t\r\n(")

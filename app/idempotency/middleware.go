@@ -308,7 +308,6 @@ type keptFor struct {
 	counted     time.Time
 }
 
-// spent reports whether nothing more is kept for a person.
 func (u *usage) spent(ctx context.Context, s store, userID int64) (bool, error) {
 	u.mu.Lock()
 	k, ok := u.of[userID]
@@ -330,7 +329,6 @@ func (u *usage) spent(ctx context.Context, s store, userID int64) (bool, error) 
 	return keys >= maxKeys || bytes >= maxBytes, nil
 }
 
-// add counts an answer that is kept from now on.
 func (u *usage) add(userID int64, bytes int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -360,7 +358,6 @@ func keyProblem(code, message string) *problem.Problem {
 // keptHeaders are those of an answer that mean something to whoever repeats the request.
 var keptHeaders = []string{"Content-Type", "Etag", "Location", "Link", "Last-Modified"}
 
-// heldWriter holds an answer back until release.
 type heldWriter struct {
 	gin.ResponseWriter
 	status int

@@ -20,7 +20,6 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// store is the table idempotency_keys.
 type store struct{ db *gorm.DB }
 
 // request identifies a request. Two requests with the same BodyHash are the same. Owner
@@ -81,7 +80,6 @@ func (s store) claim(ctx context.Context, req request, now time.Time) (first boo
 	return false, known, err
 }
 
-// find returns what is known of the first request with this key.
 func (s store) find(ctx context.Context, req request) (known answer, there bool, err error) {
 	var row row
 	err = s.db.WithContext(ctx).Take(&row, "user_id = ? AND key = ?", req.UserID, req.Key).Error
@@ -101,7 +99,6 @@ func (s store) renew(ctx context.Context, req request, now time.Time) (bool, err
 	return res.RowsAffected == 1, res.Error
 }
 
-// keep stores the answer of a claimed request.
 func (s store) keep(ctx context.Context, req request, a answer) error {
 	headers, err := json.Marshal(a.Headers)
 	if err != nil {
@@ -110,24 +107,20 @@ func (s store) keep(ctx context.Context, req request, a answer) error {
 	return s.running(ctx, req).Updates(&row{Status: a.Status, Headers: string(headers), Body: a.Body}).Error
 }
 
-// forget frees the key of a claimed request that has no answer.
 func (s store) forget(ctx context.Context, req request) error {
 	return s.running(ctx, req).Delete(nil).Error
 }
 
-// running selects the row of a claimed request that has no answer.
 func (s store) running(ctx context.Context, req request) *gorm.DB {
 	return s.db.WithContext(ctx).Model(&row{}).Where("user_id = ? AND key = ? AND owner = ? AND status = 0", req.UserID, req.Key, req.Owner)
 }
 
-// usage counts the keys of a user and the bytes of their answers.
 func (s store) usage(ctx context.Context, userID int64) (keys, bytes int64, err error) {
 	err = s.db.WithContext(ctx).Model(&row{}).Where("user_id = ?", userID).Select("count(*), coalesce(sum(length(body)), 0)").
 		Row().Scan(&keys, &bytes)
 	return keys, bytes, err
 }
 
-// trim deletes what is over.
 func (s store) trim(ctx context.Context, now time.Time) error {
 	return s.db.WithContext(ctx).Delete(&row{}, "expires_at <= ?", micro(now)).Error
 }
@@ -135,7 +128,6 @@ func (s store) trim(ctx context.Context, now time.Time) error {
 // micro is what both databases keep of an instant.
 func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// hashKey is what the table keeps of a client's key.
 func hashKey(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
@@ -165,7 +157,6 @@ func newSeal(secret string) seal {
 	return seal{mac: derive("request"), aead: aead}
 }
 
-// fingerprint of a request.
 func (s seal) fingerprint(parts ...string) string {
 	h := hmac.New(sha256.New, s.mac)
 	for _, p := range parts {
@@ -174,7 +165,6 @@ func (s seal) fingerprint(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// close compresses and encrypts an answer.
 func (s seal) close(answer []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	z, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)

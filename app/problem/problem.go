@@ -90,7 +90,6 @@ type ProblemConflict struct {
 	OriginalStart *time.Time `json:"original_start,omitempty" doc:"Of the date of a series that it is in the way of"`
 }
 
-// Maximum lengths of the lists in a response.
 const (
 	MaxErrors    = 100
 	maxConflicts = 1000
@@ -193,7 +192,6 @@ func TooLarge(err error) *Problem {
 // StatusClientGone is the status that proxies log when a client disconnects before the response.
 const StatusClientGone = 499
 
-// invalidProblem maps invalid requests: 422 with all faults.
 func invalidProblem(err error) *Problem {
 	if e, ok := errors.AsType[*fault.InvalidError](err); ok {
 		return faulty("invalid", "Invalid request", e.Faults)
@@ -213,7 +211,6 @@ func faulty(code, title string, faults []fault.Fault) *Problem {
 	return p
 }
 
-// conflictProblem maps conflicts with the current state: 409 and 412.
 func conflictProblem(err error) *Problem {
 	if e, ok := errors.AsType[*meeting.ConflictError](err); ok {
 		p := New(http.StatusConflict, "room_conflict", "The room is taken")
@@ -380,7 +377,6 @@ func withoutDetails(errs []error) []error {
 	})
 }
 
-// statusCode returns the code of a problem without a domain error.
 func statusCode(status int) string {
 	switch status {
 	case http.StatusUnauthorized:

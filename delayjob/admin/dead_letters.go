@@ -24,7 +24,6 @@ type DeadLetter struct {
 // ID of the message that died.
 func (d DeadLetter) ID() string { return delayjob.MessageID(d.Job, d.Key) }
 
-// TableName of the records.
 func (DeadLetter) TableName() string { return "job_failures" }
 
 // Filter chooses dead letters; a zero field chooses all.

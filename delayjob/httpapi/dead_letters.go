@@ -144,7 +144,6 @@ type requeued struct {
 	}
 }
 
-// chosen returns the strategies that match a filter. The error contains all its faults.
 func (a *api) chosen(in *deadFilter) (jobs []string, err error) {
 	for _, j := range a.Jobs {
 		if in.Body.Job == "" || in.Body.Job == j.Name() {

@@ -48,7 +48,6 @@ const (
 	Fallback QueueMode = "fallback" // Redis is down and one process, this one or another, works from memory
 )
 
-// api holds the handlers.
 type api struct {
 	Options
 	settings map[string]delayjob.Options
@@ -158,7 +157,6 @@ func (a *api) list(ctx context.Context, _ *struct{}) (*jobList, error) {
 	return out, nil
 }
 
-// stats asks the queue that is in force.
 func (a *api) stats(ctx context.Context) (map[string]delayjob.Stats, error) {
 	queue, stats := a.Queue(), map[string]delayjob.Stats{}
 	for _, j := range a.Jobs {
@@ -287,13 +285,10 @@ func (a *api) messages(ctx context.Context, in *messagesQuery) (*messageList, er
 	return out, nil
 }
 
-// mostUnknown is how many unknown jobs are listed.
 const mostUnknown = 100
 
-// errCursor is the fault of a request for a page that no list has returned.
 var errCursor = fault.Invalid("query.cursor", "invalid_cursor", "must be a cursor returned by this list")
 
-// orNull is nil for the zero value.
 func orNull[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil
@@ -301,7 +296,6 @@ func orNull[T comparable](v T) *T {
 	return &v
 }
 
-// instantOrNull is an instant in UTC, nil for the zero time.
 func instantOrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -71,7 +71,6 @@ type lateBucket struct {
 	Count int64    `json:"count"`
 }
 
-// viewLateness returns the counts up to each of lateness.Bounds, and above the last one.
 func viewLateness(l Histogram) LatenessView {
 	v := LatenessView{Histogram: make([]lateBucket, len(lateness.Bounds)+1)}
 	for i := range v.Histogram {
@@ -111,7 +110,6 @@ func percentile(l Histogram, count int64, p float64) *float64 {
 	return rounded(l.Max)
 }
 
-// rounded to the tenth of a millisecond.
 func rounded(d time.Duration) *float64 { return new(math.Round(d.Seconds()*1e4) / 1e4) }
 
 type punctualityQuery struct {
@@ -178,7 +176,6 @@ func latenessOfAll(counts []lateness.Count) LatenessView {
 	return viewLateness(l)
 }
 
-// latenessOfTimes adds up counts, which are in the order of their hours, by steps.
 func latenessOfTimes(counts []lateness.Count, step time.Duration) []latenessOfTime {
 	times := []latenessOfTime{}
 	for len(counts) > 0 {
@@ -194,7 +191,6 @@ func latenessOfTimes(counts []lateness.Count, step time.Duration) []latenessOfTi
 	return times
 }
 
-// latenessOfJobs by job.
 func latenessOfJobs(counts []lateness.Count) []latenessOfJob {
 	byJob := map[string]*Histogram{}
 	var jobs []string

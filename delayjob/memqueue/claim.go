@@ -47,7 +47,6 @@ func (q *Queue) Claim(_ context.Context, shard int, want []delayjob.Want) (delay
 	return out, nil
 }
 
-// A claim is one call of Claim in progress.
 type claim struct {
 	now   time.Time
 	token int64

@@ -20,7 +20,6 @@ func (h *heap) push(s slot) {
 	h.up(len(*h)-1, s)
 }
 
-// remove removes the item at position i.
 func (h *heap) remove(i int) slot {
 	old := *h
 	gone, n := old[i], len(old)-1
@@ -80,7 +79,6 @@ func (h heap) set(i int, s slot) {
 	s.item.pos = int32(i)
 }
 
-// due returns the first item if it is due, or nil.
 func (h heap) due(now int64) *item {
 	if len(h) == 0 || h[0].at > now {
 		return nil

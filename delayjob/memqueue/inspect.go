@@ -23,7 +23,6 @@ func (q *Queue) Get(_ context.Context, id string) (delayjob.Info, error) {
 	return infos([]*item{it}, floorMilli(q.now()))[0], nil
 }
 
-// infos describes items for operators.
 func infos(items []*item, now int64) []delayjob.Info {
 	out := make([]delayjob.Info, len(items))
 	for i, m := range messages(items, time.Time{}) {

@@ -45,7 +45,6 @@ func (it *item) body() string { return it.text[it.idLen:] }
 // at returns when the item is due, its lease ends, or it died, in ms.
 func (it *item) at() int64 { return it.topic.sets[it.place][it.pos].at }
 
-// enter adds an item that is in no set to one.
 func (it *item) enter(p place, at int64) {
 	t := it.topic
 	t.seq++

@@ -95,7 +95,6 @@ func parseJournal(text []byte) map[string]mark {
 	return marks
 }
 
-// rewrite replaces the file with the live records.
 func (j *Journal) rewrite() error {
 	var text []byte
 	for _, marks := range []map[string]mark{j.past, j.marks} {
@@ -148,10 +147,8 @@ func (j *Journal) flush() {
 
 const journalLine = 64 // bytes, about
 
-// hold records that a message was handed out.
 func (j *Journal) hold(it *item) { j.note('+', it, true) }
 
-// back records that a message waits again.
 func (j *Journal) back(it *item) {
 	if j == nil {
 		return
@@ -172,7 +169,6 @@ func (j *Journal) note(kind byte, it *item, held bool) {
 	j.lines = appendLine(j.lines, kind, it.id(), m)
 }
 
-// forget records that a message is finished.
 func (j *Journal) forget(id string) {
 	if j == nil {
 		return

@@ -70,7 +70,6 @@ func (s *subscriber) send(h delayjob.Hint) {
 	s.hints <- h
 }
 
-// resumed sends a hint for the messages of a resumed job.
 func (q *Queue) resumed(now time.Time) {
 	for s := range q.subs {
 		s.send(delayjob.Hint{Due: now})

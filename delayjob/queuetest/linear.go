@@ -57,7 +57,6 @@ func linearizable(f *fixture) {
 	}
 }
 
-// An event is one operation on one message, as its caller saw it.
 type event struct {
 	id, what   string
 	call, ret  time.Duration
@@ -94,7 +93,6 @@ func (r *recorder) note(call time.Duration, es ...event) {
 	}
 }
 
-// step does one thing to a message of an entity.
 func (r *recorder) step(rnd *rand.Rand, key string) {
 	ctx, q, id := r.f.Context(), r.f.q, delayjob.MessageID(job, key)
 	call := time.Since(r.begin)

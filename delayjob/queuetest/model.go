@@ -68,7 +68,6 @@ func (it *modelItem) crashed(w delayjob.Want) (attempts, crashes int) {
 	return it.attempts, it.crashes + 1
 }
 
-// dies reports whether a claim finds the item's attempts used up.
 func (it *modelItem) dies(w delayjob.Want) bool {
 	attempts, _ := it.crashed(w)
 	return w.MaxAttempts > 0 && attempts == it.attempts && attempts >= w.MaxAttempts
@@ -86,7 +85,6 @@ type machine struct {
 	used   map[delayjob.Lease]bool
 }
 
-// waits reports whether an item is waiting; its state is StateDelayed, due or not.
 func (it *modelItem) waits() bool { return it.state == delayjob.StateDelayed }
 
 func (m *machine) state(it *modelItem) delayjob.State {
@@ -359,7 +357,6 @@ func (m *machine) advance(t *rapid.T) {
 	m.tick += n
 }
 
-// check compares all that can be seen from outside.
 func (m *machine) check(t *rapid.T) {
 	if breaches, err := m.f.q.Check(m.f.Context(), m.job); err != nil || len(breaches) > 0 {
 		t.Fatalf("Check: %q, %v", breaches, err)
@@ -389,7 +386,6 @@ func (m *machine) check(t *rapid.T) {
 	}
 }
 
-// clean removes everything before the next run.
 func (m *machine) clean() {
 	for key := range m.items {
 		if _, err := m.f.q.Remove(m.f.Context(), delayjob.MessageID(m.job, key)); err != nil {

@@ -6,7 +6,6 @@ import (
 	"punctual/delayjob"
 )
 
-// poll tests queues that implement [delayjob.Poller].
 func poll(f *fixture) {
 	p, ok := f.q.(delayjob.Poller)
 	if !ok {

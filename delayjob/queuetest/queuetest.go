@@ -173,7 +173,6 @@ func (f *fixture) claim(limit int) delayjob.Claimed {
 // pass advances the clock by d, and by a millisecond for times that are rounded up.
 func (f *fixture) pass(d time.Duration) { f.Advance(d + time.Millisecond) }
 
-// one claims the only message there is.
 func (f *fixture) one() delayjob.Message {
 	f.Helper()
 	c := f.claim(10)
@@ -183,7 +182,6 @@ func (f *fixture) one() delayjob.Message {
 	return c.Messages[0]
 }
 
-// none expects that there is nothing to claim.
 func (f *fixture) none() {
 	f.Helper()
 	if c := f.claim(10); len(c.Messages)+len(c.Dead) != 0 {
@@ -205,7 +203,6 @@ func (f *fixture) lost(errs []error) {
 	}
 }
 
-// is expects a message in a state.
 func (f *fixture) is(id string, want delayjob.State) delayjob.Info {
 	f.Helper()
 	info, err := f.q.Get(f.Context(), id)

@@ -91,7 +91,6 @@ func addResult(code int64) delayjob.AddResult {
 	}
 }
 
-// saw records which content an add wrote to.
 func (c *shardContent) saw(born string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +98,6 @@ func (c *shardContent) saw(born string) {
 	c.born = born
 }
 
-// missed records that an add failed.
 func (c *shardContent) missed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +112,6 @@ func (c *shardContent) take() (born string, lost bool) {
 	return c.born, lost
 }
 
-// forget forgets content that is gone.
 func (c *shardContent) forget(born string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

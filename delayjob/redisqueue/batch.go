@@ -40,7 +40,6 @@ func batches(n int, place func(i int) (shard int, job string, ok bool)) []*batch
 	return all
 }
 
-// runBatches makes one call for each batch, built by prepare.
 func (q *Queue) runBatches(ctx context.Context, bs []*batch, prepare func(b *batch, k shardKeys) call) {
 	if err := q.ready(ctx); err != nil { // prepare depends on it
 		for _, b := range bs {
@@ -84,7 +83,6 @@ func (f *failures) add(shard int, err error) {
 	}
 }
 
-// join returns nil if there are no errors.
 func (f *failures) join() error {
 	if len(f.errs) == 0 {
 		return nil

@@ -35,7 +35,6 @@ func (q *Queue) Claim(ctx context.Context, shard int, want []delayjob.Want) (del
 	return got, nil
 }
 
-// claimed reads the result of claim.lua.
 func (q *Queue) claimed(c *call) (got delayjob.Claimed, err error) {
 	r, err := c.list(4)
 	if err != nil {
@@ -74,7 +73,6 @@ func (q *Queue) claimed(c *call) (got delayjob.Claimed, err error) {
 	return got, nil
 }
 
-// appendTaken reads the flat lists taken and marks of claim.lua.
 func (q *Queue) appendTaken(ms []delayjob.Message, taken, marks any, now time.Time, l delayjob.Lease) []delayjob.Message {
 	list, _ := taken.([]any)
 	marked, _ := marks.([]any)
@@ -109,7 +107,6 @@ func (q *Queue) message(id, value any, now time.Time) (delayjob.Message, bool) {
 	return m, true
 }
 
-// setMark sets the attempt, crashes and due time of a mark.
 func setMark(m *delayjob.Message, mark []any) {
 	attempt, _ := mark[0].(int64)
 	crashes, _ := mark[1].(int64)

@@ -57,7 +57,6 @@ func (q *Queue) universal() redis.UniversalClient {
 	return q.single
 }
 
-// deleteKeys deletes all keys with a prefix and returns how many.
 func (q *Queue) deleteKeys(ctx context.Context, prefix string) (int64, error) {
 	var n atomic.Int64
 	err := q.eachKey(ctx, globLiteral(prefix)+"*", func(ctx context.Context, node *redis.Client, key string) error {
@@ -95,7 +94,6 @@ func (q *Queue) eachKey(ctx context.Context, pattern string, fn func(ctx context
 	return on(ctx, q.single)
 }
 
-// globLiteral returns a pattern that matches only s.
 func globLiteral(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`).Replace(s)
 }

@@ -47,7 +47,6 @@ func (q *Queue) Get(ctx context.Context, id string) (delayjob.Info, error) {
 	return info.Info, nil
 }
 
-// A place is one of the three sets of a job.
 type place int
 
 const (
@@ -56,7 +55,6 @@ const (
 	dead
 )
 
-// An info is built from the hashes and sets.
 type info struct{ delayjob.Info }
 
 func newInfo(id, value string, state any) (info, error) {

@@ -87,7 +87,6 @@ func notReady(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, redis.ErrPoolTimeout)
 }
 
-// publish returns the command that sends a hint.
 func (q *Queue) publish() string {
 	if q.sharded.Load() {
 		return "SPUBLISH"
@@ -95,7 +94,6 @@ func (q *Queue) publish() string {
 	return "PUBLISH"
 }
 
-// probe checks that all servers meet the queue's requirements.
 func (q *Queue) probe(ctx context.Context) error {
 	if q.cluster == nil {
 		_, err := q.probeServer(ctx, q.single)

@@ -76,7 +76,6 @@ const (
 	maxPipeline = 16
 )
 
-// A call is one run of a script on one shard.
 type call struct {
 	script *script
 	shard  int
@@ -170,7 +169,6 @@ func unanswered(err error) bool {
 	return err != nil && !answered
 }
 
-// send makes calls in one round trip.
 func send(ctx context.Context, node *redis.Client, calls []*call, full bool) {
 	switch len(calls) {
 	case 0:
@@ -212,7 +210,6 @@ func (q *Queue) redirect(ctx context.Context, c *call) {
 	}
 }
 
-// node returns the server of a shard.
 func (q *Queue) node(ctx context.Context, shard int) (*redis.Client, error) {
 	if q.cluster == nil {
 		return q.single, nil

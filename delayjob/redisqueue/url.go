@@ -161,7 +161,6 @@ func (u *serverURL) plain(path string) string {
 	return s
 }
 
-// hide keeps the password of a URL out of an error.
 func (u *serverURL) hide(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err

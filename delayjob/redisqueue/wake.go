@@ -86,7 +86,6 @@ func (q *Queue) channels() [][]int {
 	return each
 }
 
-// subscriptions are kept up while a hub uses them.
 type subscriptions struct {
 	stop      func()
 	listeners sync.WaitGroup
@@ -332,7 +331,6 @@ func (h *hub) deliver(ctx context.Context) {
 	}
 }
 
-// first returns the earliest pending hint.
 func (h *hub) first() (hint delayjob.Hint, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,7 +15,6 @@ var ErrNotFound = fmt.Errorf("topics: %w", delayjob.ErrNotFound)
 // ErrQueueDown means that the queue does not answer. No job is lost.
 var ErrQueueDown = errors.New("topics: the queue does not answer")
 
-// Errors of requests are those of package fault.
 type (
 	Fault        = fault.Fault
 	InvalidError = fault.InvalidError

@@ -27,7 +27,6 @@ func (s *Service) gather() {
 	s.gathered.changes.Do = s.changeTogether
 }
 
-// controls is a result of [Store.Controls].
 type controls struct {
 	of  map[string]Control
 	err error
@@ -50,7 +49,6 @@ type claim struct {
 	now time.Time
 }
 
-// took is the result for one claim.
 type took struct {
 	taking
 	err error

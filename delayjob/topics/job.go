@@ -7,7 +7,6 @@ import (
 	"punctual/delayjob"
 )
 
-// Limits and defaults of jobs.
 const (
 	DefaultTTR         = 30 * time.Second
 	DefaultMaxAttempts = 8
@@ -91,7 +90,6 @@ func (j *Job) leased(now time.Time) bool { return j.Token != 0 && j.LeaseUntil.A
 
 func (j *Job) expired(now time.Time) bool { return !j.Expires.IsZero() && !j.Expires.After(now) }
 
-// exhausted reports whether the last delivery was the final one.
 func (j *Job) exhausted() bool { return j.MaxAttempts > 0 && j.Attempts >= j.MaxAttempts }
 
 // claimable returns the earliest time of the next delivery.
@@ -130,10 +128,8 @@ func (j *Job) schedule(due, now time.Time) {
 	j.let()
 }
 
-// let ends the lease.
 func (j *Job) let() { j.Token, j.LeaseUntil = 0, time.Time{} }
 
-// take delivers j under a lease.
 func (j *Job) take(token int64, ttr time.Duration, now time.Time) {
 	if ttr == 0 {
 		ttr = j.TTR

@@ -61,7 +61,6 @@ func (l *Loading) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjo
 	}
 }
 
-// loadPushed yields the jobs of the topics that have a webhook.
 func (l *Loading) loadPushed(ctx context.Context, w delayjob.Window, yield func(delayjob.Message, error) bool) {
 	hooks, err := l.s.store.Webhooks(ctx)
 	if err != nil {

@@ -103,7 +103,6 @@ func (s *Service) popRows(ctx context.Context, p Pop) (ds []Delivery, err error)
 	return inOrder(ds), nil
 }
 
-// takeDue takes the earliest rows of a topic that are due.
 func (s *Service) takeDue(ctx context.Context, topic string, most int, ttr time.Duration) (ds []Delivery, err error) {
 	now := s.Now()
 	err = s.store.UpdateDue(ctx, topic, now, most, func(js []*Job) ([]*Job, error) {

@@ -123,7 +123,6 @@ func inOrder(ds []Delivery) []Delivery {
 	return ds
 }
 
-// popped is the result of one shard.
 type popped struct {
 	taken []Delivery
 	next  time.Time // as in [delayjob.Claimed]

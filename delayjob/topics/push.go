@@ -139,7 +139,6 @@ const (
 	noteTime   = 5 * time.Second // for the database calls before and after a post
 )
 
-// Name implements [delayjob.DelayJob].
 func (p *push) Name() string { return JobName(p.topic) }
 
 // Options implements [delayjob.Configurer]. There are twice as many handlers as concurrent posts,
@@ -155,7 +154,6 @@ func (*push) Load(context.Context, delayjob.Window) iter.Seq2[delayjob.Message, 
 	return func(func(delayjob.Message, error) bool) {}
 }
 
-// Execute implements [delayjob.DelayJob].
 func (p *push) Execute(ctx context.Context, m delayjob.Message) error {
 	select {
 	case p.slots <- struct{}{}:
@@ -173,14 +171,12 @@ func (p *push) Execute(ctx context.Context, m delayjob.Message) error {
 	return p.note(ctx, Ending{b.Key, b.Lease}, answer, err)
 }
 
-// begun is a job to post.
 type begun struct {
 	Delivery
 	webhook *Webhook // nil: it may not be posted now
 	err     error    // then: the result for the message
 }
 
-// take takes the rows of messages.
 func (p *push) take(ms []delayjob.Message) []begun {
 	ctx, cancel := context.WithTimeout(context.Background(), noteTime)
 	defer cancel()
@@ -225,7 +221,6 @@ func (j *Job) postKey() string {
 	return fmt.Sprintf("%s:%s:%d:%d", j.Topic, j.ID, j.Version, j.CreatedAt.UnixMicro())
 }
 
-// post delivers a job.
 func (p *push) post(ctx context.Context, w *Webhook, d Delivery) (webhook.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
@@ -258,7 +253,6 @@ func (p *push) note(ctx context.Context, e Ending, a webhook.Answer, err error) 
 	}
 }
 
-// ended stores that a job is finished for good.
 func (p *push) ended(e Ending, note string) error {
 	return unlessLost(p.ends.Ask(change{e, func(j *Job, _ time.Time) {
 		j.Status = Done
@@ -269,7 +263,6 @@ func (p *push) ended(e Ending, note string) error {
 	}}).err)
 }
 
-// failed stores that a post failed.
 func (p *push) failed(e Ending, f Failure) error {
 	o := p.ends.Ask(change{e, f.apply})
 	switch {

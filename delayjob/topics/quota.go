@@ -23,7 +23,6 @@ type quota struct {
 	topics map[string]*room
 }
 
-// room is the free space of one topic.
 type room struct {
 	jobs    int       // as counted, and what was added here since
 	counted time.Time // when

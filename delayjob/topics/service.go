@@ -183,7 +183,6 @@ func (s *Service) Job(ctx context.Context, k Key) (*Job, State, error) {
 	return js[0], js[0].State(s.Now()), nil
 }
 
-// update changes one job.
 func (s *Service) update(ctx context.Context, k Key, change func(j *Job, now time.Time) error) (*Job, error) {
 	var job *Job
 	err := s.store.Update(ctx, []Key{k}, func(js []*Job) ([]*Job, error) {
@@ -333,7 +332,6 @@ func (s *Service) Extend(ctx context.Context, e Ending, ttr time.Duration) (unti
 	return until, nil
 }
 
-// A change is applied to a job by its holder.
 type change struct {
 	Ending
 	apply func(j *Job, now time.Time)
@@ -414,7 +412,6 @@ func (s *Service) Fail(ctx context.Context, e Ending, f Failure) error {
 	return nil
 }
 
-// apply records a failed attempt in the job.
 func (f Failure) apply(j *Job, now time.Time) {
 	j.LastError = errorText(f.Error)
 	j.let()

@@ -24,7 +24,6 @@ type Webhook struct {
 	UpdatedAt   time.Time
 }
 
-// Limits and defaults of webhooks.
 const (
 	DefaultConcurrency = 4
 	MaxConcurrency     = 100
@@ -137,7 +136,6 @@ func (w *Webhook) based(version *int64) error {
 	return nil
 }
 
-// faults returns the faults of w, except those of its URL.
 func (w *Webhook) faults() (fs []Fault) {
 	if n := len(w.Secret); w.Secret != "" && (n < MinSecret || n > MaxSecret || strings.ContainsFunc(w.Secret, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) })) {
 		fs = append(fs, fault.New("body.secret", "malformed", "must be %d to %d printable ASCII characters", MinSecret, MaxSecret))

@@ -51,7 +51,6 @@ type Answer struct {
 	Text       string        // the beginning of its body
 }
 
-// textKept is how much of an answer's text its words have, in bytes.
 const textKept = 500
 
 // String is the answer in words, for logs and errors: its status and the beginning of its text,

@@ -50,13 +50,11 @@ func (l *Listener) Missed(ctx context.Context, fn func(Update) error) error {
 // To listen from there again, replace 0 by [FromStart].
 func (l *Listener) Position() int64 { return l.after }
 
-// skips reports whether the listener does not want an event.
 func (l *Listener) skips(id int64) bool {
 	_, found := slices.BinarySearch(l.skip, id)
 	return found
 }
 
-// fresh returns the updates that the listener does not skip.
 func (l *Listener) fresh(updates []Update) []Update {
 	if len(updates) == 0 || len(l.skip) == 0 || updates[0].ID > l.skip[len(l.skip)-1] {
 		return updates

@@ -94,7 +94,6 @@ func (f *Stream) Run(ctx context.Context) error {
 	return nil
 }
 
-// active reports whether there are listeners.
 func (f *Stream) active() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,10 +103,8 @@ func (f *Stream) active() bool {
 	return f.running
 }
 
-// pageSize is the number of events in one read.
 const pageSize = 500
 
-// read sends new events and returns when to read again.
 func (f *Stream) read(ctx context.Context) (time.Duration, error) {
 	events, ended, err := f.store.Events(ctx, f.cursor, pageSize)
 	if err != nil {
@@ -164,7 +161,6 @@ func (f *Stream) Updates(ctx context.Context, ids []int64) (map[int64]Update, er
 	return byID, nil
 }
 
-// updates returns the events whose meetings still exist.
 func (f *Stream) updates(ctx context.Context, events []Event) ([]Update, error) {
 	if len(events) == 0 {
 		return nil, nil

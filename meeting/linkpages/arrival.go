@@ -68,7 +68,6 @@ func (p *ArrivalPage) arrive(c *gin.Context) {
 	c.Redirect(http.StatusSeeOther, arrivalPath+"?token="+token+"&meeting="+strconv.FormatInt(at.Meeting.ID, 10)) // so that loading anew does not send it again
 }
 
-// to is what the link leads to. Of a room the page names the meeting that it showed.
 func (a Arrival) to(seen string) meeting.Arrival {
 	to := meeting.Arrival{MeetingID: a.MeetingID, Email: a.Email, RoomID: a.RoomID}
 	if a.RoomID != 0 {
@@ -77,7 +76,6 @@ func (a Arrival) to(seen string) meeting.Arrival {
 	return to
 }
 
-// read finds out what the token names, or answers itself.
 func (p *ArrivalPage) read(c *gin.Context, token string) (a Arrival, ok bool) {
 	ok = p.page().read(c, func() bool {
 		var ours bool
@@ -123,7 +121,6 @@ func (p *ArrivalPage) view(c *gin.Context, at *meeting.Arrivable, token string) 
 	return v
 }
 
-// stateOf a meeting for who wants to check in, and the instant that goes with it.
 func stateOf(m *meeting.Meeting, at time.Time) (string, time.Time) {
 	switch {
 	case m.Status == meeting.Released:

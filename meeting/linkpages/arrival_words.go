@@ -1,6 +1,5 @@
 package linkpages
 
-// arrivalWords of the page on which one checks in, in one language. Leads have {when}.
 type arrivalWords struct {
 	Button string
 	States map[string]stateWords

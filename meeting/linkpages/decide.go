@@ -87,7 +87,6 @@ func (p *DecidePage) decide(c *gin.Context) {
 	p.page().write(c, status, v)
 }
 
-// read finds out what the token names, or answers itself.
 func (p *DecidePage) read(c *gin.Context, token string) (link meeting.Link, ok bool) {
 	ok = p.page().read(c, func() bool {
 		var ours bool
@@ -97,7 +96,6 @@ func (p *DecidePage) read(c *gin.Context, token string) (link meeting.Link, ok b
 	return link, ok
 }
 
-// known is the choice, if it is one.
 func known(choice string) string {
 	if choice == "approve" || choice == "reject" {
 		return choice

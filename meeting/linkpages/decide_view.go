@@ -32,7 +32,6 @@ func viewOf(l *meeting.Linked, token, choice string) *view {
 	return v
 }
 
-// zoneOf is the zone of the reader of a link, or else of the meeting.
 func zoneOf(l *meeting.Linked) *time.Location {
 	zone, err := fault.StoredZone(cmp.Or(l.Reader.Timezone, l.Meeting.Timezone))
 	if err != nil {
@@ -41,7 +40,6 @@ func zoneOf(l *meeting.Linked) *time.Location {
 	return zone
 }
 
-// tellState says what became of the request.
 func (v *view) tellState(w *words, l *meeting.Linked, zone *time.Location) {
 	state, who, when := string(l.State), "", ""
 	if d := l.Verdict; d != nil {
@@ -160,10 +158,8 @@ func (w *words) slot(s clock.Slot, zone *time.Location) string {
 	return fmt.Sprintf("%s%s%s – %s%s%s (%s)", w.date(start), w.Space, start.Format("15:04"), w.date(end), w.Space, end.Format("15:04"), zone)
 }
 
-// shownDates of a series are listed, and the last.
 const shownDates = 6
 
-// dates of a series: how many there are, the first of them, and the last.
 func (w *words) dates(dates []clock.Slot, zone *time.Location) []string {
 	if len(dates) == 0 {
 		return nil

@@ -2,7 +2,6 @@ package linkpages
 
 import "strings"
 
-// words of the page in one language.
 type words struct {
 	Lang     string // BCP 47
 	Comma    string

@@ -96,7 +96,6 @@ func (p *OfferPage) answer(c *gin.Context) {
 	}
 }
 
-// again shows the page, with nothing done.
 func (p *OfferPage) again(c *gin.Context, o meeting.Offer, token string, status int) {
 	offering, err := p.Service.FollowOffer(c.Request.Context(), o)
 	if err != nil {
@@ -106,7 +105,6 @@ func (p *OfferPage) again(c *gin.Context, o meeting.Offer, token string, status 
 	p.page().write(c, status, offerView(offering, token))
 }
 
-// refused shows why an offer could not be accepted: a rule, or another meeting.
 func (p *OfferPage) refused(c *gin.Context, offering *meeting.Offering, token string, err error) {
 	_, taken := errors.AsType[*meeting.ConflictError](err)
 	broken, ruled := errors.AsType[*meeting.PolicyError](err)

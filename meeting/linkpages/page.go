@@ -21,10 +21,8 @@ var linkFiles embed.FS
 
 var pageTemplate = template.Must(template.ParseFS(linkFiles, "page.html"))
 
-// stylePath is where the looks of all pages behind links are.
 const stylePath = "/decide.css"
 
-// linkStyle serves the style sheet.
 func linkStyle() gin.HandlerFunc {
 	style, err := linkFiles.ReadFile("style.css")
 	if err != nil {
@@ -59,7 +57,6 @@ type option struct {
 	Given               bool // it is what was answered
 }
 
-// add adds a row, unless its first line is empty.
 func (v *view) add(label string, lines ...string) {
 	if len(lines) > 0 && lines[0] != "" {
 		v.Rows = append(v.Rows, row{label, lines})
@@ -90,7 +87,6 @@ func (p page) read(c *gin.Context, open func() bool) bool {
 	return false
 }
 
-// fail answers what no reader can help.
 func (p page) fail(c *gin.Context, err error) {
 	if errors.Is(err, meeting.ErrNotFound) || errors.Is(err, meeting.ErrForbidden) {
 		p.write(c, http.StatusNotFound, p.notice(c, "unknown"))
@@ -104,7 +100,6 @@ func (p page) fail(c *gin.Context, err error) {
 	p.write(c, status, p.notice(c, "failed"))
 }
 
-// notice is a page about nothing in particular.
 func (p page) notice(c *gin.Context, state string) *view {
 	lang := wordsFor(c.GetHeader("Accept-Language")).Lang
 	s := p.words(lang)[state]

@@ -89,7 +89,6 @@ func (p *ruleParser) fault(code, format string, args ...any) {
 	p.found.Add("", code, format, args...)
 }
 
-// part parses one "NAME=value".
 func (p *ruleParser) part(text string) {
 	name, value, ok := strings.Cut(text, "=")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
@@ -149,7 +148,6 @@ func (p *ruleParser) frequency(value string) {
 	}
 }
 
-// number parses a number from least to most, without a sign.
 func (p *ruleParser) number(name, value string, least, most int) int {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < least || n > most || value[0] == '+' {
@@ -159,7 +157,6 @@ func (p *ruleParser) number(name, value string, least, most int) int {
 	return n
 }
 
-// numbers parses a list of numbers from least to most, except 0.
 func (p *ruleParser) numbers(name, value string, least, most int) []int {
 	var ns []int
 	for text := range strings.SplitSeq(value, ",") {
@@ -201,7 +198,6 @@ func (p *ruleParser) weekdays(value string) {
 	}
 }
 
-// until parses a date, which includes its whole day, or a date and time, local or in UTC.
 func (p *ruleParser) until(value string) {
 	u := &p.rule.until
 	var err error
@@ -219,7 +215,6 @@ func (p *ruleParser) until(value string) {
 	}
 }
 
-// checkCombinations reports parts that contradict each other.
 func (p *ruleParser) checkCombinations() {
 	r := p.rule
 	has := func(name string) bool { return p.seen[name] }

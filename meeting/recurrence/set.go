@@ -373,7 +373,6 @@ func (r *Set) Split(wall time.Time) (first, second Set, ok bool) {
 	return first, second, true
 }
 
-// except returns a copy without the times for which drop is true.
 func except(ws []WallTime, drop func(WallTime) bool) []WallTime {
 	return slices.DeleteFunc(slices.Clone(ws), drop)
 }

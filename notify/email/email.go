@@ -95,7 +95,6 @@ func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
 // Close releases the connections of the Sender. It must not be used afterward.
 func (s *Sender) Close() error { return s.close() }
 
-// compose creates the mail. Its errors are permanent.
 func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
 	to, err := netmail.ParseAddress(n.To.Address)
 	if err != nil || to.Name != "" {

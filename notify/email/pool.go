@@ -140,7 +140,6 @@ func (p *pool) sendOver(ctx context.Context, c *conn, m *mail.Msg) error {
 	return err
 }
 
-// get returns an idle connection or a new one.
 func (p *pool) get(ctx context.Context) (c *conn, reused bool, err error) {
 	if c, err := p.takeIdle(); c != nil || err != nil {
 		return c, true, err
@@ -177,7 +176,6 @@ func (p *pool) expired(c *conn, now time.Time) bool {
 	return now.Sub(c.used) >= p.config.IdleFor || now.Sub(c.born) >= p.config.MaxAge || c.mails >= p.config.MaxMails
 }
 
-// put returns a connection to the pool, or closes it.
 func (p *pool) put(c *conn, usable bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -227,7 +225,6 @@ func (p *pool) end(c *conn) {
 	})
 }
 
-// Close closes the idle connections. Connections in use are closed after their mail.
 func (p *pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -243,7 +240,6 @@ func (p *pool) Close() error {
 	return nil
 }
 
-// dial connects, encrypts and authenticates.
 func (p *pool) dial(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
 	defer cancel()

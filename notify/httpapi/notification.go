@@ -209,7 +209,6 @@ func (h *handlers) resendAll(ctx context.Context, in *resendInput) (*resendOutpu
 	return out, nil
 }
 
-// instant parses a time with an offset; "" is the zero time.
 func instant(location, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

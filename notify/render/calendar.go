@@ -41,14 +41,12 @@ func (r *Renderer) calendar(n notify.Notification) (body, method string) {
 	return unquote.Replace(cal.Serialize(ics.WithNewLineWindows)), method
 }
 
-// eventBuilder creates the events of one notification.
 type eventBuilder struct {
 	*Renderer
 	n      notify.Notification
 	status ics.ObjectStatus
 }
 
-// single adds a single meeting, which may be a date of a series.
 func (c *eventBuilder) single(cal *ics.Calendar) {
 	f := c.n.Facts
 	ev := c.event(f.Title, f.Description, f.Rooms, f.Attendees)
@@ -154,7 +152,6 @@ func (c *eventBuilder) uid() string {
 
 func (c *eventBuilder) meetingID() int64 { return cmp.Or(c.n.Facts.MeetingID, c.n.MeetingID) }
 
-// event returns an event without times.
 func (c *eventBuilder) event(title, description string, roomNames []string, attendees []notify.Contact) *ics.VEvent {
 	f := c.n.Facts
 	ev := ics.NewEvent(c.uid())
@@ -194,7 +191,6 @@ func (c *eventBuilder) event(title, description string, roomNames []string, atte
 	return ev
 }
 
-// partstat returns the iCalendar value of a response.
 func partstat(response string) ics.ParticipationStatus {
 	switch response {
 	case "accepted":

@@ -81,7 +81,6 @@ func (r *Renderer) published(e Event) *ics.VEvent {
 	return ev
 }
 
-// eventZone returns the zone of e, or nil for UTC.
 func eventZone(e Event) *time.Location { return zoneOf(notify.Facts{Timezone: e.Timezone}) }
 
 // zonesOf returns the zones of the events by name, each with the time span that its description

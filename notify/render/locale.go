@@ -18,7 +18,6 @@ var variants = []string{
 	"waitlist_offer", "waitlist_booked", "waitlist_expired",
 }
 
-// required returns the templates that each language must define.
 func required() []string {
 	names := []string{
 		"date", "date-short", "weekday", "month", "time", "duration", "list-separator", "and-more",
@@ -111,7 +110,6 @@ func (ls *locales) of(want string) *locale {
 	return ls.all[i]
 }
 
-// say executes a template and returns its text.
 func (l *locale) say(name string, data any) (string, error) {
 	var b strings.Builder
 	if err := l.templates.ExecuteTemplate(&b, name, data); err != nil {

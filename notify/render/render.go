@@ -122,7 +122,6 @@ func (r *Renderer) SMS(n notify.Notification, now time.Time) (string, error) {
 	return text, nil
 }
 
-// page is the data for the two layouts of an email.
 type page struct {
 	Lang     string
 	Subject  string
@@ -142,7 +141,6 @@ type page struct {
 	SentBy   string
 }
 
-// action is a button that leads to a confirmation page.
 type action struct{ Label, URL, Colour string }
 
 func (r *Renderer) addDecision(p *page, v *view, n notify.Notification) {
@@ -177,7 +175,6 @@ func (r *Renderer) addResponses(p *page, v *view, n notify.Notification) {
 	}
 }
 
-// responseURL returns the link to respond, or "" if there is nothing to respond to.
 func (r *Renderer) responseURL(v *view, n notify.Notification) string {
 	if r.links.Respond == nil || n.Kind != notify.Invitation && n.Kind != notify.Change || v.Part == "ends" { // the end of a series changes no response
 		return ""

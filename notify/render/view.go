@@ -147,7 +147,6 @@ func variantOf(n notify.Notification) (string, error) {
 	return "", fmt.Errorf("unknown notification kind %q", n.Kind)
 }
 
-// needsDecision reports whether the reader should approve or reject.
 func (v *view) needsDecision() bool {
 	switch notify.Kind(v.Kind) {
 	case notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation:
@@ -156,7 +155,6 @@ func (v *view) needsDecision() bool {
 	return false
 }
 
-// names joins names into one line.
 func (v *view) names(ns []string) string {
 	out := make([]string, len(ns))
 	for i, n := range ns {
@@ -189,7 +187,6 @@ type part struct {
 	Unit string // day, hour, minute or second
 }
 
-// parts returns the two largest units of a duration.
 func parts(d time.Duration) []part {
 	var ps []part
 	for _, u := range []struct {
@@ -243,12 +240,10 @@ func (v *view) fields() []field {
 	return fs
 }
 
-// slot formats the time of the meeting in a zone.
 func (v *view) slot(in *time.Location) []string {
 	return v.slotOf(v.start.In(in), v.end.In(in))
 }
 
-// slotOf formats a time span in the zone of its arguments.
 func (v *view) slotOf(start, end time.Time) []string {
 	date := func(t time.Time) string { return v.locale.must("date", t) }
 	clock := func(t time.Time) string { return v.locale.must("time", t) }
@@ -331,7 +326,6 @@ func (v *view) rule() string {
 	return v.locale.must("rule", r)
 }
 
-// weekdays translates days such as MO,WE.
 func (v *view) weekdays(days string) (string, error) {
 	var names []string
 	for day := range strings.SplitSeq(days, ",") {
@@ -420,7 +414,6 @@ func lines(s string, n int) []string {
 	return ls
 }
 
-// cut shortens s to at most n runes.
 func cut(s string, n int) string {
 	rs := []rune(s)
 	if len(rs) <= n {

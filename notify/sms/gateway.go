@@ -32,7 +32,6 @@ type Gateway struct {
 	Timeout time.Duration // 10s
 }
 
-// gateway is a parsed Gateway.
 type gateway struct {
 	method  string
 	url     *template.Template
@@ -162,7 +161,6 @@ func execute(t *template.Template, m Message) (string, error) {
 	return b.String(), nil
 }
 
-// send makes the request and classifies the response.
 func (g *gateway) send(ctx context.Context, m Message) error {
 	req, _, err := g.request(ctx, m)
 	if err != nil {

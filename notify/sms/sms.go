@@ -88,7 +88,6 @@ func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
 	return s.post(ctx, n, Message{ID: id, To: to, Text: text, Kind: string(n.Kind)})
 }
 
-// phone removes separators from a number.
 func phone(s string) (string, error) {
 	bare := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" \u00A0-./()", r) {

@@ -336,7 +336,6 @@ func (d *Deliver) follow(ctx context.Context, waiting []*Delivery, w *Webhook, u
 	return n, 0, nil
 }
 
-// conclude stores deliveries together or, if that fails, one by one.
 func (d *Deliver) conclude(ds []*Delivery) error {
 	if len(ds) == 0 {
 		return nil
@@ -406,7 +405,6 @@ func (d *Deliver) failed(one *Delivery, o Outcome, last bool) error {
 	return verdict
 }
 
-// stop deactivates a webhook whose server answered 410 Gone.
 func (d *Deliver) stop(ctx context.Context, w *Webhook) error {
 	_, err := d.store.UpdateWebhook(ctx, w.ID, func(is *Webhook) error {
 		if is.URL != w.URL { // the URL has changed since
@@ -423,7 +421,6 @@ func (d *Deliver) stop(ctx context.Context, w *Webhook) error {
 	return d.unlessDown(err)
 }
 
-// setOutcome sets the outcome of an attempt.
 func (d *Deliver) setOutcome(one *Delivery, o Outcome, s State) {
 	one.State, one.Status, one.LastError, one.UpdatedAt = s, o.Status, o.Error, d.now()
 }
@@ -453,7 +450,6 @@ type Outcome struct {
 	Took       time.Duration
 }
 
-// send posts body as the delivery d of w.
 func send(ctx context.Context, s *post.Sender, w *Webhook, d *Delivery, body []byte) Outcome {
 	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	defer cancel()

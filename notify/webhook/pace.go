@@ -33,7 +33,6 @@ type pace struct {
 	took     time.Duration
 }
 
-// ended is the result of a post.
 type ended int
 
 const (

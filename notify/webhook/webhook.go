@@ -76,7 +76,6 @@ func (d *Delivery) Message() delayjob.Message {
 	return delayjob.Message{Job: Job, Key: fmt.Sprint(d.ID), Version: d.Version, Due: d.Due}
 }
 
-// Limits of webhooks.
 const (
 	MinSecret   = 16 // characters
 	MaxSecret   = 200
@@ -90,7 +89,6 @@ var (
 	ErrTooMany  = fmt.Errorf("there are %d webhooks, the maximum", MaxWebhooks)
 )
 
-// The fault types of package fault, shared by all packages.
 type (
 	Fault        = fault.Fault
 	InvalidError = fault.InvalidError
@@ -130,7 +128,6 @@ func (w *Webhook) checkVersion(version *int64) error {
 	return nil
 }
 
-// maxText limits stored text from clients and servers.
 const maxText = 500
 
 func clip(s string) string {

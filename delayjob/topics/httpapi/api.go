@@ -14,7 +14,6 @@ import (
 	"punctual/delayjob/topics"
 )
 
-// describe makes an operation of topics.
 type describe func(id, method, path, summary string, more ...func(*huma.Operation)) huma.Operation
 
 func status(n int) func(*huma.Operation) { return func(o *huma.Operation) { o.DefaultStatus = n } }
@@ -67,7 +66,6 @@ func Register(api huma.API, s *topics.Service, rate account.Limiter) {
 	huma.Register(api, op("requeue-dead-topic-job", http.MethodPost, "/topics/{topic}/dead/{id}/requeue", "Try a dead job again", status(http.StatusNoContent), changes), h.requeue)
 }
 
-// answers describes a status with a body of type T.
 func answers[T any](api huma.API, code int, description string) func(*huma.Operation) {
 	return func(o *huma.Operation) {
 		if o.Responses == nil {
@@ -87,7 +85,6 @@ func orAlso[T any](api huma.API, code int) func(*huma.Operation) {
 	}
 }
 
-// accepted describes 202, which has no body.
 func accepted(description string) func(*huma.Operation) {
 	return func(o *huma.Operation) {
 		if o.Responses == nil {

@@ -16,7 +16,6 @@ import (
 	"punctual/delayjob/topics"
 )
 
-// newTopicJob is a job as it is added.
 type newTopicJob struct {
 	ID          *string         `json:"id,omitempty" maxLength:"128" pattern:"^[A-Za-z0-9._~-]+$" doc:"Without one the server makes one"`
 	Due         *time.Time      `json:"due,omitempty" doc:"At most 5 years ahead; either this or delay_ms"`
@@ -119,7 +118,6 @@ func dueTime(due *time.Time, delayMs *int64, at string, now time.Time) (time.Tim
 	return t.UTC().Truncate(time.Microsecond), nil
 }
 
-// decode reads one JSON object strictly.
 func decode(raw []byte, into any, at string) *fault.Fault {
 	wrong := func(location, code, message string) *fault.Fault {
 		return new(fault.New(location, code, "%s", message))

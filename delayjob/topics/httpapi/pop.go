@@ -33,7 +33,6 @@ type popInput struct {
 	Body *PopOptions `required:"false"`
 }
 
-// Resolve implements [huma.Resolver].
 func (*popInput) Resolve(ctx huma.Context) []error { return liftDeadline(ctx) }
 
 type popManyInput struct {
@@ -43,7 +42,6 @@ type popManyInput struct {
 	}
 }
 
-// Resolve implements [huma.Resolver].
 func (*popManyInput) Resolve(ctx huma.Context) []error { return liftDeadline(ctx) }
 
 type poppedJob struct {

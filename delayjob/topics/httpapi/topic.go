@@ -138,7 +138,6 @@ type deadOutput struct {
 	}
 }
 
-// A cursor is a place in a list.
 type cursor struct {
 	At time.Time
 	ID string
