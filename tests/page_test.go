@@ -3,6 +3,7 @@ package tests
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -270,9 +271,12 @@ func (b *tab) dark(dark bool) {
 	}))
 }
 
-// shot keeps a picture with the artefacts of the test.
+// shot keeps a picture, if go test runs with -artifacts.
 func (b *tab) shot(name string) {
 	b.t.Helper()
+	if flag.Lookup("test.artifacts").Value.String() != "true" {
+		return
+	}
 	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		b.t.Logf("no picture: %v", err)
