@@ -21,13 +21,17 @@ import (
 func TestInstant_oneView(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		l := newLine(f)
+		site := &meeting.Site{Name: "Site", CreatedAt: now, UpdatedAt: now}
+		if err := f.store.CreateSite(t.Context(), site); err != nil {
+			t.Fatal(err)
+		}
 		over, rounds := time.Now().Add(time.Second), 0
 		rapid.Check(t, func(rt *rapid.T) {
 			if time.Now().After(over) && rounds > 0 {
 				return // enough was seen; how much depends on the machine
 			}
 			rounds++
-			s := newTale(rt, l)
+			s := newTale(rt, l, site.ID)
 			for range rapid.IntRange(2, 5).Draw(rt, "meetings") {
 				s.book()
 			}
@@ -80,7 +84,7 @@ type expected struct {
 	came     bool
 }
 
-func newTale(t *rapid.T, l *line) *tale {
+func newTale(t *rapid.T, l *line, site int64) *tale {
 	s := &tale{line: l, t: t, quota: rapid.IntRange(1, 4).Draw(t, "quota")}
 	l.clock = now
 	l.settings.HoldPending = rapid.Bool().Draw(t, "hold")
@@ -88,7 +92,7 @@ func newTale(t *rapid.T, l *line) *tale {
 	s.approves = rapid.Bool().Draw(t, "approves")
 	required, checkIn := rapid.Bool().Draw(t, "approval"), rapid.Bool().Draw(t, "check_in")
 	s.room = l.room("Room", func(r *meeting.Room) {
-		r.Approval.Required = required
+		r.SiteID, r.Approval.Required = site, required
 		if s.approves {
 			r.Approval.OnTimeout = meeting.Confirmed
 		}
@@ -300,6 +304,9 @@ func (s *tale) compare() {
 
 	s.same("of all rooms", s.allBusy(day, s.clock)[s.room.ID], held, nil)
 
+	span := clock.Slot{Start: s.clock.Add(-time.Duration(rapid.IntRange(0, 24).Draw(s.t, "from")) * 5 * time.Minute), End: s.drawn().End}
+	s.same("use of the site", s.use(report.Query{Span: span, SiteID: s.room.SiteID}), s.use(report.Query{Span: span}), nil)
+
 	if s.closed {
 		return // the other views leave out rooms that are not in use, and show blackouts
 	}
@@ -330,6 +337,19 @@ func (s *tale) compare() {
 			s.same("report", []int{u.Meetings, u.NoShows, u.Rejected}, []int{booked, len(want[meeting.Released]), len(want[meeting.Rejected])}, err)
 		}
 	}
+}
+
+// use of the room. A report of a site finds meetings by its rooms, one of all sites by start.
+func (s *tale) use(q report.Query) report.RoomUse {
+	s.Helper()
+	q.Group = report.ByRoom
+	use, err := s.store.RoomUse(s.Context(), q, nil, s.clock)
+	i := slices.IndexFunc(use, func(u report.RoomUse) bool { return u.ID == s.room.ID })
+	if err != nil || i < 0 {
+		s.same("error", err, nil, err)
+		return report.RoomUse{}
+	}
+	return use[i]
 }
 
 func (s *tale) same(what string, got, want any, err error) {

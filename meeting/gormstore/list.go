@@ -187,11 +187,17 @@ func vacates(status meeting.Status) bool {
 }
 
 // meetingsIn selects the ids of all meetings in rooms within a span that do not [vacates] them, and of
-// some others. Most hold their rooms. The others are requests and meetings that were ended early.
+// some others.
 func meetingsIn(rooms, from, to string) string {
+	return heldOrNot(occupanciesOf(rooms, from, to), from, to)
+}
+
+// heldOrNot does so for a table of occupancies: most meetings hold their rooms. The others are
+// requests and meetings that were ended early.
+func heldOrNot(occupancies, from, to string) string {
 	return longRowsWithin("meetings", "o.id", from, to) +
 		"\n\tUNION SELECT m.id FROM meetings m WHERE (m.status = 'pending' OR m.ended_at < m.ends_at) AND " + recent("m", from, to) +
-		"\n\tUNION SELECT o.meeting_id FROM " + occupanciesOf(rooms, from, to) + " WHERE o.meeting_id IS NOT NULL"
+		"\n\tUNION SELECT o.meeting_id FROM " + occupancies + " WHERE o.meeting_id IS NOT NULL"
 }
 
 func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {

@@ -17,9 +17,13 @@ import (
 // overlap it and no others, in whatever pages.
 func TestSpans_agreeWithReference(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
+		site := &meeting.Site{Name: "Site", CreatedAt: now, UpdatedAt: now}
+		if err := f.store.CreateSite(t.Context(), site); err != nil {
+			t.Fatal(err)
+		}
 		var booked []*meeting.Meeting
 		for i := range 12 {
-			room := f.room(fmt.Sprint("Room ", i))
+			room := f.room(fmt.Sprint("Room ", i), func(r *meeting.Room) { r.SiteID = site.ID })
 			m, err := f.create(terms(slot("09:00", "10:00"), room), []meeting.Actor{f.anna, f.ben}[i%2])
 			if err != nil {
 				t.Fatal(err)
@@ -101,14 +105,6 @@ func TestSpans_agreeWithReference(t *testing.T) {
 			got, err = f.store.HeldBy(f.Context(), f.anna.ID, rooms, span, time.Time{})
 			same("held by Anna", got, err, slots(func(m *meeting.Meeting) bool { return m.Organizer.UserID == f.anna.ID }))
 
-			used, err := f.store.RoomUse(f.Context(), report.Query{Group: report.ByRoom, Span: span}, nil, now)
-			if err != nil {
-				t.Fatal(err)
-			}
-			total := map[int64]time.Duration{}
-			for _, u := range used {
-				total[u.ID] = u.Booked
-			}
 			want := map[int64]time.Duration{}
 			for room, of := range slots(anyone) {
 				from, to := of[0].Start, of[0].End
@@ -120,7 +116,17 @@ func TestSpans_agreeWithReference(t *testing.T) {
 				}
 				want[room] = to.Sub(from)
 			}
-			f.want("used", total, want)
+			for _, siteID := range []int64{0, site.ID} {
+				used, err := f.store.RoomUse(f.Context(), report.Query{Group: report.ByRoom, Span: span, SiteID: siteID}, nil, now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				total := map[int64]time.Duration{}
+				for _, u := range used {
+					total[u.ID] = u.Booked
+				}
+				f.want("used", total, want)
+			}
 			if f.Failed() {
 				t.FailNow()
 			}

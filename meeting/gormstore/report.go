@@ -17,10 +17,11 @@ import (
 var getReportedRooms = write(`SELECT r.id, r.name, COALESCE(r.site_id, 0), COALESCE(s.name, ''),
 		CASE WHEN r.timezone <> '' THEN r.timezone ELSE COALESCE(s.timezone, '') END, r.policy, r.active AND r.deleted_at IS NULL
 	FROM rooms r LEFT JOIN sites s ON s.id = r.site_id
+	WHERE CAST($1 AS bigint) IN (0, r.site_id)
 	ORDER BY lower(r.name), r.id`)
 
 // ReportedRooms decodes each policy once: many rooms have the same.
-func (s *Store) ReportedRooms(ctx context.Context) ([]report.Room, error) {
+func (s *Store) ReportedRooms(ctx context.Context, siteID int64) ([]report.Room, error) {
 	var rooms []report.Room
 	policies := map[string]*meeting.Policy{}
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
@@ -39,22 +40,35 @@ func (s *Store) ReportedRooms(ctx context.Context) ([]report.Room, error) {
 		r.Policy = policies[policy]
 		rooms = append(rooms, r)
 		return nil
-	}, getReportedRooms)
+	}, getReportedRooms, siteID)
 	if err != nil {
 		return nil, fmt.Errorf("rooms to report on: %w", err)
 	}
 	return rooms, nil
 }
 
-// attendeeCounts counts the attendees of all meetings of a span in one go, which Postgres does best.
-var attendeeCounts = `{postgres: LEFT JOIN (SELECT meeting_id, count(*) AS n FROM attendees WHERE meeting_id IN (` +
+// A report reads the meetings that touch a span ($1, $2): all of them by start, or those of a site
+// ($4) by its rooms, which is a twentieth if there are twenty sites.
+const reportedColumns = "o.id, o.status, o.visibility, o.starts_at, o.ends_at, o.approval_deadline, o.no_show_at, o.checked_in_at, o.ended_at"
+
+var (
+	reportedMeetings = rowsWithin("meetings", reportedColumns, "$1", "$2")
+	reportedOfSite   = "SELECT " + reportedColumns + " FROM (" + heldOrNot("rooms AS r {sqlite: CROSS} JOIN occupancies AS o ON r.site_id = $4 AND "+ofRoom("r.id", "$1", "$2"), "$1", "$2") + `
+	UNION SELECT m.id FROM meetings m WHERE m.status IN ('cancelled', 'rejected', 'released') AND ` + recent("m", "$1", "$2") + `) AS l
+	CROSS JOIN meetings AS o WHERE o.id = l.id AND ` + touches("o", "$1", "$2")
+)
+
+// Postgres counts the attendees of all meetings of a span best in one go.
+const personsOfEach = "(SELECT count(*) FROM attendees a WHERE a.meeting_id = m.id)"
+
+var personsAtOnce = `{postgres: LEFT JOIN (SELECT meeting_id, count(*) AS n FROM attendees WHERE meeting_id IN (` +
 	postgres.translate(rowsWithin("meetings", "o.id", "$1", "$2")) + `)
 		GROUP BY meeting_id) AS a ON a.meeting_id = m.id}`
 
-// effective are the rows of meetings that touch a span ($1, $2), with the status that holds at an
-// instant ($3) and from when on their rooms were free, if that was before their end:
-// [meeting.Meeting.EffectiveStatus] in SQL.
-var effective = `SELECT m.*, CASE WHEN m.status = 'released' AND m.missed THEN {least}(COALESCE(m.ended_at, m.no_show_at), m.no_show_at) ELSE m.ended_at END AS left_at
+// effective are rows of meetings with the status that holds at an instant ($3) and from when on
+// their rooms were free, if that was before their end: [meeting.Meeting.EffectiveStatus] in SQL.
+func effective(meetings string) string {
+	return `SELECT m.*, CASE WHEN m.status = 'released' AND m.missed THEN {least}(COALESCE(m.ended_at, m.no_show_at), m.no_show_at) ELSE m.ended_at END AS left_at
 	FROM (SELECT m.id, m.visibility, m.starts_at, m.ends_at, m.no_show_at, m.checked_in_at, m.ended_at, m.missed,
 			CASE WHEN m.status IN ('confirmed', 'in_progress') AND m.missed AND m.no_show_at <= $3 THEN 'released' ELSE m.status END AS status
 		FROM (SELECT m.*, m.checked_in_at IS NULL AND m.no_show_at IS NOT NULL AND m.no_show_at < m.ends_at AS missed
@@ -62,41 +76,57 @@ var effective = `SELECT m.*, CASE WHEN m.status = 'released' AND m.missed THEN {
 					CASE WHEN m.status <> 'pending' OR m.approval_deadline > $3 THEN m.status
 						WHEN NOT EXISTS (SELECT 1 FROM approvals q WHERE q.meeting_id = m.id AND q.on_timeout = 'confirmed') THEN 'rejected'
 						WHEN ` + holdsRooms + ` THEN 'confirmed' ELSE m.status END AS status
-				FROM (` + rowsWithin("meetings", "o.id, o.status, o.visibility, o.starts_at, o.ends_at, o.approval_deadline, o.no_show_at, o.checked_in_at, o.ended_at", "$1", "$2") + `) AS m` + once + `) AS m` + once + `) AS m` + once + `) AS m`
+				FROM (` + meetings + `) AS m` + once + `) AS m` + once + `) AS m` + once + `) AS m`
+}
 
 // once ends a subquery whose columns are computed once for each row. Without it both databases repeat
 // an expression wherever its column is used, dozens of times for the status.
 const once = ` {postgres: OFFSET 0}{sqlite: LIMIT -1}`
 
-// reported are the meetings that touch a span ($1, $2), as they are at an instant ($3).
-var reported = `(SELECT m.id, m.status, m.starts_at, m.ends_at, m.status NOT IN ('cancelled', 'rejected') AS booked,
+// reported are meetings as they are at an instant ($3).
+func reported(meetings, persons, join string) string {
+	return `(SELECT m.id, m.status, m.starts_at, m.ends_at, m.status NOT IN ('cancelled', 'rejected') AS booked,
 		m.status NOT IN ('cancelled', 'rejected') AND (m.visibility <> 'private' OR CAST($5 AS boolean)) AS counted,
 		CASE WHEN m.status NOT IN ('cancelled', 'rejected', 'released') AND (m.no_show_at IS NULL OR m.checked_in_at IS NOT NULL)
 			THEN {least}(m.ends_at, COALESCE(m.ended_at, m.ends_at), CAST($3 AS timestamptz)) ELSE m.starts_at END AS used_until,
 		CASE WHEN m.status NOT IN ('cancelled', 'rejected') AND m.left_at < m.ends_at THEN {greatest}(m.left_at, m.starts_at) ELSE m.ends_at END AS freed_at,
 		{greatest}(m.starts_at, CAST($1 AS timestamptz)) AS first_at,
-		1 + {postgres: COALESCE(a.n, 0)}{sqlite: (SELECT count(*) FROM attendees a WHERE a.meeting_id = m.id)} AS persons
-	FROM (` + effective + once + `) AS m
-	` + attendeeCounts + `
+		1 + ` + persons + ` AS persons
+	FROM (` + effective(meetings) + once + `) AS m
+	` + join + `
 	WHERE m.status IN ('confirmed', 'in_progress', 'ended', 'released', 'cancelled', 'rejected')` + once + `) AS m`
-
-// inRooms are they by room, of a site ($4; 0: of all).
-var inRooms = ` FROM ` + reported + ` {sqlite: CROSS} JOIN meeting_rooms mr ON mr.meeting_id = m.id JOIN rooms r ON r.id = mr.room_id LEFT JOIN sites s ON s.id = r.site_id
-	WHERE (CAST($4 AS bigint) = 0 OR r.site_id = $4)`
-
-// roomUse adds up by room or site; all of the span is one part.
-var roomUse = map[report.Grouping]statement{
-	report.ByRoom: useBy("mr.room_id"),
-	report.BySite: useBy("COALESCE(r.site_id, 0)"),
 }
 
-func useBy(id string) statement {
+// inRooms are reported meetings by room, of a site ($4; 0: of all).
+func inRooms(reported string) string {
+	return ` FROM ` + reported + ` {sqlite: CROSS} JOIN meeting_rooms mr ON mr.meeting_id = m.id JOIN rooms r ON r.id = mr.room_id LEFT JOIN sites s ON s.id = r.site_id
+	WHERE (CAST($4 AS bigint) = 0 OR r.site_id = $4)`
+}
+
+// useStatements add up by room, by site, and by alike meetings: those of the same times in one
+// zone. There are few such times, and which days and hours they touch is computed without the database.
+type useStatements struct{ byRoom, bySite, alike statement }
+
+var (
+	useOfAll  = useOf(reported(reportedMeetings, "{postgres: COALESCE(a.n, 0)}{sqlite: "+personsOfEach+"}", personsAtOnce))
+	useOfSite = useOf(reported(reportedOfSite, personsOfEach, ""))
+)
+
+func useOf(reported string) useStatements {
 	const start, end = "m.first_at", "{least}(m.ends_at, CAST($2 AS timestamptz))"
-	return write(`SELECT ` + id + `,
+	by := func(id string) statement {
+		return write(`SELECT ` + id + `,
 		COALESCE(sum({seconds}(` + end + ` - ` + start + `)) FILTER (WHERE m.booked), 0),
 		COALESCE(sum({seconds}({least}(m.used_until, CAST($2 AS timestamptz)) - ` + start + `)) FILTER (WHERE m.used_until > ` + start + `), 0),
 		COALESCE(sum({seconds}(` + end + ` - {greatest}(m.freed_at, ` + start + `))) FILTER (WHERE m.freed_at < ` + end + `), 0),
-		` + counts + inRooms + ` GROUP BY 1`)
+		` + counts + inRooms(reported) + ` GROUP BY 1`)
+	}
+	return useStatements{
+		byRoom: by("mr.room_id"),
+		bySite: by("COALESCE(r.site_id, 0)"),
+		alike: write(`SELECT CASE WHEN r.timezone <> '' THEN r.timezone ELSE COALESCE(s.timezone, '') END, m.starts_at, m.ends_at,
+		{seconds}(m.used_until - m.starts_at), {seconds}(m.freed_at - m.starts_at), ` + counts + inRooms(reported) + ` GROUP BY 1, 2, 3, 4, 5`),
+	}
 }
 
 const counts = `count(*) FILTER (WHERE m.booked), count(*) FILTER (WHERE m.status = 'released'), count(*) FILTER (WHERE m.status = 'cancelled'),
@@ -104,14 +134,17 @@ const counts = `count(*) FILTER (WHERE m.booked), count(*) FILTER (WHERE m.statu
 		COALESCE(sum(m.persons) FILTER (WHERE m.counted AND r.capacity > 0), 0), count(*) FILTER (WHERE m.counted AND r.capacity > 0),
 		COALESCE(sum(r.capacity) FILTER (WHERE m.counted), 0)`
 
-// alikeUse adds up meetings of the same times in one zone: there are few such times, and what
-// days and hours they touch is found out without the database.
-var alikeUse = write(`SELECT CASE WHEN r.timezone <> '' THEN r.timezone ELSE COALESCE(s.timezone, '') END, m.starts_at, m.ends_at,
-		{seconds}(m.used_until - m.starts_at), {seconds}(m.freed_at - m.starts_at), ` + counts + inRooms + ` GROUP BY 1, 2, 3, 4, 5`)
-
 func (s *Store) RoomUse(ctx context.Context, q report.Query, days []report.ZoneDay, at time.Time) (used []report.RoomUse, err error) {
 	args := []any{micro(q.Span.Start), micro(q.Span.End), micro(at), q.SiteID, q.Private}
-	if by, ok := roomUse[q.Group]; ok {
+	use := useOfAll
+	if q.SiteID != 0 {
+		use = useOfSite
+	}
+	if q.Group == report.ByRoom || q.Group == report.BySite {
+		by := use.byRoom
+		if q.Group == report.BySite {
+			by = use.bySite
+		}
 		err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 			var u report.RoomUse
 			var booked, inUse, freed float64
@@ -130,7 +163,7 @@ func (s *Store) RoomUse(ctx context.Context, q report.Query, days []report.ZoneD
 			err := rows.Scan(append([]any{&zone, &slot.Start, &slot.End, &used, &kept}, countsOf(&n)...)...)
 			by.add(zone, slot, slot.Start.Add(seconds(used)), slot.Start.Add(seconds(kept)), &n)
 			return err
-		}, alikeUse, args...)
+		}, use.alike, args...)
 		used = by.all()
 	}
 	if err != nil {

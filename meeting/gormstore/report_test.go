@@ -94,7 +94,7 @@ func TestRoomUse(t *testing.T) {
 			"third":  {Day: "third", Booked: 2 * time.Hour},
 		})
 
-		rooms, err := f.store.ReportedRooms(t.Context())
+		rooms, err := f.store.ReportedRooms(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

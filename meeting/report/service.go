@@ -32,12 +32,9 @@ func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (g
 	if q.Span, err = spanOf(q.Span, at); err != nil {
 		return nil, nil, q.Span, err
 	}
-	rooms, err := s.store.ReportedRooms(ctx)
+	rooms, err := s.store.ReportedRooms(ctx, q.SiteID)
 	if err != nil {
 		return nil, nil, q.Span, fmt.Errorf("utilization: %w", err)
-	}
-	if q.SiteID != 0 {
-		rooms = slices.DeleteFunc(rooms, func(r Room) bool { return r.SiteID != q.SiteID })
 	}
 	open := &openings{span: q.Span, inForce: s.timezone(), known: map[opening]map[string]time.Duration{}}
 	var days []ZoneDay

@@ -10,9 +10,9 @@ import (
 
 // Store is what reports need from persistence. It never reveals what a meeting is about.
 type Store interface {
-	// ReportedRooms are all rooms by name, then id, those that were deleted included. Their Zone is
-	// empty where neither room nor site names one.
-	ReportedRooms(ctx context.Context) ([]Room, error)
+	// ReportedRooms are all rooms of a site, or of all sites if it is 0, by name, then id. Deleted rooms
+	// are included. Their Zone is empty where neither room nor site names one.
+	ReportedRooms(ctx context.Context, siteID int64) ([]Room, error)
 	// RoomUse adds up the meetings that touch q's span by its grouping; at is when it is looked
 	// at. A meeting counts where it begins, or where the span does. Days are those of the rooms'
 	// zones, or hours of them, within the span, in the order of their starts in each zone; groups of
