@@ -476,7 +476,7 @@ const listScan = 5000
 // List implements [topics.Store].
 func (s *Topics) List(ctx context.Context, topic string, state topics.State, now time.Time, after *topics.Job, limit int) ([]*topics.Job, *topics.Job, error) {
 	of := map[topics.State]string{
-		"":              "state <> 'deleted'",
+		"":              "state <> @deleted",
 		topics.Delayed:  isOpen + " AND due_at > @now",
 		topics.Ready:    isOpen + " AND due_at <= @now",
 		topics.Reserved: "state = 'pending' AND " + isLeased,
@@ -484,7 +484,7 @@ func (s *Topics) List(ctx context.Context, topic string, state topics.State, now
 	if of == "" {
 		of = "state = @state"
 	}
-	args := map[string]any{"topic": topic, "state": string(state), "now": now.UTC()}
+	args := map[string]any{"topic": topic, "state": string(state), "deleted": topics.Deleted, "now": now.UTC()}
 	rows, order, from := "topic = @topic", "id", "id > @id"
 	if state == topics.Delayed || state == topics.Ready || state == topics.Reserved {
 		rows, order, from = "topic = @topic AND state = 'pending'", "due_at, id", "(due_at, id) > (@due, @id)"
