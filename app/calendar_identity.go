@@ -11,19 +11,30 @@ import (
 	"punctual/notify/render"
 )
 
+type calendarIdentityRow struct {
+	OnlyRow       int `gorm:"primaryKey"`
+	Domain        string
+	FormerDomain  string
+	FormerMeeting int64
+	FormerSeries  int64
+}
+
+func (calendarIdentityRow) TableName() string { return "calendar_identity" }
+
 // calendarIdentity returns what the UIDs of this installation's events end in. The first start
 // makes it up, and all instances get the same. domain is what UIDs ended in before an upgrade.
-func calendarIdentity(ctx context.Context, db *gorm.DB, domain string) (id render.Identity, err error) {
+func calendarIdentity(ctx context.Context, db *gorm.DB, domain string) (render.Identity, error) {
 	made := make([]byte, 16)
 	rand.Read(made) // never fails
 	db = db.WithContext(ctx)
-	err = db.Exec("UPDATE calendar_identity SET domain = ?, former_domain = ? WHERE domain IS NULL", hex.EncodeToString(made)+".punctual", domain).Error
+	var r calendarIdentityRow
+	err := db.Model(&r).Where("domain IS NULL").
+		Updates(map[string]any{"domain": hex.EncodeToString(made) + ".punctual", "former_domain": domain}).Error
 	if err == nil {
-		err = db.Raw("SELECT domain, former_domain, former_meeting, former_series FROM calendar_identity").Row().
-			Scan(&id.Domain, &id.FormerDomain, &id.FormerMeeting, &id.FormerSeries)
+		err = db.Take(&r).Error
 	}
 	if err != nil {
-		return id, fmt.Errorf("calendar identity: %w", err)
+		return render.Identity{}, fmt.Errorf("calendar identity: %w", err)
 	}
-	return id, nil
+	return render.Identity{Domain: r.Domain, FormerDomain: r.FormerDomain, FormerMeeting: r.FormerMeeting, FormerSeries: r.FormerSeries}, nil
 }

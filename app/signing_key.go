@@ -7,7 +7,16 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 )
+
+type signingKeyRow struct {
+	Name      string `gorm:"primaryKey"`
+	Key       []byte
+	CreatedAt time.Time
+}
+
+func (signingKeyRow) TableName() string { return "signing_keys" }
 
 // signingKey returns the key with a name. The first caller creates it, and all instances get the
 // same key.
@@ -15,16 +24,16 @@ func signingKey(ctx context.Context, db *gorm.DB, name string) ([]byte, error) {
 	made := make([]byte, 32)
 	rand.Read(made) // never fails
 	db = db.WithContext(ctx)
-	err := db.Exec("INSERT INTO signing_keys (name, key, created_at) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING", name, made, time.Now().UTC()).Error
-	var keys [][]byte
+	err := db.Clauses(clause.OnConflict{DoNothing: true}).Create(&signingKeyRow{Name: name, Key: made, CreatedAt: time.Now().UTC()}).Error
+	var r signingKeyRow
 	if err == nil {
-		err = db.Raw("SELECT key FROM signing_keys WHERE name = ?", name).Scan(&keys).Error
+		err = db.Take(&r, "name = ?", name).Error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("signing key %q: %w", name, err)
 	}
-	if len(keys) != 1 || len(keys[0]) < 32 {
-		return nil, fmt.Errorf("signing key %q is missing or too short", name)
+	if len(r.Key) < 32 {
+		return nil, fmt.Errorf("signing key %q is too short", name)
 	}
-	return keys[0], nil
+	return r.Key, nil
 }

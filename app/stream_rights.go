@@ -115,13 +115,11 @@ func (r *rights) latest(ctx context.Context, seen int64) int64 {
 // there is none. After 0, it returns the latest entry of any kind.
 func rightsHistory(db *gorm.DB) func(ctx context.Context, after int64) (int64, error) {
 	return func(ctx context.Context, after int64) (latest int64, err error) {
-		if after == 0 {
-			err = db.WithContext(ctx).Raw("SELECT COALESCE(MAX(id), 0) FROM audit").Scan(&latest).Error
-			return latest, err
+		q := db.WithContext(ctx).Table("audit").Select("COALESCE(MAX(id), ?)", after)
+		if after != 0 {
+			q = q.Where("id > ? AND (subject = 'user' OR action IN ('token.deleted', 'session.ended'))", after)
 		}
-		err = db.WithContext(ctx).Raw(`SELECT COALESCE(MAX(id), ?) FROM audit
-			WHERE id > ? AND (subject = 'user' OR action IN ('token.deleted', 'session.ended'))`, after, after).Scan(&latest).Error
-		return latest, err
+		return latest, q.Scan(&latest).Error
 	}
 }
 

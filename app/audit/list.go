@@ -157,118 +157,99 @@ func (q *Query) reaches(source int) bool {
 	})
 }
 
-type conditions struct {
-	all  []string
-	args []any
-}
-
-func (c *conditions) add(condition string, args ...any) {
-	c.all = append(c.all, condition)
-	c.args = append(c.args, args...)
-}
-
-func (c *conditions) where() string {
-	if len(c.all) == 0 {
-		return ""
-	}
-	return " WHERE " + strings.Join(c.all, " AND ")
-}
-
-const latestFirst = " ORDER BY e.at DESC, e.id DESC LIMIT ?"
+const latestFirst = "e.at DESC, e.id DESC"
 
 // read takes one more than asked for, which shows whether there are more. It looks at maxScanned
 // entries at most; scanned is the last of them if others follow.
-func (q *Query) read(tx *gorm.DB, source int, after *position) (rows []row, scanned *position, err error) {
+func (page *Query) read(tx *gorm.DB, source int, after *position) (rows []row, scanned *position, err error) {
 	s := sources[source]
-	c := q.within(source, after)
-	bounded := len(c.all)
-	q.matching(tx, source, c)
-	if len(c.all) > bounded {
-		if scanned, err = q.scanEnd(tx, source, after); err != nil {
+	q := page.within(tx.Table(s.from), source, after).Session(&gorm.Session{})
+	all, filtered := page.matching(q, source)
+	if filtered {
+		if scanned, err = page.scanEnd(tx, source, after); err != nil {
 			return nil, nil, err
 		}
 	}
 	if scanned != nil {
-		c.add("(e.at, e.id) >= (?, ?)", time.UnixMicro(scanned.At).UTC(), scanned.ID)
+		all = all.Where("(e.at, e.id) >= (?, ?)", time.UnixMicro(scanned.At).UTC(), scanned.ID)
 	}
-	statement := "SELECT " + s.columns + " FROM " + s.from + c.where() + latestFirst
-	return rows, scanned, tx.Raw(statement, append(c.args, q.Limit+1)...).Scan(&rows).Error
+	return rows, scanned, all.Select(s.columns).Order(latestFirst).Limit(page.Limit + 1).Find(&rows).Error
 }
 
 // scanEnd is the last entry that a page looks at; nil: it looks at all. An index holds all that
 // the statement reads.
-func (q *Query) scanEnd(tx *gorm.DB, source int, after *position) (*position, error) {
-	c := q.within(source, after)
+func (page *Query) scanEnd(tx *gorm.DB, source int, after *position) (*position, error) {
 	table, _, _ := strings.Cut(sources[source].from, " JOIN ")
-	var ends []struct {
-		ID int64
-		At time.Time
-	}
-	err := tx.Raw("SELECT e.id, e.at FROM "+table+c.where()+latestFirst+" OFFSET ?", append(c.args, 2, maxScanned-1)...).Scan(&ends).Error
+	var ends []row
+	err := page.within(tx.Table(table), source, after).Select("e.id, e.at").Order(latestFirst).Limit(2).Offset(maxScanned - 1).Find(&ends).Error
 	if err != nil || len(ends) < 2 {
 		return nil, err
 	}
 	return &position{ends[0].At.UnixMicro(), source, ends[0].ID}, nil
 }
 
-func (q *Query) within(source int, after *position) *conditions {
-	c := &conditions{}
+// within are the conditions that choose a range of an index.
+func (page *Query) within(q *gorm.DB, source int, after *position) *gorm.DB {
 	switch {
-	case q.SubjectID != "" && source == ofInstallation && q.Subject != "":
-		c.add("e.subject = ? AND e.subject_id = ?", q.Subject, q.SubjectID)
-	case q.SubjectID != "" && source == ofMeetings:
-		c.add("e.meeting_id = ?", meetingID(q.SubjectID))
-	case q.ActorID != 0:
-		c.add("e.actor_id = ?", q.ActorID)
+	case page.SubjectID != "" && source == ofInstallation && page.Subject != "":
+		q = q.Where("e.subject = ? AND e.subject_id = ?", page.Subject, page.SubjectID)
+	case page.SubjectID != "" && source == ofMeetings:
+		q = q.Where("e.meeting_id = ?", meetingID(page.SubjectID))
+	case page.ActorID != 0:
+		q = q.Where("e.actor_id = ?", page.ActorID)
 	}
 	if after != nil {
 		at := time.UnixMicro(after.At).UTC()
 		switch {
 		case source == after.Source:
-			c.add("(e.at, e.id) < (?, ?)", at, after.ID)
+			q = q.Where("(e.at, e.id) < (?, ?)", at, after.ID)
 		case source < after.Source:
-			c.add("e.at < ?", at)
+			q = q.Where("e.at < ?", at)
 		default:
-			c.add("e.at <= ?", at)
+			q = q.Where("e.at <= ?", at)
 		}
 	}
-	if !q.From.IsZero() {
-		c.add("e.at >= ?", q.From.UTC())
+	if !page.From.IsZero() {
+		q = q.Where("e.at >= ?", page.From.UTC())
 	}
-	if !q.To.IsZero() {
-		c.add("e.at < ?", q.To.UTC())
+	if !page.To.IsZero() {
+		q = q.Where("e.at < ?", page.To.UTC())
 	}
-	return c
+	return q
 }
 
-func (q *Query) matching(tx *gorm.DB, source int, c *conditions) {
+// matching adds the other conditions, with which each entry of the range is compared, and reports
+// whether there are any.
+func (page *Query) matching(q *gorm.DB, source int) (_ *gorm.DB, some bool) {
+	where := func(condition string, args ...any) { q, some = q.Where(condition, args...), true }
 	s := sources[source]
-	if q.ActorKind != "" {
-		c.add("e.actor_kind = ?", q.ActorKind)
+	if page.ActorKind != "" {
+		where("e.actor_kind = ?", page.ActorKind)
 	}
-	if q.ActorID != 0 && q.SubjectID != "" {
-		c.add("e.actor_id = ?", q.ActorID)
+	if page.ActorID != 0 && page.SubjectID != "" {
+		where("e.actor_id = ?", page.ActorID)
 	}
-	if source == ofInstallation && (q.Subject == "") != (q.SubjectID == "") {
-		c.add("(e.subject = ? OR e.subject_id = ?)", q.Subject, q.SubjectID)
+	if source == ofInstallation && (page.Subject == "") != (page.SubjectID == "") {
+		where("(e.subject = ? OR e.subject_id = ?)", page.Subject, page.SubjectID)
 	}
-	if len(q.Actions) > 0 {
-		cond, values := anyAction(s.action, q.Actions)
-		c.add(cond, values...)
+	if len(page.Actions) > 0 {
+		cond, values := anyAction(s.action, page.Actions)
+		where(cond, values...)
 	}
-	if q.Text != "" {
-		pattern := containing(q.Text)
+	if page.Text != "" {
+		pattern := containing(page.Text)
 		name := "e.subject_name"
 		if source == ofMeetings {
 			name = "m.title"
 		}
 		fold := "lower"
-		if tx.Name() == "sqlite" { // whose lower knows ASCII alone
+		if q.Name() == "sqlite" { // whose lower knows ASCII alone
 			fold = "fold"
 		}
 		like := func(column string) string { return fold + "(" + column + ") LIKE " + fold + `(?) ESCAPE '\'` }
-		c.add("("+strings.Join([]string{like("e.actor_name"), like(name), like("e.reason"), like("e.address")}, " OR ")+")", pattern, pattern, pattern, pattern)
+		where("("+strings.Join([]string{like("e.actor_name"), like(name), like("e.reason"), like("e.address")}, " OR ")+")", pattern, pattern, pattern, pattern)
 	}
+	return q, some
 }
 
 func anyAction(column string, actions []string) (cond string, values []any) {
@@ -339,7 +320,8 @@ const trimAtOnce = 5000
 // is younger than a month whatever is asked for.
 func Trim(ctx context.Context, db *gorm.DB, before time.Time) error {
 	for {
-		res := db.WithContext(ctx).Exec("DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ? ORDER BY at, id LIMIT ?)", before.UTC(), trimAtOnce)
+		tx := db.WithContext(ctx)
+		res := tx.Where("id IN (?)", tx.Model(&row{}).Select("id").Where("at < ?", before.UTC()).Order("at, id").Limit(trimAtOnce)).Delete(&row{})
 		if res.Error != nil {
 			return fmt.Errorf("trim what was done: %w", res.Error)
 		}
