@@ -189,15 +189,15 @@ func vacates(status meeting.Status) bool {
 // meetingsIn selects the ids of all meetings in rooms within a span that do not [vacates] them, and of
 // some others.
 func meetingsIn(rooms, from, to string) string {
-	return heldOrNot(occupanciesOf(rooms, from, to), from, to)
+	return "SELECT DISTINCT l.id FROM (" + heldOrNot(occupanciesOf(rooms, from, to), from, to) + ") AS l"
 }
 
-// heldOrNot does so for a table of occupancies: most meetings hold their rooms. The others are
-// requests and meetings that were ended early.
+// heldOrNot does so for a table of occupancies, some more than once: most meetings hold their rooms.
+// The others are requests and meetings that were ended early.
 func heldOrNot(occupancies, from, to string) string {
 	return longRowsWithin("meetings", "o.id", from, to) +
-		"\n\tUNION SELECT m.id FROM meetings m WHERE (m.status = 'pending' OR m.ended_at < m.ends_at) AND " + recent("m", from, to) +
-		"\n\tUNION SELECT o.meeting_id FROM " + occupancies + " WHERE o.meeting_id IS NOT NULL"
+		"\n\tUNION ALL SELECT m.id FROM meetings m WHERE (m.status = 'pending' OR m.ended_at < m.ends_at) AND " + recent("m", from, to) +
+		"\n\tUNION ALL SELECT o.meeting_id FROM " + occupancies + " WHERE o.meeting_id IS NOT NULL"
 }
 
 func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {

@@ -53,9 +53,9 @@ const reportedColumns = "o.id, o.status, o.visibility, o.starts_at, o.ends_at, o
 
 var (
 	reportedMeetings = rowsWithin("meetings", reportedColumns, "$1", "$2")
-	reportedOfSite   = "SELECT " + reportedColumns + " FROM (" + heldOrNot("rooms AS r {sqlite: CROSS} JOIN occupancies AS o ON r.site_id = $4 AND "+ofRoom("r.id", "$1", "$2"), "$1", "$2") + `
-	UNION SELECT m.id FROM meetings m WHERE m.status IN ('cancelled', 'rejected', 'released') AND ` + recent("m", "$1", "$2") + `) AS l
-	CROSS JOIN meetings AS o WHERE o.id = l.id AND ` + touches("o", "$1", "$2")
+	reportedOfSite   = "SELECT " + reportedColumns + " FROM meetings AS o WHERE " + touches("o", "$1", "$2") + `
+	AND o.id {postgres: = ANY (ARRAY(}{sqlite: IN (SELECT id FROM (}` + heldOrNot("rooms AS r {sqlite: CROSS} JOIN occupancies AS o ON r.site_id = $4 AND "+ofRoom("r.id", "$1", "$2"), "$1", "$2") + `
+	UNION ALL SELECT m.id FROM meetings m WHERE m.status IN ('cancelled', 'rejected', 'released') AND ` + recent("m", "$1", "$2") + "))"
 )
 
 // Postgres counts the attendees of all meetings of a span best in one go.
