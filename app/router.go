@@ -78,10 +78,8 @@ func newRouter(a *Application) (http.Handler, error) {
 		return r, nil
 	}
 	index := page(r)
-	(&linkpages.DecidePage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Inbox: index}).Register(r)
-	(&linkpages.ArrivalPage{Service: a.meetings, Links: a.links, Limiter: a.limiter, Now: time.Now}).Register(r)
-	(&linkpages.RespondPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
-	(&linkpages.OfferPage{Service: a.meetings, Links: a.links, Limiter: a.limiter}).Register(r)
+	pages := &linkpages.Pages{Service: a.meetings, Links: a.links, Limiter: a.limiter, Inbox: index, Now: time.Now}
+	pages.Register(r)
 	api := newAPI(r, a.config.HTTP.Secure())
 	a.register(api)
 	return answerHead(r), serveDescription(r, api)

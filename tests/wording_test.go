@@ -109,7 +109,7 @@ func wordsOf(path string) (map[int]string, error) {
 			}
 			return true
 		})
-	case ".md", ".yaml", ".ts", ".svelte", ".tmpl", ".html", ".lua", ".sql", ".js":
+	case ".md", ".yaml", ".ts", ".svelte", ".tmpl", ".html", ".lua", ".sql", ".js", ".json":
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err

@@ -10,62 +10,39 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"punctual/account"
-	"punctual/account/fault"
 	"punctual/meeting"
 )
 
-// ArrivalPage lets people check in without signing in, by a link in their mail or by the code
-// at the door: GET shows the meeting and changes nothing, since programs follow links, too;
-// POST checks in. It works without scripts.
-type ArrivalPage struct {
-	Service *meeting.Service
-	Links   *Links
-	Limiter account.Limiter // of tokens that are not ours, by network
-	Now     func() time.Time
-}
-
-func (p *ArrivalPage) page() page {
-	return page{name: "check-in", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return arrivalIn[lang].States }}
-}
-
-// Register adds the page to the router. Its looks are those of [DecidePage].
-func (p *ArrivalPage) Register(r gin.IRouter) {
-	r.GET(arrivalPath, p.show)
-	r.HEAD(arrivalPath, p.show)
-	r.POST(arrivalPath, p.arrive)
-}
-
-func (p *ArrivalPage) show(c *gin.Context) {
+func (p *Pages) showArrival(c *gin.Context) {
 	token := c.Query("token")
-	a, ok := p.read(c, token)
+	a, ok := p.readArrival(c, token)
 	if !ok {
 		return
 	}
 	at, err := p.Service.Arrivable(c.Request.Context(), a.to(c.Query("meeting")))
 	if err != nil {
-		p.page().fail(c, err)
+		p.arrivalPage().fail(c, err)
 		return
 	}
-	p.page().write(c, http.StatusOK, p.view(c, at, token))
+	p.arrivalPage().write(c, http.StatusOK, p.arrivalView(c, at, token))
 }
 
-func (p *ArrivalPage) arrive(c *gin.Context) {
+func (p *Pages) arrive(c *gin.Context) {
 	token := c.PostForm("token")
-	a, ok := p.read(c, token)
+	a, ok := p.readArrival(c, token)
 	if !ok {
 		return
 	}
 	at, err := p.Service.ArriveBy(c.Request.Context(), a.to(c.PostForm("meeting")))
 	if _, state := errors.AsType[*meeting.StateError](err); state && at != nil {
-		p.page().write(c, http.StatusConflict, p.view(c, at, token))
+		p.arrivalPage().write(c, http.StatusConflict, p.arrivalView(c, at, token))
 		return
 	}
 	if err != nil {
-		p.page().fail(c, err)
+		p.arrivalPage().fail(c, err)
 		return
 	}
-	c.Redirect(http.StatusSeeOther, arrivalPath+"?token="+token+"&meeting="+strconv.FormatInt(at.Meeting.ID, 10)) // so that loading anew does not send it again
+	c.Redirect(http.StatusSeeOther, arrivalPath+"?token="+token+"&meeting="+strconv.FormatInt(at.Meeting.ID, 10)) // so that reloading sends nothing again
 }
 
 func (a Arrival) to(seen string) meeting.Arrival {
@@ -76,45 +53,36 @@ func (a Arrival) to(seen string) meeting.Arrival {
 	return to
 }
 
-func (p *ArrivalPage) read(c *gin.Context, token string) (a Arrival, ok bool) {
-	ok = p.page().read(c, func() bool {
-		var ours bool
-		a, ours = p.Links.readArrival(token)
-		return ours
-	})
+func (p *Pages) readArrival(c *gin.Context, token string) (a Arrival, ok bool) {
+	a, ok = readToken(p.arrivalPage(), c, token, p.Links.readArrival)
 	if ok && a.RoomID != 0 && p.Now().After(a.Until) {
-		p.page().write(c, http.StatusGone, p.page().notice(c, "stale"))
+		p.arrivalPage().write(c, http.StatusGone, p.arrivalPage().notice(c, "stale"))
 		return a, false
 	}
 	return a, ok
 }
 
-func (p *ArrivalPage) view(c *gin.Context, at *meeting.Arrivable, token string) *view {
+func (p *Pages) arrivalView(c *gin.Context, at *meeting.Arrivable, token string) *view {
 	m := at.Meeting
 	if m == nil {
-		v := p.page().notice(c, "free")
+		v := p.arrivalPage().notice(c, "free")
 		v.Headline = at.Room
 		return v
 	}
 	w := wordsFor(cmp.Or(at.Person.Locale, c.GetHeader("Accept-Language")))
-	words := arrivalIn[w.Lang]
-	zone, err := fault.StoredZone(cmp.Or(at.Person.Timezone, m.Timezone))
-	if err != nil {
-		zone = time.UTC
-	}
+	zone := readerZone(at.Person.Timezone, m.Timezone)
 	v := &view{Lang: w.Lang, Headline: m.Title, Tone: "calm", Action: arrivalPath}
 	state, when := stateOf(m, p.Now())
 	switch state {
 	case "open", "optional":
 		v.Tone, v.Token, v.Meeting = "ask", token, m.ID
-		v.Choices = []option{{Label: words.Button, Class: "approve"}}
+		v.Choices = []option{{Label: w.CheckIn.Buttons["check-in"], Class: "approve"}}
 	case "done":
 		v.Tone = "good"
 	case "released":
 		v.Tone = "bad"
 	}
-	s := words.States[state]
-	v.Tag, v.Lead = s.Tag, strings.ReplaceAll(s.Lead, "{when}", when.In(zone).Format("15:04"))
+	v.setState(w.CheckIn.States[state], "{when}", when.In(zone).Format("15:04"))
 	v.add(w.Labels["when"], w.slot(m.Slot, zone))
 	v.add(w.Labels["where"], strings.Join(m.RoomNames, w.Comma))
 	v.add(w.Labels["organizer"], cmp.Or(m.Organizer.Name, m.Organizer.Email))

@@ -1,7 +1,6 @@
 package linkpages
 
 import (
-	"encoding/binary"
 	"strconv"
 	"time"
 
@@ -25,9 +24,7 @@ func (l *Links) ArrivalURL(a Arrival) string {
 }
 
 func (l *Links) arrivalToken(a Arrival) string {
-	b := binary.AppendUvarint(nil, uint64(a.MeetingID))
-	b = binary.AppendUvarint(b, uint64(a.RoomID))
-	b = binary.AppendUvarint(b, uint64(max(0, a.Until.Unix())))
+	b := appendInts(a.MeetingID, a.RoomID, max(0, a.Until.Unix()))
 	return l.seal(forArrival, append(b, a.Email...))
 }
 
@@ -36,15 +33,10 @@ func (l *Links) readArrival(token string) (a Arrival, ok bool) {
 	if !ok {
 		return a, false
 	}
-	var ns [3]uint64
-	for i := range ns {
-		n, size := binary.Uvarint(b)
-		if size <= 0 {
-			return a, false
-		}
-		ns[i], b = n, b[size:]
-	}
-	return Arrival{MeetingID: int64(ns[0]), RoomID: int64(ns[1]), Until: time.Unix(int64(ns[2]), 0), Email: string(b)}, true
+	var until int64
+	b, ok = readInts(b, &a.MeetingID, &a.RoomID, &until)
+	a.Until, a.Email = time.Unix(until, 0), string(b)
+	return a, ok
 }
 
 // BookURL is the page on which somebody who signs in books the room.

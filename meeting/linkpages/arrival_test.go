@@ -24,7 +24,7 @@ func TestArrivalPage_oldCode(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 	links := NewLinks("https://rooms.example.org/", bytes.Repeat([]byte{7}, 32))
-	page := &ArrivalPage{Links: links, Limiter: patient{}, Now: func() time.Time { return now }}
+	page := &Pages{Links: links, Limiter: patient{}, Now: func() time.Time { return now }}
 	router := gin.New()
 	page.Register(router)
 	_, token, _ := strings.Cut(links.ArrivalURL(Arrival{RoomID: 3, Until: now.Add(-time.Second)}), "?token=")
@@ -45,7 +45,7 @@ func TestArrivalPage_oldCode(t *testing.T) {
 func TestLinkPages_wrongTokens(t *testing.T) {
 	t.Parallel()
 	links := NewLinks("https://rooms.example.org/", bytes.Repeat([]byte{7}, 32))
-	page := &ArrivalPage{Links: links, Limiter: account.NewMemoryLimiter(account.Rate{Count: 2, Per: time.Hour}), Now: time.Now}
+	page := &Pages{Links: links, Limiter: account.NewMemoryLimiter(account.Rate{Count: 2, Per: time.Hour}), Now: time.Now}
 	router := gin.New()
 	page.Register(router)
 	_, ours, _ := strings.Cut(links.ArrivalURL(Arrival{RoomID: 3, Until: time.Now().Add(-time.Hour)}), "?token=")

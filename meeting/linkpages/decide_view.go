@@ -10,40 +10,32 @@ import (
 	"strings"
 	"time"
 
-	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/clock"
 )
 
 // viewOf is what the page shows of a link, to a reader who is about to make a choice; empty: none yet.
 func viewOf(l *meeting.Linked, token, choice string) *view {
-	w, zone := wordsFor(l.Reader.Locale), zoneOf(l)
+	w, zone := wordsFor(l.Reader.Locale), readerZone(l.Reader.Timezone, l.Meeting.Timezone)
 	v := &view{Lang: w.Lang, Headline: l.Meeting.Title, Action: decidePath}
-	v.tellState(w, l, zone)
+	v.setRequestState(w, l, zone)
 	if l.State == meeting.LinkOpen {
-		v.Token, v.Remark, v.Optional = token, w.Remark, w.Optional
-		v.Confirm = w.Confirm[choice]
-		v.Choices = []option{{Value: "approve", Label: w.Approve, Class: "approve"}, {Value: "reject", Label: w.Reject, Class: "reject quiet"}}
+		v.Token, v.Remark, v.Optional = token, w.Comment, w.Decide.Optional
+		v.Confirm = w.Decide.Confirm[choice]
+		first, second := "approve", "reject"
 		if choice == "reject" {
-			v.Choices = []option{{Value: "reject", Label: w.Reject, Class: "reject"}, {Value: "approve", Label: w.Approve, Class: "approve quiet"}}
+			first, second = second, first
 		}
+		v.Choices = []option{{Value: first, Label: w.Decide.Buttons[first], Class: first}, {Value: second, Label: w.Decide.Buttons[second], Class: second + " quiet"}}
 	}
 	v.addRows(w, l, zone)
 	return v
 }
 
-func zoneOf(l *meeting.Linked) *time.Location {
-	zone, err := fault.StoredZone(cmp.Or(l.Reader.Timezone, l.Meeting.Timezone))
-	if err != nil {
-		return time.UTC
-	}
-	return zone
-}
-
-func (v *view) tellState(w *words, l *meeting.Linked, zone *time.Location) {
+func (v *view) setRequestState(w *words, l *meeting.Linked, zone *time.Location) {
 	state, who, when := string(l.State), "", ""
 	if d := l.Verdict; d != nil {
-		who, when = w.standsIn(d.Name, d.For), w.moment(d.At, zone)
+		who, when = w.withRepresented(d.Name, d.For), w.moment(d.At, zone)
 	}
 	switch v.Tone = "calm"; l.State {
 	case meeting.LinkOpen:
@@ -65,7 +57,7 @@ func (v *view) tellState(w *words, l *meeting.Linked, zone *time.Location) {
 			if own := slices.IndexFunc(r.Agreed, func(a meeting.Agreement) bool { return a.UserID == l.Reader.UserID }); own >= 0 {
 				a = r.Agreed[own]
 			}
-			who, when = w.standsIn(a.Name, a.For), w.moment(a.At, zone)
+			who, when = w.withRepresented(a.Name, a.For), w.moment(a.At, zone)
 		}
 	case meeting.LinkWithdrawn:
 		if l.Verdict != nil && l.Meeting.Status == meeting.Cancelled {
@@ -80,8 +72,7 @@ func (v *view) tellState(w *words, l *meeting.Linked, zone *time.Location) {
 			state = "approved-by-timeout"
 		}
 	}
-	s := w.States[state]
-	v.Tag, v.Lead = s.Tag, strings.NewReplacer("{who}", who, "{when}", when, "{n}", strconv.Itoa(len(l.Dates))).Replace(s.Lead)
+	v.setState(w.Decide.States[state], "{who}", who, "{when}", when, "{n}", strconv.Itoa(len(l.Dates)))
 }
 
 func (v *view) addRows(w *words, l *meeting.Linked, zone *time.Location) {
@@ -97,7 +88,7 @@ func (v *view) addRows(w *words, l *meeting.Linked, zone *time.Location) {
 		v.add(w.Labels["deadline"], w.moment(r.Deadline, zone))
 		var agreed []string
 		for _, a := range r.Agreed {
-			if who := w.standsIn(a.Name, a.For); !slices.Contains(agreed, who) {
+			if who := w.withRepresented(a.Name, a.For); !slices.Contains(agreed, who) {
 				agreed = append(agreed, who)
 			}
 		}
@@ -110,9 +101,9 @@ func (v *view) addRows(w *words, l *meeting.Linked, zone *time.Location) {
 	v.add(w.Labels["description"], strings.Split(m.Description, "\n")...)
 }
 
-// tellFault sets the fault that prevented a decision and returns the HTTP status. It returns 0 for
+// setFault sets the fault that prevented a decision and returns the HTTP status. It returns 0 for
 // errors that it has no text for. For a conflict, it lists the times in the given zone.
-func (v *view) tellFault(w *words, zone *time.Location, err error) int {
+func (v *view) setFault(w *words, zone *time.Location, err error) int {
 	if e, ok := errors.AsType[*meeting.ConflictError](err); ok {
 		v.Fault = w.Taken
 		for i, o := range e.Conflicts {
@@ -125,10 +116,7 @@ func (v *view) tellFault(w *words, zone *time.Location, err error) int {
 		return http.StatusConflict
 	}
 	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
-		v.Fault = w.Rules
-		for _, f := range e.Violations {
-			v.Fault += " " + f.Message + "."
-		}
+		v.setViolations(w, e)
 		return http.StatusUnprocessableEntity
 	}
 	if _, ok := errors.AsType[*meeting.InvalidError](err); ok {
@@ -138,8 +126,8 @@ func (v *view) tellFault(w *words, zone *time.Location, err error) int {
 	return 0
 }
 
-// standsIn returns the name of the person who decided, with the names of those they represented.
-func (w *words) standsIn(name string, people []meeting.Represented) string {
+// withRepresented returns the name of the person who decided, with the names of those they represented.
+func (w *words) withRepresented(name string, people []meeting.Represented) string {
 	if len(people) == 0 {
 		return name
 	}
@@ -147,7 +135,7 @@ func (w *words) standsIn(name string, people []meeting.Represented) string {
 	for _, p := range people {
 		names = append(names, p.Name)
 	}
-	return strings.NewReplacer("{who}", name, "{whom}", strings.Join(names, w.Comma)).Replace(w.For)
+	return strings.NewReplacer("{who}", name, "{whom}", strings.Join(names, w.Comma)).Replace(w.OnBehalf)
 }
 
 func (w *words) slot(s clock.Slot, zone *time.Location) string {
@@ -172,7 +160,7 @@ func (w *words) dates(dates []clock.Slot, zone *time.Location) []string {
 		lines = append(lines, line(s))
 	}
 	if len(dates) > shownDates {
-		lines = append(lines, strings.ReplaceAll(w.Last, "{when}", line(dates[len(dates)-1])))
+		lines = append(lines, strings.ReplaceAll(w.LastDate, "{when}", line(dates[len(dates)-1])))
 	}
 	return lines
 }

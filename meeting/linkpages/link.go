@@ -31,11 +31,26 @@ const signatureSize = 20
 func (l *Links) URL(link meeting.Link) string { return l.base + decidePath + "?token=" + l.token(link) }
 
 func (l *Links) token(link meeting.Link) string {
-	var b []byte
-	for _, n := range []int64{link.MeetingID, link.Number, link.UserID} {
+	return l.seal(forDecision, appendInts(link.MeetingID, link.Number, link.UserID))
+}
+
+func appendInts(ns ...int64) (b []byte) {
+	for _, n := range ns {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	return l.seal(forDecision, b)
+	return b
+}
+
+// readInts returns what follows the numbers.
+func readInts(b []byte, into ...*int64) (rest []byte, ok bool) {
+	for _, to := range into {
+		n, size := binary.Uvarint(b)
+		if size <= 0 {
+			return nil, false
+		}
+		*to, b = int64(n), b[size:]
+	}
+	return b, true
 }
 
 // What a link is for is signed with it, so that none passes for another.
@@ -75,12 +90,6 @@ func (l *Links) read(token string) (link meeting.Link, ok bool) {
 	if !ok {
 		return link, false
 	}
-	for _, into := range []*int64{&link.MeetingID, &link.Number, &link.UserID} {
-		n, size := binary.Uvarint(content)
-		if size <= 0 {
-			return link, false
-		}
-		*into, content = int64(n), content[size:]
-	}
-	return link, len(content) == 0
+	content, ok = readInts(content, &link.MeetingID, &link.Number, &link.UserID)
+	return link, ok && len(content) == 0
 }

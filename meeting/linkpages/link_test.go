@@ -80,15 +80,15 @@ func TestAnswerLinks(t *testing.T) {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for _, w := range []*words{german, chinese} {
-		for state, s := range english.States {
-			got := w.States[state]
+		for state, s := range english.Decide.States {
+			got := w.Decide.States[state]
 			if got.Tag == "" || got.Lead == "" || strings.Contains(s.Lead, "{who}") != strings.Contains(got.Lead, "{who}") || strings.Contains(s.Lead, "{when}") != strings.Contains(got.Lead, "{when}") ||
 				strings.Contains(s.Lead, "{n}") != strings.Contains(got.Lead, "{n}") {
 				t.Errorf("%s: %s: %+v", w.Lang, state, got)
 			}
 		}
-		if !strings.Contains(w.Dates, "{n}") || !strings.Contains(w.Last, "{when}") {
-			t.Errorf("%s: %s %s", w.Lang, w.Dates, w.Last)
+		if !strings.Contains(w.Dates, "{n}") || !strings.Contains(w.LastDate, "{when}") {
+			t.Errorf("%s: %s %s", w.Lang, w.Dates, w.LastDate)
 		}
 		for label := range english.Labels {
 			if w.Labels[label] == "" {

@@ -1,6 +1,7 @@
 package linkpages
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
+	"punctual/account/fault"
 	"punctual/meeting"
 )
 
@@ -63,28 +65,93 @@ func (v *view) add(label string, lines ...string) {
 	}
 }
 
-// page is the common part of the pages that links open. It rate-limits invalid tokens by
-// network.
-type page struct {
-	name    string
-	limiter account.Limiter
-	words   func(lang string) map[string]stateWords // with unknown, limited and failed
+func (v *view) setState(s stateWords, replacements ...string) {
+	v.Tag, v.Lead = s.Tag, strings.NewReplacer(replacements...).Replace(s.Lead)
 }
 
-// read calls open, which reports whether the token is valid. If it is not, read responds itself.
-// Valid tokens are never rate-limited, whatever others in the same network try.
-func (p page) read(c *gin.Context, open func() bool) bool {
-	if open() {
-		return true
+func (v *view) setViolations(w *words, e *meeting.PolicyError) {
+	v.Fault = w.Rules
+	for _, f := range e.Violations {
+		v.Fault += " " + f.Message + "."
 	}
-	allowed, wait := p.limiter.Allow(c.Request.Context(), p.name+":"+account.Networks(c.ClientIP())[0])
+}
+
+// readerZone returns the reader's own zone, by default that of the meeting.
+func readerZone(own, meeting string) *time.Location {
+	zone, err := fault.StoredZone(cmp.Or(own, meeting))
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+// Pages serves the pages. On each, GET shows what a link leads to and changes nothing, because
+// programs follow links too. POST acts.
+type Pages struct {
+	Service *meeting.Service
+	Links   *Links
+	Limiter account.Limiter // of invalid tokens, by network
+	Inbox   gin.HandlerFunc // answers /decide without a token, the path where signed-in users decide
+	Now     func() time.Time
+}
+
+// Register adds the pages and their style sheet to the router.
+func (p *Pages) Register(r gin.IRouter) {
+	for path, handlers := range map[string]struct{ get, post gin.HandlerFunc }{
+		decidePath:  {p.showRequest, p.decide},
+		arrivalPath: {p.showArrival, p.arrive},
+		respondPath: {p.showInvitation, p.respond},
+		offerPath:   {p.showOffer, p.answerOffer},
+	} {
+		r.GET(path, handlers.get)
+		r.HEAD(path, handlers.get)
+		r.POST(path, handlers.post)
+	}
+	r.GET(stylePath, linkStyle())
+}
+
+func (p *Pages) decidePage() page {
+	return page{decidePath, p.Limiter, func(w *words) pageWords { return w.Decide }}
+}
+
+func (p *Pages) arrivalPage() page {
+	return page{arrivalPath, p.Limiter, func(w *words) pageWords { return w.CheckIn }}
+}
+
+func (p *Pages) respondPage() page {
+	return page{respondPath, p.Limiter, func(w *words) pageWords { return w.Respond }}
+}
+
+func (p *Pages) offerPage() page {
+	return page{offerPath, p.Limiter, func(w *words) pageWords { return w.Offer }}
+}
+
+type page struct {
+	path    string
+	limiter account.Limiter
+	words   func(*words) pageWords
+}
+
+// readToken returns what a token names. If the token is not ours, it responds and returns false.
+// Valid tokens are never rate-limited, whatever others in the same network try.
+func readToken[T any](p page, c *gin.Context, token string, read func(token string) (T, bool)) (named T, ok bool) {
+	if named, ok = read(token); ok {
+		return named, true
+	}
+	key := strings.TrimPrefix(p.path, "/") + ":" + account.Networks(c.ClientIP())[0]
+	allowed, wait := p.limiter.Allow(c.Request.Context(), key)
 	if !allowed {
 		c.Header("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
 		p.write(c, http.StatusTooManyRequests, p.notice(c, "limited"))
-		return false
+		return named, false
 	}
 	p.write(c, http.StatusNotFound, p.notice(c, "unknown"))
-	return false
+	return named, false
+}
+
+// done shows the page anew by GET, so that reloading it sends nothing again.
+func (p page) done(c *gin.Context, token string) {
+	c.Redirect(http.StatusSeeOther, p.path+"?token="+token)
 }
 
 func (p page) fail(c *gin.Context, err error) {
@@ -101,9 +168,9 @@ func (p page) fail(c *gin.Context, err error) {
 }
 
 func (p page) notice(c *gin.Context, state string) *view {
-	lang := wordsFor(c.GetHeader("Accept-Language")).Lang
-	s := p.words(lang)[state]
-	return &view{Lang: lang, Tag: s.Tag, Headline: s.Tag, Lead: s.Lead, Tone: "calm"}
+	w := wordsFor(c.GetHeader("Accept-Language"))
+	s := p.words(w).States[state]
+	return &view{Lang: w.Lang, Tag: s.Tag, Headline: s.Tag, Lead: s.Lead, Tone: "calm"}
 }
 
 func (p page) write(c *gin.Context, status int, v *view) {

@@ -56,7 +56,7 @@ func TestLinkPages(t *testing.T) {
 	}
 	in(t, html(t, viewOf(linked, "abc", "reject")), `class="confirm"`, "about to reject", reject, approve)
 	v := viewOf(linked, "abc", "approve")
-	if status := v.tellFault(english, time.UTC, &meeting.ConflictError{Conflicts: []meeting.Occupancy{{RoomID: 1, Slot: m.Slot}}}); status != http.StatusConflict {
+	if status := v.setFault(english, time.UTC, &meeting.ConflictError{Conflicts: []meeting.Occupancy{{RoomID: 1, Slot: m.Slot}}}); status != http.StatusConflict {
 		t.Errorf("taken: %d", status)
 	}
 	in(t, html(t, v), `role="alert"`, "Another meeting has taken the room", "approved. Thu, 25 Mar 2027")
@@ -65,15 +65,15 @@ func TestLinkPages(t *testing.T) {
 		t.Errorf("there is nothing to decide in\n%s", decided)
 	}
 
-	door := &ArrivalPage{Now: func() time.Time { return start }}
+	door := &Pages{Now: func() time.Time { return start }}
 	c, _ := gin.CreateTestContext(httptest.NewRecorder())
 	c.Request = httptest.NewRequest(http.MethodGet, "/check-in", nil)
-	here := html(t, door.view(c, &meeting.Arrivable{Meeting: m}, "abc"))
+	here := html(t, door.arrivalView(c, &meeting.Arrivable{Meeting: m}, "abc"))
 	in(t, here, `action="/check-in"`, `name="token" value="abc"`, `name="meeting" value="7"`, `<button class="approve">Check in</button>`)
 	if strings.Contains(here, "<textarea") {
 		t.Errorf("there is nothing to say in\n%s", here)
 	}
-	in(t, html(t, door.view(c, &meeting.Arrivable{Room: "Hall"}, "abc")), "<h1>Hall</h1>", "No meeting is taking place here now")
+	in(t, html(t, door.arrivalView(c, &meeting.Arrivable{Room: "Hall"}, "abc")), "<h1>Hall</h1>", "No meeting is taking place here now")
 
 	offer := &meeting.Offering{Wait: &meeting.Wait{State: meeting.Offered, OfferUntil: start, Wished: meeting.Wished{Title: "Retro", RoomNames: []string{"Desk"}, Timezone: "UTC"}}}
 	in(t, html(t, offerView(offer, "abc")), "Retro", `action="/offer"`, `name="choice" value="accept"`, `name="choice" value="decline"`)

@@ -4,53 +4,30 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
-	"punctual/account"
-	"punctual/account/fault"
 	"punctual/meeting"
 )
 
-// RespondPage lets people answer an invitation without signing in: GET shows what is asked and
-// changes nothing, since programs follow links, too; POST answers. It works without scripts.
-type RespondPage struct {
-	Service *meeting.Service
-	Links   *Links
-	Limiter account.Limiter // of tokens that are not ours, by network
-}
-
-func (p *RespondPage) page() page {
-	return page{name: "respond", limiter: p.Limiter, words: func(lang string) map[string]stateWords { return respondStates[lang] }}
-}
-
-// Register adds the page to the router. Its looks are those of [DecidePage].
-func (p *RespondPage) Register(r gin.IRouter) {
-	r.GET(respondPath, p.show)
-	r.HEAD(respondPath, p.show)
-	r.POST(respondPath, p.respond)
-}
-
-func (p *RespondPage) show(c *gin.Context) {
+func (p *Pages) showInvitation(c *gin.Context) {
 	token := c.Query("token")
-	inv, ok := p.read(c, token)
+	inv, ok := readToken(p.respondPage(), c, token, p.Links.readInvitation)
 	if !ok {
 		return
 	}
 	invited, err := p.Service.FollowInvitation(c.Request.Context(), inv)
 	if err != nil {
-		p.page().fail(c, err)
+		p.respondPage().fail(c, err)
 		return
 	}
-	p.page().write(c, http.StatusOK, respondView(c, invited, p.seen(inv, invited), meeting.Response(c.Query("choice"))))
+	p.respondPage().write(c, http.StatusOK, respondView(c, invited, p.seen(inv, invited), meeting.Response(c.Query("choice"))))
 }
 
-func (p *RespondPage) respond(c *gin.Context) {
+func (p *Pages) respond(c *gin.Context) {
 	token := c.PostForm("token")
-	inv, ok := p.read(c, token)
+	inv, ok := readToken(p.respondPage(), c, token, p.Links.readInvitation)
 	if !ok {
 		return
 	}
@@ -61,24 +38,24 @@ func (p *RespondPage) respond(c *gin.Context) {
 	}
 	err := p.Service.RespondByLink(ctx, inv, choice, comment)
 	if err == nil {
-		c.Redirect(http.StatusSeeOther, respondPath+"?token="+token) // so that loading anew does not send it again
+		p.respondPage().done(c, token)
 		return
 	}
 	_, over := errors.AsType[*meeting.StateError](err)
 	_, invalid := errors.AsType[*meeting.InvalidError](err)
 	changed := errors.Is(err, meeting.ErrSeenOutdated)
 	if !over && !invalid && !changed {
-		p.page().fail(c, err)
+		p.respondPage().fail(c, err)
 		return
 	}
 	invited, err := p.Service.FollowInvitation(ctx, inv)
 	if err != nil {
-		p.page().fail(c, err)
+		p.respondPage().fail(c, err)
 		return
 	}
 	v, status := respondView(c, invited, p.seen(inv, invited), choice), http.StatusConflict
 	if changed && invited.Open {
-		v.Fault, v.Comment = respondChanged[v.Lang], comment
+		v.Fault, v.Comment = wordsFor(v.Lang).Respond.Changed, comment
 	}
 	if invalid {
 		status, v.Comment = http.StatusUnprocessableEntity, comment
@@ -86,21 +63,12 @@ func (p *RespondPage) respond(c *gin.Context) {
 			v.Fault = wordsFor(invited.Person.Locale).TooLong
 		}
 	}
-	p.page().write(c, status, v)
-}
-
-func (p *RespondPage) read(c *gin.Context, token string) (inv meeting.Invitation, ok bool) {
-	ok = p.page().read(c, func() bool {
-		var ours bool
-		inv, ours = p.Links.readInvitation(token)
-		return ours
-	})
-	return inv, ok
+	p.respondPage().write(c, status, v)
 }
 
 // seen is the token of the page that shows what the invitation leads to now, so that an answer
 // counts for that alone.
-func (p *RespondPage) seen(inv meeting.Invitation, now *meeting.Invited) string {
+func (p *Pages) seen(inv meeting.Invitation, now *meeting.Invited) string {
 	inv.Seen = now.Seen
 	return p.Links.invitationToken(inv)
 }
@@ -108,10 +76,7 @@ func (p *RespondPage) seen(inv meeting.Invitation, now *meeting.Invited) string 
 func respondView(c *gin.Context, i *meeting.Invited, token string, choice meeting.Response) *view {
 	m := i.Meeting
 	w := wordsFor(cmp.Or(i.Person.Locale, c.GetHeader("Accept-Language")))
-	zone, err := fault.StoredZone(cmp.Or(i.Person.Timezone, m.Timezone))
-	if err != nil {
-		zone = time.UTC
-	}
+	zone := readerZone(i.Person.Timezone, m.Timezone)
 	v := &view{Lang: w.Lang, Headline: m.Title, Action: respondPath, Tone: respondTones[i.Response], Comment: i.Comment}
 	state := string(i.Response)
 	if !i.Open {
@@ -121,12 +86,11 @@ func respondView(c *gin.Context, i *meeting.Invited, token string, choice meetin
 		}
 	} else {
 		v.Token = token
-		v.Remark, v.Optional = w.Remark, respondOptional[w.Lang]
-		v.choose(w.Lang, i.Response, choice)
+		v.Remark, v.Optional = w.Comment, w.Respond.Optional
+		v.choose(w.Respond, i.Response, choice)
 	}
-	s := respondStates[w.Lang][state]
 	who := cmp.Or(m.Organizer.Name, m.Organizer.Email)
-	v.Tag, v.Lead = s.Tag, strings.NewReplacer("{who}", who, "{n}", strconv.Itoa(len(i.Dates))).Replace(s.Lead)
+	v.setState(w.Respond.States[state], "{who}", who)
 	v.add(w.Labels["when"], w.slot(m.Slot, zone))
 	v.add(w.Labels["dates"], w.dates(i.Dates, zone)...)
 	v.add(w.Labels["where"], strings.Join(m.RoomNames, w.Comma))
@@ -136,7 +100,7 @@ func respondView(c *gin.Context, i *meeting.Invited, token string, choice meetin
 }
 
 // choose offers the answers: the one that the link names, or that was given, first and last.
-func (v *view) choose(lang string, given, wanted meeting.Response) {
+func (v *view) choose(w pageWords, given, wanted meeting.Response) {
 	for _, o := range []struct {
 		response meeting.Response
 		class    string
@@ -151,14 +115,14 @@ func (v *view) choose(lang string, given, wanted meeting.Response) {
 		case wanted.Answers() && wanted != given, given.Answers():
 			class = strings.TrimSuffix(class, " quiet") + " quiet"
 		}
-		label := respondLabels[lang][o.response]
+		label := w.Buttons[string(o.response)]
 		if o.response == given {
 			label = "✓ " + label
 		}
 		v.Choices = append(v.Choices, option{string(o.response), label, class, o.response == given})
 	}
 	if wanted.Answers() && wanted != given {
-		v.Confirm = strings.ReplaceAll(respondConfirm[lang], "{choice}", respondLabels[lang][wanted])
+		v.Confirm = w.Confirm[string(wanted)]
 	}
 }
 

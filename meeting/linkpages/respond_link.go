@@ -1,10 +1,6 @@
 package linkpages
 
-import (
-	"encoding/binary"
-
-	"punctual/meeting"
-)
+import "punctual/meeting"
 
 const respondPath = "/respond"
 
@@ -14,9 +10,7 @@ func (l *Links) InvitationURL(i meeting.Invitation) string {
 }
 
 func (l *Links) invitationToken(i meeting.Invitation) string {
-	b := binary.AppendUvarint(nil, uint64(i.MeetingID))
-	b = binary.AppendUvarint(b, uint64(i.SeriesID))
-	b = binary.AppendUvarint(b, uint64(i.Seen))
+	b := appendInts(i.MeetingID, i.SeriesID, i.Seen)
 	return l.seal(forInvitation, append(b, i.Email...))
 }
 
@@ -30,13 +24,7 @@ func (l *Links) readInvitation(token string) (i meeting.Invitation, ok bool) {
 	if !ok {
 		return i, false
 	}
-	for _, into := range fields {
-		n, size := binary.Uvarint(b)
-		if size <= 0 {
-			return i, false
-		}
-		*into, b = int64(n), b[size:]
-	}
+	b, ok = readInts(b, fields...)
 	i.Email = string(b)
-	return i, i.Email != ""
+	return i, ok && i.Email != ""
 }
