@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // Nobody learns from a filter or the list whose private meeting it is.
@@ -52,7 +53,7 @@ func TestMeeting_View_isBusy(t *testing.T) {
 // Where a meeting is to move somebody decides who has to see on what; as long as they do.
 func TestActor_MaySee_whereItIsToMove(t *testing.T) {
 	manager := Actor{Kind: ActorUser, ID: 3, Role: Manager}
-	here, there := &Room{ID: 1}, &Room{ID: 2, Approval: RoomApproval{ApproverIDs: []int64{3}}}
+	here, there := &Room{Room: policy.Room{ID: 1}}, &Room{Room: policy.Room{ID: 2}, Approval: RoomApproval{ApproverIDs: []int64{3}}}
 	rooms := []*Room{here, there}
 	m := &Meeting{Visibility: Private, RoomIDs: []int64{1}}
 	same(t, "before", manager.MaySee(m, rooms), false)

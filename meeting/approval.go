@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/meeting/policy"
 )
 
 // ReasonTimeout is the reason of an [Approval] that no person decided.
@@ -121,7 +123,7 @@ func RequestDeadline(rooms []*Room, start, at time.Time, timeout time.Duration) 
 func strictest(rooms []*Room, installation time.Duration, of func(*Room) time.Duration) time.Duration {
 	var least time.Duration
 	for _, r := range needApproval(rooms) {
-		least = stricter(least, cmp.Or(of(r), installation))
+		least = policy.Stricter(least, cmp.Or(of(r), installation))
 	}
 	return least
 }
@@ -200,7 +202,7 @@ func (m *Meeting) closed(rooms []*Room, at time.Time) error {
 	if m.Request.Change != nil {
 		t.Slot, base = m.Request.Change.Slot, m
 	}
-	broken := slices.DeleteFunc(t.broken(base, Limits{}, at), func(f Fault) bool { return f.Code != "blackout" && f.Code != "room_inactive" })
+	broken := slices.DeleteFunc(t.broken(base, policy.Limits{}, at), func(f Fault) bool { return f.Code != "blackout" && f.Code != "room_inactive" })
 	if len(broken) > 0 {
 		return &PolicyError{Violations: broken}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // moved is ann's meeting in the board room at one, which she asked to move to four.
@@ -211,7 +212,7 @@ func TestService_aMoveThatHoldsNothing(t *testing.T) {
 	if err != nil || asked.Request == nil || len(asked.Request.Change.Held) != 0 {
 		t.Fatalf("%+v, %v", asked, err)
 	}
-	w.book(t, w.root, w.fields(6*time.Hour, &Room{ID: asked.Request.Change.RoomIDs[0]}))
+	w.book(t, w.root, w.fields(6*time.Hour, &Room{Room: policy.Room{ID: asked.Request.Change.RoomIDs[0]}}))
 	_, err = w.Approve(t.Context(), w.root, mine.ID, nil, "")
 	if _, ok := errors.AsType[*ConflictError](err); !ok {
 		t.Errorf("got %v", err)

@@ -8,6 +8,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // restless is a store whose one meeting moves to another room between any two looks at it.
@@ -36,7 +37,7 @@ func (s *restless) UpdateMeeting(ctx context.Context, id ID, fn func(*Meeting) e
 func (s *restless) Rooms(_ context.Context, ids []int64) ([]*Room, error) {
 	rooms := make([]*Room, len(ids))
 	for i, id := range ids {
-		rooms[i] = &Room{ID: id, Active: true}
+		rooms[i] = &Room{Room: policy.Room{ID: id, Active: true}}
 	}
 	return rooms, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // change of the clocks of a zone.
@@ -72,7 +73,7 @@ func changesOfClocks(t *testing.T) (all []change) {
 func clocksWorld(t *testing.T, c change) *world {
 	w := newWorld(t)
 	w.at = c.at.AddDate(0, 0, -20)
-	w.settings.Limits = Limits{}
+	w.settings.Limits = policy.Limits{}
 	w.desk = w.room(t, RoomFields{Name: new("There"), Timezone: &c.zone})
 	return w
 }

@@ -4,7 +4,7 @@
 //
 // # Terms
 //
-// A [Room] may belong to a [Site]. Times of day in its [Policy] are in the time zone of the room,
+// A [Room] may belong to a [Site]. Times of day in its [policy.Policy] are in the time zone of the room,
 // its site or the installation, whichever is set first. A [Meeting] holds one or more rooms, all
 // or none, for a [clock.Slot], a half-open interval. Its [Occupancy] of a room is the slot plus
 // the room's buffers. The store rejects overlapping occupancies, also under concurrent requests,
@@ -48,7 +48,7 @@
 //	reject                       an approver of one of its rooms, at any level, and admins
 //	see or end a waiting entry   the user who waits, and admins
 //	create and change rooms      admins
-//	close rooms, override rules  admins; see [Blackout] and [Override]
+//	close rooms, override rules  admins; see [policy.Blackout] and [Override]
 //
 // An approver is a user with the role manager or admin whom the room names. If a room names
 // nobody, the admins decide. While an approver is away, their deputy is an approver too. If the

@@ -84,8 +84,8 @@ func (r *Room) closures(day clock.Slot) []Closure {
 	var closed []Closure
 	span := clock.Slot{Start: day.Start, End: day.End.Add(closuresAhead)}
 	if len(r.Policy.OpeningHours) > 0 {
-		open := r.openHours(span)
-		for _, gap := range gaps(span, open) {
+		open := r.OpenHours(span)
+		for _, gap := range span.Without(open) {
 			if gap.End.Equal(span.End) {
 				gap.End = time.Time{}
 			}
@@ -134,7 +134,7 @@ func (r *Room) doorSlot(length time.Duration, at time.Time) clock.Slot {
 	if step == 0 {
 		return s
 	}
-	since := sinceMidnight(s.End.In(clock.ZoneOrUTC(r.Zone)))
+	since := clock.SinceMidnight(s.End.In(clock.ZoneOrUTC(r.Zone)))
 	s.End = s.End.Add((since+step/2)/step*step - since)
 	if !s.End.After(s.Start) {
 		s.End = s.End.Add(step)

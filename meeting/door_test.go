@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 func instantOf(t *testing.T, s string) time.Time {
@@ -28,7 +29,7 @@ func TestRoom_doorSlot(t *testing.T) {
 		{time.Hour, 15 * time.Minute, "UTC", "2027-02-10T11:00:00Z"},
 		{time.Hour, time.Hour, "Asia/Kolkata", "2027-02-10T11:30:00Z"}, // 5:30 ahead
 	} {
-		r := &Room{Zone: row.zone, Policy: Policy{Step: row.step}}
+		r := &Room{Room: policy.Room{Zone: row.zone, Policy: policy.Policy{Step: row.step}}}
 		s := r.doorSlot(row.length, at)
 		same(t, "start", s.Start, at)
 		same(t, row.zone+row.step.String()+row.length.String(), s.End, instantOf(t, row.want))
@@ -40,10 +41,10 @@ func TestDoor_judge(t *testing.T) {
 	on := func(from, to int, status Status, may ...string) DoorMeeting {
 		return DoorMeeting{Meeting: &Meeting{ID: ID(from), Slot: clock.Slot{Start: at.Add(time.Duration(from) * time.Hour), End: at.Add(time.Duration(to) * time.Hour)}, Status: status}, May: may}
 	}
-	hours := func(from, to string) Policy {
-		return Policy{OpeningHours: []OpeningHours{{Days: []string{"WE", "TH"}, From: from, To: to}}}
+	hours := func(from, to string) policy.Policy {
+		return policy.Policy{OpeningHours: []policy.OpeningHours{{Days: []string{"WE", "TH"}, From: from, To: to}}}
 	}
-	closed := Blackout{Slot: clock.Slot{Start: at.Add(-time.Hour), End: at.Add(2 * time.Hour)}}
+	closed := policy.Blackout{Slot: clock.Slot{Start: at.Add(-time.Hour), End: at.Add(2 * time.Hour)}}
 	for _, row := range []struct {
 		name  string
 		room  Room
@@ -51,17 +52,17 @@ func TestDoor_judge(t *testing.T) {
 		want  DoorState
 		until int // hours; 0: not today
 	}{
-		{"nothing", Room{Active: true}, nil, DoorFree, 0},
-		{"later", Room{Active: true}, []DoorMeeting{on(-3, -2, Ended), on(2, 3, Confirmed), on(4, 5, Confirmed)}, DoorFree, 2},
-		{"soon", Room{Active: true}, []DoorMeeting{on(1, 3, Confirmed, DoorCheckIn)}, DoorExpected, 1},
-		{"now", Room{Active: true}, []DoorMeeting{on(-1, 1, InProgress, DoorEnd), on(1, 3, Confirmed, DoorCheckIn)}, DoorInUse, 1},
-		{"closed", Room{Active: true, Blackouts: []Blackout{closed}}, []DoorMeeting{on(1, 3, Confirmed)}, DoorClosed, 2},
-		{"a blackout later", Room{Active: true, Blackouts: []Blackout{{Slot: clock.Slot{Start: at.Add(time.Hour), End: at.Add(2 * time.Hour)}}}}, []DoorMeeting{on(2, 3, Confirmed)}, DoorFree, 1},
-		{"closes later", Room{Active: true, Policy: hours("08:00", "13:00")}, nil, DoorFree, 3},
-		{"not open yet", Room{Active: true, Policy: hours("12:00", "20:00")}, nil, DoorClosed, 2},
-		{"closed for today", Room{Active: true, Policy: hours("08:00", "09:00")}, []DoorMeeting{on(-2, -1, Ended)}, DoorClosed, 22},
-		{"opens into a blackout", Room{Active: true, Policy: hours("11:00", "20:00"), Blackouts: []Blackout{closed}}, nil, DoorClosed, 2},
-		{"never opens", Room{Active: true, Policy: Policy{OpeningHours: []OpeningHours{{Days: []string{"XX"}, From: "08:00", To: "09:00"}}}}, nil, DoorClosed, 0},
+		{"nothing", Room{Room: policy.Room{Active: true}}, nil, DoorFree, 0},
+		{"later", Room{Room: policy.Room{Active: true}}, []DoorMeeting{on(-3, -2, Ended), on(2, 3, Confirmed), on(4, 5, Confirmed)}, DoorFree, 2},
+		{"soon", Room{Room: policy.Room{Active: true}}, []DoorMeeting{on(1, 3, Confirmed, DoorCheckIn)}, DoorExpected, 1},
+		{"now", Room{Room: policy.Room{Active: true}}, []DoorMeeting{on(-1, 1, InProgress, DoorEnd), on(1, 3, Confirmed, DoorCheckIn)}, DoorInUse, 1},
+		{"closed", Room{Room: policy.Room{Active: true, Blackouts: []policy.Blackout{closed}}}, []DoorMeeting{on(1, 3, Confirmed)}, DoorClosed, 2},
+		{"a blackout later", Room{Room: policy.Room{Active: true, Blackouts: []policy.Blackout{{Slot: clock.Slot{Start: at.Add(time.Hour), End: at.Add(2 * time.Hour)}}}}}, []DoorMeeting{on(2, 3, Confirmed)}, DoorFree, 1},
+		{"closes later", Room{Room: policy.Room{Active: true, Policy: hours("08:00", "13:00")}}, nil, DoorFree, 3},
+		{"not open yet", Room{Room: policy.Room{Active: true, Policy: hours("12:00", "20:00")}}, nil, DoorClosed, 2},
+		{"closed for today", Room{Room: policy.Room{Active: true, Policy: hours("08:00", "09:00")}}, []DoorMeeting{on(-2, -1, Ended)}, DoorClosed, 22},
+		{"opens into a blackout", Room{Room: policy.Room{Active: true, Policy: hours("11:00", "20:00"), Blackouts: []policy.Blackout{closed}}}, nil, DoorClosed, 2},
+		{"never opens", Room{Room: policy.Room{Active: true, Policy: policy.Policy{OpeningHours: []policy.OpeningHours{{Days: []string{"XX"}, From: "08:00", To: "09:00"}}}}}, nil, DoorClosed, 0},
 		{"in use all the same", Room{}, []DoorMeeting{on(-1, 1, InProgress)}, DoorInUse, 1},
 		{"out of use", Room{}, nil, DoorClosed, 0},
 	} {
@@ -104,7 +105,7 @@ func TestRoom_blocks(t *testing.T) {
 		{"another within the buffer", 5 * time.Minute, []clock.Slot{own, slot(75, 90)}, 15, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			r := &Room{Policy: Policy{BufferAfter: row.buffer}}
+			r := &Room{Room: policy.Room{Policy: policy.Policy{BufferAfter: row.buffer}}}
 			same(t, "blocked", r.blocks(slot(60, 60+row.more), slot(0, 60), row.taken), row.want)
 		})
 	}

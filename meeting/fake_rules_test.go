@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // fakeRules keeps blackouts; what they close is looked up in the store.
-type fakeRules struct{ blackouts map[int64]*Blackout }
+type fakeRules struct{ blackouts map[int64]*policy.Blackout }
 
-func (s *fakeStore) CreateBlackout(_ context.Context, b *Blackout) error {
+func (s *fakeStore) CreateBlackout(_ context.Context, b *policy.Blackout) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b.ID, b.Version = s.next(), 1
@@ -19,13 +20,13 @@ func (s *fakeStore) CreateBlackout(_ context.Context, b *Blackout) error {
 	return nil
 }
 
-func (s *fakeStore) keep(b *Blackout) {
+func (s *fakeStore) keep(b *policy.Blackout) {
 	if s.blackouts == nil {
-		s.blackouts = map[int64]*Blackout{}
+		s.blackouts = map[int64]*policy.Blackout{}
 	}
 	s.blackouts[b.ID] = new(*b)
 	for _, r := range s.rooms {
-		if b.covers(r) {
+		if b.Covers(&r.Room) {
 			r.Closures++
 			s.closeRequests(r.ID, func(m *Meeting) bool { return m.Slot.Overlaps(b.Slot) })
 		}
@@ -41,7 +42,7 @@ func (s *fakeStore) closeRequests(room int64, closed func(*Meeting) bool) {
 	}
 }
 
-func (s *fakeStore) UpdateBlackout(_ context.Context, id int64, fn func(*Blackout) error) (*Blackout, error) {
+func (s *fakeStore) UpdateBlackout(_ context.Context, id int64, fn func(*policy.Blackout) error) (*policy.Blackout, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, ok := s.blackouts[id]
@@ -57,7 +58,7 @@ func (s *fakeStore) UpdateBlackout(_ context.Context, id int64, fn func(*Blackou
 	return b, nil
 }
 
-func (s *fakeStore) DeleteBlackout(_ context.Context, id int64, _ time.Time, fn func(*Blackout) error) error {
+func (s *fakeStore) DeleteBlackout(_ context.Context, id int64, _ time.Time, fn func(*policy.Blackout) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, ok := s.blackouts[id]
@@ -71,34 +72,34 @@ func (s *fakeStore) DeleteBlackout(_ context.Context, id int64, _ time.Time, fn 
 	return nil
 }
 
-func (s *fakeStore) Blackout(_ context.Context, id int64) (*Blackout, error) {
+func (s *fakeStore) Blackout(_ context.Context, id int64) (*policy.Blackout, error) {
 	if b, ok := s.blackouts[id]; ok {
 		return new(*b), nil
 	}
 	return nil, ErrNotFound
 }
 
-func (s *fakeStore) ListBlackouts(_ context.Context, q BlackoutQuery, _ Page) ([]*Blackout, string, error) {
-	var bs []*Blackout
+func (s *fakeStore) ListBlackouts(_ context.Context, q BlackoutQuery, _ Page) ([]*policy.Blackout, string, error) {
+	var bs []*policy.Blackout
 	for _, b := range s.blackouts {
 		room := s.rooms[q.RoomID]
-		if (q.To.IsZero() || b.Slot.Start.Before(q.To)) && b.Slot.End.After(q.From) && (room == nil || b.covers(room)) {
+		if (q.To.IsZero() || b.Slot.Start.Before(q.To)) && b.Slot.End.After(q.From) && (room == nil || b.Covers(&room.Room)) {
 			bs = append(bs, new(*b))
 		}
 	}
-	slices.SortFunc(bs, func(a, b *Blackout) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	slices.SortFunc(bs, func(a, b *policy.Blackout) int { return a.Slot.Start.Compare(b.Slot.Start) })
 	return bs, "", nil
 }
 
-func (s *fakeStore) BlackoutsAfter(_ context.Context, rooms []int64, at time.Time) ([]Blackout, error) {
-	var bs []Blackout
+func (s *fakeStore) BlackoutsAfter(_ context.Context, rooms []int64, at time.Time) ([]policy.Blackout, error) {
+	var bs []policy.Blackout
 	for _, b := range s.blackouts {
-		closes := func(id int64) bool { return b.covers(s.rooms[id]) }
+		closes := func(id int64) bool { return b.Covers(&s.rooms[id].Room) }
 		if b.Slot.End.After(at) && slices.ContainsFunc(rooms, closes) {
 			bs = append(bs, *b)
 		}
 	}
-	slices.SortFunc(bs, func(a, b Blackout) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	slices.SortFunc(bs, func(a, b policy.Blackout) int { return a.Slot.Start.Compare(b.Slot.Start) })
 	return bs, nil
 }
 
@@ -114,13 +115,13 @@ func (s *fakeStore) WaitingMoves(context.Context) ([]*Meeting, error) {
 	return ms, nil
 }
 
-func (s *fakeStore) Held(_ context.Context, c Claim, except ID, at time.Time) ([]clock.Slot, error) {
+func (s *fakeStore) Held(_ context.Context, c policy.Claim, except ID, at time.Time) ([]clock.Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held(c, except, at), nil
 }
 
-func (s *fakeStore) held(c Claim, except ID, at time.Time) []clock.Slot {
+func (s *fakeStore) held(c policy.Claim, except ID, at time.Time) []clock.Slot {
 	var slots []clock.Slot
 	for _, m := range s.meetings {
 		for _, o := range unlapsed(occupiedBy(m), at) {
@@ -135,7 +136,7 @@ func (s *fakeStore) held(c Claim, except ID, at time.Time) []clock.Slot {
 // allowed is what a store checks before it saves a meeting, besides overlaps.
 func (s *fakeStore) allowed(m *Meeting) error {
 	for _, id := range m.RoomIDs {
-		if n, ok := m.Judged(id); ok && s.rooms[id] != nil && n != s.rooms[id].Closures {
+		if n, ok := m.CheckedClosures(id); ok && s.rooms[id] != nil && n != s.rooms[id].Closures {
 			return ErrRoomsChanged
 		}
 	}

@@ -130,7 +130,7 @@ func (s *fakeStore) saveSeries(c *SeriesChange, moving []ID) ([]Notice, error) {
 		s.record(m)
 		notices = append(notices, m.TakeNotices()...)
 		s.meetings[m.ID] = new(*m)
-		s.meetings[m.ID].judged, s.meetings[m.ID].claims, s.meetings[m.ID].asked = nil, nil, nil // not stored
+		s.meetings[m.ID].checked, s.meetings[m.ID].claims, s.meetings[m.ID].asked = nil, nil, nil // not stored
 	}
 	notices = append(notices, c.Series.TakeNotices()...)
 	if c.Split != nil {

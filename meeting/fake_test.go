@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"punctual/delayjob"
+	"punctual/meeting/policy"
 )
 
 // fakeStore keeps sites, rooms and meetings in memory, one transaction at a time. It refuses
@@ -240,7 +241,7 @@ func (s *fakeStore) save(m *Meeting) []Notice {
 		}
 	}
 	s.meetings[m.ID] = new(*m)
-	s.meetings[m.ID].judged, s.meetings[m.ID].claims, s.meetings[m.ID].asked = nil, nil, nil // not stored
+	s.meetings[m.ID].checked, s.meetings[m.ID].claims, s.meetings[m.ID].asked = nil, nil, nil // not stored
 	return notices
 }
 
@@ -367,7 +368,7 @@ func newWorld(t *testing.T) *world {
 		settings: Settings{
 			Timezone: "Europe/Berlin", HoldPending: true, ApprovalTimeout: 24 * time.Hour,
 			Reminders: []Reminder{{Before: BeforeStart, Offset: 15 * time.Minute, Channels: []Channel{Email}}},
-			Limits:    Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 8760 * time.Hour},
+			Limits:    policy.Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 8760 * time.Hour},
 		},
 	}
 	var people fakeDirectory

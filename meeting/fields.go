@@ -9,6 +9,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // Limits of a request, far above what people need and far below what hurts.
@@ -316,7 +317,7 @@ func checkSeconds(found *fault.List, location string, d, most time.Duration) {
 	case d < 0:
 		found.Add(location, "negative", "must not be negative")
 	case d > most:
-		found.Add(location, "too_long", "must be at most %s", FormatDuration(most))
+		found.Add(location, "too_long", "must be at most %s", clock.FormatDuration(most))
 	case d%time.Second != 0:
 		found.Add(location, "not_whole_seconds", "must be a whole number of seconds")
 	}
@@ -333,16 +334,16 @@ func checkName(found *fault.List, location, s string, most int) {
 
 // broken are all rules that the terms break of the rooms, judging what differs from base, nil
 // for a new meeting. Quotas are not among them: see [Meeting.Claims].
-func (t *Terms) broken(base *Meeting, limits Limits, at time.Time) []Fault {
+func (t *Terms) broken(base *Meeting, limits policy.Limits, at time.Time) []Fault {
 	var v fault.List
 	stays := base != nil && base.Slot.Start.Equal(t.Slot.Start)
 	if stays && !base.Slot.End.Equal(t.Slot.End) && t.Slot.End.Before(at) {
-		addPast(&v, "end", t.Slot.End, t.Slot.End, at)
+		v = append(v, policy.InPast("end", t.Slot.End, t.Slot.End, at))
 	}
 	for _, r := range t.Rooms {
-		w := Wish{Slot: t.Slot, Persons: len(t.Attendees), Now: at}
+		w := policy.Proposal{Slot: t.Slot, Persons: len(t.Attendees), Now: at}
 		if stays && slices.Contains(base.RoomIDs, r.ID) {
-			w.Agreed = &Agreed{End: base.Slot.End, Persons: len(base.Attendees)}
+			w.Booked = &policy.Booked{End: base.Slot.End, Persons: len(base.Attendees)}
 		}
 		v = append(v, r.Check(w, limits)...)
 	}
@@ -381,7 +382,7 @@ func reminderTexts(rs []Reminder) []string {
 		for j, c := range r.Channels {
 			channels[j] = string(c)
 		}
-		texts[i] = FormatDuration(r.Offset) + " before " + string(r.Before) + " by " + strings.Join(channels, ", ")
+		texts[i] = clock.FormatDuration(r.Offset) + " before " + string(r.Before) + " by " + strings.Join(channels, ", ")
 	}
 	return texts
 }

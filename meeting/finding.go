@@ -8,6 +8,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // Need is what somebody looks for a room for.
@@ -151,7 +152,7 @@ func (r *Room) reasons(a *asker, slot clock.Slot, taken, held []clock.Slot) []Re
 	wanted := slot.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter)
 	for _, t := range taken {
 		if t.Overlaps(wanted) {
-			text := fmt.Sprintf("%s is taken from %s to %s", r.Name, instantText(t.Start), instantText(t.End))
+			text := fmt.Sprintf("%s is taken from %s to %s", r.Name, t.Start.UTC().Format(time.RFC3339), t.End.UTC().Format(time.RFC3339))
 			reasons = append(reasons, Reason{Span: t, Fault: Fault{Location: "start", Code: ReasonTaken, Message: text}})
 		}
 	}
@@ -160,7 +161,7 @@ func (r *Room) reasons(a *asker, slot clock.Slot, taken, held []clock.Slot) []Re
 			Location: "start", Code: ReasonTooSoon, Message: "the start leaves no time to approve a request for " + r.Name,
 		}})
 	}
-	broken := r.Check(Wish{Slot: slot, Persons: a.need.Persons, Now: a.at}, a.conf.Limits)
+	broken := r.Check(policy.Proposal{Slot: slot, Persons: a.need.Persons, Now: a.at}, a.conf.Limits)
 	if a.holds(r) || len(broken) > 0 { // a booking that breaks other rules has its quotas checked in any case
 		for _, c := range claims(a.ID, []*Room{r}, slot, nil) {
 			others := held
@@ -176,55 +177,18 @@ func (r *Room) reasons(a *asker, slot clock.Slot, taken, held []clock.Slot) []Re
 	return reasons
 }
 
-// lasts reports whether the room may be booked for a length within span.
-func (r *Room) lasts(length time.Duration, span clock.Slot, limits Limits) bool {
-	return !r.lasting(length, span, limits).Empty()
-}
-
-// lasting is the part of span within which the room may be booked for a length. What passes
-// elsewhere passes over a change of clocks, and some lengths pass only there; on a grid those
-// are left out.
-func (r *Room) lasting(length time.Duration, span clock.Slot, limits Limits) clock.Slot {
-	passes := func(start time.Time) bool {
-		var v fault.List
-		r.checkDuration(Wish{Slot: clock.Slot{Start: start, End: start.Add(length)}}, limits, &v)
-		return len(v) == 0
-	}
-	if r.Policy.Step > 0 && length%r.Policy.Step != 0 {
-		return clock.Slot{}
-	}
-	_, change := span.Start.In(clock.ZoneOrUTC(r.Zone)).ZoneBounds()
-	switch within := !change.IsZero() && !change.After(span.End); {
-	case !within && passes(span.Start), within && passes(change):
-		return span
-	case within && passes(change.Add(-length/2)):
-		return clock.Slot{Start: clock.Later(span.Start, change.Add(-length)), End: clock.Earlier(span.End, change.Add(length))}
-	}
-	return clock.Slot{}
-}
-
-// ahead is the part of span in which the room takes meetings of a length by how soon they begin;
-// it may be empty.
-func (r *Room) ahead(a *asker, length time.Duration, span clock.Slot) clock.Slot {
-	span.Start = clock.Later(span.Start, a.at.Add(r.Policy.MinNotice))
-	if most := stricter(r.Policy.MaxAdvance, a.conf.Limits.MaxAdvance); most > 0 {
-		span.End = clock.Earlier(span.End, a.at.Add(most+length))
-	}
-	return span
-}
-
 // suggest returns the first times within span at which the asker can book the room, at most limit.
 func (r *Room) suggest(a *asker, length time.Duration, span clock.Slot, taken, held []clock.Slot, limit int) []Suggestion {
-	span = r.ahead(a, length, span)
+	span = r.Ahead(length, span, a.at, a.conf.Limits)
 	if a.tooLate(r, span.Start) {
 		span.Start = span.Start.Add(time.Microsecond)
 	}
-	if span = r.lasting(length, span, a.conf.Limits); span.Empty() {
+	if span = r.Lasting(length, span, a.conf.Limits); span.Empty() {
 		return nil
 	}
 	var spent []clock.Slot
 	if a.holds(r) {
-		spent = r.Policy.Quota.spent(span, length, held, clock.ZoneOrUTC(r.Zone))
+		spent = r.Policy.Quota.Spent(span, length, held, clock.ZoneOrUTC(r.Zone))
 	}
 	var some []Suggestion
 	for slot := range r.Openings(span, length, taken, spent) {

@@ -5,32 +5,31 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // Kind is the rooms of a site that have the same rules, and so are open at the same times.
 type Kind struct {
 	SiteID  int64  // 0: none
 	Zone    string // empty: the installation's
-	Policy  Policy
+	Policy  policy.Policy
 	RoomIDs []int64 // at least one
 }
 
 // sieve excludes rooms of a kind that cannot be booked for a length, without examining each.
 type sieve struct {
 	*Kind
-	room   *Room // one that has nothing but what all have
-	loc    *time.Location
+	room   *policy.Room // one that has nothing but what all have
 	length time.Duration
 	open   []clock.Slot // without blackouts of the site
 }
 
-func (k *Kind) sieve(a *asker, length time.Duration, span clock.Slot, blackouts []Blackout) *sieve {
-	v := &sieve{Kind: k, length: length, room: &Room{SiteID: k.SiteID, Policy: k.Policy, Zone: cmp.Or(k.Zone, a.conf.Timezone, "UTC")}}
-	v.loc = clock.ZoneOrUTC(v.room.Zone)
-	if !v.room.lasts(length, span, a.conf.Limits) {
+func (k *Kind) sieve(a *asker, length time.Duration, span clock.Slot, blackouts []policy.Blackout) *sieve {
+	v := &sieve{Kind: k, length: length, room: &policy.Room{SiteID: k.SiteID, Policy: k.Policy, Zone: cmp.Or(k.Zone, a.conf.Timezone, "UTC")}}
+	if !v.room.Lasts(length, span, a.conf.Limits) {
 		return v
 	}
-	if span = v.room.ahead(a, length, span); span.Empty() {
+	if span = v.room.Ahead(length, span, a.at, a.conf.Limits); span.Empty() {
 		return v
 	}
 	var closed []clock.Slot
@@ -39,8 +38,8 @@ func (k *Kind) sieve(a *asker, length time.Duration, span clock.Slot, blackouts 
 			closed = append(closed, b.Slot)
 		}
 	}
-	for _, open := range v.room.openHours(span) {
-		v.open = append(v.open, gaps(open, closed)...)
+	for _, open := range v.room.OpenHours(span) {
+		v.open = append(v.open, open.Without(closed)...)
 	}
 	return v
 }
@@ -58,7 +57,7 @@ func (v *sieve) widen(span clock.Slot) clock.Slot {
 	return span
 }
 
-// candidate looks for a time at which a room might be available: for one that [Room.Openings] would
+// candidate looks for a time at which a room might be available: for one that [policy.Room.Openings] would
 // find if the room had no blackouts of its own and the caller no quota.
 func (v *sieve) candidate() candidate { return candidate{sieve: v, rest: v.open} }
 
@@ -86,7 +85,7 @@ func (c *candidate) passes() bool {
 func (c *candidate) fits(end time.Time) bool {
 	for ; len(c.rest) > 0 && c.rest[0].Start.Before(end); c.rest = c.rest[1:] {
 		gap := clock.Slot{Start: clock.Later(c.rest[0].Start, c.until), End: clock.Earlier(c.rest[0].End, end)}
-		if gap.Duration() >= c.length && !c.room.first(gap, c.length, c.loc).Add(c.length).After(gap.End) {
+		if gap.Duration() >= c.length && !c.room.First(gap, c.length).Add(c.length).After(gap.End) {
 			return true
 		}
 		if c.rest[0].End.After(end) {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // No room stays behind of which a closer look finds a time, however much was booked of it; one that is
@@ -21,22 +22,22 @@ func TestSieve(t *testing.T) {
 		at := rapid.SampledFrom([]time.Time{
 			time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC), time.Date(2027, 3, 27, 13, 7, 0, 123000, time.UTC), time.Date(2027, 10, 30, 22, 50, 30, 0, time.UTC),
 		}).Draw(t, "at")
-		a := &asker{at: at, conf: Settings{Timezone: "Europe/Berlin", Limits: Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 60 * time.Hour}}}
+		a := &asker{at: at, conf: Settings{Timezone: "Europe/Berlin", Limits: policy.Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 60 * time.Hour}}}
 		drawn := func(name string) clock.Slot {
 			start := at.Add(time.Duration(rapid.IntRange(-20, 300).Draw(t, name)) * 10 * time.Minute)
 			return clock.Slot{Start: start, End: start.Add(minutes(t, name+" lasts", 5, 30, 60, 600, 3000))}
 		}
-		k := &Kind{SiteID: 3, Zone: rapid.SampledFrom([]string{"", "Australia/Lord_Howe", "America/New_York"}).Draw(t, "zone"), Policy: Policy{
+		k := &Kind{SiteID: 3, Zone: rapid.SampledFrom([]string{"", "Australia/Lord_Howe", "America/New_York"}).Draw(t, "zone"), Policy: policy.Policy{
 			BufferBefore: minutes(t, "before", 0, 0, 10), BufferAfter: minutes(t, "after", 0, 0, 60), MinDuration: minutes(t, "min", 0, 30),
 			MaxDuration: minutes(t, "max", 0, 0, 90), MinNotice: minutes(t, "notice", 0, 0, 90), MaxAdvance: minutes(t, "advance", 0, 0, 600),
 			Step: minutes(t, "step", 0, 0, 30, 60),
 		}}
 		if rapid.Bool().Draw(t, "hours") {
-			k.Policy.OpeningHours = []OpeningHours{{Days: []string{"WE", "FR", "SU"}, From: "20:00", To: "04:15"}, {Days: []string{"TH"}, From: "09:00", To: "17:00"}}
+			k.Policy.OpeningHours = []policy.OpeningHours{{Days: []string{"WE", "FR", "SU"}, From: "20:00", To: "04:15"}, {Days: []string{"TH"}, From: "09:00", To: "17:00"}}
 		}
-		var blackouts []Blackout
+		var blackouts []policy.Blackout
 		for range rapid.IntRange(0, 2).Draw(t, "blackouts") {
-			b := Blackout{Slot: drawn("blackout"), SiteID: rapid.SampledFrom([]int64{0, 3, 4}).Draw(t, "site")}
+			b := policy.Blackout{Slot: drawn("blackout"), SiteID: rapid.SampledFrom([]int64{0, 3, 4}).Draw(t, "site")}
 			if b.SiteID == 0 {
 				b.RoomID = rapid.SampledFrom([]int64{1, 2}).Draw(t, "room")
 			}
@@ -54,9 +55,9 @@ func TestSieve(t *testing.T) {
 				m := clock.Slot{Start: from, End: from.Add(minutes(t, "taken", 30, 45, 90, 600, 3000))}
 				taken, from = append(taken, m), m.End
 			}
-			r := &Room{ID: 1, SiteID: 3, Active: true, Policy: k.Policy, Zone: cmp.Or(k.Zone, "Europe/Berlin")}
+			r := &Room{Room: policy.Room{ID: 1, SiteID: 3, Active: true, Policy: k.Policy, Zone: cmp.Or(k.Zone, "Europe/Berlin")}}
 			for _, b := range blackouts {
-				if b.covers(r) {
+				if b.Covers(&r.Room) {
 					r.Blackouts = append(r.Blackouts, b)
 				}
 			}

@@ -9,16 +9,18 @@ import (
 	"pgregory.net/rapid"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 func TestChoose(t *testing.T) {
 	nine := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 	var all []Suggestion
-	for i, r := range []*Room{{ID: 1, Name: "Huge", Capacity: 100}, {ID: 2, Name: "Fits", Capacity: 8}, {ID: 3, Name: "Asks", Capacity: 8},
+	for i, r := range []policy.Room{{ID: 1, Name: "Huge", Capacity: 100}, {ID: 2, Name: "Fits", Capacity: 8}, {ID: 3, Name: "Asks", Capacity: 8},
 		{ID: 4, Name: "Unknown"}, {ID: 5, Name: "Good", Capacity: 10}} {
+		room := &Room{Room: r}
 		for h := range 2 {
 			at := nine.Add(time.Duration(h) * time.Hour)
-			all = append(all, Suggestion{Room: r, Slot: clock.Slot{Start: at, End: at.Add(time.Hour)}, NeedsApproval: i == 2})
+			all = append(all, Suggestion{Room: room, Slot: clock.Slot{Start: at, End: at.Add(time.Hour)}, NeedsApproval: i == 2})
 		}
 	}
 	var got []string
@@ -38,7 +40,7 @@ func TestAvailability(t *testing.T) {
 	taken := w.room(t, RoomFields{Name: new("Taken"), BufferAfter: new(10 * time.Minute)})
 	small := w.room(t, RoomFields{Name: new("Small"), Capacity: new(2), MinNotice: new(48 * time.Hour)})
 	asks := w.room(t, RoomFields{Name: new("Asks"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
-	limited := w.room(t, RoomFields{Name: new("Limited"), Quota: &Quota{Per: PerDay, Count: 1}})
+	limited := w.room(t, RoomFields{Name: new("Limited"), Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
 	w.book(t, w.bob, w.fields(time.Hour, taken))
 
 	slot := clock.Slot{Start: w.at.Add(2 * time.Hour), End: w.at.Add(3 * time.Hour)}
@@ -131,7 +133,7 @@ func TestSuggestions_areBookable(t *testing.T) {
 				f.Step = new(30 * time.Minute)
 			}
 			if rapid.Bool().Draw(rt, "hours") {
-				f.OpeningHours = &[]OpeningHours{{Days: []string{"WE", "TH", "FR"}, From: "08:00", To: "18:00"}}
+				f.OpeningHours = &[]policy.OpeningHours{{Days: []string{"WE", "TH", "FR"}, From: "08:00", To: "18:00"}}
 			}
 			w.room(t, f)
 		}
@@ -175,17 +177,17 @@ func TestRoom_lasting(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		length time.Duration
-		policy Policy
+		policy policy.Policy
 		want   clock.Slot
 	}{
-		{"over the change alone", day + time.Hour, Policy{MaxDuration: day}, clock.Slot{Start: change.Add(-day - time.Hour), End: change.Add(day + time.Hour)}},
-		{"also elsewhere", day, Policy{MinDuration: day}, whole},
-		{"anywhere", time.Hour, Policy{MaxDuration: day}, whole},
-		{"nowhere", 2 * day, Policy{MaxDuration: day}, clock.Slot{}},
-		{"off the steps", 10 * time.Minute, Policy{Step: 15 * time.Minute}, clock.Slot{}},
+		{"over the change alone", day + time.Hour, policy.Policy{MaxDuration: day}, clock.Slot{Start: change.Add(-day - time.Hour), End: change.Add(day + time.Hour)}},
+		{"also elsewhere", day, policy.Policy{MinDuration: day}, whole},
+		{"anywhere", time.Hour, policy.Policy{MaxDuration: day}, whole},
+		{"nowhere", 2 * day, policy.Policy{MaxDuration: day}, clock.Slot{}},
+		{"off the steps", 10 * time.Minute, policy.Policy{Step: 15 * time.Minute}, clock.Slot{}},
 	} {
-		r := &Room{Zone: "Europe/Berlin", Policy: tt.policy}
-		if got := r.lasting(tt.length, whole, Limits{}); !got.Start.Equal(tt.want.Start) || !got.End.Equal(tt.want.End) {
+		r := &Room{Room: policy.Room{Zone: "Europe/Berlin", Policy: tt.policy}}
+		if got := r.Lasting(tt.length, whole, policy.Limits{}); !got.Start.Equal(tt.want.Start) || !got.End.Equal(tt.want.End) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}

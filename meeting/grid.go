@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // GridQuery asks for a picture of rooms over a span; a zero field does not filter.
@@ -74,8 +75,8 @@ func (q *GridQuery) draw(rooms []*Room, meetings []*Meeting) *Grid {
 	}
 	for _, r := range rooms {
 		span := q.span([]*Room{r})
-		r.Blackouts = slices.DeleteFunc(r.Blackouts, func(b Blackout) bool { return !b.Slot.Overlaps(span) })
-		g.Rooms = append(g.Rooms, GridRoom{r, gaps(span, r.openHours(span))})
+		r.Blackouts = slices.DeleteFunc(r.Blackouts, func(b policy.Blackout) bool { return !b.Slot.Overlaps(span) })
+		g.Rooms = append(g.Rooms, GridRoom{r, span.Without(r.OpenHours(span))})
 	}
 	return g
 }

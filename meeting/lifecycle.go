@@ -304,9 +304,9 @@ func (m *Meeting) set(t Terms, at time.Time) {
 	m.Reminders, m.DefaultReminders = t.Reminders, t.DefaultReminders
 	m.Visibility = t.Visibility
 	m.UpdatedAt = at
-	m.judged = m.judged[:0:0]
+	m.checked = m.checked[:0:0]
 	for _, r := range t.Rooms {
-		m.judged = append(m.judged, judgement{r.ID, r.Closures})
+		m.checked = append(m.checked, checkedRoom{r.ID, r.Closures})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // ID identifies a meeting; rooms, sites and people have integer ids of their own.
@@ -75,10 +76,15 @@ type Meeting struct {
 
 	history []Entry
 	notices []Notice
-	judged  []judgement // see Judged
-	claims  []Claim     // see Claims
-	asked   []Occupancy // see Asked
+	checked []checkedRoom  // see CheckedClosures
+	claims  []policy.Claim // see Claims
+	asked   []Occupancy    // see Asked
 }
+
+// Claims returns the quotas that the meeting uses more of since it was read. A store that saves
+// the meeting locks each pair of room and user, in an order that all callers share. It then calls
+// [policy.Claim.Check] with the user's other meetings, and rejects with a [*PolicyError].
+func (m *Meeting) Claims() []policy.Claim { return m.claims }
 
 // Occupancy is the interval that a meeting takes of one room. The database refuses two that overlap.
 type Occupancy struct {
@@ -217,4 +223,36 @@ func (m *Meeting) TakeNotices() []Notice {
 	n := m.notices
 	m.notices = nil
 	return n
+}
+
+// checkedRoom is the state of a room's blackouts that a meeting was checked against.
+type checkedRoom struct{ roomID, closures int64 }
+
+// CheckedClosures returns the [Room.Closures] of the room with which the meeting's time and rooms were
+// checked since it was read. A store returns [ErrRoomsChanged] if the room has another number when
+// it saves them. ok is false if they were not checked.
+func (m *Meeting) CheckedClosures(roomID int64) (closures int64, ok bool) {
+	for _, c := range m.checked {
+		if c.roomID == roomID {
+			return c.closures, true
+		}
+	}
+	return 0, false
+}
+
+// claims returns what the meeting of a person uses of quotas in a slot of the rooms. held is the
+// meeting as it is, or nil if it is new.
+func claims(userID int64, rooms []*Room, slot clock.Slot, held *Meeting) []policy.Claim {
+	of := make([]*policy.Room, len(rooms))
+	for i, r := range rooms {
+		of[i] = &r.Room
+	}
+	var h policy.Held
+	if held != nil {
+		h.Slot = held.Slot
+		for _, o := range held.Occupied {
+			h.RoomIDs = append(h.RoomIDs, o.RoomID)
+		}
+	}
+	return policy.QuotaClaims(userID, of, slot, h)
 }

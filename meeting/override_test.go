@@ -5,11 +5,13 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"punctual/meeting/policy"
 )
 
 func TestService_override(t *testing.T) {
 	w := newWorld(t)
-	lab := w.room(t, RoomFields{Name: new("Lab"), MaxDuration: new(30 * time.Minute), Quota: &Quota{Per: PerDay, Count: 1}})
+	lab := w.room(t, RoomFields{Name: new("Lab"), MaxDuration: new(30 * time.Minute), Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
 	f := w.fields(24*time.Hour, lab)
 	_, err := w.Book(t.Context(), w.root, f)
 	same(t, "an admin without", broken(t, err), []string{"max_duration"})
@@ -93,7 +95,7 @@ func TestService_overrideOfThePast(t *testing.T) {
 // with the reason that was given and not only that it came through the series.
 func TestService_overrideOfSeries(t *testing.T) {
 	w := newWorld(t)
-	lab := w.room(t, RoomFields{Name: new("Lab"), MaxDuration: new(time.Hour), Quota: &Quota{Per: PerMonth, Count: 2}})
+	lab := w.room(t, RoomFields{Name: new("Lab"), MaxDuration: new(time.Hour), Quota: &policy.Quota{Per: policy.PerMonth, Count: 2}})
 	f := w.weekly("FREQ=DAILY;COUNT=3", lab)
 	f.Override = &Override{Reason: "the board comes"}
 	if _, err := w.BookSeries(t.Context(), w.ann, f); !errors.Is(err, ErrForbidden) {

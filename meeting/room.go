@@ -1,6 +1,10 @@
 package meeting
 
-import "time"
+import (
+	"time"
+
+	"punctual/meeting/policy"
+)
 
 // Site is a place with rooms that share a time zone.
 type Site struct {
@@ -12,24 +16,16 @@ type Site struct {
 	UpdatedAt time.Time
 }
 
-// Room is what a meeting holds. Times of day in its policy are in its Zone.
+// Room is what a meeting holds, with the rules for it.
 type Room struct {
-	ID        int64
-	Name      string
-	SiteID    int64 // 0: none
+	policy.Room
 	Floor     string
-	Capacity  int // 0: unknown
 	Features  []string
 	Timezone  string // IANA, as given for this room; empty: the site's, then the installation's
-	Zone      string // the zone in force; set by the store and the service, never empty
-	Active    bool   // an inactive room takes no new meeting
 	Approval  RoomApproval
-	Policy    Policy
 	CheckIn   CheckIn
-	Inherits  bool         // CheckIn is the installation's, and follows it
-	Closures  int64        // raised by the store with every change of a blackout of the room or its site, and of the settings that bookings are judged by; 0: there was never one
-	Blackouts []Blackout   // that are not over, by start; set by the service for bookings and answers
-	Person    PersonLimits // the installation's; set by the service
+	Inherits  bool  // CheckIn is the installation's, and follows it
+	Closures  int64 // raised by the store with every change of a blackout of the room or its site, and of the settings that bookings are checked by; 0: there was never one
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -44,33 +40,6 @@ type RoomApproval struct {
 	OnTimeout     Status        // [Rejected] or [Confirmed]; empty: the installation's
 	EscalateAfter time.Duration // until others are asked as well; 0: the installation's
 	EscalateTo    []int64       // users; empty: the admins
-}
-
-// Policy limits the meetings of a room; a zero field does not limit.
-type Policy struct {
-	OpeningHours []OpeningHours
-	MinDuration  time.Duration
-	MaxDuration  time.Duration // 0: the installation's limit
-	Step         time.Duration // starts and ends are on this grid, counted from midnight in the room's zone; divides a day
-	MinNotice    time.Duration
-	MaxAdvance   time.Duration // 0: the installation's limit
-	BufferBefore time.Duration // kept free before each meeting
-	BufferAfter  time.Duration // and after it
-	Quota        *Quota
-}
-
-// OpeningHours are times of day on some days of the week. To may be "24:00".
-type OpeningHours struct {
-	Days []string `json:"days"` // MO TU WE TH FR SA SU
-	From string   `json:"from"` // HH:MM
-	To   string   `json:"to"`
-}
-
-// Quota of one person for one room.
-type Quota struct {
-	Per      string        // day, week or month
-	Count    int           // 0: not limited
-	Duration time.Duration // 0: not limited
 }
 
 // CheckIn says whether people must say that they came, and when.

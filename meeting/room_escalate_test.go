@@ -3,6 +3,8 @@ package meeting
 import (
 	"testing"
 	"time"
+
+	"punctual/meeting/policy"
 )
 
 // A room cannot escalate a request after its time-out, be that the room's own or the installation's.
@@ -18,7 +20,7 @@ func TestRoomFields_escalateBeforeTheTimeOut(t *testing.T) {
 		{time.Hour, 2 * time.Hour, time.Hour, false},
 		{time.Hour, 2 * time.Hour, 0, true}, // the installation's
 	} {
-		r := &Room{Name: "Room", Capacity: 1}
+		r := &Room{Room: policy.Room{Name: "Room", Capacity: 1}}
 		f := RoomFields{Name: new("Room"), ApprovalTimeout: &c.own, EscalateAfter: &c.escalate}
 		err := f.apply(r, roomLookUp{users: map[int64]Person{}, timeout: c.installation})
 		if (err == nil) != c.ok {

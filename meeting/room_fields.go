@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"punctual/account/fault"
+	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 const (
@@ -66,7 +68,7 @@ type RoomFields struct {
 	EscalateAfter    *time.Duration // 0: the installation's
 	EscalateTo       *[]int64       // none: the admins
 
-	OpeningHours *[]OpeningHours
+	OpeningHours *[]policy.OpeningHours
 	MinDuration  *time.Duration
 	MaxDuration  *time.Duration // 0: the installation's
 	Step         *time.Duration // 0: none
@@ -74,7 +76,7 @@ type RoomFields struct {
 	MaxAdvance   *time.Duration // 0: the installation's
 	BufferBefore *time.Duration
 	BufferAfter  *time.Duration
-	Quota        *Quota // the zero Quota: none
+	Quota        *policy.Quota // the zero Quota: none
 
 	CheckInRequired *bool
 	CheckInOpens    *time.Duration
@@ -209,7 +211,7 @@ func (f *RoomFields) approval(r *Room, look roomLookUp, found *fault.List) {
 		found.Add("approval.second_level", "contradiction", "must not be set unless approver_ids is set")
 	}
 	if limit := cmp.Or(r.Approval.Timeout, look.timeout); limit > 0 && r.Approval.EscalateAfter >= limit {
-		found.Add("approval.escalate_after", "contradiction", "must be less than the timeout in effect, %s", FormatDuration(limit))
+		found.Add("approval.escalate_after", "contradiction", "must be less than the timeout in effect, %s", clock.FormatDuration(limit))
 	}
 }
 
@@ -236,7 +238,7 @@ func setDeciders(found *fault.List, to, given *[]int64, location string, look ro
 	}
 }
 
-func (f *RoomFields) policy(p *Policy, found *fault.List) {
+func (f *RoomFields) policy(p *policy.Policy, found *fault.List) {
 	if f.OpeningHours != nil {
 		p.OpeningHours = slices.Clone(*f.OpeningHours)
 		checkHours(found, p.OpeningHours)
@@ -247,7 +249,7 @@ func (f *RoomFields) policy(p *Policy, found *fault.List) {
 	switch {
 	case f.Step != nil && p.Step > 0 && 24*time.Hour%p.Step != 0:
 		found.Add("policy.step", "contradiction", "must divide a day into equal parts, like 5m, 15m or 1h")
-	case (f.Step != nil || f.MinDuration != nil || f.MaxDuration != nil) && p.noLength():
+	case (f.Step != nil || f.MinDuration != nil || f.MaxDuration != nil) && noLength(p):
 		found.Add("policy.step", "contradiction", "must have a multiple from min_duration to max_duration")
 	}
 	setSpan(found, &p.MinNotice, f.MinNotice, "policy.min_notice", maxSpan)
@@ -262,7 +264,7 @@ func (f *RoomFields) policy(p *Policy, found *fault.List) {
 	}
 	if f.Quota != nil {
 		p.Quota = nil
-		if *f.Quota != (Quota{}) {
+		if *f.Quota != (policy.Quota{}) {
 			q := *f.Quota
 			p.Quota = &q
 			checkQuota(found, q)
@@ -270,13 +272,13 @@ func (f *RoomFields) policy(p *Policy, found *fault.List) {
 	}
 }
 
-// noLength reports whether nothing that begins and ends on the grid is as long as a meeting has to be.
-func (p *Policy) noLength() bool {
+// noLength reports whether no length on the grid is between the minimum and the maximum.
+func noLength(p *policy.Policy) bool {
 	return p.Step > 0 && p.MaxDuration > 0 && p.MinDuration <= p.MaxDuration &&
 		p.MaxDuration-p.MaxDuration%p.Step < max(p.MinDuration, p.Step)
 }
 
-func checkHours(found *fault.List, hours []OpeningHours) {
+func checkHours(found *fault.List, hours []policy.OpeningHours) {
 	if len(hours) > maxHours {
 		found.Add("policy.opening_hours", "too_many", "must have at most %d entries", maxHours)
 		return
@@ -293,8 +295,8 @@ func checkHours(found *fault.List, hours []OpeningHours) {
 				found.Add(index(location+".days", j), "duplicate", "must not be a duplicate")
 			}
 		}
-		from, okFrom := timeOfDay(h.From)
-		to, okTo := timeOfDay(h.To)
+		from, okFrom := policy.ParseTimeOfDay(h.From)
+		to, okTo := policy.ParseTimeOfDay(h.To)
 		if !okFrom || from == 24*60 {
 			found.Add(location+".from", "invalid_time", "must be a time of day from 00:00 to 23:59")
 		}
@@ -306,9 +308,9 @@ func checkHours(found *fault.List, hours []OpeningHours) {
 	}
 }
 
-func checkQuota(found *fault.List, q Quota) {
+func checkQuota(found *fault.List, q policy.Quota) {
 	switch q.Per {
-	case PerDay, PerWeek, PerMonth:
+	case policy.PerDay, policy.PerWeek, policy.PerMonth:
 	case "":
 		found.Add("policy.quota.per", "required", "is required: day, week or month")
 	default:

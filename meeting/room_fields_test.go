@@ -5,13 +5,15 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"punctual/meeting/policy"
 )
 
 // Rules of a room that leave nothing to book are refused, with the place.
 func TestService_rulesThatContradict(t *testing.T) {
 	w := newWorld(t)
 	r := w.room(t, RoomFields{Name: new("Lab"), Step: new(time.Hour), MinDuration: new(30 * time.Minute)})
-	day := OpeningHours{[]string{"MO"}, "08:00", "20:00"}
+	day := policy.OpeningHours{Days: []string{"MO"}, From: "08:00", To: "20:00"}
 	for _, tt := range []struct {
 		name string
 		f    RoomFields
@@ -21,11 +23,11 @@ func TestService_rulesThatContradict(t *testing.T) {
 		{"none in between", RoomFields{MinDuration: new(70 * time.Minute), MaxDuration: new(110 * time.Minute)}, []string{"policy.step contradiction"}},
 		{"just one", RoomFields{MinDuration: new(60 * time.Minute), MaxDuration: new(60 * time.Minute)}, nil},
 		{"one is not a multiple of the other", RoomFields{MinDuration: new(70 * time.Minute), MaxDuration: new(125 * time.Minute)}, nil},
-		{"the same day twice", RoomFields{OpeningHours: &[]OpeningHours{{[]string{"MO", "TU", "MO"}, "08:00", "20:00"}}}, []string{"policy.opening_hours[0].days[2] duplicate"}},
-		{"two spans a day", RoomFields{OpeningHours: &[]OpeningHours{day, day}}, nil},
-		{"ends that are no times", RoomFields{OpeningHours: &[]OpeningHours{{day.Days, "24:00", "06:00"}}}, []string{"policy.opening_hours[0].from invalid_time"}},
-		{"a quota of nothing", RoomFields{Quota: &Quota{Count: 2}}, []string{"policy.quota.per required"}},
-		{"a quota of less", RoomFields{Quota: &Quota{Per: PerDay, Count: -1}}, []string{"policy.quota.count out_of_range"}},
+		{"the same day twice", RoomFields{OpeningHours: &[]policy.OpeningHours{{Days: []string{"MO", "TU", "MO"}, From: "08:00", To: "20:00"}}}, []string{"policy.opening_hours[0].days[2] duplicate"}},
+		{"two spans a day", RoomFields{OpeningHours: &[]policy.OpeningHours{day, day}}, nil},
+		{"ends that are no times", RoomFields{OpeningHours: &[]policy.OpeningHours{{Days: day.Days, From: "24:00", To: "06:00"}}}, []string{"policy.opening_hours[0].from invalid_time"}},
+		{"a quota of nothing", RoomFields{Quota: &policy.Quota{Count: 2}}, []string{"policy.quota.per required"}},
+		{"a quota of less", RoomFields{Quota: &policy.Quota{Per: policy.PerDay, Count: -1}}, []string{"policy.quota.count out_of_range"}},
 		{"a step that does not divide a day", RoomFields{Step: new(7 * time.Hour), MaxDuration: new(time.Duration(0))}, []string{"policy.step contradiction"}},
 		{"longest before shortest", RoomFields{MinDuration: new(3 * time.Hour), MaxDuration: new(2 * time.Hour)}, []string{"policy.min_duration contradiction"}},
 		{"notice beyond the window", RoomFields{MinNotice: new(2 * time.Hour), MaxAdvance: new(time.Hour)}, []string{"policy.min_notice contradiction"}},

@@ -58,8 +58,8 @@ func (r *Room) days(c calendar, booked []clock.Slot) []RoomDay {
 	for i, b := range r.Blackouts {
 		closed[i] = b.Slot
 	}
-	for _, open := range r.openHours(c.span()) {
-		for _, gap := range gaps(open, closed) {
+	for _, open := range r.OpenHours(c.span()) {
+		for _, gap := range open.Without(closed) {
 			c.touched(gap, func(i int, part clock.Slot) { days[i].Open += part.Duration() })
 		}
 	}

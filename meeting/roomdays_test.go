@@ -5,18 +5,19 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 func TestRoom_days(t *testing.T) {
 	hour := func(s string) time.Time { return instantOf(t, s) }
 	berlin := clock.ZoneOrUTC("Europe/Berlin")
-	weekdays := &Policy{OpeningHours: []OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR"}, From: "08:00", To: "20:00"}}}
+	weekdays := &policy.Policy{OpeningHours: []policy.OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR"}, From: "08:00", To: "20:00"}}}
 	for _, row := range []struct {
 		name      string
 		from      string
 		days      int
-		policy    *Policy
-		blackouts []Blackout
+		policy    *policy.Policy
+		blackouts []policy.Blackout
 		booked    []clock.Slot
 		want      []RoomDay
 	}{
@@ -31,22 +32,22 @@ func TestRoom_days(t *testing.T) {
 		},
 		{
 			"a blackout closes what was open", "2027-02-08", 2, weekdays,
-			[]Blackout{{Slot: clock.Slot{Start: hour("2027-02-08T18:00:00+01:00"), End: hour("2027-02-09T09:00:00+01:00")}}}, nil,
+			[]policy.Blackout{{Slot: clock.Slot{Start: hour("2027-02-08T18:00:00+01:00"), End: hour("2027-02-09T09:00:00+01:00")}}}, nil,
 			[]RoomDay{{Open: 10 * time.Hour}, {Open: 11 * time.Hour}},
 		},
 		{
-			"clocks go forward", "2027-03-28", 1, &Policy{}, nil,
+			"clocks go forward", "2027-03-28", 1, &policy.Policy{}, nil,
 			[]clock.Slot{{Start: hour("2027-03-27T12:00:00+01:00"), End: hour("2027-03-30T12:00:00+02:00")}},
 			[]RoomDay{{23 * time.Hour, 23 * time.Hour, 1}},
 		},
 		{
-			"clocks go back", "2027-10-31", 1, &Policy{}, nil,
+			"clocks go back", "2027-10-31", 1, &policy.Policy{}, nil,
 			[]clock.Slot{{Start: hour("2027-10-31T01:00:00+02:00"), End: hour("2027-10-31T04:00:00+01:00")}},
 			[]RoomDay{{4 * time.Hour, 25 * time.Hour, 1}},
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			room := &Room{Zone: "Europe/Berlin", Policy: *row.policy, Blackouts: row.blackouts}
+			room := &Room{Room: policy.Room{Zone: "Europe/Berlin", Policy: *row.policy, Blackouts: row.blackouts}}
 			from, err := time.Parse(time.DateOnly, row.from)
 			if err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // places are what the dates of a plan will have of rooms, and of their quotas.
@@ -166,7 +167,7 @@ func (p *planner) exceeded(ctx context.Context, w *wanted, rooms []*Room, dates 
 }
 
 // used is what the claimant has of the room around all dates, those that move or go not counted.
-func (p *planner) used(ctx context.Context, c Claim, dates []*wanted) ([]clock.Slot, error) {
+func (p *planner) used(ctx context.Context, c policy.Claim, dates []*wanted) ([]clock.Slot, error) {
 	if used, ok := p.others[c.RoomID]; ok {
 		return used, nil
 	}

@@ -213,8 +213,8 @@ func checkBuffers(dates []*wanted) error {
 			r, a, b := w.terms.Rooms[i], before.by.date, w.date
 			var found fault.List
 			found.Add("rrule", "overlaps_itself", "must leave at least %s between two dates for the buffers of %s; the dates of %s and %s are %s apart",
-				FormatDuration(r.Policy.BufferBefore+r.Policy.BufferAfter), r.Name, a.Wall.Format(clock.WallLayout), b.Wall.Format(clock.WallLayout),
-				FormatDuration(b.Slot.Start.Sub(a.Slot.End)))
+				clock.FormatDuration(r.Policy.BufferBefore+r.Policy.BufferAfter), r.Name, a.Wall.Format(clock.WallLayout), b.Wall.Format(clock.WallLayout),
+				clock.FormatDuration(b.Slot.Start.Sub(a.Slot.End)))
 			return found.Err()
 		}
 	}

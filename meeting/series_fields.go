@@ -9,6 +9,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 	"punctual/meeting/recurrence"
 )
 
@@ -30,7 +31,7 @@ const maxExDates = 2_000
 
 // apply sets the fields on s, which is new if its ID is 0, and reports all their faults. The fields
 // of a meeting have been checked with the rest. t is nil if they have faults.
-func (f *SeriesFields) apply(s *Series, k known, limits Limits, at time.Time) (Terms, error) {
+func (f *SeriesFields) apply(s *Series, k known, limits policy.Limits, at time.Time) (Terms, error) {
 	var base *Meeting
 	if s.ID != 0 || s.PreviousID != 0 {
 		base = s.sample()
@@ -202,7 +203,7 @@ func (f *SeriesFields) rule(s *Series, required bool, found *fault.List) bool {
 }
 
 // checkRule judges the rule and its dates, if something about them is new.
-func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits Limits, at time.Time, isNew bool, found *fault.List) {
+func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits policy.Limits, at time.Time, isNew bool, found *fault.List) {
 	if !isNew && f.Rule == nil && f.Start == nil && f.End == nil && f.Timezone == nil && f.RDates == nil {
 		s.nameExDates(starts)
 		return
@@ -233,7 +234,7 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 		}
 		figures := Figures{Limit: at.Add(limits.MaxAdvance).In(clock.ZoneOrUTC(s.Timezone)).Format(time.DateOnly), Actual: dates[last].Wall.Format(time.DateOnly)}
 		found.Violate(location, "max_advance", figures, "%s reaches to %s, but rooms can be booked at most %s ahead",
-			part, dates[last].Wall.Format(time.DateOnly), FormatDuration(limits.MaxAdvance))
+			part, dates[last].Wall.Format(time.DateOnly), clock.FormatDuration(limits.MaxAdvance))
 	}
 	for i := range len(dates) - 1 {
 		if a, b := dates[i], dates[i+1]; a.Slot.Overlaps(b.Slot) {
@@ -245,7 +246,7 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits L
 }
 
 // checkSize bounds what a series costs: its attendees and its rooms count once for each date.
-func (f *SeriesFields) checkSize(s *Series, t Terms, limits Limits, isNew bool, found *fault.List) {
+func (f *SeriesFields) checkSize(s *Series, t Terms, limits policy.Limits, isNew bool, found *fault.List) {
 	dates := len(s.Dates())
 	longer := isNew || f.Rule != nil || f.RDates != nil
 	if n := dates * len(t.Attendees); limits.MaxInvitations > 0 && n > limits.MaxInvitations && (longer || f.Attendees != nil) {

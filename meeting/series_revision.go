@@ -7,6 +7,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 	"punctual/meeting/recurrence"
 )
 
@@ -232,7 +233,7 @@ func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) err
 	if w.why != nil { // it keeps its time and rooms
 		t.Slot, t.Rooms = m.Slot, nil
 		for _, id := range m.RoomIDs {
-			t.Rooms = append(t.Rooms, &Room{ID: id})
+			t.Rooms = append(t.Rooms, &Room{Room: policy.Room{ID: id}})
 		}
 		for i, r := range t.Rooms {
 			r.Name = m.RoomNames[i]

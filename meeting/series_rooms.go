@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"punctual/meeting/policy"
 )
 
 // substitutes are rooms in place of others, looked up once for a plan.
@@ -101,7 +103,7 @@ func (p *planner) blocked(ctx context.Context, w *wanted, r *Room, dates []*want
 
 // refused reports whether the room's rules, quotas included, do not let the date be there.
 func (p *planner) refused(ctx context.Context, w *wanted, r *Room, dates []*wanted) (bool, error) {
-	wish := Wish{Slot: w.terms.Slot, Persons: len(w.terms.Attendees), Now: p.at}
+	wish := policy.Proposal{Slot: w.terms.Slot, Persons: len(w.terms.Attendees), Now: p.at}
 	if len(r.Check(wish, p.conf.Limits)) > 0 {
 		return true, nil
 	}

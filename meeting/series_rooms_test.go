@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punctual/meeting/policy"
 )
 
 // roomsOn are the rooms of each meeting, by start: "Wanted+Screen".
@@ -43,7 +45,7 @@ func TestSeries_otherRoomIsAsGood(t *testing.T) {
 		"not active":     {func(_ *world, _ *testing.T, f *RoomFields) { f.Active = new(false) }, "Large"},
 		"with approval":  {func(_ *world, _ *testing.T, f *RoomFields) { f.ApprovalRequired = new(true) }, "Large"},
 		"closed then": {func(_ *world, _ *testing.T, f *RoomFields) {
-			f.OpeningHours = &[]OpeningHours{{[]string{"FR"}, "08:00", "20:00"}}
+			f.OpeningHours = &[]policy.OpeningHours{{Days: []string{"FR"}, From: "08:00", To: "20:00"}}
 		}, "Large"},
 		"too short a one": {func(_ *world, _ *testing.T, f *RoomFields) { f.MinDuration = new(2 * time.Hour) }, "Large"},
 		"at another site": {func(w *world, t *testing.T, f *RoomFields) {
@@ -54,7 +56,7 @@ func TestSeries_otherRoomIsAsGood(t *testing.T) {
 			f.SiteID = &site.ID
 		}, "Large"},
 		"used up by quota": {func(_ *world, _ *testing.T, f *RoomFields) {
-			f.Quota = &Quota{Per: PerWeek, Duration: 30 * time.Minute}
+			f.Quota = &policy.Quota{Per: policy.PerWeek, Duration: 30 * time.Minute}
 		}, "Large"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +97,7 @@ func TestSeries_otherRoomsForSeveral(t *testing.T) {
 }
 
 func TestAssign(t *testing.T) {
-	a, b, c := &Room{ID: 1}, &Room{ID: 2}, &Room{ID: 3}
+	a, b, c := &Room{Room: policy.Room{ID: 1}}, &Room{Room: policy.Room{ID: 2}}, &Room{Room: policy.Room{ID: 3}}
 	for _, tt := range []struct {
 		choices [][]*Room
 		want    []*Room
@@ -124,8 +126,8 @@ func TestSeries_quotas(t *testing.T) {
 		{OtherRoom, []string{"Other", "Wanted", "Wanted", "Other"}}, // the first and the fourth elsewhere
 	} {
 		w := newWorld(t)
-		room := w.room(t, RoomFields{Name: new("Wanted"), Quota: &Quota{Per: PerMonth, Count: 2}})
-		w.room(t, RoomFields{Name: new("Other"), Capacity: new(4), Quota: &Quota{Per: PerMonth, Count: 2}})
+		room := w.room(t, RoomFields{Name: new("Wanted"), Quota: &policy.Quota{Per: policy.PerMonth, Count: 2}})
+		w.room(t, RoomFields{Name: new("Other"), Capacity: new(4), Quota: &policy.Quota{Per: policy.PerMonth, Count: 2}})
 		w.take(t, "2027-02-11", room)
 		f := w.weekly("FREQ=DAILY;COUNT=4", room)
 		f.OnConflict = c.on
@@ -137,7 +139,7 @@ func TestSeries_quotas(t *testing.T) {
 	}
 	// Dates that go free their part of it for those that come.
 	w := newWorld(t)
-	room := w.room(t, RoomFields{Name: new("Once a week"), Quota: &Quota{Per: PerWeek, Count: 1}})
+	room := w.room(t, RoomFields{Name: new("Once a week"), Quota: &policy.Quota{Per: policy.PerWeek, Count: 1}})
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=2", room))
 	w.patchSeries(t, r.Series.ID, SeriesFields{
 		Fields: Fields{Start: new("2027-02-12T10:00:00"), End: new("2027-02-12T11:00:00")}, Rule: new("FREQ=WEEKLY;COUNT=2;BYDAY=FR"),

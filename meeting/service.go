@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"punctual/delayjob"
+	"punctual/meeting/policy"
 )
 
 // Service is what people and jobs do with meetings: who may, under which rule, with which
@@ -38,7 +39,7 @@ type Settings struct {
 	RemindBefore    time.Duration // the deadline of a request; 0: nobody is reminded
 	EscalateAfter   time.Duration // of rooms that name none; 0: never
 	CheckIn         CheckIn       // of new rooms
-	Limits          Limits
+	Limits          policy.Limits
 	Offer           time.Duration // to accept what became free for somebody who waits; 0: it is booked for them at once
 }
 

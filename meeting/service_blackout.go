@@ -9,6 +9,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // BlackoutFields are those of a blackout as an admin asks for them; a nil field was not given.
@@ -31,11 +32,11 @@ type Affected struct {
 }
 
 // CreateBlackout closes a room or a site for a time and returns the meetings that conflict with it.
-func (s *Service) CreateBlackout(ctx context.Context, by Actor, f BlackoutFields) (b *Blackout, affected Affected, err error) {
+func (s *Service) CreateBlackout(ctx context.Context, by Actor, f BlackoutFields) (b *policy.Blackout, affected Affected, err error) {
 	if !by.MayManageRooms() {
 		return nil, Affected{}, ErrForbidden
 	}
-	b = &Blackout{CreatedAt: s.clock()}
+	b = &policy.Blackout{CreatedAt: s.clock()}
 	var found fault.List
 	switch {
 	case f.RoomID == nil && f.SiteID == nil:
@@ -62,18 +63,18 @@ func (s *Service) CreateBlackout(ctx context.Context, by Actor, f BlackoutFields
 }
 
 // Blackout finds a blackout.
-func (s *Service) Blackout(ctx context.Context, id int64) (*Blackout, error) {
+func (s *Service) Blackout(ctx context.Context, id int64) (*policy.Blackout, error) {
 	return s.store.Blackout(ctx, id)
 }
 
 // Blackouts lists blackouts by start.
-func (s *Service) Blackouts(ctx context.Context, q BlackoutQuery, p Page) (bs []*Blackout, next string, err error) {
+func (s *Service) Blackouts(ctx context.Context, q BlackoutQuery, p Page) (bs []*policy.Blackout, next string, err error) {
 	return s.store.ListBlackouts(ctx, q, p)
 }
 
 // UpdateBlackout changes the time or the reason of a blackout and returns the meetings that now
 // conflict with it. ifMatch, unless nil, is the version that the change is based on.
-func (s *Service) UpdateBlackout(ctx context.Context, by Actor, id int64, ifMatch *int64, f BlackoutFields) (b *Blackout, affected Affected, err error) {
+func (s *Service) UpdateBlackout(ctx context.Context, by Actor, id int64, ifMatch *int64, f BlackoutFields) (b *policy.Blackout, affected Affected, err error) {
 	if !by.MayManageRooms() {
 		return nil, Affected{}, ErrForbidden
 	}
@@ -86,8 +87,8 @@ func (s *Service) UpdateBlackout(ctx context.Context, by Actor, id int64, ifMatc
 	if err != nil {
 		return nil, Affected{}, err
 	}
-	var same *Blackout
-	b, err = s.store.UpdateBlackout(ctx, id, func(b *Blackout) error {
+	var same *policy.Blackout
+	b, err = s.store.UpdateBlackout(ctx, id, func(b *policy.Blackout) error {
 		if err := checkVersion(ifMatch, b.Version); err != nil {
 			return err
 		}
@@ -117,11 +118,11 @@ func (s *Service) DeleteBlackout(ctx context.Context, by Actor, id int64, ifMatc
 	if !by.MayManageRooms() {
 		return ErrForbidden
 	}
-	return s.store.DeleteBlackout(ctx, id, s.clock(), func(b *Blackout) error { return checkVersion(ifMatch, b.Version) })
+	return s.store.DeleteBlackout(ctx, id, s.clock(), func(b *policy.Blackout) error { return checkVersion(ifMatch, b.Version) })
 }
 
 // blackoutZone is the zone in which local times of the blackout count.
-func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *fault.List) (string, error) {
+func (s *Service) blackoutZone(ctx context.Context, b *policy.Blackout, found *fault.List) (string, error) {
 	zone := s.conf().Timezone
 	switch {
 	case b.RoomID != 0:
@@ -152,7 +153,7 @@ func (s *Service) blackoutZone(ctx context.Context, b *Blackout, found *fault.Li
 
 // apply sets the fields on the blackout and reports all their faults, including those already
 // found.
-func (f *BlackoutFields) apply(b *Blackout, zone string, found fault.List) error {
+func (f *BlackoutFields) apply(b *policy.Blackout, zone string, found fault.List) error {
 	isNew := b.ID == 0
 	loc, err := zoneOf(f.Timezone, zone)
 	if err != nil {
@@ -177,7 +178,7 @@ func (f *BlackoutFields) apply(b *Blackout, zone string, found fault.List) error
 const maxAffected = 500
 
 // affected are the meetings in the way of a blackout, as the actor may see them.
-func (s *Service) affected(ctx context.Context, by Actor, b *Blackout) (Affected, error) {
+func (s *Service) affected(ctx context.Context, by Actor, b *policy.Blackout) (Affected, error) {
 	q := MeetingQuery{
 		From: b.Slot.Start, To: b.Slot.End, RoomID: b.RoomID, SiteID: b.SiteID,
 		Statuses: []Status{Pending, Confirmed, InProgress},
@@ -200,7 +201,7 @@ func (s *Service) affected(ctx context.Context, by Actor, b *Blackout) (Affected
 }
 
 // comingInto are the meetings whose move into the blackout waits for a decision.
-func (s *Service) comingInto(ctx context.Context, by Actor, b *Blackout) ([]*Meeting, error) {
+func (s *Service) comingInto(ctx context.Context, by Actor, b *policy.Blackout) ([]*Meeting, error) {
 	moves, err := s.store.WaitingMoves(ctx)
 	if err != nil {
 		return nil, err
@@ -220,7 +221,7 @@ func (s *Service) comingInto(ctx context.Context, by Actor, b *Blackout) ([]*Mee
 		return nil, err
 	}
 	moves = slices.DeleteFunc(moves, func(m *Meeting) bool {
-		return !slices.ContainsFunc(rooms, func(r *Room) bool { return b.covers(r) && slices.Contains(m.Request.Change.RoomIDs, r.ID) })
+		return !slices.ContainsFunc(rooms, func(r *Room) bool { return b.Covers(&r.Room) && slices.Contains(m.Request.Change.RoomIDs, r.ID) })
 	})
 	return s.showAll(ctx, by, moves, at)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // MayPairDoor is nil if the actor may pair devices with the room's door: an approver of the
@@ -155,7 +156,7 @@ func (s *Service) extendable(ctx context.Context, m *Meeting, rooms []*Room, at 
 		end := m.Slot.End.Add(d)
 		more := clock.Slot{Start: m.Slot.End, End: end}
 		if !slices.ContainsFunc(rooms, func(r *Room) bool {
-			w := Wish{Slot: clock.Slot{Start: m.Slot.Start, End: end}, Persons: len(m.Attendees), Now: at, Agreed: &Agreed{End: m.Slot.End, Persons: len(m.Attendees)}}
+			w := policy.Proposal{Slot: clock.Slot{Start: m.Slot.Start, End: end}, Persons: len(m.Attendees), Now: at, Booked: &policy.Booked{End: m.Slot.End, Persons: len(m.Attendees)}}
 			return r.blocks(more, m.Slot, taken[r.ID]) || len(r.Check(w, s.conf().Limits)) > 0
 		}) {
 			choices = append(choices, DoorChoice{Length: d, End: end})

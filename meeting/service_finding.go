@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // maxSuggestSpan is the longest span that Suggestions searches.
@@ -144,7 +145,7 @@ func (s *Service) sift(ctx context.Context, a *asker, length time.Duration, span
 
 // suggest returns, for each room, at most limit of the first times at which the asker may book it.
 func (s *Service) suggest(ctx context.Context, a *asker, rooms []*Room, length time.Duration, span clock.Slot, limit int) ([]Suggestion, error) {
-	rooms = slices.DeleteFunc(s.zoned(rooms), func(r *Room) bool { return !r.lasts(length, span, a.conf.Limits) })
+	rooms = slices.DeleteFunc(s.zoned(rooms), func(r *Room) bool { return !r.Lasts(length, span, a.conf.Limits) })
 	if err := s.withBlackouts(ctx, rooms, a.at); err != nil {
 		return nil, err
 	}
@@ -166,9 +167,9 @@ func (s *Service) suggest(ctx context.Context, a *asker, rooms []*Room, length t
 // held are the slots that count for the asker's quotas of rooms around a span. It also notes what
 // the asker has in all rooms, if that is limited.
 func (s *Service) held(ctx context.Context, a *asker, rooms []*Room, span clock.Slot) (map[int64][]clock.Slot, error) {
-	if p := a.conf.Limits.Person; !p.none() {
+	if p := a.conf.Limits.Person; !p.None() {
 		var err error
-		if a.everywhere, err = s.store.Held(ctx, p.at(a.at).claim(a.ID, nil, span, nil), 0, a.at); err != nil {
+		if a.everywhere, err = s.store.Held(ctx, policy.PersonClaim(a.ID, p.At(a.at), span), 0, a.at); err != nil {
 			return nil, fmt.Errorf("look up what a person has booked: %w", err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // CreateSite adds a site.
@@ -76,7 +77,7 @@ func (s *Service) CreateRoom(ctx context.Context, by Actor, f RoomFields) (*Room
 	if !by.MayManageRooms() {
 		return nil, ErrForbidden
 	}
-	r := &Room{Active: true, CheckIn: s.conf().CheckIn, Inherits: true, CreatedAt: s.clock()}
+	r := &Room{Room: policy.Room{Active: true}, CheckIn: s.conf().CheckIn, Inherits: true, CreatedAt: s.clock()}
 	look, err := s.lookUpRoom(ctx, &f)
 	if err != nil {
 		return nil, err
@@ -200,9 +201,9 @@ func (s *Service) DeleteRoom(ctx context.Context, by Actor, id int64, ifMatch *i
 
 // Busytime is an interval in which a room is taken: by a meeting, or by a blackout.
 type Busytime struct {
-	Slot     clock.Slot // buffers included
-	Meeting  *Meeting   // as the asking actor may see it; nil: a blackout
-	Blackout *Blackout  // nil: a meeting
+	Slot     clock.Slot       // buffers included
+	Meeting  *Meeting         // as the asking actor may see it; nil: a blackout
+	Blackout *policy.Blackout // nil: a meeting
 }
 
 // maxFreeBusy is the longest span that FreeBusy answers for.
@@ -337,8 +338,8 @@ func (s *Service) theirRooms(ctx context.Context, ms []*Meeting) ([]*Room, error
 func (s *Service) zoned(rooms []*Room) []*Room {
 	for _, r := range rooms {
 		r.Zone = cmp.Or(r.Zone, s.conf().Timezone, "UTC")
-		if limits := s.conf().Limits.Person; !limits.none() {
-			r.Person = limits.at(s.clock())
+		if limits := s.conf().Limits.Person; !limits.None() {
+			r.Person = limits.At(s.clock())
 		}
 		if _, err := fault.StoredZone(r.Zone); err != nil {
 			s.logUnknown(r.Zone)

@@ -87,7 +87,7 @@ func (s *Service) withBlackouts(ctx context.Context, rooms []*Room, at time.Time
 	}
 	for _, r := range rooms {
 		for _, b := range bs {
-			if b.covers(r) {
+			if b.Covers(&r.Room) {
 				r.Blackouts = append(r.Blackouts, b)
 			}
 		}

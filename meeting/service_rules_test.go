@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // utc reads "2027-02-10T09:00".
@@ -36,7 +37,7 @@ func broken(t *testing.T, err error) []string {
 // Whatever the rules allow and an admin passes over, nothing is longer than a year.
 func TestService_longest(t *testing.T) {
 	w := newWorld(t)
-	open := w.room(t, RoomFields{Name: new("Lab"), OpeningHours: &[]OpeningHours{{weekdays, "00:00", "24:00"}}, Quota: &Quota{Per: PerDay, Count: 1}})
+	open := w.room(t, RoomFields{Name: new("Lab"), OpeningHours: &[]policy.OpeningHours{{Days: weekdays, From: "00:00", To: "24:00"}}, Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
 	f := w.fields(time.Hour, open)
 	f.Override = &Override{Reason: "for ever"}
 	f.End = new(w.at.Add(time.Hour + maxLength).Format(time.RFC3339))

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 func same[T any](t *testing.T, what string, got, want T) {
@@ -494,8 +495,8 @@ func TestService_rooms(t *testing.T) {
 	_, err = w.UpdateRoom(t.Context(), w.root, r.ID, nil, RoomFields{
 		Name: new(""), SiteID: new(int64(77)), Capacity: new(-1), Features: &[]string{"video", "video"}, Timezone: new("Mars"),
 		ApproverIDs: &[]int64{w.mona.ID, w.ann.ID, 77}, ApprovalTimeout: new(time.Millisecond),
-		OpeningHours: &[]OpeningHours{{Days: []string{"MO", "XX"}, From: "8:00", To: "24:01"}, {From: "09:00", To: "09:00"}},
-		MinDuration:  new(2 * time.Hour), MaxDuration: new(time.Hour), Quota: &Quota{Per: "year"},
+		OpeningHours: &[]policy.OpeningHours{{Days: []string{"MO", "XX"}, From: "8:00", To: "24:01"}, {From: "09:00", To: "09:00"}},
+		MinDuration:  new(2 * time.Hour), MaxDuration: new(time.Hour), Quota: &policy.Quota{Per: "year"},
 	})
 	e, ok := errors.AsType[*InvalidError](err)
 	if !ok {

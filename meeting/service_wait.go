@@ -13,6 +13,7 @@ import (
 	"punctual/account/fault"
 	"punctual/delayjob"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // BookOrWait books, or joins the waiting list if a room is taken. It returns a meeting or a wait.
@@ -59,12 +60,25 @@ func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *string) (
 		return nil, invalid("start", "in_past", "must be in the future")
 	}
 	w := queueUp(terms, by, ends, at)
-	if err := s.store.CreateWait(ctx, w, s.conf().Limits.waits); err != nil {
+	if err := s.store.CreateWait(ctx, w, waitsAllowed(s.conf().Limits)); err != nil {
 		return nil, err
 	}
 	s.scheduler.Schedule(ctx, w.Messages()...)
 	s.freed(ctx, w.Wants) // while it joined something may have become free
 	return w, nil
+}
+
+// waitsAllowed returns the check of how many waiting lists a person is on already.
+func waitsAllowed(l policy.Limits) func(open int) error {
+	return func(open int) error {
+		if l.MaxWaits == 0 || open < l.MaxWaits {
+			return nil
+		}
+		var v fault.List
+		v.Violate("", "too_many_waits", Figures{Limit: l.MaxWaits, Actual: open + 1, Used: open},
+			"you are already on %d waiting lists, the maximum: leave one first", open)
+		return &PolicyError{Violations: v}
+	}
 }
 
 // waitUntil parses the time until which the person waits; zero: until the start.

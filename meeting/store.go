@@ -35,7 +35,7 @@ type Store interface {
 	ListRooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error)
 
 	// A meeting is saved only if its rooms' blackouts are those it was judged by
-	// ([Meeting.Judged]; else [ErrRoomsChanged]), what it asks for without holding it is free
+	// ([Meeting.CheckedClosures]; else [ErrRoomsChanged]), what it asks for without holding it is free
 	// ([Meeting.Asked]; else [*ConflictError]) and quotas allow it ([Meeting.Claims]; else
 	// [*PolicyError]), whoever saves another at the same time.
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 func TestWait_ends(t *testing.T) {
@@ -26,7 +27,7 @@ func TestWait_ends(t *testing.T) {
 		"with an offer, when told to ": {until: start.Add(-time.Hour), offer: 48 * time.Hour, due: start.Add(-time.Hour), reason: ReasonOffer},
 	} {
 		at := start.Add(-24 * time.Hour)
-		w := queueUp(Terms{Slot: slot, Rooms: []*Room{{ID: 3}}}, Actor{Kind: ActorUser, ID: 1, Email: "ann@example.org"}, c.until, at)
+		w := queueUp(Terms{Slot: slot, Rooms: []*Room{{Room: policy.Room{ID: 3}}}}, Actor{Kind: ActorUser, ID: 1, Email: "ann@example.org"}, c.until, at)
 		w.ID, w.Version = 7, 2
 		if c.offer > 0 {
 			w.offer(c.offer, at)
@@ -61,7 +62,7 @@ func TestWished_fields(t *testing.T) {
 	start := time.Date(2027, 3, 28, 0, 30, 0, 0, time.UTC) // an hour before clocks change in Berlin
 	asked := Terms{
 		Title: "Review", Description: "x", Slot: clock.Slot{Start: start, End: start.Add(2 * time.Hour)}, Timezone: "Europe/Berlin",
-		Rooms: []*Room{{ID: 3, Name: "Turing"}}, Attendees: []Attendee{{Person: Person{Email: "b@example.org", Name: "B"}, Response: NeedsAction}},
+		Rooms: []*Room{{Room: policy.Room{ID: 3, Name: "Turing"}}}, Attendees: []Attendee{{Person: Person{Email: "b@example.org", Name: "B"}, Response: NeedsAction}},
 		Reminders: []Reminder{{Before: BeforeStart, Offset: time.Minute, Channels: []Channel{Email}}}, Visibility: Private,
 	}
 	f := wished(asked).fields()

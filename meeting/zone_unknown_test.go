@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // A time zone that the zone data have lost since is never taken for another: rooms in it are
@@ -18,13 +19,13 @@ func TestZone_unknownSinceItWasStored(t *testing.T) {
 	w := newWorld(t)
 	var log bytes.Buffer
 	w.log = slog.New(slog.NewTextHandler(&log, nil))
-	hours := &[]OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, From: "00:00", To: "24:00"}}
+	hours := &[]policy.OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, From: "00:00", To: "24:00"}}
 	series := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk)).Series
 	for name, f := range map[string]RoomFields{
 		"always open": {},
 		"with hours":  {OpeningHours: hours},
 		"on a grid":   {Step: new(30 * time.Minute)},
-		"with quota":  {Quota: &Quota{Per: PerDay, Count: 5}},
+		"with quota":  {Quota: &policy.Quota{Per: policy.PerDay, Count: 5}},
 	} {
 		f.Name = &name
 		room := w.room(t, f)

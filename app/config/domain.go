@@ -6,6 +6,7 @@ import (
 	"punctual/delayjob"
 	"punctual/delayjob/topics"
 	"punctual/meeting"
+	"punctual/meeting/policy"
 	"punctual/notify/sms"
 )
 
@@ -21,10 +22,10 @@ func (c Booking) Settings() *meeting.Settings {
 		EscalateAfter:   c.Approval.EscalateAfter,
 		CheckIn:         meeting.CheckIn{Required: c.CheckIn.Required, Opens: c.CheckIn.Opens, Grace: c.CheckIn.Grace},
 		Offer:           c.WaitingList.Offer,
-		Limits: meeting.Limits{
+		Limits: policy.Limits{
 			MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance, MaxOccurrences: c.Limits.MaxOccurrences,
 			MaxInvitations: c.Limits.MaxInvitations, MaxRoomDates: c.Limits.MaxRoomDates, MaxWaits: c.Limits.MaxWaits,
-			Person: meeting.PersonLimits{Ahead: c.Limits.PersonAhead, Rooms: c.Limits.PersonRooms},
+			Person: policy.PersonLimits{Ahead: c.Limits.PersonAhead, Rooms: c.Limits.PersonRooms},
 		},
 	}
 }

@@ -1,6 +1,10 @@
 package clock
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // A Slot is the half-open interval [Start, End).
 type Slot struct{ Start, End time.Time }
@@ -28,6 +32,26 @@ func (s Slot) Intersect(other Slot) (part Slot, ok bool) {
 	return part, !part.Empty()
 }
 
+// Without returns the parts of s that no other slot touches, in order. It sorts others by start.
+func (s Slot) Without(others []Slot) []Slot {
+	slices.SortFunc(others, func(a, b Slot) int { return a.Start.Compare(b.Start) })
+	var free []Slot
+	from := s.Start
+	for _, o := range others {
+		if !o.Start.Before(s.End) {
+			break
+		}
+		if o.Start.After(from) {
+			free = append(free, Slot{Start: from, End: o.Start})
+		}
+		from = Later(from, o.End)
+	}
+	if from.Before(s.End) {
+		free = append(free, Slot{Start: from, End: s.End})
+	}
+	return free
+}
+
 // Earlier returns the earlier of two times.
 func Earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
@@ -42,4 +66,16 @@ func Later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// FormatDuration writes a duration as the REST resource does, without useless zeros: "15m", "1h30m", "24h", "0s".
+func FormatDuration(d time.Duration) string {
+	s := d.String()
+	if d%time.Minute == 0 && d != 0 {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if d%time.Hour == 0 && d != 0 {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

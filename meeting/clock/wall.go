@@ -32,6 +32,12 @@ func wallBefore(t time.Time, loc *time.Location) time.Time {
 	return Wall(t.Add(-just), loc).Add(just)
 }
 
+// SinceMidnight returns the time of day that clocks show.
+func SinceMidnight(t time.Time) time.Duration {
+	h, m, s := t.Clock()
+	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(s)*time.Second + time.Duration(t.Nanosecond())
+}
+
 // GapError reports a wall-clock time that clocks skip when they are put forward.
 type GapError struct {
 	Wall time.Time // its fields, in UTC

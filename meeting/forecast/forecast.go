@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"punctual/meeting"
 	"slices"
 	"time"
+
+	"punctual/meeting"
+	"punctual/meeting/policy"
 )
 
 // Forecast is what other settings would change for what is booked, by the start of the meetings.
@@ -223,7 +225,7 @@ func (f *forecaster) rules(m, shown *meeting.Meeting) {
 		if !ok {
 			continue
 		}
-		w := meeting.Wish{Slot: m.Slot, Persons: len(m.Attendees), Now: f.at}
+		w := policy.Proposal{Slot: m.Slot, Persons: len(m.Attendees), Now: f.at}
 		before := r[0].Check(w, f.old.Limits)
 		for _, fault := range r[1].Check(w, f.next.Limits) {
 			known := func(o meeting.Fault) bool { return o.Code == fault.Code && o.Location == fault.Location }

@@ -7,6 +7,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 var now = time.Date(2027, 2, 10, 8, 0, 0, 0, time.UTC)
@@ -15,7 +16,7 @@ var now = time.Date(2027, 2, 10, 8, 0, 0, 0, time.UTC)
 type stored struct{}
 
 func (stored) ListRooms(context.Context, meeting.RoomQuery, meeting.Page) ([]*meeting.Room, string, error) {
-	return []*meeting.Room{{ID: 1, Active: true}}, "", nil
+	return []*meeting.Room{{Room: policy.Room{ID: 1, Active: true}}}, "", nil
 }
 
 func (stored) ListMeetings(context.Context, meeting.MeetingQuery, meeting.Page) (ms []*meeting.Meeting, next string, err error) {
@@ -28,7 +29,7 @@ func (stored) ListMeetings(context.Context, meeting.MeetingQuery, meeting.Page) 
 
 func TestForecast_countsWhatItLeavesOut(t *testing.T) {
 	s := NewService(stored{}, func() meeting.Settings { return meeting.Settings{} }, func() time.Time { return now })
-	next := meeting.Settings{Limits: meeting.Limits{MaxDuration: time.Minute}}
+	next := meeting.Settings{Limits: policy.Limits{MaxDuration: time.Minute}}
 	f, err := s.Forecast(t.Context(), meeting.Actor{Kind: meeting.ActorSystem}, next, 1)
 	if err != nil || f.Looked != 3 || len(f.Refusals) != 1 || f.Totals.Refusals != 3 {
 		t.Errorf("%+v, %v", f, err)

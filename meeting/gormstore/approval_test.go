@@ -14,6 +14,7 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
+	"punctual/meeting/policy"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -419,7 +420,7 @@ func TestApproval_series(t *testing.T) {
 // Where a time-out cannot approve all dates of a series, since a quota or a limit of one person leaves
 // too little, it approves the first ones. People get one notification for either outcome.
 func TestApproval_seriesOverQuota(t *testing.T) {
-	for name, person := range map[string]meeting.PersonLimits{"quota of the room": {}, "limit of a person": {Ahead: 3 * time.Hour}} {
+	for name, person := range map[string]policy.PersonLimits{"quota of the room": {}, "limit of a person": {Ahead: 3 * time.Hour}} {
 		t.Run(name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, f *fixture) {
 				l := newLine(f)
@@ -427,8 +428,8 @@ func TestApproval_seriesOverQuota(t *testing.T) {
 				l.settings.Limits.Person, l.settings.Limits.MaxOccurrences = person, 10
 				hall := l.room("Hall", func(r *meeting.Room) {
 					r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}, OnTimeout: meeting.Confirmed}
-					if person == (meeting.PersonLimits{}) {
-						r.Policy.Quota = &meeting.Quota{Per: meeting.PerMonth, Count: 3}
+					if person == (policy.PersonLimits{}) {
+						r.Policy.Quota = &policy.Quota{Per: policy.PerMonth, Count: 3}
 					}
 				})
 				r, err := l.svc.BookSeries(t.Context(), f.anna, every(hall, "FREQ=DAILY;COUNT=5"))

@@ -9,6 +9,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 type blackoutRow struct {
@@ -25,7 +26,7 @@ type blackoutRow struct {
 
 func (blackoutRow) TableName() string { return "blackouts" }
 
-func newBlackoutRow(b *meeting.Blackout) *blackoutRow {
+func newBlackoutRow(b *policy.Blackout) *blackoutRow {
 	row := &blackoutRow{
 		ID: b.ID, StartsAt: micro(b.Slot.Start), EndsAt: micro(b.Slot.End), Reason: b.Reason,
 		Version: b.Version, CreatedAt: micro(b.CreatedAt), UpdatedAt: micro(b.UpdatedAt),
@@ -39,8 +40,8 @@ func newBlackoutRow(b *meeting.Blackout) *blackoutRow {
 	return row
 }
 
-func (r *blackoutRow) blackout() *meeting.Blackout {
-	b := &meeting.Blackout{
+func (r *blackoutRow) blackout() *policy.Blackout {
+	b := &policy.Blackout{
 		ID: r.ID, Slot: clock.Slot{Start: r.StartsAt.UTC(), End: r.EndsAt.UTC()}, Reason: r.Reason,
 		Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
@@ -53,7 +54,7 @@ func (r *blackoutRow) blackout() *meeting.Blackout {
 	return b
 }
 
-func (s *Store) CreateBlackout(ctx context.Context, b *meeting.Blackout) error {
+func (s *Store) CreateBlackout(ctx context.Context, b *policy.Blackout) error {
 	row := newBlackoutRow(b)
 	row.Version = 1
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
@@ -154,7 +155,7 @@ func joinSite(tx *gorm.DB, roomID, siteID int64) error {
 	return tx.Exec("UPDATE rooms SET closures = closures + 1 WHERE id = ? AND EXISTS (SELECT 1 FROM blackouts WHERE site_id = ?)", roomID, siteID).Error
 }
 
-func (s *Store) Blackout(ctx context.Context, id int64) (*meeting.Blackout, error) {
+func (s *Store) Blackout(ctx context.Context, id int64) (*policy.Blackout, error) {
 	row, err := take[blackoutRow](s.db.WithContext(ctx).Where("id = ?", id))
 	if err != nil {
 		return nil, fmt.Errorf("blackout %d: %w", id, err)
@@ -162,8 +163,8 @@ func (s *Store) Blackout(ctx context.Context, id int64) (*meeting.Blackout, erro
 	return row.blackout(), nil
 }
 
-func (s *Store) UpdateBlackout(ctx context.Context, id int64, fn func(*meeting.Blackout) error) (*meeting.Blackout, error) {
-	var b *meeting.Blackout
+func (s *Store) UpdateBlackout(ctx context.Context, id int64, fn func(*policy.Blackout) error) (*policy.Blackout, error) {
+	var b *policy.Blackout
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		row, err := take[blackoutRow](forUpdate(tx).Where("id = ?", id))
 		if err != nil {
@@ -194,7 +195,7 @@ func (s *Store) UpdateBlackout(ctx context.Context, id int64, fn func(*meeting.B
 }
 
 // DeleteBlackout leaves the rooms' closures alone: who was judged by the blackout was refused.
-func (s *Store) DeleteBlackout(ctx context.Context, id int64, at time.Time, fn func(*meeting.Blackout) error) error {
+func (s *Store) DeleteBlackout(ctx context.Context, id int64, at time.Time, fn func(*policy.Blackout) error) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		row, err := take[blackoutRow](forRemoval(tx).Where("id = ?", id))
 		if err != nil {
@@ -226,7 +227,7 @@ func (s *Store) DeleteBlackout(ctx context.Context, id int64, at time.Time, fn f
 }
 
 // ListBlackouts is ordered by start.
-func (s *Store) ListBlackouts(ctx context.Context, q meeting.BlackoutQuery, p meeting.Page) (bs []*meeting.Blackout, next string, err error) {
+func (s *Store) ListBlackouts(ctx context.Context, q meeting.BlackoutQuery, p meeting.Page) (bs []*policy.Blackout, next string, err error) {
 	after, err := readCursor("blackouts", p.Cursor)
 	if err != nil {
 		return nil, "", err
@@ -273,7 +274,7 @@ func (s *Store) WaitingMoves(ctx context.Context) ([]*meeting.Meeting, error) {
 	return ms, nil
 }
 
-func (s *Store) BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]meeting.Blackout, error) {
+func (s *Store) BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]policy.Blackout, error) {
 	var rows []*blackoutRow
 	err := s.db.WithContext(ctx).Where("ends_at > ?", micro(at)).
 		Where("(room_id IN ? OR site_id IN (SELECT site_id FROM rooms WHERE id IN ?))", rooms, rooms).
@@ -281,7 +282,7 @@ func (s *Store) BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time)
 	if err != nil {
 		return nil, fmt.Errorf("blackouts of rooms: %w", err)
 	}
-	bs := make([]meeting.Blackout, len(rows))
+	bs := make([]policy.Blackout, len(rows))
 	for i, r := range rows {
 		bs[i] = *r.blackout()
 	}

@@ -14,6 +14,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // Of rooms with whatever rules, meetings and blackouts: a room is said to be free for somebody
@@ -211,7 +212,7 @@ func (f *fixture) search(t *testing.T, atMost time.Duration, look func(*rapid.T,
 		settings := meeting.Settings{
 			Timezone: "Europe/Berlin", HoldPending: rapid.Bool().Draw(t, "hold"), ApprovalTimeout: 24 * time.Hour,
 			OnTimeout: rapid.SampledFrom([]meeting.Status{meeting.Rejected, meeting.Confirmed}).Draw(t, "on_timeout"),
-			Limits:    meeting.Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 1000 * time.Hour},
+			Limits:    policy.Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 1000 * time.Hour},
 		}
 		s.service = meeting.NewService(f.store, deputies{people{f}, []meeting.Absence{{UserID: f.manager.ID, DeputyID: dora.ID}}}, nothing{},
 			func() meeting.Settings { return settings }, func() time.Time { return s.at }, slog.New(slog.DiscardHandler))
@@ -240,7 +241,7 @@ func (s *search) draw(t *rapid.T) func(*meeting.Room) {
 		p.MinNotice, p.MaxAdvance = minutes("notice", 0, 0, 90), minutes("advance", 0, 0, 600, 2880)
 		p.Step = minutes("step", 0, 0, 15, 30, 60)
 		if rapid.Bool().Draw(t, "hours") {
-			p.OpeningHours = rapid.SampledFrom([][]meeting.OpeningHours{
+			p.OpeningHours = rapid.SampledFrom([][]policy.OpeningHours{
 				{{Days: []string{"WE", "TH", "FR"}, From: "08:00", To: "18:00"}},
 				{{Days: []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, From: "00:00", To: "24:00"}},
 				{{Days: []string{"FR", "SA", "SU"}, From: "20:00", To: "04:15"}, {Days: []string{"WE"}, From: "09:00", To: "12:00"}, {Days: []string{"WE"}, From: "11:30", To: "17:00"}},
@@ -250,8 +251,8 @@ func (s *search) draw(t *rapid.T) func(*meeting.Room) {
 			r.CheckIn = meeting.CheckIn{Required: true, Grace: minutes("grace", 0, 5, 40)}
 		}
 		if rapid.Bool().Draw(t, "limited") {
-			p.Quota = &meeting.Quota{
-				Per:   rapid.SampledFrom([]string{meeting.PerDay, meeting.PerWeek, meeting.PerMonth}).Draw(t, "per"),
+			p.Quota = &policy.Quota{
+				Per:   rapid.SampledFrom([]string{policy.PerDay, policy.PerWeek, policy.PerMonth}).Draw(t, "per"),
 				Count: rapid.IntRange(0, 2).Draw(t, "count"), Duration: minutes("quota", 0, 30, 120),
 			}
 			if p.Quota.Count == 0 && p.Quota.Duration == 0 {

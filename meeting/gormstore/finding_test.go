@@ -10,6 +10,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 func TestCandidates(t *testing.T) {
@@ -57,19 +58,19 @@ func TestKinds(t *testing.T) {
 		if err := f.store.CreateSite(t.Context(), site); err != nil {
 			t.Fatal(err)
 		}
-		policy := meeting.Policy{
-			OpeningHours: []meeting.OpeningHours{{Days: []string{"MO"}, From: "08:00", To: "18:00"}}, MinDuration: time.Minute, MaxDuration: time.Hour,
+		rules := policy.Policy{
+			OpeningHours: []policy.OpeningHours{{Days: []string{"MO"}, From: "08:00", To: "18:00"}}, MinDuration: time.Minute, MaxDuration: time.Hour,
 			Step: 5 * time.Minute, MinNotice: time.Hour, MaxAdvance: 48 * time.Hour, BufferBefore: time.Minute, BufferAfter: 2 * time.Minute,
-			Quota: &meeting.Quota{Per: meeting.PerDay, Count: 2, Duration: time.Hour},
+			Quota: &policy.Quota{Per: policy.PerDay, Count: 2, Duration: time.Hour},
 		}
-		room := func(zone string, capacity int, p meeting.Policy) int64 {
+		room := func(zone string, capacity int, p policy.Policy) int64 {
 			return f.room("Alike", func(r *meeting.Room) {
 				r.SiteID, r.Timezone, r.Capacity, r.Policy, r.Features = site.ID, zone, capacity, p, []string{"video"}
 			}).ID
 		}
-		first, second, named := room("", 9, policy), room("", 5, policy), room("Asia/Tokyo", 5, policy)
-		abroad, plain := room("Asia/Seoul", 5, policy), room("", 5, meeting.Policy{})
-		room("", 4, policy) // too small
+		first, second, named := room("", 9, rules), room("", 5, rules), room("Asia/Tokyo", 5, rules)
+		abroad, plain := room("Asia/Seoul", 5, rules), room("", 5, policy.Policy{})
+		room("", 4, rules) // too small
 		f.room("Closed", func(r *meeting.Room) { r.SiteID, r.Features, r.Active = site.ID, []string{"video"}, false })
 		kinds, err := f.store.Kinds(t.Context(), meeting.Need{Persons: 5, Features: []string{"video"}, SiteID: site.ID})
 		if err != nil {
@@ -80,9 +81,9 @@ func TestKinds(t *testing.T) {
 		}
 		slices.SortFunc(kinds, func(a, b *meeting.Kind) int { return cmp.Compare(a.RoomIDs[0], b.RoomIDs[0]) })
 		f.want("kinds", kinds, []*meeting.Kind{
-			{SiteID: site.ID, Zone: "Asia/Tokyo", Policy: policy, RoomIDs: []int64{first, second}},
-			{SiteID: site.ID, Zone: "Asia/Tokyo", Policy: policy, RoomIDs: []int64{named}}, // by the room itself
-			{SiteID: site.ID, Zone: "Asia/Seoul", Policy: policy, RoomIDs: []int64{abroad}},
+			{SiteID: site.ID, Zone: "Asia/Tokyo", Policy: rules, RoomIDs: []int64{first, second}},
+			{SiteID: site.ID, Zone: "Asia/Tokyo", Policy: rules, RoomIDs: []int64{named}}, // by the room itself
+			{SiteID: site.ID, Zone: "Asia/Seoul", Policy: rules, RoomIDs: []int64{abroad}},
 			{SiteID: site.ID, Zone: "Asia/Tokyo", RoomIDs: []int64{plain}},
 		})
 		if kinds, err = f.store.Kinds(t.Context(), meeting.Need{RoomIDs: []int64{f.turing.ID}}); err != nil || len(kinds) != 1 || kinds[0].SiteID != 0 || kinds[0].Zone != "" {

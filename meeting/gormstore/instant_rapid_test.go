@@ -13,6 +13,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 	"punctual/meeting/report"
 )
 
@@ -67,7 +68,7 @@ type tale struct {
 	approves bool
 	quota    int
 	closed   bool // out of use, or by a blackout
-	blackout *meeting.Blackout
+	blackout *policy.Blackout
 	all      []*expected
 }
 
@@ -97,7 +98,7 @@ func newTale(t *rapid.T, l *line, site int64) *tale {
 			r.Approval.OnTimeout = meeting.Confirmed
 		}
 		r.CheckIn = meeting.CheckIn{Required: checkIn, Grace: 10 * time.Minute, Opens: 5 * time.Minute}
-		r.Policy.Quota = &meeting.Quota{Per: meeting.PerMonth, Count: s.quota}
+		r.Policy.Quota = &policy.Quota{Per: policy.PerMonth, Count: s.quota}
 	})
 	return s
 }

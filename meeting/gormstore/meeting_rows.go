@@ -60,7 +60,7 @@ func roomRows(m *meeting.Meeting) []row {
 
 // judgedBy is null for a room by whose blackouts the meeting was not judged.
 func judgedBy(m *meeting.Meeting, roomID int64) any {
-	if n, ok := m.Judged(roomID); ok {
+	if n, ok := m.CheckedClosures(roomID); ok {
 		return n
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
+	"punctual/meeting/policy"
 )
 
 // recorder notes the queries that it passes on.
@@ -45,7 +46,7 @@ func TestRooms_pastIsNotRead(t *testing.T) {
 		}
 
 		rooms, day := []int64{f.turing.ID, f.hopper.ID}, clock.Slot{Start: now, End: now.AddDate(0, 0, 1)}
-		claim := meeting.Claim{RoomID: f.turing.ID, UserID: f.anna.ID, Span: day}
+		claim := policy.Claim{RoomID: f.turing.ID, UserID: f.anna.ID, Span: day}
 		shown := []meeting.Status{meeting.Pending, meeting.Confirmed, meeting.InProgress, meeting.Ended}
 		for name, read := range map[string]func(context.Context, *gormstore.Store) (int, error){
 			"busy": func(ctx context.Context, s *gormstore.Store) (int, error) {

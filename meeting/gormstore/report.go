@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 	"punctual/meeting/report"
 )
 
@@ -23,21 +23,21 @@ var getReportedRooms = write(`SELECT r.id, r.name, COALESCE(r.site_id, 0), COALE
 // ReportedRooms decodes each policy once: many rooms have the same.
 func (s *Store) ReportedRooms(ctx context.Context, siteID int64) ([]report.Room, error) {
 	var rooms []report.Room
-	policies := map[string]*meeting.Policy{}
+	policies := map[string]*policy.Policy{}
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var r report.Room
-		var policy string
-		if err := rows.Scan(&r.ID, &r.Name, &r.SiteID, &r.SiteName, &r.Zone, &policy, &r.Bookable); err != nil {
+		var stored string
+		if err := rows.Scan(&r.ID, &r.Name, &r.SiteID, &r.SiteName, &r.Zone, &stored, &r.Bookable); err != nil {
 			return err
 		}
-		if policies[policy] == nil {
+		if policies[stored] == nil {
 			var p policyJSON
-			if err := json.Unmarshal([]byte(policy), &p); err != nil {
+			if err := json.Unmarshal([]byte(stored), &p); err != nil {
 				return fmt.Errorf("policy of room %d: %w", r.ID, err)
 			}
-			policies[policy] = &meeting.Policy{OpeningHours: p.OpeningHours}
+			policies[stored] = &policy.Policy{OpeningHours: p.OpeningHours}
 		}
-		r.Policy = policies[policy]
+		r.Policy = policies[stored]
 		rooms = append(rooms, r)
 		return nil
 	}, getReportedRooms, siteID)

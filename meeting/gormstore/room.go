@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"punctual/meeting"
+	"punctual/meeting/policy"
 )
 
 type roomRow struct {
@@ -102,15 +103,15 @@ func (p *period) UnmarshalText(b []byte) error {
 }
 
 type policyJSON struct {
-	OpeningHours []meeting.OpeningHours `json:"opening_hours,omitempty"`
-	MinDuration  period                 `json:"min_duration"`
-	MaxDuration  period                 `json:"max_duration"`
-	Step         period                 `json:"step,omitempty"`
-	MinNotice    period                 `json:"min_notice"`
-	MaxAdvance   period                 `json:"max_advance"`
-	BufferBefore period                 `json:"buffer_before"`
-	BufferAfter  period                 `json:"buffer_after"`
-	Quota        *quotaJSON             `json:"quota,omitempty"`
+	OpeningHours []policy.OpeningHours `json:"opening_hours,omitempty"`
+	MinDuration  period                `json:"min_duration"`
+	MaxDuration  period                `json:"max_duration"`
+	Step         period                `json:"step,omitempty"`
+	MinNotice    period                `json:"min_notice"`
+	MaxAdvance   period                `json:"max_advance"`
+	BufferBefore period                `json:"buffer_before"`
+	BufferAfter  period                `json:"buffer_after"`
+	Quota        *quotaJSON            `json:"quota,omitempty"`
 }
 
 type quotaJSON struct {
@@ -155,12 +156,12 @@ func newRoomRow(r *meeting.Room) *roomRow {
 func (z *fullRoom) room() *meeting.Room {
 	r := &z.Row
 	room := &meeting.Room{
-		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Timezone: r.Timezone, Zone: z.Zone, Active: r.Active,
+		Room:  policy.Room{ID: r.ID, Name: r.Name, Zone: z.Zone, Capacity: r.Capacity, Active: r.Active, Policy: r.Policy.policy()},
+		Floor: r.Floor, Timezone: r.Timezone,
 		Approval: meeting.RoomApproval{
 			Required: r.ApprovalRequired, Timeout: time.Duration(r.ApprovalTimeoutSeconds) * time.Second,
 			OnTimeout: meeting.Status(r.ApprovalOnTimeout), EscalateAfter: time.Duration(r.ApprovalEscalateAfterSeconds) * time.Second,
 		},
-		Policy:   r.Policy.policy(),
 		CheckIn:  r.CheckIn.checkIn(),
 		Inherits: r.CheckIn.Inherits,
 		Closures: z.Closures,
@@ -185,16 +186,16 @@ func (z *fullRoom) room() *meeting.Room {
 	return room
 }
 
-func (p *policyJSON) policy() meeting.Policy {
-	policy := meeting.Policy{
+func (p *policyJSON) policy() policy.Policy {
+	rules := policy.Policy{
 		OpeningHours: p.OpeningHours, MinDuration: time.Duration(p.MinDuration), MaxDuration: time.Duration(p.MaxDuration), Step: time.Duration(p.Step),
 		MinNotice: time.Duration(p.MinNotice), MaxAdvance: time.Duration(p.MaxAdvance),
 		BufferBefore: time.Duration(p.BufferBefore), BufferAfter: time.Duration(p.BufferAfter),
 	}
 	if q := p.Quota; q != nil {
-		policy.Quota = &meeting.Quota{Per: q.Per, Count: q.Count, Duration: time.Duration(q.Duration)}
+		rules.Quota = &policy.Quota{Per: q.Per, Count: q.Count, Duration: time.Duration(q.Duration)}
 	}
-	return policy
+	return rules
 }
 
 func (s *Store) CreateRoom(ctx context.Context, r *meeting.Room) error {

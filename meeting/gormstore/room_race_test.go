@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/policy"
 )
 
 // A booking that was judged by settings of a room or its site that changed since is refused, so
@@ -24,7 +25,7 @@ func TestUpdateRoom_bookingsJudgedBefore(t *testing.T) {
 			"site":     func(r *meeting.Room) { r.SiteID = 0 },
 			"check-in": func(r *meeting.Room) { r.CheckIn = meeting.CheckIn{Required: true, Grace: time.Minute} },
 			"opening hours": func(r *meeting.Room) {
-				r.Policy.OpeningHours = []meeting.OpeningHours{{Days: []string{"MO"}, From: "08:00", To: "09:00"}}
+				r.Policy.OpeningHours = []policy.OpeningHours{{Days: []string{"MO"}, From: "08:00", To: "09:00"}}
 			},
 			"buffer":             func(r *meeting.Room) { r.Policy.BufferAfter = time.Minute },
 			"approval":           func(r *meeting.Room) { r.Approval.Required = true },

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/policy"
 )
 
 func TestRooms_readBackTheSame(t *testing.T) {
@@ -16,16 +17,24 @@ func TestRooms_readBackTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		full := &meeting.Room{
-			Name: "Ümläut", SiteID: site.ID, Floor: "3", Capacity: 8, Features: []string{"projector", `a "b"`}, Active: true,
-			Approval: meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID, f.admin.ID}, Timeout: 24 * time.Hour},
-			Policy: meeting.Policy{
-				OpeningHours: []meeting.OpeningHours{{Days: []string{"MO", "TU"}, From: "08:00", To: "24:00"}},
-				MinDuration:  15 * time.Minute, MaxDuration: 8 * time.Hour, MinNotice: time.Minute, MaxAdvance: 8760 * time.Hour,
-				BufferBefore: time.Minute, BufferAfter: 1500 * time.Millisecond,
-				Quota: &meeting.Quota{Per: "week", Count: 3, Duration: time.Hour},
+			Room: policy.Room{
+				Name:     "Ümläut",
+				SiteID:   site.ID,
+				Capacity: 8,
+				Active:   true,
+				Policy: policy.Policy{
+					OpeningHours: []policy.OpeningHours{{Days: []string{"MO", "TU"}, From: "08:00", To: "24:00"}},
+					MinDuration:  15 * time.Minute, MaxDuration: 8 * time.Hour, MinNotice: time.Minute, MaxAdvance: 8760 * time.Hour,
+					BufferBefore: time.Minute, BufferAfter: 1500 * time.Millisecond,
+					Quota: &policy.Quota{Per: "week", Count: 3, Duration: time.Hour},
+				},
 			},
+			Floor:     "3",
+			Features:  []string{"projector", `a "b"`},
+			Approval:  meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID, f.admin.ID}, Timeout: 24 * time.Hour},
 			CheckIn:   meeting.CheckIn{Required: true, Opens: 15 * time.Minute, Grace: 10 * time.Minute},
-			CreatedAt: now, UpdatedAt: now,
+			CreatedAt: now,
+			UpdatedAt: now,
 		}
 		if err := f.store.CreateRoom(t.Context(), full); err != nil {
 			t.Fatal(err)

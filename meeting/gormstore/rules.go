@@ -12,6 +12,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 var (
@@ -45,7 +46,7 @@ func (s *Store) lockQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
 }
 
 // lockKey of a room and a user. Two pairs that share one wait for each other without need.
-func lockKey(c meeting.Claim) int64 {
+func lockKey(c policy.Claim) int64 {
 	h := fnv.New64a()
 	h.Write([]byte("punctual quota " + strconv.FormatInt(c.RoomID, 10) + " " + strconv.FormatInt(c.UserID, 10)))
 	return int64(h.Sum64())
@@ -116,7 +117,7 @@ func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, read heldOnce, count
 	return nil
 }
 
-func (s *Store) Held(ctx context.Context, c meeting.Claim, except meeting.ID, at time.Time) ([]clock.Slot, error) {
+func (s *Store) Held(ctx context.Context, c policy.Claim, except meeting.ID, at time.Time) ([]clock.Slot, error) {
 	all, err := s.held(s.db.WithContext(ctx), c, at)
 	return countSlots(all, func(id meeting.ID) bool { return id != except }), err
 }
@@ -131,7 +132,7 @@ type heldSpan struct {
 }
 
 // cover widens what is to be read to the spans of these claims.
-func (h heldOnce) cover(claims []meeting.Claim) {
+func (h heldOnce) cover(claims []policy.Claim) {
 	for _, c := range claims {
 		if c.RoomID != 0 {
 			continue
@@ -150,7 +151,7 @@ func (h heldOnce) cover(claims []meeting.Claim) {
 	}
 }
 
-func (s *Store) readHeld(tx *gorm.DB, c meeting.Claim, read heldOnce, at time.Time) (held []heldSlot, err error) {
+func (s *Store) readHeld(tx *gorm.DB, c policy.Claim, read heldOnce, at time.Time) (held []heldSlot, err error) {
 	p := read[c.UserID]
 	if c.RoomID != 0 || p == nil {
 		return s.held(tx, c, at)
@@ -179,7 +180,7 @@ func countSlots(all []heldSlot, counts func(meeting.ID) bool) (slots []clock.Slo
 }
 
 // held are the times that the meetings of a claim's user take of its room, or of all rooms, at an instant.
-func (s *Store) held(tx *gorm.DB, c meeting.Claim, at time.Time) (held []heldSlot, err error) {
+func (s *Store) held(tx *gorm.DB, c policy.Claim, at time.Time) (held []heldSlot, err error) {
 	statement, args := heldSlots, []any{c.RoomID, c.UserID, micro(c.Span.Start), micro(c.Span.End), micro(at)}
 	if c.RoomID == 0 {
 		statement, args = heldEverywhere, []any{c.UserID, micro(c.Span.Start), micro(c.Span.End), micro(at)}

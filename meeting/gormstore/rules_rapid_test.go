@@ -14,6 +14,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/policy"
 )
 
 // Whatever people do at the same moment, no two meetings hold a room at once, buffers
@@ -84,16 +85,16 @@ type booking struct {
 
 func newRound(ctx context.Context, f *fixture, t *rapid.T) *round {
 	quota := func(r *meeting.Room, per string, count int, length time.Duration) {
-		r.Policy.Quota = &meeting.Quota{Per: per, Count: count, Duration: length}
+		r.Policy.Quota = &policy.Quota{Per: per, Count: count, Duration: length}
 		r.Timezone = "Europe/Berlin"
 	}
 	hold := rapid.Bool().Draw(t, "hold_pending")
 	r := &round{ctx: ctx, f: f, from: at("00:00").AddDate(0, 0, 1)}
 	r.rooms = []*meeting.Room{
 		f.room("Buffers", func(r *meeting.Room) { r.Policy.BufferBefore, r.Policy.BufferAfter = 10*time.Minute, 30*time.Minute }),
-		f.room("Days", func(r *meeting.Room) { quota(r, meeting.PerDay, 2, 0) }),
+		f.room("Days", func(r *meeting.Room) { quota(r, policy.PerDay, 2, 0) }),
 		f.room("Weeks", func(r *meeting.Room) {
-			quota(r, meeting.PerWeek, 4, 5*time.Hour)
+			quota(r, policy.PerWeek, 4, 5*time.Hour)
 			r.Approval.Required = true
 		}),
 	}
@@ -202,7 +203,7 @@ func (r *round) judgeQuota(t *rapid.T, room *meeting.Room, ms []*meeting.Meeting
 		for at := m.Slot.Start; at.Before(m.Slot.End); at = at.Add(time.Minute) { // minute by minute: slow and plain
 			local := at.In(berlin)
 			name := local.Format(time.DateOnly)
-			if q.Per == meeting.PerWeek {
+			if q.Per == policy.PerWeek {
 				year, week := local.ISOWeek()
 				name = fmt.Sprint(year, " W", week)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // refused tells whether err is a refusal with this code.
@@ -16,7 +17,7 @@ func refused(err error, code string) bool {
 	return ok && slices.ContainsFunc(e.Violations, func(f meeting.Fault) bool { return f.Code == code })
 }
 
-func (f *fixture) limited(name string, q meeting.Quota) *meeting.Room {
+func (f *fixture) limited(name string, q policy.Quota) *meeting.Room {
 	f.Helper()
 	r := f.room(name, func(r *meeting.Room) { r.Policy.Quota = &q })
 	r.Zone = "UTC"
@@ -28,7 +29,7 @@ func (f *fixture) limited(name string, q meeting.Quota) *meeting.Room {
 func TestCreateMeeting_quotaOfManyAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := f.withoutDeadlocks()
-		a, b := f.limited("A", meeting.Quota{Per: meeting.PerDay, Count: 3}), f.limited("B", meeting.Quota{Per: meeting.PerDay, Duration: 3 * time.Hour})
+		a, b := f.limited("A", policy.Quota{Per: policy.PerDay, Count: 3}), f.limited("B", policy.Quota{Per: policy.PerDay, Duration: 3 * time.Hour})
 		errs := together(40, func(i int) error {
 			rooms := []*meeting.Room{a, b}
 			if i%2 == 1 {
@@ -60,7 +61,7 @@ func TestCreateMeeting_quotaOfManyAtOnce(t *testing.T) {
 func TestUpdateMeeting_quotaOfMovesAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := f.withoutDeadlocks()
-		room := f.limited("A", meeting.Quota{Per: meeting.PerDay, Count: 1})
+		room := f.limited("A", policy.Quota{Per: policy.PerDay, Count: 1})
 		hour := func(day, hour int) clock.Slot {
 			start := at("00:00").AddDate(0, 0, day).Add(time.Duration(hour) * time.Hour)
 			return clock.Slot{Start: start, End: start.Add(time.Hour)}
@@ -102,9 +103,9 @@ func TestUpdateMeeting_quotaOfMovesAtOnce(t *testing.T) {
 
 func TestHeld(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		room := f.limited("A", meeting.Quota{Per: meeting.PerDay, Count: 10})
+		room := f.limited("A", policy.Quota{Per: policy.PerDay, Count: 10})
 		room.Policy.BufferBefore = 2 * time.Hour
-		claim := func(m *meeting.Meeting) meeting.Claim { return m.Claims()[0] }
+		claim := func(m *meeting.Meeting) policy.Claim { return m.Claims()[0] }
 		yesterday := clock.Slot{Start: at("22:00").AddDate(0, 0, -1), End: at("02:00")}
 		night := f.book(yesterday, room)
 		kept := f.book(slot("09:00", "10:00"), room)
@@ -131,7 +132,7 @@ func TestHeld(t *testing.T) {
 func TestHeld_waitingMove(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		hall := f.room("Hall", func(r *meeting.Room) {
-			r.Approval, r.Policy.Quota = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}}, &meeting.Quota{Per: meeting.PerDay, Count: 1}
+			r.Approval, r.Policy.Quota = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}}, &policy.Quota{Per: policy.PerDay, Count: 1}
 		})
 		hall.Zone = "UTC"
 		m := f.book(slot("09:00", "10:00"), f.turing)
@@ -154,7 +155,7 @@ func TestHeld_waitingMove(t *testing.T) {
 // What was ended early counts for what it took, on the days on which it did.
 func TestHeld_endedEarly(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		room := f.limited("A", meeting.Quota{Per: meeting.PerDay, Count: 10})
+		room := f.limited("A", policy.Quota{Per: policy.PerDay, Count: 10})
 		room.Policy.BufferAfter = 3 * time.Hour
 		day := func(n int, clock string) time.Time { return at(clock).AddDate(0, 0, n) }
 		for _, m := range []struct{ start, end, ended time.Time }{
@@ -211,7 +212,7 @@ func TestCreateBlackout_againstBookings(t *testing.T) {
 					s := clock.Slot{Start: day.Start.Add(time.Duration(i) * time.Hour), End: day.Start.Add(time.Duration(i+1) * time.Hour)}
 					return f.store.CreateMeeting(t.Context(), meeting.Book(terms(s, seen...), f.anna, ask, now))
 				}
-				b := &meeting.Blackout{Slot: day, CreatedAt: now, UpdatedAt: now}
+				b := &policy.Blackout{Slot: day, CreatedAt: now, UpdatedAt: now}
 				if b.RoomID = rooms[0].ID; round%2 == 0 {
 					b.RoomID, b.SiteID = 0, site.ID
 				}
@@ -260,9 +261,9 @@ func TestBlackouts(t *testing.T) {
 		if err := f.store.CreateSite(t.Context(), site); err != nil {
 			t.Fatal(err)
 		}
-		closed := func(roomID, siteID int64, s clock.Slot) *meeting.Blackout {
+		closed := func(roomID, siteID int64, s clock.Slot) *policy.Blackout {
 			t.Helper()
-			b := &meeting.Blackout{RoomID: roomID, SiteID: siteID, Slot: s, Reason: "paint", CreatedAt: now, UpdatedAt: now}
+			b := &policy.Blackout{RoomID: roomID, SiteID: siteID, Slot: s, Reason: "paint", CreatedAt: now, UpdatedAt: now}
 			if err := f.store.CreateBlackout(t.Context(), b); err != nil {
 				t.Fatal(err)
 			}
@@ -318,7 +319,7 @@ func TestBlackouts(t *testing.T) {
 			t.Errorf("after ten: %v, %v", after, err)
 		}
 
-		changed, err := f.store.UpdateBlackout(t.Context(), one.ID, func(b *meeting.Blackout) error { b.Reason, b.RoomID = "carpet", f.wide.ID; return nil })
+		changed, err := f.store.UpdateBlackout(t.Context(), one.ID, func(b *policy.Blackout) error { b.Reason, b.RoomID = "carpet", f.wide.ID; return nil })
 		if err != nil || changed.Version != 2 || changed.RoomID != f.turing.ID {
 			t.Errorf("%+v, %v", changed, err)
 		}
@@ -328,19 +329,19 @@ func TestBlackouts(t *testing.T) {
 			t.Error(err)
 		}
 		no := errors.New("no")
-		if err := f.store.DeleteBlackout(t.Context(), one.ID, now, func(*meeting.Blackout) error { return no }); !errors.Is(err, no) {
+		if err := f.store.DeleteBlackout(t.Context(), one.ID, now, func(*policy.Blackout) error { return no }); !errors.Is(err, no) {
 			t.Error(err)
 		}
-		if err := f.store.DeleteBlackout(t.Context(), one.ID, now, func(*meeting.Blackout) error { return nil }); err != nil {
+		if err := f.store.DeleteBlackout(t.Context(), one.ID, now, func(*policy.Blackout) error { return nil }); err != nil {
 			t.Error(err)
 		}
 		if _, err := f.store.Blackout(t.Context(), one.ID); !errors.Is(err, meeting.ErrNotFound) {
 			t.Error(err)
 		}
 		for name, err := range map[string]error{
-			"of no room":  f.store.CreateBlackout(t.Context(), &meeting.Blackout{RoomID: 999, Slot: day0, CreatedAt: now, UpdatedAt: now}),
-			"of no site":  f.store.CreateBlackout(t.Context(), &meeting.Blackout{SiteID: 999, Slot: day0, CreatedAt: now, UpdatedAt: now}),
-			"delete none": f.store.DeleteBlackout(t.Context(), 999, now, func(*meeting.Blackout) error { return nil }),
+			"of no room":  f.store.CreateBlackout(t.Context(), &policy.Blackout{RoomID: 999, Slot: day0, CreatedAt: now, UpdatedAt: now}),
+			"of no site":  f.store.CreateBlackout(t.Context(), &policy.Blackout{SiteID: 999, Slot: day0, CreatedAt: now, UpdatedAt: now}),
+			"delete none": f.store.DeleteBlackout(t.Context(), 999, now, func(*policy.Blackout) error { return nil }),
 		} {
 			if !errors.Is(err, meeting.ErrNotFound) {
 				t.Errorf("%s: %v", name, err)
@@ -414,7 +415,7 @@ func TestUpdateMeeting_moveIntoABlackout(t *testing.T) {
 			return err
 		}
 		for _, id := range []int64{hall.ID, f.turing.ID} {
-			if err := f.store.CreateBlackout(t.Context(), &meeting.Blackout{RoomID: id, Slot: move, CreatedAt: now, UpdatedAt: now}); err != nil {
+			if err := f.store.CreateBlackout(t.Context(), &policy.Blackout{RoomID: id, Slot: move, CreatedAt: now, UpdatedAt: now}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/policy"
 	"punctual/tests/testenv/testdb"
 )
 
@@ -24,9 +25,9 @@ func BenchmarkPreviewSeries_otherRoom(b *testing.B) {
 			for i := range 500 {
 				r := f.room(fmt.Sprint("Room ", i), func(r *meeting.Room) {
 					r.SiteID, r.Zone, r.Capacity = place.ID, "Europe/Berlin", 8
-					r.Policy.OpeningHours = []meeting.OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, From: "06:00", To: "22:00"}}
+					r.Policy.OpeningHours = []policy.OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, From: "06:00", To: "22:00"}}
 					if i%4 == 0 {
-						r.Policy.Quota = &meeting.Quota{Per: "week", Count: 20}
+						r.Policy.Quota = &policy.Quota{Per: "week", Count: 20}
 					}
 				})
 				if i < c.rooms {
@@ -42,7 +43,7 @@ func BenchmarkPreviewSeries_otherRoom(b *testing.B) {
 				INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at) SELECT id, CAST(title AS bigint), starts_at, ends_at FROM made`,
 				f.ben.ID, now, now, at, ids[c.rooms-1]+60, place.ID)
 			f.sql("ANALYZE")
-			settings := meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, ApprovalTimeout: time.Hour, Limits: meeting.Limits{MaxOccurrences: 366, MaxDuration: 24 * time.Hour}}
+			settings := meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, ApprovalTimeout: time.Hour, Limits: policy.Limits{MaxOccurrences: 366, MaxDuration: 24 * time.Hour}}
 			service := meeting.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 			conflict := meeting.OtherRoom
 			fields := meeting.SeriesFields{

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"punctual/meeting"
+	"punctual/meeting/policy"
 )
 
 // A preview of a series, or of a change of one, tells what is saved then, whatever the rooms
@@ -45,7 +46,7 @@ func newSite(f *fixture, t *rapid.T) *site {
 	s := &site{fixture: f}
 	settings := meeting.Settings{
 		Timezone: "Europe/Berlin", HoldPending: rapid.Bool().Draw(t, "hold_pending"), ApprovalTimeout: time.Hour,
-		Limits: meeting.Limits{MaxOccurrences: 366, MaxDuration: 24 * time.Hour},
+		Limits: policy.Limits{MaxOccurrences: 366, MaxDuration: 24 * time.Hour},
 	}
 	s.service = meeting.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings },
 		func() time.Time { return now }, slog.New(slog.DiscardHandler))
@@ -57,13 +58,13 @@ func newSite(f *fixture, t *rapid.T) *site {
 		s.rooms = append(s.rooms, f.room(fmt.Sprint(i), func(r *meeting.Room) {
 			r.SiteID, r.Zone, r.Capacity = place.ID, "Europe/Berlin", rapid.SampledFrom([]int{4, 4, 8}).Draw(t, "capacity")
 			if rapid.IntRange(1, 3).Draw(t, "quota?") == 1 {
-				r.Policy.Quota = &meeting.Quota{Per: rapid.SampledFrom([]string{"day", "week", "month"}).Draw(t, "per"), Count: rapid.IntRange(1, 4).Draw(t, "count")}
+				r.Policy.Quota = &policy.Quota{Per: rapid.SampledFrom([]string{"day", "week", "month"}).Draw(t, "per"), Count: rapid.IntRange(1, 4).Draw(t, "count")}
 			}
 			if rapid.IntRange(1, 4).Draw(t, "buffer?") == 1 {
 				r.Policy.BufferAfter = 30 * time.Minute
 			}
 			if rapid.IntRange(1, 4).Draw(t, "hours?") == 1 {
-				r.Policy.OpeningHours = []meeting.OpeningHours{{Days: []string{"MO", "TU", "WE", "TH"}, From: "08:00", To: "20:00"}}
+				r.Policy.OpeningHours = []policy.OpeningHours{{Days: []string{"MO", "TU", "WE", "TH"}, From: "08:00", To: "20:00"}}
 			}
 			r.Approval.Required = rapid.IntRange(1, 4).Draw(t, "approval?") == 1
 		}))

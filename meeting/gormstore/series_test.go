@@ -15,6 +15,7 @@ import (
 	"punctual/delayjob"
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // strangers is a directory that knows nobody.
@@ -31,7 +32,7 @@ func (silent) Forget(context.Context, ...string)             {}
 
 func (f *fixture) service() *meeting.Service {
 	settings := func() meeting.Settings {
-		return meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, Limits: meeting.Limits{MaxOccurrences: 366}}
+		return meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, Limits: policy.Limits{MaxOccurrences: 366}}
 	}
 	return meeting.NewService(f.store, strangers{}, silent{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 }
@@ -92,7 +93,7 @@ func TestSeries_roundTrip(t *testing.T) {
 // Dates that move by a period pass through each other's rooms, places and quotas.
 func TestSeries_movesThroughItself(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		room := f.room("Once a week", func(r *meeting.Room) { r.Policy.Quota = &meeting.Quota{Per: meeting.PerWeek, Count: 1} })
+		room := f.room("Once a week", func(r *meeting.Room) { r.Policy.Quota = &policy.Quota{Per: policy.PerWeek, Count: 1} })
 		svc := f.service()
 		made, err := svc.BookSeries(t.Context(), f.anna, every(room, "FREQ=WEEKLY;COUNT=5"))
 		if err != nil {

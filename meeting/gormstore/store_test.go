@@ -15,6 +15,7 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
+	"punctual/meeting/policy"
 	"punctual/tests/testenv/testdb"
 )
 
@@ -129,7 +130,7 @@ func (f *fixture) user(email string, role meeting.Role) meeting.Actor {
 
 func (f *fixture) room(name string, change ...func(*meeting.Room)) *meeting.Room {
 	f.Helper()
-	r := &meeting.Room{Name: name, Active: true, CreatedAt: now, UpdatedAt: now}
+	r := &meeting.Room{Room: policy.Room{Name: name, Active: true}, CreatedAt: now, UpdatedAt: now}
 	for _, c := range change {
 		c(r)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // story is what the test books twice: the second time in rooms and for people of its own, so that
@@ -79,7 +80,7 @@ func (s *story) tell(name string, r *rand.Rand) {
 	}
 	s.settings = meeting.Settings{
 		HoldPending: r.IntN(2) == 0, ApprovalTimeout: time.Hour, RemindBefore: 40 * time.Minute, EscalateAfter: 30 * time.Minute,
-		Limits: meeting.Limits{MaxOccurrences: 50},
+		Limits: policy.Limits{MaxOccurrences: 50},
 	}
 	for i := range 6 {
 		s.rooms = append(s.rooms, s.room(fmt.Sprint(name, " room ", i), func(room *meeting.Room) {
@@ -89,7 +90,7 @@ func (s *story) tell(name string, r *rand.Rand) {
 			}
 			if i%3 == 0 {
 				room.CheckIn = meeting.CheckIn{Required: true, Grace: 10 * time.Minute}
-				room.Policy.Quota = &meeting.Quota{Per: "day", Count: 1 + i}
+				room.Policy.Quota = &policy.Quota{Per: "day", Count: 1 + i}
 			}
 		}))
 	}

@@ -14,6 +14,7 @@ import (
 	"punctual/delayjob/failpoint"
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // Rows of waitlist_rooms are there exactly while a wait is open, so that all of them stand in line.
@@ -295,7 +296,7 @@ func (s *Store) saveWaits(tx *gorm.DB, cs []waitChange) ([]meeting.Notice, error
 
 // moveWanted gives those who wait for a room the buffers that it has now. What is held for an
 // offer stays as it is.
-func (s *Store) moveWanted(tx *gorm.DB, roomID int64, from, to meeting.Policy) error {
+func (s *Store) moveWanted(tx *gorm.DB, roomID int64, from, to policy.Policy) error {
 	before, after := to.BufferBefore-from.BufferBefore, to.BufferAfter-from.BufferAfter
 	if before == 0 && after == 0 {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
+	"punctual/meeting/policy"
 )
 
 // crowd knows the users of a fixture, who all are active.
@@ -363,7 +364,7 @@ func TestWait_manyAtOnce(t *testing.T) {
 						case 3:
 							r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}}
 						case 4:
-							r.Policy.Quota = &meeting.Quota{Per: "day", Count: 1}
+							r.Policy.Quota = &policy.Quota{Per: "day", Count: 1}
 						}
 					})
 					rooms, ids = append(rooms, r), append(ids, r.ID)
@@ -502,7 +503,7 @@ func TestWait_offers(t *testing.T) {
 		busy := f.book(slot("14:00", "15:00"), f.turing)
 		used, free := l.join(f.ben, slot("14:00", "15:00"), f.turing), l.join(f.admin, slot("14:00", "15:00"), f.turing)
 		if _, err := f.store.UpdateRoom(ctx, f.turing.ID, func(r *meeting.Room) error {
-			r.Policy.Quota = &meeting.Quota{Per: meeting.PerDay, Count: 1}
+			r.Policy.Quota = &policy.Quota{Per: policy.PerDay, Count: 1}
 			return nil
 		}); err != nil {
 			t.Fatal(err)
@@ -536,7 +537,7 @@ func TestWait_rulesAreJudgedAgain(t *testing.T) {
 		f.book(slot("16:00", "17:00"), f.turing) // anna's one of the day
 		var err error
 		if f.turing, err = f.store.UpdateRoom(ctx, f.turing.ID, func(r *meeting.Room) error {
-			r.Policy.Quota = &meeting.Quota{Per: meeting.PerDay, Count: 1}
+			r.Policy.Quota = &policy.Quota{Per: policy.PerDay, Count: 1}
 			return nil
 		}); err != nil {
 			t.Fatal(err)

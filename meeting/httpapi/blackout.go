@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/policy"
 )
 
 // Blackout is a time at which a room, or every room of a site, takes no meetings.
@@ -23,7 +24,7 @@ type Blackout struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-func blackoutOf(b *meeting.Blackout) Blackout {
+func blackoutOf(b *policy.Blackout) Blackout {
 	return Blackout{
 		ID: b.ID, RoomID: number(b.RoomID), SiteID: number(b.SiteID),
 		Start: b.Slot.Start.UTC(), End: b.Slot.End.UTC(), Reason: b.Reason,
@@ -139,7 +140,7 @@ func (h *handlers) createBlackout(ctx context.Context, in *struct{ Body Body[Bla
 	return &made[EffectiveBlackout]{ETag: etag(b.Version), Location: h.locate("blackouts", b.ID), Body: effective(b, affected)}, nil
 }
 
-func effective(b *meeting.Blackout, affected meeting.Affected) EffectiveBlackout {
+func effective(b *policy.Blackout, affected meeting.Affected) EffectiveBlackout {
 	return EffectiveBlackout{Blackout: blackoutOf(b), Affected: list(affected.Meetings, meetingOf), AffectedMore: affected.More}
 }
 

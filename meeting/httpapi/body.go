@@ -11,6 +11,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // Body is a JSON body whose faults do not end the request at once: those of its form join
@@ -188,7 +189,7 @@ func commas(in []string) []string {
 }
 
 // Duration on the wire: "15m", "1h30m", "24h", "0s".
-func duration(d time.Duration) string { return meeting.FormatDuration(d) }
+func duration(d time.Duration) string { return clock.FormatDuration(d) }
 
 // limit is a duration that 0 leaves unlimited: null.
 func limit(d time.Duration) *string {

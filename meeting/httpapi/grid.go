@@ -11,6 +11,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // Grid is a picture of rooms, in one answer.
@@ -114,7 +115,7 @@ func gridRoomOf(r meeting.GridRoom) GridRoom {
 		Features: append([]string{}, r.Features...), Timezone: r.Zone, NeedsApproval: r.Approval.Required,
 		Step: p.Step, MinDuration: p.MinDuration, MaxDuration: p.MaxDuration, BufferBefore: p.BufferBefore, BufferAfter: p.BufferAfter,
 		Closed: list(r.Closed, func(s clock.Slot) Interval { return Interval{s.Start.UTC(), s.End.UTC()} }),
-		Blackouts: list(r.Blackouts, func(b meeting.Blackout) GridBlackout {
+		Blackouts: list(r.Blackouts, func(b policy.Blackout) GridBlackout {
 			return GridBlackout{b.ID, b.Slot.Start.UTC(), b.Slot.End.UTC(), b.Reason}
 		}),
 		Version: r.Version,

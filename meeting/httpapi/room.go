@@ -9,6 +9,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // Room is what a meeting holds.
@@ -95,7 +96,7 @@ func roomOf(r *meeting.Room) Room {
 		Approval:  roomApprovalOf(r.Approval),
 		Policy:    policyOf(r.Policy),
 		CheckIn:   CheckIn{Required: r.CheckIn.Required, Opens: duration(r.CheckIn.Opens), Grace: duration(r.CheckIn.Grace), Inherited: r.Inherits},
-		Blackouts: list(r.Blackouts, func(b meeting.Blackout) Blackout { return blackoutOf(&b) }),
+		Blackouts: list(r.Blackouts, func(b policy.Blackout) Blackout { return blackoutOf(&b) }),
 		Version:   r.Version,
 		CreatedAt: r.CreatedAt.UTC(),
 		UpdatedAt: r.UpdatedAt.UTC(),
@@ -125,9 +126,9 @@ func onTimeout(s string) meeting.Status {
 	return meeting.Status(s)
 }
 
-func policyOf(p meeting.Policy) Policy {
+func policyOf(p policy.Policy) Policy {
 	w := Policy{
-		OpeningHours: list(p.OpeningHours, func(h meeting.OpeningHours) OpeningHours { return OpeningHours(h) }),
+		OpeningHours: list(p.OpeningHours, func(h policy.OpeningHours) OpeningHours { return OpeningHours(h) }),
 		MinDuration:  duration(p.MinDuration),
 		MaxDuration:  limit(p.MaxDuration),
 		Step:         limit(p.Step),
@@ -235,12 +236,12 @@ func (p RoomPatch) fields(faults []meeting.Fault) meeting.RoomFields {
 	return f
 }
 
-func hours(hs []OpeningHours) []meeting.OpeningHours {
-	return list(hs, func(h OpeningHours) meeting.OpeningHours { return meeting.OpeningHours(h) })
+func hours(hs []OpeningHours) []policy.OpeningHours {
+	return list(hs, func(h OpeningHours) policy.OpeningHours { return policy.OpeningHours(h) })
 }
 
-func (d *decoder) quota(q Quota) meeting.Quota {
-	out := meeting.Quota{Per: q.Per}
+func (d *decoder) quota(q Quota) policy.Quota {
+	out := policy.Quota{Per: q.Per}
 	if q.Count != nil {
 		out.Count = *q.Count
 	}

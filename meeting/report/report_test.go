@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 func same[T any](t *testing.T, what string, got, want T) {
@@ -29,12 +29,12 @@ func instantOf(t *testing.T, s string) time.Time {
 func TestOpenFor(t *testing.T) {
 	berlin := clock.ZoneOrUTC("Europe/Berlin")
 	weekdays := []string{"MO", "TU", "WE", "TH", "FR"}
-	day := &meeting.Policy{OpeningHours: []meeting.OpeningHours{{Days: weekdays, From: "08:00", To: "20:00"}}}
-	overlapping := &meeting.Policy{OpeningHours: []meeting.OpeningHours{{Days: weekdays, From: "08:00", To: "14:00"}, {Days: weekdays, From: "12:00", To: "18:00"}, {Days: weekdays, From: "09:00", To: "10:00"}}}
-	night := &meeting.Policy{OpeningHours: []meeting.OpeningHours{{Days: []string{"SA"}, From: "22:00", To: "04:00"}}}
+	day := &policy.Policy{OpeningHours: []policy.OpeningHours{{Days: weekdays, From: "08:00", To: "20:00"}}}
+	overlapping := &policy.Policy{OpeningHours: []policy.OpeningHours{{Days: weekdays, From: "08:00", To: "14:00"}, {Days: weekdays, From: "12:00", To: "18:00"}, {Days: weekdays, From: "09:00", To: "10:00"}}}
+	night := &policy.Policy{OpeningHours: []policy.OpeningHours{{Days: []string{"SA"}, From: "22:00", To: "04:00"}}}
 	for _, row := range []struct {
 		name, from, to string
-		policy         *meeting.Policy
+		policy         *policy.Policy
 		want           time.Duration
 	}{
 		{"a week", "2027-02-08T00:00:00+01:00", "2027-02-15T00:00:00+01:00", day, 60 * time.Hour},
@@ -43,7 +43,7 @@ func TestOpenFor(t *testing.T) {
 		{"overlapping hours count once", "2027-02-08T00:00:00+01:00", "2027-02-09T00:00:00+01:00", overlapping, 10 * time.Hour},
 		{"clocks go forward in the night", "2027-03-27T12:00:00+01:00", "2027-03-29T12:00:00+02:00", night, 5 * time.Hour},
 		{"clocks go back in the night", "2027-10-30T12:00:00+02:00", "2027-11-01T12:00:00+01:00", night, 7 * time.Hour},
-		{"always open", "2027-03-28T00:00:00+01:00", "2027-03-29T00:00:00+02:00", &meeting.Policy{}, 23 * time.Hour},
+		{"always open", "2027-03-28T00:00:00+01:00", "2027-03-29T00:00:00+02:00", &policy.Policy{}, 23 * time.Hour},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			same(t, "open", openFor(row.policy, clock.Slot{Start: instantOf(t, row.from), End: instantOf(t, row.to)}, berlin), row.want)
@@ -68,10 +68,10 @@ func TestZoneDays(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	span := clock.Slot{Start: instantOf(t, "2027-02-08T00:00:00Z"), End: instantOf(t, "2027-02-10T00:00:00Z")}
-	hours := &meeting.Policy{OpeningHours: []meeting.OpeningHours{{Days: []string{"MO", "TU"}, From: "08:00", To: "18:00"}}}
+	hours := &policy.Policy{OpeningHours: []policy.OpeningHours{{Days: []string{"MO", "TU"}, From: "08:00", To: "18:00"}}}
 	rooms := []Room{
 		{ID: 1, Name: "Ada", SiteID: 7, SiteName: "Here", Policy: hours, Bookable: true},
-		{ID: 2, Name: "Bohr", SiteID: 7, SiteName: "Here", Policy: &meeting.Policy{}, Bookable: true},
+		{ID: 2, Name: "Bohr", SiteID: 7, SiteName: "Here", Policy: &policy.Policy{}, Bookable: true},
 		{ID: 3, Name: "Curie", Policy: hours}, // was used, and is no more
 		{ID: 4, Name: "Dirac", Policy: hours}, // was not used, and is no more
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // Store is what reports need from persistence. It never reveals what a meeting is about.
@@ -41,8 +41,8 @@ type Room struct {
 	SiteID   int64 // 0: none
 	SiteName string
 	Zone     string
-	Policy   *meeting.Policy // the same for all rooms with the same one
-	Bookable bool            // active, and not deleted
+	Policy   *policy.Policy // the same for all rooms with the same one
+	Bookable bool           // active, and not deleted
 }
 
 // ZoneDay is a day in a zone, or the part of one that a report is about.

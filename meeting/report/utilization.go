@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // Grouping of a report.
@@ -109,7 +109,7 @@ func zoneHours(days []ZoneDay, inForce string) []ZoneDay {
 }
 
 // openFor returns how long rooms with the policy are open within a slot.
-func openFor(p *meeting.Policy, slot clock.Slot, loc *time.Location) time.Duration {
+func openFor(p *policy.Policy, slot clock.Slot, loc *time.Location) time.Duration {
 	var sum time.Duration
 	for _, open := range p.OpenHours(slot, loc) {
 		sum += open.Duration()
@@ -126,7 +126,7 @@ type openings struct {
 }
 
 type opening struct {
-	policy *meeting.Policy
+	policy *policy.Policy
 	zone   string
 }
 

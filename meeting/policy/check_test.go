@@ -1,4 +1,4 @@
-package meeting
+package policy
 
 import (
 	"slices"
@@ -86,13 +86,13 @@ func TestRoom_Check(t *testing.T) {
 	}
 	closed := strict
 	closed.Active = false
-	wish := func(in, long time.Duration, persons int) Wish {
-		return Wish{Slot: clock.Slot{Start: now.Add(in), End: now.Add(in + long)}, Persons: persons, Now: now}
+	wish := func(in, long time.Duration, persons int) Proposal {
+		return Proposal{Slot: clock.Slot{Start: now.Add(in), End: now.Add(in + long)}, Persons: persons, Now: now}
 	}
 	tests := []struct {
 		name   string
 		room   Room
-		wish   Wish
+		wish   Proposal
 		limits Limits
 		want   []string
 	}{
@@ -128,7 +128,7 @@ func TestRoom_Check_agreed(t *testing.T) {
 		},
 		Blackouts: []Blackout{{Slot: clock.Slot{Start: utc(t, "2027-02-10T09:00"), End: utc(t, "2027-02-10T11:30")}}, {Slot: clock.Slot{Start: utc(t, "2027-02-10T13:00"), End: utc(t, "2027-02-10T13:30")}}},
 	}
-	agreed := Agreed{End: utc(t, "2027-02-10T12:07"), Persons: 4} // from 09:07
+	agreed := Booked{End: utc(t, "2027-02-10T12:07"), Persons: 4} // from 09:07
 	tests := []struct {
 		name    string
 		end     string
@@ -147,7 +147,7 @@ func TestRoom_Check_agreed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := Wish{Slot: clock.Slot{Start: utc(t, "2027-02-10T09:07"), End: utc(t, "2027-02-10T"+tt.end)}, Persons: tt.persons, Now: now, Agreed: &agreed}
+			w := Proposal{Slot: clock.Slot{Start: utc(t, "2027-02-10T09:07"), End: utc(t, "2027-02-10T"+tt.end)}, Persons: tt.persons, Now: now, Booked: &agreed}
 			if got := codes(room.Check(w, Limits{})); !slices.Equal(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -160,7 +160,7 @@ func TestRoom_Check_longerButTooShort(t *testing.T) {
 	start := utc(t, "2027-02-10T09:00")
 	r := Room{Zone: "UTC", Policy: Policy{MinDuration: time.Hour}}
 	for minutes, want := range map[int][]string{20: {"end min_duration"}, 30: nil, 40: nil} {
-		w := Wish{Slot: clock.Slot{Start: start, End: start.Add(time.Duration(minutes) * time.Minute)}, Now: start, Agreed: &Agreed{End: start.Add(30 * time.Minute)}}
+		w := Proposal{Slot: clock.Slot{Start: start, End: start.Add(time.Duration(minutes) * time.Minute)}, Now: start, Booked: &Booked{End: start.Add(30 * time.Minute)}}
 		if got := codes(r.Check(w, Limits{})); !slices.Equal(got, want) {
 			t.Errorf("%d minutes: got %q, want %q", minutes, got, want)
 		}
@@ -190,7 +190,7 @@ func TestRoom_Check_durationByTheClock(t *testing.T) {
 			r := Room{Zone: tt.zone, Active: true, Policy: Policy{MinDuration: tt.least, MaxDuration: tt.most}}
 			start, _ := clock.ParseTime(tt.start, clock.ZoneOrUTC(tt.zone))
 			end, _ := clock.ParseTime(tt.end, clock.ZoneOrUTC(tt.zone))
-			if got := codes(r.Check(Wish{Slot: clock.Slot{Start: start.At, End: end.At}, Now: start.At}, Limits{})); !slices.Equal(got, tt.want) {
+			if got := codes(r.Check(Proposal{Slot: clock.Slot{Start: start.At, End: end.At}, Now: start.At}, Limits{})); !slices.Equal(got, tt.want) {
 				t.Errorf("%v passes: got %q, want %q", end.At.Sub(start.At), got, tt.want)
 			}
 		})
@@ -198,19 +198,8 @@ func TestRoom_Check_durationByTheClock(t *testing.T) {
 	// Clocks show an earlier time at the end than at the start: what passes counts.
 	back := clock.Slot{Start: utc(t, "2027-10-31T00:50"), End: utc(t, "2027-10-31T01:20")}
 	r := Room{Zone: "Europe/Berlin", Active: true, Policy: Policy{MaxDuration: 20 * time.Minute}}
-	if got := codes(r.Check(Wish{Slot: back, Now: back.Start}, Limits{})); !slices.Equal(got, []string{"end max_duration"}) {
+	if got := codes(r.Check(Proposal{Slot: back, Now: back.Start}, Limits{})); !slices.Equal(got, []string{"end max_duration"}) {
 		t.Errorf("half an hour across the change: %q", got)
-	}
-}
-
-func TestFormatDuration(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0s", time.Second: "1s", 90 * time.Second: "1m30s", 15 * time.Minute: "15m", time.Hour: "1h", 24 * time.Hour: "24h",
-		90 * time.Minute: "1h30m", time.Hour + time.Second: "1h0m1s", 10 * time.Second: "10s", 10 * time.Minute: "10m", 100 * time.Hour: "100h",
-	} {
-		if got := FormatDuration(d); got != want {
-			t.Errorf("%d: got %q, want %q", d, got, want)
-		}
 	}
 }
 
@@ -241,9 +230,9 @@ func TestRoom_checkStep(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Room{ID: 7, Name: "Turing", Zone: tt.zone, Policy: Policy{Step: tt.step}}
 			var v fault.List
-			w := Wish{Slot: clock.Slot{Start: utc(t, tt.start), End: utc(t, tt.end)}}
+			w := Proposal{Slot: clock.Slot{Start: utc(t, tt.start), End: utc(t, tt.end)}}
 			if tt.endOnly {
-				w.Agreed = &Agreed{End: w.Slot.End.Add(time.Hour)}
+				w.Booked = &Booked{End: w.Slot.End.Add(time.Hour)}
 			}
 			r.checkStep(w, &v)
 			var got []string
@@ -269,11 +258,11 @@ func TestRoom_Check_figures(t *testing.T) {
 		},
 		Blackouts: []Blackout{{ID: 5, RoomID: 7, Slot: closed, Reason: "paint"}},
 	}
-	got := map[string]Figures{}
-	for _, f := range r.Check(Wish{Slot: clock.Slot{Start: utc(t, "2027-02-11T09:05"), End: utc(t, "2027-02-11T11:15")}, Persons: 3, Now: now}, Limits{}) {
+	got := map[string]fault.Figures{}
+	for _, f := range r.Check(Proposal{Slot: clock.Slot{Start: utc(t, "2027-02-11T09:05"), End: utc(t, "2027-02-11T11:15")}, Persons: 3, Now: now}, Limits{}) {
 		got[f.Code] = f.Figures
 	}
-	same(t, "figures", got, map[string]Figures{
+	same(t, "figures", got, map[string]fault.Figures{
 		"capacity":      {RoomID: 7, Limit: 2, Actual: 3},
 		"max_duration":  {RoomID: 7, Limit: "1h", Actual: "2h10m"},
 		"max_advance":   {RoomID: 7, Limit: "2h", Actual: "21h5m"},
@@ -282,9 +271,9 @@ func TestRoom_Check_figures(t *testing.T) {
 		"blackout":      {RoomID: 7, Span: fault.Span(closed), BlackoutID: 5, Reason: "paint"},
 	})
 	free := Room{ID: 7, Zone: "UTC", Active: true, Policy: Policy{MaxDuration: 3 * time.Hour, MaxAdvance: 3 * time.Hour}}
-	for _, f := range free.Check(Wish{Slot: clock.Slot{Start: utc(t, "2027-02-10T14:00"), End: utc(t, "2027-02-10T16:00")}, Now: now}, Limits{MaxDuration: time.Hour, MaxAdvance: time.Hour}) {
-		same(t, "of the installation, "+f.Code, f.Figures, Figures{Limit: "1h", Actual: "2h"})
+	for _, f := range free.Check(Proposal{Slot: clock.Slot{Start: utc(t, "2027-02-10T14:00"), End: utc(t, "2027-02-10T16:00")}, Now: now}, Limits{MaxDuration: time.Hour, MaxAdvance: time.Hour}) {
+		same(t, "of the installation, "+f.Code, f.Figures, fault.Figures{Limit: "1h", Actual: "2h"})
 	}
-	past := r.Check(Wish{Slot: clock.Slot{Start: utc(t, "2027-02-09T09:00"), End: utc(t, "2027-02-09T09:30")}, Now: now}, Limits{})
-	same(t, "past", past[0].Figures, Figures{Limit: "2027-02-10T12:00:00Z", Actual: "2027-02-09T09:00:00Z"})
+	past := r.Check(Proposal{Slot: clock.Slot{Start: utc(t, "2027-02-09T09:00"), End: utc(t, "2027-02-09T09:30")}, Now: now}, Limits{})
+	same(t, "past", past[0].Figures, fault.Figures{Limit: "2027-02-10T12:00:00Z", Actual: "2027-02-09T09:00:00Z"})
 }

@@ -1,4 +1,4 @@
-package meeting
+package policy
 
 import (
 	"slices"
@@ -59,7 +59,7 @@ func TestOpenings(t *testing.T) {
 	}
 }
 
-func TestQuota_spent(t *testing.T) {
+func TestQuota_Spent(t *testing.T) {
 	noon := time.Date(2027, 2, 10, 12, 0, 0, 0, time.UTC)
 	hours := func(from, to int) clock.Slot {
 		return clock.Slot{Start: noon.Add(time.Duration(from-12) * time.Hour), End: noon.Add(time.Duration(to-12) * time.Hour)}
@@ -79,6 +79,6 @@ func TestQuota_spent(t *testing.T) {
 		{"too much already", &Quota{Per: PerDay, Duration: time.Hour}, time.Minute, []clock.Slot{hours(0, 24)}},
 		{"both", &Quota{Per: PerDay, Count: 1, Duration: 9 * time.Hour}, 2 * time.Hour, []clock.Slot{hours(0, 24)}},
 	} {
-		same(t, c.name, c.quota.spent(hours(9, 33), c.length, held, time.UTC), c.want)
+		same(t, c.name, c.quota.Spent(hours(9, 33), c.length, held, time.UTC), c.want)
 	}
 }

@@ -1,4 +1,4 @@
-package meeting
+package policy
 
 import (
 	"fmt"
@@ -16,12 +16,11 @@ const (
 	PerMonth = "month"
 )
 
-// Claim is what a meeting takes of its organizer's quota for one room, or of what the installation
-// grants one person in all rooms. What counts are the
-// meetings that hold the room, past ones too: a request only while it holds its slot, one
-// that was cancelled, rejected or released not at all. A meeting counts in every period that
-// it touches, with the part of its length that lies there; one that was ended early with what
-// it took.
+// Claim is what a meeting uses of its organizer's quota for one room, or of what the installation
+// allows one person in all rooms. Meetings that hold the room count, past ones too. A request
+// counts only while it holds its slot. Canceled, rejected and released meetings do not count. A
+// meeting counts in every period that it touches, with the part of its length that lies there. If
+// it ended early, the rest does not count.
 type Claim struct {
 	RoomID int64      // 0: all rooms together, see [PersonLimits]
 	UserID int64      // the organizer
@@ -29,59 +28,64 @@ type Claim struct {
 
 	room   *Room
 	person *personClaim // nil: it is a claim on a room's quota
-	wanted clock.Slot
-	had    clock.Slot // what the meeting held of the room before; zero: nothing
+	slot   clock.Slot   // of the meeting
+	held   clock.Slot   // what the meeting already holds of the room; zero: nothing
 }
 
-// Claims returns the quotas that the meeting uses more of since it was read. A store that saves
-// the meeting locks each pair of room and user, in an order that all callers share. It then calls
-// [Claim.Check] with the user's other meetings, and rejects with a [*PolicyError].
-func (m *Meeting) Claims() []Claim { return m.claims }
+// Held is what a meeting already holds; zero: nothing.
+type Held struct {
+	Slot    clock.Slot
+	RoomIDs []int64
+}
 
-// claims returns the claims of a person who wants the slot of the rooms. held is the meeting with
-// the slot that it already has, or nil if it has none.
-func claims(userID int64, rooms []*Room, wanted clock.Slot, held *Meeting) []Claim {
+// QuotaClaims returns the claims of a meeting that a user organizes, in the rooms and in a slot.
+func QuotaClaims(userID int64, rooms []*Room, slot clock.Slot, held Held) []Claim {
 	var cs []Claim
 	for _, r := range rooms {
 		if r.Policy.Quota == nil {
 			continue
 		}
-		periods := r.Policy.Quota.periods(wanted, clock.ZoneOrUTC(r.Zone))
+		periods := r.Policy.Quota.periods(slot, clock.ZoneOrUTC(r.Zone))
 		c := Claim{
-			RoomID: r.ID, UserID: userID, room: r, wanted: wanted,
+			RoomID: r.ID, UserID: userID, room: r, slot: slot,
 			Span: clock.Slot{Start: periods[0].Start, End: periods[len(periods)-1].End},
 		}
-		if held != nil && slices.ContainsFunc(held.Occupied, func(o Occupancy) bool { return o.RoomID == r.ID }) {
-			c.had = held.Slot
+		if slices.Contains(held.RoomIDs, r.ID) {
+			c.held = held.Slot
 		}
 		cs = append(cs, c)
 	}
-	if len(rooms) > 0 && !rooms[0].Person.none() {
-		cs = append(cs, rooms[0].Person.claim(userID, rooms, wanted, held))
+	if len(rooms) > 0 && !rooms[0].Person.None() {
+		c := PersonClaim(userID, rooms[0].Person, slot)
+		c.person.rooms, c.person.held = len(rooms), len(held.RoomIDs)
+		if c.person.held > 0 {
+			c.held = held.Slot
+		}
+		cs = append(cs, c)
 	}
 	return cs
 }
 
-// toldPeriods bounds the number of exceeded periods that are reported for one quota. A user who
+// maxPeriods bounds the number of exceeded periods that are reported for one quota. A user who
 // books a month in a room with a daily quota has enough information by then.
-const toldPeriods = 10
+const maxPeriods = 10
 
 // Check returns the first periods in which the meeting would exceed the quota. others are the slots
 // of the user's other meetings in the room, within Span and without buffers. If a meeting already
 // exceeds a quota that was lowered later, it may still move within the period.
-func (c *Claim) Check(others []clock.Slot) []Fault {
+func (c *Claim) Check(others []clock.Slot) []fault.Fault {
 	if c.person != nil {
 		return c.person.check(c, others)
 	}
 	var v fault.List
-	q, told := c.room.Policy.Quota, 0
-	for _, period := range q.periods(c.wanted, clock.ZoneOrUTC(c.room.Zone)) {
-		if told == toldPeriods {
+	q, reported := c.room.Policy.Quota, 0
+	for _, period := range q.periods(c.slot, clock.ZoneOrUTC(c.room.Zone)) {
+		if reported == maxPeriods {
 			break
 		}
 		used := usageOf(period, others...)
-		before, after := used.plus(usageOf(period, c.had)), used.plus(usageOf(period, c.wanted))
-		figures := Figures{RoomID: c.RoomID, Per: q.Per, Span: fault.Span(period)}
+		before, after := used.plus(usageOf(period, c.held)), used.plus(usageOf(period, c.slot))
+		figures := fault.Figures{RoomID: c.RoomID, Per: q.Per, Span: fault.Span(period)}
 		day := period.Start.In(clock.ZoneOrUTC(c.room.Zone)).Format(time.DateOnly)
 		known := len(v)
 		if q.Count > 0 && after.count > q.Count && after.count > before.count {
@@ -90,22 +94,22 @@ func (c *Claim) Check(others []clock.Slot) []Fault {
 				c.room.Name, times(q.Count), q.Per, after.count, q.Per, day)
 		}
 		if q.Duration > 0 && after.length > q.Duration && after.length > before.length {
-			figures.Limit, figures.Used, figures.Actual = FormatDuration(q.Duration), FormatDuration(used.length), FormatDuration(after.length)
+			figures.Limit, figures.Used, figures.Actual = clock.FormatDuration(q.Duration), clock.FormatDuration(used.length), clock.FormatDuration(after.length)
 			v.Violate("room_ids", "quota", figures, "one person can book %s for at most %s per %s; this would make %s (%s from %s)",
-				c.room.Name, FormatDuration(q.Duration), q.Per, FormatDuration(after.length), q.Per, day)
+				c.room.Name, clock.FormatDuration(q.Duration), q.Per, clock.FormatDuration(after.length), q.Per, day)
 		}
 		if len(v) > known {
-			told++
+			reported++
 		}
 	}
 	return v
 }
 
-// spent returns the parts of span that a meeting of the given length cannot use, because the quota
+// Spent returns the parts of span that a meeting of the given length cannot use, because the quota
 // leaves too little time there. held are the slots of the user's other meetings. A meeting may
 // still reach into a period from either side, so only the middle of a period counts. A nil quota
 // returns nil.
-func (q *Quota) spent(span clock.Slot, length time.Duration, held []clock.Slot, loc *time.Location) []clock.Slot {
+func (q *Quota) Spent(span clock.Slot, length time.Duration, held []clock.Slot, loc *time.Location) []clock.Slot {
 	if q == nil {
 		return nil
 	}

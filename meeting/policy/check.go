@@ -1,4 +1,4 @@
-package meeting
+package policy
 
 import (
 	"fmt"
@@ -22,47 +22,36 @@ type Limits struct {
 	Person         PersonLimits
 }
 
-// waits returns the fault of a person who is already on the maximum number of waiting lists.
-func (l Limits) waits(open int) error {
-	if l.MaxWaits == 0 || open < l.MaxWaits {
-		return nil
-	}
-	var v fault.List
-	v.Violate("", "too_many_waits", Figures{Limit: l.MaxWaits, Actual: open + 1, Used: open},
-		"you are already on %d waiting lists, the maximum: leave one first", open)
-	return &PolicyError{Violations: v}
-}
-
 // Tolerance for a start in the past: a request takes a moment to arrive, and clocks differ.
 const Tolerance = time.Minute
 
 // Wish is a request for one room, as its rules see it.
-type Wish struct {
+type Proposal struct {
 	Slot    clock.Slot
 	Persons int       // who are invited
 	Now     time.Time // when they ask
-	Agreed  *Agreed   // what the meeting has of the room from the same start; nil: nothing
+	Booked  *Booked   // what the meeting has of the room from the same start; nil: nothing
 }
 
 // Agreed is what a meeting already has of a room. It was checked by the rules of its time and is
 // not checked again. Only an addition is checked, or a change that makes the meeting shorter.
-type Agreed struct {
+type Booked struct {
 	End     time.Time
 	Persons int
 }
 
 // added returns the time that the wish takes of the room beyond what was agreed, and the field that
 // requests it; empty if there is none.
-func (w Wish) added() (location string, added clock.Slot) {
-	if w.Agreed == nil {
+func (w Proposal) added() (location string, added clock.Slot) {
+	if w.Booked == nil {
 		return "start", w.Slot
 	}
-	return "end", clock.Slot{Start: w.Agreed.End, End: w.Slot.End}
+	return "end", clock.Slot{Start: w.Booked.End, End: w.Slot.End}
 }
 
 // Check returns every rule of the room and the installation that the wish breaks, except quotas.
 // Quotas depend on other meetings, which only the store knows (see [Meeting.Claims]).
-func (r *Room) Check(w Wish, limits Limits) []Fault {
+func (r *Room) Check(w Proposal, limits Limits) []fault.Fault {
 	var v fault.List
 	r.checkCapacity(w, &v)
 	r.checkDuration(w, limits, &v)
@@ -70,65 +59,86 @@ func (r *Room) Check(w Wish, limits Limits) []Fault {
 	if unknown == nil {
 		r.checkStep(w, &v)
 	}
-	if w.Agreed == nil {
+	if w.Booked == nil {
 		if !r.Active {
-			v.Violate("room_ids", "room_inactive", Figures{RoomID: r.ID}, "%s cannot be booked at present", r.Name)
+			v.Violate("room_ids", "room_inactive", fault.Figures{RoomID: r.ID}, "%s cannot be booked at present", r.Name)
 		}
 		r.checkLead(w, limits, &v)
 	}
 	if unknown == nil {
 		r.checkHours(w, &v)
 	} else if _, added := w.added(); !added.Empty() {
-		v.Violate("room_ids", "unknown_timezone", Figures{RoomID: r.ID}, "%s has the time zone %q, which is unknown on this server", r.Name, r.Zone)
+		v.Violate("room_ids", "unknown_timezone", fault.Figures{RoomID: r.ID}, "%s has the time zone %q, which is unknown on this server", r.Name, r.Zone)
 	}
 	r.checkBlackouts(w, &v)
 	return v
 }
 
-func (r *Room) checkCapacity(w Wish, v *fault.List) {
-	if r.Capacity == 0 || w.Persons <= r.Capacity || w.Agreed != nil && w.Persons <= w.Agreed.Persons {
+// checkBlackouts adds a fault for each blackout that overlaps what is new in the wish. If only the
+// end is later, that is the added time.
+func (r *Room) checkBlackouts(w Proposal, v *fault.List) {
+	location, added := w.added()
+	if added.Empty() {
 		return
 	}
-	figures := Figures{RoomID: r.ID, Limit: r.Capacity, Actual: w.Persons}
+	loc := clock.ZoneOrUTC(r.Zone)
+	for _, b := range r.Blackouts {
+		if !b.Slot.Overlaps(added) {
+			continue
+		}
+		why := ""
+		if b.Reason != "" {
+			why = ": " + b.Reason
+		}
+		figures := fault.Figures{RoomID: r.ID, Span: fault.Span(b.Slot), BlackoutID: b.ID, Reason: b.Reason}
+		v.Violate(location, "blackout", figures, "%s is closed from %s to %s%s", r.Name, wallClock(b.Slot.Start, loc), wallClock(b.Slot.End, loc), why)
+	}
+}
+
+func (r *Room) checkCapacity(w Proposal, v *fault.List) {
+	if r.Capacity == 0 || w.Persons <= r.Capacity || w.Booked != nil && w.Persons <= w.Booked.Persons {
+		return
+	}
+	figures := fault.Figures{RoomID: r.ID, Limit: r.Capacity, Actual: w.Persons}
 	v.Violate("attendees", "capacity", figures, "%s seats %d, not %d", r.Name, r.Capacity, w.Persons)
 }
 
 // checkDuration accepts a length that fits either by the room's clocks or by elapsed time. When
 // clocks change, a night from 22:00 to 06:00 still counts as eight hours.
-func (r *Room) checkDuration(w Wish, limits Limits, v *fault.List) {
+func (r *Room) checkDuration(w Proposal, limits Limits, v *fault.List) {
 	passes := w.Slot.Duration()
 	shown := passes
 	if d := clock.Wall(w.Slot.End, clock.ZoneOrUTC(r.Zone)).Sub(clock.Wall(w.Slot.Start, clock.ZoneOrUTC(r.Zone))); d > 0 {
 		shown = d
 	}
-	longer := w.Agreed == nil || w.Slot.End.After(w.Agreed.End)
-	shorter := w.Agreed == nil || w.Slot.End.Before(w.Agreed.End)
+	longer := w.Booked == nil || w.Slot.End.After(w.Booked.End)
+	shorter := w.Booked == nil || w.Slot.End.Before(w.Booked.End)
 	if least, d := r.Policy.MinDuration, max(passes, shown); shorter && d < least {
-		v.Violate("end", "min_duration", r.bound(least, d), "%s must be booked for at least %s", r.Name, FormatDuration(least))
+		v.Violate("end", "min_duration", r.bound(least, d), "%s must be booked for at least %s", r.Name, clock.FormatDuration(least))
 	}
 	d := min(passes, shown)
-	switch most := stricter(r.Policy.MaxDuration, limits.MaxDuration); {
+	switch most := Stricter(r.Policy.MaxDuration, limits.MaxDuration); {
 	case !longer || most == 0 || d <= most:
 	case most == r.Policy.MaxDuration:
-		v.Violate("end", "max_duration", r.bound(most, d), "%s can be booked for at most %s", r.Name, FormatDuration(most))
+		v.Violate("end", "max_duration", r.bound(most, d), "%s can be booked for at most %s", r.Name, clock.FormatDuration(most))
 	default:
-		v.Violate("end", "max_duration", bound(most, d), "a meeting can last at most %s", FormatDuration(most))
+		v.Violate("end", "max_duration", bound(most, d), "a meeting can last at most %s", clock.FormatDuration(most))
 	}
 }
 
-func (r *Room) checkHours(w Wish, v *fault.List) {
+func (r *Room) checkHours(w Proposal, v *fault.List) {
 	location, added := w.added()
 	if added.Empty() || r.Open(added) {
 		return
 	}
 	loc := clock.ZoneOrUTC(r.Zone)
-	figures := Figures{RoomID: r.ID, Limit: r.Policy.hours(), Actual: wallClock(added.Start, loc) + " to " + wallClock(added.End, loc)}
+	figures := fault.Figures{RoomID: r.ID, Limit: r.Policy.hours(), Actual: wallClock(added.Start, loc) + " to " + wallClock(added.End, loc)}
 	v.Violate(location, "opening_hours", figures, "%s is not open the whole time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
 }
 
 // checkStep requires both ends on the grid of the room's clock. The length is then a multiple of
 // the step by that clock, even if the clock changes in between.
-func (r *Room) checkStep(w Wish, v *fault.List) {
+func (r *Room) checkStep(w Proposal, v *fault.List) {
 	step := r.Policy.Step
 	if step == 0 {
 		return
@@ -136,15 +146,15 @@ func (r *Room) checkStep(w Wish, v *fault.List) {
 	loc := clock.ZoneOrUTC(r.Zone)
 	check := func(location, edge string, t time.Time) {
 		if t = t.In(loc); !onGrid(t, step) {
-			figures := Figures{RoomID: r.ID, Limit: FormatDuration(step), Actual: timeText(t)}
+			figures := fault.Figures{RoomID: r.ID, Limit: clock.FormatDuration(step), Actual: timeText(t)}
 			v.Violate(location, "step", figures, "%s must be booked in steps of %s from midnight (%s); the %s is at %s",
-				r.Name, FormatDuration(step), r.Zone, edge, timeText(t))
+				r.Name, clock.FormatDuration(step), r.Zone, edge, timeText(t))
 		}
 	}
-	if w.Agreed == nil {
+	if w.Booked == nil {
 		check("start", "start", w.Slot.Start)
 	}
-	if w.Agreed == nil || !w.Slot.End.Equal(w.Agreed.End) {
+	if w.Booked == nil || !w.Slot.End.Equal(w.Booked.End) {
 		check("end", "end", w.Slot.End)
 	}
 }
@@ -152,57 +162,48 @@ func (r *Room) checkStep(w Wish, v *fault.List) {
 // onGrid reports whether clocks show a multiple of the step at t, or were just put forward
 // over one: where they skip midnight, the day begins at 01:00.
 func onGrid(t time.Time, step time.Duration) bool {
-	off := sinceMidnight(t) % step
+	off := clock.SinceMidnight(t) % step
 	return off == 0 || clock.InstantOrChange(clock.Wall(t, t.Location()).Add(-off), t.Location()).Equal(t)
 }
 
-// sinceMidnight is what clocks show.
-func sinceMidnight(t time.Time) time.Duration {
-	h, m, s := t.Clock()
-	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(s)*time.Second + time.Duration(t.Nanosecond())
-}
-
-// past adds that an edge of a slot that ends at end has passed. What is over before it was
-// booked or changed never was: no override makes it so.
-func addPast(found *fault.List, location string, edge, end, now time.Time) {
-	*found = append(*found, Fault{
+// InPast returns the violation of a slot with an edge that has passed. If its end has passed too, the
+// rule cannot be overridden.
+func InPast(location string, edge, end, now time.Time) fault.Fault {
+	return fault.Fault{
 		Location: location, Code: "in_past", Message: "must be in the future", Firm: !end.After(now),
-		Figures: Figures{Limit: instantText(now), Actual: instantText(edge)},
-	})
+		Figures: fault.Figures{Limit: now.UTC().Format(time.RFC3339), Actual: edge.UTC().Format(time.RFC3339)},
+	}
 }
 
-func (r *Room) checkLead(w Wish, limits Limits, v *fault.List) {
+func (r *Room) checkLead(w Proposal, limits Limits, v *fault.List) {
 	lead := w.Slot.Start.Sub(w.Now)
 	if lead < -Tolerance || !w.Slot.End.After(w.Now) {
-		addPast(v, "start", w.Slot.Start, w.Slot.End, w.Now)
+		*v = append(*v, InPast("start", w.Slot.Start, w.Slot.End, w.Now))
 		return
 	}
 	if least := r.Policy.MinNotice; least > 0 && lead < least {
-		v.Violate("start", "min_notice", r.bound(least, lead), "%s must be booked at least %s ahead", r.Name, FormatDuration(least))
+		v.Violate("start", "min_notice", r.bound(least, lead), "%s must be booked at least %s ahead", r.Name, clock.FormatDuration(least))
 	}
-	switch most := stricter(r.Policy.MaxAdvance, limits.MaxAdvance); {
+	switch most := Stricter(r.Policy.MaxAdvance, limits.MaxAdvance); {
 	case most == 0 || lead <= most:
 	case most == r.Policy.MaxAdvance:
-		v.Violate("start", "max_advance", r.bound(most, lead), "%s can be booked at most %s ahead", r.Name, FormatDuration(most))
+		v.Violate("start", "max_advance", r.bound(most, lead), "%s can be booked at most %s ahead", r.Name, clock.FormatDuration(most))
 	default:
-		v.Violate("start", "max_advance", bound(most, lead), "rooms can be booked at most %s ahead", FormatDuration(most))
+		v.Violate("start", "max_advance", bound(most, lead), "rooms can be booked at most %s ahead", clock.FormatDuration(most))
 	}
 }
 
 // bound are the figures of the installation's rule about a length of time.
-func bound(limit, actual time.Duration) Figures {
-	return Figures{Limit: FormatDuration(limit), Actual: FormatDuration(actual.Truncate(time.Second))}
+func bound(limit, actual time.Duration) fault.Figures {
+	return fault.Figures{Limit: clock.FormatDuration(limit), Actual: clock.FormatDuration(actual.Truncate(time.Second))}
 }
 
 // bound are the figures of the room's.
-func (r *Room) bound(limit, actual time.Duration) Figures {
+func (r *Room) bound(limit, actual time.Duration) fault.Figures {
 	f := bound(limit, actual)
 	f.RoomID = r.ID
 	return f
 }
-
-// instantText is t as the REST resource shows it.
-func instantText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // wallClock is t as clocks in loc show it.
 func wallClock(t time.Time, loc *time.Location) string {
@@ -270,13 +271,13 @@ func (p *Policy) intervals(slot clock.Slot, loc *time.Location) iter.Seq[clock.S
 
 // minutes since midnight of both ends.
 func (h OpeningHours) minutes() (from, to int) {
-	from, _ = timeOfDay(h.From)
-	to, _ = timeOfDay(h.To)
+	from, _ = ParseTimeOfDay(h.From)
+	to, _ = ParseTimeOfDay(h.To)
 	return from, to
 }
 
-// timeOfDay reads HH:MM, 00:00 to 24:00, as minutes since midnight.
-func timeOfDay(s string) (minutes int, ok bool) {
+// ParseTimeOfDay parses HH:MM, 00:00 to 24:00, as minutes since midnight.
+func ParseTimeOfDay(s string) (minutes int, ok bool) {
 	if s == "24:00" {
 		return 24 * 60, true
 	}
@@ -296,22 +297,10 @@ func (p *Policy) hours() string {
 	return strings.Join(parts, ", ")
 }
 
-// stricter returns the stricter of two upper limits. 0 means no limit.
-func stricter(a, b time.Duration) time.Duration {
+// Stricter returns the stricter of two upper limits. 0 means no limit.
+func Stricter(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
 	}
 	return min(a, b)
-}
-
-// FormatDuration writes a duration as the REST resource does, without useless zeros: "15m", "1h30m", "24h", "0s".
-func FormatDuration(d time.Duration) string {
-	s := d.String()
-	if d%time.Minute == 0 && d != 0 {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if d%time.Hour == 0 && d != 0 {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

@@ -1,4 +1,4 @@
-package meeting
+package policy
 
 import (
 	"cmp"
@@ -16,10 +16,11 @@ type PersonLimits struct {
 	Now   time.Time     // set by the service
 }
 
-func (l PersonLimits) none() bool { return l.Ahead == 0 && l.Rooms == 0 }
+// None reports whether nothing is limited.
+func (l PersonLimits) None() bool { return l.Ahead == 0 && l.Rooms == 0 }
 
-// at is what to judge by at an instant.
-func (l PersonLimits) at(now time.Time) PersonLimits {
+// At returns the limits as they apply at an instant.
+func (l PersonLimits) At(now time.Time) PersonLimits {
 	l.Now = now
 	return l
 }
@@ -28,42 +29,39 @@ func (l PersonLimits) at(now time.Time) PersonLimits {
 type personClaim struct {
 	limits PersonLimits
 	rooms  int // of the meeting
-	had    int // rooms that it had before
+	held   int // rooms that it holds already
 }
 
 // farAhead is later than any meeting.
 const farAhead = 100 * 365 * 24 * time.Hour
 
-// claim is what a meeting in the rooms claims of these limits. It has no room: what
-// counts are the person's meetings in all of them.
-func (l PersonLimits) claim(userID int64, rooms []*Room, wanted clock.Slot, held *Meeting) Claim {
-	c := Claim{UserID: userID, Span: wanted, wanted: wanted, person: &personClaim{limits: l, rooms: len(rooms)}}
-	if held != nil && len(held.Occupied) > 0 {
-		c.had, c.person.had = held.Slot, len(held.Occupied)
-	}
+// PersonClaim returns a claim on the limits of one person in a slot. It has no room, because the
+// person's meetings in all rooms count.
+func PersonClaim(userID int64, l PersonLimits, slot clock.Slot) Claim {
+	c := Claim{UserID: userID, Span: slot, slot: slot, person: &personClaim{limits: l}}
 	if l.Ahead > 0 {
-		c.Span = clock.Slot{Start: clock.Earlier(wanted.Start, l.Now), End: clock.Later(wanted.End, l.Now.Add(farAhead))}
+		c.Span = clock.Slot{Start: clock.Earlier(slot.Start, l.Now), End: clock.Later(slot.End, l.Now.Add(farAhead))}
 	}
 	return c
 }
 
 // check reports the limits that the meeting would exceed. others are the slots of the person's other
 // meetings, one for each room. A meeting that takes no more than before is within every limit.
-func (p *personClaim) check(c *Claim, others []clock.Slot) []Fault {
+func (p *personClaim) check(c *Claim, others []clock.Slot) []fault.Fault {
 	var v fault.List
 	if most := p.limits.Ahead; most > 0 {
 		used := p.ahead(others...)
-		before, after := used+time.Duration(p.had)*p.ahead(c.had), used+time.Duration(p.rooms)*p.ahead(c.wanted)
+		before, after := used+time.Duration(p.held)*p.ahead(c.held), used+time.Duration(p.rooms)*p.ahead(c.slot)
 		if after > most && after > before {
-			v.Violate("room_ids", "booked_ahead", Figures{Limit: FormatDuration(most), Used: FormatDuration(used), Actual: FormatDuration(after)},
-				"one person may book at most %s of room time ahead; with this it would be %s", FormatDuration(most), FormatDuration(after))
+			v.Violate("room_ids", "booked_ahead", fault.Figures{Limit: clock.FormatDuration(most), Used: clock.FormatDuration(used), Actual: clock.FormatDuration(after)},
+				"one person may book at most %s of room time ahead; with this it would be %s", clock.FormatDuration(most), clock.FormatDuration(after))
 		}
 	}
-	grows := p.rooms > p.had || c.wanted.Start.Before(c.had.Start) || c.wanted.End.After(c.had.End)
+	grows := p.rooms > p.held || c.slot.Start.Before(c.held.Start) || c.slot.End.After(c.held.End)
 	if most := p.limits.Rooms; most > 0 && grows {
-		used := mostAtOnce(c.wanted, others)
+		used := mostAtOnce(c.slot, others)
 		if actual := used + p.rooms; actual > most {
-			v.Violate("room_ids", "rooms_at_once", Figures{Limit: most, Used: used, Actual: actual},
+			v.Violate("room_ids", "rooms_at_once", fault.Figures{Limit: most, Used: used, Actual: actual},
 				"one person may book at most %d rooms at the same time; with this it would be %d", most, actual)
 		}
 	}
