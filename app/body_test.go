@@ -240,7 +240,6 @@ func TestBody_timeLimitEndsWithTheBody(t *testing.T) {
 // that arrives too slowly, and of one that is too large.
 func TestBody_slowClientsAreAnswered(t *testing.T) {
 	before := bodyTimeout
-	bodyTimeout = 20 * time.Millisecond
 	defer func() { bodyTimeout = before }()
 	s, _ := testServer(t, func(api huma.API, _ *gin.Engine) {
 		type thing struct{ Body struct{ Name string } }
@@ -250,12 +249,14 @@ func TestBody_slowClientsAreAnswered(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		announced, got int
+		timeout        time.Duration
 		status         int
 	}{
-		{"no body", 100, 0, http.StatusRequestTimeout},
-		{"a part of the body", 100, 50, http.StatusRequestTimeout},
-		{"too much of a larger body", maxBody + 1000, maxBody + 1, http.StatusRequestEntityTooLarge},
+		{"no body", 100, 0, 20 * time.Millisecond, http.StatusRequestTimeout},
+		{"a part of the body", 100, 50, 20 * time.Millisecond, http.StatusRequestTimeout},
+		{"too much of a larger body", maxBody + 1000, maxBody + 1, time.Minute, http.StatusRequestEntityTooLarge},
 	} {
+		bodyTimeout = c.timeout
 		conn, err := net.Dial("tcp", s.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
