@@ -20,6 +20,7 @@ import (
 	"punctual/delayjob/admin"
 	jobhttp "punctual/delayjob/httpapi"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -237,7 +238,7 @@ func TestApplication_changedDefaultsReachTheMeetings(t *testing.T) {
 	start := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 	m, err := a.meetings.Book(t.Context(), root, meeting.Fields{
 		Title: new("Review"), RoomIDs: &[]int64{room.ID},
-		Start: new(start.Format(time.RFC3339)), End: new(start.Add(time.Hour).Format(time.RFC3339)),
+		Start: new(clock.At(start)), End: new(clock.At(start.Add(time.Hour))),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +269,7 @@ func TestApplication_changedDefaultsReachTheMeetings(t *testing.T) {
 	}
 	_, err = a.meetings.Book(t.Context(), root, meeting.Fields{
 		Title: new("Too long now"), RoomIDs: &[]int64{room.ID},
-		Start: new(start.Add(2 * time.Hour).Format(time.RFC3339)), End: new(start.Add(3 * time.Hour).Format(time.RFC3339)),
+		Start: new(clock.At(start.Add(2 * time.Hour))), End: new(clock.At(start.Add(3 * time.Hour))),
 	})
 	if _, ok := errors.AsType[*meeting.PolicyError](err); !ok {
 		t.Errorf("the new limit does not hold: %v", err)

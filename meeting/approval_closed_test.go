@@ -16,7 +16,7 @@ func TestService_closedMeanwhile(t *testing.T) {
 	}{
 		"a blackout": {func(t *testing.T, w *world, r *Room, s clock.Slot) {
 			_, _, err := w.CreateBlackout(t.Context(), w.root, BlackoutFields{
-				RoomID: &r.ID, Start: new(s.Start.Add(-time.Hour).Format(time.RFC3339)), End: new(s.Start.Add(time.Minute).Format(time.RFC3339)), Reason: new("painting"),
+				RoomID: &r.ID, Start: new(clock.At(s.Start.Add(-time.Hour))), End: new(clock.At(s.Start.Add(time.Minute))), Reason: new("painting"),
 			})
 			if err != nil {
 				t.Fatal(err)

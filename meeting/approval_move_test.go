@@ -24,7 +24,7 @@ func (w *world) move(t *testing.T, id ID, from, to time.Duration) *Meeting {
 	t.Helper()
 	w.told()
 	m, err := w.Update(t.Context(), w.ann, id, nil, Fields{
-		Start: new(w.at.Add(from).Format(time.RFC3339)), End: new(w.at.Add(to).Format(time.RFC3339)),
+		Start: new(clock.At(w.at.Add(from))), End: new(clock.At(w.at.Add(to))),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestService_aMoveWaits(t *testing.T) {
 			t.Errorf("history says %+v", last)
 		}
 		w.book(t, w.root, Fields{Title: new("X"), RoomIDs: &[]int64{w.board.ID},
-			Start: new(noon.Add(time.Hour).Format(time.RFC3339)), End: new(noon.Add(90 * time.Minute).Format(time.RFC3339))})
+			Start: new(clock.At(noon.Add(time.Hour))), End: new(clock.At(noon.Add(90 * time.Minute)))})
 	})
 }
 
@@ -110,7 +110,7 @@ func TestService_historyFromAndTo(t *testing.T) {
 	}
 	if _, err := w.Update(t.Context(), w.root, m.ID, nil, Fields{
 		Title: new("Retro"), Attendees: &[]Person{{Email: "guest@example.net"}}, RoomIDs: &[]int64{w.desk.ID},
-		Start: new(was.Start.Format(time.RFC3339)), End: new(was.End.Format(time.RFC3339)), Visibility: new(Private), Reminders: &[]Reminder{},
+		Start: new(clock.At(was.Start)), End: new(clock.At(was.End)), Visibility: new(Private), Reminders: &[]Reminder{},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestService_historyFromAndTo(t *testing.T) {
 	if _, err := w.Update(t.Context(), w.mona, pending.ID, nil, Fields{}); !errors.Is(err, ErrForbidden) {
 		t.Errorf("a stranger: %v", err)
 	}
-	if _, err := w.Update(t.Context(), w.root, pending.ID, nil, Fields{End: new(pending.Slot.End.Add(time.Minute).Format(time.RFC3339))}); err != nil {
+	if _, err := w.Update(t.Context(), w.root, pending.ID, nil, Fields{End: new(clock.At(pending.Slot.End.Add(time.Minute)))}); err != nil {
 		t.Fatal(err)
 	}
 	changes := func(id ID) (all []map[string]Change) {
@@ -175,7 +175,7 @@ func TestService_endsOfAMoveThatWaits(t *testing.T) {
 			return nil
 		}, Confirmed, nil},
 		{"moved by an admin", func(t *testing.T, w *world, m *Meeting) error {
-			_, err := w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(w.at.Add(150 * time.Minute).Format(time.RFC3339))})
+			_, err := w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(clock.At(w.at.Add(150 * time.Minute)))})
 			return err
 		}, Confirmed, []string{"change ann@example.org", "change bob@example.org", "change guest@example.net"}},
 	}

@@ -23,7 +23,7 @@ func TestService_blackout(t *testing.T) {
 	}
 	fields := BlackoutFields{
 		SiteID: &site.ID, Reason: new("no power"),
-		Start: new(w.at.Add(2 * time.Hour).Format(time.RFC3339)), End: new(w.at.Add(4 * time.Hour).Format(time.RFC3339)),
+		Start: new(clock.At(w.at.Add(2 * time.Hour))), End: new(clock.At(w.at.Add(4 * time.Hour))),
 	}
 	b, affected, err := w.CreateBlackout(t.Context(), w.root, fields)
 	if err != nil || len(affected.Meetings) != 1 || affected.Meetings[0].ID != held.ID || affected.More {
@@ -40,17 +40,17 @@ func TestService_blackout(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := w.room(t, RoomFields{Name: new("Other")})
-	_, _, err = w.CreateBlackout(t.Context(), w.root, BlackoutFields{RoomID: &other.ID, Start: new(w.at.Add(90 * time.Hour).Format(time.RFC3339)), End: new(w.at.Add(91 * time.Hour).Format(time.RFC3339))})
+	_, _, err = w.CreateBlackout(t.Context(), w.root, BlackoutFields{RoomID: &other.ID, Start: new(clock.At(w.at.Add(90 * time.Hour))), End: new(clock.At(w.at.Add(91 * time.Hour)))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.Book(t.Context(), w.bob, w.fields(3*time.Hour, w.desk, other))
 	same(t, "two rooms, of which one is closed", broken(t, err), []string{"blackout"})
 	before := w.book(t, w.bob, w.fields(time.Hour, lab)) // ends as it begins
-	_, err = w.Update(t.Context(), w.bob, before.ID, nil, Fields{End: new(w.at.Add(5 * time.Hour).Format(time.RFC3339))})
+	_, err = w.Update(t.Context(), w.bob, before.ID, nil, Fields{End: new(clock.At(w.at.Add(5 * time.Hour)))})
 	same(t, "a longer one", broken(t, err), []string{"blackout"})
 	// The meeting in the way may end sooner, get another title and leave.
-	if _, err := w.Update(t.Context(), w.ann, held.ID, nil, Fields{Title: new("Short"), End: new(w.at.Add(150 * time.Minute).Format(time.RFC3339))}); err != nil {
+	if _, err := w.Update(t.Context(), w.ann, held.ID, nil, Fields{Title: new("Short"), End: new(clock.At(w.at.Add(150 * time.Minute)))}); err != nil {
 		t.Error(err)
 	}
 	busy, err := w.FreeBusy(t.Context(), w.bob, lab.ID, clock.Slot{Start: w.at, End: w.at.Add(24 * time.Hour)})
@@ -86,7 +86,7 @@ func TestService_blackoutOfMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	hall := w.room(t, RoomFields{Name: new("Hall"), SiteID: &site.ID, ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
-	at := func(in time.Duration) *string { return new(w.at.Add(in).Format(time.RFC3339)) }
+	at := func(in time.Duration) *clock.Time { return new(clock.At(w.at.Add(in))) }
 	m := w.book(t, w.ann, w.fields(2*time.Hour, w.desk))
 	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{RoomIDs: &[]int64{hall.ID}, Start: at(20 * time.Hour), End: at(22 * time.Hour)}); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestService_blackoutInTheWayOfMany(t *testing.T) {
 			add(tt.booked+i+1, w.desk, &PendingChange{RoomIDs: []int64{hall.ID}})
 		}
 		_, affected, err := w.CreateBlackout(t.Context(), w.root, BlackoutFields{
-			RoomID: &hall.ID, Start: new(w.at.Format(time.RFC3339)), End: new(w.at.AddDate(1, 0, 0).Format(time.RFC3339)),
+			RoomID: &hall.ID, Start: new(clock.At(w.at)), End: new(clock.At(w.at.AddDate(1, 0, 0))),
 		})
 		if err != nil || affected.More != tt.more || len(affected.Meetings) != min(tt.booked+tt.moving, maxAffected) {
 			t.Errorf("%+v: told %d and more: %v, %v", tt, len(affected.Meetings), affected.More, err)
@@ -164,7 +164,7 @@ func TestService_blackoutMeanwhile(t *testing.T) {
 	w.Service.directory = between{inner, func() {
 		w.Service.directory = inner
 		_, _, err := w.CreateBlackout(t.Context(), w.root, BlackoutFields{
-			RoomID: &w.board.ID, Start: new(w.at.Format(time.RFC3339)), End: new(w.at.Add(24 * time.Hour).Format(time.RFC3339)),
+			RoomID: &w.board.ID, Start: new(clock.At(w.at)), End: new(clock.At(w.at.Add(24 * time.Hour))),
 		})
 		if err != nil {
 			t.Error(err)

@@ -287,7 +287,7 @@ func TestExtend(t *testing.T) {
 	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
 	w.at = m.Slot.Start.Add(50 * time.Minute)
 	extend := func(by Actor, d time.Duration) (*Meeting, error) {
-		return w.Extend(t.Context(), by, m.ID, nil, Fields{End: new(m.Slot.End.Add(d).Format(time.RFC3339))})
+		return w.Extend(t.Context(), by, m.ID, nil, Fields{End: new(clock.At(m.Slot.End.Add(d)))})
 	}
 	for _, d := range []time.Duration{0, -5 * time.Minute} {
 		if _, err := extend(w.ann, d); !errors.As(err, new(*InvalidError)) {
@@ -316,7 +316,7 @@ func TestExtend_isACheckIn(t *testing.T) {
 	w := newWorld(t)
 	lounge := w.lounge(t)
 	m := w.book(t, w.ann, w.fields(time.Minute, lounge))
-	if _, err := w.Extend(t.Context(), w.ann, m.ID, nil, Fields{End: new(m.Slot.End.Add(time.Minute).Format(time.RFC3339))}); err != nil {
+	if _, err := w.Extend(t.Context(), w.ann, m.ID, nil, Fields{End: new(clock.At(m.Slot.End.Add(time.Minute)))}); err != nil {
 		t.Fatal(err)
 	}
 	if !w.message(JobNoShow, m.ID) {
@@ -400,7 +400,7 @@ func TestExtend_rulesAndApproval(t *testing.T) {
 	lab := w.room(t, RoomFields{Name: new("Lab"), MaxDuration: new(time.Hour)})
 	m := w.book(t, w.ann, w.fields(time.Hour, lab))
 	later := m.Slot.End.Add(time.Hour)
-	f := Fields{End: new(later.Format(time.RFC3339))}
+	f := Fields{End: new(clock.At(later))}
 	_, err := w.Extend(t.Context(), w.root, m.ID, nil, f)
 	same(t, "broken", broken(t, err), []string{"max_duration"})
 	f.Override = &Override{Reason: "the talk goes on"}
@@ -424,7 +424,7 @@ func TestExtend_rulesAndApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	later = b.Slot.End.Add(time.Hour)
-	waits, err := w.Extend(t.Context(), w.ann, b.ID, nil, Fields{End: new(later.Format(time.RFC3339))})
+	waits, err := w.Extend(t.Context(), w.ann, b.ID, nil, Fields{End: new(clock.At(later))})
 	if err != nil || !waits.Slot.End.Equal(b.Slot.End) || waits.Request == nil || !waits.Request.Change.Slot.End.Equal(later) {
 		t.Fatalf("a longer meeting that needs a decision: %+v, %v", waits, err)
 	}
@@ -553,12 +553,12 @@ func TestExtend_takesPlaceWhereSomebodyMustAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.at = m.Slot.Start.Add(time.Minute)
-	later := Fields{End: new(m.Slot.End.Add(time.Hour).Format(time.RFC3339))}
+	later := Fields{End: new(clock.At(m.Slot.End.Add(time.Hour)))}
 	_, err := w.Extend(t.Context(), w.ann, m.ID, nil, later)
 	same(t, "extended", broken(t, err), []string{ViolationNeedsApproval})
 	_, err = w.Update(t.Context(), w.ann, m.ID, nil, later)
 	same(t, "changed", broken(t, err), []string{ViolationNeedsApproval})
-	if got, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new(m.Slot.End.Add(-time.Minute).Format(time.RFC3339))}); err != nil {
+	if got, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new(clock.At(m.Slot.End.Add(-time.Minute)))}); err != nil {
 		t.Errorf("shorter: %+v, %v", got, err)
 	}
 	if got, err := w.Extend(t.Context(), w.root, m.ID, nil, later); err != nil || !got.Slot.End.Equal(m.Slot.End.Add(time.Hour)) {
@@ -567,7 +567,7 @@ func TestExtend_takesPlaceWhereSomebodyMustAgree(t *testing.T) {
 
 	own := w.book(t, w.mona, w.fields(3*time.Hour, w.board))
 	w.at = own.Slot.Start
-	later.End = new(own.Slot.End.Add(time.Hour).Format(time.RFC3339))
+	later.End = new(clock.At(own.Slot.End.Add(time.Hour)))
 	if got, err := w.Extend(t.Context(), w.mona, own.ID, nil, later); err != nil || !got.Slot.End.Equal(own.Slot.End.Add(time.Hour)) {
 		t.Errorf("by who may agree: %+v, %v", got, err)
 	}

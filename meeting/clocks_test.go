@@ -103,7 +103,7 @@ func TestClocks_meetingsAreExactOrRefused(t *testing.T) {
 		w, loc := clocksWorld(t, c), clock.ZoneOrUTC(c.zone)
 		var there *Meeting
 		save := func(what, from, to string) (*Meeting, bool) {
-			f := Fields{Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Start: &from, End: &to, Timezone: &c.zone}
+			f := Fields{Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Start: new(clock.Parse(from)), End: new(clock.Parse(to)), Timezone: &c.zone}
 			var m *Meeting
 			var err error
 			if there == nil {
@@ -166,7 +166,7 @@ func TestClocks_seriesAreExactOrRefused(t *testing.T) {
 			given := slot.Start.In(loc).Format(time.RFC3339)
 			what := fmt.Sprintf("%s %s", c.zone, given)
 			f := SeriesFields{Fields: Fields{
-				Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Timezone: &c.zone, Start: &given, End: new(slot.End.In(loc).Format(time.RFC3339)),
+				Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Timezone: &c.zone, Start: new(clock.Parse(given)), End: new(clock.At(slot.End)),
 			}, Rule: new("FREQ=DAILY;COUNT=3")}
 			r, err := w.PreviewSeries(t.Context(), w.ann, f)
 			if !refused(t, what, err) && !sameSlot(r.Meetings[0].Slot, slot) {
@@ -174,8 +174,8 @@ func TestClocks_seriesAreExactOrRefused(t *testing.T) {
 			}
 
 			day := clock.Wall(c.at, loc).AddDate(0, 0, -3)
-			f.Start, f.End = new(day.Format(time.DateOnly)+"T12:00:00"), new(day.Format(time.DateOnly)+"T12:45:00")
-			f.Rule, f.RDates = new("FREQ=DAILY;COUNT=1"), &[]string{given}
+			f.Start, f.End = new(clock.Parse(day.Format(time.DateOnly)+"T12:00:00")), new(clock.Parse(day.Format(time.DateOnly)+"T12:45:00"))
+			f.Rule, f.RDates = new("FREQ=DAILY;COUNT=1"), dates(given)
 			r, err = w.PreviewSeries(t.Context(), w.ann, f)
 			if !refused(t, what+" on top", err) && !r.Meetings[1].Slot.Start.Equal(slot.Start) {
 				t.Errorf("%s: a date on top begins at %v", what, r.Meetings[1].Slot)
@@ -184,20 +184,20 @@ func TestClocks_seriesAreExactOrRefused(t *testing.T) {
 			wall := shownBefore(c.at, loc).Add(from)
 			start := wall.AddDate(0, 0, -2)
 			f.RDates, f.Rule = nil, new("FREQ=DAILY;COUNT=5")
-			f.Start, f.End = new(start.Format(clock.WallLayout)), new(start.Add(20*time.Minute).Format(clock.WallLayout))
+			f.Start, f.End = new(clock.Parse(start.Format(clock.WallLayout))), new(clock.Parse(start.Add(20*time.Minute).Format(clock.WallLayout)))
 			r, err = w.PreviewSeries(t.Context(), w.ann, f)
 			if err != nil {
 				t.Fatal(what, err)
 			}
 			for i, m := range r.Meetings {
-				f.ExDates = &[]string{m.OriginalStart.Format(time.RFC3339)}
+				f.ExDates = dates(m.OriginalStart.Format(time.RFC3339))
 				less, err := w.PreviewSeries(t.Context(), w.ann, f)
 				if err != nil {
 					t.Fatal(what, err)
 				}
 				left := startsOf(less.Meetings)
 				if all := startsOf(r.Meetings); !slices.Equal(left, slices.Delete(all, i, i+1)) {
-					t.Errorf("%s: without %s there are %v", what, (*f.ExDates)[0], left)
+					t.Errorf("%s: without %v there are %v", what, m.OriginalStart, left)
 				}
 			}
 			f.ExDates = nil
@@ -225,7 +225,7 @@ func TestClocks_edges(t *testing.T) {
 		{"Europe/Berlin", "2027-10-31t02:45:00+02:00", "2027-10-31T01:15:00z", "00:45-01:15"},
 	} {
 		w := newWorld(t)
-		m, err := w.Book(t.Context(), w.ann, Fields{Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Timezone: &tt.zone, Start: &tt.start, End: &tt.end})
+		m, err := w.Book(t.Context(), w.ann, Fields{Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Timezone: &tt.zone, Start: new(clock.Parse(tt.start)), End: new(clock.Parse(tt.end))})
 		got := ""
 		if e, ok := errors.AsType[*InvalidError](err); ok {
 			got = strings.Join(codes(e.Faults), ", ")
@@ -242,7 +242,7 @@ func TestClocks_edges(t *testing.T) {
 		"2027-10-31T02:10:00+01:00": "start ambiguous_time, end ambiguous_time",
 	} {
 		f := w.weekly("FREQ=DAILY;COUNT=2", w.desk)
-		f.Start, f.End = &start, new("2027-10-31T02:15:00+01:00")
+		f.Start, f.End = new(clock.Parse(start)), new(clock.Parse("2027-10-31T02:15:00+01:00"))
 		_, err := w.BookSeries(t.Context(), w.ann, f)
 		e, ok := errors.AsType[*InvalidError](err)
 		if !ok {
@@ -274,7 +274,7 @@ func TestUpdateSeries_zoneOfEachDate(t *testing.T) {
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk))
 	for _, f := range []Fields{
 		{Timezone: new("America/New_York")}, // which moves the dates
-		{Timezone: new("Europe/Paris"), Start: new("2027-02-11T16:00:00"), End: new("2027-02-11T17:00:00")}, // which does not
+		{Timezone: new("Europe/Paris"), Start: new(clock.Parse("2027-02-11T16:00:00")), End: new(clock.Parse("2027-02-11T17:00:00"))}, // which does not
 	} {
 		w.patchSeries(t, r.Series.ID, SeriesFields{Fields: f})
 		for _, m := range r.Meetings {
@@ -287,7 +287,7 @@ func TestUpdateSeries_zoneOfEachDate(t *testing.T) {
 			}
 		}
 	}
-	m, err := w.Update(t.Context(), w.ann, r.Meetings[1].ID, nil, Fields{Start: new("2027-02-18T18:00:00"), End: new("2027-02-18T19:00:00")})
+	m, err := w.Update(t.Context(), w.ann, r.Meetings[1].ID, nil, Fields{Start: new(clock.Parse("2027-02-18T18:00:00")), End: new(clock.Parse("2027-02-18T19:00:00"))})
 	if err != nil {
 		t.Fatal(err)
 	}

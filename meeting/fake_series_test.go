@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Series of the store in memory.
@@ -145,4 +147,13 @@ func (s *fakeStore) saveSeries(c *SeriesChange, moving []ID) ([]Notice, error) {
 
 func (s *fakeStore) ListSeries(context.Context, SeriesQuery, Page) ([]*Series, string, error) {
 	return nil, "", nil
+}
+
+// dates parses dates and times.
+func dates(texts ...string) *[]clock.Time {
+	ts := make([]clock.Time, len(texts))
+	for i, s := range texts {
+		ts[i] = clock.ParseDate(s)
+	}
+	return &ts
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"punctual/delayjob"
+	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
@@ -395,7 +396,7 @@ func (w *world) room(t *testing.T, f RoomFields) *Room {
 func (w *world) fields(in time.Duration, rooms ...*Room) Fields {
 	return Fields{
 		Title: new("Review"), RoomIDs: new(ids(rooms)),
-		Start: new(w.at.Add(in).Format(time.RFC3339Nano)), End: new(w.at.Add(in + time.Hour).Format(time.RFC3339Nano)),
+		Start: new(clock.At(w.at.Add(in))), End: new(clock.At(w.at.Add(in + time.Hour))),
 		Attendees: &[]Person{{Email: "BOB@example.org"}, {Email: "guest@example.net", Name: "Guest"}},
 	}
 }

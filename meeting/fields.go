@@ -30,8 +30,8 @@ type Fields struct {
 	Title       *string
 	Description *string
 	RoomIDs     *[]int64
-	Start, End  *string // see [clock.ParseTime]; local ones count in Timezone
-	Timezone    *string // IANA; empty: the first room's
+	Start, End  *clock.Time // local ones count in Timezone
+	Timezone    *string     // IANA; empty: the first room's
 	Attendees   *[]Person
 	Reminders   *[]Reminder // empty: none
 	// DefaultReminders asks for the installation's reminders, now and when they change. It
@@ -160,8 +160,8 @@ func (f *Fields) times(t *Terms, required bool, k known, found *fault.List) {
 		loc = time.UTC
 	}
 	start, end := clock.Moment{At: t.Slot.Start}, clock.Moment{At: t.Slot.End}
-	okStart := parseField(f.Start, &start, clock.ParseTime, "start", required, loc, found)
-	okEnd := parseField(f.End, &end, clock.ParseEnd, "end", required, loc, found)
+	okStart := resolve(f.Start, &start, clock.Time.In, "start", required, loc, found)
+	okEnd := resolve(f.End, &end, clock.Time.EndIn, "end", required, loc, found)
 	t.Slot, t.given = clock.Slot{Start: start.At, End: end.At}, clock.Slot{Start: start.Wall, End: end.Wall}
 	switch {
 	case !okStart || !okEnd:
@@ -172,15 +172,15 @@ func (f *Fields) times(t *Terms, required bool, k known, found *fault.List) {
 	}
 }
 
-// parseField reads a time into t and reports whether t holds a valid one then.
-func parseField(s *string, t *clock.Moment, read func(string, *time.Location) (clock.Moment, error), location string, required bool, loc *time.Location, found *fault.List) bool {
-	if s == nil {
+// resolve sets m to a time in loc, if one was given, and reports whether m holds a valid one then.
+func resolve(t *clock.Time, m *clock.Moment, in func(clock.Time, *time.Location) (clock.Moment, error), location string, required bool, loc *time.Location, found *fault.List) bool {
+	if t == nil {
 		if required {
 			found.Add(location, "required", "is required")
 		}
 		return !required
 	}
-	parsed, err := read(*s, loc)
+	moment, err := in(*t, loc)
 	if err != nil {
 		code := "invalid_time"
 		if _, gap := err.(*clock.GapError); gap {
@@ -189,7 +189,7 @@ func parseField(s *string, t *clock.Moment, read func(string, *time.Location) (c
 		found.Add(location, code, "%v", err)
 		return false
 	}
-	*t = parsed
+	*m = moment
 	return true
 }
 

@@ -151,7 +151,7 @@ func TestSuggestions_areBookable(t *testing.T) {
 		}
 		for _, s := range found {
 			f := w.fields(0, s.Room)
-			f.Start, f.End = new(s.Slot.Start.Format(time.RFC3339)), new(s.Slot.End.Format(time.RFC3339))
+			f.Start, f.End = new(clock.At(s.Slot.Start)), new(clock.At(s.Slot.End))
 			f.Attendees = &[]Person{}
 			for i := range n.Persons {
 				*f.Attendees = append(*f.Attendees, Person{Email: string(rune('a'+i)) + "@example.org"})

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // A room that became free without anybody's doing is booked although the timer is late. What the
@@ -36,7 +38,7 @@ func TestService_booksWhatHasLapsed(t *testing.T) {
 			w.told()
 			w.at = tt.until(m).Add(-time.Second)
 			again := w.fields(0, room)
-			again.Start, again.End = new(w.at.Add(time.Minute).Format(time.RFC3339)), new(m.Slot.End.Format(time.RFC3339))
+			again.Start, again.End = new(clock.At(w.at.Add(time.Minute))), new(clock.At(m.Slot.End))
 			if _, err := w.Book(t.Context(), w.mona, again); !errors.As(err, new(*ConflictError)) {
 				t.Errorf("a second early: %v", err)
 			}
@@ -90,7 +92,7 @@ func TestService_seriesAfterATimeOut(t *testing.T) {
 		t.Fatalf("%+v, %v", state, err)
 	}
 	first := r.Meetings[0].OriginalStart.Format(time.RFC3339)
-	m, err := w.AddDate(t.Context(), w.ann, r.Series.ID, &state.Version, first, "")
+	m, err := w.AddDate(t.Context(), w.ann, r.Series.ID, &state.Version, new(clock.Parse(first)), "")
 	if err != nil || m.Status != Pending {
 		t.Fatalf("%+v, %v", m, err)
 	}

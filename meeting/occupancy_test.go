@@ -16,7 +16,7 @@ func TestService_buffersThatGrow(t *testing.T) {
 	book := func(from, to int) *Meeting {
 		t.Helper()
 		f := w.fields(time.Hour, lab)
-		f.Start, f.End = new(hour(from)), new(hour(to))
+		f.Start, f.End = new(clock.Parse(hour(from))), new(clock.Parse(hour(to)))
 		return w.book(t, w.mona, f)
 	}
 	book(9, 10)
@@ -26,25 +26,25 @@ func TestService_buffersThatGrow(t *testing.T) {
 	if _, err := w.UpdateRoom(t.Context(), w.root, lab.ID, nil, RoomFields{BufferBefore: new(20 * time.Minute), BufferAfter: new(20 * time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(w.at.Add(12*time.Hour - 10*time.Minute).Format(time.RFC3339))}); err != nil {
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(clock.At(w.at.Add(12*time.Hour - 10*time.Minute)))}); err != nil {
 		t.Errorf("a little shorter: %v", err)
 	}
 	same(t, "it holds", w.store.meetings[m.ID].Occupied[0].Slot, clock.Slot{Start: w.at.Add(10 * time.Hour), End: w.at.Add(12 * time.Hour)})
 	var conflict *ConflictError
-	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(hour(12))}); !errors.As(err, &conflict) {
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(clock.Parse(hour(12)))}); !errors.As(err, &conflict) {
 		t.Errorf("longer again, over the buffer: %v", err)
 	}
-	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(hour(11))}); err != nil {
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(clock.Parse(hour(11)))}); err != nil {
 		t.Errorf("an hour shorter: %v", err)
 	}
 	same(t, "and the new buffer", w.store.meetings[m.ID].Occupied[0].Slot, clock.Slot{Start: w.at.Add(10 * time.Hour), End: w.at.Add(11*time.Hour + 20*time.Minute)})
-	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{Start: new(w.at.Add(10*time.Hour + 10*time.Minute).Format(time.RFC3339))}); !errors.As(err, &conflict) {
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{Start: new(clock.At(w.at.Add(10*time.Hour + 10*time.Minute)))}); !errors.As(err, &conflict) {
 		t.Errorf("another start has the new buffer: %v", err)
 	}
 
 	// The same of a change that waits for a decision.
 	f := w.fields(time.Hour, lab)
-	f.Start, f.End = new(hour(16)), new(hour(18))
+	f.Start, f.End = new(clock.Parse(hour(16))), new(clock.Parse(hour(18)))
 	if _, err := w.Book(t.Context(), w.ann, f); !errors.As(err, &conflict) {
 		t.Errorf("a new one next to another: %v", err)
 	}
@@ -58,7 +58,7 @@ func TestService_buffersThatGrow(t *testing.T) {
 	if _, err := w.UpdateRoom(t.Context(), w.root, lab.ID, nil, RoomFields{BufferBefore: new(20 * time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Update(t.Context(), w.ann, theirs.ID, nil, Fields{End: new(hour(17))}); err != nil {
+	if _, err := w.Update(t.Context(), w.ann, theirs.ID, nil, Fields{End: new(clock.Parse(hour(17)))}); err != nil {
 		t.Fatalf("asked to end sooner: %v", err)
 	}
 	if _, err := w.Approve(t.Context(), w.mona, theirs.ID, nil, ""); err != nil {
@@ -79,7 +79,7 @@ func TestService_requestForWhatIsTaken(t *testing.T) {
 		t.Errorf("a new request: %v", err)
 	}
 	other := w.book(t, w.ann, w.fields(48*time.Hour, w.board))
-	_, err := w.Update(t.Context(), w.ann, other.ID, nil, Fields{Start: new(w.at.Add(24 * time.Hour).Format(time.RFC3339)), End: new(w.at.Add(25 * time.Hour).Format(time.RFC3339))})
+	_, err := w.Update(t.Context(), w.ann, other.ID, nil, Fields{Start: new(clock.At(w.at.Add(24 * time.Hour))), End: new(clock.At(w.at.Add(25 * time.Hour)))})
 	if !errors.As(err, &conflict) {
 		t.Errorf("a request that moves there: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
@@ -37,16 +38,16 @@ func TestService_override(t *testing.T) {
 		t.Errorf("rules %+v", rules)
 	}
 	short := w.fields(28*time.Hour, lab)
-	short.End, short.Override = new(w.at.Add(28*time.Hour+20*time.Minute).Format(time.RFC3339)), late.Override
+	short.End, short.Override = new(clock.At(w.at.Add(28*time.Hour+20*time.Minute))), late.Override
 	third := w.book(t, w.root, short)
 	if rules := w.store.history[third.ID][0].Changes["override"].To.([]BrokenRule); len(rules) != 1 || rules[0].Code != "quota" {
 		t.Errorf("the quota alone: %+v", rules)
 	}
 	elsewhere := w.fields(100*time.Hour, lab)
-	elsewhere.End = new(w.at.Add(100*time.Hour + 20*time.Minute).Format(time.RFC3339))
+	elsewhere.End = new(clock.At(w.at.Add(100*time.Hour + 20*time.Minute)))
 	moved := w.book(t, w.root, elsewhere)
 	_, err = w.Update(t.Context(), w.root, moved.ID, nil, Fields{
-		Start: new(w.at.Add(30 * time.Hour).Format(time.RFC3339)), End: new(w.at.Add(30*time.Hour + 20*time.Minute).Format(time.RFC3339)), Override: late.Override,
+		Start: new(clock.At(w.at.Add(30 * time.Hour))), End: new(clock.At(w.at.Add(30*time.Hour + 20*time.Minute))), Override: late.Override,
 	})
 	es := w.store.history[moved.ID]
 	if rules, ok := es[len(es)-1].Changes["override"].To.([]BrokenRule); err != nil || !ok || len(rules) != 1 || rules[0].Code != "quota" {
@@ -56,7 +57,7 @@ func TestService_override(t *testing.T) {
 	if e, ok := errors.AsType[*InvalidError](err); !ok || !slices.ContainsFunc(e.Faults, func(f Fault) bool { return f.Location == "override.reason" }) {
 		t.Errorf("without a reason: %v", err)
 	}
-	longer, err := w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(m.Slot.End.Add(time.Minute).Format(time.RFC3339)), Override: &Override{Reason: "longer"}})
+	longer, err := w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(clock.At(m.Slot.End.Add(time.Minute))), Override: &Override{Reason: "longer"}})
 	if err != nil || longer.Slot.Duration() != 61*time.Minute {
 		t.Fatalf("%+v, %v", longer, err)
 	}
@@ -73,7 +74,7 @@ func TestService_overrideOfThePast(t *testing.T) {
 	watched := w.room(t, RoomFields{Name: new("Lab"), CheckInRequired: new(true), CheckInGrace: new(10 * time.Minute)})
 	o := &Override{Reason: "they are there"}
 	begun := w.fields(-time.Hour, watched)
-	begun.End = new(w.at.Add(time.Hour).Format(time.RFC3339))
+	begun.End = new(clock.At(w.at.Add(time.Hour)))
 	_, err := w.Book(t.Context(), w.root, begun)
 	same(t, "without", broken(t, err), []string{"in_past"})
 	begun.Override = o
@@ -83,7 +84,7 @@ func TestService_overrideOfThePast(t *testing.T) {
 	over.Override = o
 	_, err = w.Book(t.Context(), w.root, over)
 	same(t, "what is over", broken(t, err), []string{"in_past"})
-	_, err = w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(w.at.Add(-time.Minute).Format(time.RFC3339)), Override: o})
+	_, err = w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(clock.At(w.at.Add(-time.Minute))), Override: o})
 	same(t, "an end that has passed", broken(t, err), []string{"in_past"})
 	_, err = w.BookSeries(t.Context(), w.root, SeriesFields{Fields: over, Rule: new("FREQ=DAILY;COUNT=2")})
 	if e, ok := errors.AsType[*SeriesConflictError](err); !ok || len(e.Dates) != 1 || e.Dates[0].Reason != "in_past" {
@@ -126,7 +127,7 @@ func TestService_overrideOfSeries(t *testing.T) {
 	if rules, ok := w.store.history[last.ID][0].Changes["override"].To.([]BrokenRule); !ok || rules[0].Code != "max_advance" {
 		t.Errorf("history of the last date: %+v", w.store.history[last.ID][0])
 	}
-	longer := SeriesFields{Fields: Fields{Start: new("2027-02-11T10:00:00"), End: new("2027-02-11T12:00:00")}}
+	longer := SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-11T10:00:00")), End: new(clock.Parse("2027-02-11T12:00:00"))}}
 	if _, err := w.UpdateSeries(t.Context(), w.root, r.Series.ID, nil, longer); err == nil {
 		t.Error("an admin without an override broke a rule")
 	}

@@ -150,7 +150,7 @@ func TestFollowInvitation_ofADisabledUser(t *testing.T) {
 func TestRespondByLink_toWhatWasSeen(t *testing.T) {
 	later := func(w *world, id ID) {
 		m := w.store.meetings[id]
-		if _, err := w.Update(t.Context(), w.ann, id, nil, Fields{Start: new(m.Slot.Start.Add(time.Hour).Format(time.RFC3339)), End: new(m.Slot.End.Add(time.Hour).Format(time.RFC3339))}); err != nil {
+		if _, err := w.Update(t.Context(), w.ann, id, nil, Fields{Start: new(clock.At(m.Slot.Start.Add(time.Hour))), End: new(clock.At(m.Slot.End.Add(time.Hour)))}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Dates of a rule that only the buffers of their room keep apart from each other are refused as
@@ -16,7 +18,7 @@ func TestSeries_datesWithinTheirBuffers(t *testing.T) {
 		asks := w.room(t, RoomFields{Name: new("Vault"), BufferAfter: new(2 * time.Hour), ApprovalRequired: new(true)})
 		daily := func(end string, rooms ...*Room) SeriesFields {
 			f := w.weekly("FREQ=DAILY;COUNT=4", rooms...)
-			f.End = &end
+			f.End = new(clock.Parse(end))
 			return f
 		}
 		refused := func(name string, err error) {
@@ -42,7 +44,7 @@ func TestSeries_datesWithinTheirBuffers(t *testing.T) {
 		}
 
 		s := w.bookSeries(t, w.ann, daily("2027-02-12T08:00:00", room)) // 22 h, just enough
-		later := SeriesFields{Fields: Fields{End: new("2027-02-12T08:15:00")}}
+		later := SeriesFields{Fields: Fields{End: new(clock.Parse("2027-02-12T08:15:00"))}}
 		_, err = w.PreviewUpdate(t.Context(), w.ann, s.Series.ID, nil, later)
 		refused("preview of a change", err)
 		_, err = w.UpdateSeries(t.Context(), w.ann, s.Series.ID, nil, later)

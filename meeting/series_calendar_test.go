@@ -250,13 +250,13 @@ func (s *story) make() {
 	f := s.weekly(s.rule(), s.desk)
 	f.OnConflict = SkipOnConflict
 	if rapid.Bool().Draw(s.T, "night") {
-		f.Start, f.End = new("2027-02-11T22:00:00"), new("2027-02-12T06:00:00")
+		f.Start, f.End = new(clock.Parse("2027-02-11T22:00:00")), new(clock.Parse("2027-02-12T06:00:00"))
 	}
 	if rapid.Bool().Draw(s.T, "asked") {
 		f.RoomIDs = &[]int64{s.board.ID}
 	}
 	if rapid.Bool().Draw(s.T, "chosen") { // so that two approvers decide
-		f.Choices = []Choice{{OriginalStart: *f.Start, RoomIDs: []int64{s.hall.ID}}}
+		f.Choices = []Choice{{OriginalStart: f.Start, RoomIDs: []int64{s.hall.ID}}}
 	}
 	r, err := s.BookSeries(s.T.Context(), s.ann, f)
 	if err != nil {
@@ -287,19 +287,19 @@ func (s *story) step() string {
 	case "all", "following":
 		f := s.change(series)
 		if what == "following" {
-			f.Scope, f.From = ScopeFollowing, m.place().Format(time.RFC3339)
+			f.Scope, f.From = ScopeFollowing, new(clock.At(m.place()))
 			if f.Start != nil {
-				f.Start, f.End = new(clock.Wall(m.place(), clock.ZoneOrUTC(series.Timezone)).Add(time.Hour).Format(clock.WallLayout)), new(clock.Wall(m.place(), clock.ZoneOrUTC(series.Timezone)).Add(2*time.Hour).Format(clock.WallLayout))
+				f.Start, f.End = new(clock.Parse(clock.Wall(m.place(), clock.ZoneOrUTC(series.Timezone)).Add(time.Hour).Format(clock.WallLayout))), new(clock.Parse(clock.Wall(m.place(), clock.ZoneOrUTC(series.Timezone)).Add(2*time.Hour).Format(clock.WallLayout)))
 			}
 		}
-		what = fmt.Sprintf("%s of %d %s (start %v, rule %v, title %v, people %v, exdates %v, room %v)", what, id, f.From, f.Start != nil, f.Rule != nil, f.Title != nil, f.Attendees != nil, f.ExDates != nil, f.RoomIDs != nil)
+		what = fmt.Sprintf("%s of %d %v (start %v, rule %v, title %v, people %v, exdates %v, room %v)", what, id, f.From, f.Start != nil, f.Rule != nil, f.Title != nil, f.Attendees != nil, f.ExDates != nil, f.RoomIDs != nil)
 		var r *SeriesResult
 		if r, err = s.UpdateSeries(ctx, s.ann, id, nil, f); err == nil && r.Previous != nil {
 			s.ids = append(s.ids, r.Series.ID)
 		}
 	case "one":
 		start := m.Slot.Start.Add(90 * time.Minute)
-		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{Start: new(start.Format(time.RFC3339)), End: new(start.Add(time.Hour).Format(time.RFC3339)), Title: new("One")})
+		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{Start: new(clock.At(start)), End: new(clock.At(start.Add(time.Hour))), Title: new("One")})
 	case "into one":
 		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{Attendees: &[]Person{{Email: "bob@example.org"}, {Email: "guest@example.net"}, {Email: "extra@example.net"}}})
 	case "room of one":
@@ -309,9 +309,9 @@ func (s *story) step() string {
 	case "other room": // for a date that was cancelled, and taken meanwhile
 		if _, err = s.Cancel(ctx, s.ann, m.ID, nil, ""); err == nil {
 			place := clock.Slot{Start: m.place(), End: m.place().Add(time.Hour)}
-			f := Fields{Title: new("In the way"), RoomIDs: &series.RoomIDs, Start: new(place.Start.Format(time.RFC3339)), End: new(place.End.Format(time.RFC3339))}
+			f := Fields{Title: new("In the way"), RoomIDs: &series.RoomIDs, Start: new(clock.At(place.Start)), End: new(clock.At(place.End))}
 			if _, err = s.Book(ctx, s.root, f); err == nil {
-				_, err = s.AddDate(ctx, s.ann, id, nil, m.place().Format(time.RFC3339), OtherRoom)
+				_, err = s.AddDate(ctx, s.ann, id, nil, new(clock.At(m.place())), OtherRoom)
 			}
 		}
 	case "answer", "answer all":
@@ -334,9 +334,9 @@ func (s *story) step() string {
 	case "cancel one":
 		_, err = s.Cancel(ctx, s.ann, m.ID, nil, "")
 	case "cancel following":
-		_, err = s.CancelSeries(ctx, s.ann, id, nil, ScopeFollowing, m.place().Format(time.RFC3339), "")
+		_, err = s.CancelSeries(ctx, s.ann, id, nil, ScopeFollowing, new(clock.At(m.place())), "")
 	case "add":
-		_, err = s.AddDate(ctx, s.ann, id, nil, m.place().Format(time.RFC3339), "")
+		_, err = s.AddDate(ctx, s.ann, id, nil, new(clock.At(m.place())), "")
 	case "approve one":
 		_, err = s.Approve(ctx, s.mona, m.ID, nil, "")
 	case "approve":
@@ -354,7 +354,7 @@ func (s *story) change(series *Series) SeriesFields {
 	f := SeriesFields{OnConflict: SkipOnConflict}
 	is := func(name string) bool { return rapid.IntRange(1, 3).Draw(s.T, name) == 1 }
 	if is("start") {
-		f.Start, f.End = new(series.Start.Add(time.Hour).Format(clock.WallLayout)), new(series.Start.Add(2*time.Hour).Format(clock.WallLayout))
+		f.Start, f.End = new(clock.Parse(series.Start.Add(time.Hour).Format(clock.WallLayout))), new(clock.Parse(series.Start.Add(2*time.Hour).Format(clock.WallLayout)))
 	}
 	if is("rule?") {
 		f.Rule = new(s.rule())
@@ -369,7 +369,7 @@ func (s *story) change(series *Series) SeriesFields {
 		f.Attendees = new(rapid.SampledFrom([][]Person{{{Email: "bob@example.org"}}, {{Email: "bob@example.org"}, {Email: "guest@example.net"}}, {{Email: "extra@example.net"}, {Email: "guest@example.net"}}, {}}).Draw(s.T, "who"))
 	}
 	if is("exdates") {
-		f.ExDates = &[]string{series.Start.AddDate(0, 0, 7).Format(time.DateOnly)}
+		f.ExDates = dates(series.Start.AddDate(0, 0, 7).Format(time.DateOnly))
 	}
 	if is("room") {
 		f.RoomIDs = &[]int64{rapid.SampledFrom([]int64{s.desk.ID, s.board.ID}).Draw(s.T, "in")}
@@ -385,7 +385,7 @@ func TestSeries_splitIsToldInTwoParts(t *testing.T) {
 		t.Helper()
 		id := r.Series.ID
 		var err error
-		if r, err = w.UpdateSeries(t.Context(), w.ann, id, nil, SeriesFields{Scope: ScopeFollowing, From: from, Fields: f}); err != nil {
+		if r, err = w.UpdateSeries(t.Context(), w.ann, id, nil, SeriesFields{Scope: ScopeFollowing, From: new(clock.Parse(from)), Fields: f}); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range w.store.notices {
@@ -412,7 +412,7 @@ func TestSeries_splitIsToldInTwoParts(t *testing.T) {
 func TestSeries_leavesTheSecondPart(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk))
-	w.patchSeries(t, r.Series.ID, SeriesFields{Scope: ScopeFollowing, From: "2027-02-25T10:00:00", Fields: Fields{Attendees: &[]Person{{Email: "bob@example.org"}}}})
+	w.patchSeries(t, r.Series.ID, SeriesFields{Scope: ScopeFollowing, From: new(clock.Parse("2027-02-25T10:00:00")), Fields: Fields{Attendees: &[]Person{{Email: "bob@example.org"}}}})
 	for _, n := range w.store.notices {
 		if n.To.Email == "guest@example.net" && (n.Facts.SeriesID != r.Series.ID || len(n.Facts.Series.Cancelled) != 2) {
 			t.Errorf("of series %d: %+v", n.Facts.SeriesID, n.Facts.Series)
@@ -437,7 +437,7 @@ func TestSeries_calendarsKeepThePast(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk))
 	w.at = time.Date(2027, 2, 18, 9, 30, 0, 0, time.UTC) // in the midst of the second
-	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Start: new("2027-02-12T15:00:00"), End: new("2027-02-12T16:00:00")}})
+	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-12T15:00:00")), End: new(clock.Parse("2027-02-12T16:00:00"))}})
 	seen := newReader("guest@example.net")
 	for _, n := range w.store.notices {
 		if n.To.Email == "guest@example.net" {
@@ -457,7 +457,7 @@ func TestSeries_calendarsKeepThePast(t *testing.T) {
 func TestSeries_skippedHourIsNamed(t *testing.T) {
 	w := newWorld(t)
 	f := w.weekly("FREQ=WEEKLY;COUNT=3", w.desk)
-	f.Start, f.End = new("2027-03-21T02:30:00"), new("2027-03-21T03:45:00")
+	f.Start, f.End = new(clock.Parse("2027-03-21T02:30:00")), new(clock.Parse("2027-03-21T03:45:00"))
 	r, err := w.BookSeries(t.Context(), w.ann, f)
 	if err != nil {
 		t.Fatal(err)
@@ -482,7 +482,7 @@ func TestSeries_roomsOfDates(t *testing.T) {
 	}
 	w.take(t, "2027-02-18", w.desk)
 	w.told()
-	added, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, m.OriginalStart.Format(time.RFC3339), OtherRoom)
+	added, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, new(clock.At(m.OriginalStart)), OtherRoom)
 	if err != nil {
 		t.Fatal(err)
 	}

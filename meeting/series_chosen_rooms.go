@@ -12,7 +12,7 @@ import (
 
 // Choice gives one date of a series other rooms than the others have.
 type Choice struct {
-	OriginalStart string // as reported by a preview of the same change
+	OriginalStart *clock.Time // as reported by a preview of the same change
 	RoomIDs       []int64
 }
 
@@ -35,7 +35,7 @@ func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Locat
 		found.Move("room_ids", location+".room_ids")
 		w := p.dateOf(c, zone, dates)
 		switch {
-		case c.OriginalStart == "":
+		case c.OriginalStart == nil:
 			found.Add(location+".original_start", "required", "is required")
 		case w == nil:
 			found.Add(location+".original_start", "unknown_date", "must be a date that this change affects")
@@ -50,7 +50,10 @@ func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Locat
 }
 
 func (p *planner) dateOf(c Choice, zone *time.Location, dates []*wanted) *wanted {
-	m, err := clock.ParseTime(c.OriginalStart, zone)
+	if c.OriginalStart == nil {
+		return nil
+	}
+	m, err := c.OriginalStart.In(zone)
 	_, gap := err.(*clock.GapError) // the date of a night in which clocks skip its time
 	i := slices.IndexFunc(dates, func(w *wanted) bool {
 		return !gap && w.date.Slot.Start.Equal(m.At) || gap && w.date.Wall.Equal(m.Wall)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"punctual/meeting/clock"
 )
 
 // Each choice is of one date that the change concerns, of which nothing else was chosen, and of
@@ -12,7 +14,13 @@ func TestSeries_choices(t *testing.T) {
 	w := newWorld(t)
 	other := w.room(t, RoomFields{Name: new("Other")})
 	first, second := "2027-02-11T09:00:00Z", "2027-02-18T10:00:00+01:00"
-	choose := func(date string, ids ...int64) Choice { return Choice{OriginalStart: date, RoomIDs: ids} }
+	choose := func(date string, ids ...int64) Choice {
+		c := Choice{RoomIDs: ids}
+		if date != "" {
+			c.OriginalStart = new(clock.Parse(date))
+		}
+		return c
+	}
 	for name, tt := range map[string]struct {
 		choices []Choice
 		want    []string

@@ -63,9 +63,9 @@ func (s *Series) dateAt(start time.Time, ms []*Meeting) (recurrence.Date, bool) 
 	return recurrence.Date{}, false
 }
 
-// dateNamed is the date of the rule that a text names: by its original start, or by what clocks show.
-func (s *Series) dateNamed(text string, ms []*Meeting) (found recurrence.Date, ok bool, err error) {
-	m, err := clock.ParseTime(text, clock.ZoneOrUTC(s.Timezone))
+// dateNamed is the date of the rule that a time names: by its original start, or by what clocks show.
+func (s *Series) dateNamed(t clock.Time, ms []*Meeting) (found recurrence.Date, ok bool, err error) {
+	m, err := t.In(clock.ZoneOrUTC(s.Timezone))
 	if _, gap := err.(*clock.GapError); err != nil && !gap {
 		return recurrence.Date{}, false, err
 	}

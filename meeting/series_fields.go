@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"punctual/account/fault"
@@ -18,12 +17,12 @@ import (
 type SeriesFields struct {
 	Fields
 	Rule            *string
-	ExDates, RDates *[]string // 2027-02-10, 2027-02-10T09:00:00 in Timezone, or with an offset
+	ExDates, RDates *[]clock.Time // dates, or times; local ones count in Timezone
 	OnConflict      OnConflict
 	Choices         []Choice
 
-	Scope Scope  // of a change
-	From  string // with [ScopeFollowing]: the original start of the first date it concerns
+	Scope Scope       // of a change
+	From  *clock.Time // with [ScopeFollowing]: the original start of the first date it concerns
 }
 
 // maxExDates bounds lists of dates: more than any series has.
@@ -98,7 +97,7 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 // readBack refuses an instant that clocks do not lead back to: a series keeps what clocks show,
 // which is the first pass of an hour that they show twice.
 func (f *SeriesFields) readBack(start, end time.Time, t Terms, zone *time.Location, found *fault.List) {
-	check := func(location string, given *string, wall, at time.Time) {
+	check := func(location string, given *clock.Time, wall, at time.Time) {
 		if given != nil && !clock.InstantOrShift(wall, zone).Equal(at) {
 			found.Add(location, "ambiguous_time", "%s", secondPass(wall, zone))
 		}
@@ -114,17 +113,17 @@ func secondPass(wall time.Time, zone *time.Location) string {
 }
 
 func (f *SeriesFields) dates(s *Series, zone *time.Location, found *fault.List) {
-	read := func(name string, texts *[]string, into *[]recurrence.WallTime) {
-		if texts == nil || found.Has(""+name) {
+	read := func(name string, times *[]clock.Time, into *[]recurrence.WallTime) {
+		if times == nil || found.Has(""+name) {
 			return
 		}
-		if len(*texts) > maxExDates {
+		if len(*times) > maxExDates {
 			found.Add(""+name, "too_many", "must have at most %d dates", maxExDates)
 			return
 		}
 		*into = nil
-		for i, text := range *texts {
-			w, ok := recurrence.ParseWallTime(text, zone)
+		for i, t := range *times {
+			w, ok := recurrence.WallTimeOf(t, zone)
 			if !ok {
 				found.Add(index(""+name, i), "invalid_time", "must be a date like 2027-02-15, or a time like 2027-02-15T09:00:00")
 				continue
@@ -264,12 +263,12 @@ func (f *SeriesFields) scope(zone *time.Location) (from time.Time, err error) {
 	return readScope(&f.Scope, f.From, zone)
 }
 
-func readScope(scope *Scope, text string, zone *time.Location) (from time.Time, err error) {
+func readScope(scope *Scope, given *clock.Time, zone *time.Location) (from time.Time, err error) {
 	var found fault.List
 	switch *scope {
 	case "":
 		*scope = ScopeAll
-		if text != "" {
+		if given != nil {
 			*scope = ScopeFollowing
 		}
 	case ScopeAll, ScopeFollowing:
@@ -277,12 +276,12 @@ func readScope(scope *Scope, text string, zone *time.Location) (from time.Time, 
 		found.Add("scope", "unknown_value", "must be all or following")
 	}
 	switch {
-	case *scope == ScopeFollowing && text == "":
+	case *scope == ScopeFollowing && given == nil:
 		found.Add("from", "required", "is required: the original_start of the first date to change")
-	case *scope == ScopeAll && text != "":
+	case *scope == ScopeAll && given != nil:
 		found.Add("from", "contradiction", "must not be set unless scope is following")
-	case text != "":
-		m, err := clock.ParseTime(strings.TrimSpace(text), zone)
+	case given != nil:
+		m, err := given.In(zone)
 		if err != nil {
 			found.Add("from", "invalid_time", "%v", err)
 		}

@@ -3,7 +3,8 @@ package meeting
 import (
 	"slices"
 	"testing"
-	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Who comes to a single date of a series alone is told of that; whatever happens to the others is
@@ -19,21 +20,21 @@ func TestSeries_guestsOfSingleDates(t *testing.T) {
 			w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Title: new("Weekly!")}})
 		}, []string{"change"}, false},
 		"a start": {func(w *world, t *testing.T, r *SeriesResult) {
-			w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Start: new("2027-02-11T12:00:00"), End: new("2027-02-11T13:00:00")}})
+			w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-11T12:00:00")), End: new(clock.Parse("2027-02-11T13:00:00"))}})
 		}, []string{"change"}, true},
 		"from that date on": {func(w *world, t *testing.T, r *SeriesResult) {
 			w.patchSeries(t, r.Series.ID, SeriesFields{
-				Fields: Fields{Title: new("Weekly!")}, Scope: ScopeFollowing, From: r.Meetings[1].OriginalStart.Format(time.RFC3339),
+				Fields: Fields{Title: new("Weekly!")}, Scope: ScopeFollowing, From: new(clock.At(r.Meetings[1].OriginalStart)),
 			})
 		}, []string{"cancellation", "change"}, true}, // it is a date of another series, and of that no more
 		"from the next on": {func(w *world, t *testing.T, r *SeriesResult) {
 			w.patchSeries(t, r.Series.ID, SeriesFields{
-				Fields: Fields{Title: new("Weekly!")}, Scope: ScopeFollowing, From: r.Meetings[2].OriginalStart.Format(time.RFC3339),
+				Fields: Fields{Title: new("Weekly!")}, Scope: ScopeFollowing, From: new(clock.At(r.Meetings[2].OriginalStart)),
 			})
 		}, nil, false},
 		"becoming one of all": {func(w *world, t *testing.T, r *SeriesResult) {
 			w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{
-				Start: new("2027-02-11T12:00:00"), End: new("2027-02-11T13:00:00"),
+				Start: new(clock.Parse("2027-02-11T12:00:00")), End: new(clock.Parse("2027-02-11T13:00:00")),
 				Attendees: &[]Person{{Email: "bob@example.org"}, {Email: "guest@example.net"}, {Email: extra}},
 			}})
 		}, []string{"invitation"}, true},
@@ -41,12 +42,12 @@ func TestSeries_guestsOfSingleDates(t *testing.T) {
 			w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Attendees: &[]Person{{Email: "bob@example.org"}, {Email: "new@example.net"}}}})
 		}, nil, false},
 		"called off": {func(w *world, t *testing.T, r *SeriesResult) {
-			if _, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeAll, "", "ill"); err != nil {
+			if _, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeAll, nil, "ill"); err != nil {
 				t.Fatal(err)
 			}
 		}, []string{"cancellation"}, false},
 		"called off from the next on": {func(w *world, t *testing.T, r *SeriesResult) {
-			if _, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeFollowing, r.Meetings[2].OriginalStart.Format(time.RFC3339), ""); err != nil {
+			if _, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeFollowing, new(clock.At(r.Meetings[2].OriginalStart)), ""); err != nil {
 				t.Fatal(err)
 			}
 		}, nil, false},

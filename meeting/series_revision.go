@@ -46,7 +46,7 @@ func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int
 		return nil, err
 	}
 	zone, err := fault.StoredZone(series.Timezone)
-	if err != nil && f.From != "" {
+	if err != nil && f.From != nil {
 		return nil, s.unknownZone(series.Timezone)
 	}
 	from, err := f.scope(zone)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
@@ -22,7 +23,7 @@ func roomsOn(ms []*Meeting) (all []string) {
 func (w *world) take(t *testing.T, day string, rooms ...*Room) {
 	t.Helper()
 	f := w.fields(0, rooms...)
-	f.Start, f.End = new(day+"T10:00:00+01:00"), new(day+"T11:00:00+01:00")
+	f.Start, f.End = new(clock.Parse(day+"T10:00:00+01:00")), new(clock.Parse(day+"T11:00:00+01:00"))
 	w.book(t, w.bob, f)
 }
 
@@ -92,7 +93,7 @@ func TestSeries_otherRoomsForSeveral(t *testing.T) {
 	// A room that the date has anyway does not stand in for another.
 	w.take(t, "2027-03-11", plain)
 	alone := w.weekly("FREQ=WEEKLY;COUNT=1", plain, video)
-	alone.Start, alone.End, alone.OnConflict = new("2027-03-11T10:00:00"), new("2027-03-11T11:00:00"), OtherRoom
+	alone.Start, alone.End, alone.OnConflict = new(clock.Parse("2027-03-11T10:00:00")), new(clock.Parse("2027-03-11T11:00:00")), OtherRoom
 	same(t, "rooms", roomsOn(w.bookSeries(t, w.ann, alone).Meetings), []string{"X+B"})
 }
 
@@ -142,7 +143,7 @@ func TestSeries_quotas(t *testing.T) {
 	room := w.room(t, RoomFields{Name: new("Once a week"), Quota: &policy.Quota{Per: policy.PerWeek, Count: 1}})
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=2", room))
 	w.patchSeries(t, r.Series.ID, SeriesFields{
-		Fields: Fields{Start: new("2027-02-12T10:00:00"), End: new("2027-02-12T11:00:00")}, Rule: new("FREQ=WEEKLY;COUNT=2;BYDAY=FR"),
+		Fields: Fields{Start: new(clock.Parse("2027-02-12T10:00:00")), End: new(clock.Parse("2027-02-12T11:00:00"))}, Rule: new("FREQ=WEEKLY;COUNT=2;BYDAY=FR"),
 	})
 	same(t, "on Fridays", w.look(t, r.Series.ID), []string{
 		"02-11 10:00 Weekly cancelled", "02-12 10:00 Weekly confirmed", "02-18 10:00 Weekly cancelled", "02-19 10:00 Weekly confirmed",
@@ -157,7 +158,7 @@ func TestSeries_moveThatWaitsIsInTheWay(t *testing.T) {
 	if _, err := w.ApproveSeries(t.Context(), w.mona, r.Series.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	later := SeriesFields{Fields: Fields{Start: new("2027-02-18T10:00:00"), End: new("2027-02-18T11:00:00")}}
+	later := SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-18T10:00:00")), End: new(clock.Parse("2027-02-18T11:00:00"))}}
 	_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, later)
 	e, ok := errors.AsType[*SeriesConflictError](err)
 	if !ok || len(e.Dates) != 2 || !e.Taken() {

@@ -14,7 +14,7 @@ import (
 func inBerlin(t *testing.T, start, rule string) *recurrence.Set {
 	t.Helper()
 	r, faults := recurrence.ParseRule(rule)
-	w, ok := recurrence.ParseWallTime(start, time.UTC)
+	w, ok := recurrence.WallTimeOf(clock.ParseDate(start), time.UTC)
 	if len(faults) > 0 || !ok {
 		t.Fatalf("%s from %s: %v", rule, start, faults)
 	}
@@ -48,11 +48,11 @@ func TestSeries_split(t *testing.T) {
 			r := inBerlin(t, c.start, c.rule)
 			s := &Series{ID: 7, Timezone: "Europe/Berlin", Start: r.Start, End: r.End, Rule: r.Rule}
 			for _, text := range c.ex {
-				w, _ := recurrence.ParseWallTime(text, time.UTC)
+				w, _ := recurrence.WallTimeOf(clock.ParseDate(text), time.UTC)
 				s.ExDates = append(s.ExDates, w)
 			}
 			for _, text := range c.on {
-				w, _ := recurrence.ParseWallTime(text, time.UTC)
+				w, _ := recurrence.WallTimeOf(clock.ParseDate(text), time.UTC)
 				s.RDates = append(s.RDates, w)
 			}
 			starts := func(s *Series) (all []string) {
@@ -93,7 +93,7 @@ func TestSeries_splitOfASplit(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=6", w.desk))
 	from := func(id int64, day, title string) *SeriesResult {
-		return w.patchSeries(t, id, SeriesFields{Scope: ScopeFollowing, From: day + "T10:00:00", Fields: Fields{Title: &title}})
+		return w.patchSeries(t, id, SeriesFields{Scope: ScopeFollowing, From: new(clock.Parse(day + "T10:00:00")), Fields: Fields{Title: &title}})
 	}
 	second := from(r.Series.ID, "2027-02-25", "B")
 	third := from(second.Series.ID, "2027-03-11", "C")
@@ -106,7 +106,7 @@ func TestSeries_splitOfASplit(t *testing.T) {
 	late := from(second.Series.ID, "2027-02-25", "D")
 	same(t, "what runs", w.look(t, second.Series.ID), []string{"02-25 10:00 B confirmed"})
 	same(t, "what comes", w.look(t, late.Series.ID), []string{"03-04 10:00 D confirmed"})
-	_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Scope: ScopeFollowing, From: "2027-02-18T10:00:00", Fields: Fields{Title: new("E")}})
+	_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Scope: ScopeFollowing, From: new(clock.Parse("2027-02-18T10:00:00")), Fields: Fields{Title: new("E")}})
 	state(t, err, Ended)
 }
 
@@ -116,12 +116,12 @@ func TestSeries_absentStays(t *testing.T) {
 	w := newWorld(t)
 	w.take(t, "2027-02-18", w.desk)
 	f := w.weekly("FREQ=WEEKLY;COUNT=5", w.desk)
-	f.OnConflict, f.ExDates = SkipOnConflict, &[]string{"2027-03-04"}
+	f.OnConflict, f.ExDates = SkipOnConflict, dates("2027-03-04")
 	r := w.bookSeries(t, w.ann, f)
 	if _, err := w.Cancel(t.Context(), w.ann, r.Meetings[1].ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Start: new("2027-02-11T12:00:00"), End: new("2027-02-11T13:00:00")}})
+	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-11T12:00:00")), End: new(clock.Parse("2027-02-11T13:00:00"))}})
 	same(t, "an hour", w.look(t, r.Series.ID), []string{"02-11 12:00 Weekly confirmed", "02-25 10:00 Weekly cancelled", "03-11 12:00 Weekly confirmed"})
 	w.at = time.Date(2027, 3, 5, 12, 0, 0, 0, time.UTC)
 	w.patchSeries(t, r.Series.ID, SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=7")})
@@ -129,7 +129,7 @@ func TestSeries_absentStays(t *testing.T) {
 		"02-11 12:00 Weekly confirmed", "02-25 10:00 Weekly cancelled", "03-11 12:00 Weekly confirmed", "03-18 12:00 Weekly confirmed", "03-25 12:00 Weekly confirmed",
 	})
 	g := w.weekly("FREQ=WEEKLY;COUNT=2", w.desk)
-	g.OnConflict, g.Start, g.End = SkipOnConflict, new("2027-03-11T12:00:00"), new("2027-03-11T13:00:00")
+	g.OnConflict, g.Start, g.End = SkipOnConflict, new(clock.Parse("2027-03-11T12:00:00")), new(clock.Parse("2027-03-11T13:00:00"))
 	_, err := w.BookSeries(t.Context(), w.bob, g)
 	if _, ok := errors.AsType[*SeriesConflictError](err); !ok {
 		t.Errorf("a series of which every date is skipped: %v", err)

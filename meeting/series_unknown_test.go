@@ -3,6 +3,8 @@ package meeting
 import (
 	"errors"
 	"testing"
+
+	"punctual/meeting/clock"
 )
 
 // A private series is unknown to strangers, whatever they ask of it and whether or not it waits.
@@ -23,7 +25,7 @@ func TestService_privateSeriesAreUnknown(t *testing.T) {
 			_, err := w.PreviewUpdate(t.Context(), w.bob, id, wrong, SeriesFields{})
 			return err
 		},
-		"cancel":  func(id int64) error { _, err := w.CancelSeries(t.Context(), w.bob, id, wrong, "", "", ""); return err },
+		"cancel":  func(id int64) error { _, err := w.CancelSeries(t.Context(), w.bob, id, wrong, "", nil, ""); return err },
 		"approve": func(id int64) error { _, err := w.ApproveSeries(t.Context(), w.bob, id, wrong, ""); return err },
 		"reject":  func(id int64) error { _, err := w.RejectSeries(t.Context(), w.max, id, nil, ""); return err },
 		"respond": func(id int64) error {
@@ -31,7 +33,7 @@ func TestService_privateSeriesAreUnknown(t *testing.T) {
 			return err
 		},
 		"add": func(id int64) error {
-			_, err := w.AddDate(t.Context(), w.bob, id, wrong, "2027-02-11T10:00:00", "")
+			_, err := w.AddDate(t.Context(), w.bob, id, wrong, new(clock.Parse("2027-02-11T10:00:00")), "")
 			return err
 		},
 	} {
@@ -45,7 +47,7 @@ func TestService_privateSeriesAreUnknown(t *testing.T) {
 		t.Errorf("its approver: %v", err)
 	}
 	public := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk)).Series.ID
-	if _, err := w.CancelSeries(t.Context(), w.max, public, nil, "", "", ""); !errors.Is(err, ErrForbidden) {
+	if _, err := w.CancelSeries(t.Context(), w.max, public, nil, "", nil, ""); !errors.Is(err, ErrForbidden) {
 		t.Errorf("a public one: %v", err)
 	}
 }

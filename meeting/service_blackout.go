@@ -15,7 +15,7 @@ import (
 // BlackoutFields are those of a blackout as an admin asks for them; a nil field was not given.
 type BlackoutFields struct {
 	RoomID, SiteID *int64 // one of them, of a new one
-	Start, End     *string
+	Start, End     *clock.Time
 	Timezone       *string // IANA, of local times; empty: the room's or the site's
 	Reason         *string
 
@@ -161,8 +161,8 @@ func (f *BlackoutFields) apply(b *policy.Blackout, zone string, found fault.List
 		loc = time.UTC
 	}
 	start, end := clock.Moment{At: b.Slot.Start}, clock.Moment{At: b.Slot.End}
-	okStart := parseField(f.Start, &start, clock.ParseTime, "start", isNew, loc, &found)
-	okEnd := parseField(f.End, &end, clock.ParseEnd, "end", isNew, loc, &found)
+	okStart := resolve(f.Start, &start, clock.Time.In, "start", isNew, loc, &found)
+	okEnd := resolve(f.End, &end, clock.Time.EndIn, "end", isNew, loc, &found)
 	b.Slot = clock.Slot{Start: start.At, End: end.At}
 	if okStart && okEnd && !b.Slot.Start.Before(b.Slot.End) {
 		found.Add("end", "not_after_start", "must be after start")

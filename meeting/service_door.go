@@ -201,7 +201,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 	}
 	slot := room.doorSlot(length, at)
 	f := Fields{
-		Title: &title, RoomIDs: &[]int64{roomID}, Start: new(slot.Start.Format(time.RFC3339Nano)), End: new(slot.End.Format(time.RFC3339Nano)),
+		Title: &title, RoomIDs: &[]int64{roomID}, Start: new(clock.At(slot.Start)), End: new(clock.At(slot.End)),
 		Timezone: &room.Zone, Reminders: &[]Reminder{},
 	}
 	known, err := s.lookUp(ctx, &f, nil)
@@ -272,7 +272,7 @@ func (s *Service) ExtendAtDoor(ctx context.Context, roomID int64, id ID, length 
 		return err
 	}
 	conf := s.conf()
-	f := Fields{End: new(seen.Slot.End.Add(length).Format(time.RFC3339Nano))}
+	f := Fields{End: new(clock.At(seen.Slot.End.Add(length)))}
 	return s.actAtDoor(ctx, roomID, id, &f, func(m *Meeting, by Actor, c changing) error {
 		switch status := m.EffectiveStatus(c.at); {
 		case !m.Slot.End.Equal(seen.Slot.End):

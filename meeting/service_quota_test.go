@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
@@ -19,7 +20,7 @@ func TestService_quota(t *testing.T) {
 	other := w.book(t, w.ann, w.fields(day(2), lab))
 
 	at := func(in time.Duration) Fields {
-		return Fields{Start: new(w.at.Add(in).Format(time.RFC3339)), End: new(w.at.Add(in + time.Hour).Format(time.RFC3339))}
+		return Fields{Start: new(clock.At(w.at.Add(in))), End: new(clock.At(w.at.Add(in + time.Hour)))}
 	}
 	_, err = w.Update(t.Context(), w.ann, other.ID, nil, at(day(1)+4*time.Hour))
 	same(t, "a move into a full day", broken(t, err), []string{"quota"})
@@ -40,11 +41,11 @@ func TestService_quota(t *testing.T) {
 	// With another rule broken, both are told; also of a move.
 	third := w.book(t, w.ann, w.fields(day(5), lab))
 	long := at(day(1) + 8*time.Hour)
-	long.End = new(w.at.Add(day(3)).Format(time.RFC3339))
+	long.End = new(clock.At(w.at.Add(day(3))))
 	_, err = w.Update(t.Context(), w.ann, third.ID, nil, long)
 	same(t, "a long move", broken(t, err), []string{"max_duration", "quota"})
 	f := w.fields(day(1)+6*time.Hour, lab)
-	f.End = new(w.at.Add(day(3)).Format(time.RFC3339))
+	f.End = new(clock.At(w.at.Add(day(3))))
 	_, err = w.Book(t.Context(), w.ann, f)
 	same(t, "all at once", broken(t, err), []string{"max_duration", "quota"})
 }
@@ -59,11 +60,11 @@ func TestService_quotaThatWasLowered(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.move(t, m.ID, 24*time.Hour, 25*time.Hour)
-	_, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new("2027-02-16T09:00:00Z"), End: new("2027-02-16T10:00:00Z")})
+	_, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new(clock.Parse("2027-02-16T09:00:00Z")), End: new(clock.Parse("2027-02-16T10:00:00Z"))})
 	if err != nil {
 		t.Errorf("into a week without another: %v", err)
 	}
-	_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new("2027-02-12T09:00:00Z"), End: new("2027-02-12T10:00:00Z")})
+	_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new(clock.Parse("2027-02-12T09:00:00Z")), End: new(clock.Parse("2027-02-12T10:00:00Z"))})
 	same(t, "and back", broken(t, err), []string{"quota"})
 }
 

@@ -13,7 +13,7 @@ import (
 // utc reads "2027-02-10T09:00".
 func utc(t *testing.T, s string) time.Time {
 	t.Helper()
-	m, err := clock.ParseTime(s, time.UTC)
+	m, err := clock.Parse(s).In(time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +40,9 @@ func TestService_longest(t *testing.T) {
 	open := w.room(t, RoomFields{Name: new("Lab"), OpeningHours: &[]policy.OpeningHours{{Days: weekdays, From: "00:00", To: "24:00"}}, Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
 	f := w.fields(time.Hour, open)
 	f.Override = &Override{Reason: "for ever"}
-	f.End = new(w.at.Add(time.Hour + maxLength).Format(time.RFC3339))
+	f.End = new(clock.At(w.at.Add(time.Hour + maxLength)))
 	m := w.book(t, w.root, f)
-	longer := Fields{End: new("9999-12-31T00:00:00Z"), Override: f.Override}
+	longer := Fields{End: new(clock.Parse("9999-12-31T00:00:00Z")), Override: f.Override}
 	for name, err := range map[string]error{
 		"a booking":    func() error { f.End = longer.End; _, err := w.Book(t.Context(), w.root, f); return err }(),
 		"a change":     func() error { _, err := w.Update(t.Context(), w.root, m.ID, nil, longer); return err }(),
@@ -82,6 +82,6 @@ func TestService_roomsThatStay(t *testing.T) {
 	if !ok || len(e.Violations) != 1 || e.Violations[0].Figures.RoomID != w.desk.ID {
 		t.Errorf("and taken again: %v", err)
 	}
-	_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new(m.Slot.Start.Add(time.Minute).Format(time.RFC3339))})
+	_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new(clock.At(m.Slot.Start.Add(time.Minute)))})
 	same(t, "a move", broken(t, err), []string{"min_notice"})
 }

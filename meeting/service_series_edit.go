@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/account/fault"
+	"punctual/meeting/clock"
 	"punctual/meeting/recurrence"
 )
 
@@ -56,7 +57,7 @@ func (s *Service) PreviewUpdate(ctx context.Context, by Actor, id int64, ifMatch
 }
 
 // CancelSeries calls off all dates of a series that have not begun, or those from one on.
-func (s *Service) CancelSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, scope Scope, from, reason string) (*SeriesResult, error) {
+func (s *Service) CancelSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, scope Scope, from *clock.Time, reason string) (*SeriesResult, error) {
 	if err := checkComment("reason", &reason); err != nil {
 		return nil, err
 	}
@@ -76,10 +77,10 @@ func (s *Service) CancelSeries(ctx context.Context, by Actor, id int64, ifMatch 
 
 // AddDate makes the meeting of a date that the series' rule gives and that was skipped or
 // cancelled, or left out by an EXDATE.
-func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int64, originalStart string, onConflict OnConflict) (*Meeting, error) {
+func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int64, originalStart *clock.Time, onConflict OnConflict) (*Meeting, error) {
 	f := SeriesFields{OnConflict: onConflict}
 	var found fault.List
-	if f.conflicts(&found); originalStart == "" {
+	if f.conflicts(&found); originalStart == nil {
 		found.Add("original_start", "required", "is required")
 	}
 	if len(found) > 0 {
@@ -94,7 +95,7 @@ func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int6
 		if err != nil {
 			return nil, nil, err
 		}
-		return e.add(ctx, originalStart)
+		return e.add(ctx, *originalStart)
 	})
 	if err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*wanted, error) {
 }
 
 // add makes the meeting of a date.
-func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*wanted, error) {
+func (e *revision) add(ctx context.Context, start clock.Time) (*SeriesChange, []*wanted, error) {
 	if _, err := fault.StoredZone(e.before.Timezone); err != nil {
 		return nil, nil, e.unknownZone(e.before.Timezone)
 	}
@@ -147,7 +148,7 @@ func (e *revision) add(ctx context.Context, text string) (*SeriesChange, []*want
 	series.UpdatedAt, series.CancelledAt = e.at, time.Time{}
 	ruled := series.clone()
 	ruled.ExDates = nil
-	d, ok, err := ruled.dateNamed(text, e.all)
+	d, ok, err := ruled.dateNamed(start, e.all)
 	if err != nil {
 		return nil, nil, &InvalidError{Faults: []Fault{{Location: "original_start", Code: "invalid_time", Message: err.Error()}}}
 	}

@@ -14,7 +14,7 @@ func (w *world) weekly(rule string, rooms ...*Room) SeriesFields {
 	return SeriesFields{
 		Fields: Fields{
 			Title: new("Weekly"), RoomIDs: new(ids(rooms)), Timezone: new("Europe/Berlin"),
-			Start: new("2027-02-11T10:00:00"), End: new("2027-02-11T11:00:00"),
+			Start: new(clock.Parse("2027-02-11T10:00:00")), End: new(clock.Parse("2027-02-11T11:00:00")),
 			Attendees: &[]Person{{Email: "bob@example.org"}, {Email: "guest@example.net"}},
 		},
 		Rule: &rule,
@@ -101,9 +101,9 @@ func TestSeries_conflictsOfAnEdit(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk))
 	taken := w.fields(0, w.desk)
-	taken.Start, taken.End = new("2027-02-18T15:00:00+01:00"), new("2027-02-18T16:00:00+01:00")
+	taken.Start, taken.End = new(clock.Parse("2027-02-18T15:00:00+01:00")), new(clock.Parse("2027-02-18T16:00:00+01:00"))
 	w.book(t, w.bob, taken)
-	move := SeriesFields{Fields: Fields{Start: new("2027-02-11T15:00:00"), End: new("2027-02-11T16:00:00")}}
+	move := SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-11T15:00:00")), End: new(clock.Parse("2027-02-11T16:00:00"))}}
 
 	before := w.look(t, r.Series.ID)
 	_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, move)
@@ -128,13 +128,13 @@ func TestSeries_newRule(t *testing.T) {
 	if _, err := w.Cancel(t.Context(), w.ann, r.Meetings[0].ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	f := Fields{Start: new("2027-02-19T09:00:00+01:00"), End: new("2027-02-19T10:00:00+01:00")}
+	f := Fields{Start: new(clock.Parse("2027-02-19T09:00:00+01:00")), End: new(clock.Parse("2027-02-19T10:00:00+01:00"))}
 	if _, err := w.Update(t.Context(), w.ann, r.Meetings[1].ID, nil, f); err != nil { // on a Friday
 		t.Fatal(err)
 	}
 	// Fridays from the twelfth on: what was moved stays, though its Thursday is none of the rule's.
 	w.patchSeries(t, id, SeriesFields{
-		Fields: Fields{Start: new("2027-02-12T10:00:00"), End: new("2027-02-12T11:00:00")}, Rule: new("FREQ=WEEKLY;COUNT=3"),
+		Fields: Fields{Start: new(clock.Parse("2027-02-12T10:00:00")), End: new(clock.Parse("2027-02-12T11:00:00"))}, Rule: new("FREQ=WEEKLY;COUNT=3"),
 	})
 	same(t, "another weekday", w.look(t, id), []string{
 		"02-11 10:00 Weekly cancelled", "02-12 10:00 Weekly confirmed", "02-19 09:00 Weekly confirmed", "02-19 10:00 Weekly confirmed",
@@ -142,7 +142,7 @@ func TestSeries_newRule(t *testing.T) {
 	})
 	// Back again: the date that somebody cancelled stays so, those that the rule dropped come again.
 	w.patchSeries(t, id, SeriesFields{
-		Fields: Fields{Start: new("2027-02-11T10:00:00"), End: new("2027-02-11T11:00:00")}, Rule: new("FREQ=WEEKLY;UNTIL=20270304"),
+		Fields: Fields{Start: new(clock.Parse("2027-02-11T10:00:00")), End: new(clock.Parse("2027-02-11T11:00:00"))}, Rule: new("FREQ=WEEKLY;UNTIL=20270304"),
 	})
 	live := slices.DeleteFunc(w.look(t, id), func(s string) bool { return s[len(s)-9:] == "cancelled" })
 	same(t, "back again", slices.Contains(live, "02-25 10:00 Weekly confirmed") && slices.Contains(live, "03-04 10:00 Weekly confirmed"), true)
@@ -153,21 +153,21 @@ func TestSeries_pastStays(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;UNTIL=20270304T100000", w.desk))
 	w.at = time.Date(2027, 2, 18, 9, 30, 0, 0, time.UTC) // in the midst of the second
-	all := w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Title: new("Late"), Start: new("2027-02-11T12:00:00"), End: new("2027-02-11T13:00:00")}, Rule: new("FREQ=WEEKLY;UNTIL=20270304")})
+	all := w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Title: new("Late"), Start: new(clock.Parse("2027-02-11T12:00:00")), End: new(clock.Parse("2027-02-11T13:00:00"))}, Rule: new("FREQ=WEEKLY;UNTIL=20270304")})
 	same(t, "touched", len(all.Meetings), 2)
 	same(t, "all", w.look(t, r.Series.ID), []string{
 		"02-11 10:00 Weekly confirmed", "02-18 10:00 Weekly confirmed", "02-25 12:00 Late confirmed", "03-04 12:00 Late confirmed",
 	})
-	following := w.patchSeries(t, r.Series.ID, SeriesFields{Scope: ScopeFollowing, From: "2027-03-04T12:00:00", Fields: Fields{Title: new("Last")}})
+	following := w.patchSeries(t, r.Series.ID, SeriesFields{Scope: ScopeFollowing, From: new(clock.Parse("2027-03-04T12:00:00")), Fields: Fields{Title: new("Last")}})
 	same(t, "the first part", following.Previous.Rule.String(), "FREQ=WEEKLY;UNTIL=20270225T120000")
 	same(t, "the second", w.look(t, following.Series.ID), []string{"03-04 12:00 Last confirmed"})
 	same(t, "the first's", len(w.look(t, r.Series.ID)), 3)
-	_, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeAll, "", "")
+	_, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeAll, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "cancelled", w.look(t, r.Series.ID), []string{"02-11 10:00 Weekly confirmed", "02-18 10:00 Weekly confirmed", "02-25 12:00 Late cancelled"})
-	_, err = w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeAll, "", "")
+	_, err = w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeAll, nil, "")
 	state(t, err, Cancelled)
 }
 
@@ -178,9 +178,9 @@ func TestSeries_movesAsAWhole(t *testing.T) {
 	} {
 		w := newWorld(t)
 		f := w.weekly("FREQ=WEEKLY;UNTIL="+c.until, w.desk)
-		f.ExDates = &[]string{"2027-02-18T10:00:00"}
+		f.ExDates = dates("2027-02-18T10:00:00")
 		r := w.bookSeries(t, w.ann, f)
-		moved := w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Start: new("2027-02-12T12:00:00"), End: new("2027-02-12T13:00:00")}})
+		moved := w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-12T12:00:00")), End: new(clock.Parse("2027-02-12T13:00:00"))}})
 		same(t, "rule", moved.Series.Rule.String(), "FREQ=WEEKLY;UNTIL="+c.want)
 		same(t, c.until, w.look(t, r.Series.ID), []string{
 			"02-12 12:00 Weekly confirmed", "02-26 12:00 Weekly confirmed", "03-05 12:00 Weekly confirmed",
@@ -211,7 +211,7 @@ func TestSeries_approval(t *testing.T) {
 	}
 	w.told()
 	own := w.bookSeries(t, w.mona, SeriesFields{Fields: Fields{
-		Title: new("Own"), RoomIDs: new(ids([]*Room{w.board})), Start: new("2027-02-11T14:00:00"), End: new("2027-02-11T15:00:00"),
+		Title: new("Own"), RoomIDs: new(ids([]*Room{w.board})), Start: new(clock.Parse("2027-02-11T14:00:00")), End: new(clock.Parse("2027-02-11T15:00:00")),
 	}, Rule: new("FREQ=DAILY;COUNT=2")})
 	same(t, "an approver's own", own.Meetings[0].Status, Confirmed)
 }
@@ -223,12 +223,16 @@ func TestSeries_refusals(t *testing.T) {
 		change func(*SeriesFields)
 		want   []string
 	}{
-		"too many by RDATE":      {func(f *SeriesFields) { f.RDates = &[]string{"2027-02-12", "2027-02-13"} }, []string{"rdates too_many_dates"}},
-		"nothing left":           {func(f *SeriesFields) { f.Rule, f.ExDates = new("FREQ=WEEKLY;COUNT=1"), &[]string{"2027-02-11"} }, []string{"exdates no_dates"}},
-		"an RDATE before":        {func(f *SeriesFields) { f.RDates = &[]string{"2027-02-01"} }, []string{"rdates[0] before_start"}},
-		"overlaps itself":        {func(f *SeriesFields) { f.Rule, f.End = new("FREQ=DAILY;COUNT=3"), new("2027-02-12T11:00:00") }, []string{"end overlaps_itself"}},
-		"not in whole seconds":   {func(f *SeriesFields) { f.Start = new("2027-02-11T10:00:00.5") }, []string{"start not_whole_seconds"}},
-		"starts in a gap":        {func(f *SeriesFields) { f.Start, f.End = new("2027-03-28T02:30:00"), new("2027-03-28T04:00:00") }, []string{"start nonexistent_time"}},
+		"too many by RDATE": {func(f *SeriesFields) { f.RDates = dates("2027-02-12", "2027-02-13") }, []string{"rdates too_many_dates"}},
+		"nothing left":      {func(f *SeriesFields) { f.Rule, f.ExDates = new("FREQ=WEEKLY;COUNT=1"), dates("2027-02-11") }, []string{"exdates no_dates"}},
+		"an RDATE before":   {func(f *SeriesFields) { f.RDates = dates("2027-02-01") }, []string{"rdates[0] before_start"}},
+		"overlaps itself": {func(f *SeriesFields) {
+			f.Rule, f.End = new("FREQ=DAILY;COUNT=3"), new(clock.Parse("2027-02-12T11:00:00"))
+		}, []string{"end overlaps_itself"}},
+		"not in whole seconds": {func(f *SeriesFields) { f.Start = new(clock.Parse("2027-02-11T10:00:00.5")) }, []string{"start not_whole_seconds"}},
+		"starts in a gap": {func(f *SeriesFields) {
+			f.Start, f.End = new(clock.Parse("2027-03-28T02:30:00")), new(clock.Parse("2027-03-28T04:00:00"))
+		}, []string{"start nonexistent_time"}},
 		"far ahead":              {func(f *SeriesFields) { f.Rule = new("FREQ=MONTHLY;INTERVAL=6;COUNT=4") }, []string{"rrule max_advance"}},
 		"a start outside":        {func(f *SeriesFields) { f.Rule = new("FREQ=WEEKLY;BYDAY=MO;COUNT=3") }, []string{"start not_in_rule"}},
 		"no rule":                {func(f *SeriesFields) { f.Rule = nil }, []string{"rrule required"}},
@@ -248,9 +252,9 @@ func TestSeries_refusals(t *testing.T) {
 	for name, f := range map[string]SeriesFields{
 		"an unknown scope":    {Scope: "some"},
 		"following what":      {Scope: ScopeFollowing},
-		"all from":            {Scope: ScopeAll, From: "2027-02-18T10:00:00"},
-		"from none of them":   {From: "2027-02-19T10:00:00"},
-		"from no time":        {From: "soon"},
+		"all from":            {Scope: ScopeAll, From: new(clock.Parse("2027-02-18T10:00:00"))},
+		"from none of them":   {From: new(clock.Parse("2027-02-19T10:00:00"))},
+		"from no time":        {From: new(clock.Parse("soon"))},
 		"null for the rule":   {Rule: new("")},
 		"unknown on_conflict": {OnConflict: "hope", Fields: Fields{Title: new("x")}},
 	} {
@@ -320,7 +324,7 @@ func TestSeries_requestsEndAsFarAsTheyCan(t *testing.T) {
 	hall := w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}, OnTimeout: new(Confirmed)})
 	r := w.bookSeries(t, w.bob, w.weekly("FREQ=WEEKLY;COUNT=3", hall))
 	taken := w.fields(0, hall)
-	taken.Start, taken.End = new("2027-02-18T10:00:00+01:00"), new("2027-02-18T11:00:00+01:00")
+	taken.Start, taken.End = new(clock.Parse("2027-02-18T10:00:00+01:00")), new(clock.Parse("2027-02-18T11:00:00+01:00"))
 	w.book(t, w.mona, taken)
 	w.told()
 	for i, want := range []Status{Confirmed, Rejected, Confirmed} {
@@ -397,7 +401,7 @@ func TestSeries_movesAfterARefusal(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		change(Fields{RoomIDs: &[]int64{w.board.ID}, Start: new("2027-02-11T14:00:00"), End: new("2027-02-11T15:00:00")})
+		change(Fields{RoomIDs: &[]int64{w.board.ID}, Start: new(clock.Parse("2027-02-11T14:00:00")), End: new(clock.Parse("2027-02-11T15:00:00"))})
 		w.told()
 		if refused {
 			if _, err := w.RejectSeries(t.Context(), w.mona, r.Series.ID, nil, ""); err != nil {
@@ -414,7 +418,7 @@ func TestSeries_movesAfterARefusal(t *testing.T) {
 				t.Errorf("told of %q, where they are not", n.Facts.Rooms)
 			}
 		}
-		change(Fields{RoomIDs: &[]int64{other.ID}, Start: new("2027-02-11T16:00:00"), End: new("2027-02-11T17:00:00")})
+		change(Fields{RoomIDs: &[]int64{other.ID}, Start: new(clock.Parse("2027-02-11T16:00:00")), End: new(clock.Parse("2027-02-11T17:00:00"))})
 		want := []string{"02-11 16:00 Renamed confirmed", "02-18 16:00 Renamed confirmed", "02-25 16:00 Renamed confirmed"}
 		rooms := []string{"Other", "Other", "Other"}
 		if refused {
@@ -433,14 +437,14 @@ func TestSeries_movesAfterARefusal(t *testing.T) {
 func TestSeries_cancelledStaysAsItIs(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=2", w.desk))
-	if _, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeAll, "", ""); err != nil {
+	if _, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeAll, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []SeriesFields{{Fields: Fields{Title: new("Again")}}, {Rule: new("FREQ=WEEKLY;COUNT=5")}} {
 		_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, f)
 		state(t, err, Cancelled)
 	}
-	if _, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, "2027-02-18T10:00:00", ""); err != nil {
+	if _, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, new(clock.Parse("2027-02-18T10:00:00")), ""); err != nil {
 		t.Fatal(err)
 	}
 	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Title: new("Again")}})
@@ -452,7 +456,7 @@ func TestSeries_absent(t *testing.T) {
 	w := newWorld(t)
 	w.take(t, "2027-02-25", w.desk)
 	f := w.weekly("FREQ=WEEKLY;COUNT=6", w.desk)
-	f.OnConflict, f.ExDates = SkipOnConflict, &[]string{"2027-02-18", "2027-03-04T10:00:00"}
+	f.OnConflict, f.ExDates = SkipOnConflict, dates("2027-02-18", "2027-03-04T10:00:00")
 	r := w.bookSeries(t, w.ann, f)
 	if _, err := w.Cancel(t.Context(), w.ann, r.Meetings[1].ID, nil, ""); err != nil {
 		t.Fatal(err)
@@ -470,22 +474,22 @@ func TestSeries_absent(t *testing.T) {
 	}
 	same(t, "absent", absent(), []string{"02-18 left_out", "02-25 skipped", "03-04 left_out", "03-11 cancelled"})
 	for _, day := range []string{"2027-03-04", "2027-03-11"} {
-		if _, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, day+"T10:00:00", ""); err != nil {
+		if _, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, new(clock.Parse(day+"T10:00:00")), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	same(t, "two are there again", absent(), []string{"02-18 left_out", "02-25 skipped"})
-	_, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, "2027-02-25T10:00:00", "")
+	_, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, new(clock.Parse("2027-02-25T10:00:00")), "")
 	if _, ok := errors.AsType[*SeriesConflictError](err); !ok {
 		t.Errorf("what is taken: %v", err)
 	}
-	_, err = w.AddDate(t.Context(), w.ann, r.Series.ID, nil, "2027-02-26T10:00:00", "")
+	_, err = w.AddDate(t.Context(), w.ann, r.Series.ID, nil, new(clock.Parse("2027-02-26T10:00:00")), "")
 	if _, ok := errors.AsType[*InvalidError](err); !ok {
 		t.Errorf("what is no date of the rule: %v", err)
 	}
 	w.at = time.Date(2027, 2, 20, 12, 0, 0, 0, time.UTC)
 	same(t, "what has passed is not told", absent(), []string{"02-25 skipped"})
-	_, err = w.AddDate(t.Context(), w.ann, r.Series.ID, nil, "2027-02-18T10:00:00", "")
+	_, err = w.AddDate(t.Context(), w.ann, r.Series.ID, nil, new(clock.Parse("2027-02-18T10:00:00")), "")
 	if _, ok := errors.AsType[*SeriesConflictError](err); !ok {
 		t.Errorf("what has passed: %v", err)
 	}

@@ -68,8 +68,8 @@ func TestService_tellsAllFaultsAtOnce(t *testing.T) {
 		Title:       new("  "),
 		Description: new("bell\a"),
 		RoomIDs:     &[]int64{w.desk.ID, 999, w.desk.ID},
-		Start:       new("2027-03-28T02:30:00"), // Berlin skips it
-		End:         new("soon"),
+		Start:       new(clock.Parse("2027-03-28T02:30:00")), // Berlin skips it
+		End:         new(clock.Parse("soon")),
 		Timezone:    new("Europe/Berlin"),
 		Attendees:   &[]Person{{Email: "a@example.org"}, {Email: "A@example.org"}, {Email: "nobody", Phone: "12"}, {Name: "x\ny"}},
 		Reminders: &[]Reminder{
@@ -291,7 +291,7 @@ func TestService_update(t *testing.T) {
 	})
 	t.Run("moved", func(t *testing.T) {
 		moved, err := w.Update(t.Context(), w.root, m.ID, new(int64(2)), Fields{
-			Start: new("2027-02-10T15:00:00"), End: new("2027-02-10T16:00"),
+			Start: new(clock.Parse("2027-02-10T15:00:00")), End: new(clock.Parse("2027-02-10T16:00")),
 			Attendees: &[]Person{{Email: "bob@example.org"}, {Email: "new@example.net"}},
 		})
 		if err != nil {
@@ -324,13 +324,13 @@ func TestService_update(t *testing.T) {
 	})
 	t.Run("while it takes place only the end moves", func(t *testing.T) {
 		w.at = w.at.Add(2*time.Hour + 10*time.Minute)
-		_, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new("2027-02-10T14:30:00Z")})
+		_, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new(clock.Parse("2027-02-10T14:30:00Z"))})
 		state(t, err, InProgress)
-		_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new("2027-02-10T14:05:00Z")})
+		_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new(clock.Parse("2027-02-10T14:05:00Z"))})
 		if e, ok := errors.AsType[*PolicyError](err); !ok || codes(e.Violations)[0] != "end in_past" {
 			t.Errorf("got %v", err)
 		}
-		longer, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new("2027-02-10T16:00:00Z")})
+		longer, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new(clock.Parse("2027-02-10T16:00:00Z"))})
 		if err != nil || longer.Status != InProgress || !longer.Occupied[0].Slot.End.Equal(longer.Slot.End) {
 			t.Errorf("%+v, %v", longer, err)
 		}
@@ -373,7 +373,7 @@ func TestService_movingIntoApproval(t *testing.T) {
 	same(t, "history", w.actions(m.ID), []Action{ActionCreated, ActionChanged, ActionChanged})
 
 	// Whoever may decide moves it without asking.
-	m, err = w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(m.Slot.End.Add(time.Hour).Format(time.RFC3339))})
+	m, err = w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(clock.At(m.Slot.End.Add(time.Hour)))})
 	if err != nil || m.Status != Confirmed || m.Approval.DecidedBy != w.root.ID {
 		t.Errorf("%+v, %v", m, err)
 	}

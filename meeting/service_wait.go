@@ -17,7 +17,7 @@ import (
 )
 
 // BookOrWait books, or joins the waiting list if a room is taken. It returns a meeting or a wait.
-func (s *Service) BookOrWait(ctx context.Context, by Actor, f Fields, until *string) (*Meeting, *Wait, error) {
+func (s *Service) BookOrWait(ctx context.Context, by Actor, f Fields, until *clock.Time) (*Meeting, *Wait, error) {
 	m, err := s.Book(ctx, by, f)
 	if _, taken := errors.AsType[*ConflictError](err); !taken {
 		return m, nil, err
@@ -27,9 +27,9 @@ func (s *Service) BookOrWait(ctx context.Context, by Actor, f Fields, until *str
 }
 
 // Join puts a person on the waiting list for rooms that are taken. The rules are checked now, and
-// again when the person is next. until is when the wait ends, as [clock.ParseTime] reads it in the
-// meeting's zone; nil means the start. If the rooms are free, the person is next at once.
-func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *string) (*Wait, error) {
+// again when the person is next. until is when the wait ends, local ones in the meeting's zone; nil
+// means the start. If the rooms are free, the person is next at once.
+func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *clock.Time) (*Wait, error) {
 	at := s.clock()
 	if f.Override != nil {
 		return nil, invalid("override", "not_allowed", "must not be set together with wait")
@@ -81,9 +81,9 @@ func waitsAllowed(l policy.Limits) func(open int) error {
 	}
 }
 
-// waitUntil parses the time until which the person waits; zero: until the start.
-func waitUntil(until *string, t Terms, at time.Time) (time.Time, []Fault) {
-	if until == nil || *until == "" {
+// waitUntil returns the time until which the person waits; zero: until the start.
+func waitUntil(until *clock.Time, t Terms, at time.Time) (time.Time, []Fault) {
+	if until == nil {
 		return time.Time{}, nil
 	}
 	var found fault.List
@@ -92,7 +92,7 @@ func waitUntil(until *string, t Terms, at time.Time) (time.Time, []Fault) {
 		loc = time.UTC // already reported
 	}
 	var ends clock.Moment
-	if parseField(until, &ends, clock.ParseEnd, "until", false, loc, &found) && !ends.At.After(at) {
+	if resolve(until, &ends, clock.Time.EndIn, "until", false, loc, &found) && !ends.At.After(at) {
 		found.Add("until", "in_past", "must be in the future")
 	}
 	return ends.At, found

@@ -91,9 +91,8 @@ func wished(t Terms) Wished {
 
 // fields ask for the meeting anew.
 func (w Wished) fields() Fields {
-	start, end := w.Slot.Start.UTC().Format(time.RFC3339Nano), w.Slot.End.UTC().Format(time.RFC3339Nano)
 	f := Fields{
-		Title: &w.Title, Description: &w.Description, RoomIDs: &w.RoomIDs, Start: &start, End: &end,
+		Title: &w.Title, Description: &w.Description, RoomIDs: &w.RoomIDs, Start: new(clock.At(w.Slot.Start)), End: new(clock.At(w.Slot.End)),
 		Timezone: &w.Timezone, Attendees: &w.Attendees, Visibility: &w.Visibility,
 	}
 	if !w.DefaultReminders {

@@ -44,16 +44,16 @@ func TestUpdateSeries_afterTheRulesOfTheZoneChanged(t *testing.T) {
 				return err
 			}, []string{old, old, old, old}},
 			"title of the following": {func(w *world, r *SeriesResult, start func(int) string) error {
-				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Scope: ScopeFollowing, From: start(2), Fields: Fields{Title: new("B")}})
+				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Scope: ScopeFollowing, From: new(clock.Parse(start(2))), Fields: Fields{Title: new("B")}})
 				return err
 			}, []string{old, old, old, old}},
 			"the following later": {func(w *world, r *SeriesResult, start func(int) string) error {
-				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Scope: ScopeFollowing, From: start(2),
-					Fields: Fields{Start: new("2027-02-25T14:00:00"), End: new("2027-02-25T15:00:00")}})
+				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Scope: ScopeFollowing, From: new(clock.Parse(start(2))),
+					Fields: Fields{Start: new(clock.Parse("2027-02-25T14:00:00")), End: new(clock.Parse("2027-02-25T15:00:00"))}})
 				return err
 			}, []string{old, old, "14:00", "14:00"}},
 			"all later": {func(w *world, r *SeriesResult, _ func(int) string) error {
-				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Fields: Fields{Start: new("2027-02-11T14:00:00"), End: new("2027-02-11T15:00:00")}})
+				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-11T14:00:00")), End: new(clock.Parse("2027-02-11T15:00:00"))}})
 				return err
 			}, []string{"14:00", "14:00", "14:00", "14:00"}},
 			"another rule": {func(w *world, r *SeriesResult, _ func(int) string) error {
@@ -61,22 +61,22 @@ func TestUpdateSeries_afterTheRulesOfTheZoneChanged(t *testing.T) {
 				return err
 			}, []string{fresh, fresh, fresh, fresh, fresh}},
 			"left out by its original start": {func(w *world, r *SeriesResult, start func(int) string) error {
-				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{ExDates: &[]string{start(1)}})
+				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{ExDates: &[]clock.Time{clock.ParseDate(start(1))}})
 				return err
 			}, []string{old, old, old}},
 			"left out by its day": {func(w *world, r *SeriesResult, _ func(int) string) error {
-				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{ExDates: &[]string{"2027-02-18"}})
+				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{ExDates: &[]clock.Time{clock.ParseDate("2027-02-18")}})
 				return err
 			}, []string{old, old, old}},
 			"the following cancelled": {func(w *world, r *SeriesResult, start func(int) string) error {
-				_, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeFollowing, start(2), "")
+				_, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, ScopeFollowing, new(clock.Parse(start(2))), "")
 				return err
 			}, []string{old, old}},
 			"one cancelled and added": {func(w *world, r *SeriesResult, start func(int) string) error {
 				if _, err := w.Cancel(t.Context(), w.ann, r.Meetings[1].ID, nil, ""); err != nil {
 					return err
 				}
-				_, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, start(1), "")
+				_, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, new(clock.Parse(start(1))), "")
 				return err
 			}, []string{old, old, old, fresh}},
 		} {
@@ -135,7 +135,7 @@ func TestRebaseZones(t *testing.T) {
 		at := func(room *Room, hour int) Fields {
 			f := w.fields(0, room)
 			start := time.Date(2027, 2, 11, hour, 0, 0, 0, time.UTC)
-			f.Start, f.End, f.Timezone = new(start.Format(clock.WallLayout)), new(start.Add(time.Hour).Format(clock.WallLayout)), new("Europe/Berlin")
+			f.Start, f.End, f.Timezone = new(clock.Parse(start.Format(clock.WallLayout))), new(clock.Parse(start.Add(time.Hour).Format(clock.WallLayout))), new("Europe/Berlin")
 			return f
 		}
 		r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk)) // at 10:00

@@ -32,7 +32,7 @@ func TestZone_unknownSinceItWasStored(t *testing.T) {
 		w.store.rooms[room.ID].Timezone = lost
 		book := Fields{
 			Title: new("Review"), RoomIDs: &[]int64{room.ID}, Timezone: new("Europe/Berlin"),
-			Start: new("2027-02-11T10:00:00"), End: new("2027-02-11T11:00:00"),
+			Start: new(clock.Parse("2027-02-11T10:00:00")), End: new(clock.Parse("2027-02-11T11:00:00")),
 		}
 		_, err := w.Book(t.Context(), w.ann, book)
 		if e, ok := errors.AsType[*PolicyError](err); !ok {
@@ -71,14 +71,14 @@ func TestZone_unknownSinceItWasStored(t *testing.T) {
 	}
 	_, err := w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=6")})
 	refused("another rule", err)
-	_, err = w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{From: "2027-02-18T10:00:00", Fields: Fields{Title: new("X")}})
+	_, err = w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{From: new(clock.Parse("2027-02-18T10:00:00")), Fields: Fields{Title: new("X")}})
 	refused("dates from one on", err)
-	_, err = w.AddDate(t.Context(), w.ann, series.ID, nil, "2027-02-18T10:00:00", FailOnConflict)
+	_, err = w.AddDate(t.Context(), w.ann, series.ID, nil, new(clock.Parse("2027-02-18T10:00:00")), FailOnConflict)
 	refused("a date again", err)
 	if _, err := w.Series(t.Context(), w.ann, series.ID); err != nil {
 		t.Errorf("the series is shown: %v", err)
 	}
-	if _, err := w.CancelSeries(t.Context(), w.ann, series.ID, nil, ScopeAll, "", ""); err != nil {
+	if _, err := w.CancelSeries(t.Context(), w.ann, series.ID, nil, ScopeAll, nil, ""); err != nil {
 		t.Errorf("the series is cancelled: %v", err)
 	}
 	if n := strings.Count(log.String(), "time zone unknown"); n != 1 || !strings.Contains(log.String(), "level=ERROR") {

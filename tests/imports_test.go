@@ -24,7 +24,7 @@ type rule struct {
 // ours "*" is everything and ".." the parent; others name modules or parts of their path.
 var rules = []rule{
 	{"punctual", []string{"app/cli"}, nil},
-	{"app/cli", []string{"..", "account", "account/fault", "app/audit", "app/config", "app/database", "delayjob", "delayjob/admin", "delayjob/gormstore", "delayjob/httpapi", "meeting", "migrations"}, []string{"spf13/cobra", "golang.org/x/term"}},
+	{"app/cli", []string{"..", "account", "account/fault", "app/audit", "app/config", "app/database", "delayjob", "delayjob/admin", "delayjob/gormstore", "delayjob/httpapi", "meeting", "meeting/clock", "migrations"}, []string{"spf13/cobra", "golang.org/x/term"}},
 	{"app/config", []string{"account/fault", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "meeting/policy", "notify/sms"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "robfig/cron"}},
 	{"app/idempotency", []string{"account", "app/problem"}, []string{"danielgtaylor/huma", "gin-gonic/gin", "gorm.io/gorm"}},
 	{"app/problem", []string{"account", "account/fault", "app/database", "delayjob", "delayjob/admin", "delayjob/topics", "meeting", "meeting/events", "notify", "notify/webhook"}, []string{"danielgtaylor/huma", "gin-gonic/gin"}},

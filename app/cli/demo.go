@@ -11,6 +11,7 @@ import (
 	"punctual/account"
 	"punctual/app"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 const demoPassword = "punctual demo"
@@ -216,11 +217,10 @@ func (d *demo) makeSeries(ctx context.Context) error {
 	if err := d.book(ctx, booking{room: "Turing", by: "grace", title: "Board", start: first.AddDate(0, 0, 14), length: time.Hour}); err != nil {
 		return err
 	}
-	const wall = "2006-01-02T15:04:05"
 	r, err := d.a.Meetings().BookSeries(ctx, d.people["alan"], meeting.SeriesFields{
 		Fields: meeting.Fields{
 			Title: new("Team meeting"), RoomIDs: &[]int64{room.ID}, Timezone: new(zone.String()),
-			Start: new(first.Format(wall)), End: new(first.Add(time.Hour).Format(wall)),
+			Start: new(clock.At(first)), End: new(clock.At(first.Add(time.Hour))),
 			Attendees: &[]meeting.Person{{Email: d.people["ada"].Email}, {Email: d.people["emmy"].Email}},
 		},
 		Rule: new("FREQ=WEEKLY;COUNT=8"), OnConflict: meeting.SkipOnConflict,
@@ -249,7 +249,7 @@ func (d *demo) book(ctx context.Context, b booking) error {
 	}
 	f := meeting.Fields{
 		Title: &b.title, RoomIDs: &[]int64{d.rooms[b.room].ID}, Attendees: &people,
-		Start: new(b.start.UTC().Format(time.RFC3339)), End: new(b.start.Add(b.length).UTC().Format(time.RFC3339)),
+		Start: new(clock.At(b.start)), End: new(clock.At(b.start.Add(b.length))),
 	}
 	if b.reminders != nil {
 		f.Reminders = &b.reminders

@@ -9,31 +9,81 @@ import (
 // WallLayout is the format of a wall-clock time, in whole seconds.
 const WallLayout = "2006-01-02T15:04:05"
 
-// A Moment is a time that a caller gave.
+// A Time is a time as a request gives it: an instant, or a date or a wall-clock time in a zone that
+// is found out later. The zero Time stands for a text that is none of these.
+type Time struct {
+	kind timeKind
+	time time.Time // in UTC; a wall-clock time has the fields that clocks show
+}
+
+type timeKind int8
+
+const (
+	invalid timeKind = iota
+	instant
+	local
+	date
+)
+
+// At returns an instant, to the microsecond.
+func At(t time.Time) Time { return Time{instant, t.UTC().Truncate(time.Microsecond)} }
+
+// Parse parses RFC 3339 with an offset, or a local time such as 2027-02-10T10:00:00, with optional
+// seconds. It does not fail: [Time.In] reports a text that is neither.
+func Parse(s string) Time {
+	s = strings.ToUpper(s) // RFC 3339 allows a lower-case t and z
+	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+		return At(t)
+	}
+	for _, layout := range []string{WallLayout, "2006-01-02T15:04"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return Time{local, t}
+		}
+	}
+	return Time{}
+}
+
+// ParseDate is [Parse] for times that may also be dates such as 2027-02-10.
+func ParseDate(s string) Time {
+	if t, err := time.Parse(time.DateOnly, s); err == nil {
+		return Time{date, t}
+	}
+	return Parse(s)
+}
+
+// Instant returns the instant, and reports whether t is one.
+func (t Time) Instant() (time.Time, bool) { return t.time, t.kind == instant }
+
+// Local returns the wall-clock time, and reports whether t is one.
+func (t Time) Local() (time.Time, bool) { return t.time, t.kind == local }
+
+// Date returns the start of the date, in UTC, and reports whether t is a date.
+func (t Time) Date() (time.Time, bool) { return t.time, t.kind == date }
+
+// A Moment is a time in a zone.
 type Moment struct {
 	At   time.Time // in UTC, to the microsecond
 	Wall time.Time // what clocks show then, as a time in UTC
 }
 
-// ParseTime parses a time of the REST API: RFC 3339 with an offset, or a local time in loc such
-// as 2027-02-10T10:00:00, with optional seconds. If the local time does not exist, the error
-// is a [*GapError].
-func ParseTime(s string, loc *time.Location) (Moment, error) {
-	if t, ok := parseOffset(s); ok {
-		return Moment{t, Wall(t, loc)}, nil
-	}
-	wall, ok := ParseLocal(s)
-	if !ok {
+// In returns the moment that t is in a zone. If t is a local time that does not exist there, the
+// error is a [*GapError].
+func (t Time) In(loc *time.Location) (Moment, error) {
+	switch t.kind {
+	case instant:
+		return Moment{t.time, Wall(t.time, loc)}, nil
+	case local:
+		at, err := Instant(t.time, loc)
+		return Moment{at.UTC().Truncate(time.Microsecond), t.time.Truncate(time.Microsecond)}, err
+	default:
 		return Moment{}, errors.New("must be a time like 2027-02-10T09:00:00Z, or like 2027-02-10T09:00:00 with a timezone")
 	}
-	t, err := Instant(wall, loc)
-	return Moment{t.UTC().Truncate(time.Microsecond), wall.Truncate(time.Microsecond)}, err
 }
 
-// ParseEnd is [ParseTime] for the end of an interval. If clocks go from 02:00 to 03:00, a local
-// end of 02:00 is the instant of the change.
-func ParseEnd(s string, loc *time.Location) (Moment, error) {
-	m, err := ParseTime(s, loc)
+// EndIn is [Time.In] for the end of an interval. If clocks go from 02:00 to 03:00, a local end of
+// 02:00 is the instant of the change.
+func (t Time) EndIn(loc *time.Location) (Moment, error) {
+	m, err := t.In(loc)
 	if _, gap := err.(*GapError); gap {
 		if change := InstantOrChange(m.Wall, loc); wallBefore(change, loc).Equal(m.Wall) {
 			return Moment{change.UTC(), m.Wall}, nil
@@ -44,25 +94,9 @@ func ParseEnd(s string, loc *time.Location) (Moment, error) {
 
 // ParseInstant parses a time that must have an offset. The result is in UTC, to the microsecond.
 func ParseInstant(s string) (time.Time, error) {
-	t, ok := parseOffset(s)
+	t, ok := Parse(s).Instant()
 	if !ok {
 		return time.Time{}, errors.New("must be a time with an offset, like 2027-02-10T09:00:00Z or 2027-02-10T10:00:00+01:00")
 	}
 	return t, nil
-}
-
-// ParseLocal parses a time without an offset, and reports whether s is one. The result is in UTC.
-func ParseLocal(s string) (wall time.Time, ok bool) {
-	for _, layout := range []string{WallLayout, "2006-01-02T15:04"} {
-		if t, err := time.Parse(layout, strings.ToUpper(s)); err == nil {
-			return t, true
-		}
-	}
-	return time.Time{}, false
-}
-
-// parseOffset parses RFC 3339, which allows a lower-case t and z.
-func parseOffset(s string) (time.Time, bool) {
-	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(s))
-	return t.UTC().Truncate(time.Microsecond), err == nil
 }

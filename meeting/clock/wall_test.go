@@ -50,7 +50,7 @@ func TestParseTime_bothChangesOfTheClock(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.zone+" "+tt.local, func(t *testing.T) {
-			got, err := ParseTime(tt.local, ZoneOrUTC(tt.zone))
+			got, err := Parse(tt.local).In(ZoneOrUTC(tt.zone))
 			if tt.want == "" {
 				if _, ok := errors.AsType[*GapError](err); !ok {
 					t.Fatalf("got %v, %v; want a GapError", got, err)
@@ -69,7 +69,7 @@ func TestParseTime_bothChangesOfTheClock(t *testing.T) {
 
 func TestParseTime_refuses(t *testing.T) {
 	for _, s := range []string{"", "now", "2027-02-30T10:00:00Z", "2027-02-10", "2027-02-10 10:00:00", "2027-02-10T25:00:00", "2027-02-10T10:00:60Z", "1770000000"} {
-		if got, err := ParseTime(s, time.UTC); err == nil {
+		if got, err := Parse(s).In(time.UTC); err == nil {
 			t.Errorf("%q: got %v, want an error", s, got)
 		}
 	}

@@ -251,7 +251,7 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 	t.Cleanup(func() { _ = second.Close() })
 	hold := true
 	var mu sync.Mutex
-	clock := now
+	current := now
 	service := func(db *database.DB) *meeting.Service {
 		settings := func() meeting.Settings {
 			mu.Lock()
@@ -261,7 +261,7 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 		time := func() time.Time {
 			mu.Lock()
 			defer mu.Unlock()
-			return clock
+			return current
 		}
 		return meeting.NewService(gormstore.New(db.Gorm, outbox{}), people{f}, deaf{}, settings, time, slog.New(slog.DiscardHandler))
 	}
@@ -272,8 +272,7 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 	book := func(by meeting.Actor, day int) *meeting.Meeting {
 		t.Helper()
 		s := slot("12:00", "13:00")
-		start, end := s.Start.AddDate(0, 0, day).Format(time.RFC3339), s.End.AddDate(0, 0, day).Format(time.RFC3339)
-		m, err := one.Book(t.Context(), by, meeting.Fields{Title: new("X"), RoomIDs: &[]int64{room.ID}, Start: &start, End: &end, Reminders: &[]meeting.Reminder{}})
+		m, err := one.Book(t.Context(), by, meeting.Fields{Title: new("X"), RoomIDs: &[]int64{room.ID}, Start: new(clock.At(s.Start.AddDate(0, 0, day))), End: new(clock.At(s.End.AddDate(0, 0, day))), Reminders: &[]meeting.Reminder{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,10 +361,10 @@ func TestApproval_series(t *testing.T) {
 		})
 		settings := func() meeting.Settings { return meeting.Settings{HoldPending: true, ApprovalTimeout: time.Hour} }
 		s := meeting.NewService(f.store, people{f}, deaf{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
-		book := func(clock string) *meeting.SeriesResult {
+		book := func(start string) *meeting.SeriesResult {
 			t.Helper()
 			fields := meeting.SeriesFields{Rule: new("FREQ=DAILY;COUNT=3"), Fields: meeting.Fields{
-				Title: new("Stand-up"), RoomIDs: &[]int64{hall.ID}, Start: new("2027-02-11T" + clock + ":00"), End: new("2027-02-11T" + clock + ":30"),
+				Title: new("Stand-up"), RoomIDs: &[]int64{hall.ID}, Start: new(clock.Parse("2027-02-11T" + start + ":00")), End: new(clock.Parse("2027-02-11T" + start + ":30")),
 				Timezone: new("Europe/Berlin"), Reminders: &[]meeting.Reminder{}, Attendees: &[]meeting.Person{{Email: "guest@example.net"}},
 			}}
 			r, err := s.BookSeries(t.Context(), f.anna, fields)

@@ -287,7 +287,7 @@ func (s *search) fill(t *rapid.T) {
 			continue
 		}
 		_, _, err := s.service.CreateBlackout(s.f.Context(), s.f.admin, meeting.BlackoutFields{
-			RoomID: new(room.ID), Start: new(slot.Start.Format(time.RFC3339Nano)), End: new(slot.End.Format(time.RFC3339Nano)), Reason: new("Paint"),
+			RoomID: new(room.ID), Start: new(clock.At(slot.Start)), End: new(clock.At(slot.End)), Reason: new("Paint"),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -324,7 +324,7 @@ func fieldsOf(r *meeting.Room, slot clock.Slot, persons int) meeting.Fields {
 	}
 	return meeting.Fields{
 		Title: new("Drawn"), RoomIDs: &[]int64{r.ID}, Attendees: &invited,
-		Start: new(slot.Start.Format(time.RFC3339Nano)), End: new(slot.End.Format(time.RFC3339Nano)),
+		Start: new(clock.At(slot.Start)), End: new(clock.At(slot.End)),
 	}
 }
 

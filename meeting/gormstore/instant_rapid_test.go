@@ -145,14 +145,14 @@ var month = clock.Slot{Start: now.AddDate(0, -1, 0), End: now.AddDate(0, 1, 0)}
 func (s *tale) closeOrOpen() {
 	s.closed = !s.closed
 	var err error
-	day := meeting.BlackoutFields{RoomID: &s.room.ID, Start: new(now.Format(time.RFC3339)), End: new(now.AddDate(0, 0, 1).Format(time.RFC3339))}
+	day := meeting.BlackoutFields{RoomID: &s.room.ID, Start: new(clock.At(now)), End: new(clock.At(now.AddDate(0, 0, 1)))}
 	switch {
 	case s.closed && rapid.Bool().Draw(s.t, "blackout"):
 		s.blackout, _, err = s.svc.CreateBlackout(s.Context(), s.admin, day)
 	case s.closed:
 		_, err = s.svc.UpdateRoom(s.Context(), s.admin, s.room.ID, nil, meeting.RoomFields{Active: new(false)})
 	case s.blackout != nil && rapid.Bool().Draw(s.t, "moves"):
-		day.Start, day.End = new(now.AddDate(0, 0, 9).Format(time.RFC3339)), new(now.AddDate(0, 0, 10).Format(time.RFC3339))
+		day.Start, day.End = new(clock.At(now.AddDate(0, 0, 9))), new(clock.At(now.AddDate(0, 0, 10)))
 		_, _, err = s.svc.UpdateBlackout(s.Context(), s.admin, s.blackout.ID, nil, day)
 		s.blackout = nil
 	case s.blackout != nil:

@@ -245,7 +245,7 @@ func TestEnd_againstEverybody(t *testing.T) {
 			case 0:
 				_, err = r.early.End(t.Context(), r.anna, m.ID, nil)
 			case 1:
-				_, err = r.early.Extend(t.Context(), r.anna, m.ID, nil, meeting.Fields{End: &later})
+				_, err = r.early.Extend(t.Context(), r.anna, m.ID, nil, meeting.Fields{End: new(clock.Parse(later))})
 			case 2:
 				_, err = r.late.Book(t.Context(), r.ben, wish(behind, r.turing))
 			default:

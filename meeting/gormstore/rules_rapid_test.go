@@ -14,6 +14,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
@@ -118,7 +119,7 @@ func (r *round) run(plan []step) {
 func (r *round) do(s step) error {
 	start := r.from.Add(time.Duration(s.Quarter) * 15 * time.Minute)
 	fields := meeting.Fields{
-		Start: new(start.Format(time.RFC3339)), End: new(start.Add(time.Duration(s.Quarters) * 15 * time.Minute).Format(time.RFC3339)),
+		Start: new(clock.At(start)), End: new(clock.At(start.Add(time.Duration(s.Quarters) * 15 * time.Minute))),
 		RoomIDs: &[]int64{},
 	}
 	for _, i := range s.Rooms {

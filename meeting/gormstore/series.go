@@ -121,7 +121,7 @@ func scanSeries(rows *sql.Rows) (*meeting.Series, error) {
 
 func wallTimes(into *[]recurrence.WallTime) func(string) {
 	return func(text string) {
-		w, _ := recurrence.ParseWallTime(text, time.UTC)
+		w, _ := recurrence.WallTimeOf(clock.ParseDate(text), time.UTC)
 		*into = append(*into, w)
 	}
 }

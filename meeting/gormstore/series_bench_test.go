@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 	"punctual/tests/testenv/testdb"
 )
@@ -47,7 +48,7 @@ func BenchmarkPreviewSeries_otherRoom(b *testing.B) {
 			service := meeting.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 			conflict := meeting.OtherRoom
 			fields := meeting.SeriesFields{
-				Fields: meeting.Fields{Title: new("x"), RoomIDs: &ids, Start: new(at.Format("2006-01-02T15:04:05")), End: new(at.Add(time.Hour).Format("2006-01-02T15:04:05")), Timezone: new("UTC")},
+				Fields: meeting.Fields{Title: new("x"), RoomIDs: &ids, Start: new(clock.Parse(at.Format("2006-01-02T15:04:05"))), End: new(clock.Parse(at.Add(time.Hour).Format("2006-01-02T15:04:05"))), Timezone: new("UTC")},
 				Rule:   new(fmt.Sprintf("FREQ=DAILY;COUNT=%d", c.dates)), OnConflict: conflict,
 			}
 			b.ReportAllocs()

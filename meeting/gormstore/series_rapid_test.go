@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
@@ -74,14 +75,14 @@ func newSite(f *fixture, t *rapid.T) *site {
 		by := rapid.SampledFrom([]meeting.Actor{f.anna, f.ben, f.admin}).Draw(t, "by")
 		_, _ = s.service.Book(f.Context(), by, meeting.Fields{
 			Title: new("In the way"), RoomIDs: &[]int64{s.rooms[rapid.IntRange(0, 4).Draw(t, "of")].ID},
-			Start: new(start.Format(time.RFC3339)), End: new(start.Add(time.Hour).Format(time.RFC3339)),
+			Start: new(clock.At(start)), End: new(clock.At(start.Add(time.Hour))),
 		})
 	}
 	if rapid.Bool().Draw(t, "blackout?") {
 		start := now.AddDate(0, 0, rapid.IntRange(1, 20).Draw(t, "closed"))
 		_, _, err := s.service.CreateBlackout(f.Context(), f.admin, meeting.BlackoutFields{
 			RoomID: &s.rooms[rapid.IntRange(0, 4).Draw(t, "of")].ID, Reason: new("Paint"),
-			Start: new(start.Format(time.RFC3339)), End: new(start.AddDate(0, 0, 2).Format(time.RFC3339)),
+			Start: new(clock.At(start)), End: new(clock.At(start.AddDate(0, 0, 2))),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +105,7 @@ func (s *site) run(t *rapid.T) (saved int) {
 		id := made.Series.ID
 		change := s.draw(t, false)
 		if next := made.Meetings; len(next) > 1 && rapid.Bool().Draw(t, "following") {
-			change.Scope, change.From = meeting.ScopeFollowing, next[len(next)/2].OriginalStart.Format(time.RFC3339)
+			change.Scope, change.From = meeting.ScopeFollowing, new(clock.At(next[len(next)/2].OriginalStart))
 			change.Start, change.End = nil, nil
 			if next[len(next)/2].OriginalStart.IsZero() {
 				return saved
@@ -125,7 +126,7 @@ func (s *site) draw(t *rapid.T, whole bool) meeting.SeriesFields {
 	day := now.AddDate(0, 0, rapid.IntRange(1, 5).Draw(t, "first"))
 	if is("time") {
 		start := day.Add(time.Duration(rapid.IntRange(0, 6).Draw(t, "hour")) * time.Hour)
-		f.Start, f.End = new(start.Format(time.RFC3339)), new(start.Add(time.Duration(rapid.IntRange(1, 3).Draw(t, "hours"))*time.Hour).Format(time.RFC3339))
+		f.Start, f.End = new(clock.At(start)), new(clock.At(start.Add(time.Duration(rapid.IntRange(1, 3).Draw(t, "hours"))*time.Hour)))
 	}
 	if is("rule") {
 		f.Rule = new(rapid.SampledFrom([]string{"FREQ=DAILY;COUNT=6", "FREQ=DAILY;INTERVAL=2;COUNT=5", "FREQ=WEEKLY;COUNT=3"}).Draw(t, "rrule"))

@@ -42,7 +42,7 @@ func every(room *meeting.Room, rule string) meeting.SeriesFields {
 	return meeting.SeriesFields{
 		Fields: meeting.Fields{
 			Title: new("Series"), RoomIDs: &[]int64{room.ID}, Timezone: new("Europe/Berlin"),
-			Start: new("2027-02-11T10:00:00"), End: new("2027-02-11T11:00:00"),
+			Start: new(clock.Parse("2027-02-11T10:00:00")), End: new(clock.Parse("2027-02-11T11:00:00")),
 			Attendees: &[]meeting.Person{{Email: "a@example.org"}, {Email: "b@example.org"}},
 			Reminders: &[]meeting.Reminder{{Before: meeting.BeforeStart, Offset: time.Hour, Channels: []meeting.Channel{meeting.Email}}},
 		},
@@ -54,7 +54,7 @@ func every(room *meeting.Room, rule string) meeting.SeriesFields {
 func TestSeries_roundTrip(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		fields := every(f.wide, "FREQ=WEEKLY;COUNT=4")
-		fields.ExDates, fields.RDates = &[]string{"2027-02-18"}, &[]string{"2027-02-19T15:00:00"}
+		fields.ExDates, fields.RDates = &[]clock.Time{clock.ParseDate("2027-02-18")}, &[]clock.Time{clock.Parse("2027-02-19T15:00:00")}
 		made, err := f.service().BookSeries(t.Context(), f.anna, fields)
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestSeries_movesThroughItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		move := meeting.SeriesFields{Fields: meeting.Fields{Start: new("2027-02-18T10:00:00"), End: new("2027-02-18T11:00:00")}}
+		move := meeting.SeriesFields{Fields: meeting.Fields{Start: new(clock.Parse("2027-02-18T10:00:00")), End: new(clock.Parse("2027-02-18T11:00:00"))}}
 		moved, err := svc.UpdateSeries(t.Context(), f.anna, made.Series.ID, nil, move)
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func TestSeries_movesThroughItself(t *testing.T) {
 		}
 		// A second one in the same weeks is over the quota on each date.
 		again := every(room, "FREQ=WEEKLY;COUNT=7")
-		again.OnConflict, again.Start, again.End = meeting.SkipOnConflict, new("2027-02-11T15:00:00"), new("2027-02-11T16:00:00")
+		again.OnConflict, again.Start, again.End = meeting.SkipOnConflict, new(clock.Parse("2027-02-11T15:00:00")), new(clock.Parse("2027-02-11T16:00:00"))
 		rest, err := svc.BookSeries(t.Context(), f.anna, again)
 		if err != nil {
 			t.Fatal(err)
@@ -136,8 +136,8 @@ func TestSeries_movesOntoADateThatStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, change := range []meeting.SeriesFields{
-			{Rule: new("FREQ=DAILY;INTERVAL=2;COUNT=6"), Fields: meeting.Fields{Start: new("2027-02-13T08:00:00"), End: new("2027-02-13T09:00:00")}},
-			{Fields: meeting.Fields{Start: new("2027-02-12T10:00:00"), End: new("2027-02-12T11:00:00")}},
+			{Rule: new("FREQ=DAILY;INTERVAL=2;COUNT=6"), Fields: meeting.Fields{Start: new(clock.Parse("2027-02-13T08:00:00")), End: new(clock.Parse("2027-02-13T09:00:00"))}},
+			{Fields: meeting.Fields{Start: new(clock.Parse("2027-02-12T10:00:00")), End: new(clock.Parse("2027-02-12T11:00:00"))}},
 		} {
 			if _, err := svc.UpdateSeries(t.Context(), f.anna, made.Series.ID, nil, change); err != nil {
 				t.Fatal(err)

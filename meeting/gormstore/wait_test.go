@@ -98,7 +98,7 @@ func wish(s clock.Slot, rooms ...*meeting.Room) meeting.Fields {
 		ids[i] = r.ID
 	}
 	title, start, end := "Wish", s.Start.Format(time.RFC3339), s.End.Format(time.RFC3339)
-	return meeting.Fields{Title: &title, Start: &start, End: &end, RoomIDs: &ids}
+	return meeting.Fields{Title: &title, Start: new(clock.Parse(start)), End: new(clock.Parse(end)), RoomIDs: &ids}
 }
 
 func (l *line) join(by meeting.Actor, s clock.Slot, rooms ...*meeting.Room) *meeting.Wait {
@@ -229,7 +229,7 @@ func TestWait_whateverFrees(t *testing.T) {
 			"move": func(l *line, r *meeting.Room, m *meeting.Meeting) error {
 				to := slot("15:00", "16:00")
 				start, end := to.Start.Format(time.RFC3339), to.End.Format(time.RFC3339)
-				_, err := l.svc.Update(ctx, f.anna, m.ID, nil, meeting.Fields{Start: &start, End: &end})
+				_, err := l.svc.Update(ctx, f.anna, m.ID, nil, meeting.Fields{Start: new(clock.Parse(start)), End: new(clock.Parse(end))})
 				return err
 			},
 			"end": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
@@ -261,7 +261,7 @@ func TestWait_whateverFrees(t *testing.T) {
 				return err
 			},
 			"shorten": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
-				_, err := l.svc.Update(ctx, f.anna, m.ID, nil, meeting.Fields{End: new(at("10:30").Format(time.RFC3339))})
+				_, err := l.svc.Update(ctx, f.anna, m.ID, nil, meeting.Fields{End: new(clock.At(at("10:30")))})
 				return err
 			},
 		} {
@@ -294,7 +294,7 @@ func TestWait_movesAndSeries(t *testing.T) {
 		})
 		decide := func(approve bool, start, end string, m *meeting.Meeting) {
 			t.Helper()
-			_, err := l.svc.Update(ctx, f.anna, m.ID, nil, meeting.Fields{Start: new(at(start).Format(time.RFC3339)), End: new(at(end).Format(time.RFC3339))})
+			_, err := l.svc.Update(ctx, f.anna, m.ID, nil, meeting.Fields{Start: new(clock.At(at(start))), End: new(clock.At(at(end)))})
 			if err == nil && approve {
 				_, err = l.svc.Approve(ctx, f.manager, m.ID, nil, "")
 			}
@@ -331,7 +331,7 @@ func TestWait_movesAndSeries(t *testing.T) {
 		for _, m := range series.Meetings {
 			ws = append(ws, l.join(f.ben, m.Slot, f.turing))
 		}
-		if _, err := l.svc.CancelSeries(ctx, f.anna, series.Series.ID, nil, meeting.ScopeFollowing, series.Meetings[1].OriginalStart.Format(time.RFC3339), ""); err != nil {
+		if _, err := l.svc.CancelSeries(ctx, f.anna, series.Series.ID, nil, meeting.ScopeFollowing, new(clock.At(series.Meetings[1].OriginalStart)), ""); err != nil {
 			t.Fatal(err)
 		}
 		l.look()
@@ -562,7 +562,7 @@ func TestWait_rulesAreJudgedAgain(t *testing.T) {
 
 func blackout(r *meeting.Room, s clock.Slot) meeting.BlackoutFields {
 	start, end, reason := s.Start.Format(time.RFC3339), s.End.Format(time.RFC3339), "Painting"
-	return meeting.BlackoutFields{RoomID: &r.ID, Start: &start, End: &end, Reason: &reason}
+	return meeting.BlackoutFields{RoomID: &r.ID, Start: new(clock.Parse(start)), End: new(clock.Parse(end)), Reason: &reason}
 }
 
 // A full pass of the loader finds what became free without a word.

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
@@ -62,7 +63,7 @@ func (BlackoutInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sche
 
 func (p BlackoutPatch) fields(faults []meeting.Fault) meeting.BlackoutFields {
 	return meeting.BlackoutFields{
-		Start: p.Start.ptr(), End: p.End.ptr(), Timezone: p.Timezone.ptr(), Reason: p.Reason.ptr(), Faults: faults,
+		Start: mapField(p.Start, clock.Parse), End: mapField(p.End, clock.Parse), Timezone: p.Timezone.ptr(), Reason: p.Reason.ptr(), Faults: faults,
 	}
 }
 

@@ -207,6 +207,14 @@ func instant(t time.Time) *time.Time {
 	return new(t.UTC())
 }
 
+// timeOf parses a time; empty is nil.
+func timeOf(s string) *clock.Time {
+	if s == "" {
+		return nil
+	}
+	return new(clock.Parse(s))
+}
+
 // text is null for an empty string.
 func text(s string) *string {
 	if s == "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // Meeting holds one or more rooms for a time.
@@ -284,7 +285,7 @@ func (p MeetingPatch) fields(faults []meeting.Fault) meeting.Fields {
 	d := decoder{faults: faults}
 	f := meeting.Fields{
 		Title: p.Title.ptr(), Description: p.Description.ptr(), RoomIDs: p.RoomIDs.ptr(),
-		Start: p.Start.ptr(), End: p.End.ptr(), Timezone: p.Timezone.ptr(),
+		Start: mapField(p.Start, clock.Parse), End: mapField(p.End, clock.Parse), Timezone: p.Timezone.ptr(),
 		Attendees:        mapField(p.Attendees, persons),
 		Reminders:        mapField(p.Reminders, d.reminders),
 		DefaultReminders: p.Reminders.Null,

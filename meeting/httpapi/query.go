@@ -43,7 +43,7 @@ func (h *handlers) queryZone(ctx context.Context, rooms []int64, times ...string
 }
 
 func isLocal(s string) bool {
-	_, ok := clock.ParseLocal(s)
+	_, ok := clock.Parse(s).Local()
 	return ok
 }
 
@@ -57,17 +57,17 @@ func only(ids []int64) int64 {
 
 // instant reads the start of a span; empty is the zero time.
 func (d *decoder) instant(location, s string) time.Time {
-	return d.time(location, s, clock.ParseTime)
+	return d.time(location, s, clock.Time.In)
 }
 
 // end reads the end of a span; empty is the zero time.
 func (d *decoder) end(location, s string) time.Time {
-	return d.time(location, s, clock.ParseEnd)
+	return d.time(location, s, clock.Time.EndIn)
 }
 
 // time reads a query time. The plus sign of an offset may have become a space, as it does in a
 // careless query.
-func (d *decoder) time(location, s string, parse func(string, *time.Location) (clock.Moment, error)) time.Time {
+func (d *decoder) time(location, s string, in func(clock.Time, *time.Location) (clock.Moment, error)) time.Time {
 	if s == "" {
 		return time.Time{}
 	}
@@ -76,7 +76,7 @@ func (d *decoder) time(location, s string, parse func(string, *time.Location) (c
 		d.add(location, "offset_required", "must have an offset, like 2027-02-10T09:00:00Z: a local time needs a query that names exactly one room")
 		return time.Time{}
 	}
-	t, err := parse(s, cmp.Or(d.zone, time.UTC)) // without a zone, s has an offset
+	t, err := in(clock.Parse(s), cmp.Or(d.zone, time.UTC)) // without a zone, s has an offset
 	if _, gap := errors.AsType[*clock.GapError](err); gap {
 		d.add(location, "nonexistent_time", err.Error())
 	} else if err != nil {

@@ -3,12 +3,14 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/recurrence"
 )
 
@@ -180,13 +182,25 @@ type Scoped struct {
 	From  string `json:"from,omitempty" doc:"With following: the original_start of the first date that changes"`
 }
 
+// from returns the first date that a change concerns, or nil.
+func (s Scoped) from() *clock.Time {
+	if s.From == "" {
+		return nil
+	}
+	return new(clock.Parse(strings.TrimSpace(s.From)))
+}
+
 func (in Recurrence) fields(f meeting.Fields) meeting.SeriesFields {
 	return meeting.SeriesFields{
-		Fields: f, Rule: in.RRule.ptr(), ExDates: in.ExDates.ptr(), RDates: in.RDates.ptr(),
+		Fields: f, Rule: in.RRule.ptr(), ExDates: mapField(in.ExDates, dates), RDates: mapField(in.RDates, dates),
 		OnConflict: meeting.OnConflict(in.OnConflict.Value),
-		Choices:    list(in.Choices.Value, func(c ChoiceInput) meeting.Choice { return meeting.Choice(c) }),
+		Choices: list(in.Choices.Value, func(c ChoiceInput) meeting.Choice {
+			return meeting.Choice{OriginalStart: timeOf(c.OriginalStart), RoomIDs: c.RoomIDs}
+		}),
 	}
 }
+
+func dates(texts []string) []clock.Time { return list(texts, clock.ParseDate) }
 
 // SeriesReason is which dates to cancel, and why.
 type SeriesReason struct {
@@ -299,7 +313,7 @@ func (h *handlers) updateSeries(ctx context.Context, in *updateSeriesInput) (*on
 func (h *handlers) changed(in *updateSeriesInput) meeting.SeriesFields {
 	patch, faults := in.Body.read(h.registry)
 	f := patch.Recurrence.fields(patch.MeetingPatch.fields(faults))
-	f.Scope, f.From = meeting.Scope(patch.Scope), patch.From
+	f.Scope, f.From = meeting.Scope(patch.Scope), patch.from()
 	return f
 }
 
@@ -330,7 +344,7 @@ func (h *handlers) cancelSeries(ctx context.Context, in *cancelSeriesInput) (*on
 	if err != nil {
 		return nil, err
 	}
-	return answerSeries(h.svc.CancelSeries(ctx, by, in.ID, in.version(), meeting.Scope(said.Scope), said.From, said.Reason.Reason))
+	return answerSeries(h.svc.CancelSeries(ctx, by, in.ID, in.version(), meeting.Scope(said.Scope), said.from(), said.Reason.Reason))
 }
 
 func (h *handlers) approveSeries(ctx context.Context, in *decideInput) (*one[SeriesResult], error) {
@@ -377,7 +391,7 @@ func (h *handlers) addDate(ctx context.Context, in *addDateInput) (*made[Meeting
 	if len(faults) > 0 {
 		return nil, &meeting.InvalidError{Faults: faults}
 	}
-	m, err := h.svc.AddDate(ctx, by, in.ID, in.version(), input.OriginalStart, meeting.OnConflict(input.OnConflict))
+	m, err := h.svc.AddDate(ctx, by, in.ID, in.version(), timeOf(input.OriginalStart), meeting.OnConflict(input.OnConflict))
 	if err != nil {
 		return nil, err
 	}

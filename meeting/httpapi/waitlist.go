@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
 // Wait is somebody's place in the line for rooms that are taken.
@@ -179,7 +180,7 @@ func (h *handlers) join(ctx context.Context, in *struct{ Body Body[WaitInput] })
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	w, err := h.svc.Join(ctx, by, input.patch().fields(faults), input.Until.ptr())
+	w, err := h.svc.Join(ctx, by, input.patch().fields(faults), timeOf(input.Until.Value))
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +195,7 @@ type booked struct {
 	Body     any
 }
 
-func (h *handlers) bookOrWait(ctx context.Context, by meeting.Actor, f meeting.Fields, until *string) (*booked, error) {
+func (h *handlers) bookOrWait(ctx context.Context, by meeting.Actor, f meeting.Fields, until *clock.Time) (*booked, error) {
 	m, w, err := h.svc.BookOrWait(ctx, by, f, until)
 	switch {
 	case err != nil:
@@ -249,10 +250,10 @@ func waitAnswer(w *meeting.Wait, err error) (*one[Wait], error) {
 func (p BookingInput) wants() bool { return p.Wait.Set && p.Wait.Value }
 
 // fields returns the fields of the meeting and how long to wait for it.
-func (p BookingInput) fields(faults []meeting.Fault) (meeting.Fields, *string) {
+func (p BookingInput) fields(faults []meeting.Fault) (meeting.Fields, *clock.Time) {
 	f := MeetingPatch(p.MeetingInput).fields(faults)
 	if p.Until.Set && !p.wants() {
 		f.Faults = append(f.Faults, meeting.Fault{Location: "until", Code: "not_allowed", Message: "must not be set unless wait is true"})
 	}
-	return f, p.Until.ptr()
+	return f, timeOf(p.Until.Value)
 }

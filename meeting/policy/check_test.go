@@ -43,8 +43,8 @@ func TestRoom_Open(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Room{Zone: tt.zone, Policy: Policy{OpeningHours: tt.hours}}
-			from, _ := clock.ParseTime(tt.from, time.UTC)
-			to, _ := clock.ParseTime(tt.to, time.UTC)
+			from, _ := clock.Parse(tt.from).In(time.UTC)
+			to, _ := clock.Parse(tt.to).In(time.UTC)
 			if got := r.Open(clock.Slot{Start: from.At, End: to.At}); got != tt.want {
 				t.Errorf("got %v", got)
 			}
@@ -188,8 +188,8 @@ func TestRoom_Check_durationByTheClock(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Room{Zone: tt.zone, Active: true, Policy: Policy{MinDuration: tt.least, MaxDuration: tt.most}}
-			start, _ := clock.ParseTime(tt.start, clock.ZoneOrUTC(tt.zone))
-			end, _ := clock.ParseTime(tt.end, clock.ZoneOrUTC(tt.zone))
+			start, _ := clock.Parse(tt.start).In(clock.ZoneOrUTC(tt.zone))
+			end, _ := clock.Parse(tt.end).In(clock.ZoneOrUTC(tt.zone))
 			if got := codes(r.Check(Proposal{Slot: clock.Slot{Start: start.At, End: end.At}, Now: start.At}, Limits{})); !slices.Equal(got, tt.want) {
 				t.Errorf("%v passes: got %q, want %q", end.At.Sub(start.At), got, tt.want)
 			}

@@ -29,7 +29,7 @@ func codes(fs []fault.Fault) []string {
 
 func utc(t *testing.T, s string) time.Time {
 	t.Helper()
-	m, err := clock.ParseTime(s, time.UTC)
+	m, err := clock.Parse(s).In(time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func TestRule_String(t *testing.T) {
 // wallOf reads a time as clocks show it.
 func wallOf(t testing.TB, s string) time.Time {
 	t.Helper()
-	w, ok := ParseWallTime(s, time.UTC)
+	w, ok := WallTimeOf(clock.ParseDate(s), time.UTC)
 	if !ok {
 		t.Fatalf("%q is not a time", s)
 	}

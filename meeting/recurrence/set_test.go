@@ -133,11 +133,11 @@ func checkSlots(t *testing.T, zone, start, end, rule, want string) {
 func TestSet_exdatesAndRDates(t *testing.T) {
 	r := newSet(t, "2027-02-10T09:00:00", "Europe/Berlin", "FREQ=WEEKLY;COUNT=4")
 	for _, s := range []string{"2027-02-17", "2027-02-24T08:00:00", "2027-03-03T08:00:00Z"} { // the second is none of the dates
-		w, _ := ParseWallTime(s, r.Zone)
+		w, _ := WallTimeOf(clock.ParseDate(s), r.Zone)
 		r.ExDates = append(r.ExDates, w)
 	}
 	for _, s := range []string{"2027-02-12", "2027-02-13T15:00:00", "2027-02-24", "2027-02-17"} { // one there already, one taken out
-		w, _ := ParseWallTime(s, r.Zone)
+		w, _ := WallTimeOf(clock.ParseDate(s), r.Zone)
 		r.RDates = append(r.RDates, w)
 	}
 	dates := r.Dates(366)
@@ -470,7 +470,7 @@ func TestSet_oddDates(t *testing.T) {
 			r := newSet(t, c.start, c.zone, c.rule)
 			for list, texts := range map[*[]WallTime][]string{&r.ExDates: c.ex, &r.RDates: c.on} {
 				for _, text := range texts {
-					w, ok := ParseWallTime(text, r.Zone)
+					w, ok := WallTimeOf(clock.ParseDate(text), r.Zone)
 					if !ok {
 						t.Fatalf("%s is no date", text)
 					}

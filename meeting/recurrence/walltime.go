@@ -12,26 +12,24 @@ type WallTime struct {
 	time.Time      // in UTC
 	Day       bool // the whole day
 
-	// At is the instant that was parsed; zero: the text had no offset. It is not stored.
+	// At is the instant that was given; zero: it was a local time or a date. It is not stored.
 	At time.Time
 }
 
-// ParseWallTime parses 2027-02-10, 2027-02-10T09:00:00, or a time with an offset, which becomes
-// what clocks in loc show then.
-func ParseWallTime(s string, loc *time.Location) (WallTime, bool) {
-	if t, err := time.Parse(time.DateOnly, s); err == nil {
-		return WallTime{Time: t, Day: true}, true
+// WallTimeOf returns a date, a wall-clock time, or what clocks in loc show at an instant. It reports
+// whether t is one of them, in whole seconds.
+func WallTimeOf(t clock.Time, loc *time.Location) (WallTime, bool) {
+	if day, ok := t.Date(); ok {
+		return WallTime{Time: day, Day: true}, true
 	}
-	if t, ok := clock.ParseLocal(s); ok && t.Nanosecond() == 0 {
-		return WallTime{Time: t}, true
+	if wall, ok := t.Local(); ok {
+		return WallTime{Time: wall}, wall.Nanosecond() == 0
 	}
-	if t, err := clock.ParseInstant(s); err == nil && t.Nanosecond() == 0 {
-		return WallTime{Time: clock.Wall(t, loc), At: t}, true
-	}
-	return WallTime{}, false
+	at, ok := t.Instant()
+	return WallTime{Time: clock.Wall(at, loc), At: at}, ok && at.Nanosecond() == 0
 }
 
-// String returns the text that [ParseWallTime] parses.
+// String returns the text that [clock.ParseDate] parses.
 func (w WallTime) String() string {
 	if w.Day {
 		return w.Format(time.DateOnly)
