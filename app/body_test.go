@@ -254,7 +254,7 @@ func TestBody_slowClientsAreAnswered(t *testing.T) {
 	}{
 		{"no body", 100, 0, 20 * time.Millisecond, http.StatusRequestTimeout},
 		{"a part of the body", 100, 50, 20 * time.Millisecond, http.StatusRequestTimeout},
-		{"too much of a larger body", maxBody + 1000, maxBody + 1, time.Minute, http.StatusRequestEntityTooLarge},
+		{"too much of a larger body", maxBody + 1000, maxBody + 1, time.Second, http.StatusRequestEntityTooLarge},
 	} {
 		bodyTimeout = c.timeout
 		conn, err := net.Dial("tcp", s.Listener.Addr().String())
