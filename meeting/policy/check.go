@@ -11,73 +11,61 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Limits of the installation apply to every room; a room may be stricter. Zero means no limit.
-type Limits struct {
-	MaxDuration    time.Duration
-	MaxAdvance     time.Duration
-	MaxOccurrences int // of one series
-	MaxInvitations int // of one series: attendees times dates
-	MaxRoomDates   int // of one series: rooms times dates
-	MaxWaits       int // places that one person has on the waiting list at a time
-	Person         PersonLimits
-}
-
 // Tolerance for a start in the past: a request takes a moment to arrive, and clocks differ.
 const Tolerance = time.Minute
 
-// Wish is a request for one room, as its rules see it.
+// Proposal is what somebody wants to book of one room.
 type Proposal struct {
 	Slot    clock.Slot
-	Persons int       // who are invited
-	Now     time.Time // when they ask
-	Booked  *Booked   // what the meeting has of the room from the same start; nil: nothing
+	Persons int // invited
+	Now     time.Time
+	Booked  *Booked // what the meeting has of the room from the same start; nil: nothing
 }
 
-// Agreed is what a meeting already has of a room. It was checked by the rules of its time and is
+// Booked is what a meeting already has of a room. It was checked by the rules of its time and is
 // not checked again. Only an addition is checked, or a change that makes the meeting shorter.
 type Booked struct {
 	End     time.Time
 	Persons int
 }
 
-// added returns the time that the wish takes of the room beyond what was agreed, and the field that
-// requests it; empty if there is none.
-func (w Proposal) added() (location string, added clock.Slot) {
-	if w.Booked == nil {
-		return "start", w.Slot
+// added returns the time that the proposal takes of the room beyond what is booked, and the field
+// that requests it. The time may be empty.
+func (p Proposal) added() (location string, added clock.Slot) {
+	if p.Booked == nil {
+		return "start", p.Slot
 	}
-	return "end", clock.Slot{Start: w.Booked.End, End: w.Slot.End}
+	return "end", clock.Slot{Start: p.Booked.End, End: p.Slot.End}
 }
 
-// Check returns every rule of the room and the installation that the wish breaks, except quotas.
-// Quotas depend on other meetings, which only the store knows (see [Meeting.Claims]).
-func (r *Room) Check(w Proposal, limits Limits) []fault.Fault {
+// Check returns every violated rule of the room and the installation, except quotas. Quotas depend
+// on other meetings, which only the store knows (see [Claim]).
+func (r *Room) Check(p Proposal, limits Limits) []fault.Fault {
 	var v fault.List
-	r.checkCapacity(w, &v)
-	r.checkDuration(w, limits, &v)
+	r.checkCapacity(p, &v)
+	r.checkDuration(p, limits, &v)
 	_, unknown := fault.StoredZone(r.Zone)
 	if unknown == nil {
-		r.checkStep(w, &v)
+		r.checkStep(p, &v)
 	}
-	if w.Booked == nil {
+	if p.Booked == nil {
 		if !r.Active {
 			v.Violate("room_ids", "room_inactive", fault.Figures{RoomID: r.ID}, "%s cannot be booked at present", r.Name)
 		}
-		r.checkLead(w, limits, &v)
+		r.checkLead(p, limits, &v)
 	}
 	if unknown == nil {
-		r.checkHours(w, &v)
-	} else if _, added := w.added(); !added.Empty() {
+		r.checkHours(p, &v)
+	} else if _, added := p.added(); !added.Empty() {
 		v.Violate("room_ids", "unknown_timezone", fault.Figures{RoomID: r.ID}, "%s has the time zone %q, which is unknown on this server", r.Name, r.Zone)
 	}
-	r.checkBlackouts(w, &v)
+	r.checkBlackouts(p, &v)
 	return v
 }
 
-// checkBlackouts adds a fault for each blackout that overlaps what is new in the wish. If only the
-// end is later, that is the added time.
-func (r *Room) checkBlackouts(w Proposal, v *fault.List) {
-	location, added := w.added()
+// checkBlackouts adds a fault for each blackout that overlaps the added time.
+func (r *Room) checkBlackouts(p Proposal, v *fault.List) {
+	location, added := p.added()
 	if added.Empty() {
 		return
 	}
@@ -95,24 +83,24 @@ func (r *Room) checkBlackouts(w Proposal, v *fault.List) {
 	}
 }
 
-func (r *Room) checkCapacity(w Proposal, v *fault.List) {
-	if r.Capacity == 0 || w.Persons <= r.Capacity || w.Booked != nil && w.Persons <= w.Booked.Persons {
+func (r *Room) checkCapacity(p Proposal, v *fault.List) {
+	if r.Capacity == 0 || p.Persons <= r.Capacity || p.Booked != nil && p.Persons <= p.Booked.Persons {
 		return
 	}
-	figures := fault.Figures{RoomID: r.ID, Limit: r.Capacity, Actual: w.Persons}
-	v.Violate("attendees", "capacity", figures, "%s seats %d, not %d", r.Name, r.Capacity, w.Persons)
+	figures := fault.Figures{RoomID: r.ID, Limit: r.Capacity, Actual: p.Persons}
+	v.Violate("attendees", "capacity", figures, "%s seats %d, not %d", r.Name, r.Capacity, p.Persons)
 }
 
 // checkDuration accepts a length that fits either by the room's clocks or by elapsed time. When
 // clocks change, a night from 22:00 to 06:00 still counts as eight hours.
-func (r *Room) checkDuration(w Proposal, limits Limits, v *fault.List) {
-	passes := w.Slot.Duration()
+func (r *Room) checkDuration(p Proposal, limits Limits, v *fault.List) {
+	passes := p.Slot.Duration()
 	shown := passes
-	if d := clock.Wall(w.Slot.End, clock.ZoneOrUTC(r.Zone)).Sub(clock.Wall(w.Slot.Start, clock.ZoneOrUTC(r.Zone))); d > 0 {
+	if d := clock.Wall(p.Slot.End, clock.ZoneOrUTC(r.Zone)).Sub(clock.Wall(p.Slot.Start, clock.ZoneOrUTC(r.Zone))); d > 0 {
 		shown = d
 	}
-	longer := w.Booked == nil || w.Slot.End.After(w.Booked.End)
-	shorter := w.Booked == nil || w.Slot.End.Before(w.Booked.End)
+	longer := p.Booked == nil || p.Slot.End.After(p.Booked.End)
+	shorter := p.Booked == nil || p.Slot.End.Before(p.Booked.End)
 	if least, d := r.Policy.MinDuration, max(passes, shown); shorter && d < least {
 		v.Violate("end", "min_duration", r.bound(least, d), "%s must be booked for at least %s", r.Name, clock.FormatDuration(least))
 	}
@@ -126,8 +114,8 @@ func (r *Room) checkDuration(w Proposal, limits Limits, v *fault.List) {
 	}
 }
 
-func (r *Room) checkHours(w Proposal, v *fault.List) {
-	location, added := w.added()
+func (r *Room) checkHours(p Proposal, v *fault.List) {
+	location, added := p.added()
 	if added.Empty() || r.Open(added) {
 		return
 	}
@@ -138,7 +126,7 @@ func (r *Room) checkHours(w Proposal, v *fault.List) {
 
 // checkStep requires both ends on the grid of the room's clock. The length is then a multiple of
 // the step by that clock, even if the clock changes in between.
-func (r *Room) checkStep(w Proposal, v *fault.List) {
+func (r *Room) checkStep(p Proposal, v *fault.List) {
 	step := r.Policy.Step
 	if step == 0 {
 		return
@@ -151,11 +139,11 @@ func (r *Room) checkStep(w Proposal, v *fault.List) {
 				r.Name, clock.FormatDuration(step), r.Zone, edge, timeText(t))
 		}
 	}
-	if w.Booked == nil {
-		check("start", "start", w.Slot.Start)
+	if p.Booked == nil {
+		check("start", "start", p.Slot.Start)
 	}
-	if w.Booked == nil || !w.Slot.End.Equal(w.Booked.End) {
-		check("end", "end", w.Slot.End)
+	if p.Booked == nil || !p.Slot.End.Equal(p.Booked.End) {
+		check("end", "end", p.Slot.End)
 	}
 }
 
@@ -175,10 +163,10 @@ func InPast(location string, edge, end, now time.Time) fault.Fault {
 	}
 }
 
-func (r *Room) checkLead(w Proposal, limits Limits, v *fault.List) {
-	lead := w.Slot.Start.Sub(w.Now)
-	if lead < -Tolerance || !w.Slot.End.After(w.Now) {
-		*v = append(*v, InPast("start", w.Slot.Start, w.Slot.End, w.Now))
+func (r *Room) checkLead(p Proposal, limits Limits, v *fault.List) {
+	lead := p.Slot.Start.Sub(p.Now)
+	if lead < -Tolerance || !p.Slot.End.After(p.Now) {
+		*v = append(*v, InPast("start", p.Slot.Start, p.Slot.End, p.Now))
 		return
 	}
 	if least := r.Policy.MinNotice; least > 0 && lead < least {
@@ -193,108 +181,26 @@ func (r *Room) checkLead(w Proposal, limits Limits, v *fault.List) {
 	}
 }
 
-// bound are the figures of the installation's rule about a length of time.
 func bound(limit, actual time.Duration) fault.Figures {
 	return fault.Figures{Limit: clock.FormatDuration(limit), Actual: clock.FormatDuration(actual.Truncate(time.Second))}
 }
 
-// bound are the figures of the room's.
 func (r *Room) bound(limit, actual time.Duration) fault.Figures {
 	f := bound(limit, actual)
 	f.RoomID = r.ID
 	return f
 }
 
-// wallClock is t as clocks in loc show it.
 func wallClock(t time.Time, loc *time.Location) string {
 	t = t.In(loc)
 	return t.Format(time.DateOnly) + " " + timeText(t)
 }
 
-// timeText is the time of day, as short as it can be.
 func timeText(t time.Time) string {
 	if t.Second() == 0 && t.Nanosecond() == 0 {
 		return t.Format("15:04")
 	}
 	return t.Format("15:04:05.999999")
-}
-
-// Open reports whether the room is open during the whole slot. A room without opening hours is
-// always open.
-func (r *Room) Open(slot clock.Slot) bool {
-	if len(r.Policy.OpeningHours) == 0 || slot.Empty() {
-		return true
-	}
-	until := slot.Start
-	for open := range r.Policy.intervals(slot, clock.ZoneOrUTC(r.Zone)) {
-		if open.Start.After(until) {
-			return false
-		}
-		if until = clock.Later(until, open.End); !until.Before(slot.End) {
-			return true
-		}
-	}
-	return false
-}
-
-// intervals in which the room is open on the days that slot touches, by start. Those of the
-// day before count too: a night reaches into the morning.
-func (p *Policy) intervals(slot clock.Slot, loc *time.Location) iter.Seq[clock.Slot] {
-	return func(yield func(clock.Slot) bool) {
-		y, mo, d := slot.Start.In(loc).Date()
-		day := time.Date(y, mo, d-1, 0, 0, 0, 0, time.UTC) // a date, not an instant
-		var open []clock.Slot
-		for ; clock.InstantOrChange(day, loc).Before(slot.End); day = day.AddDate(0, 0, 1) {
-			open = open[:0]
-			for _, h := range p.OpeningHours {
-				if !slices.Contains(h.Days, clock.Weekdays[day.Weekday()]) {
-					continue
-				}
-				from, to := h.minutes()
-				if to <= from {
-					to += 24 * 60
-				}
-				open = append(open, clock.Slot{
-					Start: clock.InstantOrChange(day.Add(time.Duration(from)*time.Minute), loc),
-					End:   clock.InstantOrChange(day.Add(time.Duration(to)*time.Minute), loc),
-				})
-			}
-			slices.SortFunc(open, func(a, b clock.Slot) int { return a.Start.Compare(b.Start) })
-			for _, s := range open {
-				if !yield(s) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// minutes since midnight of both ends.
-func (h OpeningHours) minutes() (from, to int) {
-	from, _ = ParseTimeOfDay(h.From)
-	to, _ = ParseTimeOfDay(h.To)
-	return from, to
-}
-
-// ParseTimeOfDay parses HH:MM, 00:00 to 24:00, as minutes since midnight.
-func ParseTimeOfDay(s string) (minutes int, ok bool) {
-	if s == "24:00" {
-		return 24 * 60, true
-	}
-	t, err := time.Parse("15:04", s)
-	if err != nil || len(s) != len("15:04") {
-		return 0, false
-	}
-	return t.Hour()*60 + t.Minute(), true
-}
-
-// hours as one reads them: "MO TU 08:00-20:00, SA 10:00-14:00".
-func (p *Policy) hours() string {
-	parts := make([]string, len(p.OpeningHours))
-	for i, h := range p.OpeningHours {
-		parts[i] = fmt.Sprintf("%s %s-%s", strings.Join(h.Days, " "), h.From, h.To)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // Stricter returns the stricter of two upper limits. 0 means no limit.

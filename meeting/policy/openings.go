@@ -54,37 +54,6 @@ func (r *Room) First(gap clock.Slot, length time.Duration) time.Time {
 	return start
 }
 
-// OpenHours returns the parts of span in which the room is open. A room in an unknown time zone
-// never is.
-func (r *Room) OpenHours(span clock.Slot) []clock.Slot {
-	loc, err := fault.StoredZone(r.Zone)
-	if err != nil {
-		return nil
-	}
-	return r.Policy.OpenHours(span, loc)
-}
-
-// OpenHours returns the parts of span within the opening hours, adjacent ones joined. Without
-// opening hours it returns the whole span.
-func (p *Policy) OpenHours(span clock.Slot, loc *time.Location) []clock.Slot {
-	if len(p.OpeningHours) == 0 {
-		return []clock.Slot{span}
-	}
-	var open []clock.Slot
-	for s := range p.intervals(span, loc) {
-		s, ok := s.Intersect(span)
-		if !ok {
-			continue
-		}
-		if n := len(open); n > 0 && !s.Start.After(open[n-1].End) {
-			open[n-1].End = clock.Later(open[n-1].End, s.End)
-		} else {
-			open = append(open, s)
-		}
-	}
-	return open
-}
-
 // onGrid returns the first instant from t on that lies on the room's grid, which counts steps from
 // midnight by its clock.
 func (r *Room) onGrid(t time.Time, loc *time.Location) time.Time {

@@ -33,6 +33,17 @@ type Quota struct {
 	Duration time.Duration // 0: not limited
 }
 
+// Limits of the installation apply to every room; a room may be stricter. Zero means no limit.
+type Limits struct {
+	MaxDuration    time.Duration
+	MaxAdvance     time.Duration
+	MaxOccurrences int // of one series
+	MaxInvitations int // of one series: attendees times dates
+	MaxRoomDates   int // of one series: rooms times dates
+	MaxWaits       int // places that one person has on the waiting list at a time
+	Person         PersonLimits
+}
+
 // Room is what the rules know of a room. Times of day in its policy are in its Zone.
 type Room struct {
 	ID        int64
