@@ -1,10 +1,6 @@
 package policy
 
 import (
-	"fmt"
-	"iter"
-	"slices"
-	"strings"
 	"time"
 
 	"punctual/account/fault"
