@@ -79,19 +79,17 @@ func occupanciesOf(rooms, from, to string) string {
 var (
 	getTaken = write(`SELECT o.room_id, o.starts_at, o.ends_at FROM
 		` + takenOfRooms + `
-		WHERE ` + unlapsed("$4") + `
-		ORDER BY o.room_id, o.starts_at`)
+		WHERE ` + unlapsed("$4"))
 	getAllTaken = write(`SELECT {postgres: string_agg(int8send(o.room_id) || timestamptz_send(o.starts_at) || timestamptz_send(o.ends_at), '')}
 		{sqlite: o.room_id, CAST(o.starts_at AS integer), CAST(o.ends_at AS integer)}
 		FROM (` + rowsWithin("occupancies", "o.room_id, o.starts_at, o.ends_at, o.lapses_at", "$1", "$2") + `) AS o
 		WHERE ` + unlapsed("$3"))
 	getHeldBy = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at ` + heldMeetings("$3", "$4", "$5") + `
-		AND o.room_id {postgres: = ANY ($2::bigint[])}{sqlite: IN (SELECT value FROM json_each($2))}`)
+		AND +o.room_id {postgres: = ANY ($2::bigint[])}{sqlite: IN (SELECT value FROM json_each($2))}`)  // by meeting: an index would be asked for each of the rooms
 	getBooked = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at FROM
 		` + takenOfRooms + `
 		JOIN meetings AS m ON m.id = o.meeting_id
-		WHERE NOT o.held AND ` + unlapsed("$4") + `
-		ORDER BY o.room_id, o.starts_at`)
+		WHERE NOT o.held AND ` + unlapsed("$4"))
 	getOccupants = write(selectMeetings + `
 		WHERE m.id IN (SELECT o.meeting_id FROM occupancies AS o WHERE ` + ofRoom("$1", "$2", "$3") + `)
 		ORDER BY m.starts_at, m.id`)
@@ -173,7 +171,7 @@ func slotOf(rows *sql.Rows, room *int64) (t clock.Slot, err error) {
 	return t, err
 }
 
-// slots of rooms.
+// slots of rooms, by start. They are sorted here, if at all: an index of rooms has them in that order.
 func (s *Store) slots(ctx context.Context, scan func(*sql.Rows, *int64) (clock.Slot, error), q statement, args ...any) (map[int64][]clock.Slot, error) {
 	found := map[int64][]clock.Slot{}
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
@@ -184,6 +182,12 @@ func (s *Store) slots(ctx context.Context, scan func(*sql.Rows, *int64) (clock.S
 	}, q, args...)
 	if err != nil {
 		return nil, fmt.Errorf("slots of rooms: %w", err)
+	}
+	byStart := func(a, b clock.Slot) int { return a.Start.Compare(b.Start) }
+	for _, of := range found {
+		if !slices.IsSortedFunc(of, byStart) {
+			slices.SortFunc(of, byStart)
+		}
 	}
 	return found, nil
 }
