@@ -10,6 +10,7 @@ import (
 
 	"punctual/account"
 	accountstore "punctual/account/gormstore"
+	"punctual/account/rest"
 	"punctual/meeting"
 	"punctual/meeting/events"
 	meetingstore "punctual/meeting/gormstore"
@@ -292,9 +293,9 @@ func (a noticesAdapter) OfMeeting(ctx context.Context, id meeting.ID, p meeting.
 func meetingNotification(n notify.Notification) meetinghttp.MeetingNotification {
 	return meetinghttp.MeetingNotification{
 		ID: n.ID, MeetingID: n.MeetingID, Kind: string(n.Kind), Channel: string(n.Channel),
-		UserID: orNull(n.To.UserID), Name: n.To.Name, Address: n.To.Address,
+		UserID: rest.OrNull(n.To.UserID), Name: n.To.Name, Address: n.To.Address,
 		State: string(n.State), Due: n.Due, Attempts: n.Attempts,
-		MessageID: orNull(n.MessageID), LastError: orNull(n.LastError), SentAt: orNull(n.SentAt),
+		MessageID: rest.OrNull(n.MessageID), LastError: rest.OrNull(n.LastError), SentAt: rest.OrNull(n.SentAt),
 		CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
+	"punctual/account/fault"
 	accounthttp "punctual/account/httpapi"
+	"punctual/account/rest"
 	"punctual/app/config"
 	"punctual/delayjob"
 	"punctual/delayjob/admin"
@@ -95,7 +97,7 @@ func (a *Application) meetingOf(ctx context.Context, job, key string) *int64 {
 		return &id
 	case "notify":
 		if n, err := a.notifications.Get(ctx, id); err == nil {
-			return orNull(n.MeetingID)
+			return rest.OrNull(n.MeetingID)
 		}
 	}
 	return nil
@@ -103,9 +105,9 @@ func (a *Application) meetingOf(ctx context.Context, job, key string) *int64 {
 
 // meetingLateness counts how late the meetings of a span were started and ended.
 func (a *Application) meetingLateness(ctx context.Context, from, to string, bounds []time.Duration) (started, ended jobhttp.Histogram, since, until time.Time, err error) {
-	var f queryFaults
-	span := clock.Slot{Start: f.instant("query.from", from), End: f.instant("query.to", to)}
-	if err := f.err(); err != nil {
+	var faults fault.List
+	span := clock.Slot{Start: queryInstant(&faults, "query.from", from), End: queryInstant(&faults, "query.to", to)}
+	if err := faults.Err(); err != nil {
 		return started, ended, since, until, err
 	}
 	s, e, span, err := a.reports.Punctuality(ctx, span, bounds)

@@ -87,16 +87,9 @@ func (a *Application) addEntry(ctx context.Context, e audit.Entry) {
 const auditTrim = 6 * time.Hour
 
 func (a *Application) trimAudit(ctx context.Context) error {
-	ticker := time.NewTicker(auditTrim)
-	defer ticker.Stop()
-	for {
+	return every(ctx, auditTrim, func() {
 		if err := audit.Trim(ctx, a.db.Gorm, time.Now().Add(-a.latest.Load().Audit.Keep)); err != nil && ctx.Err() == nil {
 			a.log.Warn("deleting old entries of the installation history failed, retrying later", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	})
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"gorm.io/gorm"
 
+	"punctual/account/fault"
+	"punctual/account/rest"
 	"punctual/app/audit"
 	"punctual/meeting"
 )
@@ -89,14 +91,14 @@ func (a *auditAPI) list(ctx context.Context, in *auditQuery) (*auditList, error)
 	for i := range lines {
 		out.Body.Items[i] = viewLine(&lines[i])
 	}
-	out.Body.NextCursor = orNull(next)
+	out.Body.NextCursor = rest.OrNull(next)
 	return out, nil
 }
 
 func viewLine(l *audit.Line) auditEntry {
 	e := auditEntry{
-		ID: l.ID, At: l.At, Action: l.Action, Address: orNull(l.Address), Reason: orNull(l.Reason),
-		Actor:   auditActor{Kind: string(l.Actor.Kind), ID: orNull(l.Actor.ID), Name: l.Actor.Name},
+		ID: l.ID, At: l.At, Action: l.Action, Address: rest.OrNull(l.Address), Reason: rest.OrNull(l.Reason),
+		Actor:   auditActor{Kind: string(l.Actor.Kind), ID: rest.OrNull(l.Actor.ID), Name: l.Actor.Name},
 		Subject: auditSubject{Kind: l.Subject, ID: l.SubjectID, Name: l.Name},
 		Changes: make(map[string]auditChange, len(l.Changes)),
 	}
@@ -107,9 +109,9 @@ func viewLine(l *audit.Line) auditEntry {
 }
 
 func (in *auditQuery) query() (audit.Query, error) {
-	var f queryFaults
+	var faults fault.List
 	q := audit.Query{
-		From: f.instant("query.from", in.From), To: f.instant("query.to", in.To),
+		From: queryInstant(&faults, "query.from", in.From), To: queryInstant(&faults, "query.to", in.To),
 		Text: strings.TrimSpace(in.Q), Limit: in.Limit, Cursor: in.Cursor,
 	}
 	switch kind := meeting.ActorKind(in.Actor); kind {
@@ -119,7 +121,7 @@ func (in *auditQuery) query() (audit.Query, error) {
 	default:
 		id, err := strconv.ParseInt(in.Actor, 10, 64)
 		if err != nil || id <= 0 {
-			f.add("query.actor", "malformed", "is neither a user's id nor user, timer or system")
+			faults.Add("query.actor", "malformed", "is neither a user's id nor user, timer or system")
 		}
 		q.ActorID, q.ActorKind = id, meeting.ActorUser
 	}
@@ -129,12 +131,12 @@ func (in *auditQuery) query() (audit.Query, error) {
 			continue
 		}
 		if subject, verb, ok := strings.Cut(action, "."); !ok || subject == "" || verb == "" || strings.Contains(subject, "*") {
-			f.add("query.action", "malformed", strconv.Quote(action)+" is not of the form room.changed or room.*")
+			faults.Add("query.action", "malformed", "%q is not of the form room.changed or room.*", action)
 		}
 		q.Actions = append(q.Actions, action)
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
-		f.add("query.to", "invalid_span", "must be after from")
+		faults.Add("query.to", "invalid_span", "must be after from")
 	}
-	return q, f.err()
+	return q, faults.Err()
 }

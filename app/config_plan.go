@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"punctual/account/rest"
 	"punctual/app/config"
 	"punctual/app/database"
 	"punctual/meeting"
@@ -94,7 +95,7 @@ func planConfig(ctx context.Context, forecasts *forecast.Service, by meeting.Act
 		Reminders: make([]PlannedReminder, len(f.Reminders)), Requests: make([]PlannedRequest, len(f.Requests)), Refusals: make([]PlannedRefusal, len(f.Refusals)),
 	}
 	for i, r := range f.Reminders {
-		p.Reminders[i] = PlannedReminder{NewPlannedMeeting(r.Meeting), r.Before, instantOrNull(r.From), instantOrNull(r.To), r.Channels, r.TooLate}
+		p.Reminders[i] = PlannedReminder{NewPlannedMeeting(r.Meeting), r.Before, rest.InstantOrNull(r.From), rest.InstantOrNull(r.To), r.Channels, r.TooLate}
 	}
 	for i, r := range f.Requests {
 		p.Requests[i] = PlannedRequest{NewPlannedMeeting(r.Meeting), r.Deadline.UTC(), r.Anew.UTC(), outcomeWord(r.Outcome), outcomeWord(r.AnewTo)}

@@ -73,20 +73,6 @@ func (w *clockWatch) look(ctx context.Context) {
 	}
 }
 
-// run looks every so often, for a process without a loader, which would ask for it.
-func (w *clockWatch) run(ctx context.Context, every time.Duration) error {
-	t := time.NewTicker(every)
-	defer t.Stop()
-	for {
-		w.look(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-		}
-	}
-}
-
 const clockRounds = 5 // the median of so many is not moved by a slow answer or two
 
 func measureClocks(ctx context.Context, db *sql.DB, client redis.UniversalClient) (time.Duration, error) {

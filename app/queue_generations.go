@@ -28,9 +28,7 @@ func newGenerations(q Queue, horizon time.Duration, log *slog.Logger) *generatio
 }
 
 func (g *generations) run(ctx context.Context) error {
-	t := time.NewTicker(g.every)
-	defer t.Stop()
-	for {
+	return every(ctx, g.every, func() {
 		deleted, err := g.queue.RenewGeneration(ctx, g.unused)
 		if err != nil {
 			g.log.Debug("renewing the generation of keys failed", "error", err)
@@ -38,10 +36,5 @@ func (g *generations) run(ctx context.Context) error {
 		for _, name := range deleted {
 			g.log.Info("deleted Redis keys of an earlier number of shards", "generation", name)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-		}
-	}
+	})
 }

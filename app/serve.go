@@ -103,7 +103,7 @@ func (a *Application) run(ctx context.Context, l net.Listener, h http.Handler, r
 	}
 	g.Go(func() error { return a.broadcasts.run(ctx) })
 	if a.clock != nil && !a.role.works() { // else the loader looks
-		g.Go(func() error { return a.clock.run(ctx, time.Minute) })
+		g.Go(func() error { return every(ctx, time.Minute, func() { a.clock.look(ctx) }) })
 	}
 	if gs := newGenerations(a.queue, a.config.Queue.Horizon, a.log); gs != nil {
 		g.Go(func() error { return gs.run(ctx) })

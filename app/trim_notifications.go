@@ -13,9 +13,7 @@ const (
 )
 
 func (a *Application) trimNotifications(ctx context.Context) error {
-	ticker := time.NewTicker(notificationsTrim)
-	defer ticker.Stop()
-	for {
+	return every(ctx, notificationsTrim, func() {
 		before := time.Now().Add(-a.latest.Load().Notifications.Keep)
 		rows, err := a.ledger.Trim(ctx, before, trimPause)
 		a.metrics.deleted.WithLabelValues("notifications").Add(float64(rows))
@@ -27,10 +25,5 @@ func (a *Application) trimNotifications(ctx context.Context) error {
 		if err != nil {
 			a.log.Warn("deleting old outbox files failed, retrying later", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	})
 }

@@ -4,12 +4,9 @@
 package httpapi
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -81,28 +78,4 @@ type IDInput struct {
 // IfMatchInput is embedded in the input of changes.
 type IfMatchInput struct {
 	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; answers 412 if the resource has changed since" example:"\"3\""`
-}
-
-// version returns the required version, or nil for any. A malformed tag matches no version.
-func (i IfMatchInput) version() *int64 {
-	tag := strings.TrimSpace(i.IfMatch)
-	if tag == "" || tag == "*" {
-		return nil
-	}
-	tag = strings.TrimPrefix(tag, "W/") // a proxy that compresses responses makes the tag weak
-	version, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
-	if err != nil {
-		version = -1
-	}
-	return &version
-}
-
-func etag(version int64) string { return fmt.Sprintf(`"%d"`, version) }
-
-func orNull[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
 }

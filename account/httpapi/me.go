@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/account/rest"
 )
 
 type updateMeInput struct {
@@ -68,7 +69,7 @@ func (h *handlers) me(ctx context.Context, _ *struct{}) (*userOutput, error) {
 
 func (h *handlers) updateMe(ctx context.Context, in *updateMeInput) (*userOutput, error) {
 	b := &in.Body
-	u, err := h.svc.UpdateMe(ctx, caller(ctx), in.version(), account.MePatch{
+	u, err := h.svc.UpdateMe(ctx, caller(ctx), rest.IfMatch(in.IfMatch), account.MePatch{
 		Name: b.Name, Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone,
 		Password: b.Password, CurrentPassword: b.CurrentPassword, Away: b.Away.away(),
 		EndTokens: b.EndTokens, EndFeeds: b.EndFeeds,

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/account/rest"
 )
 
 // TokenBody is an API token.
@@ -92,7 +93,7 @@ func (h *handlers) listUserSessions(ctx context.Context, in *userTokensInput) (*
 		return nil, err
 	}
 	out := &sessionsOutput{}
-	out.Body.Items, out.Body.NextCursor = make([]SignInBody, len(tokens)), orNull(next)
+	out.Body.Items, out.Body.NextCursor = make([]SignInBody, len(tokens)), rest.OrNull(next)
 	for i, t := range tokens {
 		out.Body.Items[i] = SignInBody{t.ID, t.CreatedAt, t.LastUsedAt, t.ExpiresAt, t.ID == caller(ctx).TokenID}
 	}
@@ -117,11 +118,11 @@ func tokensOutputOf(tokens []*account.Token, next string, err error) (*tokensOut
 		return nil, err
 	}
 	out := &tokensOutput{}
-	out.Body.Items, out.Body.NextCursor = make([]TokenBody, len(tokens)), orNull(next)
+	out.Body.Items, out.Body.NextCursor = make([]TokenBody, len(tokens)), rest.OrNull(next)
 	for i, t := range tokens {
 		out.Body.Items[i] = TokenBody{
 			ID: t.ID, Name: t.Name, Scopes: t.Scopes, CreatedAt: t.CreatedAt,
-			ExpiresAt: orNull(t.ExpiresAt), LastUsedAt: orNull(t.LastUsedAt),
+			ExpiresAt: rest.OrNull(t.ExpiresAt), LastUsedAt: rest.OrNull(t.LastUsedAt),
 		}
 	}
 	return out, nil

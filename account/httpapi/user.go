@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/account/rest"
 )
 
 // UserBody is a user.
@@ -40,7 +41,7 @@ type userOutput struct {
 }
 
 func outputOfUser(u *account.User) *userOutput {
-	return &userOutput{ETag: etag(u.Version), Body: userOf(u)}
+	return &userOutput{ETag: rest.ETag(u.Version), Body: userOf(u)}
 }
 
 type usersOutput struct {
@@ -111,7 +112,7 @@ func (h *handlers) listUsers(ctx context.Context, in *struct{ PageInput }) (*use
 		return nil, err
 	}
 	out := &usersOutput{}
-	out.Body.Items, out.Body.NextCursor = make([]UserBody, len(users)), orNull(next)
+	out.Body.Items, out.Body.NextCursor = make([]UserBody, len(users)), rest.OrNull(next)
 	for i, u := range users {
 		out.Body.Items[i] = userOf(u)
 	}
@@ -126,7 +127,7 @@ func (h *handlers) createUser(ctx context.Context, in *createUserInput) (*create
 	if err != nil {
 		return nil, err
 	}
-	return &createUserOutput{Location: fmt.Sprintf("%s/users/%d", h.base, u.ID), ETag: etag(u.Version), Body: userOf(u)}, nil
+	return &createUserOutput{Location: fmt.Sprintf("%s/users/%d", h.base, u.ID), ETag: rest.ETag(u.Version), Body: userOf(u)}, nil
 }
 
 func (h *handlers) user(ctx context.Context, in *struct{ IDInput }) (*userOutput, error) {
@@ -139,7 +140,7 @@ func (h *handlers) user(ctx context.Context, in *struct{ IDInput }) (*userOutput
 
 func (h *handlers) updateUser(ctx context.Context, in *updateUserInput) (*userOutput, error) {
 	b := &in.Body
-	u, err := h.svc.UpdateUser(ctx, in.ID, in.version(), account.UserPatch{
+	u, err := h.svc.UpdateUser(ctx, in.ID, rest.IfMatch(in.IfMatch), account.UserPatch{
 		Email: b.Email, Name: b.Name, Role: (*account.Role)(b.Role), Password: b.Password,
 		Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone, Disabled: b.Disabled, Away: b.Away.away(),
 		EndTokens: b.EndTokens, EndFeeds: b.EndFeeds,

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account/fault"
+	"punctual/account/rest"
 	"punctual/delayjob"
 	"punctual/delayjob/admin"
 )
@@ -58,7 +59,7 @@ func (a *api) listDead(ctx context.Context, in *deadQuery) (*deadList, error) {
 		return nil, err
 	}
 	out := &deadList{}
-	out.Body.NextCursor = orNull(next)
+	out.Body.NextCursor = rest.OrNull(next)
 	out.Body.Items = make([]DeadJobView, len(rows))
 	for i, f := range rows {
 		out.Body.Items[i] = a.viewDead(ctx, f)
@@ -115,7 +116,7 @@ func (a *api) deadJob(ctx context.Context, in *deadID) (*deadDetail, error) {
 	out.Body.DeadJobView = a.viewDead(ctx, f)
 	out.Body.Discarded = f.DiscardedAt
 	if held {
-		out.Body.Queued, out.Body.Due, out.Body.Headers = true, instantOrNull(info.Due), info.Headers
+		out.Body.Queued, out.Body.Due, out.Body.Headers = true, rest.InstantOrNull(info.Due), info.Headers
 		out.Body.Payload = new(strings.ToValidUTF8(string(info.Body), "\uFFFD"))
 	}
 	return out, nil

@@ -16,6 +16,7 @@ import (
 
 	"punctual/account"
 	"punctual/account/fault"
+	"punctual/account/rest"
 	"punctual/delayjob"
 	"punctual/delayjob/admin"
 )
@@ -147,7 +148,7 @@ func (a *api) list(ctx context.Context, _ *struct{}) (*jobList, error) {
 		names := slices.Sorted(maps.Keys(found))
 		for _, name := range names[:min(len(names), mostUnknown)] {
 			s := found[name]
-			out.Body.Unknown = append(out.Body.Unknown, unknownJobView{strings.ToValidUTF8(name, "\uFFFD"), s.Delayed, s.Ready, s.Reserved, s.Dead, instantOrNull(s.Oldest)})
+			out.Body.Unknown = append(out.Body.Unknown, unknownJobView{strings.ToValidUTF8(name, "\uFFFD"), s.Delayed, s.Ready, s.Reserved, s.Dead, rest.InstantOrNull(s.Oldest)})
 		}
 	}
 	out.Body.Items = make([]JobView, 0, len(a.Jobs))
@@ -180,7 +181,7 @@ func (a *api) view(ctx context.Context, job string, paused map[string]admin.Paus
 func (a *api) viewOf(job string, s delayjob.Stats, paused map[string]admin.Pause) JobView {
 	o := a.settings[job]
 	v := JobView{
-		Name: job, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, OldestDue: instantOrNull(s.Oldest), Paused: s.Paused,
+		Name: job, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, OldestDue: rest.InstantOrNull(s.Oldest), Paused: s.Paused,
 		Settings: JobSettings{
 			Concurrency: o.Concurrency, Batch: o.Batch, Lease: shortDuration(o.Lease), MaxRuntime: shortDuration(o.MaxRuntime),
 			MaxAttempts: max(-1, o.MaxAttempts), Rate: o.Rate,
@@ -278,30 +279,16 @@ func (a *api) messages(ctx context.Context, in *messagesQuery) (*messageList, er
 	for i, m := range infos {
 		out.Body.Items[i] = messageView{
 			ID: m.ID(), Key: m.Key, Version: m.Version, State: string(m.State), Due: m.Due.UTC(), Attempts: m.Attempt,
-			WaitsUntil: instantOrNull(m.WaitsUntil), LeaseUntil: instantOrNull(m.LeaseUntil), MeetingID: a.MeetingOf(ctx, in.Name, m.Key),
+			WaitsUntil: rest.InstantOrNull(m.WaitsUntil), LeaseUntil: rest.InstantOrNull(m.LeaseUntil), MeetingID: a.MeetingOf(ctx, in.Name, m.Key),
 		}
 	}
-	out.Body.NextCursor = orNull(next)
+	out.Body.NextCursor = rest.OrNull(next)
 	return out, nil
 }
 
 const mostUnknown = 100
 
 var errCursor = fault.Invalid("query.cursor", "invalid_cursor", "must be a cursor returned by this list")
-
-func orNull[T comparable](v T) *T {
-	if v == *new(T) {
-		return nil
-	}
-	return &v
-}
-
-func instantOrNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return new(t.UTC())
-}
 
 // shortDuration formats d without zero units: 15m, not 15m0s.
 func shortDuration(d time.Duration) string {

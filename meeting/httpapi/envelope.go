@@ -2,8 +2,8 @@ package httpapi
 
 import (
 	"strconv"
-	"strings"
 
+	"punctual/account/rest"
 	"punctual/meeting"
 )
 
@@ -58,19 +58,7 @@ type Guard struct {
 	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; if it is no longer the current one the answer is 412"`
 }
 
-// version is nil if any will do. A tag that is none of ours matches no version.
-func (g Guard) version() *int64 {
-	tag := strings.TrimSpace(g.IfMatch)
-	if tag == "" || tag == "*" {
-		return nil
-	}
-	tag = strings.Trim(strings.TrimPrefix(tag, "W/"), `"`)
-	v, err := strconv.ParseInt(tag, 10, 64)
-	if err != nil {
-		v = -1
-	}
-	return &v
-}
+func (g Guard) version() *int64 { return rest.IfMatch(g.IfMatch) }
 
 // guardedInput asks for something that needs no body.
 type guardedInput struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"punctual/account/rest"
 	"punctual/notify"
 )
 
@@ -66,19 +67,12 @@ type Notification struct {
 
 func view(n notify.Notification) Notification {
 	return Notification{
-		ID: n.ID, MeetingID: orNull(n.MeetingID), Title: n.Facts.Title, Kind: string(n.Kind), Channel: string(n.Channel),
-		UserID: orNull(n.To.UserID), Name: n.To.Name, Address: n.To.Address,
-		State: string(n.State), Due: n.Due, Expires: orNull(n.Expires), Attempts: n.Attempts,
-		MessageID: orNull(n.MessageID), LastError: orNull(n.LastError), SentAt: orNull(n.SentAt),
+		ID: n.ID, MeetingID: rest.OrNull(n.MeetingID), Title: n.Facts.Title, Kind: string(n.Kind), Channel: string(n.Channel),
+		UserID: rest.OrNull(n.To.UserID), Name: n.To.Name, Address: n.To.Address,
+		State: string(n.State), Due: n.Due, Expires: rest.OrNull(n.Expires), Attempts: n.Attempts,
+		MessageID: rest.OrNull(n.MessageID), LastError: rest.OrNull(n.LastError), SentAt: rest.OrNull(n.SentAt),
 		CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
 	}
-}
-
-func orNull[T comparable](v T) *T {
-	if v == *new(T) {
-		return nil
-	}
-	return &v
 }
 
 type listInput struct {
@@ -126,7 +120,7 @@ func (h *handlers) list(ctx context.Context, in *listInput) (*listOutput, error)
 	for i, n := range page.Items {
 		out.Body.Items[i] = view(n)
 	}
-	out.Body.NextCursor = orNull(page.Next.String())
+	out.Body.NextCursor = rest.OrNull(page.Next.String())
 	return out, nil
 }
 
@@ -174,7 +168,7 @@ func (h *handlers) get(ctx context.Context, in *target) (*detailOutput, error) {
 	}
 	if h.nextTry != nil && (n.State == notify.Pending || n.State == notify.Sending) {
 		m := n.Message()
-		out.Body.NextTry = orNull(h.nextTry(ctx, m.Job, m.Key).UTC())
+		out.Body.NextTry = rest.OrNull(h.nextTry(ctx, m.Job, m.Key).UTC())
 	}
 	return out, nil
 }

@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/account/rest"
 	"punctual/delayjob/topics"
 )
 
@@ -53,20 +52,6 @@ type WebhookInput struct {
 	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; another current version answers 412"`
 }
 
-// based is nil if any version will do. A tag that is none of ours matches no version.
-func (i WebhookInput) based() *int64 {
-	tag := strings.TrimSpace(i.IfMatch)
-	if tag == "" || tag == "*" {
-		return nil
-	}
-	tag = strings.TrimPrefix(tag, "W/") // a proxy that compressed the answer made it weak
-	version, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
-	if err != nil {
-		version = -1
-	}
-	return &version
-}
-
 type setWebhookInput struct {
 	WebhookInput
 	Body struct {
@@ -99,7 +84,7 @@ func (h *handlers) setWebhook(ctx context.Context, in *setWebhookInput) (*webhoo
 	if n := in.Body.TimeoutMs; n != nil {
 		hook.Timeout = cmp.Or(millis(min(*n, topics.MaxTimeout.Milliseconds()+1)), -1)
 	}
-	w, err := h.s.SetWebhook(ctx, hook, in.based())
+	w, err := h.s.SetWebhook(ctx, hook, rest.IfMatch(in.IfMatch))
 	if err != nil {
 		return nil, err
 	}
@@ -110,5 +95,5 @@ func (h *handlers) deleteWebhook(ctx context.Context, in *WebhookInput) (*struct
 	if err := allow(ctx, in.Topic, account.TopicsAdmin); err != nil {
 		return nil, err
 	}
-	return nil, h.s.DeleteWebhook(ctx, in.Topic, in.based())
+	return nil, h.s.DeleteWebhook(ctx, in.Topic, rest.IfMatch(in.IfMatch))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punctual/account/fault"
+	"punctual/account/rest"
 	"punctual/notify/webhook"
 )
 
@@ -27,7 +28,7 @@ type Delivery struct {
 func viewDelivery(d *webhook.Delivery) Delivery {
 	return Delivery{
 		ID: d.ID, EventID: d.EventID, Event: d.Event, State: string(d.State), Attempts: d.Attempts,
-		Status: orNull(d.Status), LastError: orNull(d.LastError), DeliveredAt: orNull(d.DeliveredAt), Expires: d.Expires,
+		Status: rest.OrNull(d.Status), LastError: rest.OrNull(d.LastError), DeliveredAt: rest.OrNull(d.DeliveredAt), Expires: d.Expires,
 		CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt,
 	}
 }
@@ -64,7 +65,7 @@ func (h *handlers) deliveries(ctx context.Context, in *deliveriesInput) (*delive
 		out.Body.Items[i] = viewDelivery(d)
 	}
 	if page.Next != 0 {
-		out.Body.NextCursor = orNull(strconv.FormatInt(page.Next, 36))
+		out.Body.NextCursor = rest.OrNull(strconv.FormatInt(page.Next, 36))
 	}
 	return out, nil
 }

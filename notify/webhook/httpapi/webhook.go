@@ -5,12 +5,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"punctual/account/rest"
 	"punctual/notify/webhook"
 )
 
@@ -63,20 +62,13 @@ type Webhook struct {
 
 func view(w *webhook.Webhook) Webhook {
 	v := Webhook{
-		ID: w.ID, URL: w.URL, Events: w.Events, Active: w.Active, Stopped: orNull(w.Stopped),
+		ID: w.ID, URL: w.URL, Events: w.Events, Active: w.Active, Stopped: rest.OrNull(w.Stopped),
 		Version: w.Version, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
 	}
 	if v.Events == nil {
 		v.Events = []string{}
 	}
 	return v
-}
-
-func orNull[T comparable](v T) *T {
-	if v == *new(T) {
-		return nil
-	}
-	return &v
 }
 
 type webhookOutput struct {
@@ -140,20 +132,6 @@ type ChangeInput struct {
 	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; answers 412 if the webhook has changed since"`
 }
 
-// version returns the required version, or nil for any. A malformed tag matches no version.
-func (i ChangeInput) version() *int64 {
-	tag := strings.TrimSpace(i.IfMatch)
-	if tag == "" || tag == "*" {
-		return nil
-	}
-	tag = strings.TrimPrefix(tag, "W/") // a proxy that compresses responses makes the tag weak
-	version, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
-	if err != nil {
-		version = -1
-	}
-	return &version
-}
-
 func (h *handlers) get(ctx context.Context, in *Target) (*webhookOutput, error) {
 	w, err := h.svc.Webhook(ctx, in.ID)
 	if err != nil {
@@ -174,7 +152,7 @@ type updateWebhookInput struct {
 
 func (h *handlers) update(ctx context.Context, in *updateWebhookInput) (*webhookOutput, error) {
 	b := &in.Body
-	w, err := h.svc.Update(ctx, in.ID, in.version(), webhook.Patch{URL: b.URL, Secret: b.Secret, Events: b.Events, Active: b.Active})
+	w, err := h.svc.Update(ctx, in.ID, rest.IfMatch(in.IfMatch), webhook.Patch{URL: b.URL, Secret: b.Secret, Events: b.Events, Active: b.Active})
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +160,7 @@ func (h *handlers) update(ctx context.Context, in *updateWebhookInput) (*webhook
 }
 
 func (h *handlers) delete(ctx context.Context, in *ChangeInput) (*struct{}, error) {
-	return nil, h.svc.Delete(ctx, in.ID, in.version())
+	return nil, h.svc.Delete(ctx, in.ID, rest.IfMatch(in.IfMatch))
 }
 
 type pingWebhookOutput struct {
@@ -199,6 +177,6 @@ func (h *handlers) ping(ctx context.Context, in *Target) (*pingWebhookOutput, er
 		return nil, err
 	}
 	out := &pingWebhookOutput{}
-	out.Body.Status, out.Body.Error, out.Body.TookMs = orNull(o.Status), orNull(o.Error), o.Took.Milliseconds()
+	out.Body.Status, out.Body.Error, out.Body.TookMs = rest.OrNull(o.Status), rest.OrNull(o.Error), o.Took.Milliseconds()
 	return out, nil
 }
