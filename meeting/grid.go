@@ -73,10 +73,11 @@ func (q *GridQuery) draw(rooms []*Room, meetings []*Meeting) *Grid {
 		rooms = q.matching(rooms, meetings)
 		g.Meetings = within(rooms, meetings)
 	}
+	var open policy.OpenSpans
 	for _, r := range rooms {
 		span := q.span([]*Room{r})
 		r.Blackouts = slices.DeleteFunc(r.Blackouts, func(b policy.Blackout) bool { return !b.Slot.Overlaps(span) })
-		g.Rooms = append(g.Rooms, GridRoom{r, span.Without(r.OpenHours(span))})
+		g.Rooms = append(g.Rooms, GridRoom{r, span.Without(open.Of(&r.Room, span))})
 	}
 	return g
 }

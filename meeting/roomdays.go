@@ -51,15 +51,15 @@ func (c calendar) touched(s clock.Slot, day func(i int, part clock.Slot)) {
 	}
 }
 
-// days of a room whose meetings, by start, take what is booked.
-func (r *Room) days(c calendar, booked []clock.Slot) []RoomDay {
+// daysOf a room that is open at these times, and whose meetings, by start, take what is booked.
+func daysOf(r *Room, c calendar, open, booked []clock.Slot) []RoomDay {
 	days := make([]RoomDay, len(c)-1)
 	closed := make([]clock.Slot, len(r.Blackouts))
 	for i, b := range r.Blackouts {
 		closed[i] = b.Slot
 	}
-	for _, open := range r.OpenHours(c.span()) {
-		for _, gap := range open.Without(closed) {
+	for _, hours := range open {
+		for _, gap := range hours.Without(closed) {
 			c.touched(gap, func(i int, part clock.Slot) { days[i].Open += part.Duration() })
 		}
 	}

@@ -52,7 +52,8 @@ func TestRoom_days(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			same(t, "days", room.days(calendarOf(from, row.days, berlin), row.booked), row.want)
+			c := calendarOf(from, row.days, berlin)
+			same(t, "days", daysOf(room, c, room.OpenHours(c.span()), row.booked), row.want)
 		})
 	}
 }

@@ -3,6 +3,8 @@ package meeting
 import (
 	"context"
 	"time"
+
+	"punctual/meeting/policy"
 )
 
 // RoomDays returns how busy rooms are on each day from one date up to another, by each room's own
@@ -36,8 +38,10 @@ func (s *Service) RoomDays(ctx context.Context, q RoomQuery, roomID int64, from,
 	if err != nil {
 		return nil, "", err
 	}
+	var open policy.OpenSpans
 	for _, r := range rooms {
-		found = append(found, RoomDays{Room: r, Days: r.days(days[r.Zone], booked[r.ID])})
+		c := days[r.Zone]
+		found = append(found, RoomDays{Room: r, Days: daysOf(r, c, open.Of(&r.Room, c.span()), booked[r.ID])})
 	}
 	return found, next, nil
 }

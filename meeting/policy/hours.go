@@ -35,21 +35,24 @@ func (p *Policy) intervals(slot clock.Slot, loc *time.Location) iter.Seq[clock.S
 	return func(yield func(clock.Slot) bool) {
 		y, mo, d := slot.Start.In(loc).Date()
 		day := time.Date(y, mo, d-1, 0, 0, 0, 0, time.UTC) // a date, not an instant
+		times := make([]struct{ from, to time.Duration }, len(p.OpeningHours))
+		for i, h := range p.OpeningHours {
+			from, to := h.minutes()
+			if to <= from {
+				to += 24 * 60
+			}
+			times[i].from, times[i].to = time.Duration(from)*time.Minute, time.Duration(to)*time.Minute
+		}
 		var open []clock.Slot
 		for ; clock.InstantOrChange(day, loc).Before(slot.End); day = day.AddDate(0, 0, 1) {
 			open = open[:0]
-			for _, h := range p.OpeningHours {
-				if !slices.Contains(h.Days, clock.Weekdays[day.Weekday()]) {
-					continue
+			for i, h := range p.OpeningHours {
+				if slices.Contains(h.Days, clock.Weekdays[day.Weekday()]) {
+					open = append(open, clock.Slot{
+						Start: clock.InstantOrChange(day.Add(times[i].from), loc),
+						End:   clock.InstantOrChange(day.Add(times[i].to), loc),
+					})
 				}
-				from, to := h.minutes()
-				if to <= from {
-					to += 24 * 60
-				}
-				open = append(open, clock.Slot{
-					Start: clock.InstantOrChange(day.Add(time.Duration(from)*time.Minute), loc),
-					End:   clock.InstantOrChange(day.Add(time.Duration(to)*time.Minute), loc),
-				})
 			}
 			slices.SortFunc(open, func(a, b clock.Slot) int { return a.Start.Compare(b.Start) })
 			for _, s := range open {
@@ -115,6 +118,29 @@ func (p *Policy) OpenHours(span clock.Slot, loc *time.Location) []clock.Slot {
 		} else {
 			open = append(open, s)
 		}
+	}
+	return open
+}
+
+// OpenSpans remembers what [Room.OpenHours] returned: hundreds of rooms have the same hours. Callers
+// must not change its slots. The zero value is ready to use.
+type OpenSpans struct{ known map[openKey][]clock.Slot }
+
+type openKey struct {
+	zone, hours string
+	span        clock.Slot
+}
+
+// Of returns the parts of span in which the room is open; see [Room.OpenHours].
+func (o *OpenSpans) Of(r *Room, span clock.Slot) []clock.Slot {
+	key := openKey{r.Zone, r.Policy.hours(), span}
+	open, ok := o.known[key]
+	if !ok {
+		if o.known == nil {
+			o.known = map[openKey][]clock.Slot{}
+		}
+		open = r.OpenHours(span)
+		o.known[key] = open
 	}
 	return open
 }

@@ -82,3 +82,23 @@ func TestQuota_Spent(t *testing.T) {
 		same(t, c.name, c.quota.Spent(hours(9, 33), c.length, held, time.UTC), c.want)
 	}
 }
+
+func TestOpenSpans_remembersByHoursZoneAndSpan(t *testing.T) {
+	at := time.Date(2027, 3, 26, 0, 0, 0, 0, time.UTC)
+	hours := func(from string) Policy {
+		return Policy{OpeningHours: []OpeningHours{{Days: []string{"FR", "SU"}, From: from, To: "18:00"}}}
+	}
+	var open OpenSpans
+	for range 2 {
+		for _, zone := range []string{"Europe/Berlin", "Asia/Tokyo"} {
+			for _, p := range []Policy{{}, hours("08:00"), hours("09:00")} {
+				for days := range 3 {
+					r, span := &Room{Zone: zone, Policy: p}, clock.Slot{Start: at, End: at.AddDate(0, 0, 1+days)}
+					if got, want := open.Of(r, span), r.OpenHours(span); !slices.Equal(got, want) {
+						t.Errorf("%s %v in %v: %v instead of %v", zone, p.OpeningHours, span, got, want)
+					}
+				}
+			}
+		}
+	}
+}
