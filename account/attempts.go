@@ -50,7 +50,6 @@ func (a *attempts) begin(charges []charge) (end func(returned bool)) {
 	}
 }
 
-// changes returns a channel that closes when the charges of key change, or nil if no attempt runs.
 func (a *attempts) changes(key string) <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -98,13 +97,11 @@ func (a *attempts) charge(ctx context.Context, charges []charge) error {
 	return nil
 }
 
-// isFailure reports whether an attempt failed because of wrong credentials.
 func isFailure(err error) bool {
 	_, invalid := errors.AsType[*InvalidError](err)
 	return invalid || errors.Is(err, ErrUnauthorized)
 }
 
-// A charge is one attempt against one limit.
 type charge struct {
 	limiter Limiter
 	key     string

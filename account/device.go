@@ -31,7 +31,6 @@ func (d devices) mark(userID int64, device string, at int64) string {
 	return fmt.Sprintf("%s-%d-%s", device, at, hex.EncodeToString(h.Sum(nil)))
 }
 
-// known returns the ID of the device for the user, or "" if the cookie has no valid mark.
 func (d devices) known(cookie string, userID int64, now time.Time) string {
 	for _, m := range marks(cookie) {
 		part := markForm.FindStringSubmatch(m)
@@ -43,7 +42,6 @@ func (d devices) known(cookie string, userID int64, now time.Time) string {
 	return ""
 }
 
-// renew returns the new cookie of a device on which the user has just signed in.
 func (d devices) renew(cookie string, userID int64, now time.Time) string {
 	device := d.known(cookie, userID, now)
 	others := slices.DeleteFunc(marks(cookie), func(m string) bool { return device != "" && strings.HasPrefix(m, device) })

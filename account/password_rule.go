@@ -66,7 +66,6 @@ func distinct(s string) int {
 	return len(seen)
 }
 
-// sequence reports whether s is a run such as abcdefgh, 98765432 or 12345678901.
 func sequence(s string) bool {
 	rs := []rune(s)
 	up, down := true, true

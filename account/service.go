@@ -112,7 +112,6 @@ func Networks(clientIP string) []string {
 	return []string{netip.PrefixFrom(addr, 64).Masked().String(), netip.PrefixFrom(addr, 48).Masked().String()}
 }
 
-// checkIfMatch compares the current version with the one that a change is based on; nil: any.
 func checkIfMatch(ifMatch *int64, current int64) error {
 	if ifMatch != nil && *ifMatch != current {
 		return &VersionError{Current: current}

@@ -97,7 +97,6 @@ type Familiar struct{ User, Anyone bool }
 // networkTTL is how long a network stays familiar after a sign-in.
 const networkTTL = 90 * 24 * time.Hour
 
-// networkKey is stored instead of the address of a network.
 func networkKey(ip string) string { return limitKey("network", Networks(ip)[0]) }
 
 func (s *Service) startSession(ctx context.Context, u *User, from Client) (*SignIn, error) {

@@ -97,7 +97,6 @@ func (s *Service) createToken(ctx context.Context, userID int64, n NewToken, ref
 	return t, secret, nil
 }
 
-// defaultExpiry returns when a token expires that was created without an expiry; zero: never.
 func (s *Service) defaultExpiry(now time.Time) time.Time {
 	ttl, maxTTL := time.Duration(s.tokenTTL.Load()), time.Duration(s.maxTokenTTL.Load())
 	if maxTTL > 0 && (ttl == 0 || ttl > maxTTL) {

@@ -163,7 +163,6 @@ func (s *Service) checkPatch(ctx context.Context, id int64, p *UserPatch) (hash 
 	return s.hasher.hash(ctx, *p.Password)
 }
 
-// personalWords returns the address and name of a user, before and after the change.
 func (s *Service) personalWords(ctx context.Context, id int64, email, name *string) ([]string, error) {
 	var own []string
 	switch u, err := s.store.User(ctx, id); {

@@ -158,7 +158,6 @@ func (p *UserPatch) apply(u *User, now time.Time) {
 	u.UpdatedAt = now
 }
 
-// checkAdminLeft returns an error if p would take the last active admin u away.
 func (p *UserPatch) checkAdminLeft(u *User) error {
 	var fs faults
 	if u.Role != Admin {

@@ -81,7 +81,6 @@ func people(users []*account.User, err error) ([]meeting.Person, error) {
 	return ps, nil
 }
 
-// outboxAdapter lets the meetings' store record notices in the ledger, in its transaction.
 type outboxAdapter struct{ ledger *ledger.Ledger }
 
 // Insert sets the IDs of ns; a notice that was recorded before keeps 0.
@@ -99,7 +98,6 @@ func (a outboxAdapter) Insert(tx *gorm.DB, ns []meeting.Notice) error {
 	return nil
 }
 
-// Withdraw cancels what has not been sent of these kinds.
 func (a outboxAdapter) Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error {
 	ks := make([]notify.Kind, len(kinds))
 	for i, k := range kinds {
@@ -202,7 +200,6 @@ type noticeScreen struct {
 	disabled func(ctx context.Context, ids []int64, emails []string) (byID map[int64]bool, byEmail map[string]bool, err error)
 }
 
-// objections implements [notify.Screen].
 func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) (map[int64]notify.Objection, error) {
 	var meetings []meeting.ID
 	var users []int64
@@ -240,7 +237,6 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 	return objections, nil
 }
 
-// factsThatPass are those by which a meeting says whether a notification is still true.
 func factsThatPass(from notify.Facts) meeting.Facts {
 	f := meeting.Facts{
 		Start: from.Start, End: from.End, Before: meeting.Anchor(from.Before), Offset: from.Offset,

@@ -274,7 +274,6 @@ func (a *Application) wireEngine() {
 	a.metrics.watchLoader(a.loader, a.fallback, time.Now())
 }
 
-// beforeLoad corrects the queue's clock and applies the pauses.
 func (a *Application) beforeLoad(ctx context.Context) error {
 	if a.clock != nil {
 		a.clock.look(ctx)

@@ -91,7 +91,6 @@ func receive(sub *redis.PubSub, received map[string]func()) {
 	}
 }
 
-// publish sends one kind until ctx ends.
 func (n *broadcasts) publish(ctx context.Context, i *broadcast) {
 	for {
 		select {
@@ -110,7 +109,6 @@ func (n *broadcasts) publish(ctx context.Context, i *broadcast) {
 	}
 }
 
-// notifyingScheduler schedules what a change of a meeting makes due, and notifies of the change.
 type notifyingScheduler struct {
 	meeting.Scheduler
 	changed func()

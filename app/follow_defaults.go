@@ -70,7 +70,6 @@ func (a *Application) applyReminders(ctx context.Context, c *config.Config) erro
 	return nil
 }
 
-// applyCheckIn gives the default check-in to the rooms that follow it, once.
 func (a *Application) applyCheckIn(ctx context.Context) error {
 	changed, err := a.meetings.FollowCheckIn(ctx)
 	if err != nil {

@@ -205,7 +205,6 @@ func (l *limits) run(ctx huma.Context, next func(huma.Context), person string, b
 	}, &l.heavy, person, bounds.Heavy)
 }
 
-// inPlace runs next if the key has a free place. Otherwise it answers with an error.
 func (l *limits) inPlace(ctx huma.Context, next func(huma.Context), at *places, key string, most int) {
 	leave, ok := at.take(ctx.Context(), key, most, placeWait)
 	if !ok {
@@ -216,7 +215,6 @@ func (l *limits) inPlace(ctx huma.Context, next func(huma.Context), at *places, 
 	next(ctx)
 }
 
-// stream runs a request that stays open. It never waits for a place.
 func (l *limits) stream(ctx huma.Context, next func(huma.Context), person string, bounds *config.RequestLimits) {
 	leave, ok := l.streams.take(ctx.Context(), person, bounds.Streams, 0)
 	if !ok {

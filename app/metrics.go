@@ -16,7 +16,6 @@ import (
 	"punctual/delayjob/lateness"
 )
 
-// metrics are what /metrics shows. It is the engine's Observer.
 type metrics struct {
 	registry *prometheus.Registry
 
@@ -150,7 +149,6 @@ const shownTopics = 100
 
 const otherTopics = "topic.*"
 
-// topicLabels are the topics that have series of their own: the first ones seen.
 type topicLabels struct {
 	mu   sync.Mutex
 	seen map[string]bool

@@ -85,7 +85,6 @@ func shareProblems(open map[string]any) {
 	open["components"].(map[string]any)["responses"] = shared
 }
 
-// nullablePointers adds the names of those fields of a struct that are null in JSON when they are nil.
 func nullablePointers(t reflect.Type, into map[string]bool) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return

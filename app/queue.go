@@ -52,7 +52,6 @@ func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// limiter counts failed sign-ins, requests or look-ups; its rate may change.
 type limiter interface {
 	account.Limiter
 	AllowN(ctx context.Context, key string, n int) (ok bool, retryAfter time.Duration)

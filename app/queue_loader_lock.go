@@ -51,7 +51,6 @@ func loaderGuard(db *database.DB, patience time.Duration, log *slog.Logger) func
 	}
 }
 
-// loaderLockHeld is for how long the holder of the lock has been in its transaction, or idle.
 func loaderLockHeld(tx *gorm.DB) (time.Duration, error) {
 	var seconds float64
 	err := tx.Raw(`

@@ -98,7 +98,6 @@ func answerHead(h http.Handler) http.Handler {
 	})
 }
 
-// serveDescription serves /openapi.json with the operations registered so far.
 func serveDescription(r *gin.Engine, api huma.API) error {
 	spec, err := description(api)
 	if err != nil {

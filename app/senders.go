@@ -18,7 +18,6 @@ import (
 
 const outboxDir = "data/outbox"
 
-// switchSender hands everything to the sender of the settings in force.
 type switchSender struct {
 	mu      sync.Mutex
 	current *usedSender

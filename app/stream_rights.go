@@ -211,7 +211,6 @@ func changesRights(op *huma.Operation) bool {
 	return false
 }
 
-// reads is what decides about which meetings a caller may read.
 type reads struct {
 	user, token int64
 	role        account.Role
@@ -219,8 +218,6 @@ type reads struct {
 	standsFor   any
 }
 
-// reader is what the caller with this secret may read by an operation now, and until when as a deputy;
-// zero: they are none.
 func (a *Application) reader(ctx context.Context, secret, op string) (_ reads, until time.Time, err error) {
 	p, err := a.accounts.Authenticate(ctx, secret)
 	if err == nil {

@@ -18,7 +18,6 @@ type breaker struct {
 	reports map[string]report // by ID: messages that returned Unavailable
 }
 
-// A report counts the Unavailable results of one message.
 type report struct {
 	times int    // results with other messages succeeding in between
 	seen  uint64 // healthy at the last result

@@ -144,7 +144,6 @@ const recordTimeout = 10 * time.Second // how long a database may take to record
 
 var errShutdown = errors.New("delayjob: consumer stopping")
 
-// listen passes the queue's hints to the claimers and subscribes again when they end.
 func (c *Consumer) listen(ctx context.Context) {
 	failures := 0
 	for ctx.Err() == nil {

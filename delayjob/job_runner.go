@@ -69,7 +69,6 @@ func newJobRunner(c *Consumer, j DelayJob) *jobRunner {
 // room returns how many messages a job runner holds at most: a batch per handler, and one that waits.
 func (jr *jobRunner) room() int { return (jr.opts.handlers() + 1) * jr.opts.Batch }
 
-// handlers returns how many may run now.
 func (jr *jobRunner) handlers() int {
 	if jr.elastic == nil {
 		return jr.opts.Concurrency
@@ -115,7 +114,6 @@ func (jr *jobRunner) take(shard, n int) int {
 	return fit
 }
 
-// release frees room and wakes a shard that was refused.
 func (jr *jobRunner) release(n int) {
 	if n == 0 {
 		return

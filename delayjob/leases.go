@@ -147,7 +147,6 @@ func (k *leases) due(now time.Time) map[time.Duration][]*delivery {
 	return by
 }
 
-// extend extends the leases of messages of any jobs in one call.
 func (k *leases) extend(ctx context.Context, lease time.Duration, ds []*delivery) {
 	ctx, cancel := context.WithTimeout(ctx, lease/3)
 	defer cancel()

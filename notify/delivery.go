@@ -164,7 +164,6 @@ func (d *Delivery) Execute(ctx context.Context, m delayjob.Message) error {
 // followFor is how long a handler continues with the rows of a thread.
 const followFor = 5 * time.Second
 
-// A try is the input of attempt: a message, or the next row of its thread.
 type try struct {
 	BeginRequest
 	message delayjob.Message // provides the organizer and failpoints; and the attempts, if it is the row's own

@@ -64,7 +64,6 @@ func Reauthenticate(api huma.API, svc *account.Service) func(huma.Context, func(
 	}
 }
 
-// authenticatedKey holds the time at which the caller was authenticated.
 type authenticatedKey struct{}
 
 // Secret returns the credential of a request, or "". With an Authorization header it ignores the

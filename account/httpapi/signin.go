@@ -64,7 +64,6 @@ func (h *handlers) registerSignIn(api huma.API) {
 
 type clientKey struct{}
 
-// noteClient stores the client for the handler, which does not see the request.
 func (h *handlers) noteClient(ctx huma.Context, next func(huma.Context)) {
 	from := account.Client{IP: h.options.ClientIP(ctx)}
 	if marks := cookies(ctx, account.DeviceCookie(h.svc.Secure())); len(marks) > 0 {

@@ -53,7 +53,6 @@ func (l *Limiter) SetRate(r account.Rate) {
 	l.fallback.SetRate(r)
 }
 
-// limit returns the rate for redis_rate, or false if everything is allowed.
 func (l *Limiter) limit() (redis_rate.Limit, bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

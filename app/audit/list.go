@@ -313,7 +313,6 @@ func decode(s string) (*position, error) {
 	return &p, nil
 }
 
-// trimAtOnce bounds one statement of Trim, which others may have to wait for.
 const trimAtOnce = 5000
 
 // Trim deletes what was done before an instant, of the installation alone. The table keeps what

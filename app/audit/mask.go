@@ -5,7 +5,6 @@ import "strings"
 // Mask replaces a secret. It shows that a secret is set or has changed.
 const Mask = "***"
 
-// secretWords are parts of the names of fields that are never shown.
 var secretWords = []string{"password", "secret", "token", "hash", "credential", "headers"}
 
 // masked changes hold no secrets. A user's password hash goes by the name of the password.

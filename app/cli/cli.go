@@ -57,12 +57,10 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 }
 
-// errReported is a failure that the command has already printed.
 var errReported = errors.New("reported")
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// root is the tree of commands. Whatever cobra itself complains about is bad usage.
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "punctual",

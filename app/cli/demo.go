@@ -66,7 +66,6 @@ func (c *cli) demo(ctx context.Context, ifEmpty bool) error {
 	})
 }
 
-// demo makes the demonstration through the services, as people would.
 type demo struct {
 	a        *app.Application
 	now      time.Time
@@ -148,8 +147,6 @@ func (d *demo) makeRooms(ctx context.Context) error {
 	return nil
 }
 
-// makeMeetingsOfToday gives something to watch: beginnings, reminders and endings within
-// minutes, and a request to decide about.
 func (d *demo) makeMeetingsOfToday(ctx context.Context) error {
 	soon := []meeting.Reminder{
 		{Before: meeting.BeforeStart, Offset: time.Minute, Channels: []meeting.Channel{meeting.Email}},
@@ -170,7 +167,6 @@ func (d *demo) makeMeetingsOfToday(ctx context.Context) error {
 	return nil
 }
 
-// makeMeetingsOfTheWeek fills the rest of today and the coming working days, in the time of each room.
 func (d *demo) makeMeetingsOfTheWeek(ctx context.Context) error {
 	type regular struct {
 		room, by, title string

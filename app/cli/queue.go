@@ -368,7 +368,6 @@ func (c *cli) queueDiscardCommand() *cobra.Command {
 	}
 }
 
-// eachDeadLetter does something to each of them; those that are none it names in its error.
 func (c *cli) eachDeadLetter(ids []string, done string, do func(id string) error) error {
 	var missing []string
 	for _, id := range ids {
@@ -429,7 +428,6 @@ func (c *cli) queueCheck(ctx context.Context, q app.Queue) error {
 	return nil
 }
 
-// breachesOf looks at whatever has a body, and at what jobs have without one.
 func breachesOf(ctx context.Context, q app.Queue) ([]string, error) {
 	all, err := q.Check(ctx)
 	if err != nil {
@@ -461,7 +459,6 @@ func breachesOf(ctx context.Context, q app.Queue) ([]string, error) {
 
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000Z") }
 
-// distance describes how far away t is: "in 1m30s", "12s ago".
 func distance(now, t time.Time) string {
 	d := t.Sub(now)
 	unit := time.Second
@@ -487,7 +484,6 @@ func printable(s string) string {
 	}, strings.Join(strings.Fields(s), " "))
 }
 
-// shortened cuts a text after n runes and shows that it did.
 func shortened(s string, n int) string {
 	if rs := []rune(s); len(rs) > n {
 		return string(rs[:n]) + "…"

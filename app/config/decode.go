@@ -33,7 +33,6 @@ type Origin struct {
 	Line, Column int    // 0 for an environment variable
 }
 
-// scalar is a value that is written as text.
 type scalar interface{ parse(text string) error }
 
 // maxFaults of one file are reported; the last one says that there may be more.
@@ -110,7 +109,6 @@ const maxEntries = 5000
 
 const maxNested = 100
 
-// nested is how many brackets are open at most, quoted or not.
 func nested(text []byte) int {
 	depth, most := 0, 0
 	for _, c := range text {

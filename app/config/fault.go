@@ -56,7 +56,6 @@ func (e *Error) Excerpt(f Fault) string {
 	return excerpt(e.lines, f.Line, f.Column)
 }
 
-// excerpt shows two lines before and after, and a caret under the column.
 func excerpt(lines []string, line, column int) string {
 	var b strings.Builder
 	for n := max(1, line-2); n <= min(len(lines), line+2); n++ {

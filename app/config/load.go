@@ -78,7 +78,6 @@ func Parse(file string, src []byte, environ []string) (Loaded, error) {
 	return Loaded{c, b.origins, warnings}, nil
 }
 
-// localURL is the address of a server on this machine that listens on addr.
 func localURL(addr string) string {
 	host, port, _ := net.SplitHostPort(addr)
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
@@ -90,7 +89,6 @@ func localURL(addr string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// origin of a value: its own place, or that of the nearest section around it.
 func (b *binder) origin(path string) Origin {
 	for {
 		if o, ok := b.origins[path]; ok {

@@ -86,7 +86,6 @@ func maskUnknown(line string, before bool) (masked string, after bool) {
 	return masked + comment, after
 }
 
-// settingNames are the keys of all settings that are no secrets.
 var settingNames = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
 	for _, job := range JobNames {

@@ -58,7 +58,6 @@ const (
 	year = 366 * day
 )
 
-// validate returns all faults, including values that contradict each other.
 func (c *Config) validate() []brokenRule {
 	var r rules
 	c.HTTP.validate(&r)

@@ -105,7 +105,6 @@ func (m *Middleware) Handle(ctx huma.Context, next func(huma.Context)) {
 	})
 }
 
-// run executes the request, or gives the answer that its first execution had.
 func (m *Middleware) run(ctx huma.Context, next func(huma.Context), c *gin.Context, s seal, req request) {
 	first, known, err := m.claim(ctx.Context(), req)
 	switch {

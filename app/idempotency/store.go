@@ -93,7 +93,6 @@ func (s store) find(ctx context.Context, req request) (known answer, there bool,
 	return known, true, json.Unmarshal([]byte(row.Headers), &known.Headers)
 }
 
-// renew extends the lease of a request that still runs, and reports whether it holds the key.
 func (s store) renew(ctx context.Context, req request, now time.Time) (bool, error) {
 	res := s.running(ctx, req).Update("lease_until", micro(now.Add(lease)))
 	return res.RowsAffected == 1, res.Error

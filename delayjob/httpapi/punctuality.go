@@ -88,7 +88,6 @@ func viewLateness(l Histogram) LatenessView {
 	return v
 }
 
-// percentile takes what is in a bucket for evenly spread, up to the latest of all.
 func percentile(l Histogram, count int64, p float64) *float64 {
 	rank := p * float64(count)
 	var below float64

@@ -76,7 +76,6 @@ func shown(cs []claimed, now time.Time) []delayjob.Message {
 	return ms
 }
 
-// take leases what is due in t, messages with an ended lease first.
 func (c *claim) take(t *topic, w delayjob.Want) {
 	now, until := floorMilli(c.now), ceilMilli(c.now.Add(max(w.Lease, time.Millisecond)))
 	first, room := len(c.taken), w.Limit

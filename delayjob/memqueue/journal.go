@@ -29,7 +29,6 @@ type Journal struct {
 	past map[string]mark
 }
 
-// A mark is what a queue must know about a message after a crash.
 type mark struct {
 	held     bool // when the process died
 	version  int64

@@ -277,7 +277,6 @@ func (q *Queue) held(l delayjob.Lease) *item {
 	return nil
 }
 
-// lost collects the errors of a batch. It is nil until the first one.
 type lost []error
 
 func (e *lost) mark(i, n int) {

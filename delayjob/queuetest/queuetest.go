@@ -119,7 +119,6 @@ const (
 	slack = 10 * time.Second // how far a clock may run on while the machine is busy
 )
 
-// msg returns a message of the entity "e" that is due in d.
 func (f *fixture) msg(key string, version int64, d time.Duration) delayjob.Message {
 	return delayjob.Message{Job: job, Key: "e:" + key, Version: version, Due: f.q.Now().Add(d), Body: []byte("body of " + key)}
 }
@@ -135,7 +134,6 @@ func (f *fixture) add(ms ...delayjob.Message) []delayjob.AddResult {
 	return res
 }
 
-// ready adds due messages, one second apart.
 func (f *fixture) ready(keys ...string) {
 	f.Helper()
 	ms := make([]delayjob.Message, len(keys))

@@ -7,7 +7,6 @@ import (
 	"punctual/delayjob"
 )
 
-// shardContent is what this process knows about a shard's content.
 type shardContent struct {
 	mu sync.Mutex
 	// born identifies the content last written to. Empty: nothing written yet.

@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// A batch holds the elements of one call for one job in one shard.
 type batch struct {
 	shard int
 	job   string
@@ -56,7 +55,6 @@ func (q *Queue) runBatches(ctx context.Context, bs []*batch, prepare func(b *bat
 	q.run(ctx, calls)
 }
 
-// codes returns the replies for the elements of a batch, after the first skip replies.
 func (b *batch) codes(skip int) ([]any, error) {
 	l, err := b.call.list(skip + len(b.at))
 	if err != nil {

@@ -111,7 +111,6 @@ func (q *Queue) probe(ctx context.Context) error {
 	return err
 }
 
-// probeServer also returns the server's major version, 0 if unknown.
 func (q *Queue) probeServer(ctx context.Context, c *redis.Client) (major int, err error) {
 	addr := c.Options().Addr
 	t, err := c.Time(ctx).Result()
@@ -140,7 +139,6 @@ func (q *Queue) probeServer(ctx context.Context, c *redis.Client) (major int, er
 	return major, nil
 }
 
-// version parses the reply of INFO; 0 if unknown.
 func version(info string) (major, minor int) {
 	_, rest, _ := strings.Cut(info, "redis_version:")
 	_, _ = fmt.Sscanf(rest, "%d.%d", &major, &minor)

@@ -224,7 +224,6 @@ func (q *Queue) node(ctx context.Context, shard int) (*redis.Client, error) {
 
 var errReply = errors.New("unexpected script reply")
 
-// list returns the reply of a call as a list of at least n elements.
 func (c *call) list(n int) ([]any, error) {
 	if c.err != nil {
 		return nil, c.err

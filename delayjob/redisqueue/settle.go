@@ -67,7 +67,6 @@ func jobOf(id string) string {
 // micros rounds up, so that nothing happens early.
 func micros(d time.Duration) int64 { return (d + time.Microsecond - 1).Microseconds() }
 
-// settle runs a script that returns the positions of lost leases, once per shard and group of IDs.
 func (q *Queue) settle(ctx context.Context, what string, ls []delayjob.Lease, group func(id string) string, prepare func(b *batch, k shardKeys) call) []error {
 	var errs []error
 	fail := func(i int, err error) {

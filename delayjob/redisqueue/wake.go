@@ -342,7 +342,6 @@ func (h *hub) first() (hint delayjob.Hint, ok bool) {
 	return hint, ok
 }
 
-// taken removes a delivered hint unless an earlier one has arrived meanwhile.
 func (h *hub) taken(hint delayjob.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,7 +10,6 @@ import (
 	"punctual/delayjob/gather"
 )
 
-// gathered groups the statements of concurrent pops and finishes.
 type gathered struct {
 	controls gather.Gatherer[[]string, controls]
 	takes    gather.Gatherer[claim, took]
@@ -80,7 +79,6 @@ func (s *Service) changeTogether(lists [][]change) [][]outcome {
 	return os
 }
 
-// take takes the rows of the messages that may be delivered.
 func (s *Service) take(ctx context.Context, c claim) (taking, error) {
 	var t took
 	if len(c.ms) <= gatherMost {

@@ -138,7 +138,6 @@ func (j *Job) take(token int64, ttr time.Duration, now time.Time) {
 	j.Token, j.LeaseUntil = token, now.Add(ttr)
 }
 
-// settle sets the final status of a job that is over, and reports whether the job changed.
 func (j *Job) settle(now time.Time) bool {
 	if j.Status != Pending {
 		return false

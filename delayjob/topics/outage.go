@@ -46,7 +46,6 @@ func (o *outage) begin(err error, log *slog.Logger) {
 	}
 }
 
-// watchOutage detects the end of outages until ctx ends.
 func (s *Service) watchOutage(ctx context.Context) {
 	for ctx.Err() == nil {
 		if !s.outage.on() {
@@ -67,7 +66,6 @@ func (s *Service) watchOutage(ctx context.Context) {
 	}
 }
 
-// popRows reserves due jobs without the queue.
 func (s *Service) popRows(ctx context.Context, p Pop) (ds []Delivery, err error) {
 	if p.Allowed != nil {
 		if err := p.Allowed(ctx); err != nil {

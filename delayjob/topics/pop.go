@@ -226,7 +226,6 @@ func (s *Service) pauseQueue(ctx context.Context, topic string) {
 	}
 }
 
-// giveBack releases claimed messages whose rows were not taken.
 func (s *Service) giveBack(ctx context.Context, ms []delayjob.Message) {
 	if len(ms) == 0 {
 		return
@@ -238,7 +237,6 @@ func (s *Service) giveBack(ctx context.Context, ms []delayjob.Message) {
 	s.tell(func() []error { return s.queue.Nack(ctx, rs...) })
 }
 
-// taking is the result of the rows for the messages of one claim.
 type taking struct {
 	taken []Delivery
 	over  []delayjob.Lease   // no work is left for them
@@ -246,7 +244,6 @@ type taking struct {
 	newer []delayjob.Message // the messages that belong there instead
 }
 
-// takeAll takes the rows of the messages of claims, in one transaction.
 func (s *Service) takeAll(ctx context.Context, cs ...claim) []took {
 	var keys []Key
 	for _, c := range cs {

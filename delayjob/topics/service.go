@@ -337,7 +337,6 @@ type change struct {
 	apply func(j *Job, now time.Time)
 }
 
-// outcome is the changed job, or the reason why it did not change.
 type outcome struct {
 	job *Job
 	err error
@@ -428,7 +427,6 @@ func (f Failure) apply(j *Job, now time.Time) {
 	}
 }
 
-// errorText returns the stored form of an error text.
 func errorText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), errorKept)], ""), "\x00", "")
 }

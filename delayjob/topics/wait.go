@@ -70,7 +70,6 @@ func (ws *waiters) hint(due time.Time) {
 	}
 }
 
-// listen passes the queue's hints to all waiters. It subscribes again when the hints end.
 func (s *Service) listen(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
 		hints, err := s.queue.Wake(ctx)

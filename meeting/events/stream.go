@@ -257,7 +257,6 @@ func (f *Stream) Listen(ctx context.Context, after int64) (l *Listener, lost boo
 // may commit a lower ID.
 const lookBack = 200
 
-// begin gives the stream a position if it has none, and returns it.
 func (f *Stream) begin(last int64) (from int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,7 +14,6 @@ import (
 	"punctual/meeting/clock"
 )
 
-// viewOf is what the page shows of a link, to a reader who is about to make a choice; empty: none yet.
 func viewOf(l *meeting.Linked, token, choice string) *view {
 	w, zone := wordsFor(l.Reader.Locale), readerZone(l.Reader.Timezone, l.Meeting.Timezone)
 	v := &view{Lang: w.Lang, Headline: l.Meeting.Title, Action: decidePath}
@@ -126,7 +125,6 @@ func (v *view) setFault(w *words, zone *time.Location, err error) int {
 	return 0
 }
 
-// withRepresented returns the name of the person who decided, with the names of those they represented.
 func (w *words) withRepresented(name string, people []meeting.Represented) string {
 	if len(people) == 0 {
 		return name

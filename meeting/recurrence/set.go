@@ -78,7 +78,6 @@ func (r *Set) walls(limit int) ([]time.Time, expansion) {
 	}
 }
 
-// before reports whether a date that begins at wall is past the end.
 func (u until) before(wall time.Time, loc *time.Location) bool {
 	if !u.utc.IsZero() {
 		return clock.InstantOrShift(wall, loc).After(u.utc)
@@ -280,7 +279,6 @@ func (r *Rule) week(day time.Time) (n, of int) {
 	}
 }
 
-// firstWeek returns the day on which the year's first week begins.
 func (r *Rule) firstWeek(year int) time.Time {
 	fourth := time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC)
 	return fourth.AddDate(0, 0, -int(fourth.Weekday()-r.weekStart+7)%7)
@@ -328,7 +326,6 @@ func (r *Set) Check(limit int) []fault.Fault {
 	return found
 }
 
-// first returns the first date of the filled rule from start on.
 func (r *Rule) first(start time.Time) (time.Time, bool) {
 	end := start.AddDate(horizon, 0, 0)
 	for from, to := r.period(start); from.Before(end); from, to = r.period(to.AddDate(0, 0, 1)) {

@@ -121,7 +121,6 @@ func (p *pool) send(ctx context.Context, m *mail.Msg) error {
 	}
 }
 
-// sendOver sends m and returns the connection to the pool or closes it.
 func (p *pool) sendOver(ctx context.Context, c *conn, m *mail.Msg) error {
 	// go-mail does not support contexts after connecting.
 	stop := context.AfterFunc(ctx, func() { c.raw.Close() })
@@ -193,8 +192,6 @@ func (p *pool) put(c *conn, usable bool) {
 	}
 }
 
-// sweepIdle closes connections that were idle for too long. It reschedules itself while any are
-// idle.
 func (p *pool) sweepIdle() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -304,7 +301,6 @@ func (p *pool) mechanisms() []mail.SMTPAuthType {
 	return append(ms, mail.SMTPAuthPlain, mail.SMTPAuthLogin)
 }
 
-// answerCode returns the code of the server's error reply, or 0 if it did not answer.
 func answerCode(err error) int {
 	if e, ok := errors.AsType[*mail.SendError](err); ok {
 		return e.ErrorCode()

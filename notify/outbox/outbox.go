@@ -198,7 +198,6 @@ func decodeWords(s string) string {
 	return s
 }
 
-// addPart stores the first plain text and the first HTML of a tree of parts.
 func (m *Message) addPart(contentType, encoding string, body io.Reader) {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil {

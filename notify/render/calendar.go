@@ -142,7 +142,6 @@ func (c *eventBuilder) seriesRooms() []string {
 	return c.n.Facts.Rooms
 }
 
-// uid returns the UID of the event. All dates of a series share it.
 func (c *eventBuilder) uid() string {
 	if id := c.n.Facts.SeriesID; id != 0 {
 		return c.uids.series(id)

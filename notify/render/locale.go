@@ -11,7 +11,6 @@ import (
 	"golang.org/x/text/language"
 )
 
-// variants of texts. A kind of notification has one or more.
 var variants = []string{
 	"reminder.start", "reminder.end", "invitation", "change", "cancellation", "approval_request", "approval_reminder", "escalation",
 	"decision.confirmed", "decision.rejected", "decision.timeout", "released", "declined",
@@ -34,7 +33,6 @@ func required() []string {
 	return names
 }
 
-// locale is one language: the file templates/<tag>.tmpl.
 type locale struct {
 	tag       language.Tag
 	templates *template.Template

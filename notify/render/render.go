@@ -164,7 +164,6 @@ func (r *Renderer) addCheckIn(p *page, v *view, n notify.Notification) {
 	}
 }
 
-// addResponses adds the links to respond to an invitation or a change.
 func (r *Renderer) addResponses(p *page, v *view, n notify.Notification) {
 	if url := r.responseURL(v, n); url != "" {
 		p.Actions = []action{

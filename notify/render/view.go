@@ -203,7 +203,6 @@ func parts(d time.Duration) []part {
 
 func (v *view) say(name string) (string, error) { return v.locale.say(name, v) }
 
-// fields returns the facts in the order in which readers look for them.
 func (v *view) fields() []field {
 	var fs []field
 	add := func(label string, lines ...string) {
@@ -266,8 +265,6 @@ func (v *view) elsewhere() bool {
 	return differ(v.start) || differ(v.end)
 }
 
-// dates lists the number of dates of a series, the first ones and the last. For a single meeting
-// it returns nil.
 func (v *view) dates() []string {
 	s := v.facts.Series
 	if s == nil {
@@ -357,7 +354,6 @@ func (v *view) short(t time.Time) string {
 	return v.locale.must("date-short", t) + " " + v.locale.must("time", t) + " (" + offsetName(t) + ")"
 }
 
-// zoneName returns names such as "Europe/Berlin, UTC+1".
 func zoneName(t time.Time) string {
 	if name := t.Location().String(); name != "UTC" {
 		return name + ", " + offsetName(t)

@@ -389,8 +389,6 @@ func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, text []by
 	return &rejection{o}
 }
 
-// failed records that the server did not accept a delivery, and returns the verdict for the
-// consumer.
 func (d *Deliver) failed(one *Delivery, o Outcome, last bool) error {
 	state, verdict := Pending, errors.New(o.Error)
 	switch {

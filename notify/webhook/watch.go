@@ -58,7 +58,6 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// look schedules the deliveries after the given ID and returns the ID to continue after.
 func (w *Watcher) look(ctx context.Context, after int64) (int64, error) {
 	if after < 0 { // older deliveries are left to the loader
 		last, err := w.store.LastDelivery(ctx)

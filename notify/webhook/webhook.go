@@ -100,7 +100,6 @@ type StateError struct{ State State }
 
 func (e *StateError) Error() string { return "the delivery is " + string(e.State) }
 
-// faults checks all fields of w except its URL. known are the event types.
 func (w *Webhook) faults(known []string) (fs []Fault) {
 	printable := func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsPrint(r) }
 	if n := len(w.Secret); n < MinSecret || n > MaxSecret || strings.ContainsFunc(w.Secret, func(r rune) bool { return !printable(r) }) {
@@ -120,7 +119,6 @@ func (w *Webhook) faults(known []string) (fs []Fault) {
 	return fs
 }
 
-// checkVersion compares the version with the one that a change is based on; nil: any.
 func (w *Webhook) checkVersion(version *int64) error {
 	if version != nil && *version != w.Version {
 		return &VersionError{Current: w.Version}

@@ -76,7 +76,6 @@ func answers[T any](api huma.API, code int, description string) func(*huma.Opera
 	}
 }
 
-// orAlso adds another type to the body of a status that is described.
 func orAlso[T any](api huma.API, code int) func(*huma.Operation) {
 	return func(o *huma.Operation) {
 		also := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")

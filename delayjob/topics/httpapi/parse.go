@@ -94,7 +94,6 @@ func parse(topic string, raw []byte, at string, now time.Time) (*topics.Job, []f
 	return j, faults
 }
 
-// dueTime returns the due time of a job. The request contains either the time or the delay.
 func dueTime(due *time.Time, delayMs *int64, at string, now time.Time) (time.Time, []fault.Fault) {
 	field, t := ".due", now
 	switch {
