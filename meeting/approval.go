@@ -18,39 +18,6 @@ const (
 	secondLevel = 2
 )
 
-// needApproval are those of the rooms that need somebody's agreement. A meeting needs it as
-// soon as one of its rooms does.
-func needApproval(rooms []*Room) []*Room {
-	var need []*Room
-	for _, r := range rooms {
-		if r.Approval.Required {
-			need = append(need, r)
-		}
-	}
-	return need
-}
-
-// needLevel are those of the rooms that need an agreement at a level.
-func needLevel(rooms []*Room, level int) []*Room {
-	need := needApproval(rooms)
-	if level == secondLevel {
-		need = slices.DeleteFunc(need, func(r *Room) bool { return len(r.Approval.SecondIDs) == 0 })
-	}
-	return need
-}
-
-// levels is how many must agree to a meeting in these rooms: 0, 1 or 2.
-func levels(rooms []*Room) int {
-	switch {
-	case len(needLevel(rooms, secondLevel)) > 0:
-		return secondLevel
-	case len(needApproval(rooms)) > 0:
-		return firstLevel
-	default:
-		return 0
-	}
-}
-
 // deciders are the users whom the room names at a level.
 func (r *Room) deciders(level int) []int64 {
 	if level == secondLevel {
@@ -62,16 +29,18 @@ func (r *Room) deciders(level int) []int64 {
 // MayApprove reports whether the actor may agree to a meeting in these rooms alone, at every
 // level: an admin, or a manager whom each of them that needs approval names, or who stands in
 // for one it names.
-func (a Actor) MayApprove(rooms []*Room) bool {
+func (a Actor) MayApprove(rooms []*Room) bool { return a.mayApprove(levelsOf(rooms)) }
+
+func (a Actor) mayApprove(levels approvalLevels) bool {
 	if a.rules() {
 		return true
 	}
-	for level := range levels(rooms) {
-		if slices.ContainsFunc(needLevel(rooms, level+1), func(r *Room) bool { return !a.mayAgree(r, level+1, false) }) {
+	for i, rooms := range levels {
+		if slices.ContainsFunc(rooms, func(r *Room) bool { return !a.mayAgree(r, i+1, false) }) {
 			return false
 		}
 	}
-	return levels(rooms) > 0
+	return levels.count() > 0
 }
 
 // mayAgree reports whether the actor may agree to a room at a level: an admin, whom the room
@@ -106,59 +75,26 @@ func (a Actor) DecidesAs() []int64 {
 	return append([]int64{a.ID}, *a.StandsFor...)
 }
 
-// RequestDeadline returns the deadline of a request made at an instant: when the strictest room's
-// time-out ends, but not after the start. Rooms without a time-out have the given one.
-func RequestDeadline(rooms []*Room, start, at time.Time, timeout time.Duration) time.Time {
-	wait := strictest(rooms, timeout, func(r *Room) time.Duration { return r.Approval.Timeout })
-	if wait == 0 {
-		return start
-	}
-	if by := at.Add(wait); by.Before(start) {
-		return by
-	}
-	return start
-}
-
-// strictest of what the rooms say, where 0 is what the installation says.
-func strictest(rooms []*Room, installation time.Duration, of func(*Room) time.Duration) time.Duration {
-	var least time.Duration
-	for _, r := range needApproval(rooms) {
-		least = policy.Stricter(least, cmp.Or(of(r), installation))
-	}
-	return least
-}
-
-// RequestOutcome returns what becomes of a request that nobody decides: it is confirmed only if
-// every room says so.
-func RequestOutcome(rooms []*Room, installation Status) Status {
-	for _, r := range needApproval(rooms) {
-		if cmp.Or(r.Approval.OnTimeout, installation, Rejected) != Confirmed {
-			return Rejected
-		}
-	}
-	return Confirmed
-}
-
 // Approve records the actor's approval for the rooms that they decide on, at the current level and,
 // if they decide there too, at the next one. When a level is complete, the next one is asked. When
 // all levels are complete, the meeting is confirmed or changed as requested. Saving it may fail with
-// a [*ConflictError] if the request does not hold its rooms. rooms are those of the request, with
-// their blackouts. If one is closed now, Approve returns a [*PolicyError].
-func (m *Meeting) Approve(rooms []*Room, ask Asking, comment string, by Actor, at time.Time) error {
+// a [*ConflictError] if the request does not hold its rooms. The plan is for the rooms of the request,
+// with their blackouts. If one is closed now, Approve returns a [*PolicyError].
+func (m *Meeting) Approve(plan ApprovalPlan, comment string, by Actor, at time.Time) error {
 	if err := m.undecided("approve", at); err != nil {
 		return err
 	}
-	if err := m.closed(rooms, at); err != nil {
+	if err := m.closed(plan.rooms, at); err != nil {
 		return err
 	}
 	asked := m.Request.Level
-	switch level, agreed := m.agree(rooms, comment, by, at); {
+	switch level, agreed := m.agree(plan.levels, comment, by, at); {
 	case level == 0:
-		m.confirm(rooms, "", comment, by, at)
+		m.confirm(plan.rooms, "", comment, by, at)
 	case level > asked:
-		m.askNext(rooms, level, ask, comment, by, at)
+		m.askNext(plan, level, comment, by, at)
 	case len(agreed) == 0:
-		return m.notYours(rooms, by)
+		return m.notYours(plan.levels, by)
 	default:
 		m.UpdatedAt = at
 		m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: comment,
@@ -170,13 +106,13 @@ func (m *Meeting) Approve(rooms []*Room, ask Asking, comment string, by Actor, a
 // agree records the actor's approval for the rooms that they decide on: at the current level, and at
 // the next one where the first is complete. It returns the level that is asked now, 0 if none is, and
 // the rooms that the actor approved at the level before.
-func (m *Meeting) agree(rooms []*Room, comment string, by Actor, at time.Time) (level int, agreed []*Room) {
+func (m *Meeting) agree(levels approvalLevels, comment string, by Actor, at time.Time) (level int, agreed []*Room) {
 	r := *m.Request
 	m.Request = &r
-	last := max(levels(rooms), firstLevel)
+	last := max(levels.count(), firstLevel)
 	asked := min(r.Level, last)
 	for level := asked; level <= last; level++ {
-		mine := slices.DeleteFunc(r.missing(rooms, level), func(room *Room) bool {
+		mine := slices.DeleteFunc(r.missing(levels.at(level), level), func(room *Room) bool {
 			return !by.mayAgree(room, level, !r.EscalatedAt.IsZero()) || level > asked && !r.agreedTo(room.ID, level-1)
 		})
 		if len(mine) > 0 {
@@ -187,7 +123,7 @@ func (m *Meeting) agree(rooms []*Room, comment string, by Actor, at time.Time) (
 		}
 	}
 	for level := asked; level <= last; level++ {
-		if len(r.missing(rooms, level)) > 0 {
+		if len(r.missing(levels.at(level), level)) > 0 {
 			return level, agreed
 		}
 	}
@@ -210,9 +146,9 @@ func (m *Meeting) closed(rooms []*Room, at time.Time) error {
 }
 
 // notYours says why the actor, who may decide at some level, cannot agree now.
-func (m *Meeting) notYours(rooms []*Room, by Actor) error {
+func (m *Meeting) notYours(levels approvalLevels, by Actor) error {
 	may := func(level int) bool {
-		return slices.ContainsFunc(needLevel(rooms, level), func(r *Room) bool { return by.mayAgree(r, level, false) })
+		return slices.ContainsFunc(levels.at(level), func(r *Room) bool { return by.mayAgree(r, level, false) })
 	}
 	switch {
 	case slices.ContainsFunc(m.Request.Agreed, func(a Agreement) bool { return a.UserID == by.ID }):

@@ -68,7 +68,7 @@ func (m *Meeting) settledFor(by Actor, rooms []*Room) bool {
 
 // part is those of the rooms to which the actor may agree at the level that is asked.
 func (m *Meeting) part(by Actor, rooms []*Room) []*Room {
-	return slices.DeleteFunc(needLevel(rooms, m.Request.Level), func(r *Room) bool {
+	return slices.DeleteFunc(levelsOf(rooms).at(m.Request.Level), func(r *Room) bool {
 		return !by.mayAgree(r, m.Request.Level, !m.Request.EscalatedAt.IsZero())
 	})
 }

@@ -136,21 +136,21 @@ type Decider struct {
 }
 
 // deciders are asked for the rooms at a level.
-func (k *roster) deciders(rooms []*Room, level int) []Decider {
-	return k.asked(needLevel(rooms, level), func(r *Room) []int64 { return r.deciders(level) })
+func (k *roster) deciders(levels approvalLevels, level int) []Decider {
+	return k.asked(levels.at(level), func(r *Room) []int64 { return r.deciders(level) })
 }
 
 // others are asked as well when those take long.
-func (k *roster) others(rooms []*Room) []Decider {
-	return k.asked(needApproval(rooms), func(r *Room) []int64 { return r.Approval.EscalateTo })
+func (k *roster) others(levels approvalLevels) []Decider {
+	return k.asked(levels.at(firstLevel), func(r *Room) []int64 { return r.Approval.EscalateTo })
 }
 
 // awaited is the request with those who are asked now.
-func (k *roster) awaited(r *Request, rooms []*Room) *Request {
+func (k *roster) awaited(r *Request, levels approvalLevels) *Request {
 	seen := *r
-	asked := k.deciders(rooms, r.Level)
+	asked := k.deciders(levels, r.Level)
 	if !r.EscalatedAt.IsZero() {
-		asked = sameDeciders(append(asked, k.others(rooms)...))
+		asked = sameDeciders(append(asked, k.others(levels)...))
 	}
 	seen.Awaited = r.undecided(asked)
 	return &seen

@@ -119,7 +119,7 @@ func (m *Meeting) mayAtDoor(rooms []*Room, at time.Time) []string {
 	}
 	if m.EffectiveStatus(at) == InProgress {
 		may = append(may, DoorEnd)
-		if len(needApproval(rooms)) == 0 {
+		if levelsOf(rooms).count() == 0 {
 			may = append(may, DoorExtend)
 		}
 	}
@@ -150,7 +150,7 @@ func atDoorAllowed(broken []Fault) []Fault {
 // needsDecision refuses what somebody would have to decide on first, where there is no time to.
 func needsDecision(location string, rooms []*Room) error {
 	var found []Fault
-	for _, r := range needApproval(rooms) {
+	for _, r := range levelsOf(rooms).at(firstLevel) {
 		found = append(found, Fault{
 			Location: location, Code: ViolationNeedsApproval, Message: r.Name + " is not given out at once: somebody has to agree",
 			Figures: Figures{RoomID: r.ID},

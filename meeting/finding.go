@@ -139,7 +139,7 @@ func (a *asker) mustAsk(r *Room) bool {
 
 // tooLate reports whether a request would expire at once, before anyone could decide.
 func (a *asker) tooLate(r *Room, start time.Time) bool {
-	return a.mustAsk(r) && !start.After(a.at) && RequestOutcome([]*Room{r}, a.conf.OnTimeout) != Confirmed
+	return a.mustAsk(r) && !start.After(a.at) && cmp.Or(r.Approval.OnTimeout, a.conf.OnTimeout, Rejected) != Confirmed
 }
 
 // holds reports whether a booking takes the room, and counts for quotas, at once.

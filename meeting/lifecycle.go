@@ -28,7 +28,7 @@ type Terms struct {
 
 // Book makes a meeting of terms that have been checked. It is confirmed at once unless one
 // of its rooms needs approval by somebody else than the booker.
-func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
+func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
 	m := &Meeting{
 		Organizer:       Person{UserID: by.ID, Email: by.Email, Name: by.Name},
 		ScheduleVersion: 1,
@@ -39,7 +39,7 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 	created := Entry{At: at, Action: ActionCreated, Actor: by}
 	t.Override.note(&created)
 	t.Turn.note(&created)
-	m.settle(t.Rooms, nil, by, ask, at)
+	m.settle(plan, t.Rooms, nil, by, at)
 	agreed := m.Approval.Required && m.Status == Confirmed // by asking
 	first := m.Status
 	if agreed {
@@ -60,7 +60,7 @@ func Book(t Terms, by Actor, ask Asking, at time.Time) *Meeting {
 // settle puts the meeting into the state in which these rooms take it: confirmed, or waiting
 // for a decision. A request by an approver counts as approved. before is the meeting as it was;
 // nil: it is new.
-func (m *Meeting) settle(rooms []*Room, before *Meeting, by Actor, ask Asking, at time.Time) {
+func (m *Meeting) settle(plan ApprovalPlan, rooms []*Room, before *Meeting, by Actor, at time.Time) {
 	m.CheckIn = checkInWindow(m.Slot, rooms)
 	if !at.Before(m.CheckIn.Until) { // it could not be kept: an admin booked what has begun
 		m.CheckIn.Until = time.Time{}
@@ -71,26 +71,26 @@ func (m *Meeting) settle(rooms []*Room, before *Meeting, by Actor, ask Asking, a
 		was.Series = false
 		m.Approval.Verdict = &was
 	}
-	m.Approval = Approval{Required: len(needApproval(rooms)) > 0, Asked: m.Approval.Asked, Verdict: m.Approval.Verdict}
+	m.Approval = Approval{Required: plan.levels.count() > 0, Asked: m.Approval.Asked, Verdict: m.Approval.Verdict}
 	switch {
 	case !m.Approval.Required:
 		m.Status = Confirmed
-	case by.MayApprove(rooms):
+	case plan.own:
 		m.Status = Confirmed
 		m.Approval.DecidedAt, m.Approval.DecidedBy = at, by.ID
-		for level := range levels(rooms) {
+		for level := firstLevel; level <= plan.levels.count(); level++ {
 			m.Approval.Agreed = append(m.Approval.Agreed, Agreement{
-				Level: level + 1, UserID: by.ID, Name: by.Name, At: at,
-				For: by.behalf(needLevel(rooms, level+1), atLevel(level+1, false)),
+				Level: level, UserID: by.ID, Name: by.Name, At: at,
+				For: by.behalf(plan.levels.at(level), atLevel(level, false)),
 			})
 		}
 	default:
 		m.Status = Pending
-		m.ask(rooms, nil, by, ask, at)
+		m.ask(plan, nil, by, at)
 		m.Approval.Deadline = m.Request.Deadline
 	}
 	m.Occupied, m.asked = nil, nil
-	if m.Status == Confirmed || ask.Hold {
+	if m.Status == Confirmed || plan.Hold {
 		m.occupy(rooms, before)
 	} else {
 		m.asked = m.occupancies(rooms)
@@ -161,7 +161,7 @@ func (m *Meeting) takeOverride(o *Override) {
 // where it is and the move alone waits; another that is asked for takes its place, and one
 // back to where the meeting is withdraws it. While it takes place only its end may move, and
 // nothing moves into the past.
-func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed bool, err error) {
+func (m *Meeting) Revise(t Terms, plan ApprovalPlan, by Actor, at time.Time) (changed bool, err error) {
 	status := m.EffectiveStatus(at)
 	if status.Over() {
 		return false, &StateError{State: status, Wanted: "change"}
@@ -169,7 +169,7 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 	before := *m
 	changes := m.compare(t)
 	placed := t.Placed || concerns(changes, "start", "end", "room_ids")
-	move := m.moveToAsk(t, changes, status, by)
+	move := m.moveToAsk(t, plan, changes, status)
 	if move != nil && m.Request != nil && m.Request.Change.same(move) || !placed {
 		move, placed = nil, false // what waits goes on waiting
 	}
@@ -193,7 +193,7 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 			m.CheckedInAt = time.Time{} // that was to another time
 		}
 		m.askAnew(before.Slot, by, at)
-		m.settle(t.Rooms, &before, by, ask, at)
+		m.settle(plan, t.Rooms, &before, by, at)
 	default:
 		m.Slot, m.RoomIDs, m.RoomNames = before.Slot, before.RoomIDs, before.RoomNames
 		if !concerns(changes, "timezone") { // it belongs to the move
@@ -204,7 +204,7 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 			m.withdraw("changed", by, at)
 		}
 		if move != nil {
-			m.askToMove(move, t.Rooms, changes, by, ask, at)
+			m.askToMove(move, plan, t.Rooms, changes, by, at)
 		}
 	}
 	m.noteClocks(&before)
@@ -216,8 +216,8 @@ func (m *Meeting) Revise(t Terms, by Actor, ask Asking, at time.Time) (changed b
 
 // moveToAsk is the move of a confirmed meeting that these terms mean, if somebody else must
 // decide on it; it takes the move out of the changes.
-func (m *Meeting) moveToAsk(t Terms, changes map[string]Change, status Status, by Actor) *PendingChange {
-	if status != Confirmed || !concerns(changes, "start", "end", "room_ids") || levels(t.Rooms) == 0 || by.MayApprove(t.Rooms) {
+func (m *Meeting) moveToAsk(t Terms, plan ApprovalPlan, changes map[string]Change, status Status) *PendingChange {
+	if status != Confirmed || !concerns(changes, "start", "end", "room_ids") || !plan.waits() {
 		return nil
 	}
 	for _, field := range []string{"start", "end", "room_ids", "timezone"} {
@@ -227,15 +227,15 @@ func (m *Meeting) moveToAsk(t Terms, changes map[string]Change, status Status, b
 }
 
 // askToMove makes the move a request.
-func (m *Meeting) askToMove(move *PendingChange, rooms []*Room, changes map[string]Change, by Actor, ask Asking, at time.Time) {
+func (m *Meeting) askToMove(move *PendingChange, plan ApprovalPlan, rooms []*Room, changes map[string]Change, by Actor, at time.Time) {
 	needs := beyond(m.keeping(move.occupancies(rooms), move.Slot), m.Occupied)
-	if ask.Hold {
+	if plan.Hold {
 		move.Held, m.asked = needs, nil
 	} else {
 		m.asked = needs
 	}
 	m.claims = claims(m.Organizer.UserID, rooms, move.Slot, m)
-	m.ask(rooms, move, by, ask, at)
+	m.ask(plan, move, by, at)
 	c := changes["pending_change"]
 	c.To = move.summary()
 	changes["pending_change"] = c

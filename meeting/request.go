@@ -50,9 +50,9 @@ func (r *Request) agreedTo(room int64, level int) bool {
 	return slices.ContainsFunc(r.Agreed, func(a Agreement) bool { return a.covers(room, level) })
 }
 
-// missing are those of the rooms whose agreement at a level is missing.
+// missing returns the rooms whose approval at a level, which they need, is missing.
 func (r *Request) missing(rooms []*Room, level int) []*Room {
-	return slices.DeleteFunc(needLevel(rooms, level), func(room *Room) bool { return r.agreedTo(room.ID, level) })
+	return slices.DeleteFunc(slices.Clone(rooms), func(room *Room) bool { return r.agreedTo(room.ID, level) })
 }
 
 // Verdict is how the last request of a meeting ended.
@@ -78,20 +78,8 @@ type PendingChange struct {
 	Timezone  string      `json:"timezone"`
 	RoomIDs   []int64     `json:"room_ids"`
 	RoomNames []string    `json:"room_names"`
-	Held      []Occupancy `json:"held,omitempty"`   // what it takes beyond what the meeting has; see [Asking]
+	Held      []Occupancy `json:"held,omitempty"`   // what it takes beyond what the meeting has; see [ApprovalPlan]
 	Series    bool        `json:"series,omitempty"` // it was asked for by a change of the series, which is there already
-}
-
-// Asking is how a request for approval is made: whom it is for, until when it is decided,
-// and whether it takes its rooms meanwhile.
-type Asking struct {
-	Deciders      [secondLevel][]Decider // of each level
-	Others        []Decider              // who are asked as well when those take long
-	Timeout       time.Duration          // of rooms that name none; 0: until the start
-	RemindBefore  time.Duration          // the deadline; 0: nobody is reminded
-	EscalateAfter time.Duration          // of rooms that name none; 0: never
-	OnTimeout     Status                 // of rooms that name none; empty: [Rejected]
-	Hold          bool
 }
 
 // Waits reports whether the meeting waits for a decision at an instant.
@@ -127,29 +115,29 @@ func (v *Verdict) about(askedAt time.Time, rooms []int64) bool {
 
 // ask makes a request, on the meeting itself or on a change of it. What the actor may agree
 // to they have agreed to by asking; they may not at every level.
-func (m *Meeting) ask(rooms []*Room, c *PendingChange, by Actor, ask Asking, at time.Time) {
+func (m *Meeting) ask(plan ApprovalPlan, c *PendingChange, by Actor, at time.Time) {
 	start := m.Slot.Start
 	if c != nil && c.Slot.Start.Before(start) {
 		start = c.Slot.Start
 	}
-	m.Approval.OnTimeout = RequestOutcome(rooms, ask.OnTimeout)
+	m.Approval.OnTimeout = plan.Outcome()
 	m.Approval.Asked++
 	r := &Request{
 		Number: m.Approval.Asked, First: m.Approval.Asked, Level: firstLevel,
-		AskedAt: at, Deadline: RequestDeadline(rooms, start, at, ask.Timeout), Told: []int64{}, Change: c,
+		AskedAt: at, Deadline: plan.Deadline(start, at), Told: []int64{}, Change: c,
 	}
 	m.Request = r
-	if m.closed(rooms, at) != nil { // an override
+	if m.closed(plan.rooms, at) != nil { // an override
 		m.Approval.OnTimeout = Rejected
 	}
-	level, _ := m.agree(rooms, "", by, at)
+	level, _ := m.agree(plan.levels, "", by, at)
 	r = m.Request
 	r.Level = level
-	if remind := r.Deadline.Add(-ask.RemindBefore); ask.RemindBefore > 0 && remind.After(at) {
+	if remind := r.Deadline.Add(-plan.RemindBefore); plan.RemindBefore > 0 && remind.After(at) {
 		r.RemindAt = remind
 	}
-	r.escalateAfter(strictest(rooms, ask.EscalateAfter, func(r *Room) time.Duration { return r.Approval.EscalateAfter }))
-	m.notifyDeciders(NoticeApprovalRequest, ask.Deciders[r.Level-1], by, at)
+	r.escalateAfter(plan.escalateAfter())
+	m.notifyDeciders(NoticeApprovalRequest, plan.Deciders[r.Level-1], by, at)
 }
 
 // escalateAfter sets the time at which others are asked as well, if that is before the deadline.
@@ -161,16 +149,16 @@ func (r *Request) escalateAfter(d time.Duration) {
 }
 
 // askNext asks the next level, by the same deadline.
-func (m *Meeting) askNext(rooms []*Room, level int, ask Asking, comment string, by Actor, at time.Time) {
+func (m *Meeting) askNext(plan ApprovalPlan, level int, comment string, by Actor, at time.Time) {
 	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: comment,
 		Changes: map[string]Change{"approval.level": {From: m.Request.Level, To: level}}})
 	m.UpdatedAt = at
 	m.Approval.Asked++
 	r := *m.Request
 	r.Number, r.Level, r.AskedAt, r.EscalatedAt, r.Told = m.Approval.Asked, level, at, time.Time{}, []int64{}
-	r.escalateAfter(strictest(rooms, ask.EscalateAfter, func(r *Room) time.Duration { return r.Approval.EscalateAfter }))
+	r.escalateAfter(plan.escalateAfter())
 	m.Request = &r
-	m.notifyDeciders(NoticeApprovalRequest, ask.Deciders[level-1], by, at)
+	m.notifyDeciders(NoticeApprovalRequest, plan.Deciders[level-1], by, at)
 }
 
 // conclude ends the request; people are those in whose place the actor decided.
@@ -312,10 +300,10 @@ func (m *Meeting) Escalate(others, asked []Decider, by Actor, at time.Time) {
 }
 
 // newlyAsked are those who became approvers since the request was made, and have not been asked.
-func (r *Request) newlyAsked(ask Asking) []Decider {
-	asked := ask.Deciders[r.Level-1]
+func (r *Request) newlyAsked(plan ApprovalPlan) []Decider {
+	asked := plan.Deciders[r.Level-1]
 	if !r.EscalatedAt.IsZero() {
-		asked = sameDeciders(append(slices.Clip(asked), ask.Others...))
+		asked = sameDeciders(append(slices.Clip(asked), plan.Others...))
 	}
 	return slices.DeleteFunc(r.undecided(asked), func(d Decider) bool { return slices.Contains(r.Told, d.UserID) })
 }

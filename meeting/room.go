@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"slices"
 	"time"
 
 	"punctual/meeting/policy"
@@ -47,4 +48,15 @@ type CheckIn struct {
 	Required bool
 	Opens    time.Duration // before the start
 	Grace    time.Duration // after the start, until the room is released
+}
+
+// pick returns the rooms with these IDs, in their order.
+func pick(rooms []*Room, ids []int64) []*Room {
+	picked := make([]*Room, 0, len(ids))
+	for _, id := range ids {
+		if i := slices.IndexFunc(rooms, func(r *Room) bool { return r.ID == id }); i >= 0 {
+			picked = append(picked, rooms[i])
+		}
+	}
+	return picked
 }

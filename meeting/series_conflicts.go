@@ -32,8 +32,8 @@ type planner struct {
 	at         time.Time
 	onConflict OnConflict
 	override   *Override
-	leaving    []*Meeting        // that the same change calls off
-	asks       map[string]Asking // by rooms
+	leaving    []*Meeting              // that the same change calls off
+	approvals  map[string]ApprovalPlan // by rooms
 
 	places
 	substitutes
@@ -46,7 +46,7 @@ func (s *Service) planner(ctx context.Context, by Actor, f *SeriesFields) (*plan
 	by, err := s.standing(ctx, by)
 	return &planner{
 		Service: s, by: by, conf: s.conf(), at: s.clock(), onConflict: f.OnConflict, override: f.Override,
-		asks: map[string]Asking{}, places: newPlaces(), substitutes: newSubstitutes(),
+		approvals: map[string]ApprovalPlan{}, places: newPlaces(), substitutes: newSubstitutes(),
 	}, err
 }
 
@@ -156,7 +156,9 @@ func (w *wanted) occupancies(rooms []*Room) []Occupancy {
 }
 
 // waits reports whether somebody else must decide on the rooms.
-func (p *planner) waits(rooms []*Room) bool { return levels(rooms) > 0 && !p.by.MayApprove(rooms) }
+func (p *planner) waits(rooms []*Room) bool {
+	return PlanApproval(ApprovalTerms{}, p.by, rooms...).waits()
+}
 
 // stays reports whether a meeting that is there keeps its rooms and time for now: it cannot
 // move, or must wait for a decision.
@@ -164,18 +166,18 @@ func (p *planner) stays(w *wanted) bool {
 	return w.base != nil && w.room && (w.why != nil || w.base.Status == Confirmed && p.waits(w.terms.Rooms))
 }
 
-// ask says how a request for the rooms is made.
-func (p *planner) ask(ctx context.Context, rooms []*Room) (Asking, error) {
-	key := askKey(ids(rooms))
-	if ask, ok := p.asks[key]; ok {
-		return ask, nil
+// approvalPlan looks up the approvals for the same rooms once.
+func (p *planner) approvalPlan(ctx context.Context, rooms []*Room) (ApprovalPlan, error) {
+	key := roomsKey(ids(rooms))
+	if plan, ok := p.approvals[key]; ok {
+		return plan, nil
 	}
-	ask, err := p.asking(ctx, p.by, rooms)
-	p.asks[key] = ask
-	return ask, err
+	plan, err := p.planApproval(ctx, p.by, rooms)
+	p.approvals[key] = plan
+	return plan, err
 }
 
-func askKey(rooms []int64) string { return fmt.Sprint(rooms) }
+func roomsKey(rooms []int64) string { return fmt.Sprint(rooms) }
 
 // verdict is the error of a plan that may not be saved because of some of its dates.
 func (p *planner) verdict(dates []*wanted) error {

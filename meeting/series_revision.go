@@ -239,14 +239,14 @@ func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) err
 			r.Name = m.RoomNames[i]
 		}
 	}
-	var ask Asking
+	var plan ApprovalPlan
 	if w.why == nil {
 		var err error
-		if ask, err = e.ask(ctx, t.Rooms); err != nil {
+		if plan, err = e.approvalPlan(ctx, t.Rooms); err != nil {
 			return err
 		}
 	}
-	changed, err := m.Revise(t, e.by, ask, e.at)
+	changed, err := m.Revise(t, plan, e.by, e.at)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (s *Service) decide(ctx context.Context, by Actor, id ID, ifMatch *int64, c
 // decide is a decision of somebody who may decide at some level.
 func (m *Meeting) decide(approve bool, c changing, comment string, by Actor) error {
 	if approve {
-		return m.Approve(c.rooms, c.ask, comment, by, c.at)
+		return m.Approve(c.plan, comment, by, c.at)
 	}
 	return m.Reject(c.rooms, comment, by, c.at)
 }
@@ -88,66 +88,53 @@ func (s *Service) preparingDecisions(ctx context.Context, ms []*Meeting) (prepar
 			return nil, err
 		}
 	}
-	byID := make(map[int64]*Room, len(rooms))
-	for _, r := range rooms {
-		byID[r.ID] = r
-	}
-	terms := s.terms()
+	terms := s.approvalTerms()
 	asked := map[string]changing{} // by rooms
 	return func(m *Meeting) changing {
-		key := askKey(m.RequestedRooms())
+		key := roomsKey(m.RequestedRooms())
 		c, there := asked[key]
 		if there {
 			return c
 		}
 		c.at = at
-		for _, id := range m.RequestedRooms() {
-			if r := byID[id]; r != nil {
-				c.rooms = append(c.rooms, r)
-			}
-		}
+		c.rooms = pick(rooms, m.RequestedRooms())
 		if known != nil {
-			c.ask = known.asking(terms, c.rooms)
+			c.plan = known.complete(planApproval(terms, c.rooms))
 		}
 		asked[key] = c
 		return c
 	}, nil
 }
 
-// asking returns how a request for these rooms is made. It looks up the approvers only if the actor
-// cannot decide.
-func (s *Service) asking(ctx context.Context, by Actor, rooms []*Room) (Asking, error) {
-	if levels(rooms) == 0 || by.MayApprove(rooms) {
-		return s.terms(), nil
+// planApproval returns which approvals a booking of the rooms needs. It looks up the approvers only
+// if the actor cannot approve it alone.
+func (s *Service) planApproval(ctx context.Context, by Actor, rooms []*Room) (ApprovalPlan, error) {
+	plan := PlanApproval(s.approvalTerms(), by, rooms...)
+	if !plan.waits() {
+		return plan, nil
 	}
-	return s.askingAll(ctx, rooms)
+	known, err := s.roster(ctx, rooms)
+	if err != nil {
+		return ApprovalPlan{}, err
+	}
+	return known.complete(plan), nil
 }
 
-// terms on which requests are made.
-func (s *Service) terms() Asking {
+func (s *Service) approvalTerms() ApprovalTerms {
 	conf := s.conf()
-	return Asking{
+	return ApprovalTerms{
 		Timeout: conf.ApprovalTimeout, OnTimeout: conf.OnTimeout, Hold: conf.HoldPending,
 		RemindBefore: conf.RemindBefore, EscalateAfter: conf.EscalateAfter,
 	}
 }
 
-// askingAll says who is asked at each level.
-func (s *Service) askingAll(ctx context.Context, rooms []*Room) (Asking, error) {
-	known, err := s.roster(ctx, rooms)
-	if err != nil {
-		return Asking{}, err
+// complete returns the plan with the users who are asked at each level.
+func (k *roster) complete(plan ApprovalPlan) ApprovalPlan {
+	for i := range plan.Deciders {
+		plan.Deciders[i] = k.deciders(plan.levels, i+1)
 	}
-	return known.asking(s.terms(), rooms), nil
-}
-
-// asking says who is asked at each level, on the terms.
-func (k *roster) asking(ask Asking, rooms []*Room) Asking {
-	for i := range ask.Deciders {
-		ask.Deciders[i] = k.deciders(rooms, i+1)
-	}
-	ask.Others = k.others(rooms)
-	return ask
+	plan.Others = k.others(plan.levels)
+	return plan
 }
 
 // nameAwaited sets who is asked now to decide on what waits, for those who may see it.
@@ -170,8 +157,7 @@ func (s *Service) nameAwaited(ctx context.Context, ms []*Meeting, at time.Time) 
 		return err
 	}
 	for _, m := range waiting {
-		mine := slices.DeleteFunc(slices.Clone(rooms), func(r *Room) bool { return !slices.Contains(m.RequestedRooms(), r.ID) })
-		m.Request = known.awaited(m.Request, mine)
+		m.Request = known.awaited(m.Request, levelsOf(pick(rooms, m.RequestedRooms())))
 	}
 	return nil
 }

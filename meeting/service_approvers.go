@@ -20,7 +20,7 @@ func (s *Service) Approvers(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		rooms = append(rooms, needApproval(some)...)
+		rooms = append(rooms, levelsOf(some).at(firstLevel)...)
 		if next == "" {
 			break
 		}
@@ -61,7 +61,7 @@ func (s *Service) AskNewApprovers(ctx context.Context) error {
 		}
 		var refs []Ref
 		for _, m := range ms {
-			if m.Waits(s.clock()) && len(m.Request.newlyAsked(look(m).ask)) > 0 {
+			if m.Waits(s.clock()) && len(m.Request.newlyAsked(look(m).plan)) > 0 {
 				refs = append(refs, Ref{ID: m.ID, Version: m.Request.Number})
 			}
 		}
@@ -91,7 +91,7 @@ func (s *Service) askNewApprovers(ctx context.Context, refs []Ref) error {
 		}
 	}
 	_, err = s.onRequests(ctx, JobApprovalRemind, refs, func(m *Meeting, c changing, by Actor) error {
-		fresh := m.Request.newlyAsked(c.ask)
+		fresh := m.Request.newlyAsked(c.plan)
 		if len(fresh) == 0 || !m.Waits(c.at) {
 			return errUnchanged
 		}

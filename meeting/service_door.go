@@ -220,12 +220,12 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 		}
 		return nil, terms.accept(append(broken, quotas...), nil)
 	}
-	ask, err := s.asking(ctx, by, terms.Rooms)
+	plan, err := s.planApproval(ctx, by, terms.Rooms)
 	if err != nil {
 		return nil, err
 	}
 	by.Name = atDoorOf(room).Name
-	m := Book(terms, by, ask, at)
+	m := Book(terms, plan, by, at)
 	if m.Status != Confirmed {
 		return nil, needsDecision("minutes", terms.Rooms) // since a moment ago
 	}

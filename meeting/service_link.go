@@ -27,7 +27,7 @@ func (s *Service) FollowLink(ctx context.Context, l Link) (*Linked, error) {
 	at := s.clock()
 	linked := &Linked{State: m.lead(l, by, rooms, at), Reader: reader, Meeting: m.At(at).View(by, rooms)}
 	if linked.State == LinkOpen {
-		if mine := m.part(by, rooms); len(mine) < len(needLevel(rooms, m.Request.Level)) {
+		if mine := m.part(by, rooms); len(mine) < len(levelsOf(rooms).at(m.Request.Level)) {
 			linked.Part = names(mine)
 		}
 	}

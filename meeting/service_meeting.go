@@ -54,11 +54,11 @@ func (s *Service) tryBook(ctx context.Context, by Actor, f Fields) (*Meeting, er
 	if err := s.judge(ctx, by, &terms, f.Override, at); err != nil {
 		return nil, err
 	}
-	ask, err := s.asking(ctx, by, terms.Rooms)
+	plan, err := s.planApproval(ctx, by, terms.Rooms)
 	if err != nil {
 		return nil, err
 	}
-	m := Book(terms, by, ask, at)
+	m := Book(terms, plan, by, at)
 	notices := m.notices // the store gives them their IDs
 	if err := s.store.CreateMeeting(ctx, m); err != nil {
 		return nil, err
@@ -134,12 +134,12 @@ func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Se
 	if err := terms.accept(broken, f.Override); err != nil {
 		return err
 	}
-	if status == InProgress && terms.Slot.End.After(m.Slot.End) && !by.MayApprove(terms.Rooms) {
+	if status == InProgress && terms.Slot.End.After(m.Slot.End) && !c.plan.own {
 		if err := needsDecision("end", terms.Rooms); err != nil {
 			return err
 		}
 	}
-	changed, err := m.Revise(terms, by, c.ask, c.at)
+	changed, err := m.Revise(terms, c.plan, by, c.at)
 	if err == nil && !changed {
 		return errUnchanged
 	}
@@ -230,7 +230,7 @@ func (s *Service) Announce(ctx context.Context, id ID) error {
 type changing struct {
 	known known
 	rooms []*Room // those that a decision is about, or else the meeting's; those that are known
-	ask   Asking
+	plan  ApprovalPlan
 	at    time.Time
 
 	overQuota []Fault // by the new time or rooms, if other rules are broken or passed over
@@ -312,7 +312,7 @@ func (s *Service) preparing(by Actor, f *Fields) prepare {
 		if f.RoomIDs == nil && f.Start == nil && f.End == nil { // nothing else can make it a request again
 			return c, nil
 		}
-		if c.ask, err = s.asking(ctx, by, c.known.rooms); err != nil {
+		if c.plan, err = s.planApproval(ctx, by, pick(c.known.rooms, f.roomIDs(m))); err != nil {
 			return c, err
 		}
 		c.overQuota, err = s.quotasOfChange(ctx, f, m, c.known, c.at)

@@ -191,11 +191,11 @@ func (p *planner) book(ctx context.Context, dates []*wanted) ([]*Meeting, error)
 		if w.base != nil || w.why != nil {
 			continue
 		}
-		ask, err := p.ask(ctx, w.terms.Rooms)
+		plan, err := p.approvalPlan(ctx, w.terms.Rooms)
 		if err != nil {
 			return nil, err
 		}
-		m := Book(w.terms, p.by, ask, p.at)
+		m := Book(w.terms, plan, p.by, p.at)
 		m.OriginalStart, m.OriginalWall = w.date.Slot.Start, w.date.Wall
 		m.throughSeries("")
 		made = append(made, m)

@@ -49,7 +49,7 @@ func (s *Service) EscalateApprovals(ctx context.Context, refs ...Ref) ([]Outcome
 		if m.Request.EscalateAt.IsZero() {
 			return errUnchanged
 		}
-		m.Escalate(c.ask.Others, c.ask.Deciders[m.Request.Level-1], by, c.at)
+		m.Escalate(c.plan.Others, c.plan.Deciders[m.Request.Level-1], by, c.at)
 		return nil
 	}
 	return s.together(ctx, JobEscalate, refs, escalate, nil, func(refs []Ref) ([]Outcome, error) {
@@ -80,11 +80,11 @@ func (s *Service) RemindApprovals(ctx context.Context, refs ...Ref) ([]Outcome, 
 		}
 		i := slices.IndexFunc(requests, func(r request) bool { return r.dates[0].askedWith(m) && r.dates[0].SeriesID == m.SeriesID })
 		if i < 0 {
-			m.Remind(c.ask.Deciders[m.Request.Level-1], by, c.at)
+			m.Remind(c.plan.Deciders[m.Request.Level-1], by, c.at)
 			return nil
 		}
 		if dates := requests[i].dates; dates[0].ID == m.ID {
-			m.Remind(c.ask.Deciders[m.Request.Level-1], by, c.at)
+			m.Remind(c.plan.Deciders[m.Request.Level-1], by, c.at)
 			m.askFor(series[m.SeriesID].facts(dates, by).Series)
 		} else {
 			m.Remind(nil, by, c.at)

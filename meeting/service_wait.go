@@ -296,11 +296,11 @@ func (s *Service) turnOf(ctx context.Context, w *Wait, known waitsKnown, by Acto
 		return nil, s.withinQuota(ctx, owner, &terms)
 	}
 	terms.Turn = &Turn{WaitID: w.ID, By: by}
-	ask, err := s.asking(ctx, owner, terms.Rooms)
+	plan, err := s.planApproval(ctx, owner, terms.Rooms)
 	if err != nil {
 		return nil, err
 	}
-	return Book(terms, owner, ask, at), nil
+	return Book(terms, plan, owner, at), nil
 }
 
 // waitsKnown is what waits refer to, looked up for all of them at once.
@@ -456,11 +456,11 @@ func (s *Service) meetingFor(ctx context.Context, w *Wait, by Actor, at time.Tim
 		return nil, err
 	}
 	terms.Turn = &Turn{WaitID: w.ID, By: by}
-	ask, err := s.asking(ctx, owner, terms.Rooms)
+	plan, err := s.planApproval(ctx, owner, terms.Rooms)
 	if err != nil {
 		return nil, err
 	}
-	return Book(terms, owner, ask, at), nil
+	return Book(terms, plan, owner, at), nil
 }
 
 // allowed returns an error that names what prevents an offer.

@@ -203,17 +203,17 @@ func (f *forecaster) request(m, shown *meeting.Meeting) {
 		start = c.Slot.Start
 	}
 	// Rooms may have changed since it was made; only the effect of the settings is returned.
-	deadlineBy := func(c meeting.Settings) time.Time {
-		return meeting.RequestDeadline(rooms, start, m.Request.AskedAt, c.ApprovalTimeout)
+	plan := func(c meeting.Settings) (deadline time.Time, outcome meeting.Status) {
+		p := meeting.PlanApproval(meeting.ApprovalTerms{Timeout: c.ApprovalTimeout, OnTimeout: c.OnTimeout}, meeting.Actor{}, rooms...)
+		return p.Deadline(start, m.Request.AskedAt), p.Outcome()
 	}
-	o := RequestOutlook{
-		Meeting: shown, Deadline: m.Request.Deadline, Anew: deadlineBy(f.next),
-		Outcome: m.Approval.OnTimeout, AnewTo: meeting.RequestOutcome(rooms, f.next.OnTimeout),
-	}
+	deadline, outcome := plan(f.old)
+	o := RequestOutlook{Meeting: shown, Deadline: m.Request.Deadline, Outcome: m.Approval.OnTimeout}
+	o.Anew, o.AnewTo = plan(f.next)
 	if o.Outcome == "" {
 		o.Outcome = meeting.Rejected
 	}
-	if !o.Anew.Equal(deadlineBy(f.old)) || o.AnewTo != meeting.RequestOutcome(rooms, f.old.OnTimeout) {
+	if !o.Anew.Equal(deadline) || o.AnewTo != outcome {
 		addUpTo(&f.Requests, &f.Totals.Requests, f.limit, o)
 	}
 }

@@ -33,9 +33,9 @@ func TestApproval_roundTrip(t *testing.T) {
 		}
 		f.want("the room's rules", rooms[0].Approval, hall.Approval)
 
-		ask := ask
-		ask.RemindBefore = 10 * time.Minute
-		m := meeting.Book(terms(slot("09:30", "10:30"), hall), f.anna, ask, now)
+		reminded := approvalTerms
+		reminded.RemindBefore = 10 * time.Minute
+		m := meeting.Book(terms(slot("09:30", "10:30"), hall), meeting.PlanApproval(reminded, f.anna, hall), f.anna, now)
 		if err := f.store.CreateMeeting(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
@@ -58,12 +58,14 @@ func TestApproval_roundTrip(t *testing.T) {
 		f.want("nobody is reminded again", keys(f.pages(meeting.JobApprovalRemind, time.Time{}, at("23:00"), 10)), []string{})
 
 		m, _ = f.change(m.ID, func(m *meeting.Meeting) error {
-			return m.Approve([]*meeting.Room{hall}, ask, "fine", f.manager, at("08:10"))
+			return m.Approve(plan(meeting.Actor{}, hall), "fine", f.manager, at("08:10"))
 		})
 		f.want("the first level", f.read(m.ID), m)
 		f.want("raised", m.Version, version+1)
 		f.want("the second's time-out", keys(f.pages(meeting.JobExpire, time.Time{}, at("23:00"), 10)), []string{"1 v2 09:30"})
-		m, _ = f.change(m.ID, func(m *meeting.Meeting) error { return m.Approve([]*meeting.Room{hall}, ask, "", f.admin, at("08:20")) })
+		m, _ = f.change(m.ID, func(m *meeting.Meeting) error {
+			return m.Approve(plan(meeting.Actor{}, hall), "", f.admin, at("08:20"))
+		})
 		f.want("both", f.read(m.ID), m)
 		if len(m.Approval.Agreed) != 2 || m.Request != nil || m.Approval.Verdict == nil {
 			t.Errorf("%+v", m.Approval)
@@ -86,7 +88,7 @@ func TestApproval_moveGuardsBothSlots(t *testing.T) {
 		move := func(s clock.Slot) *meeting.Meeting {
 			t.Helper()
 			m, _ := f.change(m.ID, func(m *meeting.Meeting) error {
-				_, err := m.Revise(terms(s, hall), f.anna, ask, now)
+				_, err := revise(m, terms(s, hall), f.anna, now)
 				return err
 			})
 			f.want("read", f.read(m.ID), m)
@@ -112,7 +114,7 @@ func TestApproval_moveGuardsBothSlots(t *testing.T) {
 		}
 		annex := f.room("Annex", func(r *meeting.Room) { r.Approval = hall.Approval })
 		f.change(m.ID, func(m *meeting.Meeting) error {
-			_, err := m.Revise(terms(slot("09:00", "10:00"), annex), f.anna, ask, now)
+			_, err := revise(m, terms(slot("09:00", "10:00"), annex), f.anna, now)
 			return err
 		})
 		if err := f.store.DeleteRoom(t.Context(), annex.ID, now, func(*meeting.Room) error { return nil }); err == nil {
@@ -123,7 +125,7 @@ func TestApproval_moveGuardsBothSlots(t *testing.T) {
 		f.want("on both sides", len(moved.Request.Change.Held), 2)
 		free(true, slot("11:00", "11:20"))
 
-		done, _ := f.change(m.ID, func(m *meeting.Meeting) error { return m.Approve([]*meeting.Room{hall}, ask, "", f.manager, now) })
+		done, _ := f.change(m.ID, func(m *meeting.Meeting) error { return m.Approve(plan(meeting.Actor{}, hall), "", f.manager, now) })
 		f.want("done", f.read(m.ID), done)
 		f.want("its slot", done.Slot, slot("08:30", "10:30"))
 		f.want("rows", f.heldRows(), int64(0))
@@ -172,25 +174,25 @@ func TestListMeetings_awaiting(t *testing.T) {
 		f.want("past the deadline of the first", ids(f.manager, "09:00"), []int64{b.ID})
 
 		f.change(b.ID, func(m *meeting.Meeting) error {
-			return m.Approve([]*meeting.Room{mine, second}, ask, "", f.manager, now)
+			return m.Approve(plan(meeting.Actor{}, mine, second), "", f.manager, now)
 		})
 		f.want("one of two rooms", f.read(b.ID).Request.Agreed[0].RoomIDs, []int64{mine.ID})
 		f.want("the manager has agreed to theirs", ids(f.manager, "08:00"), []int64{a.ID})
 		f.want("the other has not", ids(other, "08:00"), []int64{b.ID, c.ID, e.ID})
 
-		f.change(c.ID, func(m *meeting.Meeting) error { return m.Approve([]*meeting.Room{second}, ask, "", other, now) })
+		f.change(c.ID, func(m *meeting.Meeting) error { return m.Approve(plan(meeting.Actor{}, second), "", other, now) })
 		f.change(e.ID, func(m *meeting.Meeting) error {
 			m.Escalate(nil, nil, meeting.Timer(meeting.JobEscalate), now)
 			return nil
 		})
 		f.change(g.ID, func(m *meeting.Meeting) error {
-			_, err := m.Revise(terms(slot("16:00", "17:00"), mine), f.anna, ask, now)
+			_, err := revise(m, terms(slot("16:00", "17:00"), mine), f.anna, now)
 			return err
 		})
 		f.want("the second level, what took long, and a change", ids(f.manager, "08:00"), []int64{a.ID, c.ID, e.ID, g.ID})
 		f.want("the first has agreed", ids(other, "08:00"), []int64{b.ID, e.ID})
 
-		f.change(b.ID, func(m *meeting.Meeting) error { return m.Approve([]*meeting.Room{mine, second}, ask, "", other, now) })
+		f.change(b.ID, func(m *meeting.Meeting) error { return m.Approve(plan(meeting.Actor{}, mine, second), "", other, now) })
 		f.want("the second level of one of two rooms", ids(f.manager, "08:00"), []int64{a.ID, b.ID, c.ID, e.ID, g.ID})
 		f.disable(f.manager)
 		f.want("an admin: what nobody is left to decide", ids(f.admin, "08:00"), []int64{a.ID, b.ID, c.ID, d.ID, e.ID, g.ID})

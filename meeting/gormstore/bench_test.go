@@ -66,7 +66,7 @@ func BenchmarkCreateMeeting(b *testing.B) {
 						for i := next.Add(1) - 1; i < int64(b.N); i = next.Add(1) - 1 {
 							n := order[i]
 							start := now.Add(time.Duration(n/len(rooms)) * 30 * time.Minute)
-							m := meeting.Book(terms(clock.Slot{Start: start, End: start.Add(30 * time.Minute)}, rooms[n%len(rooms)]), f.anna, ask, now)
+							m := bookAt(terms(clock.Slot{Start: start, End: start.Add(30 * time.Minute)}, rooms[n%len(rooms)]), f.anna, now)
 							if err := way.create(b.Context(), m); err != nil {
 								b.Error(err)
 								return

@@ -202,7 +202,7 @@ func TestListSeries_flagged(t *testing.T) {
 			s.Rule = rule
 			c := &meeting.SeriesChange{Series: s}
 			for i := range statuses {
-				m := meeting.Book(terms(clock.Slot{Start: s.Start.AddDate(0, 0, i), End: s.End.AddDate(0, 0, i)}, f.room(title+string(rune('0'+i)))), f.anna, ask, now)
+				m := bookAt(terms(clock.Slot{Start: s.Start.AddDate(0, 0, i), End: s.End.AddDate(0, 0, i)}, f.room(title+string(rune('0'+i)))), f.anna, now)
 				m.OriginalStart = m.Slot.Start
 				c.Create = append(c.Create, m)
 			}

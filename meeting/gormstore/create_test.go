@@ -25,7 +25,7 @@ func TestCreateMeeting_readsBackTheSame(t *testing.T) {
 			{Before: meeting.BeforeStart, Offset: 0, Channels: []meeting.Channel{meeting.SMS}},
 			{Before: meeting.BeforeEnd, Offset: 5 * time.Minute, Channels: []meeting.Channel{meeting.Email}},
 		}
-		m := meeting.Book(full, f.anna, ask, now)
+		m := bookAt(full, f.anna, now)
 		kept := *m
 		notices := kept.TakeNotices()
 		if err := f.store.CreateMeeting(t.Context(), m); err != nil {
@@ -47,7 +47,7 @@ func TestCreateMeeting_readsBackTheSame(t *testing.T) {
 		}
 		f.want("history", f.actions(m.ID), []meeting.Action{meeting.ActionCreated})
 
-		request := meeting.Book(terms(slot("11:00", "12:00"), f.room("Asked", func(r *meeting.Room) { r.Approval.Required = true })), f.anna, ask, now)
+		request := bookAt(terms(slot("11:00", "12:00"), f.room("Asked", func(r *meeting.Room) { r.Approval.Required = true })), f.anna, now)
 		if err := f.store.CreateMeeting(t.Context(), request); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestCreateMeeting_onlyOneGetsTheSlot(t *testing.T) {
 		errs := together(100, func(i int) error {
 			// Each overlaps every other without being the same.
 			s := slot("09:00", "10:00").Widen(time.Duration(i)*time.Second, time.Duration(i)*time.Second)
-			return f.store.CreateMeeting(ctx, meeting.Book(terms(s, f.turing), f.anna, ask, now))
+			return f.store.CreateMeeting(ctx, bookAt(terms(s, f.turing), f.anna, now))
 		})
 		if won, lost := f.tally(errs); won != 1 || lost != 99 {
 			t.Errorf("%d won, %d lost", won, lost)
@@ -89,7 +89,7 @@ func TestCreateMeeting_roomsInAnyOrder(t *testing.T) {
 				if i%2 == 1 {
 					rooms[0], rooms[1] = rooms[1], rooms[0]
 				}
-				return f.store.CreateMeeting(ctx, meeting.Book(terms(s, rooms...), f.anna, ask, now))
+				return f.store.CreateMeeting(ctx, bookAt(terms(s, rooms...), f.anna, now))
 			})
 			if won, lost := f.tally(errs); won != 1 || lost != 7 {
 				t.Errorf("round %d: %d won, %d lost", round, won, lost)

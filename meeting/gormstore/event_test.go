@@ -52,7 +52,7 @@ func TestEvents_rooms(t *testing.T) {
 			f.change(m.ID, func(m *meeting.Meeting) error {
 				t := terms(s, rooms...)
 				t.Placed = true
-				_, err := m.Revise(t, f.anna, ask, now)
+				_, err := revise(m, t, f.anna, now)
 				return err
 			})
 		}

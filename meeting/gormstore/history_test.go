@@ -37,7 +37,7 @@ func TestOpenedBy(t *testing.T) {
 			f.change(m.ID, func(m *meeting.Meeting) error {
 				terms := terms(slot("09:00", "10:00"), f.turing)
 				terms.Visibility = to
-				_, err := m.Revise(terms, f.anna, meeting.Asking{}, now)
+				_, err := revise(m, terms, f.anna, now)
 				return err
 			})
 			entries, _, err := f.store.History(t.Context(), m.ID, meeting.Page{})

@@ -124,7 +124,7 @@ func TestListMeetings_whereItIsToMove(t *testing.T) {
 		f.want("before", finds(f.manager, "08:00"), false)
 		move := private
 		move.Slot, move.Rooms = slot("14:00", "15:00"), []*meeting.Room{hall}
-		m, _ = f.change(m.ID, func(m *meeting.Meeting) error { _, err := m.Revise(move, f.anna, ask, now); return err })
+		m, _ = f.change(m.ID, func(m *meeting.Meeting) error { _, err := revise(m, move, f.anna, now); return err })
 		if m.Request == nil || m.Request.Change == nil || !m.Request.Deadline.Equal(at("12:00")) {
 			t.Fatalf("it waits for %+v", m.Request)
 		}

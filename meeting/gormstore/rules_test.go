@@ -41,7 +41,7 @@ func TestCreateMeeting_quotaOfManyAtOnce(t *testing.T) {
 			}
 			start := at("00:00").AddDate(0, 0, 1).Add(time.Duration(i) * 15 * time.Minute)
 			s := clock.Slot{Start: start, End: start.Add(15 * time.Minute)}
-			return f.store.CreateMeeting(ctx, meeting.Book(terms(s, rooms...), by, ask, now))
+			return f.store.CreateMeeting(ctx, bookAt(terms(s, rooms...), by, now))
 		})
 		won := 0
 		for _, err := range errs {
@@ -73,7 +73,7 @@ func TestUpdateMeeting_quotaOfMovesAtOnce(t *testing.T) {
 		// All move into the one day that is free, each to another hour.
 		errs := together(len(ids), func(i int) error {
 			_, _, err := f.store.UpdateMeeting(ctx, ids[i], func(m *meeting.Meeting) error {
-				_, err := m.Revise(terms(hour(20, i+9), room), f.anna, ask, now)
+				_, err := revise(m, terms(hour(20, i+9), room), f.anna, now)
 				return err
 			})
 			return err
@@ -93,7 +93,7 @@ func TestUpdateMeeting_quotaOfMovesAtOnce(t *testing.T) {
 		for i, err := range errs {
 			if err == nil {
 				f.change(ids[i], func(m *meeting.Meeting) error {
-					_, err := m.Revise(terms(hour(20, 20), room), f.anna, ask, now)
+					_, err := revise(m, terms(hour(20, 20), room), f.anna, now)
 					return err
 				})
 			}
@@ -115,7 +115,7 @@ func TestHeld(t *testing.T) {
 		if _, err := f.create(terms(slot("17:00", "18:00"), room), f.ben); err != nil {
 			t.Fatal(err)
 		}
-		asked := meeting.Book(terms(slot("21:00", "22:00"), room), f.anna, ask, now)
+		asked := bookAt(terms(slot("21:00", "22:00"), room), f.anna, now)
 		got, err := f.store.Held(t.Context(), claim(asked), kept.ID, time.Time{})
 		if err != nil {
 			t.Fatal(err)
@@ -137,16 +137,16 @@ func TestHeld_waitingMove(t *testing.T) {
 		hall.Zone = "UTC"
 		m := f.book(slot("09:00", "10:00"), f.turing)
 		f.change(m.ID, func(m *meeting.Meeting) error {
-			_, err := m.Revise(terms(slot("09:00", "10:00"), hall), f.anna, ask, now)
+			_, err := revise(m, terms(slot("09:00", "10:00"), hall), f.anna, now)
 			return err
 		})
-		claim := meeting.Book(terms(slot("12:00", "13:00"), hall), f.anna, ask, now).Claims()[0]
+		claim := bookAt(terms(slot("12:00", "13:00"), hall), f.anna, now).Claims()[0]
 		for want := range 2 {
 			if held, err := f.store.Held(t.Context(), claim, 0, time.Time{}); err != nil || len(held) != want {
 				t.Errorf("held %v, %v, want %d", held, err, want)
 			}
 			if want == 0 {
-				f.change(m.ID, func(m *meeting.Meeting) error { return m.Approve([]*meeting.Room{hall}, ask, "", f.manager, now) })
+				f.change(m.ID, func(m *meeting.Meeting) error { return m.Approve(plan(meeting.Actor{}, hall), "", f.manager, now) })
 			}
 		}
 	})
@@ -166,7 +166,7 @@ func TestHeld_endedEarly(t *testing.T) {
 			booked := f.book(clock.Slot{Start: m.start, End: m.end}, room)
 			f.change(booked.ID, func(b *meeting.Meeting) error { return b.Finish([]*meeting.Room{room}, f.anna, m.ended) })
 		}
-		claim := meeting.Book(terms(clock.Slot{Start: day(1, "15:00"), End: day(1, "16:00")}, room), f.anna, ask, now).Claims()[0]
+		claim := bookAt(terms(clock.Slot{Start: day(1, "15:00"), End: day(1, "16:00")}, room), f.anna, now).Claims()[0]
 		held, err := f.store.Held(t.Context(), claim, 0, time.Time{})
 		if err != nil {
 			t.Fatal(err)
@@ -210,7 +210,7 @@ func TestCreateBlackout_againstBookings(t *testing.T) {
 			errs := together(9, func(i int) error {
 				if i > 0 {
 					s := clock.Slot{Start: day.Start.Add(time.Duration(i) * time.Hour), End: day.Start.Add(time.Duration(i+1) * time.Hour)}
-					return f.store.CreateMeeting(t.Context(), meeting.Book(terms(s, seen...), f.anna, ask, now))
+					return f.store.CreateMeeting(t.Context(), bookAt(terms(s, seen...), f.anna, now))
 				}
 				b := &policy.Blackout{Slot: day, CreatedAt: now, UpdatedAt: now}
 				if b.RoomID = rooms[0].ID; round%2 == 0 {
@@ -242,7 +242,7 @@ func TestCreateBlackout_againstBookings(t *testing.T) {
 			// A move that was judged before is refused as well.
 			for _, m := range affected {
 				_, _, err := f.store.UpdateMeeting(t.Context(), m.ID, func(m *meeting.Meeting) error {
-					_, err := m.Revise(terms(clock.Slot{Start: m.Slot.Start, End: m.Slot.End.Add(time.Minute)}, seen...), f.anna, ask, now)
+					_, err := revise(m, terms(clock.Slot{Start: m.Slot.Start, End: m.Slot.End.Add(time.Minute)}, seen...), f.anna, now)
 					return err
 				})
 				if !errors.Is(err, meeting.ErrRoomsChanged) {
@@ -371,8 +371,8 @@ func TestDelete_asksTheFunction(t *testing.T) {
 func TestCreateMeeting_requestForWhatIsTaken(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		room := f.room("Asked", func(r *meeting.Room) { r.Approval.Required = true })
-		waiting := meeting.Asking{Timeout: time.Hour}
-		request := func(s clock.Slot) *meeting.Meeting { return meeting.Book(terms(s, room), f.anna, waiting, now) }
+		waiting := meeting.PlanApproval(meeting.ApprovalTerms{Timeout: time.Hour}, f.anna, room)
+		request := func(s clock.Slot) *meeting.Meeting { return meeting.Book(terms(s, room), waiting, f.anna, now) }
 		for range 2 {
 			if err := f.store.CreateMeeting(t.Context(), request(slot("09:00", "10:00"))); err != nil {
 				t.Fatal(err)
@@ -407,9 +407,9 @@ func TestUpdateMeeting_moveIntoABlackout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		move, ask := slot("09:30", "11:00"), func(ask meeting.Asking, to clock.Slot, rooms ...*meeting.Room) error {
+		move, request := slot("09:30", "11:00"), func(hold bool, to clock.Slot, rooms ...*meeting.Room) error {
 			_, _, err := f.store.UpdateMeeting(t.Context(), m.ID, func(m *meeting.Meeting) error {
-				_, err := m.Revise(terms(to, rooms...), f.anna, ask, now)
+				_, err := m.Revise(terms(to, rooms...), meeting.PlanApproval(meeting.ApprovalTerms{Hold: hold}, f.anna, rooms...), f.anna, now)
 				return err
 			})
 			return err
@@ -420,10 +420,10 @@ func TestUpdateMeeting_moveIntoABlackout(t *testing.T) {
 			}
 		}
 		for _, hold := range []bool{true, false} {
-			if err := ask(meeting.Asking{Hold: hold}, move, seen[0]); !errors.Is(err, meeting.ErrRoomsChanged) {
+			if err := request(hold, move, seen[0]); !errors.Is(err, meeting.ErrRoomsChanged) {
 				t.Errorf("another time, held %v: %v", hold, err)
 			}
-			if err := ask(meeting.Asking{Hold: hold}, slot("09:00", "10:00"), seen...); !errors.Is(err, meeting.ErrRoomsChanged) {
+			if err := request(hold, slot("09:00", "10:00"), seen...); !errors.Is(err, meeting.ErrRoomsChanged) {
 				t.Errorf("another room, held %v: %v", hold, err)
 			}
 		}
@@ -433,7 +433,7 @@ func TestUpdateMeeting_moveIntoABlackout(t *testing.T) {
 		if seen, err = f.store.Rooms(t.Context(), []int64{hall.ID}); err != nil {
 			t.Fatal(err)
 		}
-		if err := ask(meeting.Asking{}, move, seen[0]); err != nil {
+		if err := request(false, move, seen[0]); err != nil {
 			t.Fatal(err)
 		}
 		moves, err := f.store.WaitingMoves(t.Context())

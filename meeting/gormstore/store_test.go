@@ -140,7 +140,19 @@ func (f *fixture) room(name string, change ...func(*meeting.Room)) *meeting.Room
 	return r
 }
 
-var ask = meeting.Asking{Timeout: 24 * time.Hour, Hold: true}
+var approvalTerms = meeting.ApprovalTerms{Timeout: 24 * time.Hour, Hold: true}
+
+func plan(by meeting.Actor, rooms ...*meeting.Room) meeting.ApprovalPlan {
+	return meeting.PlanApproval(approvalTerms, by, rooms...)
+}
+
+func bookAt(t meeting.Terms, by meeting.Actor, at time.Time) *meeting.Meeting {
+	return meeting.Book(t, plan(by, t.Rooms...), by, at)
+}
+
+func revise(m *meeting.Meeting, t meeting.Terms, by meeting.Actor, at time.Time) (changed bool, err error) {
+	return m.Revise(t, plan(by, t.Rooms...), by, at)
+}
 
 // terms of a meeting that takes a slot of rooms.
 func terms(s clock.Slot, rooms ...*meeting.Room) meeting.Terms {
@@ -151,7 +163,7 @@ func terms(s clock.Slot, rooms ...*meeting.Room) meeting.Terms {
 }
 
 func (f *fixture) create(t meeting.Terms, by meeting.Actor) (*meeting.Meeting, error) {
-	m := meeting.Book(t, by, ask, now)
+	m := bookAt(t, by, now)
 	return m, f.store.CreateMeeting(f.Context(), m)
 }
 

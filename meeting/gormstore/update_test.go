@@ -12,7 +12,7 @@ import (
 // reschedule is a change by the organizer.
 func reschedule(f *fixture, t meeting.Terms) func(*meeting.Meeting) error {
 	return func(m *meeting.Meeting) error {
-		_, err := m.Revise(t, f.anna, ask, now)
+		_, err := revise(m, t, f.anna, now)
 		return err
 	}
 }
@@ -238,7 +238,7 @@ func TestUpdateMeeting_reminders(t *testing.T) {
 			}
 			c.change(&terms)
 			f.change(m.ID, func(m *meeting.Meeting) error {
-				_, err := m.Revise(terms, f.anna, ask, at(c.at))
+				_, err := revise(m, terms, f.anna, at(c.at))
 				return err
 			})
 			f.want(c.name+": open", f.openReminders(m.ID), c.open)
@@ -275,7 +275,7 @@ func TestUpdateMeeting_confirmedLate(t *testing.T) {
 		m := f.book(slot("09:00", "10:00"), r)
 		f.want("open", f.openReminders(m.ID), 1)
 		confirmed, _ := f.change(m.ID, func(m *meeting.Meeting) error {
-			return m.Approve([]*meeting.Room{r}, ask, "fine", f.manager, at("08:50"))
+			return m.Approve(plan(meeting.Actor{}, r), "fine", f.manager, at("08:50"))
 		})
 		f.want("open", f.openReminders(m.ID), 0)
 		f.want("read", f.read(m.ID), confirmed)

@@ -1,0 +1,111 @@
+package meeting
+
+import (
+	"cmp"
+	"time"
+
+	"punctual/meeting/clock"
+	"punctual/meeting/policy"
+)
+
+// ApprovalTerms are the installation's settings for requests. Rooms may be stricter.
+type ApprovalTerms struct {
+	Timeout       time.Duration // 0: until the start
+	RemindBefore  time.Duration // the deadline; 0: nobody is reminded
+	EscalateAfter time.Duration // 0: never
+	OnTimeout     Status        // empty: [Rejected]
+	Hold          bool          // a request takes its rooms
+}
+
+// ApprovalPlan says which approvals a meeting in some rooms needs, whether the actor can give them
+// alone, and how the others are requested. It is worked out once per request.
+type ApprovalPlan struct {
+	ApprovalTerms
+	Deciders [secondLevel][]Decider // of each level
+	Others   []Decider              // who are asked as well when those take long
+
+	rooms  []*Room
+	levels approvalLevels
+	own    bool // the actor may approve at every level
+}
+
+// PlanApproval returns the plan for a booking by an actor, without the users who are asked.
+func PlanApproval(terms ApprovalTerms, by Actor, rooms ...*Room) ApprovalPlan {
+	plan := planApproval(terms, rooms)
+	plan.own = by.mayApprove(plan.levels)
+	return plan
+}
+
+// planApproval is [PlanApproval] for a decision.
+func planApproval(terms ApprovalTerms, rooms []*Room) ApprovalPlan {
+	return ApprovalPlan{ApprovalTerms: terms, rooms: rooms, levels: levelsOf(rooms)}
+}
+
+// waits reports whether somebody else must approve.
+func (p ApprovalPlan) waits() bool { return p.levels.count() > 0 && !p.own }
+
+// Deadline returns the deadline of a request made at an instant: when the strictest room's time-out
+// ends, but not after the start.
+func (p ApprovalPlan) Deadline(start, at time.Time) time.Time {
+	wait := p.strictest(p.Timeout, func(r *Room) time.Duration { return r.Approval.Timeout })
+	if wait == 0 {
+		return start
+	}
+	return clock.Earlier(start, at.Add(wait))
+}
+
+// Outcome returns what becomes of a request that nobody decides: it is confirmed only if every room
+// says so.
+func (p ApprovalPlan) Outcome() Status {
+	for _, r := range p.levels.at(firstLevel) {
+		if cmp.Or(r.Approval.OnTimeout, p.OnTimeout, Rejected) != Confirmed {
+			return Rejected
+		}
+	}
+	return Confirmed
+}
+
+// escalateAfter is when others are asked as well, after the request was made; 0: never.
+func (p ApprovalPlan) escalateAfter() time.Duration {
+	return p.strictest(p.EscalateAfter, func(r *Room) time.Duration { return r.Approval.EscalateAfter })
+}
+
+// strictest returns the least of what the rooms say, where 0 is what the installation says.
+func (p ApprovalPlan) strictest(installation time.Duration, of func(*Room) time.Duration) time.Duration {
+	var least time.Duration
+	for _, r := range p.levels.at(firstLevel) {
+		least = policy.Stricter(least, cmp.Or(of(r), installation))
+	}
+	return least
+}
+
+// approvalLevels are the rooms that need an approval, by level. A meeting needs it as soon as one
+// of its rooms does.
+type approvalLevels [secondLevel][]*Room
+
+func levelsOf(rooms []*Room) (levels approvalLevels) {
+	for _, r := range rooms {
+		if !r.Approval.Required {
+			continue
+		}
+		levels[0] = append(levels[0], r)
+		if len(r.Approval.SecondIDs) > 0 {
+			levels[1] = append(levels[1], r)
+		}
+	}
+	return levels
+}
+
+// at returns the rooms of a level.
+func (ls approvalLevels) at(level int) []*Room { return ls[level-firstLevel] }
+
+// count is how many levels must approve: 0, 1 or 2.
+func (ls approvalLevels) count() int {
+	n := 0
+	for _, rooms := range ls {
+		if len(rooms) > 0 {
+			n++
+		}
+	}
+	return n
+}
