@@ -22,24 +22,24 @@ type auditAPI struct{ db *gorm.DB }
 type auditEntry struct {
 	ID      string                 `json:"id" example:"a42"`
 	At      time.Time              `json:"at"`
-	Action  string                 `json:"action" example:"room.changed" doc:"subject.verb; of meetings those of their history"`
+	Action  string                 `json:"action" example:"room.changed" doc:"Action as subject.verb; for a meeting, the actions of its history"`
 	Actor   auditActor             `json:"actor"`
-	Address *string                `json:"address" nullable:"true" doc:"From which a client asked for it"`
+	Address *string                `json:"address" nullable:"true" doc:"IP address of the client; null if no client caused the entry"`
 	Subject auditSubject           `json:"subject"`
-	Changes map[string]auditChange `json:"changes" doc:"By field; what is secret is masked"`
+	Changes map[string]auditChange `json:"changes" doc:"Old and new values by field; secrets are masked"`
 	Reason  *string                `json:"reason" nullable:"true"`
 }
 
 type auditActor struct {
 	Kind string `json:"kind" enum:"user,timer,system"`
-	ID   *int64 `json:"id" nullable:"true" doc:"Of a user; null: of nobody who is known"`
+	ID   *int64 `json:"id" nullable:"true" doc:"User ID; null if the actor is not a known user"`
 	Name string `json:"name"`
 }
 
 type auditSubject struct {
 	Kind string `json:"kind" example:"room"`
 	ID   string `json:"id"`
-	Name string `json:"name" doc:"As it was then; of a meeting, as it is now"`
+	Name string `json:"name" doc:"Name at that time; for a meeting, its current title"`
 }
 
 type auditChange struct {
@@ -48,12 +48,12 @@ type auditChange struct {
 }
 
 type auditQuery struct {
-	Actor   string `query:"actor" maxLength:"30" doc:"A user's id, or user, timer or system" example:"4"`
-	Action  string `query:"action" maxLength:"500" doc:"One of these, separated by commas; room.* is all of rooms" example:"room.*,site.created"`
-	Subject string `query:"subject" maxLength:"300" doc:"A kind of thing, or one thing: room:12" example:"room"`
-	From    string `query:"from" doc:"From this time on" example:"2027-02-01T00:00:00Z"`
-	To      string `query:"to" doc:"Before this time" example:"2027-03-01T00:00:00Z"`
-	Q       string `query:"q" maxLength:"200" doc:"What the name of the actor or the subject, the reason or the address holds, in either case"`
+	Actor   string `query:"actor" maxLength:"30" doc:"A user ID, or one of user, timer and system" example:"4"`
+	Action  string `query:"action" maxLength:"500" doc:"Actions to list, separated by commas; room.* matches all actions on rooms" example:"room.*,site.created"`
+	Subject string `query:"subject" maxLength:"300" doc:"A type of subject, or one subject such as room:12" example:"room"`
+	From    string `query:"from" doc:"Entries at or after this time" example:"2027-02-01T00:00:00Z"`
+	To      string `query:"to" doc:"Entries before this time" example:"2027-03-01T00:00:00Z"`
+	Q       string `query:"q" maxLength:"200" doc:"Text in the name of the actor or subject, in the reason or in the address; ignores case"`
 	Limit   int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
 	Cursor  string `query:"cursor" maxLength:"500"`
 }
@@ -61,15 +61,15 @@ type auditQuery struct {
 type auditList struct {
 	Body struct {
 		Items      []auditEntry `json:"items" nullable:"false"`
-		NextCursor *string      `json:"next_cursor" nullable:"true" doc:"For the next page; null on the last"`
+		NextCursor *string      `json:"next_cursor" nullable:"true" doc:"Cursor of the next page; null on the last page"`
 	}
 }
 
 func (a *auditAPI) register(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"Operation"},
-		Summary:     "Who did what to the installation and to meetings, the latest first",
-		Description: "A page that has looked at 10,000 entries for those that match ends early, even without a match. `next_cursor` continues the search.",
+		Summary:     "List changes to the installation and to meetings, newest first",
+		Description: "A page ends early, perhaps without a match, after 10,000 entries were searched. `next_cursor` continues the search.",
 		Errors:      []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
 	}, a.list)
 }

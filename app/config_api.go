@@ -16,40 +16,40 @@ import (
 
 type configAnswer struct {
 	Body struct {
-		Settings map[string]any `json:"settings" doc:"As in config.yaml; what may hold a secret is masked"`
-		Restart  []string       `json:"restart" nullable:"false" doc:"Keys whose new value waits for a restart"`
-		Keys     []ConfigKey    `json:"keys" nullable:"false" doc:"Each setting with what there is to know of it, in the order of config.yaml"`
-		File     string         `json:"file" doc:"That was read by this process"`
+		Settings map[string]any `json:"settings" doc:"Settings in the structure of config.yaml; values that may hold a secret are masked"`
+		Restart  []string       `json:"restart" nullable:"false" doc:"Keys whose new value takes effect after a restart"`
+		Keys     []ConfigKey    `json:"keys" nullable:"false" doc:"Details of each setting, in the order of config.yaml"`
+		File     string         `json:"file" doc:"Path of the configuration file that this process read"`
 		LoadedAt time.Time      `json:"loaded_at" doc:"When the file was last read and accepted"`
-		Refused  *RefusedConfig `json:"refused" doc:"Why the file as it is now is not in force; null: it is"`
-		Zones    []ChangedZone  `json:"changed_zones" nullable:"false" doc:"Time zones with other rules than when meetings were booked; punctual zones check lists the meetings"`
+		Refused  *RefusedConfig `json:"refused" doc:"Why the current content of the file was refused; null if it is in force"`
+		Zones    []ChangedZone  `json:"changed_zones" nullable:"false" doc:"Time zones whose rules have changed since meetings were booked; punctual zones check lists the meetings"`
 	}
 }
 
 // ChangedZone is a time zone with other rules than before.
 type ChangedZone struct {
 	Timezone  string    `json:"timezone" example:"America/Sao_Paulo"`
-	ChangedAt time.Time `json:"changed_at" doc:"When a server noticed it at its start"`
+	ChangedAt time.Time `json:"changed_at" doc:"When a server first noticed the change at startup"`
 }
 
 // ConfigKey is one setting.
 type ConfigKey struct {
 	Key     string       `json:"key" example:"booking.approval.timeout"`
 	Kind    string       `json:"kind" enum:"text,number,boolean,duration,rate,schedule,list,mapping"`
-	Value   any          `json:"value" doc:"As it was last accepted"`
+	Value   any          `json:"value" doc:"Value that was last accepted"`
 	Default any          `json:"default"`
 	Origin  ConfigOrigin `json:"origin"`
-	Restart bool         `json:"restart" doc:"A running server does not take over a change"`
-	Waits   bool         `json:"waits" doc:"This process still runs with another value, until it is restarted"`
-	Secret  bool         `json:"secret" doc:"Its value is masked"`
+	Restart bool         `json:"restart" doc:"Whether a change takes effect only after a restart"`
+	Waits   bool         `json:"waits" doc:"Whether this process still uses the previous value until it restarts"`
+	Secret  bool         `json:"secret" doc:"Whether the value is masked"`
 }
 
 // ConfigOrigin is the origin of a setting's value.
 type ConfigOrigin struct {
 	Kind     string `json:"kind" enum:"default,file,environment"`
-	Line     int    `json:"line,omitempty" doc:"Of the file"`
-	Column   int    `json:"column,omitempty" doc:"Of the file"`
-	Variable string `json:"variable,omitempty" doc:"Of the environment"`
+	Line     int    `json:"line,omitempty" doc:"Line in the file"`
+	Column   int    `json:"column,omitempty" doc:"Column in the file"`
+	Variable string `json:"variable,omitempty" doc:"Environment variable that sets the value"`
 }
 
 // RefusedConfig is an invalid file. The previous settings stay in force.
@@ -60,18 +60,18 @@ type RefusedConfig struct {
 
 // ConfigFileFault is one thing wrong with a configuration.
 type ConfigFileFault struct {
-	Source  string `json:"source" doc:"The file, or the variable of the environment"`
-	Line    int    `json:"line" doc:"0: it has none"`
+	Source  string `json:"source" doc:"The file or environment variable with the fault"`
+	Line    int    `json:"line" doc:"Line in the file; 0 if the fault has no line"`
 	Column  int    `json:"column"`
 	Message string `json:"message"`
-	Excerpt string `json:"excerpt" doc:"The lines around it, secrets masked"`
+	Excerpt string `json:"excerpt" doc:"The surrounding lines, with secrets masked"`
 }
 
 // registerConfig adds the operation that shows admins the current settings. current returns the
 // settings and the keys that wait for a restart; state holds their origin.
 func registerConfig(api huma.API, current func() (settings *config.Config, restart []string), state *config.State, zones func(context.Context) ([]meeting.ZoneRules, error)) {
 	huma.Register(api, huma.Operation{
-		OperationID: "get-config", Method: http.MethodGet, Path: "/config", Summary: "The settings in force", Tags: []string{"Operation"},
+		OperationID: "get-config", Method: http.MethodGet, Path: "/config", Summary: "Get the current settings", Tags: []string{"Operation"},
 	}, func(ctx context.Context, _ *struct{}) (*configAnswer, error) {
 		settings, restart := current()
 		changed, err := zones(ctx)
@@ -97,23 +97,23 @@ func registerConfig(api huma.API, current func() (settings *config.Config, resta
 
 type planInput struct {
 	Body struct {
-		Config string `json:"config" maxLength:"262144" doc:"The file's content"`
+		Config string `json:"config" maxLength:"262144" doc:"Content of the configuration file"`
 	}
 }
 
 type planAnswer struct {
 	Body struct {
 		Valid  bool              `json:"valid"`
-		Faults []ConfigFileFault `json:"faults" nullable:"false" doc:"If it is not valid"`
-		Plan   *ConfigPlan       `json:"plan" doc:"The first 200 of each kind; null: it is not valid"`
-		Totals *PlanTotals       `json:"totals" doc:"Of all; null: it is not valid"`
+		Faults []ConfigFileFault `json:"faults" nullable:"false" doc:"Faults of the file; omitted if it is valid"`
+		Plan   *ConfigPlan       `json:"plan" doc:"Changes, at most 200 of each kind; null if the file is not valid"`
+		Totals *PlanTotals       `json:"totals" doc:"Total number of changes of each kind; null if the file is not valid"`
 	}
 }
 
 func (a *Application) registerPlan(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "plan-config", Method: http.MethodPost, Path: "/config/plan", Tags: []string{"Operation"},
-		Summary: "What a configuration file would change, for what is booked too; writes nothing",
+		Summary: "Preview what a configuration file would change, including for booked meetings; saves nothing",
 	}, func(ctx context.Context, in *planInput) (*planAnswer, error) {
 		out := &planAnswer{}
 		out.Body.Faults = []ConfigFileFault{}

@@ -20,11 +20,11 @@ import (
 
 // ConfigPlan is the effect of other settings: the settings that differ and the affected bookings.
 type ConfigPlan struct {
-	Settings  []PlannedSetting  `json:"settings" nullable:"false" doc:"That differ"`
-	Meetings  int               `json:"meetings" doc:"That are not over, which were looked at"`
-	Reminders []PlannedReminder `json:"reminders" nullable:"false" doc:"That would go out at another time, by other channels, or no more"`
-	Requests  []PlannedRequest  `json:"requests" nullable:"false" doc:"Waiting ones for which the settings have another time-out; each keeps the one it was made with"`
-	Refusals  []PlannedRefusal  `json:"refusals" nullable:"false" doc:"Booked meetings that a new rule would refuse; they stay"`
+	Settings  []PlannedSetting  `json:"settings" nullable:"false" doc:"Settings that differ"`
+	Meetings  int               `json:"meetings" doc:"Number of meetings checked: all that have not ended"`
+	Reminders []PlannedReminder `json:"reminders" nullable:"false" doc:"Reminders that would go out at another time, through other channels, or not at all"`
+	Requests  []PlannedRequest  `json:"requests" nullable:"false" doc:"Pending requests for which the new settings have another time-out; each keeps its own"`
+	Refusals  []PlannedRefusal  `json:"refusals" nullable:"false" doc:"Booked meetings that break a new rule; they stay booked"`
 }
 
 // PlannedSetting is a setting that differs.
@@ -32,7 +32,7 @@ type PlannedSetting struct {
 	Key     string `json:"key"`
 	From    any    `json:"from"`
 	To      any    `json:"to"`
-	Restart bool   `json:"restart" doc:"Takes effect after a restart"`
+	Restart bool   `json:"restart" doc:"Whether the change takes effect only after a restart"`
 }
 
 // PlannedMeeting names a meeting.
@@ -49,18 +49,18 @@ func (m PlannedMeeting) String() string { return fmt.Sprintf("%d %s", m.ID, m.Ti
 type PlannedReminder struct {
 	Meeting  PlannedMeeting    `json:"meeting"`
 	Before   meeting.Anchor    `json:"before" enum:"start,end"`
-	From     *time.Time        `json:"from" doc:"When it would go out as things are; null: a new one"`
-	To       *time.Time        `json:"to" doc:"When it would go out then; null: no more"`
+	From     *time.Time        `json:"from" doc:"When the reminder goes out now; null if it is new"`
+	To       *time.Time        `json:"to" doc:"When the reminder would go out; null if it would not be sent"`
 	Channels []meeting.Channel `json:"channels" nullable:"false"`
-	TooLate  bool              `json:"too_late" doc:"That time has passed: it would not be sent"`
+	TooLate  bool              `json:"too_late" doc:"Whether the new time has passed, so that the reminder would not be sent"`
 }
 
 // PlannedRequest is a request that would end differently under the new settings.
 type PlannedRequest struct {
 	Meeting       PlannedMeeting `json:"meeting"`
-	Deadline      time.Time      `json:"deadline" doc:"As announced to the approvers; it stays"`
-	DeadlineAnew  time.Time      `json:"deadline_anew" doc:"Of the same request, made under the new settings"`
-	OnTimeout     string         `json:"on_timeout" enum:"reject,approve" doc:"As it was made; it stays"`
+	Deadline      time.Time      `json:"deadline" doc:"Deadline of the request, as announced to the approvers; it does not change"`
+	DeadlineAnew  time.Time      `json:"deadline_anew" doc:"Deadline that the same request would have under the new settings"`
+	OnTimeout     string         `json:"on_timeout" enum:"reject,approve" doc:"What happens to the request at its deadline; it does not change"`
 	OnTimeoutAnew string         `json:"on_timeout_anew" enum:"reject,approve"`
 }
 

@@ -51,7 +51,7 @@ func idempotencyParameter() *huma.Param {
 	least, most := 1, 255
 	return &huma.Param{
 		Name: idempotency.Header, In: "header",
-		Description: "The same key and body give the same answer for 24 hours, another body gives 422",
+		Description: "Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422",
 		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most},
 		Example:     "9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55",
 	}

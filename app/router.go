@@ -113,15 +113,15 @@ func serveDescription(r *gin.Engine, api huma.API) error {
 // server.
 func newAPI(r *gin.Engine, secure bool) huma.API {
 	cfg := huma.DefaultConfig("Punctual", version)
-	cfg.Info.Description = "Rooms, meetings and everything that happens on time. Errors are `application/problem+json` with a stable `code`. " +
-		"Every POST takes an `Idempotency-Key`: the same key and body give the same answer for 24 hours."
+	cfg.Info.Description = "Book rooms, manage meetings, and schedule jobs. Errors are `application/problem+json` with a stable `code`. " +
+		"Every POST accepts an `Idempotency-Key`: for 24 hours, the same key and body return the first response."
 	cfg.OpenAPIPath, cfg.DocsPath, cfg.SchemasPath = "", "", ""
 	cfg.CreateHooks = nil // no $schema in bodies
 	cfg.RejectUnknownQueryParameters = true
 	cfg.Servers = []*huma.Server{{URL: apiBase}}
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token":   {Type: "http", Scheme: "bearer", Description: "A token of POST /auth/login or POST /me/tokens"},
-		"session": {Type: "apiKey", In: "cookie", Name: account.SessionCookie(secure), Description: "The session of a browser"},
+		"token":   {Type: "http", Scheme: "bearer", Description: "Token returned by POST /auth/login or POST /me/tokens"},
+		"session": {Type: "apiKey", In: "cookie", Name: account.SessionCookie(secure), Description: "Session cookie of a browser"},
 	}
 	cfg.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	cfg.OnAddOperation = append(cfg.OnAddOperation, describeShared)

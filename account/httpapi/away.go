@@ -14,7 +14,7 @@ import (
 type AwayBody struct {
 	From     time.Time `json:"from"`
 	Until    time.Time `json:"until"`
-	DeputyID *int64    `json:"deputy_id,omitempty" minimum:"1" nullable:"true" doc:"A manager or admin who decides meanwhile; null: nobody"`
+	DeputyID *int64    `json:"deputy_id,omitempty" minimum:"1" nullable:"true" doc:"ID of the manager or admin who decides during the absence; null if there is no deputy"`
 }
 
 func awayOf(a account.Away) *AwayBody {

@@ -77,5 +77,5 @@ type IDInput struct {
 
 // IfMatchInput is embedded in the input of changes.
 type IfMatchInput struct {
-	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; answers 412 if the resource has changed since" example:"\"3\""`
+	IfMatch string `header:"If-Match" doc:"ETag of the version to change; the request fails with 412 if the resource has changed since" example:"\"3\""`
 }

@@ -19,8 +19,8 @@ type updateMeInput struct {
 		Timezone        *string `json:"timezone,omitempty"`
 		Password        *string `json:"password,omitempty" format:"password" doc:"A new password; requires current_password and ends all other sessions"`
 		CurrentPassword *string `json:"current_password,omitempty" format:"password"`
-		EndTokens       bool    `json:"end_tokens,omitempty" doc:"Ends all API tokens"`
-		EndFeeds        bool    `json:"end_feeds,omitempty" doc:"Ends all calendar feeds"`
+		EndTokens       bool    `json:"end_tokens,omitempty" doc:"Whether to revoke all my API tokens"`
+		EndFeeds        bool    `json:"end_feeds,omitempty" doc:"Whether to revoke all my calendar feeds"`
 
 		Away AwayInput `json:"away,omitempty" doc:"My absence and my deputy; null ends the absence"`
 	}

@@ -19,18 +19,18 @@ type loginInput struct {
 
 type setupInput struct {
 	Body struct {
-		Token    string `json:"token" doc:"From the one-time link that the first start prints"`
+		Token    string `json:"token" doc:"Token from the one-time link that is printed on first start"`
 		Email    string `json:"email"`
 		Name     string `json:"name"`
 		Password string `json:"password" format:"password"`
 		Locale   string `json:"locale,omitempty"`
-		Timezone string `json:"timezone,omitempty" doc:"IANA name; default: the time zone of the installation"`
+		Timezone string `json:"timezone,omitempty" doc:"IANA time zone name; defaults to the installation's time zone"`
 	}
 }
 
 // SessionBody is a new session.
 type SessionBody struct {
-	Token     string    `json:"token" doc:"For the header Authorization: Bearer"`
+	Token     string    `json:"token" doc:"Bearer token for the Authorization header"`
 	ExpiresAt time.Time `json:"expires_at"`
 	User      UserBody  `json:"user"`
 }

@@ -15,24 +15,24 @@ import (
 type TokenBody struct {
 	ID         int64           `json:"id"`
 	Name       string          `json:"name"`
-	Scopes     []account.Scope `json:"scopes,omitempty" doc:"Omitted: all rights of the user"`
-	ExpiresAt  *time.Time      `json:"expires_at,omitempty" doc:"Omitted: never"`
-	LastUsedAt *time.Time      `json:"last_used_at,omitempty" doc:"Rounded to the minute; omitted: never"`
+	Scopes     []account.Scope `json:"scopes,omitempty" doc:"What the token may do; omitted if it has all rights of the user"`
+	ExpiresAt  *time.Time      `json:"expires_at,omitempty" doc:"When the token expires; omitted if it never does"`
+	LastUsedAt *time.Time      `json:"last_used_at,omitempty" doc:"When the token was last used, to the minute; omitted if never"`
 	CreatedAt  time.Time       `json:"created_at"`
 }
 
 type tokensOutput struct {
 	Body struct {
 		Items      []TokenBody `json:"items" nullable:"false"`
-		NextCursor *string     `json:"next_cursor" doc:"For the next page; null on the last"`
+		NextCursor *string     `json:"next_cursor" doc:"Cursor of the next page; null on the last page"`
 	}
 }
 
 type createTokenInput struct {
 	Body struct {
-		Name      string          `json:"name" doc:"What it is for"`
-		Scopes    []account.Scope `json:"scopes,omitempty" nullable:"false" doc:"Omitted: all rights of the user"`
-		ExpiresAt time.Time       `json:"expires_at,omitempty" doc:"Left out: after auth.token_ttl of the configuration"`
+		Name      string          `json:"name" doc:"What the token is for"`
+		Scopes    []account.Scope `json:"scopes,omitempty" nullable:"false" doc:"What the token may do; if omitted, it has all rights of the user"`
+		ExpiresAt time.Time       `json:"expires_at,omitempty" doc:"When the token expires; defaults to auth.token_ttl from now"`
 	}
 }
 
@@ -40,7 +40,7 @@ type createTokenOutput struct {
 	CacheControl string `header:"Cache-Control"`
 	Body         struct {
 		ID    int64  `json:"id"`
-		Token string `json:"token" doc:"The secret; returned only here"`
+		Token string `json:"token" doc:"The secret token; returned only once"`
 	}
 }
 
@@ -75,15 +75,15 @@ func (h *handlers) registerTokens(api huma.API) {
 type SignInBody struct {
 	ID         int64     `json:"id"`
 	CreatedAt  time.Time `json:"created_at" doc:"When the user signed in"`
-	LastUsedAt time.Time `json:"last_used_at" doc:"Rounded to the minute"`
+	LastUsedAt time.Time `json:"last_used_at" doc:"When the session was last used, to the minute"`
 	ExpiresAt  time.Time `json:"expires_at"`
-	Current    bool      `json:"current" doc:"Whether this is the session of the caller"`
+	Current    bool      `json:"current" doc:"Whether this is the caller's own session"`
 }
 
 type sessionsOutput struct {
 	Body struct {
 		Items      []SignInBody `json:"items" nullable:"false"`
-		NextCursor *string      `json:"next_cursor" doc:"For the next page; null on the last"`
+		NextCursor *string      `json:"next_cursor" doc:"Cursor of the next page; null on the last page"`
 	}
 }
 
@@ -162,9 +162,9 @@ func (h *handlers) listUserTokens(ctx context.Context, in *userTokensInput) (*to
 type createUserTokenInput struct {
 	IDInput
 	Body struct {
-		Name      string          `json:"name" doc:"What it is for"`
-		Scopes    []account.Scope `json:"scopes" nullable:"false" doc:"topics:produce, topics:consume or topics:admin; append a colon and a name to limit it to one topic" example:"[\"topics:produce:orders\"]"`
-		ExpiresAt time.Time       `json:"expires_at,omitempty" doc:"Left out: after auth.token_ttl of the configuration"`
+		Name      string          `json:"name" doc:"What the token is for"`
+		Scopes    []account.Scope `json:"scopes" nullable:"false" doc:"topics:produce, topics:consume or topics:admin; append a colon and a topic name to limit it to that topic" example:"[\"topics:produce:orders\"]"`
+		ExpiresAt time.Time       `json:"expires_at,omitempty" doc:"When the token expires; defaults to auth.token_ttl from now"`
 	}
 }
 

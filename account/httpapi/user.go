@@ -20,9 +20,9 @@ type UserBody struct {
 	Role      account.Role `json:"role" enum:"member,manager,admin"`
 	Phone     string       `json:"phone"`
 	Locale    string       `json:"locale" doc:"BCP 47 language tag"`
-	Timezone  string       `json:"timezone" doc:"IANA name"`
+	Timezone  string       `json:"timezone" doc:"IANA time zone name"`
 	Disabled  bool         `json:"disabled"`
-	Away      *AwayBody    `json:"away" doc:"Current or planned absence; null: none"`
+	Away      *AwayBody    `json:"away" doc:"Current or planned absence; null if there is none"`
 	Version   int64        `json:"version"`
 	CreatedAt time.Time    `json:"created_at"`
 	UpdatedAt time.Time    `json:"updated_at"`
@@ -47,7 +47,7 @@ func outputOfUser(u *account.User) *userOutput {
 type usersOutput struct {
 	Body struct {
 		Items      []UserBody `json:"items" nullable:"false"`
-		NextCursor *string    `json:"next_cursor" doc:"For the next page; null on the last"`
+		NextCursor *string    `json:"next_cursor" doc:"Cursor of the next page; null on the last page"`
 	}
 }
 
@@ -56,10 +56,10 @@ type createUserInput struct {
 		Email    string    `json:"email"`
 		Name     string    `json:"name"`
 		Role     roleInput `json:"role"`
-		Password string    `json:"password,omitempty" format:"password" doc:"At least 8 characters, and not a common password, a sequence, or the user's name or address; if omitted, the user cannot sign in with a password"`
+		Password string    `json:"password,omitempty" format:"password" doc:"At least 8 characters, and not a common password, a sequence, or the user's name or address. If omitted, the user cannot sign in with a password"`
 		Phone    string    `json:"phone,omitempty" doc:"International format, such as +4930123"`
-		Locale   string    `json:"locale,omitempty" doc:"BCP 47 language tag; default: en"`
-		Timezone string    `json:"timezone,omitempty" doc:"IANA name; default: the time zone of the installation"`
+		Locale   string    `json:"locale,omitempty" doc:"BCP 47 language tag; defaults to en"`
+		Timezone string    `json:"timezone,omitempty" doc:"IANA time zone name; defaults to the installation's time zone"`
 	}
 }
 
@@ -76,13 +76,13 @@ type updateUserInput struct {
 		Email     *string    `json:"email,omitempty"`
 		Name      *string    `json:"name,omitempty"`
 		Role      *roleInput `json:"role,omitempty"`
-		Password  *string    `json:"password,omitempty" format:"password" doc:"Ends the user's sessions, and also tokens and feeds unless end_tokens or end_feeds is false; empty: disables sign-in with a password"`
-		EndTokens *bool      `json:"end_tokens,omitempty" doc:"Whether the user's API tokens end; default: only with a new password"`
-		EndFeeds  *bool      `json:"end_feeds,omitempty" doc:"Whether the user's calendar feeds end; default: only with a new password"`
+		Password  *string    `json:"password,omitempty" format:"password" doc:"A new password, or an empty string to disable sign-in with a password. Ends the user's sessions, and also tokens and feeds unless end_tokens or end_feeds is false"`
+		EndTokens *bool      `json:"end_tokens,omitempty" doc:"Whether to revoke the user's API tokens; defaults to true if password is set"`
+		EndFeeds  *bool      `json:"end_feeds,omitempty" doc:"Whether to revoke the user's calendar feeds; defaults to true if password is set"`
 		Phone     *string    `json:"phone,omitempty"`
 		Locale    *string    `json:"locale,omitempty"`
 		Timezone  *string    `json:"timezone,omitempty"`
-		Disabled  *bool      `json:"disabled,omitempty" doc:"true permanently ends the user's sessions and tokens"`
+		Disabled  *bool      `json:"disabled,omitempty" doc:"Whether the user is disabled; true ends all sessions and revokes all tokens for good"`
 		Away      AwayInput  `json:"away,omitempty" doc:"The user's absence and deputy; null ends the absence"`
 	}
 }

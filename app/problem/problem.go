@@ -31,17 +31,17 @@ import (
 // Problem is the body of every error response (RFC 9457). Code is stable and for programs. Title
 // and Detail are for people and may change.
 type Problem struct {
-	Type      string            `json:"type" doc:"urn:punctual:problem: and the code"`
+	Type      string            `json:"type" doc:"urn:punctual:problem: followed by the code"`
 	Title     string            `json:"title"`
 	Status    int               `json:"status"`
 	Detail    string            `json:"detail,omitempty"`
-	Code      string            `json:"code" doc:"Stable name of the problem" example:"room_conflict"`
-	State     string            `json:"state,omitempty" doc:"With state_conflict: the state the thing is in"`
-	Reason    string            `json:"reason,omitempty" doc:"With state_conflict, if the state is not the reason: newer_version, different_body or pushed"`
-	Version   int64             `json:"version,omitempty" doc:"With version_mismatch, and with newer_version and different_body: the current version"`
-	Errors    []ProblemFault    `json:"errors,omitempty" nullable:"false" doc:"The faults of the request, at most 100"`
-	Conflicts []ProblemConflict `json:"conflicts,omitempty" nullable:"false" doc:"With room_conflict: which rooms are taken, and when; at most 1,000"`
-	Omitted   int               `json:"omitted,omitempty" doc:"At least so many errors and conflicts are not listed"`
+	Code      string            `json:"code" doc:"Stable code of the problem" example:"room_conflict"`
+	State     string            `json:"state,omitempty" doc:"Current state of the resource; only with state_conflict"`
+	Reason    string            `json:"reason,omitempty" doc:"newer_version, different_body or pushed; only with state_conflict, if the state is not the reason"`
+	Version   int64             `json:"version,omitempty" doc:"Current version; only with version_mismatch, newer_version and different_body"`
+	Errors    []ProblemFault    `json:"errors,omitempty" nullable:"false" doc:"Faults of the request, at most 100"`
+	Conflicts []ProblemConflict `json:"conflicts,omitempty" nullable:"false" doc:"Times at which the rooms are taken, at most 1,000; only with room_conflict"`
+	Omitted   int               `json:"omitted,omitempty" doc:"Minimum number of errors and conflicts that are not listed"`
 
 	RetryAfter time.Duration `json:"-"` // the header Retry-After, if it is positive
 }
@@ -52,7 +52,7 @@ type ProblemFault struct {
 	Message  string `json:"message"`
 	Code     string `json:"code" example:"required"`
 
-	OriginalStart *time.Time `json:"original_start,omitempty" doc:"Of the date of a series that it concerns; left out: all"`
+	OriginalStart *time.Time `json:"original_start,omitempty" doc:"Date of the series with this fault; omitted if it concerns all dates"`
 
 	ProblemFigures
 }
@@ -60,15 +60,15 @@ type ProblemFault struct {
 // ProblemFigures holds the limit of a violated policy and the requested value. Only fields that
 // apply to the policy are set.
 type ProblemFigures struct {
-	RoomID     int64      `json:"room_id,omitempty" doc:"Whose rule it is; left out: the installation's"`
+	RoomID     int64      `json:"room_id,omitempty" doc:"Room whose rule was broken; omitted for a rule of the installation"`
 	Limit      any        `json:"limit,omitempty" doc:"What the rule allows: a count, a duration such as 4h, a time or a time of day"`
-	Actual     any        `json:"actual,omitempty" doc:"What it would be, in the same form"`
-	Used       any        `json:"used,omitempty" doc:"Of a quota: what the person's other meetings take"`
-	Per        string     `json:"per,omitempty" doc:"Of a quota: day, week or month"`
-	Start      *time.Time `json:"start,omitempty" doc:"Of the blackout, or of the period that a quota counts in"`
+	Actual     any        `json:"actual,omitempty" doc:"The requested value, in the same form as limit"`
+	Used       any        `json:"used,omitempty" doc:"What the person's other meetings use of the quota"`
+	Per        string     `json:"per,omitempty" doc:"Period of the quota: day, week or month"`
+	Start      *time.Time `json:"start,omitempty" doc:"Start of the blackout, or of the quota's period"`
 	End        *time.Time `json:"end,omitempty"`
 	BlackoutID int64      `json:"blackout_id,omitempty"`
-	Reason     string     `json:"reason,omitempty" doc:"Of a blackout"`
+	Reason     string     `json:"reason,omitempty" doc:"Reason of the blackout"`
 }
 
 func figuresOf(r fault.Figures) ProblemFigures {
@@ -87,7 +87,7 @@ type ProblemConflict struct {
 	Start  time.Time `json:"start"`
 	End    time.Time `json:"end"`
 
-	OriginalStart *time.Time `json:"original_start,omitempty" doc:"Of the date of a series that it is in the way of"`
+	OriginalStart *time.Time `json:"original_start,omitempty" doc:"Date of the series that conflicts"`
 }
 
 const (

@@ -29,14 +29,14 @@ const (
 )
 
 type comingView struct {
-	From  time.Time   `json:"from" doc:"A whole minute"`
+	From  time.Time   `json:"from" doc:"Start of the hour, a whole minute"`
 	Items []comingJob `json:"items" nullable:"false"`
 }
 
 type comingJob struct {
 	Job     string  `json:"job" example:"meeting.start"`
-	Minutes [60]int `json:"minutes" nullable:"false" doc:"What becomes due in each minute from then on; in the first also what is due already"`
-	More    bool    `json:"more" doc:"There is more, later than what was counted"`
+	Minutes [60]int `json:"minutes" nullable:"false" doc:"Number of messages due in each minute; the first minute includes those that are overdue"`
+	More    bool    `json:"more" doc:"Whether further messages are due that were not counted"`
 }
 
 type comingAnswer struct{ Body comingView }

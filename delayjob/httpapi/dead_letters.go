@@ -24,21 +24,21 @@ type DeadJobView struct {
 	Attempts  int       `json:"attempts"`
 	Error     string    `json:"error"`
 	DeadAt    time.Time `json:"dead_at"`
-	MeetingID *int64    `json:"meeting_id,omitempty" doc:"That it is about"`
+	MeetingID *int64    `json:"meeting_id,omitempty" doc:"ID of the meeting that the message is about"`
 }
 
 func (a *api) registerDead(r huma.API, op func(id, method, path, summary string) huma.Operation) {
-	huma.Register(r, op("list-dead-jobs", http.MethodGet, "/jobs/dead", "Dead letters, the latest first"), a.listDead)
-	huma.Register(r, op("get-dead-job", http.MethodGet, "/jobs/dead/{id}", "A dead letter with its payload"), a.deadJob)
-	huma.Register(r, op("requeue-dead-job", http.MethodPost, "/jobs/dead/{id}/requeue", "Try a dead letter again"), a.requeue)
-	huma.Register(r, op("requeue-dead-jobs", http.MethodPost, "/jobs/dead/requeue", "Try all dead letters again, or those of a strategy or with an error"), a.requeueAll)
-	huma.Register(r, op("discard-dead-job", http.MethodDelete, "/jobs/dead/{id}", "Give a dead letter up for good"), a.discard)
-	huma.Register(r, op("discard-dead-jobs", http.MethodPost, "/jobs/dead/discard", "Give all dead letters up for good, or those of a strategy or with an error"), a.discardAll)
+	huma.Register(r, op("list-dead-jobs", http.MethodGet, "/jobs/dead", "List dead letters, newest first"), a.listDead)
+	huma.Register(r, op("get-dead-job", http.MethodGet, "/jobs/dead/{id}", "Get a dead letter with its payload"), a.deadJob)
+	huma.Register(r, op("requeue-dead-job", http.MethodPost, "/jobs/dead/{id}/requeue", "Retry a dead letter"), a.requeue)
+	huma.Register(r, op("requeue-dead-jobs", http.MethodPost, "/jobs/dead/requeue", "Retry dead letters: all, those of a strategy, or those with an error"), a.requeueAll)
+	huma.Register(r, op("discard-dead-job", http.MethodDelete, "/jobs/dead/{id}", "Discard a dead letter"), a.discard)
+	huma.Register(r, op("discard-dead-jobs", http.MethodPost, "/jobs/dead/discard", "Discard dead letters: all, those of a strategy, or those with an error"), a.discardAll)
 }
 
 type deadQuery struct {
-	Job    string `query:"job" maxLength:"64" doc:"Of this strategy only"`
-	Error  string `query:"error_contains" maxLength:"1000" doc:"Whose error has this in it, in upper or lower case"`
+	Job    string `query:"job" maxLength:"64" doc:"Only dead letters of this strategy"`
+	Error  string `query:"error_contains" maxLength:"1000" doc:"Text in the error; ignores case"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
 	Cursor string `query:"cursor" maxLength:"500"`
 }
@@ -46,7 +46,7 @@ type deadQuery struct {
 type deadList struct {
 	Body struct {
 		Items      []DeadJobView `json:"items" nullable:"false"`
-		NextCursor *string       `json:"next_cursor" doc:"For the next page; null on the last"`
+		NextCursor *string       `json:"next_cursor" doc:"Cursor of the next page; null on the last page"`
 	}
 }
 
@@ -88,10 +88,10 @@ type deadID struct {
 type deadDetail struct {
 	Body struct {
 		DeadJobView
-		Discarded *time.Time        `json:"discarded_at" nullable:"true" doc:"When it was discarded; lists no longer show it"`
-		Queued    bool              `json:"queued" doc:"The queue holds it, too; null fields below are of one that it forgot"`
+		Discarded *time.Time        `json:"discarded_at" nullable:"true" doc:"When the dead letter was discarded; lists no longer include it"`
+		Queued    bool              `json:"queued" doc:"Whether the queue still has the message; if not, the fields below are null"`
 		Due       *time.Time        `json:"due" nullable:"true"`
-		Payload   *string           `json:"payload" nullable:"true" doc:"The message's body; most are empty and refer to a row by the key"`
+		Payload   *string           `json:"payload" nullable:"true" doc:"Body of the message; usually empty, because the key refers to a database row"`
 		Headers   map[string]string `json:"headers" nullable:"true"`
 	}
 }
@@ -132,16 +132,16 @@ func (a *api) requeue(ctx context.Context, in *deadID) (*struct{}, error) {
 
 type deadFilter struct {
 	Body struct {
-		Job           string `json:"job,omitempty" minLength:"1" maxLength:"64" doc:"Of this strategy only" example:"notify.email"`
-		ErrorContains string `json:"error_contains,omitempty" minLength:"1" maxLength:"1000" doc:"Whose error has this in it, in upper or lower case"`
+		Job           string `json:"job,omitempty" minLength:"1" maxLength:"64" doc:"Only dead letters of this strategy" example:"notify.email"`
+		ErrorContains string `json:"error_contains,omitempty" minLength:"1" maxLength:"1000" doc:"Text in the error; ignores case"`
 
-		IDs []string `json:"ids,omitempty" minItems:"1" maxItems:"500" doc:"These alone; nothing else may be given" example:"[\"notify.email:42\"]"`
+		IDs []string `json:"ids,omitempty" minItems:"1" maxItems:"500" doc:"Only these dead letters; cannot be combined with other fields" example:"[\"notify.email:42\"]"`
 	}
 }
 
 type requeued struct {
 	Body struct {
-		Requeued int `json:"requeued" doc:"How many are tried again"`
+		Requeued int `json:"requeued" doc:"Number of messages that are tried again"`
 	}
 }
 
@@ -184,7 +184,7 @@ func (a *api) requeueAll(ctx context.Context, in *deadFilter) (*requeued, error)
 
 type discarded struct {
 	Body struct {
-		Discarded int `json:"discarded" doc:"How many are given up"`
+		Discarded int `json:"discarded" doc:"Number of dead letters discarded"`
 	}
 }
 

@@ -70,14 +70,14 @@ func Register(r huma.API, o Options) {
 // JobView is a job with its counts.
 type JobView struct {
 	Name      string      `json:"name" example:"meeting.start"`
-	Delayed   int         `json:"delayed" doc:"Waiting for their time, of those within the loader's horizon"`
-	Ready     int         `json:"ready" doc:"Due, waiting for a handler"`
-	Reserved  int         `json:"reserved" doc:"Being handled"`
-	Dead      int         `json:"dead" doc:"Given up"`
+	Delayed   int         `json:"delayed" doc:"Messages within the loader's horizon that are not due yet"`
+	Ready     int         `json:"ready" doc:"Messages that are due and wait for a handler"`
+	Reserved  int         `json:"reserved" doc:"Messages being handled"`
+	Dead      int         `json:"dead" doc:"Messages that were given up"`
 	OldestDue *time.Time  `json:"oldest_due,omitempty" doc:"When the earliest waiting message is due"`
 	Paused    bool        `json:"paused"`
-	PausedAt  *time.Time  `json:"paused_at,omitempty" doc:"Since when"`
-	PausedBy  string      `json:"paused_by,omitempty" doc:"By whom" example:"root@example.org"`
+	PausedAt  *time.Time  `json:"paused_at,omitempty" doc:"When the strategy was paused"`
+	PausedBy  string      `json:"paused_by,omitempty" doc:"User who paused the strategy" example:"root@example.org"`
 	Settings  JobSettings `json:"settings"`
 }
 
@@ -87,8 +87,8 @@ type JobSettings struct {
 	Batch       int     `json:"batch"`
 	Lease       string  `json:"lease" example:"30s"`
 	MaxRuntime  string  `json:"max_runtime" example:"5m"`
-	MaxAttempts int     `json:"max_attempts" doc:"-1: no limit"`
-	Rate        float64 `json:"rate" doc:"Executions per second and process; 0: no limit"`
+	MaxAttempts int     `json:"max_attempts" doc:"Maximum number of attempts; -1 for no limit"`
+	Rate        float64 `json:"rate" doc:"Maximum executions per second in each process; 0 for no limit"`
 }
 
 type jobName struct {
@@ -99,11 +99,11 @@ func (a *api) registerJobs(r huma.API) {
 	op := func(id, method, path, summary string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Jobs"}}
 	}
-	huma.Register(r, op("list-jobs", http.MethodGet, "/jobs", "The strategies and what waits for them"), a.list)
+	huma.Register(r, op("list-jobs", http.MethodGet, "/jobs", "List strategies with their message counts"), a.list)
 	huma.Register(r, op("pause-job", http.MethodPost, "/jobs/{name}/pause", "Pause a strategy"), a.pause)
 	huma.Register(r, op("resume-job", http.MethodPost, "/jobs/{name}/resume", "Resume a strategy"), a.resume)
-	huma.Register(r, op("list-job-messages", http.MethodGet, "/jobs/{name}/messages", "The next messages of a strategy that the queue holds"), a.messages)
-	huma.Register(r, op("coming-jobs", http.MethodGet, "/jobs/coming", "What becomes due in each minute of the coming hour, by strategy"), a.comingHour)
+	huma.Register(r, op("list-job-messages", http.MethodGet, "/jobs/{name}/messages", "List the next messages of a strategy"), a.messages)
+	huma.Register(r, op("coming-jobs", http.MethodGet, "/jobs/coming", "Count the messages due in each minute of the next hour, by strategy"), a.comingHour)
 	a.registerDead(r, op)
 }
 
@@ -119,8 +119,8 @@ type unknownJobView struct {
 type jobList struct {
 	Body struct {
 		Items   []JobView        `json:"items" nullable:"false"`
-		Unknown []unknownJobView `json:"unknown" nullable:"false" doc:"Jobs with messages in the queue but without a strategy in this version, the first 100 by name. Nothing handles these messages"`
-		Mode    QueueMode        `json:"mode" enum:"memory,redis,fallback" doc:"What the queue lives in; fallback: Redis is away and one process works from memory. Any other one counts what the database has, without what is being handled"`
+		Unknown []unknownJobView `json:"unknown" nullable:"false" doc:"The first 100 jobs, by name, with messages in the queue but without a strategy in this version. Nothing handles these messages"`
+		Mode    QueueMode        `json:"mode" enum:"memory,redis,fallback" doc:"What stores the queue. fallback: Redis is unavailable and one process works from memory; other processes then count what the database holds, without messages being handled"`
 	}
 }
 
@@ -239,7 +239,7 @@ func (a *api) comingHour(ctx context.Context, _ *struct{}) (*comingAnswer, error
 
 type messagesQuery struct {
 	Name   string `path:"name" maxLength:"64" example:"notify.email"`
-	State  string `query:"state" enum:"delayed,ready,reserved" default:"delayed" doc:"Waiting for their time, due, or being handled"`
+	State  string `query:"state" enum:"delayed,ready,reserved" default:"delayed" doc:"State of the message: not due yet, due, or being handled"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"20"`
 	Cursor string `query:"cursor" maxLength:"500"`
 }
@@ -250,7 +250,7 @@ type messageView struct {
 	Version    int64      `json:"version"`
 	State      string     `json:"state" enum:"delayed,ready,reserved"`
 	Due        time.Time  `json:"due"`
-	WaitsUntil *time.Time `json:"waits_until" nullable:"true" doc:"Later than due after a failure"`
+	WaitsUntil *time.Time `json:"waits_until" nullable:"true" doc:"When the message is tried next; later than due after a failure"`
 	LeaseUntil *time.Time `json:"lease_until" nullable:"true"`
 	Attempts   int        `json:"attempts"`
 	MeetingID  *int64     `json:"meeting_id" nullable:"true"`
@@ -259,7 +259,7 @@ type messageView struct {
 type messageList struct {
 	Body struct {
 		Items      []messageView `json:"items" nullable:"false"`
-		NextCursor *string       `json:"next_cursor" nullable:"true" doc:"For the next page; null on the last"`
+		NextCursor *string       `json:"next_cursor" nullable:"true" doc:"Cursor of the next page; null on the last page"`
 	}
 }
 

@@ -34,21 +34,21 @@ type MeetingLateness func(ctx context.Context, from, to string, bounds []time.Du
 type punctualityView struct {
 	From     time.Time         `json:"from"`
 	To       time.Time         `json:"to"`
-	Items    []latenessOfJob   `json:"items" nullable:"false" doc:"By job"`
-	Total    LatenessView      `json:"total" doc:"Of all jobs"`
-	Step     string            `json:"step" enum:"hour,day" doc:"Of times"`
-	Times    []latenessOfTime  `json:"times" nullable:"false" doc:"By hour, or by day (UTC) if there are more than eight of them; those in which nothing ran are left out"`
-	Meetings latenessOfMeeting `json:"meetings" doc:"Of meetings that were to begin within the time"`
+	Items    []latenessOfJob   `json:"items" nullable:"false" doc:"Lateness of each strategy"`
+	Total    LatenessView      `json:"total" doc:"Lateness of all strategies together"`
+	Step     string            `json:"step" enum:"hour,day" doc:"Length of each period in times"`
+	Times    []latenessOfTime  `json:"times" nullable:"false" doc:"Lateness by hour, or by day (UTC) if the range is longer than eight days. Periods in which nothing ran are omitted"`
+	Meetings latenessOfMeeting `json:"meetings" doc:"Lateness of meetings that were due to start within the range"`
 }
 
 type latenessOfJob struct {
-	Job string `json:"job" example:"meeting.start" doc:"topic.*: all topics but the first hundred"`
+	Job string `json:"job" example:"meeting.start" doc:"Name of the strategy; topic.* stands for all topics after the first hundred"`
 	LatenessView
 }
 
 type latenessOfMeeting struct {
-	Started LatenessView `json:"started" doc:"From their start to when it was applied"`
-	Ended   LatenessView `json:"ended" doc:"From their end to when it was applied; without those that people ended"`
+	Started LatenessView `json:"started" doc:"How late starts were applied"`
+	Ended   LatenessView `json:"ended" doc:"How late ends were applied, without meetings that a user ended"`
 }
 
 type latenessOfTime struct {
@@ -67,7 +67,7 @@ type LatenessView struct {
 }
 
 type lateBucket struct {
-	UpTo  *float64 `json:"up_to_seconds" nullable:"true" doc:"And later than the bucket before; null: later than all"`
+	UpTo  *float64 `json:"up_to_seconds" nullable:"true" doc:"Upper bound of the bucket, which starts where the previous one ends; null for the last bucket, which has none"`
 	Count int64    `json:"count"`
 }
 
@@ -112,15 +112,15 @@ func percentile(l Histogram, count int64, p float64) *float64 {
 func rounded(d time.Duration) *float64 { return new(math.Round(d.Seconds()*1e4) / 1e4) }
 
 type punctualityQuery struct {
-	From string `query:"from" doc:"Thirty days before to, if it is left out; whole hours count" example:"2027-02-01T00:00:00Z"`
-	To   string `query:"to" doc:"Now, if it is left out; at most 366 days after from" example:"2027-03-01T00:00:00Z"`
-	Job  string `query:"job" maxLength:"100" doc:"The times of this job alone" example:"meeting.start"`
+	From string `query:"from" doc:"Start of the range, rounded to whole hours; defaults to 30 days before to" example:"2027-02-01T00:00:00Z"`
+	To   string `query:"to" doc:"End of the range, at most 366 days after from; defaults to now" example:"2027-03-01T00:00:00Z"`
+	Job  string `query:"job" maxLength:"100" doc:"Limits times to this strategy" example:"meeting.start"`
 }
 
 func (a *api) registerPunctuality(r huma.API) {
 	huma.Register(r, huma.Operation{
 		OperationID: "report-punctuality", Method: http.MethodGet, Path: "/reports/punctuality", Tags: []string{"Reports"},
-		Summary: "How late each kind of job ran, within the last 180 days",
+		Summary: "Get how late jobs ran, within the last 180 days",
 		Errors:  []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
 	}, a.report)
 }

@@ -15,8 +15,8 @@ import (
 // Blackout is a time at which a room, or every room of a site, takes no meetings.
 type Blackout struct {
 	ID        int64     `json:"id"`
-	RoomID    *int64    `json:"room_id" doc:"null: a whole site"`
-	SiteID    *int64    `json:"site_id" doc:"null: one room"`
+	RoomID    *int64    `json:"room_id" doc:"ID of the closed room; null if a whole site is closed"`
+	SiteID    *int64    `json:"site_id" doc:"ID of the closed site; null if one room is closed"`
 	Start     time.Time `json:"start"`
 	End       time.Time `json:"end"`
 	Reason    string    `json:"reason"`
@@ -36,15 +36,15 @@ func blackoutOf(b *policy.Blackout) Blackout {
 // EffectiveBlackout is a blackout with the meetings that conflict with it.
 type EffectiveBlackout struct {
 	Blackout
-	Affected     []Meeting `json:"affected" nullable:"false" doc:"Meetings in the way, those whose move into it waits for a decision (pending_change) included, the first 500 by start; none is changed"`
-	AffectedMore bool      `json:"affected_more" doc:"There are more than affected lists; after these are resolved, send an empty PATCH to list the next ones"`
+	Affected     []Meeting `json:"affected" nullable:"false" doc:"Meetings that overlap the blackout, including pending moves into it (pending_change); the first 500, sorted by start. None of them is changed"`
+	AffectedMore bool      `json:"affected_more" doc:"Whether more meetings overlap than affected lists. Resolve those, then send an empty PATCH to list the next ones"`
 }
 
 // BlackoutPatch changes a blackout. Fields that are left out stay unchanged.
 type BlackoutPatch struct {
-	Start    Field[string] `json:"start,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T09:00:00Z"`
-	End      Field[string] `json:"end,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-11T09:00:00Z"`
-	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA, of local times; left out: the room's or the site's" example:"Europe/Berlin"`
+	Start    Field[string] `json:"start,omitempty" doc:"RFC 3339 time with an offset, or local time in timezone" example:"2027-02-10T09:00:00Z"`
+	End      Field[string] `json:"end,omitempty" doc:"RFC 3339 time with an offset, or local time in timezone" example:"2027-02-11T09:00:00Z"`
+	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA time zone name for local times; defaults to that of the room or site" example:"Europe/Berlin"`
 	Reason   Field[string] `json:"reason,omitempty" doc:"Shown to everyone who requests the room; at most 200 characters"`
 }
 
@@ -81,18 +81,18 @@ func (p BlackoutInput) fields(faults []meeting.Fault) meeting.BlackoutFields {
 func (h *handlers) registerBlackouts(api huma.API) {
 	const tag = "Rooms"
 	register(api, operation("list-blackouts", http.MethodGet, "/blackouts", "List blackouts by start", tag), h.listBlackouts)
-	register(api, creates(operation("create-blackout", http.MethodPost, "/blackouts", "Close a room or a site for a time; booked meetings stay", tag)), h.createBlackout)
-	register(api, operation("get-blackout", http.MethodGet, "/blackouts/{id}", "One blackout", tag), h.blackout)
+	register(api, creates(operation("create-blackout", http.MethodPost, "/blackouts", "Close a room or site for a time; booked meetings stay booked", tag)), h.createBlackout)
+	register(api, operation("get-blackout", http.MethodGet, "/blackouts/{id}", "Get a blackout", tag), h.blackout)
 	register(api, operation("update-blackout", http.MethodPatch, "/blackouts/{id}", "Change a blackout", tag), h.updateBlackout)
-	register(api, deletes(operation("delete-blackout", http.MethodDelete, "/blackouts/{id}", "Open what was closed", tag)), h.deleteBlackout)
+	register(api, deletes(operation("delete-blackout", http.MethodDelete, "/blackouts/{id}", "Delete a blackout", tag)), h.deleteBlackout)
 }
 
 type listBlackoutsInput struct {
 	Paging
-	RoomID int64  `query:"room_id" doc:"That close the room: its own and its site's"`
-	SiteID int64  `query:"site_id" doc:"Of the site and of its rooms"`
-	From   string `query:"from" doc:"Ends after it" example:"2027-02-10T00:00:00Z"`
-	To     string `query:"to" doc:"Begins before it" example:"2027-02-17T00:00:00Z"`
+	RoomID int64  `query:"room_id" doc:"Blackouts of this room and its site"`
+	SiteID int64  `query:"site_id" doc:"Blackouts of this site and its rooms"`
+	From   string `query:"from" doc:"Blackouts that end after this time" example:"2027-02-10T00:00:00Z"`
+	To     string `query:"to" doc:"Blackouts that start before this time" example:"2027-02-17T00:00:00Z"`
 }
 
 // Resolve implements [huma.Resolver].

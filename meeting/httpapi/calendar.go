@@ -37,24 +37,24 @@ type CalendarDeps struct {
 type Feed struct {
 	ID            int64      `json:"id"`
 	Name          string     `json:"name"`
-	Room          *RoomRef   `json:"room" doc:"null: my own meetings"`
-	PrivateTitles bool       `json:"private_titles" doc:"My private meetings have their titles, and not only Busy"`
-	LastUsedAt    *time.Time `json:"last_used_at" nullable:"true" doc:"To the minute; null: never"`
+	Room          *RoomRef   `json:"room" doc:"Room of the feed; null for the user's own meetings"`
+	PrivateTitles bool       `json:"private_titles" doc:"Whether titles of the user's private meetings are shown instead of Busy"`
+	LastUsedAt    *time.Time `json:"last_used_at" nullable:"true" doc:"When the feed was last used, to the minute; null if never"`
 	CreatedAt     time.Time  `json:"created_at"`
 }
 
 // FeedInput asks for an address.
 type FeedInput struct {
-	Name          Field[string] `json:"name,omitempty" doc:"What it is for; left out: Calendar"`
-	RoomID        Field[int64]  `json:"room_id,omitempty" maximum:"9007199254740991" doc:"Of a room; left out or null: my own meetings"`
-	PrivateTitles Field[bool]   `json:"private_titles,omitempty" doc:"Include the titles of my private meetings; a room's calendar never includes private titles"`
+	Name          Field[string] `json:"name,omitempty" doc:"What the feed is for; defaults to Calendar"`
+	RoomID        Field[int64]  `json:"room_id,omitempty" maximum:"9007199254740991" doc:"Room of the feed; omit or set to null for your own meetings"`
+	PrivateTitles Field[bool]   `json:"private_titles,omitempty" doc:"Whether to include the titles of your private meetings; a room's feed never includes private titles"`
 }
 
 // NewFeed is an address that was made.
 type NewFeed struct {
 	Feed
-	Token string `json:"token" doc:"Shown only once"`
-	URL   string `json:"url" doc:"To subscribe to, with the token in it"`
+	Token string `json:"token" doc:"Secret token; returned only once"`
+	URL   string `json:"url" doc:"Subscription URL, which contains the token"`
 }
 
 // RegisterCalendars adds the calendars, and the addresses at which they are read, to the API.
@@ -64,18 +64,18 @@ func RegisterCalendars(api huma.API, d CalendarDeps) {
 	if servers := api.OpenAPI().Servers; len(servers) > 0 {
 		h.base = servers[0].URL
 	}
-	register(api, creates(operation("create-feed", http.MethodPost, "/me/feeds", "Make an address at which a calendar program reads my meetings, or those of a room", tag)), h.create)
-	register(api, operation("list-feeds", http.MethodGet, "/me/feeds", "The addresses that I made", tag), h.list)
-	register(api, deletes(operation("delete-feed", http.MethodDelete, "/me/feeds/{id}", "End an address", tag)), h.remove)
-	register(api, operation("list-user-feeds", http.MethodGet, "/users/{id}/feeds", "The calendar addresses of a user", tag), h.listOfUser)
-	register(api, deletes(operation("delete-user-feed", http.MethodDelete, "/users/{id}/feeds/{feed_id}", "End a calendar address of a user", tag)), h.removeOfUser)
+	register(api, creates(operation("create-feed", http.MethodPost, "/me/feeds", "Create a calendar feed of my meetings or of a room", tag)), h.create)
+	register(api, operation("list-feeds", http.MethodGet, "/me/feeds", "List my calendar feeds", tag), h.list)
+	register(api, deletes(operation("delete-feed", http.MethodDelete, "/me/feeds/{id}", "Revoke a calendar feed", tag)), h.remove)
+	register(api, operation("list-user-feeds", http.MethodGet, "/users/{id}/feeds", "List the calendar feeds of a user", tag), h.listOfUser)
+	register(api, deletes(operation("delete-user-feed", http.MethodDelete, "/users/{id}/feeds/{feed_id}", "Revoke a calendar feed of a user", tag)), h.removeOfUser)
 	calendar := func(id, path, summary string) huma.Operation {
 		op := operation(id, http.MethodGet, path, summary, tag)
 		op.Security = []map[string][]string{{}}
 		op.Errors = []int{http.StatusNotFound}
 		op.Responses = map[string]*huma.Response{
 			"200": {Description: "iCalendar", Content: map[string]*huma.MediaType{"text/calendar": {Schema: &huma.Schema{Type: huma.TypeString}}}},
-			"304": {Description: "As the ETag says that it was"},
+			"304": {Description: "Not Modified"},
 		}
 		return op
 	}
@@ -205,7 +205,7 @@ func (h *calendarHandlers) remove(ctx context.Context, in *Target) (*struct{}, e
 
 // CalendarInput is what a calendar program sends.
 type CalendarInput struct {
-	Token       string `query:"token" doc:"Of POST /me/feeds"`
+	Token       string `query:"token" doc:"Token returned by POST /me/feeds"`
 	IfNoneMatch string `header:"If-None-Match"`
 }
 

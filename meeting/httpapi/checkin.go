@@ -12,9 +12,9 @@ import (
 
 // MeetingCheckIn says when people may check in to a meeting, and until when somebody must.
 type MeetingCheckIn struct {
-	Required bool       `json:"required" doc:"Its rooms are released at until, unless somebody checks in"`
+	Required bool       `json:"required" doc:"Whether the rooms are released at until unless someone checks in"`
 	OpensAt  *time.Time `json:"opens_at" nullable:"true"`
-	Until    *time.Time `json:"until" nullable:"true" doc:"null: nobody has to check in"`
+	Until    *time.Time `json:"until" nullable:"true" doc:"Deadline for checking in; null if no check-in is required"`
 }
 
 func checkInOf(m *meeting.Meeting) MeetingCheckIn {
@@ -25,10 +25,10 @@ func (h *handlers) registerCheckIn(api huma.API, tag string) {
 	post := func(id, path, summary string) huma.Operation {
 		return operation(id, http.MethodPost, "/meetings/{id}"+path, summary, tag)
 	}
-	register(api, post("check-in-meeting", "/check-in", "Say that somebody came; the first one counts"), h.checkIn)
-	register(api, post("end-meeting", "/end", "End a meeting that takes place; its rooms are free at once"), h.endMeeting)
-	register(api, post("extend-meeting", "/extend", "Move the end to a later time, if nothing is in the way"), h.extendMeeting)
-	register(api, post("release-meeting", "/release", "Release the rooms of a meeting to which nobody came"), h.releaseMeeting)
+	register(api, post("check-in-meeting", "/check-in", "Check in to a meeting; only the first check-in counts"), h.checkIn)
+	register(api, post("end-meeting", "/end", "End a current meeting and release its rooms"), h.endMeeting)
+	register(api, post("extend-meeting", "/extend", "Extend a meeting, if its rooms are free"), h.extendMeeting)
+	register(api, post("release-meeting", "/release", "Release the rooms of a meeting as a no-show"), h.releaseMeeting)
 }
 
 func (h *handlers) checkIn(ctx context.Context, in *guardedInput) (*one[Meeting], error) {
@@ -49,9 +49,9 @@ func (h *handlers) endMeeting(ctx context.Context, in *guardedInput) (*one[Meeti
 
 // Extension is the new end of a meeting.
 type Extension struct {
-	End      Field[string]  `json:"end" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T10:30:00Z"`
-	Timezone Field[string]  `json:"timezone,omitempty" doc:"IANA, of a local time; null: the meeting's"`
-	Override *OverrideInput `json:"override,omitempty" doc:"Admins only: pass over the rules of the rooms, not over other meetings"`
+	End      Field[string]  `json:"end" doc:"RFC 3339 time with an offset, or local time in timezone" example:"2027-02-10T10:30:00Z"`
+	Timezone Field[string]  `json:"timezone,omitempty" doc:"IANA time zone name for a local time; null for the meeting's time zone"`
+	Override *OverrideInput `json:"override,omitempty" doc:"Overrides room policies, but never other meetings; admins only"`
 }
 
 type extendInput struct {

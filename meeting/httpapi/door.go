@@ -15,8 +15,8 @@ import (
 
 // DoorCode is what a screen at a room's door shows as a QR code.
 type DoorCode struct {
-	URL   string    `json:"url" doc:"Whoever opens it checks in to the meeting that takes place there, without signing in"`
-	Until time.Time `json:"until" doc:"When the code expires; fetch the next one before then"`
+	URL   string    `json:"url" doc:"Link that checks in to the current meeting in the room without signing in"`
+	Until time.Time `json:"until" doc:"When the link expires; fetch the next one before then"`
 }
 
 // A code is good for a while after the next one is shown, so that there is time to scan it.
@@ -39,7 +39,7 @@ func RegisterDoor(api huma.API, d DoorDeps) {
 		registry: api.OpenAPI().Components.Schemas,
 	}
 	register(api, operation("room-door-code", http.MethodGet, "/rooms/{id}/door-code",
-		"The address to show as a QR code at the door, by which people check in; it changes every minute", "Rooms"), h.code)
+		"Get the check-in link to show as a QR code at the door; it changes every minute", "Rooms"), h.code)
 	h.registerDevices(api)
 	h.registerEvents(api)
 }

@@ -13,20 +13,20 @@ import (
 
 // DoorPairing is a code by which a device is paired with the door of a room.
 type DoorPairing struct {
-	Code      string    `json:"code" doc:"For POST /door/pair; good for one device" example:"482913507266"`
+	Code      string    `json:"code" doc:"Code for POST /door/pair, valid for one device" example:"482913507266"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
 // DoorPair is the request of a device that has no credentials yet.
 type DoorPair struct {
-	Code string        `json:"code" doc:"Of POST /rooms/{id}/door/pairing" example:"482913507266"`
-	Name Field[string] `json:"name,omitempty" doc:"Of the device, for those who look at the list" example:"Tablet 7"`
+	Code string        `json:"code" doc:"Code returned by POST /rooms/{id}/door/pairing" example:"482913507266"`
+	Name Field[string] `json:"name,omitempty" doc:"Name of the device, shown in the list of devices" example:"Tablet 7"`
 }
 
 // DoorToken is what a device at a door signs in with.
 type DoorToken struct {
-	ID    int64    `json:"id" doc:"Of the device"`
-	Token string   `json:"token" doc:"For the header Authorization: Bearer; shown only once, valid until the device is removed"`
+	ID    int64    `json:"id" doc:"ID of the device"`
+	Token string   `json:"token" doc:"Bearer token for the Authorization header; returned only once, valid until the device is removed"`
 	Room  NamedRef `json:"room"`
 }
 
@@ -34,24 +34,24 @@ type DoorToken struct {
 type DoorDevice struct {
 	ID         int64      `json:"id"`
 	Name       string     `json:"name"`
-	LastUsedAt *time.Time `json:"last_used_at" nullable:"true" doc:"To the minute; null: never"`
+	LastUsedAt *time.Time `json:"last_used_at" nullable:"true" doc:"When the device was last used, to the minute; null if never"`
 	CreatedAt  time.Time  `json:"created_at"`
 }
 
 // Door is a room as a device at its door shows it.
 type Door struct {
 	Room    DoorRoom      `json:"room"`
-	Now     time.Time     `json:"now" doc:"By the server's clock"`
-	State   string        `json:"state" enum:"free,expected,in_use,closed" doc:"expected: a meeting begins soon, people may check in"`
-	Until   *time.Time    `json:"until" nullable:"true" doc:"When the state ends, as things are; null: not today, or if it is closed not within a week"`
-	Current *DoorMeeting  `json:"current,omitempty" doc:"The meeting that takes place or is expected; left out: none"`
-	Day     DoorDay       `json:"day" doc:"Today in the room's zone; later days are not included"`
-	Today   []DoorMeeting `json:"today" nullable:"false" doc:"By start"`
-	Closed  []DoorClosure `json:"closed" nullable:"false" doc:"When the room cannot be booked, today and the week after it, by start; they may overlap"`
-	Book    []int         `json:"book_minutes" nullable:"false" doc:"For how long one may book now"`
-	Choices []DoorChoice  `json:"book" nullable:"false" doc:"The same, with when it would end: on the grid of the room"`
-	Code    DoorCode      `json:"door_code" doc:"To show as a QR code: whoever opens it checks in"`
-	BookURL string        `json:"book_url" doc:"Where people book the room on a device of their own"`
+	Now     time.Time     `json:"now" doc:"Current time of the server"`
+	State   string        `json:"state" enum:"free,expected,in_use,closed" doc:"State of the room; expected if a meeting starts soon and check-in is open"`
+	Until   *time.Time    `json:"until" nullable:"true" doc:"When the state is expected to change; null if not today, or if the room is closed for at least a week"`
+	Current *DoorMeeting  `json:"current,omitempty" doc:"Current or expected meeting; omitted if there is none"`
+	Day     DoorDay       `json:"day" doc:"Today in the room's time zone"`
+	Today   []DoorMeeting `json:"today" nullable:"false" doc:"Meetings of today, sorted by start"`
+	Closed  []DoorClosure `json:"closed" nullable:"false" doc:"Times within the next week at which the room cannot be booked, sorted by start; they may overlap"`
+	Book    []int         `json:"book_minutes" nullable:"false" doc:"Durations in minutes for which the room can be booked now"`
+	Choices []DoorChoice  `json:"book" nullable:"false" doc:"The same durations, each with the end of the meeting, aligned to the room's booking interval"`
+	Code    DoorCode      `json:"door_code" doc:"Code to show as a QR code; opening it checks in to the meeting"`
+	BookURL string        `json:"book_url" doc:"Page for booking the room on another device"`
 }
 
 // DoorDay is a day by the clock of a room.
@@ -63,9 +63,9 @@ type DoorDay struct {
 // DoorClosure is a time in which a room cannot be booked.
 type DoorClosure struct {
 	Start  time.Time  `json:"start"`
-	End    *time.Time `json:"end" nullable:"true" doc:"null: not within a week"`
-	Kind   string     `json:"kind" enum:"blackout,hours,inactive" doc:"hours: outside of its opening hours; inactive: it takes no meetings"`
-	Reason string     `json:"reason" doc:"Of a blackout"`
+	End    *time.Time `json:"end" nullable:"true" doc:"End of the closure; null if it lasts at least a week"`
+	Kind   string     `json:"kind" enum:"blackout,hours,inactive" doc:"Why the room is closed. hours: outside the opening hours. inactive: it takes no meetings"`
+	Reason string     `json:"reason" doc:"Reason of the blackout"`
 }
 
 // DoorChoice is a duration to book for, or to extend by.
@@ -79,32 +79,32 @@ type DoorRoom struct {
 	ID       int64    `json:"id"`
 	Name     string   `json:"name"`
 	Floor    string   `json:"floor"`
-	Capacity int      `json:"capacity" doc:"0: unknown"`
+	Capacity int      `json:"capacity" doc:"Number of seats; 0 if unknown"`
 	Features []string `json:"features" nullable:"false"`
-	Timezone string   `json:"timezone" doc:"In force"`
+	Timezone string   `json:"timezone" doc:"Effective time zone"`
 }
 
 // DoorMeeting is the part of a meeting that anyone at the door may see.
 type DoorMeeting struct {
 	ID          int64        `json:"id"`
-	Title       string       `json:"title" doc:"Busy, if the meeting is private"`
+	Title       string       `json:"title" doc:"Title; Busy if the meeting is private"`
 	Private     bool         `json:"private"`
-	Organizer   string       `json:"organizer" doc:"Their name; empty, if the meeting is private"`
+	Organizer   string       `json:"organizer" doc:"Name of the organizer; empty if the meeting is private"`
 	Start       time.Time    `json:"start"`
 	End         time.Time    `json:"end"`
-	EndedAt     *time.Time   `json:"ended_at" nullable:"true" doc:"null: it goes on, or is to come"`
+	EndedAt     *time.Time   `json:"ended_at" nullable:"true" doc:"When the meeting ended; null if it has not"`
 	Status      string       `json:"status"`
 	CheckedInAt *time.Time   `json:"checked_in_at" nullable:"true"`
-	CheckInFrom time.Time    `json:"check_in_from" doc:"From when one may check in"`
-	CheckInBy   *time.Time   `json:"check_in_by" nullable:"true" doc:"Until when somebody must check in; null: nobody has to"`
-	May         []string     `json:"may" nullable:"false" doc:"What may be done to it here and now: check_in, end, extend"`
-	Extend      []DoorChoice `json:"extend" nullable:"false" doc:"By how much it may be extended now, as far as rules and bookings allow"`
+	CheckInFrom time.Time    `json:"check_in_from" doc:"When check-in opens"`
+	CheckInBy   *time.Time   `json:"check_in_by" nullable:"true" doc:"Deadline for checking in; null if no check-in is required"`
+	May         []string     `json:"may" nullable:"false" doc:"What the device can do with the meeting now: check_in, end or extend"`
+	Extend      []DoorChoice `json:"extend" nullable:"false" doc:"Possible extensions, within the room's policies and other bookings"`
 }
 
 // DoorBooking is a booking from now on.
 type DoorBooking struct {
 	Minutes int           `json:"minutes" enum:"15,30,60"`
-	Title   Field[string] `json:"title,omitempty" doc:"Booked at the door, if it is left out"`
+	Title   Field[string] `json:"title,omitempty" doc:"Title; defaults to Booked at the door"`
 }
 
 // DoorExtension moves the end of a meeting.
@@ -115,12 +115,12 @@ type DoorExtension struct {
 func (h *doorHandlers) registerDevices(api huma.API) {
 	const tag = "Doors"
 	register(api, creates(operation("create-door-code", http.MethodPost, "/rooms/{id}/door/pairing",
-		"A code that pairs a device with the room's door, in place of an earlier one", tag)), h.pairing)
-	register(api, operation("list-door-devices", http.MethodGet, "/rooms/{id}/door/devices", "The devices at the room's door", tag), h.devices)
+		"Create a code that pairs a device with the room; replaces an earlier code", tag)), h.pairing)
+	register(api, operation("list-door-devices", http.MethodGet, "/rooms/{id}/door/devices", "List the door devices of a room", tag), h.devices)
 	register(api, deletes(operation("delete-door-device", http.MethodDelete, "/rooms/{id}/door/devices/{device_id}",
-		"Remove a device from the room's door; its token ends at once", tag)), h.removeDevice)
+		"Remove a door device and revoke its token", tag)), h.removeDevice)
 
-	pair := operation("pair-door", http.MethodPost, "/door/pair", "Become the device at a room's door, by a code", tag)
+	pair := operation("pair-door", http.MethodPost, "/door/pair", "Pair a door device with a room by its code", tag)
 	pair.Security = []map[string][]string{{}}
 	pair.Errors = []int{http.StatusUnprocessableEntity, http.StatusTooManyRequests}
 	pair.Middlewares = huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
@@ -128,14 +128,14 @@ func (h *doorHandlers) registerDevices(api huma.API) {
 	}}
 	register(api, pair, h.pair)
 
-	register(api, operation("get-door", http.MethodGet, "/door", "What the device at a door shows", tag), h.door)
-	register(api, creates(operation("door-book", http.MethodPost, "/door/book", "Book the room from now on, and check in", tag)), h.book)
+	register(api, operation("get-door", http.MethodGet, "/door", "Get what a door device shows", tag), h.door)
+	register(api, creates(operation("door-book", http.MethodPost, "/door/book", "Book the room from now and check in", tag)), h.book)
 	at := func(id, path, summary string) huma.Operation {
 		return operation(id, http.MethodPost, "/door/meetings/{id}/"+path, summary, tag)
 	}
-	register(api, at("door-check-in", "check-in", "Say that the people of a meeting in the room came"), h.checkIn)
-	register(api, at("door-end", "end", "End a meeting that takes place in the room"), h.end)
-	register(api, at("door-extend", "extend", "Move the end of a meeting that takes place in the room"), h.extend)
+	register(api, at("door-check-in", "check-in", "Check in to a meeting in the room"), h.checkIn)
+	register(api, at("door-end", "end", "End the current meeting in the room"), h.end)
+	register(api, at("door-extend", "extend", "Extend the current meeting in the room"), h.extend)
 }
 
 type doorClient struct{}

@@ -13,11 +13,11 @@ import (
 const DoorEventsPath = "/door/events"
 
 func (h *doorHandlers) registerEvents(api huma.API) {
-	op := operation("door-events", http.MethodGet, DoorEventsPath, "That something happened in the room, as it happens: server-sent events", "Doors")
+	op := operation("door-events", http.MethodGet, DoorEventsPath, "Stream changes in the room as server-sent events", "Doors")
 	op.Description = "The stream starts with the event `ready`. The event `changed` follows whenever a meeting in the room changes; `GET /door` returns the new state. " +
-		"There are no events for blackouts and for changes of the room itself; a device polls every minute anyway, for the next QR code. The server ends streams from time to time."
+		"Blackouts and changes of the room itself send no event; a device sees them when it polls for the next QR code, every minute. The server closes streams from time to time; clients must reconnect."
 	op.Responses = map[string]*huma.Response{"200": {
-		Description: "A stream that goes on until either side ends it",
+		Description: "Event stream, open until either side closes it",
 		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
 	}}
 	register(api, op, h.events)

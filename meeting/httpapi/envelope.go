@@ -9,8 +9,8 @@ import (
 
 // Paging is how lists are asked for.
 type Paging struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many items at most"`
-	Cursor string `query:"cursor" maxLength:"1000" doc:"next_cursor of the page before"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Maximum number of items"`
+	Cursor string `query:"cursor" maxLength:"1000" doc:"The next_cursor of the previous page"`
 }
 
 func (p Paging) page() meeting.Page { return meeting.Page{Limit: p.Limit, Cursor: p.Cursor} }
@@ -18,7 +18,7 @@ func (p Paging) page() meeting.Page { return meeting.Page{Limit: p.Limit, Cursor
 // Listing is one page of a list.
 type Listing[T any] struct {
 	Items      []T     `json:"items" nullable:"false"`
-	NextCursor *string `json:"next_cursor" doc:"For the next page; null on the last"`
+	NextCursor *string `json:"next_cursor" doc:"Cursor of the next page; null on the last page"`
 }
 
 type listOutput[T any] struct{ Body Listing[T] }
@@ -30,13 +30,13 @@ func listed[T, U any](items []T, next string, convert func(T) U) *listOutput[U] 
 
 // one is an answer with a resource that can change.
 type one[T any] struct {
-	ETag string `header:"ETag" doc:"The version, for If-Match"`
+	ETag string `header:"ETag" doc:"Version of the resource, for If-Match"`
 	Body T
 }
 
 // made is the answer to the creation of a resource.
 type made[T any] struct {
-	ETag     string `header:"ETag" doc:"The version, for If-Match"`
+	ETag     string `header:"ETag" doc:"Version of the resource, for If-Match"`
 	Location string `header:"Location"`
 	Body     T
 }
@@ -55,7 +55,7 @@ type Target struct {
 
 // Guard makes a change depend on the version it is based on.
 type Guard struct {
-	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; if it is no longer the current one the answer is 412"`
+	IfMatch string `header:"If-Match" doc:"ETag of the version to change; the request fails with 412 if the resource has changed since"`
 }
 
 func (g Guard) version() *int64 { return rest.IfMatch(g.IfMatch) }

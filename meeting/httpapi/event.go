@@ -23,11 +23,11 @@ import (
 // Event is the data of one server-sent event. Its type is also the name of the event, and its
 // id the id that Last-Event-ID names.
 type Event struct {
-	ID      int64     `json:"id" doc:"Rises; the same for everybody"`
+	ID      int64     `json:"id" doc:"Increasing ID, the same for all clients"`
 	Type    string    `json:"type" enum:"meeting.created,meeting.confirmed,meeting.rejected,meeting.changed,meeting.cancelled,meeting.started,meeting.ended,meeting.released,meeting.checked_in,meeting.responded"`
 	At      time.Time `json:"at"`
-	Left    []int64   `json:"left_room_ids,omitempty" doc:"Rooms in which the meeting was before, and is not now"`
-	Meeting Meeting   `json:"meeting" doc:"As it is now and as you may see it, without telephone numbers and what people said with their answers"`
+	Left    []int64   `json:"left_room_ids,omitempty" doc:"IDs of the rooms that the meeting has left"`
+	Meeting Meeting   `json:"meeting" doc:"The meeting as you may see it now, without phone numbers and comments of attendees"`
 }
 
 // Times of a stream.
@@ -44,12 +44,12 @@ const EventsPath = "/events"
 // RegisterEvents adds the stream of events to the API.
 func RegisterEvents(api huma.API, svc *meeting.Service, stream *events.Stream, now func() time.Time) {
 	h := &eventHandlers{svc: svc, events: stream, now: now}
-	op := operation("stream-events", http.MethodGet, EventsPath, "What happens to meetings, as it happens: server-sent events", "Events")
-	op.Description = "Every change of a meeting that you may see is an event with the word of its history. A connection that was lost is taken up again " +
-		"with the header `Last-Event-ID`: nothing is missed and nothing comes twice, unless too much was missed; then the first event is `reset`, " +
-		"and what you know should be read anew. The first event is `ready`. Streams end now and then, so that who listens is asked again who they are."
+	op := operation("stream-events", http.MethodGet, EventsPath, "Stream changes of meetings as server-sent events", "Events")
+	op.Description = "The first event is `ready`. Every change of a meeting that you may see then sends an event, named like the entry in the meeting's history. " +
+		"To resume a lost connection, send `Last-Event-ID`: no event is missed or repeated. If too many events were missed, the first event is `reset`; " +
+		"reload your data then. The server closes streams from time to time to check the caller's rights again; clients must reconnect."
 	op.Responses = map[string]*huma.Response{"200": {
-		Description: "A stream that goes on until either side ends it",
+		Description: "Event stream, open until either side closes it",
 		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Event](), true, "")}},
 	}}
 	register(api, op, h.stream)
@@ -62,9 +62,9 @@ type eventHandlers struct {
 }
 
 type eventsInput struct {
-	LastEventID string  `header:"Last-Event-ID" doc:"The last event that came; empty: from now on"`
-	After       string  `query:"after" doc:"Like Last-Event-ID, where no header can be set"`
-	RoomID      []int64 `query:"room_id,explode" maxItems:"1000" doc:"Of these rooms alone: of meetings that are there, that leave, or that are to move there"`
+	LastEventID string  `header:"Last-Event-ID" doc:"ID of the last event received; new events only if omitted"`
+	After       string  `query:"after" doc:"Same as Last-Event-ID, for clients that cannot set headers"`
+	RoomID      []int64 `query:"room_id,explode" maxItems:"1000" doc:"Only events of meetings that are in these rooms, leave them, or have a pending move to them"`
 }
 
 // Resolve implements [huma.Resolver].

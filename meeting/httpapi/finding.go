@@ -16,24 +16,24 @@ import (
 // Availability of a room at a time.
 type Availability struct {
 	Room          Room       `json:"room"`
-	Free          bool       `json:"free" doc:"You may book it for all that time, as things are now"`
-	NeedsApproval bool       `json:"needs_approval" doc:"Somebody else has to agree to a booking"`
-	Reasons       []Obstacle `json:"reasons" nullable:"false" doc:"Why it is not free; the first 20"`
-	MoreReasons   int        `json:"more_reasons,omitempty" doc:"How many further reasons there are"`
+	Free          bool       `json:"free" doc:"Whether you can currently book the room for the whole time"`
+	NeedsApproval bool       `json:"needs_approval" doc:"Whether someone else must approve the booking"`
+	Reasons       []Obstacle `json:"reasons" nullable:"false" doc:"Why the room is not free; at most the first 20 reasons"`
+	MoreReasons   int        `json:"more_reasons,omitempty" doc:"Number of further reasons"`
 }
 
 // Obstacle is why a room is not offered.
 type Obstacle struct {
-	Code    string     `json:"code" doc:"room_conflict, features, no_time_to_decide, or the code of the fault that a booking would meet" example:"room_conflict"`
+	Code    string     `json:"code" doc:"room_conflict, features, no_time_to_decide, or the code of the fault that a booking would return" example:"room_conflict"`
 	Message string     `json:"message"`
-	Start   *time.Time `json:"start,omitempty" doc:"With room_conflict: from when, buffers included; of a blackout, or of the period that a quota counts in"`
+	Start   *time.Time `json:"start,omitempty" doc:"Start of the conflict including buffers, of the blackout, or of the quota's period"`
 	End     *time.Time `json:"end,omitempty"`
 	Limit   any        `json:"limit,omitempty" doc:"What the rule allows"`
-	Actual  any        `json:"actual,omitempty" doc:"What it would be, in the same form"`
-	Used    any        `json:"used,omitempty" doc:"Of a quota: what your other meetings take"`
-	Per     string     `json:"per,omitempty" doc:"Of a quota: day, week or month"`
-	Reason  string     `json:"reason,omitempty" doc:"Of a blackout"`
-	Feature string     `json:"feature,omitempty" doc:"With features: what the room has not"`
+	Actual  any        `json:"actual,omitempty" doc:"The requested value, in the same form as limit"`
+	Used    any        `json:"used,omitempty" doc:"What your other meetings use of the quota"`
+	Per     string     `json:"per,omitempty" doc:"Period of the quota: day, week or month"`
+	Reason  string     `json:"reason,omitempty" doc:"Reason of the blackout"`
+	Feature string     `json:"feature,omitempty" doc:"Feature that the room lacks; only with features"`
 }
 
 // Suggestion is a room at a time at which you may book it.
@@ -41,15 +41,15 @@ type Suggestion struct {
 	Room          Room      `json:"room"`
 	Start         time.Time `json:"start"`
 	End           time.Time `json:"end"`
-	NeedsApproval bool      `json:"needs_approval" doc:"Somebody else has to agree to a booking"`
+	NeedsApproval bool      `json:"needs_approval" doc:"Whether someone else must approve the booking"`
 }
 
 // Need is what a room is looked for for.
 type Need struct {
-	Attendees string   `query:"attendees" maxLength:"20000" doc:"How many persons come, or their addresses separated by commas" example:"8"`
-	Features  []string `query:"features,explode" doc:"All of them; repeated, or separated by commas"`
+	Attendees string   `query:"attendees" maxLength:"20000" doc:"Number of attendees, or their addresses separated by commas" example:"8"`
+	Features  []string `query:"features,explode" doc:"Rooms with all of these features; repeat the parameter or separate values with commas"`
 	SiteID    int64    `query:"site_id"`
-	RoomID    []int64  `query:"room_id,explode" doc:"These rooms alone; repeated"`
+	RoomID    []int64  `query:"room_id,explode" doc:"Only these rooms; repeat the parameter"`
 }
 
 func (in *Need) need(d *decoder) meeting.Need {
@@ -79,18 +79,18 @@ func (d *decoder) given(location, s string, read func(location, s string) time.T
 
 func (h *handlers) registerFinding(api huma.API) {
 	const tag = "Finding rooms"
-	register(api, heavy(operation("room-availability", http.MethodGet, "/availability", "Which rooms are free for a time, and why the others are not", tag)), h.availability)
-	register(api, heavy(operation("room-suggestions", http.MethodGet, "/suggestions", "Times and rooms that you may book", tag)), h.suggestions)
+	register(api, heavy(operation("room-availability", http.MethodGet, "/availability", "List which rooms are free at a time, and why others are not", tag)), h.availability)
+	register(api, heavy(operation("room-suggestions", http.MethodGet, "/suggestions", "Suggest times and rooms that you can book", tag)), h.suggestions)
 }
 
 type availabilityInput struct {
 	Paging
 	Need
-	Start string `query:"start" doc:"Required" example:"2027-02-10T09:00:00Z"`
-	End   string `query:"end" doc:"Required; at most 31 days after start" example:"2027-02-10T10:00:00Z"`
-	Free  bool   `query:"free" doc:"Only rooms that are free; a page may then hold less than its limit"`
+	Start string `query:"start" doc:"Required. Start of the time" example:"2027-02-10T09:00:00Z"`
+	End   string `query:"end" doc:"Required. End of the time, at most 31 days after start" example:"2027-02-10T10:00:00Z"`
+	Free  bool   `query:"free" doc:"Whether to list only free rooms; a page may then hold fewer items than limit"`
 
-	IncludeInactive bool `query:"include_inactive" doc:"Also rooms that take no bookings at present, with that as a reason"`
+	IncludeInactive bool `query:"include_inactive" doc:"Whether to include rooms that currently take no bookings, with that as a reason"`
 }
 
 // Resolve implements [huma.Resolver].
@@ -146,10 +146,10 @@ func availabilityOf(a meeting.Availability) Availability {
 
 type suggestionsInput struct {
 	Need
-	Duration string `query:"duration" doc:"Required" example:"1h"`
-	From     string `query:"from" doc:"Now, if it is left out" example:"2027-02-10T09:00:00Z"`
-	To       string `query:"to" doc:"Seven days after from, if it is left out; at most 31" example:"2027-02-11T00:00:00Z"`
-	Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"10" doc:"How many items at most"`
+	Duration string `query:"duration" doc:"Required. Length of the meeting" example:"1h"`
+	From     string `query:"from" doc:"Start of the range; defaults to now" example:"2027-02-10T09:00:00Z"`
+	To       string `query:"to" doc:"End of the range, at most 31 days after from; defaults to seven days after from" example:"2027-02-11T00:00:00Z"`
+	Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"10" doc:"Maximum number of items"`
 }
 
 // Resolve implements [huma.Resolver].

@@ -16,10 +16,10 @@ import (
 
 // Grid is a picture of rooms, in one answer.
 type Grid struct {
-	Rooms      []GridRoom    `json:"rooms" nullable:"false" doc:"By name"`
-	Sites      []GridSite    `json:"sites" nullable:"false" doc:"Of the rooms, by name"`
-	Meetings   []GridMeeting `json:"meetings" nullable:"false" doc:"That take up the rooms, or did; by start"`
-	NextCursor *string       `json:"next_cursor" doc:"For more rooms; null: these are all"`
+	Rooms      []GridRoom    `json:"rooms" nullable:"false" doc:"Rooms, sorted by name"`
+	Sites      []GridSite    `json:"sites" nullable:"false" doc:"Sites of the rooms, sorted by name"`
+	Meetings   []GridMeeting `json:"meetings" nullable:"false" doc:"Meetings that occupy or occupied the rooms, sorted by start"`
+	NextCursor *string       `json:"next_cursor" doc:"Cursor of the next page of rooms; null on the last page"`
 }
 
 // GridSite is where rooms of a grid are.
@@ -35,16 +35,16 @@ type GridRoom struct {
 	Name          string         `json:"name"`
 	SiteID        *int64         `json:"site_id"`
 	Floor         string         `json:"floor"`
-	Capacity      int            `json:"capacity" doc:"0: unknown"`
+	Capacity      int            `json:"capacity" doc:"Number of seats; 0 if unknown"`
 	Features      []string       `json:"features" nullable:"false"`
-	Timezone      string         `json:"timezone" doc:"The zone in force"`
-	NeedsApproval bool           `json:"needs_approval" doc:"Somebody decides on bookings"`
-	Step          *string        `json:"step" doc:"Starts and ends are on this grid, counted from midnight in the room's zone; null: none" example:"15m"`
+	Timezone      string         `json:"timezone" doc:"Effective time zone"`
+	NeedsApproval bool           `json:"needs_approval" doc:"Whether bookings need approval"`
+	Step          *string        `json:"step" doc:"Interval at which meetings may start and end, counted from midnight in the room's time zone; null for any time" example:"15m"`
 	MinDuration   string         `json:"min_duration" example:"15m"`
 	MaxDuration   *string        `json:"max_duration" example:"8h"`
-	BufferBefore  string         `json:"buffer_before" doc:"Kept free before a meeting" example:"0s"`
+	BufferBefore  string         `json:"buffer_before" doc:"Time kept free before a meeting" example:"0s"`
 	BufferAfter   string         `json:"buffer_after" example:"5m"`
-	Closed        []Interval     `json:"closed" nullable:"false" doc:"Outside of its opening hours"`
+	Closed        []Interval     `json:"closed" nullable:"false" doc:"Times outside the opening hours"`
 	Blackouts     []GridBlackout `json:"blackouts" nullable:"false"`
 	Version       int64          `json:"version"`
 }
@@ -67,17 +67,17 @@ type GridBlackout struct {
 type GridMeeting struct {
 	ID            int64           `json:"id"`
 	RoomIDs       []int64         `json:"room_ids" nullable:"false"`
-	Title         string          `json:"title" doc:"Busy, if the meeting is private and you may not see it"`
+	Title         string          `json:"title" doc:"Title; Busy if the meeting is private and you may not see it"`
 	Start         time.Time       `json:"start"`
 	End           time.Time       `json:"end"`
-	Organizer     GridOrganizer   `json:"organizer" doc:"Empty, if the meeting is private and you may not see it"`
+	Organizer     GridOrganizer   `json:"organizer" doc:"Organizer; empty if the meeting is private and you may not see it"`
 	Visibility    string          `json:"visibility" enum:"public,private"`
-	Status        string          `json:"status" enum:"pending,confirmed,in_progress,ended,rejected,cancelled,released" doc:"As it is at this instant"`
-	Occupied      []GridOccupancy `json:"occupied,omitempty" doc:"What it takes of rooms with buffers"`
+	Status        string          `json:"status" enum:"pending,confirmed,in_progress,ended,rejected,cancelled,released" doc:"Current status"`
+	Occupied      []GridOccupancy `json:"occupied,omitempty" doc:"Times for which the meeting occupies rooms, including buffers"`
 	SeriesID      *int64          `json:"series_id,omitempty"`
-	CheckIn       *MeetingCheckIn `json:"check_in,omitempty" doc:"Left out: nobody has to check in"`
+	CheckIn       *MeetingCheckIn `json:"check_in,omitempty" doc:"Check-in state; omitted if no check-in is required"`
 	CheckedInAt   *time.Time      `json:"checked_in_at,omitempty"`
-	PendingChange *GridChange     `json:"pending_change,omitempty" doc:"Where the meeting is to move once that is decided"`
+	PendingChange *GridChange     `json:"pending_change,omitempty" doc:"Requested new time or rooms, waiting for approval"`
 	Version       int64           `json:"version"`
 }
 
@@ -143,16 +143,16 @@ func gridMeetingOf(m *meeting.Meeting) GridMeeting {
 }
 
 type gridInput struct {
-	IfNoneMatch string   `header:"If-None-Match" doc:"The ETag of the answer before; if nothing changed the answer is 304"`
-	From        string   `query:"from" doc:"Required; an instant, or a date by each room's own calendar" example:"2027-02-10"`
-	To          string   `query:"to" doc:"Required; like from, at most 62 days after it, and not included" example:"2027-02-11"`
-	RoomID      []string `query:"room_id,explode" doc:"These rooms alone; repeated, or separated by commas"`
+	IfNoneMatch string   `header:"If-None-Match" doc:"ETag of the previous response; the response is 304 if nothing has changed"`
+	From        string   `query:"from" doc:"Required. Time, or date in each room's time zone" example:"2027-02-10"`
+	To          string   `query:"to" doc:"Required. Exclusive end in the same form as from, at most 62 days later" example:"2027-02-11"`
+	RoomID      []string `query:"room_id,explode" doc:"Only these rooms; repeat the parameter or separate values with commas"`
 	SiteID      int64    `query:"site_id"`
-	Features    []string `query:"features,explode" doc:"All of them; repeated, or separated by commas"`
+	Features    []string `query:"features,explode" doc:"Rooms with all of these features; repeat the parameter or separate values with commas"`
 	MinCapacity int      `query:"min_capacity" minimum:"0" maximum:"100000"`
-	Q           string   `query:"q" maxLength:"200" doc:"In name, floor or features of the room, or in the title of a meeting there"`
-	Limit       int      `query:"limit" minimum:"1" maximum:"1000" default:"500" doc:"How many rooms at most"`
-	Cursor      string   `query:"cursor" maxLength:"1000" doc:"next_cursor of the page before"`
+	Q           string   `query:"q" maxLength:"200" doc:"Text in the room's name, floor or features, or in the title of one of its meetings"`
+	Limit       int      `query:"limit" minimum:"1" maximum:"1000" default:"500" doc:"Maximum number of rooms"`
+	Cursor      string   `query:"cursor" maxLength:"1000" doc:"The next_cursor of the previous page"`
 }
 
 // Resolve implements [huma.Resolver].
@@ -196,12 +196,12 @@ func (in *gridInput) query(zone *time.Location) (meeting.GridQuery, error) {
 }
 
 func (h *handlers) registerGrid(api huma.API) {
-	op := heavy(operation("grid", http.MethodGet, "/grid", "Rooms and their meetings, as a calendar shows them", "Finding rooms"))
-	op.Description = "All that a day of many rooms, or a month of a few, is drawn from, in one answer: when each room is closed, and what takes it up."
+	op := heavy(operation("grid", http.MethodGet, "/grid", "Get rooms with their meetings for a calendar view", "Finding rooms"))
+	op.Description = "Everything needed to draw a day of many rooms or a month of a few: when each room is closed, and what occupies it."
 	op.Responses = map[string]*huma.Response{
 		"200": {
 			Description: "OK",
-			Headers:     map[string]*huma.Param{"ETag": {Description: "Of this picture, for If-None-Match", Schema: &huma.Schema{Type: huma.TypeString}}},
+			Headers:     map[string]*huma.Param{"ETag": {Description: "ETag of this response, for If-None-Match", Schema: &huma.Schema{Type: huma.TypeString}}},
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: h.registry.Schema(reflect.TypeFor[Grid](), true, "")}},
 		},
 		"304": {Description: "Not Modified"},

@@ -12,15 +12,15 @@ type HistoryEntry struct {
 	At      time.Time         `json:"at"`
 	Action  string            `json:"action" enum:"created,confirmed,rejected,changed,cancelled,started,ended,released,checked_in,responded"`
 	Actor   HistoryActor      `json:"actor"`
-	Changes map[string]Change `json:"changes" doc:"By field"`
-	Reason  *string           `json:"reason" doc:"timeout, or what was said"`
+	Changes map[string]Change `json:"changes" doc:"Old and new values by field"`
+	Reason  *string           `json:"reason" doc:"timeout, or the reason that was given"`
 }
 
 // HistoryActor is who did it.
 type HistoryActor struct {
 	Kind string `json:"kind" enum:"user,timer,system"`
-	ID   int64  `json:"id,omitempty" doc:"Of a user"`
-	Name string `json:"name" doc:"Of a user, or of the delay job"`
+	ID   int64  `json:"id,omitempty" doc:"User ID"`
+	Name string `json:"name" doc:"Name of the user or of the delay job"`
 }
 
 // Change of one field.
@@ -63,16 +63,16 @@ func (h *handlers) history(ctx context.Context, in *ofMeetingInput) (*listOutput
 type MeetingNotification struct {
 	ID        int64      `json:"id"`
 	MeetingID int64      `json:"meeting_id"`
-	Kind      string     `json:"kind" doc:"reminder, invitation, change, cancellation, approval_request, decision ..."`
+	Kind      string     `json:"kind" doc:"Kind of notification, such as reminder, invitation, change, cancellation, approval_request or decision"`
 	Channel   string     `json:"channel" enum:"email,sms"`
 	UserID    *int64     `json:"user_id"`
 	Name      string     `json:"name"`
-	Address   string     `json:"address" doc:"Empty for a phone number, unless it is yours, you are an admin, or you organize the meeting and it is a guest's"`
-	State     string     `json:"state" doc:"pending, sending, sent, failed, skipped, skipped_late, cancelled or superseded"`
+	Address   string     `json:"address" doc:"Address. A phone number is empty unless it is yours, you are an admin, or you organize the meeting and it is a guest's"`
+	State     string     `json:"state" doc:"One of pending, sending, sent, failed, skipped, skipped_late, cancelled and superseded"`
 	Due       time.Time  `json:"due"`
 	Attempts  int        `json:"attempts"`
 	MessageID *string    `json:"message_id"`
-	LastError *string    `json:"last_error" doc:"null where address is hidden"`
+	LastError *string    `json:"last_error" doc:"Why the last attempt failed; null if the address is hidden"`
 	SentAt    *time.Time `json:"sent_at" nullable:"true"`
 	CreatedAt time.Time  `json:"created_at"`
 	UpdatedAt time.Time  `json:"updated_at"`

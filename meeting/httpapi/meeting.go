@@ -18,26 +18,26 @@ type Meeting struct {
 	ID               int64          `json:"id"`
 	RoomIDs          []int64        `json:"room_ids" nullable:"false"`
 	Rooms            []RoomRef      `json:"rooms" nullable:"false"`
-	Title            string         `json:"title" doc:"Busy, if the meeting is private and you may not see it"`
+	Title            string         `json:"title" doc:"Title; Busy if the meeting is private and you may not see it"`
 	Description      string         `json:"description"`
 	Start            time.Time      `json:"start"`
 	End              time.Time      `json:"end"`
-	Timezone         string         `json:"timezone" doc:"The zone its times were given in, or its first room's"`
-	Organizer        Organizer      `json:"organizer" doc:"Empty, if the meeting is private and you may not see it"`
+	Timezone         string         `json:"timezone" doc:"Time zone in which the times were entered, or that of the first room"`
+	Organizer        Organizer      `json:"organizer" doc:"Organizer; empty if the meeting is private and you may not see it"`
 	Attendees        []Attendee     `json:"attendees" nullable:"false"`
 	Reminders        []Reminder     `json:"reminders" nullable:"false"`
-	DefaultReminders bool           `json:"default_reminders" doc:"The reminders follow the installation's"`
+	DefaultReminders bool           `json:"default_reminders" doc:"Whether the reminders follow the installation's defaults"`
 	Visibility       string         `json:"visibility" enum:"public,private"`
-	Status           string         `json:"status" enum:"pending,confirmed,in_progress,ended,rejected,cancelled,released" doc:"As it is at this instant"`
+	Status           string         `json:"status" enum:"pending,confirmed,in_progress,ended,rejected,cancelled,released" doc:"Current status"`
 	Approval         Approval       `json:"approval"`
-	PendingChange    *PendingChange `json:"pending_change" doc:"Where the meeting is to move once that is decided; until then it stays where it is. null: nowhere"`
+	PendingChange    *PendingChange `json:"pending_change" doc:"Requested new time or rooms, waiting for approval; until then the meeting keeps its own. null if no change is pending"`
 	CheckIn          MeetingCheckIn `json:"check_in"`
 	SeriesID         *int64         `json:"series_id"`
 	OriginalStart    *time.Time     `json:"original_start" nullable:"true"`
 	CheckedInAt      *time.Time     `json:"checked_in_at" nullable:"true"`
-	StartedAt        *time.Time     `json:"started_at" nullable:"true" doc:"When the start was applied"`
-	EndedAt          *time.Time     `json:"ended_at" nullable:"true" doc:"When the end was applied"`
-	ScheduleVersion  int64          `json:"schedule_version" doc:"Rises with every change of time or room"`
+	StartedAt        *time.Time     `json:"started_at" nullable:"true" doc:"When the meeting was marked as started"`
+	EndedAt          *time.Time     `json:"ended_at" nullable:"true" doc:"When the meeting was marked as ended"`
+	ScheduleVersion  int64          `json:"schedule_version" doc:"Number that increases with every change of time or room"`
 	Version          int64          `json:"version"`
 	CreatedAt        time.Time      `json:"created_at"`
 	UpdatedAt        time.Time      `json:"updated_at"`
@@ -58,39 +58,39 @@ type Organizer struct {
 
 // Attendee is somebody invited.
 type Attendee struct {
-	UserID   *int64  `json:"user_id" doc:"null: not a user of this installation"`
-	Email    string  `json:"email" doc:"Empty for a guest who was invited by phone number alone"`
+	UserID   *int64  `json:"user_id" doc:"User ID; null if the attendee is not a user of this installation"`
+	Email    string  `json:"email" doc:"Email address; empty for a guest invited by phone number only"`
 	Name     string  `json:"name"`
-	Phone    string  `json:"phone" doc:"Empty, unless it is yours, you are an admin, or you organize the meeting and it is a guest's"`
+	Phone    string  `json:"phone" doc:"Phone number; empty unless it is yours, you are an admin, or you organize the meeting and it is a guest's"`
 	Locale   string  `json:"locale"`
 	Timezone string  `json:"timezone"`
-	Response string  `json:"response" enum:"needs_action,accepted,declined,tentative" doc:"needs_action again once the meeting has moved"`
-	Comment  *string `json:"comment" doc:"That came with the response; null, unless it is yours or you may change the meeting"`
+	Response string  `json:"response" enum:"needs_action,accepted,declined,tentative" doc:"Response; resets to needs_action when the meeting moves"`
+	Comment  *string `json:"comment" doc:"Comment on the response; null unless it is yours or you may change the meeting"`
 }
 
 // Reminder notifies everybody a given time before the start or the end.
 type Reminder struct {
 	Before   string   `json:"before" enum:"start,end"`
-	Offset   string   `json:"offset" doc:"Whole seconds, at most 366 days" example:"15m"`
+	Offset   string   `json:"offset" doc:"Duration in whole seconds, at most 366 days" example:"15m"`
 	Channels []string `json:"channels" enum:"email,sms" nullable:"false"`
 }
 
 // Approval says whether somebody must decide, and what was decided.
 type Approval struct {
 	Required  bool       `json:"required"`
-	Deadline  *time.Time `json:"deadline" nullable:"true" doc:"The earlier of the time-out and the start"`
+	Deadline  *time.Time `json:"deadline" nullable:"true" doc:"When the time-out ends or the meeting starts, whichever is earlier"`
 	DecidedAt *time.Time `json:"decided_at" nullable:"true"`
-	DecidedBy *int64     `json:"decided_by" doc:"User; null: nobody, or the time-out"`
+	DecidedBy *int64     `json:"decided_by" doc:"ID of the user who decided; null if nobody has, or if the time-out decided"`
 	Comment   *string    `json:"comment"`
-	Reason    *string    `json:"reason" doc:"timeout, if nobody decided"`
+	Reason    *string    `json:"reason" doc:"timeout if nobody decided in time"`
 
-	DecidedFor []Approver `json:"decided_for" nullable:"false" doc:"Who was away, and in whose place decided_by decided; empty: nobody"`
+	DecidedFor []Approver `json:"decided_for" nullable:"false" doc:"Absent approvers for whom decided_by decided; empty if there were none"`
 
-	Level       *int        `json:"level" doc:"That is asked now: 1 or 2; null: none"`
-	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Who is asked now, by name; empty: nobody; null: not included here"`
-	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Who agreed, at which level"`
-	EscalatedAt *time.Time  `json:"escalated_at" nullable:"true" doc:"When others were asked as well because it took long"`
-	OnTimeout   *string     `json:"on_timeout" enum:"reject,approve" doc:"What becomes of the request at its deadline; null: nobody is asked"`
+	Level       *int        `json:"level" doc:"Approval level that is asked now: 1 or 2; null if none is"`
+	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Users who are asked now, by name; empty if nobody is asked, null if this response does not include them"`
+	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Approvals so far, with their level"`
+	EscalatedAt *time.Time  `json:"escalated_at" nullable:"true" doc:"When further approvers were asked because nobody had decided"`
+	OnTimeout   *string     `json:"on_timeout" enum:"reject,approve" doc:"What happens to the request at its deadline; null if nobody is asked"`
 }
 
 // Approver is a person who is asked to decide: an approver of a room, their substitute, or an
@@ -107,8 +107,8 @@ type Agreement struct {
 	Name    string     `json:"name"`
 	At      time.Time  `json:"at"`
 	Comment *string    `json:"comment"`
-	RoomIDs []int64    `json:"room_ids" nullable:"false" doc:"For which rooms; empty: all that need it"`
-	For     []Approver `json:"for" nullable:"false" doc:"Who was away, and in whose place they agreed; empty: nobody"`
+	RoomIDs []int64    `json:"room_ids" nullable:"false" doc:"Rooms that were approved; empty for all rooms that need approval"`
+	For     []Approver `json:"for" nullable:"false" doc:"Absent approvers for whom the user decided; empty if there were none"`
 }
 
 // PendingChange is where a confirmed meeting is to move, and how far the decision on it is.
@@ -119,11 +119,11 @@ type PendingChange struct {
 	RoomIDs     []int64     `json:"room_ids" nullable:"false"`
 	Rooms       []RoomRef   `json:"rooms" nullable:"false"`
 	AskedAt     time.Time   `json:"asked_at"`
-	Deadline    time.Time   `json:"deadline" doc:"The earliest of the time-out, the new start and the start it has"`
+	Deadline    time.Time   `json:"deadline" doc:"When the time-out ends or the meeting starts at its old or new time, whichever is earliest"`
 	OnTimeout   string      `json:"on_timeout" enum:"reject,approve"`
-	Level       int         `json:"level" doc:"That is asked now: 1 or 2"`
-	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Who is asked now, by name; null: not included here"`
-	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Who agreed so far, at which level"`
+	Level       int         `json:"level" doc:"Approval level that is asked now: 1 or 2"`
+	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Users who are asked now, by name; null if this response does not include them"`
+	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Approvals so far, with their level"`
 	EscalatedAt *time.Time  `json:"escalated_at" nullable:"true"`
 }
 
@@ -224,39 +224,39 @@ func pendingChangeOf(m *meeting.Meeting) *PendingChange {
 
 // MeetingPatch changes a meeting; what is left out stays as it is.
 type MeetingPatch struct {
-	RoomIDs     Field[[]int64]         `json:"room_ids,omitempty" maximum:"9007199254740991" doc:"1 to 50; all are taken, or none"`
+	RoomIDs     Field[[]int64]         `json:"room_ids,omitempty" maximum:"9007199254740991" doc:"1 to 50 room IDs; either all rooms are booked or none"`
 	Title       Field[string]          `json:"title,omitempty" doc:"1 to 200 characters"`
 	Description Field[string]          `json:"description,omitempty" doc:"At most 10,000 characters"`
-	Start       Field[string]          `json:"start,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T09:00:00Z"`
-	End         Field[string]          `json:"end,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T10:00:00Z"`
-	Timezone    Field[string]          `json:"timezone,omitempty" doc:"IANA, of local times; null: the first room's" example:"Europe/Berlin"`
-	Attendees   Field[[]AttendeeInput] `json:"attendees,omitempty" doc:"At most 500"`
-	Reminders   Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10; empty: none, null: the installation's"`
+	Start       Field[string]          `json:"start,omitempty" doc:"RFC 3339 time with an offset, or local time in timezone" example:"2027-02-10T09:00:00Z"`
+	End         Field[string]          `json:"end,omitempty" doc:"RFC 3339 time with an offset, or local time in timezone" example:"2027-02-10T10:00:00Z"`
+	Timezone    Field[string]          `json:"timezone,omitempty" doc:"IANA time zone name for local times; null for the first room's time zone" example:"Europe/Berlin"`
+	Attendees   Field[[]AttendeeInput] `json:"attendees,omitempty" doc:"At most 500 attendees"`
+	Reminders   Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10 reminders; empty for none, null for the installation's defaults"`
 	Visibility  Field[string]          `json:"visibility,omitempty" enum:"public,private"`
-	Override    *OverrideInput         `json:"override,omitempty" doc:"Admins only: pass over the rules of the rooms, not over other meetings"`
+	Override    *OverrideInput         `json:"override,omitempty" doc:"Overrides room policies, but never other meetings; admins only"`
 }
 
 // OverrideInput makes a booking pass that breaks rules.
 type OverrideInput struct {
-	Reason string `json:"reason" doc:"Kept in the history with the rules that were broken; at most 1,000 characters"`
+	Reason string `json:"reason" doc:"Stored in the history with the policies that were overridden; at most 1,000 characters"`
 }
 
 // AttendeeInput invites somebody; what is left out is taken from the user of that address.
 type AttendeeInput struct {
-	Email    string  `json:"email,omitempty" doc:"May be left out if there is a phone number" example:"name@example.org"`
+	Email    string  `json:"email,omitempty" doc:"Email address; optional if there is a phone number" example:"name@example.org"`
 	Name     string  `json:"name,omitempty"`
-	Phone    string  `json:"phone,omitempty" doc:"E.164. A guest without an e-mail address is notified by SMS" example:"+4930123456"`
+	Phone    string  `json:"phone,omitempty" doc:"Phone number in E.164 format. A guest without an email address is notified by SMS" example:"+4930123456"`
 	Locale   string  `json:"locale,omitempty" example:"en"`
 	Timezone string  `json:"timezone,omitempty" example:"Europe/Berlin"`
-	Response string  `json:"response,omitempty" doc:"Ignored: it is the attendee's to give"`
-	Comment  *string `json:"comment,omitempty" doc:"Ignored: it is the attendee's to give"`
-	UserID   *int64  `json:"user_id,omitempty" doc:"Ignored: it follows from the address"`
+	Response string  `json:"response,omitempty" doc:"Ignored: only the attendee can respond"`
+	Comment  *string `json:"comment,omitempty" doc:"Ignored: only the attendee can comment"`
+	UserID   *int64  `json:"user_id,omitempty" doc:"Ignored: determined by the email address"`
 }
 
 // ReminderInput asks for a reminder.
 type ReminderInput struct {
 	Before   string   `json:"before" enum:"start,end"`
-	Offset   string   `json:"offset" doc:"Whole seconds, at most 366 days" example:"15m"`
+	Offset   string   `json:"offset" doc:"Duration in whole seconds, at most 366 days" example:"15m"`
 	Channels []string `json:"channels" enum:"email,sms" nullable:"false"`
 }
 
@@ -272,8 +272,8 @@ func (MeetingInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 // BookingInput is a new meeting, or an entry on the waiting list for it.
 type BookingInput struct {
 	MeetingInput
-	Wait  Field[bool]   `json:"wait,omitempty" doc:"If a room is taken, join its waiting list: the answer is 202 with the waiting list entry"`
-	Until Field[string] `json:"until,omitempty" doc:"With wait: no longer than this; left out or null: than the start" example:"2027-02-09T18:00:00Z"`
+	Wait  Field[bool]   `json:"wait,omitempty" doc:"Whether to join the waiting list if a room is taken; the response is then 202 with the waiting list entry"`
+	Until Field[string] `json:"until,omitempty" doc:"When to leave the waiting list; only with wait. Defaults to the start of the meeting if omitted or null" example:"2027-02-09T18:00:00Z"`
 }
 
 // TransformSchema names what a new meeting must have.
@@ -323,29 +323,29 @@ func (d *decoder) reminders(in []ReminderInput) []meeting.Reminder {
 func (h *handlers) registerMeetings(api huma.API) {
 	const tag = "Meetings"
 	register(api, heavy(operation("list-meetings", http.MethodGet, "/meetings", "List meetings by start", tag)), h.listMeetings)
-	register(api, h.waits(creates(operation("create-meeting", http.MethodPost, "/meetings", "Book rooms; the answer is confirmed, or pending until somebody decides", tag))), h.createMeeting)
-	register(api, operation("get-meeting", http.MethodGet, "/meetings/{id}", "One meeting", tag), h.meeting)
+	register(api, h.waits(creates(operation("create-meeting", http.MethodPost, "/meetings", "Book a meeting; it is confirmed, or pending until approved", tag))), h.createMeeting)
+	register(api, operation("get-meeting", http.MethodGet, "/meetings/{id}", "Get a meeting", tag), h.meeting)
 	register(api, operation("update-meeting", http.MethodPatch, "/meetings/{id}", "Change a meeting; a new time or room is checked like a new booking", tag), h.updateMeeting)
-	register(api, operation("cancel-meeting", http.MethodPost, "/meetings/{id}/cancel", "Call a meeting off", tag), h.cancelMeeting)
-	register(api, operation("approve-meeting", http.MethodPost, "/meetings/{id}/approve", "Decide for a request", tag), h.approveMeeting)
-	register(api, operation("reject-meeting", http.MethodPost, "/meetings/{id}/reject", "Decide against a request", tag), h.rejectMeeting)
+	register(api, operation("cancel-meeting", http.MethodPost, "/meetings/{id}/cancel", "Cancel a meeting", tag), h.cancelMeeting)
+	register(api, operation("approve-meeting", http.MethodPost, "/meetings/{id}/approve", "Approve a request", tag), h.approveMeeting)
+	register(api, operation("reject-meeting", http.MethodPost, "/meetings/{id}/reject", "Reject a request", tag), h.rejectMeeting)
 	h.registerCheckIn(api, tag)
-	register(api, operation("meeting-history", http.MethodGet, "/meetings/{id}/history", "What happened to a meeting, oldest first", tag), h.history)
-	register(api, operation("meeting-notifications", http.MethodGet, "/meetings/{id}/notifications", "What was sent about a meeting, to whom, and what became of it", tag), h.notifications)
+	register(api, operation("meeting-history", http.MethodGet, "/meetings/{id}/history", "List the history of a meeting, oldest first", tag), h.history)
+	register(api, operation("meeting-notifications", http.MethodGet, "/meetings/{id}/notifications", "List the notifications about a meeting and their delivery state", tag), h.notifications)
 }
 
 type listMeetingsInput struct {
 	Paging
-	From      string   `query:"from" doc:"Meetings that end after it" example:"2027-02-10T00:00:00Z"`
-	To        string   `query:"to" doc:"Meetings that begin before it" example:"2027-02-17T00:00:00Z"`
+	From      string   `query:"from" doc:"Meetings that end after this time" example:"2027-02-10T00:00:00Z"`
+	To        string   `query:"to" doc:"Meetings that start before this time" example:"2027-02-17T00:00:00Z"`
 	RoomID    int64    `query:"room_id"`
 	SiteID    int64    `query:"site_id"`
 	SeriesID  int64    `query:"series_id"`
-	Organizer string   `query:"organizer" doc:"me, or a user's id"`
-	Attendee  string   `query:"attendee" doc:"me"`
-	Status    []string `query:"status,explode" doc:"Any of them; repeated, or separated by commas"`
-	Q         string   `query:"q" maxLength:"200" doc:"In the title"`
-	Awaiting  string   `query:"awaiting" doc:"me: those that wait for a decision which I may make now, changes of confirmed ones included"`
+	Organizer string   `query:"organizer" doc:"me, or a user ID"`
+	Attendee  string   `query:"attendee" doc:"me for meetings that you attend"`
+	Status    []string `query:"status,explode" doc:"Meetings with any of these statuses; repeat the parameter or separate values with commas"`
+	Q         string   `query:"q" maxLength:"200" doc:"Text in the title"`
+	Awaiting  string   `query:"awaiting" doc:"me for requests that you can decide now, including changes of confirmed meetings"`
 }
 
 // Resolve implements [huma.Resolver]. It reports all faults of the query at once.

@@ -14,7 +14,7 @@ import (
 
 // PersonRef is somebody to invite.
 type PersonRef struct {
-	Name  string `json:"name" doc:"Empty if unknown"`
+	Name  string `json:"name" doc:"Name; empty if unknown"`
 	Email string `json:"email"`
 }
 
@@ -22,14 +22,14 @@ type PersonRef struct {
 var PeopleRate = account.Rate{Count: 120, Per: time.Minute}
 
 func (h *handlers) registerPeople(api huma.API) {
-	op := operation("find-people", http.MethodGet, "/people", "Complete a name or an address: users, and those whom you invited before", "People")
-	op.Description = "People without an account are found among your latest 10,000 invitations of a year."
+	op := operation("find-people", http.MethodGet, "/people", "Complete a name or address from users and people you invited before", "People")
+	op.Description = "People without an account come from the latest 10,000 invitations that you sent within a year."
 	op.Errors = append(op.Errors, http.StatusTooManyRequests)
 	register(api, op, h.people)
 }
 
 type peopleInput struct {
-	Q string `query:"q" doc:"Beginnings of words of the name or of the address, at most 100 characters; fewer than two letters find nobody" example:"ada lo"`
+	Q string `query:"q" doc:"Beginnings of words in the name or address, at most 100 characters; fewer than two letters return no one" example:"ada lo"`
 }
 
 func (h *handlers) people(ctx context.Context, in *peopleInput) (*listOutput[PersonRef], error) {

@@ -23,36 +23,36 @@ type Utilisation struct {
 	From  time.Time `json:"from"`
 	To    time.Time `json:"to"`
 	Group string    `json:"group" enum:"room,site,day,hour"`
-	Total RoomUse   `json:"total" doc:"Of all groups, not only of those on this page"`
+	Total RoomUse   `json:"total" doc:"Total of all groups, including those on other pages"`
 	Listing[RoomUse]
 }
 
 // RoomUse is how a room, the rooms of a site, or all rooms on a day were used. A meeting in two
 // rooms counts in both.
 type RoomUse struct {
-	Room *NamedRef `json:"room,omitempty" doc:"With group=room"`
-	Site *NamedRef `json:"site,omitempty" doc:"With group=room or site; left out: the rooms of no site"`
-	Day  string    `json:"day,omitempty" doc:"With group=day, in each room's own zone" example:"2027-02-10"`
+	Room *NamedRef `json:"room,omitempty" doc:"Room; only with group=room"`
+	Site *NamedRef `json:"site,omitempty" doc:"Site; only with group=room or site. Omitted for rooms without a site"`
+	Day  string    `json:"day,omitempty" doc:"Day in each room's time zone; only with group=day" example:"2027-02-10"`
 
-	Weekday string `json:"weekday,omitempty" enum:"MO,TU,WE,TH,FR,SA,SU" doc:"With group=hour, in each room's own zone"`
-	Hour    *int   `json:"hour,omitempty" minimum:"0" maximum:"23" doc:"With group=hour"`
+	Weekday string `json:"weekday,omitempty" enum:"MO,TU,WE,TH,FR,SA,SU" doc:"Day of the week in each room's time zone; only with group=hour"`
+	Hour    *int   `json:"hour,omitempty" minimum:"0" maximum:"23" doc:"Hour of the day in each room's time zone; only with group=hour"`
 
-	BookedSeconds int64    `json:"booked_seconds" doc:"For which rooms were booked, whether anybody came or not"`
-	UsedSeconds   int64    `json:"used_seconds" doc:"In which meetings took place so far: without those to which nobody came and without what was left when they ended"`
-	OpenSeconds   int64    `json:"open_seconds" doc:"That the rooms which can be booked now are open; a room without opening hours always is"`
-	BookedShare   *float64 `json:"booked_share" nullable:"true" doc:"Of open_seconds; null if there are none"`
-	UsedShare     *float64 `json:"used_share" nullable:"true" doc:"Of open_seconds; null if there are none"`
+	BookedSeconds int64    `json:"booked_seconds" doc:"Time for which rooms were booked, including no-shows"`
+	UsedSeconds   int64    `json:"used_seconds" doc:"Time during which meetings took place, without no-shows and without the unused time of meetings that ended early"`
+	OpenSeconds   int64    `json:"open_seconds" doc:"Opening hours of the rooms that are currently bookable; a room without opening hours is always open"`
+	BookedShare   *float64 `json:"booked_share" nullable:"true" doc:"booked_seconds divided by open_seconds; null if open_seconds is 0"`
+	UsedShare     *float64 `json:"used_share" nullable:"true" doc:"used_seconds divided by open_seconds; null if open_seconds is 0"`
 
-	Meetings  int `json:"meetings" doc:"That were booked, no-shows included; neither cancelled nor rejected nor waiting"`
-	NoShows   int `json:"no_shows" doc:"Of the meetings: those whose rooms were released because nobody was there"`
+	Meetings  int `json:"meetings" doc:"Number of booked meetings, including no-shows; cancelled, rejected and pending ones do not count"`
+	NoShows   int `json:"no_shows" doc:"Number of meetings whose rooms were released because nobody checked in"`
 	Cancelled int `json:"cancelled"`
-	Rejected  int `json:"rejected" doc:"By somebody, or because nobody decided in time"`
+	Rejected  int `json:"rejected" doc:"Number of requests rejected by an approver or by the time-out"`
 
-	ReleasedSeconds int64 `json:"released_seconds" doc:"Of booked_seconds: what was released by no-shows and by meetings that ended early"`
+	ReleasedSeconds int64 `json:"released_seconds" doc:"Booked time that no-shows and meetings that ended early released"`
 
-	AveragePersons  *float64 `json:"average_persons" nullable:"true" doc:"Organizer and attendees of a meeting; null if there is none. Private meetings count for admins alone"`
-	AverageCapacity *float64 `json:"average_capacity" nullable:"true" doc:"Of the meetings' rooms; null if it is unknown"`
-	SeatsShare      *float64 `json:"seats_share" nullable:"true" doc:"Persons as a part of the capacity, where that is known"`
+	AveragePersons  *float64 `json:"average_persons" nullable:"true" doc:"Average number of people per meeting, including the organizer; null if there are no meetings. Private meetings count for admins only"`
+	AverageCapacity *float64 `json:"average_capacity" nullable:"true" doc:"Average capacity of the meetings' rooms; null if unknown"`
+	SeatsShare      *float64 `json:"seats_share" nullable:"true" doc:"Share of seats used, among meetings in rooms of known capacity"`
 }
 
 // NamedRef names a room or a site.
@@ -112,18 +112,18 @@ func ratio(a, b int) *float64 {
 func rounded(x float64) *float64 { return new(math.Round(x*1e4) / 1e4) }
 
 type utilisationInput struct {
-	Accept string `header:"Accept" doc:"text/csv: all groups as a table" example:"text/csv"`
-	From   string `query:"from" doc:"Thirty days before to, if it is left out" example:"2027-02-01T00:00:00Z"`
-	To     string `query:"to" doc:"Now, if it is left out; at most 366 days after from" example:"2027-03-01T00:00:00Z"`
-	Group  string `query:"group" enum:"room,site,day,hour" default:"room" doc:"hour: of the week"`
-	SiteID int64  `query:"site_id" minimum:"1" doc:"Rooms of this site alone"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"500" doc:"How many items at most"`
-	Cursor string `query:"cursor" maxLength:"20" doc:"next_cursor of the page before"`
+	Accept string `header:"Accept" doc:"text/csv returns all groups as a table" example:"text/csv"`
+	From   string `query:"from" doc:"Start of the range; defaults to 30 days before to" example:"2027-02-01T00:00:00Z"`
+	To     string `query:"to" doc:"End of the range, at most 366 days after from; defaults to now" example:"2027-03-01T00:00:00Z"`
+	Group  string `query:"group" enum:"room,site,day,hour" default:"room" doc:"How to group the report; hour groups by hour of the week"`
+	SiteID int64  `query:"site_id" minimum:"1" doc:"Only rooms of this site"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"500" doc:"Maximum number of items"`
+	Cursor string `query:"cursor" maxLength:"20" doc:"The next_cursor of the previous page"`
 }
 
 func (h *handlers) registerReports(api huma.API) {
 	op := heavy(operation("report-utilisation", http.MethodGet, "/reports/utilisation",
-		"How rooms were used: by room, by site, by day or by hour of the week", "Reports"))
+		"Get how rooms were used, by room, site, day or hour of the week", "Reports"))
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: h.registry.Schema(reflect.TypeFor[Utilisation](), true, "")},
 		"text/csv":         {Schema: &huma.Schema{Type: huma.TypeString}},

@@ -11,8 +11,8 @@ import (
 
 // Answer to an invitation.
 type Answer struct {
-	Response string `json:"response" enum:"accepted,declined,tentative,needs_action" doc:"needs_action takes an answer back"`
-	Comment  string `json:"comment,omitempty" doc:"For the organizer; at most 1,000 characters"`
+	Response string `json:"response" enum:"accepted,declined,tentative,needs_action" doc:"Your response; needs_action withdraws an earlier one"`
+	Comment  string `json:"comment,omitempty" doc:"Comment for the organizer; at most 1,000 characters"`
 }
 
 type answerInput struct {
@@ -22,8 +22,8 @@ type answerInput struct {
 }
 
 func (h *handlers) registerResponses(api huma.API) {
-	register(api, operation("respond-meeting", http.MethodPost, "/meetings/{id}/respond", "Answer the invitation to a meeting; the last answer counts", "Meetings"), h.respond)
-	register(api, operation("respond-series", http.MethodPost, "/series/{id}/respond", "Answer for all dates of a series that are not over", "Series"), h.respondSeries)
+	register(api, operation("respond-meeting", http.MethodPost, "/meetings/{id}/respond", "Respond to a meeting invitation; replaces an earlier response", "Meetings"), h.respond)
+	register(api, operation("respond-series", http.MethodPost, "/series/{id}/respond", "Respond to all current and future meetings of a series", "Series"), h.respondSeries)
 }
 
 // read reports malformed fields. The service reports missing ones.

@@ -18,15 +18,15 @@ type Room struct {
 	Name      string       `json:"name"`
 	SiteID    *int64       `json:"site_id"`
 	Floor     string       `json:"floor"`
-	Capacity  int          `json:"capacity" doc:"0: unknown"`
+	Capacity  int          `json:"capacity" doc:"Number of seats; 0 if unknown"`
 	Features  []string     `json:"features" nullable:"false"`
-	Timezone  string       `json:"timezone" doc:"The zone in force: the room's, its site's or the installation's"`
-	OwnZone   *string      `json:"own_timezone" doc:"The zone that was given for this room; null: its site's or the installation's"`
+	Timezone  string       `json:"timezone" doc:"Effective time zone: the room's, its site's or the installation's"`
+	OwnZone   *string      `json:"own_timezone" doc:"Time zone set for this room; null if that of its site or of the installation applies"`
 	Active    bool         `json:"active"`
 	Approval  RoomApproval `json:"approval"`
 	Policy    Policy       `json:"policy"`
 	CheckIn   CheckIn      `json:"check_in"`
-	Blackouts []Blackout   `json:"blackouts" nullable:"false" doc:"Of the room and its site, that are not over"`
+	Blackouts []Blackout   `json:"blackouts" nullable:"false" doc:"Current and future blackouts of the room and its site"`
 	Version   int64        `json:"version"`
 	CreatedAt time.Time    `json:"created_at"`
 	UpdatedAt time.Time    `json:"updated_at"`
@@ -35,28 +35,28 @@ type Room struct {
 // RoomApproval says who must agree to a meeting in the room.
 type RoomApproval struct {
 	Required    bool    `json:"required"`
-	ApproverIDs []int64 `json:"approver_ids" nullable:"false" doc:"Users; none: the admins decide"`
-	Timeout     *string `json:"timeout" doc:"null: the installation's" example:"24h"`
+	ApproverIDs []int64 `json:"approver_ids" nullable:"false" doc:"User IDs; empty if the admins decide"`
+	Timeout     *string `json:"timeout" doc:"Time to decide; null for the installation's default" example:"24h"`
 
-	SecondLevel   *SecondLevel `json:"second_level" doc:"Asked when the approvers have agreed; null: nobody"`
-	OnTimeout     *string      `json:"on_timeout" enum:"reject,approve" doc:"What becomes of a request that nobody decides; null: the installation's"`
-	EscalateAfter *string      `json:"escalate_after" doc:"Until others are asked as well; null: the installation's" example:"4h"`
-	EscalateTo    []int64      `json:"escalate_to" nullable:"false" doc:"Users; none: the admins"`
+	SecondLevel   *SecondLevel `json:"second_level" doc:"Approvers who are asked after the first level has approved; null if there is no second level"`
+	OnTimeout     *string      `json:"on_timeout" enum:"reject,approve" doc:"What happens to a request that nobody decides; null for the installation's default"`
+	EscalateAfter *string      `json:"escalate_after" doc:"Time until further approvers are asked; null for the installation's default" example:"4h"`
+	EscalateTo    []int64      `json:"escalate_to" nullable:"false" doc:"IDs of the further approvers; empty for the admins"`
 }
 
 // SecondLevel decides when the approvers have agreed.
 type SecondLevel struct {
-	ApproverIDs []int64 `json:"approver_ids" nullable:"false" maximum:"9007199254740991" doc:"Managers or admins"`
+	ApproverIDs []int64 `json:"approver_ids" nullable:"false" maximum:"9007199254740991" doc:"IDs of managers or admins"`
 }
 
 // Policy limits the meetings of a room.
 type Policy struct {
 	OpeningHours []OpeningHours `json:"opening_hours" nullable:"false"`
 	MinDuration  string         `json:"min_duration" example:"15m"`
-	MaxDuration  *string        `json:"max_duration" doc:"null: the installation's limit" example:"8h"`
-	Step         *string        `json:"step" doc:"Starts and ends are on this grid, counted from midnight in the room's zone; null: none" example:"15m"`
+	MaxDuration  *string        `json:"max_duration" doc:"Maximum length of a meeting; null for the installation's limit" example:"8h"`
+	Step         *string        `json:"step" doc:"Interval at which meetings may start and end, counted from midnight in the room's time zone; null for any time" example:"15m"`
 	MinNotice    string         `json:"min_notice" example:"0s"`
-	MaxAdvance   *string        `json:"max_advance" doc:"null: the installation's limit" example:"8760h"`
+	MaxAdvance   *string        `json:"max_advance" doc:"How far ahead meetings can be booked; null for the installation's limit" example:"8760h"`
 	BufferBefore string         `json:"buffer_before" example:"0s"`
 	BufferAfter  string         `json:"buffer_after" example:"5m"`
 	Quota        *Quota         `json:"quota"`
@@ -80,10 +80,10 @@ type Quota struct {
 // CheckIn says whether people must say that they came, and when.
 type CheckIn struct {
 	Required bool   `json:"required"`
-	Opens    string `json:"opens" doc:"Before the start" example:"15m"`
-	Grace    string `json:"grace" doc:"After the start, until the room is released" example:"10m"`
+	Opens    string `json:"opens" doc:"How long before the start check-in opens" example:"15m"`
+	Grace    string `json:"grace" doc:"How long after the start the room is released without a check-in" example:"10m"`
 
-	Inherited bool `json:"inherited" doc:"The installation's (booking.check_in), and follows it"`
+	Inherited bool `json:"inherited" doc:"Whether the room follows the installation's setting, booking.check_in"`
 }
 
 func roomOf(r *meeting.Room) Room {
@@ -152,38 +152,38 @@ type RoomPatch struct {
 	Name     Field[string]            `json:"name,omitempty" doc:"1 to 200 characters"`
 	SiteID   Field[int64]             `json:"site_id,omitempty" maximum:"9007199254740991"`
 	Floor    Field[string]            `json:"floor,omitempty" doc:"At most 50 characters"`
-	Capacity Field[int]               `json:"capacity,omitempty" minimum:"0" maximum:"100000" doc:"0: unknown"`
-	Features Field[[]string]          `json:"features,omitempty" doc:"At most 50, of at most 50 characters"`
-	Timezone Field[string]            `json:"timezone,omitempty" doc:"IANA; null: the site's" example:"Europe/Berlin"`
-	Active   Field[bool]              `json:"active,omitempty" doc:"An inactive room takes no new meeting"`
+	Capacity Field[int]               `json:"capacity,omitempty" minimum:"0" maximum:"100000" doc:"Number of seats; 0 if unknown"`
+	Features Field[[]string]          `json:"features,omitempty" doc:"At most 50 features of up to 50 characters each"`
+	Timezone Field[string]            `json:"timezone,omitempty" doc:"IANA time zone name; null for the site's time zone" example:"Europe/Berlin"`
+	Active   Field[bool]              `json:"active,omitempty" doc:"Whether the room takes new meetings"`
 	Approval Field[RoomApprovalPatch] `json:"approval,omitempty"`
 	Policy   Field[PolicyPatch]       `json:"policy,omitempty"`
-	CheckIn  Field[CheckInPatch]      `json:"check_in,omitempty" doc:"null: the installation's"`
+	CheckIn  Field[CheckInPatch]      `json:"check_in,omitempty" doc:"Check-in rules of the room; null for the installation's setting"`
 }
 
 // RoomApprovalPatch changes who must agree to a meeting in the room.
 type RoomApprovalPatch struct {
 	Required    Field[bool]    `json:"required,omitempty"`
-	ApproverIDs Field[[]int64] `json:"approver_ids,omitempty" maximum:"9007199254740991" doc:"Managers or admins; none: the admins decide"`
-	Timeout     Field[string]  `json:"timeout,omitempty" doc:"null: the installation's" example:"24h"`
+	ApproverIDs Field[[]int64] `json:"approver_ids,omitempty" maximum:"9007199254740991" doc:"IDs of managers or admins; empty if the admins decide"`
+	Timeout     Field[string]  `json:"timeout,omitempty" doc:"Time to decide; null for the installation's default" example:"24h"`
 
-	SecondLevel   Field[SecondLevel] `json:"second_level,omitempty" doc:"Asked when the approvers have agreed; null: nobody"`
-	OnTimeout     Field[string]      `json:"on_timeout,omitempty" enum:"reject,approve" doc:"null: the installation's"`
-	EscalateAfter Field[string]      `json:"escalate_after,omitempty" doc:"Until others are asked as well; null: the installation's" example:"4h"`
-	EscalateTo    Field[[]int64]     `json:"escalate_to,omitempty" maximum:"9007199254740991" doc:"Managers or admins; none: the admins"`
+	SecondLevel   Field[SecondLevel] `json:"second_level,omitempty" doc:"Approvers who are asked after the first level has approved; null for no second level"`
+	OnTimeout     Field[string]      `json:"on_timeout,omitempty" enum:"reject,approve" doc:"What happens to a request that nobody decides; null for the installation's default"`
+	EscalateAfter Field[string]      `json:"escalate_after,omitempty" doc:"Time until further approvers are asked; null for the installation's default" example:"4h"`
+	EscalateTo    Field[[]int64]     `json:"escalate_to,omitempty" maximum:"9007199254740991" doc:"IDs of managers or admins to ask then; empty for the admins"`
 }
 
 // PolicyPatch changes the rules of the room.
 type PolicyPatch struct {
-	OpeningHours Field[[]OpeningHours] `json:"opening_hours,omitempty" doc:"Replaced as a whole; none: always open"`
+	OpeningHours Field[[]OpeningHours] `json:"opening_hours,omitempty" doc:"Complete list, which replaces the previous one; empty if the room is always open"`
 	MinDuration  Field[string]         `json:"min_duration,omitempty" example:"15m"`
-	MaxDuration  Field[string]         `json:"max_duration,omitempty" doc:"null: the installation's limit" example:"8h"`
-	Step         Field[string]         `json:"step,omitempty" doc:"Divides a day; null: none" example:"15m"`
+	MaxDuration  Field[string]         `json:"max_duration,omitempty" doc:"Maximum length of a meeting; null for the installation's limit" example:"8h"`
+	Step         Field[string]         `json:"step,omitempty" doc:"Interval at which meetings may start and end; must divide a day. null for any time" example:"15m"`
 	MinNotice    Field[string]         `json:"min_notice,omitempty" example:"0s"`
-	MaxAdvance   Field[string]         `json:"max_advance,omitempty" doc:"null: the installation's limit" example:"8760h"`
+	MaxAdvance   Field[string]         `json:"max_advance,omitempty" doc:"How far ahead meetings can be booked; null for the installation's limit" example:"8760h"`
 	BufferBefore Field[string]         `json:"buffer_before,omitempty" example:"0s"`
 	BufferAfter  Field[string]         `json:"buffer_after,omitempty" example:"5m"`
-	Quota        Field[Quota]          `json:"quota,omitempty" doc:"Replaced as a whole; null: none"`
+	Quota        Field[Quota]          `json:"quota,omitempty" doc:"Complete quota, which replaces the previous one; null for none"`
 }
 
 // CheckInPatch changes whether people must say that they came.
@@ -255,18 +255,18 @@ func (h *handlers) registerRooms(api huma.API) {
 	const tag = "Rooms"
 	register(api, operation("list-rooms", http.MethodGet, "/rooms", "List rooms", tag), h.listRooms)
 	register(api, creates(operation("create-room", http.MethodPost, "/rooms", "Add a room", tag)), h.createRoom)
-	register(api, operation("get-room", http.MethodGet, "/rooms/{id}", "One room", tag), h.room)
-	register(api, operation("update-room", http.MethodPatch, "/rooms/{id}", "Change a room; meetings that are booked stay as they are", tag), h.updateRoom)
-	register(api, deletes(operation("delete-room", http.MethodDelete, "/rooms/{id}", "Remove a room that no coming meeting needs", tag)), h.deleteRoom)
-	register(api, operation("room-free-busy", http.MethodGet, "/rooms/{id}/free-busy", "When a room is taken, buffers included", tag), h.freeBusy)
+	register(api, operation("get-room", http.MethodGet, "/rooms/{id}", "Get a room", tag), h.room)
+	register(api, operation("update-room", http.MethodPatch, "/rooms/{id}", "Change a room; booked meetings do not change", tag), h.updateRoom)
+	register(api, deletes(operation("delete-room", http.MethodDelete, "/rooms/{id}", "Delete a room without future meetings", tag)), h.deleteRoom)
+	register(api, operation("room-free-busy", http.MethodGet, "/rooms/{id}/free-busy", "Get the times at which a room is taken, including buffers", tag), h.freeBusy)
 }
 
 type listRoomsInput struct {
 	Paging
 	SiteID          int64    `query:"site_id"`
-	Features        []string `query:"features,explode" doc:"All of them; repeated, or separated by commas"`
+	Features        []string `query:"features,explode" doc:"Rooms with all of these features; repeat the parameter or separate values with commas"`
 	MinCapacity     int      `query:"min_capacity" minimum:"0" maximum:"100000"`
-	Q               string   `query:"q" maxLength:"200" doc:"In name or floor"`
+	Q               string   `query:"q" maxLength:"200" doc:"Text in the room's name or floor"`
 	IncludeInactive bool     `query:"include_inactive"`
 }
 
@@ -332,12 +332,12 @@ func (h *handlers) deleteRoom(ctx context.Context, in *guardedInput) (*struct{},
 
 // Busy is a time at which a room is taken.
 type Busy struct {
-	Start      time.Time `json:"start" doc:"Buffers included"`
+	Start      time.Time `json:"start" doc:"Start including buffers"`
 	End        time.Time `json:"end"`
-	Status     string    `json:"status" enum:"pending,confirmed,in_progress,ended,blackout" doc:"Of the meeting; blackout: the room is closed"`
-	MeetingID  *int64    `json:"meeting_id" doc:"null: a blackout, or an offer to somebody who waits"`
-	BlackoutID *int64    `json:"blackout_id" doc:"null: a meeting or an offer"`
-	Title      string    `json:"title" doc:"Busy, if the meeting is private; of a blackout its reason"`
+	Status     string    `json:"status" enum:"pending,confirmed,in_progress,ended,blackout" doc:"Status of the meeting; blackout if the room is closed"`
+	MeetingID  *int64    `json:"meeting_id" doc:"ID of the meeting; null for a blackout or for an offer to someone on the waiting list"`
+	BlackoutID *int64    `json:"blackout_id" doc:"ID of the blackout; null for a meeting or an offer"`
+	Title      string    `json:"title" doc:"Title of the meeting, or Busy if it is private; the reason of a blackout"`
 }
 
 func busyOf(b meeting.Busytime) Busy {
@@ -352,8 +352,8 @@ func busyOf(b meeting.Busytime) Busy {
 
 type freeBusyInput struct {
 	Target
-	From string `query:"from" doc:"Now, if it is left out" example:"2027-02-10T00:00:00Z"`
-	To   string `query:"to" doc:"Seven days after from, if it is left out; at most 366" example:"2027-02-17T00:00:00Z"`
+	From string `query:"from" doc:"Start of the range; defaults to now" example:"2027-02-10T00:00:00Z"`
+	To   string `query:"to" doc:"End of the range, at most 366 days after from; defaults to seven days after from" example:"2027-02-17T00:00:00Z"`
 }
 
 // Resolve implements [huma.Resolver].

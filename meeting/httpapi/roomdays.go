@@ -13,10 +13,10 @@ import (
 // RoomDays is how busy a room is, day by day; the three lists have one number for each day.
 type RoomDays struct {
 	RoomID      int64  `json:"room_id"`
-	Timezone    string `json:"timezone" doc:"Whose days they are" example:"Europe/Berlin"`
-	BusyMinutes []int  `json:"busy_minutes" nullable:"false" doc:"In meetings, buffers not included"`
-	OpenMinutes []int  `json:"open_minutes" nullable:"false" doc:"By opening hours, without blackouts; a room without opening hours is always open"`
-	Meetings    []int  `json:"meetings" nullable:"false" doc:"That touch the day"`
+	Timezone    string `json:"timezone" doc:"Time zone of the days" example:"Europe/Berlin"`
+	BusyMinutes []int  `json:"busy_minutes" nullable:"false" doc:"Minutes of each day in meetings, without buffers"`
+	OpenMinutes []int  `json:"open_minutes" nullable:"false" doc:"Minutes of each day within the opening hours, ignoring blackouts; a room without opening hours is always open"`
+	Meetings    []int  `json:"meetings" nullable:"false" doc:"Number of meetings on each day"`
 }
 
 func roomDaysOf(r meeting.RoomDays) RoomDays {
@@ -31,17 +31,17 @@ func roomDaysOf(r meeting.RoomDays) RoomDays {
 
 type roomDaysInput struct {
 	Paging
-	From        string   `query:"from" doc:"First day, of each room's own calendar. Required" example:"2027-02-01"`
-	To          string   `query:"to" doc:"The day after the last one, at most 100 days after from; left out: one day" example:"2027-03-01"`
-	RoomID      int64    `query:"room_id" doc:"This room alone"`
+	From        string   `query:"from" doc:"Required. First day, in each room's time zone" example:"2027-02-01"`
+	To          string   `query:"to" doc:"Day after the last one, at most 100 days after from; defaults to the day after from" example:"2027-03-01"`
+	RoomID      int64    `query:"room_id" doc:"Only this room"`
 	SiteID      int64    `query:"site_id"`
-	Features    []string `query:"features,explode" doc:"All of them; repeated, or separated by commas"`
+	Features    []string `query:"features,explode" doc:"Rooms with all of these features; repeat the parameter or separate values with commas"`
 	MinCapacity int      `query:"min_capacity" minimum:"0" maximum:"100000"`
-	Q           string   `query:"q" maxLength:"200" doc:"In name or floor"`
+	Q           string   `query:"q" maxLength:"200" doc:"Text in the room's name or floor"`
 }
 
 func (h *handlers) registerRoomDays(api huma.API) {
-	register(api, heavy(operation("room-days", http.MethodGet, "/occupancy", "How busy rooms are, day by day", "Finding rooms")), h.roomDays)
+	register(api, heavy(operation("room-days", http.MethodGet, "/occupancy", "Get how busy rooms are on each day", "Finding rooms")), h.roomDays)
 }
 
 // Resolve implements [huma.Resolver].

@@ -16,25 +16,25 @@ import (
 
 // Series is a recurring meeting: a rule, and what all its dates have in common.
 type Series struct {
-	ID               int64      `json:"id" doc:"0 in a preview"`
-	PreviousID       *int64     `json:"previous_id" doc:"The series it was split off"`
-	RRule            string     `json:"rrule" doc:"RFC 5545" example:"FREQ=WEEKLY;COUNT=10"`
-	Timezone         string     `json:"timezone" doc:"IANA; the rule counts in its wall-clock time"`
-	DTStart          string     `json:"dtstart" doc:"Start of the first date, local in timezone" example:"2027-02-10T09:00:00"`
-	DTEnd            string     `json:"dtend" doc:"End of the first date, local in timezone" example:"2027-02-10T10:00:00"`
+	ID               int64      `json:"id" doc:"ID of the series; 0 in a preview"`
+	PreviousID       *int64     `json:"previous_id" doc:"ID of the series from which this one was split"`
+	RRule            string     `json:"rrule" doc:"RFC 5545 recurrence rule" example:"FREQ=WEEKLY;COUNT=10"`
+	Timezone         string     `json:"timezone" doc:"IANA time zone name; the rule repeats in local time there"`
+	DTStart          string     `json:"dtstart" doc:"Start of the first date, as local time in timezone" example:"2027-02-10T09:00:00"`
+	DTEnd            string     `json:"dtend" doc:"End of the first date, as local time in timezone" example:"2027-02-10T10:00:00"`
 	Start            time.Time  `json:"start" doc:"Start of the first date"`
-	ExDates          []string   `json:"exdates" nullable:"false" doc:"Local in timezone; a date alone stands for the whole day"`
-	RDates           []string   `json:"rdates" nullable:"false" doc:"Local in timezone; a date alone is at the time of day of the start"`
+	ExDates          []string   `json:"exdates" nullable:"false" doc:"Excluded dates, as local time in timezone; a date without a time excludes the whole day"`
+	RDates           []string   `json:"rdates" nullable:"false" doc:"Additional dates, as local time in timezone; a date without a time uses the time of day of the start"`
 	RoomIDs          []int64    `json:"room_ids" nullable:"false"`
 	Rooms            []RoomRef  `json:"rooms" nullable:"false"`
-	Title            string     `json:"title" doc:"Busy, if the series is private and you may not see it"`
+	Title            string     `json:"title" doc:"Title; Busy if the series is private and you may not see it"`
 	Description      string     `json:"description"`
 	Organizer        Organizer  `json:"organizer"`
 	Attendees        []Attendee `json:"attendees" nullable:"false"`
 	Reminders        []Reminder `json:"reminders" nullable:"false"`
-	DefaultReminders bool       `json:"default_reminders" doc:"The reminders follow the installation's"`
+	DefaultReminders bool       `json:"default_reminders" doc:"Whether the reminders follow the installation's defaults"`
 	Visibility       string     `json:"visibility" enum:"public,private"`
-	CancelledAt      *time.Time `json:"cancelled_at" nullable:"true" doc:"When it was cancelled as a whole"`
+	CancelledAt      *time.Time `json:"cancelled_at" nullable:"true" doc:"When the whole series was cancelled"`
 	Version          int64      `json:"version"`
 	CreatedAt        time.Time  `json:"created_at"`
 	UpdatedAt        time.Time  `json:"updated_at"`
@@ -43,35 +43,35 @@ type Series struct {
 // SeriesState is a series with the state of its occurrences.
 type SeriesState struct {
 	Series
-	Counts map[string]int `json:"counts" doc:"Meetings by status"`
+	Counts map[string]int `json:"counts" doc:"Number of meetings by status"`
 	// NoShows and Flagged point out a series that people may have forgotten.
-	NoShows int          `json:"no_shows_in_row" doc:"To how many of the latest dates nobody came"`
-	Flagged bool         `json:"flagged" doc:"Nobody came three times in a row, or more"`
-	Next    []Meeting    `json:"next" nullable:"false" doc:"The next five"`
-	Absent  []AbsentDate `json:"absent" nullable:"false" doc:"Coming dates of the rule that the series has not; POST /series/{id}/dates adds them"`
+	NoShows int          `json:"no_shows_in_row" doc:"Number of consecutive no-shows up to now"`
+	Flagged bool         `json:"flagged" doc:"Whether there were three or more consecutive no-shows"`
+	Next    []Meeting    `json:"next" nullable:"false" doc:"The next five meetings"`
+	Absent  []AbsentDate `json:"absent" nullable:"false" doc:"Future dates of the rule that have no meeting; POST /series/{id}/dates adds them"`
 }
 
 // AbsentDate is a date of the rule without a meeting.
 type AbsentDate struct {
 	OriginalStart time.Time `json:"original_start"`
-	Reason        string    `json:"reason" enum:"cancelled,skipped,left_out" doc:"left_out: by exdates"`
+	Reason        string    `json:"reason" enum:"cancelled,skipped,left_out" doc:"Why the date has no meeting; left_out if exdates excludes it"`
 }
 
 // SeriesResult is the result of a change of a series, or of its preview.
 type SeriesResult struct {
 	Series   Series        `json:"series"`
-	Previous *Series       `json:"previous,omitempty" doc:"The series that the change split: it ends before the first date that changed"`
-	Meetings []Meeting     `json:"meetings" nullable:"false" doc:"Those made or changed, by start"`
-	Skipped  []SkippedDate `json:"skipped" nullable:"false" doc:"Dates that cannot be as wanted"`
-	Saved    bool          `json:"saved" doc:"In a preview: whether it would be, which it would not with on_conflict fail and a conflict"`
+	Previous *Series       `json:"previous,omitempty" doc:"The series that was split, which now ends before the first changed date"`
+	Meetings []Meeting     `json:"meetings" nullable:"false" doc:"Meetings that were created or changed, sorted by start"`
+	Skipped  []SkippedDate `json:"skipped" nullable:"false" doc:"Dates that could not be booked as requested"`
+	Saved    bool          `json:"saved" doc:"Whether the change was saved. In a preview, whether it would be: false if on_conflict is fail and there is a conflict"`
 }
 
 // SkippedDate is a date that cannot be booked, and the reason.
 type SkippedDate struct {
 	OriginalStart time.Time      `json:"original_start"`
-	Reason        string         `json:"reason" doc:"room_conflict, or the code of a rule it would break: opening_hours, max_advance, ..."`
-	Conflicts     []DateConflict `json:"conflicts" nullable:"false" doc:"Which rooms are taken, and when"`
-	Errors        []DateError    `json:"errors,omitempty" nullable:"false" doc:"Which rules it would break"`
+	Reason        string         `json:"reason" doc:"room_conflict, or the code of the policy that the date breaks, such as opening_hours or max_advance"`
+	Conflicts     []DateConflict `json:"conflicts" nullable:"false" doc:"Times at which the rooms are taken"`
+	Errors        []DateError    `json:"errors,omitempty" nullable:"false" doc:"Policies that the date breaks"`
 }
 
 // DateConflict is a time at which a room is taken. It does not say by whom.
@@ -86,15 +86,15 @@ type DateError struct {
 	Location   string     `json:"location"`
 	Message    string     `json:"message"`
 	Code       string     `json:"code"`
-	RoomID     int64      `json:"room_id,omitempty" doc:"Whose rule it is; left out: the installation's"`
+	RoomID     int64      `json:"room_id,omitempty" doc:"Room whose rule was broken; omitted for a rule of the installation"`
 	Limit      any        `json:"limit,omitempty" doc:"What the rule allows"`
-	Actual     any        `json:"actual,omitempty" doc:"What it would be, in the same form"`
-	Used       any        `json:"used,omitempty" doc:"Of a quota: what the person's other meetings take"`
-	Per        string     `json:"per,omitempty" doc:"Of a quota: day, week or month"`
-	Start      *time.Time `json:"start,omitempty" doc:"Of the blackout, or of the period that a quota counts in"`
+	Actual     any        `json:"actual,omitempty" doc:"The requested value, in the same form as limit"`
+	Used       any        `json:"used,omitempty" doc:"What the person's other meetings use of the quota"`
+	Per        string     `json:"per,omitempty" doc:"Period of the quota: day, week or month"`
+	Start      *time.Time `json:"start,omitempty" doc:"Start of the blackout, or of the quota's period"`
 	End        *time.Time `json:"end,omitempty"`
 	BlackoutID int64      `json:"blackout_id,omitempty"`
-	Reason     string     `json:"reason,omitempty" doc:"Of a blackout"`
+	Reason     string     `json:"reason,omitempty" doc:"Reason of the blackout"`
 }
 
 func dateErrorOf(f meeting.Fault) DateError {
@@ -143,17 +143,17 @@ func skippedOf(s meeting.Skipped) SkippedDate {
 
 // Recurrence are the fields that a series has and a meeting has not.
 type Recurrence struct {
-	RRule      Field[string]        `json:"rrule,omitempty" doc:"RFC 5545: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL; the start must be one of its dates" example:"FREQ=WEEKLY;COUNT=10"`
-	ExDates    Field[[]string]      `json:"exdates,omitempty" doc:"To leave out: a day, or a time, local in timezone or with an offset" example:"[\"2027-02-17\"]"`
-	RDates     Field[[]string]      `json:"rdates,omitempty" doc:"On top: a day, at the time of day of the start, or a time, local in timezone or with an offset"`
-	Choices    Field[[]ChoiceInput] `json:"choices,omitempty" doc:"Other rooms for single dates"`
-	OnConflict Field[string]        `json:"on_conflict,omitempty" enum:"fail,skip,other_room" doc:"What becomes of a date whose room is taken, or that breaks a rule: nothing is saved at all; the others are; another room of the site that is as good takes it"`
+	RRule      Field[string]        `json:"rrule,omitempty" doc:"RFC 5545 recurrence rule: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL. The start must be one of its dates" example:"FREQ=WEEKLY;COUNT=10"`
+	ExDates    Field[[]string]      `json:"exdates,omitempty" doc:"Dates to exclude: a day, or a time with an offset or local in timezone" example:"[\"2027-02-17\"]"`
+	RDates     Field[[]string]      `json:"rdates,omitempty" doc:"Dates to add: a day, which uses the time of day of the start, or a time with an offset or local in timezone"`
+	Choices    Field[[]ChoiceInput] `json:"choices,omitempty" doc:"Other rooms for individual dates"`
+	OnConflict Field[string]        `json:"on_conflict,omitempty" enum:"fail,skip,other_room" doc:"What to do if a date conflicts with another meeting or breaks a policy. fail saves nothing, skip saves the other dates, other_room books a comparable room at the same site"`
 }
 
 // ChoiceInput assigns different rooms to one date.
 type ChoiceInput struct {
-	OriginalStart string  `json:"original_start" doc:"As a preview returns it" example:"2027-02-17T08:00:00Z"`
-	RoomIDs       []int64 `json:"room_ids" maximum:"9007199254740991" doc:"1 to 50, in place of the series'"`
+	OriginalStart string  `json:"original_start" doc:"The original_start returned by a preview" example:"2027-02-17T08:00:00Z"`
+	RoomIDs       []int64 `json:"room_ids" maximum:"9007199254740991" doc:"1 to 50 room IDs that replace the rooms of the series"`
 }
 
 // SeriesInput is a new series: a new meeting, which is its first date, and a rule.
@@ -178,8 +178,8 @@ type SeriesPatch struct {
 
 // Scoped says which dates a change concerns.
 type Scoped struct {
-	Scope string `json:"scope,omitempty" enum:"all,following" doc:"all, unless from is given; dates that have begun never change"`
-	From  string `json:"from,omitempty" doc:"With following: the original_start of the first date that changes"`
+	Scope string `json:"scope,omitempty" enum:"all,following" doc:"Which dates to change. Defaults to all unless from is set; dates that have started never change"`
+	From  string `json:"from,omitempty" doc:"The original_start of the first date to change; only with following"`
 }
 
 // from returns the first date that a change concerns, or nil.
@@ -210,22 +210,22 @@ type SeriesReason struct {
 
 // DateInput is a date to add.
 type DateInput struct {
-	OriginalStart string `json:"original_start" doc:"When the rule has it" example:"2027-02-17T08:00:00Z"`
+	OriginalStart string `json:"original_start" doc:"The date's start according to the rule" example:"2027-02-17T08:00:00Z"`
 	OnConflict    string `json:"on_conflict,omitempty" enum:"fail,other_room"`
 }
 
 func (h *handlers) registerSeries(api huma.API) {
 	const tag = "Series"
-	register(api, heavy(operation("preview-series", http.MethodPost, "/series/preview", "What POST /series would save: all dates, and those that cannot be", tag)), h.previewSeries)
-	register(api, creates(heavy(operation("create-series", http.MethodPost, "/series", "Book rooms for all dates of a rule, in one go", tag))), h.createSeries)
-	register(api, operation("list-series", http.MethodGet, "/series", "Your series, the latest first; admins list all", tag), h.listSeries)
-	register(api, operation("get-series", http.MethodGet, "/series/{id}", "One series, with counts and its next dates", tag), h.series)
-	register(api, heavy(operation("update-series", http.MethodPatch, "/series/{id}", "Change all coming dates, or those from one on, which become a series of their own", tag)), h.updateSeries)
-	register(api, heavy(operation("preview-series-update", http.MethodPost, "/series/{id}/preview", "What PATCH /series/{id} would save: all dates that change, and those that cannot be", tag)), h.previewUpdate)
-	register(api, operation("cancel-series", http.MethodPost, "/series/{id}/cancel", "Call off all coming dates, or those from one on", tag), h.cancelSeries)
-	register(api, operation("approve-series", http.MethodPost, "/series/{id}/approve", "Decide for all requests of a series that wait, all or none", tag), h.approveSeries)
-	register(api, operation("reject-series", http.MethodPost, "/series/{id}/reject", "Decide against all requests of a series that wait", tag), h.rejectSeries)
-	register(api, creates(operation("add-series-date", http.MethodPost, "/series/{id}/dates", "Add a date again that was skipped, cancelled or left out", tag)), h.addDate)
+	register(api, heavy(operation("preview-series", http.MethodPost, "/series/preview", "Preview POST /series: all dates, and those that cannot be booked", tag)), h.previewSeries)
+	register(api, creates(heavy(operation("create-series", http.MethodPost, "/series", "Book a series of meetings by a recurrence rule", tag))), h.createSeries)
+	register(api, operation("list-series", http.MethodGet, "/series", "List my series, newest first; admins list those of all users", tag), h.listSeries)
+	register(api, operation("get-series", http.MethodGet, "/series/{id}", "Get a series with its counts and next meetings", tag), h.series)
+	register(api, heavy(operation("update-series", http.MethodPatch, "/series/{id}", "Change all future dates, or those from a date on, which become a new series", tag)), h.updateSeries)
+	register(api, heavy(operation("preview-series-update", http.MethodPost, "/series/{id}/preview", "Preview PATCH /series/{id}: all dates that change, and those that cannot be booked", tag)), h.previewUpdate)
+	register(api, operation("cancel-series", http.MethodPost, "/series/{id}/cancel", "Cancel all future dates, or those from a date on", tag), h.cancelSeries)
+	register(api, operation("approve-series", http.MethodPost, "/series/{id}/approve", "Approve all pending requests of a series, or none if one fails", tag), h.approveSeries)
+	register(api, operation("reject-series", http.MethodPost, "/series/{id}/reject", "Reject all pending requests of a series", tag), h.rejectSeries)
+	register(api, creates(operation("add-series-date", http.MethodPost, "/series/{id}/dates", "Restore a date that was skipped, cancelled or excluded", tag)), h.addDate)
 }
 
 type seriesInput struct{ Body Body[SeriesInput] }
@@ -261,8 +261,8 @@ func (h *handlers) createSeries(ctx context.Context, in *seriesInput) (*made[Ser
 
 type listSeriesInput struct {
 	Paging
-	OrganizerID int64 `query:"organizer_id" doc:"Of this user"`
-	Flagged     bool  `query:"flagged" doc:"Only those to which nobody came three times in a row, or more"`
+	OrganizerID int64 `query:"organizer_id" doc:"Only series of this user"`
+	Flagged     bool  `query:"flagged" doc:"Only series with three or more consecutive no-shows"`
 }
 
 func (h *handlers) listSeries(ctx context.Context, in *listSeriesInput) (*listOutput[Series], error) {

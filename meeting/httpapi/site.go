@@ -14,7 +14,7 @@ import (
 type Site struct {
 	ID        int64     `json:"id"`
 	Name      string    `json:"name"`
-	Timezone  *string   `json:"timezone" doc:"IANA; null: the installation's"`
+	Timezone  *string   `json:"timezone" doc:"IANA time zone name; null if the installation's time zone applies"`
 	Version   int64     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -30,7 +30,7 @@ func siteOf(s *meeting.Site) Site {
 // SitePatch changes a site; what is left out stays as it is.
 type SitePatch struct {
 	Name     Field[string] `json:"name,omitempty" doc:"1 to 200 characters"`
-	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA, for the site's rooms; null: the installation's" example:"Europe/Berlin"`
+	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA time zone name for the site's rooms; null for the installation's time zone" example:"Europe/Berlin"`
 }
 
 // SiteInput is a new site.
@@ -50,9 +50,9 @@ func (h *handlers) registerSites(api huma.API) {
 	const tag = "Rooms"
 	register(api, operation("list-sites", http.MethodGet, "/sites", "List sites", tag), h.listSites)
 	register(api, creates(operation("create-site", http.MethodPost, "/sites", "Add a site", tag)), h.createSite)
-	register(api, operation("get-site", http.MethodGet, "/sites/{id}", "One site", tag), h.site)
+	register(api, operation("get-site", http.MethodGet, "/sites/{id}", "Get a site", tag), h.site)
 	register(api, operation("update-site", http.MethodPatch, "/sites/{id}", "Change a site", tag), h.updateSite)
-	register(api, deletes(operation("delete-site", http.MethodDelete, "/sites/{id}", "Remove a site that has no rooms", tag)), h.deleteSite)
+	register(api, deletes(operation("delete-site", http.MethodDelete, "/sites/{id}", "Delete a site without rooms", tag)), h.deleteSite)
 }
 
 func (h *handlers) listSites(ctx context.Context, in *Paging) (*listOutput[Site], error) {

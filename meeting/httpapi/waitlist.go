@@ -16,16 +16,16 @@ import (
 // Wait is somebody's place in the line for rooms that are taken.
 type Wait struct {
 	ID         int64      `json:"id"`
-	User       Organizer  `json:"user" doc:"Who waits"`
+	User       Organizer  `json:"user" doc:"User on the waiting list"`
 	State      string     `json:"state" enum:"waiting,offered,booked,expired,withdrawn,refused"`
-	Position   *int       `json:"position" doc:"In line, from 1, of those who want any of the same; null unless it waits"`
-	Meeting    Wish       `json:"meeting" doc:"What is waited for"`
-	Until      *time.Time `json:"until" nullable:"true" doc:"Waits no longer than this; null: than the start"`
-	ExpiresAt  time.Time  `json:"expires_at" doc:"The earlier of until and the start"`
-	OfferUntil *time.Time `json:"offer_until" nullable:"true" doc:"To accept the offer; null: there was none"`
-	MeetingID  *int64     `json:"meeting_id" doc:"The meeting that it became"`
-	Reason     *string    `json:"reason" doc:"Why it came to nothing: start, until, offer, rules, inactive"`
-	Detail     *string    `json:"detail" doc:"The rules that were in the way"`
+	Position   *int       `json:"position" doc:"Position on the waiting list, counted from 1, among entries that want any of the same rooms and time; null unless the state is waiting"`
+	Meeting    Wish       `json:"meeting" doc:"Meeting to book when the rooms become free"`
+	Until      *time.Time `json:"until" nullable:"true" doc:"When the user leaves the waiting list; null for the start of the meeting"`
+	ExpiresAt  time.Time  `json:"expires_at" doc:"until or the start of the meeting, whichever is earlier"`
+	OfferUntil *time.Time `json:"offer_until" nullable:"true" doc:"Deadline for accepting the offer; null if there has been none"`
+	MeetingID  *int64     `json:"meeting_id" doc:"ID of the meeting that was booked"`
+	Reason     *string    `json:"reason" doc:"Why the entry ended without a booking: start, until, offer, rules or inactive"`
+	Detail     *string    `json:"detail" doc:"Policies that prevented the booking"`
 	Version    int64      `json:"version"`
 	CreatedAt  time.Time  `json:"created_at"`
 	UpdatedAt  time.Time  `json:"updated_at"`
@@ -42,13 +42,13 @@ type Wish struct {
 	Timezone         string      `json:"timezone"`
 	Attendees        []WishGuest `json:"attendees" nullable:"false"`
 	Reminders        []Reminder  `json:"reminders" nullable:"false"`
-	DefaultReminders bool        `json:"default_reminders" doc:"The installation's, whatever they are then"`
+	DefaultReminders bool        `json:"default_reminders" doc:"Whether the meeting will use the installation's default reminders at the time of booking"`
 	Visibility       string      `json:"visibility" enum:"public,private"`
 }
 
 // WishGuest is who will be invited.
 type WishGuest struct {
-	UserID *int64 `json:"user_id" doc:"null: not a user of this installation"`
+	UserID *int64 `json:"user_id" doc:"User ID; null if the attendee is not a user of this installation"`
 	Email  string `json:"email"`
 	Name   string `json:"name"`
 }
@@ -81,16 +81,16 @@ func orNil(n int) *int {
 
 // WaitInput is a request to join the waiting list: a meeting, and how long to wait for it.
 type WaitInput struct {
-	RoomIDs     Field[[]int64]         `json:"room_ids,omitempty" maximum:"9007199254740991" doc:"1 to 50; all are given, or none"`
+	RoomIDs     Field[[]int64]         `json:"room_ids,omitempty" maximum:"9007199254740991" doc:"1 to 50 room IDs; either all rooms are booked or none"`
 	Title       Field[string]          `json:"title,omitempty" doc:"1 to 200 characters"`
 	Description Field[string]          `json:"description,omitempty" doc:"At most 10,000 characters"`
-	Start       Field[string]          `json:"start,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T09:00:00Z"`
-	End         Field[string]          `json:"end,omitempty" doc:"RFC 3339 with an offset, or local in timezone" example:"2027-02-10T10:00:00Z"`
-	Timezone    Field[string]          `json:"timezone,omitempty" doc:"IANA, of local times; null: the first room's" example:"Europe/Berlin"`
-	Attendees   Field[[]AttendeeInput] `json:"attendees,omitempty" doc:"At most 500; invited once it is booked"`
-	Reminders   Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10; empty: none, null: the installation's"`
+	Start       Field[string]          `json:"start,omitempty" doc:"RFC 3339 time with an offset, or local time in timezone" example:"2027-02-10T09:00:00Z"`
+	End         Field[string]          `json:"end,omitempty" doc:"RFC 3339 time with an offset, or local time in timezone" example:"2027-02-10T10:00:00Z"`
+	Timezone    Field[string]          `json:"timezone,omitempty" doc:"IANA time zone name for local times; null for the first room's time zone" example:"Europe/Berlin"`
+	Attendees   Field[[]AttendeeInput] `json:"attendees,omitempty" doc:"At most 500 attendees, who are invited once the meeting is booked"`
+	Reminders   Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10 reminders; empty for none, null for the installation's defaults"`
 	Visibility  Field[string]          `json:"visibility,omitempty" enum:"public,private"`
-	Until       Field[string]          `json:"until,omitempty" doc:"Wait no longer than this; left out or null: than the start" example:"2027-02-09T18:00:00Z"`
+	Until       Field[string]          `json:"until,omitempty" doc:"When to leave the waiting list; defaults to the start of the meeting if omitted or null" example:"2027-02-09T18:00:00Z"`
 }
 
 // TransformSchema names what a new wait must have.
@@ -108,12 +108,12 @@ func (in WaitInput) patch() MeetingPatch {
 
 func (h *handlers) registerWaitlist(api huma.API) {
 	const tag = "Waiting list"
-	register(api, operation("list-waitlist", http.MethodGet, "/waitlist", "What I wait for; admins: what everybody does", tag), h.listWaits)
-	register(api, creates(operation("join-waitlist", http.MethodPost, "/waitlist", "Wait for rooms that are taken; the first in line gets them when they become free", tag)), h.join)
-	register(api, operation("get-wait", http.MethodGet, "/waitlist/{id}", "One waiting list entry", tag), h.wait)
-	register(api, deletes(operation("leave-waitlist", http.MethodDelete, "/waitlist/{id}", "Wait no longer", tag)), h.leave)
-	register(api, operation("accept-offer", http.MethodPost, "/waitlist/{id}/accept", "Book what is offered", tag), h.accept)
-	register(api, operation("decline-offer", http.MethodPost, "/waitlist/{id}/decline", "Turn an offer down, which goes to the next in line", tag), h.decline)
+	register(api, operation("list-waitlist", http.MethodGet, "/waitlist", "List my waiting list entries; admins list those of all users", tag), h.listWaits)
+	register(api, creates(operation("join-waitlist", http.MethodPost, "/waitlist", "Join the waiting list for rooms that are taken", tag)), h.join)
+	register(api, operation("get-wait", http.MethodGet, "/waitlist/{id}", "Get a waiting list entry", tag), h.wait)
+	register(api, deletes(operation("leave-waitlist", http.MethodDelete, "/waitlist/{id}", "Leave the waiting list", tag)), h.leave)
+	register(api, operation("accept-offer", http.MethodPost, "/waitlist/{id}/accept", "Accept an offer and book the meeting", tag), h.accept)
+	register(api, operation("decline-offer", http.MethodPost, "/waitlist/{id}/decline", "Decline an offer, which then goes to the next user on the waiting list", tag), h.decline)
 }
 
 // waits adds the waiting list response to an operation that books.
@@ -124,7 +124,7 @@ func (h *handlers) waits(op huma.Operation) huma.Operation {
 	}
 	op.Responses = map[string]*huma.Response{
 		"201": answer(reflect.TypeFor[Meeting](), "Booked"),
-		"202": answer(reflect.TypeFor[Wait](), "The room is taken: a waiting list entry, if wait was set"),
+		"202": answer(reflect.TypeFor[Wait](), "The room is taken and wait was set: the waiting list entry"),
 	}
 	return op
 }
@@ -132,8 +132,8 @@ func (h *handlers) waits(op huma.Operation) huma.Operation {
 type listWaitsInput struct {
 	Paging
 	RoomID int64    `query:"room_id"`
-	UserID int64    `query:"user_id" doc:"Admins only; others see their own"`
-	State  []string `query:"state,explode" doc:"Any of them; repeated, or separated by commas"`
+	UserID int64    `query:"user_id" doc:"Entries of this user; admins only, other users see their own"`
+	State  []string `query:"state,explode" doc:"Entries in any of these states; repeat the parameter or separate values with commas"`
 }
 
 // Resolve implements [huma.Resolver].
@@ -190,7 +190,7 @@ func (h *handlers) join(ctx context.Context, in *struct{ Body Body[WaitInput] })
 // booked is the response to a booking: a meeting, or a waiting list entry.
 type booked struct {
 	Status   int
-	ETag     string `header:"ETag" doc:"The version, for If-Match"`
+	ETag     string `header:"ETag" doc:"Version of the entry, for If-Match"`
 	Location string `header:"Location"`
 	Body     any
 }

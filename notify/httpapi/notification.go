@@ -56,9 +56,9 @@ type Notification struct {
 	Address   string     `json:"address" doc:"Email address or phone number"`
 	State     string     `json:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled,superseded"`
 	Due       time.Time  `json:"due" doc:"When to send it"`
-	Expires   *time.Time `json:"expires" doc:"When it is too late to send it; null: never"`
+	Expires   *time.Time `json:"expires" doc:"When it is too late to send it; null if it never is"`
 	Attempts  int        `json:"attempts"`
-	MessageID *string    `json:"message_id" doc:"The same for every attempt; null before the first"`
+	MessageID *string    `json:"message_id" doc:"Message ID, the same for every attempt; null before the first"`
 	LastError *string    `json:"last_error" doc:"Why the last attempt failed, or why the notification was not sent"`
 	SentAt    *time.Time `json:"sent_at" doc:"When the provider accepted it"`
 	CreatedAt time.Time  `json:"created_at"`
@@ -77,13 +77,13 @@ func view(n notify.Notification) Notification {
 
 type listInput struct {
 	MeetingID int64  `query:"meeting_id" minimum:"1" doc:"ID of the meeting"`
-	Kind      string `query:"kind" maxLength:"40" doc:"Kind of notification" example:"reminder"`
-	Channel   string `query:"channel" enum:"email,sms" doc:"Channel"`
-	Address   string `query:"address" maxLength:"320" doc:"Email address or phone number of the recipient, ignoring case"`
-	Q         string `query:"q" maxLength:"200" doc:"Text in the recipient's name or address, or in the title of the meeting; ignores case"`
+	Kind      string `query:"kind" maxLength:"40" doc:"Only this kind of notification" example:"reminder"`
+	Channel   string `query:"channel" enum:"email,sms" doc:"Only notifications on this channel"`
+	Address   string `query:"address" maxLength:"320" doc:"Email address or phone number of the recipient; ignores case"`
+	Q         string `query:"q" maxLength:"200" doc:"Text in the recipient's name or address, or in the meeting's title; ignores case"`
 	From      string `query:"from" doc:"Created at or after this time" example:"2027-02-01T00:00:00Z"`
 	To        string `query:"to" doc:"Created before this time" example:"2027-03-01T00:00:00Z"`
-	State     string `query:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled,superseded" doc:"State"`
+	State     string `query:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled,superseded" doc:"Only notifications in this state"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Maximum number of items"`
 	Cursor    string `query:"cursor" maxLength:"100" doc:"The next_cursor of the previous page"`
 }
@@ -91,7 +91,7 @@ type listInput struct {
 type listOutput struct {
 	Body struct {
 		Items      []Notification `json:"items" nullable:"false"`
-		NextCursor *string        `json:"next_cursor" doc:"For the next page; null on the last"`
+		NextCursor *string        `json:"next_cursor" doc:"Cursor of the next page; null on the last page"`
 	}
 }
 
@@ -149,9 +149,9 @@ type Attempt struct {
 type NotificationDetail struct {
 	Notification
 	Locale   string     `json:"locale" doc:"Locale of the recipient"`
-	Timezone string     `json:"timezone" doc:"Time zone of the recipient; empty: that of the meeting"`
+	Timezone string     `json:"timezone" doc:"Time zone of the recipient; empty if the meeting's time zone applies"`
 	Failures []Attempt  `json:"failures" nullable:"false" doc:"Failed attempts, at most the first 50"`
-	NextTry  *time.Time `json:"next_try" nullable:"true" doc:"If pending or sending: time of the next attempt, if already in the queue"`
+	NextTry  *time.Time `json:"next_try" nullable:"true" doc:"Time of the next attempt, if the notification is already in the queue"`
 }
 
 type detailOutput struct{ Body NotificationDetail }
@@ -182,7 +182,7 @@ type resendInput struct {
 type resendOutput struct {
 	Body struct {
 		Resent  int     `json:"resent" doc:"Number of notifications that are sent again"`
-		Skipped []int64 `json:"skipped" nullable:"false" doc:"IDs of notifications that are pending, sending, cancelled, superseded or unknown"`
+		Skipped []int64 `json:"skipped" nullable:"false" doc:"IDs that are not sent again: pending, sending, cancelled, superseded or unknown"`
 	}
 }
 

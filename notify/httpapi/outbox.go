@@ -34,14 +34,14 @@ type OutboxItem struct {
 	To      string    `json:"to"`
 	Subject string    `json:"subject"`
 	At      time.Time `json:"at" doc:"When the file was last written"`
-	Size    int64     `json:"size" doc:"Bytes"`
+	Size    int64     `json:"size" doc:"File size in bytes"`
 }
 
 // OutboxMessage is a message with its content.
 type OutboxMessage struct {
 	OutboxItem
 	Text string `json:"text"`
-	HTML string `json:"html" doc:"HTML as sent; empty for text messages. Show it in a sandbox"`
+	HTML string `json:"html" doc:"HTML as sent; empty for text messages. Render it in a sandbox"`
 	Raw  string `json:"raw" doc:"Content of the file"`
 }
 
@@ -57,7 +57,7 @@ type outboxInput struct {
 type outboxOutput struct {
 	Body struct {
 		Items      []OutboxItem `json:"items" nullable:"false"`
-		NextCursor *string      `json:"next_cursor" doc:"For the next page; null on the last"`
+		NextCursor *string      `json:"next_cursor" doc:"Cursor of the next page; null on the last page"`
 	}
 }
 

@@ -45,25 +45,25 @@ func Register(api huma.API, s *topics.Service, rate account.Limiter) {
 
 	huma.Register(api, op("add-topic-jobs", http.MethodPost, "/topics/{topic}/jobs", "Add a job, or an array of up to 1,000",
 		status(http.StatusCreated), or(http.StatusConflict), oneOrMany(api),
-		answers[AddedTopicJob](api, http.StatusCreated, "Added"), answers[AddedTopicJob](api, http.StatusOK, "Replaced, or stored already; for an array what became of each job"), orAlso[AddedTopicJobs](api, http.StatusOK)), h.add)
-	huma.Register(api, op("list-topic-jobs", http.MethodGet, "/topics/{topic}/jobs", "The jobs of a topic"), h.listJobs)
-	huma.Register(api, op("delete-topic-jobs", http.MethodDelete, "/topics/{topic}/jobs", "Delete the jobs of a topic, up to 10,000 by each call"), h.purge)
-	huma.Register(api, op("get-topic-job", http.MethodGet, "/topics/{topic}/jobs/{id}", "A job and its state", or(http.StatusNotFound)), h.get)
-	huma.Register(api, op("reschedule-topic-job", http.MethodPatch, "/topics/{topic}/jobs/{id}", "Give a job another due time", changes), h.reschedule)
-	huma.Register(api, op("delete-topic-job", http.MethodDelete, "/topics/{topic}/jobs/{id}", "Delete a job; 202 if it is being run",
-		status(http.StatusNoContent), or(http.StatusNotFound), accepted("It is being run, and never again")), h.delete)
+		answers[AddedTopicJob](api, http.StatusCreated, "Added"), answers[AddedTopicJob](api, http.StatusOK, "Replaced or already stored; for an array, the result of each job"), orAlso[AddedTopicJobs](api, http.StatusOK)), h.add)
+	huma.Register(api, op("list-topic-jobs", http.MethodGet, "/topics/{topic}/jobs", "List the jobs of a topic"), h.listJobs)
+	huma.Register(api, op("delete-topic-jobs", http.MethodDelete, "/topics/{topic}/jobs", "Delete the jobs of a topic, up to 10,000 per call"), h.purge)
+	huma.Register(api, op("get-topic-job", http.MethodGet, "/topics/{topic}/jobs/{id}", "Get a job and its state", or(http.StatusNotFound)), h.get)
+	huma.Register(api, op("reschedule-topic-job", http.MethodPatch, "/topics/{topic}/jobs/{id}", "Change the due time of a job", changes), h.reschedule)
+	huma.Register(api, op("delete-topic-job", http.MethodDelete, "/topics/{topic}/jobs/{id}", "Delete a job; 202 if it is running",
+		status(http.StatusNoContent), or(http.StatusNotFound), accepted("The job is running and will not be retried")), h.delete)
 	huma.Register(api, op("pop-topic-jobs", http.MethodPost, "/topics/{topic}/pop", "Reserve due jobs, waiting for the first one", or(http.StatusConflict)), h.pop)
 	huma.Register(api, op("pop-jobs-of-topics", http.MethodPost, "/pop", "Reserve due jobs of several topics", or(http.StatusConflict)), h.popMany)
-	huma.Register(api, op("finish-topic-job", http.MethodPost, "/topics/{topic}/jobs/{id}/finish", "Say that a job is done", status(http.StatusNoContent), leased), h.finish)
-	huma.Register(api, op("finish-topic-jobs", http.MethodPost, "/topics/{topic}/finish", "Say that up to 1,000 jobs are done"), h.finishMany)
-	huma.Register(api, op("extend-topic-job", http.MethodPost, "/topics/{topic}/jobs/{id}/extend", "Keep a job reserved for longer", leased), h.extend)
-	huma.Register(api, op("fail-topic-job", http.MethodPost, "/topics/{topic}/jobs/{id}/fail", "Give a job back, for later or for good", status(http.StatusNoContent), leased), h.fail)
-	huma.Register(api, op("list-topics", http.MethodGet, "/topics", "The topics that the token reaches, and what they hold"), h.list)
-	huma.Register(api, op("get-topic", http.MethodGet, "/topics/{topic}", "What a topic holds, and the coming hour by minute"), h.stats)
+	huma.Register(api, op("finish-topic-job", http.MethodPost, "/topics/{topic}/jobs/{id}/finish", "Finish a job", status(http.StatusNoContent), leased), h.finish)
+	huma.Register(api, op("finish-topic-jobs", http.MethodPost, "/topics/{topic}/finish", "Finish up to 1,000 jobs"), h.finishMany)
+	huma.Register(api, op("extend-topic-job", http.MethodPost, "/topics/{topic}/jobs/{id}/extend", "Extend the reservation of a job", leased), h.extend)
+	huma.Register(api, op("fail-topic-job", http.MethodPost, "/topics/{topic}/jobs/{id}/fail", "Report that a job failed, to retry it or give up", status(http.StatusNoContent), leased), h.fail)
+	huma.Register(api, op("list-topics", http.MethodGet, "/topics", "List the topics that the token can access, with job counts"), h.list)
+	huma.Register(api, op("get-topic", http.MethodGet, "/topics/{topic}", "Get the job counts of a topic, and the next hour by minute"), h.stats)
 	huma.Register(api, op("pause-topic", http.MethodPost, "/topics/{topic}/pause", "Pause a topic"), h.pause)
 	huma.Register(api, op("resume-topic", http.MethodPost, "/topics/{topic}/resume", "Resume a topic"), h.resume)
-	huma.Register(api, op("list-dead-topic-jobs", http.MethodGet, "/topics/{topic}/dead", "Jobs that gave up, the latest first"), h.dead)
-	huma.Register(api, op("requeue-dead-topic-job", http.MethodPost, "/topics/{topic}/dead/{id}/requeue", "Try a dead job again", status(http.StatusNoContent), changes), h.requeue)
+	huma.Register(api, op("list-dead-topic-jobs", http.MethodGet, "/topics/{topic}/dead", "List dead jobs, newest first"), h.dead)
+	huma.Register(api, op("requeue-dead-topic-job", http.MethodPost, "/topics/{topic}/dead/{id}/requeue", "Retry a dead job", status(http.StatusNoContent), changes), h.requeue)
 }
 
 func answers[T any](api huma.API, code int, description string) func(*huma.Operation) {

@@ -32,8 +32,8 @@ type TopicResult struct {
 // AddedTopicResult is what became of one job of an array.
 type AddedTopicResult struct {
 	TopicResult
-	Result string `json:"result,omitempty" enum:"added,replaced,unchanged" doc:"Left out if the job was refused"`
-	Reason string `json:"reason,omitempty" enum:"newer_version,different_body" doc:"With state_conflict: why the job was refused"`
+	Result string `json:"result,omitempty" enum:"added,replaced,unchanged" doc:"What happened to the job; omitted if it was refused"`
+	Reason string `json:"reason,omitempty" enum:"newer_version,different_body" doc:"Why the job was refused; only with state_conflict"`
 }
 
 // AddedTopicJobs is what became of each job of an array.
@@ -44,7 +44,7 @@ type AddedTopicJobs struct {
 // AddedTopicJob is a job that was added, or the one that was stored already.
 type AddedTopicJob struct {
 	TopicJob
-	Result string `json:"result" enum:"added,replaced,unchanged" doc:"unchanged: this version was stored already, perhaps with another due time, and may have ended"`
+	Result string `json:"result" enum:"added,replaced,unchanged" doc:"unchanged: this version was already stored, perhaps with another due time, and may have ended"`
 }
 
 // TopicFault is one thing wrong with an item.
@@ -133,8 +133,8 @@ type ListedTopicJob struct {
 	State       topics.State `json:"state" enum:"delayed,ready,reserved,dead,done,expired"`
 	Due         time.Time    `json:"due"`
 	Version     int64        `json:"version"`
-	Attempts    int          `json:"attempts" doc:"Deliveries so far"`
-	MaxAttempts int          `json:"max_attempts" doc:"-1: no limit"`
+	Attempts    int          `json:"attempts" doc:"Number of deliveries so far"`
+	MaxAttempts int          `json:"max_attempts" doc:"Maximum number of deliveries; -1 for no limit"`
 	TTRMs       int64        `json:"ttr_ms"`
 	ExpiresAt   *time.Time   `json:"expires_at,omitempty"`
 	LeaseUntil  *time.Time   `json:"lease_until,omitempty"`
@@ -146,7 +146,7 @@ type ListedTopicJob struct {
 // TopicJob is a job with its body.
 type TopicJob struct {
 	ListedTopicJob
-	Body json.RawMessage `json:"body" doc:"As it was sent"`
+	Body json.RawMessage `json:"body" doc:"The JSON value that was sent"`
 }
 
 func view(j *topics.Job, s topics.State) TopicJob { return TopicJob{viewListed(j, s), j.Body} }
@@ -169,15 +169,15 @@ type jobOutput struct{ Body TopicJob }
 
 type listJobsInput struct {
 	TopicInput
-	State  topics.State `query:"state" enum:"delayed,ready,reserved,dead,done,expired" doc:"Left out: all"`
+	State  topics.State `query:"state" enum:"delayed,ready,reserved,dead,done,expired" doc:"Only jobs in this state; all states if omitted"`
 	Limit  int          `query:"limit" minimum:"1" maximum:"500" default:"50"`
 	Cursor string       `query:"cursor" maxLength:"500"`
 }
 
 type listJobsOutput struct {
 	Body struct {
-		Items      []ListedTopicJob `json:"items" nullable:"false" doc:"Delayed, ready and reserved jobs by due time, others by id"`
-		NextCursor *string          `json:"next_cursor" doc:"For the next page, which may hold fewer than limit; null on the last"`
+		Items      []ListedTopicJob `json:"items" nullable:"false" doc:"Delayed, ready and reserved jobs are sorted by due time, others by ID"`
+		NextCursor *string          `json:"next_cursor" doc:"Cursor of the next page; null on the last page. A page may hold fewer items than limit"`
 	}
 }
 
@@ -210,14 +210,14 @@ func (h *handlers) listJobs(ctx context.Context, in *listJobsInput) (*listJobsOu
 
 type purgeInput struct {
 	TopicInput
-	State topics.State `query:"state" enum:"delayed,ready,reserved,dead,done,expired" doc:"Only jobs in this state; left out: all"`
+	State topics.State `query:"state" enum:"delayed,ready,reserved,dead,done,expired" doc:"Only jobs in this state; all states if omitted"`
 }
 
 type purgeOutput struct {
 	Body struct {
 		Deleted int  `json:"deleted"`
-		Running int  `json:"running" doc:"Of them, those that are being run; they are never run again"`
-		More    bool `json:"more" doc:"There may be more: repeat the call"`
+		Running int  `json:"running" doc:"Number of deleted jobs that are still running; they will not be retried"`
+		More    bool `json:"more" doc:"Whether there may be more jobs; repeat the call if so"`
 	}
 }
 

@@ -17,14 +17,14 @@ import (
 )
 
 type newTopicJob struct {
-	ID          *string         `json:"id,omitempty" maxLength:"128" pattern:"^[A-Za-z0-9._~-]+$" doc:"Without one the server makes one"`
-	Due         *time.Time      `json:"due,omitempty" doc:"At most 5 years ahead; either this or delay_ms"`
+	ID          *string         `json:"id,omitempty" maxLength:"128" pattern:"^[A-Za-z0-9._~-]+$" doc:"ID of the job; generated if omitted"`
+	Due         *time.Time      `json:"due,omitempty" doc:"When the job becomes due, at most 5 years ahead; cannot be combined with delay_ms"`
 	DelayMs     *int64          `json:"delay_ms,omitempty" minimum:"0"`
-	Body        json.RawMessage `json:"body" doc:"Any JSON, up to 64 KiB"`
-	TTRMs       *int64          `json:"ttr_ms,omitempty" minimum:"1" maximum:"86400000" default:"30000" doc:"How long a pop reserves it"`
-	MaxAttempts *int            `json:"max_attempts,omitempty" minimum:"-1" maximum:"1000" default:"8" doc:"Deliveries; -1: no limit"`
-	TTLMs       *int64          `json:"ttl_ms,omitempty" minimum:"1" maximum:"158112000000" doc:"How long after its due time it is worth a delivery"`
-	Version     *int64          `json:"version,omitempty" minimum:"0" default:"1" doc:"A higher one replaces what is there, a lower one is refused"`
+	Body        json.RawMessage `json:"body" doc:"Any JSON value, up to 64 KiB"`
+	TTRMs       *int64          `json:"ttr_ms,omitempty" minimum:"1" maximum:"86400000" default:"30000" doc:"How long a pop reserves the job"`
+	MaxAttempts *int            `json:"max_attempts,omitempty" minimum:"-1" maximum:"1000" default:"8" doc:"Maximum number of deliveries; -1 for no limit"`
+	TTLMs       *int64          `json:"ttl_ms,omitempty" minimum:"1" maximum:"158112000000" doc:"How long after its due time the job may still be delivered"`
+	Version     *int64          `json:"version,omitempty" minimum:"0" default:"1" doc:"A higher version replaces the stored job; a lower one is refused"`
 }
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,128}$`)

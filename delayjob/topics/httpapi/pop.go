@@ -16,9 +16,9 @@ import (
 
 // PopOptions say what to pop, and how.
 type PopOptions struct {
-	Max    int   `json:"max,omitempty" minimum:"1" maximum:"500" default:"1" doc:"At most so many"`
-	WaitMs int64 `json:"wait_ms,omitempty" minimum:"0" maximum:"30000" doc:"How long to wait for the first one"`
-	TTRMs  int64 `json:"ttr_ms,omitempty" minimum:"1" maximum:"86400000" doc:"How long they are reserved; without it as long as each says itself"`
+	Max    int   `json:"max,omitempty" minimum:"1" maximum:"500" default:"1" doc:"Maximum number of jobs"`
+	WaitMs int64 `json:"wait_ms,omitempty" minimum:"0" maximum:"30000" doc:"How long to wait for the first job"`
+	TTRMs  int64 `json:"ttr_ms,omitempty" minimum:"1" maximum:"86400000" doc:"How long the jobs stay reserved; defaults to the ttr_ms of each job"`
 }
 
 // liftDeadline is for requests that may wait: the deadline of reading them, which have been
@@ -37,7 +37,7 @@ func (*popInput) Resolve(ctx huma.Context) []error { return liftDeadline(ctx) }
 
 type popManyInput struct {
 	Body struct {
-		Topics []string `json:"topics" nullable:"false" minItems:"1" maxItems:"20" pattern:"^[a-z0-9.-]{1,64}$" doc:"Each at most once"`
+		Topics []string `json:"topics" nullable:"false" minItems:"1" maxItems:"20" pattern:"^[a-z0-9.-]{1,64}$" doc:"Topic names, each at most once"`
 		PopOptions
 	}
 }
@@ -48,9 +48,9 @@ type poppedJob struct {
 	Topic      string          `json:"topic"`
 	ID         string          `json:"id"`
 	Body       json.RawMessage `json:"body"`
-	Attempt    int             `json:"attempt" doc:"From 1"`
+	Attempt    int             `json:"attempt" doc:"Number of this attempt, counted from 1"`
 	Due        time.Time       `json:"due"`
-	Lease      string          `json:"lease" doc:"The right to finish, extend or fail it"`
+	Lease      string          `json:"lease" doc:"Token that finishes, extends or fails the job"`
 	LeaseUntil time.Time       `json:"lease_until"`
 }
 
@@ -201,9 +201,9 @@ type failInput struct {
 	JobInput
 	Body struct {
 		Lease   string `json:"lease"`
-		Error   string `json:"error,omitempty" doc:"Its first 4,000 bytes are kept"`
-		DelayMs *int64 `json:"delay_ms,omitempty" minimum:"0" maximum:"158112000000" doc:"Until the next attempt; without it longer from attempt to attempt, 1 s to 5 min"`
-		Dead    bool   `json:"dead,omitempty" doc:"There must be no further attempt"`
+		Error   string `json:"error,omitempty" doc:"Error message; the first 4,000 bytes are stored"`
+		DelayMs *int64 `json:"delay_ms,omitempty" minimum:"0" maximum:"158112000000" doc:"Delay before the next attempt; if omitted, it grows with each attempt from 1 s to 5 min"`
+		Dead    bool   `json:"dead,omitempty" doc:"Whether to give up instead of retrying"`
 	}
 }
 

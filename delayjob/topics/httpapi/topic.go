@@ -20,11 +20,11 @@ type TopicCounts struct {
 	Ready            int     `json:"ready"`
 	Reserved         int     `json:"reserved"`
 	Dead             int     `json:"dead"`
-	Done             int     `json:"done" doc:"Within the last day"`
-	Expired          int     `json:"expired" doc:"Within the last day"`
-	OldestDueSeconds float64 `json:"oldest_due_seconds" doc:"How long the oldest job that is ready has been due"`
+	Done             int     `json:"done" doc:"Jobs done within the last day"`
+	Expired          int     `json:"expired" doc:"Jobs expired within the last day"`
+	OldestDueSeconds float64 `json:"oldest_due_seconds" doc:"How long the oldest ready job has been due"`
 	Paused           bool    `json:"paused"`
-	Pushed           bool    `json:"pushed" doc:"To a webhook, instead of being popped"`
+	Pushed           bool    `json:"pushed" doc:"Whether jobs are posted to a webhook instead of being popped"`
 }
 
 func viewStats(s topics.Stats, now time.Time) TopicCounts {
@@ -45,7 +45,7 @@ type topicsInput struct {
 type topicsOutput struct {
 	Body struct {
 		Items      []TopicCounts `json:"items" nullable:"false"`
-		NextCursor *string       `json:"next_cursor" doc:"For the next page; null on the last"`
+		NextCursor *string       `json:"next_cursor" doc:"Cursor of the next page; null on the last page"`
 	}
 }
 
@@ -80,7 +80,7 @@ func (h *handlers) list(ctx context.Context, in *topicsInput) (*topicsOutput, er
 type topicOutput struct {
 	Body struct {
 		TopicCounts
-		NextHour []int `json:"next_hour" nullable:"false" doc:"How many jobs become due in each of the coming sixty minutes"`
+		NextHour []int `json:"next_hour" nullable:"false" doc:"Number of jobs that become due in each of the next 60 minutes"`
 	}
 }
 
@@ -134,7 +134,7 @@ type deadTopicJob struct {
 type deadOutput struct {
 	Body struct {
 		Items      []deadTopicJob `json:"items" nullable:"false"`
-		NextCursor *string        `json:"next_cursor" doc:"For the next page; null on the last"`
+		NextCursor *string        `json:"next_cursor" doc:"Cursor of the next page; null on the last page"`
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 func (h *handlers) registerWebhooks(api huma.API, op describe) {
 	const path = "/topics/{topic}/webhook"
 	changes := or(http.StatusNotFound, http.StatusPreconditionFailed)
-	huma.Register(api, op("get-topic-webhook", http.MethodGet, path, "Where the jobs of a topic are posted", or(http.StatusNotFound)), h.webhook)
-	huma.Register(api, op("set-topic-webhook", http.MethodPut, path, "Post the jobs of a topic instead of having them popped", changes), h.setWebhook)
-	huma.Register(api, op("delete-topic-webhook", http.MethodDelete, path, "Have the jobs of a topic popped again",
+	huma.Register(api, op("get-topic-webhook", http.MethodGet, path, "Get the webhook of a topic", or(http.StatusNotFound)), h.webhook)
+	huma.Register(api, op("set-topic-webhook", http.MethodPut, path, "Post the jobs of a topic to a webhook instead of having them popped", changes), h.setWebhook)
+	huma.Register(api, op("delete-topic-webhook", http.MethodDelete, path, "Remove the webhook of a topic, so that its jobs are popped again",
 		status(http.StatusNoContent), changes), h.deleteWebhook)
 }
 
@@ -35,7 +35,7 @@ type TopicWebhook struct {
 }
 
 type webhookOutput struct {
-	ETag string `header:"ETag" doc:"The version, for If-Match"`
+	ETag string `header:"ETag" doc:"Version of the webhook, for If-Match"`
 	Body TopicWebhook
 }
 
@@ -49,16 +49,16 @@ func viewWebhook(w *topics.Webhook) *webhookOutput {
 // WebhookInput is a change of a topic's webhook.
 type WebhookInput struct {
 	TopicInput
-	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; another current version answers 412"`
+	IfMatch string `header:"If-Match" doc:"ETag of the version to change; the request fails with 412 if the webhook has changed since"`
 }
 
 type setWebhookInput struct {
 	WebhookInput
 	Body struct {
-		URL         string `json:"url" doc:"http or https; its host must be public, unless topics.allow_networks says otherwise" example:"https://shop.example.org/hooks/punctual"`
-		Secret      string `json:"secret,omitempty" format:"password" doc:"Signs each post; 16 to 200 printable ASCII characters; never shown again. Left out: stays as it is; required for a new webhook"`
-		Concurrency *int   `json:"concurrency,omitempty" doc:"Posts at once in each process, 1 to 100. Left out: stays as it is; 4 for a new webhook"`
-		TimeoutMs   *int64 `json:"timeout_ms,omitempty" doc:"Of one post, 100 to 30,000. Left out: stays as it is; 10,000 for a new webhook"`
+		URL         string `json:"url" doc:"An http or https URL; the host must be public unless topics.allow_networks allows it" example:"https://shop.example.org/hooks/punctual"`
+		Secret      string `json:"secret,omitempty" format:"password" doc:"Key that signs each request, 16 to 200 printable ASCII characters; never returned. Required for a new webhook; if omitted later, the secret stays"`
+		Concurrency *int   `json:"concurrency,omitempty" doc:"Maximum number of concurrent requests per process, 1 to 100. Defaults to 4 for a new webhook; if omitted later, the value stays"`
+		TimeoutMs   *int64 `json:"timeout_ms,omitempty" doc:"Time limit of one request, 100 to 30,000. Defaults to 10,000 for a new webhook; if omitted later, the value stays"`
 	}
 }
 

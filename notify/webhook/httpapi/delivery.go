@@ -13,14 +13,14 @@ import (
 // Delivery is one event for one webhook.
 type Delivery struct {
 	ID          int64      `json:"id"`
-	EventID     int64      `json:"event_id" doc:"The same as in the event stream"`
+	EventID     int64      `json:"event_id" doc:"ID of the event, the same as in the event stream"`
 	Event       string     `json:"event" example:"meeting.started"`
-	State       string     `json:"state" enum:"pending,delivered,failed,skipped" doc:"failed: not accepted in time. skipped: the meeting was deleted, or the webhook was inactive"`
+	State       string     `json:"state" enum:"pending,delivered,failed,skipped" doc:"State of the delivery. failed: not accepted in time. skipped: the meeting was deleted, or the webhook was inactive"`
 	Attempts    int        `json:"attempts"`
-	Status      *int       `json:"status" doc:"HTTP status of the last response; null: none"`
+	Status      *int       `json:"status" doc:"HTTP status of the last response; null if there was none"`
 	LastError   *string    `json:"last_error"`
 	DeliveredAt *time.Time `json:"delivered_at"`
-	Expires     time.Time  `json:"expires" doc:"When the delivery fails if not accepted"`
+	Expires     time.Time  `json:"expires" doc:"When the delivery fails unless it has been accepted"`
 	CreatedAt   time.Time  `json:"created_at"`
 	UpdatedAt   time.Time  `json:"updated_at"`
 }
@@ -35,7 +35,7 @@ func viewDelivery(d *webhook.Delivery) Delivery {
 
 type deliveriesInput struct {
 	Target
-	State  string `query:"state" enum:"pending,delivered,failed,skipped" doc:"State"`
+	State  string `query:"state" enum:"pending,delivered,failed,skipped" doc:"Only deliveries in this state"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Maximum number of items"`
 	Cursor string `query:"cursor" maxLength:"40" doc:"The next_cursor of the previous page"`
 }
@@ -43,7 +43,7 @@ type deliveriesInput struct {
 type deliveriesOutput struct {
 	Body struct {
 		Items      []Delivery `json:"items" nullable:"false"`
-		NextCursor *string    `json:"next_cursor" doc:"For the next page; null on the last"`
+		NextCursor *string    `json:"next_cursor" doc:"Cursor of the next page; null on the last page"`
 	}
 }
 

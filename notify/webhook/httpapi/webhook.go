@@ -51,10 +51,10 @@ type handlers struct {
 type Webhook struct {
 	ID        int64     `json:"id"`
 	URL       string    `json:"url"`
-	Secret    string    `json:"secret,omitempty" doc:"Signs each post; returned only when the webhook is created"`
-	Events    []string  `json:"events" nullable:"false" doc:"Event types that are posted; empty: all"`
+	Secret    string    `json:"secret,omitempty" doc:"Key that signs each request; returned only when the webhook is created"`
+	Events    []string  `json:"events" nullable:"false" doc:"Event types to post; all types if empty"`
 	Active    bool      `json:"active" doc:"Whether events are posted"`
-	Stopped   *string   `json:"stopped" doc:"Why the webhook is inactive, if no user deactivated it"`
+	Stopped   *string   `json:"stopped" doc:"Why the webhook was deactivated, unless a user did it"`
 	Version   int64     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -73,7 +73,7 @@ func view(w *webhook.Webhook) Webhook {
 
 type webhookOutput struct {
 	Location string `header:"Location"`
-	ETag     string `header:"ETag" doc:"The version, for If-Match"`
+	ETag     string `header:"ETag" doc:"Version of the webhook, for If-Match"`
 	Body     Webhook
 }
 
@@ -84,7 +84,7 @@ func show(w *webhook.Webhook) *webhookOutput {
 type webhooksOutput struct {
 	Body struct {
 		Items      []Webhook `json:"items" nullable:"false"`
-		NextCursor *string   `json:"next_cursor" doc:"Always null: the list has one page"`
+		NextCursor *string   `json:"next_cursor" doc:"Always null: the list has only one page"`
 	}
 }
 
@@ -103,9 +103,9 @@ func (h *handlers) list(ctx context.Context, _ *struct{}) (*webhooksOutput, erro
 
 type createWebhookInput struct {
 	Body struct {
-		URL    string   `json:"url" doc:"http or https; the host must be public, unless topics.allow_networks allows it" example:"https://desk.example.org/hooks/punctual"`
-		Secret string   `json:"secret,omitempty" format:"password" doc:"Signs each post; 16 to 200 printable ASCII characters. Omitted: the response contains a generated one"`
-		Events []string `json:"events,omitempty" doc:"Event types such as meeting.started; omitted or empty: all" example:"[\"meeting.created\",\"meeting.cancelled\"]"`
+		URL    string   `json:"url" doc:"An http or https URL; the host must be public unless topics.allow_networks allows it" example:"https://desk.example.org/hooks/punctual"`
+		Secret string   `json:"secret,omitempty" format:"password" doc:"Key that signs each request, 16 to 200 printable ASCII characters; generated and returned if omitted"`
+		Events []string `json:"events,omitempty" doc:"Event types to post, such as meeting.started; all types if omitted or empty" example:"[\"meeting.created\",\"meeting.cancelled\"]"`
 		Active *bool    `json:"active,omitempty" default:"true"`
 	}
 }
@@ -129,7 +129,7 @@ type Target struct {
 // ChangeInput is embedded in the input of changes to one webhook.
 type ChangeInput struct {
 	Target
-	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; answers 412 if the webhook has changed since"`
+	IfMatch string `header:"If-Match" doc:"ETag of the version to change; the request fails with 412 if the webhook has changed since"`
 }
 
 func (h *handlers) get(ctx context.Context, in *Target) (*webhookOutput, error) {
@@ -165,8 +165,8 @@ func (h *handlers) delete(ctx context.Context, in *ChangeInput) (*struct{}, erro
 
 type pingWebhookOutput struct {
 	Body struct {
-		Status *int    `json:"status" doc:"HTTP status of the response; null: none"`
-		Error  *string `json:"error" doc:"Error, or null"`
+		Status *int    `json:"status" doc:"HTTP status of the response; null if there was none"`
+		Error  *string `json:"error" doc:"Error message; null if the request succeeded"`
 		TookMs int64   `json:"took_ms"`
 	}
 }
