@@ -9,8 +9,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who did what to the installation and to meetings, the latest first
-         * @description A page that has looked at 10,000 entries for those that match ends early, even without a match. `next_cursor` continues the search.
+         * List changes to the installation and to meetings, newest first
+         * @description A page ends early, perhaps without a match, after 10,000 entries were searched. `next_cursor` continues the search.
          */
         get: operations["list-audit"];
         put?: never;
@@ -79,7 +79,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Which rooms are free for a time, and why the others are not */
+        /** List which rooms are free at a time, and why others are not */
         get: operations["room-availability"];
         put?: never;
         post?: never;
@@ -99,7 +99,7 @@ export interface paths {
         /** List blackouts by start */
         get: operations["list-blackouts"];
         put?: never;
-        /** Close a room or a site for a time; booked meetings stay */
+        /** Close a room or site for a time; booked meetings stay booked */
         post: operations["create-blackout"];
         delete?: never;
         options?: never;
@@ -114,11 +114,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One blackout */
+        /** Get a blackout */
         get: operations["get-blackout"];
         put?: never;
         post?: never;
-        /** Open what was closed */
+        /** Delete a blackout */
         delete: operations["delete-blackout"];
         options?: never;
         head?: never;
@@ -133,7 +133,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The settings in force */
+        /** Get the current settings */
         get: operations["get-config"];
         put?: never;
         post?: never;
@@ -152,7 +152,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What a configuration file would change, for what is booked too; writes nothing */
+        /** Preview what a configuration file would change, including for booked meetings; saves nothing */
         post: operations["plan-config"];
         delete?: never;
         options?: never;
@@ -167,7 +167,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the device at a door shows */
+        /** Get what a door device shows */
         get: operations["get-door"];
         put?: never;
         post?: never;
@@ -186,7 +186,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Book the room from now on, and check in */
+        /** Book the room from now and check in */
         post: operations["door-book"];
         delete?: never;
         options?: never;
@@ -202,8 +202,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * That something happened in the room, as it happens: server-sent events
-         * @description The stream starts with the event `ready`. The event `changed` follows whenever a meeting in the room changes; `GET /door` returns the new state. There are no events for blackouts and for changes of the room itself; a device polls every minute anyway, for the next QR code. The server ends streams from time to time.
+         * Stream changes in the room as server-sent events
+         * @description The stream starts with the event `ready`. The event `changed` follows whenever a meeting in the room changes; `GET /door` returns the new state. Blackouts and changes of the room itself send no event; a device sees them when it polls for the next QR code, every minute. The server closes streams from time to time; clients must reconnect.
          */
         get: operations["door-events"];
         put?: never;
@@ -223,7 +223,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that the people of a meeting in the room came */
+        /** Check in to a meeting in the room */
         post: operations["door-check-in"];
         delete?: never;
         options?: never;
@@ -240,7 +240,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a meeting that takes place in the room */
+        /** End the current meeting in the room */
         post: operations["door-end"];
         delete?: never;
         options?: never;
@@ -257,7 +257,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Move the end of a meeting that takes place in the room */
+        /** Extend the current meeting in the room */
         post: operations["door-extend"];
         delete?: never;
         options?: never;
@@ -274,7 +274,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Become the device at a room's door, by a code */
+        /** Pair a door device with a room by its code */
         post: operations["pair-door"];
         delete?: never;
         options?: never;
@@ -290,8 +290,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What happens to meetings, as it happens: server-sent events
-         * @description Every change of a meeting that you may see is an event with the word of its history. A connection that was lost is taken up again with the header `Last-Event-ID`: nothing is missed and nothing comes twice, unless too much was missed; then the first event is `reset`, and what you know should be read anew. The first event is `ready`. Streams end now and then, so that who listens is asked again who they are.
+         * Stream changes of meetings as server-sent events
+         * @description The first event is `ready`. Every change of a meeting that you may see then sends an event, named like the entry in the meeting's history. To resume a lost connection, send `Last-Event-ID`: no event is missed or repeated. If too many events were missed, the first event is `reset`; reload your data then. The server closes streams from time to time to check the caller's rights again; clients must reconnect.
          */
         get: operations["stream-events"];
         put?: never;
@@ -310,8 +310,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Rooms and their meetings, as a calendar shows them
-         * @description All that a day of many rooms, or a month of a few, is drawn from, in one answer: when each room is closed, and what takes it up.
+         * Get rooms with their meetings for a calendar view
+         * @description Everything needed to draw a day of many rooms or a month of a few: when each room is closed, and what occupies it.
          */
         get: operations["grid"];
         put?: never;
@@ -329,7 +329,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The strategies and what waits for them */
+        /** List strategies with their message counts */
         get: operations["list-jobs"];
         put?: never;
         post?: never;
@@ -346,7 +346,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What becomes due in each minute of the coming hour, by strategy */
+        /** Count the messages due in each minute of the next hour, by strategy */
         get: operations["coming-jobs"];
         put?: never;
         post?: never;
@@ -363,7 +363,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Dead letters, the latest first */
+        /** List dead letters, newest first */
         get: operations["list-dead-jobs"];
         put?: never;
         post?: never;
@@ -382,7 +382,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give all dead letters up for good, or those of a strategy or with an error */
+        /** Discard dead letters: all, those of a strategy, or those with an error */
         post: operations["discard-dead-jobs"];
         delete?: never;
         options?: never;
@@ -399,7 +399,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try all dead letters again, or those of a strategy or with an error */
+        /** Retry dead letters: all, those of a strategy, or those with an error */
         post: operations["requeue-dead-jobs"];
         delete?: never;
         options?: never;
@@ -414,11 +414,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A dead letter with its payload */
+        /** Get a dead letter with its payload */
         get: operations["get-dead-job"];
         put?: never;
         post?: never;
-        /** Give a dead letter up for good */
+        /** Discard a dead letter */
         delete: operations["discard-dead-job"];
         options?: never;
         head?: never;
@@ -434,7 +434,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a dead letter again */
+        /** Retry a dead letter */
         post: operations["requeue-dead-job"];
         delete?: never;
         options?: never;
@@ -449,7 +449,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The next messages of a strategy that the queue holds */
+        /** List the next messages of a strategy */
         get: operations["list-job-messages"];
         put?: never;
         post?: never;
@@ -552,10 +552,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The addresses that I made */
+        /** List my calendar feeds */
         get: operations["list-feeds"];
         put?: never;
-        /** Make an address at which a calendar program reads my meetings, or those of a room */
+        /** Create a calendar feed of my meetings or of a room */
         post: operations["create-feed"];
         delete?: never;
         options?: never;
@@ -573,7 +573,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End an address */
+        /** Revoke a calendar feed */
         delete: operations["delete-feed"];
         options?: never;
         head?: never;
@@ -625,7 +625,7 @@ export interface paths {
         /** List meetings by start */
         get: operations["list-meetings"];
         put?: never;
-        /** Book rooms; the answer is confirmed, or pending until somebody decides */
+        /** Book a meeting; it is confirmed, or pending until approved */
         post: operations["create-meeting"];
         delete?: never;
         options?: never;
@@ -640,7 +640,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One meeting */
+        /** Get a meeting */
         get: operations["get-meeting"];
         put?: never;
         post?: never;
@@ -660,7 +660,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Decide for a request */
+        /** Approve a request */
         post: operations["approve-meeting"];
         delete?: never;
         options?: never;
@@ -677,7 +677,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Call a meeting off */
+        /** Cancel a meeting */
         post: operations["cancel-meeting"];
         delete?: never;
         options?: never;
@@ -694,7 +694,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that somebody came; the first one counts */
+        /** Check in to a meeting; only the first check-in counts */
         post: operations["check-in-meeting"];
         delete?: never;
         options?: never;
@@ -711,7 +711,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a meeting that takes place; its rooms are free at once */
+        /** End a current meeting and release its rooms */
         post: operations["end-meeting"];
         delete?: never;
         options?: never;
@@ -728,7 +728,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Move the end to a later time, if nothing is in the way */
+        /** Extend a meeting, if its rooms are free */
         post: operations["extend-meeting"];
         delete?: never;
         options?: never;
@@ -743,7 +743,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happened to a meeting, oldest first */
+        /** List the history of a meeting, oldest first */
         get: operations["meeting-history"];
         put?: never;
         post?: never;
@@ -760,7 +760,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was sent about a meeting, to whom, and what became of it */
+        /** List the notifications about a meeting and their delivery state */
         get: operations["meeting-notifications"];
         put?: never;
         post?: never;
@@ -779,7 +779,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Decide against a request */
+        /** Reject a request */
         post: operations["reject-meeting"];
         delete?: never;
         options?: never;
@@ -796,7 +796,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Release the rooms of a meeting to which nobody came */
+        /** Release the rooms of a meeting as a no-show */
         post: operations["release-meeting"];
         delete?: never;
         options?: never;
@@ -813,7 +813,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer the invitation to a meeting; the last answer counts */
+        /** Respond to a meeting invitation; replaces an earlier response */
         post: operations["respond-meeting"];
         delete?: never;
         options?: never;
@@ -899,7 +899,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How busy rooms are, day by day */
+        /** Get how busy rooms are on each day */
         get: operations["room-days"];
         put?: never;
         post?: never;
@@ -951,8 +951,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Complete a name or an address: users, and those whom you invited before
-         * @description People without an account are found among your latest 10,000 invitations of a year.
+         * Complete a name or address from users and people you invited before
+         * @description People without an account come from the latest 10,000 invitations that you sent within a year.
          */
         get: operations["find-people"];
         put?: never;
@@ -987,7 +987,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How late each kind of job ran, within the last 180 days */
+        /** Get how late jobs ran, within the last 180 days */
         get: operations["report-punctuality"];
         put?: never;
         post?: never;
@@ -1004,7 +1004,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How rooms were used: by room, by site, by day or by hour of the week */
+        /** Get how rooms were used, by room, site, day or hour of the week */
         get: operations["report-utilisation"];
         put?: never;
         post?: never;
@@ -1039,15 +1039,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One room */
+        /** Get a room */
         get: operations["get-room"];
         put?: never;
         post?: never;
-        /** Remove a room that no coming meeting needs */
+        /** Delete a room without future meetings */
         delete: operations["delete-room"];
         options?: never;
         head?: never;
-        /** Change a room; meetings that are booked stay as they are */
+        /** Change a room; booked meetings do not change */
         patch: operations["update-room"];
         trace?: never;
     };
@@ -1075,7 +1075,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The address to show as a QR code at the door, by which people check in; it changes every minute */
+        /** Get the check-in link to show as a QR code at the door; it changes every minute */
         get: operations["room-door-code"];
         put?: never;
         post?: never;
@@ -1092,7 +1092,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The devices at the room's door */
+        /** List the door devices of a room */
         get: operations["list-door-devices"];
         put?: never;
         post?: never;
@@ -1112,7 +1112,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a device from the room's door; its token ends at once */
+        /** Remove a door device and revoke its token */
         delete: operations["delete-door-device"];
         options?: never;
         head?: never;
@@ -1128,7 +1128,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A code that pairs a device with the room's door, in place of an earlier one */
+        /** Create a code that pairs a device with the room; replaces an earlier code */
         post: operations["create-door-code"];
         delete?: never;
         options?: never;
@@ -1143,7 +1143,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** When a room is taken, buffers included */
+        /** Get the times at which a room is taken, including buffers */
         get: operations["room-free-busy"];
         put?: never;
         post?: never;
@@ -1160,10 +1160,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Your series, the latest first; admins list all */
+        /** List my series, newest first; admins list those of all users */
         get: operations["list-series"];
         put?: never;
-        /** Book rooms for all dates of a rule, in one go */
+        /** Book a series of meetings by a recurrence rule */
         post: operations["create-series"];
         delete?: never;
         options?: never;
@@ -1180,7 +1180,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What POST /series would save: all dates, and those that cannot be */
+        /** Preview POST /series: all dates, and those that cannot be booked */
         post: operations["preview-series"];
         delete?: never;
         options?: never;
@@ -1195,14 +1195,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One series, with counts and its next dates */
+        /** Get a series with its counts and next meetings */
         get: operations["get-series"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change all coming dates, or those from one on, which become a series of their own */
+        /** Change all future dates, or those from a date on, which become a new series */
         patch: operations["update-series"];
         trace?: never;
     };
@@ -1215,7 +1215,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Decide for all requests of a series that wait, all or none */
+        /** Approve all pending requests of a series, or none if one fails */
         post: operations["approve-series"];
         delete?: never;
         options?: never;
@@ -1232,7 +1232,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Call off all coming dates, or those from one on */
+        /** Cancel all future dates, or those from a date on */
         post: operations["cancel-series"];
         delete?: never;
         options?: never;
@@ -1249,7 +1249,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Add a date again that was skipped, cancelled or left out */
+        /** Restore a date that was skipped, cancelled or excluded */
         post: operations["add-series-date"];
         delete?: never;
         options?: never;
@@ -1266,7 +1266,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What PATCH /series/{id} would save: all dates that change, and those that cannot be */
+        /** Preview PATCH /series/{id}: all dates that change, and those that cannot be booked */
         post: operations["preview-series-update"];
         delete?: never;
         options?: never;
@@ -1283,7 +1283,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Decide against all requests of a series that wait */
+        /** Reject all pending requests of a series */
         post: operations["reject-series"];
         delete?: never;
         options?: never;
@@ -1300,7 +1300,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer for all dates of a series that are not over */
+        /** Respond to all current and future meetings of a series */
         post: operations["respond-series"];
         delete?: never;
         options?: never;
@@ -1350,11 +1350,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One site */
+        /** Get a site */
         get: operations["get-site"];
         put?: never;
         post?: never;
-        /** Remove a site that has no rooms */
+        /** Delete a site without rooms */
         delete: operations["delete-site"];
         options?: never;
         head?: never;
@@ -1369,7 +1369,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Times and rooms that you may book */
+        /** Suggest times and rooms that you can book */
         get: operations["room-suggestions"];
         put?: never;
         post?: never;
@@ -1386,7 +1386,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The topics that the token reaches, and what they hold */
+        /** List the topics that the token can access, with job counts */
         get: operations["list-topics"];
         put?: never;
         post?: never;
@@ -1403,7 +1403,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a topic holds, and the coming hour by minute */
+        /** Get the job counts of a topic, and the next hour by minute */
         get: operations["get-topic"];
         put?: never;
         post?: never;
@@ -1420,7 +1420,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Jobs that gave up, the latest first */
+        /** List dead jobs, newest first */
         get: operations["list-dead-topic-jobs"];
         put?: never;
         post?: never;
@@ -1439,7 +1439,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a dead job again */
+        /** Retry a dead job */
         post: operations["requeue-dead-topic-job"];
         delete?: never;
         options?: never;
@@ -1456,7 +1456,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that up to 1,000 jobs are done */
+        /** Finish up to 1,000 jobs */
         post: operations["finish-topic-jobs"];
         delete?: never;
         options?: never;
@@ -1471,12 +1471,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The jobs of a topic */
+        /** List the jobs of a topic */
         get: operations["list-topic-jobs"];
         put?: never;
         /** Add a job, or an array of up to 1,000 */
         post: operations["add-topic-jobs"];
-        /** Delete the jobs of a topic, up to 10,000 by each call */
+        /** Delete the jobs of a topic, up to 10,000 per call */
         delete: operations["delete-topic-jobs"];
         options?: never;
         head?: never;
@@ -1490,15 +1490,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A job and its state */
+        /** Get a job and its state */
         get: operations["get-topic-job"];
         put?: never;
         post?: never;
-        /** Delete a job; 202 if it is being run */
+        /** Delete a job; 202 if it is running */
         delete: operations["delete-topic-job"];
         options?: never;
         head?: never;
-        /** Give a job another due time */
+        /** Change the due time of a job */
         patch: operations["reschedule-topic-job"];
         trace?: never;
     };
@@ -1511,7 +1511,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Keep a job reserved for longer */
+        /** Extend the reservation of a job */
         post: operations["extend-topic-job"];
         delete?: never;
         options?: never;
@@ -1528,7 +1528,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give a job back, for later or for good */
+        /** Report that a job failed, to retry it or give up */
         post: operations["fail-topic-job"];
         delete?: never;
         options?: never;
@@ -1545,7 +1545,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that a job is done */
+        /** Finish a job */
         post: operations["finish-topic-job"];
         delete?: never;
         options?: never;
@@ -1611,12 +1611,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where the jobs of a topic are posted */
+        /** Get the webhook of a topic */
         get: operations["get-topic-webhook"];
-        /** Post the jobs of a topic instead of having them popped */
+        /** Post the jobs of a topic to a webhook instead of having them popped */
         put: operations["set-topic-webhook"];
         post?: never;
-        /** Have the jobs of a topic popped again */
+        /** Remove the webhook of a topic, so that its jobs are popped again */
         delete: operations["delete-topic-webhook"];
         options?: never;
         head?: never;
@@ -1666,7 +1666,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The calendar addresses of a user */
+        /** List the calendar feeds of a user */
         get: operations["list-user-feeds"];
         put?: never;
         post?: never;
@@ -1686,7 +1686,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End a calendar address of a user */
+        /** Revoke a calendar feed of a user */
         delete: operations["delete-user-feed"];
         options?: never;
         head?: never;
@@ -1769,10 +1769,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What I wait for; admins: what everybody does */
+        /** List my waiting list entries; admins list those of all users */
         get: operations["list-waitlist"];
         put?: never;
-        /** Wait for rooms that are taken; the first in line gets them when they become free */
+        /** Join the waiting list for rooms that are taken */
         post: operations["join-waitlist"];
         delete?: never;
         options?: never;
@@ -1787,11 +1787,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One waiting list entry */
+        /** Get a waiting list entry */
         get: operations["get-wait"];
         put?: never;
         post?: never;
-        /** Wait no longer */
+        /** Leave the waiting list */
         delete: operations["leave-waitlist"];
         options?: never;
         head?: never;
@@ -1807,7 +1807,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Book what is offered */
+        /** Accept an offer and book the meeting */
         post: operations["accept-offer"];
         delete?: never;
         options?: never;
@@ -1824,7 +1824,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Turn an offer down, which goes to the next in line */
+        /** Decline an offer, which then goes to the next user on the waiting list */
         post: operations["decline-offer"];
         delete?: never;
         options?: never;
@@ -1928,7 +1928,7 @@ export interface components {
             /** Format: date-time */
             original_start: string;
             /**
-             * @description left_out: by exdates
+             * @description Why the date has no meeting; left_out if exdates excludes it
              * @enum {string}
              */
             reason: "cancelled" | "skipped" | "left_out";
@@ -1936,10 +1936,10 @@ export interface components {
         AddedTopicJob: {
             /**
              * Format: int64
-             * @description Deliveries so far
+             * @description Number of deliveries so far
              */
             attempts: number;
-            /** @description As it was sent */
+            /** @description The JSON value that was sent */
             body: unknown;
             /** Format: date-time */
             created_at: string;
@@ -1953,11 +1953,11 @@ export interface components {
             lease_until?: string;
             /**
              * Format: int64
-             * @description -1: no limit
+             * @description Maximum number of deliveries; -1 for no limit
              */
             max_attempts: number;
             /**
-             * @description unchanged: this version was stored already, perhaps with another due time, and may have ended
+             * @description unchanged: this version was already stored, perhaps with another due time, and may have ended
              * @enum {string}
              */
             result: "added" | "replaced" | "unchanged";
@@ -1978,12 +1978,12 @@ export interface components {
             errors?: components["schemas"]["TopicFault"][] | null;
             id: string;
             /**
-             * @description With state_conflict: why the job was refused
+             * @description Why the job was refused; only with state_conflict
              * @enum {string}
              */
             reason?: "newer_version" | "different_body";
             /**
-             * @description Left out if the job was refused
+             * @description What happened to the job; omitted if it was refused
              * @enum {string}
              */
             result?: "added" | "replaced" | "unchanged";
@@ -1994,61 +1994,61 @@ export interface components {
             /** Format: date-time */
             at: string;
             comment: string | null;
-            /** @description Who was away, and in whose place they agreed; empty: nobody */
+            /** @description Absent approvers for whom the user decided; empty if there were none */
             for: components["schemas"]["Approver"][];
             /** Format: int64 */
             level: number;
             name: string;
-            /** @description For which rooms; empty: all that need it */
+            /** @description Rooms that were approved; empty for all rooms that need approval */
             room_ids: number[];
             /** Format: int64 */
             user_id: number | null;
         };
         Answer: {
-            /** @description For the organizer; at most 1,000 characters */
+            /** @description Comment for the organizer; at most 1,000 characters */
             comment?: string;
             /**
-             * @description needs_action takes an answer back
+             * @description Your response; needs_action withdraws an earlier one
              * @enum {string}
              */
             response: "accepted" | "declined" | "tentative" | "needs_action";
         };
         Approval: {
-            /** @description Who agreed, at which level */
+            /** @description Approvals so far, with their level */
             agreed: components["schemas"]["Agreement"][];
-            /** @description Who is asked now, by name; empty: nobody; null: not included here */
+            /** @description Users who are asked now, by name; empty if nobody is asked, null if this response does not include them */
             approvers: components["schemas"]["Approver"][] | null;
             comment: string | null;
             /**
              * Format: date-time
-             * @description The earlier of the time-out and the start
+             * @description When the time-out ends or the meeting starts, whichever is earlier
              */
             deadline: string | null;
             /** Format: date-time */
             decided_at: string | null;
             /**
              * Format: int64
-             * @description User; null: nobody, or the time-out
+             * @description ID of the user who decided; null if nobody has, or if the time-out decided
              */
             decided_by: number | null;
-            /** @description Who was away, and in whose place decided_by decided; empty: nobody */
+            /** @description Absent approvers for whom decided_by decided; empty if there were none */
             decided_for: components["schemas"]["Approver"][];
             /**
              * Format: date-time
-             * @description When others were asked as well because it took long
+             * @description When further approvers were asked because nobody had decided
              */
             escalated_at: string | null;
             /**
              * Format: int64
-             * @description That is asked now: 1 or 2; null: none
+             * @description Approval level that is asked now: 1 or 2; null if none is
              */
             level: number | null;
             /**
-             * @description What becomes of the request at its deadline; null: nobody is asked
+             * @description What happens to the request at its deadline; null if nobody is asked
              * @enum {string|null}
              */
             on_timeout: "reject" | "approve" | null;
-            /** @description timeout, if nobody decided */
+            /** @description timeout if nobody decided in time */
             reason: string | null;
             required: boolean;
         };
@@ -2065,31 +2065,31 @@ export interface components {
             error: string;
         };
         Attendee: {
-            /** @description That came with the response; null, unless it is yours or you may change the meeting */
+            /** @description Comment on the response; null unless it is yours or you may change the meeting */
             comment: string | null;
-            /** @description Empty for a guest who was invited by phone number alone */
+            /** @description Email address; empty for a guest invited by phone number only */
             email: string;
             locale: string;
             name: string;
-            /** @description Empty, unless it is yours, you are an admin, or you organize the meeting and it is a guest's */
+            /** @description Phone number; empty unless it is yours, you are an admin, or you organize the meeting and it is a guest's */
             phone: string;
             /**
-             * @description needs_action again once the meeting has moved
+             * @description Response; resets to needs_action when the meeting moves
              * @enum {string}
              */
             response: "needs_action" | "accepted" | "declined" | "tentative";
             timezone: string;
             /**
              * Format: int64
-             * @description null: not a user of this installation
+             * @description User ID; null if the attendee is not a user of this installation
              */
             user_id: number | null;
         };
         AttendeeInput: {
-            /** @description Ignored: it is the attendee's to give */
+            /** @description Ignored: only the attendee can comment */
             comment?: string;
             /**
-             * @description May be left out if there is a phone number
+             * @description Email address; optional if there is a phone number
              * @example name@example.org
              */
             email?: string;
@@ -2097,24 +2097,24 @@ export interface components {
             locale?: string;
             name?: string;
             /**
-             * @description E.164. A guest without an e-mail address is notified by SMS
+             * @description Phone number in E.164 format. A guest without an email address is notified by SMS
              * @example +4930123456
              */
             phone?: string;
-            /** @description Ignored: it is the attendee's to give */
+            /** @description Ignored: only the attendee can respond */
             response?: string;
             /** @example Europe/Berlin */
             timezone?: string;
             /**
              * Format: int64
-             * @description Ignored: it follows from the address
+             * @description Ignored: determined by the email address
              */
             user_id?: number;
         };
         AuditActor: {
             /**
              * Format: int64
-             * @description Of a user; null: of nobody who is known
+             * @description User ID; null if the actor is not a known user
              */
             id: number | null;
             /** @enum {string} */
@@ -2127,16 +2127,16 @@ export interface components {
         };
         AuditEntry: {
             /**
-             * @description subject.verb; of meetings those of their history
+             * @description Action as subject.verb; for a meeting, the actions of its history
              * @example room.changed
              */
             action: string;
             actor: components["schemas"]["AuditActor"];
-            /** @description From which a client asked for it */
+            /** @description IP address of the client; null if no client caused the entry */
             address: string | null;
             /** Format: date-time */
             at: string;
-            /** @description By field; what is secret is masked */
+            /** @description Old and new values by field; secrets are masked */
             changes: {
                 [key: string]: components["schemas"]["AuditChange"];
             };
@@ -2147,34 +2147,34 @@ export interface components {
         };
         AuditListBody: {
             items: components["schemas"]["AuditEntry"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         AuditSubject: {
             id: string;
             /** @example room */
             kind: string;
-            /** @description As it was then; of a meeting, as it is now */
+            /** @description Name at that time; for a meeting, its current title */
             name: string;
         };
         Availability: {
-            /** @description You may book it for all that time, as things are now */
+            /** @description Whether you can currently book the room for the whole time */
             free: boolean;
             /**
              * Format: int64
-             * @description How many further reasons there are
+             * @description Number of further reasons
              */
             more_reasons?: number;
-            /** @description Somebody else has to agree to a booking */
+            /** @description Whether someone else must approve the booking */
             needs_approval: boolean;
-            /** @description Why it is not free; the first 20 */
+            /** @description Why the room is not free; at most the first 20 reasons */
             reasons: components["schemas"]["Obstacle"][];
             room: components["schemas"]["Room"];
         };
         AwayBody: {
             /**
              * Format: int64
-             * @description A manager or admin who decides meanwhile; null: nobody
+             * @description ID of the manager or admin who decides during the absence; null if there is no deputy
              */
             deputy_id?: number | null;
             /** Format: date-time */
@@ -2192,12 +2192,12 @@ export interface components {
             reason: string;
             /**
              * Format: int64
-             * @description null: a whole site
+             * @description ID of the closed room; null if a whole site is closed
              */
             room_id: number | null;
             /**
              * Format: int64
-             * @description null: one room
+             * @description ID of the closed site; null if one room is closed
              */
             site_id: number | null;
             /** Format: date-time */
@@ -2209,7 +2209,7 @@ export interface components {
         };
         BlackoutInput: {
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-11T09:00:00Z
              */
             end: string | null;
@@ -2220,97 +2220,97 @@ export interface components {
             /** Format: int64 */
             site_id?: number | null;
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T09:00:00Z
              */
             start: string | null;
             /**
-             * @description IANA, of local times; left out: the room's or the site's
+             * @description IANA time zone name for local times; defaults to that of the room or site
              * @example Europe/Berlin
              */
             timezone?: string | null;
         };
         BlackoutPatch: {
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-11T09:00:00Z
              */
             end?: string | null;
             /** @description Shown to everyone who requests the room; at most 200 characters */
             reason?: string | null;
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T09:00:00Z
              */
             start?: string | null;
             /**
-             * @description IANA, of local times; left out: the room's or the site's
+             * @description IANA time zone name for local times; defaults to that of the room or site
              * @example Europe/Berlin
              */
             timezone?: string | null;
         };
         BookingInput: {
-            /** @description At most 500 */
+            /** @description At most 500 attendees */
             attendees?: components["schemas"]["AttendeeInput"][] | null;
             /** @description At most 10,000 characters */
             description?: string | null;
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T10:00:00Z
              */
             end: string | null;
-            /** @description Admins only: pass over the rules of the rooms, not over other meetings */
+            /** @description Overrides room policies, but never other meetings; admins only */
             override?: components["schemas"]["OverrideInput"];
-            /** @description At most 10; empty: none, null: the installation's */
+            /** @description At most 10 reminders; empty for none, null for the installation's defaults */
             reminders?: components["schemas"]["ReminderInput"][] | null;
-            /** @description 1 to 50; all are taken, or none */
+            /** @description 1 to 50 room IDs; either all rooms are booked or none */
             room_ids: number[] | null;
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T09:00:00Z
              */
             start: string | null;
             /**
-             * @description IANA, of local times; null: the first room's
+             * @description IANA time zone name for local times; null for the first room's time zone
              * @example Europe/Berlin
              */
             timezone?: string | null;
             /** @description 1 to 200 characters */
             title: string | null;
             /**
-             * @description With wait: no longer than this; left out or null: than the start
+             * @description When to leave the waiting list; only with wait. Defaults to the start of the meeting if omitted or null
              * @example 2027-02-09T18:00:00Z
              */
             until?: string | null;
             /** @enum {string|null} */
             visibility?: "public" | "private" | null;
-            /** @description If a room is taken, join its waiting list: the answer is 202 with the waiting list entry */
+            /** @description Whether to join the waiting list if a room is taken; the response is then 202 with the waiting list entry */
             wait?: boolean | null;
         };
         Busy: {
             /**
              * Format: int64
-             * @description null: a meeting or an offer
+             * @description ID of the blackout; null for a meeting or an offer
              */
             blackout_id: number | null;
             /** Format: date-time */
             end: string;
             /**
              * Format: int64
-             * @description null: a blackout, or an offer to somebody who waits
+             * @description ID of the meeting; null for a blackout or for an offer to someone on the waiting list
              */
             meeting_id: number | null;
             /**
              * Format: date-time
-             * @description Buffers included
+             * @description Start including buffers
              */
             start: string;
             /**
-             * @description Of the meeting; blackout: the room is closed
+             * @description Status of the meeting; blackout if the room is closed
              * @enum {string}
              */
             status: "pending" | "confirmed" | "in_progress" | "ended" | "blackout";
-            /** @description Busy, if the meeting is private; of a blackout its reason */
+            /** @description Title of the meeting, or Busy if it is private; the reason of a blackout */
             title: string;
         };
         Change: {
@@ -2320,7 +2320,7 @@ export interface components {
         ChangedZone: {
             /**
              * Format: date-time
-             * @description When a server noticed it at its start
+             * @description When a server first noticed the change at startup
              */
             changed_at: string;
             /** @example America/Sao_Paulo */
@@ -2328,14 +2328,14 @@ export interface components {
         };
         CheckIn: {
             /**
-             * @description After the start, until the room is released
+             * @description How long after the start the room is released without a check-in
              * @example 10m
              */
             grace: string;
-            /** @description The installation's (booking.check_in), and follows it */
+            /** @description Whether the room follows the installation's setting, booking.check_in */
             inherited: boolean;
             /**
-             * @description Before the start
+             * @description How long before the start check-in opens
              * @example 15m
              */
             opens: string;
@@ -2350,25 +2350,25 @@ export interface components {
         };
         ChoiceInput: {
             /**
-             * @description As a preview returns it
+             * @description The original_start returned by a preview
              * @example 2027-02-17T08:00:00Z
              */
             original_start: string;
-            /** @description 1 to 50, in place of the series' */
+            /** @description 1 to 50 room IDs that replace the rooms of the series */
             room_ids: number[] | null;
         };
         ComingJob: {
             /** @example meeting.start */
             job: string;
-            /** @description What becomes due in each minute from then on; in the first also what is due already */
+            /** @description Number of messages due in each minute; the first minute includes those that are overdue */
             minutes: number[];
-            /** @description There is more, later than what was counted */
+            /** @description Whether further messages are due that were not counted */
             more: boolean;
         };
         ComingView: {
             /**
              * Format: date-time
-             * @description A whole minute
+             * @description Start of the hour, a whole minute
              */
             from: string;
             items: components["schemas"]["ComingJob"][];
@@ -2378,22 +2378,22 @@ export interface components {
             comment?: string;
         };
         ConfigAnswerBody: {
-            /** @description Time zones with other rules than when meetings were booked; punctual zones check lists the meetings */
+            /** @description Time zones whose rules have changed since meetings were booked; punctual zones check lists the meetings */
             changed_zones: components["schemas"]["ChangedZone"][];
-            /** @description That was read by this process */
+            /** @description Path of the configuration file that this process read */
             file: string;
-            /** @description Each setting with what there is to know of it, in the order of config.yaml */
+            /** @description Details of each setting, in the order of config.yaml */
             keys: components["schemas"]["ConfigKey"][];
             /**
              * Format: date-time
              * @description When the file was last read and accepted
              */
             loaded_at: string;
-            /** @description Why the file as it is now is not in force; null: it is */
+            /** @description Why the current content of the file was refused; null if it is in force */
             refused: components["schemas"]["RefusedConfig"] | null;
-            /** @description Keys whose new value waits for a restart */
+            /** @description Keys whose new value takes effect after a restart */
             restart: string[];
-            /** @description As in config.yaml; what may hold a secret is masked */
+            /** @description Settings in the structure of config.yaml; values that may hold a secret are masked */
             settings: {
                 [key: string]: unknown;
             };
@@ -2401,15 +2401,15 @@ export interface components {
         ConfigFileFault: {
             /** Format: int64 */
             column: number;
-            /** @description The lines around it, secrets masked */
+            /** @description The surrounding lines, with secrets masked */
             excerpt: string;
             /**
              * Format: int64
-             * @description 0: it has none
+             * @description Line in the file; 0 if the fault has no line
              */
             line: number;
             message: string;
-            /** @description The file, or the variable of the environment */
+            /** @description The file or environment variable with the fault */
             source: string;
         };
         ConfigKey: {
@@ -2419,90 +2419,90 @@ export interface components {
             /** @enum {string} */
             kind: "text" | "number" | "boolean" | "duration" | "rate" | "schedule" | "list" | "mapping";
             origin: components["schemas"]["ConfigOrigin"];
-            /** @description A running server does not take over a change */
+            /** @description Whether a change takes effect only after a restart */
             restart: boolean;
-            /** @description Its value is masked */
+            /** @description Whether the value is masked */
             secret: boolean;
-            /** @description As it was last accepted */
+            /** @description Value that was last accepted */
             value: unknown;
-            /** @description This process still runs with another value, until it is restarted */
+            /** @description Whether this process still uses the previous value until it restarts */
             waits: boolean;
         };
         ConfigOrigin: {
             /**
              * Format: int64
-             * @description Of the file
+             * @description Column in the file
              */
             column?: number;
             /** @enum {string} */
             kind: "default" | "file" | "environment";
             /**
              * Format: int64
-             * @description Of the file
+             * @description Line in the file
              */
             line?: number;
-            /** @description Of the environment */
+            /** @description Environment variable that sets the value */
             variable?: string;
         };
         ConfigPlan: {
             /**
              * Format: int64
-             * @description That are not over, which were looked at
+             * @description Number of meetings checked: all that have not ended
              */
             meetings: number;
-            /** @description Booked meetings that a new rule would refuse; they stay */
+            /** @description Booked meetings that break a new rule; they stay booked */
             refusals: components["schemas"]["PlannedRefusal"][];
-            /** @description That would go out at another time, by other channels, or no more */
+            /** @description Reminders that would go out at another time, through other channels, or not at all */
             reminders: components["schemas"]["PlannedReminder"][];
-            /** @description Waiting ones for which the settings have another time-out; each keeps the one it was made with */
+            /** @description Pending requests for which the new settings have another time-out; each keeps its own */
             requests: components["schemas"]["PlannedRequest"][];
-            /** @description That differ */
+            /** @description Settings that differ */
             settings: components["schemas"]["PlannedSetting"][];
         };
         CreateTokenInputBody: {
             /**
              * Format: date-time
-             * @description Left out: after auth.token_ttl of the configuration
+             * @description When the token expires; defaults to auth.token_ttl from now
              */
             expires_at?: string;
-            /** @description What it is for */
+            /** @description What the token is for */
             name: string;
-            /** @description Omitted: all rights of the user */
+            /** @description What the token may do; if omitted, it has all rights of the user */
             scopes?: string[];
         };
         CreateTokenOutputBody: {
             /** Format: int64 */
             id: number;
-            /** @description The secret; returned only here */
+            /** @description The secret token; returned only once */
             token: string;
         };
         CreateUserInputBody: {
             email: string;
-            /** @description BCP 47 language tag; default: en */
+            /** @description BCP 47 language tag; defaults to en */
             locale?: string;
             name: string;
             /**
              * Format: password
-             * @description At least 8 characters, and not a common password, a sequence, or the user's name or address; if omitted, the user cannot sign in with a password
+             * @description At least 8 characters, and not a common password, a sequence, or the user's name or address. If omitted, the user cannot sign in with a password
              */
             password?: string;
             /** @description International format, such as +4930123 */
             phone?: string;
             /** @enum {string} */
             role: "member" | "manager" | "admin";
-            /** @description IANA name; default: the time zone of the installation */
+            /** @description IANA time zone name; defaults to the installation's time zone */
             timezone?: string;
         };
         CreateUserTokenInputBody: {
             /**
              * Format: date-time
-             * @description Left out: after auth.token_ttl of the configuration
+             * @description When the token expires; defaults to auth.token_ttl from now
              */
             expires_at?: string;
-            /** @description What it is for */
+            /** @description What the token is for */
             name: string;
             /**
-             * @description topics:produce, topics:consume or topics:admin; append a colon and a name to limit it to one topic
+             * @description topics:produce, topics:consume or topics:admin; append a colon and a topic name to limit it to that topic
              * @example [
              *       "topics:produce:orders"
              *     ]
@@ -2513,7 +2513,7 @@ export interface components {
             /** @default true */
             active: boolean;
             /**
-             * @description Event types such as meeting.started; omitted or empty: all
+             * @description Event types to post, such as meeting.started; all types if omitted or empty
              * @example [
              *       "meeting.created",
              *       "meeting.cancelled"
@@ -2522,11 +2522,11 @@ export interface components {
             events?: string[] | null;
             /**
              * Format: password
-             * @description Signs each post; 16 to 200 printable ASCII characters. Omitted: the response contains a generated one
+             * @description Key that signs each request, 16 to 200 printable ASCII characters; generated and returned if omitted
              */
             secret?: string;
             /**
-             * @description http or https; the host must be public, unless topics.allow_networks allows it
+             * @description An http or https URL; the host must be public unless topics.allow_networks allows it
              * @example https://desk.example.org/hooks/punctual
              */
             url: string;
@@ -2545,7 +2545,7 @@ export interface components {
             start: string;
         };
         DateError: {
-            /** @description What it would be, in the same form */
+            /** @description The requested value, in the same form as limit */
             actual?: unknown;
             /** Format: int64 */
             blackout_id?: number;
@@ -2556,28 +2556,28 @@ export interface components {
             limit?: unknown;
             location: string;
             message: string;
-            /** @description Of a quota: day, week or month */
+            /** @description Period of the quota: day, week or month */
             per?: string;
-            /** @description Of a blackout */
+            /** @description Reason of the blackout */
             reason?: string;
             /**
              * Format: int64
-             * @description Whose rule it is; left out: the installation's
+             * @description Room whose rule was broken; omitted for a rule of the installation
              */
             room_id?: number;
             /**
              * Format: date-time
-             * @description Of the blackout, or of the period that a quota counts in
+             * @description Start of the blackout, or of the quota's period
              */
             start?: string;
-            /** @description Of a quota: what the person's other meetings take */
+            /** @description What the person's other meetings use of the quota */
             used?: unknown;
         };
         DateInput: {
             /** @enum {string} */
             on_conflict?: "fail" | "other_room";
             /**
-             * @description When the rule has it
+             * @description The date's start according to the rule
              * @example 2027-02-17T08:00:00Z
              */
             original_start: string;
@@ -2589,7 +2589,7 @@ export interface components {
             dead_at: string;
             /**
              * Format: date-time
-             * @description When it was discarded; lists no longer show it
+             * @description When the dead letter was discarded; lists no longer include it
              */
             discarded_at: string | null;
             /** Format: date-time */
@@ -2604,28 +2604,28 @@ export interface components {
             key: string;
             /**
              * Format: int64
-             * @description That it is about
+             * @description ID of the meeting that the message is about
              */
             meeting_id?: number;
-            /** @description The message's body; most are empty and refer to a row by the key */
+            /** @description Body of the message; usually empty, because the key refers to a database row */
             payload: string | null;
-            /** @description The queue holds it, too; null fields below are of one that it forgot */
+            /** @description Whether the queue still has the message; if not, the fields below are null */
             queued: boolean;
             /** Format: int64 */
             version: number;
         };
         DeadFilterBody: {
-            /** @description Whose error has this in it, in upper or lower case */
+            /** @description Text in the error; ignores case */
             error_contains?: string;
             /**
-             * @description These alone; nothing else may be given
+             * @description Only these dead letters; cannot be combined with other fields
              * @example [
              *       "notify.email:42"
              *     ]
              */
             ids?: string[] | null;
             /**
-             * @description Of this strategy only
+             * @description Only dead letters of this strategy
              * @example notify.email
              */
             job?: string;
@@ -2642,7 +2642,7 @@ export interface components {
             key: string;
             /**
              * Format: int64
-             * @description That it is about
+             * @description ID of the meeting that the message is about
              */
             meeting_id?: number;
             /** Format: int64 */
@@ -2650,12 +2650,12 @@ export interface components {
         };
         DeadListBody: {
             items: components["schemas"]["DeadJobView"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         DeadOutputBody: {
             items: components["schemas"]["DeadTopicJob"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         DeadTopicJob: {
@@ -2673,7 +2673,7 @@ export interface components {
         };
         DeliveriesOutputBody: {
             items: components["schemas"]["Delivery"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         Delivery: {
@@ -2687,25 +2687,25 @@ export interface components {
             event: string;
             /**
              * Format: int64
-             * @description The same as in the event stream
+             * @description ID of the event, the same as in the event stream
              */
             event_id: number;
             /**
              * Format: date-time
-             * @description When the delivery fails if not accepted
+             * @description When the delivery fails unless it has been accepted
              */
             expires: string;
             /** Format: int64 */
             id: number;
             last_error: string | null;
             /**
-             * @description failed: not accepted in time. skipped: the meeting was deleted, or the webhook was inactive
+             * @description State of the delivery. failed: not accepted in time. skipped: the meeting was deleted, or the webhook was inactive
              * @enum {string}
              */
             state: "pending" | "delivered" | "failed" | "skipped";
             /**
              * Format: int64
-             * @description HTTP status of the last response; null: none
+             * @description HTTP status of the last response; null if there was none
              */
             status: number | null;
             /** Format: date-time */
@@ -2724,41 +2724,41 @@ export interface components {
         DiscardedBody: {
             /**
              * Format: int64
-             * @description How many are given up
+             * @description Number of dead letters discarded
              */
             discarded: number;
         };
         Door: {
-            /** @description The same, with when it would end: on the grid of the room */
+            /** @description The same durations, each with the end of the meeting, aligned to the room's booking interval */
             book: components["schemas"]["DoorChoice"][];
-            /** @description For how long one may book now */
+            /** @description Durations in minutes for which the room can be booked now */
             book_minutes: number[];
-            /** @description Where people book the room on a device of their own */
+            /** @description Page for booking the room on another device */
             book_url: string;
-            /** @description When the room cannot be booked, today and the week after it, by start; they may overlap */
+            /** @description Times within the next week at which the room cannot be booked, sorted by start; they may overlap */
             closed: components["schemas"]["DoorClosure"][];
-            /** @description The meeting that takes place or is expected; left out: none */
+            /** @description Current or expected meeting; omitted if there is none */
             current?: components["schemas"]["DoorMeeting"];
-            /** @description Today in the room's zone; later days are not included */
+            /** @description Today in the room's time zone */
             day: components["schemas"]["DoorDay"];
-            /** @description To show as a QR code: whoever opens it checks in */
+            /** @description Code to show as a QR code; opening it checks in to the meeting */
             door_code: components["schemas"]["DoorCode"];
             /**
              * Format: date-time
-             * @description By the server's clock
+             * @description Current time of the server
              */
             now: string;
             room: components["schemas"]["DoorRoom"];
             /**
-             * @description expected: a meeting begins soon, people may check in
+             * @description State of the room; expected if a meeting starts soon and check-in is open
              * @enum {string}
              */
             state: "free" | "expected" | "in_use" | "closed";
-            /** @description By start */
+            /** @description Meetings of today, sorted by start */
             today: components["schemas"]["DoorMeeting"][];
             /**
              * Format: date-time
-             * @description When the state ends, as things are; null: not today, or if it is closed not within a week
+             * @description When the state is expected to change; null if not today, or if the room is closed for at least a week
              */
             until: string | null;
         };
@@ -2768,7 +2768,7 @@ export interface components {
              * @enum {integer}
              */
             minutes: 15 | 30 | 60;
-            /** @description Booked at the door, if it is left out */
+            /** @description Title; defaults to Booked at the door */
             title?: string | null;
         };
         DoorChoice: {
@@ -2786,15 +2786,15 @@ export interface components {
         DoorClosure: {
             /**
              * Format: date-time
-             * @description null: not within a week
+             * @description End of the closure; null if it lasts at least a week
              */
             end: string | null;
             /**
-             * @description hours: outside of its opening hours; inactive: it takes no meetings
+             * @description Why the room is closed. hours: outside the opening hours. inactive: it takes no meetings
              * @enum {string}
              */
             kind: "blackout" | "hours" | "inactive";
-            /** @description Of a blackout */
+            /** @description Reason of the blackout */
             reason: string;
             /** Format: date-time */
             start: string;
@@ -2802,10 +2802,10 @@ export interface components {
         DoorCode: {
             /**
              * Format: date-time
-             * @description When the code expires; fetch the next one before then
+             * @description When the link expires; fetch the next one before then
              */
             until: string;
-            /** @description Whoever opens it checks in to the meeting that takes place there, without signing in */
+            /** @description Link that checks in to the current meeting in the room without signing in */
             url: string;
         };
         DoorDay: {
@@ -2821,7 +2821,7 @@ export interface components {
             id: number;
             /**
              * Format: date-time
-             * @description To the minute; null: never
+             * @description When the device was last used, to the minute; null if never
              */
             last_used_at: string | null;
             name: string;
@@ -2836,12 +2836,12 @@ export interface components {
         DoorMeeting: {
             /**
              * Format: date-time
-             * @description Until when somebody must check in; null: nobody has to
+             * @description Deadline for checking in; null if no check-in is required
              */
             check_in_by: string | null;
             /**
              * Format: date-time
-             * @description From when one may check in
+             * @description When check-in opens
              */
             check_in_from: string;
             /** Format: date-time */
@@ -2850,39 +2850,39 @@ export interface components {
             end: string;
             /**
              * Format: date-time
-             * @description null: it goes on, or is to come
+             * @description When the meeting ended; null if it has not
              */
             ended_at: string | null;
-            /** @description By how much it may be extended now, as far as rules and bookings allow */
+            /** @description Possible extensions, within the room's policies and other bookings */
             extend: components["schemas"]["DoorChoice"][];
             /** Format: int64 */
             id: number;
-            /** @description What may be done to it here and now: check_in, end, extend */
+            /** @description What the device can do with the meeting now: check_in, end or extend */
             may: string[];
-            /** @description Their name; empty, if the meeting is private */
+            /** @description Name of the organizer; empty if the meeting is private */
             organizer: string;
             private: boolean;
             /** Format: date-time */
             start: string;
             status: string;
-            /** @description Busy, if the meeting is private */
+            /** @description Title; Busy if the meeting is private */
             title: string;
         };
         DoorPair: {
             /**
-             * @description Of POST /rooms/{id}/door/pairing
+             * @description Code returned by POST /rooms/{id}/door/pairing
              * @example 482913507266
              */
             code: string;
             /**
-             * @description Of the device, for those who look at the list
+             * @description Name of the device, shown in the list of devices
              * @example Tablet 7
              */
             name?: string | null;
         };
         DoorPairing: {
             /**
-             * @description For POST /door/pair; good for one device
+             * @description Code for POST /door/pair, valid for one device
              * @example 482913507266
              */
             code: string;
@@ -2892,7 +2892,7 @@ export interface components {
         DoorRoom: {
             /**
              * Format: int64
-             * @description 0: unknown
+             * @description Number of seats; 0 if unknown
              */
             capacity: number;
             features: string[];
@@ -2900,23 +2900,23 @@ export interface components {
             /** Format: int64 */
             id: number;
             name: string;
-            /** @description In force */
+            /** @description Effective time zone */
             timezone: string;
         };
         DoorToken: {
             /**
              * Format: int64
-             * @description Of the device
+             * @description ID of the device
              */
             id: number;
             room: components["schemas"]["NamedRef"];
-            /** @description For the header Authorization: Bearer; shown only once, valid until the device is removed */
+            /** @description Bearer token for the Authorization header; returned only once, valid until the device is removed */
             token: string;
         };
         EffectiveBlackout: {
-            /** @description Meetings in the way, those whose move into it waits for a decision (pending_change) included, the first 500 by start; none is changed */
+            /** @description Meetings that overlap the blackout, including pending moves into it (pending_change); the first 500, sorted by start. None of them is changed */
             affected: components["schemas"]["Meeting"][];
-            /** @description There are more than affected lists; after these are resolved, send an empty PATCH to list the next ones */
+            /** @description Whether more meetings overlap than affected lists. Resolve those, then send an empty PATCH to list the next ones */
             affected_more: boolean;
             /** Format: date-time */
             created_at: string;
@@ -2927,12 +2927,12 @@ export interface components {
             reason: string;
             /**
              * Format: int64
-             * @description null: a whole site
+             * @description ID of the closed room; null if a whole site is closed
              */
             room_id: number | null;
             /**
              * Format: int64
-             * @description null: one room
+             * @description ID of the closed site; null if one room is closed
              */
             site_id: number | null;
             /** Format: date-time */
@@ -2947,12 +2947,12 @@ export interface components {
             at: string;
             /**
              * Format: int64
-             * @description Rises; the same for everybody
+             * @description Increasing ID, the same for all clients
              */
             id: number;
-            /** @description Rooms in which the meeting was before, and is not now */
+            /** @description IDs of the rooms that the meeting has left */
             left_room_ids?: number[] | null;
-            /** @description As it is now and as you may see it, without telephone numbers and what people said with their answers */
+            /** @description The meeting as you may see it now, without phone numbers and comments of attendees */
             meeting: components["schemas"]["Meeting"];
             /** @enum {string} */
             type: "meeting.created" | "meeting.confirmed" | "meeting.rejected" | "meeting.changed" | "meeting.cancelled" | "meeting.started" | "meeting.ended" | "meeting.released" | "meeting.checked_in" | "meeting.responded";
@@ -2968,24 +2968,24 @@ export interface components {
         };
         Extension: {
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T10:30:00Z
              */
             end: string | null;
-            /** @description Admins only: pass over the rules of the rooms, not over other meetings */
+            /** @description Overrides room policies, but never other meetings; admins only */
             override?: components["schemas"]["OverrideInput"];
-            /** @description IANA, of a local time; null: the meeting's */
+            /** @description IANA time zone name for a local time; null for the meeting's time zone */
             timezone?: string | null;
         };
         FailInputBody: {
-            /** @description There must be no further attempt */
+            /** @description Whether to give up instead of retrying */
             dead?: boolean;
             /**
              * Format: int64
-             * @description Until the next attempt; without it longer from attempt to attempt, 1 s to 5 min
+             * @description Delay before the next attempt; if omitted, it grows with each attempt from 1 s to 5 min
              */
             delay_ms?: number;
-            /** @description Its first 4,000 bytes are kept */
+            /** @description Error message; the first 4,000 bytes are stored */
             error?: string;
             lease: string;
         };
@@ -2996,23 +2996,23 @@ export interface components {
             id: number;
             /**
              * Format: date-time
-             * @description To the minute; null: never
+             * @description When the feed was last used, to the minute; null if never
              */
             last_used_at: string | null;
             name: string;
-            /** @description My private meetings have their titles, and not only Busy */
+            /** @description Whether titles of the user's private meetings are shown instead of Busy */
             private_titles: boolean;
-            /** @description null: my own meetings */
+            /** @description Room of the feed; null for the user's own meetings */
             room: components["schemas"]["RoomRef"] | null;
         };
         FeedInput: {
-            /** @description What it is for; left out: Calendar */
+            /** @description What the feed is for; defaults to Calendar */
             name?: string | null;
-            /** @description Include the titles of my private meetings; a room's calendar never includes private titles */
+            /** @description Whether to include the titles of your private meetings; a room's feed never includes private titles */
             private_titles?: boolean | null;
             /**
              * Format: int64
-             * @description Of a room; left out or null: my own meetings
+             * @description Room of the feed; omit or set to null for your own meetings
              */
             room_id?: number | null;
         };
@@ -3023,13 +3023,13 @@ export interface components {
             items: components["schemas"]["TopicResult"][];
         };
         Grid: {
-            /** @description That take up the rooms, or did; by start */
+            /** @description Meetings that occupy or occupied the rooms, sorted by start */
             meetings: components["schemas"]["GridMeeting"][];
-            /** @description For more rooms; null: these are all */
+            /** @description Cursor of the next page of rooms; null on the last page */
             next_cursor: string | null;
-            /** @description By name */
+            /** @description Rooms, sorted by name */
             rooms: components["schemas"]["GridRoom"][];
-            /** @description Of the rooms, by name */
+            /** @description Sites of the rooms, sorted by name */
             sites: components["schemas"]["GridSite"][];
         };
         GridBlackout: {
@@ -3049,7 +3049,7 @@ export interface components {
             start: string;
         };
         GridMeeting: {
-            /** @description Left out: nobody has to check in */
+            /** @description Check-in state; omitted if no check-in is required */
             check_in?: components["schemas"]["MeetingCheckIn"];
             /** Format: date-time */
             checked_in_at?: string;
@@ -3057,11 +3057,11 @@ export interface components {
             end: string;
             /** Format: int64 */
             id: number;
-            /** @description What it takes of rooms with buffers */
+            /** @description Times for which the meeting occupies rooms, including buffers */
             occupied?: components["schemas"]["GridOccupancy"][] | null;
-            /** @description Empty, if the meeting is private and you may not see it */
+            /** @description Organizer; empty if the meeting is private and you may not see it */
             organizer: components["schemas"]["GridOrganizer"];
-            /** @description Where the meeting is to move once that is decided */
+            /** @description Requested new time or rooms, waiting for approval */
             pending_change?: components["schemas"]["GridChange"];
             room_ids: number[];
             /** Format: int64 */
@@ -3069,11 +3069,11 @@ export interface components {
             /** Format: date-time */
             start: string;
             /**
-             * @description As it is at this instant
+             * @description Current status
              * @enum {string}
              */
             status: "pending" | "confirmed" | "in_progress" | "ended" | "rejected" | "cancelled" | "released";
-            /** @description Busy, if the meeting is private and you may not see it */
+            /** @description Title; Busy if the meeting is private and you may not see it */
             title: string;
             /** Format: int64 */
             version: number;
@@ -3098,16 +3098,16 @@ export interface components {
             /** @example 5m */
             buffer_after: string;
             /**
-             * @description Kept free before a meeting
+             * @description Time kept free before a meeting
              * @example 0s
              */
             buffer_before: string;
             /**
              * Format: int64
-             * @description 0: unknown
+             * @description Number of seats; 0 if unknown
              */
             capacity: number;
-            /** @description Outside of its opening hours */
+            /** @description Times outside the opening hours */
             closed: components["schemas"]["Interval"][];
             features: string[];
             floor: string;
@@ -3118,16 +3118,16 @@ export interface components {
             /** @example 15m */
             min_duration: string;
             name: string;
-            /** @description Somebody decides on bookings */
+            /** @description Whether bookings need approval */
             needs_approval: boolean;
             /** Format: int64 */
             site_id: number | null;
             /**
-             * @description Starts and ends are on this grid, counted from midnight in the room's zone; null: none
+             * @description Interval at which meetings may start and end, counted from midnight in the room's time zone; null for any time
              * @example 15m
              */
             step: string | null;
-            /** @description The zone in force */
+            /** @description Effective time zone */
             timezone: string;
             /** Format: int64 */
             version: number;
@@ -3141,12 +3141,12 @@ export interface components {
         HistoryActor: {
             /**
              * Format: int64
-             * @description Of a user
+             * @description User ID
              */
             id?: number;
             /** @enum {string} */
             kind: "user" | "timer" | "system";
-            /** @description Of a user, or of the delay job */
+            /** @description Name of the user or of the delay job */
             name: string;
         };
         HistoryEntry: {
@@ -3155,11 +3155,11 @@ export interface components {
             actor: components["schemas"]["HistoryActor"];
             /** Format: date-time */
             at: string;
-            /** @description By field */
+            /** @description Old and new values by field */
             changes: {
                 [key: string]: components["schemas"]["Change"];
             };
-            /** @description timeout, or what was said */
+            /** @description timeout, or the reason that was given */
             reason: string | null;
         };
         Interval: {
@@ -3175,11 +3175,11 @@ export interface components {
         JobListBody: {
             items: components["schemas"]["JobView"][];
             /**
-             * @description What the queue lives in; fallback: Redis is away and one process works from memory. Any other one counts what the database has, without what is being handled
+             * @description What stores the queue. fallback: Redis is unavailable and one process works from memory; other processes then count what the database holds, without messages being handled
              * @enum {string}
              */
             mode: "memory" | "redis" | "fallback";
-            /** @description Jobs with messages in the queue but without a strategy in this version, the first 100 by name. Nothing handles these messages */
+            /** @description The first 100 jobs, by name, with messages in the queue but without a strategy in this version. Nothing handles these messages */
             unknown: components["schemas"]["UnknownJobView"][];
         };
         JobSettings: {
@@ -3191,26 +3191,26 @@ export interface components {
             lease: string;
             /**
              * Format: int64
-             * @description -1: no limit
+             * @description Maximum number of attempts; -1 for no limit
              */
             max_attempts: number;
             /** @example 5m */
             max_runtime: string;
             /**
              * Format: double
-             * @description Executions per second and process; 0: no limit
+             * @description Maximum executions per second in each process; 0 for no limit
              */
             rate: number;
         };
         JobView: {
             /**
              * Format: int64
-             * @description Given up
+             * @description Messages that were given up
              */
             dead: number;
             /**
              * Format: int64
-             * @description Waiting for their time, of those within the loader's horizon
+             * @description Messages within the loader's horizon that are not due yet
              */
             delayed: number;
             /** @example meeting.start */
@@ -3223,22 +3223,22 @@ export interface components {
             paused: boolean;
             /**
              * Format: date-time
-             * @description Since when
+             * @description When the strategy was paused
              */
             paused_at?: string;
             /**
-             * @description By whom
+             * @description User who paused the strategy
              * @example root@example.org
              */
             paused_by?: string;
             /**
              * Format: int64
-             * @description Due, waiting for a handler
+             * @description Messages that are due and wait for a handler
              */
             ready: number;
             /**
              * Format: int64
-             * @description Being handled
+             * @description Messages being handled
              */
             reserved: number;
             settings: components["schemas"]["JobSettings"];
@@ -3248,7 +3248,7 @@ export interface components {
             count: number;
             /**
              * Format: double
-             * @description And later than the bucket before; null: later than all
+             * @description Upper bound of the bucket, which starts where the previous one ends; null for the last bucket, which has none
              */
             up_to_seconds: number | null;
         };
@@ -3257,7 +3257,7 @@ export interface components {
             count: number;
             histogram: components["schemas"]["LateBucket"][];
             /**
-             * @description topic.*: all topics but the first hundred
+             * @description Name of the strategy; topic.* stands for all topics after the first hundred
              * @example meeting.start
              */
             job: string;
@@ -3271,9 +3271,9 @@ export interface components {
             p99_seconds: number | null;
         };
         LatenessOfMeeting: {
-            /** @description From their end to when it was applied; without those that people ended */
+            /** @description How late ends were applied, without meetings that a user ended */
             ended: components["schemas"]["LatenessView"];
-            /** @description From their start to when it was applied */
+            /** @description How late starts were applied */
             started: components["schemas"]["LatenessView"];
         };
         LatenessOfTime: {
@@ -3305,20 +3305,20 @@ export interface components {
             p99_seconds: number | null;
         };
         ListJobsOutputBody: {
-            /** @description Delayed, ready and reserved jobs by due time, others by id */
+            /** @description Delayed, ready and reserved jobs are sorted by due time, others by ID */
             items: components["schemas"]["ListedTopicJob"][];
-            /** @description For the next page, which may hold fewer than limit; null on the last */
+            /** @description Cursor of the next page; null on the last page. A page may hold fewer items than limit */
             next_cursor: string | null;
         };
         ListOutputBody: {
             items: components["schemas"]["Notification"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListedTopicJob: {
             /**
              * Format: int64
-             * @description Deliveries so far
+             * @description Number of deliveries so far
              */
             attempts: number;
             /** Format: date-time */
@@ -3333,7 +3333,7 @@ export interface components {
             lease_until?: string;
             /**
              * Format: int64
-             * @description -1: no limit
+             * @description Maximum number of deliveries; -1 for no limit
              */
             max_attempts: number;
             /** @enum {string} */
@@ -3347,77 +3347,77 @@ export interface components {
         };
         ListingAvailability: {
             items: components["schemas"]["Availability"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingBlackout: {
             items: components["schemas"]["Blackout"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingBusy: {
             items: components["schemas"]["Busy"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingDoorDevice: {
             items: components["schemas"]["DoorDevice"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingFeed: {
             items: components["schemas"]["Feed"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingHistoryEntry: {
             items: components["schemas"]["HistoryEntry"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingMeeting: {
             items: components["schemas"]["Meeting"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingMeetingNotification: {
             items: components["schemas"]["MeetingNotification"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingPersonRef: {
             items: components["schemas"]["PersonRef"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingRoom: {
             items: components["schemas"]["Room"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingRoomDays: {
             items: components["schemas"]["RoomDays"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingSeries: {
             items: components["schemas"]["Series"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingSite: {
             items: components["schemas"]["Site"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingSuggestion: {
             items: components["schemas"]["Suggestion"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         ListingWait: {
             items: components["schemas"]["Wait"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         LoginInputBody: {
@@ -3433,30 +3433,30 @@ export interface components {
             checked_in_at: string | null;
             /** Format: date-time */
             created_at: string;
-            /** @description The reminders follow the installation's */
+            /** @description Whether the reminders follow the installation's defaults */
             default_reminders: boolean;
             description: string;
             /** Format: date-time */
             end: string;
             /**
              * Format: date-time
-             * @description When the end was applied
+             * @description When the meeting was marked as ended
              */
             ended_at: string | null;
             /** Format: int64 */
             id: number;
-            /** @description Empty, if the meeting is private and you may not see it */
+            /** @description Organizer; empty if the meeting is private and you may not see it */
             organizer: components["schemas"]["Organizer"];
             /** Format: date-time */
             original_start: string | null;
-            /** @description Where the meeting is to move once that is decided; until then it stays where it is. null: nowhere */
+            /** @description Requested new time or rooms, waiting for approval; until then the meeting keeps its own. null if no change is pending */
             pending_change: components["schemas"]["PendingChange"] | null;
             reminders: components["schemas"]["Reminder"][];
             room_ids: number[];
             rooms: components["schemas"]["RoomRef"][];
             /**
              * Format: int64
-             * @description Rises with every change of time or room
+             * @description Number that increases with every change of time or room
              */
             schedule_version: number;
             /** Format: int64 */
@@ -3465,17 +3465,17 @@ export interface components {
             start: string;
             /**
              * Format: date-time
-             * @description When the start was applied
+             * @description When the meeting was marked as started
              */
             started_at: string | null;
             /**
-             * @description As it is at this instant
+             * @description Current status
              * @enum {string}
              */
             status: "pending" | "confirmed" | "in_progress" | "ended" | "rejected" | "cancelled" | "released";
-            /** @description The zone its times were given in, or its first room's */
+            /** @description Time zone in which the times were entered, or that of the first room */
             timezone: string;
-            /** @description Busy, if the meeting is private and you may not see it */
+            /** @description Title; Busy if the meeting is private and you may not see it */
             title: string;
             /** Format: date-time */
             updated_at: string;
@@ -3487,16 +3487,16 @@ export interface components {
         MeetingCheckIn: {
             /** Format: date-time */
             opens_at: string | null;
-            /** @description Its rooms are released at until, unless somebody checks in */
+            /** @description Whether the rooms are released at until unless someone checks in */
             required: boolean;
             /**
              * Format: date-time
-             * @description null: nobody has to check in
+             * @description Deadline for checking in; null if no check-in is required
              */
             until: string | null;
         };
         MeetingNotification: {
-            /** @description Empty for a phone number, unless it is yours, you are an admin, or you organize the meeting and it is a guest's */
+            /** @description Address. A phone number is empty unless it is yours, you are an admin, or you organize the meeting and it is a guest's */
             address: string;
             /** Format: int64 */
             attempts: number;
@@ -3508,9 +3508,9 @@ export interface components {
             due: string;
             /** Format: int64 */
             id: number;
-            /** @description reminder, invitation, change, cancellation, approval_request, decision ... */
+            /** @description Kind of notification, such as reminder, invitation, change, cancellation, approval_request or decision */
             kind: string;
-            /** @description null where address is hidden */
+            /** @description Why the last attempt failed; null if the address is hidden */
             last_error: string | null;
             /** Format: int64 */
             meeting_id: number;
@@ -3518,7 +3518,7 @@ export interface components {
             name: string;
             /** Format: date-time */
             sent_at: string | null;
-            /** @description pending, sending, sent, failed, skipped, skipped_late, cancelled or superseded */
+            /** @description One of pending, sending, sent, failed, skipped, skipped_late, cancelled and superseded */
             state: string;
             /** Format: date-time */
             updated_at: string;
@@ -3526,28 +3526,28 @@ export interface components {
             user_id: number | null;
         };
         MeetingPatch: {
-            /** @description At most 500 */
+            /** @description At most 500 attendees */
             attendees?: components["schemas"]["AttendeeInput"][] | null;
             /** @description At most 10,000 characters */
             description?: string | null;
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T10:00:00Z
              */
             end?: string | null;
-            /** @description Admins only: pass over the rules of the rooms, not over other meetings */
+            /** @description Overrides room policies, but never other meetings; admins only */
             override?: components["schemas"]["OverrideInput"];
-            /** @description At most 10; empty: none, null: the installation's */
+            /** @description At most 10 reminders; empty for none, null for the installation's defaults */
             reminders?: components["schemas"]["ReminderInput"][] | null;
-            /** @description 1 to 50; all are taken, or none */
+            /** @description 1 to 50 room IDs; either all rooms are booked or none */
             room_ids?: number[] | null;
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T09:00:00Z
              */
             start?: string | null;
             /**
-             * @description IANA, of local times; null: the first room's
+             * @description IANA time zone name for local times; null for the first room's time zone
              * @example Europe/Berlin
              */
             timezone?: string | null;
@@ -3558,7 +3558,7 @@ export interface components {
         };
         MessageListBody: {
             items: components["schemas"]["MessageView"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         MessageView: {
@@ -3579,7 +3579,7 @@ export interface components {
             version: number;
             /**
              * Format: date-time
-             * @description Later than due after a failure
+             * @description When the message is tried next; later than due after a failure
              */
             waits_until: string | null;
         };
@@ -3595,51 +3595,51 @@ export interface components {
             id: number;
             /**
              * Format: date-time
-             * @description To the minute; null: never
+             * @description When the feed was last used, to the minute; null if never
              */
             last_used_at: string | null;
             name: string;
-            /** @description My private meetings have their titles, and not only Busy */
+            /** @description Whether titles of the user's private meetings are shown instead of Busy */
             private_titles: boolean;
-            /** @description null: my own meetings */
+            /** @description Room of the feed; null for the user's own meetings */
             room: components["schemas"]["RoomRef"] | null;
-            /** @description Shown only once */
+            /** @description Secret token; returned only once */
             token: string;
-            /** @description To subscribe to, with the token in it */
+            /** @description Subscription URL, which contains the token */
             url: string;
         };
         NewTopicJob: {
-            /** @description Any JSON, up to 64 KiB */
+            /** @description Any JSON value, up to 64 KiB */
             body: unknown;
             /** Format: int64 */
             delay_ms?: number;
             /**
              * Format: date-time
-             * @description At most 5 years ahead; either this or delay_ms
+             * @description When the job becomes due, at most 5 years ahead; cannot be combined with delay_ms
              */
             due?: string;
-            /** @description Without one the server makes one */
+            /** @description ID of the job; generated if omitted */
             id?: string;
             /**
              * Format: int64
-             * @description Deliveries; -1: no limit
+             * @description Maximum number of deliveries; -1 for no limit
              * @default 8
              */
             max_attempts: number;
             /**
              * Format: int64
-             * @description How long after its due time it is worth a delivery
+             * @description How long after its due time the job may still be delivered
              */
             ttl_ms?: number;
             /**
              * Format: int64
-             * @description How long a pop reserves it
+             * @description How long a pop reserves the job
              * @default 30000
              */
             ttr_ms: number;
             /**
              * Format: int64
-             * @description A higher one replaces what is there, a lower one is refused
+             * @description A higher version replaces the stored job; a lower one is refused
              * @default 1
              */
             version: number;
@@ -3660,7 +3660,7 @@ export interface components {
             due: string;
             /**
              * Format: date-time
-             * @description When it is too late to send it; null: never
+             * @description When it is too late to send it; null if it never is
              */
             expires: string | null;
             /** Format: int64 */
@@ -3671,7 +3671,7 @@ export interface components {
             last_error: string | null;
             /** Format: int64 */
             meeting_id: number | null;
-            /** @description The same for every attempt; null before the first */
+            /** @description Message ID, the same for every attempt; null before the first */
             message_id: string | null;
             name: string;
             /**
@@ -3704,7 +3704,7 @@ export interface components {
             due: string;
             /**
              * Format: date-time
-             * @description When it is too late to send it; null: never
+             * @description When it is too late to send it; null if it never is
              */
             expires: string | null;
             /** @description Failed attempts, at most the first 50 */
@@ -3719,12 +3719,12 @@ export interface components {
             locale: string;
             /** Format: int64 */
             meeting_id: number | null;
-            /** @description The same for every attempt; null before the first */
+            /** @description Message ID, the same for every attempt; null before the first */
             message_id: string | null;
             name: string;
             /**
              * Format: date-time
-             * @description If pending or sending: time of the next attempt, if already in the queue
+             * @description Time of the next attempt, if the notification is already in the queue
              */
             next_try: string | null;
             /**
@@ -3734,7 +3734,7 @@ export interface components {
             sent_at: string | null;
             /** @enum {string} */
             state: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled" | "superseded";
-            /** @description Time zone of the recipient; empty: that of the meeting */
+            /** @description Time zone of the recipient; empty if the meeting's time zone applies */
             timezone: string;
             /** @description Title of the meeting when the notification was created */
             title: string;
@@ -3744,30 +3744,30 @@ export interface components {
             user_id: number | null;
         };
         Obstacle: {
-            /** @description What it would be, in the same form */
+            /** @description The requested value, in the same form as limit */
             actual?: unknown;
             /**
-             * @description room_conflict, features, no_time_to_decide, or the code of the fault that a booking would meet
+             * @description room_conflict, features, no_time_to_decide, or the code of the fault that a booking would return
              * @example room_conflict
              */
             code: string;
             /** Format: date-time */
             end?: string;
-            /** @description With features: what the room has not */
+            /** @description Feature that the room lacks; only with features */
             feature?: string;
             /** @description What the rule allows */
             limit?: unknown;
             message: string;
-            /** @description Of a quota: day, week or month */
+            /** @description Period of the quota: day, week or month */
             per?: string;
-            /** @description Of a blackout */
+            /** @description Reason of the blackout */
             reason?: string;
             /**
              * Format: date-time
-             * @description With room_conflict: from when, buffers included; of a blackout, or of the period that a quota counts in
+             * @description Start of the conflict including buffers, of the blackout, or of the quota's period
              */
             start?: string;
-            /** @description Of a quota: what your other meetings take */
+            /** @description What your other meetings use of the quota */
             used?: unknown;
         };
         OpeningHours: {
@@ -3795,7 +3795,7 @@ export interface components {
             name: string;
             /**
              * Format: int64
-             * @description Bytes
+             * @description File size in bytes
              */
             size: number;
             subject: string;
@@ -3807,7 +3807,7 @@ export interface components {
              * @description When the file was last written
              */
             at: string;
-            /** @description HTML as sent; empty for text messages. Show it in a sandbox */
+            /** @description HTML as sent; empty for text messages. Render it in a sandbox */
             html: string;
             /** @example invitation */
             kind: string;
@@ -3817,7 +3817,7 @@ export interface components {
             raw: string;
             /**
              * Format: int64
-             * @description Bytes
+             * @description File size in bytes
              */
             size: number;
             subject: string;
@@ -3826,23 +3826,23 @@ export interface components {
         };
         OutboxOutputBody: {
             items: components["schemas"]["OutboxItem"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         OverrideInput: {
-            /** @description Kept in the history with the rules that were broken; at most 1,000 characters */
+            /** @description Stored in the history with the policies that were overridden; at most 1,000 characters */
             reason: string;
         };
         PendingChange: {
-            /** @description Who agreed so far, at which level */
+            /** @description Approvals so far, with their level */
             agreed: components["schemas"]["Agreement"][];
-            /** @description Who is asked now, by name; null: not included here */
+            /** @description Users who are asked now, by name; null if this response does not include them */
             approvers: components["schemas"]["Approver"][] | null;
             /** Format: date-time */
             asked_at: string;
             /**
              * Format: date-time
-             * @description The earliest of the time-out, the new start and the start it has
+             * @description When the time-out ends or the meeting starts at its old or new time, whichever is earliest
              */
             deadline: string;
             /** Format: date-time */
@@ -3851,7 +3851,7 @@ export interface components {
             escalated_at: string | null;
             /**
              * Format: int64
-             * @description That is asked now: 1 or 2
+             * @description Approval level that is asked now: 1 or 2
              */
             level: number;
             /** @enum {string} */
@@ -3864,31 +3864,31 @@ export interface components {
         };
         PersonRef: {
             email: string;
-            /** @description Empty if unknown */
+            /** @description Name; empty if unknown */
             name: string;
         };
         PingWebhookOutputBody: {
-            /** @description Error, or null */
+            /** @description Error message; null if the request succeeded */
             error: string | null;
             /**
              * Format: int64
-             * @description HTTP status of the response; null: none
+             * @description HTTP status of the response; null if there was none
              */
             status: number | null;
             /** Format: int64 */
             took_ms: number;
         };
         PlanAnswerBody: {
-            /** @description If it is not valid */
+            /** @description Faults of the file; omitted if it is valid */
             faults: components["schemas"]["ConfigFileFault"][];
-            /** @description The first 200 of each kind; null: it is not valid */
+            /** @description Changes, at most 200 of each kind; null if the file is not valid */
             plan: components["schemas"]["ConfigPlan"] | null;
-            /** @description Of all; null: it is not valid */
+            /** @description Total number of changes of each kind; null if the file is not valid */
             totals: components["schemas"]["PlanTotals"] | null;
             valid: boolean;
         };
         PlanInputBody: {
-            /** @description The file's content */
+            /** @description Content of the configuration file */
             config: string;
         };
         PlanTotals: {
@@ -3922,32 +3922,32 @@ export interface components {
             channels: string[];
             /**
              * Format: date-time
-             * @description When it would go out as things are; null: a new one
+             * @description When the reminder goes out now; null if it is new
              */
             from: string | null;
             meeting: components["schemas"]["PlannedMeeting"];
             /**
              * Format: date-time
-             * @description When it would go out then; null: no more
+             * @description When the reminder would go out; null if it would not be sent
              */
             to: string | null;
-            /** @description That time has passed: it would not be sent */
+            /** @description Whether the new time has passed, so that the reminder would not be sent */
             too_late: boolean;
         };
         PlannedRequest: {
             /**
              * Format: date-time
-             * @description As announced to the approvers; it stays
+             * @description Deadline of the request, as announced to the approvers; it does not change
              */
             deadline: string;
             /**
              * Format: date-time
-             * @description Of the same request, made under the new settings
+             * @description Deadline that the same request would have under the new settings
              */
             deadline_anew: string;
             meeting: components["schemas"]["PlannedMeeting"];
             /**
-             * @description As it was made; it stays
+             * @description What happens to the request at its deadline; it does not change
              * @enum {string}
              */
             on_timeout: "reject" | "approve";
@@ -3957,7 +3957,7 @@ export interface components {
         PlannedSetting: {
             from: unknown;
             key: string;
-            /** @description Takes effect after a restart */
+            /** @description Whether the change takes effect only after a restart */
             restart: boolean;
             to: unknown;
         };
@@ -3967,12 +3967,12 @@ export interface components {
             /** @example 0s */
             buffer_before: string;
             /**
-             * @description null: the installation's limit
+             * @description How far ahead meetings can be booked; null for the installation's limit
              * @example 8760h
              */
             max_advance: string | null;
             /**
-             * @description null: the installation's limit
+             * @description Maximum length of a meeting; null for the installation's limit
              * @example 8h
              */
             max_duration: string | null;
@@ -3983,7 +3983,7 @@ export interface components {
             opening_hours: components["schemas"]["OpeningHours"][];
             quota: components["schemas"]["Quota"] | null;
             /**
-             * @description Starts and ends are on this grid, counted from midnight in the room's zone; null: none
+             * @description Interval at which meetings may start and end, counted from midnight in the room's time zone; null for any time
              * @example 15m
              */
             step: string | null;
@@ -3994,12 +3994,12 @@ export interface components {
             /** @example 0s */
             buffer_before?: string | null;
             /**
-             * @description null: the installation's limit
+             * @description How far ahead meetings can be booked; null for the installation's limit
              * @example 8760h
              */
             max_advance?: string | null;
             /**
-             * @description null: the installation's limit
+             * @description Maximum length of a meeting; null for the installation's limit
              * @example 8h
              */
             max_duration?: string | null;
@@ -4007,12 +4007,12 @@ export interface components {
             min_duration?: string | null;
             /** @example 0s */
             min_notice?: string | null;
-            /** @description Replaced as a whole; none: always open */
+            /** @description Complete list, which replaces the previous one; empty if the room is always open */
             opening_hours?: components["schemas"]["OpeningHours"][] | null;
-            /** @description Replaced as a whole; null: none */
+            /** @description Complete quota, which replaces the previous one; null for none */
             quota?: components["schemas"]["Quota"] | null;
             /**
-             * @description Divides a day; null: none
+             * @description Interval at which meetings may start and end; must divide a day. null for any time
              * @example 15m
              */
             step?: string | null;
@@ -4020,38 +4020,38 @@ export interface components {
         PopManyInputBody: {
             /**
              * Format: int64
-             * @description At most so many
+             * @description Maximum number of jobs
              * @default 1
              */
             max: number;
-            /** @description Each at most once */
+            /** @description Topic names, each at most once */
             topics: string[];
             /**
              * Format: int64
-             * @description How long they are reserved; without it as long as each says itself
+             * @description How long the jobs stay reserved; defaults to the ttr_ms of each job
              */
             ttr_ms?: number;
             /**
              * Format: int64
-             * @description How long to wait for the first one
+             * @description How long to wait for the first job
              */
             wait_ms?: number;
         };
         PopOptions: {
             /**
              * Format: int64
-             * @description At most so many
+             * @description Maximum number of jobs
              * @default 1
              */
             max: number;
             /**
              * Format: int64
-             * @description How long they are reserved; without it as long as each says itself
+             * @description How long the jobs stay reserved; defaults to the ttr_ms of each job
              */
             ttr_ms?: number;
             /**
              * Format: int64
-             * @description How long to wait for the first one
+             * @description How long to wait for the first job
              */
             wait_ms?: number;
         };
@@ -4061,14 +4061,14 @@ export interface components {
         PoppedJob: {
             /**
              * Format: int64
-             * @description From 1
+             * @description Number of this attempt, counted from 1
              */
             attempt: number;
             body: unknown;
             /** Format: date-time */
             due: string;
             id: string;
-            /** @description The right to finish, extend or fail it */
+            /** @description Token that finishes, extends or fails the job */
             lease: string;
             /** Format: date-time */
             lease_until: string;
@@ -4076,32 +4076,32 @@ export interface components {
         };
         Problem: {
             /**
-             * @description Stable name of the problem
+             * @description Stable code of the problem
              * @example room_conflict
              */
             code: string;
-            /** @description With room_conflict: which rooms are taken, and when; at most 1,000 */
+            /** @description Times at which the rooms are taken, at most 1,000; only with room_conflict */
             conflicts?: components["schemas"]["ProblemConflict"][];
             detail?: string;
-            /** @description The faults of the request, at most 100 */
+            /** @description Faults of the request, at most 100 */
             errors?: components["schemas"]["ProblemFault"][];
             /**
              * Format: int64
-             * @description At least so many errors and conflicts are not listed
+             * @description Minimum number of errors and conflicts that are not listed
              */
             omitted?: number;
-            /** @description With state_conflict, if the state is not the reason: newer_version, different_body or pushed */
+            /** @description newer_version, different_body or pushed; only with state_conflict, if the state is not the reason */
             reason?: string;
-            /** @description With state_conflict: the state the thing is in */
+            /** @description Current state of the resource; only with state_conflict */
             state?: string;
             /** Format: int64 */
             status: number;
             title: string;
-            /** @description urn:punctual:problem: and the code */
+            /** @description urn:punctual:problem: followed by the code */
             type: string;
             /**
              * Format: int64
-             * @description With version_mismatch, and with newer_version and different_body: the current version
+             * @description Current version; only with version_mismatch, newer_version and different_body
              */
             version?: number;
         };
@@ -4110,7 +4110,7 @@ export interface components {
             end: string;
             /**
              * Format: date-time
-             * @description Of the date of a series that it is in the way of
+             * @description Date of the series that conflicts
              */
             original_start?: string;
             /** Format: int64 */
@@ -4119,7 +4119,7 @@ export interface components {
             start: string;
         };
         ProblemFault: {
-            /** @description What it would be, in the same form */
+            /** @description The requested value, in the same form as limit */
             actual?: unknown;
             /** Format: int64 */
             blackout_id?: number;
@@ -4134,53 +4134,53 @@ export interface components {
             message: string;
             /**
              * Format: date-time
-             * @description Of the date of a series that it concerns; left out: all
+             * @description Date of the series with this fault; omitted if it concerns all dates
              */
             original_start?: string;
-            /** @description Of a quota: day, week or month */
+            /** @description Period of the quota: day, week or month */
             per?: string;
-            /** @description Of a blackout */
+            /** @description Reason of the blackout */
             reason?: string;
             /**
              * Format: int64
-             * @description Whose rule it is; left out: the installation's
+             * @description Room whose rule was broken; omitted for a rule of the installation
              */
             room_id?: number;
             /**
              * Format: date-time
-             * @description Of the blackout, or of the period that a quota counts in
+             * @description Start of the blackout, or of the quota's period
              */
             start?: string;
-            /** @description Of a quota: what the person's other meetings take */
+            /** @description What the person's other meetings use of the quota */
             used?: unknown;
         };
         PunctualityView: {
             /** Format: date-time */
             from: string;
-            /** @description By job */
+            /** @description Lateness of each strategy */
             items: components["schemas"]["LatenessOfJob"][];
-            /** @description Of meetings that were to begin within the time */
+            /** @description Lateness of meetings that were due to start within the range */
             meetings: components["schemas"]["LatenessOfMeeting"];
             /**
-             * @description Of times
+             * @description Length of each period in times
              * @enum {string}
              */
             step: "hour" | "day";
-            /** @description By hour, or by day (UTC) if there are more than eight of them; those in which nothing ran are left out */
+            /** @description Lateness by hour, or by day (UTC) if the range is longer than eight days. Periods in which nothing ran are omitted */
             times: components["schemas"]["LatenessOfTime"][];
             /** Format: date-time */
             to: string;
-            /** @description Of all jobs */
+            /** @description Lateness of all strategies together */
             total: components["schemas"]["LatenessView"];
         };
         PurgeOutputBody: {
             /** Format: int64 */
             deleted: number;
-            /** @description There may be more: repeat the call */
+            /** @description Whether there may be more jobs; repeat the call if so */
             more: boolean;
             /**
              * Format: int64
-             * @description Of them, those that are being run; they are never run again
+             * @description Number of deleted jobs that are still running; they will not be retried
              */
             running: number;
         };
@@ -4206,7 +4206,7 @@ export interface components {
             before: "start" | "end";
             channels: ("email" | "sms")[];
             /**
-             * @description Whole seconds, at most 366 days
+             * @description Duration in whole seconds, at most 366 days
              * @example 15m
              */
             offset: string;
@@ -4216,7 +4216,7 @@ export interface components {
             before: "start" | "end";
             channels: ("email" | "sms")[];
             /**
-             * @description Whole seconds, at most 366 days
+             * @description Duration in whole seconds, at most 366 days
              * @example 15m
              */
             offset: string;
@@ -4224,7 +4224,7 @@ export interface components {
         RequeuedBody: {
             /**
              * Format: int64
-             * @description How many are tried again
+             * @description Number of messages that are tried again
              */
             requeued: number;
         };
@@ -4243,17 +4243,17 @@ export interface components {
              * @description Number of notifications that are sent again
              */
             resent: number;
-            /** @description IDs of notifications that are pending, sending, cancelled, superseded or unknown */
+            /** @description IDs that are not sent again: pending, sending, cancelled, superseded or unknown */
             skipped: number[];
         };
         Room: {
             active: boolean;
             approval: components["schemas"]["RoomApproval"];
-            /** @description Of the room and its site, that are not over */
+            /** @description Current and future blackouts of the room and its site */
             blackouts: components["schemas"]["Blackout"][];
             /**
              * Format: int64
-             * @description 0: unknown
+             * @description Number of seats; 0 if unknown
              */
             capacity: number;
             check_in: components["schemas"]["CheckIn"];
@@ -4264,12 +4264,12 @@ export interface components {
             /** Format: int64 */
             id: number;
             name: string;
-            /** @description The zone that was given for this room; null: its site's or the installation's */
+            /** @description Time zone set for this room; null if that of its site or of the installation applies */
             own_timezone: string | null;
             policy: components["schemas"]["Policy"];
             /** Format: int64 */
             site_id: number | null;
-            /** @description The zone in force: the room's, its site's or the installation's */
+            /** @description Effective time zone: the room's, its site's or the installation's */
             timezone: string;
             /** Format: date-time */
             updated_at: string;
@@ -4277,80 +4277,80 @@ export interface components {
             version: number;
         };
         RoomApproval: {
-            /** @description Users; none: the admins decide */
+            /** @description User IDs; empty if the admins decide */
             approver_ids: number[];
             /**
-             * @description Until others are asked as well; null: the installation's
+             * @description Time until further approvers are asked; null for the installation's default
              * @example 4h
              */
             escalate_after: string | null;
-            /** @description Users; none: the admins */
+            /** @description IDs of the further approvers; empty for the admins */
             escalate_to: number[];
             /**
-             * @description What becomes of a request that nobody decides; null: the installation's
+             * @description What happens to a request that nobody decides; null for the installation's default
              * @enum {string|null}
              */
             on_timeout: "reject" | "approve" | null;
             required: boolean;
-            /** @description Asked when the approvers have agreed; null: nobody */
+            /** @description Approvers who are asked after the first level has approved; null if there is no second level */
             second_level: components["schemas"]["SecondLevel"] | null;
             /**
-             * @description null: the installation's
+             * @description Time to decide; null for the installation's default
              * @example 24h
              */
             timeout: string | null;
         };
         RoomApprovalPatch: {
-            /** @description Managers or admins; none: the admins decide */
+            /** @description IDs of managers or admins; empty if the admins decide */
             approver_ids?: number[] | null;
             /**
-             * @description Until others are asked as well; null: the installation's
+             * @description Time until further approvers are asked; null for the installation's default
              * @example 4h
              */
             escalate_after?: string | null;
-            /** @description Managers or admins; none: the admins */
+            /** @description IDs of managers or admins to ask then; empty for the admins */
             escalate_to?: number[] | null;
             /**
-             * @description null: the installation's
+             * @description What happens to a request that nobody decides; null for the installation's default
              * @enum {string|null}
              */
             on_timeout?: "reject" | "approve" | null;
             required?: boolean | null;
-            /** @description Asked when the approvers have agreed; null: nobody */
+            /** @description Approvers who are asked after the first level has approved; null for no second level */
             second_level?: components["schemas"]["SecondLevel"] | null;
             /**
-             * @description null: the installation's
+             * @description Time to decide; null for the installation's default
              * @example 24h
              */
             timeout?: string | null;
         };
         RoomDays: {
-            /** @description In meetings, buffers not included */
+            /** @description Minutes of each day in meetings, without buffers */
             busy_minutes: number[];
-            /** @description That touch the day */
+            /** @description Number of meetings on each day */
             meetings: number[];
-            /** @description By opening hours, without blackouts; a room without opening hours is always open */
+            /** @description Minutes of each day within the opening hours, ignoring blackouts; a room without opening hours is always open */
             open_minutes: number[];
             /** Format: int64 */
             room_id: number;
             /**
-             * @description Whose days they are
+             * @description Time zone of the days
              * @example Europe/Berlin
              */
             timezone: string;
         };
         RoomInput: {
-            /** @description An inactive room takes no new meeting */
+            /** @description Whether the room takes new meetings */
             active?: boolean | null;
             approval?: components["schemas"]["RoomApprovalPatch"] | null;
             /**
              * Format: int64
-             * @description 0: unknown
+             * @description Number of seats; 0 if unknown
              */
             capacity?: number | null;
-            /** @description null: the installation's */
+            /** @description Check-in rules of the room; null for the installation's setting */
             check_in?: components["schemas"]["CheckInPatch"] | null;
-            /** @description At most 50, of at most 50 characters */
+            /** @description At most 50 features of up to 50 characters each */
             features?: string[] | null;
             /** @description At most 50 characters */
             floor?: string | null;
@@ -4360,23 +4360,23 @@ export interface components {
             /** Format: int64 */
             site_id?: number | null;
             /**
-             * @description IANA; null: the site's
+             * @description IANA time zone name; null for the site's time zone
              * @example Europe/Berlin
              */
             timezone?: string | null;
         };
         RoomPatch: {
-            /** @description An inactive room takes no new meeting */
+            /** @description Whether the room takes new meetings */
             active?: boolean | null;
             approval?: components["schemas"]["RoomApprovalPatch"] | null;
             /**
              * Format: int64
-             * @description 0: unknown
+             * @description Number of seats; 0 if unknown
              */
             capacity?: number | null;
-            /** @description null: the installation's */
+            /** @description Check-in rules of the room; null for the installation's setting */
             check_in?: components["schemas"]["CheckInPatch"] | null;
-            /** @description At most 50, of at most 50 characters */
+            /** @description At most 50 features of up to 50 characters each */
             features?: string[] | null;
             /** @description At most 50 characters */
             floor?: string | null;
@@ -4386,7 +4386,7 @@ export interface components {
             /** Format: int64 */
             site_id?: number | null;
             /**
-             * @description IANA; null: the site's
+             * @description IANA time zone name; null for the site's time zone
              * @example Europe/Berlin
              */
             timezone?: string | null;
@@ -4399,132 +4399,132 @@ export interface components {
         RoomUse: {
             /**
              * Format: double
-             * @description Of the meetings' rooms; null if it is unknown
+             * @description Average capacity of the meetings' rooms; null if unknown
              */
             average_capacity: number | null;
             /**
              * Format: double
-             * @description Organizer and attendees of a meeting; null if there is none. Private meetings count for admins alone
+             * @description Average number of people per meeting, including the organizer; null if there are no meetings. Private meetings count for admins only
              */
             average_persons: number | null;
             /**
              * Format: int64
-             * @description For which rooms were booked, whether anybody came or not
+             * @description Time for which rooms were booked, including no-shows
              */
             booked_seconds: number;
             /**
              * Format: double
-             * @description Of open_seconds; null if there are none
+             * @description booked_seconds divided by open_seconds; null if open_seconds is 0
              */
             booked_share: number | null;
             /** Format: int64 */
             cancelled: number;
             /**
-             * @description With group=day, in each room's own zone
+             * @description Day in each room's time zone; only with group=day
              * @example 2027-02-10
              */
             day?: string;
             /**
              * Format: int64
-             * @description With group=hour
+             * @description Hour of the day in each room's time zone; only with group=hour
              */
             hour?: number;
             /**
              * Format: int64
-             * @description That were booked, no-shows included; neither cancelled nor rejected nor waiting
+             * @description Number of booked meetings, including no-shows; cancelled, rejected and pending ones do not count
              */
             meetings: number;
             /**
              * Format: int64
-             * @description Of the meetings: those whose rooms were released because nobody was there
+             * @description Number of meetings whose rooms were released because nobody checked in
              */
             no_shows: number;
             /**
              * Format: int64
-             * @description That the rooms which can be booked now are open; a room without opening hours always is
+             * @description Opening hours of the rooms that are currently bookable; a room without opening hours is always open
              */
             open_seconds: number;
             /**
              * Format: int64
-             * @description By somebody, or because nobody decided in time
+             * @description Number of requests rejected by an approver or by the time-out
              */
             rejected: number;
             /**
              * Format: int64
-             * @description Of booked_seconds: what was released by no-shows and by meetings that ended early
+             * @description Booked time that no-shows and meetings that ended early released
              */
             released_seconds: number;
-            /** @description With group=room */
+            /** @description Room; only with group=room */
             room?: components["schemas"]["NamedRef"];
             /**
              * Format: double
-             * @description Persons as a part of the capacity, where that is known
+             * @description Share of seats used, among meetings in rooms of known capacity
              */
             seats_share: number | null;
-            /** @description With group=room or site; left out: the rooms of no site */
+            /** @description Site; only with group=room or site. Omitted for rooms without a site */
             site?: components["schemas"]["NamedRef"];
             /**
              * Format: int64
-             * @description In which meetings took place so far: without those to which nobody came and without what was left when they ended
+             * @description Time during which meetings took place, without no-shows and without the unused time of meetings that ended early
              */
             used_seconds: number;
             /**
              * Format: double
-             * @description Of open_seconds; null if there are none
+             * @description used_seconds divided by open_seconds; null if open_seconds is 0
              */
             used_share: number | null;
             /**
-             * @description With group=hour, in each room's own zone
+             * @description Day of the week in each room's time zone; only with group=hour
              * @enum {string}
              */
             weekday?: "MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU";
         };
         SecondLevel: {
-            /** @description Managers or admins */
+            /** @description IDs of managers or admins */
             approver_ids: number[];
         };
         Series: {
             attendees: components["schemas"]["Attendee"][];
             /**
              * Format: date-time
-             * @description When it was cancelled as a whole
+             * @description When the whole series was cancelled
              */
             cancelled_at: string | null;
             /** Format: date-time */
             created_at: string;
-            /** @description The reminders follow the installation's */
+            /** @description Whether the reminders follow the installation's defaults */
             default_reminders: boolean;
             description: string;
             /**
-             * @description End of the first date, local in timezone
+             * @description End of the first date, as local time in timezone
              * @example 2027-02-10T10:00:00
              */
             dtend: string;
             /**
-             * @description Start of the first date, local in timezone
+             * @description Start of the first date, as local time in timezone
              * @example 2027-02-10T09:00:00
              */
             dtstart: string;
-            /** @description Local in timezone; a date alone stands for the whole day */
+            /** @description Excluded dates, as local time in timezone; a date without a time excludes the whole day */
             exdates: string[];
             /**
              * Format: int64
-             * @description 0 in a preview
+             * @description ID of the series; 0 in a preview
              */
             id: number;
             organizer: components["schemas"]["Organizer"];
             /**
              * Format: int64
-             * @description The series it was split off
+             * @description ID of the series from which this one was split
              */
             previous_id: number | null;
-            /** @description Local in timezone; a date alone is at the time of day of the start */
+            /** @description Additional dates, as local time in timezone; a date without a time uses the time of day of the start */
             rdates: string[];
             reminders: components["schemas"]["Reminder"][];
             room_ids: number[];
             rooms: components["schemas"]["RoomRef"][];
             /**
-             * @description RFC 5545
+             * @description RFC 5545 recurrence rule
              * @example FREQ=WEEKLY;COUNT=10
              */
             rrule: string;
@@ -4533,9 +4533,9 @@ export interface components {
              * @description Start of the first date
              */
             start: string;
-            /** @description IANA; the rule counts in its wall-clock time */
+            /** @description IANA time zone name; the rule repeats in local time there */
             timezone: string;
-            /** @description Busy, if the series is private and you may not see it */
+            /** @description Title; Busy if the series is private and you may not see it */
             title: string;
             /** Format: date-time */
             updated_at: string;
@@ -4545,49 +4545,49 @@ export interface components {
             visibility: "public" | "private";
         };
         SeriesInput: {
-            /** @description At most 500 */
+            /** @description At most 500 attendees */
             attendees?: components["schemas"]["AttendeeInput"][] | null;
-            /** @description Other rooms for single dates */
+            /** @description Other rooms for individual dates */
             choices?: components["schemas"]["ChoiceInput"][] | null;
             /** @description At most 10,000 characters */
             description?: string | null;
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T10:00:00Z
              */
             end: string | null;
             /**
-             * @description To leave out: a day, or a time, local in timezone or with an offset
+             * @description Dates to exclude: a day, or a time with an offset or local in timezone
              * @example [
              *       "2027-02-17"
              *     ]
              */
             exdates?: string[] | null;
             /**
-             * @description What becomes of a date whose room is taken, or that breaks a rule: nothing is saved at all; the others are; another room of the site that is as good takes it
+             * @description What to do if a date conflicts with another meeting or breaks a policy. fail saves nothing, skip saves the other dates, other_room books a comparable room at the same site
              * @enum {string|null}
              */
             on_conflict?: "fail" | "skip" | "other_room" | null;
-            /** @description Admins only: pass over the rules of the rooms, not over other meetings */
+            /** @description Overrides room policies, but never other meetings; admins only */
             override?: components["schemas"]["OverrideInput"];
-            /** @description On top: a day, at the time of day of the start, or a time, local in timezone or with an offset */
+            /** @description Dates to add: a day, which uses the time of day of the start, or a time with an offset or local in timezone */
             rdates?: string[] | null;
-            /** @description At most 10; empty: none, null: the installation's */
+            /** @description At most 10 reminders; empty for none, null for the installation's defaults */
             reminders?: components["schemas"]["ReminderInput"][] | null;
-            /** @description 1 to 50; all are taken, or none */
+            /** @description 1 to 50 room IDs; either all rooms are booked or none */
             room_ids: number[] | null;
             /**
-             * @description RFC 5545: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL; the start must be one of its dates
+             * @description RFC 5545 recurrence rule: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL. The start must be one of its dates
              * @example FREQ=WEEKLY;COUNT=10
              */
             rrule: string | null;
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T09:00:00Z
              */
             start: string | null;
             /**
-             * @description IANA, of local times; null: the first room's
+             * @description IANA time zone name for local times; null for the first room's time zone
              * @example Europe/Berlin
              */
             timezone?: string | null;
@@ -4597,56 +4597,56 @@ export interface components {
             visibility?: "public" | "private" | null;
         };
         SeriesPatch: {
-            /** @description At most 500 */
+            /** @description At most 500 attendees */
             attendees?: components["schemas"]["AttendeeInput"][] | null;
-            /** @description Other rooms for single dates */
+            /** @description Other rooms for individual dates */
             choices?: components["schemas"]["ChoiceInput"][] | null;
             /** @description At most 10,000 characters */
             description?: string | null;
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T10:00:00Z
              */
             end?: string | null;
             /**
-             * @description To leave out: a day, or a time, local in timezone or with an offset
+             * @description Dates to exclude: a day, or a time with an offset or local in timezone
              * @example [
              *       "2027-02-17"
              *     ]
              */
             exdates?: string[] | null;
-            /** @description With following: the original_start of the first date that changes */
+            /** @description The original_start of the first date to change; only with following */
             from?: string;
             /**
-             * @description What becomes of a date whose room is taken, or that breaks a rule: nothing is saved at all; the others are; another room of the site that is as good takes it
+             * @description What to do if a date conflicts with another meeting or breaks a policy. fail saves nothing, skip saves the other dates, other_room books a comparable room at the same site
              * @enum {string|null}
              */
             on_conflict?: "fail" | "skip" | "other_room" | null;
-            /** @description Admins only: pass over the rules of the rooms, not over other meetings */
+            /** @description Overrides room policies, but never other meetings; admins only */
             override?: components["schemas"]["OverrideInput"];
-            /** @description On top: a day, at the time of day of the start, or a time, local in timezone or with an offset */
+            /** @description Dates to add: a day, which uses the time of day of the start, or a time with an offset or local in timezone */
             rdates?: string[] | null;
-            /** @description At most 10; empty: none, null: the installation's */
+            /** @description At most 10 reminders; empty for none, null for the installation's defaults */
             reminders?: components["schemas"]["ReminderInput"][] | null;
-            /** @description 1 to 50; all are taken, or none */
+            /** @description 1 to 50 room IDs; either all rooms are booked or none */
             room_ids?: number[] | null;
             /**
-             * @description RFC 5545: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL; the start must be one of its dates
+             * @description RFC 5545 recurrence rule: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL. The start must be one of its dates
              * @example FREQ=WEEKLY;COUNT=10
              */
             rrule?: string | null;
             /**
-             * @description all, unless from is given; dates that have begun never change
+             * @description Which dates to change. Defaults to all unless from is set; dates that have started never change
              * @enum {string}
              */
             scope?: "all" | "following";
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T09:00:00Z
              */
             start?: string | null;
             /**
-             * @description IANA, of local times; null: the first room's
+             * @description IANA time zone name for local times; null for the first room's time zone
              * @example Europe/Berlin
              */
             timezone?: string | null;
@@ -4656,84 +4656,84 @@ export interface components {
             visibility?: "public" | "private" | null;
         };
         SeriesReason: {
-            /** @description With following: the original_start of the first date that changes */
+            /** @description The original_start of the first date to change; only with following */
             from?: string;
             /** @description Sent to the attendees; at most 1,000 characters */
             reason?: string;
             /**
-             * @description all, unless from is given; dates that have begun never change
+             * @description Which dates to change. Defaults to all unless from is set; dates that have started never change
              * @enum {string}
              */
             scope?: "all" | "following";
         };
         SeriesResult: {
-            /** @description Those made or changed, by start */
+            /** @description Meetings that were created or changed, sorted by start */
             meetings: components["schemas"]["Meeting"][];
-            /** @description The series that the change split: it ends before the first date that changed */
+            /** @description The series that was split, which now ends before the first changed date */
             previous?: components["schemas"]["Series"];
-            /** @description In a preview: whether it would be, which it would not with on_conflict fail and a conflict */
+            /** @description Whether the change was saved. In a preview, whether it would be: false if on_conflict is fail and there is a conflict */
             saved: boolean;
             series: components["schemas"]["Series"];
-            /** @description Dates that cannot be as wanted */
+            /** @description Dates that could not be booked as requested */
             skipped: components["schemas"]["SkippedDate"][];
         };
         SeriesState: {
-            /** @description Coming dates of the rule that the series has not; POST /series/{id}/dates adds them */
+            /** @description Future dates of the rule that have no meeting; POST /series/{id}/dates adds them */
             absent: components["schemas"]["AbsentDate"][];
             attendees: components["schemas"]["Attendee"][];
             /**
              * Format: date-time
-             * @description When it was cancelled as a whole
+             * @description When the whole series was cancelled
              */
             cancelled_at: string | null;
-            /** @description Meetings by status */
+            /** @description Number of meetings by status */
             counts: {
                 [key: string]: number;
             };
             /** Format: date-time */
             created_at: string;
-            /** @description The reminders follow the installation's */
+            /** @description Whether the reminders follow the installation's defaults */
             default_reminders: boolean;
             description: string;
             /**
-             * @description End of the first date, local in timezone
+             * @description End of the first date, as local time in timezone
              * @example 2027-02-10T10:00:00
              */
             dtend: string;
             /**
-             * @description Start of the first date, local in timezone
+             * @description Start of the first date, as local time in timezone
              * @example 2027-02-10T09:00:00
              */
             dtstart: string;
-            /** @description Local in timezone; a date alone stands for the whole day */
+            /** @description Excluded dates, as local time in timezone; a date without a time excludes the whole day */
             exdates: string[];
-            /** @description Nobody came three times in a row, or more */
+            /** @description Whether there were three or more consecutive no-shows */
             flagged: boolean;
             /**
              * Format: int64
-             * @description 0 in a preview
+             * @description ID of the series; 0 in a preview
              */
             id: number;
-            /** @description The next five */
+            /** @description The next five meetings */
             next: components["schemas"]["Meeting"][];
             /**
              * Format: int64
-             * @description To how many of the latest dates nobody came
+             * @description Number of consecutive no-shows up to now
              */
             no_shows_in_row: number;
             organizer: components["schemas"]["Organizer"];
             /**
              * Format: int64
-             * @description The series it was split off
+             * @description ID of the series from which this one was split
              */
             previous_id: number | null;
-            /** @description Local in timezone; a date alone is at the time of day of the start */
+            /** @description Additional dates, as local time in timezone; a date without a time uses the time of day of the start */
             rdates: string[];
             reminders: components["schemas"]["Reminder"][];
             room_ids: number[];
             rooms: components["schemas"]["RoomRef"][];
             /**
-             * @description RFC 5545
+             * @description RFC 5545 recurrence rule
              * @example FREQ=WEEKLY;COUNT=10
              */
             rrule: string;
@@ -4742,9 +4742,9 @@ export interface components {
              * @description Start of the first date
              */
             start: string;
-            /** @description IANA; the rule counts in its wall-clock time */
+            /** @description IANA time zone name; the rule repeats in local time there */
             timezone: string;
-            /** @description Busy, if the series is private and you may not see it */
+            /** @description Title; Busy if the series is private and you may not see it */
             title: string;
             /** Format: date-time */
             updated_at: string;
@@ -4756,33 +4756,33 @@ export interface components {
         SessionBody: {
             /** Format: date-time */
             expires_at: string;
-            /** @description For the header Authorization: Bearer */
+            /** @description Bearer token for the Authorization header */
             token: string;
             user: components["schemas"]["UserBody"];
         };
         SessionsOutputBody: {
             items: components["schemas"]["SignInBody"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         SetWebhookInputBody: {
             /**
              * Format: int64
-             * @description Posts at once in each process, 1 to 100. Left out: stays as it is; 4 for a new webhook
+             * @description Maximum number of concurrent requests per process, 1 to 100. Defaults to 4 for a new webhook; if omitted later, the value stays
              */
             concurrency?: number;
             /**
              * Format: password
-             * @description Signs each post; 16 to 200 printable ASCII characters; never shown again. Left out: stays as it is; required for a new webhook
+             * @description Key that signs each request, 16 to 200 printable ASCII characters; never returned. Required for a new webhook; if omitted later, the secret stays
              */
             secret?: string;
             /**
              * Format: int64
-             * @description Of one post, 100 to 30,000. Left out: stays as it is; 10,000 for a new webhook
+             * @description Time limit of one request, 100 to 30,000. Defaults to 10,000 for a new webhook; if omitted later, the value stays
              */
             timeout_ms?: number;
             /**
-             * @description http or https; its host must be public, unless topics.allow_networks says otherwise
+             * @description An http or https URL; the host must be public unless topics.allow_networks allows it
              * @example https://shop.example.org/hooks/punctual
              */
             url: string;
@@ -4793,9 +4793,9 @@ export interface components {
             name: string;
             /** Format: password */
             password: string;
-            /** @description IANA name; default: the time zone of the installation */
+            /** @description IANA time zone name; defaults to the installation's time zone */
             timezone?: string;
-            /** @description From the one-time link that the first start prints */
+            /** @description Token from the one-time link that is printed on first start */
             token: string;
         };
         SignInBody: {
@@ -4804,7 +4804,7 @@ export interface components {
              * @description When the user signed in
              */
             created_at: string;
-            /** @description Whether this is the session of the caller */
+            /** @description Whether this is the caller's own session */
             current: boolean;
             /** Format: date-time */
             expires_at: string;
@@ -4812,7 +4812,7 @@ export interface components {
             id: number;
             /**
              * Format: date-time
-             * @description Rounded to the minute
+             * @description When the session was last used, to the minute
              */
             last_used_at: string;
         };
@@ -4822,7 +4822,7 @@ export interface components {
             /** Format: int64 */
             id: number;
             name: string;
-            /** @description IANA; null: the installation's */
+            /** @description IANA time zone name; null if the installation's time zone applies */
             timezone: string | null;
             /** Format: date-time */
             updated_at: string;
@@ -4833,7 +4833,7 @@ export interface components {
             /** @description 1 to 200 characters */
             name: string | null;
             /**
-             * @description IANA, for the site's rooms; null: the installation's
+             * @description IANA time zone name for the site's rooms; null for the installation's time zone
              * @example Europe/Berlin
              */
             timezone?: string | null;
@@ -4842,25 +4842,25 @@ export interface components {
             /** @description 1 to 200 characters */
             name?: string | null;
             /**
-             * @description IANA, for the site's rooms; null: the installation's
+             * @description IANA time zone name for the site's rooms; null for the installation's time zone
              * @example Europe/Berlin
              */
             timezone?: string | null;
         };
         SkippedDate: {
-            /** @description Which rooms are taken, and when */
+            /** @description Times at which the rooms are taken */
             conflicts: components["schemas"]["DateConflict"][];
-            /** @description Which rules it would break */
+            /** @description Policies that the date breaks */
             errors?: components["schemas"]["DateError"][];
             /** Format: date-time */
             original_start: string;
-            /** @description room_conflict, or the code of a rule it would break: opening_hours, max_advance, ... */
+            /** @description room_conflict, or the code of the policy that the date breaks, such as opening_hours or max_advance */
             reason: string;
         };
         Suggestion: {
             /** Format: date-time */
             end: string;
-            /** @description Somebody else has to agree to a booking */
+            /** @description Whether someone else must approve the booking */
             needs_approval: boolean;
             room: components["schemas"]["Room"];
             /** Format: date-time */
@@ -4871,23 +4871,23 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description Omitted: never
+             * @description When the token expires; omitted if it never does
              */
             expires_at?: string;
             /** Format: int64 */
             id: number;
             /**
              * Format: date-time
-             * @description Rounded to the minute; omitted: never
+             * @description When the token was last used, to the minute; omitted if never
              */
             last_used_at?: string;
             name: string;
-            /** @description Omitted: all rights of the user */
+            /** @description What the token may do; omitted if it has all rights of the user */
             scopes?: string[] | null;
         };
         TokensOutputBody: {
             items: components["schemas"]["TokenBody"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         TopicCounts: {
@@ -4897,21 +4897,21 @@ export interface components {
             delayed: number;
             /**
              * Format: int64
-             * @description Within the last day
+             * @description Jobs done within the last day
              */
             done: number;
             /**
              * Format: int64
-             * @description Within the last day
+             * @description Jobs expired within the last day
              */
             expired: number;
             /**
              * Format: double
-             * @description How long the oldest job that is ready has been due
+             * @description How long the oldest ready job has been due
              */
             oldest_due_seconds: number;
             paused: boolean;
-            /** @description To a webhook, instead of being popped */
+            /** @description Whether jobs are posted to a webhook instead of being popped */
             pushed: boolean;
             /** Format: int64 */
             ready: number;
@@ -4927,10 +4927,10 @@ export interface components {
         TopicJob: {
             /**
              * Format: int64
-             * @description Deliveries so far
+             * @description Number of deliveries so far
              */
             attempts: number;
-            /** @description As it was sent */
+            /** @description The JSON value that was sent */
             body: unknown;
             /** Format: date-time */
             created_at: string;
@@ -4944,7 +4944,7 @@ export interface components {
             lease_until?: string;
             /**
              * Format: int64
-             * @description -1: no limit
+             * @description Maximum number of deliveries; -1 for no limit
              */
             max_attempts: number;
             /** @enum {string} */
@@ -4963,23 +4963,23 @@ export interface components {
             delayed: number;
             /**
              * Format: int64
-             * @description Within the last day
+             * @description Jobs done within the last day
              */
             done: number;
             /**
              * Format: int64
-             * @description Within the last day
+             * @description Jobs expired within the last day
              */
             expired: number;
-            /** @description How many jobs become due in each of the coming sixty minutes */
+            /** @description Number of jobs that become due in each of the next 60 minutes */
             next_hour: number[];
             /**
              * Format: double
-             * @description How long the oldest job that is ready has been due
+             * @description How long the oldest ready job has been due
              */
             oldest_due_seconds: number;
             paused: boolean;
-            /** @description To a webhook, instead of being popped */
+            /** @description Whether jobs are posted to a webhook instead of being popped */
             pushed: boolean;
             /** Format: int64 */
             ready: number;
@@ -5010,7 +5010,7 @@ export interface components {
         };
         TopicsOutputBody: {
             items: components["schemas"]["TopicCounts"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         UnknownJobView: {
@@ -5035,7 +5035,7 @@ export interface components {
             away?: {
                 /**
                  * Format: int64
-                 * @description A manager or admin who decides meanwhile; null: nobody
+                 * @description ID of the manager or admin who decides during the absence; null if there is no deputy
                  */
                 deputy_id?: number | null;
                 /** Format: date-time */
@@ -5045,9 +5045,9 @@ export interface components {
             } | null;
             /** Format: password */
             current_password?: string;
-            /** @description Ends all calendar feeds */
+            /** @description Whether to revoke all my calendar feeds */
             end_feeds?: boolean;
-            /** @description Ends all API tokens */
+            /** @description Whether to revoke all my API tokens */
             end_tokens?: boolean;
             locale?: string;
             name?: string;
@@ -5064,7 +5064,7 @@ export interface components {
             away?: {
                 /**
                  * Format: int64
-                 * @description A manager or admin who decides meanwhile; null: nobody
+                 * @description ID of the manager or admin who decides during the absence; null if there is no deputy
                  */
                 deputy_id?: number | null;
                 /** Format: date-time */
@@ -5072,18 +5072,18 @@ export interface components {
                 /** Format: date-time */
                 until: string;
             } | null;
-            /** @description true permanently ends the user's sessions and tokens */
+            /** @description Whether the user is disabled; true ends all sessions and revokes all tokens for good */
             disabled?: boolean;
             email?: string;
-            /** @description Whether the user's calendar feeds end; default: only with a new password */
+            /** @description Whether to revoke the user's calendar feeds; defaults to true if password is set */
             end_feeds?: boolean;
-            /** @description Whether the user's API tokens end; default: only with a new password */
+            /** @description Whether to revoke the user's API tokens; defaults to true if password is set */
             end_tokens?: boolean;
             locale?: string;
             name?: string;
             /**
              * Format: password
-             * @description Ends the user's sessions, and also tokens and feeds unless end_tokens or end_feeds is false; empty: disables sign-in with a password
+             * @description A new password, or an empty string to disable sign-in with a password. Ends the user's sessions, and also tokens and feeds unless end_tokens or end_feeds is false
              */
             password?: string;
             phone?: string;
@@ -5099,7 +5099,7 @@ export interface components {
             url?: string;
         };
         UserBody: {
-            /** @description Current or planned absence; null: none */
+            /** @description Current or planned absence; null if there is none */
             away: components["schemas"]["AwayBody"] | null;
             /** Format: date-time */
             created_at: string;
@@ -5113,7 +5113,7 @@ export interface components {
             phone: string;
             /** @enum {string} */
             role: "member" | "manager" | "admin";
-            /** @description IANA name */
+            /** @description IANA time zone name */
             timezone: string;
             /** Format: date-time */
             updated_at: string;
@@ -5122,7 +5122,7 @@ export interface components {
         };
         UsersOutputBody: {
             items: components["schemas"]["UserBody"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
         Utilisation: {
@@ -5131,86 +5131,86 @@ export interface components {
             /** @enum {string} */
             group: "room" | "site" | "day" | "hour";
             items: components["schemas"]["RoomUse"][];
-            /** @description For the next page; null on the last */
+            /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
             /** Format: date-time */
             to: string;
-            /** @description Of all groups, not only of those on this page */
+            /** @description Total of all groups, including those on other pages */
             total: components["schemas"]["RoomUse"];
         };
         Wait: {
             /** Format: date-time */
             created_at: string;
-            /** @description The rules that were in the way */
+            /** @description Policies that prevented the booking */
             detail: string | null;
             /**
              * Format: date-time
-             * @description The earlier of until and the start
+             * @description until or the start of the meeting, whichever is earlier
              */
             expires_at: string;
             /** Format: int64 */
             id: number;
-            /** @description What is waited for */
+            /** @description Meeting to book when the rooms become free */
             meeting: components["schemas"]["Wish"];
             /**
              * Format: int64
-             * @description The meeting that it became
+             * @description ID of the meeting that was booked
              */
             meeting_id: number | null;
             /**
              * Format: date-time
-             * @description To accept the offer; null: there was none
+             * @description Deadline for accepting the offer; null if there has been none
              */
             offer_until: string | null;
             /**
              * Format: int64
-             * @description In line, from 1, of those who want any of the same; null unless it waits
+             * @description Position on the waiting list, counted from 1, among entries that want any of the same rooms and time; null unless the state is waiting
              */
             position: number | null;
-            /** @description Why it came to nothing: start, until, offer, rules, inactive */
+            /** @description Why the entry ended without a booking: start, until, offer, rules or inactive */
             reason: string | null;
             /** @enum {string} */
             state: "waiting" | "offered" | "booked" | "expired" | "withdrawn" | "refused";
             /**
              * Format: date-time
-             * @description Waits no longer than this; null: than the start
+             * @description When the user leaves the waiting list; null for the start of the meeting
              */
             until: string | null;
             /** Format: date-time */
             updated_at: string;
-            /** @description Who waits */
+            /** @description User on the waiting list */
             user: components["schemas"]["Organizer"];
             /** Format: int64 */
             version: number;
         };
         WaitInput: {
-            /** @description At most 500; invited once it is booked */
+            /** @description At most 500 attendees, who are invited once the meeting is booked */
             attendees?: components["schemas"]["AttendeeInput"][] | null;
             /** @description At most 10,000 characters */
             description?: string | null;
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T10:00:00Z
              */
             end: string | null;
-            /** @description At most 10; empty: none, null: the installation's */
+            /** @description At most 10 reminders; empty for none, null for the installation's defaults */
             reminders?: components["schemas"]["ReminderInput"][] | null;
-            /** @description 1 to 50; all are given, or none */
+            /** @description 1 to 50 room IDs; either all rooms are booked or none */
             room_ids: number[] | null;
             /**
-             * @description RFC 3339 with an offset, or local in timezone
+             * @description RFC 3339 time with an offset, or local time in timezone
              * @example 2027-02-10T09:00:00Z
              */
             start: string | null;
             /**
-             * @description IANA, of local times; null: the first room's
+             * @description IANA time zone name for local times; null for the first room's time zone
              * @example Europe/Berlin
              */
             timezone?: string | null;
             /** @description 1 to 200 characters */
             title: string | null;
             /**
-             * @description Wait no longer than this; left out or null: than the start
+             * @description When to leave the waiting list; defaults to the start of the meeting if omitted or null
              * @example 2027-02-09T18:00:00Z
              */
             until?: string | null;
@@ -5222,13 +5222,13 @@ export interface components {
             active: boolean;
             /** Format: date-time */
             created_at: string;
-            /** @description Event types that are posted; empty: all */
+            /** @description Event types to post; all types if empty */
             events: string[];
             /** Format: int64 */
             id: number;
-            /** @description Signs each post; returned only when the webhook is created */
+            /** @description Key that signs each request; returned only when the webhook is created */
             secret?: string;
-            /** @description Why the webhook is inactive, if no user deactivated it */
+            /** @description Why the webhook was deactivated, unless a user did it */
             stopped: string | null;
             /** Format: date-time */
             updated_at: string;
@@ -5238,12 +5238,12 @@ export interface components {
         };
         WebhooksOutputBody: {
             items: components["schemas"]["Webhook"][];
-            /** @description Always null: the list has one page */
+            /** @description Always null: the list has only one page */
             next_cursor: string | null;
         };
         Wish: {
             attendees: components["schemas"]["WishGuest"][];
-            /** @description The installation's, whatever they are then */
+            /** @description Whether the meeting will use the installation's default reminders at the time of booking */
             default_reminders: boolean;
             description: string;
             /** Format: date-time */
@@ -5263,7 +5263,7 @@ export interface components {
             name: string;
             /**
              * Format: int64
-             * @description null: not a user of this installation
+             * @description User ID; null if the attendee is not a user of this installation
              */
             user_id: number | null;
         };
@@ -5388,17 +5388,17 @@ export interface operations {
     "list-audit": {
         parameters: {
             query?: {
-                /** @description A user's id, or user, timer or system */
+                /** @description A user ID, or one of user, timer and system */
                 actor?: string;
-                /** @description One of these, separated by commas; room.* is all of rooms */
+                /** @description Actions to list, separated by commas; room.* matches all actions on rooms */
                 action?: string;
-                /** @description A kind of thing, or one thing: room:12 */
+                /** @description A type of subject, or one subject such as room:12 */
                 subject?: string;
-                /** @description From this time on */
+                /** @description Entries at or after this time */
                 from?: string;
-                /** @description Before this time */
+                /** @description Entries before this time */
                 to?: string;
-                /** @description What the name of the actor or the subject, the reason or the address holds, in either case */
+                /** @description Text in the name of the actor or subject, in the reason or in the address; ignores case */
                 q?: string;
                 limit?: number;
                 cursor?: string;
@@ -5466,7 +5466,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -5530,24 +5530,24 @@ export interface operations {
     "room-availability": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
-                /** @description How many persons come, or their addresses separated by commas */
+                /** @description Number of attendees, or their addresses separated by commas */
                 attendees?: string;
-                /** @description All of them; repeated, or separated by commas */
+                /** @description Rooms with all of these features; repeat the parameter or separate values with commas */
                 features?: string[] | null;
                 site_id?: number;
-                /** @description These rooms alone; repeated */
+                /** @description Only these rooms; repeat the parameter */
                 room_id?: number[] | null;
-                /** @description Required */
+                /** @description Required. Start of the time */
                 start?: string;
-                /** @description Required; at most 31 days after start */
+                /** @description Required. End of the time, at most 31 days after start */
                 end?: string;
-                /** @description Only rooms that are free; a page may then hold less than its limit */
+                /** @description Whether to list only free rooms; a page may then hold fewer items than limit */
                 free?: boolean;
-                /** @description Also rooms that take no bookings at present, with that as a reason */
+                /** @description Whether to include rooms that currently take no bookings, with that as a reason */
                 include_inactive?: boolean;
             };
             header?: never;
@@ -5577,17 +5577,17 @@ export interface operations {
     "list-blackouts": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
-                /** @description That close the room: its own and its site's */
+                /** @description Blackouts of this room and its site */
                 room_id?: number;
-                /** @description Of the site and of its rooms */
+                /** @description Blackouts of this site and its rooms */
                 site_id?: number;
-                /** @description Ends after it */
+                /** @description Blackouts that end after this time */
                 from?: string;
-                /** @description Begins before it */
+                /** @description Blackouts that start before this time */
                 to?: string;
             };
             header?: never;
@@ -5619,7 +5619,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -5690,7 +5690,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -5722,7 +5722,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -5800,7 +5800,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -5876,7 +5876,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -5921,7 +5921,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A stream that goes on until either side ends it */
+            /** @description Event stream, open until either side closes it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5943,7 +5943,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -5981,7 +5981,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -6019,7 +6019,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -6095,13 +6095,13 @@ export interface operations {
     "stream-events": {
         parameters: {
             query?: {
-                /** @description Like Last-Event-ID, where no header can be set */
+                /** @description Same as Last-Event-ID, for clients that cannot set headers */
                 after?: string;
-                /** @description Of these rooms alone: of meetings that are there, that leave, or that are to move there */
+                /** @description Only events of meetings that are in these rooms, leave them, or have a pending move to them */
                 room_id?: number[] | null;
             };
             header?: {
-                /** @description The last event that came; empty: from now on */
+                /** @description ID of the last event received; new events only if omitted */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -6109,7 +6109,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A stream that goes on until either side ends it */
+            /** @description Event stream, open until either side closes it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6130,25 +6130,25 @@ export interface operations {
     grid: {
         parameters: {
             query?: {
-                /** @description Required; an instant, or a date by each room's own calendar */
+                /** @description Required. Time, or date in each room's time zone */
                 from?: string;
-                /** @description Required; like from, at most 62 days after it, and not included */
+                /** @description Required. Exclusive end in the same form as from, at most 62 days later */
                 to?: string;
-                /** @description These rooms alone; repeated, or separated by commas */
+                /** @description Only these rooms; repeat the parameter or separate values with commas */
                 room_id?: string[] | null;
                 site_id?: number;
-                /** @description All of them; repeated, or separated by commas */
+                /** @description Rooms with all of these features; repeat the parameter or separate values with commas */
                 features?: string[] | null;
                 min_capacity?: number;
-                /** @description In name, floor or features of the room, or in the title of a meeting there */
+                /** @description Text in the room's name, floor or features, or in the title of one of its meetings */
                 q?: string;
-                /** @description How many rooms at most */
+                /** @description Maximum number of rooms */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description The ETag of the answer before; if nothing changed the answer is 304 */
+                /** @description ETag of the previous response; the response is 304 if nothing has changed */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -6159,7 +6159,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this picture, for If-None-Match */
+                    /** @description ETag of this response, for If-None-Match */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -6256,9 +6256,9 @@ export interface operations {
     "list-dead-jobs": {
         parameters: {
             query?: {
-                /** @description Of this strategy only */
+                /** @description Only dead letters of this strategy */
                 job?: string;
-                /** @description Whose error has this in it, in upper or lower case */
+                /** @description Text in the error; ignores case */
                 error_contains?: string;
                 limit?: number;
                 cursor?: string;
@@ -6300,7 +6300,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -6349,7 +6349,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -6472,7 +6472,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -6513,7 +6513,7 @@ export interface operations {
     "list-job-messages": {
         parameters: {
             query?: {
-                /** @description Waiting for their time, due, or being handled */
+                /** @description State of the message: not due yet, due, or being handled */
                 state?: "delayed" | "ready" | "reserved";
                 limit?: number;
                 cursor?: string;
@@ -6558,7 +6558,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -6603,7 +6603,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -6674,7 +6674,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; answers 412 if the resource has changed since */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path?: never;
@@ -6711,7 +6711,7 @@ export interface operations {
     "my-calendar": {
         parameters: {
             query?: {
-                /** @description Of POST /me/feeds */
+                /** @description Token returned by POST /me/feeds */
                 token?: string;
             };
             header?: {
@@ -6735,7 +6735,7 @@ export interface operations {
                     "text/calendar": string;
                 };
             };
-            /** @description As the ETag says that it was */
+            /** @description Not Modified */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6778,9 +6778,9 @@ export interface operations {
     "list-feeds": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
@@ -6811,7 +6811,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -6913,7 +6913,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -6979,26 +6979,26 @@ export interface operations {
     "list-meetings": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
-                /** @description Meetings that end after it */
+                /** @description Meetings that end after this time */
                 from?: string;
-                /** @description Meetings that begin before it */
+                /** @description Meetings that start before this time */
                 to?: string;
                 room_id?: number;
                 site_id?: number;
                 series_id?: number;
-                /** @description me, or a user's id */
+                /** @description me, or a user ID */
                 organizer?: string;
-                /** @description me */
+                /** @description me for meetings that you attend */
                 attendee?: string;
-                /** @description Any of them; repeated, or separated by commas */
+                /** @description Meetings with any of these statuses; repeat the parameter or separate values with commas */
                 status?: string[] | null;
-                /** @description In the title */
+                /** @description Text in the title */
                 q?: string;
-                /** @description me: those that wait for a decision which I may make now, changes of confirmed ones included */
+                /** @description me for requests that you can decide now, including changes of confirmed meetings */
                 awaiting?: string;
             };
             header?: never;
@@ -7030,7 +7030,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -7055,7 +7055,7 @@ export interface operations {
                     "application/json": components["schemas"]["Meeting"];
                 };
             };
-            /** @description The room is taken: a waiting list entry, if wait was set */
+            /** @description The room is taken and wait was set: the waiting list entry */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -7110,7 +7110,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -7152,10 +7152,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -7199,10 +7199,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -7246,10 +7246,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -7286,10 +7286,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -7326,10 +7326,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -7372,9 +7372,9 @@ export interface operations {
     "meeting-history": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
@@ -7406,9 +7406,9 @@ export interface operations {
     "meeting-notifications": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
@@ -7441,10 +7441,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -7488,10 +7488,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -7535,10 +7535,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -7583,19 +7583,19 @@ export interface operations {
             query?: {
                 /** @description ID of the meeting */
                 meeting_id?: number;
-                /** @description Kind of notification */
+                /** @description Only this kind of notification */
                 kind?: string;
-                /** @description Channel */
+                /** @description Only notifications on this channel */
                 channel?: "email" | "sms";
-                /** @description Email address or phone number of the recipient, ignoring case */
+                /** @description Email address or phone number of the recipient; ignores case */
                 address?: string;
-                /** @description Text in the recipient's name or address, or in the title of the meeting; ignores case */
+                /** @description Text in the recipient's name or address, or in the meeting's title; ignores case */
                 q?: string;
                 /** @description Created at or after this time */
                 from?: string;
                 /** @description Created before this time */
                 to?: string;
-                /** @description State */
+                /** @description Only notifications in this state */
                 state?: "pending" | "sending" | "sent" | "failed" | "skipped" | "skipped_late" | "cancelled" | "superseded";
                 /** @description Maximum number of items */
                 limit?: number;
@@ -7630,7 +7630,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -7699,7 +7699,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -7733,21 +7733,21 @@ export interface operations {
     "room-days": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
-                /** @description First day, of each room's own calendar. Required */
+                /** @description Required. First day, in each room's time zone */
                 from?: string;
-                /** @description The day after the last one, at most 100 days after from; left out: one day */
+                /** @description Day after the last one, at most 100 days after from; defaults to the day after from */
                 to?: string;
-                /** @description This room alone */
+                /** @description Only this room */
                 room_id?: number;
                 site_id?: number;
-                /** @description All of them; repeated, or separated by commas */
+                /** @description Rooms with all of these features; repeat the parameter or separate values with commas */
                 features?: string[] | null;
                 min_capacity?: number;
-                /** @description In name or floor */
+                /** @description Text in the room's name or floor */
                 q?: string;
             };
             header?: never;
@@ -7837,7 +7837,7 @@ export interface operations {
     "find-people": {
         parameters: {
             query?: {
-                /** @description Beginnings of words of the name or of the address, at most 100 characters; fewer than two letters find nobody */
+                /** @description Beginnings of words in the name or address, at most 100 characters; fewer than two letters return no one */
                 q?: string;
             };
             header?: never;
@@ -7868,7 +7868,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -7906,11 +7906,11 @@ export interface operations {
     "report-punctuality": {
         parameters: {
             query?: {
-                /** @description Thirty days before to, if it is left out; whole hours count */
+                /** @description Start of the range, rounded to whole hours; defaults to 30 days before to */
                 from?: string;
-                /** @description Now, if it is left out; at most 366 days after from */
+                /** @description End of the range, at most 366 days after from; defaults to now */
                 to?: string;
-                /** @description The times of this job alone */
+                /** @description Limits times to this strategy */
                 job?: string;
             };
             header?: never;
@@ -7939,21 +7939,21 @@ export interface operations {
     "report-utilisation": {
         parameters: {
             query?: {
-                /** @description Thirty days before to, if it is left out */
+                /** @description Start of the range; defaults to 30 days before to */
                 from?: string;
-                /** @description Now, if it is left out; at most 366 days after from */
+                /** @description End of the range, at most 366 days after from; defaults to now */
                 to?: string;
-                /** @description hour: of the week */
+                /** @description How to group the report; hour groups by hour of the week */
                 group?: "room" | "site" | "day" | "hour";
-                /** @description Rooms of this site alone */
+                /** @description Only rooms of this site */
                 site_id?: number;
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description text/csv: all groups as a table */
+                /** @description text/csv returns all groups as a table */
                 Accept?: string;
             };
             path?: never;
@@ -7982,15 +7982,15 @@ export interface operations {
     "list-rooms": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
                 site_id?: number;
-                /** @description All of them; repeated, or separated by commas */
+                /** @description Rooms with all of these features; repeat the parameter or separate values with commas */
                 features?: string[] | null;
                 min_capacity?: number;
-                /** @description In name or floor */
+                /** @description Text in the room's name or floor */
                 q?: string;
                 include_inactive?: boolean;
             };
@@ -8022,7 +8022,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -8093,7 +8093,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -8125,7 +8125,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -8166,7 +8166,7 @@ export interface operations {
     "room-calendar": {
         parameters: {
             query?: {
-                /** @description Of POST /me/feeds */
+                /** @description Token returned by POST /me/feeds */
                 token?: string;
             };
             header?: {
@@ -8192,7 +8192,7 @@ export interface operations {
                     "text/calendar": string;
                 };
             };
-            /** @description As the ETag says that it was */
+            /** @description Not Modified */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8238,9 +8238,9 @@ export interface operations {
     "list-door-devices": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
@@ -8304,7 +8304,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -8340,9 +8340,9 @@ export interface operations {
     "room-free-busy": {
         parameters: {
             query?: {
-                /** @description Now, if it is left out */
+                /** @description Start of the range; defaults to now */
                 from?: string;
-                /** @description Seven days after from, if it is left out; at most 366 */
+                /** @description End of the range, at most 366 days after from; defaults to seven days after from */
                 to?: string;
             };
             header?: never;
@@ -8374,13 +8374,13 @@ export interface operations {
     "list-series": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
-                /** @description Of this user */
+                /** @description Only series of this user */
                 organizer_id?: number;
-                /** @description Only those to which nobody came three times in a row, or more */
+                /** @description Only series with three or more consecutive no-shows */
                 flagged?: boolean;
             };
             header?: never;
@@ -8411,7 +8411,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -8453,7 +8453,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -8522,7 +8522,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -8564,10 +8564,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -8611,10 +8611,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -8658,10 +8658,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -8706,10 +8706,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -8752,10 +8752,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -8799,10 +8799,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -8880,9 +8880,9 @@ export interface operations {
     "list-sites": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
@@ -8913,7 +8913,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -8984,7 +8984,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -9016,7 +9016,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -9057,20 +9057,20 @@ export interface operations {
     "room-suggestions": {
         parameters: {
             query?: {
-                /** @description How many persons come, or their addresses separated by commas */
+                /** @description Number of attendees, or their addresses separated by commas */
                 attendees?: string;
-                /** @description All of them; repeated, or separated by commas */
+                /** @description Rooms with all of these features; repeat the parameter or separate values with commas */
                 features?: string[] | null;
                 site_id?: number;
-                /** @description These rooms alone; repeated */
+                /** @description Only these rooms; repeat the parameter */
                 room_id?: number[] | null;
-                /** @description Required */
+                /** @description Required. Length of the meeting */
                 duration?: string;
-                /** @description Now, if it is left out */
+                /** @description Start of the range; defaults to now */
                 from?: string;
-                /** @description Seven days after from, if it is left out; at most 31 */
+                /** @description End of the range, at most 31 days after from; defaults to seven days after from */
                 to?: string;
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -9192,7 +9192,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -9227,7 +9227,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -9268,7 +9268,7 @@ export interface operations {
     "list-topic-jobs": {
         parameters: {
             query?: {
-                /** @description Left out: all */
+                /** @description Only jobs in this state; all states if omitted */
                 state?: "delayed" | "ready" | "reserved" | "dead" | "done" | "expired";
                 limit?: number;
                 cursor?: string;
@@ -9304,7 +9304,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -9320,7 +9320,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Replaced, or stored already; for an array what became of each job */
+            /** @description Replaced or already stored; for an array, the result of each job */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9354,7 +9354,7 @@ export interface operations {
     "delete-topic-jobs": {
         parameters: {
             query?: {
-                /** @description Only jobs in this state; left out: all */
+                /** @description Only jobs in this state; all states if omitted */
                 state?: "delayed" | "ready" | "reserved" | "dead" | "done" | "expired";
             };
             header?: never;
@@ -9425,7 +9425,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is being run, and never again */
+            /** @description The job is running and will not be retried */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -9491,7 +9491,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -9535,7 +9535,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -9577,7 +9577,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -9619,7 +9619,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -9655,7 +9655,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -9698,7 +9698,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -9763,7 +9763,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; another current version answers 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the webhook has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -9804,7 +9804,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; another current version answers 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the webhook has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -9867,7 +9867,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -9938,7 +9938,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; answers 412 if the resource has changed since */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -9978,9 +9978,9 @@ export interface operations {
     "list-user-feeds": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
             };
             header?: never;
@@ -10140,7 +10140,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -10210,14 +10210,14 @@ export interface operations {
     "list-waitlist": {
         parameters: {
             query?: {
-                /** @description How many items at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description next_cursor of the page before */
+                /** @description The next_cursor of the previous page */
                 cursor?: string;
                 room_id?: number;
-                /** @description Admins only; others see their own */
+                /** @description Entries of this user; admins only, other users see their own */
                 user_id?: number;
-                /** @description Any of them; repeated, or separated by commas */
+                /** @description Entries in any of these states; repeat the parameter or separate values with commas */
                 state?: string[] | null;
             };
             header?: never;
@@ -10249,7 +10249,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -10320,7 +10320,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -10352,10 +10352,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -10392,10 +10392,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; if it is no longer the current one the answer is 412 */
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
                 "If-Match"?: string;
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -10459,7 +10459,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -10531,7 +10531,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; answers 412 if the webhook has changed since */
+                /** @description ETag of the version to change; the request fails with 412 if the webhook has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -10562,7 +10562,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; answers 412 if the webhook has changed since */
+                /** @description ETag of the version to change; the request fails with 412 if the webhook has changed since */
                 "If-Match"?: string;
             };
             path: {
@@ -10603,7 +10603,7 @@ export interface operations {
     "list-deliveries": {
         parameters: {
             query?: {
-                /** @description State */
+                /** @description Only deliveries in this state */
                 state?: "pending" | "delivered" | "failed" | "skipped";
                 /** @description Maximum number of items */
                 limit?: number;
@@ -10641,7 +10641,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
@@ -10678,7 +10678,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key and body give the same answer for 24 hours, another body gives 422
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
                  * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
                  */
                 "Idempotency-Key"?: string;
