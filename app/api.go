@@ -33,7 +33,7 @@ func (a *Application) register(api huma.API) {
 	clientIP := func(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() } // knows http.trusted_proxies
 	accounthttp.Register(api, a.accounts, accounthttp.Options{ClientIP: clientIP})
 	meetinghttp.Register(api, meetinghttp.Deps{
-		Meetings: a.meetings, Reports: a.reports, Notices: noticesAdapter{a.notifications},
+		Meetings: a.meetings, Finding: a.finding, Reports: a.reports, Notices: noticesAdapter{a.notifications},
 		Lookups: a.newLimiter("people:", meetinghttp.PeopleRate),
 	})
 	meetinghttp.RegisterDoor(api, meetinghttp.DoorDeps{

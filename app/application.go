@@ -34,6 +34,7 @@ import (
 	"punctual/delayjob/webhook"
 	"punctual/meeting"
 	"punctual/meeting/events"
+	"punctual/meeting/finding"
 	"punctual/meeting/forecast"
 	meetingstore "punctual/meeting/gormstore"
 	meetinghttp "punctual/meeting/httpapi"
@@ -73,6 +74,7 @@ type Application struct {
 	limiter       limiter // of failed sign-ins
 	wideLimiter   limiter
 	meetings      *meeting.Service
+	finding       *finding.Service
 	reports       *report.Service
 	forecasts     *forecast.Service
 	stream        *events.Stream
@@ -212,6 +214,7 @@ func (a *Application) wireAreas() {
 	inForce := func() meeting.Settings { return *a.settings.Load() }
 	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people, a.newLimiter("invite:", unknownRate)}, notifyingScheduler{scheduler, changed},
 		inForce, time.Now, a.log)
+	a.finding = finding.NewService(a.meetingStore, a.meetings, inForce, time.Now)
 	a.reports = report.NewService(a.meetingStore, func() string { return inForce().Timezone }, time.Now)
 	a.forecasts = forecast.NewService(a.meetingStore, inForce, time.Now)
 

@@ -226,6 +226,6 @@ func (a *Application) reader(ctx context.Context, secret, op string) (_ reads, u
 	if err != nil {
 		return reads{}, time.Time{}, err
 	}
-	by, err := a.meetings.Standing(ctx, meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Role: meeting.Role(p.Role)})
+	by, err := a.meetings.WithDeputies(ctx, meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Role: meeting.Role(p.Role)})
 	return reads{p.UserID, p.TokenID, p.Role, p.Scopes, by.StandsFor}, by.StandsUntil, err
 }

@@ -29,7 +29,6 @@ type fakeStore struct {
 	series   map[int64]*Series
 	history  map[ID][]Entry
 	notices  []Notice
-	people   PeopleQuery // the last one
 	zones    []ZoneRules
 	lookUps  int // of what is taken
 	last     int64

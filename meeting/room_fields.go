@@ -16,7 +16,7 @@ import (
 const (
 	maxFloor     = 50
 	maxCapacity  = 100_000
-	maxFeatures  = 50
+	MaxFeatures  = 50
 	maxApprovers = 50
 	maxHours     = 50
 	maxSpan      = 366 * 24 * time.Hour // of any duration in a room's rules
@@ -184,8 +184,8 @@ func (f *RoomFields) place(r *Room, look roomLookUp, found *fault.List) {
 }
 
 func checkFeatures(found *fault.List, features []string) {
-	if len(features) > maxFeatures {
-		found.Add("features", "too_many", "must have at most %d features", maxFeatures)
+	if len(features) > MaxFeatures {
+		found.Add("features", "too_many", "must have at most %d features", MaxFeatures)
 		return
 	}
 	for i, s := range features {

@@ -20,7 +20,7 @@ type Choice struct {
 // choices.
 func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Location, dates []*wanted) error {
 	if len(choices) > maxExDates {
-		return invalid("choices", "too_many", fmt.Sprintf("must have at most %d dates", maxExDates))
+		return fault.Invalid("choices", "too_many", "must have at most %d dates", maxExDates)
 	}
 	rooms, err := p.chosenRooms(ctx, choices)
 	if err != nil {

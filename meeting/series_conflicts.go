@@ -43,7 +43,7 @@ func (s *Service) planner(ctx context.Context, by Actor, f *SeriesFields) (*plan
 	if f.Override != nil && !by.rules() {
 		return nil, ErrForbidden
 	}
-	by, err := s.standing(ctx, by)
+	by, err := s.WithDeputies(ctx, by)
 	return &planner{
 		Service: s, by: by, conf: s.conf(), at: s.clock(), onConflict: f.OnConflict, override: f.Override,
 		approvals: map[string]ApprovalPlan{}, places: newPlaces(), substitutes: newSubstitutes(),

@@ -77,7 +77,7 @@ func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int
 		e.from = d.Wall
 		return e, nil
 	}
-	return nil, invalid("from", "unknown_date", "must be the original_start of a date of this series")
+	return nil, fault.Invalid("from", "unknown_date", "must be the original_start of a date of this series")
 }
 
 // concerned are the meetings that the change may touch: those of its scope that have neither

@@ -199,13 +199,9 @@ func (s *Service) roster(ctx context.Context, rooms []*Room) (*roster, error) {
 	return known, nil
 }
 
-// Standing is the actor with those for whom they stand in at the moment: whoever judges for a
-// while what they may see asks once.
-func (s *Service) Standing(ctx context.Context, by Actor) (Actor, error) { return s.standing(ctx, by) }
-
-// standing is the actor with those for whom they stand in at the moment. An admin may decide
-// for everybody anyhow, and is left as they are.
-func (s *Service) standing(ctx context.Context, by Actor) (Actor, error) {
+// WithDeputies returns the actor with the users for whom they stand in now. Only managers need
+// them: admins may decide for everybody. A caller that checks rights for a while calls it once.
+func (s *Service) WithDeputies(ctx context.Context, by Actor) (Actor, error) {
 	if by.Role != Manager {
 		return by, nil
 	}

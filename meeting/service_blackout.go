@@ -223,5 +223,5 @@ func (s *Service) comingInto(ctx context.Context, by Actor, b *policy.Blackout) 
 	moves = slices.DeleteFunc(moves, func(m *Meeting) bool {
 		return !slices.ContainsFunc(rooms, func(r *Room) bool { return b.Covers(&r.Room) && slices.Contains(m.Request.Change.RoomIDs, r.ID) })
 	})
-	return s.showAll(ctx, by, moves, at)
+	return s.Views(ctx, by, moves, at)
 }

@@ -14,7 +14,7 @@ import (
 // CheckIn records that someone came to a meeting, so that its rooms are not released. If the
 // meeting is already checked in, nothing changes.
 func (s *Service) CheckIn(ctx context.Context, by Actor, id ID, ifMatch *int64) (*Meeting, error) {
-	by, err := s.standing(ctx, by)
+	by, err := s.WithDeputies(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Service) End(ctx context.Context, by Actor, id ID, ifMatch *int64) (*Me
 // others are refused. Extending a meeting also checks in to it.
 func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f Fields) (*Meeting, error) {
 	conf := s.conf()
-	by, err := s.standing(ctx, by)
+	by, err := s.WithDeputies(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *Service) Release(ctx context.Context, by Actor, id ID, ifMatch *int64, 
 	if err := checkComment("reason", &reason); err != nil {
 		return nil, err
 	}
-	by, err := s.standing(ctx, by)
+	by, err := s.WithDeputies(ctx, by)
 	if err != nil {
 		return nil, err
 	}

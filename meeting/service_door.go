@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
@@ -13,7 +14,7 @@ import (
 // MayPairDoor is nil if the actor may pair devices with the room's door: an approver of the
 // room or an admin. It returns the room.
 func (s *Service) MayPairDoor(ctx context.Context, by Actor, roomID int64) (*Room, error) {
-	by, err := s.standing(ctx, by)
+	by, err := s.WithDeputies(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -120,20 +121,21 @@ func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time)
 		return nil, nil
 	}
 	longest := r.doorSlot(slices.Max(DoorLengths), at)
-	taken, err := s.taken(ctx, []*Room{r}, longest, at)
-	if err != nil {
-		return nil, err
-	}
-	a := &asker{Actor: by, at: at, conf: s.conf()}
-	held, err := s.held(ctx, a, []*Room{r}, longest)
+	taken, err := s.store.Busy(ctx, []int64{r.ID}, longest.Widen(maxBuffer, maxBuffer), at)
 	if err != nil {
 		return nil, err
 	}
 	var choices []DoorChoice
 	for _, d := range DoorLengths {
 		slot := r.doorSlot(d, at)
-		found := r.reasons(a, slot, taken[r.ID], held[r.ID])
-		if !slices.ContainsFunc(found, func(f Reason) bool { return len(atDoorAllowed([]Fault{f.Fault})) > 0 }) {
+		violations := atDoorAllowed(r.Check(policy.Proposal{Slot: slot, Now: at}, s.conf().Limits))
+		if len(violations) > 0 || slices.ContainsFunc(taken[r.ID], slot.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter).Overlaps) {
+			continue
+		}
+		if violations, err = s.overQuota(ctx, by.ID, &Terms{Slot: slot, Rooms: []*Room{r}}, nil); err != nil {
+			return nil, err
+		}
+		if len(violations) == 0 {
 			choices = append(choices, DoorChoice{Length: d, End: slot.End})
 		}
 	}
@@ -144,7 +146,7 @@ func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time)
 // in any of its rooms, and their rules allow it.
 func (s *Service) extendable(ctx context.Context, m *Meeting, rooms []*Room, at time.Time) ([]DoorChoice, error) {
 	longest := clock.Slot{Start: m.Slot.End, End: m.Slot.End.Add(slices.Max(DoorLengths))}
-	taken, err := s.taken(ctx, rooms, longest, at)
+	taken, err := s.store.Busy(ctx, ids(rooms), longest.Widen(maxBuffer, maxBuffer), at)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +244,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 
 func checkDoorLength(d time.Duration) error {
 	if !slices.Contains(DoorLengths, d) {
-		return invalid("minutes", "unknown_value", "must be 15, 30 or 60")
+		return fault.Invalid("minutes", "unknown_value", "must be 15, 30 or 60")
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page
 	if q.Awaiting {
 		by, err = s.standsFor(ctx, by) // admins, too, are asked for those who are away
 	} else if q.Reveals() {
-		by, err = s.standing(ctx, by)
+		by, err = s.WithDeputies(ctx, by)
 	}
 	if err != nil {
 		return nil, "", err
@@ -91,7 +91,7 @@ func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page
 	if err != nil {
 		return nil, "", err
 	}
-	if ms, err = s.showAll(ctx, by, ms, q.Now); err != nil {
+	if ms, err = s.Views(ctx, by, ms, q.Now); err != nil {
 		return nil, "", err
 	}
 	return ms, next, s.nameAwaited(ctx, ms, q.Now)
@@ -102,7 +102,7 @@ func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page
 // the change is based on.
 func (s *Service) Update(ctx context.Context, by Actor, id ID, ifMatch *int64, f Fields) (*Meeting, error) {
 	conf := s.conf()
-	by, err := s.standing(ctx, by)
+	by, err := s.WithDeputies(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (s *Service) AuthorizeNotices(ctx context.Context, by Actor, id ID) (phone 
 	if err != nil {
 		return nil, err
 	}
-	if by, err = s.standing(ctx, by); err != nil {
+	if by, err = s.WithDeputies(ctx, by); err != nil {
 		return nil, err
 	}
 	rooms, err := s.rooms(ctx, m.RequestedRooms())
@@ -366,7 +366,7 @@ func invitedBefore(m *Meeting) map[string]Person {
 // show is the meeting as the actor may see it now.
 func (s *Service) show(ctx context.Context, by Actor, m *Meeting) (*Meeting, error) {
 	at := s.clock()
-	ms, err := s.showAll(ctx, by, []*Meeting{m}, at)
+	ms, err := s.Views(ctx, by, []*Meeting{m}, at)
 	if err == nil && by.Kind == ActorUser {
 		err = s.nameAwaited(ctx, ms, at)
 	}
@@ -376,7 +376,8 @@ func (s *Service) show(ctx context.Context, by Actor, m *Meeting) (*Meeting, err
 	return ms[0], nil
 }
 
-func (s *Service) showAll(ctx context.Context, by Actor, ms []*Meeting, at time.Time) ([]*Meeting, error) {
+// Views returns meetings at an instant as the actor may see them.
+func (s *Service) Views(ctx context.Context, by Actor, ms []*Meeting, at time.Time) ([]*Meeting, error) {
 	by, rooms, err := s.roomsToJudge(ctx, by, ms...)
 	if err != nil {
 		return nil, err
@@ -404,7 +405,7 @@ func (s *Service) roomsToJudge(ctx context.Context, by Actor, ms ...*Meeting) (A
 	if len(want) == 0 {
 		return by, nil, nil
 	}
-	by, err := s.standing(ctx, by)
+	by, err := s.WithDeputies(ctx, by)
 	if err != nil {
 		return by, nil, err
 	}

@@ -68,6 +68,12 @@ func (s *Service) quotasOfChange(ctx context.Context, f *Fields, m *Meeting, k k
 	return s.overQuota(ctx, m.Organizer.UserID, &t, m)
 }
 
+// PrepareRooms sets what the rules need to know of rooms that were just read: their zones in force,
+// the limits of one person, and the blackouts that end after an instant.
+func (s *Service) PrepareRooms(ctx context.Context, rooms []*Room, after time.Time) error {
+	return s.withBlackouts(ctx, s.zoned(rooms), after)
+}
+
 // withBlackouts gives the rooms the blackouts that end after an instant. Rooms that never had
 // one cost nothing. They are read after the rooms: a change in between makes the number by
 // which the rooms are judged an old one, and is noticed.

@@ -303,7 +303,7 @@ func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState,
 	if state.Series, err = s.showSeries(ctx, by, series); err != nil {
 		return nil, err
 	}
-	if ms, err = s.showAll(ctx, by, ms, at); err != nil {
+	if ms, err = s.Views(ctx, by, ms, at); err != nil {
 		return nil, err
 	}
 	state.Attendees = responses(state.Attendees, slices.DeleteFunc(slices.Clone(ms), func(m *Meeting) bool { return m.Status.Over() }))
@@ -419,6 +419,6 @@ func (s *Service) showSeriesResult(ctx context.Context, by Actor, r *SeriesResul
 		}
 	}
 	slices.SortFunc(r.Meetings, func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
-	r.Meetings, err = s.showAll(ctx, by, r.Meetings, s.clock())
+	r.Meetings, err = s.Views(ctx, by, r.Meetings, s.clock())
 	return r, err
 }

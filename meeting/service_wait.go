@@ -32,9 +32,9 @@ func (s *Service) BookOrWait(ctx context.Context, by Actor, f Fields, until *clo
 func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *clock.Time) (*Wait, error) {
 	at := s.clock()
 	if f.Override != nil {
-		return nil, invalid("override", "not_allowed", "must not be set together with wait")
+		return nil, fault.Invalid("override", "not_allowed", "must not be set together with wait")
 	}
-	by, err := s.standing(ctx, by)
+	by, err := s.WithDeputies(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *clock.Tim
 		return nil, err
 	}
 	if !terms.Slot.Start.After(at) {
-		return nil, invalid("start", "in_past", "must be in the future")
+		return nil, fault.Invalid("start", "in_past", "must be in the future")
 	}
 	w := queueUp(terms, by, ends, at)
 	if err := s.store.CreateWait(ctx, w, waitsAllowed(s.conf().Limits)); err != nil {

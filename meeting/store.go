@@ -12,12 +12,10 @@ import (
 // the function undoes everything and is returned as it is. They may call the function again
 // after a serialisation failure. Safe for concurrent use.
 type Store interface {
-	FindingStore
 	RulesStore
 	ApprovalStore
 	SeriesStore
 	WaitStore
-	PeopleStore
 	ZoneStore
 
 	CreateSite(ctx context.Context, s *Site) error

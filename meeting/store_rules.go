@@ -29,6 +29,12 @@ type RulesStore interface {
 	// the claim's span at an instant. It leaves out the meeting except. For a meeting that ended
 	// early, the slot is the time that it took.
 	Held(ctx context.Context, c policy.Claim, except ID, at time.Time) ([]clock.Slot, error)
+
+	// Busy returns what overlaps span in each of the rooms, buffers included, by start.
+	Busy(ctx context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
+	// Occupants are the meetings that hold the room within span, by start. Those that have lapsed
+	// are among them.
+	Occupants(ctx context.Context, roomID int64, span clock.Slot) ([]*Meeting, error)
 }
 
 // BlackoutQuery filters blackouts; a zero field does not filter.

@@ -1,7 +1,6 @@
 package meeting
 
 import (
-	"fmt"
 	"time"
 
 	"punctual/account/fault"
@@ -19,7 +18,7 @@ func zoneOf(named *string, inForce string) (*time.Location, error) {
 // unknownZone refuses to calculate with a stored time zone that the zone data have lost.
 func (s *Service) unknownZone(name string) error {
 	s.logUnknown(name)
-	return invalid("timezone", "unknown_timezone", fmt.Sprintf("must be a known time zone: %q is unknown on this server", name))
+	return fault.Invalid("timezone", "unknown_timezone", "must be a known time zone: %q is unknown on this server", name)
 }
 
 // logUnknown logs each name once.

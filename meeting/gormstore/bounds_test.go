@@ -9,6 +9,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/finding"
 )
 
 // crowded makes 20,010 meetings on one day: 2,001 in each of ten rooms, one minute each. They were
@@ -46,9 +47,9 @@ func TestBounds_pagesEndEarly(t *testing.T) {
 		}
 
 		settings := meeting.Settings{Timezone: "UTC"}
-		service := meeting.NewService(f.store, people{f}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+		service := f.finding(people{f}, settings, func() time.Time { return now })
 		day := now.Truncate(24 * time.Hour)
-		q := meeting.GridQuery{Span: clock.Slot{Start: day, End: day.AddDate(0, 0, 1)}}
+		q := finding.GridQuery{Span: clock.Slot{Start: day, End: day.AddDate(0, 0, 1)}}
 		seen, rooms := map[meeting.ID]bool{}, 0
 		for p := (meeting.Page{Limit: 500}); ; {
 			g, next, err := service.Grid(t.Context(), f.anna, q, p)
@@ -107,10 +108,10 @@ func TestBounds_reasons(t *testing.T) {
 			f.book(clock.Slot{Start: start, End: start.Add(time.Minute)}, f.turing)
 		}
 		settings := meeting.Settings{Timezone: "UTC"}
-		service := meeting.NewService(f.store, people{f}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
-		ask := func(days int) ([]meeting.Availability, error) {
-			found, _, err := service.Availability(t.Context(), f.anna, meeting.AvailabilityQuery{
-				Need: meeting.Need{RoomIDs: []int64{f.turing.ID}}, Slot: clock.Slot{Start: now, End: now.AddDate(0, 0, days)},
+		service := f.finding(people{f}, settings, func() time.Time { return now })
+		ask := func(days int) ([]finding.Availability, error) {
+			found, _, err := service.Availability(t.Context(), f.anna, finding.AvailabilityQuery{
+				Need: finding.Need{RoomIDs: []int64{f.turing.ID}}, Slot: clock.Slot{Start: now, End: now.AddDate(0, 0, days)},
 			}, meeting.Page{})
 			return found, err
 		}
@@ -122,4 +123,10 @@ func TestBounds_reasons(t *testing.T) {
 			t.Error("more than 31 days are accepted")
 		}
 	})
+}
+
+// finding returns the service that finds rooms.
+func (f *fixture) finding(d meeting.Directory, settings meeting.Settings, now func() time.Time) *finding.Service {
+	inForce := func() meeting.Settings { return settings }
+	return finding.NewService(f.store, meeting.NewService(f.store, d, nothing{}, inForce, now, slog.New(slog.DiscardHandler)), inForce, now)
 }

@@ -13,10 +13,11 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/finding"
 )
 
 // Candidates leave their Zone empty where neither room nor site names one.
-func (s *Store) Candidates(ctx context.Context, n meeting.Need, after *meeting.Room, limit int) ([]*meeting.Room, error) {
+func (s *Store) Candidates(ctx context.Context, n finding.Need, after *meeting.Room, limit int) ([]*meeting.Room, error) {
 	rooms, err := s.readRooms(s.db.WithContext(ctx), func(db *gorm.DB) *gorm.DB {
 		if after != nil {
 			db = db.Where("((rooms.capacity = 0), rooms.capacity, lower(rooms.name), rooms.id) > (?, ?, lower(?), ?)",
@@ -31,7 +32,7 @@ func (s *Store) Candidates(ctx context.Context, n meeting.Need, after *meeting.R
 }
 
 // suiting are rooms that have what the need asks for.
-func (s *Store) suiting(db *gorm.DB, n meeting.Need) *gorm.DB {
+func (s *Store) suiting(db *gorm.DB, n finding.Need) *gorm.DB {
 	return s.filterRooms(db, meeting.RoomQuery{IDs: n.RoomIDs, SiteID: n.SiteID, Features: n.Features, Persons: n.Persons})
 }
 
@@ -51,7 +52,7 @@ var (
 )
 
 // Kinds leave their Zone empty where neither room nor site names one.
-func (s *Store) Kinds(ctx context.Context, n meeting.Need) ([]*meeting.Kind, error) {
+func (s *Store) Kinds(ctx context.Context, n finding.Need) ([]*finding.Kind, error) {
 	var rows []*kindRow
 	db := s.db.WithContext(ctx)
 	groups := s.suiting(db.Table("rooms").Where("rooms.deleted_at IS NULL"), n).
@@ -59,9 +60,9 @@ func (s *Store) Kinds(ctx context.Context, n meeting.Need) ([]*meeting.Kind, err
 	if err := db.Raw(readKinds[s.dialect], groups).Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("kinds of rooms: %w", err)
 	}
-	kinds := make([]*meeting.Kind, len(rows))
+	kinds := make([]*finding.Kind, len(rows))
 	for i, r := range rows {
-		kinds[i] = &meeting.Kind{Policy: r.Policy.policy(), Zone: r.Zone, RoomIDs: r.RoomIDs}
+		kinds[i] = &finding.Kind{Policy: r.Policy.policy(), Zone: r.Zone, RoomIDs: r.RoomIDs}
 		if r.SiteID != nil {
 			kinds[i].SiteID = *r.SiteID
 		}

@@ -14,6 +14,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/finding"
 	"punctual/meeting/policy"
 )
 
@@ -22,16 +23,16 @@ import (
 func TestAvailability_agreesWithBooking(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.search(t, 2*time.Second, func(t *rapid.T, s *search) {
-			q := meeting.AvailabilityQuery{
-				Need:     meeting.Need{Persons: rapid.IntRange(0, 5).Draw(t, "persons"), RoomIDs: s.ids()},
+			q := finding.AvailabilityQuery{
+				Need:     finding.Need{Persons: rapid.IntRange(0, 5).Draw(t, "persons"), RoomIDs: s.ids()},
 				Slot:     s.slot(t),
 				OnlyFree: rapid.Bool().Draw(t, "only_free"), IncludeInactive: true,
 			}
-			found, _, err := s.service.Availability(f.Context(), s.by, q, meeting.Page{})
+			found, _, err := s.finding.Availability(f.Context(), s.by, q, meeting.Page{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := map[int64]meeting.Availability{}
+			told := map[int64]finding.Availability{}
 			for _, a := range found {
 				told[a.Room.ID] = a
 			}
@@ -60,14 +61,14 @@ func asked(m *meeting.Meeting) bool {
 }
 
 // explains wants the reasons to be those that a booking was refused for.
-func explains(t *rapid.T, a meeting.Availability, err error) {
+func explains(t *rapid.T, a finding.Availability, err error) {
 	var rules, wanted []string
 	var taken, conflicts []clock.Slot
 	for _, r := range a.Reasons {
 		switch r.Code {
 		case meeting.ReasonTaken:
 			taken = append(taken, r.Span)
-		case meeting.ReasonTooSoon:
+		case finding.ReasonTooSoon:
 		default:
 			rules = append(rules, r.Code+": "+r.Message)
 		}
@@ -97,14 +98,14 @@ func explains(t *rapid.T, a meeting.Availability, err error) {
 func TestSuggestions_areBookableAndTheFirst(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.search(t, 2*time.Second, func(t *rapid.T, s *search) {
-			n := meeting.Need{Persons: rapid.IntRange(0, 5).Draw(t, "persons"), RoomIDs: s.ids()}
+			n := finding.Need{Persons: rapid.IntRange(0, 5).Draw(t, "persons"), RoomIDs: s.ids()}
 			length := rapid.SampledFrom([]time.Duration{15, 30, 40, 60, 120, 600, 1500}).Draw(t, "length") * time.Minute
 			span := s.slot(t)
 			span.End = span.Start.Add(length + time.Duration(rapid.IntRange(0, 60).Draw(t, "hours"))*time.Hour)
 			if !span.End.After(s.at) || span.End.Sub(s.at) < length {
 				return
 			}
-			found, err := s.service.Suggestions(f.Context(), s.by, n, length, span, rapid.IntRange(1, 20).Draw(t, "limit"))
+			found, err := s.finding.Suggestions(f.Context(), s.by, n, length, span, rapid.IntRange(1, 20).Draw(t, "limit"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +131,7 @@ func TestSuggestions_siftsWhatIsTaken(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		crowd := f.crowd(510)
 		f.search(t, 2*time.Second, func(t *rapid.T, s *search) {
-			n := meeting.Need{Persons: rapid.IntRange(0, 5).Draw(t, "persons"), RoomIDs: s.ids()}
+			n := finding.Need{Persons: rapid.IntRange(0, 5).Draw(t, "persons"), RoomIDs: s.ids()}
 			length := time.Duration(rapid.IntRange(1, 40).Draw(t, "quarters")) * 15 * time.Minute
 			span := s.slot(t)
 			span.End = span.Start.Add(length + time.Duration(rapid.IntRange(0, 60).Draw(t, "hours"))*time.Hour)
@@ -138,8 +139,8 @@ func TestSuggestions_siftsWhatIsTaken(t *testing.T) {
 				return
 			}
 			limit := rapid.IntRange(1, 20).Draw(t, "limit")
-			ask := func() []meeting.Suggestion {
-				found, err := s.service.Suggestions(f.Context(), s.by, n, length, span, limit)
+			ask := func() []finding.Suggestion {
+				found, err := s.finding.Suggestions(f.Context(), s.by, n, length, span, limit)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -169,14 +170,14 @@ func (f *fixture) crowd(n int) meeting.ID {
 }
 
 // first is when the first of the rooms is free, looking every quarter of an hour.
-func (s *search) first(t *rapid.T, n meeting.Need, length time.Duration, span clock.Slot) (time.Time, *meeting.Room) {
-	q := meeting.AvailabilityQuery{Need: n, OnlyFree: true}
+func (s *search) first(t *rapid.T, n finding.Need, length time.Duration, span clock.Slot) (time.Time, *meeting.Room) {
+	q := finding.AvailabilityQuery{Need: n, OnlyFree: true}
 	for start := span.Start.Truncate(15 * time.Minute); !start.Add(length).After(span.End); start = start.Add(15 * time.Minute) {
 		if start.Before(span.Start) || start.Before(s.at) {
 			continue
 		}
 		q.Slot = clock.Slot{Start: start, End: start.Add(length)}
-		free, _, err := s.service.Availability(s.f.Context(), s.by, q, meeting.Page{})
+		free, _, err := s.finding.Availability(s.f.Context(), s.by, q, meeting.Page{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,6 +193,7 @@ type search struct {
 	f       *fixture
 	at      time.Time
 	service *meeting.Service
+	finding *finding.Service
 	rooms   []*meeting.Room
 	by      meeting.Actor
 }
@@ -214,8 +216,9 @@ func (f *fixture) search(t *testing.T, atMost time.Duration, look func(*rapid.T,
 			OnTimeout: rapid.SampledFrom([]meeting.Status{meeting.Rejected, meeting.Confirmed}).Draw(t, "on_timeout"),
 			Limits:    policy.Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 1000 * time.Hour},
 		}
-		s.service = meeting.NewService(f.store, deputies{people{f}, []meeting.Absence{{UserID: f.manager.ID, DeputyID: dora.ID}}}, nothing{},
-			func() meeting.Settings { return settings }, func() time.Time { return s.at }, slog.New(slog.DiscardHandler))
+		people := deputies{people{f}, []meeting.Absence{{UserID: f.manager.ID, DeputyID: dora.ID}}}
+		s.service = meeting.NewService(f.store, people, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return s.at }, slog.New(slog.DiscardHandler))
+		s.finding = finding.NewService(f.store, s.service, func() meeting.Settings { return settings }, func() time.Time { return s.at })
 		for i := range rapid.IntRange(1, 4).Draw(t, "rooms") {
 			s.rooms = append(s.rooms, f.room(string(rune('A'+i)), s.draw(t)))
 		}

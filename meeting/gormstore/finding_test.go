@@ -10,6 +10,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/finding"
 	"punctual/meeting/policy"
 )
 
@@ -30,7 +31,7 @@ func TestCandidates(t *testing.T) {
 		room("A fits", 8, "video", "piano")
 		f.room("Closed", func(r *meeting.Room) { r.SiteID, r.Features, r.Active = site.ID, []string{"video"}, false })
 		var last *meeting.Room
-		find := func(n meeting.Need, after *meeting.Room, limit int) []string {
+		find := func(n finding.Need, after *meeting.Room, limit int) []string {
 			t.Helper()
 			rooms, err := f.store.Candidates(t.Context(), n, after, limit)
 			if err != nil {
@@ -42,13 +43,13 @@ func TestCandidates(t *testing.T) {
 			}
 			return names
 		}
-		need := meeting.Need{Persons: 5, Features: []string{"video"}, SiteID: site.ID}
+		need := finding.Need{Persons: 5, Features: []string{"video"}, SiteID: site.ID}
 		f.want("all that fit", find(need, nil, 10), []string{"A fits", "b fits", "Large", "Unknown"})
 		f.want("some", find(need, nil, 1), []string{"A fits"})
 		f.want("the next", find(need, last, 2), []string{"b fits", "Large"})
 		f.want("the last", find(need, last, 2), []string{"Unknown"})
 		f.want("no more", find(need, last, 10), []string(nil))
-		f.want("one", find(meeting.Need{RoomIDs: []int64{f.turing.ID}}, nil, 10), []string{"Turing"})
+		f.want("one", find(finding.Need{RoomIDs: []int64{f.turing.ID}}, nil, 10), []string{"Turing"})
 	})
 }
 
@@ -72,21 +73,21 @@ func TestKinds(t *testing.T) {
 		abroad, plain := room("Asia/Seoul", 5, rules), room("", 5, policy.Policy{})
 		room("", 4, rules) // too small
 		f.room("Closed", func(r *meeting.Room) { r.SiteID, r.Features, r.Active = site.ID, []string{"video"}, false })
-		kinds, err := f.store.Kinds(t.Context(), meeting.Need{Persons: 5, Features: []string{"video"}, SiteID: site.ID})
+		kinds, err := f.store.Kinds(t.Context(), finding.Need{Persons: 5, Features: []string{"video"}, SiteID: site.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, k := range kinds {
 			slices.Sort(k.RoomIDs)
 		}
-		slices.SortFunc(kinds, func(a, b *meeting.Kind) int { return cmp.Compare(a.RoomIDs[0], b.RoomIDs[0]) })
-		f.want("kinds", kinds, []*meeting.Kind{
+		slices.SortFunc(kinds, func(a, b *finding.Kind) int { return cmp.Compare(a.RoomIDs[0], b.RoomIDs[0]) })
+		f.want("kinds", kinds, []*finding.Kind{
 			{SiteID: site.ID, Zone: "Asia/Tokyo", Policy: rules, RoomIDs: []int64{first, second}},
 			{SiteID: site.ID, Zone: "Asia/Tokyo", Policy: rules, RoomIDs: []int64{named}}, // by the room itself
 			{SiteID: site.ID, Zone: "Asia/Seoul", Policy: rules, RoomIDs: []int64{abroad}},
 			{SiteID: site.ID, Zone: "Asia/Tokyo", RoomIDs: []int64{plain}},
 		})
-		if kinds, err = f.store.Kinds(t.Context(), meeting.Need{RoomIDs: []int64{f.turing.ID}}); err != nil || len(kinds) != 1 || kinds[0].SiteID != 0 || kinds[0].Zone != "" {
+		if kinds, err = f.store.Kinds(t.Context(), finding.Need{RoomIDs: []int64{f.turing.ID}}); err != nil || len(kinds) != 1 || kinds[0].SiteID != 0 || kinds[0].Zone != "" {
 			t.Errorf("of one room without a site: %+v, %v", kinds, err)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/finding"
 	"punctual/meeting/policy"
 	"punctual/meeting/report"
 )
@@ -178,7 +179,7 @@ func (s *tale) book() {
 	slot, by := s.drawn(), rapid.SampledFrom([]meeting.Actor{s.anna, s.ben}).Draw(s.t, "by")
 	free, spent := len(s.held(0, slot)) == 0, len(s.held(by.ID, month)) >= s.quota
 	holds := !s.room.Approval.Required || s.settings.HoldPending
-	found, _, err := s.svc.Availability(s.Context(), by, meeting.AvailabilityQuery{Need: meeting.Need{RoomIDs: []int64{s.room.ID}}, Slot: slot}, meeting.Page{})
+	found, _, err := s.finding().Availability(s.Context(), by, finding.AvailabilityQuery{Need: finding.Need{RoomIDs: []int64{s.room.ID}}, Slot: slot}, meeting.Page{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -312,7 +313,7 @@ func (s *tale) compare() {
 		return // the other views leave out rooms that are not in use, and show blackouts
 	}
 
-	days, _, err := s.svc.RoomDays(s.Context(), meeting.RoomQuery{}, s.room.ID, now, time.Time{}, meeting.Page{})
+	days, _, err := s.finding().RoomDays(s.Context(), meeting.RoomQuery{}, s.room.ID, now, time.Time{}, meeting.Page{})
 	var sum time.Duration
 	for _, h := range held {
 		sum += h.Duration()
@@ -320,7 +321,7 @@ func (s *tale) compare() {
 	s.same("occupancy", days[0].Days[0].Busy, sum, err)
 
 	drawn := sorted(slices.Concat(want[meeting.Pending], want[meeting.Confirmed], want[meeting.InProgress], want[meeting.Ended]))
-	grid, _, err := s.svc.Grid(s.Context(), s.admin, meeting.GridQuery{Span: day, RoomIDs: []int64{s.room.ID}}, meeting.Page{Limit: 10})
+	grid, _, err := s.finding().Grid(s.Context(), s.admin, finding.GridQuery{Span: day, RoomIDs: []int64{s.room.ID}}, meeting.Page{Limit: 10})
 	s.same("grid", idsOf(grid.Meetings), drawn, err)
 
 	door, err := s.svc.Door(s.Context(), s.admin, s.room.ID)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"punctual/meeting"
+	"punctual/meeting/finding"
 )
 
 // Names are searched behind blanks, with hyphens taken as such: a word's prefix is then a part
@@ -31,7 +32,7 @@ const (
 )
 
 // FindPeople implements [meeting.PeopleStore].
-func (s *Store) FindPeople(ctx context.Context, q meeting.PeopleQuery) ([]meeting.Person, error) {
+func (s *Store) FindPeople(ctx context.Context, q finding.PeopleQuery) ([]meeting.Person, error) {
 	var text strings.Builder
 	text.WriteString(peopleFrom)
 	args := []any{q.OrganizerID, micro(q.Since), q.Limit}

@@ -14,6 +14,7 @@ import (
 	"punctual/delayjob"
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/finding"
 	"punctual/meeting/gormstore"
 	"punctual/meeting/policy"
 )
@@ -86,6 +87,10 @@ func newLine(f *fixture) *line {
 func (l *line) instance() *meeting.Service {
 	return meeting.NewService(gormstore.New(l.db.Gorm, outbox{}), l.crowd, l.queue, func() meeting.Settings { return l.settings },
 		func() time.Time { return l.clock }, slog.New(slog.DiscardHandler))
+}
+
+func (l *line) finding() *finding.Service {
+	return finding.NewService(l.store, l.svc, func() meeting.Settings { return l.settings }, func() time.Time { return l.clock })
 }
 
 func (l *line) knows(a meeting.Actor) {

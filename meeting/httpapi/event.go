@@ -98,7 +98,7 @@ func (h *eventHandlers) stream(ctx context.Context, in *eventsInput) (*huma.Stre
 	if err != nil {
 		return nil, err
 	}
-	if by, err = h.svc.Standing(ctx, by); err != nil {
+	if by, err = h.svc.WithDeputies(ctx, by); err != nil {
 		return nil, err
 	}
 	after, err := in.after()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/finding"
 )
 
 // Availability of a room at a time.
@@ -52,8 +52,8 @@ type Need struct {
 	RoomID    []int64  `query:"room_id,explode" doc:"Only these rooms; repeat the parameter"`
 }
 
-func (in *Need) need(d *decoder) meeting.Need {
-	n := meeting.Need{Features: commas(in.Features), SiteID: in.SiteID, RoomIDs: in.RoomID}
+func (in *Need) need(d *decoder) finding.Need {
+	n := finding.Need{Features: commas(in.Features), SiteID: in.SiteID, RoomIDs: in.RoomID}
 	if in.Attendees == "" {
 		return n
 	}
@@ -99,9 +99,9 @@ func (in *availabilityInput) Resolve(huma.Context) []error {
 	return resolved(err)
 }
 
-func (in *availabilityInput) query(zone *time.Location) (meeting.AvailabilityQuery, error) {
+func (in *availabilityInput) query(zone *time.Location) (finding.AvailabilityQuery, error) {
 	d := decoder{zone: zone}
-	q := meeting.AvailabilityQuery{
+	q := finding.AvailabilityQuery{
 		Slot: clock.Slot{Start: d.given("start", in.Start, d.instant), End: d.given("end", in.End, d.end)},
 		Need: in.need(&d), OnlyFree: in.Free, IncludeInactive: in.IncludeInactive,
 	}
@@ -121,17 +121,17 @@ func (h *handlers) availability(ctx context.Context, in *availabilityInput) (*li
 	if err != nil {
 		return nil, err
 	}
-	found, next, err := h.svc.Availability(ctx, by, q, in.page())
+	found, next, err := h.finding.Availability(ctx, by, q, in.page())
 	if err != nil {
 		return nil, err
 	}
 	return listed(found, next, availabilityOf), nil
 }
 
-func availabilityOf(a meeting.Availability) Availability {
+func availabilityOf(a finding.Availability) Availability {
 	return Availability{
 		Room: roomOf(a.Room), Free: len(a.Reasons) == 0, NeedsApproval: a.NeedsApproval, MoreReasons: a.MoreReasons,
-		Reasons: list(a.Reasons, func(r meeting.Reason) Obstacle {
+		Reasons: list(a.Reasons, func(r finding.Reason) Obstacle {
 			of, span := r.Figures, r.Span
 			if span.Start.IsZero() {
 				span = clock.Slot(of.Span)
@@ -158,7 +158,7 @@ func (in *suggestionsInput) Resolve(huma.Context) []error {
 	return resolved(err)
 }
 
-func (in *suggestionsInput) query(zone *time.Location) (n meeting.Need, length time.Duration, span clock.Slot, err error) {
+func (in *suggestionsInput) query(zone *time.Location) (n finding.Need, length time.Duration, span clock.Slot, err error) {
 	d := decoder{zone: zone}
 	if in.Duration == "" {
 		d.add("duration", "required", "is required")
@@ -182,11 +182,11 @@ func (h *handlers) suggestions(ctx context.Context, in *suggestionsInput) (*list
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.svc.Suggestions(ctx, by, n, length, span, in.Limit)
+	found, err := h.finding.Suggestions(ctx, by, n, length, span, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return listed(found, "", func(s meeting.Suggestion) Suggestion {
+	return listed(found, "", func(s finding.Suggestion) Suggestion {
 		return Suggestion{Room: roomOf(s.Room), Start: s.Slot.Start.UTC(), End: s.Slot.End.UTC(), NeedsApproval: s.NeedsApproval}
 	}), nil
 }

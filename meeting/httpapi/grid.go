@@ -11,6 +11,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/finding"
 	"punctual/meeting/policy"
 )
 
@@ -101,14 +102,14 @@ type GridChange struct {
 	RoomIDs []int64   `json:"room_ids" nullable:"false"`
 }
 
-func gridOf(g *meeting.Grid, next string) Grid {
+func gridOf(g *finding.Grid, next string) Grid {
 	return Grid{
 		Rooms: list(g.Rooms, gridRoomOf), Meetings: list(g.Meetings, gridMeetingOf), NextCursor: text(next),
 		Sites: list(g.Sites, func(s *meeting.Site) GridSite { return GridSite{s.ID, s.Name, s.Timezone} }),
 	}
 }
 
-func gridRoomOf(r meeting.GridRoom) GridRoom {
+func gridRoomOf(r finding.GridRoom) GridRoom {
 	p := policyOf(r.Policy)
 	return GridRoom{
 		ID: r.ID, Name: r.Name, SiteID: number(r.SiteID), Floor: r.Floor, Capacity: r.Capacity,
@@ -178,14 +179,14 @@ func (in *gridInput) rooms(d *decoder) (rooms []int64) {
 	return rooms
 }
 
-func (in *gridInput) query(zone *time.Location) (meeting.GridQuery, error) {
+func (in *gridInput) query(zone *time.Location) (finding.GridQuery, error) {
 	d := decoder{zone: zone}
 	start, end := d.instant, d.end
 	dates := len(in.From) == len(time.DateOnly)
 	if dates {
 		start, end = d.date, d.date
 	}
-	q := meeting.GridQuery{
+	q := finding.GridQuery{
 		Span:  clock.Slot{Start: d.given("from", in.From, start), End: d.given("to", in.To, end)},
 		Dates: dates,
 		Rooms: meeting.RoomQuery{SiteID: in.SiteID, Features: commas(in.Features), MinCapacity: in.MinCapacity},
@@ -222,7 +223,7 @@ func (h *handlers) grid(ctx context.Context, in *gridInput) (*huma.StreamRespons
 	if err != nil {
 		return nil, err
 	}
-	g, next, err := h.svc.Grid(ctx, by, q, meeting.Page{Limit: in.Limit, Cursor: in.Cursor})
+	g, next, err := h.finding.Grid(ctx, by, q, meeting.Page{Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	_ "punctual/app" // its map from errors to problems
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/finding"
 	"punctual/meeting/gormstore"
 	"punctual/meeting/httpapi"
 	"punctual/migrations"
@@ -109,7 +110,9 @@ func newClient(t *testing.T) *client {
 			CheckIn:   meeting.CheckIn{Opens: 15 * time.Minute, Grace: 10 * time.Minute},
 		}
 	}
-	svc := meeting.NewService(gormstore.New(db.Gorm, nobody{}), directory{}, nobody{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	clock := func() time.Time { return now }
+	store := gormstore.New(db.Gorm, nobody{})
+	svc := meeting.NewService(store, directory{}, nobody{}, settings, clock, slog.New(slog.DiscardHandler))
 	cfg := huma.DefaultConfig("test", "1")
 	cfg.CreateHooks = nil
 	cfg.Servers = []*huma.Server{{URL: "/api/v1"}}
@@ -122,7 +125,7 @@ func newClient(t *testing.T) *client {
 		}
 		next(ctx)
 	})
-	httpapi.Register(api, httpapi.Deps{Meetings: svc, Notices: nobody{}, Lookups: account.NewMemoryLimiter(httpapi.PeopleRate)})
+	httpapi.Register(api, httpapi.Deps{Meetings: svc, Finding: finding.NewService(store, svc, settings, clock), Notices: nobody{}, Lookups: account.NewMemoryLimiter(httpapi.PeopleRate)})
 	return &client{t, api}
 }
 

@@ -40,7 +40,7 @@ func (h *handlers) people(ctx context.Context, in *peopleInput) (*listOutput[Per
 	if ok, after := h.lookups.Allow(ctx, strconv.FormatInt(by.ID, 10)); !ok {
 		return nil, &account.RateLimitError{RetryAfter: after}
 	}
-	found, err := h.svc.People(ctx, by, in.Q)
+	found, err := h.finding.People(ctx, by, in.Q)
 	if err != nil {
 		return nil, err
 	}

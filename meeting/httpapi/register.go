@@ -15,6 +15,7 @@ import (
 	"punctual/account"
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/finding"
 	"punctual/meeting/report"
 )
 
@@ -27,6 +28,7 @@ type Notices interface {
 // Deps are the services whose operations [Register] adds.
 type Deps struct {
 	Meetings *meeting.Service
+	Finding  *finding.Service
 	Reports  *report.Service
 	Notices  Notices
 	Lookups  account.Limiter // of how often a caller looks for people, at [PeopleRate]
@@ -34,7 +36,7 @@ type Deps struct {
 
 // Register adds the operations to the API. The caller comes from [account.FromContext].
 func Register(api huma.API, d Deps) {
-	h := &handlers{svc: d.Meetings, reports: d.Reports, notices: d.Notices, lookups: d.Lookups, registry: api.OpenAPI().Components.Schemas}
+	h := &handlers{svc: d.Meetings, finding: d.Finding, reports: d.Reports, notices: d.Notices, lookups: d.Lookups, registry: api.OpenAPI().Components.Schemas}
 	if servers := api.OpenAPI().Servers; len(servers) > 0 {
 		h.base = servers[0].URL
 	}
@@ -54,6 +56,7 @@ func Register(api huma.API, d Deps) {
 
 type handlers struct {
 	svc      *meeting.Service
+	finding  *finding.Service
 	reports  *report.Service
 	notices  Notices
 	registry huma.Registry

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/finding"
 )
 
 // RoomDays is how busy a room is, day by day; the three lists have one number for each day.
@@ -19,7 +20,7 @@ type RoomDays struct {
 	Meetings    []int  `json:"meetings" nullable:"false" doc:"Number of meetings on each day"`
 }
 
-func roomDaysOf(r meeting.RoomDays) RoomDays {
+func roomDaysOf(r finding.RoomDays) RoomDays {
 	days := RoomDays{RoomID: r.Room.ID, Timezone: r.Room.Zone}
 	for _, d := range r.Days {
 		days.BusyMinutes = append(days.BusyMinutes, int(d.Busy.Round(time.Minute)/time.Minute))
@@ -65,7 +66,7 @@ func (h *handlers) roomDays(ctx context.Context, in *roomDaysInput) (*listOutput
 		return nil, err
 	}
 	q := meeting.RoomQuery{SiteID: in.SiteID, Features: commas(in.Features), MinCapacity: in.MinCapacity, Text: in.Q}
-	found, next, err := h.svc.RoomDays(ctx, q, in.RoomID, from, to, in.page())
+	found, next, err := h.finding.RoomDays(ctx, q, in.RoomID, from, to, in.page())
 	if err != nil {
 		return nil, err
 	}

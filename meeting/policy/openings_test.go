@@ -102,3 +102,28 @@ func TestOpenSpans_remembersByHoursZoneAndSpan(t *testing.T) {
 		}
 	}
 }
+
+// When clocks are put back, a length of a whole day by the clock is allowed only across the change.
+func TestRoom_Lasting(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	change := time.Date(2027, 10, 31, 1, 0, 0, 0, time.UTC)
+	whole := clock.Slot{Start: change.Add(-3 * day), End: change.Add(3 * day)}
+	for _, tt := range []struct {
+		name   string
+		length time.Duration
+		policy Policy
+		want   clock.Slot
+	}{
+		{"over the change alone", day + time.Hour, Policy{MaxDuration: day}, clock.Slot{Start: change.Add(-day - time.Hour), End: change.Add(day + time.Hour)}},
+		{"also elsewhere", day, Policy{MinDuration: day}, whole},
+		{"anywhere", time.Hour, Policy{MaxDuration: day}, whole},
+		{"nowhere", 2 * day, Policy{MaxDuration: day}, clock.Slot{}},
+		{"off the steps", 10 * time.Minute, Policy{Step: 15 * time.Minute}, clock.Slot{}},
+	} {
+		r := &Room{Zone: "Europe/Berlin", Policy: tt.policy}
+		if got := r.Lasting(tt.length, whole, Limits{}); !got.Start.Equal(tt.want.Start) || !got.End.Equal(tt.want.End) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}

@@ -27,7 +27,7 @@ func NewService(store Store, timezone func() string, now func() time.Time) *Serv
 // is now, and a zero start is thirty days before the end. The span is at most 366 days, and is
 // returned as it was understood. Only admins see how many people came to private meetings.
 func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (groups []*Utilization, total *Utilization, _ clock.Slot, err error) {
-	at := s.now().UTC()
+	at := s.now().UTC().Truncate(time.Microsecond)
 	q.Private = by.MayManageRooms()
 	if q.Span, err = spanOf(q.Span, at); err != nil {
 		return nil, nil, q.Span, err
@@ -62,7 +62,7 @@ func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (g
 // Punctuality returns how late the meetings of a span were started and ended by their jobs; see
 // [Store]. The span is as in [Service.Utilization].
 func (s *Service) Punctuality(ctx context.Context, span clock.Slot, bounds []time.Duration) (started, ended Lateness, _ clock.Slot, err error) {
-	if span, err = spanOf(span, s.now().UTC()); err != nil {
+	if span, err = spanOf(span, s.now().UTC().Truncate(time.Microsecond)); err != nil {
 		return Lateness{}, Lateness{}, span, err
 	}
 	started, ended, err = s.store.Punctuality(ctx, span, bounds)

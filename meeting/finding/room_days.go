@@ -1,11 +1,15 @@
-package meeting
+package finding
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
+	"punctual/account/fault"
+	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // maxRoomDays is for how many days at most one may ask at once.
@@ -13,7 +17,7 @@ const maxRoomDays = 100
 
 // RoomDays holds how busy a room is on each day of its own calendar.
 type RoomDays struct {
-	Room *Room
+	Room *meeting.Room
 	Days []RoomDay // one for each day that was asked for
 }
 
@@ -51,8 +55,9 @@ func (c calendar) touched(s clock.Slot, day func(i int, part clock.Slot)) {
 	}
 }
 
-// daysOf a room that is open at these times, and whose meetings, by start, take what is booked.
-func daysOf(r *Room, c calendar, open, booked []clock.Slot) []RoomDay {
+// daysOf returns the days of a room that is open in some spans. booked are the slots of its meetings,
+// by start.
+func daysOf(r *meeting.Room, c calendar, open, booked []clock.Slot) []RoomDay {
 	days := make([]RoomDay, len(c)-1)
 	closed := make([]clock.Slot, len(r.Blackouts))
 	for i, b := range r.Blackouts {
@@ -73,7 +78,7 @@ func daysOf(r *Room, c calendar, open, booked []clock.Slot) []RoomDay {
 }
 
 // calendars of the rooms' zones, and the span of them all.
-func calendars(rooms []*Room, from time.Time, n int) (map[string]calendar, clock.Slot) {
+func calendars(rooms []*meeting.Room, from time.Time, n int) (map[string]calendar, clock.Slot) {
 	all := map[string]calendar{}
 	var span clock.Slot
 	for _, r := range rooms {
@@ -88,3 +93,44 @@ func calendars(rooms []*Room, from time.Time, n int) (map[string]calendar, clock
 	}
 	return all, span
 }
+
+// RoomDays returns how busy rooms are on each day from one date up to another, by each room's own
+// calendar. Only year, month, and day of the dates count. A zero end is the day after the start.
+// Rooms are paged as in [meeting.Service.Rooms]. A roomID selects that room alone, active or not.
+func (s *Service) RoomDays(ctx context.Context, q meeting.RoomQuery, roomID int64, from, to time.Time, p meeting.Page) (found []RoomDays, next string, err error) {
+	if to.IsZero() {
+		to = from.AddDate(0, 0, 1)
+	}
+	n := int(to.Sub(from) / (24 * time.Hour))
+	if n < 1 || n > maxRoomDays {
+		return nil, "", fault.Invalid("to", "invalid_span", "must be after from, by at most 100 days")
+	}
+	var rooms []*meeting.Room
+	if roomID != 0 {
+		if rooms, err = s.store.Rooms(ctx, []int64{roomID}); err == nil && len(rooms) == 0 {
+			err = meeting.ErrNotFound
+		}
+	} else {
+		rooms, next, err = s.store.ListRooms(ctx, q, p)
+	}
+	if err != nil || len(rooms) == 0 {
+		return nil, "", err
+	}
+	if err := s.meetings.PrepareRooms(ctx, rooms, dayBefore(from)); err != nil {
+		return nil, "", err
+	}
+	days, span := calendars(rooms, from, n)
+	booked, err := s.store.Booked(ctx, idsOf(rooms), span, s.clock())
+	if err != nil {
+		return nil, "", err
+	}
+	var open policy.OpenSpans
+	for _, r := range rooms {
+		c := days[r.Zone]
+		found = append(found, RoomDays{Room: r, Days: daysOf(r, c, open.Of(&r.Room, c.span()), booked[r.ID])})
+	}
+	return found, next, nil
+}
+
+// dayBefore returns an instant before a date begins in any time zone.
+func dayBefore(date time.Time) time.Time { return date.Add(-24 * time.Hour) }

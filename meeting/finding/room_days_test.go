@@ -1,15 +1,23 @@
-package meeting
+package finding
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
-func TestRoom_days(t *testing.T) {
-	hour := func(s string) time.Time { return instantOf(t, s) }
+func TestDaysOf(t *testing.T) {
+	hour := func(s string) time.Time {
+		at, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
 	berlin := clock.ZoneOrUTC("Europe/Berlin")
 	weekdays := &policy.Policy{OpeningHours: []policy.OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR"}, From: "08:00", To: "20:00"}}}
 	for _, row := range []struct {
@@ -47,13 +55,15 @@ func TestRoom_days(t *testing.T) {
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			room := &Room{Room: policy.Room{Zone: "Europe/Berlin", Policy: *row.policy, Blackouts: row.blackouts}}
+			room := &meeting.Room{Room: policy.Room{Zone: "Europe/Berlin", Policy: *row.policy, Blackouts: row.blackouts}}
 			from, err := time.Parse(time.DateOnly, row.from)
 			if err != nil {
 				t.Fatal(err)
 			}
 			c := calendarOf(from, row.days, berlin)
-			same(t, "days", daysOf(room, c, room.OpenHours(c.span()), row.booked), row.want)
+			if got := daysOf(room, c, room.OpenHours(c.span()), row.booked); !slices.Equal(got, row.want) {
+				t.Errorf("got %v, want %v", got, row.want)
+			}
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package meeting
+package finding
 
 import (
 	"context"
@@ -6,15 +6,10 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-)
 
-// PeopleStore finds people by name and address, on the terms of [Store].
-type PeopleStore interface {
-	// FindPeople finds active users, and those without an account who were invited by
-	// q.OrganizerID to meetings that began after q.Since: names and addresses alone, those
-	// whom the organizer met most often first. Only the latest 10,000 invitations count.
-	FindPeople(ctx context.Context, q PeopleQuery) ([]Person, error)
-}
+	"punctual/account/fault"
+	"punctual/meeting"
+)
 
 // PeopleQuery asks for people. Every word must begin a word of the person's name or address.
 type PeopleQuery struct {
@@ -37,9 +32,9 @@ const (
 //
 // It returns names and addresses only, which every mail to several people shows, too. It leaves out
 // disabled users. Of people without an account, it returns only those whom the actor wrote down.
-func (s *Service) People(ctx context.Context, by Actor, text string) ([]Person, error) {
+func (s *Service) People(ctx context.Context, by meeting.Actor, text string) ([]meeting.Person, error) {
 	if utf8.RuneCountInString(text) > maxPeopleQuery {
-		return nil, invalid("q", "too_long", fmt.Sprintf("must have at most %d characters", maxPeopleQuery))
+		return nil, fault.Invalid("q", "too_long", "must have at most %d characters", maxPeopleQuery)
 	}
 	words := strings.Fields(text)
 	if len(strings.Join(words, "")) < minPeopleQuery {

@@ -1,4 +1,4 @@
-package meeting
+package finding
 
 import (
 	"cmp"
@@ -24,12 +24,12 @@ type sieve struct {
 	open   []clock.Slot // without blackouts of the site
 }
 
-func (k *Kind) sieve(a *asker, length time.Duration, span clock.Slot, blackouts []policy.Blackout) *sieve {
-	v := &sieve{Kind: k, length: length, room: &policy.Room{SiteID: k.SiteID, Policy: k.Policy, Zone: cmp.Or(k.Zone, a.conf.Timezone, "UTC")}}
-	if !v.room.Lasts(length, span, a.conf.Limits) {
+func (k *Kind) sieve(a *searcher, length time.Duration, span clock.Slot, blackouts []policy.Blackout) *sieve {
+	v := &sieve{Kind: k, length: length, room: &policy.Room{SiteID: k.SiteID, Policy: k.Policy, Zone: cmp.Or(k.Zone, a.settings.Timezone, "UTC")}}
+	if !v.room.Lasts(length, span, a.settings.Limits) {
 		return v
 	}
-	if span = v.room.Ahead(length, span, a.at, a.conf.Limits); span.Empty() {
+	if span = v.room.Ahead(length, span, a.now, a.settings.Limits); span.Empty() {
 		return v
 	}
 	var closed []clock.Slot

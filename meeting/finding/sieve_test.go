@@ -1,4 +1,4 @@
-package meeting
+package finding
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
@@ -22,7 +23,7 @@ func TestSieve(t *testing.T) {
 		at := rapid.SampledFrom([]time.Time{
 			time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC), time.Date(2027, 3, 27, 13, 7, 0, 123000, time.UTC), time.Date(2027, 10, 30, 22, 50, 30, 0, time.UTC),
 		}).Draw(t, "at")
-		a := &asker{at: at, conf: Settings{Timezone: "Europe/Berlin", Limits: policy.Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 60 * time.Hour}}}
+		a := &searcher{now: at, settings: meeting.Settings{Timezone: "Europe/Berlin", Limits: policy.Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 60 * time.Hour}}}
 		drawn := func(name string) clock.Slot {
 			start := at.Add(time.Duration(rapid.IntRange(-20, 300).Draw(t, name)) * 10 * time.Minute)
 			return clock.Slot{Start: start, End: start.Add(minutes(t, name+" lasts", 5, 30, 60, 600, 3000))}
@@ -55,13 +56,13 @@ func TestSieve(t *testing.T) {
 				m := clock.Slot{Start: from, End: from.Add(minutes(t, "taken", 30, 45, 90, 600, 3000))}
 				taken, from = append(taken, m), m.End
 			}
-			r := &Room{Room: policy.Room{ID: 1, SiteID: 3, Active: true, Policy: k.Policy, Zone: cmp.Or(k.Zone, "Europe/Berlin")}}
+			r := &meeting.Room{Room: policy.Room{ID: 1, SiteID: 3, Active: true, Policy: k.Policy, Zone: cmp.Or(k.Zone, "Europe/Berlin")}}
 			for _, b := range blackouts {
 				if b.Covers(&r.Room) {
 					r.Blackouts = append(r.Blackouts, b)
 				}
 			}
-			some := r.suggest(a, length, span, taken, nil, 1)
+			some := a.suggest(r, length, span, taken, nil, 1)
 			c := v.candidate()
 			for _, t := range taken {
 				c.add(t)

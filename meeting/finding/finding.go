@@ -1,0 +1,163 @@
+package finding
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting"
+	"punctual/meeting/clock"
+)
+
+// Need is what somebody looks for a room for.
+type Need struct {
+	Persons  int      // participants; 0: unknown
+	Features []string // all of them
+	SiteID   int64    // 0: any
+	RoomIDs  []int64  // none: any; else these alone
+}
+
+// AvailabilityQuery asks of rooms whether somebody may have them for a slot.
+type AvailabilityQuery struct {
+	Need
+	Slot            clock.Slot // at most 31 days
+	OnlyFree        bool       // leaves out the others
+	IncludeInactive bool
+}
+
+// Availability of a room at a time.
+type Availability struct {
+	Room          *meeting.Room
+	NeedsApproval bool     // by somebody else than who asks
+	Reasons       []Reason // why it is not offered, at most maxReasons; none: it is free
+	MoreReasons   int      // that are left out of Reasons
+}
+
+// maxReasons is how many reasons one room is given.
+const maxReasons = 20
+
+// short leaves out what is more than maxReasons.
+func (a Availability) short() Availability {
+	a.MoreReasons = max(0, len(a.Reasons)-maxReasons)
+	a.Reasons = a.Reasons[:len(a.Reasons)-a.MoreReasons]
+	return a
+}
+
+// maxRoomIDs is how many rooms may be named.
+const maxRoomIDs = 1000
+
+// Reason is why a room is not offered. Its code is that of the fault of a booking, or one of those
+// here.
+type Reason struct {
+	fault.Fault
+	Span    clock.Slot // when it is taken, buffers included; zero for other reasons
+	Feature string     // that it lacks, with [ReasonFeatures]
+}
+
+// Codes of reasons, beside [meeting.ReasonTaken], that are no broken rule.
+const (
+	ReasonFeatures = "features"
+	ReasonTooSoon  = "no_time_to_decide" // a request would end with its start
+)
+
+// Suggestion is a room at a time at which whoever asked may book it.
+type Suggestion struct {
+	Room          *meeting.Room
+	Slot          clock.Slot
+	NeedsApproval bool
+}
+
+// rooms that are asked about.
+func (q *AvailabilityQuery) rooms() meeting.RoomQuery {
+	rooms := meeting.RoomQuery{IDs: q.RoomIDs, SiteID: q.SiteID, IncludeInactive: q.IncludeInactive}
+	if q.OnlyFree { // the others would be left out anyhow
+		rooms.Features, rooms.Persons, rooms.IncludeInactive = q.Features, q.Persons, false
+	}
+	return rooms
+}
+
+func (q *AvailabilityQuery) check() error {
+	var found fault.List
+	switch {
+	case !q.Slot.Start.Before(q.Slot.End):
+		found.Add("end", "invalid_span", "must be after start")
+	case q.Slot.Duration() > maxAvailabilitySpan:
+		found.Add("end", "invalid_span", "must be at most 31 days after start")
+	}
+	q.Need.check(&found)
+	return found.Err()
+}
+
+func (n *Need) check(found *fault.List) {
+	if n.Persons < 0 || n.Persons > 1_000_000 {
+		found.Add("attendees", "out_of_range", "must be a number of people from 0 to 1,000,000")
+	}
+	if len(n.Features) > meeting.MaxFeatures {
+		found.Add("features", "too_many", "must have at most %d features", meeting.MaxFeatures)
+	}
+	if len(n.RoomIDs) > maxRoomIDs {
+		found.Add("room_id", "too_many", "must have at most %d rooms", maxRoomIDs)
+	}
+}
+
+// searched is where times of a length are looked for: what was left out is filled in, and
+// nothing lies in the past.
+func (n *Need) searched(length time.Duration, span clock.Slot, at time.Time) (clock.Slot, error) {
+	var found fault.List
+	n.check(&found)
+	span.Start = clock.Later(span.Start, at) // also of the zero time
+	if span.End.IsZero() {
+		span.End = span.Start.AddDate(0, 0, 7)
+	}
+	switch {
+	case !span.Start.Before(span.End) || span.Duration() > maxSuggestSpan:
+		found.Add("to", "invalid_span", "must be after from and now, by at most 31 days")
+	case length <= 0 || length > span.Duration():
+		found.Add("duration", "out_of_range", "must be positive and fit between from and to")
+	case length%time.Second != 0:
+		found.Add("duration", "not_whole_seconds", "must be a whole number of seconds")
+	}
+	return span, found.Err()
+}
+
+// surplus returns how many places the room has too many. Rooms of unknown capacity fit last.
+func surplus(r *meeting.Room, persons int) int {
+	if r.Capacity == 0 {
+		return 1 << 30
+	}
+	return r.Capacity - persons
+}
+
+// choose returns n of the suggestions, the earliest first. At the same time, rooms that need no
+// approval and fit best come first. As long as there are other times, one time gets only a few
+// rooms.
+func choose(all []Suggestion, persons, n int) []Suggestion {
+	slices.SortFunc(all, func(a, b Suggestion) int {
+		needs := func(s Suggestion) int {
+			if s.NeedsApproval {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(
+			a.Slot.Start.Compare(b.Slot.Start), needs(a)-needs(b),
+			cmp.Compare(surplus(a.Room, persons), surplus(b.Room, persons)),
+			cmp.Compare(a.Room.Name, b.Room.Name), cmp.Compare(a.Room.ID, b.Room.ID),
+		)
+	})
+	var first, rest []Suggestion
+	at := map[int64]int{}
+	for _, s := range all {
+		if k := s.Slot.Start.UnixMicro(); at[k] < max(3, n/4) {
+			at[k]++
+			first = append(first, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	chosen := append(first, rest...)
+	chosen = chosen[:min(n, len(chosen))]
+	slices.SortStableFunc(chosen, func(a, b Suggestion) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	return chosen
+}

@@ -1,0 +1,47 @@
+package finding
+
+import (
+	"context"
+	"time"
+
+	"punctual/meeting"
+	"punctual/meeting/clock"
+	"punctual/meeting/policy"
+)
+
+// Store is what finding needs from persistence. What has lapsed at an instant is left out; see
+// [meeting.Meeting.Lapses].
+type Store interface {
+	Rooms(ctx context.Context, ids []int64) ([]*meeting.Room, error) // in the order of ids; those not there are left out
+	ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error)
+	ListSites(ctx context.Context, p meeting.Page) (sites []*meeting.Site, next string, err error)
+	ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meeting.Page) (ms []*meeting.Meeting, next string, err error)
+	// BlackoutsAfter returns the blackouts of these rooms, and of their sites, that end after an
+	// instant, by start.
+	BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]policy.Blackout, error)
+	// Held returns the slots that count for a claim. See [meeting.RulesStore].
+	Held(ctx context.Context, c policy.Claim, except meeting.ID, at time.Time) ([]clock.Slot, error)
+
+	// Candidates are active rooms that have what the need asks for, those that fit best first:
+	// least surplus capacity, unknown capacity last, then by name. after is the last one of those
+	// seen before; nil: none was.
+	Candidates(ctx context.Context, n Need, after *meeting.Room, limit int) ([]*meeting.Room, error)
+	// Busy returns what overlaps span in each of the rooms, buffers included, by start.
+	Busy(ctx context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
+	// Kinds are all active rooms that have what the need asks for, by what decides when they are open.
+	Kinds(ctx context.Context, n Need) ([]*Kind, error)
+	// AllBusy calls each with what [Store.Busy] would return for all rooms, the slots of a room
+	// by start. It costs as much as all that takes place within span.
+	AllBusy(ctx context.Context, span clock.Slot, at time.Time, each func(roomID int64, taken clock.Slot)) error
+	// HeldBy returns when meetings of the user that hold or held each of the rooms take place
+	// within span, without buffers. These count for the user's quotas.
+	HeldBy(ctx context.Context, userID int64, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
+	// Booked returns when meetings take place in each of the rooms within span, by start and
+	// without buffers. A meeting that ended early counts until then. A pending meeting that does
+	// not hold its slot does not count.
+	Booked(ctx context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
+	// FindPeople finds active users, and those without an account who were invited by
+	// q.OrganizerID to meetings that began after q.Since: names and addresses alone, those
+	// whom the organizer met most often first. Only the latest 10,000 invitations count.
+	FindPeople(ctx context.Context, q PeopleQuery) ([]meeting.Person, error)
+}
