@@ -99,11 +99,7 @@ func (a outboxAdapter) Insert(tx *gorm.DB, ns []meeting.Notice) error {
 }
 
 func (a outboxAdapter) Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error {
-	ks := make([]notify.Kind, len(kinds))
-	for i, k := range kinds {
-		ks[i] = notify.Kind(k)
-	}
-	return a.ledger.Withdraw(tx, ids, ks...)
+	return a.ledger.Withdraw(tx, ids, kinds...)
 }
 
 func notification(n meeting.Notice) notify.Notification {
@@ -116,81 +112,18 @@ func notification(n meeting.Notice) notify.Notification {
 	}
 	return notify.Notification{
 		DedupeKey: n.DedupeKey,
-		Kind:      notify.Kind(n.Kind),
+		Kind:      n.Kind,
 		Channel:   notify.Channel(n.Channel),
 		MeetingID: n.MeetingID,
 		To: notify.Recipient{
 			UserID: n.To.UserID, Name: n.To.Name, Address: address, Locale: n.To.Locale, Timezone: n.To.Timezone,
 		},
-		Facts:   facts(n.Facts),
+		Facts:   n.Facts,
 		Due:     n.Due,
 		Expires: n.Expires,
 		State:   state,
 		Version: 1,
 	}
-}
-
-func facts(f meeting.Facts) notify.Facts {
-	return notify.Facts{
-		MeetingID: f.MeetingID, Title: f.Title, Description: f.Description,
-		Start: f.Start, End: f.End, Timezone: f.Timezone, Rooms: f.Rooms,
-		Organizer: contact(f.Organizer), Attendees: contacts(f.Attendees), Sequence: f.Sequence,
-		Before: string(f.Before), Offset: f.Offset,
-		Decision: string(f.Decision), Reason: f.Reason, Comment: f.Comment, Deadline: f.Deadline, CheckInBy: f.CheckInBy, NoShows: f.NoShows, By: f.By, ByFor: f.ByFor,
-		Request: requested(f.Request), Move: placement(f.Move), WaitID: f.WaitID, ScheduleVersion: f.ScheduleVersion,
-		SeriesID: f.SeriesID, OriginalStart: f.OriginalStart, Series: series(f.Series),
-	}
-}
-
-func contact(c meeting.Contact) notify.Contact {
-	return notify.Contact{Name: c.Name, Email: c.Email, Response: string(c.Response)}
-}
-
-func contacts(cs []meeting.Contact) []notify.Contact {
-	if cs == nil {
-		return nil
-	}
-	out := make([]notify.Contact, len(cs))
-	for i, c := range cs {
-		out[i] = contact(c)
-	}
-	return out
-}
-
-func series(s *meeting.SeriesFacts) *notify.Series {
-	if s == nil {
-		return nil
-	}
-	return &notify.Series{
-		ID: s.ID, Rooms: s.Rooms, Start: s.Start, End: s.End, Rule: s.Rule, ExDates: s.ExDates, RDates: s.RDates,
-		Count: s.Count, Dates: s.Dates, Places: s.Places, Last: s.Last, Overrides: occurrences(s.Overrides), Cancelled: occurrences(s.Cancelled),
-		Part: string(s.Part), Split: s.Split,
-	}
-}
-
-func occurrences(os []meeting.Occurrence) []notify.Occurrence {
-	var all []notify.Occurrence
-	for _, o := range os {
-		all = append(all, notify.Occurrence{
-			OriginalStart: o.OriginalStart, Start: o.Start, End: o.End, Title: o.Title, Description: o.Description,
-			Rooms: o.Rooms, Attendees: contacts(o.Attendees),
-		})
-	}
-	return all
-}
-
-func requested(r *meeting.Requested) *notify.Requested {
-	if r == nil {
-		return nil
-	}
-	return &notify.Requested{Number: r.Number, OnTimeout: string(r.OnTimeout), Agreed: r.Agreed, For: r.For}
-}
-
-func placement(p *meeting.Placement) *notify.Placement {
-	if p == nil {
-		return nil
-	}
-	return new(notify.Placement(*p))
 }
 
 // noticeScreen keeps notifications from being sent that are no longer true, or whose recipient's
@@ -225,7 +158,7 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 	objections := map[int64]notify.Objection{}
 	for _, n := range ns {
 		if standing, ok := standings[n.MeetingID]; ok {
-			if reason := standing.Obsolete(meeting.NoticeKind(n.Kind), factsThatPass(n.Facts)); reason != "" {
+			if reason := standing.Obsolete(n.Kind, n.Facts); reason != "" {
 				objections[n.ID] = notify.Objection{State: notify.Superseded, Reason: reason}
 				continue
 			}
@@ -235,23 +168,6 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 		}
 	}
 	return objections, nil
-}
-
-func factsThatPass(from notify.Facts) meeting.Facts {
-	f := meeting.Facts{
-		Start: from.Start, End: from.End, Before: meeting.Anchor(from.Before), Offset: from.Offset,
-		Decision: meeting.Status(from.Decision),
-	}
-	if from.Request != nil {
-		f.Request = &meeting.Requested{Number: from.Request.Number}
-	}
-	if from.Series != nil {
-		f.Series = &meeting.SeriesFacts{}
-	}
-	if from.Move != nil {
-		f.Move = &meeting.Placement{}
-	}
-	return f
 }
 
 type eventBodies struct{ stream *events.Stream }

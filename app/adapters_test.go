@@ -2,9 +2,7 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -36,50 +34,6 @@ func bury(t *testing.T, a *Application, job, key string) {
 	m.Attempt = 1
 	if err := a.deadLetters.RecordFailures(t.Context(), delayjob.Failure{Message: m, Error: "boom", At: time.Now()}); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// The facts of a notice and of a notification are the same in JSON, so that none gets lost
-// between the two areas.
-func TestFacts_areTheSameOnBothSides(t *testing.T) {
-	var in meeting.Facts
-	fill(reflect.ValueOf(&in).Elem())
-	want, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := json.Marshal(facts(in))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Error(d)
-	}
-}
-
-// fill sets every field to something that is not zero.
-func fill(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			v.Set(reflect.ValueOf(time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)))
-			return
-		}
-		for i := range v.NumField() {
-			fill(v.Field(i))
-		}
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem())
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0))
-	case reflect.String:
-		v.SetString("text")
-	case reflect.Int, reflect.Int64:
-		v.SetInt(7)
-	default:
-		panic("fill: " + v.Type().String())
 	}
 }
 

@@ -143,45 +143,45 @@ const (
 	NoticeWaitlistExpired  NoticeKind = "waitlist_expired"
 )
 
-// Facts are what the text of a notice needs, as they were when it was recorded.
+// Facts are the data for the text of a notice, as of the time when it was created.
 type Facts struct {
 	MeetingID   ID         `json:"meeting_id"`
 	Title       string     `json:"title"`
 	Description string     `json:"description,omitempty"`
 	Start       time.Time  `json:"start"`
 	End         time.Time  `json:"end"`
-	Timezone    string     `json:"timezone"` // of the meeting, for recipients without one
+	Timezone    string     `json:"timezone"` // of the rooms, for recipients without one
 	Rooms       []string   `json:"rooms"`
 	Organizer   Contact    `json:"organizer"`
 	Attendees   []Contact  `json:"attendees,omitempty"`
-	Sequence    int64      `json:"sequence"`              // iCalendar SEQUENCE: the version, which rises with every change
-	Before      Anchor     `json:"before,omitempty"`      // of a reminder
-	Offset      int64      `json:"offset,omitempty"`      // of a reminder, seconds
+	Sequence    int64      `json:"sequence"`              // iCalendar SEQUENCE
+	Before      Anchor     `json:"before,omitempty"`      // of a reminder: start or end
+	Offset      int64      `json:"offset,omitempty"`      // of a reminder, in seconds
 	Decision    Status     `json:"decision,omitempty"`    // confirmed or rejected
-	Reason      string     `json:"reason,omitempty"`      // "timeout", or what the canceller wrote
-	Comment     string     `json:"comment,omitempty"`     // of who decided
+	Reason      string     `json:"reason,omitempty"`      // "timeout", or the reason of a cancellation
+	Comment     string     `json:"comment,omitempty"`     // of the approver
 	Deadline    *time.Time `json:"deadline,omitempty"`    // of an approval request
-	CheckInBy   *time.Time `json:"check_in_by,omitempty"` // of a reminder before the start: somebody must check in until then
-	NoShows     int        `json:"no_shows,omitempty"`    // of a release: how often in a row nobody came to its series
-	By          string     `json:"by,omitempty"`          // name of who changed, cancelled or decided
-	ByFor       []string   `json:"by_for,omitempty"`      // names of those in whose place they decided
-	Request     *Requested `json:"request,omitempty"`     // of an approval request, a reminder of it, an escalation
-	Move        *Placement `json:"move,omitempty"`        // where it was to move: the request or the decision is about that alone
-	WaitID      int64      `json:"wait_id,omitempty"`     // of an offer to somebody who waits
+	CheckInBy   *time.Time `json:"check_in_by,omitempty"` // of a reminder: when the check-in window ends
+	NoShows     int        `json:"no_shows,omitempty"`    // of a release: consecutive no-shows of the series
+	By          string     `json:"by,omitempty"`          // name of the user who changed, cancelled or decided
+	ByFor       []string   `json:"by_for,omitempty"`      // names of the users for whom By decided as deputy
+	Request     *Requested `json:"request,omitempty"`     // of an approval request, approval reminder or escalation
+	Move        *Placement `json:"move,omitempty"`        // requested move, if the request or the decision is only about a move
+	WaitID      int64      `json:"wait_id,omitempty"`     // of an offer from the waiting list
 
-	ScheduleVersion int64 `json:"schedule_version,omitempty"` // of the meeting; of a notice about a series it says nothing
+	ScheduleVersion int64 `json:"schedule_version,omitempty"` // of the meeting; 0 for a series
 
-	SeriesID      int64        `json:"series_id,omitempty"`      // that the meeting belongs to
-	OriginalStart *time.Time   `json:"original_start,omitempty"` // which of its dates it is; null: none of its rule
-	Series        *SeriesFacts `json:"series,omitempty"`         // if it is about all its dates, or many
+	SeriesID      int64        `json:"series_id,omitempty"`      // of the meeting
+	OriginalStart *time.Time   `json:"original_start,omitempty"` // of the occurrence; nil for an added date
+	Series        *SeriesFacts `json:"series,omitempty"`         // if the notice covers all or several dates
 }
 
-// Requested is a request as the one who is asked reads of it.
+// Requested is an approval request as shown to an approver.
 type Requested struct {
-	Number    int64    `json:"number"`               // names it in links
-	OnTimeout Status   `json:"on_timeout,omitempty"` // what becomes of it when nobody decides
-	Agreed    []string `json:"agreed,omitempty"`     // names of those who have agreed at a level before
-	For       []string `json:"for,omitempty"`        // names of those for whom the reader stands in
+	Number    int64    `json:"number"`               // identifies the request in links
+	OnTimeout Status   `json:"on_timeout,omitempty"` // outcome without a decision: rejected or confirmed
+	Agreed    []string `json:"agreed,omitempty"`     // names of approvers of earlier levels
+	For       []string `json:"for,omitempty"`        // names of the approvers for whom the reader is deputy
 }
 
 // Placement is a time and the names of rooms.
@@ -191,9 +191,9 @@ type Placement struct {
 	Rooms []string  `json:"rooms"`
 }
 
-// Contact is a name with its address.
+// Contact is a name and an email address.
 type Contact struct {
 	Name     string   `json:"name"`
 	Email    string   `json:"email"`
-	Response Response `json:"response,omitempty"` // of an attendee
+	Response Response `json:"response,omitempty"` // of an attendee: needs_action, accepted, declined or tentative
 }

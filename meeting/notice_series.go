@@ -12,25 +12,24 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-// SeriesFacts are what the text and the calendar of a notice about a whole series need. Times
-// without an offset are those of clocks in the zone of the facts, as iCalendar writes them.
+// SeriesFacts describe a recurring meeting. Times without an offset are local times in the zone of the facts,
+// in the format of iCalendar: 20270210T090000.
 type SeriesFacts struct {
 	ID        int64        `json:"id"`
-	Rooms     []string     `json:"rooms,omitempty"` // of the series; those of the facts are of the dates it speaks of
-	Start     string       `json:"start"`           // of the first date: 20270210T090000
+	Rooms     []string     `json:"rooms,omitempty"` // default: those of the facts
+	Start     string       `json:"start"`           // of the first date
 	End       string       `json:"end"`
-	Rule      string       `json:"rule"`              // its UNTIL in UTC, as iCalendar wants it
-	ExDates   []string     `json:"exdates,omitempty"` // all dates that the series has not
-	RDates    []string     `json:"rdates,omitempty"`
-	Count     int64        `json:"count"`               // dates to come
-	Dates     []time.Time  `json:"dates,omitempty"`     // the first of them, to show
-	Places    [][]string   `json:"places,omitempty"`    // the rooms of each of Dates; none: all are in the same
-	Last      time.Time    `json:"last"`                // the last of them
-	Overrides []Occurrence `json:"overrides,omitempty"` // dates that are not as the series has them
+	Rule      string       `json:"rule"`                // with UNTIL in UTC
+	ExDates   []string     `json:"exdates,omitempty"`   // excluded dates of the rule
+	RDates    []string     `json:"rdates,omitempty"`    // added dates
+	Count     int64        `json:"count"`               // of future dates
+	Dates     []time.Time  `json:"dates,omitempty"`     // the first future dates, to show
+	Places    [][]string   `json:"places,omitempty"`    // rooms of each of Dates; none: the same for all
+	Last      time.Time    `json:"last"`                // last date
+	Overrides []Occurrence `json:"overrides,omitempty"` // dates that differ from the series
 	Cancelled []Occurrence `json:"cancelled,omitempty"` // of a cancellation of some dates; none: of all
-
-	Part  SeriesPart `json:"part,omitempty"`  // which part of a change it is about; empty: all
-	Split *time.Time `json:"split,omitempty"` // of a series that was split: the first date of the second part
+	Part      SeriesPart   `json:"part,omitempty"`      // of a change that takes several notices: ends, goes_on or added
+	Split     *time.Time   `json:"split,omitempty"`     // where the series ends or continues: first date of the split-off series
 }
 
 // SeriesPart is the part of a change of a series that a notice is about.
@@ -49,10 +48,10 @@ type Occurrence struct {
 	OriginalStart time.Time `json:"original_start"`
 	Start         time.Time `json:"start"`
 	End           time.Time `json:"end"`
-	Title         string    `json:"title,omitempty"`       // empty: the series'
-	Description   *string   `json:"description,omitempty"` // nil: the series'
-	Rooms         []string  `json:"rooms,omitempty"`       // none: the series'
-	Attendees     []Contact `json:"attendees"`             // nil: the series'
+	Title         string    `json:"title,omitempty"`       // "": that of the series
+	Description   *string   `json:"description,omitempty"` // nil: that of the series
+	Rooms         []string  `json:"rooms,omitempty"`       // none: those of the series
+	Attendees     []Contact `json:"attendees"`             // nil: those of the series
 }
 
 const (

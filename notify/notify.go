@@ -1,6 +1,6 @@
 // Package notify sends notifications by email and SMS: once each, on time, in the language and
-// time zone of the recipient. It does not import meetings. A [Notification] carries the [Facts]
-// for its text.
+// time zone of the recipient. A [Notification] carries the [Facts] for its text. Of package meeting,
+// notify uses only these types.
 //
 // # Two stages
 //
@@ -26,10 +26,11 @@ import (
 	"time"
 
 	"punctual/delayjob"
+	"punctual/meeting"
 )
 
 // Kind of a notification: the value of the header X-Punctual-Kind.
-type Kind string
+type Kind = meeting.NoticeKind
 
 const (
 	Reminder         Kind = "reminder"
@@ -117,91 +118,15 @@ type Recipient struct {
 	Timezone string // IANA name; "": the zone of the facts
 }
 
-// Facts are the data for the text of a notification, as of the time when it was created.
-type Facts struct {
-	MeetingID   int64      `json:"meeting_id"`
-	Title       string     `json:"title"`
-	Description string     `json:"description,omitempty"`
-	Start       time.Time  `json:"start"`
-	End         time.Time  `json:"end"`
-	Timezone    string     `json:"timezone"` // of the rooms, for recipients without one
-	Rooms       []string   `json:"rooms"`
-	Organizer   Contact    `json:"organizer"`
-	Attendees   []Contact  `json:"attendees,omitempty"`
-	Sequence    int64      `json:"sequence"`              // iCalendar SEQUENCE
-	Before      string     `json:"before,omitempty"`      // of a reminder: start or end
-	Offset      int64      `json:"offset,omitempty"`      // of a reminder, in seconds
-	Decision    string     `json:"decision,omitempty"`    // confirmed or rejected
-	Reason      string     `json:"reason,omitempty"`      // "timeout", or the reason of a cancellation
-	Comment     string     `json:"comment,omitempty"`     // of the approver
-	Deadline    *time.Time `json:"deadline,omitempty"`    // of an approval request
-	CheckInBy   *time.Time `json:"check_in_by,omitempty"` // of a reminder: when the check-in window ends
-	NoShows     int        `json:"no_shows,omitempty"`    // of a release: consecutive no-shows of the series
-	By          string     `json:"by,omitempty"`          // name of the user who changed, cancelled or decided
-	ByFor       []string   `json:"by_for,omitempty"`      // names of the users for whom By decided as deputy
-	Request     *Requested `json:"request,omitempty"`     // of an approval request, approval reminder or escalation
-	Move        *Placement `json:"move,omitempty"`        // requested move, if the request or the decision is only about a move
-	WaitID      int64      `json:"wait_id,omitempty"`     // of an offer from the waiting list
-
-	ScheduleVersion int64 `json:"schedule_version,omitempty"` // of the meeting; 0 for a series
-
-	SeriesID      int64      `json:"series_id,omitempty"`      // of the meeting
-	OriginalStart *time.Time `json:"original_start,omitempty"` // of the occurrence; nil for an added date
-	Series        *Series    `json:"series,omitempty"`         // if the notification covers all or several dates
-}
-
-// Series is a recurring meeting. Times without an offset are local times in the zone of the facts,
-// in the format of iCalendar: 20270210T090000.
-type Series struct {
-	ID        int64        `json:"id"`
-	Rooms     []string     `json:"rooms,omitempty"` // default: those of the facts
-	Start     string       `json:"start"`           // of the first date
-	End       string       `json:"end"`
-	Rule      string       `json:"rule"`                // with UNTIL in UTC
-	ExDates   []string     `json:"exdates,omitempty"`   // excluded dates of the rule
-	RDates    []string     `json:"rdates,omitempty"`    // added dates
-	Count     int64        `json:"count"`               // of future dates
-	Dates     []time.Time  `json:"dates,omitempty"`     // the first future dates, to show
-	Places    [][]string   `json:"places,omitempty"`    // rooms of each of Dates; none: the same for all
-	Last      time.Time    `json:"last"`                // last date
-	Overrides []Occurrence `json:"overrides,omitempty"` // dates that differ from the series
-	Cancelled []Occurrence `json:"cancelled,omitempty"` // of a cancellation of some dates; none: of all
-	Part      string       `json:"part,omitempty"`      // of a change that takes several notifications: ends, goes_on or added
-	Split     *time.Time   `json:"split,omitempty"`     // where the series ends or continues: first date of the split-off series
-}
-
-// Occurrence is one date of a [Series].
-type Occurrence struct {
-	OriginalStart time.Time `json:"original_start"`
-	Start         time.Time `json:"start"`
-	End           time.Time `json:"end"`
-	Title         string    `json:"title,omitempty"`       // "": that of the series
-	Description   *string   `json:"description,omitempty"` // nil: that of the series
-	Rooms         []string  `json:"rooms,omitempty"`       // none: those of the series
-	Attendees     []Contact `json:"attendees"`             // nil: those of the series
-}
-
-// Requested is an approval request as shown to an approver.
-type Requested struct {
-	Number    int64    `json:"number"`               // identifies the request in links
-	OnTimeout string   `json:"on_timeout,omitempty"` // outcome without a decision: rejected or confirmed
-	Agreed    []string `json:"agreed,omitempty"`     // names of approvers of earlier levels
-	For       []string `json:"for,omitempty"`        // names of the approvers for whom the reader is deputy
-}
-
-// Placement is a time and the names of rooms.
-type Placement struct {
-	Start time.Time `json:"start"`
-	End   time.Time `json:"end"`
-	Rooms []string  `json:"rooms"`
-}
-
-// Contact is a name and an email address.
-type Contact struct {
-	Name     string `json:"name"`
-	Email    string `json:"email"`
-	Response string `json:"response,omitempty"` // of an attendee: needs_action, accepted, declined or tentative
-}
+// The data for the text of a notification, as of the time when it was created.
+type (
+	Facts      = meeting.Facts
+	Series     = meeting.SeriesFacts
+	Occurrence = meeting.Occurrence
+	Requested  = meeting.Requested
+	Placement  = meeting.Placement
+	Contact    = meeting.Contact
+)
 
 // Message returns the message for the delay job of the channel, due at the due time of n.
 func (n Notification) Message() delayjob.Message {

@@ -59,7 +59,7 @@ var rules = []rule{
 	{"account/fault", nil, []string{"golang.org/x/text"}},
 	{"account", []string{"account/fault"}, []string{"golang.org/x/text", "alexedwards/argon2id", "coreos/go-oidc", "go-ldap/ldap", "golang.org/x/crypto", "golang.org/x/time", "golang.org/x/oauth2"}},
 	{"account/redislimit", []string{".."}, []string{"go-redis/redis_rate", "redis/go-redis"}},
-	{"notify", []string{"delayjob", "delayjob/failpoint", "delayjob/gather"}, nil},
+	{"notify", []string{"delayjob", "delayjob/failpoint", "delayjob/gather", "meeting"}, nil},
 	{"notify/gormstore", []string{"..", "app/database/sqlfile", "delayjob"}, []string{"gorm.io/"}},
 	{"notify/httpapi", []string{"..", "notify/outbox", "account/rest"}, []string{"danielgtaylor/huma"}},
 	{"notify/email", []string{"..", "notify/outbox", "notify/render"}, []string{"wneessen/go-mail"}},

@@ -178,7 +178,7 @@ func (c *eventBuilder) event(title, description string, roomNames []string, atte
 	// a tel: URI would show the guest's number to everybody, and calendars reply only by mail.
 	for _, a := range attendees {
 		if addr := mailto(a.Email); addr != "" {
-			status, rsvp := partstat(a.Response), "TRUE"
+			status, rsvp := partstat(string(a.Response)), "TRUE"
 			if status != ics.ParticipationStatusNeedsAction {
 				rsvp = "FALSE"
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
+	"punctual/meeting"
 	"punctual/notify"
 )
 
@@ -169,7 +170,7 @@ func scenarios() []scenario {
 		add("decision-timeout-series", notify.Decision, start, func(f *notify.Facts) { series(f); f.Decision, f.Reason = "rejected", "timeout" })
 		add("change-series", notify.Change, start, func(f *notify.Facts) { series(f); f.By = by })
 		add("cancellation-series", notify.Cancellation, start, func(f *notify.Facts) { series(f); f.By = by })
-		split := func(part string) func(*notify.Facts) {
+		split := func(part meeting.SeriesPart) func(*notify.Facts) {
 			return func(f *notify.Facts) {
 				series(f)
 				f.By, f.Series.Part, f.Series.Split = by, part, new(start.AddDate(0, 0, 56))

@@ -95,7 +95,7 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 		v.Deadline = v.short(f.Deadline.In(mine))
 	}
 	if s := f.Series; s != nil {
-		v.Series, v.Some, v.Part = s.Count, len(s.Cancelled) > 0, s.Part
+		v.Series, v.Some, v.Part = s.Count, len(s.Cancelled) > 0, string(s.Part)
 		v.LastDay = l.must("date-short", s.Last.In(mine))
 		if s.Split != nil {
 			v.Split = l.must("date", s.Split.In(mine))
@@ -127,7 +127,7 @@ func variantOf(n notify.Notification) (string, error) {
 	case notify.Reminder:
 		switch n.Facts.Before {
 		case "start", "end":
-			return "reminder." + n.Facts.Before, nil
+			return "reminder." + string(n.Facts.Before), nil
 		}
 		return "", fmt.Errorf("unknown reminder before %q", n.Facts.Before)
 	case notify.Decision:
