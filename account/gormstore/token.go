@@ -87,7 +87,7 @@ func (s *Store) CreateToken(ctx context.Context, t *account.Token) error {
 					return account.ErrTooManyTokens
 				}
 			}
-			if err := tx.Create(r).Error; err != nil {
+			if err := tx.Omit(clause.Associations).Create(r).Error; err != nil {
 				return err
 			}
 			return s.noteToken(tx, r, nil, []any{r})

@@ -7,84 +7,46 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
 )
 
-const approvalTable = `number bigint, waiting boolean, first_number bigint, level integer, asked_at timestamptz, deadline timestamptz, ` +
-	`on_timeout text, remind_at timestamptz, escalate_at timestamptz, escalated_at timestamptz, change jsonb, agreed_now jsonb, agreed jsonb, verdict jsonb, told jsonb`
-
-var approvalColumns = columnNames(approvalTable)
-
-// columnNames are those of "a bigint, b text".
-func columnNames(table string) []string {
-	names := strings.Split(table, ", ")
-	for i, c := range names {
-		names[i], _, _ = strings.Cut(c, " ")
-	}
-	return names
-}
-
-// selectApproval are approvalColumns in selectMeetings, where a meeting need not have them.
-const selectApproval = `COALESCE(q.number, 0), COALESCE(q.waiting, false), COALESCE(q.first_number, 0), COALESCE(q.level, 0), q.asked_at, q.deadline,
-		COALESCE(q.on_timeout, ''), q.remind_at, q.escalate_at, q.escalated_at, q.change, q.agreed_now, q.agreed, q.verdict, q.told`
-
-// What the time-out of a request does is settled when it is made, and changed by closeRequests alone.
-var saveApprovals = write(`INSERT INTO approvals (meeting_id, ` + strings.Join(approvalColumns, ", ") + `)
-	SELECT x.meeting_id, x.` + strings.Join(approvalColumns, ", x.") + ` FROM {rows $1: meeting_id bigint, ` + approvalTable + `}
-	WHERE true
-	ON CONFLICT (meeting_id) DO UPDATE SET ` + fromExcluded(slices.DeleteFunc(slices.Clone(approvalColumns), func(c string) bool { return c == "on_timeout" })) + `,
-		on_timeout = CASE WHEN excluded.number = approvals.number THEN approvals.on_timeout ELSE excluded.on_timeout END,
-		closed = approvals.closed AND excluded.number = approvals.number`)
-
-// fromExcluded are "a = excluded.a, b = excluded.b" for columns.
-func fromExcluded(columns []string) string {
-	list := make([]string, len(columns))
-	for i, c := range columns {
-		list[i] = c + " = excluded." + c
-	}
-	return strings.Join(list, ", ")
-}
-
-// approvalValues are the values of approvalColumns; nil if nobody had to decide yet.
-func approvalValues(m *meeting.Meeting) ([]any, error) {
+// newApprovalRow returns nil if nobody had to decide yet.
+func newApprovalRow(m *meeting.Meeting) (*approvalRow, error) {
 	a, r := m.Approval, m.Request
 	if a.Asked == 0 && len(a.Agreed) == 0 {
 		return nil, nil
 	}
-	waiting := r != nil
+	row := &approvalRow{MeetingID: m.ID, Number: a.Asked, Waiting: r != nil, OnTimeout: cmp.Or(a.OnTimeout, meeting.Rejected)}
 	if r == nil {
 		r = &meeting.Request{}
 	}
-	var parts [4]any
-	for i, v := range []any{r.Change, list(r.Agreed), list(a.Agreed), a.Verdict} {
-		if reflect.ValueOf(v).Kind() == reflect.Pointer && reflect.ValueOf(v).IsNil() {
-			continue
-		}
-		b, err := json.Marshal(v)
-		if err != nil {
-			return nil, fmt.Errorf("approval: %w", err)
-		}
-		parts[i] = json.RawMessage(b)
+	row.FirstNumber, row.Level, row.AskedAt, row.Deadline = r.First, r.Level, optional(r.AskedAt), optional(r.Deadline)
+	row.RemindAt, row.EscalateAt, row.EscalatedAt = optional(r.RemindAt), optional(r.EscalateAt), optional(r.EscalatedAt)
+	parts := map[*jsonText]any{&row.AgreedNow: list(r.Agreed), &row.Agreed: list(a.Agreed)}
+	if r.Change != nil {
+		parts[&row.Change] = r.Change
 	}
-	var told any
+	if a.Verdict != nil {
+		parts[&row.Verdict] = a.Verdict
+	}
 	if r.Told != nil {
-		b, err := json.Marshal(r.Told)
+		parts[&row.Told] = r.Told
+	}
+	for into, part := range parts {
+		b, err := json.Marshal(part)
 		if err != nil {
 			return nil, fmt.Errorf("approval: %w", err)
 		}
-		told = json.RawMessage(b)
+		*into = jsonText(b)
 	}
-	return []any{
-		a.Asked, waiting, r.First, r.Level, timestamp(r.AskedAt), timestamp(r.Deadline), string(cmp.Or(a.OnTimeout, meeting.Rejected)),
-		timestamp(r.RemindAt), timestamp(r.EscalateAt), timestamp(r.EscalatedAt), parts[0], parts[1], parts[2], parts[3], told,
-	}, nil
+	return row, nil
 }
 
 // list is never null in JSON.
@@ -95,74 +57,65 @@ func list[T any](s []T) []T {
 	return s
 }
 
-// approvalPart is read in selectMeetings.
-type approvalPart struct {
-	waiting                            bool
-	request                            meeting.Request
-	onTimeout                          meeting.Status
-	change, agreedNow, agreed, verdict []byte
-	told                               []byte
-}
-
-func (p *approvalPart) scans() []any {
-	r := &p.request
-	return []any{
-		&r.Number, &p.waiting, &r.First, &r.Level, nullTime{&r.AskedAt}, nullTime{&r.Deadline}, &p.onTimeout,
-		nullTime{&r.RemindAt}, nullTime{&r.EscalateAt}, nullTime{&r.EscalatedAt}, &p.change, &p.agreedNow, &p.agreed, &p.verdict, &p.told,
+func (r *approvalRow) addTo(m *meeting.Meeting) error {
+	m.Approval.Asked = r.Number
+	if r.Number > 0 {
+		m.Approval.OnTimeout = r.OnTimeout
 	}
-}
-
-func (p *approvalPart) addTo(m *meeting.Meeting) error {
-	m.Approval.Asked = p.request.Number
-	if p.request.Number > 0 {
-		m.Approval.OnTimeout = p.onTimeout
+	q := &meeting.Request{
+		Number: r.Number, First: r.FirstNumber, Level: r.Level, AskedAt: orZero(r.AskedAt), Deadline: orZero(r.Deadline),
+		RemindAt: orZero(r.RemindAt), EscalateAt: orZero(r.EscalateAt), EscalatedAt: orZero(r.EscalatedAt),
 	}
 	for _, part := range []struct {
-		text []byte
+		text jsonText
 		into any
-	}{{p.agreed, &m.Approval.Agreed}, {p.verdict, &m.Approval.Verdict}, {p.agreedNow, &p.request.Agreed}, {p.change, &p.request.Change}} {
-		if len(part.text) == 0 || string(part.text) == "[]" {
+	}{{r.Agreed, &m.Approval.Agreed}, {r.Verdict, &m.Approval.Verdict}, {r.AgreedNow, &q.Agreed}, {r.Change, &q.Change}} {
+		if part.text == "" || part.text == "[]" {
 			continue
 		}
-		if err := json.Unmarshal(part.text, part.into); err != nil {
+		if err := json.Unmarshal([]byte(part.text), part.into); err != nil {
 			return fmt.Errorf("approval: %w", err)
 		}
 	}
-	if len(p.told) > 0 { // an empty list says that nobody was
-		if err := json.Unmarshal(p.told, &p.request.Told); err != nil {
+	if r.Told != "" { // an empty list says that nobody was
+		if err := json.Unmarshal([]byte(r.Told), &q.Told); err != nil {
 			return fmt.Errorf("approval: %w", err)
 		}
 	}
-	if p.waiting {
-		m.Request = &p.request
+	if r.Waiting {
+		m.Request = q
 	}
 	return nil
 }
 
-// saveApprovals writes those that differ from before; before is nil for a new meeting.
+// saveApprovals writes those that differ from before; before is nil for a new meeting. What the
+// time-out of a request does is settled when it is made, and changed by closeRequests alone.
 func (s *Store) saveApprovals(tx *gorm.DB, cs []change) error {
-	var rows []row
+	var rows []*approvalRow
 	for _, c := range cs {
-		values, err := approvalValues(c.m)
+		row, err := newApprovalRow(c.m)
 		if err != nil {
 			return err
 		}
-		var old []any
+		var old *approvalRow
 		if c.before != nil {
-			if old, err = approvalValues(c.before); err != nil {
+			if old, err = newApprovalRow(c.before); err != nil {
 				return err
 			}
 		}
-		if values == nil || reflect.DeepEqual(old, values) {
-			continue
+		if row != nil && !reflect.DeepEqual(old, row) {
+			rows = append(rows, row)
 		}
-		r := row{"meeting_id": c.m.ID}
-		for i, name := range approvalColumns {
-			r.set(s.dialect, name, values[i])
-		}
-		rows = append(rows, r)
 	}
-	return s.insertRows(tx, saveApprovals, rows)
+	return insert(tx.Clauses(clause.OnConflict{
+		Columns: []clause.Column{{Name: "meeting_id"}},
+		DoUpdates: append(clause.AssignmentColumns([]string{"number", "waiting", "first_number", "level", "asked_at", "deadline",
+			"remind_at", "escalate_at", "escalated_at", "change", "agreed_now", "agreed", "verdict", "told"}),
+			clause.Assignments(map[string]any{
+				"on_timeout": gorm.Expr("CASE WHEN excluded.number = approvals.number THEN approvals.on_timeout ELSE excluded.on_timeout END"),
+				"closed":     gorm.Expr("approvals.closed AND excluded.number = approvals.number"),
+			})...),
+	}), rows)
 }
 
 var waitingMeetings = write(selectMeetings + `

@@ -87,3 +87,32 @@ func (s *Store) Lapsed(ctx context.Context, places []meeting.Occupancy, at time.
 	}
 	return meetings, waits, nil
 }
+
+// placeRows are the rooms and times of occupancies.
+func (d dialect) placeRows(os []meeting.Occupancy) []row {
+	rows := make([]row, len(os))
+	for i, o := range os {
+		rows[i] = row{"room_id": o.RoomID, "starts_at": d.instant(o.Slot.Start), "ends_at": d.instant(o.Slot.End)}
+	}
+	return rows
+}
+
+// nullTime scans NULL as the zero time.
+type nullTime struct{ to *time.Time }
+
+func (n nullTime) Scan(v any) error {
+	var t sql.NullTime
+	err := t.Scan(v)
+	*n.to = t.Time
+	return err
+}
+
+// nullID scans NULL as 0.
+type nullID struct{ to *int64 }
+
+func (n nullID) Scan(v any) error {
+	var id sql.NullInt64
+	err := id.Scan(v)
+	*n.to = id.Int64
+	return err
+}

@@ -130,3 +130,12 @@ func dueStatement(job string, from, to time.Time, after meeting.DueCursor, limit
 		return q.all, args, nil
 	}
 }
+
+// placeholders are "$from, ..., $to".
+func placeholders(from, to int) string {
+	var names []string
+	for i := from; i <= to; i++ {
+		names = append(names, "$"+strconv.Itoa(i))
+	}
+	return strings.Join(names, ", ")
+}

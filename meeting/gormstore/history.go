@@ -69,14 +69,13 @@ func scanEntry(rows *sql.Rows) (meeting.Entry, error) {
 
 // recordAll writes one entry of each meeting.
 func (s *Store) recordAll(tx *gorm.DB, entries map[meeting.ID]meeting.Entry) error {
-	var all []row
+	var all []historyRow
 	for _, id := range slices.Sorted(maps.Keys(entries)) {
-		rows, err := s.dialect.historyRows(tx.Statement.Context, []meeting.Entry{entries[id]})
+		rows, err := historyRows(tx.Statement.Context, id, []meeting.Entry{entries[id]})
 		if err != nil {
 			return err
 		}
-		rows[0]["meeting_id"] = id
 		all = append(all, rows...)
 	}
-	return s.insertRows(tx, addAllHistory, all)
+	return insert(tx, all)
 }

@@ -32,6 +32,7 @@ type roomRow struct {
 	Policy                       policyJSON  `gorm:"serializer:json"`
 	CheckIn                      checkInJSON `gorm:"serializer:json"`
 	DeletedAt                    *time.Time
+	Closures                     int64 `gorm:"->"` // raised by statements alone
 	Version                      int64
 	CreatedAt                    time.Time `gorm:"autoCreateTime:false"`
 	UpdatedAt                    time.Time `gorm:"autoUpdateTime:false"`
@@ -391,7 +392,6 @@ func (s *Store) ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Pa
 }
 
 var (
-	isOneOf     = write(`rooms.id {postgres: = ANY (?::bigint[])}{sqlite: IN (SELECT value FROM json_each(?))}`)
 	hasFeatures = write(`{postgres: rooms.features @> ?::jsonb}
 		{sqlite: NOT EXISTS (SELECT 1 FROM json_each(?) AS wanted WHERE wanted.value NOT IN (SELECT value FROM json_each(rooms.features)))}`)
 	hasText = write(`({fold}(rooms.name) LIKE {fold}(?) ESCAPE '\' OR {fold}(rooms.floor) LIKE {fold}(?) ESCAPE '\')`)
@@ -402,7 +402,7 @@ func (s *Store) filterRooms(db *gorm.DB, q meeting.RoomQuery) *gorm.DB {
 		db = db.Where("rooms.active")
 	}
 	if len(q.IDs) > 0 {
-		db = db.Where(isOneOf[s.dialect], s.list(q.IDs))
+		db = s.among(db, "rooms.id", q.IDs)
 	}
 	if q.SiteID != 0 {
 		db = db.Where("rooms.site_id = ?", q.SiteID)
@@ -426,6 +426,15 @@ func (s *Store) filterRooms(db *gorm.DB, q meeting.RoomQuery) *gorm.DB {
 		db = db.Where(hasText[s.dialect], pattern, pattern)
 	}
 	return db
+}
+
+// among selects rows by a column, with the same text for any number of ids.
+func (s *Store) among(q *gorm.DB, column string, ids []int64) *gorm.DB {
+	condition := " IN (SELECT value FROM json_each(?))"
+	if s.dialect == postgres {
+		condition = " = ANY (CAST(? AS bigint[]))"
+	}
+	return q.Where(column+condition, s.list(ids))
 }
 
 // list is ids as text, for they may be more than there may be parameters.

@@ -1,9 +1,9 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -14,16 +14,104 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-const seriesText = `
-		SELECT s.id, COALESCE(s.previous_id, 0), s.title, s.description, s.timezone, s.starts, s.ends, s.rrule, s.exdates, s.rdates,
-			s.room_ids, s.attendees, s.reminders, s.default_reminders, s.visibility, s.cancelled_at, s.version, s.sequence, s.created_at, s.updated_at,
-			u.id, u.email, u.name, u.phone, u.locale, u.timezone
-		FROM series s JOIN users u ON u.id = s.organizer_id
- 		WHERE s.id = $1`
+type seriesRow struct {
+	ID               int64
+	OrganizerID      int64
+	PreviousID       *int64
+	Title            string
+	Description      string
+	Timezone         string
+	Starts           string
+	Ends             string
+	RRule            string         `gorm:"column:rrule"`
+	ExDates          []string       `gorm:"column:exdates;serializer:json"`
+	RDates           []string       `gorm:"column:rdates;serializer:json"`
+	RoomIDs          []int64        `gorm:"column:room_ids;serializer:json"`
+	Attendees        []attendeePart `gorm:"serializer:json"`
+	Reminders        []reminderPart `gorm:"serializer:json"`
+	DefaultReminders bool
+	Visibility       meeting.Visibility
+	CancelledAt      *time.Time
+	Version          int64
+	Sequence         int64
+	CreatedAt        time.Time `gorm:"autoCreateTime:false"`
+	UpdatedAt        time.Time `gorm:"autoUpdateTime:false"`
+
+	Organizer *organizerRow `gorm:"foreignKey:OrganizerID"` // read only
+}
+
+func (seriesRow) TableName() string { return "series" }
+
+// organizerRow is what a meeting or a series shows of its organizer.
+type organizerRow struct {
+	ID       int64
+	Email    string
+	Name     string
+	Phone    string
+	Locale   string
+	Timezone string
+}
+
+func (organizerRow) TableName() string { return "users" }
+
+func newSeriesRow(s *meeting.Series) *seriesRow {
+	r := &seriesRow{
+		ID: s.ID, OrganizerID: s.Organizer.UserID, PreviousID: reference(s.PreviousID), Title: s.Title, Description: s.Description, Timezone: s.Timezone,
+		Starts: s.Start.Format(clock.WallLayout), Ends: s.End.Format(clock.WallLayout), RRule: s.Rule.String(),
+		ExDates: wallTexts(s.ExDates), RDates: wallTexts(s.RDates), RoomIDs: list(s.RoomIDs), Attendees: []attendeePart{}, Reminders: []reminderPart{},
+		DefaultReminders: s.DefaultReminders, Visibility: s.Visibility, CancelledAt: optional(s.CancelledAt),
+		CreatedAt: micro(s.CreatedAt), UpdatedAt: micro(s.UpdatedAt),
+	}
+	for _, a := range s.Attendees {
+		r.Attendees = append(r.Attendees, partOfAttendee(a))
+	}
+	for _, m := range s.Reminders {
+		r.Reminders = append(r.Reminders, partOfReminder(m))
+	}
+	return r
+}
+
+func (r *seriesRow) series() (*meeting.Series, error) {
+	o := orZero(r.Organizer)
+	s := &meeting.Series{
+		ID: r.ID, PreviousID: orZero(r.PreviousID), Title: r.Title, Description: r.Description, Timezone: r.Timezone, RoomIDs: r.RoomIDs,
+		ExDates: wallTimes(r.ExDates), RDates: wallTimes(r.RDates), DefaultReminders: r.DefaultReminders, Visibility: r.Visibility,
+		CancelledAt: orZero(r.CancelledAt), Version: r.Version, Sequence: r.Sequence, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		Organizer: meeting.Person{UserID: o.ID, Email: o.Email, Name: o.Name, Phone: o.Phone, Locale: o.Locale, Timezone: o.Timezone},
+	}
+	var faults []meeting.Fault
+	if s.Rule, faults = recurrence.ParseRule(r.RRule); len(faults) > 0 {
+		return nil, &meeting.InvalidError{Faults: faults}
+	}
+	var err1, err2 error
+	s.Start, err1 = time.Parse(clock.WallLayout, r.Starts)
+	s.End, err2 = time.Parse(clock.WallLayout, r.Ends)
+	for _, a := range r.Attendees {
+		s.Attendees = append(s.Attendees, a.attendee())
+	}
+	for _, m := range r.Reminders {
+		s.Reminders = append(s.Reminders, m.reminder())
+	}
+	return s, cmp.Or(err1, err2)
+}
+
+func wallTexts(ws []recurrence.WallTime) []string {
+	texts := make([]string, len(ws))
+	for i, w := range ws {
+		texts[i] = w.String()
+	}
+	return texts
+}
+
+func wallTimes(texts []string) (ws []recurrence.WallTime) {
+	for _, text := range texts {
+		w, _ := recurrence.WallTimeOf(clock.ParseDate(text), time.UTC)
+		ws = append(ws, w)
+	}
+	return ws
+}
 
 var (
-	selectSeries     = write(seriesText)
-	roomNames        = write(`SELECT id, name FROM rooms WHERE id ` + amongIDs)
 	meetingsOfSeries = write(selectMeetings + `
 		WHERE m.series_id = $1
 		ORDER BY m.starts_at, m.id`)
@@ -38,92 +126,44 @@ var (
 
 // Series also returns the names of its rooms.
 func (s *Store) Series(ctx context.Context, id int64) (*meeting.Series, error) {
-	var found *meeting.Series
 	tx := s.db.WithContext(ctx)
-	err := s.query(tx, func(rows *sql.Rows) (err error) {
-		found, err = scanSeries(rows)
-		return err
-	}, selectSeries, id)
-	if err == nil && found == nil {
-		err = meeting.ErrNotFound
-	}
+	var found []*meeting.Series
+	r, err := take[seriesRow](tx.Joins("Organizer").Where("series.id = ?", id))
 	if err == nil {
-		err = s.nameRooms(tx, found)
+		found, err = s.seriesOf(tx, []*seriesRow{r})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("series %d: %w", id, err)
 	}
-	return found, nil
+	return found[0], nil
 }
 
-// nameRooms reads the names of the rooms of all the series at once.
-func (s *Store) nameRooms(tx *gorm.DB, all ...*meeting.Series) error {
+// seriesOf reads the names of the rooms of all the series at once.
+func (s *Store) seriesOf(tx *gorm.DB, rows []*seriesRow) ([]*meeting.Series, error) {
 	var ids []int64
-	for _, series := range all {
-		ids = append(ids, series.RoomIDs...)
+	for _, r := range rows {
+		ids = append(ids, r.RoomIDs...)
 	}
-	names := map[int64]string{}
-	err := s.query(tx, func(rows *sql.Rows) error {
-		var id int64
-		var name string
-		err := rows.Scan(&id, &name)
-		names[id] = name
-		return err
-	}, roomNames, s.ids(ids...))
-	for _, series := range all {
+	var rooms []roomRow
+	if err := s.among(tx, "id", ids).Select("id", "name").Find(&rooms).Error; err != nil {
+		return nil, err
+	}
+	names := make(map[int64]string, len(rooms))
+	for _, r := range rooms {
+		names[r.ID] = r.Name
+	}
+	var all []*meeting.Series
+	for _, r := range rows {
+		series, err := r.series()
+		if err != nil {
+			return nil, err
+		}
 		for _, id := range series.RoomIDs {
 			series.RoomNames = append(series.RoomNames, names[id])
 		}
+		all = append(all, series)
 	}
-	return err
-}
-
-func scanSeries(rows *sql.Rows) (*meeting.Series, error) {
-	s := &meeting.Series{}
-	var starts, ends, rule string
-	var exdates, rdates, rooms, attendees, reminders []byte
-	o := &s.Organizer
-	err := rows.Scan(&s.ID, &s.PreviousID, &s.Title, &s.Description, &s.Timezone, &starts, &ends, &rule, &exdates, &rdates,
-		&rooms, &attendees, &reminders, &s.DefaultReminders, &s.Visibility, nullTime{&s.CancelledAt}, &s.Version, &s.Sequence, &s.CreatedAt, &s.UpdatedAt,
-		&o.UserID, &o.Email, &o.Name, &o.Phone, &o.Locale, &o.Timezone)
-	if err != nil {
-		return nil, err
-	}
-	var faults []meeting.Fault
-	if s.Rule, faults = recurrence.ParseRule(rule); len(faults) > 0 {
-		return nil, &meeting.InvalidError{Faults: faults}
-	}
-	if s.Start, err = time.Parse(clock.WallLayout, starts); err != nil {
-		return nil, err
-	}
-	if s.End, err = time.Parse(clock.WallLayout, ends); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(rooms, &s.RoomIDs); err != nil {
-		return nil, err
-	}
-	for part, add := range map[*[]byte]func([]byte) error{
-		&exdates: func(b []byte) error { return readParts(b, wallTimes(&s.ExDates)) },
-		&rdates:  func(b []byte) error { return readParts(b, wallTimes(&s.RDates)) },
-		&attendees: func(b []byte) error {
-			return readParts(b, func(a attendeePart) { s.Attendees = append(s.Attendees, a.attendee()) })
-		},
-		&reminders: func(b []byte) error {
-			return readParts(b, func(r reminderPart) { s.Reminders = append(s.Reminders, r.reminder()) })
-		},
-	} {
-		if err := add(*part); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
-}
-
-func wallTimes(into *[]recurrence.WallTime) func(string) {
-	return func(text string) {
-		w, _ := recurrence.WallTimeOf(clock.ParseDate(text), time.UTC)
-		*into = append(*into, w)
-	}
+	return all, nil
 }
 
 func (s *Store) SeriesMeetings(ctx context.Context, id int64) ([]*meeting.Meeting, error) {
@@ -134,19 +174,17 @@ func (s *Store) SeriesMeetings(ctx context.Context, id int64) ([]*meeting.Meetin
 	return ms, nil
 }
 
-var presenceOfSeries = write(`SELECT id, series_id, status, starts_at, ends_at, no_show_at, checked_in_at FROM meetings
-	WHERE series_id ` + amongIDs + ` AND starts_at < $2 ORDER BY starts_at, id`)
-
 func (s *Store) Presence(ctx context.Context, series []int64, before time.Time) (map[int64][]*meeting.Meeting, error) {
-	found := map[int64][]*meeting.Meeting{}
-	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
-		m := &meeting.Meeting{}
-		err := rows.Scan(&m.ID, &m.SeriesID, &m.Status, &m.Slot.Start, &m.Slot.End, nullTime{&m.CheckIn.Until}, nullTime{&m.CheckedInAt})
-		found[m.SeriesID] = append(found[m.SeriesID], m)
-		return err
-	}, presenceOfSeries, s.ids(series...), micro(before))
+	var rows []meetingRow
+	err := s.among(s.db.WithContext(ctx), "series_id", series).Select("id", "series_id", "status", "starts_at", "ends_at", "no_show_at", "checked_in_at").
+		Where("starts_at < ?", micro(before)).Order("starts_at, id").Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("presence of %d series: %w", len(series), err)
+	}
+	found := map[int64][]*meeting.Meeting{}
+	for i := range rows {
+		m := rows[i].meeting()
+		found[m.SeriesID] = append(found[m.SeriesID], m)
 	}
 	return found, nil
 }

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"embed"
 	"math/rand/v2"
 	"strconv"
 	"sync/atomic"
@@ -17,8 +18,14 @@ import (
 
 	"gorm.io/gorm"
 
+	"punctual/app/database/sqlfile"
 	"punctual/meeting"
 )
+
+//go:embed sql
+var files embed.FS
+
+var statements = sqlfile.Load(files)
 
 // Outbox records notices in the transaction of the change that caused them.
 type Outbox interface {
@@ -163,21 +170,10 @@ func (s *Store) numbers(tx *gorm.DB, q statement, args ...any) (found []int64, e
 	return found, err
 }
 
-// micro is t as it is stored: UTC, to the microsecond.
-func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
-
 // timestamp is t as a parameter; the zero time is NULL.
 func timestamp(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}
 	return micro(t)
-}
-
-// reference is an id as a parameter; 0 is NULL.
-func reference(id int64) any {
-	if id == 0 {
-		return nil
-	}
-	return id
 }

@@ -5,28 +5,20 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
-	"sync"
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"punctual/delayjob/failpoint"
 	"punctual/meeting"
 )
 
 var (
-	getVersions = write(`SELECT id, version, schedule_version FROM meetings WHERE id ` + amongIDs)
-
-	removeRooms     = write(`DELETE FROM meeting_rooms WHERE meeting_id ` + amongIDs)
-	removeAttendees = write(`DELETE FROM attendees WHERE meeting_id ` + amongIDs)
 	removeReminders = write(`DELETE FROM meeting_reminders WHERE meeting_id ` + amongIDs + ` AND (meeting_id, before, offset_seconds)
 		NOT IN (SELECT x.meeting_id, x.before, x.offset_seconds FROM {rows $2: meeting_id bigint, before text, offset_seconds bigint})`)
-
-	// One that stays keeps what became of it.
-	putReminders = write(insertAllReminders + ` WHERE true ON CONFLICT (meeting_id, before, offset_seconds) DO UPDATE SET channels = excluded.channels`)
 
 	setLapses = write(`UPDATE occupancies AS o SET lapses_at = x.lapses_at
 		FROM {rows $1: meeting_id bigint, held boolean, lapses_at timestamptz}
@@ -37,32 +29,6 @@ var (
 		WHERE r.meeting_id = x.meeting_id AND r.handled_at IS NULL AND r.due_at <= x.at AND r.before IN (x.of_start, x.of_end)
 			{by r.meeting_id: $1 meeting_id}`)
 )
-
-var savingColumns sync.Map // name of columns -> statement
-
-// saveMeetings writes columns of meetings and raises their versions.
-func saveMeetings(columns []column) statement {
-	set, kinds := "version = m.version + 1", "id bigint"
-	for _, c := range columns {
-		set += ", " + c.name + " = x." + c.name
-		kinds += ", " + c.name + " " + c.kind
-	}
-	if known, there := savingColumns.Load(set); there {
-		return known.(statement)
-	}
-	q := write(`UPDATE meetings AS m SET ` + set + ` FROM {rows $1: ` + kinds + `} WHERE m.id = x.id {by m.id: $1 id}`)
-	savingColumns.Store(set, q)
-	return q
-}
-
-// changedColumns are those that differ in some of the meetings from what their rows hold.
-func changedColumns(cs []change) []column {
-	return slices.DeleteFunc(slices.Clone(columns), func(col column) bool {
-		return !slices.ContainsFunc(cs, func(c change) bool {
-			return c.left && col.name == "original_start" || !reflect.DeepEqual(col.value(c.before), col.value(c.m))
-		})
-	})
-}
 
 // UpdateMeeting writes only what the function changed.
 func (s *Store) UpdateMeeting(ctx context.Context, id meeting.ID, fn func(*meeting.Meeting) error) (*meeting.Meeting, []meeting.Notice, error) {
@@ -202,7 +168,7 @@ func (s *Store) save(tx *gorm.DB, cs ...change) ([]meeting.Notice, error) {
 // vacate takes away what meetings had of rooms and have not now, so that others of the same
 // change may have it.
 func (s *Store) vacate(tx *gorm.DB, cs []change) error {
-	return s.removeOf(tx, leaveRooms, idsOf(cs, func(c change) bool { return takes(c.before) && !sameTaken(c.before, c.m) }))
+	return removeOf[occupancyRow](tx, "meeting_id", idsOf(cs, func(c change) bool { return takes(c.before) && !sameTaken(c.before, c.m) }))
 }
 
 func takes(m *meeting.Meeting) bool { return len(m.Occupied)+len(heldBy(m)) > 0 }
@@ -230,14 +196,11 @@ func meetingsOf(cs []change) []*meeting.Meeting {
 }
 
 func (s *Store) saveMeetings(tx *gorm.DB, cs []change) error {
-	changed := changedColumns(cs)
-	rows := make([]row, len(cs))
 	byID := make(map[meeting.ID]*meeting.Meeting, len(cs))
-	for i, c := range cs {
-		rows[i] = s.dialect.meetingRow(c.m, changed)
+	for _, c := range cs {
 		byID[c.m.ID] = c.m
 	}
-	if _, err := s.exec(tx, saveMeetings(changed), table(rows)); err != nil {
+	if err := s.saveRows(tx, cs); err != nil {
 		return err
 	}
 	if err := s.saveRooms(tx, cs); err != nil {
@@ -252,15 +215,66 @@ func (s *Store) saveMeetings(tx *gorm.DB, cs []change) error {
 	if err := s.saveHistory(tx, cs); err != nil {
 		return err
 	}
-	return s.query(tx, func(rows *sql.Rows) error {
-		var id meeting.ID
-		var version, schedule int64
-		err := rows.Scan(&id, &version, &schedule)
-		if m := byID[id]; m != nil {
-			m.Version, m.ScheduleVersion = version, schedule
-		}
+	var saved []meetingRow
+	if err := s.among(tx, "id", idsOf(cs, nil)).Select("id", "version", "schedule_version").Find(&saved).Error; err != nil {
 		return err
-	}, getVersions, s.ids(idsOf(cs, nil)...))
+	}
+	for _, r := range saved {
+		byID[r.ID].Version, byID[r.ID].ScheduleVersion = r.Version, r.ScheduleVersion
+	}
+	return nil
+}
+
+// saveRows writes the columns that differ in some of the meetings, and raises the versions. Many
+// meetings are one statement: a statement for each takes two to five times as long.
+func (s *Store) saveRows(tx *gorm.DB, cs []change) error {
+	model := &gorm.Statement{DB: tx}
+	if err := model.Parse(&meetingRow{}); err != nil {
+		return err
+	}
+	before, after := make([]reflect.Value, len(cs)), make([]reflect.Value, len(cs))
+	rows := make([]row, len(cs))
+	for i, c := range cs {
+		before[i], after[i] = reflect.ValueOf(newMeetingRow(c.before)), reflect.ValueOf(newMeetingRow(c.m))
+		rows[i] = row{"id": c.m.ID}
+	}
+	set, from := "version = m.version + 1", "value->>'id' AS id"
+	values := map[string]any{"version": gorm.Expr("version + 1")} // of a single meeting
+	for _, f := range model.Schema.Fields {
+		value := func(r reflect.Value) any { v, _ := f.ValueOf(tx.Statement.Context, r); return v }
+		differs := false
+		for i, c := range cs {
+			differs = differs || c.left && f.DBName == "original_start" || !reflect.DeepEqual(value(before[i]), value(after[i]))
+		}
+		if !differs {
+			continue
+		}
+		for i := range cs {
+			values[f.DBName] = value(after[i])
+			rows[i][f.DBName] = s.dialect.inJSON(values[f.DBName])
+		}
+		set += ", " + f.DBName + " = x." + f.DBName
+		from += ", value->>'" + f.DBName + "' AS " + f.DBName
+	}
+	if len(cs) == 1 {
+		return tx.Model(&meetingRow{}).Where("id = ?", cs[0].m.ID).UpdateColumns(values).Error
+	}
+	if s.dialect == postgres {
+		return tx.Exec("UPDATE meetings AS m SET "+set+" FROM jsonb_populate_recordset(NULL::meetings, ?::jsonb) AS x "+
+			"WHERE m.id = x.id AND m.id = ANY (CAST(? AS bigint[]))", table(rows), s.list(idsOf(cs, nil))).Error
+	}
+	return tx.Exec("UPDATE meetings AS m SET "+set+" FROM (SELECT "+from+" FROM json_each(?)) AS x WHERE m.id = x.id", table(rows)).Error
+}
+
+// inJSON is a value of a column in a [row].
+func (d dialect) inJSON(v any) any {
+	switch v := v.(type) {
+	case time.Time:
+		return d.instant(v)
+	case *time.Time:
+		return d.optional(orZero(v))
+	}
+	return v
 }
 
 // idsOf are those of meetings for which something holds; nil: for all.
@@ -275,31 +289,24 @@ func idsOf(cs []change, holds func(change) bool) []int64 {
 }
 
 // rowsOf are the rows of meetings for which something holds.
-func rowsOf(cs []change, holds func(change) bool, rows func(*meeting.Meeting) []row) []row {
-	var all []row
+func rowsOf[Row any](cs []change, holds func(change) bool, rows func(*meeting.Meeting) []Row) []Row {
+	var all []Row
 	for _, c := range cs {
 		if holds(c) {
-			all = append(all, belonging(c.m, rows(c.m))...)
+			all = append(all, rows(c.m)...)
 		}
 	}
 	return all
 }
 
-// belonging rows are the meeting's.
-func belonging(m *meeting.Meeting, rows []row) []row {
-	for _, r := range rows {
-		r["meeting_id"] = m.ID
+// removeOf deletes the rows of a model that refer to these IDs.
+func removeOf[Row any](tx *gorm.DB, column string, ids []int64) error {
+	for part := range slices.Chunk(ids, 500) {
+		if err := tx.Where(column+" IN ?", part).Delete(new(Row)).Error; err != nil {
+			return err
+		}
 	}
-	return rows
-}
-
-// removeOf runs a statement for the ids of meetings, unless there are none.
-func (s *Store) removeOf(tx *gorm.DB, q statement, ids []int64) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	_, err := s.exec(tx, q, s.ids(ids...))
-	return err
+	return nil
 }
 
 // insertRows runs a statement for rows, unless there are none.
@@ -312,26 +319,29 @@ func (s *Store) insertRows(tx *gorm.DB, q statement, rows []row) error {
 }
 
 // occupy takes rooms; errTaken if it cannot have them all.
-func (s *Store) occupy(tx *gorm.DB, rows []row) error {
+func occupy(tx *gorm.DB, rows []occupancyRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	n, err := s.exec(tx, addAllOccupancies, table(rows))
-	if err == nil && n < int64(len(rows)) {
+	if tx.Name() == "postgres" {
+		tx = tx.Clauses(clause.OnConflict{OnConstraint: noOverlap, DoNothing: true})
+	}
+	res := tx.CreateInBatches(byRoom(rows), 500)
+	if res.Error == nil && res.RowsAffected < int64(len(rows)) {
 		return errTaken
 	}
-	return err
+	return res.Error
 }
 
 func (s *Store) saveRooms(tx *gorm.DB, cs []change) error {
 	moved := func(c change) bool { return !slices.Equal(c.before.RoomIDs, c.m.RoomIDs) }
-	if err := s.removeOf(tx, removeRooms, idsOf(cs, moved)); err != nil {
+	if err := removeOf[meetingRoomRow](tx, "meeting_id", idsOf(cs, moved)); err != nil {
 		return err
 	}
-	if err := s.insertRows(tx, addAllRooms, rowsOf(cs, moved, roomRows)); err != nil {
+	if err := insert(tx, rowsOf(cs, moved, roomRows)); err != nil {
 		return err
 	}
-	if err := s.occupy(tx, rowsOf(cs, func(c change) bool { return !sameTaken(c.before, c.m) }, s.dialect.takenRows)); err != nil {
+	if err := occupy(tx, rowsOf(cs, func(c change) bool { return !sameTaken(c.before, c.m) }, takenRows)); err != nil {
 		return err
 	}
 	return s.insertRows(tx, setLapses, rowsOf(cs, func(c change) bool {
@@ -353,29 +363,29 @@ func lapses(m *meeting.Meeting) []time.Time {
 
 func (d dialect) lapseRows(m *meeting.Meeting) []row {
 	at := lapses(m)
-	return []row{{"held": false, "lapses_at": d.optional(at[0])}, {"held": true, "lapses_at": d.optional(at[1])}}
+	return []row{{"meeting_id": m.ID, "held": false, "lapses_at": d.optional(at[0])}, {"meeting_id": m.ID, "held": true, "lapses_at": d.optional(at[1])}}
 }
 
 // checkAll checks the rooms of many meetings, each room once.
 func (s *Store) checkAll(tx *gorm.DB, cs []change) error {
-	rooms := map[any]row{}
+	rooms := map[int64]*int64{}
 	for _, c := range cs {
-		for _, r := range roomsToCheck(c.before, c.m) {
-			known, there := rooms[r["room_id"]]
+		for id, validated := range roomsToCheck(c.before, c.m) {
+			known := rooms[id]
 			switch {
-			case !there || known["closures"] == nil:
-				rooms[r["room_id"]] = r
-			case r["closures"] != nil && r["closures"] != known["closures"]:
+			case known == nil:
+				rooms[id] = validated
+			case validated != nil && *validated != *known:
 				return meeting.ErrRoomsChanged // between the two
 			}
 		}
 	}
-	return s.checkPresent(tx, slices.Collect(maps.Values(rooms)))
+	return s.checkPresent(tx, rooms)
 }
 
 func (s *Store) saveAttendees(tx *gorm.DB, cs []change) error {
 	differ := func(c change) bool { return !slices.Equal(c.before.Attendees, c.m.Attendees) }
-	if err := s.removeOf(tx, removeAttendees, idsOf(cs, differ)); err != nil {
+	if err := removeOf[attendeeRow](tx, "meeting_id", idsOf(cs, differ)); err != nil {
 		return err
 	}
 	var ms []*meeting.Meeting
@@ -392,12 +402,12 @@ func (s *Store) invite(tx *gorm.DB, ms []*meeting.Meeting) error {
 	invited := map[string][]int64{}
 	for _, m := range ms {
 		if len(m.Attendees) > 0 {
-			people := table(attendeeRows(m))
+			people := inOneParameter(attendeeRows(m))
 			invited[people] = append(invited[people], m.ID)
 		}
 	}
 	for people, ids := range invited {
-		if _, err := s.exec(tx, addAttendeesToAll, people, s.ids(ids...)); err != nil {
+		if err := statements.Exec(tx, "invite", people, s.ids(ids...)).Error; err != nil {
 			return err
 		}
 	}
@@ -405,51 +415,45 @@ func (s *Store) invite(tx *gorm.DB, ms []*meeting.Meeting) error {
 }
 
 func (s *Store) saveHistory(tx *gorm.DB, cs []change) error {
-	var all []row
+	var all []historyRow
 	for _, c := range cs {
-		rows, err := s.dialect.historyRows(tx.Statement.Context, c.m.TakeHistory())
+		rows, err := historyRows(tx.Statement.Context, c.m.ID, c.m.TakeHistory())
 		if err != nil {
 			return err
 		}
-		all = append(all, belonging(c.m, rows)...)
+		all = append(all, rows...)
 	}
-	return s.insertRows(tx, addAllHistory, all)
+	return insert(tx, all)
 }
 
-// roomsToCheck are those that are new, and all of them if the meeting was judged anew; those that it
-// asks to move to; and those that it takes now.
-func roomsToCheck(before, m *meeting.Meeting) []row {
-	return slices.Concat(newRooms(before, m), askedRooms(before, m), takenRooms(before, m))
-}
-
-func takenRooms(before, m *meeting.Meeting) (rows []row) {
-	if sameTaken(before, m) {
-		return nil
+// roomsToCheck are the rooms that are new to a meeting, or all of them if it was validated anew; those
+// that it asks to move to; and those that it takes now. For each it returns the closures with which
+// the meeting was validated; nil: it was not. before is nil for a new meeting.
+func roomsToCheck(before, m *meeting.Meeting) map[int64]*int64 {
+	rooms := map[int64]*int64{}
+	if before == nil {
+		for _, id := range m.RoomIDs {
+			rooms[id] = validatedClosures(m, id)
+		}
+		return rooms
 	}
-	for _, o := range slices.Concat(m.Occupied, heldBy(m)) {
-		rows = append(rows, row{"room_id": o.RoomID, "closures": nil})
+	if !sameTaken(before, m) {
+		for _, o := range slices.Concat(m.Occupied, heldBy(m)) {
+			rooms[o.RoomID] = nil
+		}
 	}
-	return rows
-}
-
-func newRooms(before, m *meeting.Meeting) []row {
+	if r := m.Request; r != nil && r.Change != nil && (before.Request == nil || before.Request.Number != r.Number) {
+		for _, id := range r.Change.RoomIDs {
+			rooms[id] = validatedClosures(m, id)
+		}
+	}
 	moved := !before.Slot.Start.Equal(m.Slot.Start) || !before.Slot.End.Equal(m.Slot.End)
-	return slices.DeleteFunc(roomRows(m), func(r row) bool {
-		id, _ := r["room_id"].(int64)
-		return slices.Contains(before.RoomIDs, id) && (!moved || r["closures"] == nil)
-	})
-}
-
-// askedRooms are those of a new request to move.
-func askedRooms(before, m *meeting.Meeting) []row {
-	if m.Request == nil || m.Request.Change == nil || before.Request != nil && before.Request.Number == m.Request.Number {
-		return nil
+	for _, id := range m.RoomIDs {
+		if validated := validatedClosures(m, id); !slices.Contains(before.RoomIDs, id) || moved && validated != nil {
+			rooms[id] = validated
+		}
 	}
-	rows := make([]row, len(m.Request.Change.RoomIDs))
-	for i, id := range m.Request.Change.RoomIDs {
-		rows[i] = row{"room_id": id, "closures": judgedBy(m, id)}
-	}
-	return rows
+	return rooms
 }
 
 // sameTaken reports whether both take the same of rooms, what they hold for a move included.
@@ -470,11 +474,15 @@ func (s *Store) saveReminders(tx *gorm.DB, cs []change) error {
 	}
 	differ := func(c change) bool { return !slices.EqualFunc(c.before.Reminders, c.m.Reminders, same) }
 	if ids := idsOf(cs, differ); len(ids) > 0 {
-		rows := rowsOf(cs, differ, s.dialect.reminderRows)
-		if _, err := s.exec(tx, removeReminders, s.ids(ids...), table(rows)); err != nil {
+		rows := rowsOf(cs, differ, reminderRows)
+		if _, err := s.exec(tx, removeReminders, s.ids(ids...), inOneParameter(rows)); err != nil {
 			return err
 		}
-		if err := s.insertRows(tx, putReminders, rows); err != nil {
+		stays := clause.OnConflict{ // one that stays keeps what became of it
+			Columns:   []clause.Column{{Name: "meeting_id"}, {Name: "before"}, {Name: "offset_seconds"}},
+			DoUpdates: clause.AssignmentColumns([]string{"channels"}),
+		}
+		if err := insert(tx.Clauses(stays), rows); err != nil {
 			return err
 		}
 	}

@@ -17,29 +17,14 @@ import (
 	"punctual/meeting/policy"
 )
 
-// Rows of waitlist_rooms are there exactly while a wait is open, so that all of them stand in line.
 var (
-	insertWait = write(`INSERT INTO waitlist (user_id, state, wish, until_at, expires_at, due_at, created_at, updated_at)
-		VALUES ($1, $2, {postgres: $3::jsonb}{sqlite: $3}, $4, $5, $6, $7, $7) RETURNING id`)
 	saveWaits = write(`UPDATE waitlist AS w SET state = x.state, offer_until = x.offer_until, due_at = x.due_at, meeting_id = x.meeting_id,
 			reason = x.reason, detail = x.detail, updated_at = x.updated_at, version = w.version + 1
 		FROM {rows $1: id bigint, state text, offer_until timestamptz, due_at timestamptz, meeting_id bigint, reason text, detail text, updated_at timestamptz}
 		WHERE w.id = x.id {by w.id: $1 id}`)
-	lockPerson = write(`SELECT id FROM users WHERE id = $1 {postgres: FOR NO KEY UPDATE}`)
-	openWaits  = write(`SELECT count(*) FROM waitlist WHERE user_id = $1 AND state IN ('waiting', 'offered') AND due_at > $2`)
-	lockWaits  = write(`SELECT id FROM waitlist WHERE id ` + amongIDs + ` ORDER BY id {postgres: FOR UPDATE}`)
+	lockWaits = write(`SELECT id FROM waitlist WHERE id ` + amongIDs + ` ORDER BY id {postgres: FOR UPDATE}`)
 
-	addWanted = write(`INSERT INTO waitlist_rooms (waitlist_id, room_id, starts_at, ends_at)
-		SELECT CAST($2 AS bigint), x.room_id, x.starts_at, x.ends_at
-		FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}`)
-	removeWanted = write(`DELETE FROM waitlist_rooms WHERE waitlist_id ` + amongIDs)
-	addOffers    = write(`INSERT INTO occupancies (waitlist_id, room_id, starts_at, ends_at, held, lapses_at)
-		SELECT x.waitlist_id, x.room_id, x.starts_at, x.ends_at, true, x.lapses_at
-		FROM {rows $1: waitlist_id bigint, room_id bigint, starts_at timestamptz, ends_at timestamptz, lapses_at timestamptz}
-		WHERE true ORDER BY x.room_id, x.starts_at
-		{postgres: ON CONFLICT ON CONSTRAINT occupancies_no_overlap DO NOTHING}`)
-	removeOffers = write(`DELETE FROM occupancies WHERE waitlist_id ` + amongIDs)
-	widenWanted  = write(`UPDATE waitlist_rooms SET
+	widenWanted = write(`UPDATE waitlist_rooms SET
 			starts_at = starts_at - $2 * {postgres: interval '1 microsecond'}{sqlite: 1}, ends_at = ends_at + $3 * {postgres: interval '1 microsecond'}{sqlite: 1}
 		WHERE room_id = $1 AND waitlist_id IN (SELECT id FROM waitlist WHERE state = 'waiting')`)
 
@@ -89,29 +74,65 @@ var (
 	readLocked = write(selectWaits("0") + `WHERE w.id ` + amongIDs + ` ORDER BY w.id`) // their positions are about to change
 )
 
+type waitRow struct {
+	ID         int64
+	UserID     int64
+	State      meeting.WaitState
+	Wish       wishPart `gorm:"serializer:json"`
+	UntilAt    *time.Time
+	ExpiresAt  time.Time
+	OfferUntil *time.Time
+	DueAt      time.Time
+	MeetingID  *int64
+	Reason     string
+	Detail     string
+	Version    int64
+	CreatedAt  time.Time `gorm:"autoCreateTime:false"`
+	UpdatedAt  time.Time `gorm:"autoUpdateTime:false"`
+}
+
+func (waitRow) TableName() string { return "waitlist" }
+
+// waitRoomRow is there exactly while its wait is open, so that all of them stand in line.
+type waitRoomRow struct {
+	WaitlistID int64
+	RoomID     int64
+	StartsAt   time.Time
+	EndsAt     time.Time
+}
+
+func (waitRoomRow) TableName() string { return "waitlist_rooms" }
+
 func (s *Store) CreateWait(ctx context.Context, w *meeting.Wait, fn func(open int) error) error {
-	wish, err := json.Marshal(wishOf(w.Wished))
-	if err != nil {
-		return fmt.Errorf("wish: %w", err)
-	}
-	err = s.transaction(ctx, func(tx *gorm.DB) error {
-		if _, err := s.numbers(tx, lockPerson, w.Person.UserID); err != nil {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		var person []int64
+		if err := forUpdate(tx).Table("users").Where("id = ?", w.Person.UserID).Pluck("id", &person).Error; err != nil {
 			return err
 		}
-		open, err := s.numbers(tx, openWaits, w.Person.UserID, micro(w.CreatedAt))
+		var open int64
+		err := tx.Model(&waitRow{}).Where("user_id = ? AND state IN ('waiting', 'offered') AND due_at > ?", w.Person.UserID, micro(w.CreatedAt)).
+			Count(&open).Error
 		if err != nil {
 			return err
 		}
-		if err := fn(int(open[0])); err != nil {
+		if err := fn(int(open)); err != nil {
 			return err
 		}
-		if err := s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&w.ID) }, insertWait, w.Person.UserID, string(w.State), string(wish),
-			timestamp(w.Until), micro(w.Expires), micro(w.Due()), micro(w.CreatedAt)); err != nil {
+		row := &waitRow{
+			UserID: w.Person.UserID, State: w.State, Wish: wishOf(w.Wished), UntilAt: optional(w.Until), ExpiresAt: micro(w.Expires),
+			DueAt: micro(w.Due()), Version: 1, CreatedAt: micro(w.CreatedAt), UpdatedAt: micro(w.CreatedAt),
+		}
+		if err := tx.Create(row).Error; err != nil {
 			return err
 		}
-		if _, err := s.exec(tx, addWanted, table(s.dialect.placeRows(w.Wants)), w.ID); err != nil {
+		wanted := make([]waitRoomRow, len(w.Wants))
+		for i, o := range w.Wants {
+			wanted[i] = waitRoomRow{WaitlistID: row.ID, RoomID: o.RoomID, StartsAt: micro(o.Slot.Start), EndsAt: micro(o.Slot.End)}
+		}
+		if err := insert(tx, wanted); err != nil {
 			return err
 		}
+		w.ID = row.ID
 		created, err := s.readWait(tx, w.ID)
 		if err == nil {
 			*w = *created
@@ -233,7 +254,7 @@ type waitChange struct {
 func (s *Store) saveWaits(tx *gorm.DB, cs []waitChange) ([]meeting.Notice, error) {
 	var meetings []*meeting.Meeting
 	var left, over []int64
-	var held []row
+	var held []occupancyRow
 	for _, c := range cs {
 		if c.m != nil {
 			meetings = append(meetings, c.m)
@@ -242,10 +263,7 @@ func (s *Store) saveWaits(tx *gorm.DB, cs []waitChange) ([]meeting.Notice, error
 		case c.was == meeting.Offered && c.w.State != meeting.Offered:
 			left = append(left, c.w.ID)
 		case c.was != meeting.Offered && c.w.State == meeting.Offered:
-			for _, r := range s.dialect.occupancyRows(c.w.Wants, true, c.w.Due()) {
-				r["waitlist_id"] = c.w.ID
-				held = append(held, r)
-			}
+			held = append(held, occupancyRows(c.w.Wants, occupancyRow{WaitlistID: &c.w.ID, Held: true, LapsesAt: optional(c.w.Due())})...)
 		}
 		if c.w.State != meeting.Waiting && c.w.State != meeting.Offered {
 			over = append(over, c.w.ID)
@@ -254,21 +272,17 @@ func (s *Store) saveWaits(tx *gorm.DB, cs []waitChange) ([]meeting.Notice, error
 	if err := s.lockQuotas(tx, meetings...); err != nil {
 		return nil, err
 	}
-	if err := s.removeOf(tx, removeOffers, left); err != nil {
+	if err := removeOf[occupancyRow](tx, "waitlist_id", left); err != nil {
 		return nil, err
 	}
 	notices, err := s.insertAll(tx, meetings...)
 	if err != nil {
 		return nil, err
 	}
-	if len(held) > 0 {
-		if n, err := s.exec(tx, addOffers, table(held)); err != nil {
-			return nil, err
-		} else if n < int64(len(held)) {
-			return nil, errTaken
-		}
+	if err := occupy(tx, held); err != nil {
+		return nil, err
 	}
-	if err := s.removeOf(tx, removeWanted, over); err != nil {
+	if err := removeOf[waitRoomRow](tx, "waitlist_id", over); err != nil {
 		return nil, err
 	}
 	rows := make([]row, len(cs))
@@ -279,7 +293,7 @@ func (s *Store) saveWaits(tx *gorm.DB, cs []waitChange) ([]meeting.Notice, error
 		}
 		rows[i] = row{"id": c.w.ID, "state": string(c.w.State), "due_at": s.dialect.instant(c.w.Due()), "meeting_id": reference(c.w.MeetingID),
 			"reason": c.w.Reason, "detail": c.w.Detail, "updated_at": s.dialect.instant(c.w.UpdatedAt)}
-		rows[i].set(s.dialect, "offer_until", timestamp(c.w.OfferUntil))
+		rows[i]["offer_until"] = s.dialect.optional(c.w.OfferUntil)
 		c.w.Version++
 		told = append(told, c.w.TakeNotices()...)
 	}

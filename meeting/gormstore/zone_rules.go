@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"punctual/meeting"
 )
@@ -18,13 +19,6 @@ var (
 		UNION SELECT s.timezone FROM series s WHERE s.cancelled_at IS NULL AND EXISTS (SELECT 1 FROM meetings m
 			WHERE m.series_id = s.id AND m.starts_at > $1 AND m.status IN ('pending', 'confirmed'))
 		ORDER BY 1`)
-	shownStarts = write(`SELECT timezone, starts_at, shown_start FROM meetings
-		WHERE starts_at > $1 AND status IN ('pending', 'confirmed') AND shown_start IS NOT NULL`)
-	zoneRules     = write(`SELECT zone, rules, changed_at FROM zone_rules ORDER BY zone`)
-	saveZoneRules = write(`INSERT INTO zone_rules (zone, rules, changed_at) VALUES ($1, $2, $3)
-		ON CONFLICT (zone) DO UPDATE SET rules = excluded.rules, changed_at = excluded.changed_at`)
-	unnoted = write(`SELECT id, starts_at, ends_at, timezone, COALESCE(series_id, 0), original_start FROM meetings
-		WHERE shown_start IS NULL AND ends_at > $1 AND id > $2 ORDER BY id LIMIT $3`)
 	noteClocks = write(`UPDATE meetings AS m SET shown_start = x.shown_start, shown_end = x.shown_end, original_wall = x.original_wall
 		FROM {rows $1: id bigint, shown_start text, shown_end text, original_wall text} WHERE m.id = x.id AND m.shown_start IS NULL {by m.id: $1 id}`)
 )
@@ -44,44 +38,44 @@ func (s *Store) BookedZones(ctx context.Context, at time.Time) ([]string, error)
 }
 
 func (s *Store) ShownStarts(ctx context.Context, at time.Time, fn func(zone string, start, shown time.Time)) error {
-	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
-		var zone string
-		var start, shown time.Time
-		err := rows.Scan(&zone, &start, wallTime{&shown})
-		if err == nil {
-			fn(zone, start, shown)
-		}
-		return err
-	}, shownStarts, micro(at))
+	var rows []meetingRow
+	err := s.db.WithContext(ctx).Select("timezone", "starts_at", "shown_start").
+		Where("starts_at > ? AND status IN ('pending', 'confirmed') AND shown_start IS NOT NULL", micro(at)).Find(&rows).Error
 	if err != nil {
 		return fmt.Errorf("what clocks showed: %w", err)
+	}
+	for _, r := range rows {
+		fn(r.Timezone, r.StartsAt, wallTime(r.ShownStart))
 	}
 	return nil
 }
 
+type zoneRulesRow struct {
+	Zone      string `gorm:"primaryKey"`
+	Rules     string
+	ChangedAt *time.Time
+}
+
+func (zoneRulesRow) TableName() string { return "zone_rules" }
+
 func (s *Store) ZoneRules(ctx context.Context) ([]meeting.ZoneRules, error) {
-	var all []meeting.ZoneRules
-	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
-		var r meeting.ZoneRules
-		err := rows.Scan(&r.Zone, &r.Hash, nullTime{&r.ChangedAt})
-		all = append(all, r)
-		return err
-	}, zoneRules)
-	if err != nil {
+	var rows []zoneRulesRow
+	if err := s.db.WithContext(ctx).Order("zone").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("zone rules: %w", err)
+	}
+	var all []meeting.ZoneRules
+	for _, r := range rows {
+		all = append(all, meeting.ZoneRules{Zone: r.Zone, Hash: r.Rules, ChangedAt: orZero(r.ChangedAt)})
 	}
 	return all, nil
 }
 
 func (s *Store) SaveZoneRules(ctx context.Context, rs []meeting.ZoneRules) error {
-	err := s.transaction(ctx, func(tx *gorm.DB) error {
-		for _, r := range rs {
-			if _, err := s.exec(tx, saveZoneRules, r.Zone, r.Hash, timestamp(r.ChangedAt)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	var rows []zoneRulesRow
+	for _, r := range rs {
+		rows = append(rows, zoneRulesRow{Zone: r.Zone, Rules: r.Hash, ChangedAt: optional(r.ChangedAt)})
+	}
+	err := s.transaction(ctx, func(tx *gorm.DB) error { return insert(tx.Clauses(clause.OnConflict{UpdateAll: true}), rows) })
 	if err != nil {
 		return fmt.Errorf("save zone rules: %w", err)
 	}
@@ -89,14 +83,15 @@ func (s *Store) SaveZoneRules(ctx context.Context, rs []meeting.ZoneRules) error
 }
 
 func (s *Store) Unnoted(ctx context.Context, at time.Time, after meeting.ID, limit int) ([]*meeting.Meeting, error) {
-	var ms []*meeting.Meeting
-	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
-		m := &meeting.Meeting{}
-		ms = append(ms, m)
-		return rows.Scan(&m.ID, &m.Slot.Start, &m.Slot.End, &m.Timezone, &m.SeriesID, nullTime{&m.OriginalStart})
-	}, unnoted, micro(at), after, limit)
+	var rows []meetingRow
+	err := s.db.WithContext(ctx).Select("id", "starts_at", "ends_at", "timezone", "series_id", "original_start").
+		Where("shown_start IS NULL AND ends_at > ? AND id > ?", micro(at), after).Order("id").Limit(limit).Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("meetings without noted clocks: %w", err)
+	}
+	ms := make([]*meeting.Meeting, len(rows))
+	for i := range rows {
+		ms[i] = rows[i].meeting()
 	}
 	return ms, nil
 }
@@ -137,7 +132,7 @@ func (s *Store) SaveTogether(ctx context.Context, cs []*meeting.SeriesChange) ([
 		if _, err := s.numbers(tx, lockMeetings, s.ids(leaving...)); err != nil {
 			return err
 		}
-		if err := s.removeOf(tx, leaveRooms, leaving); err != nil {
+		if err := removeOf[occupancyRow](tx, "meeting_id", leaving); err != nil {
 			return err
 		}
 		for i := range saved {
