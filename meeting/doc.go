@@ -56,9 +56,12 @@
 //
 // # Structure
 //
-// Rules are pure functions and methods of [Meeting] and [Room]. A method that changes a meeting
-// records the change as history and as notices. The store writes both with the meeting, in one
-// transaction. [Service] implements the use cases: it loads what a change refers to, runs the
-// rule inside the [Store]'s update, and notifies the queue after the commit. Package jobs handles
-// what becomes due, package httpapi is the REST resource, package gormstore the database.
+// Rules are pure functions and methods. Those of a room alone are in package policy. A method that
+// changes a meeting records the change as history and as notices. The store writes both with the
+// meeting, in one transaction. [Service] implements the use cases: it loads what a change refers
+// to, runs the rule inside the [Store]'s update, and notifies the queue after the commit.
+//
+// Use cases that only read are packages above this one: finding, report, forecast and feed. Package
+// jobs handles what becomes due, package httpapi is the REST resource, package gormstore the
+// database.
 package meeting
