@@ -10,7 +10,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Need is what somebody looks for a room for.
+// Need is what a room is needed for.
 type Need struct {
 	Persons  int      // participants; 0: unknown
 	Features []string // all of them
@@ -18,18 +18,18 @@ type Need struct {
 	RoomIDs  []int64  // none: any; else these alone
 }
 
-// AvailabilityQuery asks of rooms whether somebody may have them for a slot.
+// AvailabilityQuery asks which rooms an actor may book for a slot.
 type AvailabilityQuery struct {
 	Need
 	Slot            clock.Slot // at most 31 days
-	OnlyFree        bool       // leaves out the others
+	OnlyFree        bool
 	IncludeInactive bool
 }
 
 // Availability of a room at a time.
 type Availability struct {
 	Room          *meeting.Room
-	NeedsApproval bool     // by somebody else than who asks
+	NeedsApproval bool     // by somebody else than the actor
 	Reasons       []Reason // why it is not offered, at most maxReasons; none: it is free
 	MoreReasons   int      // that are left out of Reasons
 }
@@ -37,14 +37,14 @@ type Availability struct {
 // maxReasons is how many reasons one room is given.
 const maxReasons = 20
 
-// short leaves out what is more than maxReasons.
+// short leaves out reasons beyond maxReasons.
 func (a Availability) short() Availability {
 	a.MoreReasons = max(0, len(a.Reasons)-maxReasons)
 	a.Reasons = a.Reasons[:len(a.Reasons)-a.MoreReasons]
 	return a
 }
 
-// maxRoomIDs is how many rooms may be named.
+// maxRoomIDs is how many rooms a query may name.
 const maxRoomIDs = 1000
 
 // Reason is why a room is not offered. Its code is that of the fault of a booking, or one of those
@@ -55,20 +55,19 @@ type Reason struct {
 	Feature string     // that it lacks, with [ReasonFeatures]
 }
 
-// Codes of reasons, beside [meeting.ReasonTaken], that are no broken rule.
+// Codes of reasons, beside [meeting.ReasonTaken], that are not violations.
 const (
 	ReasonFeatures = "features"
 	ReasonTooSoon  = "no_time_to_decide" // a request would end with its start
 )
 
-// Suggestion is a room at a time at which whoever asked may book it.
+// Suggestion is a room and a slot in which the actor may book it.
 type Suggestion struct {
 	Room          *meeting.Room
 	Slot          clock.Slot
 	NeedsApproval bool
 }
 
-// rooms that are asked about.
 func (q *AvailabilityQuery) rooms() meeting.RoomQuery {
 	rooms := meeting.RoomQuery{IDs: q.RoomIDs, SiteID: q.SiteID, IncludeInactive: q.IncludeInactive}
 	if q.OnlyFree { // the others would be left out anyhow
@@ -82,7 +81,7 @@ func (q *AvailabilityQuery) check() error {
 	switch {
 	case !q.Slot.Start.Before(q.Slot.End):
 		found.Add("end", "invalid_span", "must be after start")
-	case q.Slot.Duration() > maxAvailabilitySpan:
+	case q.Slot.Duration() > maxSpan:
 		found.Add("end", "invalid_span", "must be at most 31 days after start")
 	}
 	q.Need.check(&found)
@@ -101,8 +100,8 @@ func (n *Need) check(found *fault.List) {
 	}
 }
 
-// searched is where times of a length are looked for: what was left out is filled in, and
-// nothing lies in the past.
+// searched returns the span to search for slots of a length. It fills in what is missing and leaves
+// out the past.
 func (n *Need) searched(length time.Duration, span clock.Slot, at time.Time) (clock.Slot, error) {
 	var found fault.List
 	n.check(&found)
@@ -111,7 +110,7 @@ func (n *Need) searched(length time.Duration, span clock.Slot, at time.Time) (cl
 		span.End = span.Start.AddDate(0, 0, 7)
 	}
 	switch {
-	case !span.Start.Before(span.End) || span.Duration() > maxSuggestSpan:
+	case !span.Start.Before(span.End) || span.Duration() > maxSpan:
 		found.Add("to", "invalid_span", "must be after from and now, by at most 31 days")
 	case length <= 0 || length > span.Duration():
 		found.Add("duration", "out_of_range", "must be positive and fit between from and to")

@@ -161,7 +161,7 @@ func TestAvailability(t *testing.T) {
 	want("a second meeting of the day", codes(ann, Need{}, later), limited, "quota")
 
 	for name, s := range map[string]clock.Slot{
-		"an end before the start": {Start: later.End, End: later.Start}, "too long": {Start: at, End: at.Add(maxAvailabilitySpan + 1)},
+		"an end before the start": {Start: later.End, End: later.Start}, "too long": {Start: at, End: at.Add(maxSpan + 1)},
 	} {
 		if _, _, err := m.service().Availability(t.Context(), ann, AvailabilityQuery{Slot: s}, meeting.Page{}); !errors.As(err, new(*meeting.InvalidError)) {
 			t.Errorf("%s: %v", name, err)

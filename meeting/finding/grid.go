@@ -35,14 +35,13 @@ type GridRoom struct {
 	Closed []clock.Slot // outside of its opening hours; within the span
 }
 
-// Bounds of a grid, so that nobody asks for more than one answer may hold.
 const (
 	maxGridSpan     = 62 * 24 * time.Hour
 	maxGridMeetings = 20_000
 	maxGridPage     = 5_000 // meetings of one page of rooms, some 2 MB
 )
 
-// gridStatuses are those of meetings that take up their rooms, or did.
+// gridStatuses are the statuses of meetings that hold their rooms, or did.
 var gridStatuses = []meeting.Status{meeting.Pending, meeting.Confirmed, meeting.InProgress, meeting.Ended}
 
 // matches reports whether a room with a requested ID matches the filters of q.
@@ -61,7 +60,7 @@ func (q *GridQuery) check() error {
 	return nil
 }
 
-// span is from when to when the grid is, for these rooms.
+// span returns the span of the grid for these rooms.
 func (q *GridQuery) span(rooms []*meeting.Room) clock.Slot {
 	if !q.Dates {
 		return q.Span
@@ -70,7 +69,6 @@ func (q *GridQuery) span(rooms []*meeting.Room) clock.Slot {
 	return span
 }
 
-// draw puts rooms and meetings into a grid.
 func (q *GridQuery) draw(rooms []*meeting.Room, meetings []*meeting.Meeting) *Grid {
 	g := &Grid{Meetings: meetings}
 	if q.Text != "" {
@@ -86,7 +84,7 @@ func (q *GridQuery) draw(rooms []*meeting.Room, meetings []*meeting.Meeting) *Gr
 	return g
 }
 
-// matching are the rooms that the text is said of.
+// matching returns the rooms with the text, or with a meeting that has it.
 func (q *GridQuery) matching(rooms []*meeting.Room, meetings []*meeting.Meeting) []*meeting.Room {
 	text := strings.ToLower(q.Text)
 	found := map[int64]bool{}
@@ -98,12 +96,12 @@ func (q *GridQuery) matching(rooms []*meeting.Room, meetings []*meeting.Meeting)
 		}
 	}
 	return slices.DeleteFunc(rooms, func(r *meeting.Room) bool {
-		said := strings.ToLower(r.Name + "\n" + r.Floor + "\n" + strings.Join(r.Features, "\n"))
-		return !found[r.ID] && !strings.Contains(said, text)
+		words := strings.ToLower(r.Name + "\n" + r.Floor + "\n" + strings.Join(r.Features, "\n"))
+		return !found[r.ID] && !strings.Contains(words, text)
 	})
 }
 
-// within are the meetings in any of the rooms.
+// within returns the meetings in any of the rooms.
 func within(rooms []*meeting.Room, meetings []*meeting.Meeting) []*meeting.Meeting {
 	here := map[int64]bool{}
 	for _, r := range rooms {
@@ -164,7 +162,7 @@ func (s *Service) gridRooms(ctx context.Context, q GridQuery, p meeting.Page) (r
 	return rooms, "", err
 }
 
-// sitesOf are the sites of the rooms, by name.
+// sitesOf returns the sites of the rooms, by name.
 func (s *Service) sitesOf(ctx context.Context, rooms []GridRoom) ([]*meeting.Site, error) {
 	want := map[int64]bool{}
 	for _, r := range rooms {

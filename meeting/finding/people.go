@@ -11,18 +11,18 @@ import (
 	"punctual/meeting"
 )
 
-// PeopleQuery asks for people. Every word must begin a word of the person's name or address.
+// PeopleQuery filters people. Every word must begin a word of the person's name or address.
 type PeopleQuery struct {
-	OrganizerID int64 // who asks; not found themselves
+	OrganizerID int64 // the caller, who is not found
 	Words       []string
 	Since       time.Time
 	Limit       int
 }
 
 const (
-	foundPeople    = 8   // at most; who looks for one person types on
+	foundPeople    = 8   // at most
 	maxPeopleQuery = 100 // characters
-	minPeopleQuery = 2   // bytes: two letters, or one sign that stands for a word
+	minPeopleQuery = 2   // bytes: two letters, or one ideograph
 	maxPeopleWords = 5
 	metWithin      = 365 * 24 * time.Hour
 )

@@ -12,7 +12,7 @@ import (
 	"punctual/meeting/policy"
 )
 
-// maxRoomDays is for how many days at most one may ask at once.
+// maxRoomDays is how many days a query may cover.
 const maxRoomDays = 100
 
 // RoomDays holds how busy a room is on each day of its own calendar.
@@ -28,10 +28,9 @@ type RoomDay struct {
 	Meetings int           // that touch the day
 }
 
-// calendar is where the days of a zone begin, and the last of them ends.
+// calendar holds the instants at which the days of a zone begin, and at which the last one ends.
 type calendar []time.Time
 
-// calendarOf n days from a date on.
 func calendarOf(from time.Time, n int, loc *time.Location) calendar {
 	edges := make(calendar, n+1)
 	for i := range edges {
@@ -77,7 +76,7 @@ func daysOf(r *meeting.Room, c calendar, open, booked []clock.Slot) []RoomDay {
 	return days
 }
 
-// calendars of the rooms' zones, and the span of them all.
+// calendars returns the calendar of each zone of the rooms, and the span of them all.
 func calendars(rooms []*meeting.Room, from time.Time, n int) (map[string]calendar, clock.Slot) {
 	all := map[string]calendar{}
 	var span clock.Slot

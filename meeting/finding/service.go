@@ -12,11 +12,8 @@ import (
 	"punctual/meeting/policy"
 )
 
-// maxSuggestSpan is the longest span that Suggestions searches.
-const maxSuggestSpan = 31 * 24 * time.Hour
-
-// maxAvailabilitySpan is the longest slot that Availability looks at.
-const maxAvailabilitySpan = 31 * 24 * time.Hour
+// maxSpan is the longest slot of an availability, and the longest span of suggestions.
+const maxSpan = 31 * 24 * time.Hour
 
 // How many rooms Suggestions searches at once. Those that fit best are usually enough.
 const (

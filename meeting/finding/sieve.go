@@ -8,7 +8,7 @@ import (
 	"punctual/meeting/policy"
 )
 
-// Kind is the rooms of a site that have the same rules, and so are open at the same times.
+// Kind is the rooms of a site with the same rules, which are open at the same times.
 type Kind struct {
 	SiteID  int64  // 0: none
 	Zone    string // empty: the installation's
@@ -19,7 +19,7 @@ type Kind struct {
 // sieve excludes rooms of a kind that cannot be booked for a length, without examining each.
 type sieve struct {
 	*Kind
-	room   *policy.Room // one that has nothing but what all have
+	room   *policy.Room // with only what all of them share
 	length time.Duration
 	open   []clock.Slot // without blackouts of the site
 }
