@@ -125,7 +125,7 @@ func (fs *faults) text(field, s string) string {
 
 func (fs *faults) role(r Role) {
 	if !slices.Contains(Roles, r) {
-		fs.add("role", "unknown_value", "is member, manager or admin")
+		fs.add("role", "unknown_value", "must be member, manager or admin")
 	}
 }
 

@@ -103,7 +103,7 @@ func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
 	known, valid := l.known.has(secret), false
 	if !known {
 		if ok, after := l.refused.Allow(ctx.Context(), network); !ok {
-			problem.Write(c, tooMany("Too many requests from this address that were refused", after))
+			problem.Write(c, tooMany("Too many refused requests from this address", after))
 			return
 		}
 	}

@@ -31,7 +31,7 @@ func probes(r *gin.Engine, a *Application) {
 	r.GET("/metrics", func(c *gin.Context) {
 		want := a.config.HTTP.MetricsToken
 		if want != "" && subtle.ConstantTimeCompare([]byte(c.GetHeader("Authorization")), []byte("Bearer "+want)) != 1 {
-			problem.Write(c, problem.New(http.StatusUnauthorized, "unauthorized", "The metrics need the token http.metrics_token"))
+			problem.Write(c, problem.New(http.StatusUnauthorized, "unauthorized", "Metrics require the token http.metrics_token"))
 			return
 		}
 		if want != "" || a.limits.admit(c, account.Networks(c.ClientIP())) {

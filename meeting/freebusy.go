@@ -34,7 +34,7 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span clo
 		span.End = span.Start.AddDate(0, 0, 7)
 	}
 	if !span.Start.Before(span.End) || span.Duration() > maxFreeBusy {
-		return nil, fault.Invalid("to", "invalid_span", "must be after from, by at most 366 days")
+		return nil, fault.Invalid("to", "invalid_span", "must be after from and at most 366 days later")
 	}
 	ms, err := s.store.Occupants(ctx, roomID, span)
 	if err != nil {

@@ -250,7 +250,7 @@ func (f *RoomFields) policy(p *policy.Policy, found *fault.List) {
 	case f.Step != nil && p.Step > 0 && 24*time.Hour%p.Step != 0:
 		found.Add("policy.step", "contradiction", "must divide a day into equal parts, like 5m, 15m or 1h")
 	case (f.Step != nil || f.MinDuration != nil || f.MaxDuration != nil) && noLength(p):
-		found.Add("policy.step", "contradiction", "must have a multiple from min_duration to max_duration")
+		found.Add("policy.step", "contradiction", "must have a multiple between min_duration and max_duration")
 	}
 	setSpan(found, &p.MinNotice, f.MinNotice, "policy.min_notice", maxSpan)
 	setSpan(found, &p.MaxAdvance, f.MaxAdvance, "policy.max_advance", 100*maxSpan)

@@ -221,7 +221,7 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits p
 	case last < 0:
 		found.Add("exdates", "no_dates", "must leave at least one date")
 	case len(dates) > limit:
-		found.Violate("rdates", "too_many_dates", Figures{Limit: limit, Actual: len(dates)}, "must not make more than %[2]d dates; this makes %[1]d", len(dates), limit)
+		found.Violate("rdates", "too_many_dates", Figures{Limit: limit, Actual: len(dates)}, "must make at most %[2]d dates; this makes %[1]d", len(dates), limit)
 	case limits.MaxAdvance > 0 && (isNew || f.Rule != nil) && f.Override == nil && // else each date reports the override
 		dates[last].Slot.Start.Sub(at) > limits.MaxAdvance:
 		location, part := "rrule", "COUNT"
@@ -232,7 +232,7 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits p
 			part = "UNTIL"
 		}
 		figures := Figures{Limit: at.Add(limits.MaxAdvance).In(clock.ZoneOrUTC(s.Timezone)).Format(time.DateOnly), Actual: dates[last].Wall.Format(time.DateOnly)}
-		found.Violate(location, "max_advance", figures, "%s reaches to %s, but rooms can be booked at most %s ahead",
+		found.Violate(location, "max_advance", figures, "%s extends to %s, but rooms can be booked at most %s ahead",
 			part, dates[last].Wall.Format(time.DateOnly), clock.FormatDuration(limits.MaxAdvance))
 	}
 	for i := range len(dates) - 1 {
@@ -250,11 +250,11 @@ func (f *SeriesFields) checkSize(s *Series, t Terms, limits policy.Limits, isNew
 	longer := isNew || f.Rule != nil || f.RDates != nil
 	if n := dates * len(t.Attendees); limits.MaxInvitations > 0 && n > limits.MaxInvitations && (longer || f.Attendees != nil) {
 		found.Violate("attendees", "too_many_invitations", Figures{Limit: limits.MaxInvitations, Actual: n},
-			"makes %d invitations on %d dates; a series must have at most %d", n, dates, limits.MaxInvitations)
+			"must make at most %[3]d invitations; this makes %[1]d on %[2]d dates", n, dates, limits.MaxInvitations)
 	}
 	if n := dates * len(t.Rooms); limits.MaxRoomDates > 0 && n > limits.MaxRoomDates && (longer || f.RoomIDs != nil) {
 		found.Violate("room_ids", "too_many_bookings", Figures{Limit: limits.MaxRoomDates, Actual: n},
-			"makes %d bookings of rooms on %d dates; a series must have at most %d", n, dates, limits.MaxRoomDates)
+			"must make at most %[3]d room bookings; this makes %[1]d on %[2]d dates", n, dates, limits.MaxRoomDates)
 	}
 }
 

@@ -32,7 +32,7 @@ func (l *List) Email(location, s string) string {
 	case len(s) > maxEmail:
 		l.Add(location, "too_long", "must have at most %d bytes", maxEmail)
 	case !IsEmail(s):
-		l.Add(location, "invalid_email", "must be an e-mail address such as name@example.org")
+		l.Add(location, "invalid_email", "must be an email address such as name@example.org")
 	}
 	return s
 }

@@ -256,7 +256,7 @@ func isFinal(status int) bool {
 
 func (m *Middleware) replay(c *gin.Context, s seal, known answer) {
 	if len(known.Body) == 0 {
-		p := problem.New(http.StatusConflict, "state_conflict", "The first request succeeded, but its response was too long to keep")
+		p := problem.New(http.StatusConflict, "state_conflict", "The first request succeeded, but its response was too long to store")
 		p.State = "answered"
 		maps.Copy(c.Writer.Header(), http.Header{"Location": known.Headers["Location"]})
 		problem.Write(c, p)

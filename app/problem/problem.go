@@ -143,13 +143,13 @@ func Of(err error) *Problem {
 		return p
 	}
 	if e, ok := errors.AsType[*topics.QuotaError](err); ok {
-		p := New(http.StatusTooManyRequests, "rate_limited", "The quota is used up")
+		p := New(http.StatusTooManyRequests, "rate_limited", "Quota exceeded")
 		p.Detail, p.RetryAfter = e.Detail, e.RetryAfter
 		return p
 	}
 	switch {
 	case errors.Is(err, account.ErrWrongCredentials):
-		return New(http.StatusUnauthorized, "unauthorized", "Wrong e-mail or password")
+		return New(http.StatusUnauthorized, "unauthorized", "Wrong email or password")
 	case errors.Is(err, account.ErrUnauthorized):
 		return New(http.StatusUnauthorized, "unauthorized", "Sign in required")
 	case errors.Is(err, account.ErrForbidden), errors.Is(err, meeting.ErrForbidden):
@@ -163,12 +163,12 @@ func Of(err error) *Problem {
 		return New(http.StatusServiceUnavailable, "unavailable", "The server is shutting down")
 	case database.TimedOut(err):
 		p := New(http.StatusServiceUnavailable, "timeout", "The request took too long")
-		p.Detail = "The database canceled it. Request less at once, or try again later."
+		p.Detail = "A database query ran into its time limit. Request less data, or try again later."
 		p.RetryAfter = 10 * time.Second
 		return p
 	case errors.Is(err, admin.ErrQueueDown), errors.Is(err, topics.ErrQueueDown), database.Unavailable(err):
 		p := New(http.StatusServiceUnavailable, "unavailable", "Unavailable")
-		p.Detail = "A service that this request needs is not responding. Try again."
+		p.Detail = "The database or the queue is not responding. Try again."
 		p.RetryAfter = time.Second
 		return p
 	case errors.Is(err, context.Canceled): // nobody waits for this answer
@@ -184,7 +184,7 @@ func TooLarge(err error) *Problem {
 	if !ok {
 		return nil
 	}
-	p := New(http.StatusRequestEntityTooLarge, "too_large", "The body is too long")
+	p := New(http.StatusRequestEntityTooLarge, "too_large", "Request body too large")
 	p.Detail = "The limit is " + strconv.FormatInt(e.Limit, 10) + " bytes."
 	return p
 }
@@ -197,7 +197,7 @@ func invalidProblem(err error) *Problem {
 		return faulty("invalid", "Invalid request", e.Faults)
 	}
 	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
-		return faulty("policy_violation", "The policies of the room do not allow this", e.Violations)
+		return faulty("policy_violation", "The room's policies do not allow this", e.Violations)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func conflictProblem(err error) *Problem {
 		return stateConflict(string(e.State), "The delivery is "+string(e.State)+".")
 	}
 	if errors.Is(err, webhook.ErrTooMany) {
-		return stateConflict("full", "There are "+strconv.Itoa(webhook.MaxWebhooks)+" webhooks, the maximum.")
+		return stateConflict("full", "There are already "+strconv.Itoa(webhook.MaxWebhooks)+" webhooks, the maximum.")
 	}
 	if e, ok := errors.AsType[*topics.StateError](err); ok {
 		return stateConflict(string(e.State), "The job is "+string(e.State)+".")
@@ -249,7 +249,7 @@ func conflictProblem(err error) *Problem {
 		return p
 	}
 	if e, ok := errors.AsType[*topics.AddError](err); ok {
-		p := stateConflict(string(e.State), "The job is not added: "+e.Error()+".")
+		p := stateConflict(string(e.State), "The job was not added: "+e.Error()+".")
 		p.Reason, p.Version = e.Reason(), e.There.Version
 		return p
 	}
@@ -259,7 +259,7 @@ func conflictProblem(err error) *Problem {
 // seriesConflict lists every date of a series that cannot be booked. A violation that applies to
 // all dates is listed once.
 func seriesConflict(e *meeting.SeriesConflictError) *Problem {
-	p := New(http.StatusUnprocessableEntity, "policy_violation", "The policies of the room do not allow this")
+	p := New(http.StatusUnprocessableEntity, "policy_violation", "The room's policies do not allow this")
 	if e.Taken() {
 		p = New(http.StatusConflict, "room_conflict", "The room is taken on some of the dates")
 	}
@@ -289,7 +289,7 @@ func seriesConflict(e *meeting.SeriesConflictError) *Problem {
 }
 
 func stateConflict(state, detail string) *Problem {
-	p := New(http.StatusConflict, "state_conflict", "The current state does not allow this")
+	p := New(http.StatusConflict, "state_conflict", "Not possible in the current state")
 	p.State, p.Detail = state, detail
 	return p
 }

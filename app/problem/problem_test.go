@@ -36,8 +36,8 @@ func TestProblem(t *testing.T) {
 		{notify.ErrNotFound, `{"type":"urn:punctual:problem:not_found","title":"Not found","status":404,"code":"not_found"}`},
 		{delayjob.ErrNotFound, `{"type":"urn:punctual:problem:not_found","title":"Not found","status":404,"code":"not_found"}`},
 		{delayjob.ErrLeaseLost, `{"type":"urn:punctual:problem:lease_lost","title":"The lease is no longer held","status":409,"code":"lease_lost"}`},
-		{&meeting.StateError{State: meeting.Cancelled, Wanted: "approve"}, `{"type":"urn:punctual:problem:state_conflict","title":"The current state does not allow this","status":409,"detail":"cannot approve: it is cancelled","code":"state_conflict","state":"cancelled"}`},
-		{&notify.StateError{State: notify.Sent}, `{"type":"urn:punctual:problem:state_conflict","title":"The current state does not allow this","status":409,"detail":"The notification is sent.","code":"state_conflict","state":"sent"}`},
+		{&meeting.StateError{State: meeting.Cancelled, Wanted: "approve"}, `{"type":"urn:punctual:problem:state_conflict","title":"Not possible in the current state","status":409,"detail":"cannot approve: it is cancelled","code":"state_conflict","state":"cancelled"}`},
+		{&notify.StateError{State: notify.Sent}, `{"type":"urn:punctual:problem:state_conflict","title":"Not possible in the current state","status":409,"detail":"The notification is sent.","code":"state_conflict","state":"sent"}`},
 		{&meeting.ConflictError{Conflicts: []meeting.Occupancy{{RoomID: 3, Slot: clock.Slot{Start: at, End: at.Add(time.Hour)}}}},
 			`{"type":"urn:punctual:problem:room_conflict","title":"The room is taken","status":409,"code":"room_conflict","conflicts":[{"room_id":3,"start":"2027-02-10T09:00:00Z","end":"2027-02-10T10:00:00Z"}]}`},
 		{&meeting.VersionError{Current: 4}, `{"type":"urn:punctual:problem:version_mismatch","title":"The version does not match","status":412,"detail":"If-Match must be the current version, which is 4.","code":"version_mismatch","version":4}`},
@@ -47,9 +47,9 @@ func TestProblem(t *testing.T) {
 		{&account.InvalidError{Faults: []account.Fault{{Location: "body.email", Code: "taken", Message: "is taken"}}},
 			`{"type":"urn:punctual:problem:invalid","title":"Invalid request","status":422,"code":"invalid","errors":[{"location":"body.email","message":"is taken","code":"taken"}]}`},
 		{&meeting.PolicyError{Violations: []meeting.Fault{{Location: "body.start", Code: "closed", Message: "is closed then"}}},
-			`{"type":"urn:punctual:problem:policy_violation","title":"The policies of the room do not allow this","status":422,"code":"policy_violation","errors":[{"location":"body.start","message":"is closed then","code":"closed"}]}`},
+			`{"type":"urn:punctual:problem:policy_violation","title":"The room's policies do not allow this","status":422,"code":"policy_violation","errors":[{"location":"body.start","message":"is closed then","code":"closed"}]}`},
 		{&account.RateLimitError{RetryAfter: 90 * time.Second}, `{"type":"urn:punctual:problem:rate_limited","title":"Too many attempts","status":429,"code":"rate_limited"}`},
-		{&http.MaxBytesError{Limit: 5}, `{"type":"urn:punctual:problem:too_large","title":"The body is too long","status":413,"detail":"The limit is 5 bytes.","code":"too_large"}`},
+		{&http.MaxBytesError{Limit: 5}, `{"type":"urn:punctual:problem:too_large","title":"Request body too large","status":413,"detail":"The limit is 5 bytes.","code":"too_large"}`},
 		{&pgconn.PgError{Code: "57P01", Message: "secret"}, unavailableJSON},
 		{&pgconn.PgError{Code: "57014", Message: "secret"}, timeoutJSON},
 		{&net.OpError{Op: "dial", Err: errors.New("secret")}, unavailableJSON},
@@ -68,9 +68,9 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-const timeoutJSON = `{"type":"urn:punctual:problem:timeout","title":"The request took too long","status":503,"detail":"The database canceled it. Request less at once, or try again later.","code":"timeout"}`
+const timeoutJSON = `{"type":"urn:punctual:problem:timeout","title":"The request took too long","status":503,"detail":"A database query ran into its time limit. Request less data, or try again later.","code":"timeout"}`
 
-const unavailableJSON = `{"type":"urn:punctual:problem:unavailable","title":"Unavailable","status":503,"detail":"A service that this request needs is not responding. Try again.","code":"unavailable"}`
+const unavailableJSON = `{"type":"urn:punctual:problem:unavailable","title":"Unavailable","status":503,"detail":"The database or the queue is not responding. Try again.","code":"unavailable"}`
 
 func TestProblem_headers(t *testing.T) {
 	if got := Of(&account.RateLimitError{RetryAfter: 1500 * time.Millisecond}).GetHeaders().Get("Retry-After"); got != "2" {

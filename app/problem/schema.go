@@ -48,9 +48,9 @@ func schemaFault(d *huma.ErrorDetail) ProblemFault {
 	}
 	switch { // what the decoder says is about Go, not about the request
 	case strings.HasPrefix(d.Message, "json: cannot unmarshal number"):
-		f.Message, f.Code = "holds a number that is too large", "out_of_range"
+		f.Message, f.Code = "contains a number that is too large", "out_of_range"
 	case strings.HasPrefix(d.Message, "json: "), isGo(d.Message):
-		f.Message, f.Code = "must have values of the types that the API describes", "malformed"
+		f.Message, f.Code = "must match the types in the API reference", "malformed"
 	}
 	f.Location = cmp.Or(f.Location, "body")
 	return f

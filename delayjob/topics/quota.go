@@ -77,7 +77,7 @@ func (s *Service) admitTo(ctx context.Context, topic string, n int) error {
 			return err
 		}
 		if len(names) >= limits.Topics && !slices.Contains(names, topic) {
-			return &QuotaError{fmt.Sprintf("There are %d topics, as many as there may be.", limits.Topics), time.Hour}
+			return &QuotaError{fmt.Sprintf("There are already %d topics, the maximum.", limits.Topics), time.Hour}
 		}
 	}
 	if limits.Pending > 0 && jobs+n > limits.Pending {
@@ -89,7 +89,7 @@ func (s *Service) admitTo(ctx context.Context, topic string, n int) error {
 }
 
 func fullError(topic string, l Limits) error {
-	return &QuotaError{fmt.Sprintf("Topic %s has no room for this: it may have %d jobs that have not ended.", topic, l.Pending), quotaRecovery}
+	return &QuotaError{fmt.Sprintf("Topic %s can have at most %d unfinished jobs.", topic, l.Pending), quotaRecovery}
 }
 
 type reservation int

@@ -58,7 +58,7 @@ func (s *Service) SetWebhook(ctx context.Context, w Webhook, based *int64) (*Web
 	if all, err := s.store.Webhooks(ctx); err != nil {
 		return nil, err
 	} else if len(all) >= MaxWebhooks && hookOf(all, w.Topic) == nil {
-		return nil, &QuotaError{fmt.Sprintf("There are %d webhooks, as many as there may be.", len(all)), time.Hour}
+		return nil, &QuotaError{fmt.Sprintf("There are already %d webhooks, the maximum.", len(all)), time.Hour}
 	}
 	err := s.store.UpdateWebhook(ctx, w.Topic, func(old *Webhook) (*Webhook, error) {
 		if err := old.based(based); err != nil {

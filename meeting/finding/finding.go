@@ -111,7 +111,7 @@ func (n *Need) searched(length time.Duration, span clock.Slot, at time.Time) (cl
 	}
 	switch {
 	case !span.Start.Before(span.End) || span.Duration() > maxSpan:
-		found.Add("to", "invalid_span", "must be after from and now, by at most 31 days")
+		found.Add("to", "invalid_span", "must be after from and now, and at most 31 days later")
 	case length <= 0 || length > span.Duration():
 		found.Add("duration", "out_of_range", "must be positive and fit between from and to")
 	case length%time.Second != 0:

@@ -55,7 +55,7 @@ func (q *GridQuery) check() error {
 		return fault.Invalid("from", "required", "is required, together with to")
 	}
 	if !q.Span.Start.Before(q.Span.End) || q.Span.Duration() > maxGridSpan {
-		return fault.Invalid("to", "invalid_span", "must be after from, by at most 62 days")
+		return fault.Invalid("to", "invalid_span", "must be after from and at most 62 days later")
 	}
 	return nil
 }

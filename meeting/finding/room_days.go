@@ -102,7 +102,7 @@ func (s *Service) RoomDays(ctx context.Context, q meeting.RoomQuery, roomID int6
 	}
 	n := int(to.Sub(from) / (24 * time.Hour))
 	if n < 1 || n > maxRoomDays {
-		return nil, "", fault.Invalid("to", "invalid_span", "must be after from, by at most 100 days")
+		return nil, "", fault.Invalid("to", "invalid_span", "must be after from and at most 100 days later")
 	}
 	var rooms []*meeting.Room
 	if roomID != 0 {

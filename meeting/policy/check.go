@@ -117,7 +117,7 @@ func (r *Room) checkHours(p Proposal, v *fault.List) {
 	}
 	loc := clock.ZoneOrUTC(r.Zone)
 	figures := fault.Figures{RoomID: r.ID, Limit: r.Policy.hours(), Actual: wallClock(added.Start, loc) + " to " + wallClock(added.End, loc)}
-	v.Violate(location, "opening_hours", figures, "%s is not open the whole time (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
+	v.Violate(location, "opening_hours", figures, "%s must be booked within its opening hours (%s, %s)", r.Name, r.Policy.hours(), r.Zone)
 }
 
 // checkStep requires both ends on the grid of the room's clock. The length is then a multiple of

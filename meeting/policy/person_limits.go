@@ -54,7 +54,7 @@ func (p *personClaim) check(c *Claim, others []clock.Slot) []fault.Fault {
 		before, after := used+time.Duration(p.held)*p.ahead(c.held), used+time.Duration(p.rooms)*p.ahead(c.slot)
 		if after > most && after > before {
 			v.Violate("room_ids", "booked_ahead", fault.Figures{Limit: clock.FormatDuration(most), Used: clock.FormatDuration(used), Actual: clock.FormatDuration(after)},
-				"one person may book at most %s of room time ahead; with this it would be %s", clock.FormatDuration(most), clock.FormatDuration(after))
+				"one person can book at most %s of room time ahead; this would make %s", clock.FormatDuration(most), clock.FormatDuration(after))
 		}
 	}
 	grows := p.rooms > p.held || c.slot.Start.Before(c.held.Start) || c.slot.End.After(c.held.End)
@@ -62,7 +62,7 @@ func (p *personClaim) check(c *Claim, others []clock.Slot) []fault.Fault {
 		used := mostAtOnce(c.slot, others)
 		if actual := used + p.rooms; actual > most {
 			v.Violate("room_ids", "rooms_at_once", fault.Figures{Limit: most, Used: used, Actual: actual},
-				"one person may book at most %d rooms at the same time; with this it would be %d", most, actual)
+				"one person can book at most %d rooms at the same time; this would make %d", most, actual)
 		}
 	}
 	return v

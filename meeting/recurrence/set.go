@@ -309,7 +309,7 @@ func (r *Set) Check(limit int) []fault.Fault {
 					clock.Weekdays[r.Start.Weekday()], got, clock.Weekdays[first.Weekday()], want),
 			})
 		} else {
-			found.Add("", "impossible", "must give at least one date: no day matches all of its parts")
+			found.Add("", "impossible", "must match at least one date: no day matches all of its parts")
 		}
 	}
 	if len(found) > 0 {
@@ -319,7 +319,7 @@ func (r *Set) Check(limit int) []fault.Fault {
 	case how == tooMany:
 		exceeds(fault.Figures{Limit: limit}, "UNTIL must give at most %d dates", limit)
 	case how == tooFar && rule.count > 0:
-		found.Add("", "too_far", "COUNT=%d: must not take more than %d years", rule.count, horizon)
+		found.Add("", "too_far", "COUNT=%d: must not span more than %d years", rule.count, horizon)
 	case how == tooFar:
 		found.Add("", "too_far", "UNTIL must be at most %d years ahead", horizon)
 	}

@@ -86,7 +86,7 @@ func (h *handlers) add(ctx context.Context, in *addInput) (*addOutput, error) {
 func (h *handlers) addMany(ctx context.Context, in *addInput) (*addOutput, error) {
 	var each []json.RawMessage
 	if err := json.Unmarshal(in.Body, &each); err != nil {
-		return nil, fault.Invalid("body", "malformed", "must be JSON")
+		return nil, fault.Invalid("body", "malformed", "must be valid JSON")
 	}
 	if len(each) == 0 || len(each) > topics.MaxBatch {
 		return nil, fault.Invalid("body", "out_of_range", "must hold 1 to 1000 jobs")

@@ -62,7 +62,7 @@ func parse(topic string, raw []byte, at string, now time.Time) (*topics.Job, []f
 	case len(in.Body) > topics.MaxBody:
 		wrong("body", "too_long", "must be at most 64 KiB of JSON")
 	case !utf8.Valid(in.Body):
-		wrong("body", "malformed", "must be UTF-8")
+		wrong("body", "malformed", "must be valid UTF-8")
 	}
 	j.Body = in.Body
 	ranged := func(field string, v *int64, least, most int64) (int64, bool) {
@@ -144,7 +144,7 @@ func decode(raw []byte, into any, at string) *fault.Fault {
 		return wrong(at+"."+strings.Trim(name, `"`), "unknown_field", "is not known")
 	}
 	if strings.HasPrefix(err.Error(), "parsing time ") {
-		return wrong(at+".due", "malformed", "must be a time as in RFC 3339")
+		return wrong(at+".due", "malformed", "must be an RFC 3339 time")
 	}
-	return wrong(at, "malformed", "must be JSON")
+	return wrong(at, "malformed", "must be valid JSON")
 }

@@ -151,7 +151,7 @@ func (c cursor) String() string {
 func readCursor(text string) (c cursor, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || json.Unmarshal(b, &c) != nil || c.ID == "" || !utf8.ValidString(c.ID) || strings.ContainsRune(c.ID, 0) {
-		return c, fault.Invalid("query.cursor", "invalid_cursor", "must be a next_cursor of this list")
+		return c, fault.Invalid("query.cursor", "invalid_cursor", "must be a cursor returned by this list")
 	}
 	return c, nil
 }
