@@ -30,7 +30,7 @@ type Actor struct {
 	ID    int64 // of a user; else 0
 	Name  string
 	Email string // of a user, or of a guest who follows a link
-	Phone string // of a guest without an e-mail address who follows a link
+	Phone string // of a guest without an email address who follows a link
 	Role  Role   // of a user
 
 	// Blind actors see of private meetings what strangers see, whoever they are: their token is

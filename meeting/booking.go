@@ -352,7 +352,7 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 	return k, nil
 }
 
-// invitedBefore are the attendees of a meeting, nil for none, by lower-case e-mail.
+// invitedBefore are the attendees of a meeting, nil for none, by lower-case email.
 func invitedBefore(m *Meeting) map[string]Person {
 	people := map[string]Person{}
 	if m != nil {

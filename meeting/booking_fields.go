@@ -60,7 +60,7 @@ func (f *Fields) roomIDs(base *Meeting) []int64 {
 // known is what the fields refer to, looked up before.
 type known struct {
 	rooms     []*Room           // of those ids that exist
-	people    map[string]Person // users by lower-case e-mail
+	people    map[string]Person // users by lower-case email
 	timezone  string            // of the installation
 	reminders []Reminder        // of the installation
 

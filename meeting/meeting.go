@@ -123,7 +123,7 @@ func (p Person) Address(c Channel) string {
 	}
 }
 
-// key identifies a person: by e-mail address, or by number if they have none.
+// key identifies a person: by email address, or by number if they have none.
 func (p Person) key() string {
 	if p.Email == "" {
 		return p.Phone
@@ -139,7 +139,7 @@ func (p Person) label() string {
 	return p.Email
 }
 
-// Attendee is a person invited to a meeting, by an e-mail address or a phone number or both.
+// Attendee is a person invited to a meeting, by an email address or a phone number or both.
 type Attendee struct {
 	Person
 	Response Response

@@ -16,7 +16,7 @@ func (m *Meeting) notify(n Notice, to []Person, by Actor) {
 	m.notices = append(m.notices, addressed(n, to, by)...)
 }
 
-// addressed makes a copy of the notice for each address. A guest without an e-mail address is
+// addressed makes a copy of the notice for each address. A guest without an email address is
 // texted what others are mailed.
 func addressed(n Notice, to []Person, by Actor) []Notice {
 	var ns []Notice

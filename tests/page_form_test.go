@@ -100,7 +100,7 @@ func TestPageForm_people(t *testing.T) {
 	eval[bool](b, `(() => { const data = new DataTransfer(); data.setData('text', 'Bob <bob@x.example>; "Byron, George" <g@x.example>, nobody')
 		%s.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })); return true })()`, box)
 	b.await("document.querySelectorAll('dialog .box > ul:first-child li').length === 5")
-	b.says("Not an e-mail address or phone number: nobody")
+	b.says("Not an email address or phone number: nobody")
 	b.await("document.querySelector('dialog .box li.bad') && %s.getAttribute('aria-invalid') === 'true'", box)
 	b.accessible("an address that is none")
 	b.strikes(box, kb.Backspace) // the last one goes
@@ -176,7 +176,7 @@ func TestPageForm_rooms(t *testing.T) {
 	one.fill("Title", "Fast")
 	one.fillIn("dialog input[type=search]", "Race")
 	one.await("document.querySelectorAll('dialog .list li').length === 3")
-	one.says("isn’t open the whole time. Opening hours: Mon – Sun, 12 PM – 8 PM")
+	one.says("isn’t open for the whole meeting. Opening hours: Mon – Sun, 12 PM – 8 PM")
 	one.says("can be booked for at most 30 minutes; this is 1 hour")
 	one.await("[...document.querySelectorAll('dialog .list strong')].at(-1).textContent === 'Race strict'") // free ones stand first
 	one.shot("form-rooms")

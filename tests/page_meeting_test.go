@@ -66,7 +66,7 @@ func TestPageMeeting(t *testing.T) {
 	// Whatever changed is told in words, on both sides.
 	alan.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", running.ID), with{"reminders": []any{reminder("end", 10*time.Minute, "email")}, "visibility": "private"}, nil)
 	o.open(at("/meetings/%d", running.ID))
-	o.says("5 minutes before the end, by e-mail → 10 minutes before the end, by e-mail")
+	o.says("5 minutes before the end, by email → 10 minutes before the end, by email")
 	o.says("Public → Private")
 	o.says("automatically, at the start time")
 	o.open(at("/meetings/%d", asked.ID))

@@ -290,7 +290,7 @@ func (b *tab) shot(name string) {
 func (b *tab) signIn(email, password string) {
 	b.t.Helper()
 	b.open("/")
-	b.fill("E-mail", email)
+	b.fill("Email", email)
 	b.fill("Password", password)
 	b.press("Sign in")
 	b.await("document.querySelector('.shell')")
@@ -388,10 +388,10 @@ func TestPageBooks(t *testing.T) {
 
 	b := browse(t, server)
 	b.open("/")
-	b.fill("E-mail", "alan@example.org")
+	b.fill("Email", "alan@example.org")
 	b.fill("Password", "not this")
 	b.press("Sign in")
-	b.reads("Wrong e-mail or password")
+	b.reads("Wrong email or password")
 	b.signIn("alan@example.org", demoPassword)
 
 	// By the form: first all that is missing at once, then for real.
@@ -563,7 +563,7 @@ func TestPageSetup(t *testing.T) {
 	b.open(link)
 	b.accessible("set-up")
 	b.fill("Your name", "First Admin")
-	b.fill("E-mail", "first@example.org")
+	b.fill("Email", "first@example.org")
 	b.fill("Password", "short")
 	b.fill("Repeat password", "short")
 	b.press("Create account")
@@ -581,7 +581,7 @@ func TestPageSetup(t *testing.T) {
 	again := browse(t, server)
 	again.open(link)
 	again.fill("Your name", "Second Admin")
-	again.fill("E-mail", "second@example.org")
+	again.fill("Email", "second@example.org")
 	again.fill("Password", "long enough for this")
 	again.fill("Repeat password", "long enough for this")
 	again.press("Create account")

@@ -18,17 +18,17 @@ export default {
   },
   live: {
     lost: 'Reconnecting…',
-    lostText: 'The connection to the server was lost. This page may be out of date until it is back.',
+    lostText: 'The connection to the server was lost. Until it is back, this page may be out of date.',
     since: (at: string) => `as of ${at}`,
   },
   nav: { rooms: 'Rooms', mine: 'My meetings', decide: 'Approvals', admin: 'Admin' },
   signIn: {
     title: 'Sign in',
     lead: 'Book a room in seconds. Everyone arrives on time.',
-    email: 'E-mail',
+    email: 'Email',
     password: 'Password',
     submit: 'Sign in',
-    wrong: 'Wrong e-mail or password.',
+    wrong: 'Wrong email or password.',
   },
   setup: {
     title: 'Welcome to Punctual',
@@ -49,7 +49,7 @@ export default {
     forbidden: 'You don’t have permission to do this.',
     not_found: 'This no longer exists.',
     room_conflict: 'The room is taken at that time.',
-    state_conflict: 'This has changed and can no longer be done.',
+    state_conflict: 'This has changed, so that is no longer possible.',
     version_mismatch: 'Someone else changed this in the meantime.',
     invalid: 'Please check the marked fields.',
     policy_violation: 'The room’s policies don’t allow this.',
@@ -66,7 +66,7 @@ export default {
     too_few: 'Please fill in this field.',
     in_past: 'Choose a time in the future.',
     not_after_start: 'The end must be after the start.',
-    invalid_email: 'Enter a valid e-mail address.',
+    invalid_email: 'Enter a valid email address.',
     malformed: 'Check the format.',
   } as Record<string, string>,
   status: {

@@ -7,7 +7,7 @@ export default {
     attendees: 'Attendees',
     description: 'Description',
     reminders: 'Reminders',
-    reminder: (n: string, anchor: 'start' | 'end', by: string) => `${n} before the ${anchor}, by ${by.replace('E-mail', 'e-mail')}`,
+    reminder: (n: string, anchor: 'start' | 'end', by: string) => `${n} before the ${anchor}, by ${by.replace('Email', 'email')}`,
     private: 'Private',
     busy: 'Busy',
     approval: 'Approval',

@@ -138,7 +138,7 @@ export default {
     soon: 'soon',
     messageId: 'Message-ID',
     language: 'Language',
-    mail: 'E-mail',
+    mail: 'Email',
     source: 'Source',
     filterMeeting: (id: string) => `Only meeting ${id}`,
   },
@@ -165,7 +165,7 @@ export default {
     raw: 'Raw data',
     fields: {
       name: 'Name',
-      email: 'E-mail',
+      email: 'Email',
       role: 'Role',
       phone: 'Phone',
       locale: 'Language',

@@ -22,7 +22,7 @@ export default {
     no_time_to_decide: () => 'It starts too soon to be approved in time.',
     capacity: (w) => `${room(w)} seats ${w.limit}; this meeting has ${w.actual} people.`,
     room_inactive: (w) => `${room(w)} can’t be booked at the moment.`,
-    opening_hours: (w) => `${room(w)} isn’t open the whole time. Opening hours: ${w.limit}.`,
+    opening_hours: (w) => `${room(w)} isn’t open for the whole meeting. Opening hours: ${w.limit}.`,
     blackout: (w) => `${room(w)} is unavailable ${w.span}${w.reason ? ` (${w.reason})` : ''}.`,
     min_duration: (w) => `${room(w)} must be booked for at least ${w.limit}; this is ${w.actual}.`,
     max_duration: (w) => `${w.room ? `${w.room} can be booked for` : 'A meeting can last'} at most ${w.limit}; this is ${w.actual}.`,
