@@ -112,13 +112,6 @@ func Networks(clientIP string) []string {
 	return []string{netip.PrefixFrom(addr, 64).Masked().String(), netip.PrefixFrom(addr, 48).Masked().String()}
 }
 
-func checkIfMatch(ifMatch *int64, current int64) error {
-	if ifMatch != nil && *ifMatch != current {
-		return &VersionError{Current: current}
-	}
-	return nil
-}
-
 func wrap(what string, err error) error {
 	if err == nil {
 		return nil

@@ -106,7 +106,7 @@ func (s *Service) updateUser(ctx context.Context, id int64, ifMatch *int64, spar
 		return nil, s.addEmailTaken(ctx, id, p.Email, err)
 	}
 	return s.store.UpdateUser(ctx, id, func(u *User, otherAdmins int) (Revocation, error) {
-		if err := checkIfMatch(ifMatch, u.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, u.Version); err != nil {
 			return Revocation{}, err
 		}
 		wasAdmin, wasActive := u.Role == Admin && u.Active(), u.Active()

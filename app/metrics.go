@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -198,8 +199,6 @@ func (m *metrics) measure(c *gin.Context) {
 	begin := time.Now()
 	c.Next()
 	route := c.FullPath()
-	if route == "" {
-		route = "other"
-	}
+	route = cmp.Or(route, "other")
 	m.http.WithLabelValues(c.Request.Method, route, strconv.Itoa(c.Writer.Status())).Observe(time.Since(begin).Seconds())
 }

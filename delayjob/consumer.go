@@ -1,6 +1,7 @@
 package delayjob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,12 +68,8 @@ type Consumer struct {
 
 // NewConsumer returns a consumer for jobs. Call Run to start it.
 func NewConsumer(q Queue, jobs []DelayJob, o ConsumerOptions) *Consumer {
-	if o.SafetyPoll == 0 {
-		o.SafetyPoll = time.Second
-	}
-	if o.Grace == 0 {
-		o.Grace = 20 * time.Second
-	}
+	o.SafetyPoll = cmp.Or(o.SafetyPoll, time.Second)
+	o.Grace = cmp.Or(o.Grace, 20*time.Second)
 	if o.OnEmpty == nil {
 		o.OnEmpty = func() {}
 	}

@@ -1,6 +1,7 @@
 package delayjob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,8 +23,6 @@ type FallbackOptions struct {
 	Lock     Lock          // lets one process at a time work; nil: there is only one process
 	Loader   LoaderOptions // with Incremental "@every 1s" and Full "@every 15s" by default
 	Consumer ConsumerOptions
-	After    time.Duration // how long the queue must be unavailable; 3s
-	Retry    time.Duration // time between attempts to get the lock; 500ms
 	// Before runs before each full pass of the loader; its error fails the pass. q is the queue to
 	// be filled. nil: nothing.
 	Before func(ctx context.Context, q Queue) error
@@ -57,6 +56,9 @@ type fallbackWork struct {
 const (
 	// fallbackPoll is the time between health checks, which cost nothing.
 	fallbackPoll = 200 * time.Millisecond
+
+	fallbackAfter = 3 * time.Second        // how long the queue must be unavailable
+	fallbackRetry = 500 * time.Millisecond // time between attempts to get the lock
 	// fallbackLinger is how long the lock is kept afterward, until waiting processes have noticed
 	// that the queue is available.
 	fallbackLinger = 3 * time.Second
@@ -64,18 +66,8 @@ const (
 
 // NewFallback returns a Fallback for jobs. Call Run to start it.
 func NewFallback(jobs []DelayJob, o FallbackOptions) *Fallback {
-	if o.After == 0 {
-		o.After = 3 * time.Second
-	}
-	if o.Retry == 0 {
-		o.Retry = 500 * time.Millisecond
-	}
-	if o.Loader.Incremental == "" {
-		o.Loader.Incremental = "@every 1s"
-	}
-	if o.Loader.Full == "" {
-		o.Loader.Full = "@every 15s"
-	}
+	o.Loader.Incremental = cmp.Or(o.Loader.Incremental, "@every 1s")
+	o.Loader.Full = cmp.Or(o.Loader.Full, "@every 15s")
 	if o.Lock == nil {
 		o.Lock = func(ctx context.Context, hold func(context.Context)) (bool, error) { hold(ctx); return true, nil }
 	}
@@ -99,7 +91,7 @@ func NewFallback(jobs []DelayJob, o FallbackOptions) *Fallback {
 func (f *Fallback) Run(ctx context.Context) error {
 	warned := false
 	for ctx.Err() == nil {
-		if away := f.opts.Health.Away(); away < f.opts.After {
+		if away := f.opts.Health.Away(); away < fallbackAfter {
 			sleep(ctx, f.rest(away))
 			continue
 		}
@@ -117,7 +109,7 @@ func (f *Fallback) Run(ctx context.Context) error {
 			warned = false
 		}
 		if !held {
-			sleep(ctx, f.opts.Retry)
+			sleep(ctx, fallbackRetry)
 		}
 	}
 	return nil
@@ -127,7 +119,7 @@ func (f *Fallback) Run(ctx context.Context) error {
 // because the wake-ups would be most of its cost.
 func (f *Fallback) rest(away time.Duration) time.Duration {
 	if away == 0 {
-		return max(fallbackPoll, f.opts.After)
+		return max(fallbackPoll, fallbackAfter)
 	}
 	return fallbackPoll
 }

@@ -27,9 +27,7 @@ type LoaderOptions struct {
 	Horizon time.Duration // how far ahead a pass loads; 2m
 	// Near is how far from now, before and after, every pass loads; at least twice the time between
 	// passes; 30s.
-	Near time.Duration
-	// Overlap is how far an incremental pass reaches back before the last one's horizon; 5s.
-	Overlap    time.Duration
+	Near       time.Duration
 	Chunk      int           // messages added at once; 1000
 	MaxWaiting int           // a job with this many waiting messages gets no more in this pass; 200000
 	Stall      time.Duration // a pass without progress for this long is given up; 30s
@@ -78,35 +76,21 @@ type known struct {
 
 const logEvery = 10 * time.Second
 
+// loadOverlap is how far an incremental pass reaches back before the last one's horizon.
+const loadOverlap = 5 * time.Second
+
 // overdueAfter is how late a known message must be before a full pass adds it again.
 const overdueAfter = 10 * time.Second
 
 // NewLoader returns a loader for jobs; earlier ones are loaded first. Call Run to start it.
 func NewLoader(q Queue, jobs []DelayJob, o LoaderOptions) *Loader {
-	if o.Incremental == "" {
-		o.Incremental = "@every 15s"
-	}
-	if o.Full == "" {
-		o.Full = "@every 1m"
-	}
-	if o.Horizon == 0 {
-		o.Horizon = 2 * time.Minute
-	}
-	if o.Near == 0 {
-		o.Near = 30 * time.Second
-	}
-	if o.Overlap == 0 {
-		o.Overlap = 5 * time.Second
-	}
-	if o.Chunk == 0 {
-		o.Chunk = 1000
-	}
-	if o.MaxWaiting == 0 {
-		o.MaxWaiting = 200_000
-	}
-	if o.Stall == 0 {
-		o.Stall = 30 * time.Second
-	}
+	o.Incremental = cmp.Or(o.Incremental, "@every 15s")
+	o.Full = cmp.Or(o.Full, "@every 1m")
+	o.Horizon = cmp.Or(o.Horizon, 2*time.Minute)
+	o.Near = cmp.Or(o.Near, 30*time.Second)
+	o.Chunk = cmp.Or(o.Chunk, 1000)
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, 200_000)
+	o.Stall = cmp.Or(o.Stall, 30*time.Second)
 	if o.Guard == nil {
 		o.Guard = func(ctx context.Context, pass func(context.Context) error) error { return pass(ctx) }
 	}
@@ -260,7 +244,7 @@ func (l *Loader) windows(job string, now time.Time, full bool) ([]Window, time.T
 	if last.IsZero() {
 		return []Window{{To: horizon}}, horizon
 	}
-	from, near, since := now.Add(-l.opts.Near), now.Add(l.opts.Near), last.Add(-l.opts.Overlap)
+	from, near, since := now.Add(-l.opts.Near), now.Add(l.opts.Near), last.Add(-loadOverlap)
 	if full {
 		from = time.Time{}
 	}

@@ -1,6 +1,7 @@
 package delayjob
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -34,7 +35,6 @@ type Scheduler struct {
 type SchedulerOptions struct {
 	Horizon time.Duration // messages due later are left to the loader; 2m
 	Budget  time.Duration // how long a call may block; 200ms
-	Retry   time.Duration // time between retries while the queue does not answer; 500ms
 	// Fallback returns the queue that replaces an unavailable one in this process, or nil, see
 	// [Fallback.Queue]. It then gets the messages; the loader adds those that remain when the queue
 	// is available again. nil: there never is one.
@@ -44,21 +44,15 @@ type SchedulerOptions struct {
 }
 
 const (
-	maxPending    = 10_000          // most messages kept; the rest is left to the loader
-	pendingBudget = 5 * time.Second // to add them in the background
+	scheduleRetry = 500 * time.Millisecond // time between retries while the queue does not answer
+	maxPending    = 10_000                 // most messages kept; the rest is left to the loader
+	pendingBudget = 5 * time.Second        // to add them in the background
 )
 
 // NewScheduler returns a Scheduler that adds to q. Call Close to stop it.
 func NewScheduler(q Queue, o SchedulerOptions) *Scheduler {
-	if o.Horizon == 0 {
-		o.Horizon = 2 * time.Minute
-	}
-	if o.Budget == 0 {
-		o.Budget = 200 * time.Millisecond
-	}
-	if o.Retry == 0 {
-		o.Retry = 500 * time.Millisecond
-	}
+	o.Horizon = cmp.Or(o.Horizon, 2*time.Minute)
+	o.Budget = cmp.Or(o.Budget, 200*time.Millisecond)
 	if o.Fallback == nil {
 		o.Fallback = func() Queue { return nil }
 	}
@@ -167,7 +161,7 @@ func (s *Scheduler) failed(err error, ms []Message) {
 
 // later schedules a retry; s.mu is held.
 func (s *Scheduler) later() {
-	time.AfterFunc(s.opts.Retry, func() {
+	time.AfterFunc(scheduleRetry, func() {
 		s.mu.Lock()
 		if s.closed {
 			s.mu.Unlock()
@@ -213,9 +207,7 @@ func orDefaults(o Observer, l *slog.Logger) (Observer, *slog.Logger) {
 	if o == nil {
 		o = NoObserver{}
 	}
-	if l == nil {
-		l = slog.Default()
-	}
+	l = cmp.Or(l, slog.Default())
 	return o, l
 }
 

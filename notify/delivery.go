@@ -81,18 +81,14 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 			Backoff:     delayjob.Backoff{Base: 2 * time.Second, Cap: 15 * time.Minute},
 		}.Merge(o.Job).WithDefaults(false),
 	}
-	if d.host == "" {
-		d.host = "localhost"
-	}
+	d.host = cmp.Or(d.host, "localhost")
 	if d.down == nil {
 		d.down = func(error) bool { return false }
 	}
 	if d.now == nil {
 		d.now = time.Now
 	}
-	if d.log == nil {
-		d.log = slog.New(slog.DiscardHandler)
-	}
+	d.log = cmp.Or(d.log, slog.New(slog.DiscardHandler))
 	d.sending = newSendings(l, d.now, d.log)
 	d.slots = newSlots(d.opts.Concurrency)
 	d.opts.Handlers = d.slots.maxHandlers()

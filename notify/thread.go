@@ -30,7 +30,7 @@ const (
 )
 
 // Scope returns what the calendar of n covers: 0 for its whole thread, -1 for some dates of a
-// series, or the ID of the single meeting. Only [CalendarKinds] cover anything. A newer
+// series, or the ID of the single meeting. Only invitations, changes and cancellations cover anything. A newer
 // notification covers an older one if it covers the whole thread, or the same single meeting.
 func (n Notification) Scope() int64 {
 	s := n.Facts.Series
@@ -42,9 +42,6 @@ func (n Notification) Scope() int64 {
 	}
 	return wholeThread
 }
-
-// CalendarKinds returns the kinds of notifications that a newer one may cover.
-func CalendarKinds() []Kind { return []Kind{Invitation, Change, Cancellation} }
 
 // Organizer returns the email address, in lower case, of the user on whose behalf n is sent, for
 // quotas and fairness. "" means nobody.

@@ -80,6 +80,14 @@ type VersionError struct{ Current int64 }
 
 func (e *VersionError) Error() string { return fmt.Sprintf("the current version is %d", e.Current) }
 
+// CheckVersion compares the current version with the one that a change is based on. nil means any.
+func CheckVersion(based *int64, current int64) error {
+	if based != nil && *based != current {
+		return &VersionError{Current: current}
+	}
+	return nil
+}
+
 // MaxFaults is how many faults a [List] collects: more help nobody, and each one costs.
 const MaxFaults = 200
 

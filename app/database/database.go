@@ -39,8 +39,6 @@ type DB struct {
 // Options tune the connections; a zero field means the default given here.
 type Options struct {
 	MaxConns     int           // open at once for requests; 8 per processor, at least 16; half as many besides for heavy requests, and for work. Of SQLite those that read.
-	MaxIdleTime  time.Duration // after which an unused connection is closed; 5m
-	MaxLifetime  time.Duration // after which any connection is replaced, so that a fail-over is noticed; 30m
 	MaxStatement time.Duration // of a request on Postgres, which ends a longer one; 25s. Work, migrations and commands have no bound
 }
 
@@ -53,8 +51,6 @@ type Options struct {
 // read only if it was begun with [sql.TxOptions] ReadOnly. Errors are the driver's own.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	o.MaxConns = cmp.Or(o.MaxConns, max(16, 8*runtime.GOMAXPROCS(0)))
-	o.MaxIdleTime = cmp.Or(o.MaxIdleTime, 5*time.Minute)
-	o.MaxLifetime = cmp.Or(o.MaxLifetime, 30*time.Minute)
 	o.MaxStatement = cmp.Or(o.MaxStatement, 25*time.Second)
 
 	open := openPostgres
@@ -205,6 +201,6 @@ func prepare(ctx context.Context, c *pgx.Conn, settings ...string) error {
 func limit(pool *sql.DB, o Options) {
 	pool.SetMaxOpenConns(o.MaxConns)
 	pool.SetMaxIdleConns(o.MaxConns)
-	pool.SetConnMaxIdleTime(o.MaxIdleTime)
-	pool.SetConnMaxLifetime(o.MaxLifetime)
+	pool.SetConnMaxIdleTime(5 * time.Minute)
+	pool.SetConnMaxLifetime(30 * time.Minute) // so that a fail-over is noticed
 }

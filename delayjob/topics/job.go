@@ -1,6 +1,7 @@
 package topics
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -42,7 +43,6 @@ const (
 	IsDead    State = "dead"
 	IsDone    State = "done"
 	IsExpired State = "expired"
-	IsDeleted State = "deleted"
 )
 
 // Key identifies a job.
@@ -131,9 +131,7 @@ func (j *Job) schedule(due, now time.Time) {
 func (j *Job) let() { j.Token, j.LeaseUntil = 0, time.Time{} }
 
 func (j *Job) take(token int64, ttr time.Duration, now time.Time) {
-	if ttr == 0 {
-		ttr = j.TTR
-	}
+	ttr = cmp.Or(ttr, j.TTR)
 	j.Attempts++
 	j.Token, j.LeaseUntil = token, now.Add(ttr)
 }

@@ -1,6 +1,7 @@
 package topics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,9 +136,7 @@ type popped struct {
 func (s *Service) popShard(ctx context.Context, shard int, topics []string, room int, asked Pop) (popped, error) {
 	act := context.WithoutCancel(ctx)
 	lease := asked.TTR
-	if lease == 0 {
-		lease = DefaultTTR
-	}
+	lease = cmp.Or(lease, DefaultTTR)
 	share := max(1, room/len(topics))
 	want := make([]delayjob.Want, len(topics))
 	for i, t := range topics {

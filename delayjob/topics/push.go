@@ -31,9 +31,7 @@ type Pusher struct {
 // Observer and Logger from o.
 func NewPusher(s *Service, o delayjob.ConsumerOptions) *Pusher {
 	o.Jobs, o.Failures = nil, nil // the rows keep dead jobs
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return &Pusher{s, o, hooksEvery}
 }
 

@@ -130,10 +130,7 @@ func (w *Webhook) based(version *int64) error {
 	if w != nil {
 		current = w.Version
 	}
-	if version != nil && *version != current {
-		return &VersionError{Current: current}
-	}
-	return nil
+	return fault.CheckVersion(version, current)
 }
 
 func (w *Webhook) faults() (fs []Fault) {

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -13,9 +14,8 @@ import (
 
 // Options configures a [Stream]. A zero field means the default given here.
 type Options struct {
-	Poll   time.Duration // longest interval between two reads while there are listeners; 1s
-	Buffer int           // batches of up to 500 updates that a listener may lag before it is disconnected; 32
-	Replay int64         // events that a listener may have missed and still catch up with; 10000
+	Buffer int   // batches of up to 500 updates that a listener may lag before it is disconnected; 32
+	Replay int64 // events that a listener may have missed and still catch up with; 10000
 	Logger *slog.Logger
 }
 
@@ -44,18 +44,9 @@ var ErrClosed = errors.New("event stream closed")
 
 // New returns a stream. It sends nothing until Run.
 func New(store Store, o Options) *Stream {
-	if o.Poll == 0 {
-		o.Poll = time.Second
-	}
-	if o.Buffer == 0 {
-		o.Buffer = 32
-	}
-	if o.Replay == 0 {
-		o.Replay = 10_000
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Buffer = cmp.Or(o.Buffer, 32)
+	o.Replay = cmp.Or(o.Replay, 10_000)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Stream{store: store, opts: o, wake: make(chan struct{}, 1), listeners: map[*Listener]struct{}{}}
 }
 
@@ -72,7 +63,7 @@ func (f *Stream) Run(ctx context.Context) error {
 	defer f.close()
 	failing := false
 	for ctx.Err() == nil {
-		wait := f.opts.Poll
+		wait := pollInterval
 		if f.active() {
 			again, err := f.read(ctx)
 			if err != nil && ctx.Err() == nil && !failing {
@@ -105,6 +96,9 @@ func (f *Stream) active() bool {
 
 const pageSize = 500
 
+// pollInterval is the longest time between two reads while there are listeners.
+const pollInterval = time.Second
+
 func (f *Stream) read(ctx context.Context) (time.Duration, error) {
 	events, ended, err := f.store.Events(ctx, f.cursor, pageSize)
 	if err != nil {
@@ -127,7 +121,7 @@ func (f *Stream) read(ctx context.Context) (time.Duration, error) {
 	case len(events) == pageSize:
 		return 0, nil
 	default:
-		return f.opts.Poll, nil
+		return pollInterval, nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package email
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -51,9 +52,7 @@ func (c SMTP) withDefaults() SMTP {
 	dur(&c.Timeout, 30*time.Second)
 	dur(&c.IdleFor, 20*time.Second)
 	dur(&c.MaxAge, 5*time.Minute)
-	if c.TLS == "" {
-		c.TLS = "starttls"
-	}
+	c.TLS = cmp.Or(c.TLS, "starttls")
 	return c
 }
 

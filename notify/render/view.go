@@ -66,9 +66,7 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 	}
 	f := n.Facts
 	room := zone(f.Timezone)
-	if room == nil {
-		room = time.UTC
-	}
+	room = cmp.Or(room, time.UTC)
 	mine := cmp.Or(zone(n.To.Timezone), room)
 	l := r.locales.of(n.To.Locale)
 	v := &view{

@@ -1,14 +1,9 @@
 package sms
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
-// Premium returns the prefixes of numbers that cost more than others: premium-rate and shared-cost
-// services, and satellite and global networks.
-func Premium() []string { return slices.Clone(premium) }
-
+// premium are prefixes of numbers that cost more than others: premium-rate and shared-cost services,
+// and satellite and global networks.
 var premium = []string{
 	"+1900", "+1976", // North America
 	"+31900", "+31906", "+31909", "+3290", "+3389", "+34803", "+34806", "+34807", "+34905", "+3989", "+41900", "+41901", "+41906",

@@ -2,6 +2,7 @@ package sms
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -61,12 +62,8 @@ func newGateway(c Gateway) (*gateway, error) {
 	if c.URL == "" {
 		return nil, fieldError("url", "sms gateway: no url")
 	}
-	if c.Method == "" {
-		c.Method = http.MethodPost
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 10 * time.Second
-	}
+	c.Method = cmp.Or(c.Method, http.MethodPost)
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	g := &gateway{method: c.Method, headers: map[string]*template.Template{}}
 	var err error
 	if g.url, err = parse("url", c.URL); err != nil {

@@ -124,7 +124,7 @@ func (s *Service) Update(ctx context.Context, id int64, ifMatch *int64, p Patch)
 		urlFaults = s.checkURL(ctx, *p.URL) // may be slow, so not while the row is locked
 	}
 	return s.store.UpdateWebhook(ctx, id, func(w *Webhook) error {
-		if err := w.checkVersion(ifMatch); err != nil {
+		if err := fault.CheckVersion(ifMatch, w.Version); err != nil {
 			return err
 		}
 		set(&w.URL, p.URL)
@@ -159,7 +159,7 @@ func (s *Service) checkURL(ctx context.Context, url string) []Fault {
 // Delete deletes a webhook and its pending deliveries. If ifMatch is not nil and not the current
 // version, it returns a [*VersionError].
 func (s *Service) Delete(ctx context.Context, id int64, ifMatch *int64) error {
-	return s.store.DeleteWebhook(ctx, id, func(w *Webhook) error { return w.checkVersion(ifMatch) })
+	return s.store.DeleteWebhook(ctx, id, func(w *Webhook) error { return fault.CheckVersion(ifMatch, w.Version) })
 }
 
 // Deliveries returns one page of the deliveries of a webhook, newest first.

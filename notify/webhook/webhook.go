@@ -119,13 +119,6 @@ func (w *Webhook) faults(known []string) (fs []Fault) {
 	return fs
 }
 
-func (w *Webhook) checkVersion(version *int64) error {
-	if version != nil && *version != w.Version {
-		return &VersionError{Current: w.Version}
-	}
-	return nil
-}
-
 const maxText = 500
 
 func clip(s string) string {
