@@ -2,7 +2,6 @@ package finding
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -38,11 +37,11 @@ func (a *searcher) holds(r *meeting.Room) bool { return a.settings.HoldPending |
 // reasons returns why the actor cannot book the room for the slot. taken is what is booked near the
 // slot, and held are the slots of the actor's own meetings in the room.
 func (a *searcher) reasons(r *meeting.Room, slot clock.Slot, taken, held []clock.Slot) []Reason {
-	reasons := a.need.missing(r)
+	reasons := slices.Grow(a.need.missing(r), len(taken))
 	needed := slot.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter)
 	for _, t := range taken {
 		if t.Overlaps(needed) {
-			text := fmt.Sprintf("%s is taken from %s to %s", r.Name, t.Start.UTC().Format(time.RFC3339), t.End.UTC().Format(time.RFC3339))
+			text := r.Name + " is taken from " + t.Start.UTC().Format(time.RFC3339) + " to " + t.End.UTC().Format(time.RFC3339)
 			reasons = append(reasons, Reason{Span: t, Fault: fault.Fault{Location: "start", Code: meeting.ReasonTaken, Message: text}})
 		}
 	}
