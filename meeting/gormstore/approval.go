@@ -130,9 +130,7 @@ func (s *Store) Waiting(ctx context.Context, after meeting.ID, limit int) ([]*me
 	return ms, nil
 }
 
-// The parts that one change holds need not touch. What is held for an offer is of no meeting.
-var heldForChanges = write(`SELECT COALESCE(o.meeting_id, 0), o.starts_at, o.ends_at FROM occupancies o
-	WHERE o.room_id = $1 AND o.held AND o.starts_at < $3 AND o.ends_at > $2 AND ` + unlapsed("$4") + ` ORDER BY o.starts_at`)
+var heldForChanges = load("held_for_changes")
 
 // HeldForChanges returns which slots of a room are held for changes that wait and for offers, in a span and
 // have not lapsed.

@@ -108,20 +108,8 @@ func roomsOf(tx *gorm.DB, b *blackoutRow) (*gorm.DB, error) {
 }
 
 var (
-	// closeRequests are requests that wait at an instant ($1) for rooms ($2), would be approved by their
-	// time-out, and find a room closed or open again.
-	closeRequests = write(`UPDATE approvals AS q SET closed = x.closed, on_timeout = CASE WHEN x.closed THEN 'rejected' ELSE 'confirmed' END
-		FROM (SELECT m.id, EXISTS (SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND (NOT r.active
-				OR EXISTS (SELECT 1 FROM blackouts b WHERE (b.room_id = r.id OR b.site_id = r.site_id) AND b.starts_at < m.ends_at AND b.ends_at > m.starts_at))) AS closed
-			FROM approvals a JOIN meetings m ON m.id = a.meeting_id
-			WHERE a.waiting AND a.deadline > $1 AND a.change IS NULL AND (a.on_timeout = 'confirmed' OR a.closed) AND m.status = 'pending'
-				AND m.id IN (SELECT meeting_id FROM meeting_rooms WHERE room_id {postgres: = ANY($2)}{sqlite: IN (SELECT value FROM json_each($2))})) AS x
-		WHERE q.meeting_id = x.id AND q.closed <> x.closed
-		RETURNING meeting_id`)
-	lapseClosed = write(`UPDATE occupancies AS o SET lapses_at = CASE WHEN q.closed THEN q.deadline
-			WHEN m.no_show_at < m.ends_at AND m.checked_in_at IS NULL THEN m.no_show_at END
-		FROM meetings m JOIN approvals q ON q.meeting_id = m.id
-		WHERE o.meeting_id = m.id AND NOT o.held AND m.id {postgres: = ANY($1)}{sqlite: IN (SELECT value FROM json_each($1))}`)
+	closeRequests = load("close_requests")
+	lapseClosed   = load("lapse_closed")
 )
 
 // closeRequests settles what the time-out of requests will do that wait for rooms which have just been

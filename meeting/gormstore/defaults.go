@@ -21,23 +21,11 @@ var (
 		WHERE id ` + amongIDs + ` AND default_reminders AND status IN ('pending', 'confirmed', 'in_progress') AND ends_at > $2
 		ORDER BY id {postgres: FOR NO KEY UPDATE}`)
 	// One process at a time writes them, so that several that read the same file do not double the load.
-	lockDefaults  = write(`SELECT pg_advisory_xact_lock(120394875201)`)
-	dropReminders = write(`DELETE FROM meeting_reminders
-		WHERE meeting_id ` + amongIDs + ` AND (before, offset_seconds) NOT IN (SELECT x.before, x.offset_seconds FROM {rows $2: before text, offset_seconds bigint})
-		RETURNING meeting_id`)
-	changeChannels = write(`UPDATE meeting_reminders AS r SET channels = x.channels
-		FROM {rows $2: before text, offset_seconds bigint, channels jsonb}
-		WHERE r.meeting_id ` + amongIDs + ` AND r.before = x.before AND r.offset_seconds = x.offset_seconds AND r.channels <> x.channels
-		RETURNING meeting_id`)
-	fillReminders = write(`INSERT INTO meeting_reminders (meeting_id, before, offset_seconds, channels, due_at, handled_at)
-		SELECT id, before, offset_seconds, channels, due_at, CASE WHEN due_at <= $3 THEN CAST($3 AS timestamptz) END
-		FROM (SELECT m.id, x.before, x.offset_seconds, x.channels,
-				CASE x.before WHEN 'start' THEN m.starts_at ELSE m.ends_at END - x.offset_seconds * {postgres: interval '1 second'}{sqlite: 1000000} AS due_at
-			FROM meetings m, {rows $2: before text, offset_seconds bigint, channels jsonb} WHERE m.id ` + amongIDs + `) AS wanted
-		WHERE true
-		ON CONFLICT (meeting_id, before, offset_seconds) DO NOTHING
-		RETURNING meeting_id`)
-	getChosen = write(`SELECT r.meeting_id, {array}({object}('before', r.before, 'offset', r.offset_seconds, 'channels', {json}(r.channels)))
+	lockDefaults   = write(`SELECT pg_advisory_xact_lock(120394875201)`)
+	dropReminders  = load("drop_reminders")
+	changeChannels = load("change_channels")
+	fillReminders  = load("fill_reminders")
+	getChosen      = write(`SELECT r.meeting_id, {array}({object}('before', r.before, 'offset', r.offset_seconds, 'channels', {json}(r.channels)))
 		FROM (SELECT * FROM meeting_reminders WHERE meeting_id ` + amongIDs + ` ORDER BY meeting_id, before DESC, offset_seconds DESC) AS r GROUP BY r.meeting_id`)
 	raiseVersions = write(`UPDATE meetings SET version = version + 1, updated_at = $2 WHERE id ` + amongIDs)
 )

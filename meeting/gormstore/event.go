@@ -11,9 +11,7 @@ import (
 )
 
 var (
-	getEvents = write(`SELECT id, action, at, meeting_id, CASE WHEN changes IS NOT NULL THEN {postgres: jsonb_build_array}{sqlite: json_array}(
-			changes -> 'room_ids' -> 'from', changes -> 'pending_change' -> 'from' -> 'room_ids', changes -> 'pending_change' -> 'to' -> 'room_ids') END
-		FROM history WHERE id > $1 ORDER BY id LIMIT $2`)
+	getEvents  = load("events")
 	lastEvent  = write(`SELECT COALESCE(max(id), 0) FROM history`)
 	getEnded   = write(`SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)`)
 	takeNumber = write(`SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)`) // the only way to know what has been given out

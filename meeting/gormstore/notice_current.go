@@ -9,9 +9,7 @@ import (
 	"punctual/meeting"
 )
 
-var getStandings = write(`SELECT m.id, m.status, m.starts_at, m.ends_at,
-		COALESCE((SELECT a.number FROM approvals AS a WHERE a.meeting_id = m.id AND a.waiting), 0)
-	FROM meetings AS m WHERE m.id ` + amongIDs)
+var getStandings = load("standings")
 
 // Standings returns what decides whether notices about meetings are still true.
 func (s *Store) Standings(ctx context.Context, ids []meeting.ID) (map[meeting.ID]meeting.Standing, error) {

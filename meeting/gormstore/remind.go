@@ -19,14 +19,8 @@ var (
 	// The lock keeps the schedules as they are until the notices are recorded.
 	lockSchedules = write(`SELECT id, schedule_version, status FROM meetings
 		WHERE id ` + amongIDs + ` ORDER BY id {postgres: FOR SHARE}`)
-	handleReminders = write(`UPDATE meeting_reminders AS r SET handled_at = $2
-		FROM {rows $1: meeting_id bigint, before text, offset_seconds bigint}
-		WHERE r.meeting_id = x.meeting_id AND r.before = x.before AND r.offset_seconds = x.offset_seconds AND r.handled_at IS NULL
-			{by r.meeting_id: $1 meeting_id}
-		RETURNING {postgres: r.}meeting_id, {postgres: r.}before, {postgres: r.}offset_seconds`)
-	getReminders = write(`SELECT r.meeting_id, r.before, r.offset_seconds FROM meeting_reminders AS r
-		JOIN {rows $1: meeting_id bigint, before text, offset_seconds bigint}
-		ON r.meeting_id = x.meeting_id AND r.before = x.before AND r.offset_seconds = x.offset_seconds {by r.meeting_id: $1 meeting_id}`)
+	handleReminders = load("handle_reminders")
+	getReminders    = load("find_reminders")
 )
 
 // reminderKey identifies a row of meeting_reminders.

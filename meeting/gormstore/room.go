@@ -370,7 +370,7 @@ func (s *Store) neededUntil(tx *gorm.DB, id int64, at time.Time) (last []time.Ti
 	return last, err
 }
 
-var heldUntil = write(`SELECT o.ends_at FROM occupancies o WHERE o.room_id = $1 AND o.held AND ` + unlapsed("$2") + ` ORDER BY o.ends_at DESC LIMIT 1`)
+var heldUntil = load("held_until")
 
 // ListRooms is ordered by name.
 func (s *Store) ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error) {

@@ -17,10 +17,7 @@ import (
 var (
 	raiseSequence = write(`UPDATE series SET sequence = sequence + 1 WHERE id = $1 RETURNING sequence`)
 
-	// The series of dates are locked first, as [Store.SaveSeries] does, since both raise its sequence.
-	lockMeetings = write(`WITH their_series AS (
-			SELECT id FROM series WHERE id IN (SELECT series_id FROM meetings WHERE id ` + amongIDs + `) ORDER BY id {postgres: FOR NO KEY UPDATE})
-		SELECT id FROM meetings WHERE id ` + amongIDs + ` AND (SELECT count(*) FROM their_series) >= 0 ORDER BY id {postgres: FOR NO KEY UPDATE}`)
+	lockMeetings = load("lock_meetings")
 
 	// Dates that move on may pass through each other's place and each other's time.
 	leavePlaces = write(`UPDATE meetings SET original_start = NULL WHERE id ` + amongIDs)

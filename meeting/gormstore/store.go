@@ -1,9 +1,9 @@
-// Package gormstore keeps meetings, rooms and sites in Postgres or SQLite.
+// Package gormstore stores meetings, rooms and sites in Postgres or SQLite.
 //
-// Rooms and sites go through gorm. Meetings are written and read by SQL of our own, the same
-// text for both databases but for a few words (dialect.go): a booking is one statement on
-// Postgres, and a meeting is read with all that belongs to it in one, so that its parts
-// always fit together.
+// Each table has a model (models.go, or the file of its noun). Rows go through gorm. Statements about
+// many rows at once are .sql files. A booking on Postgres is one of them (sql/create.postgres.sql).
+// Queries whose conditions vary are composed in Go for both databases (dialect.go). A meeting is read
+// with all that belongs to it in one of these, so that its parts always fit together.
 package gormstore
 
 import (
@@ -134,19 +134,26 @@ func patiently(ctx context.Context, f func() error) error {
 	}
 }
 
-// exec and query speak to the connection itself: gorm takes slices and names in a statement
-// for something to expand.
-func (s *Store) exec(tx *gorm.DB, q statement, args ...any) (affected int64, err error) {
-	res, err := tx.Statement.ConnPool.ExecContext(tx.Statement.Context, q[s.dialect], args...)
-	if err != nil {
-		return 0, err
+// load returns the statement of a file in sql.
+func load(name string) (q statement) {
+	for d, dialect := range names {
+		q[d] = cmp.Or(statements[name+"."+dialect], statements[name])
 	}
-	return res.RowsAffected()
+	if q == (statement{}) {
+		panic("there is no file sql/" + name)
+	}
+	return q
+}
+
+// exec returns the number of rows that a statement changed.
+func (s *Store) exec(tx *gorm.DB, q statement, args ...any) (affected int64, err error) {
+	res := tx.Exec("?", gorm.Expr(q[s.dialect], args...)) // as package sqlfile does
+	return res.RowsAffected, res.Error
 }
 
 // query calls scan for every row.
 func (s *Store) query(tx *gorm.DB, scan func(*sql.Rows) error, q statement, args ...any) (err error) {
-	rows, err := tx.Statement.ConnPool.QueryContext(tx.Statement.Context, q[s.dialect], args...)
+	rows, err := tx.Raw("?", gorm.Expr(q[s.dialect], args...)).Rows()
 	if err != nil {
 		return err
 	}

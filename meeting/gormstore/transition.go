@@ -38,34 +38,18 @@ func (t *transition) changes() []any {
 var (
 	start = transition{
 		job: meeting.JobStart, action: meeting.ActionStarted, reached: []meeting.Status{meeting.InProgress, meeting.Ended}, to: meeting.InProgress,
-		change: write(recorded(`UPDATE meetings AS m SET status = 'in_progress', started_at = $2, updated_at = $2, version = m.version + 1
-			FROM {rows $1: id bigint, version bigint}
-			WHERE m.id = x.id {by m.id: $1 id} AND m.schedule_version = x.version AND m.status = 'confirmed' AND m.ends_at > $2`)),
+		change: load("start"),
 	}
 	end = transition{
 		// One in progress that did not end is left to the job that releases those to which nobody came.
 		job: meeting.JobEnd, action: meeting.ActionEnded, reached: []meeting.Status{meeting.Ended, meeting.InProgress}, to: meeting.Ended,
-		change: write(recorded(`UPDATE meetings AS m SET status = 'ended', ended_at = $2, updated_at = $2, version = m.version + 1
-			FROM {rows $1: id bigint, version bigint}
-			WHERE m.id = x.id {by m.id: $1 id} AND m.schedule_version = x.version AND m.status IN ('confirmed', 'in_progress')
-				AND (m.checked_in_at IS NOT NULL OR m.no_show_at IS NULL OR m.no_show_at >= m.ends_at)`)),
+		change: load("end"),
 	}
 )
 
-// recorded makes an update write the history ($3 action, $4 job, $5 and $6 what changed) in the
-// same statement, for which SQLite has no way.
-func recorded(update string) string {
-	return `{postgres: WITH changed AS (` + update + ` RETURNING m.id, m.schedule_version, m.started_at), recorded AS (
-			INSERT INTO history (meeting_id, at, action, actor_kind, actor_name, changes)
-			SELECT id, $2, $3, 'timer', $4, CASE WHEN started_at IS NULL THEN $5::jsonb ELSE $6::jsonb END FROM changed)
-		SELECT id, schedule_version FROM changed}{sqlite: ` + update + ` RETURNING id, schedule_version}`
-}
-
 var (
-	recordTransition = write(`INSERT INTO history (meeting_id, at, action, actor_kind, actor_name, changes)
-		SELECT m.id, $2, $3, 'timer', $4, CASE WHEN m.started_at IS NULL THEN $5 ELSE $6 END
-		FROM meetings m WHERE m.id IN (SELECT value FROM json_each($1)) ORDER BY m.id`)  // SQLite
-	getSchedules = write(`SELECT id, schedule_version, status FROM meetings
+	recordTransition = load("record_transition") // SQLite
+	getSchedules     = write(`SELECT id, schedule_version, status FROM meetings
 		WHERE id ` + amongIDs)
 )
 

@@ -17,17 +17,11 @@ import (
 )
 
 var (
-	removeReminders = write(`DELETE FROM meeting_reminders WHERE meeting_id ` + amongIDs + ` AND (meeting_id, before, offset_seconds)
-		NOT IN (SELECT x.meeting_id, x.before, x.offset_seconds FROM {rows $2: meeting_id bigint, before text, offset_seconds bigint})`)
+	removeReminders = load("remove_reminders")
 
-	setLapses = write(`UPDATE occupancies AS o SET lapses_at = x.lapses_at
-		FROM {rows $1: meeting_id bigint, held boolean, lapses_at timestamptz}
-		WHERE o.meeting_id = x.meeting_id AND o.held = x.held {by o.meeting_id: $1 meeting_id}`)
+	setLapses = load("set_lapses")
 
-	closePastReminders = write(`UPDATE meeting_reminders AS r SET handled_at = x.at
-		FROM {rows $1: meeting_id bigint, at timestamptz, of_start text, of_end text}
-		WHERE r.meeting_id = x.meeting_id AND r.handled_at IS NULL AND r.due_at <= x.at AND r.before IN (x.of_start, x.of_end)
-			{by r.meeting_id: $1 meeting_id}`)
+	closePastReminders = load("close_past_reminders")
 )
 
 // UpdateMeeting writes only what the function changed.

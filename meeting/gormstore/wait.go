@@ -18,21 +18,12 @@ import (
 )
 
 var (
-	saveWaits = write(`UPDATE waitlist AS w SET state = x.state, offer_until = x.offer_until, due_at = x.due_at, meeting_id = x.meeting_id,
-			reason = x.reason, detail = x.detail, updated_at = x.updated_at, version = w.version + 1
-		FROM {rows $1: id bigint, state text, offer_until timestamptz, due_at timestamptz, meeting_id bigint, reason text, detail text, updated_at timestamptz}
-		WHERE w.id = x.id {by w.id: $1 id}`)
+	saveWaits = load("save_waits")
 	lockWaits = write(`SELECT id FROM waitlist WHERE id ` + amongIDs + ` ORDER BY id {postgres: FOR UPDATE}`)
 
-	widenWanted = write(`UPDATE waitlist_rooms SET
-			starts_at = starts_at - $2 * {postgres: interval '1 microsecond'}{sqlite: 1}, ends_at = ends_at + $3 * {postgres: interval '1 microsecond'}{sqlite: 1}
-		WHERE room_id = $1 AND waitlist_id IN (SELECT id FROM waitlist WHERE state = 'waiting')`)
+	widenWanted = load("widen_wanted")
 
-	awaited = write(`SELECT DISTINCT a.room_id
-		FROM {rows $1: room_id bigint, starts_at timestamptz, ends_at timestamptz}
-		JOIN waitlist_rooms a ON a.room_id = x.room_id AND ` + overlap("a", "x") + `
-		JOIN waitlist w ON w.id = a.waitlist_id AND w.state = 'waiting' AND w.expires_at > $2
-		ORDER BY a.room_id`)
+	awaited  = load("awaited")
 	nextLook = write(`SELECT {postgres: CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)}{sqlite: CAST((julianday('now') - 2440587.5) * 86400000000 AS integer)}`)
 
 	firstInLine = write(selectWaits("0") + `

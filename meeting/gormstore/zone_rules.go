@@ -15,12 +15,8 @@ import (
 )
 
 var (
-	bookedZones = write(`SELECT timezone FROM meetings WHERE ends_at > $1 AND status IN ('pending', 'confirmed', 'in_progress')
-		UNION SELECT s.timezone FROM series s WHERE s.cancelled_at IS NULL AND EXISTS (SELECT 1 FROM meetings m
-			WHERE m.series_id = s.id AND m.starts_at > $1 AND m.status IN ('pending', 'confirmed'))
-		ORDER BY 1`)
-	noteClocks = write(`UPDATE meetings AS m SET shown_start = x.shown_start, shown_end = x.shown_end, original_wall = x.original_wall
-		FROM {rows $1: id bigint, shown_start text, shown_end text, original_wall text} WHERE m.id = x.id AND m.shown_start IS NULL {by m.id: $1 id}`)
+	bookedZones = load("booked_zones")
+	noteClocks  = load("note_clocks")
 )
 
 func (s *Store) BookedZones(ctx context.Context, at time.Time) ([]string, error) {

@@ -1,0 +1,7 @@
+-- Sets when the occupancies of meetings lapse, after set_expected.
+-- Parameters: $1 a JSON array of objects with the id of a meeting.
+-- Index: occupancies_of_meeting.
+UPDATE occupancies AS o SET lapses_at = CASE WHEN m.no_show_at < m.ends_at AND m.checked_in_at IS NULL THEN m.no_show_at END
+FROM (SELECT value->>'id' AS id FROM json_each($1)) AS x
+JOIN meetings m ON m.id = x.id LEFT JOIN approvals q ON q.meeting_id = m.id
+WHERE o.meeting_id = x.id AND NOT o.held AND (m.status <> 'pending' OR q.on_timeout = 'confirmed')
