@@ -29,7 +29,7 @@ type clockWatch struct {
 	offset  prometheus.Gauge
 	log     *slog.Logger
 
-	told time.Duration // by how much it was off when the log last said so; 0: it is not
+	logged time.Duration // the difference in the last warning; 0: the clocks agree
 }
 
 // newClockWatch returns nil where there are no two clocks to compare: the queue in memory and
@@ -60,16 +60,16 @@ func (w *clockWatch) look(ctx context.Context) {
 	w.offset.Set(d.Seconds())
 	if d.Abs() < clockTolerance {
 		w.correct(0)
-		if w.told != 0 {
+		if w.logged != 0 {
 			w.log.Info("the clocks of Redis and the database agree again", "offset", d)
-			w.told = 0
+			w.logged = 0
 		}
 		return
 	}
 	w.correct(d)
-	if (d - w.told).Abs() >= clockTolerance {
+	if (d - w.logged).Abs() >= clockTolerance {
 		w.log.Warn("the clocks of Redis and the database differ; the database's decides what is due", "offset", d)
-		w.told = d
+		w.logged = d
 	}
 }
 

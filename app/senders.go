@@ -29,7 +29,6 @@ type usedSender struct {
 	replaced bool
 }
 
-// Send implements [notify.Sender].
 func (s *switchSender) Send(ctx context.Context, n notify.Notification) error {
 	s.mu.Lock()
 	u := s.current

@@ -58,5 +58,4 @@ func (l *pools) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) 
 
 func (l *pools) Conn(ctx context.Context) (*sql.Conn, error) { return l.of(ctx).Conn(ctx) }
 
-// GetDBConn is for [gorm.DB.DB].
 func (l *pools) GetDBConn() (*sql.DB, error) { return l.work, nil }

@@ -146,5 +146,4 @@ func (p *splitPool) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, err
 	return p.writer.BeginTx(ctx, o)
 }
 
-// GetDBConn is for [gorm.DB.DB].
 func (p *splitPool) GetDBConn() (*sql.DB, error) { return p.writer, nil }
